@@ -8,6 +8,7 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/pacing"
 )
 
 // Options say what is audited, and by what measure.
@@ -58,6 +59,12 @@ type Witness interface {
 	// Close is called once, when the archive is at its end. It may change the result: its level, and what it cannot
 	// show.
 	Close(ctx context.Context, r *Result, found finding.Report) error
+}
+
+// Redactor is a Witness that knows what was taken down of the archive.
+type Redactor interface {
+	// Taken is called for each exchange, before it is judged.
+	Taken(e *evidence.Exchange) pacing.Taken
 }
 
 // ErrNothing says that the files hold no exchange and no warcinfo record, and that no ledger of ours stands beside them:

@@ -116,10 +116,17 @@ func (a *audit) judgePause(x *sitting) error {
 	e, to := &x.Exchange, x.to
 	e.Robots = a.robots.IsRobots(e)
 	var site pacing.Site
-	if to.pace.Met() && !e.Began.IsZero() {
-		if to.pace.Crosses(e.File) {
-			to.cross(x.m.Ours() && to.run != a.clock.run)
+	for _, w := range a.o.Witnesses {
+		if r, knows := w.(Redactor); knows {
+			site.Taken = r.Taken(e)
 		}
+	}
+	met := to.pace.Met() && !e.Began.IsZero()
+	if met && to.pace.Crosses(e.File) {
+		to.cross(x.m.Ours() && to.run != a.clock.run)
+	}
+	to.policy.Told(e.Line)
+	if met {
 		site.Unasked, site.Forgotten = to.policy.Unasked(), to.policy.Forgotten()
 		site.Delay, site.Rate = a.robots.Asks(&to.policy, x.m, e.Agent)
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"curtsy/frontier/durable"
-	"curtsy/storage"
 	"curtsy/storage/warc"
 )
 
@@ -139,6 +138,8 @@ func (a *archived) record(rec *warc.Record) error {
 		a.request = rec.ID()
 	}
 	switch {
+	case !covered && rec.Type == "metadata" && a.all && a.subject.Host:
+		a.elsewhere(rec)
 	case !covered:
 		return nil
 	case a.all:
@@ -224,44 +225,6 @@ func (a *archived) response(rec *warc.Record) error {
 	a.edits[rec.ID()] = warc.Reduce
 	a.Bodies++
 	a.exchange(rec.ID())
-	return nil
-}
-
-// bound reports whether a line is of what the crawl was bound by, and stays: robots.txt and proofs of ownership,
-// wherever a redirect led them. They go with everything of a subject that is all of a host, unless another host
-// redirected there.
-func (s *Subject) bound(l *storage.Line, all bool) bool {
-	if l.Decision != storage.DecisionRobots && l.Decision != storage.DecisionOwner {
-		return false
-	}
-	return !all || !s.Host || l.Via != "" && !s.Covers(l.Via)
-}
-
-// metadata tells what an exchange was for, and takes back what was decided of one that stays.
-func (a *archived) metadata(rec *warc.Record) error {
-	id := rec.ConcurrentTo()
-	if _, changes := a.edits[id]; !changes {
-		return nil
-	}
-	l, err := rec.Decision()
-	if err != nil {
-		return err
-	}
-	if !a.subject.bound(&l, a.all) {
-		return nil
-	}
-	a.Robots++
-	for _, id := range []string{a.request, id, rec.ID()} {
-		switch fate, changes := a.edits[id]; {
-		case changes && fate == warc.Reduce:
-			a.Bodies--
-		case changes:
-			a.Records--
-		}
-		delete(a.edits, id)
-	}
-	delete(a.seen, id)
-	a.ids = slices.DeleteFunc(a.ids, func(other string) bool { return other == id })
 	return nil
 }
 

@@ -215,6 +215,47 @@ func TestTheRobotsOfAnotherHostStays(t *testing.T) {
 	sound(t, dir)
 }
 
+// What another host answered for the robots.txt of this one, which redirected there, goes with all of this one: it is its
+// robots.txt. A robots.txt of the other host stays, for that is bound by it, too.
+func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
+	for _, c := range []struct {
+		host, all bool
+		gone      bool
+	}{
+		{false, false, false}, {true, false, false}, {false, true, false}, {true, true, true},
+	} {
+		pages, refused := shop()
+		pages = append(pages,
+			page{"http://b.test/rules", "User-agent: *\n# of a.test", storage.DecisionRobots, "http://a.test/robots.txt"},
+			page{"http://b.test/robots.txt", "User-agent: *\n# of both", storage.DecisionRobots, "http://a.test/robots.txt"},
+			page{"http://b.test/rules", "User-agent: *\n# of sub", storage.DecisionRobots, "http://sub.a.test/robots.txt"},
+			page{"http://b.test/found", "# a page", "", "http://a.test/robots.txt"})
+		dir := crawled(t, pages, refused)
+		s := subject("http://a.test/")
+		s.Host = c.host
+		before, lines := len(members(t, dir)), len(entries(t, dir))
+		j := forget(t, Request{Dir: dir, Subject: s, All: c.all})
+		sound(t, dir)
+		if found := holding(t, dir, "# of a.test"); (len(found) == 0) != c.gone {
+			t.Errorf("%+v: the rules that it redirected to are in %v", c, found)
+		}
+		for _, text := range []string{"# of both", "# of sub", "# a page"} {
+			if len(holding(t, dir, text)) == 0 {
+				t.Errorf("%+v: %s is gone", c, text)
+			}
+		}
+		stubs := 0
+		for _, e := range entries(t, dir)[:lines] {
+			if e.Forgotten {
+				stubs++
+			}
+		}
+		if gone := before - len(members(t, dir)); int64(gone) != j.Found.Records || stubs != len(j.Entries) || c.all && stubs != len(j.Records)+2 {
+			t.Errorf("%+v: %d records went and %d lines; %+v, %d records and %d entries are told", c, gone, stubs, j.Found, len(j.Records), len(j.Entries))
+		}
+	}
+}
+
 // A body that another URL repeats goes for both, and one that it repeats itself stays with the other: both are counted.
 func TestRepeatsAreCounted(t *testing.T) {
 	pages, refused := shop()

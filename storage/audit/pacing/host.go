@@ -44,6 +44,9 @@ type Host struct {
 
 	Reduced bool // an answer of it is left out: what it asked for is not known
 
+	// An exchange was taken down since a RateLimit was archived, or a robots.txt: it may have had another.
+	unheard, unread bool
+
 	Required     time.Duration // the longest pause that floor or robots.txt asked for
 	RequiredBy   string
 	Lowest       time.Duration // the shortest
@@ -57,6 +60,8 @@ type Site struct {
 
 	Unasked   bool // the archive has no exchange for it
 	Forgotten bool // a kill may have made the crawl forget it
+
+	Taken Taken
 }
 
 // Met reports whether it is known when the last exchange with the host ended.

@@ -26,6 +26,7 @@ func NewJudge() *Judge { return &Judge{addrs: map[string]*address{}} }
 // Exchange judges the pause before an exchange with a host, whose robots.txt asks for site.
 func (j *Judge) Exchange(x *evidence.Joined, to *Host, m measure.Measure, site Site) finding.List {
 	j.m = m
+	to.taken(x, site.Taken)
 	j.timing(x, to, site)
 	return j.found.Take()
 }

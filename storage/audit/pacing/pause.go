@@ -59,7 +59,7 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 	if !j.m.Ours() && (!h.HasRequest || !h.HasAnswer) && to.latest == (sighting{e.URL, e.Began}) {
 		return // the other half of that exchange, whose records lie far apart
 	}
-	j.pause(h, to, required, by, max(t.mayAnswer, required), lanes)
+	j.pause(h, to, required, by, &t, lanes)
 	j.claimedGap(e, to, &t)
 	to.was = t
 }
@@ -79,10 +79,12 @@ func (j *Judge) backwards(h *evidence.Joined, to *Host, required time.Duration, 
 	j.found.Doubt(e.Authority, finding.InFlight, "exchanges are not in the order of their dates", 0, 0)
 }
 
-// pause checks a pause whose bounds are least and most: dates say when to within their resolution. As much as may be
-// is not known to be required.
-func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by string, may time.Duration, lanes bool) {
+// pause checks a pause whose bounds are least and most: dates say when to within their resolution. What may be due by t
+// beyond what is required is not known to be.
+func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by string, t *terms, lanes bool) {
 	e := &h.Exchange
+	unless := max(t.unlessTaken, required)
+	may := max(t.mayAnswer, unless)
 	most := e.Began.Add(e.Resolution).Sub(to.end)
 	least := e.Began.Sub(to.end) - to.res
 	if !to.ended {
@@ -119,6 +121,8 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	case least+slack(required) < required:
 		j.found.Doubt(e.Authority, finding.Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least,
 			most)
+	case least+slack(unless) < unless:
+		j.found.Doubt(e.Authority, finding.Gap, "what was taken down may have asked for another pause", least, most)
 	case least+slack(may) < may:
 		j.found.Doubt(e.Authority, finding.Gap, "the archive does not say when answers began, five times which is due",
 			least, most)
@@ -197,7 +201,7 @@ func (j *Judge) after(h *evidence.Joined, to *Host) {
 			to.ahead = e.Line.Ahead
 		}
 	}
-	to.met, to.lost = true, false
+	to.met, to.lost, to.unread = true, false, to.unread && !e.Asked().IsRobots()
 	j.rest(h, to)
 	j.heard(h, to)
 }

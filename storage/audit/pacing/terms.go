@@ -2,7 +2,6 @@ package pacing
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -18,6 +17,8 @@ type terms struct {
 	limit              time.Duration // what RateLimit spaces requests by
 	answer             time.Duration // for the host's response times: at least this
 	mayAnswer          time.Duration // and it may be so much, where the archive does not say when an answer began
+	unlessTaken        time.Duration // for RateLimit and response times, unless what was taken down said otherwise
+	taken              bool          // something may have been, since the exchange before
 	unsure             bool          // the crawl may know of another robots.txt than the one at hand, or of none
 }
 
@@ -34,7 +35,8 @@ const (
 
 // terms are what is due before e.
 func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
-	t.unsure = site.Unasked || site.Forgotten
+	t.unsure = site.Unasked || site.Forgotten || to.unread
+	t.taken = site.Taken.Before > 0
 	t.floor = j.m.Floor
 	if j.m.Promises() {
 		t.settled = time.Second
@@ -59,7 +61,11 @@ func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
 	if to.spaced > 0 && to.spacedUntil.Sub(to.end) > slack(0) {
 		t.limit = to.spaced
 	}
-	t.answer, t.mayAnswer, _ = to.answers.pace()
+	p := to.answers.pace()
+	t.answer, t.mayAnswer, t.unlessTaken = p.least, p.most, p.unlessTaken
+	if to.unheard {
+		t.unlessTaken, t.limit = max(t.unlessTaken, t.limit), 0
+	}
 	return t
 }
 
@@ -87,76 +93,6 @@ func longer(d time.Duration, by string, other time.Duration, otherBy string) (ti
 		return other, otherBy
 	}
 	return d, by
-}
-
-// answers are the last response times of a host, the newest last.
-type answers struct{ last []answerTime }
-
-// answerTime is a response time: from the request to the first byte of the answer.
-type answerTime struct {
-	least, most time.Duration // the same, if the archive tells it
-	unsure      bool          // a kill may have made the crawl forget it
-}
-
-// counted is how many response times make the usual one; with those that may be forgotten, so many are kept.
-const (
-	usualOf   = 5
-	maxUnsure = 2 * measure.AtKill
-)
-
-func (s *answers) add(t answerTime) {
-	if len(s.last) == usualOf+maxUnsure {
-		s.last = slices.Delete(s.last, 0, 1)
-	}
-	s.last = append(s.last, t)
-}
-
-// cross notes that the archive goes on in another file.
-func (s *answers) cross() {
-	for i := max(0, len(s.last)-measure.AtKill); i < len(s.last); i++ {
-		s.last[i].unsure = true
-	}
-}
-
-// pace is the pause that the response times ask for: at least, and what that may be where the archive does not say when
-// answers began. The crawl may have forgotten any of those that are unsure, so the least that any choice of them gives
-// is what can be required. The crawl itself may have kept any of those choices; the longest of them is largest.
-func (s *answers) pace() (least, most, largest time.Duration) {
-	var unsure []int
-	for i := range s.last {
-		if s.last[i].unsure {
-			unsure = append(unsure, i)
-		}
-	}
-	switch {
-	case len(s.last) == 0:
-		return 0, 0, 0
-	case len(unsure) > maxUnsure:
-		return 0, 0, answerMost
-	}
-	least, most = answerMost, answerMost
-	var low, high []time.Duration
-	for forgotten := range 1 << len(unsure) {
-		low, high = low[:0], high[:0]
-		for i := len(s.last) - 1; i >= 0 && len(low) < usualOf; i-- {
-			if at := slices.Index(unsure, i); at >= 0 && forgotten>>at&1 == 1 {
-				continue
-			}
-			low, high = append(low, s.last[i].least), append(high, s.last[i].most)
-		}
-		slow := answerFactor * usual(high)
-		least, most, largest = min(least, answerFactor*usual(low)), min(most, slow), max(largest, slow)
-	}
-	return least, most, largest
-}
-
-// usual is the middle one; of an even number the larger of the two in the middle (docs/politeness.md, rule 9).
-func usual(ds []time.Duration) time.Duration {
-	if len(ds) == 0 {
-		return 0
-	}
-	slices.Sort(ds)
-	return ds[len(ds)/2]
 }
 
 // Cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that
@@ -218,7 +154,7 @@ func (j *Judge) limited(h *evidence.Joined, to *Host) {
 	}
 	end := e.End()
 	to.emptied = q.Wait
-	to.spaced, to.spacedUntil, to.spacedFor = q.Space, end.Add(q.Until), 0
+	to.spaced, to.spacedUntil, to.spacedFor, to.unheard = q.Space, end.Add(q.Until), 0, false
 	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
 		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)",

@@ -36,17 +36,17 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 	case storage.ByRequestRate:
 		return same("Request-rate", t.rate, to.was.rate)
 	case storage.ByRateLimit, storage.ByRetryAfter:
-		if to.Reduced {
-			return "" // an answer that is left out may have
+		if to.Reduced || t.taken || to.unheard && l.PaceBy == storage.ByRateLimit {
+			return "" // an answer that is left out, or was taken down, may have
 		}
 		if l.PaceBy == storage.ByRetryAfter {
 			return same("Retry-After", to.rest.Sub(to.end), to.mayRest.Sub(to.end))
 		}
 		return same("RateLimit", to.spaced, to.emptied, to.mayLimit[0], to.mayLimit[1])
 	case storage.ByResponseTime:
-		least, _, largest := to.answers.pace()
-		if l.Pace+slack(least) < least || l.Pace > largest+slack(largest) {
-			return "the response times asked for " + finding.Round(least)
+		p := to.answers.pace()
+		if l.Pace+slack(p.least) < p.least || l.Pace > p.largest+slack(p.largest) {
+			return "the response times asked for " + finding.Round(p.least)
 		}
 	case storage.ByErrors:
 		for _, d := range []time.Duration{afterBroken, afterBusy} {

@@ -17,6 +17,10 @@ type Host struct {
 	forgot     bool       // a kill may have made the crawl forget it
 	before     rules.Text // the text that held before this one
 
+	learned  int    // policies that it got in this run
+	replaces []said // the last of those that they took the place of
+	back     []said // those that a kill may have brought back before this run
+
 	firstRobots time.Time // the earliest date of an exchange for its robots.txt; zero when it has none
 	payload     string    // the payload digest of the last answer with a text
 }
@@ -33,6 +37,9 @@ func (h *Host) Forgotten() bool { return h.forgot }
 // Heard counts an exchange with the host of a crawl that keeps this crawler's promises.
 func (h *Host) Heard(robots bool) {
 	h.learnedFor, h.forgot = min(h.learnedFor+1, measure.AtKill+2), h.forgot && robots
+	for i := range h.replaces {
+		h.replaces[i].heard++
+	}
 }
 
 // Killed notes that the crawl may have been killed before it knew of its last exchanges with the host.
@@ -41,11 +48,16 @@ func (h *Host) Killed() {
 	if h.learnedFor <= measure.AtKill+1 { // so may be what its text was used for since
 		h.policy.used = false
 	}
+	h.mayBeBack()
 }
 
 // SetBack notes that the clock was set back to an instant: robots.txt is as old, at least, as that.
 func (h *Host) SetBack(to time.Time) {
-	if p := &h.policy; p.since.After(to) {
-		p.expires, p.since = p.expires.Add(to.Sub(p.since)), to
+	h.policy.setBack(to)
+	for i := range h.replaces {
+		h.replaces[i].policy.setBack(to)
+	}
+	for i := range h.back {
+		h.back[i].policy.setBack(to)
 	}
 }

@@ -21,6 +21,8 @@ type policy struct {
 	why     string // of unreachable, unclear and closed: what was answered
 	record  string
 	used    bool // something else than robots.txt was asked for since
+
+	ahead time.Duration // by how much its dates were set back with the clock
 }
 
 // policyKind is how a robots.txt binds (RFC 9309 2.3.1).
@@ -75,6 +77,8 @@ func (j *Judge) learn(h *evidence.Joined, to *Host, w hop, asked string) {
 	if h.HasRequest {
 		to.Asker = e.Agent
 	}
+	was, payload := to.policy, to.payload
+	defer func() { to.replaced(was, payload) }()
 	switch {
 	case !e.Answered || s == 0:
 		j.fail(to, now, "no answer")
@@ -116,8 +120,8 @@ func (j *Judge) fail(to *Host, now time.Time, why string) {
 func (j *Judge) renew(h *evidence.Joined, to *Host, now time.Time) {
 	switch {
 	case to.policy.text.Known:
-		to.policy.kind, to.policy.since, to.policy.expires = ruled, now, now.Add(j.life(h, now))
-		to.policy.record, to.policy.used, to.forgot = h.Exchange.Record, false, false
+		to.policy = policy{kind: ruled, text: to.policy.text, since: now, expires: now.Add(j.life(h, now)), record: h.Exchange.Record}
+		to.forgot = false
 	case j.m.Ours() && to.policy.kind != unclear:
 		j.fail(to, now, "status 304, and no earlier robots.txt")
 	default:

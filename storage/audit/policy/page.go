@@ -41,6 +41,9 @@ func (j *Judge) page(h *evidence.Joined, to *Host) error {
 			"it is dated before the first of the archive, of "+finding.Clock(first)))
 	}
 	j.fresh(e, to)
+	if e.Began.Before(p.since.Add(p.ahead)) {
+		p.ahead = 0
+	}
 	if p.kind != ruled {
 		j.Judged++
 		return j.claimedVerdict(h, to, nil)
@@ -73,7 +76,7 @@ func (j *Judge) fresh(e *evidence.Exchange, to *Host) {
 	if j.m.Promises() && !p.used { // what was just learned is used once, however short its life: else every turn would go into it
 		limit = p.since.Add(day)
 	}
-	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() {
+	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() && !p.forth(e.Began, limit.Add(grace)) {
 		j.found.Add(e.Finding(finding.RobotsExpired,
 			"a valid robots.txt: that of "+finding.Clock(p.since)+" held until "+finding.Clock(p.expires)+" ("+why+")",
 			"asked for "+e.Began.Sub(p.since).Round(time.Second).String()+" after it was fetched"))

@@ -60,6 +60,7 @@ type Ledger struct {
 	maps      []*ledger.Mark // the last marks of hosts, two at most
 	optOuts   optOuts
 	redacted  redacted
+	taken     taken
 	problem   []ledger.Entry
 	unsaid    []*ledger.Mark // marks of runs that do not say that the one before was killed
 	unset     []*ledger.Mark // those that say that the clock was set back, though no line before is so late
@@ -71,7 +72,10 @@ type Ledger struct {
 	buf       []byte
 }
 
-var _ audit.Witness = (*Ledger)(nil)
+var (
+	_ audit.Witness  = (*Ledger)(nil)
+	_ audit.Redactor = (*Ledger)(nil)
+)
 
 // maxProblems bounds the faults of the ledger that are kept. The first is what matters: where the ledger was changed.
 const maxProblems = 100
@@ -132,7 +136,7 @@ func (l *Ledger) read(ctx context.Context) error {
 	l.unended = l.runs.open
 	l.runs.close()
 	l.check.Runs, l.check.Crashes = l.runs.count, l.runs.crashed
-	return nil
+	return l.taken.read(ctx, l.o.Dir, l.maps)
 }
 
 func (l *Ledger) fault(e ledger.Entry) {
@@ -151,6 +155,7 @@ func (l *Ledger) mark(e *ledger.Entry) {
 	m := e.Mark
 	l.files.Take(e.Index, m)
 	l.redacted.mark(m)
+	l.taken.mark(m)
 	defer func() { l.latest = later(l.latest, m.Time) }()
 	switch m.Kind {
 	case ledger.KindRun:
@@ -170,6 +175,8 @@ func (l *Ledger) mark(e *ledger.Entry) {
 	case ledger.KindStop:
 		l.runs.trace(m.Time)
 		l.runs.end()
+	case ledger.KindRedaction:
+		l.runs.idle = true
 	case ledger.KindBegin, ledger.KindKey: // they come before the mark of the run that they are of
 	case ledger.KindHosts:
 		l.maps = append(l.maps[max(0, len(l.maps)-1):], m)

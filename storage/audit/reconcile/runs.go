@@ -39,6 +39,7 @@ type runs struct {
 	all     []run // the first is what stands before the first mark
 	at      int   // the one that the ledger tells of now; beyond them where there are too many
 	open    bool
+	idle    bool // something was taken down since: marks behind that are no traces of the run, which had ended
 
 	bound map[string][]int // the runs whose marks bind a warcinfo record, by its digest
 	files map[string]int   // the run of each file of the archive; noRun when no mark binds its warcinfo record
@@ -89,7 +90,7 @@ func newRuns() runs {
 func (r *runs) begin(m *ledger.Mark) {
 	r.close()
 	r.count++
-	r.open = true
+	r.open, r.idle = true, false
 	same := r.bound[m.Warcinfo]
 	if n := len(same); n > 0 && same[n-1] == r.at && r.all[r.at].begun.Equal(m.Time) {
 		return // killed in the microsecond in which it began, it is one with the run that followed: nothing tells their files apart
@@ -158,7 +159,7 @@ func (r *runs) line(t time.Time) {
 
 // trace takes the time of a line or a mark.
 func (r *runs) trace(t time.Time) {
-	if x := r.known(r.now()); x != nil {
+	if x := r.known(r.now()); x != nil && !r.idle {
 		x.last = later(x.last, t)
 	}
 }

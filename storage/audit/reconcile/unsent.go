@@ -43,8 +43,7 @@ func (u *unsent) between(authority string, from, to time.Time) bool {
 // hides reports an exchange before which another one must have been, of which neither archive nor ledger holds
 // anything.
 func (l *Ledger) hides(e *evidence.Exchange, found finding.Report) {
-	if e.Since.IsZero() || l.unsent.between(e.Authority, e.Since, e.Began) ||
-		l.redacted.within(e.Began.Add(-e.Line.Gap), e.Began.Add(-e.Line.Gap)) {
+	if e.Since.IsZero() || l.unsent.between(e.Authority, e.Since, e.Began) || l.explains(e, e.Began.Add(-e.Line.Gap)) {
 		return
 	}
 	f := e.Finding(finding.GapTold, "a record, or at least a line, of each exchange: the crawl says that another "+

@@ -1,0 +1,73 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/audit/measure"
+)
+
+// A kill may take back what the last exchanges with a host said of its robots.txt: then the next run goes by the one
+// before, and says so. As a rule that is as old as it was; but where the clock was set back before those exchanges and
+// forward behind them, its dates are young again.
+
+// said is a policy that another one took the place of.
+type said struct {
+	policy  policy
+	payload string
+	heard   int // exchanges with the host since then, the one that brought the other included
+}
+
+// maxBack bounds the policies that a host may be back at.
+const maxBack = 2 * (measure.AtKill + 1)
+
+// replaced notes that an exchange said something of robots.txt, in the place of a policy.
+func (h *Host) replaced(was policy, payload string) {
+	if was.kind == h.policy.kind && was.since.Equal(h.policy.since) {
+		return
+	}
+	h.learned++
+	h.replaces = append(h.replaces[max(0, len(h.replaces)-measure.AtKill):], said{was, payload, 0})
+}
+
+// mayBeBack notes which policies a kill may have brought back.
+func (h *Host) mayBeBack() {
+	if h.learned == 0 {
+		return // the run that was killed began with what it may have had back itself
+	}
+	kept := slices.DeleteFunc(h.replaces, func(s said) bool { return s.heard > measure.AtKill })
+	if len(kept) < h.learned {
+		h.back = nil
+	}
+	h.back = append(h.back, kept...)
+	h.back = h.back[max(0, len(h.back)-maxBack):]
+	h.replaces, h.learned = nil, 0
+}
+
+// Told takes what the crawl says of the robots.txt that it goes by, before the exchange is judged: it may be one that a
+// kill brought back, as long as none was had since.
+func (h *Host) Told(l *storage.Line) {
+	if l == nil || l.Decision != storage.DecisionAllow || l.RobotsRecord == "" || l.RobotsRecord == h.policy.record ||
+		h.learned > 0 {
+		return
+	}
+	i := slices.IndexFunc(h.back, func(s said) bool { return s.policy.record == l.RobotsRecord })
+	if i < 0 {
+		return
+	}
+	h.policy, h.payload, h.learnedFor, h.forgot, h.back = h.back[i].policy, h.back[i].payload, measure.AtKill+2, false, nil
+}
+
+// setBack makes p hold by a clock that was set back to an instant: it is as old, at least, as that.
+func (p *policy) setBack(to time.Time) {
+	if by := p.since.Sub(to); by > 0 {
+		p.since, p.expires, p.ahead = to, p.expires.Add(-by), p.ahead+by
+	}
+}
+
+// forth reports whether p holds until limit by the dates that it had before the clock was set back, and the clock was set
+// forward again to such a date. Whoever asked for something by an earlier date had to ask for robots.txt anew.
+func (p *policy) forth(at, limit time.Time) bool {
+	return p.ahead > 0 && !at.Before(p.since.Add(p.ahead)) && !at.After(limit.Add(p.ahead))
+}
