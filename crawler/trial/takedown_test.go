@@ -69,10 +69,6 @@ func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 	if r.Subject, r.OptOut, ok = x.subject(t, d); !ok {
 		return
 	}
-	// What another host answered for the robots.txt of this one stays without what led there, and the audit accuses it.
-	if h := x.web.named(r.OptOut); r.Subject.Host && h != nil && h.rules == "elsewhere" {
-		r.All = false
-	}
 	set := x.set
 	set.operator = true
 	c := &crawl{dir: x.dir, synced: map[string]int64{}, ready: make(chan struct{})} // completes what a kill left open

@@ -8,8 +8,8 @@
 // as they were, for they are what the crawl was bound by.
 //
 // All: the records of its exchanges and the lines of refusals leave the archive, and its lines the ledger, where stubs
-// that state their entry hashes keep the log what it was. robots.txt goes with all of its host only: without it nobody
-// could judge what is left. A host of which no line is left has no name in the map of
+// that state their entry hashes keep the log what it was. robots.txt goes with all of its host only, and with it what it
+// redirected to: without it nobody could judge what is left. A host of which no line is left has no name in the map of
 // hosts any more. The words of others stay: bodies of other pages, the links noted from them, and the URL by which
 // something else was found.
 //

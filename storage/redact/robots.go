@@ -19,7 +19,7 @@ func (s *Subject) bound(l *storage.Line, all bool) bool {
 }
 
 // ledTo reports whether a line is of what the robots.txt of the subject, all of a host, redirected to: it is its robots.txt,
-// and goes with it. What is the robots.txt of the host that was asked binds that, and stays.
+// and goes with it. The /robots.txt of the host that was asked binds that host, too, and stays.
 func (s *Subject) ledTo(l *storage.Line) bool {
 	_, rest, _ := strings.Cut(l.URL, "://")
 	_, path, _ := strings.Cut(rest, "/")
