@@ -44,6 +44,10 @@ type Exchange struct {
 	// missed.
 	LeftOut string
 
+	// Repeats is the id of the answer whose payload a revisit repeats, where that has no body any more and no digest of it,
+	// so that nothing in the archive tells whether it is the same.
+	Repeats string
+
 	// Since is not zero where the crawl tells a shorter pause than its records show: then ended the last exchange
 	// with the authority that the archive holds, and by the crawl's own words there was another one before this.
 	Since time.Time

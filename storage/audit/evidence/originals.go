@@ -23,6 +23,7 @@ type original struct {
 	payload uint32
 	from    uint64 // URL and date
 	id      uint64 // of the record
+	bare    bool   // its body is not there, nor a digest of it, as where it was taken down
 }
 
 const maxOriginals = 1 << 17 // 4 MiB
@@ -89,6 +90,8 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 		return
 	}
 	switch {
+	case same && rd.ours() && was.bare && was.from == row.from:
+		h.Exchange.Repeats = id // the ledger knows whether it was taken down, and what it was
 	case same && row.label != 0 && was.label == row.label && was.payload != row.payload,
 		same && rd.ours() && was.label != row.label:
 		rd.bad(at, h.Exchange.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)",
@@ -107,7 +110,7 @@ func (rd *Reader) original(h *partial, rec *warc.Record, at finding.Place) {
 	}
 	from := h.Exchange.URL + "\n" + dated(h.date)
 	row := rd.originals.of(at.Record, h.Exchange.Payload, h.Exchange.URL, dated(h.date))
-	row.id = row.key
+	row.id, row.bare = row.key, h.Exchange.Payload == "" && h.Exchange.Cut == CutUnread
 	rd.originals.add(row)
 	row.key = rd.originals.hash(from)
 	rd.originals.add(row)

@@ -1,7 +1,6 @@
 package forgery
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,27 +14,31 @@ import (
 // takenDown makes a row of which something is taken down behind the forgery, as curtsy forget --all does it: the ledger has
 // its stubs and its mark.
 func takenDown(url, name string, found finding.Code, why string, forge func(e *evidence)) row {
+	return reduced(url, name, found, why, true, forge)
+}
+
+// reduced is takenDown, of everything or of the body alone.
+func reduced(url, name string, found finding.Code, why string, all bool, forge func(e *evidence)) row {
 	return row{class: inBoth, name: name, found: found, why: why, forge: forge, show: func(e *evidence) trial {
 		dir := e.write()
 		s := redact.Subject{Text: url, Covers: func(other string) bool { return other == url }, Host: strings.HasSuffix(url, "/robots.txt")}
-		takeDown(e.t, dir, s)
+		if err := takeDown(e.t, dir, s, all); err != nil {
+			e.t.Fatal(err)
+		}
 		return directory(dir)
 	}}
 }
 
-func takeDown(t *testing.T, dir string, s redact.Subject) {
+// takeDown forgets something of a crawl directory.
+func takeDown(t *testing.T, dir string, s redact.Subject, all bool) error {
 	t.Helper()
-	ctx := context.Background()
-	j, err := redact.Prepare(ctx, redact.Request{Dir: dir, Subject: s, All: true})
+	j, err := redact.Prepare(t.Context(), redact.Request{Dir: dir, Subject: s, All: all})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	err = j.Finish(ctx, dir, redact.Ending{Ledger: func() (*ledger.Writer, error) {
+	return j.Finish(t.Context(), dir, redact.Ending{Ledger: func() (*ledger.Writer, error) {
 		return ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Signer: operatorKey, Software: "curtsy/1"})
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // takenRows hide behind a takedown: something was asked for, and nobody can see any more what it said. That excuses what it
@@ -59,6 +62,16 @@ var takenRows = []row{
 	}),
 	takenDown("http://library.test/hours", "an exchange is taken out, and a page of another host that was asked for then is taken down", finding.GapTold, "",
 		func(e *evidence) { e.without(e.of(timetable)) }),
+	reduced(bread, "a revisit of another payload, and the body that it repeats is taken down", finding.BadRecord, "", false, func(e *evidence) {
+		x := e.revisit()
+		x.answer.set("WARC-Payload-Digest", "sha256:"+strings.Trim(other, `"`))
+		e.value(e.lineOf(x), "payload_sha256", other)
+		e.resign()
+	}),
+	reduced(bread, "a revisit of another URL, and the body that it repeats is taken down", finding.BadRecord, "", false, func(e *evidence) {
+		e.revisit().answer.set("WARC-Refers-To-Target-URI", cakes)
+		e.resign()
+	}),
 	takenDown(bakery, "robots.txt is taken down, and the pages of its host stay", finding.RobotsMissing, "", func(e *evidence) { e.changed = true }),
 }
 

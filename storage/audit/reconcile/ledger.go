@@ -218,6 +218,7 @@ func (l *Ledger) add(a row) error {
 func (l *Ledger) Exchange(_ context.Context, e *evidence.Exchange, found finding.Report) error {
 	l.check.Records++
 	l.hides(e, found)
+	l.repeats(e, found)
 	l.stepped(e, found)
 	return l.add(recordRow(e))
 }

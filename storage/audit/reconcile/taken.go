@@ -2,9 +2,11 @@ package reconcile
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pacing"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
@@ -24,6 +26,8 @@ type taken struct {
 	missing map[hostmap.Hash]int // lines that the map counts and that are not there, of hosts of which some are not
 	before  map[[16]byte]int     // stubs since the line before of its host, by the keys of rows
 	full    bool                 // there are too many of these
+
+	bodies map[[16]byte]string // the payloads of records whose bodies marks name, as their lines have them, by the keys of rows
 }
 
 // mark takes a mark.
@@ -31,7 +35,18 @@ func (t *taken) mark(m *ledger.Mark) {
 	if m.Kind == ledger.KindBegin {
 		t.origin = m.Origin
 	}
-	if m.Kind != ledger.KindRedaction || m.Redaction == nil || m.Redaction.Extent != ledger.ExtentAll {
+	if m.Kind != ledger.KindRedaction || m.Redaction == nil {
+		return
+	}
+	if m.Redaction.Extent != ledger.ExtentAll {
+		if t.bodies == nil {
+			t.bodies = map[[16]byte]string{}
+		}
+		for _, of := range m.Redaction.Records {
+			if len(t.bodies) < maxTaken {
+				t.bodies[keyOf(of.ID)] = ""
+			}
+		}
 		return
 	}
 	t.any = true
@@ -45,7 +60,7 @@ func (t *taken) mark(m *ledger.Mark) {
 
 // read goes through the ledger again, where something was taken down. maps are its last marks of hosts.
 func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark) error {
-	if !t.any {
+	if !t.any && len(t.bodies) == 0 {
 		return nil
 	}
 	size := int64(0)
@@ -77,10 +92,14 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark) error
 		if e.Line.Record == "" {
 			continue
 		}
+		key := keyOf(e.Line.Record)
+		if _, gone := t.bodies[key]; gone {
+			t.bodies[key] = e.Line.Payload
+		}
 		name := weburl.AuthorityOf(e.Line.URL)
 		if n := stubs - met[name]; n > 0 {
 			if t.full = t.full || len(t.before) == maxTaken; !t.full {
-				t.before[keyOf(e.Line.Record)] = n
+				t.before[key] = n
 			}
 		}
 		met[name] = stubs
@@ -125,6 +144,23 @@ func (l *Ledger) Taken(e *evidence.Exchange) (of pacing.Taken) {
 	}
 	of.Before = min(of.Before, of.InAll)
 	return of
+}
+
+// repeats holds a revisit against an answer that has no body any more: that was taken down, and its line has the digest of
+// its payload still.
+func (l *Ledger) repeats(e *evidence.Exchange, found finding.Report) {
+	if e.Repeats == "" {
+		return
+	}
+	payload, named := l.taken.bodies[keyOf(e.Repeats)]
+	if named && field(payload) == field(strings.TrimPrefix(e.Payload, "sha256:")) || len(l.taken.bodies) == maxTaken {
+		return
+	}
+	observed := "that of " + e.Repeats + " is not there, and no mark says that it was taken down"
+	if named {
+		observed = "that of " + e.Repeats + ", which was taken down, was another by its line"
+	}
+	found(e.Finding(finding.BadRecord, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)", observed))
 }
 
 // mayLackLine reports whether a kill may have torn the line of an exchange off the ledger.

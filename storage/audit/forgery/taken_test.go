@@ -1,0 +1,53 @@
+package forgery
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/storage/redact"
+)
+
+// Whatever is taken down of the polite crawl, by its URL or with all of its host, bodies alone or everything, nothing of
+// what is left accuses anybody.
+func TestATakedownAccusesNobody(t *testing.T) {
+	dir := t.TempDir()
+	crawl(t, dir)
+	var subjects []redact.Subject
+	for _, x := range readEvidence(t, dir).exchanges("") {
+		url := x.url()
+		_, rest, _ := strings.Cut(url, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		for _, s := range []redact.Subject{
+			{Text: url, Covers: func(other string) bool { return other == url }},
+			{Text: host, Covers: func(other string) bool { return strings.HasPrefix(other, "http://"+host+"/") }, Host: true},
+		} {
+			if !slices.ContainsFunc(subjects, func(o redact.Subject) bool { return o.Text == s.Text }) {
+				subjects = append(subjects, s)
+			}
+		}
+	}
+	taken := 0
+	for _, s := range subjects {
+		for _, all := range []bool{false, true} {
+			after := t.TempDir()
+			if err := os.CopyFS(after, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := takeDown(t, after, s, all); errors.Is(err, redact.ErrNothing) || errors.Is(err, redact.ErrDone) {
+				continue // a robots.txt stays with its host, and some bodies were not kept
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			taken++
+			if r := directory(after).judge(t); !r.Clean {
+				t.Errorf("%s, all of it %v: %v%s", s.Text, all, violations(r), findings(r))
+			}
+		}
+	}
+	if taken < 50 {
+		t.Errorf("%d of %d subjects were taken down", taken, len(subjects))
+	}
+}
