@@ -79,7 +79,8 @@
 //   - Finish never answers "full". A link over a cap is dropped with the reason of that cap, counted, and not marked seen.
 //   - The seen-set is inserted into by the engine alone, after the token check. Seen may err towards "not seen".
 //   - After a reopen an authority is due no earlier than max(its stored not-before, now + its stored pace); after an
-//     unclean stop an authority with no stored pace waits Options.Pace. Never a burst, no park forgotten.
+//     unclean stop each waits Options.RestartPace at least, for its stored pace may be that of other settings, and the
+//     exchange that was last may be lost. Never a burst, no park forgotten.
 //   - The next run learns of an unclean stop (Stats.Unclean), also when an operator opened the frontier meanwhile and closed
 //     it cleanly (Options.Operator). What was in flight counts one stop all the same.
 //   - The API carries durations, never absolute times, so that workers and engine need not share a clock.

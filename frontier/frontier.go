@@ -165,9 +165,13 @@ type Options struct {
 	// LeaseLength is how long a turn may last. Zero means 40 minutes.
 	LeaseLength time.Duration
 
-	// Pace is what an authority with no pace of its own, known or not, waits after an unclean stop, counted from the
-	// opening. Zero means none.
+	// Pace is what an authority, known or not, waits at least after an unclean stop, counted from the opening: what was
+	// asked of it last may be lost. A clean stop before it is over leaves the rest of it to the next opening. Zero means none.
 	Pace time.Duration
+
+	// PaceOf is Pace for one authority, where some need not wait so long. More than Pace counts as Pace, less than zero as
+	// zero. Nil means Pace for all. Engines call it while they hold locks: it only computes.
+	PaceOf func(a canon.Authority) time.Duration
 
 	// MaxURLs, MaxURLsPerDomain and MaxURLsPerAuthority cap the URLs that became tasks: of the crawl, of each registrable
 	// domain (an address or a name without one counts as its own), of each authority. Zero means no cap. Seeds are not
@@ -182,6 +186,14 @@ type Options struct {
 
 	// Order is the order of the tasks within a host. It is not kept: each opening says its own.
 	Order Order
+}
+
+// RestartPace is what a waits at least after an unclean stop.
+func (o Options) RestartPace(a canon.Authority) time.Duration {
+	if o.PaceOf == nil {
+		return o.Pace
+	}
+	return max(min(o.PaceOf(a), o.Pace), 0)
 }
 
 // Order is an order of the tasks within a host.

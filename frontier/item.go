@@ -21,9 +21,10 @@ type Item struct {
 
 // Head begins a frontier.
 type Head struct {
-	Secret   []byte // of Print
-	Openings int64  // so far: tokens of an older frontier must be stale in a newer one
-	Unclean  bool   // the last stop was not a Close; what was in flight at it has that in its Stops already
+	Secret   []byte        // of Print
+	Openings int64         // so far: tokens of an older frontier must be stale in a newer one
+	Unclean  bool          // the last stop was not a Close; what was in flight at it has that in its Stops already
+	Floor    time.Duration // what the last Close left of the Options.Pace of an unclean stop before
 }
 
 // Entry is a URL that became a task, with its state.

@@ -68,19 +68,14 @@ type exporter struct {
 	totals   frontier.Totals
 }
 
-// note describes the hosts, in the order of their ids, which is that in which they became known. The rest of the floor
-// is in their waits: there is no other place for it.
+// note describes the hosts, in the order of their ids, which is that in which they became known.
 func (e *exporter) note(now int64) {
 	e.now = now
 	for _, h := range e.f.hosts.all {
 		if h == nil {
 			continue
 		}
-		p := viewHost(h, e.f.groups.unwritten, now)
-		if h.pace == 0 {
-			p.view.Wait = max(p.view.Wait, time.Duration(e.f.oldFloor-now))
-		}
-		e.hosts = append(e.hosts, p)
+		e.hosts = append(e.hosts, viewHost(h, e.f.groups.unwritten, now))
 		if h.refused > 0 {
 			e.totals.Refused[h.authority] = int64(h.refused)
 		}
@@ -108,7 +103,8 @@ func (e *exporter) head(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	return e.yield(frontier.Item{Head: &frontier.Head{Secret: m.Secret, Openings: int64(m.Epoch), Unclean: !m.Clean}})
+	h := &frontier.Head{Secret: m.Secret, Openings: int64(m.Epoch), Unclean: !m.Clean, Floor: time.Duration(max(e.f.oldFloor-e.now, 0))}
+	return e.yield(frontier.Item{Head: h})
 }
 
 func (e *exporter) seeds(tx *bbolt.Tx) error {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/queue"
 	"curtsy/frontier/canon"
 )
@@ -24,7 +25,25 @@ type hosts struct {
 
 	perDomain bool  // there is a cap on domains
 	deep      bool  // tasks are given depth first
-	floor     int64 // no host with no pace of its own is due before: see loader.restart
+	floor     floor // of all hosts, those that become known among them
+}
+
+// floor is what an unclean stop asks of all hosts: none is due before the Pace of the opening after it is over, since what
+// was asked of it last may be lost, and with it that the host was found at all. A Close before it is over leaves the rest of
+// it to the next opening. It is not written for each host. The zero value asks for nothing.
+type floor struct {
+	options frontier.Options
+	opened  int64
+	until   int64
+}
+
+// of is when the floor of a is over: the RestartPace of this opening is all that is asked of a, whatever the one before
+// has left.
+func (f *floor) of(a canon.Authority) int64 {
+	if f.until <= f.opened {
+		return 0
+	}
+	return min(f.until, layout.After(f.opened, f.options.RestartPace(a)))
 }
 
 // sums are those over all hosts.
@@ -39,7 +58,7 @@ type sums struct {
 func (hs *hosts) know(a canon.Authority) *host {
 	h := hs.byName[a]
 	if h == nil {
-		h = &host{authority: a, id: uint32(len(hs.all)), notBefore: hs.floor, queue: queue.New(hs.deep)}
+		h = &host{authority: a, id: uint32(len(hs.all)), notBefore: hs.floor.of(a), queue: queue.New(hs.deep)}
 		h.domain = hs.domain(a)
 		hs.all = append(hs.all, h)
 		hs.byName[a] = h

@@ -109,14 +109,13 @@ func (ld loader) writeOpening() error {
 	return nil
 }
 
-// restart sets the hosts for a run: what was retired takes part again, and nobody is asked before the stored time or
-// the pace is over. After an unclean stop an authority of which no pace is known waits Options.Pace, also one that is
-// not known yet: it may have been found and asked just before, and both have been lost. That floor is not written for
-// each host; a Close before it is reached leaves the rest of it to the next run.
+// restart sets the hosts for a run: what was retired takes part again, and nobody is asked before the stored time, the
+// pace and the floor are over.
 func (ld loader) restart() {
 	now := ld.f.clock.Now()
+	ld.f.hosts.floor = floor{ld.f.options, now, ld.f.oldFloor}
 	if ld.f.unclean {
-		ld.f.hosts.floor = layout.After(now, ld.f.options.Pace)
+		ld.f.hosts.floor.until = layout.After(now, ld.f.options.Pace)
 		ld.f.turns.careful = ld.f.hosts.sums.known + frontier.GroupPages
 	}
 	ld.f.caps.checkSize()
@@ -135,9 +134,8 @@ func (ld loader) restart() {
 		ld.f.scheduler.watch(h)
 		if h.pace > 0 {
 			h.wait(now, h.pace)
-		} else {
-			h.notBefore = max(h.notBefore, ld.f.hosts.floor, ld.f.oldFloor)
 		}
+		h.notBefore = max(h.notBefore, ld.f.hosts.floor.of(h.authority))
 		ld.f.scheduler.enter(h, now)
 	}
 	ld.f.operator.dropAgain(now)
@@ -157,7 +155,7 @@ func (f *Frontier) Close() error {
 	<-f.writer.stopped
 	f.writer.stop()
 	f.mu.Lock()
-	err, floor := f.err, max(f.hosts.floor, f.oldFloor)
+	err, floor := f.err, f.hosts.floor.until
 	f.mu.Unlock()
 	if err == nil && !f.readOnly {
 		err = dbfile.Update(f.db, func(tx *bbolt.Tx) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest/stage"
 	"curtsy/frontier/model"
 )
@@ -33,6 +34,9 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 		}
 		if seed%3 == 2 {
 			o.Order = frontier.DepthFirst
+		}
+		if seed%2 == 1 {
+			o.PaceOf = paceOf
 		}
 		w := &workload{Stage: stage.New(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0)), crashes: 1}
 		if seed%5 == 4 {
@@ -59,6 +63,11 @@ type workload struct {
 	urls   int               // made so far
 
 	crashes int // their weight among the steps
+}
+
+// paceOf is a PaceOf for the hosts of the world: none, half of Pace, or all of it.
+func paceOf(a canon.Authority) time.Duration {
+	return time.Duration(a.Host()[1]%3) * 350 * time.Millisecond
 }
 
 // worldHosts is the number of authorities, of two to a domain; all are known from the start.

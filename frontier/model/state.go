@@ -17,7 +17,8 @@ type state struct {
 	unclean  bool      // the stop before the latest opening was no Close
 	known    int64     // hosts at the latest opening
 	results  int64     // applied since
-	floor    time.Time // no host with no pace of its own is due before
+	opened   time.Time // at the latest opening
+	floor    time.Time // no host is due before, unless its own RestartPace is over: see restartFloor
 
 	hosts    map[canon.Authority]*host
 	order    []*host          // in the order in which they became known
@@ -110,10 +111,10 @@ func (s *state) apply(e event) frontier.Added {
 }
 
 // open begins a run: retired hosts take part again, and no host is asked before its stored time or its pace. After
-// an unclean stop the floor holds for every authority with no stored pace, also for one that is not known yet: it
-// may have been discovered and asked just before the stop, and both have been lost.
+// an unclean stop the floor holds for every authority, also for one that is not known yet: it may have been discovered
+// and asked just before the stop, and both have been lost.
 func (s *state) open(now time.Time, o opened) {
-	s.options, s.unclean, s.floor = o.options, o.unclean, time.Time{}
+	s.options, s.unclean, s.opened = o.options, o.unclean, now
 	s.openings++
 	s.quarantined = nil
 	s.known, s.results = int64(len(s.order)), 0
@@ -130,10 +131,17 @@ func (s *state) open(now time.Time, o opened) {
 		}
 		if h.update.Pace > 0 {
 			h.wait(now, h.update.Pace)
-		} else {
-			h.wait(s.floor, 0)
 		}
+		h.wait(s.restartFloor(h.authority), 0)
 	}
+}
+
+// restartFloor is when a may be asked after an unclean stop. What is left of the floor at a clean stop holds on.
+func (s *state) restartFloor(a canon.Authority) time.Time {
+	if at := s.opened.Add(s.options.RestartPace(a)); at.Before(s.floor) {
+		return at
+	}
+	return s.floor
 }
 
 // host returns the host of a, which is known from then on.
@@ -141,7 +149,7 @@ func (s *state) host(now time.Time, a canon.Authority) *host {
 	h := s.hosts[a]
 	if h == nil {
 		h = &host{authority: a, notBefore: now}
-		h.wait(s.floor, 0)
+		h.wait(s.restartFloor(a), 0)
 		s.hosts[a] = h
 		s.order = append(s.order, h)
 	}

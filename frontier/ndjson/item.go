@@ -3,6 +3,7 @@ package ndjson
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"curtsy/frontier"
 )
@@ -71,11 +72,12 @@ func (r *Reader) head(l *head) (i frontier.Item, ok bool, err error) {
 	switch {
 	case l.Format != Format:
 		return i, false, fmt.Errorf("format %d, and this version reads %d: %w", l.Format, Format, ErrFormat)
-	case len(l.Secret) == 0 || l.Openings < 0:
+	case len(l.Secret) == 0 || l.Openings < 0 || l.Floor < 0:
 		return i, false, errors.New("a head without its secret, or with a negative number")
 	}
 	r.begun = true
-	return frontier.Item{Head: &frontier.Head{Secret: l.Secret, Openings: l.Openings, Unclean: l.Unclean}}, true, nil
+	h := &frontier.Head{Secret: l.Secret, Openings: l.Openings, Unclean: l.Unclean, Floor: time.Duration(l.Floor)}
+	return frontier.Item{Head: h}, true, nil
 }
 
 func (r *Reader) host(l *host) (i frontier.Item, ok bool, err error) {

@@ -29,6 +29,7 @@ type head struct {
 	Secret   []byte `json:"secret"`
 	Openings int64  `json:"openings"`
 	Unclean  bool   `json:"unclean,omitempty"`
+	Floor    span   `json:"floor,omitempty"`
 }
 
 type seed struct {

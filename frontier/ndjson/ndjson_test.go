@@ -34,7 +34,7 @@ func whole(t testing.TB) []frontier.Item {
 	}
 	h.Outcomes[frontier.Fetched], h.Outcomes[frontier.Held] = 4, 5
 	return []frontier.Item{
-		{Head: &frontier.Head{Secret: []byte("0123456789abcdef"), Openings: 7, Unclean: true}},
+		{Head: &frontier.Head{Secret: []byte("0123456789abcdef"), Openings: 7, Unclean: true, Floor: time.Second}},
 		{Seed: &frontier.Seed{URL: seed, Tag: "news\xfe", From: ""}},
 		{Seed: &frontier.Seed{URL: page, From: "https://a.test/"}},
 		{Blob: []byte("User-agent: *\n")},

@@ -41,7 +41,7 @@ func (w *Writer) Write(i frontier.Item) error {
 	}
 	switch {
 	case i.Head != nil:
-		return w.line(line{Head: &head{Format, i.Head.Secret, i.Head.Openings, i.Head.Unclean}})
+		return w.line(line{Head: &head{Format, i.Head.Secret, i.Head.Openings, i.Head.Unclean, span(i.Head.Floor)}})
 	case i.Seed != nil:
 		w.ended.Seeds++
 		return w.line(line{Seed: &seed{i.Seed.URL, text(i.Seed.Tag), text(i.Seed.From)}})

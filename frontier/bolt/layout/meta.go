@@ -30,7 +30,7 @@ type Meta struct {
 	Secret []byte
 	Epoch  uint64
 	Clean  bool
-	Floor  int64 // see restart
+	Floor  int64 // what a clean stop left of it
 	Clock  Clock // that of the caller, which does not go back behind the last writing
 }
 
@@ -140,15 +140,17 @@ func WriteTotalsBody(tx *bbolt.Tx, body []byte) error {
 	return tx.Bucket([]byte(MetaBucket)).Put([]byte(TotalsKey), seal(body))
 }
 
-// WriteStop puts into a new file how often the frontier was opened, and how the last run ended.
-func WriteStop(tx *bbolt.Tx, c Clock, epoch uint64, clean bool) error {
+// WriteStop puts into a new file how often the frontier was opened, and how the last run ended; a clean end may have left a
+// floor.
+func WriteStop(tx *bbolt.Tx, c Clock, epoch uint64, clean bool, floor time.Duration) error {
 	b := tx.Bucket([]byte(MetaBucket))
 	if err := b.Put([]byte(EpochKey), sealMeta(EpochKey, binary.BigEndian.AppendUint64(nil, epoch))); err != nil {
 		return err
 	}
 	mark := []byte(nil)
 	if clean {
-		mark = c.appendWait(nil, 0, 0)
+		now := c.Now()
+		mark = c.appendWait(nil, now, After(now, floor))
 	}
 	return b.Put([]byte(cleanKey), sealMeta(cleanKey, mark))
 }

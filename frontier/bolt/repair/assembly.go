@@ -3,6 +3,7 @@ package repair
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
@@ -123,8 +124,9 @@ func (a *assembly) ended(e layout.Ending) {
 	}
 }
 
-// finish writes what is known at the end: endings, states of hosts, totals, and the mark of how the last stop was.
-func (a *assembly) finish(epoch uint64, clean bool) error {
+// finish writes what is known at the end: endings, states of hosts, totals, and the mark of how the last stop was; a clean
+// one may have left a floor.
+func (a *assembly) finish(epoch uint64, clean bool, floor time.Duration) error {
 	if err := a.closeRecord(); err != nil {
 		return err
 	}
@@ -147,7 +149,7 @@ func (a *assembly) finish(epoch uint64, clean bool) error {
 			return err
 		}
 	}
-	if err := layout.WriteStop(a.to.tx, a.clock, epoch, clean); err != nil {
+	if err := layout.WriteStop(a.to.tx, a.clock, epoch, clean, floor); err != nil {
 		return err
 	}
 	return layout.WriteTotals(a.to.tx, a.totals)

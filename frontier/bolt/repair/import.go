@@ -123,6 +123,8 @@ func (im *importing) begin(h frontier.Head) (err error) {
 		return fmt.Errorf("a secret of %d octets, and not 32", len(h.Secret))
 	case h.Openings < 0 || h.Openings >= math.MaxUint32:
 		return fmt.Errorf("%d openings", h.Openings)
+	case h.Floor < 0:
+		return errors.New("its floor is negative")
 	}
 	im.head = h
 	im.into, err = newAssembly(im.to, im.clock, bytes.Clone(h.Secret))
@@ -266,5 +268,5 @@ func (im *importing) end(x *frontier.Totals) error {
 	for name, n := range x.Counts {
 		a.totals.Counts[name] = n
 	}
-	return a.finish(uint64(im.head.Openings), !im.head.Unclean)
+	return a.finish(uint64(im.head.Openings), !im.head.Unclean, im.head.Floor)
 }

@@ -233,7 +233,7 @@ func (r *rebuilding) finish(refused map[layout.Ending]int64) error {
 	for _, h := range a.hosts {
 		epoch = max(epoch, uint64(h.Finished)>>32) // a stale token must not come again
 	}
-	return a.finish(epoch+1, false)
+	return a.finish(epoch+1, false, 0)
 }
 
 func (r *rebuilding) seeds() error {

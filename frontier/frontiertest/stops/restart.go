@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest/stage"
 )
 
@@ -16,8 +17,10 @@ func restartRules() []stage.Rule {
 		{Name: "restart: the pace is obeyed when it is longer than the rest of the wait", Options: o, Test: restartLonger},
 		{Name: "restart: after a clean stop a host with no stored pace is due at once", Options: o, Test: restartClean},
 		{Name: "restart: after an unclean stop a host with no stored pace waits Options.Pace", Options: o, Crash: true, Test: restartUnclean},
-		{Name: "restart: after an unclean stop a stored pace is the one that counts", Options: o, Crash: true, Test: restartStored},
+		{Name: "restart: after an unclean stop the longer of a stored pace and Options.Pace counts", Options: o, Crash: true, Test: restartStored},
 		{Name: "restart: after an unclean stop Options.Pace holds for authorities not known yet", Options: o, Crash: true, Test: restartUnknown},
+		{Name: "restart: Options.PaceOf takes the place of Options.Pace where it is less", Options: o, Crash: true, Test: restartPaceOf},
+		{Name: "restart: a clean stop leaves the rest of Options.Pace to the next opening", Options: o, Crash: true, Test: restartTwice},
 		{Name: "restart: a crash forgets no park and no deferral", Options: o, Crash: true, Test: restartCrash},
 		{Name: "restart: openings are counted, and Unclean is about the last stop", Options: o, Crash: true, Test: restartCounts},
 		{Name: "restart: an operator's clean stop leaves the next run an unclean one before it", Options: o, Crash: true, Test: restartOperator},
@@ -96,7 +99,7 @@ func restartStored(s *stage.Stage) {
 	visit(s, 200*time.Millisecond, 0)
 	s.Sync()
 	s.Crash()
-	due(s, 200*time.Millisecond)
+	due(s, time.Second)
 	visit(s, 3*time.Second, 0)
 	s.Sync()
 	s.Crash()
@@ -110,6 +113,64 @@ func restartUnknown(s *stage.Stage) {
 	s.Add(s.Links("a/0"))
 	due(s, 600*time.Millisecond)
 	if _, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority("c")); err != nil {
+		s.Fatalf("ClaimAuthority when the pace is over: %v", err)
+	}
+}
+
+// paced opens the frontier with a PaceOf: that of b is short, that of c longer than Pace, and that of d less than zero.
+func paced(s *stage.Stage) {
+	s.Helper()
+	o := s.Options
+	o.PaceOf = func(a canon.Authority) time.Duration {
+		switch a.Host() {
+		case "b.test":
+			return 300 * time.Millisecond
+		case "c.test":
+			return time.Hour
+		case "d.test":
+			return -1
+		}
+		return o.Pace
+	}
+	s.Open(o)
+}
+
+func restartPaceOf(s *stage.Stage) {
+	s.Add(s.Links("a/0", "b/0", "c/0", "d/0"))
+	s.Kill()
+	paced(s)
+	waits := func(name string, d time.Duration) {
+		s.Helper()
+		stage.Want(s, "Host.Wait of "+name, s.Host(name).Wait, d)
+	}
+	waits("a", time.Second)
+	waits("b", 300*time.Millisecond)
+	waits("c", time.Second)
+	waits("d", 0)
+	t := s.Turn(1)
+	stage.Want(s, "the first that is due", t.Authority, s.Authority("d"))
+	s.Finish(stage.Fetched(t))
+	stage.Want(s, "due", s.Claim(1, 1).Due, 300*time.Millisecond)
+	s.Sleep(100 * time.Millisecond)
+	s.Add(s.Links("e/0"))
+	waits("e", 900*time.Millisecond)
+}
+
+func restartTwice(s *stage.Stage) {
+	s.Add(s.Links("a/0", "b/0"))
+	visit(s, 200*time.Millisecond, 0)
+	s.Sync()
+	s.Kill()
+	paced(s)
+	s.Sleep(100 * time.Millisecond)
+	s.Reopen()
+	stage.Want(s, "Host.Wait of one with a stored pace", s.Host("a").Wait, 900*time.Millisecond)
+	stage.Want(s, "Host.Wait of one with a pace of its own", s.Host("b").Wait, 300*time.Millisecond)
+	s.NotDue("found in the second opening", "e") // discovered and asked before the crash, for all we know
+	s.Sleep(899 * time.Millisecond)
+	s.NotDue("found in the second opening", "e")
+	s.Sleep(time.Millisecond)
+	if _, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority("e")); err != nil {
 		s.Fatalf("ClaimAuthority when the pace is over: %v", err)
 	}
 }
