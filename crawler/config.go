@@ -170,17 +170,27 @@ func (c Config) Validate() error {
 	return c.Identity.Validate()
 }
 
+// LeastPause is the pause that an exchange with a is followed by at least, whatever a asks for. That of a host which has
+// proved that it is the operator's own may be shorter: see Delay.
+func (c Config) LeastPause(a canon.Authority) time.Duration {
+	c.Delay = c.delay()
+	return c.floor(a)
+}
+
+// delay is Delay with zero, and what means zero, replaced.
+func (c Config) delay() time.Duration {
+	if c.Delay == 0 {
+		return Floor
+	}
+	return max(c.Delay, 0)
+}
+
 // withDefaults returns c with every zero setting replaced.
 func (c Config) withDefaults() Config {
 	if c.Workers == 0 {
 		c.Workers = DefaultWorkers
 	}
-	switch {
-	case c.Delay == 0:
-		c.Delay = Floor
-	case c.Delay < 0:
-		c.Delay = 0
-	}
+	c.Delay = c.delay()
 	if c.IPDelay == 0 {
 		c.IPDelay = DefaultIPDelay
 	}

@@ -167,17 +167,21 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 		MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, StopWhen: conditions,
 		Traps: limits, Fetcher: f,
 		Identity: s.Identity(), Scope: sc, Sitemaps: maps, Standard: s.Standard, Workers: int(s.Workers),
-		Delay: s.Delay, IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),
+		Delay: s.crawlerDelay(), IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),
 		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
 		MaxBody: s.MaxBody, MaxWait: max(s.MaxWait, 1), Log: log,
-	}
-	// To crawler.Config zero means the default; to who wrote it, it means none. The shortest wait there is comes near.
-	if s.Delay == 0 {
-		c.Delay = -1
 	}
 	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.KeepNoArchive, s.FollowRel
 	c.Previews = s.Previews
 	return c, s.own(&c)
+}
+
+// crawlerDelay is Delay as crawler.Config has it. Zero means the default there; to who wrote it, it means none.
+func (s *Settings) crawlerDelay() time.Duration {
+	if s.Delay == 0 {
+		return -1
+	}
+	return s.Delay
 }
 
 // WARCInfo is what the archive says of the crawl.
@@ -189,18 +193,12 @@ func (s *Settings) WARCInfo() warc.Info {
 	}
 }
 
-// restartPace is the pause before any host of unknown pace is asked again after a kill.
-func (s *Settings) restartPace() time.Duration {
-	if s.LoopbackForeign() {
-		return max(crawler.Floor, s.Delay)
-	}
-	return s.Delay
-}
-
-// FrontierOptions are what the settings ask of the frontier.
+// FrontierOptions are what the settings ask of the frontier. After a kill no host is asked before the least pause is over that
+// this crawl keeps with it: a foreign one waits for the floor, whatever is less for own ones.
 func (s *Settings) FrontierOptions() frontier.Options {
+	paces := crawler.Config{Delay: s.crawlerDelay(), LoopbackForeign: s.LoopbackForeign()}
 	return frontier.Options{
-		Pace: s.restartPace(), Order: s.Order, MaxSize: s.MaxDBSize,
+		Pace: max(crawler.Floor, s.Delay), PaceOf: paces.LeastPause, Order: s.Order, MaxSize: s.MaxDBSize,
 		MaxURLs: s.MaxURLs, MaxURLsPerAuthority: s.MaxURLsPerHost, MaxURLsPerDomain: s.MaxURLsPerDomain,
 	}
 }

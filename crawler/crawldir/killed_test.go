@@ -44,22 +44,23 @@ func killed(t *testing.T, web *crawltest.Web) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runAndKill(t, dir, nil)
+	killedRun(t, dir, nil, Options{})
 	return dir
 }
 
-// runAndKill runs the crawl in dir, and has its frontier forget the run.
-func runAndKill(t *testing.T, dir string, s *Settings) {
+// killedRun runs the crawl in dir, and has its frontier forget the run.
+func killedRun(t *testing.T, dir string, s *Settings, o Options) {
 	t.Helper()
 	var before []byte
-	attend := func(ctx context.Context, start Start) (crawler.Summary, error) {
+	o.Settings = s
+	o.Attend = func(ctx context.Context, start Start) (crawler.Summary, error) {
 		var err error
 		if before, err = os.ReadFile(in(dir, FrontierName)); err != nil {
 			t.Fatal(err)
 		}
 		return start.Crawl.Run(ctx)
 	}
-	_, err := Run(t.Context(), dir, Options{Settings: s, Attend: attend})
+	_, err := Run(t.Context(), dir, o)
 	if err == nil {
 		err = os.WriteFile(in(dir, FrontierName), before, 0o600)
 	}
@@ -132,7 +133,7 @@ func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
 	}
 	more := s
 	more.MaxPages = 2
-	runAndKill(t, dir, &more)
+	killedRun(t, dir, &more, Options{})
 	asked := len(web.Referee().Requests())
 	if last := web.Referee().Requests()[asked-1].Target; last != "/busy" {
 		t.Fatalf("the run that is killed asked for %s last", last)

@@ -1,0 +1,94 @@
+package crawldir
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/reconcile"
+)
+
+// A kill makes the frontier forget whom the crawl has just asked, and when. The run that follows at once keeps its own pace
+// with each host all the same (politeness rules 9 and 17): the floor of a second with one that is not the operator's own,
+// however short --delay is, and a --delay that is longer than that of the run which was killed.
+func TestRule17_TheRunAfterAKillKeepsThePaceOfItsSettings(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after time.Duration // --delay of the run that is killed, and of the next
+		clean         bool          // a run before the one that is killed ended in peace: the pace of the host is known
+		least         time.Duration
+	}{
+		{"a foreign host, and a delay for own ones", 100 * time.Millisecond, 100 * time.Millisecond, false, crawler.Floor},
+		{"none", 0, 0, false, crawler.Floor},
+		{"a foreign host whose pace is known", 100 * time.Millisecond, 100 * time.Millisecond, true, crawler.Floor},
+		{"longer than the floor", 3 * time.Second, 3 * time.Second, false, 3 * time.Second},
+		{"made longer", time.Second, 5 * time.Second, true, 5 * time.Second},
+		{"made shorter", 5 * time.Second, time.Second, false, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := crawltest.New(crawltest.Tree("bakery.test", 9))
+				web.StartPipe()
+				defer web.Close()
+				dir, s := in(t.TempDir(), "d"), Defaults()
+				s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+				s.Delay, s.MaxPages = c.before, 1
+				o := Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
+				seeds, err := SeedURLs("http://bakery.test/")
+				if err == nil {
+					err = Create(t.Context(), dir, &s, seeds)
+				}
+				if err == nil && c.clean {
+					_, err = Run(t.Context(), dir, o)
+					s.MaxPages++
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				killedRun(t, dir, &s, o)
+				asked := len(web.Referee().Requests())
+				s.Delay = c.after
+				s.MaxPages++
+				o.Settings = &s
+				if _, err := Run(t.Context(), dir, o); err != nil {
+					t.Fatal(err)
+				}
+				all := web.Referee().Requests()
+				if asked == 0 || len(all) == asked {
+					t.Fatalf("%d requests before the kill, %d in all", asked, len(all))
+				}
+				if gap := all[asked].Start.Sub(all[asked-1].End); gap < c.least || gap > c.least+time.Second {
+					t.Errorf("%s came %v after the last request before the kill, want %v", all[asked].Target, gap, c.least)
+				}
+				audited(t, dir)
+			})
+		})
+	}
+}
+
+// audited fails unless an audit finds nothing in the crawl in dir.
+func audited(t *testing.T, dir string) {
+	t.Helper()
+	temp := t.TempDir()
+	book, err := reconcile.Open(t.Context(), reconcile.Options{Dir: in(dir, LedgerName), Root: dir, Settings: ConfigName, TempDir: temp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(in(dir, ArchiveName), "*.warc.gz*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := audit.Run(t.Context(), audit.Options{Files: files, Ours: true, TempDir: temp, Witnesses: []audit.Witness{book}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		if !f.Note {
+			t.Errorf("the audit: %s of %s: required %s, observed %s", f.Code, f.URL, f.Required, f.Observed)
+		}
+	}
+}
