@@ -23,6 +23,7 @@ import (
 	"curtsy/crawler/seeds"
 	"curtsy/crawler/status"
 	"curtsy/crawler/steady"
+	"curtsy/crawler/totals"
 	"curtsy/frontier/canon"
 )
 
@@ -155,8 +156,12 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book, off: rules[len(rules)-1]}
 	c.settler = &settler{cfg: cfg, record: c.record, lined: lined, book: c.book}
 	c.linker = &linker{cfg: cfg, gate: c.gate, reader: c.reader, bounds: c.bounds, settler: c.settler, book: c.book}
+	pacer := address.NewPacer(cfg.IPDelay, cfg.HostLocks)
+	if c.unclean || counts[totals.Runs] > 0 || cfg.Past != nil {
+		pacer.Resumed()
+	}
 	c.exchanger = &exchanger{
-		cfg: cfg, pacer: address.NewPacer(cfg.IPDelay, cfg.HostLocks), chooser: address.NewChooser(), redirects: redirects,
+		cfg: cfg, pacer: pacer, chooser: address.NewChooser(), redirects: redirects,
 		stopper: c.stopper, patient: &c.patient,
 	}
 	c.policies = &policies{

@@ -28,6 +28,7 @@ type Pacer struct {
 	locks Locks // may be nil
 
 	mu      sync.Mutex
+	resumed time.Time // see Resumed
 	addrs   map[netip.Prefix]*addr
 	waiters map[canon.Authority]*waiter
 	sweepAt int // how many addrs and waiters there are when the next sweep is due
@@ -66,6 +67,9 @@ const (
 func NewPacer(every time.Duration, locks Locks) *Pacer {
 	return &Pacer{every: every, locks: locks, addrs: map[netip.Prefix]*addr{}, waiters: map[canon.Authority]*waiter{}, sweepAt: leastSweep}
 }
+
+// Resumed says that a run before this one may have had starts until now, at any address. It comes before all other calls.
+func (p *Pacer) Resumed() { p.resumed = time.Now() }
 
 // Of is the address as it counts for the pace: an IPv4 address whole, of an IPv6 one the /64, which is as much as one
 // customer of a network has. An IPv6 address that leads to an IPv4 one counts as that: a network without IPv4 sees all
@@ -159,7 +163,7 @@ func (p *Pacer) leave(w *waiter) {
 func (p *Pacer) addr(key netip.Prefix) *addr {
 	ad := p.addrs[key]
 	if ad == nil {
-		ad = &addr{}
+		ad = &addr{granted: p.resumed, sent: p.resumed}
 		p.addrs[key] = ad
 	}
 	return ad

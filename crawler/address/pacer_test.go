@@ -217,3 +217,26 @@ func TestRule10_TheAddressLastUsedIsKeptAndAnUnreachableOneLeft(t *testing.T) {
 	}
 	pick("8.8.8.2", "8.8.8.2", "8.8.8.4") // forgotten
 }
+
+// Politeness rule 17: after a restart nobody is asked sooner than the pace from then allows. An address that was swept
+// rests no second time.
+func TestRule17_AResumedPacerHasEachAddressRestOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("8.8.8.8")
+		s.Resumed()
+		time.Sleep(halfSecond / 5)
+		if wait, _ := s.Take(hostN(t, 0), at); wait != halfSecond*4/5 {
+			t.Errorf("the first is to wait %v", wait)
+		}
+		begin := time.Now()
+		if err := s.Send(t.Context(), netip.MustParseAddr("8.8.4.4")); err != nil || time.Since(begin) != halfSecond*4/5 {
+			t.Errorf("the first request is held for %v, %v", time.Since(begin), err)
+		}
+		if wait, _ := s.Take(hostN(t, 0), at); wait != 0 {
+			t.Errorf("when that is over it is to wait %v", wait)
+		}
+		if wait, _ := s.Take(hostN(t, 1), netip.MustParseAddr("8.8.4.5")); wait != 0 {
+			t.Errorf("a host of another address is to wait %v then", wait)
+		}
+	})
+}

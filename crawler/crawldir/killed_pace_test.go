@@ -70,6 +70,48 @@ func TestRule17_TheRunAfterAKillKeepsThePaceOfItsSettings(t *testing.T) {
 	}
 }
 
+// An address rests between two runs like a host, whatever host is asked there, though the locks that crawls of one machine
+// share are not there (politeness rules 10 and 17).
+func TestRule17_TheNextRunKeepsThePaceOfAnAddress(t *testing.T) {
+	for _, kill := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			web := crawltest.New(crawltest.Tree("bakery.test", 9), crawltest.Tree("bakery.test:8080", 9))
+			web.StartPipe()
+			defer web.Close()
+			dir, s := in(t.TempDir(), "d"), Defaults()
+			s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+			s.IPDelay, s.MaxPages = 5*time.Second, 1
+			o := Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
+			seeds, err := SeedURLs("http://bakery.test/", "http://bakery.test:8080/")
+			if err == nil {
+				err = Create(t.Context(), dir, &s, seeds)
+			}
+			if err == nil && !kill {
+				_, err = Run(t.Context(), dir, o)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kill {
+				killedRun(t, dir, &s, o)
+			}
+			asked := len(web.Referee().Requests())
+			s.MaxPages++
+			o.Settings = &s
+			if _, err := Run(t.Context(), dir, o); err != nil {
+				t.Fatal(err)
+			}
+			all := web.Referee().Requests()
+			if asked == 0 || len(all) == asked {
+				t.Fatalf("%d requests before the stop, %d in all", asked, len(all))
+			}
+			if gap := all[asked].Start.Sub(all[asked-1].Start); gap < s.IPDelay {
+				t.Errorf("killed: %v: %s of %s came %v after the last request before, want %v", kill, all[asked].Target, all[asked].Host, gap, s.IPDelay)
+			}
+		})
+	}
+}
+
 // audited fails unless an audit finds nothing in the crawl in dir.
 func audited(t *testing.T, dir string) {
 	t.Helper()
