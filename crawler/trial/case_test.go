@@ -139,6 +139,7 @@ func (x *trial) try(t *testing.T, s size) {
 		if !killed {
 			lasts = s.lasts
 		}
+		x.set.resettle(x.web.seed, life)
 		synctest.Test(t, func(t *testing.T) { x.live(t, next, offset, lasts, killed) })
 		if killed {
 			x.kills++

@@ -8,12 +8,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/keyring"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
@@ -48,7 +50,7 @@ type crawl struct {
 	synced map[string]int64 // sizes of files after the last sync
 }
 
-// settings are those of a crawl, the same in all its lives.
+// settings are those of a crawl, the same in all its lives but for the delay.
 type settings struct {
 	standard robots.Standard
 	delay    time.Duration
@@ -88,6 +90,15 @@ func (o *settings) ownWeb(w *web) {
 	if d.in(4) {
 		o.own = "none"
 	}
+}
+
+// resettle gives a life another delay than the one before, now and then: people do with resume.
+func (o *settings) resettle(seed uint64, life int) {
+	d := throw(seed, "delay", strconv.Itoa(life))
+	if life == 0 || !d.in(4) {
+		return
+	}
+	o.delay = time.Duration(d.IntN(4000)) * time.Millisecond
 }
 
 // floor is the pause that a host gets which is not the operator's own.
@@ -165,7 +176,10 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 
 func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	defer close(c.ready)
-	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), frontier.Options{Pace: o.floor(), Operator: o.operator, LeaseLength: o.lease, Barrier: c.barrier, Tell: c.tell})
+	as := crawldir.Settings{Delay: o.delay, OwnSite: []string{o.own}}
+	fo := as.FrontierOptions() // those of a crawl that people run: what they ask of the frontier is on trial, too
+	fo.Operator, fo.LeaseLength, fo.Barrier, fo.Tell = o.operator, o.lease, c.barrier, c.tell
+	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), fo)
 	if err != nil {
 		return err
 	}
