@@ -24,6 +24,10 @@ const (
 	// Resume ends a Park or a Drop and opens a host that is Retired or Refused. The wait that the host is owed is not
 	// shortened, and what was dropped stays closed until Retry.
 	Resume Act = 3
+
+	// Rest has the host wait for Steering.For at least, as Result.Wait does: it is owed that, and no turn has told of it. It is
+	// no hold, and takes the place of none. A host that is not known is known from then on.
+	Rest Act = 4
 )
 
 // Steering is an operator's command.
@@ -31,7 +35,7 @@ type Steering struct {
 	Act       Act
 	Authority canon.Authority // the host, known or not
 	URLs      []canon.URL     // with Drop: these of the host, and no others
-	For       time.Duration   // with Park: how long; zero means until Resume
+	For       time.Duration   // with Park and Rest: how long; zero means until Resume, and nothing with Rest
 	Reason    string          // with Park and Drop of a host: kept in Hold.Reason, for people
 }
 
@@ -40,12 +44,12 @@ func (s Steering) Check() error {
 	switch {
 	case s.Authority.IsZero():
 		return errors.New("no host is named")
-	case s.Act < Park || s.Act > Resume:
+	case s.Act < Park || s.Act > Rest:
 		return fmt.Errorf("there is no act %d", s.Act)
 	case len(s.URLs) > 0 && s.Act != Drop:
 		return errors.New("only Drop takes URLs")
-	case s.For < 0 || s.For > 0 && s.Act != Park:
-		return errors.New("only Park takes a time, and none that is negative")
+	case s.For < 0 || s.For > 0 && s.Act != Park && s.Act != Rest:
+		return errors.New("only Park and Rest take a time, and none that is negative")
 	}
 	for _, u := range s.URLs {
 		if u.IsZero() || u.Authority() != s.Authority {
@@ -57,7 +61,7 @@ func (s Steering) Check() error {
 
 // Steered says what a Steering did.
 type Steered struct {
-	Changed bool  // the host was not as commanded before; false with Steering.URLs
+	Changed bool  // the host was not as commanded before, or waits longer now; false with Steering.URLs
 	URLs    int64 // closed at once; those under a lease are closed when it ends, unless its holder has closed them: Finished.Dropped
 }
 

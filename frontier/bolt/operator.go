@@ -113,6 +113,14 @@ func (o *operator) obey(h *host, s frontier.Steering, now int64) bool {
 		o.f.groups.open.change(h)
 		o.f.scheduler.enter(h, now)
 		return true
+	case s.Act == frontier.Rest:
+		was := h.notBefore
+		if h.wait(now, s.For); s.For == 0 || h.notBefore == was {
+			return false
+		}
+		o.f.groups.open.change(h)
+		o.f.scheduler.reschedule(h, now)
+		return true
 	case s.For > 0:
 		return o.setHold(h, &layout.Hold{Act: s.Act, Until: layout.After(now, s.For), Reason: s.Reason}, now)
 	}

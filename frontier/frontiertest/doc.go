@@ -40,8 +40,8 @@
 //   - MaxURLs and MaxURLsPerAuthority count candidates that became tasks, seeds among them. A refused candidate
 //     neither counts nor is capped, and a URL that is known is Known, not Capped.
 //   - After an unclean stop Options.RestartPace holds, for that long after the opening, for every authority, be it known
-//     yet or not: its discovery may be what the crash has lost. What is left of it at a clean stop holds in the next
-//     opening, for no longer than that opening's own RestartPace.
+//     yet or not: its discovery may be what the crash has lost. The rest of it, at a clean stop before it is over,
+//     holds in the next opening, for no longer than that opening's own RestartPace.
 //   - Close releases the engine also when it returns an error; the stop is then unclean.
 //   - A suspect's turn, a host that an operator holds and a frontier that is Full bring no more tasks with Keep: such a
 //     turn would not end.

@@ -30,17 +30,19 @@ func (w *workload) retrySome() {
 	}
 }
 
-// steerSome parks or drops a host, or drops URLs. A host is not steered again while a turn of it that was out at a Drop
+// steerSome parks or drops a host, or has it rest, or drops URLs. A host is not steered again while a turn of it that was out at a Drop
 // still is: what becomes of its tasks is then open.
 func (w *workload) steerSome() {
 	c := frontier.Steering{Authority: w.Authority(worldHost(w.rand.Int()))}
-	switch w.rand.IntN(8) {
+	switch w.rand.IntN(9) {
 	case 0, 1, 2:
 		c.Act, c.Reason = frontier.Park, fmt.Sprint("park ", w.rand.IntN(3))
 	case 3, 4:
 		c.Act, c.For = frontier.Park, time.Duration(1+w.rand.IntN(20_000))*time.Millisecond
 	case 5:
 		c.Act, c.Reason = frontier.Drop, "drop"
+	case 6:
+		c.Act, c.For = frontier.Rest, time.Duration(w.rand.IntN(3)*w.rand.IntN(3000))*time.Millisecond
 	default:
 		c.Act = frontier.Drop
 		for n := range w.urls + 1 {

@@ -33,17 +33,18 @@ func (d *dealer) steering(now time.Time, c frontier.Steering) event {
 
 // obeyed returns what apply, a Steer, has done.
 func (d *dealer) obeyed(now time.Time, c frontier.Steering, apply func()) frontier.Steered {
-	look := func() (k hold, open bool, dropped int64) {
+	look := func() (k hold, open bool, due time.Time, dropped int64) {
 		h := d.hosts[c.Authority]
 		if h == nil {
-			return hold{}, true, 0
+			return hold{}, true, d.restartFloor(c.Authority), 0
 		}
-		return h.hold.at(now), h.claimable(), h.outcomes[frontier.Dropped]
+		return h.hold.at(now), h.claimable(), h.notBefore, h.outcomes[frontier.Dropped]
 	}
-	k, open, dropped := look()
+	k, open, due, dropped := look()
 	apply()
-	kNow, openNow, droppedNow := look()
-	return frontier.Steered{Changed: k != kNow || open != openNow, URLs: droppedNow - dropped}
+	kNow, openNow, dueNow, droppedNow := look()
+	longer := dueNow.After(due) && dueNow.After(now)
+	return frontier.Steered{Changed: k != kNow || open != openNow || longer, URLs: droppedNow - dropped}
 }
 
 // steer obeys a command.
@@ -75,6 +76,8 @@ func (s *state) steer(now time.Time, e *steered) {
 		if e.For > 0 {
 			h.hold.until = now.Add(e.For)
 		}
+	case e.Act == frontier.Rest:
+		s.host(now, e.Authority).wait(now, e.For)
 	case known != nil:
 		known.hold = hold{}
 		if !e.leased && !known.claimable() {
