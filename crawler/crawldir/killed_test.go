@@ -14,6 +14,8 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/model"
 	"curtsy/storage/ledger"
 )
 
@@ -255,5 +257,74 @@ func uncommit(t *testing.T, dir string, size int) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Who takes lines away has the frontier keep the rests that only lines of a killed run tell of, and no longer ones than are
+// left. A frontier that knows nothing of a host does not learn of it from what is taken away.
+func TestRule17_KeepRestsOutlivesTheLines(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		clean bool // the stop; the frontier then knows all there is to know
+		lost  bool // the frontier does not know the host
+		gone  []string
+		known bool // in the end
+		want  time.Duration
+	}{
+		{"after a kill", false, false, nil, true, time.Hour},
+		{"of a host that is to be forgotten, and that the frontier knows", false, false, []string{"127.0.0.1"}, true, time.Hour},
+		{"of a host that the frontier does not know", false, true, []string{"a.test"}, true, time.Hour},
+		{"of one that is to be forgotten", false, true, []string{"127.0.0.1"}, false, 0},
+		{"after a clean stop", true, false, nil, true, 0},
+	} {
+		web := busy(t, time.Hour)
+		dir := killed(t, web)
+		if c.clean {
+			f, err := OpenStopped(t.Context(), dir, nil)
+			if err == nil {
+				err = f.Close()
+			}
+			if err == nil { // which leaves an unclean stop one: a run has to come
+				_, err = Run(t.Context(), dir, Options{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := OpenStopped(t.Context(), dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.lost {
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			m := model.New(frontier.Options{})
+			m.Crash()
+			f.Frontier = m.Reopen(frontier.Options{})
+		}
+		u, err := canon.Parse(web.LoopbackURL("bakery.test"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, err := f.Host(t.Context(), u.Authority())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := f.KeepRests(t.Context(), c.gone); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, known, err := f.Host(t.Context(), u.Authority())
+		if err != nil || known != c.known || h.Hold.Act != 0 {
+			t.Errorf("%s: known %v, held by %d, %v", c.name, known, h.Hold.Act, err)
+		}
+		if c.want == 0 && h.Wait > before.Wait || c.want > 0 && (h.Wait > c.want || h.Wait < c.want-time.Minute) {
+			t.Errorf("%s: it waits %v, and %v before; want %v", c.name, h.Wait, before.Wait, c.want)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

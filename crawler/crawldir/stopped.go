@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"curtsy/crawler/control"
+	"curtsy/crawler/host"
 	"curtsy/crawler/record"
+	"curtsy/crawler/recovery"
+	"curtsy/crawler/steady"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/redact"
 )
 
@@ -64,6 +69,39 @@ func (f Stopped) Steer(ctx context.Context, s frontier.Steering) (frontier.Steer
 		}
 	}
 	return f.Frontier.Steer(ctx, s)
+}
+
+// KeepRests has the frontier keep the rests that a kill left to the ledger alone: the run that follows would read them there.
+// It is for who takes lines away. Of the hosts gone, as hostmap.Host names them, nothing is to be left: the frontier does not
+// learn their names.
+func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
+	stats, err := f.Stats(ctx)
+	if err != nil || !stats.Unclean {
+		return err
+	}
+	rests, _, err := recovery.Read(ledger.Rests(in(f.dir, LedgerName)))
+	if err != nil {
+		return err
+	}
+	clock := steady.Start()
+	for a := range rests {
+		h, known, err := f.Host(ctx, a)
+		if err != nil {
+			return err
+		}
+		memory, err := host.Read(h.Memory)
+		if err != nil {
+			return fmt.Errorf("crawl directory: %s: %w", a, err)
+		}
+		left, ok := rests.Left(a, &memory, clock)
+		if !ok || !known && slices.Contains(gone, hostmap.Host(a.String())) {
+			continue
+		}
+		if _, err := f.Steer(ctx, frontier.Steering{Act: frontier.Rest, Authority: a, For: left.Wait}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Add enters seeds, and writes down those of hosts that an operator has dropped.

@@ -153,6 +153,9 @@ func evidence(ctx context.Context, dir string, f crawldir.Stopped, j *redact.Jou
 			return err
 		}
 	}
+	if err := f.KeepRests(ctx, j.Hosts); err != nil { // before the lines go that say them
+		return unfinished(err, dir)
+	}
 	say := func(n crawldir.Note) { fmt.Fprintln(std.Err, plainly.Lines(cli.Note(n, dir))) }
 	err := j.Evidence(context.WithoutCancel(ctx), dir, redact.Ending{
 		Ledger: func() (*ledger.Writer, error) { return f.Ledger(say) },
