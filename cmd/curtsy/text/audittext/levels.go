@@ -1,0 +1,67 @@
+package audittext
+
+import (
+	"fmt"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/plainly"
+)
+
+// levels say what the levels mean, from the lowest.
+var levels = []struct {
+	level audit.Level
+	words string
+	not   string // what is missing for it
+}{
+	{audit.SelfConsistent, "archive, ledger, index and settings were compared with one another alone", ""},
+	{audit.SignedByKnown, "nobody but the operator can have made it, or who has the key", "give the operator's verifier key, --key"},
+	{audit.Lodged, "the operator has not changed it since, nor cut it off", "give a head that was lodged, --head, or those who saw it, --witness-key and --tsa-ca"},
+	{audit.ConfirmedByLog, "the sites' own access logs tell of the same requests", "give the logs of the sites, --access-log"},
+	{audit.LogAlone, "there is no archive: it is what the site's own access log and the robots.txt that was given show", ""},
+}
+
+func levelWords(r *audit.Result) string {
+	s := string(r.Level)
+	if how := how(r, r.Level); how != "" {
+		s += ": " + how
+	}
+	for _, l := range levels {
+		if l.level == r.Level {
+			s += " (" + l.words + ")"
+		}
+	}
+	return s
+}
+
+// how says how far a level reaches.
+func how(r *audit.Result, level audit.Level) string {
+	if c := r.Confirmed; c != nil && level == audit.ConfirmedByLog {
+		return fmt.Sprintf("%d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "exchange"))
+	}
+	for _, l := range r.Levels {
+		if l.Level == level {
+			return l.How
+		}
+	}
+	return ""
+}
+
+// reach says of each level whether it is reached.
+func reach(r *audit.Result) (all []string) {
+	if r.Level == audit.LogAlone {
+		return nil
+	}
+	for _, l := range levels[:len(levels)-1] {
+		switch far := how(r, l.level); {
+		case l.level == audit.SelfConsistent && !r.Clean:
+			all = append(all, string(l.level)+": no, there are violations")
+		case far != "":
+			all = append(all, fmt.Sprintf("%s: %s", l.level, far))
+		case l.not == "":
+			all = append(all, string(l.level))
+		default:
+			all = append(all, fmt.Sprintf("%s: not shown; %s", l.level, l.not))
+		}
+	}
+	return all
+}
