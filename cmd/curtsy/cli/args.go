@@ -42,10 +42,17 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 
 // OneDir is for commands that take a crawl directory.
 func OneDir(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
+	return Exactly(1, "one crawl directory")(cmd, args)
+}
+
+// Exactly is for commands that take so many arguments, in words.
+func Exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return fmt.Errorf("%s takes %s, not %d: write %s", cmd.Name(), what, len(args), cmd.UseLine())
 	}
-	return fmt.Errorf("%s takes one crawl directory, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
 }
 
 // NoArgs is for commands that take flags only.

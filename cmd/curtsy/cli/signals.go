@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/crawler/control"
 )
 
@@ -46,6 +48,13 @@ func UntilSignal(ctx context.Context, do func(ctx context.Context) error) error 
 		return Interrupted(syscall.SIGPIPE)
 	}
 	return err
+}
+
+// Interruptible is a command whose work ends with a signal, as UntilSignal has it.
+func Interruptible(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return UntilSignal(cmd.Context(), func(ctx context.Context) error { return do(ctx, args) })
+	}
 }
 
 // cancellable reads from a stream until done is closed. A read from a terminal or a pipe cannot be cancelled: one that is

@@ -66,13 +66,9 @@ func Audit(std cli.Streams) *cobra.Command {
 			"  curtsy audit --cbcp news\n" +
 			"  curtsy audit --floor 1s --html audit.html other-crawler.warc.gz\n" +
 			"  curtsy audit --access-log access.log.gz --robots robots.txt --agent otherbot",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.known.given(cmd.Flags()); err != nil {
-				return err
-			}
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return a.run(ctx, args, std) })
-		},
+		Args:    cobra.ArbitraryArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return a.known.given(cmd.Flags()) },
+		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return a.run(ctx, args, std) }),
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false

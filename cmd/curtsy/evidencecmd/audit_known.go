@@ -56,19 +56,11 @@ func (k *known) read(l *reconcile.Options) error {
 	if l.Dir == "" && k.any() {
 		return errNoLedger
 	}
-	var err error
-	if k.key != "" {
-		if l.Key, err = keyAt("--key", k.key); err != nil {
-			return err
-		}
+	t, err := k.trusted()
+	if err != nil {
+		return err
 	}
-	for _, s := range k.witnesses {
-		w, err := keyAt("--witness-key", s)
-		if err != nil {
-			return err
-		}
-		l.Witnesses = append(l.Witnesses, w)
-	}
+	l.Key, l.Witnesses, l.Authorities = t.key, t.witnesses, t.authorities
 	for _, s := range k.heads {
 		text, err := textAt("--head", s)
 		if err != nil {
@@ -80,19 +72,42 @@ func (k *known) read(l *reconcile.Options) error {
 		}
 		l.Heads = append(l.Heads, h)
 	}
+	return nil
+}
+
+// trusted are the keys and certificates of those who are believed.
+type trusted struct {
+	key         checkpoint.Key // zero for none
+	witnesses   []checkpoint.Key
+	authorities *x509.CertPool // nil for none
+}
+
+func (k *known) trusted() (t trusted, err error) {
+	if k.key != "" {
+		if t.key, err = keyAt("--key", k.key); err != nil {
+			return t, err
+		}
+	}
+	for _, s := range k.witnesses {
+		w, err := keyAt("--witness-key", s)
+		if err != nil {
+			return t, err
+		}
+		t.witnesses = append(t.witnesses, w)
+	}
 	for _, path := range k.authorities {
 		text, err := fileAt("--tsa-ca", path)
 		if err != nil {
-			return err
+			return t, err
 		}
-		if l.Authorities == nil {
-			l.Authorities = x509.NewCertPool()
+		if t.authorities == nil {
+			t.authorities = x509.NewCertPool()
 		}
-		if !l.Authorities.AppendCertsFromPEM(text) {
-			return cli.Usagef("--tsa-ca %s: there is no certificate in it: give one in PEM, as the authority publishes it", plainly.Argument(path))
+		if !t.authorities.AppendCertsFromPEM(text) {
+			return t, cli.Usagef("--tsa-ca %s: there is no certificate in it: give one in PEM, as the authority publishes it", plainly.Argument(path))
 		}
 	}
-	return nil
+	return t, nil
 }
 
 // keyAt reads a verifier key, from the file of that name if there is one.

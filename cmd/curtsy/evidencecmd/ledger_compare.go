@@ -44,15 +44,8 @@ func newLedgerCompare(std cli.Streams) *cobra.Command {
 			"before it.",
 		Example: "  curtsy ledger compare news checkpoint-of-last-week\n" +
 			"  curtsy ledger compare news http://127.0.0.1:7380",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return fmt.Errorf("%s takes two ledgers, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return o.run(ctx, [2]string(args), std) })
-		},
+		Args: cli.Exactly(2, "two ledgers"),
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, [2]string(args), std) }),
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.origin, "origin", "", "`ORIGIN` of the ledger, where both are witnesses (default that of the other)")

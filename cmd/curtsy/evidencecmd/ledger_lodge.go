@@ -51,9 +51,7 @@ func newLedgerLodge(std cli.Streams) *cobra.Command {
 		Example: "  curtsy ledger lodge --witness http://127.0.0.1:7380 --witness-key KEY news\n" +
 			"  curtsy ledger lodge --tsa https://tsa.example/ --tsa-ca tsa.pem news",
 		Args: cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return o.run(ctx, args[0], std) })
-		},
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) }),
 	}
 	fs := cmd.Flags()
 	fs.StringArrayVar(&o.witnesses, "witness", nil, "`URL` of a witness; repeatable")

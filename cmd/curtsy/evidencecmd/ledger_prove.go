@@ -37,9 +37,7 @@ func newLedgerProve(std cli.Streams) *cobra.Command {
 			"curtsy ledger verify, or with docs/verify.py, which needs Python alone.",
 		Example: "  curtsy ledger prove --host example.org -o example.org.zip news",
 		Args:    cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return ledgerProve(ctx, args[0], host, to, std) })
-		},
+		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return ledgerProve(ctx, args[0], host, to, std) }),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&host, "host", "", "`NAME` of the host, as example.org: all that is of it counts, whatever scheme and port")

@@ -2,7 +2,6 @@ package evidencecmd
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,18 +14,15 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/audit/accesslog"
-	"curtsy/storage/plainly"
 	"curtsy/storage/proof"
 )
 
 // verifying is one invocation of ledger verify.
 type verifying struct {
-	key       string
-	witnesses []string
-	tsa       []string // FILE
-	logs      []string
-	skew      value.Duration
-	json      bool
+	known known
+	logs  []string
+	skew  value.Duration
+	json  bool
 }
 
 func newLedgerVerify(std cli.Streams) *cobra.Command {
@@ -43,25 +39,15 @@ func newLedgerVerify(std cli.Streams) *cobra.Command {
 			"this program.",
 		Example: "  curtsy ledger verify example.org.zip\n" +
 			"  curtsy ledger verify --key KEY --access-log access.log example.org.zip",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%s takes one bundle, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			k := known{key: v.key, witnesses: v.witnesses, authorities: v.tsa}
-			if err := k.given(cmd.Flags()); err != nil {
-				return err
-			}
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return v.run(ctx, args[0], std) })
-		},
+		Args:    cli.Exactly(1, "one bundle"),
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return v.known.given(cmd.Flags()) },
+		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return v.run(ctx, args[0], std) }),
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&v.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed")
-	fs.StringArrayVar(&v.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned, as `FILE|KEY`; repeatable")
-	fs.StringArrayVar(&v.tsa, "tsa-ca", nil, "a `FILE` of certificates (PEM) that time stamps must lead to (default: those that this machine trusts); repeatable")
+	fs.StringVar(&v.known.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed")
+	fs.StringArrayVar(&v.known.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned, as `FILE|KEY`; repeatable")
+	fs.StringArrayVar(&v.known.authorities, "tsa-ca", nil, "a `FILE` of certificates (PEM) that time stamps must lead to (default: those that this machine trusts); repeatable")
 	cli.Group(fs, "Known keys")
 	fs.StringArrayVar(&v.logs, "access-log", nil, "`FILE`: the site's access log, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable")
 	fs.Var(&v.skew, "skew", "by how much the clocks of site and crawler may differ: `D`")
@@ -116,31 +102,11 @@ func (v *verifying) run(ctx context.Context, path string, std cli.Streams) error
 
 // options reads the flags.
 func (v *verifying) options(std cli.Streams) (o proof.Options, err error) {
-	o = proof.Options{Skew: max(time.Duration(v.skew), 1), Stdin: std.In}
-	if v.key != "" {
-		if o.Key, err = keyAt("--key", v.key); err != nil {
-			return o, err
-		}
+	t, err := v.known.trusted()
+	if err != nil {
+		return o, err
 	}
-	for _, s := range v.witnesses {
-		k, err := keyAt("--witness-key", s)
-		if err != nil {
-			return o, err
-		}
-		o.Witnesses = append(o.Witnesses, k)
-	}
-	for _, path := range v.tsa {
-		text, err := fileAt("--tsa-ca", path)
-		if err != nil {
-			return o, err
-		}
-		if o.Authorities == nil {
-			o.Authorities = x509.NewCertPool()
-		}
-		if !o.Authorities.AppendCertsFromPEM(text) {
-			return o, cli.Usagef("--tsa-ca %s: there is no certificate in it: give one in PEM, as the authority publishes it", plainly.Argument(path))
-		}
-	}
+	o = proof.Options{Key: t.key, Witnesses: t.witnesses, Authorities: t.authorities, Skew: max(time.Duration(v.skew), 1), Stdin: std.In}
 	for _, path := range v.logs {
 		if path == "" {
 			return o, cli.Usagef("--access-log is empty: name the site's access log")

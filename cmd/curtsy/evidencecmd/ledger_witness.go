@@ -42,9 +42,7 @@ func newLedgerWitness(std cli.Streams) *cobra.Command {
 			"  curtsy ledger witness --listen 10.0.0.5:7380 --logs lab.txt\n" +
 			"  curtsy ledger witness --key",
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return o.run(ctx, std) })
-		},
+		RunE: cli.Interruptible(func(ctx context.Context, _ []string) error { return o.run(ctx, std) }),
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:7380", "`ADDRESS:PORT` to listen at; port 0 takes any that is free")

@@ -58,9 +58,7 @@ func New(std cli.Streams) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return run(ctx, args, o, std) })
-		},
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return run(ctx, args, o, std) }),
 	}
 	flags := cmd.Flags()
 	var formats []string

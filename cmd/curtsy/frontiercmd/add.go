@@ -31,9 +31,7 @@ func newAdd(std cli.Streams) *cobra.Command {
 		Example: "  curtsy frontier add news https://www.your-domain.org/\n" +
 			"  curtsy frontier add --seeds list.txt news",
 		Args: dirFirst(0, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return add(ctx, args[0], args[1:], &o, std) })
-		},
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return add(ctx, args[0], args[1:], &o, std) }),
 	}
 	cmd.Flags().StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
 	cli.Group(cmd.Flags(), "Seeds")

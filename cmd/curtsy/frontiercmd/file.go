@@ -113,9 +113,7 @@ func newRebuild(std cli.Streams) *cobra.Command {
 			"was fetched and is not known to be so any more is fetched again.",
 		Example: "  curtsy frontier rebuild news",
 		Args:    cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return rebuild(ctx, args[0], std) })
-		},
+		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return rebuild(ctx, args[0], std) }),
 	}
 }
 

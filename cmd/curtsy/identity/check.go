@@ -52,7 +52,7 @@ func newCheck(std cli.Streams) *cobra.Command {
 			"3: something does not, or is missing; 1: there was no answer at all.",
 		Example: "  curtsy identity check https://www.your-domain.org/crawler.html\n" +
 			"  curtsy identity check --address 198.51.100.7 https://www.your-domain.org/bot/",
-		Args: oneURL,
+		Args: cli.Exactly(1, "one URL"),
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
@@ -66,14 +66,6 @@ func newCheck(std cli.Streams) *cobra.Command {
 	cli.Group(fs, "Asking the host")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], std) }
 	return cmd
-}
-
-// oneURL is for commands that take a URL.
-func oneURL(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return fmt.Errorf("%s takes one URL, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
 }
 
 func (c *checking) run(ctx context.Context, raw string, std cli.Streams) error {

@@ -19,7 +19,7 @@ func newOwn(std cli.Streams) *cobra.Command {
 			"--own-site HOST looks for it there, over https, each day. The key it is made\n" +
 			"with is made once, and kept in your configuration folder.",
 		Example: "  curtsy identity own www.your-domain.org",
-		Args:    oneHost,
+		Args:    cli.Exactly(1, "one host"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			host, err := crawldir.OwnHost(args[0])
 			if err != nil {
@@ -38,12 +38,4 @@ func newOwn(std cli.Streams) *cobra.Command {
 			return err
 		},
 	}
-}
-
-// oneHost is for commands that take the name of a host.
-func oneHost(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return fmt.Errorf("%s takes one host, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
 }

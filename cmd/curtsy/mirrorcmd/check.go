@@ -30,11 +30,9 @@ func NewCheck(std cli.Streams) *cobra.Command {
 			"any, the exit code is 3. DIR is a crawl directory, or a mirror itself.",
 		Example: "  curtsy mirror check copy\n  curtsy mirror check --json --wrong copy",
 		Args:    cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
-				return mirrorCheck(ctx, args[0], asJSON, wrong, std)
-			})
-		},
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error {
+			return mirrorCheck(ctx, args[0], asJSON, wrong, std)
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a line of JSON for each")
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "list only those that should lead to a file")

@@ -36,9 +36,7 @@ func newIndex(std cli.Streams) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return index(ctx, args, std) })
-		},
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return index(ctx, args, std) }),
 	}
 }
 
