@@ -109,3 +109,44 @@ func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 		}
 	}
 }
+
+// So it is with the proof that a host is the operator's own: by its dates it may be young again, unless it was asked for
+// anew, and no kill took that.
+func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
+	const h, own = time.Hour, "https://own.test"
+	proof := func(a *archive, at time.Duration) {
+		a.add(fetch{url: own + "/robots.txt", at: at})
+		a.add(fetch{url: own + "/.well-known/curtsy-owner.txt", at: at + 5*s, body: "curtsy-owner=" + sha("v") + "\n", meta: "decision: owner\r\n"})
+	}
+	for name, c := range map[string]struct {
+		meanwhile, at time.Duration // pages asked for while the clock was behind, and when the two behind that
+		asked         int
+		proved        bool
+		want          string
+	}{
+		"not asked meanwhile":          {at: h},
+		"proved anew, and killed":      {at: h, proved: true},
+		"proved anew, and pages asked": {at: h, proved: true, asked: 2, want: "gap"},
+		"old by all dates":             {at: 25 * h, want: "gap"},
+	} {
+		l := &lives{t: t}
+		proof(l.next(0), 0)
+		two := l.next(-25 * h)
+		two.add(fetch{url: "http://other.test/robots.txt", at: -25*h + s})
+		if c.proved {
+			proof(two, -25*h+5*s)
+		}
+		for i := range c.asked {
+			two.add(fetch{url: fmt.Sprintf("%s/%d", own, i), at: -25*h + time.Duration(20+5*i)*s})
+		}
+		three := l.next(c.at - s)
+		three.add(fetch{url: own + "/robots.txt", at: c.at})
+		for i := range 2 {
+			three.add(fetch{url: own + "/x", at: c.at + 200*time.Millisecond*time.Duration(i+1)})
+		}
+		r := l.audit()
+		if got := strings.TrimSpace(strings.ReplaceAll(codes(r), string(finding.ClockStep), "")); got != c.want {
+			t.Errorf("%s: found %q, want %q%s", name, got, c.want, shown(r))
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/pacing"
 	"curtsy/storage/audit/pauses"
 	"curtsy/storage/audit/policy"
@@ -19,6 +20,8 @@ type host struct {
 
 	// The operator's own (politeness rule 18).
 	proved time.Time // when its proof was last archived
+	young  time.Time // and when one was before the clock was set back, by which it may be young again
+	since  int       // exchanges since the clock was set back, at most measure.AtKill+1
 	own    bool      // judged as own at some time
 
 	run   int // of its last exchange
@@ -47,7 +50,10 @@ func (h *host) setBack(to time.Time) {
 	h.pace.SetBack()
 	h.policy.SetBack(to)
 	if h.proved.After(to) {
-		h.proved = to
+		if h.young.IsZero() || h.since > measure.AtKill {
+			h.young = h.proved
+		}
+		h.proved, h.since = to, 0
 	}
 }
 

@@ -154,6 +154,7 @@ func (a *audit) judgeRobots(x *sitting) error {
 func (a *audit) after(x *sitting) {
 	e, to := &x.Exchange, x.to
 	to.owned(x.Joined, x.m)
+	to.since = min(to.since+1, measure.AtKill+1)
 	if !e.Began.IsZero() {
 		a.take(a.pace.After(x.Joined, &to.pace, x.m))
 		if x.m.Promises() {

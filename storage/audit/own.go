@@ -21,7 +21,13 @@ func (h *host) isOwn(e *evidence.Exchange, m measure.Measure) bool {
 	if weburl.Loopback(e.Authority) {
 		return true
 	}
-	return m.Ours() && !h.proved.IsZero() && !e.Began.After(h.proved.Add(proofLife)) && !e.Began.Before(h.proved)
+	holds := func(proved time.Time) bool {
+		return m.Ours() && !proved.IsZero() && !e.Began.After(proved.Add(proofLife)) && !e.Began.Before(proved)
+	}
+	if !holds(h.proved) && h.since <= measure.AtKill && holds(h.young) { // the clock went forward again, and a kill took what was asked meanwhile
+		h.proved, h.young = h.young, time.Time{}
+	}
+	return holds(h.proved)
 }
 
 // owned notes a proof. Whether the value in it is the operator's only the operator's key can tell.
