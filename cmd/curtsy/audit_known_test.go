@@ -135,6 +135,8 @@ func TestTheAuditFindsAnOctetThatWasChanged(t *testing.T) {
 		if b[at]++; name == crawldir.ConfigName {
 			b = append(b, '\n')
 			b[at]--
+		} else if name == "ledger/checkpoint" { // a signature stays base64
+			b[at] = map[bool]byte{true: 'B', false: 'A'}[b[at]-1 == 'A']
 		}
 		if err := os.WriteFile(files[0], b, 0o644); err != nil {
 			t.Fatal(err)
