@@ -153,7 +153,8 @@ func (l *Ledger) repeats(e *evidence.Exchange, found finding.Report) {
 		return
 	}
 	payload, named := l.taken.bodies[keyOf(e.Repeats)]
-	if named && field(payload) == field(strings.TrimPrefix(e.Payload, "sha256:")) || len(l.taken.bodies) == maxTaken {
+	same := payload == "" || field(payload) == field(strings.TrimPrefix(e.Payload, "sha256:")) // a kill may have torn its line off
+	if named && same || len(l.taken.bodies) == maxTaken {
 		return
 	}
 	observed := "that of " + e.Repeats + " is not there, and no mark says that it was taken down"
@@ -169,8 +170,7 @@ func (r *runs) mayLackLine(e *evidence.Exchange) bool {
 	return x != nil && x.killed && e.End().After(x.last.Add(-atCrash))
 }
 
-// explains reports whether an exchange with the host of e, of which some line or none tells, may have been taken down that
-// ended at an instant before e.
+// explains reports whether an exchange with the host of e may have been taken down that ended at an instant before e.
 func (l *Ledger) explains(e *evidence.Exchange, end time.Time) bool {
 	t := &l.taken
 	return l.redacted.within(end, end) && (!t.counted || t.missing[t.key(e.URL)] > 0) ||
