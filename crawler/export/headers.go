@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"curtsy/frontier/durable"
@@ -33,10 +32,7 @@ func headers(ctx context.Context, in *Inputs, out *Out) error {
 }
 
 func (c *Crawl) headers(ctx context.Context, f *filler, name string, out *Out) error {
-	file, err := durable.Open(c.archive[name])
-	if errors.Is(err, os.ErrNotExist) { // it was completed meanwhile
-		file, err = durable.Open(strings.TrimSuffix(c.archive[name], openEnd))
-	}
+	file, err := warc.OpenListed(c.archive[name], durable.Open)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}

@@ -76,7 +76,7 @@ func (r *Report) identity(id *Identity) {
 
 // readInfo reads the first record of a segment; nil if the segment is empty or begins with another.
 func readInfo(path string) (*Identity, error) {
-	f, err := durable.Open(path)
+	f, err := warc.OpenListed(path, durable.Open)
 	if err != nil {
 		return nil, fmt.Errorf("report: read the archive: %w", err)
 	}

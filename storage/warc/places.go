@@ -35,7 +35,7 @@ func (p *Places) Lenient(path string, s Stretch, found func(Finding)) (*Lenient,
 		return nil, fmt.Errorf("warc: %s has no record at offset %d", path, s.Offset)
 	}
 	if p.file == nil || p.path != path {
-		f, err := os.Open(path)
+		f, err := OpenListed(path, os.Open)
 		if err != nil {
 			return nil, fmt.Errorf("warc: %w", err)
 		}

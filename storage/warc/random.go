@@ -35,7 +35,7 @@ func ReadAt(path string, offset int64) (*Record, io.Closer, error) {
 // file begins. The offsets of records and findings are those in the file. Nothing can be read behind the Closer's
 // Close.
 func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Closer, error) {
-	f, err := os.Open(path)
+	f, err := OpenListed(path, os.Open)
 	if err != nil {
 		return nil, nil, fmt.Errorf("warc: %w", err)
 	}

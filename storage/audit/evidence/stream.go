@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"curtsy/storage"
@@ -48,19 +46,8 @@ func (ev Event) due() time.Time {
 	return ev.Exchange.Exchange.End()
 }
 
-// opened opens a file of the archive. A crawl that runs may have completed it since it was listed.
-func opened(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && Unfinished(path) {
-		if done, err := os.Open(strings.TrimSuffix(path, unfinished)); err == nil {
-			return done, nil
-		}
-	}
-	return f, err
-}
-
 func (rd *Reader) open(path string) (*stream, error) {
-	f, err := opened(path)
+	f, err := warc.OpenListed(path, os.Open)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
@@ -185,7 +172,7 @@ func (rd *Reader) merge(ctx context.Context, paths []string, width int,
 
 // first returns the first date in a file, and whether the file says that this crawler wrote it.
 func first(path string) (at time.Time, ours bool, err error) {
-	f, err := opened(path)
+	f, err := warc.OpenListed(path, os.Open)
 	if err != nil {
 		return at, false, fmt.Errorf("audit: %w", err)
 	}

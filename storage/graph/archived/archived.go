@@ -63,7 +63,7 @@ func Graph(ctx context.Context, o graph.Options, dirs ...string) (*graph.Graph, 
 }
 
 func segment(ctx context.Context, path string, take Taker) (pages int64, err error) {
-	f, err := durable.Open(path)
+	f, err := warc.OpenListed(path, durable.Open)
 	if err != nil {
 		return 0, fmt.Errorf("archived: %w", err)
 	}

@@ -168,3 +168,39 @@ func TestTheGraphIsOfAllArchives(t *testing.T) {
 		t.Errorf("broken off: %v", err)
 	}
 }
+
+// completing is one that takes links while the crawl goes on: the segment that is being written is completed meanwhile.
+type completing struct {
+	taken
+	dir string
+	err error
+}
+
+func (c *completing) Vertex(url string) error {
+	if open, _ := filepath.Glob(filepath.Join(c.dir, "*.open")); len(open) == 1 {
+		c.err = os.Rename(open[0], strings.TrimSuffix(open[0], ".open"))
+	}
+	return c.taken.Vertex(url)
+}
+
+// A segment that a running crawl completes between the listing of its folder and its own turn is read as it is now.
+func TestLinks_ASegmentMayBeCompletedMeanwhile(t *testing.T) {
+	var pages []page
+	for i := range 9 {
+		pages = append(pages, page{fmt.Sprintf("http://a.example/%d", i), storage.DecisionAllow, links("http://b.example/")})
+	}
+	dir := archive(t, pages...)
+	all, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
+	if err != nil || len(all) < 2 {
+		t.Fatalf("%d segments: %v", len(all), err)
+	}
+	last := all[len(all)-1]
+	if err := os.Rename(last, last+".open"); err != nil {
+		t.Fatal(err)
+	}
+	got := completing{dir: dir}
+	n, err := archived.Links(t.Context(), dir, &got)
+	if err != nil || got.err != nil || n != 9 {
+		t.Errorf("%d pages of 9: %v, %v", n, err, got.err)
+	}
+}

@@ -1,0 +1,71 @@
+package warc
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A reader may have the name that a segment had while it was written, and another no more: the crawl completes it at any
+// time. Whoever asks by the final name is not led to an open one.
+func TestASegmentThatWasBeingWrittenIsReadByItsFinalName(t *testing.T) {
+	path, page, _ := archived(t)
+	open := path + openSuffix
+	var p Places
+	defer p.Close()
+	for what, read := range map[string]func(path string) error{
+		"ReadAt": func(path string) error {
+			rec, file, err := ReadAt(path, page.Offset)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			_, err = io.Copy(io.Discard, rec.Block)
+			return err
+		},
+		"Places": func(path string) error {
+			l, err := p.Lenient(path, page, nil)
+			if err == nil {
+				_, err = l.Next()
+			}
+			return err
+		},
+		"OpenListed": func(path string) error {
+			f, err := OpenListed(path, os.Open)
+			if err == nil {
+				err = f.Close()
+			}
+			return err
+		},
+	} {
+		if err := read(open); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		none := filepath.Join(t.TempDir(), "y.warc.gz")
+		for _, name := range []string{none, none + openSuffix} {
+			err := read(name)
+			if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: of %s, which is not there: %v", what, name, err)
+			}
+		}
+		if err := os.WriteFile(none+openSuffix, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(none); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: an open segment by its final name: %v", what, err)
+		}
+	}
+	denied := errors.New("denied")
+	calls := 0
+	_, err := OpenListed(open, func(string) (*os.File, error) {
+		calls++
+		return nil, denied
+	})
+	if !errors.Is(err, denied) || calls != 1 {
+		t.Errorf("another failure: %v after %d calls", err, calls)
+	}
+}
