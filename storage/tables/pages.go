@@ -105,7 +105,7 @@ var pageArchived = []Column{
 	{Name: "revisit", Kind: Bool, Doc: "the record refers to another one for the body, which was the same"},
 	{Name: "refers_to_url", Kind: String, Doc: "the URL of that one"},
 	{Name: "refers_to_time", Kind: Time, Doc: "its date"},
-	{Name: "problem", Kind: String, Few: true, Doc: "why values are missing: `no-file`, `damaged`, `other-record`, `no-metadata`, `bad-metadata`, `bad-coding`, `unparsed`; null where nothing is amiss"},
+	{Name: "problem", Kind: String, Few: true, Doc: "why values are missing: `no-file`, `damaged`, `other-record`, `no-metadata`, `bad-metadata`, `bad-coding`, `unparsed`, `cut`; null where nothing is amiss"},
 }
 
 func joined(parts ...[]Column) []Column {

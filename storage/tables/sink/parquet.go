@@ -16,6 +16,14 @@ const (
 	groupBytes = 32 << 20
 )
 
+// The library takes values column by column, so that many rows at once cost little more than one. Rows are handed on
+// when they are so many, or have so many bytes: then a page is not much longer than it should be.
+const (
+	batchRows  = 128
+	batchBytes = 128 << 10
+	longRow    = 1 << 10 // values; the memory of a longer one is not kept
+)
+
 // parquetWriter writes row groups of bounded size.
 type parquetWriter struct {
 	buf   *bufio.Writer
@@ -23,7 +31,10 @@ type parquetWriter struct {
 	rows  int // of the group
 	bytes int // of the group, as they are without a coding
 	row   parquet.Row
-	there []int // the definition level of a value of each column, and of a list that is empty
+	batch []parquet.Row // of the group, but not yet handed on
+	held  int           // bytes of the batch
+	free  []parquet.Row // memory of rows
+	there []int         // the definition level of a value of each column, and of a list that is empty
 }
 
 func newParquet(w io.Writer, t *tables.Table, o Options) (*parquetWriter, error) {
@@ -62,7 +73,7 @@ func newParquet(w io.Writer, t *tables.Table, o Options) (*parquetWriter, error)
 }
 
 func (p *parquetWriter) write(r tables.Row) error {
-	p.row = p.row[:0]
+	p.next()
 	size := 0
 	for i, v := range r {
 		size += 8
@@ -80,15 +91,44 @@ func (p *parquetWriter) write(r tables.Row) error {
 		p.row = append(p.row, scalar(v).Level(0, p.there[i], i))
 	}
 	if p.rows > 0 && (p.rows == groupRows || p.bytes+size > groupBytes) {
-		if err := p.w.Flush(); err != nil {
+		if err := p.flush(); err != nil {
 			return err
 		}
-		p.rows, p.bytes = 0, 0
 	}
-	p.rows, p.bytes = p.rows+1, p.bytes+size
-	_, err := p.w.WriteRows([]parquet.Row{p.row})
-	clear(p.row)
+	p.rows, p.bytes, p.held = p.rows+1, p.bytes+size, p.held+size
+	if p.batch = append(p.batch, p.row); len(p.batch) == batchRows || p.held >= batchBytes {
+		return p.hand()
+	}
+	return nil
+}
+
+// next begins a row, in the memory of one that was handed on.
+func (p *parquetWriter) next() {
+	p.row = nil
+	if n := len(p.free); n > 0 {
+		p.row, p.free = p.free[n-1], p.free[:n-1]
+	}
+}
+
+// hand hands on the rows of the batch.
+func (p *parquetWriter) hand() error {
+	_, err := p.w.WriteRows(p.batch)
+	for _, row := range p.batch {
+		if clear(row); cap(row) <= longRow {
+			p.free = append(p.free, row[:0])
+		}
+	}
+	p.batch, p.held = p.batch[:0], 0
 	return err
+}
+
+// flush ends a row group.
+func (p *parquetWriter) flush() error {
+	if err := p.hand(); err != nil {
+		return err
+	}
+	p.rows, p.bytes = 0, 0
+	return p.w.Flush()
 }
 
 // list adds a list, and returns the bytes of its strings.
@@ -118,6 +158,9 @@ func scalar(v tables.Value) parquet.Value {
 }
 
 func (p *parquetWriter) finish() error {
+	if err := p.hand(); err != nil {
+		return err
+	}
 	if err := p.w.Close(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package sink_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -74,6 +75,32 @@ func TestLargeValuesComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, jsonRows(t, b, texts), rows)
+}
+
+// No row takes more memory than a row may: a longer one is refused with the name of its longest value, and nothing is
+// left.
+func TestARowThatIsTooLongIsRefused(t *testing.T) {
+	for _, format := range sink.Formats() {
+		dir := t.TempDir()
+		s, err := sink.Create(format, filepath.Join(dir, "texts"+format.Ext()), texts, sink.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		half := strings.Repeat("x", sink.MaxRow/2)
+		if err := s.Write(tables.Row{tables.Long(1), tables.Text(half), tables.Texts([]string{half})}); err != nil {
+			t.Errorf("%s: a row that fits: %v", format, err)
+		}
+		err = s.Write(tables.Row{tables.Long(2), tables.Text(half), tables.Texts([]string{half, "xy"})})
+		if err == nil || !strings.Contains(err.Error(), "row 2 of texts") || !strings.Contains(err.Error(), "of which list has") {
+			t.Errorf("%s: %v", format, err)
+		}
+		if again := s.Close(); again == nil {
+			t.Errorf("%s: it was closed all the same", format)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+			t.Errorf("%s: left: %v, %v", format, left, err)
+		}
+	}
 }
 
 // pageRows are rows of the table pages of a crawl of one site, as long as they are in practice.
