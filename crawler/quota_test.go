@@ -2,6 +2,8 @@ package crawler
 
 import (
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,33 +192,79 @@ func TestStopWhenEndsTheRunAndSaysWhy(t *testing.T) {
 	}{
 		{"pages=7", 7, 14},
 		{"tag:news pages=3", 3, 20},
-		{"errors>40%", 20, 120},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			broken := crawltest.Tree("broken.test", 300)
-			for path := range broken.Pages {
-				if path != "/" {
-					p := broken.Pages[path]
-					p.Status = 500
-					broken.Pages[path] = p
-				}
-			}
 			w := tagged(t, map[string]string{"a.test": "news", "b.test": "shop"}, crawltest.Tree("a.test", 300), crawltest.Tree("b.test", 300))
-			if c.when[0] == 'e' {
-				w = tagged(t, map[string]string{"a.test": "", "broken.test": ""}, crawltest.Tree("a.test", 300), broken)
-				w.cfg.MaxPages = 500
-			}
 			w.cfg.StopWhen = []stopwhen.Condition{condition(t, "pages=100000"), condition(t, c.when)}
 			s := w.run()
-			if c.when[0] == 'e' {
-				return // a host that fails is parked: see TestWatch for the share
-			}
 			if s.EndedBy != EndedStopWhen+c.when || s.Incomplete || s.Status.Pages < c.least || s.Status.Pages > c.most {
 				t.Errorf("%s: ended by %q with %d pages", c.when, s.EndedBy, s.Status.Pages)
 			}
 			before := s.Status.Pages
 			if s := w.run(); s.EndedBy != EndedStopWhen+c.when || s.Status.Pages != before {
 				t.Errorf("%s: again: ended by %q with %d pages", c.when, s.EndedBy, s.Status.Pages)
+			}
+		})
+	}
+}
+
+// Conditions on shares end a whole crawl, not before their windows are long enough, and only what they are of ends it.
+func TestStopWhenLooksAtTheLastPagesOfACrawl(t *testing.T) {
+	const pages = 1100
+	for _, c := range []struct {
+		name, when string
+		text       func(i int) string
+		ends       bool
+	}{
+		{"the same page again and again", "duplicates>90%", func(int) string { return strings.Repeat("the same words on each page ", 20) }, true},
+		{"pages of their own", "duplicates>1%", func(int) string { return "" }, false},
+		{"one host", "new-hosts<2", func(int) string { return "" }, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			site, root := &crawltest.Site{Name: "localhost", Pages: map[string]crawltest.Page{}}, crawltest.Page{}
+			for i := range pages {
+				target := fmt.Sprintf("/%d/%x", i, i*i)
+				root.Links = append(root.Links, target)
+				site.Pages[target] = crawltest.Page{Title: "A page", Text: c.text(i)}
+			}
+			site.Pages["/"] = root
+			w := wideWorld(t, site)
+			w.cfg.Traps.Copy, w.cfg.Traps.Template = -1, -1
+			w.cfg.StopWhen = []stopwhen.Condition{condition(t, c.when)}
+			s := w.run()
+			want, most := EndedDrained, int64(pages+1)
+			if c.ends {
+				want, most = EndedStopWhen+c.when, 1000+16 // those under way are finished
+			}
+			if s.EndedBy != want || s.Status.Pages < 1000 || s.Status.Pages > most {
+				t.Errorf("%s: ended by %q with %d pages", c.name, s.EndedBy, s.Status.Pages)
+			}
+		})
+	}
+}
+
+// A crawl that meets little but broken sites ends by its condition; robots.txt, which they do serve, does not count.
+func TestStopWhenErrorsAreMany(t *testing.T) {
+	for _, c := range []struct {
+		when string
+		want string
+	}{{"errors>60%", EndedStopWhen + "errors>60%"}, {"errors>95%", EndedWaiting}} {
+		synctest.Test(t, func(t *testing.T) {
+			sites := []*crawltest.Site{}
+			seeds := []string{}
+			for i := range 160 {
+				page := crawltest.Page{Status: http.StatusInternalServerError}
+				if i%8 == 0 {
+					page = crawltest.Page{}
+				}
+				name := fmt.Sprintf("s%03d.test", i)
+				seeds = append(seeds, "http://"+name+"/")
+				sites = append(sites, &crawltest.Site{Name: name, Pages: map[string]crawltest.Page{"/": page}})
+			}
+			w := newWorld(t, seeds, sites...)
+			w.cfg.StopWhen, w.cfg.MaxWait = []stopwhen.Condition{condition(t, c.when)}, time.Second
+			if s := w.run(); s.EndedBy != c.want {
+				t.Errorf("%s: ended by %q with %d pages", c.when, s.EndedBy, s.Status.Pages)
 			}
 		})
 	}

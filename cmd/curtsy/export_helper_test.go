@@ -23,7 +23,7 @@ import (
 )
 
 // sparse makes archive, index and ledger of a crawl of so many small pages of a thousand hosts, with the writers of a
-// crawl. In front of the pages of each host stands its robots.txt.
+// crawl. In front of the pages of each host stands its robots.txt. Each page has linksOfSparse links.
 func sparse(t *testing.T, pages int) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "sparse")
@@ -62,8 +62,8 @@ func sparse(t *testing.T, pages int) (dir string) {
 			RobotsGroup: "*", Standard: "rfc9309", Attempt: 1, Outcome: storage.OutcomeFetched, Pace: time.Second, PaceBy: storage.ByFloor,
 			Gap: 1960 * time.Millisecond, FirstByte: 12 * time.Millisecond,
 		}
-		media, body := "text/html; charset=utf-8", fmt.Sprintf("<!doctype html><title>Page %d</title><meta name=description content='What page %d says'><p>%s",
-			n, n, strings.Repeat(fmt.Sprintf("word%d ", n%97), 10))
+		media, body := "text/html; charset=utf-8", fmt.Sprintf("<!doctype html><title>Page %d</title><meta name=description content='What page %d says'><p>%s"+
+			"<a href=/>up</a><a href='%d?of=0'>next</a><a href=http://other.example/>away</a>", n, n, strings.Repeat(fmt.Sprintf("word%d ", n%97), 10), n+hosts)
 		if n < hosts {
 			l = storage.Line{URL: "http://" + host + "/robots.txt", Decision: storage.DecisionRobots, Attempt: 1}
 			media, body = "text/plain", fmt.Sprintf("User-agent: *\nAllow: /\n# %d\n", n)
@@ -95,6 +95,8 @@ func sparse(t *testing.T, pages int) (dir string) {
 	}
 	return dir
 }
+
+const linksOfSparse = 3
 
 // exportedTo is what export.json says of a folder, by table.
 func exportedTo(t *testing.T, out string) map[string]export.Made {

@@ -226,46 +226,68 @@ func (v *version) row(f *filler, to time.Time) tables.Row {
 	return r.r
 }
 
-// file fills in what a robots.txt says.
+// file fills in what a robots.txt says. Each of 20,000 rules for 20,000 agents names all of these: lists end where a row
+// would be cut.
 func (r row) file(f *robots.File) {
-	var agents, rules, delays, prefs []string
+	var agents, rules, delays, prefs, maps listing
+	known := map[string]bool{}
 	for _, g := range f.Groups {
 		var names []string
 		for _, a := range g.Agents {
 			name := strings.ToLower(a.Value)
 			names = append(names, name)
-			if !slices.Contains(agents, name) {
-				agents = append(agents, name)
+			if !known[name] {
+				known[name] = true
+				agents.add(name)
 			}
 		}
 		who := strings.Join(names, ",")
 		for _, rule := range g.Rules {
-			verb := "disallow"
+			verb := " disallow: "
 			if rule.Allow {
-				verb = "allow"
+				verb = " allow: "
 			}
-			rules = append(rules, who+" "+verb+": "+rule.Path)
+			rules.add(who, verb, rule.Path)
 		}
-		delays = records(records(delays, who, g.CrawlDelays), who, g.RequestRates)
-		prefs = records(records(prefs, who, g.ContentSignals), who, g.ContentUsages)
+		delays.records(who, g.CrawlDelays, g.RequestRates)
+		prefs.records(who, g.ContentSignals, g.ContentUsages)
 	}
-	prefs = records(prefs, "*", f.Licenses)
-	var maps []string
+	prefs.records("*", f.Licenses)
 	for _, m := range f.Sitemaps {
-		maps = append(maps, m.Value)
+		maps.add(m.Value)
 	}
 	r.set("groups", whole32(int64(len(f.Groups))))
-	r.set("agents", tables.Texts(agents))
-	r.set("rules", tables.Texts(rules))
-	r.set("delays", tables.Texts(delays))
-	r.set("sitemaps", tables.Texts(maps))
-	r.set("preferences", tables.Texts(prefs))
+	for column, l := range map[string]*listing{"agents": &agents, "rules": &rules, "delays": &delays, "sitemaps": &maps, "preferences": &prefs} {
+		r.set(column, tables.Texts(l.list))
+		if l.over && r.r[r.at["problem"]].IsNull() {
+			r.set("problem", tables.Text(ProblemCut))
+		}
+	}
 	r.set("warnings", whole32(int64(len(f.Warnings))))
 }
 
-func records(to []string, who string, all []robots.Record) []string {
-	for _, rec := range all {
-		to = append(to, who+" "+strings.ToLower(rec.Key)+": "+rec.Value)
+// listing is a list as long as a value may be.
+type listing struct {
+	list []string
+	size int
+	over bool // there was more
+}
+
+// add adds a string of some parts.
+func (l *listing) add(parts ...string) {
+	size := perString
+	for _, p := range parts {
+		size += len(p)
 	}
-	return to
+	if l.over = l.over || l.size+size > maxValue; l.over {
+		return
+	}
+	l.size += size
+	l.list = append(l.list, strings.Join(parts, ""))
+}
+
+func (l *listing) records(who string, all ...[]robots.Record) {
+	for _, rec := range slices.Concat(all...) {
+		l.add(who, " ", strings.ToLower(rec.Key), ": ", rec.Value)
+	}
 }

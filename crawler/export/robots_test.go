@@ -2,6 +2,9 @@ package export
 
 import (
 	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,4 +48,24 @@ func versionsOf(t *testing.T, sights []sight) (got []string) {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// Half of a robots.txt may name agents and the other half say something to all of them: the row is no product of both.
+func TestARobotsTxtOfManyAgentsAndRulesIsNoBomb(t *testing.T) {
+	body := strings.Repeat("User-agent: ab\nUser-agent: ba\n", 8<<10) + strings.Repeat("Allow:/\n", 16<<10) + strings.Repeat("Crawl-delay:1\n", 8<<10)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	v := &version{sight: sight{SHA256: "0", Body: []byte(body)}, key: []string{"k", "http://a:80", "c"}}
+	r := v.row(newFiller(&tables.Robots), time.Time{})
+	runtime.ReadMemStats(&after)
+	at := tables.Robots.Index
+	if all := (after.TotalAlloc - before.TotalAlloc) >> 20; all > 64 || sizes(r) > maxRow {
+		t.Errorf("%d MiB in all for a row of %d bytes", all, sizes(r))
+	}
+	if agents := r[at("agents")].List(); !slices.Equal(agents, []string{"ab", "ba"}) || r[at("problem")].Text() != ProblemCut {
+		t.Errorf("agents %q, problem %q", agents, r[at("problem")].Text())
+	}
+	if rules := r[at("rules")].List(); len(rules) == 0 || !strings.HasSuffix(rules[0], " allow: /") {
+		t.Errorf("%d rules", len(rules))
+	}
 }

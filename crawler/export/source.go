@@ -48,14 +48,21 @@ func NewOut(t *tables.Table, to func(tables.Row) error) *Out {
 	return &Out{table: t, problem: t.Index("problem"), to: to, Lefts: map[string]int64{}, Problems: map[string]int64{}}
 }
 
-// Row hands on a row.
+// Row hands on a row, of which it cuts what is over the bounds, and says so.
 func (o *Out) Row(r tables.Row) error {
+	r, cut := bounded(r)
+	if cut && o.problem >= 0 && r[o.problem].IsNull() {
+		r[o.problem] = tables.Text(ProblemCut)
+	}
 	if err := o.to(r); err != nil {
 		return fmt.Errorf("export: row %d: %w", o.Rows+1, err)
 	}
 	o.Rows++
-	if o.problem >= 0 && !r[o.problem].IsNull() {
+	switch {
+	case o.problem >= 0 && !r[o.problem].IsNull():
 		o.Problems[r[o.problem].Text()]++
+	case cut:
+		o.Problems[ProblemCut]++
 	}
 	return nil
 }

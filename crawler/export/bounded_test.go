@@ -1,0 +1,66 @@
+package export
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"curtsy/storage/tables"
+)
+
+// A row is bounded whatever is in it, and says that it was cut: by its column, and by the count of the table.
+func TestRowsAreBoundedAndSaySo(t *testing.T) {
+	wide := &tables.Table{Name: "wide", Columns: []tables.Column{
+		{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}, {Name: "f"}, {Name: "list", Kind: tables.List}, {Name: "problem"}}}
+	long, many := tables.Text(strings.Repeat("é\"", 30<<20)), tables.Texts(make([]string, 1<<20))
+	for name, c := range map[string]struct {
+		row  tables.Row
+		want string // of the column problem
+	}{
+		"nothing amiss":     {tables.Row{tables.Text("a"), tables.Null(), tables.Text(strings.Repeat("x", maxValue))}, ""},
+		"a text of 90 MB":   {tables.Row{tables.Text("a"), long}, ProblemCut},
+		"many long texts":   {tables.Row{long, long, long, long, long, long}, ProblemCut},
+		"many short ones":   {tables.Row{6: many}, ProblemCut},
+		"a long one, so":    {tables.Row{6: tables.Texts([]string{"a", long.Text(), "b"})}, ProblemCut},
+		"it is amiss, also": {tables.Row{0: long, 7: tables.Text(ProblemDamaged)}, ProblemDamaged},
+	} {
+		for i := range wide.Columns {
+			if i >= len(c.row) {
+				c.row = append(c.row, tables.Null())
+			} else if c.row[i].Kind() != wide.Columns[i].Kind {
+				c.row[i] = tables.Null()
+			}
+		}
+		before := sizes(c.row)
+		var got tables.Row
+		out := NewOut(wide, func(r tables.Row) error { got = r; return wide.Check(r) })
+		if err := out.Row(c.row); err != nil {
+			t.Fatal(err)
+		}
+		if n := sizes(got); n > maxRow+len(ProblemCut) || c.want == "" && n != before {
+			t.Errorf("%s: %d bytes of %d", name, n, before)
+		}
+		if got[7].Text() != c.want || c.want != "" && out.Problems[c.want] != 1 {
+			t.Errorf("%s: %q, %v; want %q", name, got[7].Text(), out.Problems, c.want)
+		}
+		for i, v := range got {
+			if n := sizeOf(v); n > maxValue || !utf8.ValidString(v.Text()) || !strings.HasPrefix(c.row[i].Text(), v.Text()) && i < 7 {
+				t.Errorf("%s: column %d has %d bytes", name, i, n)
+			}
+		}
+		if sizes(c.row) != before && c.want != ProblemCut {
+			t.Errorf("%s: the row itself was changed", name)
+		}
+	}
+	none := NewOut(&tables.Table{Name: "none", Columns: []tables.Column{{Name: "a"}}}, func(tables.Row) error { return nil })
+	if err := none.Row(tables.Row{long}); err != nil || none.Problems[ProblemCut] != 1 {
+		t.Errorf("a table without the column: %v, %v", none.Problems, err)
+	}
+}
+
+func sizes(r tables.Row) (n int) {
+	for _, v := range r {
+		n += sizeOf(v)
+	}
+	return n
+}
