@@ -120,6 +120,10 @@ func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) 
 	if u.Authority() != v.turn.Authority {
 		return c.fetchElsewhere(ctx, v, w)
 	}
+	// This turn brings no page: others have its ticket meanwhile. Otherwise a crawl of few pages that meets many dead hosts
+	// would wait for one after the other.
+	v.budget.Give(0)
+	defer v.budget.Hold(1)
 	got, err := c.askPolicy(ctx, v, w)
 	switch {
 	case err != nil:

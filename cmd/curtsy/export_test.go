@@ -170,11 +170,15 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 	}
 	ways := []string{"parquet"}
 	if full() {
-		ways = []string{"parquet", "parquet --no-language", "csv --no-language", "jsonl --no-language", "sqlite --no-language"}
+		ways = []string{"parquet", "parquet --no-language", "csv --no-language", "jsonl --no-language"}
 	}
-	for _, way := range ways {
+	for i, way := range ways {
 		out := filepath.Join(t.TempDir(), "out")
-		args := append([]string{"export", "--tables", ownTables + ",links", "-o", out, dir, "--format"}, strings.Fields(way)...)
+		named := ownTables
+		if i == 0 {
+			named += ",links"
+		}
+		args := append([]string{"export", "--tables", named, "-o", out, dir, "--format"}, strings.Fields(way)...)
 		cmd := curtsyWithin(t, 30*time.Minute, args...)
 		peak := tellingPeak(t, cmd)
 		r := ended(t, cmd)
@@ -189,7 +193,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 		t.Logf("%s: %d pages, crawl of %d MiB, %d MiB resident at most, %.0f s of processor", way, pages, octets>>20, held>>20,
 			(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
 		if all["pages"].Rows != int64(pages) || all["robots"].Rows != 1000 || all["hosts"].Rows != 1000 ||
-			all["links"].Rows != linksOfSparse*int64(pages-1000) {
+			i == 0 && all["links"].Rows != linksOfSparse*int64(pages-1000) {
 			t.Errorf("%+v", all)
 		}
 		if limit := int64(200 << 20); (held == 0 || held > limit) && !racing {
