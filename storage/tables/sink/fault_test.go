@@ -12,6 +12,7 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink/form"
 )
 
 var small = &tables.Table{Name: "small", Key: []string{"n"}, Columns: []tables.Column{
@@ -80,14 +81,14 @@ func fill(path string, format Format, disk *full) error {
 		return err
 	}
 	disk.file = d.File
-	var w writer
+	var w form.Writer
 	switch format {
 	case CSV:
-		w, err = newCSV(disk, small, Options{})
+		w, err = form.NewCSV(disk, small, false)
 	case JSONL:
-		w = newJSONL(disk, small)
+		w = form.NewJSONL(disk, small)
 	default:
-		w, err = newParquet(disk, small, Options{})
+		w, err = form.NewParquet(disk, small, "1")
 	}
 	if err != nil {
 		d.Abort()

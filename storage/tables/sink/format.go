@@ -3,6 +3,8 @@ package sink
 import (
 	"fmt"
 	"strings"
+
+	"curtsy/storage/tables/sink/form"
 )
 
 // Format is a way to write tables as files.
@@ -37,7 +39,7 @@ func Parse(word string) (Format, error) {
 // Ext ends the name of a file of the format, with its dot.
 func (f Format) Ext() string {
 	if f == WET {
-		return ".warc.wet.gz"
+		return form.WETExt
 	}
 	return "." + string(f)
 }

@@ -7,6 +7,7 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink/form"
 )
 
 // Sink takes the rows of one table, in the order of its key, and makes one file of them. It may not be used by two
@@ -48,16 +49,16 @@ func Create(format Format, path string, t *tables.Table, o Options) (Sink, error
 	if err != nil {
 		return nil, err
 	}
-	var w writer
+	var w form.Writer
 	switch format {
 	case CSV:
-		w, err = newCSV(d, t, o)
+		w, err = form.NewCSV(d, t, o.ExactCSV)
 	case JSONL:
-		w, err = newJSONL(d, t), nil
+		w, err = form.NewJSONL(d, t), nil
 	case Parquet:
-		w, err = newParquet(d, t, o)
+		w, err = form.NewParquet(d, t, o.Version)
 	case WET:
-		w, err = newWET(d, t, o)
+		w, err = form.NewWET(d, t, o.Version)
 	}
 	if err != nil {
 		d.Abort()
@@ -66,26 +67,19 @@ func Create(format Format, path string, t *tables.Table, o Options) (Sink, error
 	return newFile(t, d, w, true), nil
 }
 
-// writer writes the rows of one format.
-type writer interface {
-	write(r tables.Row) error
-	// finish writes what is still to be written.
-	finish() error
-}
-
 // file is a Sink: it checks rows, keeps the first error, and has the file written.
 type file struct {
 	t     *tables.Table
 	draft *durable.Draft
 	whole bool // the draft is this table's alone
-	w     writer
+	w     form.Writer
 	keys  []int
 	last  tables.Row // the key of the row before, if there was one
 	rows  int64
 	err   error
 }
 
-func newFile(t *tables.Table, d *durable.Draft, w writer, whole bool) *file {
+func newFile(t *tables.Table, d *durable.Draft, w form.Writer, whole bool) *file {
 	return &file{t: t, draft: d, whole: whole, w: w, keys: t.Places(), last: make(tables.Row, len(t.Columns))}
 }
 
@@ -112,7 +106,7 @@ func (f *file) add(r tables.Row) error {
 		f.last[k] = r[k]
 	}
 	f.rows++
-	if err := f.w.write(r); err != nil {
+	if err := f.w.Write(r); err != nil {
 		return f.draft.Wrong(err)
 	}
 	return nil
@@ -140,7 +134,7 @@ func (f *file) fits(r tables.Row) error {
 // Close implements Sink.
 func (f *file) Close() error {
 	if f.err == nil {
-		if err := f.w.finish(); err != nil {
+		if err := f.w.Finish(); err != nil {
 			f.err = f.draft.Wrong(err)
 		}
 	}

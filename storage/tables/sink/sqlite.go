@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink/form"
 )
 
 // database is a file of SQLite that is being written: one transaction without a journal, for a file that is not whole
@@ -182,7 +183,7 @@ func (w *sqliteWriter) create(o Options) error {
 // name is a name as SQL has it. Those of tables and columns have no quotes in them (tables.Table.Valid).
 func name(s string) string { return `"` + s + `"` }
 
-func (w *sqliteWriter) write(r tables.Row) error {
+func (w *sqliteWriter) Write(r tables.Row) error {
 	w.args = w.args[:0]
 	for _, v := range r {
 		w.args = append(w.args, sqliteValue(v))
@@ -205,16 +206,16 @@ func sqliteValue(v tables.Value) any {
 	case tables.Float64:
 		return v.Float()
 	case tables.Time:
-		return v.Time().Format(instantLayout)
+		return v.Time().Format(form.InstantLayout)
 	case tables.List:
 		var b strings.Builder
-		jsonList(v.List(), func(part string) { b.WriteString(part) })
+		form.JSONList(v.List(), func(part string) { b.WriteString(part) })
 		return b.String()
 	}
 	return v.Number()
 }
 
-func (w *sqliteWriter) finish() error {
+func (w *sqliteWriter) Finish() error {
 	w.done = true
 	return w.insert.Close()
 }

@@ -1,4 +1,4 @@
-package sink
+package form
 
 import (
 	"bufio"
@@ -12,8 +12,8 @@ import (
 // bufferSize is how much of a file is written at once.
 const bufferSize = 256 << 10
 
-// instantLayout is RFC 3339 with as many digits as an instant has.
-const instantLayout = "2006-01-02T15:04:05.000000Z"
+// InstantLayout is RFC 3339 with as many digits as an instant has.
+const InstantLayout = "2006-01-02T15:04:05.000000Z"
 
 // csvWriter writes RFC 4180. encoding/csv would change line breaks within a field when it ends lines as the RFC does, and
 // writes null as it writes the empty string.
@@ -23,8 +23,9 @@ type csvWriter struct {
 	scratch []byte
 }
 
-func newCSV(w io.Writer, t *tables.Table, o Options) (*csvWriter, error) {
-	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize), exact: o.ExactCSV}
+// NewCSV begins a table as RFC 4180 has it. Unless exact, strings that a spreadsheet would run as formulas are marked.
+func NewCSV(w io.Writer, t *tables.Table, exact bool) (Writer, error) {
+	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize), exact: exact}
 	for i := range t.Columns {
 		c.comma(i)
 		_, _ = c.w.WriteString(t.Columns[i].Name) // a bufio.Writer keeps its error
@@ -39,7 +40,7 @@ func (c *csvWriter) comma(i int) {
 	}
 }
 
-func (c *csvWriter) write(r tables.Row) error {
+func (c *csvWriter) Write(r tables.Row) error {
 	for i, v := range r {
 		c.comma(i)
 		switch {
@@ -68,7 +69,7 @@ func plain(b []byte, v tables.Value) []byte {
 	case tables.Float64:
 		return strconv.AppendFloat(b, v.Float(), 'g', -1, 64)
 	case tables.Time:
-		return v.Time().AppendFormat(b, instantLayout)
+		return v.Time().AppendFormat(b, InstantLayout)
 	}
 	return strconv.AppendInt(b, v.Number(), 10)
 }
@@ -105,11 +106,11 @@ func (c *csvWriter) inner(s string) {
 // list writes an array of JSON, which no spreadsheet takes for a formula.
 func (c *csvWriter) list(list []string) {
 	_ = c.w.WriteByte('"')
-	jsonList(list, c.inner)
+	JSONList(list, c.inner)
 	_ = c.w.WriteByte('"')
 }
 
-func (c *csvWriter) finish() error { return c.w.Flush() }
+func (c *csvWriter) Finish() error { return c.w.Flush() }
 
 // formulas are the beginnings that make spreadsheets run a cell, as OWASP lists them, the forms of full width among them;
 // and the mark itself, so that whoever takes one away in front of each string has what was there.

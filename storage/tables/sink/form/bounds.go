@@ -1,4 +1,4 @@
-package sink
+package form
 
 import (
 	"unicode/utf8"

@@ -1,4 +1,4 @@
-package sink
+package form
 
 import (
 	"bufio"
@@ -15,7 +15,8 @@ type jsonlWriter struct {
 	scratch []byte
 }
 
-func newJSONL(w io.Writer, t *tables.Table) *jsonlWriter {
+// NewJSONL begins a table as lines of JSON.
+func NewJSONL(w io.Writer, t *tables.Table) Writer {
 	j := &jsonlWriter{w: bufio.NewWriterSize(w, bufferSize)}
 	for i := range t.Columns {
 		begin := `,"`
@@ -27,7 +28,7 @@ func newJSONL(w io.Writer, t *tables.Table) *jsonlWriter {
 	return j
 }
 
-func (j *jsonlWriter) write(r tables.Row) error {
+func (j *jsonlWriter) Write(r tables.Row) error {
 	put := func(s string) { _, _ = j.w.WriteString(s) } // a bufio.Writer keeps its error
 	for i, v := range r {
 		put(j.names[i])
@@ -37,7 +38,7 @@ func (j *jsonlWriter) write(r tables.Row) error {
 		case v.Kind() == tables.String:
 			jsonText(v.Text(), put)
 		case v.Kind() == tables.List:
-			jsonList(v.List(), put)
+			JSONList(v.List(), put)
 		case v.Kind() == tables.Time:
 			j.scratch = append(plain(append(j.scratch[:0], '"'), v), '"')
 			_, _ = j.w.Write(j.scratch)
@@ -50,4 +51,4 @@ func (j *jsonlWriter) write(r tables.Row) error {
 	return err
 }
 
-func (j *jsonlWriter) finish() error { return j.w.Flush() }
+func (j *jsonlWriter) Finish() error { return j.w.Flush() }

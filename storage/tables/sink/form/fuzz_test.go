@@ -1,4 +1,4 @@
-package sink
+package form
 
 import (
 	"bytes"
@@ -34,38 +34,38 @@ func FuzzRowsComeBack(f *testing.F) {
 		}
 		want := said(rows)
 		for name, got := range map[string][][]any{
-			"parquet": backByParquet(t, fuzzedFile(t, rows, Parquet, Options{})),
-			"jsonl":   backByJSON(t, fuzzedFile(t, rows, JSONL, Options{})),
+			"parquet": backByParquet(t, fuzzedFile(t, rows, "parquet")),
+			"jsonl":   backByJSON(t, fuzzedFile(t, rows, "jsonl")),
 		} {
 			if x, y := asJSON(t, got), asJSON(t, want); x != y {
 				t.Errorf("%s: %s, want %s", name, x, y)
 			}
 		}
-		backByCSV(t, fuzzedFile(t, rows, CSV, Options{}), rows, false)
-		backByCSV(t, fuzzedFile(t, rows, CSV, Options{ExactCSV: true}), rows, true)
+		backByCSV(t, fuzzedFile(t, rows, "csv"), rows, false)
+		backByCSV(t, fuzzedFile(t, rows, "exact csv"), rows, true)
 	})
 }
 
-func fuzzedFile(t *testing.T, rows []tables.Row, format Format, o Options) []byte {
+func fuzzedFile(t *testing.T, rows []tables.Row, format string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	var w writer
+	var w Writer
 	var err error
 	switch format {
-	case CSV:
-		w, err = newCSV(&b, fuzzed, o)
-	case JSONL:
-		w = newJSONL(&b, fuzzed)
+	case "csv", "exact csv":
+		w, err = NewCSV(&b, fuzzed, format != "csv")
+	case "jsonl":
+		w = NewJSONL(&b, fuzzed)
 	default:
-		w, err = newParquet(&b, fuzzed, o)
+		w, err = NewParquet(&b, fuzzed, "1")
 	}
 	for _, r := range rows {
 		if err == nil {
-			err = w.write(r)
+			err = w.Write(r)
 		}
 	}
 	if err == nil {
-		err = w.finish()
+		err = w.Finish()
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", format, err)

@@ -1,4 +1,4 @@
-package sink
+package form
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 )
 
 // errOnlyText says that a WET file is made of texts alone.
-var errOnlyText = errors.New("sink: a WET file holds the table text and no other")
+var errOnlyText = errors.New("form: a WET file holds the table text and no other")
 
 // wetWriter writes the table text as WET records, as Common Crawl writes them: a conversion record of WARC 1.0 for each
 // text, in a gzip member of its own. Rows without a text have none.
@@ -29,7 +29,8 @@ type wetWriter struct {
 	url, time, id, languages, text, cut int // columns
 }
 
-func newWET(w io.Writer, t *tables.Table, o Options) (*wetWriter, error) {
+// NewWET begins the table text, and no other, as a file of WET records, by a program of that version.
+func NewWET(w io.Writer, t *tables.Table, version string) (Writer, error) {
 	if t.Name != tables.Reading.Name {
 		return nil, errOnlyText
 	}
@@ -40,8 +41,8 @@ func newWET(w io.Writer, t *tables.Table, o Options) (*wetWriter, error) {
 		languages: t.Index("content_languages"), text: t.Index("text"), cut: t.Index("text_cut"),
 	}
 	now := time.Now()
-	name := t.Name + WET.Ext()
-	block := "Software-Info: curtsy/" + o.Version + "\r\nExtracted-Date: " + now.UTC().Format(time.RFC1123) + "\r\n" +
+	name := t.Name + WETExt
+	block := "Software-Info: curtsy/" + version + "\r\nExtracted-Date: " + now.UTC().Format(time.RFC1123) + "\r\n" +
 		"format: WARC File Format 1.0\r\nconformsTo: http://bibnum.bnf.fr/WARC/WARC_ISO_28500_version1_latestdraft.pdf\r\n"
 	x.begin("warcinfo", now, wetID(name, now.String()))
 	x.field("WARC-Filename", name)
@@ -91,7 +92,7 @@ func (x *wetWriter) record(block string) error {
 	return err
 }
 
-func (x *wetWriter) write(r tables.Row) error {
+func (x *wetWriter) Write(r tables.Row) error {
 	if r[x.text].IsNull() {
 		return nil
 	}
@@ -111,7 +112,7 @@ func (x *wetWriter) write(r tables.Row) error {
 	return x.record(text)
 }
 
-func (x *wetWriter) finish() error { return x.w.Flush() }
+func (x *wetWriter) Finish() error { return x.w.Flush() }
 
 func sha1Of(s string) string {
 	sum := sha1.Sum([]byte(s)) //nolint:gosec // see above

@@ -1,4 +1,4 @@
-package sink
+package form
 
 import (
 	"bufio"
@@ -37,7 +37,8 @@ type parquetWriter struct {
 	there []int         // the definition level of a value of each column, and of a list that is empty
 }
 
-func newParquet(w io.Writer, t *tables.Table, o Options) (*parquetWriter, error) {
+// NewParquet begins a table as Parquet, by a program of that version.
+func NewParquet(w io.Writer, t *tables.Table, version string) (Writer, error) {
 	var sorting []parquet.SortingColumn
 	for _, name := range t.Key {
 		sorting = append(sorting, parquet.NullsFirst(parquet.Ascending(name)))
@@ -51,10 +52,10 @@ func newParquet(w io.Writer, t *tables.Table, o Options) (*parquetWriter, error)
 		parquet.DataPageStatistics(false),
 		parquet.PageBufferSize(64 << 10),
 		parquet.DictionaryMaxBytes(1 << 20),
-		parquet.CreatedBy("curtsy", o.Version, ""),
+		parquet.CreatedBy("curtsy", version, ""),
 		parquet.KeyValueMetadata("curtsy.table", t.Name),
 		parquet.KeyValueMetadata("curtsy.doc", t.Doc),
-		parquet.KeyValueMetadata("curtsy.version", o.Version),
+		parquet.KeyValueMetadata("curtsy.version", version),
 		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
 	}
 	if _, err := parquet.NewWriterConfig(options...); err != nil {
@@ -72,7 +73,7 @@ func newParquet(w io.Writer, t *tables.Table, o Options) (*parquetWriter, error)
 	return p, nil
 }
 
-func (p *parquetWriter) write(r tables.Row) error {
+func (p *parquetWriter) Write(r tables.Row) error {
 	p.next()
 	size := 0
 	for i, v := range r {
@@ -157,7 +158,7 @@ func scalar(v tables.Value) parquet.Value {
 	return parquet.Int64Value(v.Number())
 }
 
-func (p *parquetWriter) finish() error {
+func (p *parquetWriter) Finish() error {
 	if err := p.hand(); err != nil {
 		return err
 	}
