@@ -73,6 +73,7 @@ func newBench(std cli.Streams) *cobra.Command {
 
 func (b *benching) webFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&b.setup, "setup", bench.OneHost, "what is measured, a `NAME`: "+bench.Setups())
+	cli.Words(fs, "setup", bench.SetupNames()...)
 	fs.Var(value.AtLeast(&b.pages, 0), "pages", "`N` pages in all; 0 for what the setup has")
 	fs.Var(value.AtLeast(&b.hosts, 0), "hosts", "`N` hosts; 0 likewise")
 	fs.Var(value.AtLeast(&b.workers, 0), "workers", "`N` exchanges at a time; 0 likewise")
@@ -90,6 +91,7 @@ func (b *benching) measureFlags(fs *pflag.FlagSet) {
 	b.rounds = 5
 	fs.Var(value.AtLeast(&b.rounds, 1), "rounds", "measure each of them `N` times, in turn; scale measures once")
 	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), wget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
+	cli.Words(fs, "vs", "bare", "model", "wget", "wget2", "httrack", "scrapy", "peers", "none")
 	b.peerLimit = value.Duration(2 * time.Minute)
 	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and say what it did until then")
 	b.memory = value.Size(crawldir.Defaults().MemoryLimit)

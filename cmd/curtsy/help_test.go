@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func commands(t *testing.T) []*cobra.Command {
 func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
 	for _, c := range commands(t) {
 		path := strings.Fields(c.CommandPath())[1:]
-		r := inside(t, append(path, "--help")...)
+		r := inside(t, append(path, mostHelp(c))...)
 		r.want(t, cli.ExitDone)
 		for line := range strings.Lines(r.out) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
@@ -46,7 +47,7 @@ func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
 			if !strings.Contains(r.out, "--"+f.Name+" ") && !strings.Contains(r.out, "--"+f.Name+"\n") {
 				t.Errorf("%s: --%s is not there", c.CommandPath(), f.Name)
 			}
-			if _, ok := f.Annotations[cli.GroupKey]; !ok && f.Name != "help" && f.Name != "version" {
+			if _, ok := f.Annotations[cli.GroupKey]; !ok && f.Name != "help" && f.Name != "help-all" && f.Name != "version" {
 				t.Errorf("%s: --%s is in no group", c.CommandPath(), f.Name)
 			}
 		})
@@ -59,7 +60,7 @@ func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
 // A description may break before a word that looks like a flag.
 func TestHelpShowsEachFlagUnderItsTitleAndWithWhatItTakes(t *testing.T) {
 	for _, c := range commands(t) {
-		out := inside(t, append(strings.Fields(c.CommandPath())[1:], "--help")...).out
+		out := inside(t, append(strings.Fields(c.CommandPath())[1:], mostHelp(c))...).out
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			title := "Help"
 			if g, ok := f.Annotations[cli.GroupKey]; ok {
@@ -82,7 +83,7 @@ func TestHelpShowsEachFlagUnderItsTitleAndWithWhatItTakes(t *testing.T) {
 }
 
 func TestHelpOfCrawlIsGrouped(t *testing.T) {
-	out := inside(t, "help", "crawl").out
+	out := inside(t, "crawl", "--help-all").out
 	at := -1
 	for _, s := range []string{"Usage:", "Examples:", "Seeds and directory:", "Identity:", "Scope:", "Politeness:", "Budgets:", "Network:", "Output and settings:"} {
 		i := strings.Index(out, s)
@@ -93,8 +94,82 @@ func TestHelpOfCrawlIsGrouped(t *testing.T) {
 	}
 }
 
+// mostHelp is the flag that shows all flags of a command.
+func mostHelp(c *cobra.Command) string {
+	if c.Flags().Lookup("help-all") != nil {
+		return "--help-all"
+	}
+	return "--help"
+}
+
+// A newcomer sees the dozen that most need, and how to see the others.
+func TestHelpOfCrawlShowsADozenFlagsAndExplainsScopes(t *testing.T) {
+	short := inside(t, "crawl", "--help").out
+	if again := inside(t, "help", "crawl").out; again != short {
+		t.Errorf("help crawl says otherwise:\n%s", again)
+	}
+	shown := flagLine.FindAllString(short, -1)
+	if len(shown) != 12+2 { // and the two for help
+		t.Errorf("%d flags: %q", len(shown), shown)
+	}
+	for _, says := range []string{"Scopes, for --scope:", "curtsy crawl --help-all lists "} {
+		if !strings.Contains(short, says) {
+			t.Errorf("it does not say %q:\n%s", says, short)
+		}
+	}
+	for _, scope := range cli.WordsOf(find(t, "crawl").Flags().Lookup("scope")) {
+		if !strings.Contains(short, "\n  "+scope+" ") {
+			t.Errorf("scope %s is not explained:\n%s", scope, short)
+		}
+	}
+	if all := flagLine.FindAllString(inside(t, "crawl", "--help-all").out, -1); len(all) < 60 {
+		t.Errorf("--help-all shows %d flags", len(all))
+	}
+}
+
+var flagLine = regexp.MustCompile(`(?m)^ {2}(?:-\w,|   ) --([\w-]+)`)
+
+// With --help-all nothing else is looked at, as with --help.
+func TestHelpAllNeedsNoArguments(t *testing.T) {
+	for _, name := range []string{"crawl", "mirror", "resume", "update", "watch"} {
+		inside(t, name, "--help-all").want(t, cli.ExitDone)
+		if r := inside(t, name, "a", "b", "c", "--help-all"); r.code != cli.ExitDone || !strings.Contains(r.out, "--memory-limit") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	inside(t, "status", "--help-all").want(t, cli.ExitUsage, "unknown flag")
+}
+
+// A flag takes the words that completion offers for it: each stands in its help.
+func TestWordsOfAFlagStandInItsHelp(t *testing.T) {
+	n := 0
+	for _, c := range commands(t) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			for _, w := range cli.WordsOf(f) {
+				n++
+				if f.Name != "trap" && !strings.Contains(f.Usage, strings.TrimSuffix(w, "=")) {
+					t.Errorf("%s --%s: %q is not in %q", c.CommandPath(), f.Name, w, f.Usage)
+				}
+			}
+		})
+	}
+	if n < 80 {
+		t.Errorf("%d words", n)
+	}
+}
+
 func TestHelpOfAnUnknownCommandIsAUsageError(t *testing.T) {
 	inside(t, "help", "crwl").want(t, cli.ExitUsage, `unknown command "crwl"`, "did you mean crawl?")
+}
+
+// find is a command by its path.
+func find(t *testing.T, path ...string) *cobra.Command {
+	t.Helper()
+	c, rest, err := newRoot(cli.Streams{}).Find(path)
+	if err != nil || len(rest) > 0 {
+		t.Fatalf("%q: %q, %v", path, rest, err)
+	}
+	return c
 }
 
 func TestVersionAsAFlagAndAsACommand(t *testing.T) {

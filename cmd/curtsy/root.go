@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"runtime"
-
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
@@ -17,6 +14,8 @@ import (
 	"curtsy/cmd/curtsy/identity"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/robotscmd"
+	"curtsy/cmd/curtsy/shellcmd"
+	"curtsy/cmd/curtsy/shellcmd/complete"
 	"curtsy/cmd/curtsy/warccmd"
 	"curtsy/crawler/crawldir"
 )
@@ -28,15 +27,14 @@ func newRoot(std cli.Streams) *cobra.Command {
 		Long: "curtsy crawls web sites politely: robots.txt and the pace a site asks for always\n" +
 			"hold, a kill loses nothing, and what was fetched is kept as WARC with a ledger\n" +
 			"of every decision.",
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cli.KnownCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Version:           crawldir.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cli.KnownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:       crawldir.Version,
 	}
 	root.Flags().Bool("version", false, "print the version") // without cobra's -v, which is --verbose elsewhere
-	root.SetVersionTemplate(versionText())
+	root.SetVersionTemplate(shellcmd.VersionText())
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
@@ -66,26 +64,12 @@ func newRoot(std cli.Streams) *cobra.Command {
 		forgetcmd.First(evidencecmd.Audit(std), std),
 		crawltestcmd.Command(std),
 		newBench(std),
-		newVersion(std),
+		shellcmd.NewCompletion(std),
+		shellcmd.NewInstallDocs(std),
+		shellcmd.NewVersion(std),
 	)
-	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	cli.Finish(root)
+	complete.Attach(root)
 	return root
-}
-
-func versionText() string {
-	return fmt.Sprintf("curtsy %s %s/%s %s\n", crawldir.Version, runtime.GOOS, runtime.GOARCH, runtime.Version())
-}
-
-func newVersion(std cli.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cli.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(std.Out, versionText())
-			return err
-		},
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"curtsy/crawler/status"
@@ -45,5 +46,36 @@ func Find(ctx context.Context, f frontier.Reader, name string) ([]canon.Authorit
 		}
 		return true
 	})
+	return found, err
+}
+
+// maxNamed is how many names of hosts an answer has at most.
+const maxNamed = 1000
+
+// Names asks for hosts by how their names begin.
+type Names struct {
+	Beginning string `json:"beginning"`
+	Origins   bool   `json:"origins,omitempty"` // names are "scheme://name", not "name", with the port if it is not the usual one
+	Most      int    `json:"most"`
+}
+
+// Named returns names of hosts, in their order; those that were found when ctx ends. It may look at all hosts.
+func Named(ctx context.Context, f frontier.Reader, n Names) ([]string, error) {
+	write := canon.Authority.HostPort
+	if n.Origins {
+		write = canon.Authority.Origin
+	}
+	found := []string{}
+	err := status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
+		name := write(h.Authority)
+		if strings.HasPrefix(name, n.Beginning) && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+		return len(found) < n.Most
+	})
+	if ctx.Err() != nil {
+		err = nil
+	}
+	slices.Sort(found)
 	return found, err
 }

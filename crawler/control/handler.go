@@ -53,6 +53,10 @@ func (s *server) handler(token string) http.Handler {
 	mux.HandleFunc("POST /find", obeying(func(ctx context.Context, w wantedHost) ([]canon.Authority, error) {
 		return Find(ctx, s.frontier, w.Host)
 	}))
+	mux.HandleFunc("POST /named", obeying(func(ctx context.Context, n Names) ([]string, error) {
+		n.Most = min(n.Most, maxNamed)
+		return Named(ctx, s.frontier, n)
+	}))
 	mux.HandleFunc("POST /snapshot", obeying(func(ctx context.Context, at snapshotAt) (snapshotAt, error) {
 		select {
 		case s.one <- struct{}{}:

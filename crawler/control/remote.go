@@ -183,6 +183,12 @@ func (r *Remote) Find(ctx context.Context, host string) (found []canon.Authority
 	return found, err
 }
 
+// Named returns names of hosts, as the function Named does, at most a thousand.
+func (r *Remote) Named(ctx context.Context, n Names) (found []string, err error) {
+	err = r.call(ctx, http.MethodPost, "/named", n, &found)
+	return found, err
+}
+
 // Snapshot has the crawl write its frontier as it is now into a new file, and returns its path. Whoever asks removes it.
 func (r *Remote) Snapshot(ctx context.Context) (path string, err error) {
 	at := snapshotAt{newSnapshot()}

@@ -42,12 +42,17 @@ func setups() []setup {
 	}
 }
 
-// Setups names them, for people.
-func Setups() string {
-	var names []string
+// SetupNames are the names of the setups.
+func SetupNames() (names []string) {
 	for _, s := range setups() {
 		names = append(names, s.name)
 	}
+	return names
+}
+
+// Setups names them, for people.
+func Setups() string {
+	names := SetupNames()
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -18,6 +18,7 @@ func Finish(cmd *cobra.Command) {
 			return nil
 		}
 	}
+	addHelpAll(cmd)
 	for _, sub := range cmd.Commands() {
 		Finish(sub)
 	}

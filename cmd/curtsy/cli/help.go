@@ -18,7 +18,7 @@ const GroupKey = "group"
 func Group(fs *pflag.FlagSet, title string) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		if _, ok := f.Annotations[GroupKey]; !ok {
-			f.Annotations = map[string][]string{GroupKey: {title}}
+			annotate(fs, f.Name, GroupKey, title)
 		}
 	})
 }
@@ -40,11 +40,13 @@ func Usage(cmd *cobra.Command) error {
 		b.WriteString("\nCommands:\n")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() {
-				fmt.Fprintf(&b, "  %-10s %s\n", c.Name(), c.Short)
+				fmt.Fprintf(&b, "  %-12s %s\n", c.Name(), c.Short)
 			}
 		}
 	}
-	b.WriteString(flagHelp(cmd.Flags()))
+	shown, left := shortened(cmd)
+	b.WriteString(flagHelp(cmd, shown))
+	b.WriteString(leftOut(cmd, left))
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help says more.\n", cmd.CommandPath())
 	}
@@ -53,10 +55,19 @@ func Usage(cmd *cobra.Command) error {
 }
 
 // flagHelp lists flags under the titles of their groups, in the order of declaration.
-func flagHelp(fs *pflag.FlagSet) string {
-	fs.SortFlags = false
+func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
+	some := pflag.NewFlagSet("", pflag.ContinueOnError)
+	some.SortFlags = false
+	sections := Sections(cmd)
+	for _, s := range sections {
+		for _, f := range s.Flags {
+			if shown(f) {
+				some.AddFlag(f)
+			}
+		}
+	}
 	var texts []string // one for each flag, aligned
-	for line := range strings.Lines(fs.FlagUsagesWrapped(columns)) {
+	for line := range strings.Lines(some.FlagUsagesWrapped(columns)) {
 		// What goes on with the line before stands further to the right, and may begin with the name of a flag, too.
 		if strings.HasPrefix(line, "  -") || strings.HasPrefix(line, "      --") {
 			texts = append(texts, "")
@@ -64,20 +75,18 @@ func flagHelp(fs *pflag.FlagSet) string {
 		texts[len(texts)-1] += line
 	}
 	var b strings.Builder
-	title := ""
 	n := 0
-	fs.VisitAll(func(f *pflag.Flag) {
-		group := []string{"Help"}
-		if g, ok := f.Annotations[GroupKey]; ok {
-			group = g
+	for _, s := range sections {
+		title := "\n" + s.Title + ":\n"
+		for _, f := range s.Flags {
+			if !shown(f) {
+				continue
+			}
+			b.WriteString(title + texts[n])
+			title = ""
+			n++
 		}
-		if group[0] != title {
-			title = group[0]
-			fmt.Fprintf(&b, "\n%s:\n", title)
-		}
-		b.WriteString(texts[n])
-		n++
-	})
+	}
 	return b.String()
 }
 

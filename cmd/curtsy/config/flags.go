@@ -61,6 +61,8 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.Var((*value.Size)(&s.MemoryLimit), "memory-limit", "let `SIZE` of memory be used to save time, more only if the crawl must hold it; 0 leaves it to Go")
 	cli.Group(fs, "Machine")
 	mirrorFlags(s, fs)
+	words(fs)
+	cli.Often(fs, "contact", "scope", "include", "exclude", "depth", "delay", "max-pages", "max-time")
 }
 
 func mannersFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
@@ -90,6 +92,7 @@ func SignatureNames() []string {
 func SignatureFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringVar(&s.SignatureAgent, "signature-agent", "", "sign each request (Web Bot Auth), with the key that is published at this https `URL`, or at the usual path of this site")
 	fs.Var((*value.Draft)(&s.SignatureDraft), "signature-draft", "sign by this `DRAFT`: "+strings.Join(webbotauth.Drafts(), ", "))
+	cli.Words(fs, "signature-draft", webbotauth.Drafts()...)
 	fs.Var((*value.Duration)(&s.SignatureLife), "signature-life", "let a signature count for this `TIME`, from 10s to 24h")
 	cli.Group(fs, "Signature")
 }

@@ -32,7 +32,7 @@ func NewIn(w World, std cli.Streams) *cobra.Command {
 		Long: "Crawl from seeds into a new directory. Each setting below but those of the first\n" +
 			"and the last group is also an environment variable (CURTSY_MAX_PAGES=500) and a\n" +
 			"key of a TOML file (max-pages = 500). A flag wins over the environment, then\n" +
-			"--config, then your own configuration file.",
+			"--config, then your own configuration file.\n\n" + config.Scopes,
 		Example: "  curtsy crawl https://www.your-domain.org/\n" +
 			"  curtsy crawl --scope prefix --max-pages 500 https://www.your-domain.org/docs/\n" +
 			"  curtsy crawl --dry-run --seeds list.txt",

@@ -28,7 +28,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 			"curtsy crawl with other defaults (what is below the URLs, with all that its\n" +
 			"pages need from wherever that is, and bodies of up to 1 GiB), and the copy is\n" +
 			"made when the crawl ends, also after Ctrl-C. curtsy resume and curtsy update\n" +
-			"make it anew.",
+			"make it anew.\n\n" + config.Scopes,
 		Example: "  curtsy mirror https://www.your-domain.org/docs/\n" +
 			"  curtsy mirror --scope host --dir copy https://www.your-domain.org/\n" +
 			"  curtsy update --vanished remove copy\n" +
@@ -39,6 +39,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 	o.placeFlags(fs)
 	config.Flags(&s, fs)
 	o.flags(fs)
+	cli.Often(fs, "requisites", "vanished")
 	for name, value := range mirrorDefaults {
 		setDefault(fs.Lookup(name), value)
 	}

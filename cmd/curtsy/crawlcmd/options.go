@@ -24,6 +24,7 @@ func (o *options) flags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
+	cli.Often(fs, "config")
 	cli.Group(fs, "Output and settings")
 }
 
@@ -32,6 +33,7 @@ func (o *options) placeFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
 	fs.StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "ask for robots.txt and nothing else; keep nothing")
+	cli.Often(fs, "dir", "seeds", "dry-run")
 	cli.Group(fs, "Seeds and directory")
 }
 

@@ -38,6 +38,7 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 	}
 	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
+	cli.Often(cmd.Flags(), "vanished")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.dir = args[0]
 		return update(cmd.Context(), cmd.Flags(), &s, &o, std)

@@ -81,6 +81,7 @@ func Audit(std cli.Streams) *cobra.Command {
 	cli.Group(fs, "Who vouches for the ledger")
 	fs.Var(&a.floor, "floor", "shortest pause to require of hosts that are not the operator's own: `D` (default: what the archive declares, at least 1s, if curtsy made it)")
 	fs.StringVar(&a.rules, "rules", "standards", "the `RULES` that other crawlers are held to: standards, or curtsy, for what curtsy promises as well, as far as their archive shows it")
+	cli.Words(fs, "rules", "standards", "curtsy")
 	fs.StringVar(&a.token, "agent", "", "product `TOKEN` to judge for (default: the archive's)")
 	a.practices.flag(fs)
 	cli.Group(fs, "Judgement")

@@ -26,7 +26,7 @@ import (
 func Ledger(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
-		Short: "Prove what a crawl did: checkpoints, witnesses, bundles for a site",
+		Short: "Prove what a crawl did: checkpoints, witnesses, bundles for sites",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -67,8 +67,11 @@ func New(std cli.Streams) *cobra.Command {
 	}
 	flags.StringVar(&o.format, "format", formats[0],
 		"`FORMAT` of the files: "+strings.Join(formats, ", ")+"; of the table text also wet; of a graph also "+strings.Join(format.Names, ", "))
+	cli.Words(flags, "format", slices.Concat(formats, []string{string(sink.WET)}, format.Names)...)
 	flags.StringVar(&o.graph, "graph", "", "who links to whom, as a graph of pages, hosts or domains (`LEVEL`; default with a format of graphs: hosts)")
+	cli.Words(flags, "graph", "pages", "hosts", "domains")
 	flags.StringSliceVar(&o.tables, "tables", nil, "make these tables (`NAMES` with commas between; default: all but headers): "+strings.Join(names(), ", "))
+	cli.Words(flags, "tables", names()...)
 	flags.StringVarP(&o.out, "out", "o", "", "write to `FOLDER` (default: DIR-tables here; tables for several)")
 	flags.BoolVar(&o.headers, "headers", false, "also the table headers, which tells of cookies and accounts")
 	flags.BoolVar(&o.exact, "exact-csv", false, "leave formulas in CSV files as they are (default: they are marked as text)")

@@ -61,6 +61,9 @@ func newList(std cli.Streams) *cobra.Command {
 	fs.StringVar(&l.state, "state", "", "hosts that are `SO`: "+strings.Join(listedHostStates, ", ")+"; with --urls: "+strings.Join(listedURLStates, ", "))
 	fs.StringVar(&l.outcome, "outcome", "", "with --urls: closed as `OUTCOME`: "+strings.Join(listedOutcomes, ", "))
 	fs.StringVar(&l.reason, "reason", "", "for this `REASON` alone")
+	cli.Words(fs, "condition", listedConditions...)
+	cli.Words(fs, "state", slices.Concat(listedHostStates, listedURLStates[1:])...)
+	cli.Words(fs, "outcome", listedOutcomes...)
 	cli.Group(fs, "What to list")
 	cli.JSONFlag(cmd, &l.json, "print one JSON object a line")
 	return cmd

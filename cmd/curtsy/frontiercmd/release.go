@@ -40,6 +40,7 @@ func newRelease(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&r.trap, "trap", "", "what this `RULE` holds alone: queries, template or max-per-tag")
+	cli.Words(fs, "trap", "queries", "template", "max-per-tag")
 	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
 	cli.Group(fs, "What to release")
 	cli.JSONFlag(cmd, &r.json, "print one JSON object")

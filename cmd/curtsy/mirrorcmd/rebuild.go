@@ -43,6 +43,7 @@ func NewRebuild(std cli.Streams) *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVarP(&o.to, "output", "o", "", "make `DIR`/mirror (default: in the crawl directory)")
 	fs.Var(&o.vanished, "vanished", "keep or remove `WHAT` is gone (404, 410)")
+	cli.Words(fs, "vanished", "keep", "remove")
 	fs.BoolVar(&o.previews, "previews", false, "link pictures that pages name for others to show (og:image), too")
 	fs.Var(&o.maxBody, "max-body", "largest `SIZE` of a body, decoded")
 	fs.BoolVar(&o.fresh, "fresh", false, "write every file anew, also those that did not change")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/canon"
@@ -31,7 +32,8 @@ func newDiff(std cli.Streams) *cobra.Command {
 		Example: "  curtsy robots diff old.txt robots.txt https://www.your-domain.org/search?q=rye",
 		Args:    cobra.MinimumNArgs(2),
 	}
-	cmd.Flags().Var(&by, "robots-standard", "`STANDARD` to read them by: "+standardNames())
+	cmd.Flags().Var(&by, "robots-standard", "`STANDARD` to read them by: "+strings.Join(config.Standards(), ", "))
+	cli.Words(cmd.Flags(), "robots-standard", config.Standards()...)
 	cli.Group(cmd.Flags(), "Judgement")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		var urls []canon.URL

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/robots"
 	"curtsy/storage/plainly"
 )
 
@@ -48,15 +46,6 @@ func readFile(path string, std cli.Streams) ([]byte, error) {
 		return nil, fmt.Errorf("robots.txt: %s is larger than %s", path, plainly.Size(maxFile))
 	}
 	return body, nil
-}
-
-// standardNames lists the standards for help texts.
-func standardNames() string {
-	var names []string
-	for _, s := range robots.Standards() {
-		names = append(names, s.String())
-	}
-	return strings.Join(names, ", ")
 }
 
 // jsonLines writes an object per line, with "&" and "<" as they are.

@@ -1,0 +1,44 @@
+package config
+
+import (
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/robots"
+)
+
+// Scopes explains the values of --scope, for help.
+const Scopes = "Scopes, for --scope:\n" +
+	"  host    the hosts of the seeds, by http and https, with and without www.\n" +
+	"  domain  all hosts of the registrable domain: blog.example.org for example.org\n" +
+	"  prefix  the host of a seed, and there what is below its last /\n" +
+	"  seeds   the seeds alone; no link is followed\n" +
+	"  any     every host that links lead to; needs --max-pages or --max-time"
+
+// Standards are the names of the documents on robots.txt.
+func Standards() (names []string) {
+	for _, s := range robots.Standards() {
+		names = append(names, s.String())
+	}
+	return names
+}
+
+// words says what the flags of settings take that take words.
+func words(fs *pflag.FlagSet) {
+	cli.Words(fs, "scope", "host", "domain", "prefix", "seeds", "any")
+	cli.Words(fs, "requisites", "none", "scope", "all")
+	cli.Words(fs, "sample", "hosts:", "pages:")
+	cli.Words(fs, "sitemaps", "robots", "none")
+	cli.Words(fs, "robots-standard", Standards()...)
+	cli.Words(fs, "follow-rel", "nofollow", "ugc", "sponsored", "none")
+	cli.Words(fs, "own-site", crawldir.OwnLoopback, crawldir.OwnNone)
+	cli.Words(fs, "stop-when", "pages=", "tag:", "errors>", "duplicates>", "new-hosts<", "none")
+	cli.Words(fs, "order", "breadth", "depth")
+	cli.Words(fs, "vanished", "keep", "remove")
+	var traps []string
+	for _, name := range crawldir.TrapNames() {
+		traps = append(traps, name+"=")
+	}
+	cli.Words(fs, "trap", traps...)
+}

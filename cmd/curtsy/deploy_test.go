@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+)
+
+const unit = "curtsy@.service"
+
+// The unit is one that systemd reads without a word, and that keeps a service in.
+func TestTheUnitOfSystemdIsHardened(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		mayMiss(t, "systemd-analyze")
+	}
+	path := filepath.Join("..", "..", "docs", "deploy", unit)
+	for _, args := range [][]string{
+		{"verify", "--man=no", path},
+		{"security", "--offline=true", "--threshold=20", path}, // tenths
+	} {
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput()
+		if err != nil || args[0] == "verify" && len(out) > 0 {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// The first start makes the crawl, the next goes on with it.
+func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		mayMiss(t, "sh")
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "deploy", unit))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)' %i$`).FindSubmatch(text)
+	if m == nil {
+		t.Fatal("there is no such ExecStart")
+	}
+	seed, _ := small(t)
+	etc, place, bin := t.TempDir(), t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"news.toml": "delay = \"0s\"\n", "news.seeds": seed + "\n"} {
+		if err := os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	test, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(test, filepath.Join(bin, "curtsy")); err != nil {
+		t.Skip(err)
+	}
+	script := strings.ReplaceAll(string(m[1]), "/etc/curtsy/", etc+"/")
+	for _, says := range []string{"everything in scope is done", "finished"} {
+		cmd := curtsy(t)
+		cmd.Path, cmd.Args, cmd.Dir = sh, []string{"sh", "-c", script, "news"}, place
+		cmd.Env = append(cmd.Env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		ended(t, cmd).want(t, cli.ExitDone, says)
+	}
+}

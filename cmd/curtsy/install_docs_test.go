@@ -1,0 +1,116 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+)
+
+// installed are the files below a folder, by their paths with slashes.
+func installed(t *testing.T, prefix string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(prefix, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(prefix, path)
+			all = append(all, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// There is a page of each command, and what is written is what was said before.
+func TestInstallDocsWritesWhatItSays(t *testing.T) {
+	prefix := t.TempDir()
+	said := inside(t, "install-docs", "--dry-run", "--prefix", prefix)
+	said.want(t, cli.ExitDone)
+	if got := installed(t, prefix); len(got) > 0 {
+		t.Fatalf("--dry-run wrote %q", got)
+	}
+	for range 2 { // its own files are replaced
+		wrote := inside(t, "install-docs", "--prefix", prefix)
+		wrote.want(t, cli.ExitDone)
+		if wrote.out != strings.ReplaceAll(said.out, "would write", "wrote") {
+			t.Errorf("it said %s and wrote %s", said.out, wrote.out)
+		}
+	}
+	got := installed(t, prefix)
+	for _, want := range []string{"share/bash-completion/completions/curtsy", "share/zsh/site-functions/_curtsy", "share/fish/vendor_completions.d/curtsy.fish"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	pages := commands(t)
+	for _, c := range pages {
+		if want := "share/man/man1/" + strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"; !slices.Contains(got, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if len(got) != len(pages)+3 || strings.Count(said.out, "\n") != len(got) {
+		t.Errorf("%d files, %d commands, %d lines", len(got), len(pages), strings.Count(said.out, "\n"))
+	}
+	zsh, err := os.ReadFile(filepath.Join(prefix, "share", "zsh", "site-functions", "_curtsy"))
+	if err != nil || !strings.HasPrefix(string(zsh), "#compdef curtsy\n") {
+		t.Errorf("%.40q, %v", zsh, err)
+	}
+}
+
+// What a package manager or a person put there stays, and then nothing is half installed.
+func TestInstallDocsReplacesNothingOfOthers(t *testing.T) {
+	prefix := t.TempDir()
+	path := filepath.Join(prefix, "share", "man", "man1", "curtsy-watch.1")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "install-docs", "--prefix", prefix).want(t, cli.ExitFailed, "nothing was written", "curtsy-watch.1", "not a manual page or completion of curtsy's making")
+	if got := installed(t, prefix); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+	if b, err := os.ReadFile(path); string(b) != "theirs" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// struck is how a printer struck letters twice.
+var struck = regexp.MustCompile(".\b")
+
+func TestManualPagesPleaseMandoc(t *testing.T) {
+	if _, err := exec.LookPath("mandoc"); err != nil {
+		mayMiss(t, "mandoc")
+	}
+	prefix := t.TempDir()
+	inside(t, "install-docs", "--prefix", prefix).want(t, cli.ExitDone)
+	man := filepath.Join(prefix, "share", "man")
+	pages, err := filepath.Glob(filepath.Join(man, "man1", "*.1"))
+	if err != nil || len(pages) < 50 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	lint := exec.CommandContext(t.Context(), "mandoc", append([]string{"-Tlint", "-W", "style"}, pages...)...)
+	lint.Dir = filepath.Dir(pages[0])
+	if out, err := lint.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), "mandoc", "-Tascii", filepath.Join(man, "man1", "curtsy-crawl.1")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := struck.ReplaceAllString(string(out), "")
+	for _, want := range []string{"curtsy-crawl - crawl from seeds", "--max-per-domain", "Scopes, for --scope:", "EXIT STATUS", "curtsy crawl --dry-run --seeds list.txt"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}

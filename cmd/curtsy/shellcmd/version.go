@@ -1,0 +1,80 @@
+package shellcmd
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+)
+
+// build is what a program says of itself, for reports of bugs and for who wants to make it again.
+type build struct {
+	Version  string    `json:"version"`
+	Commit   string    `json:"commit,omitempty"` // of the source; empty where the build does not say
+	Time     time.Time `json:"time,omitzero"`    // of the commit
+	Modified bool      `json:"modified,omitempty"`
+	Go       string    `json:"go"`
+	System   string    `json:"system"`
+}
+
+func thisBuild() build {
+	b := build{Version: crawldir.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			if at, err := time.Parse(time.RFC3339, s.Value); err == nil {
+				b.Time = at.UTC()
+			}
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b build) String() string {
+	text := fmt.Sprintf("curtsy %s %s %s\n", b.Version, b.System, b.Go)
+	if b.Commit == "" {
+		return text
+	}
+	changed := ""
+	if b.Modified {
+		changed = ", with changes"
+	}
+	return text + fmt.Sprintf("commit %s of %s%s\n", b.Commit, b.Time.Format("2006-01-02"), changed)
+}
+
+// VersionText is what curtsy version prints.
+func VersionText() string { return thisBuild().String() }
+
+// NewVersion is curtsy version.
+func NewVersion(std cli.Streams) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version [flags]",
+		Short: "Print the version",
+		Long: "Print the version, the system and the Go that the program was built for and\n" +
+			"with, and the commit of its source: what a report of a bug should begin with.",
+		Args: cli.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return cli.WriteJSON(std.Out, thisBuild())
+			}
+			_, err := fmt.Fprint(std.Out, VersionText())
+			return err
+		},
+	}
+	cli.JSONFlag(cmd, &asJSON, "print one JSON object")
+	return cmd
+}

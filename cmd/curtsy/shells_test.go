@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// shelled gives a shell a place with crawls, and a command curtsy that completes as ever and otherwise writes down what it
+// was given, a word a line.
+func shelled(t *testing.T, name string) (run func(input string, args ...string) string, said func() string) {
+	t.Helper()
+	shell, err := exec.LookPath(name)
+	if err != nil {
+		mayMiss(t, name)
+	}
+	place := crawlsAtHand(t)
+	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
+	test, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\ncase $1 in __complete*|completion) exec '" + test + "' \"$@\";; esac\nprintf '%s\\n' \"$@\" >'" + log + "'\n"
+	if err := os.WriteFile(filepath.Join(bin, "curtsy"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run = func(input string, args ...string) string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, shell, args...)
+		if input != "" { // at a terminal, with keys
+			line := shell
+			for _, a := range args {
+				line += " " + a
+			}
+			cmd = exec.CommandContext(ctx, "script", "-qec", line, "/dev/null")
+			cmd.Stdin = strings.NewReader(input)
+		}
+		cmd.Dir = place
+		cmd.Env = append(os.Environ(), asCurtsy+"=1", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+			"HOME="+bin, "XDG_CONFIG_HOME="+bin, "TERM=dumb", "PS1=$ ", "ZDOTDIR="+bin)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+		}
+		return string(out)
+	}
+	said = func() string {
+		b, err := os.ReadFile(log)
+		if err != nil {
+			return err.Error()
+		}
+		return strings.Join(strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), "|")
+	}
+	return run, said
+}
+
+func mayMiss(t *testing.T, name string) {
+	t.Helper()
+	if os.Getenv("CURTSY_MUST_RUN") != "" {
+		t.Fatalf("there is no %s, and CURTSY_MUST_RUN is set", name)
+	}
+	t.Skipf("there is no %s", name)
+}
+
+// Lines as people type them, with the tab key, and what curtsy is given then.
+var typed = []struct{ keys, given string }{
+	{"curtsy stat\tnews\n", "status|news"},
+	{"curtsy status news\t\n", "status|news"},
+	{"curtsy status new\\ \t\n", "status|new year"},
+	{"curtsy crawl --scope dom\t x\n", "crawl|--scope|domain|x"},
+	{"curtsy crawl --scope=dom\t x\n", "crawl|--scope=domain|x"},
+	{"curtsy export --tables pages,dup\t\n", "export|--tables|pages,duplicates"},
+}
+
+// bash takes words apart at a colon and an equals sign; with the package bash-completion and without.
+func TestCompletionInBash(t *testing.T) {
+	run, said := shelled(t, "bash")
+	if _, err := exec.LookPath("script"); err != nil {
+		mayMiss(t, "script")
+	}
+	const package_ = "/usr/share/bash-completion/bash_completion"
+	begins := []string{"source <(curtsy completion bash)\n"}
+	if _, err := os.Stat(package_); err == nil {
+		begins = append(begins, ". "+package_+"\n"+begins[0])
+	}
+	host := completedHost(t)
+	lines := append(typed[:len(typed):len(typed)],
+		struct{ keys, given string }{"curtsy explain news http://" + host[:len(host)-1] + "\tindex\n", "explain|news|http://" + host + "/index"},
+		struct{ keys, given string }{"curtsy frontier park news --host " + host[:len(host)-1] + "\t\n", "frontier|park|news|--host|" + host})
+	for _, begin := range begins {
+		for _, tt := range lines {
+			if out := run(begin+tt.keys+"exit\n", "--norc", "--noprofile", "-i"); said() != tt.given {
+				t.Errorf("%q after %q: %q, want %q\n%s", tt.keys, begin, said(), tt.given, out)
+			}
+		}
+	}
+}
+
+// completedHost is a host of the crawl news.
+func completedHost(t *testing.T) string {
+	t.Helper()
+	hosts, _ := completed(t, "report", "news", "--host", "")
+	if len(hosts) == 0 {
+		t.Fatal("no hosts")
+	}
+	return hosts[0]
+}
+
+func TestCompletionInZsh(t *testing.T) {
+	run, said := shelled(t, "zsh")
+	if _, err := exec.LookPath("script"); err != nil {
+		mayMiss(t, "script")
+	}
+	for _, tt := range typed {
+		if strings.Contains(tt.keys, `\ `) {
+			continue // the script of the command library does not look beyond a space in zsh
+		}
+		keys := "autoload -U compinit; compinit -u\nsource <(curtsy completion zsh)\n" + tt.keys + "exit\n"
+		if out := run(keys, "-f", "-i"); said() != tt.given {
+			t.Errorf("%q: %q, want %q\n%s", tt.keys, said(), tt.given, out)
+		}
+	}
+}
+
+// fish tells what it would offer.
+func TestCompletionInFish(t *testing.T) {
+	run, _ := shelled(t, "fish")
+	host := completedHost(t)
+	for line, want := range map[string]string{
+		"curtsy stat":                              "status",
+		"curtsy status news":                       "news",
+		"curtsy crawl --scope dom":                 "domain",
+		"curtsy crawl --scope=dom":                 "--scope=domain",
+		"curtsy export --tables pages,dup":         "pages,duplicates",
+		"curtsy explain news http://" + host[:15]:  "http://" + host + "/",
+		"curtsy frontier park news --host " + host: host,
+	} {
+		out := run("", "--no-config", "-c", "curtsy completion fish | source; complete -C '"+line+"'")
+		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(want) + `(\t|$)`).MatchString(out) {
+			t.Errorf("%s: %q, want %q", line, out, want)
+		}
+	}
+}
