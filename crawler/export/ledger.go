@@ -29,7 +29,7 @@ type entry struct {
 
 // entries gives each line of the ledger to see, in its order and with ascending indexes, and counts those that are lost.
 func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error) error {
-	next, generation := int64(0), int64(0)
+	next, generation, torn := int64(0), int64(0), int64(0)
 	for e, err := range ledger.Skim(filepath.Join(c.Dir, crawldir.LedgerName)) {
 		if err == nil {
 			err = ctx.Err()
@@ -42,6 +42,7 @@ func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error)
 		case e.Problem != nil && !isUnread:
 			if e.Problem.Fault == ledger.Torn {
 				out.Left(tornLine, 1)
+				torn = 1
 			}
 			continue // the audit's matter
 		case e.Index < next && isUnread:
@@ -65,6 +66,7 @@ func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error)
 			return err
 		}
 	}
+	out.Left(lostLines, c.Size-next-torn) // by the checkpoint: an end that is cut off leaves no gap
 	if c.seen < 0 {
 		c.seen = next
 	}
