@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler/gate"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/record"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/stopwhen"
@@ -48,6 +49,7 @@ type Config struct {
 	Fetcher  fetcher
 	Recorder storage.Recorder
 	Ledger   storage.Ledger
+	Links    record.Excerpts // keeps what of pages their links stand in; nil keeps nothing
 
 	// Rests, if not nil, gives the last lines of the ledger that say a rest (storage.Line.Rest). A run that follows on a
 	// kill reads it: the ledger may know of exchanges that the frontier does not.

@@ -36,6 +36,8 @@ type reading struct {
 	html   bool
 	copied bool   // the page is a copy whose links are dropped
 	listed listed // of a sitemap
+
+	excerpt *extract.Excerpt // of a page whose links are kept; nil for any other
 }
 
 // links reads what an answer says to robots and what it names, if it is a sitemap, a page, a style sheet or the like:
@@ -100,7 +102,7 @@ func (c *linker) document(
 
 // takePage takes in what a page names and says.
 func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *reading, f *findings) {
-	r.page, r.html = read.page, true
+	r.page, r.html, r.excerpt = read.page, true, read.excerpt
 	f.unread(r.page)
 	if r.copied = v.digest(task, read, c.cfg.Traps); r.copied {
 		f.count(totals.PrefixLinks+trap.RuleCopy, int64(len(r.page.Links)))

@@ -123,7 +123,8 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	if err != nil {
 		return err
 	}
-	d.Outlinks, d.Confirmed = record.Outlinks(x.ex, r.page), m.confirmed
+	defer c.reader.release(r.excerpt)
+	d.Outlinks, d.Confirmed, d.Excerpt = record.Outlinks(x.ex, r.page), m.confirmed, r.excerpt
 	c.reader.noteDirectives(v, m.Exchange, r.page.Robots, &d, f)
 	c.outcome(v, task, m, r, &d, f)
 	if c.cfg.Past != nil {

@@ -71,6 +71,7 @@ type Receipt struct {
 	ID     string // of the response or revisit or, without one, of the request: a URN
 	Blocks string // as Line.Blocks
 	Heads  string // as Line.Heads
+	Repeat bool   // the record refers to an earlier one, which has the body
 }
 
 // MaxGather is how long a Recorder may keep what it was given by Refuse before a Sync has it written.

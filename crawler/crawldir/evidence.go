@@ -20,6 +20,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/excerpts"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
@@ -30,6 +31,7 @@ type evidence struct {
 	archive *warc.Writer
 	index   *cdxj.Store
 	ledger  *ledger.Writer
+	links   *excerpts.Writer // nil unless they are kept
 
 	early []func() error // files that were finished before the ledger was open
 }
@@ -170,7 +172,13 @@ func digestOf(lists []*optout.List) (digest string, entries int64) {
 func (e *evidence) close() error {
 	var errs []error
 	if e.archive != nil {
-		errs = append(errs, e.archive.Close())
+		err := e.archive.Close()
+		if err == nil {
+			err = e.links.Close()
+		} else {
+			err = errors.Join(err, e.links.Abort())
+		}
+		errs = append(errs, err)
 	}
 	if e.index != nil { // after the archive, which completes it
 		errs = append(errs, e.index.Close())

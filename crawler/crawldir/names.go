@@ -19,6 +19,7 @@ const (
 	ArchiveName  = "warc"                  // the archive
 	LedgerName   = control.LedgerName      // the decisions
 	IndexName    = "index"                 // where the archive has what; made anew when it is missing
+	LinksName    = "links"                 // of each page what its links stand in, if that is kept; derived from the archive
 	SpoolName    = "spool"                 // bodies under way; emptied at each start
 	ChangesName  = "changes.json"          // what changed in the last generation
 	ReportName   = "report"                // what the crawl did, as .html and .json
@@ -35,7 +36,7 @@ func in(dir, name string) string { return filepath.Join(dir, name) }
 func Place() userfile.Place {
 	return userfile.Place{
 		Names: []string{
-			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, SpoolName, OptOutName, BadSeedsName, ChangesName,
+			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, LinksName, SpoolName, OptOutName, BadSeedsName, ChangesName,
 			control.File, redact.JournalName, redact.PreparedName, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
 		},
 		Is: func(dir string) bool {

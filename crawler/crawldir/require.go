@@ -13,7 +13,7 @@ import (
 // Inspect refuses a directory in which a link, a pipe or the like stands: who handed it to us may have put it there for
 // us to follow, or to wait for.
 func Inspect(dir string) error {
-	err := durable.Inspect(dir, ArchiveName, LedgerName, IndexName, SpoolName)
+	err := durable.Inspect(dir, ArchiveName, LedgerName, IndexName, LinksName, SpoolName)
 	if errors.Is(err, durable.ErrForeign) {
 		return fmt.Errorf("crawl directory: %w", err)
 	}

@@ -130,6 +130,9 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 		return start, nil, err
 	}
 	cc.Frontier, cc.Recorder, cc.Ledger, cc.DryRun = d.Frontier, d.Archive, beginning{d.Ledger, d.path}, d.options.DryRun
+	if d.evidence.links != nil {
+		cc.Links = d.evidence.links
+	}
 	cc.Rests = ledger.Rests(in(d.path, LedgerName))
 	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(in(d.path, LedgerName), d.generation.Began) }
 	if cc.Daily, err = d.daily(); err != nil {

@@ -66,6 +66,7 @@ type Made struct {
 	Seconds  float64          `json:"seconds"`
 	LeftOut  map[string]int64 `json:"left_out,omitempty"` // what has no row, by reason
 	Problems map[string]int64 `json:"problems,omitempty"` // rows that lack values, by what is amiss
+	Notes    map[string]int64 `json:"notes,omitempty"`    // how rows were made, if that can be in several ways
 	Check    *Check           `json:"check,omitempty"`    // nil where there is nothing to count
 	Again    bool             `json:"-"`                  // it was made before, and is as it was
 }

@@ -37,6 +37,7 @@ type Out struct {
 	Rows     int64            // that were taken
 	Lefts    map[string]int64 // what has no row, by its reason
 	Problems map[string]int64 // rows that lack values, by what they say is amiss
+	Notes    map[string]int64 // how they were made, if that can be in several ways
 
 	table   *tables.Table
 	problem int // the column that says what is amiss, or -1
@@ -45,7 +46,7 @@ type Out struct {
 
 // NewOut gives the rows of a table to to.
 func NewOut(t *tables.Table, to func(tables.Row) error) *Out {
-	return &Out{table: t, problem: t.Index("problem"), to: to, Lefts: map[string]int64{}, Problems: map[string]int64{}}
+	return &Out{table: t, problem: t.Index("problem"), to: to, Lefts: map[string]int64{}, Problems: map[string]int64{}, Notes: map[string]int64{}}
 }
 
 // Row hands on a row, of which it cuts what is over the bounds, and says so.
@@ -71,6 +72,13 @@ func (o *Out) Row(r tables.Row) error {
 func (o *Out) Left(reason string, n int64) {
 	if n > 0 {
 		o.Lefts[reason] += n
+	}
+}
+
+// Note counts rows, or what they are made of, by how that was done.
+func (o *Out) Note(how string, n int64) {
+	if n > 0 {
+		o.Notes[how] += n
 	}
 }
 

@@ -122,7 +122,7 @@ func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) 
 	if err != nil {
 		return nil, err
 	}
-	made := Made{Table: s.Table.Name, File: name, Options: options, Rows: out.Rows, LeftOut: out.Lefts, Problems: out.Problems,
+	made := Made{Table: s.Table.Name, File: name, Options: options, Rows: out.Rows, LeftOut: out.Lefts, Problems: out.Problems, Notes: out.Notes,
 		Seconds: time.Since(began).Round(time.Millisecond).Seconds()}
 	if made.Octets, made.SHA256, err = digest(path); err != nil {
 		return nil, err

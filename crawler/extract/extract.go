@@ -123,9 +123,12 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 
 	doc, over, err := (*goquery.Document)(nil), "", error(nil)
 	if p != nil && src.err == nil {
-		p.Anchors = in.Mention != nil
+		p.Anchors = in.Mention != nil || in.Excerpt != nil
 		if whole, err := decodedString(c.Encoding, head); err == nil {
-			doc = pruned(p, whole)
+			doc = pruned(p, whole, in.Mention != nil)
+		}
+		if doc != nil && in.Excerpt != nil {
+			in.Excerpt.keep(p.Linked, c.Name)
 		}
 	}
 	isPruned := doc != nil
@@ -147,19 +150,25 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	case src.over:
 		page.Unparsed = UnparsedLong
 	}
-	page.Base = base(doc, in.URL)
-	w := walker{in: in, page: &page}
-	w.collect(page.Base)
-	w.links.charset = c.Name
-	w.refreshField()
-	w.document(doc)
-	w.links.into(&page)
+	w := walk(in, doc, &page)
 	if !isPruned {
 		w.text(doc)
 	} else if in.Text != nil {
 		p.Text(in.Text)
 	}
 	return page
+}
+
+// walk takes what a tree says into its page, which has its Charset already.
+func walk(in Input, doc *goquery.Document, page *Page) *walker {
+	page.Base = base(doc, in.URL)
+	w := &walker{in: in, page: page}
+	w.collect(page.Base)
+	w.links.charset = page.Charset
+	w.refreshField()
+	w.document(doc)
+	w.links.into(page)
+	return w
 }
 
 // parsed builds the tree of a page. Over says that it had too many tags or attributes, and that the tree has the first
@@ -181,11 +190,19 @@ func parsed(r io.Reader) (doc *goquery.Document, over string, err error) {
 }
 
 // pruned builds the tree of a page without the parts that no link depends on; nil if that cannot be.
-func pruned(p *prune.Pruner, page string) *goquery.Document {
+func pruned(p *prune.Pruner, page string, anchors bool) *goquery.Document {
 	if strings.Count(page, "<") > MaxTags || !p.Prune(page) {
 		return nil
 	}
-	doc, over, err := parsed(bytes.NewReader(p.Out))
+	if anchors {
+		return tree(p.Linked)
+	}
+	return tree(p.Out)
+}
+
+// tree builds the tree of a page that was pruned; nil if that cannot be.
+func tree(text []byte) *goquery.Document {
+	doc, over, err := parsed(bytes.NewReader(text))
 	if err != nil || over != "" {
 		return nil // less deep, or less, it may be with all that ends what is open
 	}

@@ -22,6 +22,7 @@ const (
 	archiveDir    = "warc"
 	indexDir      = "index"
 	ledgerDir     = "ledger"
+	linksDir      = "links"
 	spoolDir      = "spool"
 	segmentSuffix = ".warc.gz"
 	indexSuffix   = ".cdxj"

@@ -18,10 +18,12 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/excerpts"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
@@ -89,6 +91,7 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 	archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, archiveDir), Name: "curtsy", SegmentSize: 6000,
 		Info: warc.Info{Software: "curtsy/0"}, Index: index, Originals: index, Finished: finished(archiveDir)})
 	must(err)
+	kept := excerpts.NewWriter(filepath.Join(dir, linksDir))
 	at := time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
 	for i, p := range pages {
 		at = at.Add(time.Second)
@@ -106,6 +109,9 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 			Outlinks: []storage.Outlink{{URL: pages[(i+1)%len(pages)].url, Kind: storage.KindLink}}}
 		got, err := archive.Record(ctx, rec)
 		must(err)
+		if p.decision == "" && !got.Repeat {
+			kept.Keep(got.ID, "utf-8", []byte(p.body))
+		}
 		line.Record, line.Blocks, line.Heads = got.ID, got.Blocks, got.Heads
 		must(l.Append(ctx, line))
 		if i < len(refused) {
@@ -115,6 +121,7 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 		}
 	}
 	must(archive.Close())
+	must(kept.Close())
 	must(index.Close())
 	must(l.Close())
 	return dir
@@ -151,6 +158,8 @@ func unfolded(t testing.TB, name string, b []byte) []byte {
 	switch {
 	case strings.HasSuffix(name, ".gz"):
 		r, err = gzip.NewReader(r)
+	case strings.HasSuffix(name, ".s2"):
+		r = s2.NewReader(r)
 	case strings.HasSuffix(name, ".zst"):
 		var z *zstd.Decoder
 		z, err = zstd.NewReader(r)

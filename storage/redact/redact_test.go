@@ -118,6 +118,13 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 			}
 		}
 	}
+	for _, p := range pages { // what was kept of the others is there
+		repeats := p.url == "http://b.test/same"
+		found := holding(t, dir, secret(p.url))
+		if p.decision == "" && !repeats && !r.Subject.Covers(p.url) && !slices.Contains(found, "links/000000.s2") {
+			t.Errorf("what was kept of %s is gone: %v", p.url, found)
+		}
+	}
 	if found := holding(t, dir, j.Salt); len(found) > 0 {
 		t.Errorf("the salt is in %v", found)
 	}

@@ -135,7 +135,7 @@ func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Rec
 	if err := w.place(ctx, p, func(seg *segment) error { return e.compress(ctx, p, seg.info) }, e); err != nil {
 		return kept, err
 	}
-	return storage.Receipt{ID: e.id(), Blocks: e.blocks(), Heads: e.heads}, nil
+	return storage.Receipt{ID: e.id(), Blocks: e.blocks(), Heads: e.heads, Repeat: e.answer.kind == "revisit"}, nil
 }
 
 // place appends what compress puts into p's spool for a segment. The warcinfo id is within the members, so when the

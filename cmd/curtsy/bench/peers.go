@@ -12,6 +12,7 @@ import (
 const (
 	vsBare    = "bare"
 	vsModel   = "model"
+	vsLinks   = "links"
 	vsNone    = "none"
 	vsPeers   = "peers" // those below that are installed
 	vsWget    = "wget"

@@ -20,6 +20,7 @@ const (
 	nameBare    = "bare"
 	nameBareGo  = "bare, Go's GC"
 	nameModel   = "curtsy, model"
+	nameLinks   = "curtsy, links"
 	webSeed     = 1
 	bareWords   = "the bare loop"
 	placeWhence = "{url}, {urls} or {seeds}"
@@ -112,6 +113,8 @@ func (p *Plan) meet(vs []string, webs []webOf) error {
 			p.measureUp()
 		case whom == vsModel:
 			p.add(contender{name: nameModel, args: p.ownArgs(p.web, "--model"), ours: true})
+		case whom == vsLinks:
+			p.add(contender{name: nameLinks, args: append(p.ownArgs(p.web), "--links"), ours: true})
 		case whom == vsPeers:
 			err = p.meetPeers()
 		default:
@@ -160,7 +163,7 @@ func (p *Plan) meetPeer(line string) error {
 		case err != nil:
 			return usagef("--vs %q: %w", line, err)
 		case len(words) < 2 || !strings.Contains(line, "{url}") && !strings.Contains(line, "{urls}") && !strings.Contains(line, "{seeds}"):
-			return usagef("--vs %q: write bare, model, peers, none, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
+			return usagef("--vs %q: write bare, model, links, peers, none, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
 		}
 		k = peerLine{words: words}
 	}

@@ -137,8 +137,12 @@ func (r *Result) conclude(p *Plan) {
 	}
 	ours := r.Contenders[0]
 	for _, other := range r.Contenders[1:] {
-		if other.Ours && other.Name != nameModel {
+		if other.Ours && other.Name != nameModel && other.Name != nameLinks {
 			continue // another web
+		}
+		if other.Name == nameLinks { // what it adds is asked, and not what is left without
+			more := ratioOf(other.Rounds, ours.Rounds, func(x Round) float64 { return x.CPUPerPage })
+			r.Notes = append(r.Notes, fmt.Sprintf("with --links a page takes %.3f times the processor time (%.3f-%.3f)", more.Median, more.Min, more.Max))
 		}
 		r.Ratios = append(r.Ratios, Ratio{
 			To:         other.Name,

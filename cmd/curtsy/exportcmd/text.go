@@ -43,6 +43,7 @@ func (t *teller) made(m *export.Made) {
 	}
 	t.counts("without a row", m.LeftOut)
 	t.counts("rows that lack values", m.Problems)
+	t.counts("read", m.Notes)
 	switch c := m.Check; {
 	case c == nil:
 	case !c.Agrees():

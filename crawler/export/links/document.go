@@ -30,6 +30,9 @@ type Source struct {
 	Size       int64     // bytes of Body, or 0
 	Missing    string    // why there is no body; empty if there was none
 
+	// Excerpt, if not nil, is of a page: its mentions are read of that, and Body is not. ErrExcerpt says that they cannot.
+	Excerpt *extract.Excerpt
+
 	// Amiss, if not nil, is asked behind the body: why it is not all of it; empty if it is.
 	Amiss func() string
 }
@@ -113,6 +116,8 @@ func (r *Reader) Read(ctx context.Context, s Source) (*Document, error) {
 	switch {
 	case s.Status >= 300 && s.Status < 400:
 		err = r.redirect(d, url, s)
+	case s.Status >= 200 && s.Status < 300 && s.Excerpt != nil:
+		err = r.excerpt(ctx, d, url, s)
 	case s.Status >= 200 && s.Status < 300 && s.Missing != "" && s.Body == nil:
 		if extract.KindOf(mediatype.Value(s.Header), url.Path(), nil) != 0 {
 			err = r.unread(d, s.Missing)
@@ -164,12 +169,8 @@ func (r *Reader) document(ctx context.Context, d *Document, url canon.URL, s Sou
 	if kind == 0 || n == 0 {
 		return nil
 	}
-	c := r.crawls[s.Crawl]
-	in := extract.Input{
-		URL: url, ContentType: mediatype.Value(s.Header), Header: s.Header, Previews: c.Previews, Token: c.Token,
-		Body: io.MultiReader(strings.NewReader(string(head)), s.Body), Size: s.Size,
-		Mention: func(m extract.Mention) { r.tell(d, m) },
-	}
+	in := r.input(d, url, s)
+	in.Body, in.Size = io.MultiReader(strings.NewReader(string(head)), s.Body), s.Size
 	var page extract.Page
 	if kind == extract.KindPage {
 		page, err = r.extract.HTML(ctx, in)
@@ -179,6 +180,37 @@ func (r *Reader) document(ctx context.Context, d *Document, url canon.URL, s Sou
 	if err = errors.Join(err, d.err); err != nil {
 		return fmt.Errorf("links: %w", err)
 	}
+	return r.ends(d, page, s)
+}
+
+// ErrExcerpt says that the mentions of a page are to be read of its body.
+var ErrExcerpt = errors.New("links: the excerpt does not do")
+
+// excerpt reads what a crawl has kept of a page.
+func (r *Reader) excerpt(ctx context.Context, d *Document, url canon.URL, s Source) error {
+	page, err := r.extract.Excerpt(ctx, r.input(d, url, s), *s.Excerpt)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("links: %w", ctx.Err())
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrExcerpt, err)
+	case d.err != nil:
+		return fmt.Errorf("links: %w", d.err)
+	}
+	return r.ends(d, page, s)
+}
+
+// input is how a document is read, but for its body.
+func (r *Reader) input(d *Document, url canon.URL, s Source) extract.Input {
+	c := r.crawls[s.Crawl]
+	return extract.Input{
+		URL: url, ContentType: mediatype.Value(s.Header), Header: s.Header, Previews: c.Previews, Token: c.Token,
+		Mention: func(m extract.Mention) { r.tell(d, m) },
+	}
+}
+
+// ends notes what a document says behind its mentions.
+func (r *Reader) ends(d *Document, page extract.Page, s Source) error {
 	d.head.NoFollow = page.Robots.NoFollow
 	if page.Unparsed != "" {
 		return r.unread(d, page.Unparsed)
