@@ -2,6 +2,7 @@ package complete
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,6 +91,6 @@ func named(ctx context.Context, dir string, n control.Names) (found []string, er
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return control.Named(ctx, f, n)
+	found, err = control.Named(ctx, f, n)
+	return found, errors.Join(err, f.Close())
 }
