@@ -1,0 +1,204 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"curtsy/storage"
+)
+
+// maxFollowed is the longest line that a Follower holds; it passes over longer ones. Ours are far shorter, and the ledger of
+// a directory that was received may be anything.
+const maxFollowed = 256 << 10
+
+// Follower reads the newest decisions of a ledger, and goes on as the ledger grows, from files alone: whoever writes the
+// ledger knows nothing of its followers, and none of them can hold it up. It holds no file open between two calls. Its
+// methods are for one goroutine.
+type Follower struct {
+	dir    string
+	back   int64
+	begun  bool
+	number int   // of the segment that is being read
+	offset int64 // of the first line in it that was not read
+	only   []byte
+}
+
+// Follow returns a follower of the ledger in dir, which begins about back octets before the end.
+func Follow(dir string, back int64) *Follower { return &Follower{dir: dir, back: back} }
+
+// Only has f return the decisions alone on URLs that begin with an origin. The others are not counted as passed over. A line
+// that has the origin elsewhere, in the quotes of a rule, say, may be among those that come.
+func (f *Follower) Only(origin string) { f.only = []byte(`,"url":"` + origin) }
+
+// Next returns the decisions since the call before. It returns the last most of them, and counts the others as
+// passed over: nobody who watches a fast crawl reads each line, and to parse one costs more than to skip it. A line that
+// cannot be read is passed over, for Scan to say.
+func (f *Follower) Next(most int) (lines []storage.Line, passed int64, err error) {
+	if !f.begun {
+		if err := f.begin(); err != nil || !f.begun {
+			return nil, 0, err
+		}
+	}
+	kept := newest{most: most}
+	for {
+		// Whether there is a next segment is asked before the end of this one is read: nothing is appended to a segment
+		// once the next has begun.
+		more, err := f.more()
+		if err == nil {
+			err = f.rest(&kept)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if !more {
+			break
+		}
+		f.number, f.offset = f.number+1, 0
+	}
+	for _, b := range kept.inOrder() {
+		l, err := storage.ParseLine(b)
+		if err != nil {
+			kept.passed++
+			continue
+		}
+		lines = append(lines, l)
+	}
+	return lines, kept.passed, nil
+}
+
+// begin finds the place about back octets before the end.
+func (f *Follower) begin() error {
+	numbers, err := segments(f.dir)
+	if err != nil {
+		return fmt.Errorf("ledger: follow: %w", err)
+	}
+	if len(numbers) == 0 {
+		return nil // it begins
+	}
+	f.begun, f.number, f.offset = true, numbers[len(numbers)-1], 0
+	fi, err := os.Stat(path(f.dir, f.number))
+	switch {
+	case err == nil && fi.Size() > f.back:
+		f.offset = fi.Size() - f.back
+		return f.align()
+	case err == nil && len(numbers) > 1:
+		f.number = numbers[len(numbers)-2] // it may be packed: it is read whole, once
+	}
+	return nil
+}
+
+// align moves the offset to the beginning of a line.
+func (f *Follower) align() error {
+	s, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r := bufio.NewReaderSize(s, bufferSize)
+	for {
+		b, err := r.ReadSlice('\n')
+		f.offset += int64(len(b))
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return nil
+		}
+	}
+}
+
+func (f *Follower) more() (bool, error) {
+	numbers, err := segments(f.dir)
+	if err != nil {
+		return false, fmt.Errorf("ledger: follow: %w", err)
+	}
+	return len(numbers) > 0 && numbers[len(numbers)-1] > f.number, nil
+}
+
+// open opens the segment that is being read, at the offset.
+func (f *Follower) open() (*segmentFile, error) {
+	s, err := openSegment(f.dir, f.number)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: follow: %w", err)
+	}
+	if s.packed() {
+		_, err = io.CopyN(io.Discard, s, f.offset)
+	} else {
+		_, err = s.file.Seek(f.offset, io.SeekStart)
+	}
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("ledger: follow %s: %w", s.path, err)
+	}
+	return s, nil
+}
+
+// rest reads the segment to its end, or to the line that is being written.
+func (f *Follower) rest(kept *newest) error {
+	s, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r := bufio.NewReaderSize(s, bufferSize)
+	for {
+		b, n, err := lineOn(r)
+		if errors.Is(err, io.EOF) {
+			return nil // a line without its end is not there yet
+		}
+		f.offset += n
+		switch {
+		case errors.Is(err, errLong):
+			kept.passed++
+		case err != nil:
+			return fmt.Errorf("ledger: follow %s: %w", s.path, err)
+		case isDecision(b) && !bytes.HasPrefix(b, stubStart) && bytes.Contains(b, f.only):
+			kept.add(b)
+		}
+	}
+}
+
+// lineOn returns the next line, and how many octets it has in the file, those that were passed over among them.
+func lineOn(r *bufio.Reader) (line []byte, n int64, err error) {
+	var long []byte
+	for {
+		b, err := r.ReadSlice('\n')
+		n += int64(len(b))
+		if n <= maxFollowed {
+			long = append(long, b...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err == nil && n > maxFollowed {
+			return nil, n, errLong
+		}
+		return long, n, err
+	}
+}
+
+// newest keeps the last lines of those it is given.
+type newest struct {
+	most   int
+	lines  [][]byte
+	next   int // the oldest, once there are most
+	passed int64
+}
+
+func (k *newest) add(b []byte) {
+	switch {
+	case k.most <= 0:
+		k.passed++
+	case len(k.lines) < k.most:
+		k.lines = append(k.lines, b)
+	default:
+		k.lines[k.next] = b
+		k.next = (k.next + 1) % k.most
+		k.passed++
+	}
+}
+
+func (k *newest) inOrder() [][]byte {
+	return append(k.lines[k.next:len(k.lines):len(k.lines)], k.lines[:k.next]...)
+}
