@@ -255,6 +255,7 @@ func (c *Crawl) work(ctx context.Context) error {
 
 // workOnce takes one turn, and reports whether there may be others. leave makes room for another worker.
 func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error) {
+	going := c.stopper.mayClaim(ctx)
 	switch why := c.budget.Take(c.stopper.draining); {
 	case why != "":
 		c.stopper.end(why)
@@ -262,11 +263,13 @@ func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error)
 	case c.stopper.draining.Err() != nil || ctx.Err() != nil:
 		return false, nil
 	}
-	pages, err := c.oneTurn(ctx, leave)
+	pages, err := c.oneTurn(ctx, going, leave)
 	c.budget.Give(pages)
 	switch {
 	case err == nil:
 		return true, nil
+	case over(going, err) && c.stopper.draining.Err() == nil && ctx.Err() == nil:
+		return true, nil // a pause began while a turn was waited for
 	case errors.Is(err, errEnd) || over(ctx, err) || over(c.stopper.draining, err):
 		return false, nil
 	default:

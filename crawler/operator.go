@@ -24,6 +24,9 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	s.LimitedByIP = c.exchanger.pacer.Waiting()
 	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
+	if c.stopper.paused() {
+		s.State = "paused"
+	}
 	if c.stopper.draining.Err() != nil {
 		s.State = "draining"
 	}
@@ -32,6 +35,22 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 
 // Estimate says how long the rest takes at least. Like Status it may be asked for often.
 func (c *Crawl) Estimate(ctx context.Context) (status.Estimate, error) { return c.live.Estimate(ctx) }
+
+// Live is what else there is to ask about this run.
+func (c *Crawl) Live() *status.Live { return c.live }
+
+// Pause has the run begin no turn until Pause(false): exchanges under way go on, and so does the time of Config.MaxTime.
+func (c *Crawl) Pause(on bool) {
+	if c.stopper.paused() == on {
+		return
+	}
+	c.stopper.hold(on)
+	if on {
+		c.cfg.Log("paused by the operator: no new exchange begins")
+	} else {
+		c.cfg.Log("going on, as the operator says")
+	}
+}
 
 // Answers lists the hosts of a dry run with what their robots.txt said.
 func (c *Crawl) Answers(ctx context.Context) ([]status.HostAnswer, error) {

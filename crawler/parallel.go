@@ -144,7 +144,7 @@ func (p *parallel) start(ctx context.Context) error {
 			if err := p.c.settler.settle(ctx, p.v, task, ruling, p.v.findings()); err != nil {
 				return err
 			}
-		case p.c.stopper.draining.Err() != nil:
+		case p.c.stopper.draining.Err() != nil, p.c.stopper.paused():
 			p.closing = true
 			return nil
 		case p.width > 1 && !p.hasRoom():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,13 +33,61 @@ type stopper struct {
 	stop     context.CancelFunc
 
 	interrupted atomic.Bool // somebody has asked for the end
+
+	mu      sync.Mutex
+	going   context.Context // done when no turn may be claimed: draining, or a pause
+	pause   context.CancelFunc
+	resumed chan struct{} // closed when a pause ends; nil while there is none
 }
 
 func newStopper() *stopper {
 	e := &stopper{}
 	e.draining, e.drain = context.WithCancelCause(context.Background())
 	e.stopping, e.stop = context.WithCancel(context.Background())
+	e.going, e.pause = context.WithCancel(e.draining)
 	return e
+}
+
+// hold begins a pause, or ends it: exchanges under way go on, and no turn is claimed meanwhile.
+func (c *stopper) hold(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case on && c.resumed == nil:
+		c.pause()
+		c.resumed = make(chan struct{})
+	case !on && c.resumed != nil:
+		c.going, c.pause = context.WithCancel(c.draining)
+		close(c.resumed)
+		c.resumed = nil
+	}
+}
+
+// paused reports whether there is a pause.
+func (c *stopper) paused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.resumed != nil
+}
+
+// mayClaim waits for the end of a pause, if there is one, and returns the context within which a turn may be claimed. It is
+// over at once when the run ends.
+func (c *stopper) mayClaim(ctx context.Context) context.Context {
+	for {
+		c.mu.Lock()
+		going, resumed := c.going, c.resumed
+		c.mu.Unlock()
+		if resumed == nil {
+			return going
+		}
+		select {
+		case <-resumed:
+		case <-c.draining.Done():
+			return c.draining
+		case <-ctx.Done():
+			return ctx
+		}
+	}
 }
 
 // stopAfterGrace ends what is under way when the grace is over, unless the run is first.

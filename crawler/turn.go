@@ -13,11 +13,11 @@ import (
 // errEnd says that the frontier has no more turns for this run.
 var errEnd = errors.New("crawler: end of the run")
 
-// oneTurn claims a turn and takes it. It returns how many pages the turn brought.
+// oneTurn claims a turn, as long as going lasts, and takes it. It returns how many pages the turn brought.
 //
 // leave is called when its exchange is slow: another worker goes on then.
-func (c *Crawl) oneTurn(ctx context.Context, leave func()) (pages int64, err error) {
-	claimed, err := c.cfg.Frontier.Claim(c.stopper.draining, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
+func (c *Crawl) oneTurn(ctx, going context.Context, leave func()) (pages int64, err error) {
+	claimed, err := c.cfg.Frontier.Claim(going, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
 	switch {
 	case err != nil:
 		return 0, err

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"curtsy/crawler/mutual"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -35,6 +36,7 @@ type server struct {
 func (s *server) handler(token string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", answering(func(r *http.Request) (any, error) { return s.crawl.Status(r.Context()) }))
+	mux.HandleFunc("GET /look", answering(s.look))
 	mux.HandleFunc("GET /explain", answering(s.explain))
 	mux.HandleFunc("GET /checkpoint", answering(s.checkpoint))
 	mux.HandleFunc("POST /add", obeying(s.add))
@@ -56,6 +58,23 @@ func (s *server) handler(token string) http.Handler {
 	mux.HandleFunc("POST /named", obeying(func(ctx context.Context, n Names) ([]string, error) {
 		n.Most = min(n.Most, maxNamed)
 		return Named(ctx, s.frontier, n)
+	}))
+	mux.HandleFunc("POST /hosts", obeying(func(ctx context.Context, q status.Query) (status.Page, error) {
+		return s.crawl.Live().Hosts(ctx, q)
+	}))
+	mux.HandleFunc("POST /host", obeying(func(ctx context.Context, w wantedOne) (status.One, error) {
+		if w.Authority.IsZero() {
+			return status.One{}, badOrder{errors.New("crawler: a host without its name")}
+		}
+		return s.crawl.Live().One(ctx, w.Authority)
+	}))
+	mux.HandleFunc("POST /pause", obeying(func(_ context.Context, p pausing) (pausing, error) {
+		s.crawl.Pause(p.On)
+		return p, nil
+	}))
+	mux.HandleFunc("POST /drain", obeying(func(context.Context, struct{}) (struct{}, error) {
+		s.crawl.Drain()
+		return struct{}{}, nil
 	}))
 	mux.HandleFunc("POST /snapshot", obeying(func(ctx context.Context, at snapshotAt) (snapshotAt, error) {
 		select {

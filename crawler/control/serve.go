@@ -42,6 +42,12 @@ type Crawl interface {
 	Add(ctx context.Context, seeds []frontier.Candidate) (frontier.Added, error)
 	Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error)
 	Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error)
+	// Live is what else there is to ask: the table of hosts, what they wait for, how long the rest takes.
+	Live() *status.Live
+	// Pause has the run begin no exchange until Pause(false).
+	Pause(on bool)
+	// Drain ends the run when the exchanges under way have.
+	Drain()
 }
 
 // Frontier is the frontier of a running crawl, to look at and to copy.

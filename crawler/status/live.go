@@ -32,6 +32,8 @@ type Live struct {
 	standing cached[standing]
 	estimate cached[Estimate]
 	sharing  cached[Sharing]
+	waits    cached[Waits]
+	table    cached[[]Row]
 
 	mu      sync.Mutex
 	longest longest
@@ -48,6 +50,7 @@ func NewLive(f frontier.Reader, s Settings) *Live {
 	return &Live{
 		frontier: f, settings: s,
 		standing: newCached[standing](), estimate: newCached[Estimate](), sharing: newCached[Sharing](),
+		waits: newCached[Waits](), table: newCached[[]Row](),
 	}
 }
 
@@ -68,7 +71,11 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 }
 
 // Forget has the next Status look at the hosts anew: an operator has changed them.
-func (l *Live) Forget() { l.standing.forget() }
+func (l *Live) Forget() {
+	l.standing.forget()
+	l.waits.forget()
+	l.table.forget()
+}
 
 // Sharing says who shares addresses, among the first hosts of the crawl.
 func (l *Live) Sharing(ctx context.Context) (Sharing, error) {

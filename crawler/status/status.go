@@ -14,7 +14,7 @@ import (
 // Status is the state of a crawl. Discovered = Fetched + Redirected + Gone + Failed + Disallowed + Dropped + Held +
 // Queued + InFlight + Deferred.
 type Status struct {
-	State      string `json:"state"` // "running", "draining", "stopped" or "finished"
+	State      string `json:"state"` // "running", "paused", "draining", "stopped" or "finished"
 	Discovered int64  `json:"discovered"`
 	Fetched    int64  `json:"fetched"`
 	Redirected int64  `json:"redirected"`

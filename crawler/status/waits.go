@@ -1,0 +1,116 @@
+package status
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"time"
+
+	"curtsy/crawler/host"
+	"curtsy/frontier"
+)
+
+// Look is a running crawl at a glance.
+type Look struct {
+	Status   Status   `json:"status"`
+	Estimate Estimate `json:"estimate"`
+	Waits    Waits    `json:"waits"`
+	Memory   int64    `json:"memory_bytes,omitempty"` // that the process has of the system
+}
+
+// Waits says what keeps the hosts of a crawl that have something pending from their next turn, and which rate their paces
+// permit. Each such host is counted once.
+type Waits struct {
+	Looked int64 `json:"looked"` // hosts that were looked at, the first of the crawl
+	Hosts  int64 `json:"hosts"`  // of these, those with something pending: the sum of all below
+
+	InTurn   int64 `json:"in_turn"`  // has its turn now
+	Due      int64 `json:"due"`      // may have a turn: it waits for a worker
+	Pace     int64 `json:"pace"`     // keeps its pace
+	Address  int64 `json:"address"`  // waits for its address, which other hosts share
+	Retry    int64 `json:"retry"`    // all that is left of it failed, and is tried again later
+	Rest     int64 `json:"rest"`     // rests: Retry-After, failures in a row
+	Robots   int64 `json:"robots"`   // its robots.txt cannot be had
+	Operator int64 `json:"operator"` // held by the operator
+	Shut     int64 `json:"shut"`     // retired or refused
+
+	// Permitted is how many exchanges a second politeness permits now: what the paces of all hosts that are not left alone
+	// come to, where hosts at one address share one rate.
+	Permitted float64 `json:"permitted_per_s"`
+}
+
+// Waits looks at the first hosts of the crawl, of which limited wait for their address.
+func (l *Live) Waits(ctx context.Context, limited int64) (Waits, error) {
+	w, err := l.waits.get(ctx, l.findWaits)
+	if err != nil {
+		return w, err
+	}
+	w.Address = min(limited, w.Pace)
+	w.Pace -= w.Address
+	return w, nil
+}
+
+func (l *Live) findWaits(ctx context.Context) (Waits, error) {
+	var w Waits
+	rates := map[netip.Prefix]float64{} // by address; those of hosts that share none are under the zero one
+	err := EachHost(ctx, l.frontier, mostLooked, func(h frontier.Host) bool {
+		w.Looked++
+		if h.Pending() == 0 {
+			return true
+		}
+		w.Hosts++
+		n, _ := host.Read(h.Memory) // damaged ones are none
+		p := l.settings.pacing(h, &n)
+		*w.of(h)++
+		if takesTurns(h) {
+			at := n.Spot
+			if p.Own {
+				at = netip.Prefix{}
+			}
+			rates[at] += perSecond(p.Pace, n.Response(), h.Width)
+		}
+		return true
+	})
+	for at, rate := range rates {
+		if at.IsValid() && l.settings.IPDelay > 0 {
+			rate = min(rate, 1/l.settings.IPDelay.Seconds())
+		}
+		w.Permitted += rate
+	}
+	return w, err
+}
+
+// of is the count that a host belongs to.
+func (w *Waits) of(h frontier.Host) *int64 {
+	switch {
+	case h.Hold.Act != 0:
+		return &w.Operator
+	case h.Condition == frontier.Retired || h.Condition == frontier.Refused:
+		return &w.Shut
+	case h.Leased:
+		return &w.InTurn
+	case h.Wait <= 0:
+		return &w.Due
+	case h.Condition == frontier.Parked && strings.HasPrefix(h.Reason, "robots"):
+		return &w.Robots
+	case h.Condition == frontier.Parked:
+		return &w.Rest
+	case h.Deferred == h.Pending():
+		return &w.Retry
+	}
+	return &w.Pace
+}
+
+// takesTurns reports whether a host has its turns at its pace, as far as is known.
+func takesTurns(h frontier.Host) bool {
+	return h.Hold.Act == 0 && (h.Condition == frontier.Open && h.Deferred < h.Pending() || h.Leased)
+}
+
+// perSecond is how many exchanges a second a pace permits. The exchange itself takes its time, which counts from its end.
+func perSecond(pace, response time.Duration, width int) float64 {
+	each := pace + response
+	if each <= 0 {
+		return 0 // as fast as it answers: nothing limits it, and nothing is known
+	}
+	return float64(max(width, 1)) / each.Seconds()
+}
