@@ -6,6 +6,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/crawltestcmd"
+	"curtsy/cmd/curtsy/dashboardcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/cmd/curtsy/exportcmd"
@@ -49,6 +50,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		forgetcmd.First(crawlcmd.NewUpdate(std), std),
 		forgetcmd.First(crawlcmd.NewWatch(std), std),
 		newStatus(std),
+		dashboardcmd.New(std),
 		explaincmd.Command(std),
 		forgetcmd.First(evidencecmd.Report(std), std),
 		forgetcmd.First(evidencecmd.Pack(std), std),

@@ -9,28 +9,33 @@ import (
 
 // Listen listens at what --listen gives, an address with a port. What it cannot listen at is a usage error.
 func Listen(ctx context.Context, at string) (net.Listener, error) {
-	if err := mayListen(at); err != nil {
+	return ListenFor(ctx, "--listen", at)
+}
+
+// ListenFor is Listen at what another flag gives.
+func ListenFor(ctx context.Context, flag, at string) (net.Listener, error) {
+	if err := mayListen(flag, at); err != nil {
 		return nil, err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, networkOf(at), at)
 	if err != nil {
-		return nil, Usagef("--listen %s: %w", at, err)
+		return nil, Usagef("%s %s: %w", flag, at, err)
 	}
 	return l, nil
 }
 
 // mayListen refuses what is no address with a port.
-func mayListen(at string) error {
+func mayListen(flag, at string) error {
 	const like = "write it like 127.0.0.1:8080, with port 0 for any that is free"
 	_, port, err := net.SplitHostPort(at)
 	if _, e := strconv.ParseUint(at, 10, 16); err != nil && e == nil {
-		return Usagef("--listen %s is a port without an address; write 127.0.0.1:%s", at, at)
+		return Usagef("%s %s is a port without an address; write 127.0.0.1:%s", flag, at, at)
 	}
 	if err != nil {
-		return Usagef("--listen %s is no address with a port; %s", at, like)
+		return Usagef("%s %s is no address with a port; %s", flag, at, like)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return Usagef("--listen %s: the port is no number up to 65535; %s", at, like)
+		return Usagef("%s %s: the port is no number up to 65535; %s", flag, at, like)
 	}
 	return nil
 }

@@ -55,6 +55,10 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *o
 		return err
 	}
 	config.WarnEnv(std.Err, crawldir.Names())
+	if err := o.page.Listen(ctx); err != nil {
+		return err
+	}
+	defer o.page.End()
 	var seeds []frontier.Candidate
 	err := cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
 		if seeds, err = prepare(ctx, flags, s, o, args, std); err == nil {
@@ -180,6 +184,10 @@ func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	if _, err := control.Connect(ctx, o.dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: there is nothing to go on with; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
+	if err := o.page.Listen(ctx); err != nil {
+		return err
+	}
+	defer o.page.End()
 	o.again = true
 	return runCrawl(ctx, s, o, World{}, std)
 }

@@ -49,12 +49,17 @@ func NewDemo(std cli.Streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), &o, std) },
 	}
 	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the crawl in `DIR` (default: a new temporary one; with --quiet it goes)")
+	o.pageFlag(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
 func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
+	if err := o.page.Listen(ctx); err != nil {
+		return err
+	}
+	defer o.page.End()
 	web := crawltest.Demo(demoSeed)
 	if err := web.Start(); err != nil {
 		return fmt.Errorf("the demo's web: %w", err)

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/dashboardcmd"
 	"curtsy/cmd/curtsy/mirrorcmd"
 )
 
@@ -17,15 +18,22 @@ type options struct {
 	dryRun bool
 
 	mirrored *mirrorcmd.Built // the browsable copy, if there is one
+	page     dashboardcmd.Beside
 }
 
 func (o *options) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.config, "config", "", "take settings from `FILE` (TOML), too")
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
+	o.pageFlag(fs)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
 	cli.Often(fs, "config")
 	cli.Group(fs, "Output and settings")
+}
+
+// pageFlag is that of the live page.
+func (o *options) pageFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&o.page.Address, "dashboard", "", "show the crawl as a live page at `ADDRESS:PORT`, like\n127.0.0.1:0; its address is printed")
 }
 
 // placeFlags are those of a new crawl.
@@ -41,6 +49,9 @@ func (o *options) placeFlags(fs *pflag.FlagSet) {
 func (o *options) check() error {
 	if o.quiet && o.verbose {
 		return cli.Usagef("--quiet and --verbose contradict each other")
+	}
+	if o.dryRun && o.page.Address != "" {
+		return cli.Usagef("--dashboard shows a crawl, and --dry-run makes none")
 	}
 	return nil
 }

@@ -34,6 +34,9 @@ type World struct {
 // runCrawl runs the crawl in o.dir until its end and reports on it.
 func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, std cli.Streams) error {
 	defer collector.Tune(s.MemoryLimit)()
+	if err := o.page.Begin(ctx, o.dir, std); err != nil {
+		return err
+	}
 	display := progress.New(std.Err, o.quiet, o.dryRun)
 	// From the run on they are caught until all is closed and said.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

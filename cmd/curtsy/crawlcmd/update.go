@@ -53,6 +53,10 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	if _, err := control.Connect(ctx, o.dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
+	if err := o.page.Listen(ctx); err != nil {
+		return err
+	}
+	defer o.page.End()
 	was, err := config.Of(o.dir)
 	if err != nil {
 		return err

@@ -110,6 +110,13 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 		return cli.UntilSignal(ctx, func(ctx context.Context) error { return w.print(ctx, o, std) })
 	}
 	defer collector.Tune(s.MemoryLimit)()
+	if err := w.page.Listen(ctx); err != nil {
+		return err
+	}
+	defer w.page.End()
+	if err := w.page.Begin(ctx, w.dir, std); err != nil {
+		return err
+	}
 	w.again = true
 	at := &watch.Watch{Dir: w.dir, Settings: s, Options: o, Once: w.once}
 	if w.lasts > 0 {

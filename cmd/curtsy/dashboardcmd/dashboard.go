@@ -1,0 +1,137 @@
+package dashboardcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/dashboard"
+	"curtsy/crawler/dashboard/directory"
+)
+
+// New shows crawls that run, here or in other processes, and crawls that do not.
+func New(std cli.Streams) *cobra.Command {
+	var listen string
+	var names []string
+	cmd := &cobra.Command{
+		Use:   "dashboard [flags] DIR…",
+		Short: "Show crawls as a live page, and steer those that run",
+		Long: "Show one crawl or several as a page for browsers, until Ctrl-C: how fast each is\n" +
+			"and why no faster, what is left, its hosts, its decisions as they fall. A crawl\n" +
+			"that runs, in whatever process, can be paused and steered there; of one that\n" +
+			"does not run the page is for reading. The address with its token is printed on\n" +
+			"standard output: whoever has it may do all that. curtsy crawl --dashboard shows\n" +
+			"the same beside a crawl.",
+		Example: "  curtsy dashboard news\n  curtsy dashboard --listen 127.0.0.1:8800 news archive-2025",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("dashboard takes one crawl directory or more: write curtsy dashboard DIR")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return show(cmd.Context(), args, listen, names, std)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` to listen at; port 0 takes any that is free")
+	cmd.Flags().StringSliceVar(&names, "name", nil, "host `NAME` by which browsers reach the page, beside addresses and localhost")
+	cli.Group(cmd.Flags(), "Server")
+	return cmd
+}
+
+func show(ctx context.Context, dirs []string, listen string, names []string, std cli.Streams) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	for _, dir := range dirs {
+		if err := crawldir.Require(dir); err != nil {
+			return err
+		}
+	}
+	l, err := cli.Listen(ctx, listen)
+	if err != nil {
+		return err
+	}
+	s := of(dirs, names, false)
+	if err := announce(s, l, std, func(address string) error {
+		_, err := fmt.Fprintln(std.Out, address)
+		return err
+	}); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	fmt.Fprintln(std.Err, "serving until Ctrl-C")
+	return s.Serve(ctx, l)
+}
+
+func of(dirs, names []string, profile bool) *dashboard.Server {
+	o := dashboard.Options{Names: names, Profile: profile}
+	for _, dir := range dirs {
+		o.Sources = append(o.Sources, directory.New(dir))
+	}
+	return dashboard.New(o)
+}
+
+// announce says where the page is, and warns of an address that others reach.
+func announce(s *dashboard.Server, l net.Listener, std cli.Streams, say func(address string) error) error {
+	if cli.Elsewhere(l.Addr()) {
+		fmt.Fprintf(std.Err, "other machines may reach %s, and the page is not encrypted there: whoever reads the traffic can steer the crawl. "+
+			"Put a server that speaks TLS before it, or reach it through ssh -L\n", l.Addr())
+	}
+	return say(s.Address(cli.FromHere(l.Addr())))
+}
+
+// Beside shows a page beside a crawl of this process. Its zero value shows none.
+type Beside struct {
+	Address string // where to listen; empty for no page
+	l       net.Listener
+	end     context.CancelFunc
+	served  chan error
+}
+
+// Listen takes the address, so that one that cannot be had is said before anything is made.
+func (b *Beside) Listen(ctx context.Context) (err error) {
+	if b.Address == "" {
+		return nil
+	}
+	b.l, err = cli.ListenFor(ctx, "--dashboard", b.Address)
+	return err
+}
+
+// Begin shows the crawl in dir, and says where on standard error.
+func (b *Beside) Begin(ctx context.Context, dir string, std cli.Streams) error {
+	if b.l == nil {
+		return nil
+	}
+	s := of([]string{dir}, nil, true)
+	err := announce(s, b.l, std, func(address string) error {
+		_, err := fmt.Fprintf(std.Err, "dashboard: %s\n", address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, b.end = context.WithCancel(context.WithoutCancel(ctx))
+	b.served = make(chan error, 1)
+	go func() { b.served <- s.Serve(ctx, b.l) }() // End waits for it
+	return nil
+}
+
+// End ends the page. A page that could not be served is no failure of the crawl.
+func (b *Beside) End() {
+	switch {
+	case b.end != nil:
+		b.end()
+		<-b.served
+		b.end = nil
+	case b.l != nil:
+		b.l.Close()
+	}
+	b.l = nil
+}

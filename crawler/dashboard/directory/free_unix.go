@@ -1,0 +1,14 @@
+//go:build linux || darwin
+
+package directory
+
+import "syscall"
+
+// free is how many octets are free on the disk of a path, for whoever asks; zero where that is not known.
+func free(path string) int64 {
+	var s syscall.Statfs_t
+	if syscall.Statfs(path, &s) != nil {
+		return 0
+	}
+	return int64(s.Bavail) * int64(s.Bsize)
+}

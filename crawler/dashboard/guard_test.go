@@ -1,0 +1,208 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+const testToken = "0123456789abcdef0123456789abcdef"
+
+// asked is what the dashboard answers to a request: a method, a target, and header fields as "Name: value".
+func asked(t *testing.T, s *Server, method, target, body string, fields ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	r.Host = "127.0.0.1:8800"
+	for _, f := range fields {
+		name, value, _ := strings.Cut(f, ": ")
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Add(name, value)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	w := httptest.NewRecorder()
+	s.guard.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// guarded is a dashboard of one crawl, with the cookie that opens it.
+func guarded(t *testing.T) (s *Server, c *fakeCrawl, cookie string) {
+	t.Helper()
+	c = &fakeCrawl{name: "news"}
+	s = New(Options{Sources: []Source{c}, Token: testToken, Names: []string{"crawl.example.org"}, Profile: true})
+	s.watchers[0].once(t.Context(), firstRead)
+	resp := asked(t, s, "GET", "/?token="+testToken, "")
+	if resp.StatusCode != http.StatusSeeOther || len(resp.Cookies()) != 1 {
+		t.Fatalf("%d, %v", resp.StatusCode, resp.Cookies())
+	}
+	return s, c, "Cookie: " + resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
+}
+
+func TestTheTokenOpensThePageAndLeavesTheAddress(t *testing.T) {
+	s, _, _ := guarded(t)
+	resp := asked(t, s, "GET", "/crawl/0/hosts?q=a&token="+testToken, "")
+	c := resp.Cookies()[0]
+	if to := resp.Header.Get("Location"); to != "/crawl/0/hosts?q=a" {
+		t.Errorf("it leads to %q", to)
+	}
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || strings.Contains(c.Value, testToken) || c.Name != "curtsy_8800" {
+		t.Errorf("%+v", c)
+	}
+	for _, target := range []string{"//evil.test/?token=", "/\\evil.test?token="} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+		r.Host, r.URL = "127.0.0.1", &url.URL{Path: strings.TrimSuffix(target, "?token="), RawQuery: "token=" + testToken}
+		w := httptest.NewRecorder()
+		s.guard.ServeHTTP(w, r)
+		if to := w.Result().Header.Get("Location"); strings.HasPrefix(to, "//") || strings.HasPrefix(to, "/\\") || strings.Contains(to, "://") {
+			t.Errorf("%s leads to %q", target, to)
+		}
+	}
+}
+
+// Each attempt is refused with its own answer, and the crawl hears nothing of it.
+func TestTheGuardRefuses(t *testing.T) {
+	s, c, cookie := guarded(t)
+	form := url.Values{"form": {s.guard.formToken()}, "verb": {"pause"}}.Encode()
+	for _, a := range []struct {
+		rule, method, target, body string
+		fields                     []string
+		status                     int
+	}{
+		{"nobody without the token", "GET", "/crawl/0/", "", nil, 401},
+		{"no wrong token in the address", "GET", "/?token=0123456789abcdef0123456789abcdee", "", nil, 403},
+		{"no empty token in the address", "GET", "/?token=", "", nil, 403},
+		{"no wrong cookie", "GET", "/crawl/0/", "", []string{"Cookie: curtsy_8800=0"}, 401},
+		{"no token as a cookie", "GET", "/crawl/0/", "", []string{"Cookie: curtsy_8800=" + testToken}, 401},
+		{"no cookie of another port", "GET", "/crawl/0/", "", []string{strings.Replace(cookie, "8800", "8801", 1)}, 401},
+		{"no wrong bearer", "GET", "/api/status", "", []string{"Authorization: Bearer x"}, 401},
+		{"no empty bearer", "GET", "/api/status", "", []string{"Authorization: Bearer "}, 401},
+		{"no act by a bearer: a form has its token", "POST", "/crawl/0/act", form, []string{"Authorization: Bearer " + testToken, "Origin: http://127.0.0.1:8800"}, 401},
+		{"no profile without the token", "GET", "/debug/pprof/heap", "", nil, 401},
+		{"no metrics without the token", "GET", "/metrics", "", nil, 401},
+
+		{"DNS rebinding: another name", "GET", "/crawl/0/", "", []string{cookie, "Host: evil.test:8800"}, 421},
+		{"DNS rebinding: another name, with the token", "GET", "/?token=" + testToken, "", []string{"Host: evil.test"}, 421},
+		{"DNS rebinding: a name that begins as an address", "GET", "/crawl/0/", "", []string{cookie, "Host: 127.0.0.1.evil.test:8800"}, 421},
+		{"DNS rebinding: a name that ends as localhost", "GET", "/crawl/0/", "", []string{cookie, "Host: evil.localhost.test"}, 421},
+		{"DNS rebinding: a name below localhost", "GET", "/crawl/0/", "", []string{cookie, "Host: x.localhost"}, 421},
+		{"DNS rebinding: no name", "GET", "/crawl/0/", "", []string{cookie, "Host: "}, 421},
+		{"DNS rebinding: health", "GET", "/healthz", "", []string{"Host: evil.test"}, 421},
+
+		{"CSRF: a form of another site", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://evil.test"}, 403},
+		{"CSRF: a form of another port", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8801"}, 403},
+		{"CSRF: a form over another scheme", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://127.0.0.1:8800"}, 403},
+		{"CSRF: a form of nobody", "POST", "/crawl/0/act", form, []string{cookie, "Origin: null"}, 403},
+		{"CSRF: two origins", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Origin: https://evil.test"}, 403},
+		{"CSRF: no origin", "POST", "/crawl/0/act", form, []string{cookie}, 403},
+		{"CSRF: a browser says cross-site", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Sec-Fetch-Site: cross-site"}, 403},
+		{"CSRF: a browser says same-site, of another port", "GET", "/crawl/0/", "", []string{cookie, "Sec-Fetch-Site: same-site"}, 403},
+		{"CSRF: another site's page reads", "GET", "/api/status", "", []string{cookie, "Sec-Fetch-Site: cross-site"}, 403},
+		{"CSRF: another site's script reads", "GET", "/api/status", "", []string{cookie, "Origin: https://evil.test"}, 403},
+		{"CSRF: no token of the form", "POST", "/crawl/0/act", "verb=pause", []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
+		{"CSRF: a wrong token of the form", "POST", "/crawl/0/act", "verb=pause&form=" + testToken, []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
+		{"CSRF: the token of the form in the address alone", "POST", "/crawl/0/act?form=" + s.guard.formToken() + "&verb=pause", "x=y", []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
+		{"an act is no GET", "GET", "/crawl/0/act?verb=pause", "", []string{cookie}, 405},
+		{"no other method", "DELETE", "/crawl/0/", "", []string{cookie}, 405},
+		{"no other method: preflight", "OPTIONS", "/crawl/0/act", "", []string{cookie, "Origin: https://evil.test"}, 405},
+		{"no form without an end", "POST", "/crawl/0/act", form + "&x=" + strings.Repeat("y", mostForm), []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
+	} {
+		t.Run(a.rule, func(t *testing.T) {
+			resp := asked(t, s, a.method, a.target, a.body, a.fields...)
+			if resp.StatusCode != a.status {
+				t.Errorf("status %d, want %d", resp.StatusCode, a.status)
+			}
+			if resp.Header.Get("Access-Control-Allow-Origin") != "" {
+				t.Error("another origin may read it")
+			}
+		})
+	}
+	if len(c.acts) > 0 {
+		t.Errorf("the crawl obeyed: %+v", c.acts)
+	}
+}
+
+func TestTheGuardLetsIn(t *testing.T) {
+	s, c, cookie := guarded(t)
+	form := url.Values{"form": {s.guard.formToken()}, "verb": {"pause"}, "back": {"/crawl/0/hosts?q=x"}}.Encode()
+	for _, a := range []struct {
+		rule, method, target, body string
+		fields                     []string
+		status                     int
+	}{
+		{"who has the cookie", "GET", "/crawl/0/", "", []string{cookie}, 200},
+		{"by localhost, whatever the port: a tunnel has another", "GET", "/crawl/0/", "", []string{strings.Replace(cookie, "8800", "9", 1), "Host: localhost:9"}, 200},
+		{"by an address of IPv6", "GET", "/crawl/0/", "", []string{cookie, "Host: [::1]:8800"}, 200},
+		{"by a name that the operator gave", "GET", "/crawl/0/", "", []string{cookie, "Host: Crawl.Example.Org:8800"}, 200},
+		{"a browser's own page", "GET", "/crawl/0/", "", []string{cookie, "Sec-Fetch-Site: same-origin"}, 200},
+		{"a program with the token", "GET", "/api/status", "", []string{"Authorization: Bearer " + testToken}, 200},
+		{"a form of the page", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Sec-Fetch-Site: same-origin"}, 303},
+		{"health without a token", "GET", "/healthz", "", nil, 200},
+		{"readiness without a token", "GET", "/readyz", "", nil, 200},
+		{"a profile with the token", "GET", "/debug/pprof/cmdline", "", []string{cookie}, 200},
+	} {
+		t.Run(a.rule, func(t *testing.T) {
+			if resp := asked(t, s, a.method, a.target, a.body, a.fields...); resp.StatusCode != a.status {
+				t.Errorf("status %d, want %d", resp.StatusCode, a.status)
+			}
+		})
+	}
+	if len(c.acts) != 1 || c.acts[0].Verb != ActPause {
+		t.Errorf("%+v", c.acts)
+	}
+}
+
+// Every answer, refusals among them, forbids what no page of ours needs.
+func TestEveryAnswerHasThePolicy(t *testing.T) {
+	s, _, cookie := guarded(t)
+	for _, target := range []string{"/crawl/0/", "/crawl/0/hosts", "/crawl/0/decisions", "/crawl/9/", "/api/status", "/assets/page.js", "/assets/none", "/none"} {
+		for _, fields := range [][]string{{cookie}, nil, {"Host: evil.test"}} {
+			h := asked(t, s, "GET", target, "", fields...).Header
+			csp := h.Get("Content-Security-Policy")
+			if !strings.HasPrefix(csp, "default-src 'none'; ") || strings.Contains(csp, "unsafe") || strings.Contains(csp, "*") || !strings.Contains(csp, "frame-ancestors 'none'") {
+				t.Errorf("%s: %q", target, csp)
+			}
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
+				t.Errorf("%s: %v", target, h)
+			}
+		}
+	}
+}
+
+// A form leads back to a page of its crawl, wherever it says it was.
+func TestAFormLeadsBackToItsOwnCrawl(t *testing.T) {
+	for text, want := range map[string]string{
+		"/crawl/0/hosts?q=x&did=5": "/crawl/0/hosts?did=7&q=x", "": "/crawl/0/?did=7", "https://evil.test/crawl/0/": "/crawl/0/?did=7",
+		"//evil.test/crawl/0/": "/crawl/0/?did=7", "/crawl/01/": "/crawl/0/?did=7", "/crawl/0/../../x": "/crawl/0/?did=7", "\x00": "/crawl/0/?did=7",
+		"javascript:alert(1)": "/crawl/0/?did=7",
+	} {
+		if got := back(text, 0, "7"); got != want {
+			t.Errorf("%q leads to %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Politeness is raised or left alone: there is no verb that lowers a pace, skips a rest or overrules a robots.txt.
+func TestPoliteness_NoActLowersIt(t *testing.T) {
+	for _, verb := range []string{"", "pace", "delay", "faster", "ignore robots", "robots", "Park", "PAUSE", "release all"} {
+		if a, err := actOf(url.Values{"verb": {verb}, "host": {"http://a.test"}}); err == nil {
+			t.Errorf("%q is obeyed: %+v", verb, a)
+		}
+	}
+	for text, wrong := range map[string]url.Values{
+		"a time that is none":     {"verb": {"park"}, "host": {"http://a.test"}, "for": {"soon"}},
+		"a time below zero":       {"verb": {"park"}, "host": {"http://a.test"}, "for": {"-1h"}},
+		"no host":                 {"verb": {"drop"}},
+		"a seed that is no URL":   {"verb": {"seed"}, "seed": {"ftp://a.test/"}},
+		"a reason without an end": {"verb": {"park"}, "host": {"http://a.test"}, "reason": {strings.Repeat("x", 201)}},
+	} {
+		if a, err := actOf(wrong); err == nil {
+			t.Errorf("%s: %+v", text, a)
+		}
+	}
+}

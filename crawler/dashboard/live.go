@@ -1,0 +1,132 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// made is a page, or why there is none.
+type made struct {
+	html   []byte
+	at     time.Time
+	status int
+}
+
+// eventStream is what a script asks for, to have the page again whenever it changes.
+const eventStream = "text/event-stream"
+
+// page serves what view shows of a crawl: once, or again and again to a script that listens.
+func (s *Server) page(view func(r *http.Request, w *watcher, v *view) (name string, err error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x, n := s.watcher(r)
+		if x == nil {
+			s.failed(w, http.StatusNotFound, "There is no such crawl here.")
+			return
+		}
+		make := func() *made { return s.make(r, x, n, view) }
+		if strings.Contains(r.Header.Get("Accept"), eventStream) {
+			s.stream(w, r, func() *made { return s.kept(r.URL.RequestURI(), make) })
+			return
+		}
+		send(w, make())
+	}
+}
+
+func send(w http.ResponseWriter, m *made) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(m.status)
+	w.Write(m.html)
+}
+
+// make makes a page.
+func (s *Server) make(r *http.Request, x *watcher, n int, show func(r *http.Request, w *watcher, v *view) (string, error)) *made {
+	v := s.newView(r, x, n)
+	m := &made{status: http.StatusOK}
+	name, err := show(r, x, v)
+	if err != nil {
+		name, m.status = "trouble.html", http.StatusServiceUnavailable
+		v.Title, v.Trouble = "Trouble", err.Error()
+	}
+	var b bytes.Buffer
+	if err := render(&b, name, v); err != nil {
+		b.Reset()
+		fmt.Fprintln(&b, "the page could not be made")
+		m.status = http.StatusInternalServerError
+	}
+	m.html, m.at = b.Bytes(), time.Now()
+	return m
+}
+
+// kept is a page that was made within the last second, for all browsers that listen to the same.
+func (s *Server) kept(key string, make func() *made) *made {
+	s.mu.Lock()
+	m := s.pages[key]
+	s.mu.Unlock()
+	if m != nil && time.Since(m.at) < lookEvery*9/10 {
+		return m
+	}
+	m = make()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pages) >= mostPages {
+		clear(s.pages)
+	}
+	s.pages[key] = m
+	return m
+}
+
+// stream sends the page whenever it has changed. Nothing waits in a queue: a browser that reads slowly gets what is there
+// when it has read, and one that reads nothing is left after writeTime.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, make func() *made) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		s.failed(w, http.StatusServiceUnavailable, "Too many browsers listen.")
+		return
+	}
+	w.Header().Set("Content-Type", eventStream)
+	to := http.NewResponseController(w)
+	if to.SetReadDeadline(time.Time{}) != nil { // that of the request: its end would be taken for the browser's
+		return
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var last []byte
+	for {
+		text := ": nothing new\n\n"
+		if m := make(); m.status == http.StatusOK && !bytes.Equal(m.html, last) {
+			last = m.html
+			b, err := json.Marshal(string(m.html))
+			if err != nil {
+				return
+			}
+			text = "data: " + string(b) + "\n\n"
+		}
+		if to.SetWriteDeadline(time.Now().Add(writeTime)) != nil {
+			return
+		}
+		if _, err := w.Write([]byte(text)); err != nil || to.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) failed(w http.ResponseWriter, status int, why string) {
+	v := &view{Title: "Trouble", Trouble: why}
+	var b bytes.Buffer
+	if render(&b, "trouble.html", v) != nil {
+		http.Error(w, why, status)
+		return
+	}
+	send(w, &made{html: b.Bytes(), status: status})
+}

@@ -1,0 +1,174 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"time"
+
+	"curtsy/crawler/status"
+)
+
+// front leads to the crawl, or shows all of them beside each other.
+func (s *Server) front(w http.ResponseWriter, r *http.Request) {
+	if len(s.watchers) == 1 {
+		http.Redirect(w, r, "/crawl/0/", http.StatusSeeOther)
+		return
+	}
+	s.page1(w, r)
+}
+
+// page1 is the page of several crawls.
+func (s *Server) page1(w http.ResponseWriter, r *http.Request) {
+	show := func(_ *http.Request, _ *watcher, v *view) (string, error) {
+		v.Title, v.Page, v.Name = "Crawls", "front", ""
+		for i, x := range s.watchers {
+			v.Crawls[i].seen, v.Crawls[i].Here = x.seen(), false
+		}
+		return "front.html", nil
+	}
+	r.SetPathValue("n", "0")
+	s.page(show)(w, r)
+}
+
+func (s *Server) overview(_ *http.Request, _ *watcher, v *view) (string, error) {
+	v.Title, v.Page = "Overview", "overview"
+	return "overview.html", nil
+}
+
+// Waiting are the hosts with something left, by what they wait for.
+func (v *view) Waiting() []part {
+	w := v.Waits
+	return []part{
+		{"turn", "have their turn now", "an exchange is under way, or about to be", status.StateInTurn, w.InTurn},
+		{"due", "are due", "they wait for a worker: more --workers would help", status.StateDue, w.Due},
+		{"pace", "keep their pace", "the pause that robots.txt, the site's answers or the floor ask for", status.StatePace, w.Pace},
+		{"address", "wait for their address", "they share it with others, and its pace", "", w.Address},
+		{"retry", "try again later", "all that is left of them failed before", status.StateRetry, w.Retry},
+		{"rest", "rest", "Retry-After, or failures in a row", status.StateRest, w.Rest},
+		{"robots", "wait for robots.txt", "it cannot be had, so nothing may be fetched", status.StateRobots, w.Robots},
+		{"operator", "are held by you", "parked or dropped", status.StateParked, w.Operator},
+		{"shut", "are shut", "retired or refused, until a later run or a release", "", w.Shut},
+	}
+}
+
+// Outcomes are what became of URLs.
+func (v *view) Outcomes() []count {
+	s := v.Status
+	return []count{
+		{"fetched", "good", "", s.Fetched}, {"redirected", "plain", "", s.Redirected}, {"gone", "plain", "404 and 410", s.Gone},
+		{"failed", "bad", "", s.Failed}, {"disallowed", "robots", "by robots.txt", s.Disallowed}, {"dropped", "plain", "", s.Dropped},
+		{"held", "rest", "by a trap's rule", s.Held}, {"to go", "pace", "queued, in flight and deferred", v.Left()},
+	}
+}
+
+// ClassCounts are the classes of status codes that were seen.
+func (v *view) ClassCounts() (all []count) {
+	for _, c := range []count{
+		{Name: "1xx", Class: "plain"}, {Name: "2xx", Class: "good"}, {Name: "3xx", Class: "plain"}, {Name: "4xx", Class: "rest"}, {Name: "5xx", Class: "bad"},
+	} {
+		if c.N = v.Classes[c.Name]; c.N > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// VerdictCounts are the decisions that were seen, by who decided.
+func (v *view) VerdictCounts() []count { return counts(v.Verdicts, "pace", 8) }
+
+// NotFollowed are the links that were not followed, by rule.
+func (v *view) NotFollowed() []count { return counts(v.Status.Links, "plain", 8) }
+
+// FailureCounts are the failures of the whole crawl by class.
+func (v *view) FailureCounts() []count { return counts(v.Status.Failures, "bad", 10) }
+
+// Chart is the rate of the last minutes beside what was permitted.
+func (v *view) Chart() template.HTML {
+	var achieved, permitted []float64
+	for _, r := range v.Course {
+		achieved, permitted = append(achieved, r.Exchanges), append(permitted, r.Permitted)
+	}
+	return curve(achieved, permitted, "rate", fmt.Sprintf("Exchanges a second over the last %s: now %s, permitted %s",
+		lasting(v.Span), perS(v.Now.Exchanges), perS(v.Waits.Permitted)))
+}
+
+// ChartTop is the upper end of the axis of Chart.
+func (v *view) ChartTop() float64 {
+	var top float64
+	for _, r := range v.Course {
+		top = max(top, r.Exchanges, r.Permitted)
+	}
+	return niceTop(top)
+}
+
+// Spark is one of the rates, small.
+func (v *view) Spark(what string) template.HTML {
+	var values []float64
+	for _, r := range v.Course {
+		values = append(values, map[string]float64{"pages": r.Pages, "bytes": r.Bytes, "archive": r.Archive}[what])
+	}
+	return curve(values, nil, what, what+" a second over the last "+lasting(v.Span))
+}
+
+// Reached is the share of the permitted rate that was reached over a minute, in which hosts came and went: what is more than
+// all is all.
+func (v *view) Reached() string {
+	return share(min(v.Minute.Exchanges, v.Minute.Permitted), v.Minute.Permitted)
+}
+
+// ETA is when what is known now will be done, at the earliest.
+func (v *view) ETA() string {
+	if v.Estimate.Left <= 0 || v.Left() == 0 {
+		return ""
+	}
+	at := time.Now().Add(v.Estimate.Left).UTC()
+	if v.Estimate.Left < 20*time.Hour {
+		return at.Format("15:04") + " UTC"
+	}
+	return at.Format("Mon 2 Jan 15:04") + " UTC"
+}
+
+// Deciding are the hosts with the longest queues, and how long each takes.
+func (v *view) Deciding() []deciding {
+	var all []deciding
+	for _, q := range v.Status.Longest {
+		all = append(all, deciding{q, time.Duration(float64(q.Pending) * q.Pace * float64(time.Second))})
+	}
+	slices.SortStableFunc(all, func(a, b deciding) int { return int(min(max(b.Need-a.Need, -1), 1)) })
+	return all
+}
+
+type deciding struct {
+	status.Queue
+	Need time.Duration
+}
+
+// Why says in a sentence why it is no faster.
+func (v *view) Why() string {
+	w := v.Waits
+	switch {
+	case !v.Running:
+		return "The crawl is not running."
+	case v.Status.State == "paused":
+		return "The crawl is paused: nothing new is asked for until you go on."
+	case v.Status.State == "draining":
+		return "The crawl is ending: what is under way is finished, and nothing else is begun."
+	case w.Hosts == 0:
+		return "No host has anything left to do."
+	case w.Due > w.InTurn && w.Due*4 > w.Hosts:
+		return "Hosts are due and wait for a worker: the machine or --workers limits, not politeness."
+	case v.Minute.Permitted > 0 && v.Minute.Exchanges >= 0.9*v.Minute.Permitted:
+		return "The crawl is as fast as politeness permits: only more hosts would make it faster."
+	case w.Address*2 > w.Hosts:
+		return "Most hosts share addresses, and an address has a pace of its own (--ip-delay)."
+	case w.Robots*2 > w.Hosts:
+		return "Most hosts do not hand out their robots.txt, and without it nothing may be fetched."
+	case (w.Rest+w.Retry)*2 > w.Hosts:
+		return "Most hosts rest after failures, or because they asked for it."
+	case (w.Operator+w.Shut)*2 > w.Hosts:
+		return "Most hosts with something left are held by you, retired or refused."
+	}
+	return "Hosts keep their pace; the share below says what each waits for."
+}

@@ -1,0 +1,65 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+func TestRatesAreOfWhatWasSeen(t *testing.T) {
+	s := samples{every: time.Second, most: 10}
+	for n := range 30 {
+		s.add(sample{at: testTime.Add(time.Duration(n) * time.Second), pages: int64(2 * n), permitted: 4})
+		s.add(sample{at: testTime.Add(time.Duration(n)*time.Second + 1), pages: 1 << 40}) // too soon after it
+	}
+	if len(s.all) != 10 || s.span() != 9*time.Second {
+		t.Errorf("%d samples over %v", len(s.all), s.span())
+	}
+	if r := s.over(5 * time.Second); r.Pages != 2 || r.Permitted != 4 {
+		t.Errorf("%+v", r)
+	}
+	if c := s.course(3); len(c) != 3 || c[0].Pages != 2 {
+		t.Errorf("%+v", c)
+	}
+	s.add(sample{at: testTime.Add(time.Minute)}) // a new generation counts from zero
+	if r := s.over(time.Second); r.Pages != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What is kept of decisions is bounded, whatever words the world has.
+func TestATallyIsBounded(t *testing.T) {
+	x := newTally()
+	for n := range 3 * keptLines {
+		x.add(storage.Line{Time: testTime, URL: fmt.Sprintf("http://a.test/%d", n), Attempt: 1, Reason: fmt.Sprintf("reason %d", n), Outcome: storage.OutcomeFailed})
+	}
+	if len(x.last) > 2*keptLines || len(x.errors) > keptClasses+1 {
+		t.Errorf("%d lines, %d classes", len(x.last), len(x.errors))
+	}
+	got := x.newest(2, func(l *storage.Line) bool { return strings.HasSuffix(l.URL, "8") })
+	if len(got) != 2 || got[0].URL != "http://a.test/5998" || got[1].URL != "http://a.test/5988" {
+		t.Errorf("%+v", got)
+	}
+	for _, f := range x.failures() {
+		if len(f.Examples) > keptExamples {
+			t.Errorf("%d examples of %s", len(f.Examples), f.Class)
+		}
+	}
+}
+
+func TestAHistogramCountsWhatIsShorterThanWasDue(t *testing.T) {
+	h := histogramOf([]Gap{{Kept: 999 * time.Millisecond, Due: time.Second}, {Kept: time.Second, Due: time.Second}, {Kept: 90 * time.Second, Due: time.Second, By: storage.ByFloor}})
+	sum := 0
+	for _, n := range h.Counts {
+		sum += n
+	}
+	if h.Shorter != 1 || h.N != 3 || sum != 3 || h.Pace != time.Second || h.Least != 999*time.Millisecond || h.By != "floor" {
+		t.Errorf("%+v", h)
+	}
+	if svg := string(histogramOf(nil).SVG()); !strings.HasPrefix(svg, "<svg") {
+		t.Errorf("%s", svg)
+	}
+}

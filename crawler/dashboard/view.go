@@ -1,0 +1,193 @@
+package dashboard
+
+import (
+	"cmp"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/crawler/explain"
+	"curtsy/crawler/status"
+	"curtsy/storage"
+	"curtsy/storage/plainly"
+)
+
+//go:embed pages
+var pages embed.FS
+
+// view is what a page is made of. What a page does not show is empty.
+type view struct {
+	seen
+	Title   string
+	Page    string // which one it is, for the links to the others
+	N       int    // the number of the crawl
+	Name    string
+	Crawls  []crawlLink
+	Form    string // the token of forms
+	Said    string // what came of an act
+	Trouble string
+	Query   url.Values
+	Here    string // where the page is
+
+	Table  table
+	One    status.One
+	Robots []robotsLine
+	Judged *explain.Explanation
+	Asked  string // the URL that is explained
+	Gaps   histogram
+	Lines  []storage.Line
+}
+
+// crawlLink is another crawl that is shown here.
+type crawlLink struct {
+	N     int
+	Name  string
+	Here  bool
+	State string
+	seen
+}
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"n": grouped, "per": perS, "octets": octets, "octetsf": octetsF, "dur": lasting, "secs": secondsText, "share": share,
+	"clock": clock, "stamp": stamp, "bar": bar, "meter": meter, "curve": curve, "reason": plainly.Reason,
+	"line": plainly.OneLine, "f": func(n int64) float64 { return float64(n) },
+	"base": filepath.Base, "n64": func(n int) string { return grouped(int64(n)) },
+	"np":   func(n *int64) string { return grouped(*n) },
+	"ltc":  func(a int, b int64) bool { return int64(a) < b },
+	"slug": slug, "act": act, "hostact": hostAct, "held": held,
+	"table": func(caption string, all []count) countTable { return countTable{caption, all, most(all)} },
+	"secsp": func(s *float64) string { return secondsText(*s) },
+}).ParseFS(pages, "pages/*.html"))
+
+func render(w io.Writer, name string, v *view) error {
+	if err := templates.ExecuteTemplate(w, name, v); err != nil {
+		return fmt.Errorf("dashboard: page %s: %w", name, err)
+	}
+	return nil
+}
+
+func (s *Server) newView(r *http.Request, x *watcher, n int) *view {
+	v := &view{seen: x.seen(), N: n, Name: x.source.Name(), Form: s.guard.formToken(), Query: r.URL.Query(), Here: here(r), Said: s.said.of(r.URL.Query().Get(paramDid))}
+	for i, other := range s.watchers {
+		link := crawlLink{N: i, Name: other.source.Name(), Here: i == n}
+		v.Crawls = append(v.Crawls, link)
+	}
+	return v
+}
+
+// here is where a page is, without what came of the act before.
+func here(r *http.Request) string {
+	q := r.URL.Query()
+	q.Del(paramDid)
+	to := url.URL{Path: r.URL.Path, RawQuery: q.Encode()}
+	return to.String()
+}
+
+// State is how the crawl is, in a word.
+func (v seen) State() string {
+	switch {
+	case !v.First && v.Err != nil:
+		return "not to be had"
+	case !v.First:
+		return "not seen yet"
+	}
+	return v.Status.State
+}
+
+// Left is how many URLs are pending.
+func (v seen) Left() int64 { return v.Status.Queued + v.Status.InFlight + v.Status.Deferred }
+
+// Closed is how many URLs ended, of those that were discovered.
+func (v seen) Closed() int64 { return v.Status.Discovered - v.Left() }
+
+// Stale says since when nothing was heard; zero as long as answers come.
+func (v seen) Stale() time.Duration {
+	if v.First && v.Err != nil {
+		return time.Since(v.At).Round(time.Second)
+	}
+	return 0
+}
+
+// count is a word with a number, for a table.
+type count struct {
+	Name, Class, Note string
+	N                 int64
+}
+
+// counts is a table of words in the order of their numbers, with the rest in one row.
+func counts(m map[string]int64, class string, most int) (all []count) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if m[name] > 0 {
+			all = append(all, count{Name: name, Class: class, N: m[name]})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b count) int { return cmp.Compare(b.N, a.N) })
+	if len(all) <= most {
+		return all
+	}
+	rest := count{Name: fmt.Sprintf("%d more", len(all)-most), Class: class}
+	for _, c := range all[most:] {
+		rest.N += c.N
+	}
+	return append(all[:most], rest)
+}
+
+// most is the largest number of a table.
+func most(all []count) (n int64) {
+	for _, c := range all {
+		n = max(n, c.N)
+	}
+	return n
+}
+
+// countTable is a table of words and numbers.
+type countTable struct {
+	Caption string
+	All     []count
+	Most    int64
+}
+
+// slug is a word as a class of the style sheet.
+func slug(s string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, s), "-")
+}
+
+// actForm is a form of one button.
+type actForm struct {
+	N                  int
+	Form, Back         string
+	Verb, Label, Class string
+	Host               string
+}
+
+func act(v *view, verb, label, class string) actForm {
+	return actForm{N: v.N, Form: v.Form, Back: v.Here, Verb: verb, Label: label, Class: class}
+}
+
+func hostAct(v *view, verb, label, class string) actForm {
+	a := act(v, verb, label, class)
+	a.Host = v.One.Host
+	return a
+}
+
+// held reports whether a host in that state can be released.
+func held(state string) bool {
+	switch state {
+	case status.StateParked, status.StateDropped, status.StateRetired, status.StateRefused:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,131 @@
+package dashboard
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"curtsy/storage"
+)
+
+// How often a source is asked, and how much of it is read at one time.
+const (
+	lookEvery  = time.Second     // of one that runs
+	restEvery  = 3 * time.Second // of one that does not
+	lookTime   = 5 * time.Second // what an answer may take
+	mostRead   = 250             // decisions a second that are read; of more the last
+	firstRead  = 2000            // at the first look
+	slowSample = time.Minute
+)
+
+// watcher follows one source. It alone asks for what changes all the time, however many browsers look.
+type watcher struct {
+	source Source
+
+	mu     sync.Mutex
+	look   Look
+	err    error // of the last look; nil before the first
+	first  bool  // there was a look
+	at     time.Time
+	unread error   // why the ledger could not be read
+	fine   samples // ten minutes
+	long   samples // a day
+	tally  *tally
+}
+
+func newWatcher(s Source) *watcher {
+	return &watcher{
+		source: s, tally: newTally(),
+		fine: samples{every: lookEvery / 2, most: 601}, long: samples{every: slowSample, most: 1441},
+	}
+}
+
+// follow asks until ctx ends.
+func (w *watcher) follow(ctx context.Context) {
+	most := firstRead
+	for {
+		running := w.once(ctx, most)
+		most = mostRead
+		wait := lookEvery
+		if !running {
+			wait = restEvery
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// once asks once, and reports whether the crawl runs.
+func (w *watcher) once(ctx context.Context, most int) bool {
+	within, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	look, err := w.source.Look(within)
+	lines, passed, lineErr := w.source.Decisions(most)
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	if w.err = err; err == nil {
+		w.look, w.first, w.at = look, true, now
+		x := sample{
+			at: now, pages: look.Status.Pages, bytes: look.Status.Bytes, exchanges: look.Status.Exchanges,
+			permitted: look.Waits.Permitted, archive: look.Disk.Archive,
+		}
+		w.fine.add(x)
+		w.long.add(x)
+	}
+	w.unread = lineErr
+	for _, l := range lines {
+		w.tally.add(l)
+	}
+	w.tally.passed += passed
+	return err == nil && look.Running
+}
+
+// seen is what is known of a crawl at one instant, to be shown while the watcher goes on.
+type seen struct {
+	Look
+	Err       error
+	Unread    error
+	First     bool
+	At        time.Time
+	Now       rates // of the last ten seconds
+	Minute    rates
+	Course    []rates // the last ten minutes, in parts
+	Span      time.Duration
+	LongRates []rates
+	LongSpan  time.Duration
+	Since     time.Time
+	Read      int64
+	Passed    int64
+	Classes   map[string]int64
+	Verdicts  map[string]int64
+	Failures  []failing
+}
+
+func (w *watcher) seen() seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return seen{
+		Look: w.look, Err: w.err, Unread: w.unread, First: w.first, At: w.at,
+		Now: w.fine.over(10 * time.Second), Minute: w.fine.over(time.Minute),
+		Course: w.fine.course(100), Span: w.fine.span(), LongRates: w.long.course(120), LongSpan: w.long.span(),
+		Since: w.tally.since, Read: w.tally.seen, Passed: w.tally.passed,
+		Classes: maps.Clone(w.tally.classes), Verdicts: maps.Clone(w.tally.verdicts), Failures: w.tally.failures(),
+	}
+}
+
+// newest are the last decisions that match.
+func (w *watcher) newest(n int, match func(*storage.Line) bool) []storage.Line {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tally.newest(n, match)
+}
