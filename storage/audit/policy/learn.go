@@ -55,7 +55,8 @@ func (j *Judge) robots(h *evidence.Joined, own *Host) {
 	asked := p.Authority + p.Target
 	waiting := j.redirects.due(key, &h.Exchange, j.m.Ours())
 	isFirst := p.IsRobots()
-	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.Authority }) {
+	if isFirst && !j.passing(h, p, waiting) &&
+		!slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.Authority }) {
 		waiting = append(waiting, hop{origin: p.Authority})
 	}
 	for _, w := range waiting {

@@ -124,6 +124,26 @@ func TestHostsThatRedirectToOneURLAreAllBound(t *testing.T) {
 
 // Whoever has a host may redirect its robots.txt to any page of others. That a crawler follows is no violation, and
 // what the rules there forbid is named.
+// A robots.txt that was asked for on the way of another host's redirects, and leads on to a third host, says nothing to its
+// own: RFC 9309 2.3.1.2 binds the host that was asked first. The crawl says for which one it asks.
+func TestARobotsTxtOnTheWayToAnotherHostBindsItsOwnHostOnlyIfItWasAskedForIt(t *testing.T) {
+	for via, want := range map[string]string{"http://a.test/robots.txt": "not asked for", "": "rules", "http://d.test/robots.txt": "rules"} {
+		a := newArchive(t, ours)
+		a.hears(0, "a.test/robots.txt", 302, "http://b.test/robots.txt")
+		for i, to := range []string{"b.test", "c.test"} {
+			x := a.got(time.Duration(i+1)*time.Second, to+"/robots.txt", 302, "http://c.test/robots.txt")
+			if to == "c.test" {
+				x = a.got(2*time.Second, "c.test/robots.txt", 200, "User-agent: *\nCrawl-delay: 9\n")
+			}
+			x.Exchange.Line = &storage.Line{Decision: storage.DecisionRobots, Via: via}
+			a.judge(x)
+		}
+		if first, b := a.host("http://a.test").Kind(), a.host("http://b.test").Kind(); first != "rules" || b != want {
+			t.Errorf("via %q: the first host has %s, the second %s, want %s", via, first, b, want)
+		}
+	}
+}
+
 func TestARedirectToAForbiddenPageOfAnotherHostIsNamed(t *testing.T) {
 	for want, m := range map[string]measure.Measure{"note disallowed": foreign, "disallowed?": ours} {
 		a := newArchive(t, m)
