@@ -210,6 +210,16 @@ var bothTold = []row{
 	}),
 	{class: inBoth, name: "robots.txt, and all that names it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.reword("Allow: /kitchen/tour\n", "Allow: /kitchen/tour\n# hi\n") }},
 	{class: inBoth, name: "robots.txt is made permissive, with all that names it", found: finding.Verdict, forge: func(e *evidence) { e.reword("Disallow: /kitchen/\n", "Disallow: /cellar/\n") }},
+	{class: inBoth, name: "robots.txt is said to have been asked for another host, whose own one leads there", found: finding.RobotsMissing, forge: func(e *evidence) {
+		const mist = "http://mist.test/robots.txt"
+		x, y := e.of(mist), e.of("http://museum.test/robots.txt")
+		x.answer.replace(e.t, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 302 Found\r\nLocation: "+y.url()+"\r\n")
+		x.told.field(e.t, "status", "302")
+		e.value(e.lineOf(x), "status", "302")
+		y.told.field(e.t, "via", mist)
+		e.edit(e.lineOf(y), `\}\n$`, `,"via":"`+mist+`"}`+"\n")
+		e.bind(x, y)
+	}},
 	agreeing(bread, "another name of the crawler", finding.UserAgent, "", func(t *testing.T, x exchange, _ func(string, string)) {
 		x.ask.replace(t, "User-Agent: curtsy/1 ", "User-Agent: curtsy/2 ")
 	}),
