@@ -127,7 +127,7 @@ func (a *audit) judgePause(x *sitting) error {
 	}
 	to.policy.Told(e.Line)
 	if met {
-		site.Unasked, site.Forgotten = to.policy.Unasked(), to.policy.Forgotten()
+		site.Unasked, site.Forgotten, site.Hearsay = to.policy.Unasked(), to.policy.Forgotten(), to.policy.Hearsay()
 		site.Delay, site.Rate = a.robots.Asks(&to.policy, x.m, e.Agent)
 	}
 	a.take(a.pace.Exchange(x.Joined, &to.pace, x.m, site))

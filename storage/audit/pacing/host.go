@@ -60,6 +60,7 @@ type Site struct {
 
 	Unasked   bool // the archive has no exchange for it
 	Forgotten bool // a kill may have made the crawl forget it
+	Hearsay   bool // it was read for another host since: what that asks for is kept, too
 
 	Taken Taken
 }

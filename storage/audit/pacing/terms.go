@@ -35,7 +35,7 @@ const (
 
 // terms are what is due before e.
 func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
-	t.unsure = site.Unasked || site.Forgotten || to.unread
+	t.unsure = site.Unasked || site.Forgotten || site.Hearsay || to.unread
 	t.taken = site.Taken.Before > 0
 	t.floor = j.m.Floor
 	if j.m.Promises() {

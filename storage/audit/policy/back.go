@@ -45,11 +45,28 @@ func (h *Host) mayBeBack() {
 	h.replaces, h.learned = nil, 0
 }
 
-// Told takes what the crawl says of the robots.txt that it goes by, before the exchange is judged: it may be one that a
-// kill brought back, as long as none was had since.
+// read notes for whom robots.txt was read. What is read for another host, whose own one redirects there, is no policy of
+// the host that it is of (RFC 9309 2.3.1.2), whose own one may go on to hold.
+func (h *Host) read(forAnother bool, was said) {
+	switch {
+	case !forAnother:
+		h.aside = nil
+	case h.aside == nil:
+		h.aside = &was
+	}
+}
+
+// Told takes what the crawl says of the robots.txt that it goes by, before the exchange is judged: it may be the one
+// before one that was read for another host, or one that a kill brought back, as long as none was had since.
 func (h *Host) Told(l *storage.Line) {
-	if l == nil || l.Decision != storage.DecisionAllow || l.RobotsRecord == "" || l.RobotsRecord == h.policy.record ||
-		h.learned > 0 {
+	if l == nil || l.Decision != storage.DecisionAllow || l.RobotsRecord == "" || l.RobotsRecord == h.policy.record {
+		return
+	}
+	if h.aside != nil && h.aside.policy.record == l.RobotsRecord {
+		h.policy, h.payload = h.aside.policy, h.aside.payload
+		return
+	}
+	if h.learned > 0 {
 		return
 	}
 	i := slices.IndexFunc(h.back, func(s said) bool { return s.policy.record == l.RobotsRecord })

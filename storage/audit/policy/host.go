@@ -20,6 +20,7 @@ type Host struct {
 	learned  int    // policies that it got in this run
 	replaces []said // the last of those that they took the place of
 	back     []said // those that a kill may have brought back before this run
+	aside    *said  // the one before its robots.txt was read for another host, and not for its own since; nil for none
 
 	firstRobots time.Time // the earliest date of an exchange for its robots.txt; zero when it has none
 	payload     string    // the payload digest of the last answer with a text
@@ -33,6 +34,9 @@ func (h *Host) Unasked() bool { return h.policy.kind == unasked }
 
 // Forgotten reports whether a kill may have made the crawl forget its robots.txt.
 func (h *Host) Forgotten() bool { return h.forgot }
+
+// Hearsay reports whether its robots.txt was read for another host alone since the crawl asked for it.
+func (h *Host) Hearsay() bool { return h.aside != nil }
 
 // Heard counts an exchange with the host of a crawl that keeps this crawler's promises.
 func (h *Host) Heard(robots bool) {
@@ -59,5 +63,8 @@ func (h *Host) SetBack(to time.Time) {
 	}
 	for i := range h.back {
 		h.back[i].policy.setBack(to)
+	}
+	if h.aside != nil {
+		h.aside.policy.setBack(to)
 	}
 }

@@ -54,8 +54,8 @@ func (j *Judge) robots(h *evidence.Joined, own *Host) {
 	key := p.Key
 	asked := p.Authority + p.Target
 	waiting := j.redirects.due(key, &h.Exchange, j.m.Ours())
-	isFirst := p.IsRobots()
-	if isFirst && !j.passing(h, p, waiting) &&
+	isFirst, forAnother := p.IsRobots(), j.forAnother(h, p, waiting)
+	if isFirst && !(forAnother && leadsAway(h, p)) &&
 		!slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.Authority }) {
 		waiting = append(waiting, hop{origin: p.Authority})
 	}
@@ -64,7 +64,11 @@ func (j *Judge) robots(h *evidence.Joined, own *Host) {
 		if w.origin != p.Authority {
 			to = j.host(w.origin)
 		}
+		was, payload := to.policy, to.payload
 		j.learn(h, to, w, asked)
+		if w.origin == p.Authority {
+			to.read(forAnother, said{policy: was, payload: payload})
+		}
 	}
 }
 

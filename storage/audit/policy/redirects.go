@@ -122,17 +122,25 @@ func (j *Judge) follow(h *evidence.Joined, to *Host, w hop, asked string) {
 	}
 }
 
-// passing reports whether an exchange for the robots.txt of p's host was made for another host alone, of those whose
-// redirects lead there, as the crawl says, and leads on to a third one: what stands there says nothing to p's host.
-func (j *Judge) passing(h *evidence.Joined, p weburl.URL, waiting []hop) bool {
-	e := &h.Exchange
-	if !j.m.Ours() || e.Line == nil || e.Line.Via == "" || e.Status < 300 || e.Status > 399 {
+// forAnother reports whether an exchange for the robots.txt of p's host was made for another host, of those whose
+// redirects lead there, as the crawl says.
+func (j *Judge) forAnother(h *evidence.Joined, p weburl.URL, waiting []hop) bool {
+	l := h.Exchange.Line
+	if !j.m.Ours() || l == nil || l.Via == "" {
 		return false
 	}
-	asked := weburl.AuthorityOf(e.Line.Via)
-	to, err := weburl.Resolve(e.URL, h.Answer.Location.Value)
-	return err == nil && asked != p.Authority && to.Authority != p.Authority &&
-		slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == asked })
+	from := weburl.AuthorityOf(l.Via)
+	return from != p.Authority && slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == from })
+}
+
+// leadsAway reports whether an exchange with p's host redirects to another one. If it was made for another host, what
+// stands there says nothing to p's.
+func leadsAway(h *evidence.Joined, p weburl.URL) bool {
+	if h.Exchange.Status < 300 || h.Exchange.Status > 399 {
+		return false
+	}
+	to, err := weburl.Resolve(h.Exchange.URL, h.Answer.Location.Value)
+	return err == nil && to.Authority != p.Authority
 }
 
 // mostHops is how many redirects of a robots.txt in a row are followed, by the document that the archive declares.

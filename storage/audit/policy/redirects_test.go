@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,6 +126,47 @@ func TestHostsThatRedirectToOneURLAreAllBound(t *testing.T) {
 
 // Whoever has a host may redirect its robots.txt to any page of others. That a crawler follows is no violation, and
 // what the rules there forbid is named.
+// What is read for another host is no policy of its own host, whose own one may go on to hold: so the crawl says. It has to
+// say for whom it asked, and that one's redirect must lead there; and its own host may not be asked for robots.txt since.
+func TestARobotsTxtThatWasReadForAnotherHostIsNoPolicyOfItsOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		via  string
+		more bool // the host is asked for itself, too
+		want string
+	}{
+		"for another host":                        {via: "http://a.test/robots.txt"},
+		"for its own host":                        {want: "verdict"},
+		"for a host that does not redirect there": {via: "http://c.test/robots.txt", want: "verdict"},
+		"for another host, and then for its own":  {via: "http://a.test/robots.txt", more: true, want: "verdict"},
+	} {
+		const old, fresh = "User-agent: *\nDisallow: /old\n", "User-agent: *\nDisallow: /new\n"
+		a := newArchive(t, ours)
+		first := a.got(0, "b.test/robots.txt", 200, old)
+		first.Exchange.Record = "urn:first"
+		a.judge(first)
+		a.hears(time.Second, "a.test/robots.txt", 302, "http://b.test/robots.txt")
+		x := a.got(2*time.Second, "b.test/robots.txt", 200, fresh)
+		x.Exchange.Line = &storage.Line{Decision: storage.DecisionRobots, Via: c.via}
+		a.judge(x)
+		if c.more {
+			a.hears(3*time.Second, "b.test/robots.txt", 200, fresh)
+		}
+		for range 2 {
+			page := a.got(4*time.Second, "b.test/new", 200, "")
+			page.Exchange.Line = &storage.Line{Decision: storage.DecisionAllow, RobotsRecord: "urn:first",
+				RobotsSHA256: hex.EncodeToString(first.Text.SHA256[:])}
+			a.host("http://b.test").Told(page.Exchange.Line)
+			got := codes(a.judge(page))
+			if want := strings.TrimSpace("disallowed " + c.want); got != want && (c.want != "" || got != "") {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		}
+		if a.host("http://a.test").Kind() != "rules" || a.host("http://b.test").Hearsay() != (c.want == "") {
+			t.Errorf("%s: %s, hearsay %v", name, a.host("http://a.test").Kind(), a.host("http://b.test").Hearsay())
+		}
+	}
+}
+
 // A robots.txt that was asked for on the way of another host's redirects, and leads on to a third host, says nothing to its
 // own: RFC 9309 2.3.1.2 binds the host that was asked first. The crawl says for which one it asks.
 func TestARobotsTxtOnTheWayToAnotherHostBindsItsOwnHostOnlyIfItWasAskedForIt(t *testing.T) {
