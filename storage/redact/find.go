@@ -165,7 +165,7 @@ func (a *archived) without(rec *warc.Record) (n int64, block []byte, err error) 
 	for line := range strings.Lines(string(b)) {
 		gone := false
 		for l, err := range warc.ParseRefusals(strings.NewReader(line)) {
-			gone = gone || err == nil && a.subject.Covers(l.URL)
+			gone = gone || err == nil && a.subject.takes(&l)
 		}
 		if gone {
 			n++

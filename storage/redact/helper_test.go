@@ -116,6 +116,9 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 		must(l.Append(ctx, line))
 		if i < len(refused) {
 			r := storage.Line{Time: at, URL: refused[i], Decision: storage.DecisionDisallow, Outcome: "disallowed"}
+			if strings.Contains(refused[i], "/r") { // an opt-out kept a redirect of b.test's robots.txt from being followed
+				r = storage.Line{Time: at, URL: refused[i], Decision: storage.DecisionRobots, Reason: "opt-out", Via: "http://b.test/robots.txt"}
+			}
 			must(archive.Refuse(ctx, r))
 			must(l.Append(ctx, r))
 		}

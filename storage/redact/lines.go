@@ -44,7 +44,7 @@ func findLines(ctx context.Context, dir string, r *Request, a *archived) (*lines
 			continue
 		}
 		host := hostmap.Host(p.Line.URL)
-		if (!r.Subject.Covers(p.Line.URL) || r.Subject.bound(&p.Line, r.All)) && !r.Subject.ledTo(&p.Line) {
+		if !r.Subject.takes(&p.Line) {
 			stay[host] = true
 			continue
 		}

@@ -263,6 +263,42 @@ func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
 	}
 }
 
+// A redirect of a robots.txt that was not followed, for its target had opted out, is told in the archive and in the ledger. It
+// goes from both, or from none.
+func TestARefusedRedirectGoesFromBothOrNone(t *testing.T) {
+	for _, host := range []string{"http://a.test/", "http://b.test/"} {
+		for _, whole := range []bool{false, true} {
+			pages, refused := shop()
+			refused = append(refused, "http://a.test/robots.txt", "http://a.test/rules")
+			dir := crawled(t, pages, refused)
+			s := subject(host)
+			s.Host = whole
+			j := forget(t, Request{Dir: dir, Subject: s, All: true})
+			sound(t, dir)
+			inLedger, inArchive := map[string]bool{}, map[string]bool{}
+			for _, e := range entries(t, dir) {
+				if e.Mark == nil && !e.Forgotten && e.Line.Record == "" {
+					inLedger[e.Line.URL] = true
+				}
+			}
+			for _, m := range members(t, dir) {
+				if !m.IsRefusals() {
+					continue
+				}
+				for l, err := range warc.ParseRefusals(bytes.NewReader(m.block)) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					inArchive[l.URL] = true
+				}
+			}
+			if !maps.Equal(inLedger, inArchive) || j.Found.Refusals != int64(len(refused)-len(inArchive)) {
+				t.Errorf("%s, all of its host %v: the ledger has %v, the archive %v; %+v", host, whole, inLedger, inArchive, j.Found)
+			}
+		}
+	}
+}
+
 // A body that another URL repeats goes for both, and one that it repeats itself stays with the other: both are counted.
 func TestRepeatsAreCounted(t *testing.T) {
 	pages, refused := shop()

@@ -18,6 +18,11 @@ func (s *Subject) bound(l *storage.Line, all bool) bool {
 	return !all || !s.Host || l.Via != "" && !s.Covers(l.Via)
 }
 
+// takes reports whether a line goes with everything of the subject, from the ledger, and from the archive's refusals.
+func (s *Subject) takes(l *storage.Line) bool {
+	return s.Covers(l.URL) && !s.bound(l, true) || s.ledTo(l)
+}
+
 // ledTo reports whether a line is of what the robots.txt of the subject, all of a host, redirected to: it is its robots.txt,
 // and goes with it. The /robots.txt of the host that was asked binds that host, too, and stays.
 func (s *Subject) ledTo(l *storage.Line) bool {
