@@ -46,12 +46,16 @@ type exchanger struct {
 
 // ask makes the turn's exchange. The error is errNotYet, or that of fetch.Fetcher.Do; even so the exchange may have begun.
 //
-// Config.Daily may make it wait. A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken, and its place
+// The hours that are set for the host, and Config.Daily, may make it wait. A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken, and its place
 // taken in the queue before that address; then that address is dialled and no other. One that cannot be reached gives way
 // to the next one, under the same lock, and the host counts as out of reach when none could be.
 func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
+	}
+	if wait := v.set.Closed(time.Now()); wait > 0 {
+		v.rest.Condition, v.rest.Reason = frontier.Parked, reasonHours
+		return nil, c.later(v, wait, nil)
 	}
 	if c.cfg.Daily == nil {
 		return c.askNow(ctx, v, r)

@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
+	"curtsy/crawler/hostrule"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
@@ -109,12 +110,20 @@ type Config struct {
 	// StopWhen are conditions, each of which ends the run.
 	StopWhen []stopwhen.Condition
 
+	// Hosts are what the operator sets for some hosts alone. Each only asks for more consideration. Their patterns are those
+	// of Scope.Hosts, and their daily budgets those of Daily.
+	Hosts hostrule.Rules
+
 	// Daily, if not nil, caps the requests to each host within 24 hours; it knows those of earlier runs. Own hosts count
 	// like others, and have one exchange at a time then.
 	Daily *budget.Daily
 
-	// DryRun asks each host for its robots.txt and for nothing else.
-	DryRun bool
+	// DryRun asks each host for its robots.txt, and for nothing else but DryMaps of its sitemaps: those of Sitemaps. What
+	// these list is told to DryListed, which several goroutines may call at once, and is not pending then. Rule is the name
+	// of the scope's rule that keeps the URL out; empty for a URL that is in.
+	DryRun    bool
+	DryMaps   int
+	DryListed func(u canon.URL, rule string)
 
 	// OptOut are the lists of those who do not want to be crawled; they win over everything (politeness rule 16). Its Addr
 	// belongs into fetch.Config.Refuse, so that addresses count, too. Nil means none.
@@ -165,6 +174,9 @@ func (c Config) Validate() error {
 	}
 	if _, err := extract.ParseRels(c.FollowRel); err != nil {
 		return fmt.Errorf("crawler: follow-rel: %w", err)
+	}
+	if err := c.Hosts.Check(Floor); err != nil {
+		return fmt.Errorf("crawler: %w", err)
 	}
 	if err := c.Traps.Check(); err != nil {
 		return err
@@ -222,10 +234,20 @@ func (c Config) own(a canon.Authority) bool {
 
 // floor is the pause that a always gets.
 func (c Config) floor(a canon.Authority) time.Duration {
+	set := c.Hosts.Of(a).Delay
 	if c.own(a) {
-		return c.Delay
+		return max(c.Delay, set)
 	}
-	return max(c.Delay, Floor)
+	return max(c.Delay, set, Floor)
+}
+
+// maxPerHost is how many pages of a there may be; zero means no limit.
+func (c *Config) maxPerHost(a canon.Authority) int64 {
+	most, set := c.MaxPerHost, c.Hosts.Of(a).MaxPerHost
+	if most == 0 || set > 0 && set < most {
+		return set
+	}
+	return most
 }
 
 // Gate returns the gate of a crawl with these settings, over the bodies of its frontier.

@@ -94,7 +94,7 @@ func literals(t *testing.T, dir, pattern string) (values []string) {
 func lineWords(t *testing.T) (words map[string][]string, within []string) {
 	// Of hosts, or counted only: no line has them.
 	noLine := map[string]bool{
-		reasonDryRun: true, reasonMaxPerHost: true, reasonPerDay: true, reasonMaxPerDomain: true, reasonMaxPerTag: true, reasonMoved: true, reasonOtherHost: true, reasonIndexDepth: true,
+		reasonDryRun: true, reasonMaxPerHost: true, reasonPerDay: true, reasonHours: true, reasonMaxPerDomain: true, reasonMaxPerTag: true, reasonMoved: true, reasonOtherHost: true, reasonIndexDepth: true,
 		reasonSitemaps: true, reasonHops: true, reasonOwnerRobots: true, // these and that of a tag stand elsewhere on the page
 	}
 	var reasons []string

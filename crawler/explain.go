@@ -86,6 +86,7 @@ func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, 
 	if err := c.hostFacts(ctx, k); err != nil {
 		return nil, err
 	}
+	k.Settings.MaxPerHost = c.cfg.maxPerHost(q.URL.Authority())
 	k.Domain = c.quotas.domains.Pages(q.URL.Authority().RegistrableDomain())
 	k.OptOut = c.cfg.OptOut.URL(q.URL)
 	k.Scope, k.Asked = c.scope.Explain(inScope(k.Candidate()))
@@ -111,7 +112,7 @@ func (c *Crawl) hostFacts(ctx context.Context, k *explain.Facts) (err error) {
 	}
 	v := &visit{turn: frontier.Turn{Lease: frontier.Lease{Authority: a}}, site: site{memory: k.Memory}}
 	v.owns(&c.cfg)
-	k.Own, k.Floor = v.own, v.floor
+	k.Own, k.Floor, k.Set = v.own, v.floor, v.set
 	if !k.Own && k.Memory.Spot.IsValid() {
 		if k.Sharing, err = c.live.Sharing(ctx); err != nil {
 			return err

@@ -57,7 +57,7 @@ func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *
 			return r, task, err
 		}
 		page, is := c.bounds.pageInstead(x, r.listed)
-		if !is {
+		if !is || c.cfg.DryRun {
 			return r, task, nil
 		}
 		task.Candidate = page

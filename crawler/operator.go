@@ -2,13 +2,17 @@ package crawler
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
+	"curtsy/crawler/explain"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/robots"
 	"curtsy/storage"
 )
 
@@ -52,9 +56,38 @@ func (c *Crawl) Pause(on bool) {
 	}
 }
 
-// Answers lists the hosts of a dry run with what their robots.txt said.
-func (c *Crawl) Answers(ctx context.Context) ([]status.HostAnswer, error) {
-	return status.Answers(ctx, c.cfg.Frontier, c.cfg.pacing)
+// Met is what a run knows of a host.
+type Met struct {
+	frontier.Host              // its condition, and why; what is pending
+	State         robots.State // of its robots.txt
+	Rules         gate.Rules
+	Own           bool
+	Pace          host.Pace     // that it gets now, for itself
+	Response      time.Duration // its usual response time
+	Spot          netip.Prefix  // the address whose pace it shares; invalid for none
+	Maps          int64         // exchanges for sitemaps
+	Left          string        // why the run leaves it alone; empty for a host that it does not, or that a dry run is done with
+}
+
+// Met returns what the run knows of a host, and false for one that it does not know.
+func (c *Crawl) Met(ctx context.Context, a canon.Authority) (Met, bool, error) {
+	var k explain.Facts
+	k.URL, _ = a.URL("/") // an authority has one
+	if err := c.hostFacts(ctx, &k); err != nil || !k.Known {
+		return Met{}, false, err
+	}
+	terms := host.Terms{Floor: k.Floor, Set: k.Set.Delay, Own: k.Own, Rules: k.Rules.Book}
+	m := Met{
+		Host: k.Host, State: k.State, Rules: k.Rules, Own: k.Own, Pace: terms.Pace(&k.Memory, c.clock.Micros(time.Now())),
+		Response: k.Memory.Response(), Maps: int64(k.Memory.Sitemaps),
+	}
+	if !k.Own {
+		m.Spot = k.Memory.Spot
+	}
+	if m.Condition != frontier.Open && m.Reason != reasonDryRun {
+		m.Left = m.Reason
+	}
+	return m, true, nil
 }
 
 // Steer obeys an operator's command. What it closes is told by Frontier, which was opened with record.Closed.
@@ -102,6 +135,9 @@ func (c Config) pacing(h frontier.Host, memory *host.State) status.Pacing {
 	p := status.Pacing{Pace: c.floor(h.Authority), By: string(storage.ByFloor)}
 	if p.Own = c.own(h.Authority) || c.claimed(h.Authority) && memory.Proved; p.Own {
 		p.Pace = c.Delay
+	}
+	if set := c.Hosts.Of(h.Authority).Delay; set > p.Pace {
+		p.Pace, p.By = set, string(storage.ByHostSetting)
 	}
 	if h.Pace > p.Pace {
 		p.Pace, p.By = h.Pace, "asked for by the site"

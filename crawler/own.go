@@ -54,6 +54,7 @@ func (c Config) claimed(a canon.Authority) bool {
 func (v *visit) owns(cfg *Config) {
 	a := v.turn.Authority
 	v.own = cfg.own(a) || cfg.claimed(a) && v.memory.Proved && !v.lapsed()
+	v.set = cfg.Hosts.Of(a)
 	v.floor = max(cfg.Delay, Floor)
 	if v.own {
 		v.floor = cfg.Delay

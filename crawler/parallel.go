@@ -22,7 +22,7 @@ const parallelTurn = time.Minute
 
 // width is how many exchanges v may have in flight, as far as is known now.
 func (c *Crawl) width(v *visit) int {
-	if v.own && v.pace.Pause == 0 && v.rest.Condition == frontier.Open && c.cfg.PerHost > 1 && c.cfg.Daily == nil {
+	if v.own && v.pace.Pause == 0 && v.rest.Condition == frontier.Open && c.cfg.PerHost > 1 && c.cfg.Daily == nil && !v.set.Timed() {
 		return c.cfg.PerHost
 	}
 	return 1
@@ -216,7 +216,7 @@ func (p *parallel) stale() bool {
 
 // hasRoom takes what one more exchange needs: a slot and a ticket. The first in flight has the worker's own.
 func (p *parallel) hasRoom() bool {
-	if most := p.c.cfg.MaxPerHost; most > 0 && int64(p.v.memory.Pages)+int64(p.inFlight) >= most {
+	if full(int64(p.v.memory.Pages)+int64(p.inFlight), p.c.cfg.maxPerHost(p.v.turn.Authority)) {
 		return false
 	}
 	if len(p.free) == 0 {

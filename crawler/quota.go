@@ -127,13 +127,16 @@ func (q *quotas) give(v *visit, task frontier.Task, pages int64) {
 // exhausted is why a host has no turn: every page that its budgets allow is there. It is empty while there is room.
 func (c *Crawl) exhausted(v *visit) string {
 	switch {
-	case c.cfg.MaxPerHost > 0 && int64(v.memory.Pages) >= c.cfg.MaxPerHost:
+	case full(int64(v.memory.Pages), c.cfg.maxPerHost(v.turn.Authority)):
 		return reasonMaxPerHost
 	case c.quotas.domains.Full(v.turn.Authority.RegistrableDomain()):
 		return reasonMaxPerDomain
 	}
 	return ""
 }
+
+// full reports whether a limit is reached, of which zero is none.
+func full(n, most int64) bool { return most > 0 && n >= most }
 
 // admit takes room for a task's page, or says what becomes of the task instead: ok is false, and the task stays pending or
 // is settled.

@@ -49,6 +49,17 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 		l.f.count(totals.PrefixLinks+reason, 1)
 		return nil
 	}
+	if l.c.cfg.DryRun && !e.Map {
+		judged := l.c.bounds.scope.Judge(inScope(next))
+		if judged.In {
+			judged.Rule = ""
+			l.in++
+		}
+		if l.c.cfg.DryListed != nil {
+			l.c.cfg.DryListed(e.URL, judged.Rule)
+		}
+		return nil
+	}
 	before := len(l.f.urls)
 	l.c.bounds.discover(l.f, next, l.noFollow)
 	l.in += len(l.f.urls) - before

@@ -34,6 +34,9 @@ type Sitemaps struct {
 
 func (s Sitemaps) any() bool { return s.Robots || len(s.URLs) > 0 }
 
+// withoutMaps reports whether a dry run asks for no sitemap.
+func (c *Config) withoutMaps() bool { return c.DryRun && c.DryMaps == 0 }
+
 // The bounds of what sitemaps may cost.
 const (
 	maxSitemaps   = 1000 // exchanges for sitemaps with one host, sitemaps that one robots.txt names, that one index lists
@@ -65,7 +68,7 @@ func rootSitemap(c frontier.Candidate) string {
 
 // addSitemaps enters the sitemaps that the operator names.
 func (c *settler) addSitemaps(ctx context.Context) error {
-	if len(c.cfg.Sitemaps.URLs) == 0 || c.cfg.DryRun {
+	if len(c.cfg.Sitemaps.URLs) == 0 || c.cfg.withoutMaps() {
 		return nil
 	}
 	given := make([]frontier.Candidate, len(c.cfg.Sitemaps.URLs))
@@ -79,7 +82,7 @@ func (c *settler) addSitemaps(ctx context.Context) error {
 // nameSitemaps makes candidates of the sitemaps that the host's robots.txt names, when it was learned in this turn. That is
 // also done in the host's first turn of a run, because it may be the first one that reads sitemaps.
 func (c *linker) nameSitemaps(ctx context.Context, v *visit) error {
-	if !c.cfg.Sitemaps.Robots || c.cfg.DryRun || !v.learned && !v.first {
+	if !c.cfg.Sitemaps.Robots || c.cfg.withoutMaps() || !v.learned && !v.first {
 		return nil
 	}
 	if !c.bounds.wantsSitemapsOf(v.turn) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"curtsy/crawler/gate"
 	"curtsy/crawler/inflight"
@@ -107,12 +108,28 @@ func (c *Crawl) story(ctx context.Context, v *visit) (then *gate.Request, err er
 		return admitted.then, err
 	}
 	if c.cfg.DryRun {
-		v.leaveAlone(frontier.Retired, reasonDryRun, 0)
-		return nil, nil
+		return nil, c.look(ctx, v, tasks)
 	}
 	if why := c.exhausted(v); why != "" {
 		v.leaveAlone(frontier.Retired, why, 0)
 		return nil, nil
 	}
 	return nil, c.exchanges(ctx, v, tasks)
+}
+
+// look is what happens in a turn of a dry run, once its host's policy is known: a sitemap is asked for, or the host is left
+// when there is none to ask for. Sitemaps come before seeds in the order by depth alone.
+func (c *Crawl) look(ctx context.Context, v *visit, tasks []frontier.Task) error {
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t frontier.Task) bool { return t.Kind != frontier.KindMap })
+	named := slices.ContainsFunc(v.result.Found, func(n frontier.Candidate) bool {
+		return n.Kind == frontier.KindMap && n.URL.Authority() == v.turn.Authority
+	})
+	enough := v.memory.Sitemaps >= uint64(c.cfg.DryMaps)
+	switch {
+	case len(tasks) > 0 && !enough:
+		return c.exchanges(ctx, v, tasks)
+	case !named || enough:
+		v.leaveAlone(frontier.Retired, reasonDryRun, 0)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/crawler/hostrule"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/steady"
@@ -35,6 +36,7 @@ type site struct {
 	clock   steady.Clock
 	own     bool // the operator's
 	floor   time.Duration
+	set     hostrule.Terms // what the operator sets for it
 	memory  host.State
 	history trap.History // as memory.History has it
 	state   robots.State
@@ -109,7 +111,7 @@ func (v *visit) setRules(r gate.Rules) {
 
 // terms are those that hold for the host now.
 func (v *visit) terms() host.Terms {
-	return host.Terms{Floor: v.floor, Own: v.own, Rules: v.rules.Book}
+	return host.Terms{Floor: v.floor, Set: v.set.Delay, Own: v.own, Rules: v.rules.Book}
 }
 
 // owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another

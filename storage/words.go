@@ -43,8 +43,9 @@ const (
 	ByAddress      PaceBy = "address"
 	ByRateLimit    PaceBy = "ratelimit"
 	ByRetryAfter   PaceBy = "retry-after"
-	ByErrors       PaceBy = "errors"     // failures in a row, or a 429 or 503 without Retry-After
-	ByRobots       PaceBy = "robots.txt" // that could not be had, and is asked for again later
+	ByErrors       PaceBy = "errors"       // failures in a row, or a 429 or 503 without Retry-After
+	ByHostSetting  PaceBy = "host setting" // the operator, for some hosts alone
+	ByRobots       PaceBy = "robots.txt"   // that could not be had, and is asked for again later
 )
 
 // Outcome is what became of a URL: a frontier outcome's name, or Deferred.

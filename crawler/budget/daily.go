@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -15,7 +16,7 @@ const PerHostPerDay = "per-host-per-day"
 // It counts by the hour, and an hour's requests count until its end is a day ago: so the cap holds for every 24 hours,
 // wherever they begin, and a host may have to wait for an hour longer than it would by the second.
 type Daily struct {
-	most int64
+	most func(canon.Authority) int64 // requests to a host; zero for any number
 
 	mu    sync.Mutex
 	hosts map[canon.Authority]*hours
@@ -24,8 +25,10 @@ type Daily struct {
 // hours are the requests to a host, by the hour since 1970 that they were made in.
 type hours map[int64]int64
 
-// NewDaily returns a cap of so many requests a day.
-func NewDaily(most int64) *Daily { return &Daily{most: most, hosts: map[canon.Authority]*hours{}} }
+// NewDaily returns a cap of so many requests a day to each host; zero for any number.
+func NewDaily(most func(canon.Authority) int64) *Daily {
+	return &Daily{most: most, hosts: map[canon.Authority]*hours{}}
+}
 
 // Made counts a request that was made at some time before now, which may be that of another run.
 func (d *Daily) Made(a canon.Authority, at, now time.Time) {
@@ -34,7 +37,7 @@ func (d *Daily) Made(a canon.Authority, at, now time.Time) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if expires(hour(at)).After(now) {
+	if d.most(a) > 0 && expires(hour(at)).After(now) {
 		(*d.of(a, now))[hour(at)]++
 	}
 }
@@ -43,8 +46,12 @@ func (d *Daily) Made(a canon.Authority, at, now time.Time) {
 func (d *Daily) Take(a canon.Authority, now time.Time) (wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	most := d.most(a)
+	if most == 0 {
+		return 0
+	}
 	h := d.of(a, now)
-	if wait = h.wait(d.most, now); wait == 0 {
+	if wait = h.wait(most, now); wait == 0 {
 		(*h)[hour(now)]++
 	}
 	return wait
@@ -63,8 +70,12 @@ func (d *Daily) Return(a canon.Authority, at time.Time) {
 func (d *Daily) Left(a canon.Authority, now time.Time) (n int64, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	most := d.most(a)
+	if most == 0 {
+		return math.MaxInt64, 0
+	}
 	h := d.of(a, now)
-	return max(d.most-h.sum(), 0), h.wait(d.most, now)
+	return max(most-h.sum(), 0), h.wait(most, now)
 }
 
 // of are the hours of a host that count still.

@@ -22,7 +22,7 @@ func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		most := int64(1 + rng.IntN(30))
-		d := NewDaily(most)
+		d := NewDaily(func(canon.Authority) int64 { return most })
 		a, now := authority(t, "https://a.test/"), time.Unix(1_800_000_000, 0)
 		var made []time.Time
 		for range 2000 {
@@ -61,7 +61,7 @@ func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 
 // What another run made counts, that of a clock that was set back since, too; what is old does not, nor what other hosts had.
 func TestDaily_WhatOtherRunsMadeCounts(t *testing.T) {
-	d := NewDaily(3)
+	d := NewDaily(func(canon.Authority) int64 { return 3 })
 	now := time.Unix(1_800_000_000, 0)
 	a, b := authority(t, "https://a.test/"), authority(t, "https://b.test/")
 	for _, ago := range []time.Duration{26 * time.Hour, 23 * time.Hour, time.Hour, -1000 * time.Hour} {

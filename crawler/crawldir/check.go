@@ -33,6 +33,9 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if err := s.own(&crawler.Config{}); err != nil {
 		return err
 	}
+	if err := s.Hosts.Check(crawler.Floor); err != nil {
+		return misuse("%w", err)
+	}
 	if err := s.checkManners(); err != nil {
 		return err
 	}

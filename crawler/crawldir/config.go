@@ -21,7 +21,7 @@ import (
 func (s *Settings) ScopeConfig() (scope.Config, error) {
 	c := scope.Config{
 		Mode: scope.Mode(s.Scope), Include: s.Include, Exclude: s.Exclude,
-		Accept: s.Accept, Reject: s.Reject, Requisites: s.Requisites,
+		Accept: s.Accept, Reject: s.Reject, Requisites: s.Requisites, Hosts: s.Hosts,
 	}
 	if s.Depth != Unlimited {
 		depth := int(s.Depth)
@@ -172,7 +172,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 		MaxBody: s.MaxBody, MaxWait: max(s.MaxWait, 1), Log: log,
 	}
 	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.KeepNoArchive, s.FollowRel
-	c.Previews = s.Previews
+	c.Previews, c.Hosts = s.Previews, s.Hosts
 	return c, s.own(&c)
 }
 
@@ -196,9 +196,13 @@ func (s *Settings) WARCInfo() warc.Info {
 // FrontierOptions are what the settings ask of the frontier. After a kill no host is asked before the least pause is over that
 // this crawl keeps with it: a foreign one waits for the floor, whatever is less for own ones.
 func (s *Settings) FrontierOptions() frontier.Options {
-	paces := crawler.Config{Delay: s.crawlerDelay(), LoopbackForeign: s.LoopbackForeign()}
+	paces := crawler.Config{Delay: s.crawlerDelay(), LoopbackForeign: s.LoopbackForeign(), Hosts: s.Hosts}
+	longest := max(crawler.Floor, s.Delay)
+	for _, r := range s.Hosts {
+		longest = max(longest, r.Delay)
+	}
 	return frontier.Options{
-		Pace: max(crawler.Floor, s.Delay), PaceOf: paces.LeastPause, Order: s.Order, MaxSize: s.MaxDBSize,
+		Pace: longest, PaceOf: paces.LeastPause, Order: s.Order, MaxSize: s.MaxDBSize,
 		MaxURLs: s.MaxURLs, MaxURLsPerAuthority: s.MaxURLsPerHost, MaxURLsPerDomain: s.MaxURLsPerDomain,
 	}
 }

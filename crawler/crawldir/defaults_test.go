@@ -5,6 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"testing"
+	"time"
+
+	"curtsy/crawler/hostrule"
 )
 
 // A default stands in one place. Settings name those of the packages that use them, and these name their constants: a
@@ -50,6 +53,22 @@ func TestDefaultsStandOnce(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s has no function %s", file, name)
+		}
+	}
+}
+
+// After a kill a host whose pace the operator has lengthened waits for that, and no other host does.
+func TestAfterAKillAHostSettingHolds(t *testing.T) {
+	s := Defaults()
+	s.Hosts = hostrule.Rules{{Match: "a.test", Delay: 20 * time.Second}}
+	o := s.FrontierOptions()
+	for host, want := range map[string]time.Duration{"a.test": 20 * time.Second, "b.test": time.Second} {
+		c, err := Seed("http://"+host+"/", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.RestartPace(c.URL.Authority()); got != want {
+			t.Errorf("%s: %v, want %v", host, got, want)
 		}
 	}
 }

@@ -2,15 +2,19 @@ package crawldir
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"curtsy/crawler"
 	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/hostrule"
 )
 
 // maxUserFile bounds a file of settings or certificates, which nobody writes as large by hand.
@@ -19,23 +23,50 @@ const maxUserFile = 16 << 20
 // File is a file of settings.
 type File struct {
 	Path   string
-	Values map[string]any // as TOML has them, by the name of the setting
+	Values map[string]any      // as TOML has them, by the name of the setting
+	Places map[string]Position // of the keys, by that name
+
+	hosts   []hostTable
+	unknown []*UnknownKey
 }
+
+// hostTable is a table with what holds for some hosts.
+type hostTable struct {
+	place  Position
+	values map[string]any
+	places map[string]Position
+}
+
+// Position is where something stands in a file, both from 1; zero is nowhere.
+type Position struct{ Line, Column int }
 
 // An UnknownKey is a key of a file that is no setting.
 type UnknownKey struct {
 	Path         string
 	Line, Column int
 	Key          string
+	Host         bool // it stands in a table for some hosts, which has keys of its own
 }
 
 func (k *UnknownKey) Error() string {
+	if k.Host {
+		return fmt.Sprintf("%s:%d:%d: unknown key %q of [[%s]]", k.Path, k.Line, k.Column, k.Key, HostTable)
+	}
 	return fmt.Sprintf("%s:%d:%d: unknown key %q", k.Path, k.Line, k.Column, k.Key)
 }
 
 // ReadFile reads a file of settings. A key that is none is an *UnknownKey.
 func ReadFile(path string) (File, error) {
-	f := File{Path: path}
+	f, err := parseFile(path)
+	if err == nil && len(f.unknown) > 0 {
+		err = &Misuse{f.unknown[0]}
+	}
+	return f, err
+}
+
+// parseFile is ReadFile, but that keys which are none are for the caller to see to.
+func parseFile(path string) (File, error) {
+	f := File{Path: path, Places: map[string]Position{}}
 	b, err := userfile.ReadAll(path, maxUserFile)
 	if err != nil {
 		return f, misuse("configuration: %w", err)
@@ -49,17 +80,20 @@ func ReadFile(path string) (File, error) {
 		}
 		return f, misuse("%s: %w", path, err)
 	}
-	if unknown := f.unknown(b); unknown != nil {
-		return f, &Misuse{unknown}
+	f.locate(b)
+	tables, _ := f.Values[HostTable].([]any)
+	for i := range f.hosts {
+		f.hosts[i].values, _ = tables[i].(map[string]any)
 	}
 	return f, nil
 }
 
-// unknown returns the first key that is no setting, with its place, or nil.
-func (f File) unknown(b []byte) *UnknownKey {
-	names := Names()
+// locate finds out where the keys are, and which are none.
+func (f *File) locate(b []byte) {
 	p := unstable.Parser{}
 	p.Reset(b)
+	var in *hostTable
+	names, hostNames := Names(), HostNames()
 	for p.NextExpression() {
 		e := p.Expression()
 		if e.Kind != unstable.KeyValue && e.Kind != unstable.Table && e.Kind != unstable.ArrayTable {
@@ -70,13 +104,70 @@ func (f File) unknown(b []byte) *UnknownKey {
 			continue
 		}
 		key := string(it.Node().Data)
-		if slices.Contains(names, key) && it.IsLast() && e.Kind == unstable.KeyValue {
+		start := p.Shape(it.Node().Raw).Start
+		at := Position{start.Line, start.Column}
+		switch {
+		case e.Kind == unstable.ArrayTable && key == HostTable && it.IsLast():
+			f.hosts = append(f.hosts, hostTable{place: at, places: map[string]Position{}})
+			in = &f.hosts[len(f.hosts)-1]
+		case e.Kind == unstable.KeyValue && it.IsLast() && in == nil && slices.Contains(names, key):
+			f.Places[key] = at
+		case e.Kind == unstable.KeyValue && it.IsLast() && in != nil && slices.Contains(hostNames, key):
+			in.places[key] = at
+		default:
+			f.unknown = append(f.unknown, &UnknownKey{f.Path, at.Line, at.Column, key, in != nil && e.Kind == unstable.KeyValue})
+		}
+	}
+}
+
+// Hosts reads what holds for some hosts alone, and reports whether the file says anything of that.
+func (f File) Hosts() (rules hostrule.Rules, ok bool, err error) {
+	for _, t := range f.hosts {
+		r, problems := t.rule(f.Path)
+		if len(problems) > 0 {
+			return nil, true, problems[0].err
+		}
+		rules = append(rules, r)
+	}
+	return rules, len(f.hosts) > 0, nil
+}
+
+// problem is what is wrong with a file, and where.
+type problem struct {
+	at  Position
+	err error
+}
+
+// rule reads a table for some hosts.
+func (t hostTable) rule(path string) (r hostrule.Rule, problems []problem) {
+	wrong := func(key string, err error) {
+		at, ok := t.places[key]
+		if !ok {
+			at = t.place
+		}
+		problems = append(problems, problem{at, misuse("%s:%d:%d: [[%s]] %s: %w", path, at.Line, at.Column, HostTable, key, err)})
+	}
+	var unread []string
+	for _, k := range keysOfRule(&r) {
+		v, ok := t.values[k.name]
+		if !ok {
 			continue
 		}
-		at := p.Shape(it.Node().Raw).Start
-		return &UnknownKey{f.Path, at.Line, at.Column, key}
+		values, err := texts(v)
+		if err == nil {
+			err = k.set(values)
+		}
+		if err != nil {
+			unread = append(unread, k.name)
+			wrong(k.name, err)
+		}
 	}
-	return nil
+	for _, w := range r.Wrong(crawler.Floor) {
+		if !slices.Contains(unread, w.Key) {
+			wrong(w.Key, w.Err)
+		}
+	}
+	return r, problems
 }
 
 // Texts returns the values that a setting has in the file, as Set takes them, and whether it has any.
@@ -98,7 +189,8 @@ func (f File) Give(s *Settings, name string) (bool, error) {
 		err = s.Set(name, values...)
 	}
 	if err != nil {
-		return true, misuse("%s: %s: %w", f.Path, name, err)
+		at := f.Places[name]
+		return true, misuse("%s:%d:%d: %s: %w", f.Path, at.Line, at.Column, name, err)
 	}
 	return true, nil
 }
@@ -115,7 +207,56 @@ func ReadSettings(dir string) (Settings, error) {
 			return s, err
 		}
 	}
-	return s, nil
+	s.Hosts, _, err = f.Hosts()
+	return s, err
+}
+
+// CheckFile says all that is wrong with a file of settings: keys that are none, values that cannot be, and, where there is
+// nothing of that, settings that do not go together. Each error begins with path, line and column; a file that is no TOML
+// has one.
+func CheckFile(path string) (wrong []error) {
+	f, err := parseFile(path)
+	if err != nil {
+		return []error{err}
+	}
+	var all []problem
+	add := func(p Position, err error) { all = append(all, problem{p, err}) }
+	for _, u := range f.unknown {
+		add(Position{u.Line, u.Column}, &Misuse{u})
+	}
+	s := Defaults()
+	for _, name := range Names() {
+		if _, err := f.Give(&s, name); err != nil {
+			add(f.Places[name], err)
+		}
+	}
+	for _, t := range f.hosts {
+		r, problems := t.rule(path)
+		for _, p := range problems {
+			add(p.at, p.err)
+		}
+		s.Hosts = append(s.Hosts, r)
+	}
+	if err := s.Check(nil); err != nil && len(all) == 0 {
+		p := f.about(err.Error())
+		add(p, misuse("%s:%d:%d: %w", path, p.Line, p.Column, err))
+	}
+	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(a.at.Line, b.at.Line) })
+	for _, p := range all {
+		wrong = append(wrong, p.err)
+	}
+	return wrong
+}
+
+// about is the place of the first setting that a text names, as flags are named; that of the file's beginning for none.
+func (f File) about(text string) Position {
+	for _, name := range Names() {
+		at, ok := f.Places[name]
+		if rest, found := strings.CutPrefix(text, "--"+name); ok && found && !strings.HasPrefix(rest, "-") {
+			return at
+		}
+	}
+	return Position{1, 1}
 }
 
 // texts writes a TOML value as Set takes it.

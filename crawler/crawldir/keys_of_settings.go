@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"curtsy/crawler/crawldir/value"
+	"curtsy/crawler/hostrule"
 )
 
 // key is one key of a file of settings, and where its value is: in the first of these that is not nil.
@@ -90,6 +91,10 @@ func (s *Settings) Set(name string, values ...string) error {
 	if !ok {
 		return fmt.Errorf("there is no setting %q", name)
 	}
+	return k.set(values)
+}
+
+func (k key) set(values []string) error {
 	if k.list != nil {
 		if k.commas {
 			values = strings.FieldsFunc(strings.Join(values, ","), func(r rune) bool { return r == ',' })
@@ -126,7 +131,65 @@ func (s *Settings) TOML() ([]byte, error) {
 		}
 		b.Write(line)
 	}
+	for _, t := range s.HostTables() {
+		b.WriteString("\n[[" + HostTable + "]]\n")
+		for _, name := range HostNames() {
+			if _, ok := t[name]; !ok {
+				continue
+			}
+			line, err := toml.Marshal(map[string]any{name: t[name]})
+			if err != nil {
+				return nil, fmt.Errorf("configuration: [[%s]]: %s: %w", HostTable, name, err)
+			}
+			b.Write(line)
+		}
+	}
 	return b.Bytes(), nil
+}
+
+// HostTable is the name of the tables with what holds for some hosts alone.
+const HostTable = "host"
+
+// keysOfRule are the keys of such a table. They are named like the settings that they are stricter than.
+func keysOfRule(r *hostrule.Rule) []key {
+	return []key{
+		{name: "match", text: &r.Match}, {name: "delay", other: (*value.Duration)(&r.Delay)},
+		{name: "max-per-host", other: value.AtLeast(&r.MaxPerHost, 0)}, {name: "per-host-per-day", other: value.AtLeast(&r.PerHostPerDay, 0)},
+		{name: "include", list: &r.Include}, {name: "exclude", list: &r.Exclude}, {name: "hours", list: &r.Hours},
+	}
+}
+
+// HostNames are the keys of a table for some hosts.
+func HostNames() (names []string) {
+	for _, k := range keysOfRule(new(hostrule.Rule)) {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// HostTables are the tables for some hosts, each key with its value as TOML has it.
+func (s *Settings) HostTables() (all []map[string]any) {
+	for i := range s.Hosts {
+		t := map[string]any{}
+		for _, k := range keysOfRule(&s.Hosts[i]) {
+			if !k.isZero() {
+				t[k.name] = k.value()
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// isZero reports whether a key of a table for some hosts says nothing.
+func (k key) isZero() bool {
+	switch {
+	case k.text != nil:
+		return *k.text == ""
+	case k.list != nil:
+		return len(*k.list) == 0
+	}
+	return k.other.String() == "0"
 }
 
 // value is what TOML takes for the value of a setting.

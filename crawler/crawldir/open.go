@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
 	"curtsy/storage"
@@ -27,8 +28,11 @@ import (
 type Options struct {
 	// Settings take the place of those in the directory, for good. Nil means those.
 	Settings *Settings
-	// DryRun asks each host for its robots.txt and for nothing else.
-	DryRun bool
+	// DryRun asks each host for its robots.txt, and for nothing else but DryMaps of its sitemaps, of which DryListed is told
+	// what they list, by several goroutines at once; rule is the scope's that keeps the URL out, empty for none.
+	DryRun    bool
+	DryMaps   int
+	DryListed func(u canon.URL, rule string)
 
 	// Say is told what people should hear, by one goroutine or several. Nil means nobody.
 	Say func(Note)

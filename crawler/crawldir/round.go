@@ -7,10 +7,12 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
+	"curtsy/crawler/hostrule"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -112,15 +114,15 @@ func (r Round) host(h frontier.Host) (frontier.Host, error) {
 
 // daily is the cap of requests to a host in a day, with those that the ledger tells of; nil without one.
 func (d *Dir) daily() (*budget.Daily, error) {
-	return Daily(d.path, d.settings.PerHostPerDay, time.Now())
+	return Daily(d.path, &d.settings, time.Now())
 }
 
-// Daily is the cap of so many requests to a host in a day, with those that the ledger in dir tells of; nil when it is zero.
-func Daily(dir string, most int64, now time.Time) (*budget.Daily, error) {
-	if most == 0 {
+// Daily is the cap of requests to a host in a day, with those that the ledger in dir tells of; nil without one.
+func Daily(dir string, s *Settings, now time.Time) (*budget.Daily, error) {
+	if s.PerHostPerDay == 0 && !slices.ContainsFunc(s.Hosts, func(r hostrule.Rule) bool { return r.PerHostPerDay > 0 }) {
 		return nil, nil
 	}
-	d := budget.NewDaily(most)
+	d := budget.NewDaily(s.perDay)
 	err := ledger.Requests(in(dir, LedgerName), now.Add(-25*time.Hour), func(l storage.Line) {
 		if u, err := canon.Parse(l.URL); err == nil {
 			d.Made(u.Authority(), l.Time, now)
@@ -130,6 +132,15 @@ func Daily(dir string, most int64, now time.Time) (*budget.Daily, error) {
 		return nil, fmt.Errorf("crawl directory: what was asked for today: %w", err)
 	}
 	return d, nil
+}
+
+// perDay is how many requests to a host there may be in a day; zero for any number.
+func (s *Settings) perDay(a canon.Authority) int64 {
+	most, set := s.PerHostPerDay, s.Hosts.Of(a).PerHostPerDay
+	if most == 0 || set > 0 && set < most {
+		return set
+	}
+	return most
 }
 
 // Pending is what a stopped crawl has left to do.

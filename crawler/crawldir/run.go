@@ -31,8 +31,7 @@ type Start struct {
 // A Result is what came of a run.
 type Result struct {
 	crawler.Summary
-	Changes *past.Changes       // of an update; nil else
-	Answers []status.HostAnswer // of a dry run
+	Changes *past.Changes // of an update; nil else
 }
 
 // Run runs the crawl in dir, be it new, stopped or killed, until its end: when nothing is left that is due soon, a budget
@@ -74,11 +73,6 @@ func (d *Dir) Run(ctx context.Context) (r Result, err error) {
 	defer func() { err = errors.Join(err, release()) }()
 	if r.Summary, err = d.attend(ctx, start); err != nil {
 		return r, err
-	}
-	if d.options.DryRun {
-		if r.Answers, err = start.Crawl.Answers(ctx); err != nil {
-			return r, err
-		}
 	}
 	if !start.Crawl.Interrupted() { // whoever interrupts does not wait for what changed
 		r.Changes, err = d.conclude(ctx, r.Status.Queued+r.Status.InFlight+r.Status.Deferred == 0)
@@ -129,7 +123,8 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	if err != nil {
 		return start, nil, err
 	}
-	cc.Frontier, cc.Recorder, cc.Ledger, cc.DryRun = d.Frontier, d.Archive, beginning{d.Ledger, d.path}, d.options.DryRun
+	cc.Frontier, cc.Recorder, cc.Ledger = d.Frontier, d.Archive, beginning{d.Ledger, d.path}
+	cc.DryRun, cc.DryMaps, cc.DryListed = d.options.DryRun, d.options.DryMaps, d.options.DryListed
 	if d.evidence.links != nil {
 		cc.Links = d.evidence.links
 	}

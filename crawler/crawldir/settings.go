@@ -6,6 +6,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
+	"curtsy/crawler/hostrule"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
@@ -76,6 +77,8 @@ type Settings struct {
 	Mirror   bool // make a browsable copy at the end of each run
 	Vanished mirror.Vanished
 	Previews bool // fetch pictures that pages name for others to show, too
+
+	Hosts hostrule.Rules // what holds for some hosts alone; they only ask for more consideration
 
 	lists *optout.Watch // of OptOut and the default places, once open
 }

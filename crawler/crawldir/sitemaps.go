@@ -9,17 +9,23 @@ import (
 	"curtsy/frontier/canon"
 )
 
+// The words of --sitemaps that are no URLs.
+const (
+	SitemapsNone   = "none"
+	SitemapsRobots = "robots" // those that robots.txt names
+)
+
 // SitemapConfig reads --sitemaps: none, or robots and any number of URLs. A site's sitemaps are not read unless asked
 // for: a crawl is of what links lead to from its seeds, and a list of all the site has is another, often larger, crawl.
 func (s *Settings) SitemapConfig() (crawler.Sitemaps, error) {
 	var maps crawler.Sitemaps
 	for _, value := range s.Sitemaps {
 		switch value {
-		case "none":
+		case SitemapsNone:
 			if len(s.Sitemaps) > 1 {
 				return maps, misuse("--sitemaps none stands alone: leave out the others, or none")
 			}
-		case "robots":
+		case SitemapsRobots:
 			maps.Robots = true
 		default:
 			c, err := Seed(value, "")

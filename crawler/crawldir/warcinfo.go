@@ -26,6 +26,11 @@ func (s *Settings) PolitenessFields() warc.Fields {
 		{Name: "exchanges-at-once", Value: strconv.Itoa(crawler.AtOnce(int(s.Workers)))},
 		{Name: "keep-noarchive", Value: strconv.FormatBool(s.KeepNoArchive)},
 	}
+	for _, r := range s.Hosts {
+		if r.Delay > 0 {
+			fields = append(fields, warc.Field{Name: "host-delay-ms", Value: millis(r.Delay) + " " + r.Name()})
+		}
+	}
 	for _, v := range s.lists.Versions() {
 		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: v.SHA256})
 	}
@@ -46,15 +51,15 @@ func (s *Settings) ArchiveInfo(dir string, config []byte) (warc.Info, error) {
 	sum := sha256.Sum256(config)
 	info := s.WARCInfo()
 	info.Fields = append(info.Fields, warc.Field{Name: configDigest, Value: hex.EncodeToString(sum[:])})
-	if key := verifierKey(); key != "" {
+	if key := VerifierKey(); key != "" {
 		info.Fields = append(info.Fields, warc.Field{Name: "ledger-key", Value: key})
 	}
 	return info, nil
 }
 
-// verifierKey is the key that the ledger of a run which begins now is checked with; empty where no key can be had, which
+// VerifierKey is the key that the ledger of a run which begins now is checked with. It is made if there is none; empty where no key can be had, which
 // the opening of the ledger says.
-func verifierKey() string {
+func VerifierKey() string {
 	path, err := LedgerKey.Path()
 	if err != nil {
 		return ""

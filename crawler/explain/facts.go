@@ -5,6 +5,7 @@ import (
 
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/crawler/hostrule"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
@@ -43,6 +44,7 @@ type Facts struct {
 	History trap.History
 	Own     bool // the host is the operator's own
 	Floor   time.Duration
+	Set     hostrule.Terms // what the operator sets for the host
 	State   robots.State
 	Rules   gate.Rules // that State holds
 	Gate    *gate.Gate

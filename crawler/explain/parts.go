@@ -159,7 +159,10 @@ func limitTo(n int64) *int64 {
 
 // explainPace says who asks for which pause.
 func (k *Facts) explainPace() Pace {
-	e := Pace{Terms: []PaceTerm{{By: storage.ByFloor, Seconds: seconds(k.Floor)}, {By: storage.ByCrawlDelay}, {By: storage.ByRequestRate}, {By: storage.ByRateLimit}, {By: storage.ByResponseTime}}}
+	e := Pace{Terms: []PaceTerm{{By: storage.ByFloor, Seconds: seconds(k.Floor)}, {By: storage.ByHostSetting}, {By: storage.ByCrawlDelay}, {By: storage.ByRequestRate}, {By: storage.ByRateLimit}, {By: storage.ByResponseTime}}}
+	if d := k.Set.Delay; d > 0 {
+		e.ask(storage.ByHostSetting, seconds(d))
+	}
 	if book := k.Rules.Book; book != nil {
 		var asks Robots
 		asks.asks(book)

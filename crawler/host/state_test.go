@@ -132,7 +132,7 @@ func TestTheBytesOfAStateAreStable(t *testing.T) {
 
 // The numbers stand on disk: a word that comes later comes behind.
 func TestNotes_TheNumbersOfThoseWhoAskForAPaceAreStable(t *testing.T) {
-	want := []storage.PaceBy{"", "floor", "crawl-delay", "request-rate", "response time", "address", "ratelimit", "retry-after", "errors", "robots.txt"}
+	want := []storage.PaceBy{"", "floor", "crawl-delay", "request-rate", "response time", "address", "ratelimit", "retry-after", "errors", "robots.txt", "host setting"}
 	if len(paceWords) < len(want) || !slices.Equal(paceWords[:len(want)], want) {
 		t.Errorf("%q", paceWords)
 	}

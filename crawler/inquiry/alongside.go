@@ -11,6 +11,8 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
+	"curtsy/crawler/hostrule"
+	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
 
@@ -18,9 +20,10 @@ import (
 // host's lock, at its pace and at that of its address, all of which crawls and other commands keep with us.
 type alongside struct {
 	locks   *hostlock.Locks
-	floor   time.Duration // between two exchanges with a host
-	every   time.Duration // between two starts at an address
-	foreign bool          // loopback is like any other host
+	floor   time.Duration  // between two exchanges with a host
+	set     hostrule.Rules // what is set for some hosts alone: their hours are for crawls, their delays for all
+	every   time.Duration  // between two starts at an address
+	foreign bool           // loopback is like any other host
 }
 
 // do makes an exchange. A host of one's own is asked at once. The pace that is left behind is that which token is asked
@@ -38,10 +41,10 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	case err != nil:
 		return nil, err
 	}
-	if err := waited(ctx, func() (time.Duration, error) { return a.locks.Take(au, a.floor) }); err != nil {
+	if err := waited(ctx, func() (time.Duration, error) { return a.locks.Take(au, a.least(au)) }); err != nil {
 		return nil, err
 	}
-	rest := a.floor
+	rest := a.least(au)
 	defer func() { err = errors.Join(err, a.locks.Release(au, rest)) }()
 	spot := address.Of(among[0].Addr())
 	var late error
@@ -58,6 +61,9 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	}
 	return x, nil
 }
+
+// least is the pause that a host always gets.
+func (a alongside) least(au canon.Authority) time.Duration { return max(a.floor, a.set.Of(au).Delay) }
 
 // waited calls ask until it asks for no further wait.
 func waited(ctx context.Context, ask func() (time.Duration, error)) error {
@@ -76,7 +82,7 @@ func waited(ctx context.Context, ask func() (time.Duration, error)) error {
 
 // rest is the pace that a crawl would keep after x.
 func (a alongside) rest(x *fetch.Exchange, token string) (time.Duration, error) {
-	rest := max(a.floor, host.ResponsePace(x.ResponseTime))
+	rest := max(a.least(x.URL.Authority()), host.ResponsePace(x.ResponseTime))
 	if x.URL.RequestURI() != "/robots.txt" || x.Status != 200 || x.Body == nil {
 		return rest, nil
 	}

@@ -67,7 +67,7 @@ func New(s *crawldir.Settings, given []canon.URL, locks *hostlock.Locks) (*Inqui
 	return &Inquiry{
 		fetcher: f, lists: s.Lists(), heard: map[string]robots.Exchange{}, token: s.Agent,
 		asks: alongside{
-			locks: locks, floor: max(s.Delay, crawler.Floor), every: s.IPDelay, foreign: s.LoopbackForeign(),
+			locks: locks, floor: max(s.Delay, crawler.Floor), set: s.Hosts, every: s.IPDelay, foreign: s.LoopbackForeign(),
 		},
 	}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"curtsy/crawler/hostrule"
 )
 
 // Mode says which places are in scope.
@@ -35,6 +37,10 @@ type Config struct {
 	// Include and Exclude are RE2 patterns, unanchored, matched against the fetch URL. Where Include is not empty, one
 	// of its patterns must match; seeds and what they redirect to are exempt. Exclude wins over everything.
 	Include, Exclude []string
+
+	// Hosts narrow the scope of some hosts alone, likewise: of each rule that matches a host and has Include one pattern
+	// must match, and none of Exclude may.
+	Hosts hostrule.Rules
 
 	// Accept and Reject list media types ("image/png", "image/*") and extensions (".pdf", ".tar.gz"; case does not
 	// matter). Extensions are judged by the path, types by AcceptType when the head of the answer is there. Accept

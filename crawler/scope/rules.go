@@ -56,6 +56,7 @@ func (s *Scope) table() []rule {
 		{"scope:exclude", len(s.exclude) > 0, true, func(c Candidate) opinion {
 			return refuseIf(anyMatch(s.exclude, c.URL.String()))
 		}},
+		{"scope:host-exclude", len(s.hosts) > 0, true, func(c Candidate) opinion { return refuseIf(s.excludedThere(c.URL)) }},
 		{ruleReject, len(s.reject.extensions) > 0, true, func(c Candidate) opinion {
 			return refuseIf(s.reject.extension(c.URL.Path()))
 		}},
@@ -113,6 +114,7 @@ func (s *Scope) table() []rule {
 		{"scope:include", len(s.include) > 0, false, func(c Candidate) opinion {
 			return refuseIf(!anyMatch(s.include, c.URL.String()))
 		}},
+		{"scope:host-include", len(s.hosts) > 0, false, func(c Candidate) opinion { return refuseIf(!s.includedThere(c.URL)) }},
 		{"scope:" + string(s.cfg.Mode), true, false, func(c Candidate) opinion {
 			if s.holds(c.URL) {
 				return accept

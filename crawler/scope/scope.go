@@ -12,6 +12,7 @@ type Scope struct {
 	cfg              Config
 	include, exclude []*regexp.Regexp
 	accept, reject   kinds
+	hosts            []hostPatterns
 	trap             map[string]int
 	rules            []rule // the active ones
 
@@ -50,6 +51,9 @@ func New(c Config, seeds []canon.URL) (*Scope, error) {
 		return nil, err
 	}
 	if s.exclude, err = compile("exclude", c.Exclude); err != nil {
+		return nil, err
+	}
+	if s.hosts, err = compileHosts(c.Hosts.Patterns()); err != nil {
 		return nil, err
 	}
 	if s.accept, err = parseKinds("accept", c.Accept); err != nil {

@@ -93,11 +93,11 @@ func (e Estimate) String() string {
 	if e.Known != 1 {
 		urls = fmt.Sprintf("%d known URLs", e.Known)
 	}
-	return fmt.Sprintf("about %s for %s; pace %v (%s) at %s", roughly(e.Left), urls, e.Pace, e.PaceBy, e.Host)
+	return fmt.Sprintf("about %s for %s; pace %v (%s) at %s", Roughly(e.Left), urls, e.Pace, e.PaceBy, e.Host)
 }
 
-// roughly rounds a duration to what a person wants to know of it.
-func roughly(d time.Duration) string {
+// Roughly rounds a duration to what a person wants to know of it.
+func Roughly(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return d.Round(time.Second).String()

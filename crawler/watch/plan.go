@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/freshness"
+	"curtsy/crawler/hostrule"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -24,6 +25,8 @@ type Options struct {
 	Policy freshness.Policy
 	// PerDay is how many requests a host gets within 24 hours; it is the setting of the crawl. Zero means DefaultPerDay.
 	PerDay int64
+	// Hosts are those of the crawl: some may get fewer.
+	Hosts hostrule.Rules
 	// Gather is the shortest time from one round to the next, so that a round has several pages. Zero means an hour.
 	Gather time.Duration
 }
@@ -94,7 +97,7 @@ func MakePlan(ctx context.Context, dir string, o Options, each func(Entry) error
 	for _, h := range hosts {
 		m.hosts[h.Authority] = h
 	}
-	daily, err := crawldir.Daily(dir, o.PerDay, m.plan.Now)
+	daily, err := crawldir.Daily(dir, &crawldir.Settings{PerHostPerDay: o.PerDay, Hosts: o.Hosts}, m.plan.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (w *Watch) sleepsUntil() time.Time {
 // look sees whether there is something to do now, and if not, when.
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	began, o := time.Now(), w.Options.withDefaults()
-	o.PerDay = w.Settings.PerHostPerDay
+	o.PerDay, o.Hosts = w.Settings.PerHostPerDay, w.Settings.Hosts
 	w.notBefore = began.Add(o.Gather)
 	left, _, err := crawldir.Left(ctx, w.Dir)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	site = "https://bakery.test"
-	rule = "User-agent: *\nDisallow: /private\nAllow: /private/open\n"
+	siteName = "bakery.test"
+	site     = "https://" + siteName
+	rule     = "User-agent: *\nDisallow: /private\nAllow: /private/open\n"
 	// toldOpen is what a crawl says of the verdict on /private/open by it.
 	toldOpen = "robotsLine: 3\r\nrobotsRule: Allow: /private/open\r\nrobotsGroup: *\r\nrobotsRunnerUp: Disallow: /private\r\n"
 	s        = time.Second

@@ -49,6 +49,22 @@ var paces = []judged{
 		a.robots("User-agent: *\nRequest-rate: 2/10\n")
 		a.add(fetch{url: site + "/a", at: 2 * s})
 	}},
+	{name: "a pause for some hosts", info: []string{"host-delay-ms: 5000 *.example.org", "host-delay-ms: 3000 " + siteName}, codes: "gap", make: func(a *archive) {
+		a.robots("")
+		a.add(fetch{url: site + "/a", at: 3 * s})
+	}},
+	{name: "a pause for some hosts kept", info: []string{"host-delay-ms: 3000 " + siteName}, make: func(a *archive) {
+		a.robots("")
+		a.add(fetch{url: site + "/a", at: 3200 * time.Millisecond, meta: saysPace(3*s, storage.ByHostSetting)})
+	}},
+	{name: "a pause for all hosts", info: []string{"host-delay-ms: 4000 *"}, codes: "gap gap-told", make: func(a *archive) {
+		a.robots("")
+		a.add(fetch{url: site + "/a", at: 3200 * time.Millisecond, meta: saysPace(3*s, storage.ByHostSetting)})
+	}},
+	{name: "a pause for other hosts", info: []string{"host-delay-ms: 3000 *." + siteName, "host-delay-ms: 3000 x" + siteName}, make: func(a *archive) {
+		a.robots("")
+		a.add(fetch{url: site + "/a", at: 2 * s})
+	}},
 	{name: "rule 9: the response time", codes: "gap", make: func(a *archive) { slow(a, 9900*time.Millisecond, "") }},
 	{name: "rule 9: the response time kept", make: func(a *archive) { slow(a, 10*s, saysPace(10*s, "response time")) }},
 	{name: "rule 9: half a minute at most", make: func(a *archive) {
@@ -122,7 +138,7 @@ func TestThePaceIsRecomputed(t *testing.T) {
 
 // A crawl names who asked for each pace. Whoever is named in another's place did not ask for that.
 func TestWhoAskedIsRecomputed(t *testing.T) {
-	words := []storage.PaceBy{storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByAddress, "courtesy"}
+	words := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByAddress, "courtesy"}
 	for right, kept := range map[storage.PaceBy]func(a *archive, by storage.PaceBy){
 		storage.ByFloor: func(a *archive, by storage.PaceBy) { limited(a, "", 2*s, saysPace(s, by)) },
 		storage.ByCrawlDelay: func(a *archive, by storage.PaceBy) {
@@ -263,7 +279,7 @@ func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
 			words = append(words, storage.PaceBy(word))
 		}
 	}
-	ours := []storage.PaceBy{storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots}
+	ours := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots}
 	if !slices.Equal(words, ours) {
 		t.Errorf("%q, want %q", words, ours)
 	}

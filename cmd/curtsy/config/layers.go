@@ -30,20 +30,61 @@ func ReadLayer(path string, mayMiss bool) (crawldir.File, error) {
 	if !errors.As(err, &unknown) {
 		return f, err
 	}
-	names := crawldir.Names()
-	if p, ok := phrasebook.Find(unknown.Key); ok && slices.Contains(names, p.Flag()) {
-		return f, cli.Usagef("%w; that is %s here", err, p.Flag())
-	} else if near := cli.Nearest(unknown.Key, names); near != "" {
-		return f, cli.Usagef("%w; did you mean %q?", err, near)
+	return f, cli.Usagef("%w", Nearer(err))
+}
+
+// Nearer is an error of a file of settings that names what an unknown key is near to, or called here.
+func Nearer(err error) error {
+	var unknown *crawldir.UnknownKey
+	if !errors.As(err, &unknown) {
+		return err
 	}
-	return f, err
+	names, other := crawldir.Names(), crawldir.HostNames()
+	if unknown.Host {
+		names, other = other, names
+	}
+	if slices.Contains(other, unknown.Key) && unknown.Host {
+		return fmt.Errorf("%w; as a setting of the whole crawl it stands above the first [[%s]]", err, crawldir.HostTable)
+	} else if slices.Contains(other, unknown.Key) {
+		return fmt.Errorf("%w; it stands below a [[%s]]", err, crawldir.HostTable)
+	}
+	if p, ok := phrasebook.Find(unknown.Key); ok && slices.Contains(names, p.Flag()) {
+		return fmt.Errorf("%w; that is %s here", err, p.Flag())
+	} else if near := cli.Nearest(unknown.Key, names); near != "" {
+		return fmt.Errorf("%w; did you mean %q?", err, near)
+	}
+	return err
+}
+
+// An Origin is where a setting comes from.
+type Origin struct {
+	From string `json:"from"`         // one of the words below
+	At   string `json:"at,omitempty"` // the variable, or the file with the line
+}
+
+// Where settings come from.
+const (
+	FromFlag        = "flag"
+	FromEnvironment = "environment"
+	FromFile        = "file"
+	FromCrawl       = "crawl"     // the file of the crawl
+	FromUser        = "your file" // the user's own
+	FromDefault     = "default"
+)
+
+// layer is a file of settings, and which of them it is.
+type layer struct {
+	crawldir.File
+	from string
 }
 
 // apply gives every setting that no flag has set the value of the first layer that has it; the environment comes
-// before all files.
-func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...crawldir.File) error {
+// before all files. It returns where each is from.
+func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...layer) (map[string]Origin, error) {
+	origins := map[string]Origin{}
 	for _, name := range crawldir.Names() {
 		if flags.Changed(name) {
+			origins[name] = Origin{FromFlag, "--" + name}
 			continue
 		}
 		env := EnvName(name)
@@ -53,19 +94,32 @@ func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...crawldir.File) 
 				values = strings.Fields(v)
 			}
 			if err := s.Set(name, values...); err != nil {
-				return cli.Usagef("%s: %w", env, err)
+				return nil, cli.Usagef("%s: %w", env, err)
 			}
+			origins[name] = Origin{FromEnvironment, env}
 			continue
 		}
+		origins[name] = Origin{From: FromDefault}
 		for _, l := range layers {
 			if given, err := l.Give(s, name); err != nil {
-				return err
+				return nil, err
 			} else if given {
+				origins[name] = Origin{l.from, fmt.Sprintf("%s:%d", l.Path, l.Places[name].Line)}
 				break
 			}
 		}
 	}
-	return nil
+	for _, l := range layers {
+		rules, given, err := l.Hosts()
+		if err != nil {
+			return nil, err
+		}
+		if given {
+			s.Hosts, origins[crawldir.HostTable] = rules, Origin{l.from, l.Path}
+			break
+		}
+	}
+	return origins, nil
 }
 
 const envPrefix = "CURTSY_"
@@ -100,27 +154,33 @@ func WarnEnv(w io.Writer, names []string) {
 // Resolve fills in what the command line left open, from the environment and the files. config is the file that
 // --config or CURTSY_CONFIG names; crawl is a crawl's own file, which takes the place of the user's.
 func Resolve(s *crawldir.Settings, flags *pflag.FlagSet, config, crawl string) error {
-	var layers []crawldir.File
-	add := func(path string, mayMiss bool) error {
+	_, err := Origins(s, flags, config, crawl)
+	return err
+}
+
+// Origins is Resolve, and says where each setting comes from; that of [[host]] is one.
+func Origins(s *crawldir.Settings, flags *pflag.FlagSet, config, crawl string) (map[string]Origin, error) {
+	var layers []layer
+	add := func(path, from string, mayMiss bool) error {
 		l, err := ReadLayer(path, mayMiss)
-		layers = append(layers, l)
+		layers = append(layers, layer{l, from})
 		return err
 	}
 	if config == "" {
 		config = os.Getenv(EnvName("config"))
 	}
 	if config != "" {
-		if err := add(config, false); err != nil {
-			return err
+		if err := add(config, FromFile, false); err != nil {
+			return nil, err
 		}
 	}
 	if crawl != "" {
-		if err := add(crawl, false); err != nil {
-			return err
+		if err := add(crawl, FromCrawl, false); err != nil {
+			return nil, err
 		}
 	} else if path, err := crawldir.UserConfig(); err == nil {
-		if err := add(path, true); err != nil {
-			return err
+		if err := add(path, FromUser, true); err != nil {
+			return nil, err
 		}
 	}
 	return apply(s, flags, layers...)

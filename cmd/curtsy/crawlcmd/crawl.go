@@ -25,7 +25,7 @@ func New(std cli.Streams) *cobra.Command { return NewIn(World{}, std) }
 // NewIn is New in a world of its own.
 func NewIn(w World, std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
-	var o options
+	o := options{planning: planningDefaults()}
 	cmd := &cobra.Command{
 		Use:   "crawl [flags] SEED…",
 		Short: "Crawl from seeds into a new directory",
@@ -70,7 +70,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *o
 		return err
 	}
 	if o.dryRun {
-		return dryRun(ctx, s, o, seeds, std)
+		return o.planning.plan(ctx, s, o, w, seeds, std)
 	}
 	o.made = true
 	return runCrawl(ctx, s, o, w, std)

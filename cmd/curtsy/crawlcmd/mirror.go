@@ -19,7 +19,7 @@ var mirrorDefaults = map[string]string{"scope": "prefix", "requisites": "all", "
 
 func NewMirror(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
-	var o options
+	o := options{planning: planningDefaults()}
 	cmd := &cobra.Command{
 		Use:   "mirror [flags] URL…",
 		Short: "Make a browsable copy of a site",

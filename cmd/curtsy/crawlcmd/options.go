@@ -17,6 +17,7 @@ type options struct {
 	again  bool // it is of an earlier one
 	dryRun bool
 
+	planning planning         // of a dry run
 	mirrored *mirrorcmd.Built // the browsable copy, if there is one
 	page     dashboardcmd.Beside
 }
@@ -39,10 +40,14 @@ func (o *options) pageFlag(fs *pflag.FlagSet) {
 // placeFlags are those of a new crawl.
 func (o *options) placeFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
-	fs.StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
-	fs.BoolVar(&o.dryRun, "dry-run", false, "ask for robots.txt and nothing else; keep nothing")
+	o.seedFlag(fs)
+	fs.BoolVar(&o.dryRun, "dry-run", false, "say what the crawl would ask of whom, and how long it takes; as curtsy plan")
 	cli.Often(fs, "dir", "seeds", "dry-run")
 	cli.Group(fs, "Seeds and directory")
+}
+
+func (o *options) seedFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
 }
 
 // check refuses what contradicts itself.

@@ -37,7 +37,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 	if err := o.page.Begin(ctx, o.dir, std); err != nil {
 		return err
 	}
-	display := progress.New(std.Err, o.quiet, o.dryRun)
+	display := progress.New(std.Err, o.quiet, false)
 	// From the run on they are caught until all is closed and said.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	result, sig, err := runIn(ctx, s, o, w, display)
@@ -46,7 +46,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 	if err == nil && sig == nil && o.made && reachedNobody(summary) {
 		return withdraw(o, summary, std)
 	}
-	if err == nil && s.Mirror && !o.dryRun {
+	if err == nil && s.Mirror {
 		o.mirrored, err = mirrorcmd.Build(ctx, s, o.dir, display)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
@@ -90,7 +90,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 // the directory may have to be made first, and take long. From then on it is asked to stop, and sig is the signal.
 func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, display *progress.Display) (r crawldir.Result, sig os.Signal, err error) {
 	opts := crawldir.Options{
-		Settings: s, DryRun: o.dryRun, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
+		Settings: s, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
 		Resolve: w.Resolve, Dial: w.Dial, OpenFrontier: w.Open,
 		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
 			announce(s, o, start, display)
@@ -125,7 +125,7 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 	seeds := plainly.Count(start.Seeds, "seed")
 	switch {
 	case o.dryRun:
-		display.Say("asking for robots.txt alone, for %s", seeds)
+		display.Say("asking for robots.txt and sitemaps alone, for %s", seeds)
 	case o.again:
 		display.Say("going on with the crawl from %s in %s", seeds, o.dir)
 	default:

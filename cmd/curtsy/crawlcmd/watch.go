@@ -104,7 +104,7 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 		return fmt.Errorf("the crawl in %s is running: see curtsy status %s", w.dir, plainly.Argument(w.dir))
 	}
 	o := watch.Options{
-		Policy: freshness.Policy{Min: w.min, Max: w.max, Enough: w.fresh}, PerDay: s.PerHostPerDay, Gather: w.gather,
+		Policy: freshness.Policy{Min: w.min, Max: w.max, Enough: w.fresh}, PerDay: s.PerHostPerDay, Hosts: s.Hosts, Gather: w.gather,
 	}
 	if w.list {
 		return cli.UntilSignal(ctx, func(ctx context.Context) error { return w.print(ctx, o, std) })

@@ -99,6 +99,13 @@ func (k *kept) prefixes() ([]netip.Prefix, error) {
 	return policypage.SortRanges(ps), nil
 }
 
+// Kept is what the user said of all crawls that is no setting: how long data are kept, and where the page about the crawler
+// is published. What was never said is empty.
+func Kept() (retention, page string, err error) {
+	k, err := readKept()
+	return k.Retention, k.URL, err
+}
+
 // keep writes k.
 func (k *kept) keep() error {
 	path, err := keptPath()

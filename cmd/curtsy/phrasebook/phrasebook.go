@@ -76,7 +76,7 @@ var phrases = []Phrase{
 	{[]string{"--limit-rate"}, Wget, "--max-rate SIZE", "per second, in all"},
 	{[]string{"--advanced-maxlinks"}, HTTrack, "--max-urls N", ""},
 	{[]string{"MEMUSAGE_LIMIT_MB"}, Scrapy, "--memory-limit SIZE", ""},
-	{[]string{"--spider"}, Wget + ", " + HTTrack, "--dry-run", "asks for robots.txt alone; what links are broken, curtsy frontier ls --urls --outcome gone says after a crawl"},
+	{[]string{"--spider"}, Wget + ", " + HTTrack, "--dry-run", "asks for robots.txt and sitemaps alone; what links are broken, curtsy frontier ls --urls --outcome gone says after a crawl"},
 
 	// Where it goes, and what comes after.
 	{[]string{"--directory-prefix", "-P"}, Wget, "--dir DIR", ""},

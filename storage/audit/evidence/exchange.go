@@ -83,6 +83,7 @@ type Info struct {
 	Token     string        `json:"product_token,omitempty"`
 	Floor     time.Duration `json:"-"` // between exchanges of a host that is not own
 	IPDelay   time.Duration `json:"-"`
+	Delays    []HostDelay   `json:"-"` // that the operator set for some hosts alone
 	OwnSites  string        `json:"own_sites,omitempty"`
 	ConfigSHA string        `json:"config_sha256,omitempty"`
 	// Fields are all fields as written, in their order, bounded in number and length.
@@ -93,6 +94,36 @@ type Info struct {
 	Date     time.Time `json:"-"` // WARC-Date of its record
 	RunBegan time.Time `json:"-"`
 	SHA256   string    `json:"-"` // of its block, in hexadecimal digits
+}
+
+// HostDelay is a pause that a crawl says it keeps with some hosts at least.
+type HostDelay struct {
+	Hosts string // a name, "*.example.org" for all below a name, or "*"
+	Pause time.Duration
+}
+
+// hostDelay reads one: "5000 *.example.org".
+func hostDelay(s string) (d HostDelay, ok bool) {
+	ms, hosts, ok := strings.Cut(s, " ")
+	return HostDelay{strings.ToLower(hosts), millis(ms)}, ok
+}
+
+// Delay is the longest pause that the crawl says it keeps with the host of an authority; zero where it says none.
+func (in *Info) Delay(authority string) (d time.Duration) {
+	if len(in.Delays) == 0 {
+		return 0
+	}
+	_, host, _ := strings.Cut(authority, "://")
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		host = host[:i]
+	}
+	for _, x := range in.Delays {
+		below, wild := strings.CutPrefix(x.Hosts, "*")
+		if wild && strings.HasSuffix(host, below) && len(host) > len(below) || host == x.Hosts {
+			d = max(d, x.Pause)
+		}
+	}
+	return d
 }
 
 // Asked is where e's request led: what its request line asks for, at the host of its URL.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,6 +83,10 @@ func (in *Info) read() {
 			in.Token = f[1]
 		case "pace-floor-ms":
 			in.Floor = ms
+		case "host-delay-ms":
+			if d, ok := hostDelay(f[1]); ok {
+				in.Delays = append(in.Delays, d)
+			}
 		case "ip-delay-ms":
 			in.IPDelay = ms
 		case "exchanges-at-once":
@@ -113,7 +118,7 @@ func (s *Summary) archive(in *Info) {
 
 func (in *Info) same(b *Info) bool {
 	return in.Software == b.Software && in.Operator == b.Operator && in.Agent == b.Agent && in.Standard == b.Standard &&
-		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && in.OwnSites == b.OwnSites &&
+		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && slices.Equal(in.Delays, b.Delays) && in.OwnSites == b.OwnSites &&
 		in.ConfigSHA == b.ConfigSHA
 }
 

@@ -13,6 +13,7 @@ import (
 // terms are the pauses that are due before an exchange, by who asks for them (docs/politeness.md, rules 7, 9 and 14).
 type terms struct {
 	settled            time.Duration // the floor that the crawl had set
+	set                time.Duration // what it says it was told to keep with some hosts alone, this one among them
 	floor, delay, rate time.Duration // these stand as long as settings and robots.txt do
 	limit              time.Duration // what RateLimit spaces requests by
 	answer             time.Duration // for the host's response times: at least this
@@ -25,6 +26,7 @@ type terms struct {
 // The words with which findings name who asks.
 const (
 	byFloor      = "floor (docs/politeness.md, rule 9)"
+	bySet        = "the crawl's own setting for the host (host-delay-ms)"
 	byDelay      = "Crawl-delay"
 	byRate       = "Request-rate (docs/politeness.md, rule 7)"
 	byLimit      = "RateLimit (docs/politeness.md, rule 14)"
@@ -47,6 +49,9 @@ func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
 	}
 	if e.Own {
 		t.floor = 0
+	}
+	if j.m.Promises() && j.m.Ours() {
+		t.set = j.m.Info.Delay(e.Authority)
 	}
 	if !site.Forgotten || !e.Robots { // else it asks for robots.txt since it does not know it
 		t.delay, t.rate = site.Delay, site.Rate
@@ -78,6 +83,7 @@ func (t *terms) standing(ours, own bool) (time.Duration, string) {
 	case ours && t.floor == t.settled:
 		by = byFloor
 	}
+	d, by = longer(d, by, t.set, bySet)
 	d, by = longer(d, by, t.delay, byDelay)
 	return longer(d, by, t.rate, byRate)
 }

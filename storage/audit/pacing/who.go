@@ -31,6 +31,8 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 	switch l.PaceBy {
 	case storage.ByFloor:
 		return same("the floor", t.settled, to.was.settled)
+	case storage.ByHostSetting:
+		return same("the crawl's own setting for the host", t.set, to.was.set)
 	case storage.ByCrawlDelay:
 		return same("Crawl-delay", t.delay, to.was.delay)
 	case storage.ByRequestRate:

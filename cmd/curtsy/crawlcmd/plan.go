@@ -1,0 +1,136 @@
+package crawlcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/identity"
+	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text/plantext"
+	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/crawldir/value"
+	"curtsy/crawler/plan"
+	"curtsy/frontier"
+	"curtsy/frontier/durable"
+)
+
+// planning are the flags of a plan that are no settings of its crawl.
+type planning struct {
+	maps              int64
+	expect            plan.Expect
+	ethics, retention string
+}
+
+func planningDefaults() planning {
+	return planning{maps: plan.DefaultMaps, expect: plan.Expect{Size: plan.DefaultSize}}
+}
+
+func (p *planning) flags(fs *pflag.FlagSet) {
+	fs.Var(value.AtLeast(&p.maps, 0), "maps", "read at most `N` sitemaps of a host; 0 asks for robots.txt alone")
+	fs.Var(value.AtLeast(&p.expect.Pages, 0), "expect-pages", "reckon with `N` pages of each host whose sitemaps list none")
+	fs.Var(value.AtLeast(&p.expect.Files, 0), "expect-files", "reckon with `N` images, styles, scripts and the like with each page")
+	fs.Var((*value.Size)(&p.expect.Size), "expect-size", "reckon with so many bytes a page, a `SIZE`")
+	fs.StringVar(&p.ethics, "ethics", "", "write an ethics sheet (Markdown) into `FILE`, too")
+	fs.StringVar(&p.retention, "retention", "", "how long data are kept, and who sees them, a `TEXT` for that sheet\n(default what curtsy identity init was told)")
+	cli.Group(fs, "Plan")
+}
+
+// NewPlan says what a crawl would do.
+func NewPlan(std cli.Streams) *cobra.Command { return NewPlanIn(World{}, std) }
+
+// NewPlanIn is NewPlan in a world of its own.
+func NewPlanIn(w World, std cli.Streams) *cobra.Command {
+	var s crawldir.Settings
+	o := options{planning: planningDefaults(), dryRun: true}
+	cmd := &cobra.Command{
+		Use:   "plan [flags] SEED…",
+		Short: "Say what a crawl would ask of whom, and how long it takes",
+		Long: "Say what a crawl would ask of whom, before it is begun: the hosts of its seeds,\n" +
+			"their robots.txt and their paces, what of the seeds is forbidden and by which\n" +
+			"rule, what sitemaps list, and how long that takes. Robots.txt and some sitemaps\n" +
+			"are asked for, as politely as in a crawl; nothing else, and nothing is kept.\n" +
+			"All flags of curtsy crawl hold; curtsy crawl --dry-run is the same.",
+		Example: "  curtsy plan https://www.your-domain.org/\n" +
+			"  curtsy plan --max-pages 5000 --seeds list.txt --ethics sheet.md\n" +
+			"  curtsy plan --json --expect-pages 300 --seeds list.txt",
+	}
+	fs := cmd.Flags()
+	o.seedFlag(fs)
+	cli.Group(fs, "Seeds")
+	o.planning.flags(fs)
+	config.Flags(&s, fs)
+	o.flags(fs)
+	fs.Lookup("json").Usage = "print the plan as JSON on standard output"
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return crawl(cmd.Context(), fs, &s, &o, w, args, std)
+	}
+	return cmd
+}
+
+// plan makes the plan and prints it.
+func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w World, seeds []frontier.Candidate, std cli.Streams) error {
+	made := userfile.Kind{Name: "an ethics sheet", Mark: plantext.Mark}
+	if err := cli.MayWrite("--ethics", p.ethics, made); err != nil {
+		return err
+	}
+	about, err := p.about()
+	if err != nil {
+		return err
+	}
+	display := progress.New(std.Err, o.quiet, true)
+	var sig os.Signal
+	co := crawldir.Options{
+		Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) }, Resolve: w.Resolve, Dial: w.Dial, OpenFrontier: w.Open,
+		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
+			announce(s, o, start, display)
+			summary, sig, err = attend(ctx, start.Crawl, display)
+			return summary, err
+		},
+	}
+	if o.verbose {
+		co.Line = display.Line
+	}
+	plan, err := plan.Make(ctx, s, seeds, plan.Options{Maps: int(p.maps), Expect: p.expect, Crawl: co})
+	display.Finish()
+	switch {
+	case sig != nil && err == nil:
+		return cli.Interrupted(sig)
+	case err != nil:
+		return err
+	}
+	if p.ethics != "" {
+		sheet := plantext.Sheet(plan, s, about)
+		if err := durable.Output(p.ethics, func(w io.Writer) error { _, err := io.WriteString(w, sheet); return err }); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return cli.WriteJSON(std.Out, plan)
+	}
+	_, err = fmt.Fprint(std.Out, plantext.Text(plan))
+	return err
+}
+
+// about is what a sheet says that settings do not.
+func (p *planning) about() (about plantext.About, err error) {
+	if p.ethics == "" {
+		return about, nil
+	}
+	if about.Retention, about.Page, err = identity.Kept(); err != nil {
+		return about, err
+	}
+	if p.retention != "" {
+		about.Retention = p.retention
+	}
+	about.Key = crawldir.VerifierKey()
+	return about, nil
+}

@@ -1,0 +1,115 @@
+package hostrule
+
+import (
+	"testing"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+func authority(t *testing.T, s string) canon.Authority {
+	t.Helper()
+	u, err := canon.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Authority()
+}
+
+func TestARuleMatchesAHostOrAllBelowAName(t *testing.T) {
+	for match, hosts := range map[string]map[string]bool{
+		"www.example.org":    {"http://www.example.org/": true, "https://www.example.org:8443/": true, "http://example.org/": false, "http://a.www.example.org/": false},
+		"*.example.org":      {"http://www.example.org/": true, "http://a.b.example.org/": true, "http://example.org/": false, "http://badexample.org/": false},
+		"*":                  {"http://example.org/": true, "http://127.0.0.1/": true},
+		"WWW.Bücher.example": {"http://www.xn--bcher-kva.example/": true},
+		"127.0.0.1":          {"http://127.0.0.1:8080/": true, "http://127.0.0.2/": false},
+		"::1":                {"http://[::1]:81/": true},
+	} {
+		r := Rule{Match: match, Delay: time.Minute}
+		if wrong := r.Wrong(time.Second); len(wrong) > 0 {
+			t.Errorf("%s: %v", match, wrong)
+		}
+		for u, want := range hosts {
+			if got := (Rules{r}).Of(authority(t, u)).Delay == time.Minute; got != want {
+				t.Errorf("%s: %s %v, want %v", match, u, got, want)
+			}
+		}
+	}
+}
+
+// Each rule that matches binds: none makes another weaker, in whatever order they stand.
+func TestOfSeveralRulesEachBinds(t *testing.T) {
+	a := Rule{Match: "*.example.org", Delay: 5 * time.Second, MaxPerHost: 10, Hours: []string{"20:00-06:00"}}
+	b := Rule{Match: "www.example.org", Delay: 2 * time.Second, MaxPerHost: 20, PerHostPerDay: 7, Hours: []string{"04:00-08:00", "12:00-13:00"}}
+	for _, rs := range []Rules{{a, b}, {b, a}} {
+		got := rs.Of(authority(t, "http://www.example.org/"))
+		if got.Delay != 5*time.Second || got.MaxPerHost != 10 || got.PerHostPerDay != 7 {
+			t.Errorf("%+v", got)
+		}
+		if open := got.Open(); open != 2.0/24 {
+			t.Errorf("open for %v of the day", open)
+		}
+	}
+	if got := (Rules{a, b}).Of(authority(t, "http://example.com/")); got.Delay != 0 || got.Timed() || got.Closed(time.Now()) != 0 || got.Open() != 1 {
+		t.Errorf("another host: %+v", got)
+	}
+}
+
+func TestClosedIsTheTimeUntilAllHoursAreOpen(t *testing.T) {
+	of := func(hours ...[]string) Terms {
+		var rs Rules
+		for _, h := range hours {
+			rs = append(rs, Rule{Match: "*", Hours: h})
+		}
+		return rs.Of(authority(t, "http://a.test/"))
+	}
+	day := func(h, m, s int) time.Time { return time.Date(2026, 3, 1, h, m, s, 0, time.UTC) }
+	for _, tt := range []struct {
+		terms Terms
+		at    time.Time
+		want  time.Duration
+	}{
+		{of([]string{"22:00-06:00"}), day(23, 0, 0), 0},
+		{of([]string{"22:00-06:00"}), day(5, 59, 59), 0},
+		{of([]string{"22:00-06:00"}), day(6, 0, 0), 16 * time.Hour},
+		{of([]string{"22:00-06:00"}), day(21, 59, 30), 30 * time.Second},
+		{of([]string{"09:00-10:00", "18:00-24:00"}), day(10, 0, 0), 8 * time.Hour},
+		{of([]string{"09:00-10:00", "18:00-24:00"}), day(23, 59, 59), 0},
+		{of([]string{"00:00-24:00"}), day(12, 0, 0), 0},
+		{of([]string{"20:00-06:00"}, []string{"04:00-08:00"}), day(1, 0, 0), 3 * time.Hour},
+		{of([]string{"01:00-02:00"}, []string{"04:00-08:00"}), day(1, 0, 0), 24 * time.Hour},
+		{of([]string{"22:00-06:00"}), day(23, 0, 0).In(time.FixedZone("", 3*3600)), 0},
+	} {
+		if got := tt.terms.Closed(tt.at); got != tt.want {
+			t.Errorf("%v at %v: %v, want %v", tt.terms.hours, tt.at, got, tt.want)
+		}
+	}
+}
+
+// A rule that asks for less than the floor, or cannot be read, is refused, and the key is named.
+func TestWhatIsWrongNamesTheKey(t *testing.T) {
+	for key, r := range map[string]Rule{
+		"match":   {Match: "https://example.org/"},
+		"delay":   {Match: "*", Delay: 999 * time.Millisecond},
+		"include": {Match: "*", Include: []string{"("}},
+		"exclude": {Match: "*", Exclude: []string{"("}},
+		"hours":   {Match: "*", Hours: []string{"22-6"}},
+	} {
+		if wrong := r.Wrong(time.Second); len(wrong) != 1 || wrong[0].Key != key {
+			t.Errorf("%s: %v", key, wrong)
+		}
+	}
+	for _, match := range []string{"", "*.*.org", "a b", "example.org:80", "*.", "@"} {
+		if err := (Rule{Match: match}).Wrong(time.Second); err == nil {
+			t.Errorf("%q is a match", match)
+		}
+	}
+	for _, h := range []string{"", "22:00", "25:00-06:00", "06:00-06:00", "24:00-06:00", "-"} {
+		if err := (Rule{Match: "*", Hours: []string{h}}).Wrong(time.Second); err == nil {
+			t.Errorf("%q are hours", h)
+		}
+	}
+	if err := make(Rules, Most+1).Check(time.Second); err == nil {
+		t.Error("there is no bound")
+	}
+}

@@ -1,0 +1,244 @@
+package plan
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/scope"
+	"curtsy/storage/plainly"
+)
+
+// reckoning is an estimate in the making.
+type reckoning struct {
+	s      *crawldir.Settings
+	expect Expect
+	hosts  []*met
+	e      Estimate
+}
+
+// estimate says how long the crawl of hosts takes, and fills in what each host takes.
+//
+// A request costs its host the pace and the response time, and the pace is not waited for after the last one. The host that
+// takes longest decides, or an address that several hosts share, the workers, the rate, or a budget.
+func estimate(s *crawldir.Settings, hosts []*met, p *Plan, o Options) Estimate {
+	r := &reckoning{s: s, expect: o.Expect, hosts: hosts}
+	if r.expect.Size == 0 {
+		r.expect.Size = DefaultSize
+	}
+	if s.Scope == string(scope.ModeSeeds) {
+		r.expect.Pages = 0 // it finds nothing else
+	}
+	for _, h := range hosts {
+		r.take(h)
+	}
+	longest := r.longest()
+	r.capPages(longest)
+	r.e.Bytes = r.e.Pages*r.expect.Size + max(r.e.Requests-r.e.Pages, 0)*other
+	if s.MaxBytes > 0 && r.e.Bytes > s.MaxBytes {
+		r.e.Bytes = s.MaxBytes
+	}
+	if s.MaxRate > 0 {
+		r.atLeast(float64(r.e.Bytes)/float64(s.MaxRate), DecidedByRate, "")
+	}
+	r.bound()
+	r.basis()
+	r.unknown(p)
+	return r.e
+}
+
+// other is what a request for something else than a page is taken for, in bytes: robots.txt, a sitemap, a picture.
+const other = 16 << 10
+
+// turn is what a request to h costs it, in seconds.
+func (h *met) turn() float64 { return h.Pace + h.Response }
+
+// files are the requests that a page brings beside its own.
+func (r *reckoning) files() int64 {
+	if r.s.Requisites == scope.RequisitesNone {
+		return 0
+	}
+	return r.expect.Files
+}
+
+// take reckons what a host takes for itself.
+func (r *reckoning) take(h *met) {
+	if h.Left != "" {
+		h.Pages = 0
+		return
+	}
+	if h.Listed == 0 && h.Pages > 0 {
+		h.Pages = max(h.Pages, r.expect.Pages)
+	}
+	if most := smaller(r.s.MaxPerHost, h.set.MaxPerHost); most > 0 {
+		h.Pages = min(h.Pages, most)
+	}
+	h.Requests = h.Pages*(1+r.files()) + 1
+	if reads(r.s) {
+		h.Requests += max(h.Maps, int64(h.maps))
+	}
+	h.Takes = max(float64(h.Requests)*h.turn()-h.Pace, 0)
+	if open := h.set.Open(); open > 0 && open < 1 { // the hours of the day, without which one it begins in
+		h.Takes /= open
+	}
+	if h.Own && h.Pace == 0 {
+		h.Takes /= float64(max(r.s.PerHost, 1))
+	}
+	if day := r.perDay(h); day > 0 && h.Requests > day {
+		h.Takes = max(h.Takes, float64((h.Requests-1)/day)*(24*time.Hour).Seconds())
+	}
+	r.e.Pages += h.Pages
+	r.e.Requests += h.Requests
+}
+
+// perDay is how many requests h gets in a day; zero for any number.
+func (r *reckoning) perDay(h *met) int64 { return smaller(r.s.PerHostPerDay, h.set.PerHostPerDay) }
+
+// smaller is the smaller of two limits, of which zero is none.
+func smaller(a, b int64) int64 {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// atLeast makes what takes longest decide.
+func (r *reckoning) atLeast(takes float64, by, host string) {
+	if takes > r.e.Takes {
+		r.e.Takes, r.e.By, r.e.Host = takes, by, host
+	}
+}
+
+// longest finds what decides before budgets do, and returns the host that takes longest.
+func (r *reckoning) longest() (longest *met) {
+	var total float64
+	type sharing struct {
+		hosts    int
+		requests int64
+	}
+	at := map[netip.Prefix]sharing{}
+	for _, h := range r.hosts {
+		if longest == nil || h.Takes > longest.Takes {
+			longest = h
+		}
+		by := DecidedByHost
+		if day := r.perDay(h); day > 0 && h.Requests > day {
+			by = DecidedByDaily
+		}
+		r.atLeast(h.Takes, by, h.Host.Host)
+		total += float64(h.Requests) * h.Response
+		if spot := h.it.Spot; spot.IsValid() && h.Requests > 0 {
+			x := at[spot]
+			at[spot] = sharing{x.hosts + 1, x.requests + h.Requests}
+		}
+	}
+	for spot, x := range at {
+		if x.hosts > 1 {
+			r.atLeast(float64(x.requests)*r.s.IPDelay.Seconds(), DecidedByAddress, fmt.Sprintf("%d hosts of %s", x.hosts, spot.Addr()))
+		}
+	}
+	r.atLeast(total/float64(max(r.s.Workers, 1)), DecidedByWorkers, "")
+	return longest
+}
+
+// capPages shortens the crawl where MaxPages ends it: when all hosts together have so many.
+func (r *reckoning) capPages(longest *met) {
+	most := r.s.MaxPages
+	if most == 0 || r.e.Pages <= most || longest == nil {
+		return
+	}
+	each := float64(1 + r.files())
+	by := func(t float64) (pages int64) {
+		for _, h := range r.hosts {
+			n := h.Pages
+			if turn := h.turn() * each; turn > 0 {
+				n = min(n, int64((t+h.Pace)/turn))
+			}
+			pages += n
+		}
+		return pages
+	}
+	low, high := 0.0, r.e.Takes
+	for range 64 {
+		if middle := (low + high) / 2; by(middle) < most {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	r.e.Requests -= (r.e.Pages - most) * (1 + r.files())
+	r.e.Pages = most
+	if high < r.e.Takes {
+		r.e.Takes, r.e.By, r.e.Host = high, DecidedByPages, ""
+	}
+}
+
+// bound ends it where MaxTime does.
+func (r *reckoning) bound() {
+	if t := r.s.MaxTime.Seconds(); t > 0 && r.e.Takes > t {
+		r.e.Takes, r.e.By, r.e.Host = t, DecidedByTime, ""
+	}
+}
+
+func (r *reckoning) basis() {
+	say := func(format string, args ...any) { r.e.Basis = append(r.e.Basis, fmt.Sprintf(format, args...)) }
+	say("Known pages are the seeds and what sitemaps list in scope, each once, as far as robots.txt and opt-out lists allow them.")
+	say("A request costs its host its pace and its response time, as they were when it was asked for robots.txt and sitemaps.")
+	say("%s a page and %s any other answer are assumed.", plainly.Size(r.expect.Size), plainly.Size(other))
+	if r.expect.Pages > 0 {
+		say("You expect %s of each host whose sitemaps name none.", plainly.Count(r.expect.Pages, "page"))
+	}
+	if n := r.files(); n > 0 {
+		say("You expect %s with each page: images, styles, scripts and the like.", plainly.Count(n, "file"))
+	}
+}
+
+func (r *reckoning) unknown(p *Plan) {
+	say := func(format string, args ...any) { r.e.Unknown = append(r.e.Unknown, fmt.Sprintf(format, args...)) }
+	var silent, left, unasked, unread int64
+	slowest := 0.0
+	for _, h := range r.hosts {
+		switch {
+		case h.Left != "":
+			left++
+			continue
+		case !h.asked:
+			unasked++
+		case h.MapsLeft:
+			unread++
+		case h.Listed == 0 && r.expect.Pages == 0 && r.s.Scope != string(scope.ModeSeeds):
+			silent++
+		}
+		slowest = max(slowest, h.turn())
+	}
+	if silent > 0 {
+		say("No sitemap lists pages of %s: what they have beyond the seeds is not known. Each further 1,000 pages of one host take %s at the slowest pace here.",
+			plainly.Count(silent, "host"), plainly.Duration(time.Duration(1000*slowest)*time.Second))
+	}
+	if unread > 0 {
+		say("Not all sitemaps of %s were read.", plainly.Count(unread, "host"))
+	}
+	if p.Uncounted > 0 {
+		say("Sitemaps list %s more than this plan tells apart.", plainly.Count(p.Uncounted, "URL"))
+	}
+	if left > 0 {
+		say("Nothing is reckoned for %s left alone, which the crawl may find open.", plainly.Count(left, "host"))
+	}
+	if unasked > 0 {
+		say("Of %s robots.txt was not asked for.", plainly.Count(unasked, "host"))
+	}
+	if r.s.Scope != string(scope.ModeSeeds) {
+		say("Links may lead to pages, and in this scope to hosts, that no sitemap lists; and pages that are listed may be gone.")
+		if !reads(r.s) {
+			say("The crawl does not read sitemaps (--sitemaps robots), and finds no page that only they lead to.")
+		}
+	}
+	if r.s.Requisites != scope.RequisitesNone && r.expect.Files == 0 {
+		say("Images, styles and scripts of pages are fetched, too, and no sitemap lists them: each is a request more.")
+	}
+	if r.s.MaxPerDomain > 0 || r.s.MaxPerTag > 0 || len(r.s.StopWhen) > 0 {
+		say("--max-per-domain, --max-per-tag and --stop-when may end the crawl sooner.")
+	}
+	say("Hosts may grow slower, ask for rest or fail: each of that lengthens the crawl.")
+}
