@@ -218,7 +218,7 @@ func TestADryRunAsksForRobotsTxtOnlyAndKeepsNothing(t *testing.T) {
 	cmd.Dir = t.TempDir()
 	r := ended(t, cmd)
 	r.want(t, cli.ExitDone)
-	for _, s := range []string{"rules", "3s", "for the 1 seed"} {
+	for _, s := range []string{"rules", "3s", "for 2 requests (1 known page)"} {
 		if !strings.Contains(r.out, s) {
 			t.Errorf("standard output lacks %q:\n%s", s, r.out)
 		}

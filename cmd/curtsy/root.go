@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/configcmd"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/crawltestcmd"
 	"curtsy/cmd/curtsy/dashboardcmd"
@@ -44,6 +45,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 	root.SetHelpCommand(cli.HelpCommand())
 	root.AddCommand(
 		crawlcmd.NewDemo(std),
+		crawlcmd.NewPlan(std),
 		crawlcmd.New(std),
 		crawlcmd.NewMirror(std),
 		forgetcmd.First(crawlcmd.NewResume(std), std),
@@ -58,6 +60,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		mirrorcmd.NewServe(std),
 		frontiercmd.Command(std),
 		identity.Command(std),
+		configcmd.Command(std),
 		robotscmd.Command(std),
 		newOptOut(std),
 		forgetcmd.Command(std),

@@ -27,6 +27,10 @@ var rawWords = regexp.MustCompile(`(^|[ :])(open|stat|lstat|mkdir|read|readdir|r
 // at all.
 var commandLines = map[string][]string{
 	"crawl":            {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL"},
+	"plan":             {"URL", "--ethics NEW URL"},
+	"config init":      {"NEW"},
+	"config show":      {"DIR", "--config FILE DIR"},
+	"config check":     {"FILE"},
 	"mirror":           {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL"},
 	"mirror check":     {"DIR"},
 	"mirror rebuild":   {"DIR"},

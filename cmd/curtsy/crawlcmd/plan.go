@@ -41,6 +41,7 @@ func (p *planning) flags(fs *pflag.FlagSet) {
 	fs.Var((*value.Size)(&p.expect.Size), "expect-size", "reckon with so many bytes a page, a `SIZE`")
 	fs.StringVar(&p.ethics, "ethics", "", "write an ethics sheet (Markdown) into `FILE`, too")
 	fs.StringVar(&p.retention, "retention", "", "how long data are kept, and who sees them, a `TEXT` for that sheet\n(default what curtsy identity init was told)")
+	cli.Often(fs, "maps", "expect-pages", "ethics")
 	cli.Group(fs, "Plan")
 }
 
@@ -65,6 +66,7 @@ func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	o.seedFlag(fs)
+	cli.Often(fs, "seeds")
 	cli.Group(fs, "Seeds")
 	o.planning.flags(fs)
 	config.Flags(&s, fs)

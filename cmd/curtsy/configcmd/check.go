@@ -1,0 +1,41 @@
+package configcmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/plainly"
+)
+
+func newCheck(std cli.Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say all that is wrong with a file of settings",
+		Long: "Say all that is wrong with a file of settings, with line and column: keys that\n" +
+			"are none, with the nearest one that is, values that cannot be, and settings that\n" +
+			"do not go together. Exit code 2 says that something is.",
+		Example: "  curtsy config check crawl.toml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("config check takes one file, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			wrong := crawldir.CheckFile(args[0])
+			for _, err := range wrong {
+				fmt.Fprintln(std.Err, plainly.Lines(plainly.Error(config.Nearer(err))))
+			}
+			if len(wrong) > 0 {
+				fmt.Fprintf(std.Err, "curtsy: %s in %s\n", plainly.Count(len(wrong), "error"), plainly.Lines(args[0]))
+				return cli.Silent(cli.ExitUsage)
+			}
+			_, err := fmt.Fprintf(std.Out, "%s is well\n", plainly.Lines(args[0]))
+			return err
+		},
+	}
+}
