@@ -43,6 +43,7 @@ var commandLines = map[string][]string{
 	"pack":             {"-o NEW.wacz DIR"},
 	"export":           {"-o NEW DIR", "--graph pages -o NEW DIR"},
 	"serve":            {"--listen PORT DIR"},
+	"dashboard":        {"--listen PORT DIR"},
 	"frontier ls":      {"DIR"},
 	"frontier add":     {"DIR URL"},
 	"frontier drop":    {"DIR URL", "--host HOST DIR"},
