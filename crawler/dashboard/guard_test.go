@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,7 +12,7 @@ import (
 const testToken = "0123456789abcdef0123456789abcdef"
 
 // asked is what the dashboard answers to a request: a method, a target, and header fields as "Name: value".
-func asked(t *testing.T, s *Server, method, target, body string, fields ...string) *http.Response {
+func asked(t *testing.T, s *Server, method, target, body string, fields ...string) reply {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
 	r.Host = "127.0.0.1:8800"
@@ -28,7 +29,17 @@ func asked(t *testing.T, s *Server, method, target, body string, fields ...strin
 	}
 	w := httptest.NewRecorder()
 	s.guard.ServeHTTP(w, r)
-	return w.Result()
+	resp := w.Result()
+	defer resp.Body.Close()
+	return reply{resp.StatusCode, resp.Header, w.Body, resp.Cookies()}
+}
+
+// reply is an answer that was read to its end.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.Reader
+	Cookies    []*http.Cookie
 }
 
 // guarded is a dashboard of one crawl, with the cookie that opens it.
@@ -38,16 +49,16 @@ func guarded(t *testing.T) (s *Server, c *fakeCrawl, cookie string) {
 	s = New(Options{Sources: []Source{c}, Token: testToken, Names: []string{"crawl.example.org"}, Profile: true})
 	s.watchers[0].once(t.Context(), firstRead)
 	resp := asked(t, s, "GET", "/?token="+testToken, "")
-	if resp.StatusCode != http.StatusSeeOther || len(resp.Cookies()) != 1 {
-		t.Fatalf("%d, %v", resp.StatusCode, resp.Cookies())
+	if resp.StatusCode != http.StatusSeeOther || len(resp.Cookies) != 1 {
+		t.Fatalf("%d, %v", resp.StatusCode, resp.Cookies)
 	}
-	return s, c, "Cookie: " + resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
+	return s, c, "Cookie: " + resp.Cookies[0].Name + "=" + resp.Cookies[0].Value
 }
 
 func TestTheTokenOpensThePageAndLeavesTheAddress(t *testing.T) {
 	s, _, _ := guarded(t)
 	resp := asked(t, s, "GET", "/crawl/0/hosts?q=a&token="+testToken, "")
-	c := resp.Cookies()[0]
+	c := resp.Cookies[0]
 	if to := resp.Header.Get("Location"); to != "/crawl/0/hosts?q=a" {
 		t.Errorf("it leads to %q", to)
 	}

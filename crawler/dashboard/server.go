@@ -90,7 +90,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /crawl/{n}/explain", s.page(s.explain))
 	mux.HandleFunc("POST /crawl/{n}/act", s.act)
 	mux.HandleFunc("GET /api/status", s.api)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /assets/{name}", asset)
 	if s.options.Metrics != nil {
@@ -183,7 +183,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 			return
 		}
 	}
-	io.WriteString(w, "ok\n")
+	w.Write([]byte("ok\n"))
 }
 
 func asset(w http.ResponseWriter, r *http.Request) {

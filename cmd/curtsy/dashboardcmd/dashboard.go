@@ -128,7 +128,7 @@ func (b *Beside) End() {
 	switch {
 	case b.end != nil:
 		b.end()
-		<-b.served
+		_ = <-b.served // as above
 		b.end = nil
 	case b.l != nil:
 		b.l.Close()

@@ -10,5 +10,5 @@ func free(path string) int64 {
 	if syscall.Statfs(path, &s) != nil {
 		return 0
 	}
-	return int64(s.Bavail) * int64(s.Bsize)
+	return int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // uint32 on darwin
 }
