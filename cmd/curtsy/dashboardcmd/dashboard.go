@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -93,6 +94,7 @@ type Beside struct {
 	l       net.Listener
 	end     context.CancelFunc
 	served  chan error
+	told    io.Writer // standard error
 }
 
 // Listen takes the address, so that one that cannot be had is said before anything is made.
@@ -118,17 +120,19 @@ func (b *Beside) Begin(ctx context.Context, dir string, std cli.Streams) error {
 		return err
 	}
 	ctx, b.end = context.WithCancel(context.WithoutCancel(ctx))
-	b.served = make(chan error, 1)
+	b.served, b.told = make(chan error, 1), std.Err
 	go func() { b.served <- s.Serve(ctx, b.l) }() // End waits for it
 	return nil
 }
 
-// End ends the page. A page that could not be served is no failure of the crawl.
+// End ends the page. A page that could not be served is no failure of the crawl: it is said, and that is all.
 func (b *Beside) End() {
 	switch {
 	case b.end != nil:
 		b.end()
-		_ = <-b.served // as above
+		if err := <-b.served; err != nil {
+			fmt.Fprintf(b.told, "the dashboard ended before the crawl: %v\n", err)
+		}
 		b.end = nil
 	case b.l != nil:
 		b.l.Close()
