@@ -198,9 +198,9 @@ func TestWhateverValueOfAFlagIsWrongIsSaidInPlainWords(t *testing.T) {
 	}
 	amongOthers(t)
 	for _, name := range runnable(testRoot(), "") {
-		called(t, strings.Fields(name)...).Flags().VisitAll(func(f *pflag.Flag) {
+		c := called(t, strings.Fields(name)...)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
 			for _, wrong := range []string{"", "%zz", "*", "-1", "99999999999999999999", "1e400", "[", "a=b=c", "\xff"} {
-				f := called(t, strings.Fields(name)...).Flags().Lookup(f.Name)
 				fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 				fs.AddFlag(f)
 				err := fs.Parse([]string{"--" + f.Name + "=" + wrong})
@@ -208,7 +208,7 @@ func TestWhateverValueOfAFlagIsWrongIsSaidInPlainWords(t *testing.T) {
 					continue
 				}
 				var said strings.Builder
-				code := cli.Report(&said, cli.FlagError(called(t, strings.Fields(name)...), err))
+				code := cli.Report(&said, cli.FlagError(c, err))
 				if m := rawWords.FindString(said.String()); m != "" || code != cli.ExitUsage {
 					t.Errorf("curtsy %s --%s=%q: exit code %d, %q is said: %s", name, f.Name, wrong, code, m, said.String())
 				}
