@@ -20,6 +20,9 @@ import (
 // however few pages it may have: asking for robots.txt, which brings none, needs nothing of that budget. No URL is lost:
 // those of hosts that are not there stay pending, as those of any host that is left for the run.
 func TestRule15_APageOfDeadHostsEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long under the race detector")
+	}
 	const hosts = 240
 	for _, c := range []struct {
 		name  string

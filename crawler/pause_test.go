@@ -37,9 +37,13 @@ func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 		}
 		var before, during int
 		var state string
-		time.AfterFunc(5500*time.Millisecond, func() { c.Pause(true) })
-		time.AfterFunc(7*time.Second, func() { before = len(w.asked("a.test")) })
-		time.AfterFunc(time.Hour, func() {
+		over := make(chan struct{})
+		time.AfterFunc(5500*time.Millisecond, func() {
+			defer close(over)
+			c.Pause(true)
+			time.Sleep(1500 * time.Millisecond)
+			before = len(w.asked("a.test"))
+			time.Sleep(time.Hour)
 			during = len(w.asked("a.test"))
 			st, err := c.Status(t.Context())
 			if err != nil {
@@ -52,6 +56,7 @@ func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		<-over
 		if before == 0 || before != during || state != "paused" {
 			t.Errorf("asked %d times before the pause and %d at its end, in state %q", before, during, state)
 		}

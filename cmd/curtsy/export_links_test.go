@@ -83,6 +83,9 @@ func TestExportLinksOfAHostileSite(t *testing.T) {
 // What is kept while crawling makes the same table as the archive does, byte for byte, though the crawl was killed again
 // and again: of what a kill took the archive has the body.
 func TestLinksKeptWhileCrawlingMakeTheSameTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	if _, err := os.Stat(pythonDocs); err != nil {
 		t.Skipf("%v: install Debian's package python3-doc", err)
 	}
