@@ -132,6 +132,9 @@ func FuzzExcerpt_SaysWhatThePageSays(f *testing.F) {
 
 // To keep an excerpt takes no memory anew for each page.
 func TestExcerpt_Allocations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts allocations, which the race detector adds to")
+	}
 	x := New()
 	body := usual()
 	var kept Excerpt
