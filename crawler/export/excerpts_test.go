@@ -59,6 +59,9 @@ func told(t *testing.T, dir string) (rows []string, notes map[string]int64) {
 // TestLinks_WithAndWithoutExcerpts: the table is the same row for row, whatever was kept while crawling, and whatever
 // became of that: the archive has the rest.
 func TestLinks_WithAndWithoutExcerpts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	w := linking(t)
 	dir := crawled(t, w, "site", func(s *crawldir.Settings) { s.Links = true })
 	w.change("/p3", "x<a href=/p4>another page</a>")

@@ -93,6 +93,9 @@ func TestExcerpt_SaysWhatThePageSays(t *testing.T) {
 
 // The same of a well-kept manual: all of its pages with CURTSY_LONG, else a fifth.
 func TestExcerpt_OfAManual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	pages, used, raw, kept := 0, 0, 0, 0
 	x := New()
 	for i, path := range corpus(t) {

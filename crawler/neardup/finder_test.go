@@ -248,6 +248,9 @@ func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
 
 // Finding duplicates takes what New is told and 24 bytes a page: a million pages with CURTSY_LONG=1, else 50,000.
 func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	n := 50_000
 	if os.Getenv("CURTSY_LONG") != "" {
 		n = 1_000_000

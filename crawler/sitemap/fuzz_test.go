@@ -158,6 +158,9 @@ func (w *flood) Read(p []byte) (int, error) {
 }
 
 func TestRead_HoldsLittleWhateverTheSizeOfTheFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	for name, w := range map[string]*flood{
 		"entries":           {begin: set, piece: "<url><loc>http://a.test/1</loc></url>"},
 		"entries not ended": {begin: set, piece: "<url>"},

@@ -90,6 +90,9 @@ type trial struct {
 }
 
 func TestQueue_EqualsASortedSlice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long under the race detector")
+	}
 	for _, deep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deep=%v", deep), func(t *testing.T) {
 			for seed := range uint64(200) {
