@@ -125,7 +125,9 @@ func TestWhateverArgumentIsWrongIsSaidInPlainWords(t *testing.T) {
 					if accepted(name, line[at[0]:at[1]], wrong, file, folder) {
 						continue
 					}
-					n++
+					if n++; n%3 != 0 && !full() {
+						continue
+					}
 					args := append(strings.Fields(name), strings.Fields(line)...)
 					at := 0
 					for j, a := range args {
