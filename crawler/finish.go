@@ -75,6 +75,7 @@ func (c *Crawl) applied(v *visit) {
 		c.cfg.Log("%s: left alone: %s", v.turn.Authority.Origin(), v.rest.Reason)
 	}
 	c.live.Note(v.turn.Authority, v.need())
+	c.live.Grown(v.turn.Host)
 	c.book.Applied(v.result, v.seeds)
 }
 

@@ -127,7 +127,10 @@ func notPublic(a canon.Authority) bool {
 
 // newLive returns the status of a crawl over cfg.Frontier.
 func (c Config) newLive() *status.Live {
-	return status.NewLive(c.Frontier, status.Settings{Workers: c.Workers, IPDelay: c.IPDelay, Pacing: c.pacing})
+	return status.NewLive(c.Frontier, status.Settings{
+		Workers: c.Workers, IPDelay: c.IPDelay, Pacing: c.pacing,
+		Budget: status.Budget{MaxPages: c.MaxPages, MaxPerHost: c.MaxPerHost, MaxBytes: c.MaxBytes, MaxTime: c.MaxTime},
+	})
 }
 
 // pacing is how a host is dealt with between two turns.

@@ -10,13 +10,20 @@ import (
 	"curtsy/storage"
 )
 
-// Estimate is how long the rest of a crawl takes at least, as far as it is known, and why.
+// Estimate is how long the rest of a crawl takes, and why: at least, as far as it is known now, and what is likely.
 type Estimate struct {
 	Known  int64         // URLs discovered so far
-	Left   time.Duration // for what is pending now
+	Left   time.Duration // for what is pending now, or until a budget ends the crawl
 	Pace   time.Duration // of the host that takes longest
 	PaceBy string        // who asked for that pace
 	Host   string        // that host
+
+	// Likely is Left with what will still be found, where the growth of the hosts shows how much that is. Open says that it
+	// does not: there will be more, and nobody knows how much.
+	Likely   time.Duration
+	Expected int64 // URLs in all by then
+	Open     bool
+	Until    string // the budget that ends the crawl before all is done; empty for none
 }
 
 // Estimate says how long what is pending takes at the pace of the hosts it belongs to. The longest host queue decides, or
@@ -56,7 +63,7 @@ func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
 	if addr, need := all.longest(); need > e.Left {
 		e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, string(storage.ByAddress), all.word(addr)
 	}
-	return e, nil
+	return e, l.findForecast(ctx, st, &e)
 }
 
 // take makes h the host that takes longest, if it is, and returns how long the exchanges with it take. A host that rests
@@ -92,6 +99,12 @@ func (e Estimate) String() string {
 	urls := "1 known URL"
 	if e.Known != 1 {
 		urls = fmt.Sprintf("%d known URLs", e.Known)
+	}
+	switch {
+	case e.Until != "":
+		urls += ", until --" + e.Until
+	case e.Likely > e.Left+e.Left/5 && e.Expected > e.Known:
+		urls += fmt.Sprintf(", likely %s for %d", Roughly(e.Likely), e.Expected)
 	}
 	return fmt.Sprintf("about %s for %s; pace %v (%s) at %s", Roughly(e.Left), urls, e.Pace, e.PaceBy, e.Host)
 }

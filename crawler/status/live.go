@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
+	"curtsy/crawler/status/growth"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -22,6 +23,7 @@ type Settings struct {
 	Workers int
 	IPDelay time.Duration // between two starts at one address
 	Pacing  func(h frontier.Host, memory *host.State) Pacing
+	Budget
 }
 
 // Live is the status of a crawl that runs. Its methods may be called concurrently.
@@ -35,8 +37,11 @@ type Live struct {
 	waits    cached[Waits]
 	table    cached[[]Row]
 
+	began time.Time // with the run, of which Budget.MaxTime is the time
+
 	mu      sync.Mutex
 	longest longest
+	curves  map[canon.Authority]*growth.Curve
 }
 
 // longest is the host that takes longest to be done, of those that turns told of.
@@ -48,9 +53,9 @@ type longest struct {
 // NewLive returns the status of a crawl over f.
 func NewLive(f frontier.Reader, s Settings) *Live {
 	return &Live{
-		frontier: f, settings: s,
+		frontier: f, settings: s, began: time.Now(),
 		standing: newCached[standing](), estimate: newCached[Estimate](), sharing: newCached[Sharing](),
-		waits: newCached[Waits](), table: newCached[[]Row](),
+		waits: newCached[Waits](), table: newCached[[]Row](), curves: map[canon.Authority]*growth.Curve{},
 	}
 }
 

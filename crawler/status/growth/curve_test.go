@@ -1,0 +1,78 @@
+package growth
+
+import (
+	"math"
+	"testing"
+)
+
+// grow tells a curve of n pages, and returns what it expects once so many are done.
+func grow(n int, known func(done float64) float64) (total int64, open bool, now int64) {
+	var c Curve
+	for done := range n + 1 {
+		c.Note(int64(done), int64(known(float64(done))))
+	}
+	now = int64(known(float64(n)))
+	total, open = c.Expect(int64(n), now)
+	return total, open, now
+}
+
+func TestACurveThatLevelsOffIsFollowedToItsEnd(t *testing.T) {
+	for _, links := range []float64{3, 6, 12, 30} { // that a page has, to pages drawn from 1000
+		at := func(done float64) float64 { return 1000 * (1 - math.Exp(-links*(done+1)/1000)) }
+		total, open, now := grow(100, at)
+		if open || total < 850 || total > 1150 {
+			t.Errorf("%v links a page: %d of 1000 expected, open %t, %d known", links, total, open, now)
+		}
+	}
+}
+
+func TestWhatFindsNothingMoreIsAllThereIs(t *testing.T) {
+	if total, open, _ := grow(30, func(float64) float64 { return 400 }); open || total != 400 {
+		t.Errorf("%d, open %t", total, open)
+	}
+}
+
+// A tree, and lists turned over page by page, find as many as ever until the last page: no figure is made up.
+func TestWhatShowsNoEndIsOpen(t *testing.T) {
+	for name, known := range map[string]func(float64) float64{
+		"tree":         func(done float64) float64 { return 1 + 4*done },
+		"lists of ten": func(done float64) float64 { return 12 + 11*math.Floor(done/11) },
+		"chain":        func(done float64) float64 { return 1 + done },
+	} {
+		if total, open, now := grow(60, known); !open || total != now {
+			t.Errorf("%s: %d expected, %d known, open %t", name, total, now, open)
+		}
+	}
+}
+
+// Half as many as are done, again and again: what is pending brings as much again in all.
+func TestWhatGrowsLessThanItIsDoneEnds(t *testing.T) {
+	if total, open, now := grow(100, func(done float64) float64 { return 300 + done/2 }); open || total != now+250 {
+		t.Errorf("%d expected, %d known, open %t", total, now, open)
+	}
+}
+
+func TestACurveIsOfBoundedSizeAndBeginsAnewWhenItGoesBack(t *testing.T) {
+	var c Curve
+	for i := range int64(1_000_000) {
+		c.Note(i, 2*i)
+	}
+	if c.n > points || int64(c.at[c.n-1].done) < 900_000 || c.at[c.n/2].done > 700_000 {
+		t.Errorf("%+v", c)
+	}
+	if c.Note(5, 10); c.n != 1 || c.step != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestTooLittleToSayIsOpenWhereItGrows(t *testing.T) {
+	var c Curve
+	if total, open := c.Expect(3, 9); total != 9 || open {
+		t.Errorf("of nothing: %d, open %t", total, open)
+	}
+	c.Note(0, 1)
+	c.Note(2, 30)
+	if total, open := c.Expect(2, 30); total != 30 || !open {
+		t.Errorf("%d, open %t", total, open)
+	}
+}
