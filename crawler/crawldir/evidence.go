@@ -33,7 +33,7 @@ type evidence struct {
 	ledger  *ledger.Writer
 	links   *excerpts.Writer // nil unless they are kept
 
-	early []func() error // files that were finished before the ledger was open
+	finished ledger.Finished // has the ledger say which files are complete
 }
 
 // open opens archive, index and ledger of a directory whose frontier is held. A kill's torn tails are cut off
@@ -41,13 +41,13 @@ type evidence struct {
 // open what could be opened.
 func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier []string, lists *optout.Watch,
 	say func(Note)) (err error) {
-	if e.index, err = openIndex(ctx, dir, earlier, e.finished(IndexName), say); err != nil {
+	if e.index, err = openIndex(ctx, dir, earlier, e.finished.In(IndexName), say); err != nil {
 		return err
 	}
 	settings := info.Fields.Get(configDigest)
 	info.Fields = append(slices.Clip(info.Fields), warc.Field{Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")})
 	e.archive, err = warc.Open(warc.Options{Dir: in(dir, ArchiveName), Name: "curtsy", Info: info, Index: e.index,
-		Originals: e.index, Finished: e.finished(ArchiveName)})
+		Originals: e.index, Finished: e.finished.In(ArchiveName)})
 	if err != nil {
 		return err
 	}
@@ -58,12 +58,9 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 	}
 	lists.Tell(e.listed)
 	killed := e.ledger.Killed()
-	for _, tell := range e.early {
-		if err := tell(); err != nil {
-			return err
-		}
+	if err := e.finished.Open(e.ledger); err != nil {
+		return err
 	}
-	e.early = nil
 	if killed {
 		if err := e.tellLast(dir); err != nil {
 			return err
@@ -75,24 +72,6 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 		}
 	}
 	return nil
-}
-
-// finished returns what is told of the complete files of a folder: the ledger has a durable mark of each.
-func (e *evidence) finished(folder string) func(name string, octets int64, sum [32]byte) error {
-	return func(name string, octets int64, sum [32]byte) error {
-		tell := func() error {
-			ctx := context.Background() // the file is there
-			if err := e.ledger.File(ctx, folder+"/"+name, octets, hex.EncodeToString(sum[:])); err != nil {
-				return err
-			}
-			return e.ledger.Sync(ctx)
-		}
-		if e.ledger == nil {
-			e.early = append(e.early, tell)
-			return nil
-		}
-		return tell()
-	}
 }
 
 // tellLast has the ledger know the last file of archive and index that is complete: a kill may have come between it and
@@ -123,7 +102,7 @@ func (e *evidence) tellLast(dir string) error {
 		}
 		if err == nil {
 			folder, base, _ := strings.Cut(name, "/")
-			err = e.finished(folder)(base, octets, sum)
+			err = e.finished.In(folder)(base, octets, sum)
 		}
 		if err != nil {
 			return err

@@ -181,14 +181,14 @@ func (l *lives) open(ctx context.Context, t *testing.T) *evidence {
 		},
 	})
 	must(err)
-	var finished marks
-	e.index, err = cdxj.Open(ctx, l.dir, cdxj.Options{Finished: finished.of("index")})
+	var finished ledger.Finished
+	e.index, err = cdxj.Open(ctx, l.dir, cdxj.Options{Finished: finished.In("index")})
 	must(err)
 	if d := e.index.Damaged(); len(d) > 0 {
 		t.Fatalf("after kill %d the index is damaged: %v", l.killed, d)
 	}
 	e.archive, err = warc.Open(warc.Options{
-		Dir: filepath.Join(l.dir, "warc"), Name: "curtsy", SegmentSize: segment, Index: e.index, Originals: e.index, Finished: finished.of("warc"),
+		Dir: filepath.Join(l.dir, "warc"), Name: "curtsy", SegmentSize: segment, Index: e.index, Originals: e.index, Finished: finished.In("warc"),
 		Info: warc.Info{
 			Software: "curtsy/1", Contact: identity.Contact, UserAgent: identity.UserAgent(), RobotsPolicy: "rfc9309",
 			Fields: warc.Fields{{Name: "product-token", Value: identity.Token}, {Name: "pace-floor-ms", Value: "1000"},
@@ -199,7 +199,7 @@ func (l *lives) open(ctx context.Context, t *testing.T) *evidence {
 	must(err)
 	e.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(l.dir, "ledger"), SegmentSize: segment, Software: "curtsy/1", Warcinfo: e.archive.InfoSHA256()})
 	must(err)
-	must(finished.open(e.ledger))
+	must(finished.Open(e.ledger))
 	for _, cut := range []func() (string, int64){e.archive.Cut, e.ledger.Cut} {
 		_, n := cut()
 		l.cut += n

@@ -183,8 +183,8 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	if err != nil {
 		return err
 	}
-	var finished marks
-	if c.index, err = cdxj.Open(ctx, c.dir, cdxj.Options{Finished: finished.of("index")}); err != nil {
+	var finished ledger.Finished
+	if c.index, err = cdxj.Open(ctx, c.dir, cdxj.Options{Finished: finished.In("index")}); err != nil {
 		return err
 	}
 	if c.lists, err = optout.Open([]optout.File{{Path: filepath.Join(c.dir, optOutName), MayMiss: true}}, nil); err != nil {
@@ -199,7 +199,7 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: listed})
 	}
 	c.archive, err = warc.Open(warc.Options{
-		Dir: filepath.Join(c.dir, "warc"), Name: "curtsy", SegmentSize: 1 << 20, Index: c.index, Originals: c.index, Finished: finished.of("warc"),
+		Dir: filepath.Join(c.dir, "warc"), Name: "curtsy", SegmentSize: 1 << 20, Index: c.index, Originals: c.index, Finished: finished.In("warc"),
 		Info: warc.Info{
 			Software: "curtsy/1", Contact: identity.Contact, UserAgent: identity.UserAgent(), RobotsPolicy: o.standard.String(),
 			Fields: fields,
@@ -215,7 +215,7 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	c.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(c.dir, "ledger"), SegmentSize: 1 << 20, Software: "curtsy/1", Signer: signer,
 		Rotations: rotations, Warcinfo: c.archive.InfoSHA256(), OptOutsSHA256: listed})
 	if err == nil {
-		err = finished.open(c.ledger)
+		err = finished.Open(c.ledger)
 	}
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func TestScanNamesFaults(t *testing.T) {
 			edit(t, CheckpointPath(dir, 3), func(s string) string { return s[:len(s)-6] + "AAAA=\n" })
 		}, []string{"signature wrong 0:3"}},
 		{"signed by a stranger", func(t *testing.T, dir string) {
-			n, err := readNote(CheckpointPath(dir, 3))
+			n, err := ReadNote(CheckpointPath(dir, 3))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestScanNamesFaults(t *testing.T) {
 			edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
 		}, []string{"signature wrong 0:3"}},
 		{"another root, signed", func(t *testing.T, dir string) {
-			n, err := readNote(CheckpointPath(dir, 3))
+			n, err := ReadNote(CheckpointPath(dir, 3))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestScanNamesFaults(t *testing.T) {
 			edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
 		}, []string{"checkpoint differs 0:3"}},
 		{"a checkpoint of another log", func(t *testing.T, dir string) {
-			n, err := readNote(CheckpointPath(dir, 3))
+			n, err := ReadNote(CheckpointPath(dir, 3))
 			if err != nil {
 				t.Fatal(err)
 			}

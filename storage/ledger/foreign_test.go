@@ -76,7 +76,7 @@ func TestForeignRoot(t *testing.T) {
 	lines[at] = append(Stub(tree.EntryHash(bytes.TrimSuffix(lines[at], []byte("\n")))), '\n')
 	for what, text := range map[string][]byte{"whole": text, "forgotten": bytes.Join(lines, nil)} {
 		for _, size := range sizes {
-			n, err := readNote(CheckpointPath(dir, size))
+			n, err := ReadNote(CheckpointPath(dir, size))
 			if err != nil {
 				t.Fatal(err)
 			}

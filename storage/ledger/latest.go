@@ -35,7 +35,7 @@ func Latest(dir string) (*checkpoint.Note, error) {
 
 // latest is the larger one of the latest checkpoint and the last of all, in case that one of them is damaged.
 func latest(dir string) (*checkpoint.Note, error) {
-	n, err := readNote(filepath.Join(dir, CheckpointName))
+	n, err := ReadNote(filepath.Join(dir, CheckpointName))
 	sizes, serr := Checkpoints(dir)
 	if serr != nil {
 		return nil, serr
@@ -44,7 +44,7 @@ func latest(dir string) (*checkpoint.Note, error) {
 		if n != nil && n.Size >= size {
 			break
 		}
-		if last, err := readNote(CheckpointPath(dir, size)); err == nil && last.Size == size {
+		if last, err := ReadNote(CheckpointPath(dir, size)); err == nil && last.Size == size {
 			return last, nil
 		}
 	}
@@ -78,8 +78,8 @@ func Checkpoints(dir string) (sizes []int64, err error) {
 	return sizes, nil
 }
 
-// readNote reads the note in a file.
-func readNote(path string) (*checkpoint.Note, error) {
+// ReadNote reads the checkpoint in a file: at most checkpoint.MaxNote bytes, signed or not.
+func ReadNote(path string) (*checkpoint.Note, error) {
 	f, err := durable.Open(path)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"time"
 )
@@ -50,6 +51,43 @@ func (w *Writer) File(ctx context.Context, name string, octets int64, sha256 str
 		return fmt.Errorf("ledger: the file %.200q with the digest %.80q is none", name, sha256)
 	}
 	return w.tell(ctx, Mark{Kind: KindFile, Name: name, Octets: octets, SHA256: sha256})
+}
+
+// Finished has a ledger say which files of archive and index are complete, by a durable mark each. A file that a kill left
+// may be completed before the ledger is open: its mark is written when it is. The zero value has no ledger yet.
+type Finished struct {
+	book  *Writer
+	early []func() error
+}
+
+// In returns what is told of the complete files of a folder.
+func (f *Finished) In(folder string) func(name string, octets int64, sum [32]byte) error {
+	return func(name string, octets int64, sum [32]byte) error {
+		tell := func() error {
+			ctx := context.Background() // the file is there
+			if err := f.book.File(ctx, folder+"/"+name, octets, hex.EncodeToString(sum[:])); err != nil {
+				return err
+			}
+			return f.book.Sync(ctx)
+		}
+		if f.book == nil {
+			f.early = append(f.early, tell)
+			return nil
+		}
+		return tell()
+	}
+}
+
+// Open gives it the ledger, and writes the marks that waited for it.
+func (f *Finished) Open(book *Writer) error {
+	f.book = book
+	for _, tell := range f.early {
+		if err := tell(); err != nil {
+			return err
+		}
+	}
+	f.early = nil
+	return nil
 }
 
 // OptOuts says that the opt-out list is another one from now on: its SHA-256 in hexadecimal digits and its entries.

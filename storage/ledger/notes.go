@@ -36,7 +36,7 @@ func (n *notes) open(dir string) (err error) {
 	if n.sizes, err = Checkpoints(dir); err != nil {
 		return err
 	}
-	if n.latest, err = readNote(filepath.Join(dir, CheckpointName)); err != nil {
+	if n.latest, err = ReadNote(filepath.Join(dir, CheckpointName)); err != nil {
 		n.latest, n.bad = nil, err
 	}
 	of, err := latest(dir)
@@ -80,7 +80,7 @@ func (c *checker) checkpoint(m *Mark) {
 	for len(n.sizes) > 0 && n.sizes[0] <= c.index {
 		size := n.sizes[0]
 		n.sizes = n.sizes[1:]
-		note, err := readNote(CheckpointPath(c.dir, size))
+		note, err := ReadNote(CheckpointPath(c.dir, size))
 		if err == nil && note.Size != size {
 			err = fmt.Errorf("%s is of %d entries", CheckpointPath(c.dir, size), note.Size)
 		}
@@ -98,7 +98,7 @@ func (c *checker) checkpoint(m *Mark) {
 		if !met {
 			c.note(n.latest, m)
 			met = true
-		} else if other, err := readNote(CheckpointPath(c.dir, c.index)); err == nil && other.Checkpoint != n.latest.Checkpoint {
+		} else if other, err := ReadNote(CheckpointPath(c.dir, c.index)); err == nil && other.Checkpoint != n.latest.Checkpoint {
 			c.note(n.latest, m)
 		}
 	}

@@ -66,7 +66,7 @@ func Keep(
 // storedNote is the note of n's size, which is of the same tree.
 func storedNote(dir string, n *checkpoint.Note) (*checkpoint.Note, error) {
 	path := ledger.CheckpointPath(dir, n.Size)
-	stored, err := readNote(path)
+	stored, err := ledger.ReadNote(path)
 	if errors.Is(err, fs.ErrNotExist) { // a kill came before it, or it was copied without
 		return n, nil
 	}
@@ -80,7 +80,7 @@ func storedNote(dir string, n *checkpoint.Note) (*checkpoint.Note, error) {
 // the same time: its own file, which is written before, tells.
 func refreshLatest(dir string, n *checkpoint.Note) error {
 	path := filepath.Join(dir, ledger.CheckpointName)
-	latest, err := readNote(path)
+	latest, err := ledger.ReadNote(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -167,22 +167,4 @@ func hold(ctx context.Context, dir string) (io.Closer, error) {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// readNote reads a note of a ledger.
-func readNote(path string) (*checkpoint.Note, error) {
-	f, err := durable.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, checkpoint.MaxNote+1))
-	if err != nil {
-		return nil, err
-	}
-	n, err := checkpoint.Parse(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return n, nil
 }

@@ -38,7 +38,7 @@ func put(t *testing.T, path string, b []byte) {
 
 func read(t *testing.T, path string) *checkpoint.Note {
 	t.Helper()
-	n, err := readNote(path)
+	n, err := ledger.ReadNote(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) 
 			return Verdict{}, err
 		}
 		path := ledger.CheckpointPath(l.o.Dir, size)
-		n, err := readNote(path)
+		n, err := ledger.ReadNote(path)
 		if err != nil || n.Size != size {
 			continue // the ledger's own check names it
 		}
@@ -69,7 +69,7 @@ func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) 
 			return Verdict{}, err
 		}
 	}
-	if n, err := readNote(filepath.Join(l.o.Dir, ledger.CheckpointName)); err == nil && l.stored(n.Size) {
+	if n, err := ledger.ReadNote(filepath.Join(l.o.Dir, ledger.CheckpointName)); err == nil && l.stored(n.Size) {
 		// Package ledger looks at the signatures of the stored ones; this is the one that people lodge.
 		if k := l.at[n.Size].key; !k.IsZero() && !n.SignedBy(k) {
 			j.say(finding.LedgerSigner, filepath.Join(l.o.Dir, ledger.CheckpointName), "a latest checkpoint that the key of its run, "+
@@ -271,15 +271,6 @@ func (j *judge) pinned() {
 		f.Observed = "it has no signature"
 	}
 	j.found(f)
-}
-
-// readNote reads the note in a file.
-func readNote(path string) (*checkpoint.Note, error) {
-	b, err := readFile(path, checkpoint.MaxNote+1)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.Parse(b)
 }
 
 // readFile reads so much of a file at most.
