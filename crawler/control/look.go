@@ -20,7 +20,7 @@ func (s *server) look(r *http.Request) (any, error) {
 	if l.Estimate, err = live.Estimate(r.Context()); err != nil {
 		return nil, err
 	}
-	l.Memory = memory()
+	l.Memory, l.Workers = memory(), live.Workers()
 	l.Waits, err = live.Waits(r.Context(), l.Status.LimitedByIP)
 	return l, err
 }

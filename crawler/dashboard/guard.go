@@ -61,7 +61,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case g.opens(w, r):
 	case !g.admitted(r):
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		refuse(w, http.StatusUnauthorized, "Open the dashboard by the address that was printed when it began: it has the token.")
+		refuse(w, http.StatusUnauthorized, "Open the dashboard by the address that was printed when it began, with its token: that of the file, if one was given, as /?token=TOKEN.")
 	default:
 		g.next.ServeHTTP(w, r)
 	}

@@ -24,14 +24,14 @@ var assets embed.FS
 // Options are what a dashboard shows, and to whom.
 type Options struct {
 	Sources []Source
-	// Token is what opens the page. Empty means a new one.
+	// Token is what opens the page. Empty means a new one. One that is given stays secret: Address is without it.
 	Token string
 	// Names are host names by which the page may be asked for, beside addresses and localhost.
 	Names []string
 	// TLS says that the listener speaks TLS.
 	TLS bool
-	// Metrics answers /metrics. Nil means that there are none.
-	Metrics http.Handler
+	// Metrics makes what answers /metrics, of what is known of the crawls whenever it is asked. Nil means that there is nothing.
+	Metrics func(now func() []Glance) http.Handler
 	// Profile serves /debug/pprof of this process.
 	Profile bool
 }
@@ -39,6 +39,7 @@ type Options struct {
 // Server shows crawls.
 type Server struct {
 	options  Options
+	given    bool // the token was
 	guard    *guard
 	watchers []*watcher
 	streams  chan struct{} // a place for each browser that listens
@@ -58,12 +59,13 @@ const (
 
 // New returns a server of what o says. It does nothing before Serve.
 func New(o Options) *Server {
+	given := o.Token != ""
 	if o.Token == "" {
 		b := make([]byte, 16)
 		rand.Read(b)
 		o.Token = hex.EncodeToString(b)
 	}
-	s := &Server{options: o, streams: make(chan struct{}, mostStreams), pages: map[string]*made{}}
+	s := &Server{options: o, given: given, streams: make(chan struct{}, mostStreams), pages: map[string]*made{}}
 	for _, source := range o.Sources {
 		s.watchers = append(s.watchers, newWatcher(source))
 	}
@@ -71,11 +73,15 @@ func New(o Options) *Server {
 	return s
 }
 
-// Address is what a browser opens, where the dashboard is reached at host, an address with its port.
+// Address is what a browser opens, where the dashboard is reached at host, an address with its port. It has the token, if
+// that is new: one that was given lasts longer than what is printed should.
 func (s *Server) Address(host string) string {
 	scheme := "http"
 	if s.options.TLS {
 		scheme = "https"
+	}
+	if s.given {
+		return scheme + "://" + host + "/"
 	}
 	return scheme + "://" + host + "/?" + paramToken + "=" + s.options.Token
 }
@@ -94,7 +100,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /assets/{name}", asset)
 	if s.options.Metrics != nil {
-		mux.Handle("GET /metrics", s.options.Metrics)
+		mux.Handle("GET /metrics", s.options.Metrics(s.Glances))
 	}
 	if s.options.Profile {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)

@@ -82,6 +82,9 @@ func (l *Live) Forget() {
 	l.table.forget()
 }
 
+// Workers is how many exchanges there may be at a time.
+func (l *Live) Workers() int { return l.settings.Workers }
+
 // Sharing says who shares addresses, among the first hosts of the crawl.
 func (l *Live) Sharing(ctx context.Context) (Sharing, error) {
 	return l.sharing.get(ctx, l.findSharing)

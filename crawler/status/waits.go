@@ -16,6 +16,7 @@ type Look struct {
 	Estimate Estimate `json:"estimate"`
 	Waits    Waits    `json:"waits"`
 	Memory   int64    `json:"memory_bytes,omitempty"` // that the process has of the system
+	Workers  int      `json:"workers,omitempty"`      // exchanges at a time, at most
 }
 
 // Waits says what keeps the hosts of a crawl that have something pending from their next turn, and which rate their paces

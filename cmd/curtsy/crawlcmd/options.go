@@ -35,6 +35,7 @@ func (o *options) flags(fs *pflag.FlagSet) {
 // pageFlag is that of the live page.
 func (o *options) pageFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&o.page.Address, "dashboard", "", "show the crawl as a live page at `ADDRESS:PORT`, like\n127.0.0.1:0; its address is printed")
+	fs.StringVar(&o.page.Token, "dashboard-token", "", "take the token of that page from `FILE`, which you alone\nmay read, so that it stays the same and Prometheus can\nscrape /metrics; the address is printed without it")
 }
 
 // placeFlags are those of a new crawl.

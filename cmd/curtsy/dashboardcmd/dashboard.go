@@ -16,11 +16,12 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/dashboard"
 	"curtsy/crawler/dashboard/directory"
+	"curtsy/crawler/metrics"
 )
 
 // New shows crawls that run, here or in other processes, and crawls that do not.
 func New(std cli.Streams) *cobra.Command {
-	var listen string
+	var listen, token string
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "dashboard [flags] DIR…",
@@ -39,16 +40,17 @@ func New(std cli.Streams) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), args, listen, names, std)
+			return show(cmd.Context(), args, listen, token, names, std)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` to listen at; port 0 takes any that is free")
 	cmd.Flags().StringSliceVar(&names, "name", nil, "host `NAME` by which browsers reach the page, beside addresses and localhost")
+	cmd.Flags().StringVar(&token, "token", "", "take the token from `FILE`, which you alone may read, so that it stays the\nsame and Prometheus can scrape /metrics; the address is printed without it")
 	cli.Group(cmd.Flags(), "Server")
 	return cmd
 }
 
-func show(ctx context.Context, dirs []string, listen string, names []string, std cli.Streams) error {
+func show(ctx context.Context, dirs []string, listen, tokenFile string, names []string, std cli.Streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	for _, dir := range dirs {
@@ -56,11 +58,15 @@ func show(ctx context.Context, dirs []string, listen string, names []string, std
 			return err
 		}
 	}
+	token, err := tokenIn("--token", tokenFile)
+	if err != nil {
+		return err
+	}
 	l, err := cli.Listen(ctx, listen)
 	if err != nil {
 		return err
 	}
-	s := of(dirs, names, false)
+	s := of(dirs, dashboard.Options{Names: names, Token: token})
 	if err := announce(s, l, std, func(address string) error {
 		_, err := fmt.Fprintln(std.Out, address)
 		return err
@@ -71,8 +77,9 @@ func show(ctx context.Context, dirs []string, listen string, names []string, std
 	return s.Serve(ctx, l)
 }
 
-func of(dirs, names []string, profile bool) *dashboard.Server {
-	o := dashboard.Options{Names: names, Profile: profile}
+// of shows directories. Profile in o says that the crawl is one of this process.
+func of(dirs []string, o dashboard.Options) *dashboard.Server {
+	o.Metrics = metrics.Options{Version: crawldir.Version, Process: o.Profile}.Handler
 	for _, dir := range dirs {
 		o.Sources = append(o.Sources, directory.New(dir))
 	}
@@ -91,6 +98,8 @@ func announce(s *dashboard.Server, l net.Listener, std cli.Streams, say func(add
 // Beside shows a page beside a crawl of this process. Its zero value shows none.
 type Beside struct {
 	Address string // where to listen; empty for no page
+	Token   string // the file with its token; empty for a new token
+	token   string
 	l       net.Listener
 	end     context.CancelFunc
 	served  chan error
@@ -100,7 +109,13 @@ type Beside struct {
 // Listen takes the address, so that one that cannot be had is said before anything is made.
 func (b *Beside) Listen(ctx context.Context) (err error) {
 	if b.Address == "" {
+		if b.Token != "" {
+			return cli.Usagef("--dashboard-token is for --dashboard ADDRESS:PORT")
+		}
 		return nil
+	}
+	if b.token, err = tokenIn("--dashboard-token", b.Token); err != nil {
+		return err
 	}
 	b.l, err = cli.ListenFor(ctx, "--dashboard", b.Address)
 	return err
@@ -111,7 +126,7 @@ func (b *Beside) Begin(ctx context.Context, dir string, std cli.Streams) error {
 	if b.l == nil {
 		return nil
 	}
-	s := of([]string{dir}, nil, true)
+	s := of([]string{dir}, dashboard.Options{Token: b.token, Profile: true})
 	err := announce(s, b.l, std, func(address string) error {
 		_, err := fmt.Fprintf(std.Err, "dashboard: %s\n", address)
 		return err

@@ -4,11 +4,12 @@ package directory
 
 import "syscall"
 
-// free is how many octets are free on the disk of a path, for whoever asks; zero where that is not known.
+// free is how many octets are free on the disk of a path, for whoever asks; zero where that is not known, and
+// never for a full one.
 func free(path string) int64 {
 	var s syscall.Statfs_t
 	if syscall.Statfs(path, &s) != nil {
 		return 0
 	}
-	return int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // uint32 on darwin
+	return max(int64(s.Bavail)*int64(s.Bsize), 1) //nolint:unconvert // uint32 on darwin
 }

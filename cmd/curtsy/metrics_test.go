@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/metrics"
+)
+
+// scraped is what /metrics says of a crawl of the dashboard's web, once some pages have come.
+func scraped(t *testing.T) string {
+	t.Helper()
+	address, _ := dashboarded(t)
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := u.Query().Get("token")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+u.Host+"/crawl/0/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for events := bufio.NewReader(resp.Body); ; { // one comes when something has changed
+		if _, err := events.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		text := scrapedAt(t, u.Host, token)
+		if regexp.MustCompile(`(?m)^curtsy_crawl_running\{.*\} 1$`).MatchString(text) &&
+			regexp.MustCompile(`(?m)^curtsy_pages_total\{.*\} [1-9][0-9]$`).MatchString(text) {
+			return text
+		}
+	}
+}
+
+// scrapedAt asks as a Prometheus does.
+func scrapedAt(t *testing.T, host, token string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%d, %v: %s", resp.StatusCode, err, b)
+	}
+	return string(b)
+}
+
+func deployed(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// promtool runs the tool of Prometheus, and returns what it says.
+func promtool(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	skipWithout(t, "promtool") // Debian's package prometheus
+	cmd := exec.CommandContext(t.Context(), "promtool", args...)
+	cmd.Stdin = strings.NewReader(in)
+	cmd.Dir = filepath.Join("..", "..", "docs", "deploy")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// metricNames are the names of series in a text, in any order.
+var metricNames = regexp.MustCompile(`\b(curtsy|process|go)_[a-z0-9_]+\b`)
+
+// expressions are what the panels and variables of the Grafana file ask for.
+func expressions(t *testing.T) (all []string) {
+	t.Helper()
+	var board struct {
+		Panels []struct {
+			Title   string
+			Type    string
+			Targets []struct{ Expr string }
+		}
+		Templating struct {
+			List []struct{ Definition string }
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(deployed(t, "grafana.json")))
+	if err := d.Decode(&board); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range board.Panels {
+		if p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("%s shows nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			all = append(all, target.Expr)
+		}
+	}
+	for _, v := range board.Templating.List {
+		if v.Definition != "" {
+			all = append(all, v.Definition)
+		}
+	}
+	if len(all) < 20 {
+		t.Fatalf("%d expressions", len(all))
+	}
+	return all
+}
+
+// A crawl has each metric that is documented, and no other; each that the alerts or the Grafana file name; and Prometheus
+// finds no fault with them.
+func TestTheMetricsOfACrawlAreThoseThatOthersName(t *testing.T) {
+	text := scraped(t)
+	had := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9_]+)(\{| )`).FindAllStringSubmatch(text, -1) {
+		had[m[1]] = true
+	}
+	documented := []string{"curtsy_build_info"}
+	for _, m := range metrics.All() {
+		documented = append(documented, m.Name)
+	}
+	for _, name := range documented {
+		if !had[name] {
+			t.Errorf("the crawl has no %s", name)
+		}
+	}
+	for name := range had {
+		if strings.HasPrefix(name, "curtsy_") && !slices.Contains(documented, name) {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+	for _, asked := range append(expressions(t), string(deployed(t, "alerts.yml")), string(deployed(t, "alerts_test.yml"))) {
+		for _, name := range metricNames.FindAllString(asked, -1) {
+			if !had[name] {
+				t.Errorf("there is no %s, for which is asked in\n%s", name, asked)
+			}
+		}
+	}
+	if said := promtool(t, text, "check", "metrics"); said != "" {
+		t.Error(said)
+	}
+}
+
+// No series is of a host or of a URL: there may be millions.
+func TestNoLabelHasWhatWasCrawled(t *testing.T) {
+	for _, line := range strings.Split(scraped(t), "\n") {
+		line = regexp.MustCompile(`crawl="[^"]*"`).ReplaceAllString(line, "")
+		if strings.HasPrefix(line, "curtsy_") && regexp.MustCompile(`\.test|http|/[0-9]|planted`).MatchString(line) {
+			t.Error(line)
+		}
+	}
+}
+
+func TestTheAlertsAreThoseOfTheirTest(t *testing.T) {
+	promtool(t, "", "check", "rules", "alerts.yml")
+	promtool(t, "", "test", "rules", "alerts_test.yml")
+	tests := string(deployed(t, "alerts_test.yml"))
+	for _, m := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(string(deployed(t, "alerts.yml")), -1) {
+		if n := strings.Count(tests, "alertname: "+m[1]); n < 2 {
+			t.Errorf("%s is tried %d times, want one without an alert and one with", m[1], n)
+		}
+	}
+}
+
+// Each expression of the Grafana file is one that Prometheus can read, with the variables filled in.
+func TestTheExpressionsForGrafanaAreSound(t *testing.T) {
+	fill := strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$crawl", ".*")
+	var rules strings.Builder
+	rules.WriteString("groups:\n- name: grafana\n  rules:\n")
+	for i, e := range expressions(t) {
+		if !strings.HasPrefix(e, "label_values(") {
+			fmt.Fprintf(&rules, "  - record: panel:%d\n    expr: %q\n", i, fill.Replace(e))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "grafana.yml")
+	if err := os.WriteFile(path, []byte(rules.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, "", "check", "rules", path)
+}
+
+// A token of the user's own stays out of what is printed, opens what a Prometheus asks for, and lets nobody act by it alone.
+func TestADashboardHasTheTokenOfAFile(t *testing.T) {
+	const token = "9f2c1ad04be77c1d63f08a5be1d24c60"
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seed, _ := small(t)
+	crawl := filepath.Join(dir, "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", crawl, seed).want(t, 0)
+	address := shown(t, "--token", file, crawl)
+	if strings.Contains(address, token) {
+		t.Errorf("%s has the token", address)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := scrapedAt(t, u.Host, token); !strings.Contains(text, "\ncurtsy_build_info{") {
+		t.Error(text)
+	}
+}
+
+func TestATokenThatOthersMayReadOrGuessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	for name, f := range map[string]struct {
+		text string
+		mode os.FileMode
+		says string
+	}{
+		"open":  {"9f2c1ad04be77c1d63f08a5be1d24c60\n", 0o644, "other users may read"},
+		"short": {"secret\n", 0o600, "holds no token"},
+		"empty": {"", 0o600, "holds no token"},
+		"lines": {"9f2c1ad04be77c1d63f0\n8a5be1d24c60\n", 0o600, "holds no token"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(f.text), f.mode); err != nil {
+			t.Fatal(err)
+		}
+		shared("crawl", "--dashboard", "127.0.0.1:0", "--dashboard-token", path, "http://127.0.0.1:9/").want(t, 2, f.says)
+	}
+	shared("crawl", "--dashboard-token", filepath.Join(dir, "open"), "http://127.0.0.1:9/").want(t, 2, "--dashboard ADDRESS:PORT")
+}
+
+// shown shows crawls in a process of its own until the test ends, and returns the address that is printed.
+func shown(t *testing.T, args ...string) (address string) {
+	t.Helper()
+	cmd := curtsy(t, append([]string{"dashboard"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}

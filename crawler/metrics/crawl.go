@@ -1,0 +1,125 @@
+package metrics
+
+import (
+	"maps"
+
+	"curtsy/crawler/dashboard"
+)
+
+// work is what was done, and what is left.
+func work() []Metric {
+	return []Metric{
+		{"curtsy_crawl_running", "1 while a process runs the crawl and answers, 0 otherwise.", "", func(g *dashboard.Glance) values {
+			return one(yes(g.Running && g.Err == nil))
+		}},
+		{"curtsy_crawl_state", "1 for the state that the crawl is in, 0 for all others.", "state", states},
+		{"curtsy_crawl_seen_timestamp_seconds", "When the crawl, or its frontier, was last seen.", "", knownOne(func(g *dashboard.Glance) float64 {
+			return float64(g.At.UnixMilli()) / 1e3
+		})},
+		{"curtsy_crawl_generation", "Which generation the crawl is in: each update begins another, and counters begin anew.", "", knownOne(func(g *dashboard.Glance) float64 {
+			return float64(g.Status.Generation)
+		})},
+		{"curtsy_run_seconds", "How long this run of the crawl has taken so far.", "", runningOne(func(g *dashboard.Glance) float64 { return g.Status.Elapsed })},
+		{"curtsy_exchanges_total", "Requests that were sent: for robots.txt, or for URLs, sitemaps among them.", "kind", knownEach(func(g *dashboard.Glance) map[string]int64 {
+			return map[string]int64{"robots.txt": g.Status.Robots, "url": max(g.Status.Exchanges-g.Status.Robots, 0)}
+		})},
+		{"curtsy_pages_total", "HTML pages that were fetched.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Pages) })},
+		{"curtsy_received_bytes_total", "Bytes received, as they crossed the connection.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Bytes) })},
+		{"curtsy_urls", "URLs that are known, by what became of them: an outcome, or the queue that they are in.", "state", knownEach(urls)},
+		{"curtsy_urls_quarantined", "URLs set aside since they brought the process down again and again.", "", knownOne(func(g *dashboard.Glance) float64 {
+			return float64(g.Status.Quarantined)
+		})},
+		{"curtsy_links_not_followed_total", "Links that are no candidates, by the rule that says so.", "rule", open(func(g *dashboard.Glance) map[string]int64 {
+			return g.Status.Links
+		})},
+		{"curtsy_links_capped_total", "Links that a cap dropped, by cap.", "cap", open(func(g *dashboard.Glance) map[string]int64 { return g.Status.Capped })},
+		{"curtsy_failures_total", "Exchanges that a host failed, robots.txt included, mended by a retry or not, by class.", "class", open(func(g *dashboard.Glance) map[string]int64 {
+			return g.Status.Failures
+		})},
+		{"curtsy_documents_not_read_total", "Documents that were fetched and whose links are not all known, by reason.", "reason", open(func(g *dashboard.Glance) map[string]int64 {
+			return g.Status.NotRead
+		})},
+		{"curtsy_sitemaps_total", "Sitemaps that were read.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Sitemaps) })},
+		{"curtsy_sitemap_entries_total", "Entries of sitemaps, taken or not.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Listed) })},
+		{"curtsy_estimate_left_seconds", "How long what is known now takes at least, from paces and queues.", "", runningOne(func(g *dashboard.Glance) float64 {
+			return g.Estimate.Left.Seconds()
+		})},
+	}
+}
+
+// stateWords are the states of a crawl.
+var stateWords = []string{"running", "paused", "draining", "stopped", "finished"}
+
+func states(g *dashboard.Glance) values {
+	if g.At.IsZero() {
+		return nil
+	}
+	v := values{}
+	for _, word := range stateWords {
+		v[word] = yes(word == g.Status.State)
+	}
+	return v
+}
+
+func urls(g *dashboard.Glance) map[string]int64 {
+	s := &g.Status
+	return map[string]int64{
+		"fetched": s.Fetched, "redirected": s.Redirected, "gone": s.Gone, "failed": s.Failed, "disallowed": s.Disallowed,
+		"dropped": s.Dropped, "held": s.Held, "queued": s.Queued, "in_flight": s.InFlight, "deferred": s.Deferred,
+	}
+}
+
+// hosts is what hosts do, and the rate that they permit.
+func hosts() []Metric {
+	return []Metric{
+		{"curtsy_hosts", "Hosts that are known.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Hosts) })},
+		{"curtsy_hosts_left_alone", "Hosts that are left alone: parked, retired or refused by the crawl, or held by an operator.", "condition", knownEach(func(g *dashboard.Glance) map[string]int64 {
+			s := &g.Status
+			return map[string]int64{"parked": s.Parked, "retired": s.Retired, "refused": s.Refused, "operator": s.Stopped}
+		})},
+		{"curtsy_hosts_waiting", "Hosts with something left, each once, by what keeps them from their next turn; of the first 10,000 of the crawl.", "reason", knownEach(func(g *dashboard.Glance) map[string]int64 {
+			w := &g.Waits
+			return map[string]int64{
+				"in_turn": w.InTurn, "worker": w.Due, "pace": w.Pace, "address": w.Address, "retry": w.Retry, "rest": w.Rest,
+				"robots.txt": w.Robots, "operator": w.Operator, "shut": w.Shut,
+			}
+		})},
+		{"curtsy_permitted_exchanges_per_second", "The rate that politeness permits now, from the paces of all hosts with something left.", "", runningOne(func(g *dashboard.Glance) float64 {
+			return g.Waits.Permitted
+		})},
+		{"curtsy_achieved_exchanges_per_second", "The rate of the last ten seconds.", "", runningOne(func(g *dashboard.Glance) float64 { return g.Rate })},
+		{"curtsy_workers", "Exchanges that there may be at a time.", "", runningOne(func(g *dashboard.Glance) float64 { return float64(g.Workers) })},
+	}
+}
+
+// read is what was read of the ledger: a part of all, where decisions fall fast.
+func read() []Metric {
+	return []Metric{
+		{"curtsy_ledger_read_total", "Decisions that were read of the ledger, which the two below count. The dashboard reads 250 a second at most.", "", func(g *dashboard.Glance) values {
+			return one(float64(g.Read))
+		}},
+		{"curtsy_ledger_passed_over_total", "Decisions that came too fast to be read.", "", func(g *dashboard.Glance) values { return one(float64(g.Passed)) }},
+		{"curtsy_ledger_read_answers_total", "Answers among the decisions that were read, by class of their status code.", "class", func(g *dashboard.Glance) values {
+			v := values{"1xx": 0, "2xx": 0, "3xx": 0, "4xx": 0, "5xx": 0}
+			maps.Copy(v, each(g.Classes))
+			return v
+		}},
+		{"curtsy_ledger_read_decisions_total", "Decisions that were read, by who decided.", "decision", open(func(g *dashboard.Glance) map[string]int64 { return g.Verdicts })},
+	}
+}
+
+// machine is what a crawl takes of its machine.
+func machine() []Metric {
+	return []Metric{
+		{"curtsy_memory_bytes", "Memory that the process of the crawl has of the system.", "", runningOne(func(g *dashboard.Glance) float64 { return float64(g.Memory) })},
+		{"curtsy_disk_free_bytes", "What is free on the disk of the crawl, for whoever crawls.", "", func(g *dashboard.Glance) values {
+			if g.Disk.Free == 0 {
+				return nil // the system does not say
+			}
+			return one(float64(g.Disk.Free))
+		}},
+		{"curtsy_archive_bytes", "Size of the archive.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Disk.Archive) })},
+		{"curtsy_ledger_bytes", "Size of the ledger.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Disk.Ledger) })},
+		{"curtsy_frontier_bytes", "Size of the frontier's file.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Disk.Frontier) })},
+	}
+}

@@ -1,0 +1,40 @@
+package metrics
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The table of docs/metrics.md is that of the code: copy what is printed when it is not.
+func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| metric | type | label | what |\n|---|---|---|---|\n")
+	for _, m := range All() {
+		kind, label := "gauge", "–"
+		if m.Counts() {
+			kind = "counter"
+		}
+		if m.Label != "" {
+			label = "`" + m.Label + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, kind, label, m.Help)
+	}
+	fmt.Fprintf(&b, "| `%s` | gauge | `version`, `goversion` | %s |\n\n", buildInfo, buildHelp)
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	if err != nil || !strings.Contains(string(page), "\n"+b.String()) {
+		t.Errorf("%v; docs/metrics.md lacks the table\n%s", err, b.String())
+	}
+}
+
+func TestEachMetricStandsOnceAndIsNamedAsOthersAre(t *testing.T) {
+	met := map[string]bool{}
+	for _, m := range All() {
+		if met[m.Name] || !strings.HasPrefix(m.Name, "curtsy_") || m.Label == LabelCrawl || !strings.HasSuffix(m.Help, ".") {
+			t.Errorf("%+v", m)
+		}
+		met[m.Name] = true
+	}
+}

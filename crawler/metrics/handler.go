@@ -1,0 +1,101 @@
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"curtsy/crawler/dashboard"
+)
+
+// Options are what the metrics are of.
+type Options struct {
+	// Version is that of curtsy.
+	Version string
+	// Process says that the crawl is one of this process, so that what Go and the system know of it is of interest, too.
+	Process bool
+}
+
+// Bounds of what who scrapes may ask for.
+const (
+	mostScrapes = 4
+	scrapeTime  = 10 * time.Second
+)
+
+// Handler answers a scrape with what now returns, and what is known of this process.
+func (o Options) Handler(now func() []dashboard.Glance) http.Handler {
+	reg := prometheus.NewPedanticRegistry() // it refuses what is not in the table
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: buildInfo, Help: buildHelp, ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	reg.MustRegister(newCrawls(now), build)
+	if o.Process {
+		reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{
+		MaxRequestsInFlight: mostScrapes, Timeout: scrapeTime, DisableCompression: true, // a few KB, most often over loopback
+	})
+}
+
+// crawls collects the metrics of crawls.
+type crawls struct {
+	now   func() []dashboard.Glance
+	descs []*prometheus.Desc // as All
+
+	mu    sync.Mutex
+	words map[string]*known // of each label of a crawl
+}
+
+func newCrawls(now func() []dashboard.Glance) *crawls {
+	c := &crawls{now: now, words: map[string]*known{}}
+	for _, m := range All() {
+		labels := []string{LabelCrawl}
+		if m.Label != "" {
+			labels = append(labels, m.Label)
+		}
+		c.descs = append(c.descs, prometheus.NewDesc(m.Name, m.Help, labels, nil))
+	}
+	return c
+}
+
+// Describe implements prometheus.Collector.
+func (c *crawls) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *crawls) Collect(to chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.now() {
+		for i, m := range All() {
+			kind := prometheus.GaugeValue
+			if m.Counts() {
+				kind = prometheus.CounterValue
+			}
+			values := m.of(&g)
+			if m.Label != "" {
+				values = c.bounded(g.Name+"\x00"+m.Name, values)
+			}
+			for word, n := range values {
+				labels := []string{valid(g.Name)}
+				if m.Label != "" {
+					labels = append(labels, valid(word))
+				}
+				to <- prometheus.MustNewConstMetric(c.descs[i], kind, n, labels...)
+			}
+		}
+	}
+}
+
+// valid is a text as a label can have it. Names of directories may be any octets.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -1,0 +1,128 @@
+package metrics
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/dashboard"
+	"curtsy/crawler/status"
+)
+
+// scrape is what a Prometheus is answered about crawls.
+func scrape(t *testing.T, o Options, crawls ...dashboard.Glance) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	o.Handler(func() []dashboard.Glance { return crawls }).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain; version=0.0.4") {
+		t.Fatalf("%d, %s\n%s", w.Code, w.Header().Get("Content-Type"), w.Body)
+	}
+	return w.Body.String()
+}
+
+func running(name string) dashboard.Glance {
+	g := dashboard.Glance{Name: name, At: time.UnixMilli(1_700_000_000_500)}
+	g.Running = true
+	g.Status = status.Status{State: "running", Exchanges: 12, Robots: 2, Pages: 7, Bytes: 1 << 20, Queued: 5, Hosts: 3}
+	return g
+}
+
+func wants(t *testing.T, text string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("there is no line %s in\n%s", line, text)
+		}
+	}
+}
+
+func TestACrawlIsSeenInItsMetrics(t *testing.T) {
+	g := running("news")
+	g.Status.Failures = map[string]int64{"timeout": 4}
+	g.Classes, g.Read = map[string]int64{"2xx": 9}, 11
+	wants(t, scrape(t, Options{Version: "1.2.3"}, g),
+		`curtsy_crawl_running{crawl="news"} 1`,
+		`curtsy_crawl_state{crawl="news",state="running"} 1`,
+		`curtsy_crawl_state{crawl="news",state="paused"} 0`,
+		`curtsy_crawl_seen_timestamp_seconds{crawl="news"} 1.7000000005e+09`,
+		`curtsy_exchanges_total{crawl="news",kind="robots.txt"} 2`,
+		`curtsy_exchanges_total{crawl="news",kind="url"} 10`,
+		`curtsy_urls{crawl="news",state="queued"} 5`,
+		`curtsy_failures_total{class="timeout",crawl="news"} 4`,
+		`curtsy_ledger_read_answers_total{class="2xx",crawl="news"} 9`,
+		`curtsy_ledger_read_answers_total{class="5xx",crawl="news"} 0`)
+}
+
+func TestACrawlThatDoesNotAnswerHasNoRates(t *testing.T) {
+	g := running("news")
+	g.Err = fmt.Errorf("it does not answer")
+	text := scrape(t, Options{}, g)
+	wants(t, text, `curtsy_crawl_running{crawl="news"} 0`, `curtsy_pages_total{crawl="news"} 7`)
+	if strings.Contains(text, "curtsy_permitted_exchanges_per_second{") {
+		t.Error(text)
+	}
+}
+
+func TestACrawlThatWasNotSeenYetHasNoCounts(t *testing.T) {
+	text := scrape(t, Options{}, dashboard.Glance{Name: "news"})
+	wants(t, text, `curtsy_crawl_running{crawl="news"} 0`)
+	if strings.Contains(text, "curtsy_pages_total{") {
+		t.Error(text)
+	}
+}
+
+func TestSeveralCrawlsAreToldApart(t *testing.T) {
+	wants(t, scrape(t, Options{}, running("news"), running("archive")),
+		`curtsy_pages_total{crawl="news"} 7`, `curtsy_pages_total{crawl="archive"} 7`)
+}
+
+// Whatever a label could be, there are fifty values of it and the rest, and none ever goes from one to the other: a counter
+// that goes down would be taken for a restart.
+func TestSeriesAreBounded(t *testing.T) {
+	g := running("news")
+	g.Status.Links = map[string]int64{}
+	for i := range 200 {
+		g.Status.Links[fmt.Sprintf("rule %03d", i)] = int64(200 - i)
+	}
+	h := Options{}.Handler(func() []dashboard.Glance { return []dashboard.Glance{g} })
+	series := func() (all []string) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		for _, m := range regexp.MustCompile(`curtsy_links_not_followed_total\{.*rule="(.*)"\}`).FindAllStringSubmatch(w.Body.String(), -1) {
+			all = append(all, m[1])
+		}
+		return all
+	}
+	first := series()
+	if len(first) != mostWords+1 || !slices.Contains(first, others) || !slices.Contains(first, "rule 000") {
+		t.Fatalf("%d series: %q", len(first), first)
+	}
+	for i := range 200 {
+		g.Status.Links[fmt.Sprintf("rule %03d", i)] = int64(1000 + i) // the last are the most now
+	}
+	if again := series(); !slices.Equal(again, first) {
+		t.Errorf("%q after %q", again, first)
+	}
+}
+
+// A directory may have any name.
+func TestANameThatIsNoTextIsShownAllTheSame(t *testing.T) {
+	g := running("new\xff \"s\"\nx")
+	g.Status.Links = map[string]int64{"\xfe": 3}
+	wants(t, scrape(t, Options{}, g), `curtsy_pages_total{crawl="new`+"\uFFFD"+` \"s\"\nx"} 7`)
+}
+
+// What Go and the system know is said of the process of a crawl, and not of one that shows the crawls of others.
+func TestTheProcessOfACrawlIsSeen(t *testing.T) {
+	own, other := scrape(t, Options{Version: "1.2.3", Process: true}), scrape(t, Options{Version: "1.2.3"})
+	if !strings.Contains(own, "\ngo_goroutines ") || strings.Contains(other, "\ngo_goroutines ") {
+		t.Error(own, other)
+	}
+	if !strings.Contains(other, `curtsy_build_info{goversion="go1.`) || !strings.Contains(other, `version="1.2.3"`) {
+		t.Error(other)
+	}
+}
