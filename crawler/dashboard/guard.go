@@ -23,11 +23,15 @@ type guard struct {
 // paramToken is where the address that is printed has the token.
 const paramToken = "token"
 
-// cookieName is that of the cookie. Cookies know no ports: two dashboards of one machine have one each.
+// cookieName is that of the cookie. Cookies know no ports: two dashboards of one machine have one each. Over TLS its prefix
+// keeps what is not encrypted, and hosts beside ours, from setting it (RFC 6265bis 4.1.3.2).
 func (g *guard) cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		port = "0"
+	}
+	if g.tls {
+		return "__Host-curtsy_" + port
 	}
 	return "curtsy_" + port
 }

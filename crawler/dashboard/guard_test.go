@@ -24,7 +24,7 @@ func asked(t *testing.T, s *Server, method, target, body string, fields ...strin
 		}
 		r.Header.Add(name, value)
 	}
-	if body != "" {
+	if body != "" && r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	w := httptest.NewRecorder()
@@ -103,11 +103,35 @@ func TestTheGuardRefuses(t *testing.T) {
 		{"DNS rebinding: a name that ends as localhost", "GET", "/crawl/0/", "", []string{cookie, "Host: evil.localhost.test"}, 421},
 		{"DNS rebinding: a name below localhost", "GET", "/crawl/0/", "", []string{cookie, "Host: x.localhost"}, 421},
 		{"DNS rebinding: no name", "GET", "/crawl/0/", "", []string{cookie, "Host: "}, 421},
+		{"DNS rebinding: another name with a dot at its end", "GET", "/crawl/0/", "", []string{cookie, "Host: evil.test.:8800"}, 421},
+		{"DNS rebinding: localhost with a dot at its end, which the name system may answer", "GET", "/crawl/0/", "", []string{cookie, "Host: localhost.:8800"}, 421},
+		{"DNS rebinding: an address with a dot at its end is a name", "GET", "/crawl/0/", "", []string{cookie, "Host: 127.0.0.1.:8800"}, 421},
+		{"DNS rebinding: an address in other spellings is a name", "GET", "/crawl/0/", "", []string{cookie, "Host: 0x7f.1:8800"}, 421},
+		{"DNS rebinding: a name in brackets", "GET", "/crawl/0/", "", []string{cookie, "Host: [evil.test]:8800"}, 421},
+		{"DNS rebinding: a name with an address of IPv6 before it", "GET", "/crawl/0/", "", []string{cookie, "Host: [::1].evil.test:8800"}, 421},
+		{"DNS rebinding: a user before the name", "GET", "/crawl/0/", "", []string{cookie, "Host: localhost@evil.test"}, 421},
+		{"DNS rebinding: a name of the operator's below another", "GET", "/crawl/0/", "", []string{cookie, "Host: crawl.example.org.evil.test"}, 421},
+		{"DNS rebinding: an act", "POST", "/crawl/0/act", form, []string{cookie, "Host: evil.test:8800", "Origin: http://evil.test:8800", "Sec-Fetch-Site: same-origin"}, 421},
 		{"DNS rebinding: health", "GET", "/healthz", "", []string{"Host: evil.test"}, 421},
 
 		{"CSRF: a form of another site", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://evil.test"}, 403},
 		{"CSRF: a form of another port", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8801"}, 403},
 		{"CSRF: a form over another scheme", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://127.0.0.1:8800"}, 403},
+		{"CSRF: a form of localhost to the address: another origin", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://localhost:8800"}, 403},
+		{"CSRF: an origin that begins as ours", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:88001"}, 403},
+		{"CSRF: an origin with us as its user", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800@evil.test"}, 403},
+		{"CSRF: an empty origin", "POST", "/crawl/0/act", form, []string{cookie, "Origin: "}, 403},
+		{"CSRF: text that is sent without asking before", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://evil.test", "Content-Type: text/plain"}, 403},
+		{"CSRF: text of our own origin is no form", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Content-Type: text/plain"}, 403},
+		{"CSRF: JSON is no form", "POST", "/crawl/0/act", `{"form":"` + s.guard.formToken() + `","verb":"pause"}`, []string{cookie, "Origin: http://127.0.0.1:8800", "Content-Type: application/json"}, 403},
+		{"CSRF: a form in parts of another site", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://evil.test", "Content-Type: multipart/form-data; boundary=x"}, 403},
+		{"CSRF: a method in a field", "GET", "/crawl/0/act?" + form, "", []string{cookie, "X-HTTP-Method-Override: POST"}, 405},
+		{"CSRF: HEAD acts no more than GET", "HEAD", "/crawl/0/act?" + form, "", []string{cookie}, 405},
+		{"CSRF: the token opens no form", "POST", "/crawl/0/act?token=" + testToken, form, []string{"Origin: http://127.0.0.1:8800"}, 403},
+		{"CSRF: the cookie is no token of a form", "POST", "/crawl/0/act", "verb=pause&form=" + s.guard.session(), []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
+		{"a cookie that another port has fixed", "GET", "/crawl/0/", "", []string{"Cookie: curtsy_8800=" + strings.Repeat("0", 32)}, 401},
+		{"a socket that another site opens", "GET", "/crawl/0/", "", []string{cookie, "Connection: Upgrade", "Upgrade: websocket", "Origin: https://evil.test"}, 403},
+		{"events that another site listens to", "GET", "/crawl/0/", "", []string{cookie, "Accept: text/event-stream", "Sec-Fetch-Site: same-site"}, 403},
 		{"CSRF: a form of nobody", "POST", "/crawl/0/act", form, []string{cookie, "Origin: null"}, 403},
 		{"CSRF: two origins", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Origin: https://evil.test"}, 403},
 		{"CSRF: no origin", "POST", "/crawl/0/act", form, []string{cookie}, 403},
@@ -149,6 +173,7 @@ func TestTheGuardLetsIn(t *testing.T) {
 		{"who has the cookie", "GET", "/crawl/0/", "", []string{cookie}, 200},
 		{"by localhost, whatever the port: a tunnel has another", "GET", "/crawl/0/", "", []string{strings.Replace(cookie, "8800", "9", 1), "Host: localhost:9"}, 200},
 		{"by an address of IPv6", "GET", "/crawl/0/", "", []string{cookie, "Host: [::1]:8800"}, 200},
+		{"beside a cookie that another port has fixed", "GET", "/crawl/0/", "", []string{"Cookie: curtsy_8800=0; " + strings.TrimPrefix(cookie, "Cookie: ")}, 200},
 		{"by a name that the operator gave", "GET", "/crawl/0/", "", []string{cookie, "Host: Crawl.Example.Org:8800"}, 200},
 		{"a browser's own page", "GET", "/crawl/0/", "", []string{cookie, "Sec-Fetch-Site: same-origin"}, 200},
 		{"a program with the token", "GET", "/api/status", "", []string{"Authorization: Bearer " + testToken}, 200},
@@ -177,6 +202,15 @@ func TestEveryAnswerHasThePolicy(t *testing.T) {
 			csp := h.Get("Content-Security-Policy")
 			if !strings.HasPrefix(csp, "default-src 'none'; ") || strings.Contains(csp, "unsafe") || strings.Contains(csp, "*") || !strings.Contains(csp, "frame-ancestors 'none'") {
 				t.Errorf("%s: %q", target, csp)
+			}
+			for field, want := range map[string]string{
+				"Referrer-Policy":              "same-origin", // an address, which may have the token, goes to nobody else
+				"Cross-Origin-Opener-Policy":   "same-origin",
+				"Cross-Origin-Resource-Policy": "same-origin",
+			} {
+				if h.Get(field) != want {
+					t.Errorf("%s: %s: %s", target, field, h.Get(field))
+				}
 			}
 			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
 				t.Errorf("%s: %v", target, h)
