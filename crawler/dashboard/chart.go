@@ -20,13 +20,13 @@ const (
 // curve draws what happened in equal parts of a time, and a line of what was permitted where there is one.
 func curve(values, permitted []float64, class, label string) template.HTML {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`,
-		chartWidth, chartHeight, template.HTMLEscapeString(label))
+	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 -3 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`,
+		chartWidth, chartHeight+6, template.HTMLEscapeString(label))
 	top := 1.0
 	if len(values) > 0 {
 		top = niceTop(max(slices.Max(values), slices.Max(append([]float64{0}, permitted...))))
 	}
-	for i := range 4 {
+	for i := range 5 {
 		y := chartHeight * i / 4
 		fmt.Fprintf(&b, `<line class="rule" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, y, y)
 	}
@@ -46,7 +46,7 @@ func points(values []float64, top float64) string {
 	var b strings.Builder
 	for i, v := range values {
 		x := float64(chartWidth) * float64(i) / float64(len(values)-1)
-		y := chartHeight - (chartHeight-4)*min(v/top, 1)
+		y := chartHeight - chartHeight*min(v/top, 1)
 		if i > 0 {
 			b.WriteByte(' ')
 		}
@@ -115,6 +115,7 @@ type histogram struct {
 	By      string
 	Shorter int // than was due
 	N       int
+	More    bool // some are longer than Top
 	Least   time.Duration
 	Median  time.Duration
 }
@@ -140,6 +141,7 @@ func histogramOf(gaps []Gap) (h histogram) {
 	h.Least, h.Median = kept[0], kept[len(kept)/2]
 	top := max(2*h.Pace, kept[len(kept)*95/100], time.Millisecond).Seconds()
 	h.Top = time.Duration(niceTop(top) * float64(time.Second))
+	h.More = kept[len(kept)-1] > h.Top
 	h.Counts = make([]int, bins)
 	for _, d := range kept {
 		i := int(float64(bins) * float64(d) / float64(h.Top))
@@ -148,24 +150,39 @@ func histogramOf(gaps []Gap) (h histogram) {
 	return h
 }
 
+// Most is how many the highest bar stands for.
+func (h histogram) Most() string { return grouped(int64(slices.Max(append([]int{0}, h.Counts...)))) }
+
+// Ticks are the words below the histogram, at equal distances.
+func (h histogram) Ticks() (words []string) {
+	for i := range 5 {
+		words = append(words, lasting(h.Top*time.Duration(i)/4))
+	}
+	if h.More {
+		words[4] = "≥ " + words[4]
+	}
+	return words
+}
+
 // SVG draws the histogram, with the pace as a line.
 func (h histogram) SVG() template.HTML {
 	most := max(slices.Max(append([]int{0}, h.Counts...)), 1)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`, chartWidth, chartHeight,
+	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 -3 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`, chartWidth, chartHeight+6,
 		template.HTMLEscapeString(fmt.Sprintf("Histogram of %d pauses from 0 to %s; the shortest is %s, the median %s, due are %s",
 			h.N, lasting(h.Top), lasting(h.Least), lasting(h.Median), lasting(h.Pace))))
+	fmt.Fprintf(&b, `<line class="rule" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, chartHeight, chartHeight)
 	width := float64(chartWidth) / bins
 	for i, n := range h.Counts {
 		if n == 0 {
 			continue
 		}
-		height := max((chartHeight-8)*math.Sqrt(float64(n)/float64(most)), 2) // a root, so that one of a thousand is seen
+		height := max(chartHeight*math.Sqrt(float64(n)/float64(most)), 2) // a root, so that one of a thousand is seen
 		fmt.Fprintf(&b, `<rect class="fill pace" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, float64(i)*width+0.5, chartHeight-height, width-1, height)
 	}
 	if h.Top > 0 {
 		x := float64(chartWidth) * min(float64(h.Pace)/float64(h.Top), 1)
-		fmt.Fprintf(&b, `<line class="line permitted" x1="%.1f" x2="%.1f" y1="0" y2="%d"/>`, x, x, chartHeight)
+		fmt.Fprintf(&b, `<line class="line permitted" x1="%.1f" x2="%.1f" y1="-3" y2="%d"/>`, x, x, chartHeight)
 	}
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String())

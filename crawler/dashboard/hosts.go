@@ -43,6 +43,7 @@ func (s *Server) hosts(r *http.Request, w *watcher, v *view) (string, error) {
 		return "", err
 	}
 	v.Table = newTable(page, q)
+	v.Answers = w.answers(page.Rows)
 	return "hosts.html", nil
 }
 

@@ -95,9 +95,25 @@ func (v *view) Chart() template.HTML {
 }
 
 // ChartTop is the upper end of the axis of Chart.
-func (v *view) ChartTop() float64 {
-	var top float64
-	for _, r := range v.Course {
+func (v *view) ChartTop() float64 { return topOf(v.Course) }
+
+// ChartHalf is the middle of it.
+func (v *view) ChartHalf() float64 { return v.ChartTop() / 2 }
+
+// LongChart is Chart over a day.
+func (v *view) LongChart() template.HTML {
+	var achieved, permitted []float64
+	for _, r := range v.LongRates {
+		achieved, permitted = append(achieved, r.Exchanges), append(permitted, r.Permitted)
+	}
+	return curve(achieved, permitted, "rate", "Exchanges a second, and what was permitted, over the last "+lasting(v.LongSpan))
+}
+
+// LongTop is the upper end of its axis.
+func (v *view) LongTop() float64 { return topOf(v.LongRates) }
+
+func topOf(course []rates) (top float64) {
+	for _, r := range course {
 		top = max(top, r.Exchanges, r.Permitted)
 	}
 	return niceTop(top)
@@ -125,9 +141,9 @@ func (v *view) ETA() string {
 	}
 	at := time.Now().Add(v.Estimate.Left).UTC()
 	if v.Estimate.Left < 20*time.Hour {
-		return at.Format("15:04") + " UTC"
+		return at.Format("15:04")
 	}
-	return at.Format("Mon 2 Jan 15:04") + " UTC"
+	return at.Format("2 Jan 15:04")
 }
 
 // Deciding are the hosts with the longest queues, and how long each takes.

@@ -35,7 +35,9 @@ type view struct {
 	Said    string // what came of an act
 	Trouble string
 	Query   url.Values
-	Here    string // where the page is
+	Here    string         // where the page is
+	Still   bool           // it does not reload itself where there is no script
+	Answers map[string]int // the status of the last answer of hosts, as far as it was seen
 
 	Table  table
 	One    status.One
@@ -63,8 +65,9 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"np":   func(n *int64) string { return grouped(*n) },
 	"ltc":  func(a int, b int64) bool { return int64(a) < b },
 	"slug": slug, "act": act, "hostact": hostAct, "held": held,
-	"table": func(caption string, all []count) countTable { return countTable{caption, all, most(all)} },
-	"secsp": func(s *float64) string { return secondsText(*s) },
+	"table":  func(caption string, all []count) countTable { return countTable{caption, all, most(all)} },
+	"secsp":  func(s *float64) string { return secondsText(*s) },
+	"budget": budget, "budgetp": func(name string, n *int64) string { return budget(name, *n) },
 }).ParseFS(pages, "pages/*.html"))
 
 func render(w io.Writer, name string, v *view) error {
@@ -80,7 +83,25 @@ func (s *Server) newView(r *http.Request, x *watcher, n int) *view {
 		link := crawlLink{N: i, Name: other.source.Name(), Here: i == n}
 		v.Crawls = append(v.Crawls, link)
 	}
+	v.Still = v.Query.Has(paramStill)
 	return v
+}
+
+// paramStill keeps a page without a script from reloading itself, under the hands of whoever reads it or fills a form.
+const paramStill = "still"
+
+// Toggle is this page with reloading, or without.
+func (v *view) Toggle() string {
+	u, err := url.Parse(v.Here)
+	if err != nil {
+		return ""
+	}
+	q := u.Query()
+	if q.Del(paramStill); !v.Still {
+		q.Set(paramStill, "1")
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
 }
 
 // here is where a page is, without what came of the act before.

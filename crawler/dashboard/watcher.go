@@ -3,9 +3,11 @@ package dashboard
 import (
 	"context"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
+	"curtsy/crawler/status"
 	"curtsy/storage"
 )
 
@@ -121,6 +123,36 @@ func (w *watcher) seen() seen {
 		Since: w.tally.since, Read: w.tally.seen, Passed: w.tally.passed,
 		Classes: maps.Clone(w.tally.classes), Verdicts: maps.Clone(w.tally.verdicts), Failures: w.tally.failures(),
 	}
+}
+
+// answers are the status codes that hosts answered with last, of those whose decisions are still kept.
+func (w *watcher) answers(rows []status.Row) map[string]int {
+	found := make(map[string]int, len(rows))
+	for _, r := range rows {
+		found[r.Host] = 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, left := len(w.tally.last)-1, len(found); i >= 0 && left > 0; i-- {
+		l := &w.tally.last[i]
+		if had, asked := found[originOf(l.URL)]; asked && had == 0 && l.Status > 0 {
+			found[originOf(l.URL)] = l.Status
+			left--
+		}
+	}
+	return found
+}
+
+// originOf is the part of a canonical URL before its path.
+func originOf(text string) string {
+	_, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		return text[:len(text)-len(rest)+i]
+	}
+	return text
 }
 
 // newest are the last decisions that match.

@@ -73,6 +73,17 @@ func secondsText(s float64) string {
 	return lasting(time.Duration(s * float64(time.Second)))
 }
 
+// budget writes how much of a budget is used, or its limit, in its unit.
+func budget(name string, n int64) string {
+	switch name {
+	case "max-bytes":
+		return octets(n)
+	case "max-time":
+		return lasting(time.Duration(n) * time.Second)
+	}
+	return grouped(n)
+}
+
 // share writes a part of a whole.
 func share(part, whole float64) string {
 	if whole <= 0 {

@@ -38,6 +38,14 @@
     document.documentElement.dataset.updates = String(Number(document.documentElement.dataset.updates || 0) + 1);
   };
 
+  // Escape closes what asks whether one is sure.
+  document.addEventListener("keydown", (e) => {
+    const open = e.key === "Escape" && document.querySelector("details.sure[open]");
+    if (!open) return;
+    open.open = false;
+    open.querySelector("summary").focus();
+  });
+
   if (!document.querySelector("[data-live]") || !window.EventSource) return;
   if (hold) {
     hold.hidden = false;
