@@ -112,7 +112,7 @@ func TestAPageIsEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := dashboard.New(dashboard.Options{Token: "t", TLS: true, Names: sealed.names()})
+	s := dashboard.New(dashboard.Options{TLS: true, Names: sealed.names()})
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, sealed.over(l)) }()
