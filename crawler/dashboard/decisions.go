@@ -53,7 +53,7 @@ func ofHost(text, origin string) bool {
 }
 
 // shownLines is how many decisions a page shows.
-const shownLines = 200
+const shownLines = 100
 
 func (s *Server) decisions(r *http.Request, w *watcher, v *view) (string, error) {
 	v.Title, v.Page = "Decisions", "decisions"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,6 +13,7 @@ import (
 // made is a page, or why there is none.
 type made struct {
 	html   []byte
+	event  []byte // the same for a script that listens; nil for a page that nobody does
 	at     time.Time
 	status int
 }
@@ -70,6 +72,9 @@ func (s *Server) kept(key string, make func() *made) *made {
 		return m
 	}
 	m = make()
+	if b, err := json.Marshal(string(m.html)); err == nil {
+		m.event = slices.Concat([]byte("data: "), b, []byte("\n\n"))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.pages) >= mostPages {
@@ -98,19 +103,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, make func() *mad
 	defer tick.Stop()
 	var last []byte
 	for {
-		text := ": nothing new\n\n"
+		event := []byte(": nothing new\n\n")
 		if m := make(); m.status == http.StatusOK && !bytes.Equal(m.html, last) {
-			last = m.html
-			b, err := json.Marshal(string(m.html))
-			if err != nil {
-				return
-			}
-			text = "data: " + string(b) + "\n\n"
+			last, event = m.html, m.event
 		}
 		if to.SetWriteDeadline(time.Now().Add(writeTime)) != nil {
 			return
 		}
-		if _, err := w.Write([]byte(text)); err != nil || to.Flush() != nil {
+		if _, err := w.Write(event); err != nil || to.Flush() != nil {
 			return
 		}
 		select {

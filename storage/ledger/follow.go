@@ -159,12 +159,16 @@ func (f *Follower) rest(kept *newest) error {
 	}
 }
 
-// lineOn returns the next line, and how many octets it has in the file, those that were passed over among them.
+// lineOn returns the next line, until the next call, and how many octets it has in the file, those that were passed over
+// among them. A line that is not longer than the buffer of r is not copied: most are passed over by whoever reads.
 func lineOn(r *bufio.Reader) (line []byte, n int64, err error) {
 	var long []byte
 	for {
 		b, err := r.ReadSlice('\n')
 		n += int64(len(b))
+		if err == nil && n == int64(len(b)) && n <= maxFollowed {
+			return b, n, nil
+		}
 		if n <= maxFollowed {
 			long = append(long, b...)
 		}
@@ -191,9 +195,9 @@ func (k *newest) add(b []byte) {
 	case k.most <= 0:
 		k.passed++
 	case len(k.lines) < k.most:
-		k.lines = append(k.lines, b)
+		k.lines = append(k.lines, bytes.Clone(b))
 	default:
-		k.lines[k.next] = b
+		k.lines[k.next] = append(k.lines[k.next][:0], b...)
 		k.next = (k.next + 1) % k.most
 		k.passed++
 	}

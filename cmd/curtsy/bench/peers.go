@@ -10,9 +10,12 @@ import (
 
 // Whom curtsy can be compared with, beside command lines.
 const (
-	vsBare    = "bare"
-	vsModel   = "model"
-	vsLinks   = "links"
+	vsBare  = "bare"
+	vsModel = "model"
+	vsLinks = "links"
+
+	vsDashboard = "dashboard"
+
 	vsNone    = "none"
 	vsPeers   = "peers" // those below that are installed
 	vsWget    = "wget"

@@ -16,11 +16,14 @@ import (
 
 // The names of contenders in results.
 const (
-	nameCurtsy  = "curtsy"
-	nameBare    = "bare"
-	nameBareGo  = "bare, Go's GC"
-	nameModel   = "curtsy, model"
-	nameLinks   = "curtsy, links"
+	nameCurtsy = "curtsy"
+	nameBare   = "bare"
+	nameBareGo = "bare, Go's GC"
+	nameModel  = "curtsy, model"
+	nameLinks  = "curtsy, links"
+
+	nameDashboard = "curtsy, dashboard"
+
 	webSeed     = 1
 	bareWords   = "the bare loop"
 	placeWhence = "{url}, {urls} or {seeds}"
@@ -50,6 +53,7 @@ type contender struct {
 	web  benchweb.Config
 	ours bool // curtsy
 	peer bool // a command of somebody else
+	seen bool // its dashboard has an audience
 }
 
 // crawlArgs are the arguments of the crawl that is measured.
@@ -115,6 +119,8 @@ func (p *Plan) meet(vs []string, webs []webOf) error {
 			p.add(contender{name: nameModel, args: p.ownArgs(p.web, "--model"), ours: true})
 		case whom == vsLinks:
 			p.add(contender{name: nameLinks, args: append(p.ownArgs(p.web), "--links"), ours: true})
+		case whom == vsDashboard:
+			p.add(contender{name: nameDashboard, args: append(p.ownArgs(p.web), "--dashboard", "127.0.0.1:0"), ours: true, seen: true})
 		case whom == vsPeers:
 			err = p.meetPeers()
 		default:
@@ -163,7 +169,7 @@ func (p *Plan) meetPeer(line string) error {
 		case err != nil:
 			return usagef("--vs %q: %w", line, err)
 		case len(words) < 2 || !strings.Contains(line, "{url}") && !strings.Contains(line, "{urls}") && !strings.Contains(line, "{seeds}"):
-			return usagef("--vs %q: write bare, model, links, peers, none, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
+			return usagef("--vs %q: write bare, model, links, dashboard, peers, none, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
 		}
 		k = peerLine{words: words}
 	}

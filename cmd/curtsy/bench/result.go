@@ -76,6 +76,8 @@ type Round struct {
 	Files      int     `json:"files,omitempty"`     // in the tree, of setup mirror
 	Stages     stages  `json:"stages_cpu_ms_per_page,omitempty"`
 	Stopped    bool    `json:"stopped,omitempty"` // at the limit for peers
+	Updates    int64   `json:"updates,omitempty"` // of pages of the dashboard, that browsers read
+	Scrapes    int64   `json:"scrapes,omitempty"`
 
 	Referee benchweb.Report `json:"referee"`
 }
@@ -97,7 +99,7 @@ type Ratio struct {
 func newRound(e endedRun, own childStats, web webReport) Round {
 	r := Round{
 		Wall: e.took.Seconds(), User: e.state.UserTime().Seconds(), System: e.state.SystemTime().Seconds(), PeakRSS: own.PeakRSS,
-		GCs: own.GCs, Referee: web.Report, Stopped: e.stopped,
+		GCs: own.GCs, Referee: web.Report, Stopped: e.stopped, Updates: e.updates, Scrapes: e.scrapes,
 	}
 	if r.PeakRSS == 0 {
 		r.PeakRSS = peakOf(e.state)
@@ -137,12 +139,15 @@ func (r *Result) conclude(p *Plan) {
 	}
 	ours := r.Contenders[0]
 	for _, other := range r.Contenders[1:] {
-		if other.Ours && other.Name != nameModel && other.Name != nameLinks {
+		if other.Ours && other.Name != nameModel && other.Name != nameLinks && other.Name != nameDashboard {
 			continue // another web
 		}
 		if other.Name == nameLinks { // what it adds is asked, and not what is left without
 			more := ratioOf(other.Rounds, ours.Rounds, func(x Round) float64 { return x.CPUPerPage })
 			r.Notes = append(r.Notes, fmt.Sprintf("with --links a page takes %.3f times the processor time (%.3f-%.3f)", more.Median, more.Min, more.Max))
+		}
+		if other.Name == nameDashboard {
+			r.Notes = append(r.Notes, r.watched(ours, other))
 		}
 		r.Ratios = append(r.Ratios, Ratio{
 			To:         other.Name,
@@ -153,7 +158,7 @@ func (r *Result) conclude(p *Plan) {
 	r.best()
 	r.violate(p)
 	r.measureUp()
-	r.Void = r.void()
+	r.Void = cmp.Or(r.void(), r.blind())
 	r.Notes = append(r.Notes, r.yardstickLines(p.unjudged)...)
 	if p.setup == setupHostile {
 		r.addUp()

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"curtsy/cmd/curtsy/procgroup"
@@ -189,6 +190,8 @@ type endedRun struct {
 	state   *os.ProcessState
 	said    string
 	stopped bool // a peer, at its limit
+
+	updates, scrapes int64 // that an audience has seen
 }
 
 // runOnce runs a command to its end.
@@ -207,6 +210,18 @@ func (p *Plan) runOnce(ctx context.Context, m *measuring, c contender, words []s
 	cmd.WaitDelay = peerGrace
 	if !c.peer {
 		cmd.Env, cmd.WaitDelay = m.env, procgroup.Grace
+	}
+	if c.seen {
+		looking, leave := context.WithCancel(ctx)
+		there := newAudience(&said)
+		cmd.Stderr = there
+		var beside sync.WaitGroup
+		beside.Go(func() { there.look(looking) })
+		defer func() {
+			leave()
+			beside.Wait()
+			e.updates, e.scrapes = there.updates.Load(), there.scrapes.Load()
+		}()
 	}
 	procgroup.Together(cmd)
 	began := time.Now()

@@ -1,0 +1,140 @@
+package dashboard
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener of connections without a buffer: what nobody reads, nobody has written.
+type pipes struct {
+	to     chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{to: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.to:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8800} }
+
+// ask opens a connection and sends a request, as a browser that is let in.
+func (p *pipes) ask(t *testing.T, target, fields string) net.Conn {
+	t.Helper()
+	here, there := net.Pipe()
+	p.to <- there
+	if _, err := fmt.Fprintf(here, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:8800\r\nAuthorization: Bearer %s\r\n%s\r\n", target, testToken, fields); err != nil {
+		t.Fatal(err)
+	}
+	return here
+}
+
+const listens = "Accept: text/event-stream\r\n"
+
+// counted is a crawl that counts how often it is asked, and of which something changes each time.
+type counted struct {
+	fakeCrawl
+	mu    sync.Mutex
+	looks int64
+}
+
+func (c *counted) Look(ctx context.Context) (Look, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks++
+	l, err := c.fakeCrawl.Look(ctx)
+	l.Running, l.Status.Pages = true, c.looks
+	return l, err
+}
+
+func (c *counted) asked() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.looks
+}
+
+// Browsers that read nothing take their places, hold up neither the dashboard nor who reads, and are left after a while. A
+// crawl is asked as often as without them, and by the watcher alone.
+func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		crawl, at := &counted{fakeCrawl: fakeCrawl{name: "news"}}, newPipes()
+		s := New(Options{Sources: []Source{crawl}, Token: testToken})
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ctx, at) }()
+
+		var stalled []net.Conn
+		for range mostStreams - 1 { // with the one that reads, all there are
+			stalled = append(stalled, at.ask(t, "/crawl/0/", listens))
+		}
+		reader := at.ask(t, "/crawl/0/", listens)
+		events := make(chan string, 1000)
+		go func() {
+			defer close(events)
+			for lines := bufio.NewScanner(reader); lines.Scan(); {
+				if strings.HasPrefix(lines.Text(), "data: ") {
+					events <- lines.Text()
+				}
+			}
+		}()
+		before := crawl.asked()
+		time.Sleep(10 * time.Second) // virtual
+		synctest.Wait()
+		if n := crawl.asked() - before; n != 10 {
+			t.Errorf("the crawl was asked %d times in ten seconds", n)
+		}
+		if n := len(events); n < 5 {
+			t.Errorf("who reads got %d updates in ten seconds", n)
+		}
+		if n := len(s.streams); n != mostStreams {
+			t.Errorf("%d browsers listen", n)
+		}
+		if answer := statusOf(t, at.ask(t, "/crawl/0/", listens)); answer != http.StatusServiceUnavailable {
+			t.Errorf("one more is answered %d", answer)
+		}
+		time.Sleep(writeTime)
+		synctest.Wait()
+		if n := len(s.streams); n != 1 {
+			t.Errorf("after %v %d browsers listen", writeTime, n)
+		}
+		for _, c := range append(stalled, reader) {
+			c.Close()
+		}
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		for range events {
+		}
+	})
+}
+
+// statusOf is that of an answer.
+func statusOf(t *testing.T, c net.Conn) int {
+	t.Helper()
+	defer c.Close()
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
