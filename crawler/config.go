@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"curtsy/crawler/budget"
@@ -140,6 +141,8 @@ type Config struct {
 
 	// Log receives plain sentences for the operator. Nil means none.
 	Log func(format string, args ...any)
+
+	changed *atomic.Pointer[Terms] // what an operator has changed since; nil for a crawl that is not to run
 }
 
 // fetcher makes one exchange. *fetch.Fetcher is one.
@@ -234,7 +237,8 @@ func (c Config) own(a canon.Authority) bool {
 
 // floor is the pause that a always gets.
 func (c Config) floor(a canon.Authority) time.Duration {
-	set := c.Hosts.Of(a).Delay
+	t := c.terms()
+	set := t.Hosts.Of(a).Delay
 	if c.own(a) {
 		return max(c.Delay, set)
 	}
@@ -243,7 +247,8 @@ func (c Config) floor(a canon.Authority) time.Duration {
 
 // maxPerHost is how many pages of a there may be; zero means no limit.
 func (c *Config) maxPerHost(a canon.Authority) int64 {
-	most, set := c.MaxPerHost, c.Hosts.Of(a).MaxPerHost
+	t := c.terms()
+	most, set := t.MaxPerHost, t.Hosts.Of(a).MaxPerHost
 	if most == 0 || set > 0 && set < most {
 		return set
 	}

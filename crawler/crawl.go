@@ -19,7 +19,6 @@ import (
 	"curtsy/crawler/recovery"
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/resultbuf"
-	"curtsy/crawler/scope"
 	"curtsy/crawler/seeds"
 	"curtsy/crawler/status"
 	"curtsy/crawler/steady"
@@ -32,7 +31,7 @@ type Crawl struct {
 	cfg   Config
 	clock steady.Clock
 	run   uint64 // which run of the crawl this is, from 0
-	scope *scope.Scope
+	scope *area
 	gate  *gate.Gate
 
 	// The stages that a URL goes through (docs/story.md).
@@ -44,6 +43,7 @@ type Crawl struct {
 	settler   *settler
 
 	stopper *stopper
+	limit   timeLimit
 	reader  *pageReader
 	record  *record.Writer
 	book    *seeds.Book
@@ -59,6 +59,8 @@ type Crawl struct {
 	carried recovery.Costs
 	patient atomic.Bool // something had to wait that was no fault of its host
 	counted atomic.Bool // a turn of this run has counted it: see totals.Runs
+
+	changing sync.Mutex // of Change
 
 	reachable map[canon.Authority]bool // addresses that are not public and that the run began with
 }
@@ -85,7 +87,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	}
 	c := &Crawl{cfg: cfg.withDefaults(), clock: steady.Start(), reachable: map[canon.Authority]bool{}}
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
-	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
+	if c.scope, err = newArea(c.cfg.Scope); err != nil {
 		return nil, err
 	}
 	tags := map[string]bool{}
@@ -96,7 +98,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		if len(tags) < maxTags+2 { // the empty one is none
 			tags[s.Tag] = true
 		}
-		c.scope.Extend(s.URL)
+		c.scope.Load().Extend(s.URL)
 		if a := s.URL.Authority(); s.From == "" && notPublic(a) {
 			c.reachable[a] = true
 		}
@@ -117,6 +119,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if c.quotas, err = newQuotas(ctx, &c.cfg, before.Counts); err != nil {
 		return nil, err
 	}
+	c.cfg.changed = &atomic.Pointer[Terms]{}
 	c.live, c.stopper = c.cfg.newLive(), newStopper()
 	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
 	if err := c.stages(before.Counts); err != nil {
@@ -147,7 +150,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	if err != nil {
 		return err
 	}
-	cfg, rules := &c.cfg, c.scope.Rules()
+	cfg, rules := &c.cfg, c.scope.Load().Rules()
 	dates, lined, redirects := steady.NewDates(), refusals.NewRecent(), gate.NewRedirects()
 	c.gate = c.cfg.Gate()
 	c.record = record.New(cfg.Recorder, cfg.Ledger, cfg.Links, dates)
@@ -201,10 +204,8 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	if err := c.cfg.Ledger.Begin(context.WithoutCancel(ctx)); err != nil {
 		return Summary{}, err
 	}
-	if c.cfg.MaxTime > 0 {
-		stop := time.AfterFunc(c.cfg.MaxTime, func() { c.stopper.end(EndedMaxTime) })
-		defer stop.Stop()
-	}
+	c.limit.begin(c.cfg.terms().MaxTime, func() { c.stopper.end(EndedMaxTime) })
+	defer c.limit.end()
 	ctx, release := c.stopper.abortable(ctx)
 	defer release()
 	over := make(chan struct{})

@@ -102,7 +102,7 @@ func (c *bounds) wanted(task frontier.Task) func(int, http.Header) string {
 		if status < 200 || status > 299 || found.SeedChain(task.Candidate) {
 			return ""
 		}
-		if ok, rule := c.scope.AcceptType(mediatype.Value(h), task.URL.Path()); !ok {
+		if ok, rule := c.scope.Load().AcceptType(mediatype.Value(h), task.URL.Path()); !ok {
 			return rule
 		}
 		return ""

@@ -7,7 +7,6 @@ import (
 
 	"curtsy/crawler/explain"
 	"curtsy/crawler/host"
-	"curtsy/crawler/scope"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -35,14 +34,14 @@ func ExplainStopped(ctx context.Context, cfg Config, q explain.Question) (explai
 	c.live = c.cfg.newLive()
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	var err error
-	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
+	if c.scope, err = newArea(c.cfg.Scope); err != nil {
 		return explain.Explanation{}, err
 	}
 	for s, err := range c.cfg.Frontier.AllSeeds(ctx) {
 		if err != nil {
 			return explain.Explanation{}, err
 		}
-		c.scope.Extend(s.URL)
+		c.scope.Load().Extend(s.URL)
 	}
 	if c.quotas, err = newQuotas(ctx, &c.cfg, nil); err != nil {
 		return explain.Explanation{}, err
@@ -89,7 +88,7 @@ func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, 
 	k.Settings.MaxPerHost = c.cfg.maxPerHost(q.URL.Authority())
 	k.Domain = c.quotas.domains.Pages(q.URL.Authority().RegistrableDomain())
 	k.OptOut = c.cfg.OptOut.URL(q.URL)
-	k.Scope, k.Asked = c.scope.Explain(inScope(k.Candidate()))
+	k.Scope, k.Asked = c.scope.Load().Explain(InScope(k.Candidate()))
 	return k, nil
 }
 
@@ -112,7 +111,7 @@ func (c *Crawl) hostFacts(ctx context.Context, k *explain.Facts) (err error) {
 	}
 	v := &visit{turn: frontier.Turn{Lease: frontier.Lease{Authority: a}}, site: site{memory: k.Memory}}
 	v.owns(&c.cfg)
-	k.Own, k.Floor, k.Set = v.own, v.floor, v.set
+	k.Own, k.Floor, k.Set, k.Raised = v.own, v.floor, v.set, v.raised
 	if !k.Own && k.Memory.Spot.IsValid() {
 		if k.Sharing, err = c.live.Sharing(ctx); err != nil {
 			return err
@@ -124,8 +123,9 @@ func (c *Crawl) hostFacts(ctx context.Context, k *explain.Facts) (err error) {
 
 // explained are the settings that an explanation names.
 func (c Config) explained() explain.Settings {
+	t := c.terms()
 	return explain.Settings{
 		Traps: c.Traps, Depth: c.Scope.Depth, IPDelay: c.IPDelay,
-		MaxPages: c.MaxPages, MaxPerHost: c.MaxPerHost, MaxPerDomain: c.MaxPerDomain, MaxPerTag: c.MaxPerTag, MaxBytes: c.MaxBytes, MaxTime: c.MaxTime,
+		MaxPages: t.MaxPages, MaxPerHost: t.MaxPerHost, MaxPerDomain: c.MaxPerDomain, MaxPerTag: c.MaxPerTag, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime,
 	}
 }

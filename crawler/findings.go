@@ -94,8 +94,8 @@ func (f *findings) unanswered(b *seeds.Book, seed, why string) {
 // extendTo widens the scope to where a seed's redirects ended. The links of that very page are judged by it already; it
 // becomes durable with the turn, and is said again should the turn come to nothing.
 func (c *bounds) extendTo(f *findings, task frontier.Task) {
-	c.book.Extend(task.URL, func() bool { return c.scope.Judge(scope.Candidate{URL: task.URL}).In }, func() {
-		c.scope.Extend(task.URL)
+	c.book.Extend(task.URL, func() bool { return c.scope.Load().Judge(scope.Candidate{URL: task.URL}).In }, func() {
+		c.scope.Load().Extend(task.URL)
 		f.extend = append(f.extend, frontier.Seed{URL: task.URL, Tag: task.Tag, From: task.Seed})
 		c.cfg.Log("seed %s redirects to %s: the scope now includes it", task.Seed, task.URL)
 	})

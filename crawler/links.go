@@ -130,7 +130,7 @@ func (c *bounds) follow(task frontier.Task, page extract.Page, f *findings) {
 		next := frontier.Candidate{URL: l.URL, Kind: frontier.KindLink, Via: via, Depth: task.Depth + 1, Seed: task.Seed, Tag: task.Tag}
 		if l.Embed {
 			next.Kind, next.Depth, next.Embeds, next.Away = frontier.KindEmbed, task.Depth, task.Embeds+1, task.Away
-			if !c.scope.Covers(l.URL) {
+			if !c.scope.Load().Covers(l.URL) {
 				next.Away++
 			}
 		}
@@ -142,9 +142,9 @@ func (c *bounds) follow(task frontier.Task, page extract.Page, f *findings) {
 // reason, once; refused for now it is only counted, so that another page may bring it under better terms. What lies
 // off the scope gets a line of the ledger all the same.
 func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
-	asked := inScope(next)
+	asked := InScope(next)
 	asked.NoFollow = noFollow
-	judged := c.scope.Judge(asked)
+	judged := c.scope.Load().Judge(asked)
 	if judged.In {
 		f.urls = append(f.urls, next)
 		return
@@ -170,8 +170,8 @@ func (c *bounds) away(rule string) bool {
 	return rule == c.off || rule == scope.RuleSample || rule == scope.RuleRequisites && c.cfg.Scope.Requisites == scope.RequisitesAll
 }
 
-// inScope puts a candidate as the scope sees it.
-func inScope(c frontier.Candidate) scope.Candidate {
+// InScope is a candidate as the scope judges it.
+func InScope(c frontier.Candidate) scope.Candidate {
 	return scope.Candidate{
 		URL: c.URL, Depth: c.Depth, Embeds: c.Embeds, Away: c.Away, Embed: c.Embeds > 0,
 		Redirect: c.Kind == frontier.KindRedirect, Seed: found.SeedChain(c), Map: c.Kind == frontier.KindMap,

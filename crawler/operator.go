@@ -76,7 +76,7 @@ func (c *Crawl) Met(ctx context.Context, a canon.Authority) (Met, bool, error) {
 	if err := c.hostFacts(ctx, &k); err != nil || !k.Known {
 		return Met{}, false, err
 	}
-	terms := host.Terms{Floor: k.Floor, Set: k.Set.Delay, Own: k.Own, Rules: k.Rules.Book}
+	terms := host.Terms{Floor: k.Floor, Set: k.Set.Delay, Raised: k.Raised, Own: k.Own, Rules: k.Rules.Book}
 	m := Met{
 		Host: k.Host, State: k.State, Rules: k.Rules, Own: k.Own, Pace: terms.Pace(&k.Memory, c.clock.Micros(time.Now())),
 		Response: k.Memory.Response(), Maps: int64(k.Memory.Sitemaps),
@@ -105,7 +105,7 @@ func (c *Crawl) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried
 // Add adds seeds to the run: its scope is extended to them.
 func (c *Crawl) Add(ctx context.Context, seeds []frontier.Candidate) (frontier.Added, error) {
 	for _, s := range seeds {
-		c.scope.Extend(s.URL)
+		c.scope.Load().Extend(s.URL)
 	}
 	defer c.live.Forget()
 	added, err := c.settler.addGiven(ctx, seeds)
@@ -127,20 +127,25 @@ func notPublic(a canon.Authority) bool {
 
 // newLive returns the status of a crawl over cfg.Frontier.
 func (c Config) newLive() *status.Live {
+	t := c.terms()
 	return status.NewLive(c.Frontier, status.Settings{
 		Workers: c.Workers, IPDelay: c.IPDelay, Pacing: c.pacing,
-		Budget: status.Budget{MaxPages: c.MaxPages, MaxPerHost: c.MaxPerHost, MaxBytes: c.MaxBytes, MaxTime: c.MaxTime},
+		Budget: t.budget(),
 	})
 }
 
 // pacing is how a host is dealt with between two turns.
 func (c Config) pacing(h frontier.Host, memory *host.State) status.Pacing {
+	t := c.terms()
 	p := status.Pacing{Pace: c.floor(h.Authority), By: string(storage.ByFloor)}
 	if p.Own = c.own(h.Authority) || c.claimed(h.Authority) && memory.Proved; p.Own {
 		p.Pace = c.Delay
 	}
-	if set := c.Hosts.Of(h.Authority).Delay; set > p.Pace {
+	if set := t.Hosts.Of(h.Authority).Delay; set > p.Pace {
 		p.Pace, p.By = set, string(storage.ByHostSetting)
+		if set > c.Hosts.Of(h.Authority).Delay {
+			p.By = string(storage.ByOperator)
+		}
 	}
 	if h.Pace > p.Pace {
 		p.Pace, p.By = h.Pace, "asked for by the site"

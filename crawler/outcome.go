@@ -220,7 +220,7 @@ func (c *bounds) redirect(task frontier.Task, location string, d *decision, f *f
 		if task.Kind == frontier.KindMap {
 			next.Kind, next.Via = frontier.KindMap, rootSitemap(task.Candidate)
 		}
-		if task.Embeds > 0 && c.scope.Covers(task.URL) && !c.scope.Covers(target) {
+		if task.Embeds > 0 && c.scope.Load().Covers(task.URL) && !c.scope.Load().Covers(target) {
 			next.Away++ // it was no step off the scope, and becomes one
 		}
 		c.discover(f, next, false)

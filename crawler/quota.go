@@ -125,11 +125,11 @@ func (q *quotas) give(v *visit, task frontier.Task, pages int64) {
 }
 
 // exhausted is why a host has no turn: every page that its budgets allow is there. It is empty while there is room.
-func (c *Crawl) exhausted(v *visit) string {
+func (q *quotas) exhausted(cfg *Config, v *visit) string {
 	switch {
-	case full(int64(v.memory.Pages), c.cfg.maxPerHost(v.turn.Authority)):
+	case full(int64(v.memory.Pages), cfg.maxPerHost(v.turn.Authority)):
 		return reasonMaxPerHost
-	case c.quotas.domains.Full(v.turn.Authority.RegistrableDomain()):
+	case q.domains.Full(v.turn.Authority.RegistrableDomain()):
 		return reasonMaxPerDomain
 	}
 	return ""

@@ -50,7 +50,7 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 		return nil
 	}
 	if l.c.cfg.DryRun && !e.Map {
-		judged := l.c.bounds.scope.Judge(inScope(next))
+		judged := l.c.bounds.scope.Load().Judge(InScope(next))
 		if judged.In {
 			judged.Rule = ""
 			l.in++

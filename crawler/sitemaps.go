@@ -112,7 +112,7 @@ func (c *linker) nameSitemaps(ctx context.Context, v *visit) error {
 // answer, after the robots.txt.
 func (c *bounds) wantsSitemapsOf(t frontier.Turn) bool {
 	root, err := t.Authority.URL("/")
-	if err == nil && c.scope.Reaches(root) {
+	if err == nil && c.scope.Load().Reaches(root) {
 		return true
 	}
 	return slices.ContainsFunc(t.Tasks, func(task frontier.Task) bool { return found.SeedChain(task.Candidate) })
@@ -209,7 +209,7 @@ func (c *bounds) pageInstead(x *attempt, says listed) (page frontier.Candidate, 
 		page.Kind, page.Depth, page.Hops = frontier.KindLink, 1, 0
 	}
 	none := says.reason == prefixSitemap+sitemap.FoundNoMap
-	return page, none && (x.found.Kind != frontier.KindMap || c.scope.Judge(inScope(page)).In)
+	return page, none && (x.found.Kind != frontier.KindMap || c.scope.Load().Judge(InScope(page)).In)
 }
 
 // listed is what the ledger says of a sitemap.

@@ -63,6 +63,16 @@ func (c *stopper) hold(on bool) {
 	}
 }
 
+// nudge has those who wait for a turn begin anew, so that each takes another look at the budgets.
+func (c *stopper) nudge() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.resumed == nil {
+		c.pause()
+		c.going, c.pause = context.WithCancel(c.draining)
+	}
+}
+
 // paused reports whether there is a pause.
 func (c *stopper) paused() bool {
 	c.mu.Lock()

@@ -9,7 +9,6 @@ import (
 	"curtsy/crawler/found"
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/revisit"
-	"curtsy/crawler/scope"
 	"curtsy/crawler/seeds"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -20,7 +19,7 @@ import (
 // bounds is the stage that says which URLs are in, and what is asked for of them.
 type bounds struct {
 	cfg   *Config
-	scope *scope.Scope
+	scope *area
 	rels  extract.Rels     // of Config.FollowRel
 	lined *refusals.Recent // keys of refused URLs that have a line of the ledger
 	book  *seeds.Book
@@ -30,7 +29,7 @@ type bounds struct {
 // judge decides about a task before anybody is asked, by scope, robots policy, traps and what is archived, as they are now.
 // Zero as the outcome says that an exchange is to be made; inFlight is how many are made of sitemaps of this host.
 func (c *bounds) judge(ctx context.Context, v *visit, task frontier.Task, inFlight int) (decision, error) {
-	judged := c.scope.Judge(inScope(task.Candidate))
+	judged := c.scope.Load().Judge(InScope(task.Candidate))
 	verdict := v.rules.Judge(task.URL.RequestURI())
 	switch {
 	case !judged.In:

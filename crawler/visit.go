@@ -37,6 +37,7 @@ type site struct {
 	own     bool // the operator's
 	floor   time.Duration
 	set     hostrule.Terms // what the operator sets for it
+	raised  time.Duration  // to what an operator has raised its pace since the run began; zero where that was not done
 	memory  host.State
 	history trap.History // as memory.History has it
 	state   robots.State
@@ -111,7 +112,7 @@ func (v *visit) setRules(r gate.Rules) {
 
 // terms are those that hold for the host now.
 func (v *visit) terms() host.Terms {
-	return host.Terms{Floor: v.floor, Set: v.set.Delay, Own: v.own, Rules: v.rules.Book}
+	return host.Terms{Floor: v.floor, Set: v.set.Delay, Raised: v.raised, Own: v.own, Rules: v.rules.Book}
 }
 
 // owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another

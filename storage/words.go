@@ -45,6 +45,7 @@ const (
 	ByRetryAfter   PaceBy = "retry-after"
 	ByErrors       PaceBy = "errors"       // failures in a row, or a 429 or 503 without Retry-After
 	ByHostSetting  PaceBy = "host setting" // the operator, for some hosts alone
+	ByOperator     PaceBy = "operator"     // who raised the pace while the run went on
 	ByRobots       PaceBy = "robots.txt"   // that could not be had, and is asked for again later
 )
 

@@ -26,15 +26,15 @@ const HeldByTag = "budget: " + MaxPerTag
 // Tickets keep the caps over all runs of a crawl: a worker takes a ticket for one page before it claims a turn, so that
 // pages under way are never more than the budget has left. The methods may be called concurrently.
 type Tickets struct {
-	maxPages, maxBytes int64  // zero means no limit
-	press              func() // called again and again while somebody waits for a ticket
+	press func() // called again and again while somebody waits for a ticket
 
-	mu      sync.Mutex
-	pages   int64         // counted
-	tickets int64         // out
-	bytes   int64         // counted
-	answers int64         // exchanges that brought an answer of any kind
-	changed chan struct{} // closed and replaced when a ticket comes back
+	mu                 sync.Mutex
+	maxPages, maxBytes int64         // zero means no limit
+	pages              int64         // counted
+	tickets            int64         // out
+	bytes              int64         // counted
+	answers            int64         // exchanges that brought an answer of any kind
+	changed            chan struct{} // closed and replaced when a ticket comes back
 }
 
 // PressAfter is how long tickets are waited for before slow exchanges have to give theirs back.
@@ -48,6 +48,15 @@ func New(maxPages, maxBytes int64, counts map[string]int64, press func()) *Ticke
 		pages: counts[totals.Pages], bytes: counts[totals.Bytes], answers: counts[totals.Answers],
 		changed: make(chan struct{}),
 	}
+}
+
+// Limit sets other caps, of which zero means none. Tickets that are out stay out.
+func (b *Tickets) Limit(maxPages, maxBytes int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.maxPages, b.maxBytes = maxPages, maxBytes
+	close(b.changed)
+	b.changed = make(chan struct{})
 }
 
 // Take waits for a ticket. It returns the name of the budget that is used up, or "" with a ticket or when ctx ends.

@@ -68,14 +68,13 @@ func (s *server) handler(token string) http.Handler {
 		}
 		return s.crawl.Live().One(ctx, w.Authority)
 	}))
-	mux.HandleFunc("POST /pause", obeying(func(_ context.Context, p pausing) (pausing, error) {
-		s.crawl.Pause(p.On)
-		return p, nil
+	mux.HandleFunc("POST /pause", obeying(func(ctx context.Context, p pausing) (pausing, error) {
+		return p, s.crawl.Pause(ctx, p.On)
 	}))
-	mux.HandleFunc("POST /drain", obeying(func(context.Context, struct{}) (struct{}, error) {
-		s.crawl.Drain()
-		return struct{}{}, nil
+	mux.HandleFunc("POST /drain", obeying(func(ctx context.Context, _ struct{}) (struct{}, error) {
+		return struct{}{}, s.crawl.Drain(ctx)
 	}))
+	mux.HandleFunc("POST /change", obeying(s.crawl.Change))
 	mux.HandleFunc("POST /snapshot", obeying(func(ctx context.Context, at snapshotAt) (snapshotAt, error) {
 		select {
 		case s.one <- struct{}{}:
@@ -130,7 +129,7 @@ func obeying[Order, Report any](do func(context.Context, Order) (Report, error))
 			respond(w, nil, badOrder{fmt.Errorf("crawler: control interface: read the command: %w", err)})
 			return
 		}
-		report, err := do(r.Context(), order)
+		report, err := do(noted(r), order)
 		respond(w, report, err)
 	}
 }

@@ -82,7 +82,7 @@ func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
 // A directory that was received may have a control file whose token somebody knows. Whatever he says was made, only a name
 // that we chose is returned, to be read and removed.
 func TestTheNameOfASnapshotIsOurs(t *testing.T) {
-	for _, name := range []string{"frontier.db", "", ".", "..", "../x", "crawl.toml", SnapshotPrefix + "x.db", newSnapshot()} {
+	for _, name := range []string{"frontier.db", "", ".", "..", "../x", "crawl.toml", SnapshotPrefix + "x.db", NewSnapshot()} {
 		dir := t.TempDir()
 		var said strings.Builder
 		leftControl(t, dir, "known", mutual.Handler("known", maxOrder, impostor(name, &said)))
@@ -131,7 +131,7 @@ func TestASnapshotIsANewFile(t *testing.T) {
 	if b, err := os.ReadFile(path); err != nil || string(b) != "mine" {
 		t.Errorf("%q, %v", b, err)
 	}
-	for _, name := range []string{"frontier.db", "../" + newSnapshot()} {
+	for _, name := range []string{"frontier.db", "../" + NewSnapshot()} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -63,7 +63,7 @@ func TestWrongOrdersAreRefusedInJSONAndChangeNothing(t *testing.T) {
 		{"/find", `{"host":"a b"}`, "a b"},
 		{"/snapshot", `{}`, "no name of a snapshot"},
 		{"/snapshot", `{"name":"frontier.db"}`, "no name of a snapshot"},
-		{"/snapshot", `{"name":"../` + newSnapshot() + `"}`, "no name of a snapshot"},
+		{"/snapshot", `{"name":"../` + NewSnapshot() + `"}`, "no name of a snapshot"},
 		{"/snapshot", `{"name":"` + SnapshotPrefix + `../aaaaaaaaaaaaaaaaaaaaaaa` + snapshotSuffix + `"}`, "no name of a snapshot"},
 		{"/find", `{"host":"` + strings.Repeat("x", maxOrder) + `"}`, "too large"},
 	} {
@@ -191,4 +191,38 @@ type countedAdds struct {
 func (f countedAdds) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	*f.calls++
 	return f.Frontier.Add(ctx, cs)
+}
+
+// An order to change a setting reaches the crawl with the operator's note, and a bad one comes back as one.
+func TestAChangeComesWithItsNote(t *testing.T) {
+	dir, _ := served(t)
+	r, err := Connect(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := "they called: \u00fc & ?note=x\n"
+	done, err := r.Change(Noted(t.Context(), note), Change{Setting: SetMaxPages, Value: "7"})
+	if err != nil || done.Before != "7" || done.After != note {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if done, err := r.Change(t.Context(), Change{Setting: SetMaxPages}); err != nil || done.After != "" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if _, err := r.Change(t.Context(), Change{}); !BadOrder(err) {
+		t.Errorf("%v", err)
+	}
+	for _, on := range []bool{true, false} {
+		if err := r.Pause(t.Context(), on); err != nil {
+			t.Error(err)
+		}
+		if s, err := Ask(t.Context(), dir); err != nil || (s.State == "paused") != on {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s, err := Ask(t.Context(), dir); err != nil || s.State != "draining" {
+		t.Errorf("%+v, %v", s, err)
+	}
 }

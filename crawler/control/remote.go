@@ -90,6 +90,9 @@ func (r *Remote) call(ctx context.Context, method, path string, order, report an
 		}
 		body = bytes.NewReader(b)
 	}
+	if method == http.MethodPost {
+		path = noting(ctx, path)
+	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+r.at.Address+path, body)
 	if err != nil {
 		return err
@@ -191,7 +194,7 @@ func (r *Remote) Named(ctx context.Context, n Names) (found []string, err error)
 
 // Snapshot has the crawl write its frontier as it is now into a new file, and returns its path. Whoever asks removes it.
 func (r *Remote) Snapshot(ctx context.Context) (path string, err error) {
-	at := snapshotAt{newSnapshot()}
+	at := snapshotAt{NewSnapshot()}
 	path = filepath.Join(r.dir, at.Name)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("crawler: control interface: snapshot: %s: %w", path, cmp.Or(err, fs.ErrExist))

@@ -32,7 +32,7 @@ type address struct {
 	PID     int    `json:"pid"`
 }
 
-// Crawl is a running crawl as its operator meets it. *crawler.Crawl is one.
+// Crawl is a running crawl as its operator meets it: a *crawler.Crawl, of which what an operator does is noted.
 type Crawl interface {
 	Status(ctx context.Context) (status.Status, error)
 	Explain(ctx context.Context, q explain.Question) (explain.Explanation, error)
@@ -45,9 +45,11 @@ type Crawl interface {
 	// Live is what else there is to ask: the table of hosts, what they wait for, how long the rest takes.
 	Live() *status.Live
 	// Pause has the run begin no exchange until Pause(false).
-	Pause(on bool)
+	Pause(ctx context.Context, on bool) error
 	// Drain ends the run when the exchanges under way have.
-	Drain()
+	Drain(ctx context.Context) error
+	// Change changes a setting, for this run and those that follow. An order that cannot be obeyed is Bad.
+	Change(ctx context.Context, order Change) (Changed, error)
 }
 
 // Frontier is the frontier of a running crawl, to look at and to copy.

@@ -42,6 +42,26 @@ func parse(t *testing.T, s string) canon.URL {
 }
 
 // served serves the control interface of a crawl that has not begun, until the test ends or stop is called.
+// plain is a crawl of which nobody notes what its operator does.
+type plain struct{ *crawler.Crawl }
+
+func (p plain) Pause(_ context.Context, on bool) error {
+	p.Crawl.Pause(on)
+	return nil
+}
+
+func (p plain) Drain(context.Context) error {
+	p.Crawl.Drain()
+	return nil
+}
+
+func (p plain) Change(ctx context.Context, o Change) (Changed, error) {
+	if o.Setting == "" {
+		return Changed{}, Bad(errors.New("no setting is named"))
+	}
+	return Changed{Before: o.Value, After: NoteOf(ctx)}, nil
+}
+
 func served(t *testing.T) (dir string, stop func()) {
 	t.Helper()
 	return servedOn(t, func(f frontier.Frontier) frontier.Frontier { return f })
@@ -69,7 +89,7 @@ func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir s
 	dir = t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, dir, c, operated) }()
+	go func() { done <- Serve(ctx, dir, plain{c}, operated) }()
 	stop = func() {
 		cancel()
 		if err := <-done; err != nil {

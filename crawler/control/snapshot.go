@@ -28,7 +28,8 @@ type snapshotAt struct {
 }
 
 // newSnapshot chooses the name of a snapshot.
-func newSnapshot() string { return SnapshotPrefix + strings.ToLower(rand.Text()) + snapshotSuffix }
+// NewSnapshot is a name for a snapshot. Those that a kill leaves are removed by it.
+func NewSnapshot() string { return SnapshotPrefix + strings.ToLower(rand.Text()) + snapshotSuffix }
 
 // isSnapshot reports whether name is one that newSnapshot chooses.
 func isSnapshot(name string) bool {

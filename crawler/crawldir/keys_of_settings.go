@@ -70,6 +70,15 @@ func Names() (names []string) {
 	return names
 }
 
+// Text is a setting of one value as files write it, and whether there is such a one.
+func (s *Settings) Text(name string) (string, bool) {
+	k, ok := s.key(name)
+	if !ok || k.other == nil {
+		return "", false
+	}
+	return k.other.String(), true
+}
+
 // IsList reports whether a setting takes any number of values.
 func IsList(name string) bool {
 	k, ok := new(Settings).key(name)

@@ -24,6 +24,9 @@ import (
 // A Start is a crawl that is set up, and is to be run.
 type Start struct {
 	Crawl *crawler.Crawl
+	// Operated is the crawl as its operator meets it: what is done through it is in the ledger.
+	Operated control.Crawl
+
 	Seeds int64 // how many it was given
 	Named bool  // one of them is not on this machine
 }
@@ -91,7 +94,7 @@ func (d *Dir) attend(ctx context.Context, s Start) (summary crawler.Summary, err
 	}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside errgroup.Group
-	beside.Go(func() error { return control.Serve(over, d.path, s.Crawl, d.Frontier) })
+	beside.Go(func() error { return control.Serve(over, d.path, s.Operated, d.Frontier) })
 	summary, err = attend(ctx, s)
 	end()
 	return summary, errors.Join(err, beside.Wait())
@@ -152,6 +155,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	if start.Crawl, err = crawler.New(ctx, cc); err != nil {
 		return start, nil, &Misuse{err}
 	}
+	start.Operated = d.operated(start.Crawl)
 	return start, opened, nil
 }
 

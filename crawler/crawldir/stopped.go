@@ -68,7 +68,33 @@ func (f Stopped) Steer(ctx context.Context, s frontier.Steering) (frontier.Steer
 			return frontier.Steered{}, err
 		}
 	}
-	return f.Frontier.Steer(ctx, s)
+	return steer(ctx, f.Frontier, f.Frontier, s, f.note)
+}
+
+// Retry opens what was closed.
+func (f Stopped) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
+	return retry(ctx, f.Frontier, r, f.note)
+}
+
+// Change changes a setting, for the runs that follow.
+func (f Stopped) Change(ctx context.Context, o control.Change) (control.Changed, error) {
+	c := &changing{dir: f.dir, frontier: f.Frontier, tell: f.note, now: *f.settings}
+	return c.change(ctx, o)
+}
+
+// note has the ledger say what an operator did. A crawl that has not run yet has none, and nothing to account for.
+func (f Stopped) note(ctx context.Context, act ledger.Operator) (err error) {
+	if !isFolder(in(f.dir, LedgerName)) {
+		return nil
+	}
+	if err := f.Mend(ctx, nil); err != nil {
+		return err
+	}
+	w, err := f.Ledger(nil)
+	if err != nil {
+		return fmt.Errorf("it was done, and the ledger does not say so: %w", err)
+	}
+	return errors.Join(w.Operator(ctx, act), w.Close())
 }
 
 // KeepRests has the frontier keep the rests that a kill left to the ledger alone: the run that follows would read them there.
@@ -107,6 +133,9 @@ func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
 // Add enters seeds, and writes down those of hosts that an operator has dropped.
 func (f Stopped) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	added, err := f.Frontier.Add(ctx, cs)
+	if err == nil {
+		err = f.note(ctx, ofSeeds(ctx, cs, added))
+	}
 	if len(added.Barred) == 0 {
 		return added, err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/crawler/control"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -17,14 +18,23 @@ import (
 // paramDid names what came of an act, on the page that it leads back to.
 const paramDid = "did"
 
-// said are what came of the last acts. Their words are not in an address, where anybody could write any.
-type said struct {
-	mu    sync.Mutex
-	next  int
-	words [32]string
+// paramTry names what would come of a change.
+const paramTry = "try"
+
+// preview is what would come of a change.
+type preview struct {
+	control.Change
+	control.Changed
 }
 
-func (s *said) keep(word string) string {
+// lately are what came of the last acts. Their words are not in an address, where anybody could write any.
+type lately[T any] struct {
+	mu    sync.Mutex
+	next  int
+	words [32]T
+}
+
+func (s *lately[T]) keep(word T) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.next
@@ -33,12 +43,12 @@ func (s *said) keep(word string) string {
 	return strconv.Itoa(n)
 }
 
-func (s *said) of(text string) string {
+func (s *lately[T]) of(text string) (none T) {
 	n, err := strconv.Atoi(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil || n < 0 || n >= s.next || n < s.next-len(s.words) {
-		return ""
+		return none
 	}
 	return s.words[n%len(s.words)]
 }
@@ -57,27 +67,41 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 	}
 	a, err := actOf(r.PostForm)
 	var word string
-	if err == nil {
+	switch {
+	case err != nil:
+	case a.Verb == ActChange && r.PostForm.Get("try") != "":
+		var p preview
+		if p.Changed, err = x.source.Try(r.Context(), a.Change); err == nil {
+			p.Change = a.Change
+			http.Redirect(w, r, back("", n, paramTry, s.tried.keep(p), "steer"), http.StatusSeeOther)
+			return
+		}
+	default:
 		word, err = x.source.Do(r.Context(), a)
 	}
 	if err != nil {
 		word = "Not done: " + err.Error()
 	}
-	http.Redirect(w, r, back(r.PostForm.Get("back"), n, s.said.keep(word)), http.StatusSeeOther)
+	http.Redirect(w, r, back(r.PostForm.Get("back"), n, paramDid, s.said.keep(word), ""), http.StatusSeeOther)
 }
 
-// back is the page that a form was on: one of this crawl, and nothing else.
-func back(text string, n int, did string) string {
+// back is the page that a form was on, with a parameter more: one of this crawl, and nothing else; else the page, of the
+// crawl's, that is named.
+func back(text string, n int, param, value, page string) string {
 	home := fmt.Sprintf("/crawl/%d/", n)
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, home) || strings.Contains(u.Path, "..") {
-		u = &url.URL{Path: home}
+		u = &url.URL{Path: home + page}
 	}
 	q := u.Query()
-	q.Set(paramDid, did)
+	q.Del(paramTry)
+	q.Set(param, value)
 	to := url.URL{Path: u.Path, RawQuery: q.Encode()}
 	return to.String()
 }
+
+// maxChange bounds what a setting is changed to, in octets.
+const maxChange = 2000
 
 // actOf reads a form, strictly.
 func actOf(p url.Values) (a Act, err error) {
@@ -91,6 +115,12 @@ func actOf(p url.Values) (a Act, err error) {
 	case ActSeed:
 		if a.Seed, err = canon.Parse(strings.TrimSpace(p.Get("seed"))); err != nil {
 			return a, fmt.Errorf("this is no URL that can be fetched: %w", err)
+		}
+		return a, nil
+	case ActChange:
+		a.Change = control.Change{Setting: p.Get("setting"), Value: strings.TrimSpace(p.Get("value")), Remove: p.Get("remove") != "", Host: strings.TrimSpace(p.Get("match"))}
+		if len(a.Change.Value) > maxChange || len(a.Change.Host) > maxChange {
+			return a, errors.New("what is to be changed is longer than 2,000 octets")
 		}
 		return a, nil
 	case ActPark, ActRelease, ActDrop, ActRetry:

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"curtsy/crawler/control"
 	"curtsy/crawler/explain"
 	"curtsy/crawler/status"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 )
 
 // fakeCrawl is a crawl that answers from memory, and keeps what it is ordered.
@@ -22,6 +24,11 @@ type fakeCrawl struct {
 	gaps  []Gap
 	acts  []Act
 	fails error
+
+	settings Settings
+	did      []ledger.Mark
+	tried    []control.Change
+	would    control.Changed
 }
 
 func (c *fakeCrawl) Name() string { return c.name }
@@ -45,6 +52,15 @@ func (c *fakeCrawl) Decisions(int) (lines []storage.Line, passed int64, err erro
 
 func (c *fakeCrawl) Gaps(context.Context, canon.Authority, int) ([]Gap, error) {
 	return c.gaps, c.fails
+}
+
+func (c *fakeCrawl) Settings(context.Context) (Settings, error) { return c.settings, c.fails }
+
+func (c *fakeCrawl) Acts() []ledger.Mark { return c.did }
+
+func (c *fakeCrawl) Try(_ context.Context, o control.Change) (control.Changed, error) {
+	c.tried = append(c.tried, o)
+	return c.would, c.fails
 }
 
 func (c *fakeCrawl) Do(_ context.Context, a Act) (string, error) {

@@ -226,7 +226,7 @@ func TestAFormLeadsBackToItsOwnCrawl(t *testing.T) {
 		"//evil.test/crawl/0/": "/crawl/0/?did=7", "/crawl/01/": "/crawl/0/?did=7", "/crawl/0/../../x": "/crawl/0/?did=7", "\x00": "/crawl/0/?did=7",
 		"javascript:alert(1)": "/crawl/0/?did=7",
 	} {
-		if got := back(text, 0, "7"); got != want {
+		if got := back(text, 0, paramDid, "7", ""); got != want {
 			t.Errorf("%q leads to %q, want %q", text, got, want)
 		}
 	}

@@ -11,9 +11,11 @@ import (
 
 	"golang.org/x/net/html"
 
+	"curtsy/crawler/control"
 	"curtsy/crawler/explain"
 	"curtsy/crawler/status"
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 )
 
 // payloads are what a hostile site may write wherever it writes anything. In each a script would set window.planted.
@@ -64,7 +66,9 @@ func planted(p string) *fakeCrawl {
 	row := one.Row
 	return &fakeCrawl{
 		name: "/crawls/" + p, look: look, rows: []status.Row{row}, one: one, said: said, lines: []storage.Line{line, refusal},
-		gaps: []Gap{{Kept: time.Second, Due: time.Second, By: storage.PaceBy(p)}},
+		gaps:     []Gap{{Kept: time.Second, Due: time.Second, By: storage.PaceBy(p)}},
+		settings: Settings{MaxPages: p, Include: []string{p}, Exclude: []string{p}, Delay: p, Hosts: []HostDelay{{p, p}}, OptOuts: []string{p}},
+		did:      []ledger.Mark{{Time: testTime, Operator: &ledger.Operator{Act: p, About: p, Note: p}}},
 	}
 }
 
@@ -75,6 +79,7 @@ func views(p string) []string {
 		"/crawl/0/", "/crawl/0/hosts?q=" + q + "&state=" + q + "&sort=" + q, "/crawl/0/host?name=http://a.test&url=" + q,
 		"/crawl/0/decisions?q=&decision=&status=&outcome=&host=", "/crawl/0/decisions?q=" + q + "&decision=" + q + "&status=" + q + "&outcome=" + q + "&host=" + q,
 		"/crawl/0/explain?url=" + q, "/crawl/0/explain?url=http://a.test/" + q, "/crawl/0/host?name=" + q, "/crawl/" + url.PathEscape(p) + "/", "/",
+		"/crawl/0/steer",
 	}
 }
 
@@ -90,7 +95,8 @@ func TestXSS_APlantedTextMakesNoElement(t *testing.T) {
 		s.watchers[1].once(t.Context(), firstRead)
 		cookie := "Cookie: curtsy_8800=" + s.guard.session()
 		shown := 0
-		for _, target := range append(views(p), "/crawl/0/?did="+s.said.keep("Not done: "+p)) {
+		for _, target := range append(views(p), "/crawl/0/?did="+s.said.keep("Not done: "+p), "/crawl/0/steer?try="+s.tried.keep(preview{
+			Change: control.Change{Setting: p, Value: p, Host: p}, Changed: control.Changed{Examples: []string{p}}})) {
 			resp := asked(t, s, "GET", "/", "", cookie)
 			if strings.HasPrefix(target, "/crawl/") || target == "/" {
 				resp = asked(t, s, "GET", target, "", cookie)

@@ -46,7 +46,8 @@ type Server struct {
 
 	mu    sync.Mutex
 	pages map[string]*made // by what they show
-	said  said
+	said  lately[string]
+	tried lately[preview]
 }
 
 // Bounds of what browsers may ask for.
@@ -94,6 +95,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /crawl/{n}/host", s.page(s.host))
 	mux.HandleFunc("GET /crawl/{n}/decisions", s.page(s.decisions))
 	mux.HandleFunc("GET /crawl/{n}/explain", s.page(s.explain))
+	mux.HandleFunc("GET /crawl/{n}/steer", s.page(s.steer))
 	mux.HandleFunc("POST /crawl/{n}/act", s.act)
 	mux.HandleFunc("GET /api/status", s.api)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"time"
 
+	"curtsy/crawler/control"
 	"curtsy/crawler/explain"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 )
 
 // Source is a crawl to look at. Its methods may be called concurrently, but for Decisions.
@@ -25,6 +27,12 @@ type Source interface {
 	Decisions(most int) (lines []storage.Line, passed int64, err error)
 	// Gaps returns the pauses that were kept between exchanges with a host, the last ones of more than most.
 	Gaps(ctx context.Context, a canon.Authority, most int) ([]Gap, error)
+	// Settings are those that an operator may change.
+	Settings(ctx context.Context) (Settings, error)
+	// Acts are what operators did, the last first. It may be called beside Decisions, which reads them.
+	Acts() []ledger.Mark
+	// Try says what would come of a change, and changes nothing. It is ErrReadOnly as Do is.
+	Try(ctx context.Context, c control.Change) (control.Changed, error)
 	// Do obeys an operator and says what came of it. It is ErrReadOnly for a crawl that takes no orders now.
 	Do(ctx context.Context, a Act) (said string, err error)
 }
@@ -63,6 +71,7 @@ const (
 	ActDrop    = "drop"    // close what is pending of a host, and refuse more
 	ActRetry   = "retry"   // try again what failed at a host
 	ActSeed    = "seed"    // add a seed
+	ActChange  = "change"  // change a setting
 )
 
 // Act is what an operator wants.
@@ -70,7 +79,20 @@ type Act struct {
 	Verb   string
 	Host   canon.Authority  // of park, release, drop and retry
 	For    time.Duration    // of park; zero for without an end
-	Reason string           // of park and drop, for people
+	Reason string           // why, for people: the ledger has it
 	What   frontier.Outcome // of retry
 	Seed   canon.URL
+	Change control.Change
 }
+
+// Settings are those that an operator may change, as crawl.toml writes them.
+type Settings struct {
+	MaxPages, MaxPerHost, MaxBytes, MaxTime string
+	Include, Exclude                        []string
+	Delay                                   string // of all hosts
+	Hosts                                   []HostDelay
+	OptOuts                                 []string // files of lists
+}
+
+// HostDelay is a longer pause of some hosts.
+type HostDelay struct{ Match, Delay string }

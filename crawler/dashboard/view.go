@@ -17,6 +17,7 @@ import (
 	"curtsy/crawler/explain"
 	"curtsy/crawler/status"
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
 )
 
@@ -46,6 +47,10 @@ type view struct {
 	Asked  string // the URL that is explained
 	Gaps   histogram
 	Lines  []storage.Line
+
+	Settings Settings
+	Acts     []ledger.Mark
+	Try      preview
 }
 
 // crawlLink is another crawl that is shown here.
@@ -64,7 +69,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"base": filepath.Base, "n64": func(n int) string { return grouped(int64(n)) },
 	"np":   func(n *int64) string { return grouped(*n) },
 	"ltc":  func(a int, b int64) bool { return int64(a) < b },
-	"slug": slug, "act": act, "hostact": hostAct, "held": held,
+	"slug": slug, "act": act, "hostact": hostAct, "patterns": patterns, "held": held,
 	"table":  func(caption string, all []count) countTable { return countTable{caption, all, most(all)} },
 	"secsp":  func(s *float64) string { return secondsText(*s) },
 	"budget": budget, "budgetp": func(name string, n *int64) string { return budget(name, *n) },

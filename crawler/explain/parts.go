@@ -163,6 +163,10 @@ func (k *Facts) explainPace() Pace {
 	if d := k.Set.Delay; d > 0 {
 		e.ask(storage.ByHostSetting, seconds(d))
 	}
+	if d := k.Raised; d > 0 {
+		e.Terms = append(e.Terms, PaceTerm{By: storage.ByOperator})
+		e.ask(storage.ByOperator, seconds(d))
+	}
 	if book := k.Rules.Book; book != nil {
 		var asks Robots
 		asks.asks(book)

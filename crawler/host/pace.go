@@ -44,10 +44,11 @@ func Asked(book *robots.Rulebook) Pace {
 
 // Terms are what holds for a host beside what it answers.
 type Terms struct {
-	Floor time.Duration    // the least pace
-	Set   time.Duration    // what the operator sets for some hosts alone, this one among them
-	Own   bool             // the operator's own host (politeness rule 18): its response times add nothing
-	Rules *robots.Rulebook // what robots.txt asks for; nil for nothing
+	Floor  time.Duration    // the least pace
+	Set    time.Duration    // what the operator sets for some hosts alone, this one among them
+	Raised time.Duration    // the same, since an operator raised it while the run went on
+	Own    bool             // the operator's own host (politeness rule 18): its response times add nothing
+	Rules  *robots.Rulebook // what robots.txt asks for; nil for nothing
 }
 
 // Pace is the largest of floor, host setting, Crawl-delay, Request-rate, what RateLimit asks for now and, for hosts that are not the
@@ -55,7 +56,7 @@ type Terms struct {
 // host (Hearsay).
 func (t Terms) Pace(s *State, now int64) Pace {
 	site := Asked(t.Rules).AtLeast(s.Hearsay.Pause, s.Hearsay.By)
-	p := Pace{t.Floor, storage.ByFloor}.AtLeast(t.Set, storage.ByHostSetting).AtLeast(site.Pause, site.By).AtLeast(s.Spacing(now), storage.ByRateLimit)
+	p := Pace{t.Floor, storage.ByFloor}.AtLeast(t.Set, storage.ByHostSetting).AtLeast(t.Raised, storage.ByOperator).AtLeast(site.Pause, site.By).AtLeast(s.Spacing(now), storage.ByRateLimit)
 	if !t.Own {
 		p = p.AtLeast(ResponsePace(s.Response()), storage.ByResponseTime)
 	}

@@ -124,7 +124,7 @@ func unpackID(p []byte) string {
 
 // paceWords are those who ask for a pace, by their numbers in the notes; the numbers are stable on disk.
 var paceWords = [...]storage.PaceBy{
-	"", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByHostSetting,
+	"", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByHostSetting, storage.ByOperator,
 }
 
 func paceNumber(by storage.PaceBy) byte { return byte(max(slices.Index(paceWords[:], by), 0)) }

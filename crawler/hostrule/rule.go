@@ -29,6 +29,12 @@ type Rule struct {
 	Hours            []string // of the day in which the host may be asked: "22:00-06:00", in UTC
 }
 
+// Equal reports whether two rules are the same.
+func (r Rule) Equal(other Rule) bool {
+	return r.Match == other.Match && r.Delay == other.Delay && r.MaxPerHost == other.MaxPerHost && r.PerHostPerDay == other.PerHostPerDay &&
+		slices.Equal(r.Include, other.Include) && slices.Equal(r.Exclude, other.Exclude) && slices.Equal(r.Hours, other.Hours)
+}
+
 // Most is how many rules a crawl may have: each is named in the archive.
 const Most = 64
 

@@ -179,6 +179,18 @@ func (w *Watch) look() {
 	}
 }
 
+// Reload looks at the files now, and returns the lists in force.
+func (w *Watch) Reload() []*List {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looked = time.Now().Add(-Look)
+	w.look()
+	return w.lists()
+}
+
 // Tell has f told of the lists in force whenever one of them has changed. f must not call the Watch, and whoever asks it
 // waits for f. It is for one caller, before others use the Watch.
 func (w *Watch) Tell(f func(lists []*List)) {

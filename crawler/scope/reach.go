@@ -14,8 +14,8 @@ func (s *Scope) Reaches(u canon.URL) bool {
 	if s.cfg.Sample.Of == SampleHosts && !s.cfg.Sample.Holds(u) {
 		return false
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.places.mu.RLock()
+	defer s.places.mu.RUnlock()
 	switch s.places.mode {
 	case ModeSeeds:
 		return false

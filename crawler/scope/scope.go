@@ -2,7 +2,6 @@ package scope
 
 import (
 	"regexp"
-	"sync"
 
 	"curtsy/frontier/canon"
 )
@@ -16,8 +15,7 @@ type Scope struct {
 	trap             map[string]int
 	rules            []rule // the active ones
 
-	mu     sync.RWMutex
-	places places
+	places *places // shared with those that With makes of it
 }
 
 // Candidate is a discovered URL as far as it matters here. The zero values are those of a link on a seed's own level.
@@ -79,9 +77,21 @@ func New(c Config, seeds []canon.URL) (*Scope, error) {
 // Extend widens the scope as if u had been a seed: the place where a seed's redirects ended. It is not what makes u
 // itself acceptable; Candidate.Seed is.
 func (s *Scope) Extend(u canon.URL) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.places.mu.Lock()
+	defer s.places.mu.Unlock()
 	s.places.add(u)
+}
+
+// With returns a scope with other patterns. All else is as in s, and what extends one of both extends the other.
+func (s *Scope) With(include, exclude []string) (*Scope, error) {
+	c := s.cfg
+	c.Include, c.Exclude = include, exclude
+	changed, err := New(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	changed.places = s.places
+	return changed, nil
 }
 
 // Judge gives the verdict on c.
@@ -107,7 +117,7 @@ func (s *Scope) Rules() []string {
 }
 
 func (s *Scope) holds(u canon.URL) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.places.mu.RLock()
+	defer s.places.mu.RUnlock()
 	return s.places.hold(u)
 }

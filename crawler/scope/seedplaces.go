@@ -3,6 +3,7 @@ package scope
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"curtsy/frontier/canon"
 )
@@ -10,12 +11,14 @@ import (
 // places is what the seeds bring into scope.
 type places struct {
 	mode Mode
+
+	mu   sync.RWMutex
 	set  map[string]struct{} // hosts, registrable domains or the keys of URLs, as the mode has it
 	dirs map[string][]string // ModePrefix: of each host the directories, sorted, none within another
 }
 
-func newPlaces(m Mode) places {
-	return places{mode: m, set: map[string]struct{}{}, dirs: map[string][]string{}}
+func newPlaces(m Mode) *places {
+	return &places{mode: m, set: map[string]struct{}{}, dirs: map[string][]string{}}
 }
 
 func (p *places) add(u canon.URL) {

@@ -183,7 +183,7 @@ func (l *Live) findForecast(ctx context.Context, st frontier.Stats, e *Estimate)
 			takes, open, e.Until = seconds, false, by
 		}
 	}
-	b := l.settings.Budget
+	b := l.budget()
 	closed, fetched, asked := st.Discovered-st.Queued-st.InFlight-st.Deferred, st.Counts[totals.Pages], st.Counts[totals.Exchanges]
 	closed -= st.Outcomes[frontier.Disallowed] + st.Outcomes[frontier.Dropped]
 	if b.MaxPages > 0 && fetched > 0 {

@@ -75,6 +75,20 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
+// Rebudget says that the budgets are others from now on.
+func (l *Live) Rebudget(b Budget) {
+	l.mu.Lock()
+	l.settings.Budget = b
+	l.mu.Unlock()
+	l.estimate.forget()
+}
+
+func (l *Live) budget() Budget {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.settings.Budget
+}
+
 // Forget has the next Status look at the hosts anew: an operator has changed them.
 func (l *Live) Forget() {
 	l.standing.forget()

@@ -138,7 +138,7 @@ func TestThePaceIsRecomputed(t *testing.T) {
 
 // A crawl names who asked for each pace. Whoever is named in another's place did not ask for that.
 func TestWhoAskedIsRecomputed(t *testing.T) {
-	words := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByAddress, "courtesy"}
+	words := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByAddress, "courtesy"}
 	for right, kept := range map[storage.PaceBy]func(a *archive, by storage.PaceBy){
 		storage.ByFloor: func(a *archive, by storage.PaceBy) { limited(a, "", 2*s, saysPace(s, by)) },
 		storage.ByCrawlDelay: func(a *archive, by storage.PaceBy) {
@@ -279,7 +279,7 @@ func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
 			words = append(words, storage.PaceBy(word))
 		}
 	}
-	ours := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots}
+	ours := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots}
 	if !slices.Equal(words, ours) {
 		t.Errorf("%q, want %q", words, ours)
 	}

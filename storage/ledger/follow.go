@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"curtsy/storage"
 )
@@ -25,6 +26,27 @@ type Follower struct {
 	number int   // of the segment that is being read
 	offset int64 // of the first line in it that was not read
 	only   []byte
+	acts   []Mark // of operators
+}
+
+// mostActs is how many acts of operators a Follower keeps.
+const mostActs = 100
+
+// Acts returns the marks of operators that were read so far, the last ones.
+func (f *Follower) Acts() []Mark { return slices.Clone(f.acts) }
+
+var actStart = append(slices.Clone(markStart), KindOperator+`"`...)
+
+// act keeps a mark of an operator. One that cannot be read is passed over, like a line.
+func (f *Follower) act(b []byte) {
+	m, err := parseMark(b)
+	if err != nil {
+		return
+	}
+	if len(f.acts) == mostActs {
+		f.acts = slices.Delete(f.acts, 0, 1)
+	}
+	f.acts = append(f.acts, *m)
 }
 
 // Follow returns a follower of the ledger in dir, which begins about back octets before the end.
@@ -153,6 +175,8 @@ func (f *Follower) rest(kept *newest) error {
 			kept.passed++
 		case err != nil:
 			return fmt.Errorf("ledger: follow %s: %w", s.path, err)
+		case bytes.HasPrefix(b, actStart):
+			f.act(b)
 		case isDecision(b) && !bytes.HasPrefix(b, stubStart) && bytes.Contains(b, f.only):
 			kept.add(b)
 		}

@@ -22,6 +22,7 @@ const (
 	KindOptOuts   = "optouts"   // the opt-out list changed while the run went on
 	KindKey       = "key"       // the operator's key is another one from here on
 	KindRedaction = "redaction" // something was forgotten
+	KindOperator  = "operator"  // an operator had the crawl do something
 	KindStop      = "stop"      // the run ended in good order
 )
 
@@ -57,6 +58,7 @@ type Mark struct {
 	Note      string              // key: that of the rotation (package checkpoint)
 	Rotation  checkpoint.Rotation // key: what it says
 	Redaction *Redaction          // redaction
+	Operator  *Operator           // operator
 }
 
 // The extents of a redaction.

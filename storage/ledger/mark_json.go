@@ -89,6 +89,8 @@ func appendMark(b []byte, m *Mark) []byte {
 		o.text("note", m.Note)
 	case KindRedaction:
 		appendRedaction(&o, m.Redaction)
+	case KindOperator:
+		m.Operator.appendTo(&o)
 	case KindStop:
 		o.number("lines", m.Lines)
 	}
@@ -141,6 +143,11 @@ type markJSON struct {
 	SHA256    string           `json:"sha256"`
 	Entries   json.RawMessage  `json:"entries"`
 	Note      string           `json:"note"`
+	Act       string           `json:"act"`
+	About     string           `json:"about"`
+	URLs      int64            `json:"urls"`
+	Whom      string           `json:"whom"`
+	Delay     int64            `json:"delay_ms"`
 	Extent    string           `json:"extent"`
 	Reason    string           `json:"reason"`
 	Subject   string           `json:"subject_sha256"`
@@ -222,6 +229,10 @@ func (m *Mark) read(j *markJSON) (err error) {
 		m.Rotation, err = checkpoint.ParseRotation([]byte(j.Note))
 	case KindRedaction:
 		return m.readRedaction(j)
+	case KindOperator:
+		m.Operator = &Operator{Act: j.Act, About: j.About, URLs: j.URLs, Note: j.Note, Settings: j.Settings, Hosts: j.Whom,
+			Delay: time.Duration(min(max(j.Delay, -1), int64(1<<62/time.Millisecond))) * time.Millisecond}
+		return m.Operator.check()
 	case KindStop:
 		if j.Lines == nil {
 			return errors.New("lines is missing")

@@ -208,6 +208,7 @@ const notSaid = "not said"
 var paceWords = map[storage.PaceBy]string{
 	storage.ByFloor:        "the least that curtsy keeps with any host",
 	storage.ByHostSetting:  "the operator's setting for the host",
+	storage.ByOperator:     "the operator, while the run went on",
 	storage.ByCrawlDelay:   "Crawl-delay in robots.txt",
 	storage.ByRequestRate:  "Request-rate in robots.txt",
 	storage.ByResponseTime: "five times the host's own time to answer",

@@ -18,7 +18,7 @@ func Command(std cli.Streams) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newList(std), newAdd(std), newDrop(std), newPark(std), newResume(std),
-		newRetry(std), newRelease(std), newExport(std), newImport(std), newCompact(std), newCheck(std), newRebuild(std))
+		newRetry(std), newRelease(std), newSet(std), newExport(std), newImport(std), newCompact(std), newCheck(std), newRebuild(std))
 	return cmd
 }
 

@@ -20,6 +20,7 @@ type operated interface {
 	Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error)
 	Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error)
 	Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error)
+	Change(ctx context.Context, c control.Change) (control.Changed, error)
 	finder
 }
 

@@ -13,6 +13,7 @@ import (
 
 // Do implements dashboard.Source.
 func (d *Directory) Do(ctx context.Context, a dashboard.Act) (said string, err error) {
+	ctx = control.Noted(ctx, a.Reason)
 	err = d.asked(ctx, func(r *control.Remote) (err error) {
 		said, err = do(ctx, r, a)
 		return err
@@ -25,6 +26,9 @@ func (d *Directory) Do(ctx context.Context, a dashboard.Act) (said string, err e
 
 func do(ctx context.Context, r *control.Remote, a dashboard.Act) (string, error) {
 	switch a.Verb {
+	case dashboard.ActChange:
+		done, err := r.Change(ctx, a.Change)
+		return changed(a.Change, done), err
 	case dashboard.ActPause:
 		return "Paused: no new exchange begins.", r.Pause(ctx, true)
 	case dashboard.ActGoOn:
@@ -42,6 +46,41 @@ func do(ctx context.Context, r *control.Remote, a dashboard.Act) (string, error)
 		return fmt.Sprintf("%s of %s tried again.", plainly.Count(done.URLs, "URL"), a.Host.Origin()), err
 	}
 	return steer(ctx, r, a)
+}
+
+// Try implements dashboard.Source.
+func (d *Directory) Try(ctx context.Context, c control.Change) (done control.Changed, err error) {
+	c.Try = true
+	err = d.asked(ctx, func(r *control.Remote) (err error) {
+		done, err = r.Change(ctx, c)
+		return err
+	})
+	if errors.Is(err, control.ErrNotRunning) {
+		err = dashboard.ErrReadOnly
+	}
+	return done, err
+}
+
+// changed says what came of a change.
+func changed(c control.Change, done control.Changed) string {
+	var text string
+	switch {
+	case c.Setting == control.SetOptOuts:
+		text = "The opt-out lists were read again: " + done.After + "."
+	case done.Before == "":
+		text = fmt.Sprintf("%s has %q now.", c.Setting, done.After)
+	case done.After == "":
+		text = fmt.Sprintf("%s has %q no more.", c.Setting, done.Before)
+	default:
+		text = fmt.Sprintf("%s is %s now; it was %s.", c.Setting, done.After, done.Before)
+	}
+	if done.URLs > 0 {
+		text += fmt.Sprintf(" It concerns %s of %d that are queued.", plainly.Count(done.URLs, "URL"), done.Pending)
+	}
+	for _, trouble := range done.Trouble {
+		text += " " + trouble
+	}
+	return text
 }
 
 // steer is what is done with a host.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type Directory struct {
 	sized  time.Time // when disk was found
 	still  still
 	gaps   gapsOf
+	acts   []ledger.Mark
 }
 
 // still is the glance at a crawl that does not run, for as long as its frontier is what it was.
@@ -228,7 +230,44 @@ func (d *Directory) Explain(ctx context.Context, u canon.URL) (e explain.Explana
 }
 
 // Decisions implements dashboard.Source.
-func (d *Directory) Decisions(most int) ([]storage.Line, int64, error) { return d.follow.Next(most) }
+func (d *Directory) Decisions(most int) ([]storage.Line, int64, error) {
+	lines, passed, err := d.follow.Next(most)
+	acts := d.follow.Acts()
+	slices.Reverse(acts)
+	d.mu.Lock()
+	d.acts = acts
+	d.mu.Unlock()
+	return lines, passed, err
+}
+
+// Acts implements dashboard.Source.
+func (d *Directory) Acts() []ledger.Mark {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.acts
+}
+
+// Settings implements dashboard.Source. A running crawl has them in the same file.
+func (d *Directory) Settings(context.Context) (s dashboard.Settings, err error) {
+	now, err := crawldir.ReadSettings(d.path)
+	if err != nil {
+		return s, err
+	}
+	text := func(name string) string {
+		t, _ := now.Text(name)
+		return t
+	}
+	s = dashboard.Settings{
+		MaxPages: text("max-pages"), MaxPerHost: text("max-per-host"), MaxBytes: text("max-bytes"), MaxTime: text("max-time"),
+		Include: now.Include, Exclude: now.Exclude, Delay: text("delay"), OptOuts: now.OptOut,
+	}
+	for _, r := range now.Hosts {
+		if r.Delay > 0 {
+			s.Hosts = append(s.Hosts, dashboard.HostDelay{Match: r.Match, Delay: r.Delay.String()})
+		}
+	}
+	return s, nil
+}
 
 // Gaps implements dashboard.Source. It reads the last part of the ledger, and keeps what it found for a while.
 func (d *Directory) Gaps(ctx context.Context, a canon.Authority, most int) (gaps []dashboard.Gap, err error) {

@@ -34,6 +34,10 @@ func (f *Files) Take(index int64, m *ledger.Mark) {
 	switch m.Kind {
 	case ledger.KindRun:
 		f.settings = m.Settings
+	case ledger.KindOperator:
+		if m.Operator.Settings != "" {
+			f.settings = m.Operator.Settings
+		}
 	case ledger.KindFile:
 		f.put(m.Name, mark{octets: m.Octets, sum: m.SHA256, index: index})
 	case ledger.KindRedaction:

@@ -33,6 +33,11 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 		return same("the floor", t.settled, to.was.settled)
 	case storage.ByHostSetting:
 		return same("the crawl's own setting for the host", t.set, to.was.set)
+	case storage.ByOperator: // the mark of that is for the ledger to have
+		if declared := max(t.settled, t.set); l.Pace < declared {
+			return "the operator, who only makes a pace longer than " + finding.Round(declared)
+		}
+		return ""
 	case storage.ByCrawlDelay:
 		return same("Crawl-delay", t.delay, to.was.delay)
 	case storage.ByRequestRate:

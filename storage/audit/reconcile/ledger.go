@@ -59,6 +59,7 @@ type Ledger struct {
 	files     marked.Files
 	maps      []*ledger.Mark // the last marks of hosts, two at most
 	optOuts   optOuts
+	raised    raised
 	redacted  redacted
 	taken     taken
 	problem   []ledger.Entry
@@ -177,6 +178,8 @@ func (l *Ledger) mark(e *ledger.Entry) {
 		l.runs.end()
 	case ledger.KindRedaction:
 		l.runs.idle = true
+	case ledger.KindOperator:
+		l.raised.mark(m) // that of a crawl which was stopped, or killed, is no trace of its last run
 	case ledger.KindBegin, ledger.KindKey: // they come before the mark of the run that they are of
 	case ledger.KindHosts:
 		l.maps = append(l.maps[max(0, len(l.maps)-1):], m)
@@ -194,6 +197,7 @@ func (l *Ledger) line(e *ledger.Entry) error {
 	l.redacted.time(d.Time)
 	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
 	l.optOuts.line(l.runs.now(), d, place)
+	l.raised.line(d, place)
 	switch {
 	case d.Record != "":
 		return l.add(lineRow(place, d))
@@ -244,6 +248,7 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	l.faults(found)
 	l.storedMap(found)
 	l.optOuts.judge(found)
+	l.raised.judge(found)
 	v, err := l.log.Close(ctx, found)
 	if err != nil {
 		return err

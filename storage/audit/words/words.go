@@ -19,7 +19,7 @@ var (
 		storage.OutcomeGone,
 		storage.OutcomeDropped, storage.OutcomeDeferred)
 	changeWords = spelled("", storage.ChangeNew, storage.ChangeChanged, storage.ChangeUnchanged, storage.ChangeGone)
-	paceWords   = spelled("", storage.ByFloor, storage.ByHostSetting, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime,
+	paceWords   = spelled("", storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime,
 		storage.ByAddress,
 		storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots)
 	restWords = spelled("", storage.ByRetryAfter, storage.ByRateLimit, storage.ByErrors, storage.ByRobots)

@@ -1,0 +1,166 @@
+package frontiercmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/control"
+	"curtsy/storage/plainly"
+)
+
+// set is what the flags of frontier set ask for.
+type set struct {
+	one                                    map[string]*string // by setting
+	exclude, include, noExclude, noInclude []string
+	host, reason                           string
+	optOuts, try, json                     bool
+}
+
+func newSet(std cli.Streams) *cobra.Command {
+	s := set{one: map[string]*string{}}
+	cmd := &cobra.Command{
+		Use:   "set [flags] DIR",
+		Short: "Change budgets, scope and pauses of a crawl",
+		Long: "Change settings of a crawl for good, while it runs or before it goes on: budgets,\n" +
+			"patterns of its scope, longer pauses. With --try it says what would come of it:\n" +
+			"how many queued URLs a pattern concerns, and some of them. Queued URLs that a\n" +
+			"pattern leaves out are closed when their turn comes, each with its line in the\n" +
+			"ledger; what was refused before does not come back with a wider scope. Pauses\n" +
+			"only become longer. The ledger has each change, with the reason.",
+		Example: "  curtsy frontier set --exclude /calendar/ --try news\n" +
+			"  curtsy frontier set --max-pages 5000 --reason \"more is needed\" news\n" +
+			"  curtsy frontier set --delay 10s --host www.your-domain.org news",
+		Args: cli.OneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return s.run(ctx, args[0], std) })
+		},
+	}
+	fs := cmd.Flags()
+	budget := func(name, usage string) {
+		s.one[name] = fs.String(name, "", usage)
+	}
+	budget(control.SetMaxPages, "end after `N` HTML pages; 0 for no limit")
+	budget(control.SetMaxPerHost, "at most `N` HTML pages of one host; 0 likewise")
+	budget(control.SetMaxBytes, "end after this `SIZE` was received; 0 likewise")
+	budget(control.SetMaxTime, "end a run after this `TIME`; 0 likewise")
+	cli.Group(fs, "Budgets")
+	fs.StringArrayVar(&s.exclude, "exclude", nil, "leave out what this `PATTERN` (RE2) of URLs matches, too; repeatable")
+	fs.StringArrayVar(&s.include, "include", nil, "let in what this `PATTERN` matches; where there is one, nothing else is in; repeatable")
+	fs.StringArrayVar(&s.noExclude, "no-exclude", nil, "take this `PATTERN` of exclude away; repeatable")
+	fs.StringArrayVar(&s.noInclude, "no-include", nil, "take this `PATTERN` of include away; repeatable")
+	fs.BoolVar(&s.optOuts, "opt-outs", false, "read the opt-out lists of a running crawl again")
+	cli.Group(fs, "Scope")
+	budget(control.SetDelay, "keep this `TIME` between two exchanges; longer than now")
+	fs.StringVar(&s.host, "host", "", "with --delay: of this `HOST` alone, or *.example.org for all below a name")
+	cli.Group(fs, "Pauses")
+	fs.BoolVar(&s.try, "try", false, "say what would come of it, and change nothing")
+	fs.StringVar(&s.reason, "reason", "", "why, a `TEXT` for people: the ledger has it")
+	cli.JSONFlag(cmd, &s.json, "print one JSON object a change")
+	return cmd
+}
+
+// changes are those that are asked for.
+func (s *set) changes() (all []control.Change, err error) {
+	for _, name := range []string{control.SetMaxPages, control.SetMaxPerHost, control.SetMaxBytes, control.SetMaxTime, control.SetDelay} {
+		if v := *s.one[name]; v != "" {
+			c := control.Change{Setting: name, Value: v}
+			if name == control.SetDelay {
+				c.Host = s.host
+			}
+			all = append(all, c)
+		}
+	}
+	for _, l := range []struct {
+		patterns []string
+		setting  string
+		remove   bool
+	}{{s.noExclude, control.SetExclude, true}, {s.noInclude, control.SetInclude, true}, {s.exclude, control.SetExclude, false}, {s.include, control.SetInclude, false}} {
+		for _, p := range l.patterns {
+			all = append(all, control.Change{Setting: l.setting, Value: p, Remove: l.remove})
+		}
+	}
+	if s.optOuts {
+		all = append(all, control.Change{Setting: control.SetOptOuts})
+	}
+	switch {
+	case len(all) == 0:
+		return nil, cli.Usagef("nothing to set: give --max-pages, --exclude, --delay or another flag; curtsy frontier set --help has them")
+	case s.host != "" && *s.one[control.SetDelay] == "":
+		return nil, cli.Usagef("--host goes with --delay")
+	}
+	for i := range all {
+		all[i].Try = s.try
+	}
+	return all, nil
+}
+
+// wasSet is what came of a change.
+type wasSet struct {
+	control.Change
+	control.Changed
+}
+
+func (s *set) run(ctx context.Context, dir string, std cli.Streams) error {
+	all, err := s.changes()
+	if err != nil {
+		return err
+	}
+	var done []wasSet
+	running, err := operate(control.Noted(ctx, s.reason), dir, func(o operated) error {
+		for _, c := range all {
+			d, err := o.Change(control.Noted(ctx, s.reason), c)
+			if err != nil {
+				return err
+			}
+			done = append(done, wasSet{c, d})
+		}
+		return nil
+	})
+	for _, d := range done { // also of a command that failed in the middle
+		if s.json {
+			if err := cli.WriteLine(std.Out, d); err != nil {
+				return err
+			}
+		} else if err := d.write(std.Out); err != nil {
+			return err
+		}
+	}
+	if err == nil && !s.try {
+		goOn(std, dir, running)
+	}
+	return err
+}
+
+// write says it in sentences, with examples.
+func (d wasSet) write(to io.Writer) error {
+	text := d.Setting + " "
+	switch {
+	case d.Setting == control.SetOptOuts:
+		text += "lists read again: " + d.After
+	case d.Changed.Before == "":
+		text += fmt.Sprintf("has %q, too", d.After)
+	case d.After == "":
+		text += fmt.Sprintf("has %q no more", d.Before)
+	default:
+		text += fmt.Sprintf("%s, was %s", d.After, d.Before)
+	}
+	if d.Known {
+		text += fmt.Sprintf("; of %s queued, it concerns %d", plainly.Count(d.Pending, "URL"), d.URLs)
+	}
+	if d.Try {
+		text = "would be: " + text
+	}
+	if _, err := fmt.Fprintln(to, plainly.OneLine(text)); err != nil {
+		return err
+	}
+	for _, u := range append(d.Examples, d.Trouble...) {
+		if _, err := fmt.Fprintln(to, "  "+plainly.OneLine(u)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"curtsy/crawler/hostrule"
+	"curtsy/crawler/scope"
+	"curtsy/crawler/status"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// Terms are the settings that an operator may change while a run goes on, as Config has them. Whoever needs one asks for
+// it when it is needed, and keeps none.
+type Terms struct {
+	MaxPages, MaxPerHost, MaxBytes int64
+	MaxTime                        time.Duration
+	Hosts                          hostrule.Rules
+	Include, Exclude               []string // of Config.Scope
+}
+
+// terms are those in force.
+func (c *Config) terms() Terms {
+	if c.changed != nil {
+		if t := c.changed.Load(); t != nil {
+			return *t
+		}
+	}
+	return Terms{
+		MaxPages: c.MaxPages, MaxPerHost: c.MaxPerHost, MaxBytes: c.MaxBytes, MaxTime: c.MaxTime,
+		Hosts: c.Hosts, Include: c.Scope.Include, Exclude: c.Scope.Exclude,
+	}
+}
+
+// ErrLessPolite refuses a change that would have hosts asked more often.
+var ErrLessPolite = errors.New("politeness can be raised, never lowered, while a crawl goes on")
+
+// check refuses what is no change of t.
+func (t *Terms) check(next *Terms) error {
+	if next.MaxPages < 0 || next.MaxPerHost < 0 || next.MaxBytes < 0 || next.MaxTime < 0 {
+		return errors.New("crawler: a budget is negative; zero is for no limit")
+	}
+	for i, was := range t.Hosts { // a rule only asks for more consideration: none may go or shrink, and further ones may come
+		if i >= len(next.Hosts) {
+			return fmt.Errorf("crawler: [[host]] %d would go: %w", i+1, ErrLessPolite)
+		}
+		is := next.Hosts[i]
+		if is.Delay < was.Delay {
+			return fmt.Errorf("crawler: a delay of %v for %s is less than %v: %w", is.Delay, is.Match, was.Delay, ErrLessPolite)
+		}
+		if is.Delay = was.Delay; !is.Equal(was) {
+			return fmt.Errorf("crawler: [[host]] %d would be another: %w", i+1, ErrLessPolite)
+		}
+	}
+	if err := next.Hosts.Check(Floor); err != nil {
+		return fmt.Errorf("crawler: %w", err)
+	}
+	return nil
+}
+
+// Change has other terms hold from now on. What is queued and lies outside of a narrower scope is closed when its turn
+// comes, before anybody is asked, with its line in the ledger; a page under way is finished. A host that was left
+// alone because it had all its pages gets turns again if there may be more now.
+func (c *Crawl) Change(ctx context.Context, next Terms) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	was := c.cfg.terms()
+	if err := was.check(&next); err != nil {
+		return err
+	}
+	narrowed, err := c.scope.Load().With(next.Include, next.Exclude)
+	if err != nil {
+		return err
+	}
+	next.Hosts = slices.Clone(next.Hosts)
+	c.cfg.changed.Store(&next)
+	c.scope.Store(narrowed)
+	c.budget.Limit(next.MaxPages, next.MaxBytes)
+	if next.MaxTime != was.MaxTime {
+		c.limit.move(next.MaxTime)
+	}
+	if most := next.MaxPerHost; most != was.MaxPerHost && (most == 0 || was.MaxPerHost > 0 && most > was.MaxPerHost) {
+		err = reopen(ctx, c.cfg.Frontier)
+	}
+	c.live.Rebudget(next.budget())
+	c.stopper.nudge()
+	c.live.Forget()
+	return err
+}
+
+// budget is what of the terms an estimate reckons with.
+func (t *Terms) budget() status.Budget {
+	return status.Budget{MaxPages: t.MaxPages, MaxPerHost: t.MaxPerHost, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime}
+}
+
+// reopen opens the hosts that had all their pages.
+func reopen(ctx context.Context, f frontier.Frontier) error {
+	var all []canon.Authority
+	err := status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
+		if h.Condition == frontier.Retired && h.Reason == reasonMaxPerHost && h.Hold.Act == 0 {
+			all = append(all, h.Authority)
+		}
+		return true
+	})
+	for _, a := range all {
+		if err == nil {
+			_, err = f.Steer(ctx, frontier.Steering{Act: frontier.Resume, Authority: a})
+		}
+	}
+	return err
+}
+
+// area is the scope in force.
+type area struct{ atomic.Pointer[scope.Scope] }
+
+func newArea(c scope.Config) (*area, error) {
+	s, err := scope.New(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	a := &area{}
+	a.Store(s)
+	return a, nil
+}
+
+// timeLimit ends a run that lasts too long. The zero value has not begun.
+type timeLimit struct {
+	mu    sync.Mutex
+	began time.Time
+	timer *time.Timer
+	over  func()
+}
+
+// begin calls over when most has passed; zero is for no limit.
+func (l *timeLimit) begin(most time.Duration, over func()) {
+	l.mu.Lock()
+	l.began, l.over = time.Now(), over
+	l.mu.Unlock()
+	l.move(most)
+}
+
+// move sets another limit, which counts from the beginning, too.
+func (l *timeLimit) move(most time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+	if most > 0 && l.over != nil {
+		l.timer = time.AfterFunc(most-time.Since(l.began), l.over)
+	}
+}
+
+func (l *timeLimit) end() {
+	l.move(0)
+	l.mu.Lock()
+	l.over = nil
+	l.mu.Unlock()
+}

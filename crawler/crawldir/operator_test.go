@@ -1,0 +1,329 @@
+package crawldir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"curtsy/crawler"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/explain"
+	"curtsy/crawler/hostrule"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage/ledger"
+)
+
+// steered runs a crawl of 60 pages that an operator meets after some exchanges, and returns its directory.
+func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o control.Crawl)) (dir string, s Settings, o Options, sum crawler.Summary) {
+	t.Helper()
+	web := crawltest.New(crawltest.Tree("bakery.test", 60), crawltest.Tree("mill.test", 9))
+	web.StartPipe()
+	t.Cleanup(func() { web.Close() })
+	dir, s = in(t.TempDir(), "d"), Defaults()
+	s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+	set(&s)
+	given := []string{"http://bakery.test/"}
+	if len(s.Hosts) > 0 {
+		given = append(given, "http://mill.test/")
+	}
+	seeds, err := SeedURLs(given...)
+	if err == nil {
+		err = Create(t.Context(), dir, &s, seeds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o = Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
+	met := o
+	met.Attend = func(ctx context.Context, start Start) (sum crawler.Summary, err error) {
+		var run errgroup.Group
+		run.Go(func() error {
+			sum, err = start.Crawl.Run(ctx)
+			return err
+		})
+		time.Sleep(5500 * time.Millisecond)
+		meet(web, start.Operated)
+		return sum, run.Wait()
+	}
+	r, err := Run(t.Context(), dir, met)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, s, o, r.Summary
+}
+
+// acts are the acts that the ledger in dir tells of.
+func acts(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	for m, err := range ledger.Marks(in(dir, LedgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := m.Operator; o != nil {
+			all = append(all, strings.TrimSpace(fmt.Sprintf("%s: %s (%d) %s", o.Act, o.About, o.URLs, o.Note)))
+		}
+	}
+	return all
+}
+
+// refusals counts the lines of the ledger in dir by reason.
+func refusals(t *testing.T, dir string) map[string]int64 {
+	t.Helper()
+	by := map[string]int64{}
+	for l, err := range ledger.Read(in(dir, LedgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		by[l.Reason]++
+	}
+	return by
+}
+
+// An operator is told how many queued URLs a pattern would close; each of them then gets its line, and nobody is asked; links
+// that are found later are judged by it, too; an explanation says so; and resume keeps it.
+func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tried, done control.Changed
+		asked := 0
+		none := func(*Settings) {}
+		dir, _, _, _ := steered(t, none, func(web *crawltest.Web, o control.Crawl) {
+			var err error
+			if tried, err = o.Change(t.Context(), control.Change{Setting: control.SetExclude, Value: `/p\d*[13579]\.html`, Try: true}); err != nil {
+				t.Error(err)
+			}
+			ctx := control.Noted(t.Context(), "odd pages are a calendar")
+			if done, err = o.Change(ctx, control.Change{Setting: control.SetExclude, Value: `/p\d*[13579]\.html`}); err != nil {
+				t.Error(err)
+			}
+			asked = len(web.Referee().Requests())
+			u, err := canon.Parse("http://bakery.test/p59.html")
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := o.Explain(t.Context(), explain.Question{URL: u})
+			if err != nil || e.Scope.Rule != "scope:exclude" {
+				t.Errorf("%+v, %v", e.Scope, err)
+			}
+			time.Sleep(time.Minute)
+			for _, r := range web.Referee().Requests()[asked:] {
+				if n := len(r.Target); r.Target != "/robots.txt" && (r.Target[n-6]-'0')%2 == 1 {
+					t.Errorf("%s was asked for", r.Target)
+				}
+			}
+		})
+		if tried.URLs == 0 || tried.URLs != done.URLs || !tried.Known || tried.Pending <= tried.URLs || len(tried.Examples) != int(tried.URLs) {
+			t.Errorf("%+v, and %+v", tried, done)
+		}
+		want := []string{fmt.Sprintf(`exclude: added /p\d*[13579]\.html (%d) odd pages are a calendar`, done.URLs)}
+		if got := acts(t, dir); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if n := refusals(t, dir)["scope:exclude"]; n < done.URLs {
+			t.Errorf("%d lines of what is excluded, and %d were queued", n, done.URLs)
+		}
+		if s, err := ReadSettings(dir); err != nil || len(s.Exclude) != 1 {
+			t.Errorf("%q, %v", s.Exclude, err)
+		}
+		audited(t, dir)
+	})
+}
+
+// What an operator changed holds after a kill: the settings are in their file before the ledger says so.
+func TestAChangeOutlivesAKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := crawltest.New(crawltest.Tree("bakery.test", 40))
+		web.StartPipe()
+		defer web.Close()
+		dir, s := in(t.TempDir(), "d"), Defaults()
+		s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+		s.MaxPages = 8
+		seeds, err := SeedURLs("http://bakery.test/")
+		if err == nil {
+			err = Create(t.Context(), dir, &s, seeds)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
+		run := o
+		run.Attend = func(ctx context.Context, start Start) (crawler.Summary, error) {
+			sum, err := start.Crawl.Run(ctx)
+			_, changed := start.Operated.Change(ctx, control.Change{Setting: control.SetExclude, Value: "html"})
+			return sum, errors.Join(err, changed)
+		}
+		if _, err := Run(t.Context(), dir, run); err != nil {
+			t.Fatal(err)
+		}
+		killedRun(t, dir, nil, o)
+		asked := len(web.Referee().Requests())
+		f, err := OpenStopped(t.Context(), dir, nil)
+		if err == nil {
+			_, err = f.Change(t.Context(), control.Change{Setting: control.SetMaxPages, Value: "100"})
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(t.Context(), dir, o); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(web.Referee().Requests()); n > asked+1 { // the seed or robots.txt may be asked for once more
+			t.Errorf("%d requests after a kill, though all is excluded", n-asked)
+		}
+		if got := acts(t, dir); len(got) != 2 || !strings.HasPrefix(got[0], "exclude: added html") || got[1] != "max-pages: 100, was 8 (0)" {
+			t.Errorf("%q", got)
+		}
+		audited(t, dir)
+	})
+}
+
+// Budgets go up and down while a crawl runs: one that is used up already ends it at once.
+func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		set    func(*Settings)
+		change []control.Change
+		ended  string
+		pages  int64 // at least; and no more than two in the making beyond
+	}{
+		{"raised", func(s *Settings) { s.MaxPages = 10 }, []control.Change{{Setting: control.SetMaxPages, Value: "20"}}, "max-pages", 20},
+		{"lowered", func(s *Settings) { s.MaxPages = 50 }, []control.Change{{Setting: control.SetMaxPages, Value: "2"}}, "max-pages", 4},
+		{"no longer", func(s *Settings) { s.MaxPages = 10 }, []control.Change{{Setting: control.SetMaxPages, Value: "0"}}, "drained", 60},
+		{"of a host that has all its pages", func(s *Settings) {
+			s.MaxPerHost, s.Hosts = 3, hostrule.Rules{{Match: "mill.test", Delay: 10 * time.Second, MaxPerHost: 3}}
+		}, []control.Change{{Setting: control.SetMaxPerHost, Value: "9"}}, "max-per-host", 12},
+		{"octets", func(*Settings) {}, []control.Change{{Setting: control.SetMaxBytes, Value: "1KiB"}}, "max-bytes", 4},
+		{"time", func(s *Settings) { s.MaxTime = 8 * time.Second }, []control.Change{{Setting: control.SetMaxTime, Value: "20s"}}, "max-time", 17},
+		{"time that is over", func(s *Settings) { s.MaxTime = time.Minute }, []control.Change{{Setting: control.SetMaxTime, Value: "1s"}}, "max-time", 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir, _, _, sum := steered(t, c.set, func(_ *crawltest.Web, o control.Crawl) {
+					for _, change := range c.change {
+						if _, err := o.Change(t.Context(), change); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+				if sum.EndedBy != c.ended || sum.Status.Pages < c.pages || sum.Status.Pages > c.pages+2 {
+					t.Errorf("ended by %s with %d pages", sum.EndedBy, sum.Status.Pages)
+				}
+				audited(t, dir)
+			})
+		})
+	}
+}
+
+// A delay only becomes longer, of all hosts and of one, and the next exchange keeps it.
+func TestRule9_AnOperatorRaisesThePaceAndNeverLowersIt(t *testing.T) {
+	for _, host := range []string{"", "bakery.test", "*.test"} {
+		synctest.Test(t, func(t *testing.T) {
+			none := func(s *Settings) { s.MaxPages = 10 }
+			dir, _, _, _ := steered(t, none, func(web *crawltest.Web, o control.Crawl) {
+				for _, c := range []struct {
+					delay string
+					good  bool
+				}{{"900ms", false}, {"0s", false}, {"1s", false}, {"-3s", false}, {"x", false}, {"4s", true}, {"3s", false}} {
+					_, err := o.Change(t.Context(), control.Change{Setting: control.SetDelay, Value: c.delay, Host: host})
+					if (err == nil) != c.good || err != nil && !control.BadOrder(err) {
+						t.Errorf("%s of %q: %v", c.delay, host, err)
+					}
+				}
+				was := len(web.Referee().Requests())
+				time.Sleep(time.Minute)
+				all := web.Referee().Requests()
+				for i := was; i < len(all); i++ {
+					if gap := all[i].Start.Sub(all[i-1].End); gap < 4*time.Second {
+						t.Errorf("a pause of %v", gap)
+					}
+				}
+			})
+			if s, err := ReadSettings(dir); err != nil || len(s.Hosts) != 1 || s.Hosts[0].Delay != 4*time.Second {
+				t.Errorf("%+v, %v", s.Hosts, err)
+			}
+			audited(t, dir)
+		})
+	}
+}
+
+// Each act that changed something has its mark, with the host, the URLs that it concerned and the note; one that changed
+// nothing has none.
+func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, _, _, _ := steered(t, func(*Settings) {}, func(_ *crawltest.Web, o control.Crawl) {
+			u, err := canon.Parse("http://bakery.test/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := canon.Parse("http://bakery.test/p58.html?secret")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, ctx := u.Authority(), control.Noted(t.Context(), "asked by phone")
+			for _, err := range []error{
+				o.Pause(ctx, true), o.Pause(ctx, true), o.Pause(ctx, false),
+				one(o.Steer(ctx, frontier.Steering{Act: frontier.Park, Authority: a, Reason: "too busy", For: time.Hour})),
+				one(o.Steer(ctx, frontier.Steering{Act: frontier.Resume, Authority: a})),
+				one(o.Steer(ctx, frontier.Steering{Act: frontier.Resume, Authority: a})),
+				one(o.Retry(ctx, frontier.Retrial{Outcome: frontier.Failed})),
+				one(o.Add(ctx, []frontier.Candidate{{URL: other, Kind: frontier.KindSeed, Seed: other.String()}})),
+				one(o.Steer(ctx, frontier.Steering{Act: frontier.Drop, Authority: a})),
+				one(o.Change(ctx, control.Change{Setting: control.SetOptOuts})),
+				o.Drain(ctx),
+			} {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		got := strings.Join(acts(t, dir), "\n")
+		for _, want := range []string{
+			"pause:  (0) asked by phone", "go on:  (0) asked by phone", "park: http://bakery.test, for 1h0m0s (", ") too busy",
+			"release: http://bakery.test (", "add seeds: http://bakery.test (1) asked by phone", "drop: http://bakery.test (",
+			"opt-out: read again: 0 entries,", "drain:  (0) asked by phone",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in\n%s", want, got)
+			}
+		}
+		if n := strings.Count(got, "\n") + 1; n != 8 {
+			t.Errorf("%d acts:\n%s", n, got)
+		}
+		audited(t, dir)
+	})
+}
+
+func one[T any](_ T, err error) error { return err }
+
+// What makes no sense is refused, as the fault of who asks, and nothing is changed.
+func TestAChangeThatMakesNoSenseIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+
+		dir, s, _, _ := steered(t, func(s *Settings) { s.MaxPages = 6 }, func(_ *crawltest.Web, o control.Crawl) {
+			for _, c := range []control.Change{
+				{}, {Setting: "agent", Value: "other"}, {Setting: "robots-standard", Value: "std1994"}, {Setting: control.SetMaxPages, Value: "-1"},
+				{Setting: control.SetMaxPages, Value: "6"}, {Setting: control.SetMaxBytes, Value: "5"}, {Setting: control.SetExclude, Value: "("},
+				{Setting: control.SetExclude}, {Setting: control.SetExclude, Value: "x", Remove: true}, {Setting: control.SetInclude, Value: strings.Repeat("x", maxPattern+1)},
+				{Setting: control.SetDelay, Value: "5s", Host: "http://bakery.test/"},
+			} {
+				if _, err := o.Change(t.Context(), c); !control.BadOrder(err) {
+					t.Errorf("%+v: %v", c, err)
+				}
+			}
+
+		})
+		now, err := ReadSettings(dir)
+		if err != nil || now.MaxPages != s.MaxPages || len(now.Exclude)+len(now.Include)+len(now.Hosts) > 0 || len(acts(t, dir)) > 0 {
+			t.Errorf("%+v, %v; %q", now, err, acts(t, dir))
+		}
+	})
+}

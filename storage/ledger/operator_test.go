@@ -1,0 +1,74 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+
+	"curtsy/storage"
+)
+
+// The marks of an operator stand between two runs, too, and begin none; what they say comes back as it was written, bounded,
+// and the ledger is sound.
+func TestOperator_TellsWhatAPersonDid(t *testing.T) {
+	dir := t.TempDir()
+	acts := []Operator{
+		{Act: ActPark, About: "https://a.test", URLs: 7, Note: "they \u001b[31m called"},
+		{Act: ActExclude, About: `added "/cal/"`, Settings: strings.Repeat("ab", 32)},
+		{Act: ActDrain, Note: strings.Repeat("x", MaxNote+100)},
+	}
+	w, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Append(t.Context(), storage.Line{URL: "http://a.test/", Decision: storage.DecisionAllow}); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range acts[:2] {
+		if err := w.Operator(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = Open(Options{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []Operator{{}, {Act: "Park"}, {Act: "park\n"}, {Act: ActPark, URLs: -1}, {Act: ActPark, Settings: "x"}} {
+		if err := w.Operator(t.Context(), bad); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	if err := w.Operator(t.Context(), acts[2]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	n := 0
+	for e, err := range Scan(dir) {
+		if err != nil || e.Problem != nil {
+			t.Fatalf("%+v, %v", e.Problem, err)
+		}
+		m := e.Mark
+		if m == nil || m.Kind == KindHosts { // of checkpoints, which are made beside
+			continue
+		}
+		kinds = append(kinds, m.Kind)
+		if m.Kind != KindOperator {
+			continue
+		}
+		want := acts[n]
+		if n == 2 {
+			want.Note = want.Note[:MaxNote-3] + "…"
+		}
+		if *m.Operator != want || m.Time.IsZero() {
+			t.Errorf("%+v, want %+v", *m.Operator, want)
+		}
+		n++
+	}
+	if got := strings.Join(kinds, " "); got != "begin run operator operator stop operator" {
+		t.Errorf("%s", got)
+	}
+}
