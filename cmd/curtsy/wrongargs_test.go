@@ -51,6 +51,7 @@ var commandLines = map[string][]string{
 	"frontier resume":  {"--host HOST DIR"},
 	"frontier retry":   {"--host HOST DIR"},
 	"frontier release": {"--host HOST DIR"},
+	"frontier set":     {"--delay 1h DIR"},
 	"frontier export":  {"-o NEW DIR"},
 	"frontier import":  {"NEW FILE"},
 	"frontier check":   {"DIR"},

@@ -87,6 +87,9 @@ func (f Stopped) note(ctx context.Context, act ledger.Operator) (err error) {
 	if !isFolder(in(f.dir, LedgerName)) {
 		return nil
 	}
+	if f.MayMark() != nil { // whoever has another key signs a run of its own, as for what a drop closes
+		return f.tell(ctx, nil, func(e *evidence) error { return errors.Join(e.ledger.Begin(ctx), e.ledger.Operator(ctx, act)) })
+	}
 	if err := f.Mend(ctx, nil); err != nil {
 		return err
 	}

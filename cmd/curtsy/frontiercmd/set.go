@@ -25,12 +25,12 @@ func newSet(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set [flags] DIR",
 		Short: "Change budgets, scope and pauses of a crawl",
-		Long: "Change settings of a crawl for good, while it runs or before it goes on: budgets,\n" +
-			"patterns of its scope, longer pauses. With --try it says what would come of it:\n" +
-			"how many queued URLs a pattern concerns, and some of them. Queued URLs that a\n" +
-			"pattern leaves out are closed when their turn comes, each with its line in the\n" +
-			"ledger; what was refused before does not come back with a wider scope. Pauses\n" +
-			"only become longer. The ledger has each change, with the reason.",
+		Long: "Change settings of a crawl for good, while it runs or before it goes on:\n" +
+			"budgets, patterns of its scope, longer pauses. With --try it says what would\n" +
+			"come of it: how many queued URLs a pattern concerns, and some of them. Queued\n" +
+			"URLs that a pattern leaves out are closed when their turn comes, each with its\n" +
+			"line in the ledger; what was refused before does not come back with a wider\n" +
+			"scope. Pauses only become longer. The ledger has each change, with the reason.",
 		Example: "  curtsy frontier set --exclude /calendar/ --try news\n" +
 			"  curtsy frontier set --max-pages 5000 --reason \"more is needed\" news\n" +
 			"  curtsy frontier set --delay 10s --host www.your-domain.org news",
