@@ -133,7 +133,7 @@ func begun(t *testing.T, cmd *exec.Cmd) (wait func() result) {
 func (r result) want(t *testing.T, code int, says ...string) {
 	t.Helper()
 	if r.code != code {
-		t.Errorf("exit code %d, want %d; standard error:\n%s", r.code, code, r.err)
+		t.Errorf("exit code %d, want %d; standard error:\n%s\nstandard output:\n%.4000s", r.code, code, r.err, r.out)
 	}
 	for _, s := range says {
 		if !strings.Contains(r.err, s) {

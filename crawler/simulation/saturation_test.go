@@ -29,7 +29,7 @@ func TestRule09_TheAchievedRateIsThePermittedOneWhenHostsAreTheLimit(t *testing.
 	case testing.Short() || racing:
 		hosts, workers = 2_000, 640
 	case os.Getenv("CURTSY_LONG") == "":
-		hosts, workers = 10_000, 3_200
+		hosts, workers = 5_000, 1_600
 	}
 	const pages = 5
 	p := saturated(hosts, pages, workers)

@@ -278,11 +278,12 @@ func TestRead_LimitsOfTheProtocol(t *testing.T) {
 // blanks is white space in small pieces of text, which no token is too long for.
 type blanks struct{}
 
+var piece = "<x/>" + strings.Repeat(" ", 252)
+
 func (blanks) Read(p []byte) (int, error) {
-	const piece = "<x/>    "
-	n := len(p) / len(piece) * len(piece)
-	for i := range n {
-		p[i] = piece[i%len(piece)]
+	n := 0
+	for n+len(piece) <= len(p) {
+		n += copy(p[n:], piece)
 	}
 	return n, nil
 }

@@ -125,12 +125,7 @@ func (w *Writer) commit() {
 // checkpoint makes one of the map as of size, of which t is new. The lines are durable before it is, the files that
 // follow from them are written before it, and the map takes its place behind it: Open finds either the one or the other.
 func (w *Writer) checkpoint(t *tail, size int64) error {
-	m := Mark{Kind: KindHosts, Size: size}
-	fresh := filepath.Join(w.dir, HostsName+newSuffix)
-	err := w.sys.write(fresh, func(to io.Writer) (err error) {
-		m.Root, m.Hosts, err = writeHosts(to, t.merged(w.origin, len(t.hashes), Hosts(w.dir)))
-		return err
-	})
+	m, err := w.mapOf(t, size)
 	if err != nil {
 		return err
 	}
@@ -138,6 +133,22 @@ func (w *Writer) checkpoint(t *tail, size int64) error {
 	if err := w.sync(); err != nil {
 		return err
 	}
+	return w.keep(c, t, more)
+}
+
+// mapOf writes the map as of size, of which t is new, beside the present one, and returns its mark.
+func (w *Writer) mapOf(t *tail, size int64) (Mark, error) {
+	m := Mark{Kind: KindHosts, Size: size}
+	err := w.sys.write(filepath.Join(w.dir, HostsName+newSuffix), func(to io.Writer) (err error) {
+		m.Root, m.Hosts, err = writeHosts(to, t.merged(w.origin, int(size-t.base), Hosts(w.dir)))
+		return err
+	})
+	return m, err
+}
+
+// keep writes what follows from a checkpoint whose lines are durable: the tiles of t and of more behind it, the signed
+// note, and the map, which takes its place.
+func (w *Writer) keep(c checkpoint.Checkpoint, t *tail, more []tlog.Hash) error {
 	if err := w.commits.tiles.Append(t.hashes[w.commits.tiles.Size()-t.base:]...); err != nil {
 		return err
 	}
@@ -156,7 +167,8 @@ func (w *Writer) checkpoint(t *tail, size int64) error {
 			return err
 		}
 	}
-	if err := w.sys.rename(fresh, filepath.Join(w.dir, HostsName)); err != nil {
+	current := filepath.Join(w.dir, HostsName)
+	if err := w.sys.rename(current+newSuffix, current); err != nil {
 		return err
 	}
 	w.mu.Lock()

@@ -164,6 +164,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			closing(t, w)
 			onlyAfterKill(t, what+" and gone on", dir, NoStop)
 			equal(t, what, urls(t, dir), append(got, "http://a.test/9"))
+			eachMapHasItsCheckpoint(t, what, dir)
 			names := ls(t, dir)
 			for i, name := range names {
 				if strings.HasSuffix(name, packedSuffix) == (i == len(names)-1) || strings.HasSuffix(name, newSuffix) {
@@ -176,6 +177,24 @@ func TestKilledAtEveryStep(t *testing.T) {
 				}
 				break
 			}
+		}
+	}
+}
+
+// eachMapHasItsCheckpoint: a kill between the mark of a map and the files of its checkpoint is made good by the next Writer,
+// whether that begins a run or notes an operator's act alone.
+func eachMapHasItsCheckpoint(t *testing.T, what, dir string) {
+	t.Helper()
+	sizes, err := Checkpoints(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range Scan(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Mark != nil && e.Mark.Kind == KindHosts && !slices.Contains(sizes, e.Index+1) {
+			t.Fatalf("%s: of the map at entry %d there is no checkpoint among %d", what, e.Index, sizes)
 		}
 	}
 }

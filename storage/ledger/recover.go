@@ -23,13 +23,17 @@ type recovery struct {
 	mapped    int64 // entries of its map
 	hosts     *Mark // that states the map
 
-	index  int64 // of the next line
-	first  int64 // from where on lines are read again
-	tiles  bool  // tiles are made anew
-	anew   bool  // hosts are made anew
-	packed bool  // the last segment that was read is
-	told   bool  // a run began or stopped in what was read
-	stubs  int64 // lines of which no host is known
+	index  int64  // of the next line
+	first  int64  // from where on lines are read again
+	tiles  bool   // tiles are made anew
+	anew   bool   // hosts are made anew
+	packed bool   // the last segment that was read is
+	told   bool   // a run began or stopped in what was read
+	key    string // that the last mark of a run or of a rotation names
+
+	bare   *Mark                 // of a map whose checkpoint is not there
+	missed checkpoint.Checkpoint // that it is to end in
+	stubs  int64                 // lines of which no host is known
 }
 
 // maxRead is how many entries are gathered before map and tiles take them in, when lines are read again.
@@ -244,12 +248,7 @@ func (r *recovery) line(line []byte) error {
 	if isDecision(line) {
 		w.lines, w.here = w.lines+1, w.here+1
 	} else if m, err := parseMark(line); err == nil {
-		switch m.Kind {
-		case KindRun:
-			w.ended, r.told = false, true
-		case KindStop:
-			w.ended, r.told = true, true
-		}
+		r.mark(m)
 	}
 	if t := timeOf(line); !t.IsZero() {
 		w.last = t
@@ -272,6 +271,9 @@ func (r *recovery) line(line []byte) error {
 	if r.index > w.tree.Size() {
 		w.tree.Append(h)
 	}
+	if r.index == r.missed.Size {
+		r.missed.Root = w.tree.Root()
+	}
 	if r.index == r.committed && r.tiles && w.tree.Root() != r.note.Root {
 		return r.lost("they lead to another root")
 	}
@@ -279,4 +281,20 @@ func (r *recovery) line(line []byte) error {
 		return r.absorb()
 	}
 	return nil
+}
+
+// mark takes a mark.
+func (r *recovery) mark(m *Mark) {
+	switch m.Kind {
+	case KindHosts:
+		if own := r.w.options.Signer.VerifierKey(); r.index > r.committed && (r.key == "" || r.key == own) {
+			r.bare, r.missed.Size = m, r.index
+		}
+	case KindKey:
+		r.key = m.Rotation.New.String()
+	case KindRun:
+		r.w.ended, r.told, r.key = false, true, m.Key
+	case KindStop:
+		r.w.ended, r.told = true, true
+	}
 }

@@ -202,11 +202,9 @@ func (w *Writer) flush() error {
 		return nil
 	}
 	if w.file == nil {
-		f, err := w.sys.create(path(w.dir, w.number))
-		if err != nil {
-			return w.poison("open", err)
+		if err := w.reopen(); err != nil {
+			return err
 		}
-		w.file = f
 		if err := w.sys.syncDir(w.dir); err != nil {
 			return w.poison("create", err)
 		}
@@ -222,17 +220,26 @@ func (w *Writer) flush() error {
 	return nil
 }
 
+// reopen opens the segment being written, if it is not open.
+func (w *Writer) reopen() error {
+	if w.file != nil {
+		return nil
+	}
+	f, err := w.sys.create(path(w.dir, w.number))
+	if err != nil {
+		return w.poison("open", err)
+	}
+	w.file = f
+	return nil
+}
+
 // complete ends the segment being written, and turns to the next.
 func (w *Writer) complete() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	if w.file == nil { // what a run before wrote may not be durable
-		f, err := w.sys.create(path(w.dir, w.number))
-		if err != nil {
-			return w.poison("open", err)
-		}
-		w.file = f
+	if err := w.reopen(); err != nil { // what a run before wrote may not be durable
+		return err
 	}
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
 		w.file = nil

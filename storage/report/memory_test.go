@@ -100,7 +100,7 @@ func weighed(t *testing.T, hosts int) uint64 {
 
 // The report tells 1,000 hosts apart. Each further one costs a few bytes, while it is found out which those are.
 func TestAFurtherHostCostsAFewOctets(t *testing.T) {
-	const few, many, each = 2000, 16000, 128
+	const few, many, each = 1000, 6000, 128
 	const buffers = 512 << 10 // of a reader that is closed: whether they are collected before or after is chance
 	small, large := weighed(t, few), weighed(t, many)
 	t.Logf("%d hosts: %d octets; %d hosts: %d octets", few, small, many, large)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -121,8 +122,11 @@ func expected(kept cosigned, old int, h *history, size int, right bool) int {
 // kills before and behind each write. It never cosigns a fork, and it answers each request as the specification says.
 func TestNoRandomHistoryMakesAWitnessSignAFork(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 2))
-	histories, perWorld := 10_000, 100
-	if testing.Short() {
+	histories, perWorld := 2_000, 100
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
+		histories = 10_000
+	case testing.Short():
 		histories = 400
 	}
 	own, err := checkpoint.WitnessSigner("witness.test", make([]byte, 32))
