@@ -22,7 +22,7 @@ import (
 // scraped is what /metrics says of a crawl of the dashboard's web, once some pages have come.
 func scraped(t *testing.T) string {
 	t.Helper()
-	address, _ := dashboarded(t)
+	address := townDashboard(t)
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)

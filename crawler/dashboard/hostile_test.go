@@ -1,10 +1,13 @@
 package dashboard
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,22 +21,22 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// payloads are what a hostile site may write wherever it writes anything. In each a script would set window.planted.
-func payloads() []string {
-	const do = `window.planted=1`
-	return []string{
-		`<script>` + do + `</script>`, `"><script>` + do + `</script>`, `'><script>` + do + `</script>`, `</title><script>` + do + `</script>`,
-		`</script><script>` + do + `</script>`, `</textarea><script>` + do + `</script>`, `</style><script>` + do + `</script>`, `--><script>` + do + `</script>`,
-		`]]><script>` + do + `</script>`, `<img src=x onerror=` + do + `>`, `"><img src=x onerror=` + do + `>`, `<svg onload=` + do + `>`,
-		`<svg><script>` + do + `</script></svg>`, `<svg><animate onbegin=` + do + ` attributeName=x dur=1s>`, `<body onload=` + do + `>`,
-		`<iframe srcdoc="<script>parent.` + do + `</script>">`, `<iframe src="javascript:parent.` + do + `">`, `<object data="javascript:` + do + `">`,
-		`<embed src="javascript:` + do + `">`, `<details open ontoggle=` + do + `>`, `<input autofocus onfocus=` + do + `>`, `<video><source onerror=` + do + `></video>`,
-		`<a href="javascript:` + do + `">x</a>`, `javascript:` + do, `" onmouseover="` + do, `' onfocus='` + do + `' autofocus='`, `" autofocus onfocus="` + do + `" x="`,
-		`{{.Form}}<script>` + do + `</script>`, `${` + do + `}`, "`-" + do + "-`", `\"-` + do + `//`, `';` + do + `//`, `&lt;script&gt;` + do + `&lt;/script&gt;`,
-		"<scr\x00ipt>" + do + `</script>`, `<meta http-equiv=refresh content="0;url=javascript:` + do + `">`, `<base href="https://evil.test/">`,
-		`<link rel=stylesheet href="https://evil.test/x.css">`, `<form action="https://evil.test/"><button>`, `<math><mtext><img src=x onerror=` + do + `></math>`,
-		`<noscript><p title="</noscript><img src=x onerror=` + do + `>">`,
+// payloads are what a hostile site may write wherever it writes anything. In each a script would set window.planted. A line of
+// the file is one, as a string of JSON; the trial in a browser (cmd/curtsy) has the same.
+func payloads(t *testing.T) (all []string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "payloads.jsonl"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	for line := range strings.Lines(string(b)) {
+		var p string
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // planted is a crawl in which a text stands at each place that the web, or a file from elsewhere, can write to.
@@ -85,10 +88,10 @@ func views(p string) []string {
 
 // A text from the web is text on every page: it makes no element and no attribute that is not ours.
 func TestXSS_APlantedTextMakesNoElement(t *testing.T) {
-	if n := len(payloads()); n != 40 {
+	if n := len(payloads(t)); n != 40 {
 		t.Fatalf("%d payloads", n)
 	}
-	for _, p := range payloads() {
+	for _, p := range payloads(t) {
 		c := planted(p)
 		s := New(Options{Sources: []Source{c, c}, Token: testToken})
 		s.watchers[0].once(t.Context(), firstRead)
