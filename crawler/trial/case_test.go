@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,8 @@ type trial struct {
 	takedowns int
 	gone      int64 // lines of exchanges that were taken down
 	bundles   int
+	acts      int // of an operator
+	raised    int // of those, pauses
 	absent    int // of those, of hosts that were not met
 	result    *audit.Result
 }
@@ -64,7 +67,7 @@ func sizeOf() size {
 // holds.
 func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	s := sizeOf()
-	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps, logs, confirmed, uncovered, own, rotations, takedowns, gone, bundles int64 }
+	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps, logs, confirmed, uncovered, own, rotations, takedowns, gone, bundles, acts, raised int64 }
 	var failed []uint64
 	first, cases := uint64(1), s.cases
 	if v := os.Getenv("CURTSY_CASE"); v != "" {
@@ -96,6 +99,8 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 		sum.rotations += int64(x.rotations)
 		sum.takedowns += int64(x.takedowns)
 		sum.gone += x.gone
+		sum.acts += int64(x.acts)
+		sum.raised += int64(x.raised)
 		sum.bundles += int64(x.bundles)
 		for _, l := range x.result.Logs {
 			sum.logs++
@@ -111,11 +116,12 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	}
 	t.Logf("%d cases, of %d with the clock set: %d hosts, %d exchanges, %d kills; %d verdicts, %d pauses, %d unprovable; %d logs confirm %d exchanges and do not cover %d",
 		cases, sum.steps, sum.hosts, sum.exchanges, sum.kills, sum.judged, sum.gaps, sum.unprovable, sum.logs, sum.confirmed, sum.uncovered)
+	t.Logf("%d acts of operators, %d pauses made longer", sum.acts, sum.raised)
 	t.Logf("%d takedowns with %d exchanges that went, %d rotations of the key, %d bundles of a host, %d cases with hosts on loopback",
 		sum.takedowns, sum.gone, sum.rotations, sum.bundles, sum.own)
 	// A few cases may all have logs that cover the whole crawl, and one alone need have none.
 	if sum.judged == 0 || sum.gaps == 0 || cases > 1 && (sum.kills == 0 || sum.confirmed == 0) || cases > 5 && sum.uncovered == 0 ||
-		sum.bundles == 0 || cases > 5 && (sum.takedowns == 0 || sum.gone == 0 || sum.rotations == 0 || sum.own == 0) {
+		sum.bundles == 0 || cases > 5 && (sum.takedowns == 0 || sum.gone == 0 || sum.rotations == 0 || sum.own == 0 || sum.acts == 0 || sum.raised == 0) {
 		t.Error("nothing was tried")
 	}
 }
@@ -140,7 +146,7 @@ func (x *trial) try(t *testing.T, s size) {
 			lasts = s.lasts
 		}
 		x.set.resettle(x.web.seed, life)
-		synctest.Test(t, func(t *testing.T) { x.live(t, next, offset, lasts, killed) })
+		synctest.Test(t, func(t *testing.T) { x.live(t, life, next, offset, lasts, killed) })
 		if killed {
 			x.kills++
 			os.RemoveAll(x.dir)
@@ -179,7 +185,7 @@ func (x *trial) lasts() time.Duration {
 const began = 100 * 24 * time.Hour
 
 // live is one life, in a bubble of its own: its clock is the right one plus offset.
-func (x *trial) live(t *testing.T, next string, offset, lasts time.Duration, killed bool) {
+func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Duration, killed bool) {
 	time.Sleep(began + x.elapsed + offset)
 	start := time.Now()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -201,6 +207,8 @@ func (x *trial) live(t *testing.T, next string, offset, lasts time.Duration, kil
 	if err := c.seed(ctx, x.web, x.seeds); err != nil {
 		t.Fatal(err)
 	}
+	var operator sync.WaitGroup
+	operator.Go(func() { x.operate(ctx, t, c, life, most) })
 	ended := make(chan error)
 	go func() {
 		_, err := c.crawl.Run(ctx)
@@ -228,6 +236,8 @@ func (x *trial) live(t *testing.T, next string, offset, lasts time.Duration, kil
 		cancel()
 		<-ended
 	}
+	cancel()
+	operator.Wait()
 	if err != nil {
 		t.Fatal(err)
 	}

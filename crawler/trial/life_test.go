@@ -18,6 +18,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/keyring"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/hostrule"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
@@ -59,6 +60,8 @@ type settings struct {
 	maxBody  int64
 	keep     bool // the bodies of pages that ask not to be archived
 	lease    time.Duration
+	hosts    hostrule.Rules                          // that an operator has made
+	exclude  []string                                // likewise
 	recorder func(storage.Recorder) storage.Recorder // nil for the archive as it is
 
 	own      string // what the archive says of hosts on loopback: they are own ones, with no Floor, or none is
@@ -169,14 +172,14 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(dir, "ledger"), time.Time{}) },
 		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: delay, IPDelay: o.ipDelay, Standard: o.standard,
 		LoopbackForeign: o.own != "loopback", OptOut: c.lists,
-		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny},
+		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny, Exclude: o.exclude}, Hosts: o.hosts,
 	})
 	return c, err
 }
 
 func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	defer close(c.ready)
-	as := crawldir.Settings{Delay: o.delay, OwnSite: []string{o.own}}
+	as := crawldir.Settings{Delay: o.delay, OwnSite: []string{o.own}, Hosts: o.hosts}
 	fo := as.FrontierOptions() // those of a crawl that people run: what they ask of the frontier is on trial, too
 	fo.Operator, fo.LeaseLength, fo.Barrier, fo.Tell = o.operator, o.lease, c.barrier, c.tell
 	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), fo)
@@ -193,6 +196,9 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	ms := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 	fields := warc.Fields{{Name: "product-token", Value: identity.Token}, {Name: "pace-floor-ms", Value: ms(o.floor())},
 		{Name: "ip-delay-ms", Value: ms(o.ipDelay)}, {Name: "own-sites", Value: o.own}, {Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")}}
+	for _, r := range o.hosts {
+		fields = append(fields, warc.Field{Name: "host-delay-ms", Value: ms(r.Delay) + " " + r.Name()})
+	}
 	listed := ""
 	for _, v := range c.lists.Versions() {
 		listed = v.SHA256

@@ -19,7 +19,13 @@ type ending struct {
 	any   bool      // there is a mark of a run
 	ended bool      // the last run ended in good order
 	torn  int64     // runs that did not end in good order, the last not counted
+
+	acts     []Act
+	moreActs int64 // beyond maxActs
 }
+
+// maxActs is how many acts of operators are shown.
+const maxActs = 500
 
 func (e *ending) mark(m *ledger.Mark) {
 	switch m.Kind {
@@ -33,6 +39,13 @@ func (e *ending) mark(m *ledger.Mark) {
 			return
 		}
 		e.runs = append(e.runs, Run{Began: m.Time.UTC(), Cut: m.Cut})
+	case ledger.KindOperator:
+		if len(e.acts) >= maxActs {
+			e.moreActs++
+			return
+		}
+		o := m.Operator
+		e.acts = append(e.acts, Act{m.Time.UTC(), clean(o.Act), clean(o.About), o.URLs, clean(o.Note)})
 	case ledger.KindStop:
 		e.ended, e.stop = true, m.Time
 		if n := len(e.runs); n > 0 && e.more == 0 {
@@ -43,6 +56,7 @@ func (e *ending) mark(m *ledger.Mark) {
 
 // tell says how the crawl ended.
 func (e *ending) tell(c *Crawl) {
+	c.Acts, c.MoreActs = e.acts, e.moreActs
 	c.Runs, c.MoreRuns, c.Clean = e.runs, e.more, e.any && e.ended
 	switch {
 	case !e.any:

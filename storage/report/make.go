@@ -72,6 +72,9 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	g.ending.tell(&r.Crawl)
+	if o.Host != "" { // acts name other hosts, and say why
+		r.Crawl.Acts, r.Crawl.MoreActs = nil, 0
+	}
 	if n, err := ledger.Latest(o.Ledger); err == nil { // whether it is right, the audit says
 		r.Crawl.Head = fmt.Sprintf("%d:%x", n.Size, n.Root[:])
 	}

@@ -60,6 +60,8 @@ type Crawl struct {
 	// Generations is how often the whole was crawled, as the archive says: updates and the crawl itself. Zero: not said.
 	Generations int64  `json:"generations,omitempty"`
 	MoreRuns    int64  `json:"runs_more,omitempty"`
+	Acts        []Act  `json:"acts,omitempty"` // what operators did, in the order of the ledger
+	MoreActs    int64  `json:"acts_more,omitempty"`
 	Ended       string `json:"ended"` // how it ended, in a sentence
 	Clean       bool   `json:"ended_cleanly"`
 	Head        string `json:"ledger_head,omitempty"` // the ledger's latest checkpoint, SIZE:ROOT
@@ -71,6 +73,15 @@ type Run struct {
 	Began time.Time `json:"began"`
 	Ended string    `json:"ended,omitempty"` // when it was closed; empty when it was not
 	Cut   int64     `json:"cut,omitempty"`   // bytes of an unfinished line that the run before left
+}
+
+// Act is what an operator did.
+type Act struct {
+	Time  time.Time `json:"time"`
+	Act   string    `json:"act"`
+	About string    `json:"about,omitempty"`
+	URLs  int64     `json:"urls,omitempty"` // that it concerned
+	Note  string    `json:"note,omitempty"`
 }
 
 // Identity is what a warcinfo record says.

@@ -1,0 +1,36 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/ledger"
+)
+
+// The report shows what operators did, bounded, and with nothing in it that a page or a terminal would obey.
+func TestTheReportShowsWhatOperatorsDid(t *testing.T) {
+	var e ending
+	at := time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
+	for range maxActs + 3 {
+		e.mark(&ledger.Mark{Kind: ledger.KindOperator, Time: at, Operator: &ledger.Operator{
+			Act: ledger.ActPark, About: "https://a.test", URLs: 7, Note: "\x1b[31m<script>",
+		}})
+	}
+	var c Crawl
+	e.tell(&c)
+	if len(c.Acts) != maxActs || c.MoreActs != 3 {
+		t.Fatalf("%d acts, %d more", len(c.Acts), c.MoreActs)
+	}
+	if a := c.Acts[0]; a.Act != "park" || a.About != "https://a.test" || a.URLs != 7 || !a.Time.Equal(at) || strings.Contains(a.Note, "\x1b") {
+		t.Errorf("%+v", a)
+	}
+	r := &Report{Crawl: c}
+	var page strings.Builder
+	if err := r.WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	if s := page.String(); !strings.Contains(s, "What operators did") || strings.Contains(s, "<script>") || !strings.Contains(s, "3 acts more") {
+		t.Error("the page does not show them, or shows them raw")
+	}
+}
