@@ -53,10 +53,19 @@ func Interrupted(sig os.Signal) error {
 
 // Report prints err and returns its exit code.
 func Report(w io.Writer, err error) int {
-	if err == nil {
-		return ExitDone
+	text, code := Ended(err)
+	if text != "" {
+		fmt.Fprintf(w, "curtsy: %s\n", text)
 	}
-	code := ExitFailed
+	return code
+}
+
+// Ended is how a command ends with err: what people are told, which is empty when they were, and the exit code.
+func Ended(err error) (text string, code int) {
+	if err == nil {
+		return "", ExitDone
+	}
+	code = ExitFailed
 	var e *Error
 	var misuse *crawldir.Misuse
 	switch {
@@ -65,10 +74,10 @@ func Report(w io.Writer, err error) int {
 	case errors.As(err, &misuse):
 		code = ExitUsage
 	}
-	if !errors.Is(err, errSaid) {
-		fmt.Fprintf(w, "curtsy: %s\n", plainly.Lines(once(advised(err))))
+	if errors.Is(err, errSaid) {
+		return "", code
 	}
-	return code
+	return plainly.Lines(once(advised(err))), code
 }
 
 // once leaves out lines that repeat another: what fails a command fails the closing after it, too.

@@ -9,14 +9,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"curtsy/cmd/curtsy/journal"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler"
 )
 
-// attend runs a crawl with signals and progress around it. It returns the signal that
+// attend runs a crawl with signals and progress around it, which is told to people, or as events. It returns the signal that
 // ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal. The signals stay
 // caught when it returns, so that one that comes late does not interrupt the closing of the directory.
-func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display) (summary crawler.Summary, sig os.Signal, err error) {
+func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal.Journal) (summary crawler.Summary, sig os.Signal, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -30,18 +31,23 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display) (s
 	defer signal.Reset(syscall.SIGPIPE)
 
 	var beside errgroup.Group
+	unread := make(chan struct{}) // closed when no event can be written
 	beside.Go(func() error {
-		deaf := display.Deaf
+		deaf, unread := display.Deaf, unread
+		unheard := func() {
+			if deaf, unread = nil, nil; sig == nil {
+				sig = syscall.SIGPIPE
+				c.Drain()
+			}
+		}
 		for {
 			select {
 			case <-over.Done():
 				return nil
 			case <-deaf:
-				deaf = nil
-				if sig == nil {
-					sig = syscall.SIGPIPE
-					c.Drain()
-				}
+				unheard()
+			case <-unread:
+				unheard()
 			case got := <-signals:
 				if sig != nil {
 					display.Say("aborting; what is cut short is fetched again by resume")
@@ -54,7 +60,14 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display) (s
 			}
 		}
 	})
-	beside.Go(func() error { display.Follow(over, c); return nil })
+	beside.Go(func() error {
+		if events == nil {
+			display.Follow(over, c)
+		} else {
+			events.Follow(over, c, func(error) { close(unread) })
+		}
+		return nil
+	})
 	summary, err = c.Run(ctx)
 	end()
 	return summary, sig, errors.Join(err, beside.Wait())

@@ -41,9 +41,9 @@ func NewIn(w World, std cli.Streams) *cobra.Command {
 	o.placeFlags(fs)
 	config.Flags(&s, fs)
 	o.flags(fs)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		return crawl(cmd.Context(), fs, &s, &o, w, args, std)
-	}
+	})
 	return cmd
 }
 
@@ -152,10 +152,10 @@ func NewResume(std cli.Streams) *cobra.Command {
 	}
 	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		o.dir = args[0]
 		return resume(cmd.Context(), cmd.Flags(), &s, &o, std)
-	}
+	})
 	return cmd
 }
 

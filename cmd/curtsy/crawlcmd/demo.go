@@ -46,10 +46,11 @@ func NewDemo(std cli.Streams) *cobra.Command {
 			"for strangers' hosts: one second between two exchanges. A referee on the\n" +
 			"servers' side logs every request and judges the crawl.",
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), &o, std) },
+		RunE: o.logged(std, func(cmd *cobra.Command, _ []string, std cli.Streams) error { return demo(cmd.Context(), &o, std) }),
 	}
 	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the crawl in `DIR` (default: a new temporary one; with --quiet it goes)")
 	o.pageFlag(cmd.Flags())
+	o.logFlag(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd

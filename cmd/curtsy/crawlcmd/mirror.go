@@ -46,13 +46,13 @@ func NewMirror(std cli.Streams) *cobra.Command {
 	is := fs.Lookup("mirror")
 	setDefault(is, "true")
 	is.Usage = "make the copy at the end of each run; false leaves it to curtsy mirror rebuild"
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		if is.Changed && s.Mirror {
 			return cli.Usagef("--mirror adds nothing: curtsy mirror makes the copy anyway, and --mirror=false leaves it to curtsy mirror rebuild")
 		}
 		is.Changed = true // whatever a file of settings says: that is what the command is for
 		return crawl(cmd.Context(), fs, &s, &o, World{}, args, std)
-	}
+	})
 	cmd.AddCommand(mirrorcmd.NewRebuild(std), mirrorcmd.NewCheck(std))
 	return cmd
 }

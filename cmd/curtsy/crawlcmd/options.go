@@ -5,6 +5,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/dashboardcmd"
+	"curtsy/cmd/curtsy/journal"
 	"curtsy/cmd/curtsy/mirrorcmd"
 )
 
@@ -20,12 +21,16 @@ type options struct {
 	planning planning         // of a dry run
 	mirrored *mirrorcmd.Built // the browsable copy, if there is one
 	page     dashboardcmd.Beside
+
+	log     string           // how standard error is written
+	journal *journal.Journal // it, as events; nil for text
 }
 
 func (o *options) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.config, "config", "", "take settings from `FILE` (TOML), too")
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
 	o.pageFlag(fs)
+	o.logFlag(fs)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
 	cli.Often(fs, "config")

@@ -93,13 +93,13 @@ func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w
 	co := crawldir.Options{
 		Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) }, Resolve: w.Resolve, Dial: w.Dial, OpenFrontier: w.Open,
 		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
-			announce(s, o, start, display)
-			summary, sig, err = attend(ctx, start.Crawl, display)
+			if err := announce(s, o, start, display); err != nil {
+				return summary, err
+			}
+			summary, sig, err = attend(ctx, start.Crawl, display, nil)
 			return summary, err
 		},
-	}
-	if o.verbose {
-		co.Line = display.Line
+		Line: o.lines(display.Line),
 	}
 	plan, err := plan.Make(ctx, s, seeds, plan.Options{Maps: int(p.maps), Expect: p.expect, Crawl: co})
 	display.Finish()

@@ -56,6 +56,10 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 		return err
 	}
 	switch {
+	case o.follower() != nil:
+		if err := o.ends(summary, result.Changes); err != nil {
+			return err
+		}
 	case !o.quiet:
 		fmt.Fprint(std.Err, text.Summary(summary, o.dir, w.Dial == nil))
 		if result.Changes != nil {
@@ -93,13 +97,13 @@ func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, displ
 		Settings: s, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
 		Resolve: w.Resolve, Dial: w.Dial, OpenFrontier: w.Open,
 		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
-			announce(s, o, start, display)
-			summary, sig, err = attend(ctx, start.Crawl, display)
+			if err := announce(s, o, start, display); err != nil {
+				return summary, err
+			}
+			summary, sig, err = attend(ctx, start.Crawl, display, o.follower())
 			return summary, err
 		},
-	}
-	if o.verbose {
-		opts.Line = display.Line
+		Line: o.lines(display.Line),
 	}
 	var d *crawldir.Dir
 	err = cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
@@ -120,12 +124,16 @@ func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, displ
 }
 
 // announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.
-func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *progress.Display) {
+func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *progress.Display) error {
 	foreign := start.Named || s.LoopbackForeign()
 	seeds := plainly.Count(start.Seeds, "seed")
 	switch {
 	case o.dryRun:
 		display.Say("asking for robots.txt and sitemaps alone, for %s", seeds)
+	case o.follower() != nil:
+		if err := o.begins(s, start); err != nil {
+			return err
+		}
 	case o.again:
 		display.Say("going on with the crawl from %s in %s", seeds, o.dir)
 	default:
@@ -138,4 +146,5 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 	if foreign && s.Delay < crawler.Floor {
 		display.Say("--delay %v acts on hosts of your own only; any other keeps %v", plainly.Duration(s.Delay), crawler.Floor)
 	}
+	return nil
 }

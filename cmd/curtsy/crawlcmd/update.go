@@ -39,10 +39,10 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
 	cli.Often(cmd.Flags(), "vanished")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		o.dir = args[0]
 		return update(cmd.Context(), cmd.Flags(), &s, &o, std)
-	}
+	})
 	return cmd
 }
 

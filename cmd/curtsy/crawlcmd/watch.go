@@ -58,10 +58,10 @@ func NewWatch(std cli.Streams) *cobra.Command {
 	config.Flags(&s, cmd.Flags())
 	w.flags(cmd.Flags())
 	w.options.flags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = w.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		w.dir = args[0]
 		return w.run(cmd.Context(), cmd.Flags(), &s, std)
-	}
+	})
 	return cmd
 }
 
@@ -162,6 +162,11 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 	}
 	if err != nil {
 		return err
+	}
+	if w.follower() != nil {
+		if err := w.ends(result.Summary, result.Changes); err != nil {
+			return err
+		}
 	}
 	if result.Changes != nil {
 		if err := w.tell(result.Changes, std); err != nil {
