@@ -43,6 +43,8 @@ func TestWithLogJSONEachLineOfACrawlIsAnEvent(t *testing.T) {
 		{[]string{"crawl", "--dir", dir, seed}, cli.ExitUsage, nil},
 		{[]string{"crawl", "--delay", "0", "--dir", dir + "2", "http://127.0.0.1:9/"}, cli.ExitIncomplete, []string{"crawl begins"}},
 		{[]string{"crawl", "--dry-run", "--delay", "0", seed}, cli.ExitDone, nil},
+		{[]string{"plan", "--delay", "0", seed}, cli.ExitDone, nil},
+		{[]string{"watch", "--once", dir}, cli.ExitDone, nil},
 	} {
 		r := inside(t, append(tt.args, "--log", "json")...)
 		r.want(t, tt.code)

@@ -72,9 +72,9 @@ func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 	config.Flags(&s, fs)
 	o.flags(fs)
 	fs.Lookup("json").Usage = "print the plan as JSON on standard output"
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		return crawl(cmd.Context(), fs, &s, &o, w, args, std)
-	}
+	})
 	return cmd
 }
 
