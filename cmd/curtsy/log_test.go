@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawltest"
 )
 
 // events are the messages of a standard error on which each line is an event, and nothing else.
@@ -71,4 +74,34 @@ func TestWithLogJSONAQuietCrawlSaysErrorsAlone(t *testing.T) {
 		t.Errorf("%q", r.err)
 	}
 	shared("crawl", "--log", "xml", seed).want(t, cli.ExitUsage, "--log xml: write text or json")
+}
+
+// What an operator does is told as it is done, by whichever way the order came.
+func TestWithLogJSONAnOperatorsActsAreEvents(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	var once sync.Once
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			once.Do(func() { // while the page is under way
+				shared("frontier", "park", "--host", r.Host, "--reason", "a letter of the owner", dir).want(t, cli.ExitDone)
+				shared("frontier", "resume", "--host", r.Host, dir).want(t, cli.ExitDone)
+			})
+		}
+		w.Header().Set("Content-Type", "text/html")
+	})})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	r := shared("crawl", "--log", "json", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
+	r.want(t, cli.ExitDone, `"act":"park"`, `"note":"a letter of the owner"`)
+	n := 0
+	for _, msg := range events(t, r) {
+		if msg == "operator acts" {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d acts in\n%s", n, r.err)
+	}
 }

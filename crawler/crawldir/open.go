@@ -39,6 +39,8 @@ type Options struct {
 	// Line is told each line before the ledger has it, by several goroutines at once: it locks what it changes, and is
 	// quick, for a worker waits for it. Nil means nobody.
 	Line func(storage.Line)
+	// Operator is told each act of an operator, once the ledger has it. Nil means nobody.
+	Operator func(ledger.Operator)
 	// Attend runs a crawl that is set up, with all that belongs around it. Nil means Start.Crawl.Run.
 	Attend func(ctx context.Context, s Start) (crawler.Summary, error)
 

@@ -28,7 +28,11 @@ type operated struct {
 
 func (d *Dir) operated(c *crawler.Crawl) control.Crawl {
 	note := func(ctx context.Context, act ledger.Operator) error {
-		return d.Ledger.Operator(context.WithoutCancel(ctx), act) // it was done
+		err := d.Ledger.Operator(context.WithoutCancel(ctx), act) // it was done
+		if err == nil && d.options.Operator != nil {
+			d.options.Operator(act)
+		}
+		return err
 	}
 	return &operated{c, d.Frontier, note, &changing{dir: d.path, frontier: d.Frontier, obeyed: c.Change, tell: note, now: d.settings}}
 }

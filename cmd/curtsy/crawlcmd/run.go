@@ -105,6 +105,9 @@ func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, displ
 		},
 		Line: o.lines(display.Line),
 	}
+	if events := o.follower(); events != nil {
+		opts.Operator = events.Act
+	}
 	var d *crawldir.Dir
 	err = cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
 		d, err = crawldir.Open(ctx, o.dir, opts)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 )
 
 // The events. docs/logs.md has them with their attributes.
@@ -24,6 +25,7 @@ const (
 	GoesOn    = "host goes on"
 	Fails     = "exchanges fail"
 	Decision  = "decision"
+	Acts      = "operator acts"
 	Dashboard = "dashboard"
 )
 
@@ -93,6 +95,20 @@ func (j *Journal) say() error {
 		return j.Tell(slog.LevelInfo, m[2], slog.String("host", m[1]))
 	}
 	return j.Tell(slog.LevelInfo, text)
+}
+
+// Act says what an operator did.
+func (j *Journal) Act(a ledger.Operator) {
+	facts := []slog.Attr{slog.String("act", a.Act)}
+	for _, f := range []struct{ name, value string }{{"about", a.About}, {"note", a.Note}, {"hosts", a.Hosts}} {
+		if f.value != "" {
+			facts = append(facts, slog.String(f.name, f.value))
+		}
+	}
+	if a.URLs > 0 {
+		facts = append(facts, slog.Int64("urls", a.URLs))
+	}
+	_ = j.Tell(slog.LevelInfo, Acts, facts...) // as of Line
 }
 
 // Line says a line of the ledger.

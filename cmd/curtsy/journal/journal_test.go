@@ -147,7 +147,7 @@ func TestTheEventsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, event := range []string{Begins, Ends, Progress, Estimate, State, LeftAlone, GoesOn, Fails, Decision, Dashboard} {
+	for _, event := range []string{Begins, Ends, Progress, Estimate, State, LeftAlone, GoesOn, Fails, Acts, Decision, Dashboard} {
 		if !strings.Contains(string(page), "\n| `"+event+"` |") {
 			t.Errorf("docs/logs.md has no row for %q", event)
 		}
