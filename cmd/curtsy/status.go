@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -22,7 +22,8 @@ import (
 )
 
 func newStatus(std cli.Streams) *cobra.Command {
-	var asJSON bool
+	var asJSON, watch bool
+	var every value.Duration
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
 		Short: "Show how a crawl is, running or not",
@@ -30,23 +31,30 @@ func newStatus(std cli.Streams) *cobra.Command {
 			"the hosts that are left alone and why. A running crawl is asked; of another its\n" +
 			"frontier is read.\n\n" +
 			"Exchanges are those that the ledger tells of, after a kill too. An audit counts\n" +
-			"those of the archive, and says which of them a kill left in one of the two.",
-		Example: "  curtsy status news\n  curtsy status --json news",
+			"those of the archive, and says which of them a kill left in one of the two.\n\n" +
+			"--watch shows a running crawl until it ends: on a terminal a screen that is drawn\n" +
+			"anew each second, elsewhere a line every ten seconds. Ctrl-C ends the watching,\n" +
+			"and not the crawl.",
+		Example: "  curtsy status news\n  curtsy status --json news\n  curtsy status --watch news",
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			st, err := statusOf(cmd.Context(), args[0])
-			if err != nil {
+			switch {
+			case !watch && cmd.Flags().Changed("interval"):
+				return cli.Usagef("--interval is for --watch")
+			case watch && cmd.Flags().Changed("interval") && time.Duration(every) < shortestWatch:
+				return cli.Usagef("--interval: a crawl is looked at no more often than every %v", shortestWatch)
+			case !watch:
+				return statusOnce(cmd.Context(), args[0], asJSON, std)
+			}
+			if err := crawldir.Require(args[0]); err != nil {
 				return err
 			}
-			addTimes(&st, args[0])
-			if asJSON {
-				return cli.WriteJSON(std.Out, st)
-			}
-			_, err = fmt.Fprint(std.Out, text.Status(st, args[0], time.Now()))
-			return err
+			return watchStatus(cmd.Context(), args[0], time.Duration(every), asJSON, std)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&watch, "watch", false, "show it again and again, until the crawl ends")
+	cmd.Flags().Var(&every, "interval", "with --watch: time between two looks, `D` (default 1s on a terminal, else 10s)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object; with --watch one on each line")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }

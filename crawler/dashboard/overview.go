@@ -163,28 +163,8 @@ type deciding struct {
 
 // Why says in a sentence why it is no faster.
 func (v *view) Why() string {
-	w := v.Waits
-	switch {
-	case !v.Running:
+	if !v.Running {
 		return "The crawl is not running."
-	case v.Status.State == "paused":
-		return "The crawl is paused: nothing new is asked for until you go on."
-	case v.Status.State == "draining":
-		return "The crawl is ending: what is under way is finished, and nothing else is begun."
-	case w.Hosts == 0:
-		return "No host has anything left to do."
-	case w.Due > w.InTurn && w.Due*4 > w.Hosts:
-		return "Hosts are due and wait for a worker: the machine or --workers limits, not politeness."
-	case v.Minute.Permitted > 0 && v.Minute.Exchanges >= 0.9*v.Minute.Permitted:
-		return "The crawl is as fast as politeness permits: only more hosts would make it faster."
-	case w.Address*2 > w.Hosts:
-		return "Most hosts share addresses, and an address has a pace of its own (--ip-delay)."
-	case w.Robots*2 > w.Hosts:
-		return "Most hosts do not hand out their robots.txt, and without it nothing may be fetched."
-	case (w.Rest+w.Retry)*2 > w.Hosts:
-		return "Most hosts rest after failures, or because they asked for it."
-	case (w.Operator+w.Shut)*2 > w.Hosts:
-		return "Most hosts with something left are held by you, retired or refused."
 	}
-	return "Hosts keep their pace; the share below says what each waits for."
+	return v.Waits.Why(v.Status.State, v.Minute.Exchanges, v.Minute.Permitted)
 }

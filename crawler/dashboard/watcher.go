@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/status"
+	"curtsy/crawler/status/pulse"
 	"curtsy/storage"
 )
 
@@ -30,16 +31,16 @@ type watcher struct {
 	err    error // of the last look; nil before the first
 	first  bool  // there was a look
 	at     time.Time
-	unread error   // why the ledger could not be read
-	fine   samples // ten minutes
-	long   samples // a day
+	unread error         // why the ledger could not be read
+	fine   pulse.Samples // ten minutes
+	long   pulse.Samples // a day
 	tally  *tally
 }
 
 func newWatcher(s Source) *watcher {
 	return &watcher{
 		source: s, tally: newTally(),
-		fine: samples{every: lookEvery / 2, most: 601}, long: samples{every: slowSample, most: 1441},
+		fine: pulse.Keep(601, lookEvery/2), long: pulse.Keep(1441, slowSample),
 	}
 }
 
@@ -77,12 +78,12 @@ func (w *watcher) once(ctx context.Context, most int) bool {
 	}
 	if w.err = err; err == nil {
 		w.look, w.first, w.at = look, true, now
-		x := sample{
-			at: now, pages: look.Status.Pages, bytes: look.Status.Bytes, exchanges: look.Status.Exchanges,
-			permitted: look.Waits.Permitted, archive: look.Disk.Archive,
+		x := pulse.Sample{
+			At: now, Pages: look.Status.Pages, Bytes: look.Status.Bytes, Exchanges: look.Status.Exchanges,
+			Permitted: look.Waits.Permitted, Archive: look.Disk.Archive,
 		}
-		w.fine.add(x)
-		w.long.add(x)
+		w.fine.Add(x)
+		w.long.Add(x)
 	}
 	w.unread = lineErr
 	for _, l := range lines {
@@ -99,11 +100,11 @@ type seen struct {
 	Unread    error
 	First     bool
 	At        time.Time
-	Now       rates // of the last ten seconds
-	Minute    rates
-	Course    []rates // the last ten minutes, in parts
+	Now       pulse.Rates // of the last ten seconds
+	Minute    pulse.Rates
+	Course    []pulse.Rates // the last ten minutes, in parts
 	Span      time.Duration
-	LongRates []rates
+	LongRates []pulse.Rates
 	LongSpan  time.Duration
 	Since     time.Time
 	Read      int64
@@ -118,8 +119,8 @@ func (w *watcher) seen() seen {
 	defer w.mu.Unlock()
 	return seen{
 		Look: w.look, Err: w.err, Unread: w.unread, First: w.first, At: w.at,
-		Now: w.fine.over(10 * time.Second), Minute: w.fine.over(time.Minute),
-		Course: w.fine.course(100), Span: w.fine.span(), LongRates: w.long.course(120), LongSpan: w.long.span(),
+		Now: w.fine.Over(10 * time.Second), Minute: w.fine.Over(time.Minute),
+		Course: w.fine.Course(100), Span: w.fine.Span(), LongRates: w.long.Course(120), LongSpan: w.long.Span(),
 		Since: w.tally.since, Read: w.tally.seen, Passed: w.tally.passed,
 		Classes: maps.Clone(w.tally.classes), Verdicts: maps.Clone(w.tally.verdicts), Failures: w.tally.failures(),
 	}

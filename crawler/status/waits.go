@@ -115,3 +115,29 @@ func perSecond(pace, response time.Duration, width int) float64 {
 	}
 	return float64(max(width, 1)) / each.Seconds()
 }
+
+// Why says in a sentence why a crawl in that state is no faster, which of late made so many exchanges a second of those that
+// were permitted.
+func (w Waits) Why(state string, exchanges, permitted float64) string {
+	switch {
+	case state == "paused":
+		return "The crawl is paused: nothing new is asked for until you go on."
+	case state == "draining":
+		return "The crawl is ending: what is under way is finished, and nothing else is begun."
+	case w.Hosts == 0:
+		return "No host has anything left to do."
+	case w.Due > w.InTurn && w.Due*4 > w.Hosts:
+		return "Hosts are due and wait for a worker: the machine or --workers limits, not politeness."
+	case permitted > 0 && exchanges >= 0.9*permitted:
+		return "The crawl is as fast as politeness permits: only more hosts would make it faster."
+	case w.Address*2 > w.Hosts:
+		return "Most hosts share addresses, and an address has a pace of its own (--ip-delay)."
+	case w.Robots*2 > w.Hosts:
+		return "Most hosts do not hand out their robots.txt, and without it nothing may be fetched."
+	case (w.Rest+w.Retry)*2 > w.Hosts:
+		return "Most hosts rest after failures, or because they asked for it."
+	case (w.Operator+w.Shut)*2 > w.Hosts:
+		return "Most hosts with something left are held by you, retired or refused."
+	}
+	return "Hosts keep their pace: see what each waits for."
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"curtsy/frontier/durable/meter"
 	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
 )
@@ -43,7 +44,7 @@ func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(war
 		found(warc.Finding{Offset: offset, Code: NoIndex, Text: err.Error()})
 	}
 	var line []byte
-	rd := &counted{records: warc.NewLenient(f, found)}
+	rd := &counted{records: warc.NewLenient(meter.Reader(ctx, f), found)}
 	err = scan(ctx, rd, filepath.Base(path), bad, func(c *capture) error {
 		if c.Length <= 0 { // several records in a member: no offset names one of them
 			bad(c.Offset, errors.New("it shares its gzip member with others, so that an index cannot name it"))

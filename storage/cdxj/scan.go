@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"curtsy/frontier/durable"
+	"curtsy/frontier/durable/meter"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
@@ -167,7 +168,7 @@ func scanFile(ctx context.Context, path, file string, torn bool, see func(c *cap
 		return err
 	}
 	defer f.Close()
-	err = scan(ctx, warc.NewReader(f), file, nil, see)
+	err = scan(ctx, warc.NewReader(meter.Reader(ctx, f)), file, nil, see)
 	if torn && errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"curtsy/frontier/durable"
+	"curtsy/frontier/durable/meter"
 	"curtsy/storage/warc"
 )
 
@@ -95,7 +96,7 @@ func (a *archived) segment(ctx context.Context, path string) error {
 		return fmt.Errorf("forget: %w", err)
 	}
 	defer f.Close()
-	rd := warc.NewReader(f)
+	rd := warc.NewReader(meter.Reader(ctx, f))
 	for {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {

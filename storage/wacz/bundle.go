@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	told "curtsy/frontier/durable/meter"
 	"curtsy/storage/spool"
 )
 
@@ -48,7 +49,7 @@ func (b *bundle) all(ctx context.Context, s *survey, index *spool.Spool, files [
 		if err != nil {
 			return err
 		}
-		err = b.stored(ctx, "archive/"+seg.name, seg.print, r)
+		err = b.stored(ctx, "archive/"+seg.name, seg.print, told.Reader(ctx, r))
 		c.Close()
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	told "curtsy/frontier/durable/meter"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
@@ -108,7 +109,7 @@ func (s *survey) readSegment(ctx context.Context, path string) error {
 	}
 	defer f.Close()
 	m := newMeter()
-	r := warc.NewReader(io.TeeReader(f, m))
+	r := warc.NewReader(io.TeeReader(told.Reader(ctx, f), m))
 	var last *answered
 	for {
 		if err := ctx.Err(); err != nil {

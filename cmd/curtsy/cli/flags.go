@@ -65,3 +65,8 @@ func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrasebook.Phr
 	}
 	return phrasebook.Phrase{}, false
 }
+
+// QuietFlag declares --quiet of a long work.
+func QuietFlag(fs *pflag.FlagSet, quiet *bool) {
+	fs.BoolVarP(quiet, "quiet", "q", false, "do not say how far it is")
+}

@@ -114,7 +114,7 @@ func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, display *progres
 		case err := <-done:
 			return err
 		case <-tick.C:
-			if !display.Quiet && !(s.verbose && display.Live) {
+			if !display.Quiet && !(s.verbose && display.Live()) {
 				display.Show(fmt.Sprintf("%s  %s", text.Clock(time.Since(begun)), plainly.Count(int64(len(board.Referee().Requests())), "request")))
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text/audittext"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
@@ -35,6 +36,7 @@ type auditing struct {
 	token string
 	skew  value.Duration
 	json  bool
+	quiet bool
 	html  string
 
 	practices
@@ -86,6 +88,7 @@ func Audit(std cli.Streams) *cobra.Command {
 	a.practices.flag(fs)
 	cli.Group(fs, "Judgement")
 	fs.BoolVar(&a.json, "json", false, "print one JSON object")
+	cli.QuietFlag(fs, &a.quiet)
 	fs.StringVar(&a.html, "html", "", "also write a page for people to `FILE`")
 	cli.Group(fs, "Output")
 	return cmd
@@ -129,7 +132,11 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 	if err := a.begin(&o); err != nil {
 		return err
 	}
-	r, err := audit.Run(ctx, o)
+	var r *audit.Result
+	err = progress.While(ctx, std.Err, a.quiet, progress.NewWork("audit", "").Reads(1, o.Files...), func(ctx context.Context) (err error) {
+		r, err = audit.Run(ctx, o)
+		return err
+	})
 	if errors.Is(err, accesslog.ErrManyHosts) {
 		return cli.Usagef("%w, --access-log HOST=FILE", err)
 	}

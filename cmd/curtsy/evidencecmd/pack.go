@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -26,7 +27,10 @@ import (
 )
 
 // packOptions are the flags of pack.
-type packOptions struct{ to, title, description string }
+type packOptions struct {
+	to, title, description string
+	quiet                  bool
+}
 
 // Pack is curtsy pack.
 func Pack(std cli.Streams) *cobra.Command {
@@ -45,6 +49,7 @@ func Pack(std cli.Streams) *cobra.Command {
 	cmd.Flags().StringVarP(&o.to, "output", "o", "", "write to `FILE`, a new one that ends in .wacz")
 	cmd.Flags().StringVar(&o.title, "title", "", "`NAME` that players show (default: that of the first host)")
 	cmd.Flags().StringVar(&o.description, "description", "", "longer `TEXT` about it, in Markdown")
+	cli.QuietFlag(cmd.Flags(), &o.quiet)
 	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
@@ -106,7 +111,11 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	parts.Title, parts.Description = o.title, o.description
 	parts.Software, parts.Version, parts.Key = "curtsy", crawldir.Version, key
 	parts.Rotations = rotations
-	r, err := wacz.Create(ctx, o.to, parts)
+	var r wacz.Result
+	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("pack", "").Reads(2, parts.Segments...), func(ctx context.Context) (err error) {
+		r, err = wacz.Create(ctx, o.to, parts)
+		return err
+	})
 	if errors.Is(err, wacz.ErrExists) {
 		return cli.Usagef("%s exists: name a new file with --output, or remove it first", o.to)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/export"
@@ -29,6 +30,7 @@ type reportOptions struct {
 	json      bool
 	noAudit   bool
 	alike     bool
+	quiet     bool
 }
 
 // Report is curtsy report.
@@ -55,6 +57,7 @@ func Report(std cli.Streams) *cobra.Command {
 	flags.BoolVar(&o.noAudit, "no-audit", false, "neither audit the archive nor draw its links: both read all of it")
 	flags.BoolVar(&o.alike, "duplicates", false, "name the largest clusters of pages that say the same, which reads all pages")
 	flags.BoolVar(&o.json, "json", false, "print the JSON form as well")
+	cli.QuietFlag(flags, &o.quiet)
 	cli.Group(flags, "Output")
 	return cmd
 }
@@ -78,7 +81,15 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	if o.alike {
 		ro.Duplicates = func(ctx context.Context) (reports.Duplicates, error) { return duplicatesOf(ctx, dir) }
 	}
-	r, err := reports.Make(ctx, ro)
+	times := int64(0)
+	if !o.noAudit {
+		times = 2 // by the audit, and for the links between hosts
+	}
+	var r *reports.Report
+	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("report", "").Reads(times, ro.WARC), func(ctx context.Context) (err error) {
+		r, err = reports.Make(ctx, ro)
+		return err
+	})
 	switch {
 	case errors.Is(err, reports.ErrNoHost):
 		return cli.Usagef("%w; see the hosts with curtsy report %s", err, plainly.Argument(dir))

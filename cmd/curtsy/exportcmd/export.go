@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/export"
@@ -34,6 +34,7 @@ type options struct {
 	headers, exact bool
 	anew, json     bool
 	noLanguage     bool
+	quiet          bool
 }
 
 // New is curtsy export.
@@ -77,6 +78,7 @@ func New(std cli.Streams) *cobra.Command {
 	flags.BoolVar(&o.exact, "exact-csv", false, "leave formulas in CSV files as they are (default: they are marked as text)")
 	flags.BoolVar(&o.noLanguage, "no-language", false, "leave the languages of pages null: five times as fast where pages are small")
 	flags.BoolVar(&o.anew, "anew", false, "make also the tables that are there")
+	cli.QuietFlag(flags, &o.quiet)
 	cli.JSONFlag(cmd, &o.json, "print what was made as JSON")
 	return cmd
 }
@@ -155,10 +157,14 @@ func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err er
 	if err := bound(ctx, in, std); err != nil {
 		return err
 	}
-	say := teller{std: std, out: out, last: time.Now()}
-	m, err := export.Write(ctx, in, export.Options{
-		Dir: out, Format: form, Sources: sources, Anew: o.anew, Told: say.made, Going: say.going,
-		Sink: sink.Options{Version: crawldir.Version, ExactCSV: o.exact},
+	say := teller{std: std, out: out, work: progress.NewWork("export", "row"), to: progress.New(std.Err, o.quiet, false)}
+	var m *export.Manifest
+	err = say.to.While(ctx, say.work, func(ctx context.Context) (err error) {
+		m, err = export.Write(ctx, in, export.Options{
+			Dir: out, Format: form, Sources: sources, Anew: o.anew, Told: say.made, Going: say.going,
+			Sink: sink.Options{Version: crawldir.Version, ExactCSV: o.exact},
+		})
+		return err
 	})
 	switch {
 	case errors.Is(err, export.ErrOthers):

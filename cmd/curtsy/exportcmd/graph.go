@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/graph"
@@ -65,7 +66,11 @@ func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (e
 	if err != nil {
 		return err
 	}
-	g, err := archived.Graph(ctx, graph.Options{Level: level}, archives...)
+	var g *graph.Graph
+	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("graph", "").Reads(1, archives...), func(ctx context.Context) (err error) {
+		g, err = archived.Graph(ctx, graph.Options{Level: level}, archives...)
+		return err
+	})
 	if err != nil {
 		return err
 	}

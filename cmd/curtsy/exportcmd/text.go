@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/export"
 	"curtsy/storage/plainly"
@@ -18,28 +18,21 @@ import (
 type teller struct {
 	std    cli.Streams
 	out    string
-	last   time.Time
+	work   *progress.Work
+	to     *progress.Display
 	differ bool // a count did not agree
 }
 
-// every is how often a table says how far it is.
-const every = 10 * time.Second
-
-func (t *teller) going(table string, rows int64) {
-	if now := time.Now(); now.Sub(t.last) >= every {
-		t.last = now
-		fmt.Fprintf(t.std.Err, "%s: %s so far\n", table, plainly.Count(rows, "row"))
-	}
-}
+// going tells how many rows a table has so far.
+func (t *teller) going(table string, rows int64) { t.work.At(table, rows) }
 
 // made tells of a table.
 func (t *teller) made(m *export.Made) {
-	t.last = time.Now()
 	path := plainly.Lines(filepath.Join(t.out, m.File))
 	if m.Again {
-		fmt.Fprintf(t.std.Err, "%-10s %10s  %9s  as it was: %s\n", m.Table, plainly.Count(m.Rows, "row"), text.RoughSize(m.Octets), path)
+		t.to.Tell("%-10s %10s  %9s  as it was: %s", m.Table, plainly.Count(m.Rows, "row"), text.RoughSize(m.Octets), path)
 	} else {
-		fmt.Fprintf(t.std.Err, "%-10s %10s  %9s  in %.1f s: %s\n", m.Table, plainly.Count(m.Rows, "row"), text.RoughSize(m.Octets), m.Seconds, path)
+		t.to.Tell("%-10s %10s  %9s  in %.1f s: %s", m.Table, plainly.Count(m.Rows, "row"), text.RoughSize(m.Octets), m.Seconds, path)
 	}
 	t.counts("without a row", m.LeftOut)
 	t.counts("rows that lack values", m.Problems)
@@ -48,9 +41,9 @@ func (t *teller) made(m *export.Made) {
 	case c == nil:
 	case !c.Agrees():
 		t.differ = true
-		fmt.Fprintf(t.std.Err, "           COUNTS DIFFER: %d %s, and %d that the table tells of\n", c.Counted, c.Of, c.Rows)
+		t.to.Tell("           COUNTS DIFFER: %d %s, and %d that the table tells of", c.Counted, c.Of, c.Rows)
 	default:
-		fmt.Fprintf(t.std.Err, "           as many as the %d %s\n", c.Counted, c.Of)
+		t.to.Tell("           as many as the %d %s", c.Counted, c.Of)
 	}
 }
 
@@ -62,5 +55,5 @@ func (t *teller) counts(what string, of map[string]int64) {
 	for _, reason := range slices.Sorted(maps.Keys(of)) {
 		all = append(all, fmt.Sprintf("%d %s", of[reason], plainly.Lines(reason)))
 	}
-	fmt.Fprintf(t.std.Err, "           %s: %s\n", what, strings.Join(all, ", "))
+	t.to.Tell("           %s: %s", what, strings.Join(all, ", "))
 }

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/optout"
@@ -42,13 +43,20 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	var found redact.Found
 	err = held(ctx, dir, s.entry, func(f crawldir.Stopped) error {
 		if o.dryRun {
-			found, err = redact.Find(ctx, r)
+			err = lookedFor(ctx, dir, std, func(ctx context.Context) (err error) {
+				found, err = redact.Find(ctx, r)
+				return err
+			})
 			return err
 		}
 		if err := errors.Join(f.MayMark(), f.Mend(ctx, nil)); err != nil {
 			return err
 		}
-		if j, err = redact.Prepare(ctx, r); errors.Is(err, redact.ErrDone) {
+		err := lookedFor(ctx, dir, std, func(ctx context.Context) (err error) {
+			j, err = redact.Prepare(ctx, r)
+			return err
+		})
+		if errors.Is(err, redact.ErrDone) {
 			found, _ = redact.Find(ctx, r) // for its counts
 		}
 		if err != nil {
@@ -104,6 +112,11 @@ func (o *options) nothing() string {
 		return ""
 	}
 	return " with a body; --all looks for requests, refusals and lines of the ledger, too"
+}
+
+// lookedFor shows how far the archive is read for what is to be forgotten.
+func lookedFor(ctx context.Context, dir string, std cli.Streams, do func(ctx context.Context) error) error {
+	return progress.While(ctx, std.Err, false, progress.NewWork("forget", "").Reads(1, filepath.Join(dir, crawldir.ArchiveName)), do)
 }
 
 // mustNotRun refuses a crawl that runs.

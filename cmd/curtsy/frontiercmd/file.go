@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/totals"
@@ -26,7 +27,7 @@ import (
 )
 
 func newCompact(std cli.Streams) *cobra.Command {
-	var forget bool
+	var forget, quiet bool
 	cmd := &cobra.Command{
 		Use:     "compact [flags] DIR",
 		Short:   "Make the frontier of a stopped crawl smaller",
@@ -42,9 +43,11 @@ func newCompact(std cli.Streams) *cobra.Command {
 				return err
 			}
 			var before, after int64
-			err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) (err error) {
-				before, after, err = engine.Compact(ctx, dir, forget)
-				return err
+			err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
+				return progress.While(ctx, std.Err, quiet, progress.NewWork("compact", "record"), func(ctx context.Context) (err error) {
+					before, after, err = engine.Compact(ctx, dir, forget)
+					return err
+				})
 			})
 			if err != nil {
 				return cli.InUse(err, dir)
@@ -55,6 +58,8 @@ func newCompact(std cli.Streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "also forget the texts of URLs that were fetched or redirected, where no others stand among them: they are not fetched again, but ls and export no longer name them")
 	cli.Group(cmd.Flags(), "What to drop")
+	cli.QuietFlag(cmd.Flags(), &quiet)
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
@@ -105,19 +110,23 @@ func checked(found []string, dir string, std cli.Streams) error {
 }
 
 func newRebuild(std cli.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "rebuild DIR",
+	var quiet bool
+	cmd := &cobra.Command{
+		Use:   "rebuild [flags] DIR",
 		Short: "Save what is readable of a damaged frontier",
 		Long: "Make a new frontier of what is readable of a damaged one, and of the ledger,\n" +
 			"which says how URLs ended. The damaged file is kept under another name. What\n" +
 			"was fetched and is not known to be so any more is fetched again.",
 		Example: "  curtsy frontier rebuild news",
 		Args:    cli.OneDir,
-		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return rebuild(ctx, args[0], std) }),
+		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return rebuild(ctx, args[0], quiet, std) }),
 	}
+	cli.QuietFlag(cmd.Flags(), &quiet)
+	cli.Group(cmd.Flags(), "Output")
+	return cmd
 }
 
-func rebuild(ctx context.Context, dir string, std cli.Streams) error {
+func rebuild(ctx context.Context, dir string, quiet bool, std cli.Streams) error {
 	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
@@ -129,16 +138,12 @@ func rebuild(ctx context.Context, dir string, std cli.Streams) error {
 	if err := errors.Join(os.RemoveAll(beside), crawldir.RemoveLeftOvers(dir)); err != nil { // of a rebuild that was killed
 		return fmt.Errorf("crawl directory: %w", err)
 	}
-	salvage, lines, err := rebuildBeside(ctx, dir, beside, 0)
-	if err == nil {
-		// The endings of an earlier generation say nothing of this one. Which it is, is known when it was read once.
-		var g totals.Generation
-		if g, err = GenerationIn(ctx, beside); err == nil && g.Lines > 0 {
-			if err = os.Remove(beside); err == nil {
-				salvage, lines, err = rebuildBeside(ctx, dir, beside, g.Lines)
-			}
-		}
-	}
+	var salvage engine.Salvage
+	var lines ledgerEnds
+	err := progress.While(ctx, std.Err, quiet, progress.NewWork("rebuild", "page"), func(ctx context.Context) (err error) {
+		salvage, lines, err = rebuildOnce(ctx, dir, beside)
+		return err
+	})
 	if err != nil {
 		if errors.Is(err, frontier.ErrInUse) {
 			return cli.InUse(err, dir)
@@ -162,6 +167,23 @@ func rebuild(ctx context.Context, dir string, std cli.Streams) error {
 	fmt.Fprintf(std.Err, "the damaged file is kept as %s\n", plainly.Lines(kept))
 	goOn(std, dir, false)
 	return nil
+}
+
+// rebuildOnce makes a frontier beside the damaged one.
+func rebuildOnce(ctx context.Context, dir, beside string) (engine.Salvage, ledgerEnds, error) {
+	salvage, lines, err := rebuildBeside(ctx, dir, beside, 0)
+	if err != nil {
+		return salvage, lines, err
+	}
+	// The endings of an earlier generation say nothing of this one. Which it is, is known when it was read once.
+	g, err := GenerationIn(ctx, beside)
+	if err != nil || g.Lines == 0 {
+		return salvage, lines, err
+	}
+	if err := os.Remove(beside); err != nil {
+		return salvage, lines, err
+	}
+	return rebuildBeside(ctx, dir, beside, g.Lines)
 }
 
 // rebuildBeside makes a frontier of a damaged one and of the ledger's lines but the first skip.

@@ -4,31 +4,30 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
-	"curtsy/cmd/curtsy/text"
+	"curtsy/cmd/curtsy/terminal"
+	"curtsy/cmd/curtsy/text/screen"
 	"curtsy/crawler/status"
+	"curtsy/crawler/status/pulse"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
-// Display is what people hear of a running crawl on standard error: one live line on a terminal, a plain line every ten
+// Display is what people hear of a running crawl on standard error: a few live lines on a terminal, a plain line every ten
 // seconds elsewhere, and sentences between them.
 type Display struct {
-	Quiet, Live bool
-	dry         bool          // there is nothing to estimate
-	columns     func() int    // of the terminal; 0 when unknown
-	Deaf        chan struct{} // closed when standard error takes no more
+	Quiet bool
+	dry   bool          // there is nothing to estimate
+	Deaf  chan struct{} // closed when standard error takes no more
 
-	mu    sync.Mutex
-	w     io.Writer
-	lost  bool
-	width int // of the live line on the screen now
+	mu     sync.Mutex
+	w      io.Writer
+	lost   bool
+	screen *terminal.Screen // nil where there is no terminal
+	lines  []terminal.Line  // that are on it
 }
 
 // Times between two looks at the crawl.
@@ -39,55 +38,78 @@ const (
 
 // New is a display on w, which is that of a terminal if w is one.
 func New(w io.Writer, quiet, dry bool) *Display {
-	v := &Display{w: w, Quiet: quiet, dry: dry, Deaf: make(chan struct{})}
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
-		return v
-	}
-	v.Live = true
-	v.columns = func() int {
-		columns, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			return 0
-		}
-		return columns
-	}
-	return v
+	return &Display{w: w, Quiet: quiet, dry: dry, Deaf: make(chan struct{}), screen: terminal.Of(w)}
 }
+
+// Live reports whether there is a terminal.
+func (v *Display) Live() bool { return v.screen != nil }
 
 // Every is the time between two lines.
 func (v *Display) Every() time.Duration {
-	if v.Live {
+	if v.Live() {
 		return liveEvery
 	}
 	return plainEvery
 }
 
-// print writes to standard error; called with mu held.
-func (v *Display) print(text string) {
-	if _, err := io.WriteString(v.w, text); err != nil && !v.lost {
+// heard takes in whether somebody could be told something; called with mu held.
+func (v *Display) heard(err error) {
+	if err != nil && !v.lost {
 		v.lost = true
 		close(v.Deaf)
 	}
 }
 
-// Say prints a sentence, above the live line if there is one.
-func (v *Display) Say(format string, args ...any) {
-	if v.Quiet {
-		return
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.clear()
-	v.print(plainly.Lines(fmt.Sprintf(format, args...)) + "\n")
+// print writes to standard error; called with mu held.
+func (v *Display) print(text string) {
+	_, err := io.WriteString(v.w, text)
+	v.heard(err)
 }
 
-// clear removes the live line; called with mu held.
-func (v *Display) clear() {
-	if v.width > 0 {
-		v.print("\r" + strings.Repeat(" ", v.width) + "\r")
-		v.width = 0
+// Say prints a sentence, above the live lines if there are any.
+func (v *Display) Say(format string, args ...any) {
+	if !v.Quiet {
+		v.Tell(format, args...)
 	}
+}
+
+// Tell is Say, but that somebody who wants quiet is told, too.
+func (v *Display) Tell(format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	lines := v.lines
+	v.clear()
+	v.print(v.folded(plainly.Lines(fmt.Sprintf(format, args...))) + "\n")
+	if len(lines) > 0 {
+		v.draw(lines)
+	}
+}
+
+// folded is a text as wide as the terminal is, if there is one.
+func (v *Display) folded(text string) string {
+	if v.screen == nil {
+		return text
+	}
+	columns, _ := v.screen.Size()
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, strings.Join(terminal.Fold(line, columns), "\n  "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// clear removes the live lines; called with mu held.
+func (v *Display) clear() {
+	if v.screen != nil {
+		v.heard(v.screen.Clear())
+	}
+	v.lines = nil
+}
+
+// draw replaces the live lines; called with mu held.
+func (v *Display) draw(lines []terminal.Line) {
+	v.heard(v.screen.Draw(lines))
+	v.lines = lines
 }
 
 // Finish leaves the terminal clean.
@@ -97,22 +119,18 @@ func (v *Display) Finish() {
 	v.clear()
 }
 
-// Show replaces the live line, or prints a plain one.
-func (v *Display) Show(line string) {
+// Show replaces the live lines by one, or prints a plain one.
+func (v *Display) Show(line string) { v.show(line, terminal.Text(line)) }
+
+// show replaces the live lines, or prints a plain one.
+func (v *Display) show(plain string, live ...terminal.Line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.Live {
-		v.print(line + "\n")
+	if v.screen == nil {
+		v.print(plain + "\n")
 		return
 	}
-	if columns := v.columns(); columns > 1 {
-		v.width = min(v.width, columns-1) // made narrower, the terminal has wrapped or cut what was there
-		if len(line) >= columns {
-			line = line[:columns-1] // progress writes ASCII only
-		}
-	}
-	v.print("\r" + line + strings.Repeat(" ", max(v.width-len(line), 0)))
-	v.width = len(line)
+	v.draw(live)
 }
 
 // watched is a running crawl, as far as its progress goes.
@@ -132,13 +150,19 @@ func (v *Display) Follow(ctx context.Context, c watched) {
 	defer looks.Stop()
 	var said time.Duration
 	var waits waiting
+	var troubles troubles
+	rates := pulse.Keep(ratesOver, liveEvery)
 	for pause := time.Second; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-lines.C:
-			if s, err := c.Status(ctx); err == nil {
-				v.Show(progress(s))
+			if look, err := lookAt(ctx, c); err == nil {
+				for _, text := range troubles.look(look.Status) {
+					v.Say("%s", plainly.OneLine(text))
+				}
+				view := screen.View{At: time.Now(), Running: true, Look: look, Rates: rated(&rates, look)}
+				v.show(screen.Plain(view), screen.Compact(view)...)
 			}
 		case <-looks.C:
 			said = v.estimate(ctx, c, said)
@@ -153,6 +177,34 @@ func (v *Display) Follow(ctx context.Context, c watched) {
 	}
 }
 
+// lookAt asks a crawl all that is shown.
+func lookAt(ctx context.Context, c watched) (l status.Look, err error) {
+	if l.Status, err = c.Status(ctx); err != nil {
+		return l, err
+	}
+	if l.Estimate, err = c.Estimate(ctx); err != nil {
+		return l, err
+	}
+	if c, ok := c.(interface{ Live() *status.Live }); ok { // a crawl has it
+		l.Waits, err = c.Live().Waits(ctx, l.Status.LimitedByIP)
+	}
+	return l, err
+}
+
+// Rates are of the last seconds: of so many looks.
+const (
+	rateSpan  = 10 * time.Second
+	ratesOver = int(rateSpan/liveEvery) + 1
+)
+
+// rated takes in a look, and returns how fast it went of late.
+func rated(all *pulse.Samples, l status.Look) pulse.Rates {
+	all.Add(pulse.Sample{
+		At: time.Now(), Pages: l.Status.Pages, Bytes: l.Status.Bytes, Exchanges: l.Status.Exchanges, Permitted: l.Waits.Permitted,
+	})
+	return all.Over(rateSpan)
+}
+
 // estimate says how long the crawl takes, if that is more than twice what was said, and returns what was said last.
 func (v *Display) estimate(ctx context.Context, c watched, said time.Duration) time.Duration {
 	s, err := c.Status(ctx)
@@ -165,20 +217,6 @@ func (v *Display) estimate(ctx context.Context, c watched, said time.Duration) t
 	}
 	v.Say("%s", e)
 	return e.Left
-}
-
-// progress is a status in one line.
-func progress(s status.Status) string {
-	elapsed := time.Duration(s.Elapsed * float64(time.Second))
-	line := fmt.Sprintf("%s %s  %d fetched  %d to go  %s  %s", text.Clock(elapsed), s.State,
-		s.Fetched, s.Queued+s.InFlight+s.Deferred, plainly.Count(s.Hosts, "host"), text.RoughSize(s.Bytes))
-	if n := s.Failed; n > 0 {
-		line += fmt.Sprintf("  %d failed", n)
-	}
-	if n := s.Parked + s.Retired + s.Refused; n > 0 {
-		line += "  " + plainly.Count(n, "host") + " resting"
-	}
-	return line
 }
 
 // Line says a line of the ledger, for -v.

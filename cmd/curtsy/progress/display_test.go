@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/cmd/curtsy/terminal"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
 )
@@ -96,22 +97,22 @@ func TestQuietFollowsNothing(t *testing.T) {
 	}
 }
 
-// The live line is one line: it never wraps, and a shorter one covers a longer one.
-func TestTheLiveLineFitsTheScreen(t *testing.T) {
+// Sentences stand above the live lines, which stay below them.
+func TestSentencesStandAboveTheLiveLines(t *testing.T) {
 	var b bytes.Buffer
-	v := &Display{w: &b, Live: true, columns: func() int { return 20 }}
+	v := &Display{w: &b, screen: terminal.New(&b, false, func() (int, int) { return 21, 5 })}
 	v.Show("0123456789012345678901234")
-	v.Show("short")
-	v.Say("a sentence")
+	v.Say("a sentence that is folded")
 	v.Finish()
-	if want := "\r0123456789012345678" + "\rshort" + strings.Repeat(" ", 14) + "\r     \r" + "a sentence\n"; b.String() != want {
+	want := "0123456789012345678…\x1b[K\x1b[J\r" + "\r\x1b[J" + "a sentence that is\n  folded\n" + "0123456789012345678…\x1b[K\x1b[J\r" + "\r\x1b[J"
+	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
 
 func TestDumbTerminalsAndOtherWritersGetPlainLines(t *testing.T) {
 	t.Setenv("TERM", "dumb")
-	if v := New(&bytes.Buffer{}, false, false); v.Live {
+	if v := New(&bytes.Buffer{}, false, false); v.Live() {
 		t.Error("live on a buffer")
 	}
 }
@@ -139,5 +140,25 @@ func TestHostileNamesStayOnTheirLine(t *testing.T) {
 	text := text.Status(s, "", time.Now())
 	if strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\nstate finished") || !strings.Contains(text, `a\x1b[2J\n.test`) {
 		t.Errorf("%q", text)
+	}
+}
+
+// Failures are said as they begin, once for each kind, and what was so before the run is not.
+func TestTroublesAreSaidAsTheyBegin(t *testing.T) {
+	var x troubles
+	look := func(s status.Status) string { return strings.Join(x.look(s), "; ") }
+	old := status.Resting{Host: "http://old.test", Reason: "status 403"}
+	for i, tt := range []struct {
+		s    status.Status
+		want string
+	}{
+		{status.Status{Failures: map[string]int64{"dns": 1}, Resting: []status.Resting{old}}, ""},
+		{status.Status{Failures: map[string]int64{"dns": 2, "timeout": 1}, Resting: []status.Resting{old}}, "exchanges begin to fail: no answer in time"},
+		{status.Status{Failures: map[string]int64{"dns": 2, "timeout": 9}, Resting: []status.Resting{old, {Host: "http://new.test", Reason: "timeout", Wait: 60}}}, "http://new.test rests: no answer in time; asked again in 1m0s"},
+		{status.Status{Resting: []status.Resting{{Host: "http://new.test", Reason: "timeout", Wait: 30}}}, ""},
+	} {
+		if got := look(tt.s); got != tt.want {
+			t.Errorf("look %d: %q, want %q", i, got, tt.want)
+		}
 	}
 }

@@ -53,17 +53,17 @@ func TestAMirrorShowsItsProgress(t *testing.T) {
 		v := &Display{w: &b}
 		err := v.WhileMirrored(context.Background(), &p, func() error {
 			p.Read.Add(7)
-			time.Sleep(3 * time.Second)
+			time.Sleep(10*time.Second + 1)
 			p.Total.Store(10_000)
 			p.Written.Store(2500)
-			time.Sleep(2 * time.Second)
+			time.Sleep(11 * time.Second)
 			return nil
 		})
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	if got := b.String(); got != "00:02 mirror  7 URLs read from the archive\n00:04 mirror  2500 of 10000 URLs written\n" {
+	if got := b.String(); got != "00:10 mirror: reading the archive  7 URLs, 0.70/s\n00:20 mirror: writing  2500 of 10000 URLs, 25 %, 125/s, 1 min left\n" {
 		t.Errorf("%q", got)
 	}
 }

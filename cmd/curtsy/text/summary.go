@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
+	"curtsy/crawler/status"
 	"curtsy/storage/plainly"
 )
 
@@ -67,6 +69,28 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 		fmt.Fprintf(&b, "go on    curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], plainly.OneLine(plainly.Argument(dir)))
 	default:
 		fmt.Fprintf(&b, "go on    curtsy resume %s\n", plainly.OneLine(plainly.Argument(dir)))
+	}
+	if goOn && s.Status.Bytes > 0 {
+		b.WriteString(next(s.Status, plainly.OneLine(plainly.Argument(dir))))
+	}
+	return b.String()
+}
+
+// next are commands that look at a crawl, as they are typed.
+func next(s status.Status, dir string) string {
+	commands := [][2]string{{"report " + dir, "what was crawled, and what was not, as a page"}, {"audit " + dir, "was it polite?"}}
+	if s.Failed+s.Disallowed+s.Dropped > 0 {
+		commands = append(commands, [2]string{"explain " + dir + " URL", "why a URL was not fetched"})
+	}
+	widest := 0
+	for _, c := range commands {
+		widest = max(widest, utf8.RuneCountInString(c[0]))
+	}
+	var b strings.Builder
+	label := "look at"
+	for _, c := range commands {
+		fmt.Fprintf(&b, "%-8s curtsy %-*s  (%s)\n", label, widest, c[0], c[1])
+		label = ""
 	}
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -23,8 +24,9 @@ import (
 
 // newIndex makes indexes of archives.
 func newIndex(std cli.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "index DIR|FILE…",
+	var quiet bool
+	cmd := &cobra.Command{
+		Use:   "index [flags] DIR|FILE…",
 		Short: "Make the CDXJ index of WARC files",
 		Long: "Print the CDXJ index of WARC files, sorted; or make that of a stopped crawl anew\n" +
 			"in its directory, from its archive alone.",
@@ -36,11 +38,14 @@ func newIndex(std cli.Streams) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return index(ctx, args, std) }),
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return index(ctx, args, quiet, std) }),
 	}
+	cli.QuietFlag(cmd.Flags(), &quiet)
+	cli.Group(cmd.Flags(), "Output")
+	return cmd
 }
 
-func index(ctx context.Context, args []string, std cli.Streams) error {
+func index(ctx context.Context, args []string, quiet bool, std cli.Streams) error {
 	dirs := 0
 	for _, path := range args {
 		fi, err := os.Stat(path)
@@ -53,26 +58,28 @@ func index(ctx context.Context, args []string, std cli.Streams) error {
 	}
 	switch {
 	case dirs == 0:
-		return printIndex(ctx, args, std)
+		return printIndex(ctx, args, quiet, std)
 	case len(args) > 1:
 		return cli.Usagef("warc index takes one crawl directory, or WARC files")
 	}
-	return rebuildIndex(ctx, args[0], std)
+	return rebuildIndex(ctx, args[0], quiet, std)
 }
 
 // printIndex prints the index of files, and says how much of them has no place in it.
-func printIndex(ctx context.Context, files []string, std cli.Streams) error {
+func printIndex(ctx context.Context, files []string, quiet bool, std cli.Streams) error {
 	for _, path := range files {
 		if err := userfile.Readable(path); err != nil {
 			return err
 		}
 	}
 	lost := 0
-	err := cdxj.Index(ctx, std.Out, func(_ string, f warc.Finding) {
-		if !f.Note() {
-			lost++
-		}
-	}, files...)
+	err := progress.While(ctx, std.Err, quiet, progress.NewWork("index", "").Reads(1, files...), func(ctx context.Context) error {
+		return cdxj.Index(ctx, std.Out, func(_ string, f warc.Finding) {
+			if !f.Note() {
+				lost++
+			}
+		}, files...)
+	})
 	if err == nil {
 		sayWrong(std.Err, lost)
 	}
@@ -80,7 +87,7 @@ func printIndex(ctx context.Context, files []string, std cli.Streams) error {
 }
 
 // rebuildIndex makes the index of the stopped crawl in dir anew.
-func rebuildIndex(ctx context.Context, dir string, std cli.Streams) (err error) {
+func rebuildIndex(ctx context.Context, dir string, quiet bool, std cli.Streams) (err error) {
 	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
@@ -102,9 +109,14 @@ func rebuildIndex(ctx context.Context, dir string, std cli.Streams) (err error) 
 			err = errors.Join(err, cerr)
 		}
 	}()
-	if err := cdxj.Rebuild(ctx, filepath.Join(dir, crawldir.ArchiveName), filepath.Join(dir, crawldir.IndexName), func(what string) {
-		fmt.Fprintf(std.Err, "curtsy: %s; see curtsy warc check\n", plainly.Lines(what))
-	}); err != nil {
+	archive := filepath.Join(dir, crawldir.ArchiveName)
+	display := progress.New(std.Err, quiet, false)
+	err = display.While(ctx, progress.NewWork("index", "").Reads(1, archive), func(ctx context.Context) error {
+		return cdxj.Rebuild(ctx, archive, filepath.Join(dir, crawldir.IndexName), func(what string) {
+			display.Tell("curtsy: %s; see curtsy warc check", what)
+		})
+	})
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(std.Err, "%s is made anew\n", plainly.Lines(filepath.Join(dir, crawldir.IndexName)))

@@ -13,6 +13,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
+	"curtsy/frontier/durable/meter"
 )
 
 // Compact writes the file at path, which no crawl may hold, anew without what no longer counts, and returns its size
@@ -88,6 +89,9 @@ type copying struct {
 }
 
 func (c *copying) all() error {
+	for _, j := range []layout.Journal{layout.SeenJournal, layout.RecordJournal, layout.StateJournal} {
+		meter.Of(c.ctx, int64(j.Last(c.from)))
+	}
 	for _, part := range []func() error{c.seen, c.records, c.states, c.seeds, c.blobs, c.others, c.meta} {
 		if err := c.ctx.Err(); err != nil {
 			return err
@@ -105,6 +109,7 @@ func (c *copying) each(j layout.Journal, f func(seq uint64, body []byte) error) 
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
+		meter.Add(c.ctx, 1)
 		return f(seq, body)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
+	"curtsy/frontier/durable/meter"
 )
 
 // scan finds the values of a frontier in a file of which nothing else is believed: every page is looked at as if it
@@ -162,10 +163,12 @@ func (s *scan) walk(id uint64, of owner, root bool, level int) {
 
 // all looks at all pages, and then decides which values count.
 func (s *scan) all(ctx context.Context) error {
+	meter.Of(ctx, int64(len(s.live)))
 	for i := range s.live {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		meter.Add(ctx, 1)
 		at := int64(i) * s.pageSize
 		if at < s.covered && s.live[i] == nobody {
 			continue // it goes on with a value, whose bytes a site may have chosen

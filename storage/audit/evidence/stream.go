@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/frontier/durable/meter"
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
@@ -46,12 +47,12 @@ func (ev Event) due() time.Time {
 	return ev.Exchange.Exchange.End()
 }
 
-func (rd *Reader) open(path string) (*stream, error) {
+func (rd *Reader) open(ctx context.Context, path string) (*stream, error) {
 	f, err := warc.OpenListed(path, os.Open)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	s := &stream{f: f, size: &counted{r: f}, file: File{Name: path}}
+	s := &stream{f: f, size: &counted{r: meter.Reader(ctx, f)}, file: File{Name: path}}
 	if rd.o.Ours {
 		s.size.sum = sha256.New()
 	}
@@ -139,7 +140,7 @@ func (rd *Reader) merge(ctx context.Context, paths []string, width int,
 	}()
 	for len(paths) > 0 || len(reading) > 0 {
 		for len(reading) < width && len(paths) > 0 {
-			s, err := rd.open(paths[0])
+			s, err := rd.open(ctx, paths[0])
 			if err != nil {
 				return err
 			}

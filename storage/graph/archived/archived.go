@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"curtsy/frontier/durable"
+	"curtsy/frontier/durable/meter"
 	"curtsy/storage"
 	"curtsy/storage/graph"
 	"curtsy/storage/warc"
@@ -68,7 +69,7 @@ func segment(ctx context.Context, path string, take Taker) (pages int64, err err
 		return 0, fmt.Errorf("archived: %w", err)
 	}
 	defer f.Close()
-	for l := warc.NewLenient(f, nil); ; {
+	for l := warc.NewLenient(meter.Reader(ctx, f), nil); ; {
 		if err := ctx.Err(); err != nil {
 			return pages, err
 		}

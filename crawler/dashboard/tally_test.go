@@ -9,27 +9,6 @@ import (
 	"curtsy/storage"
 )
 
-func TestRatesAreOfWhatWasSeen(t *testing.T) {
-	s := samples{every: time.Second, most: 10}
-	for n := range 30 {
-		s.add(sample{at: testTime.Add(time.Duration(n) * time.Second), pages: int64(2 * n), permitted: 4})
-		s.add(sample{at: testTime.Add(time.Duration(n)*time.Second + 1), pages: 1 << 40}) // too soon after it
-	}
-	if len(s.all) != 10 || s.span() != 9*time.Second {
-		t.Errorf("%d samples over %v", len(s.all), s.span())
-	}
-	if r := s.over(5 * time.Second); r.Pages != 2 || r.Permitted != 4 {
-		t.Errorf("%+v", r)
-	}
-	if c := s.course(3); len(c) != 3 || c[0].Pages != 2 {
-		t.Errorf("%+v", c)
-	}
-	s.add(sample{at: testTime.Add(time.Minute)}) // a new generation counts from zero
-	if r := s.over(time.Second); r.Pages != 0 {
-		t.Errorf("%+v", r)
-	}
-}
-
 // What is kept of decisions is bounded, whatever words the world has.
 func TestATallyIsBounded(t *testing.T) {
 	x := newTally()

@@ -1,0 +1,125 @@
+package progress
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"curtsy/cmd/curtsy/text/screen"
+	"curtsy/frontier/durable/meter"
+)
+
+// Work is how far a long work is, as whoever does it tells. Its methods may be called concurrently.
+type Work struct {
+	name  string // "audit"
+	thing string // that is counted; empty for bytes
+	done  atomic.Int64
+	total atomic.Int64 // zero: nobody knows
+	part  atomic.Pointer[part]
+}
+
+// NewWork is a work of that name, on things; no thing for bytes.
+func NewWork(name, thing string) *Work { return &Work{name: name, thing: thing} }
+
+// At says how much is done, of what part of the work.
+func (w *Work) At(name string, done int64) {
+	if p := w.part.Load(); p == nil || p.name != name {
+		w.part.Store(&part{name, time.Now()})
+	}
+	w.done.Store(done)
+}
+
+// part is one of several that are done one after the other.
+type part struct {
+	name  string
+	began time.Time
+}
+
+// Reads says that files, or those in folders, are read so many times from one end to the other.
+func (w *Work) Reads(times int64, paths ...string) *Work {
+	for _, path := range paths {
+		_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return nil // what is not there, the work itself says
+			}
+			if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
+				w.total.Add(times * fi.Size())
+			}
+			return nil
+		})
+	}
+	return w
+}
+
+// hears has a work tell w how far it is.
+func (w *Work) hears(ctx context.Context) context.Context {
+	return meter.With(ctx, meter.Listener{Of: func(n int64) { w.total.Add(n) }, Add: func(n int64) { w.done.Add(n) }})
+}
+
+// shownAfter is how long a work takes until it is shown at all on a terminal.
+const shownAfter = 500 * time.Millisecond
+
+// While shows how far a work is until do returns, on what is a terminal or not: a bar, or a plain line every ten seconds.
+// What do calls may tell by its context: package meter.
+func While(ctx context.Context, to io.Writer, quiet bool, w *Work, do func(ctx context.Context) error) error {
+	return New(to, quiet, false).While(ctx, w, do)
+}
+
+// While is the function While, where sentences are said meanwhile.
+func (v *Display) While(ctx context.Context, w *Work, do func(ctx context.Context) error) error {
+	return v.while(ctx, w.now, func() error { return do(w.hears(ctx)) })
+}
+
+func (v *Display) while(ctx context.Context, now func() screen.Work, do func() error) error {
+	if v.Quiet {
+		return do()
+	}
+	over, end := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { v.follow(over, now) })
+	defer func() {
+		end()
+		beside.Wait()
+		v.Finish()
+	}()
+	return do()
+}
+
+// now is the work as it is.
+func (w *Work) now() screen.Work {
+	x := screen.Work{Name: w.name, Thing: w.thing, Done: w.done.Load(), Total: w.total.Load()}
+	if p := w.part.Load(); p != nil {
+		x.Part, x.Took = p.name, time.Since(p.began)
+	}
+	return x
+}
+
+// follow shows a work until ctx ends.
+func (v *Display) follow(ctx context.Context, now func() screen.Work) {
+	wait := plainEvery
+	if v.Live() {
+		wait = shownAfter
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for began := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			timer.Reset(v.Every())
+		}
+		x := now()
+		x.Took = cmp.Or(x.Took, time.Since(began))
+		columns := 80
+		if v.screen != nil {
+			columns, _ = v.screen.Size()
+		}
+		v.show(screen.PlainWork(x), screen.Bar(x, columns))
+	}
+}

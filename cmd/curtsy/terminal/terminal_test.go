@@ -1,0 +1,72 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTextsAreCutBetweenCharactersAsPeopleSeeThem(t *testing.T) {
+	for _, tt := range []struct {
+		in      string
+		columns int
+		want    string
+	}{
+		{"short", 10, "short"}, {"exactly", 7, "exactly"}, {"too long", 4, "too…"}, {"x", 0, ""},
+		{"新聞新聞", 5, "新聞…"}, {"新聞新聞", 4, "新…"}, {"e\u0301e\u0301e\u0301", 2, "e\u0301…"},
+	} {
+		if got := Clip(tt.in, tt.columns); got != tt.want || Width(got) > tt.columns {
+			t.Errorf("%q in %d columns: %q, want %q", tt.in, tt.columns, got, tt.want)
+		}
+	}
+}
+
+func TestWordsAreFoldedAndPathsStayWhole(t *testing.T) {
+	got := strings.Join(Fold("go on with curtsy resume /a/very/long/path/of/a/crawl now", 20), "|")
+	if want := "go on with curtsy|resume|/a/very/long/path/of/a/crawl|now"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestStylesAreLeftOutWithoutColour(t *testing.T) {
+	l := Line{{"one ", Red}, {"two", Plain}, {"\x1b[31m", Plain}}
+	if text, width := l.Render(40, true); text != "\x1b[31mone \x1b[0mtwo\\x1b[31m" || width != 15 {
+		t.Errorf("%q, %d columns", text, width)
+	}
+	if text, _ := l.Render(40, false); text != `one two\x1b[31m` {
+		t.Errorf("%q", text)
+	}
+	if text, width := l.Render(5, true); text != "\x1b[31mone \x1b[0m…" || width != 5 {
+		t.Errorf("%q, %d columns", text, width)
+	}
+}
+
+// Lines are drawn over those before, which the terminal breaks when it is made narrower.
+func TestLinesAreDrawnInTheirPlace(t *testing.T) {
+	var b strings.Builder
+	columns := 21
+	s := New(&b, false, func() (int, int) { return columns, 4 })
+	step := func(want string, err error) {
+		t.Helper()
+		if b.String() != want || err != nil {
+			t.Errorf("%q, want %q (%v)", b.String(), want, err)
+		}
+		b.Reset()
+	}
+	step("0123456789012345678…\x1b[K\r\nb\x1b[K\x1b[J\r", s.Draw([]Line{Text("012345678901234567890123"), Text("b")}))
+	step("\r\x1b[1Aa\x1b[K\x1b[J\r", s.Draw([]Line{Text("a")}))
+	step("\ra\x1b[K\r\nb\x1b[K\r\nc\x1b[K\x1b[J\r", s.Draw([]Line{Text("a"), Text("b"), Text("c"), Text("over the edge")}))
+	step("\r\x1b[2A\x1b[J", s.Clear())
+	step("", s.Clear())
+	step("01234567890123456789\x1b[K\r\nb\x1b[K\x1b[J\r", s.Draw([]Line{Text("01234567890123456789"), Text("b")}))
+	columns = 10 // two rows of it, and one
+	step("\r\x1b[2Ab\x1b[K\x1b[J\r", s.Draw([]Line{Text("b")}))
+	step("\x1b[?25l", s.Hide())
+	step("\r\n\x1b[?25h", s.Leave())
+	step("", s.Leave())
+}
+
+func TestNoTerminalNoScreen(t *testing.T) {
+	if Of(&strings.Builder{}) != nil {
+		t.Error("a buffer has a screen")
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// tmux is a terminal of its own.
+type tmux struct {
+	t      *testing.T
+	socket string
+	env    []string
+}
+
+// newTmux is a terminal in which curtsy is the command to be tested.
+func newTmux(t *testing.T, columns, rows int) *tmux {
+	t.Helper()
+	skipWithout(t, "tmux")
+	folder, err := os.MkdirTemp("", "tm") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &tmux{t: t, socket: filepath.Join(folder, "s"), env: append(curtsy(t).Env, "TERM=xterm-256color", "LC_ALL=C.UTF-8")}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	x.run("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "sh")
+	x.types("PS1='ready> '")
+	t.Cleanup(func() {
+		cmd := exec.Command("tmux", "-S", x.socket, "kill-server")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Logf("kill-server: %v: %s", err, out)
+		}
+	})
+	return x
+}
+
+func (x *tmux) run(args ...string) string {
+	x.t.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", x.socket}, args...)...)
+	cmd.Env = x.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		x.t.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// types types a line.
+func (x *tmux) types(line string) { x.run("send-keys", "-l", line); x.run("send-keys", "Enter") }
+
+// until waits until the screen shows all of these, and returns it.
+func (x *tmux) until(shows ...string) string {
+	x.t.Helper()
+	screen := ""
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		screen = x.run("capture-pane", "-p")
+		missing := false
+		for _, s := range shows {
+			missing = missing || !strings.Contains(strings.ReplaceAll(screen, "\n", ""), s)
+		}
+		if !missing {
+			return screen
+		}
+	}
+	x.t.Fatalf("the screen never showed %q:\n%s", shows, screen)
+	return ""
+}
+
+// cursor waits until the cursor is shown, as after every command.
+func (x *tmux) cursor() {
+	x.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if strings.TrimSpace(x.run("display-message", "-p", "#{cursor_flag}")) == "1" {
+			return
+		}
+	}
+	x.t.Error("the cursor stays hidden")
+}
+
+// A crawl and the watching of it on a real terminal, which is made narrower meanwhile: what stands there is drawn in its
+// place, Ctrl-C ends the watching alone, the end is told, and the cursor is there again.
+func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes as long as the demo")
+	}
+	dir := filepath.Join(t.TempDir(), "demo")
+	crawl, watch := newTmux(t, 80, 24), newTmux(t, 80, 24)
+	command := func(args string) string { return "'" + os.Args[0] + "' " + args }
+	crawl.types("clear; " + command("demo --dir '"+dir+"'"))
+	crawl.until("pages/s", "waiting for", "to go")
+	watch.types("clear; " + command("status --watch '"+dir+"'"))
+	watch.until("of permitted", "LEFT", "HOST", "http://")
+	watch.run("send-keys", "C-c")
+	watch.until("ready>")
+	watch.cursor()
+	watch.types("clear; " + command("status --watch '"+dir+"'"))
+	watch.until("of permitted")
+	for _, x := range []*tmux{crawl, watch} {
+		x.run("resize-window", "-x", "40", "-y", "24")
+	}
+	crawl.until("pages/s")
+	screen := watch.until("URLs", "rate", "why")
+	for line := range strings.Lines(screen) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 40 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if strings.Count(watch.until("rate"), "\nrate ") > 1 {
+		t.Errorf("drawn beside what was there:\n%s", screen)
+	}
+	watch.run("resize-window", "-x", "200", "-y", "50")
+	end := watch.until("has ended")
+	watch.cursor()
+	if !strings.Contains(end, "stopped") || !strings.Contains(strings.ReplaceAll(end, "\n", ""), "go on with curtsy resume "+dir) {
+		t.Errorf("the end:\n%s", end)
+	}
+	crawl.until("no violation")
+	crawl.cursor()
+}
+
+// In a pipe the watching is lines, and nothing else: with --json an object each.
+func TestTerminal_InAPipeTheWatchingIsLines(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo")
+	if testing.Short() {
+		t.Skip("it takes as long as the demo")
+	}
+	demo := begun(t, curtsy(t, "demo", "--quiet", "--dir", dir))
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "control.json")); err == nil {
+			break
+		}
+	}
+	plain := begun(t, curtsy(t, "status", "--watch", "--interval", "1s", dir))
+	ndjson := ended(t, curtsy(t, "status", "--watch", "--json", "--interval", "1s", dir))
+	ndjson.want(t, 0, "has ended, and 1 URL is left: go on with curtsy resume")
+	for line := range strings.Lines(ndjson.out) {
+		if !strings.HasPrefix(line, `{"time":"`) || !strings.Contains(line, `"per_s":{"pages":`) {
+			t.Errorf("%q", line)
+		}
+	}
+	lines := plain()
+	lines.want(t, 0, "has ended")
+	if n := strings.Count(lines.out, "\n"); n < 3 || strings.ContainsAny(lines.out, "\x1b\r") {
+		t.Errorf("%d lines: %q", n, lines.out)
+	}
+	demo()
+}

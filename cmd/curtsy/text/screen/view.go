@@ -1,0 +1,200 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"curtsy/cmd/curtsy/terminal"
+	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/status"
+	"curtsy/crawler/status/pulse"
+	"curtsy/storage/plainly"
+)
+
+// View is a crawl at one instant.
+type View struct {
+	Dir     string
+	At      time.Time // in the zone that times of day are told in
+	Running bool
+	Look    status.Look
+	Rates   pulse.Rates // of the last seconds
+}
+
+// left is how many URLs are to go.
+func (v *View) left() int64 {
+	s := &v.Look.Status
+	return s.Queued + s.InFlight + s.Deferred
+}
+
+// elapsed is how long the run has gone on.
+func (v *View) elapsed() string { return text.Clock(text.Seconds(v.Look.Status.Elapsed)) }
+
+// Compact is a crawl in at most three lines, for beside its own sentences.
+func Compact(v View) []terminal.Line {
+	s := &v.Look.Status
+	head := terminal.Line{
+		{Text: v.elapsed() + " "}, v.state(), {Text: fmt.Sprintf("  %d fetched  %d to go", s.Fetched, v.left())},
+	}
+	if n := s.Failed; n > 0 {
+		head = append(head, terminal.Part{Text: fmt.Sprintf("  %d failed", n), Style: terminal.Red})
+	}
+	head = append(head, terminal.Part{Text: "  " + plainly.Count(s.Hosts, "host")})
+	if n := s.Parked + s.Retired + s.Refused; n > 0 {
+		head = append(head, terminal.Part{Text: fmt.Sprintf(" (%d resting)", n), Style: terminal.Yellow})
+	}
+	head = append(head, terminal.Part{Text: "  " + text.RoughSize(s.Bytes), Style: terminal.Dim})
+	lines := []terminal.Line{head}
+	if s.State != "running" {
+		return lines
+	}
+	second := append(v.end(), terminal.Part{Text: "  " + perSecond(v.Rates.Pages) + " pages/s", Style: terminal.Bold})
+	if share, ok := v.share(); ok {
+		second = append(second, terminal.Part{Text: fmt.Sprintf(", %.0f %% of permitted", 100*share)})
+	}
+	lines = append(lines, append(second, terminal.Part{Text: ", " + text.RoughSize(int64(v.Rates.Bytes)) + "/s", Style: terminal.Dim}))
+	if waits := v.waits(); len(waits) > 0 {
+		third := append(terminal.Line{{Text: "waiting for ", Style: terminal.Dim}}, waits...)
+		if q := v.slowest(); q != nil {
+			third = append(third, terminal.Part{Text: "; longest "}, terminal.Part{Text: q.Host, Style: terminal.Cyan},
+				terminal.Part{Text: fmt.Sprintf(" (%d left at %s)", q.Pending, text.ShortWait(text.Seconds(q.Pace)))})
+		}
+		lines = append(lines, third)
+	}
+	return lines
+}
+
+// state is how it stands, in a colour.
+func (v *View) state() terminal.Part {
+	style := terminal.Yellow
+	switch v.Look.Status.State {
+	case "running", "finished":
+		style = terminal.Green
+	}
+	return terminal.Part{Text: v.Look.Status.State, Style: style}
+}
+
+// speed is the rate beside the one that is permitted.
+func (v *View) speed() terminal.Line {
+	l := terminal.Line{{Text: perSecond(v.Rates.Pages) + " pages/s", Style: terminal.Bold}, {Text: ", " + perSecond(v.Rates.Exchanges)}}
+	if p := v.Rates.Permitted; p > 0 {
+		l = append(l, terminal.Part{Text: fmt.Sprintf(" of %s requests/s permitted", perSecond(p))})
+	} else {
+		l = append(l, terminal.Part{Text: " requests/s"})
+	}
+	return append(l, terminal.Part{Text: ", " + text.RoughSize(int64(v.Rates.Bytes)) + "/s", Style: terminal.Dim})
+}
+
+// share is how much of the permitted rate was reached; hosts come and go meanwhile, so that it may seem to be more than all.
+func (v *View) share() (share float64, ok bool) {
+	if v.Rates.Permitted <= 0 {
+		return 0, false
+	}
+	return min(v.Rates.Exchanges/v.Rates.Permitted, 1), true
+}
+
+// perSecond writes a rate in as many digits as mean anything.
+func perSecond(r float64) string {
+	switch {
+	case r >= 100:
+		return fmt.Sprintf("%.0f", r)
+	case r >= 10 || r == 0:
+		return fmt.Sprintf("%.1f", r)
+	}
+	return fmt.Sprintf("%.2f", r)
+}
+
+// end is when it will be over.
+func (v *View) end() terminal.Line {
+	e := &v.Look.Estimate
+	switch {
+	case v.left() == 0:
+		return nil
+	case e.Host == "" && e.Likely == 0:
+		return terminal.Line{{Text: "only hosts that rest are left", Style: terminal.Yellow}}
+	}
+	likely := max(e.Likely, e.Left)
+	line := terminal.Line{{Text: "about " + status.Roughly(likely) + " left", Style: terminal.Bold}}
+	if e.Open {
+		line = terminal.Line{{Text: "at least " + status.Roughly(likely) + " left", Style: terminal.Bold}, {Text: ", more is found"}}
+	}
+	if e.Until != "" {
+		line = append(line, terminal.Part{Text: ", by --" + e.Until})
+	}
+	return append(line, terminal.Part{Text: " (" + v.clock(likely) + ")", Style: terminal.Dim})
+}
+
+// clock is the time of day so long from now.
+func (v *View) clock(in time.Duration) string {
+	at := v.At.Add(in)
+	if in < 20*time.Hour {
+		return at.Format("15:04")
+	}
+	return at.Format("Mon 2 Jan 15:04")
+}
+
+// waits says how many hosts wait for what.
+func (v *View) waits() terminal.Line {
+	w := &v.Look.Waits
+	var l terminal.Line
+	for _, x := range []struct {
+		n     int64
+		what  string
+		style terminal.Style
+	}{
+		{w.Pace, "pace", terminal.Plain}, {w.Address, "address", terminal.Plain}, {w.Due, "a worker", terminal.Yellow},
+		{w.Robots, "robots.txt", terminal.Yellow}, {w.Rest, "rest", terminal.Yellow}, {w.Retry, "retry", terminal.Yellow},
+		{w.Operator, "you", terminal.Yellow}, {w.Shut, "nothing (shut)", terminal.Red},
+	} {
+		if x.n == 0 {
+			continue
+		}
+		if len(l) > 0 {
+			l = append(l, terminal.Part{Text: ", "})
+		}
+		l = append(l, terminal.Part{Text: fmt.Sprintf("%s %d", x.what, x.n), Style: x.style})
+	}
+	return l
+}
+
+// slowest is the queue that takes longest; nil for none.
+func (v *View) slowest() (longest *status.Queue) {
+	all := v.Look.Status.Longest
+	for i := range all {
+		q := &all[i]
+		if q.State == "" && q.Pending > 0 && (longest == nil || float64(q.Pending)*q.Pace > float64(longest.Pending)*longest.Pace) {
+			longest = q
+		}
+	}
+	return longest
+}
+
+// Plain is a crawl in one line, for where there is no terminal.
+func Plain(v View) string {
+	s := &v.Look.Status
+	line := fmt.Sprintf("%s %s  %d fetched  %d to go  %s  %s", v.elapsed(), s.State,
+		s.Fetched, v.left(), plainly.Count(s.Hosts, "host"), text.RoughSize(s.Bytes))
+	if n := s.Failed; n > 0 {
+		line += fmt.Sprintf("  %d failed", n)
+	}
+	if n := s.Parked + s.Retired + s.Refused; n > 0 {
+		line += "  " + plainly.Count(n, "host") + " resting"
+	}
+	if s.State == "running" && v.Rates.Exchanges > 0 {
+		line += "  " + perSecond(v.Rates.Pages) + " pages/s"
+		if e := v.Look.Estimate; e.Likely > 0 {
+			least := "about "
+			if e.Open {
+				least = "at least "
+			}
+			line += "  " + least + status.Roughly(e.Likely) + " left"
+		}
+	}
+	return plainly.OneLine(line)
+}
+
+// bar is a share as so many cells.
+func bar(share float64, cells int) string {
+	full := int(min(max(share, 0), 1)*float64(cells) + 0.5)
+	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+}
