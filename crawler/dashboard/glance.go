@@ -31,7 +31,7 @@ func (w *watcher) glance() Glance {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return Glance{
-		Name: w.source.Name(), Look: w.look, Err: w.err, At: w.at, Rate: w.fine.over(10 * time.Second).Exchanges,
+		Name: w.source.Name(), Look: w.look, Err: w.err, At: w.at, Rate: w.fine.Over(10 * time.Second).Exchanges,
 		Classes: maps.Clone(w.tally.classes), Verdicts: maps.Clone(w.tally.verdicts), Read: w.tally.seen, Passed: w.tally.passed,
 	}
 }
