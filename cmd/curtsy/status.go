@@ -32,9 +32,9 @@ func newStatus(std cli.Streams) *cobra.Command {
 			"frontier is read.\n\n" +
 			"Exchanges are those that the ledger tells of, after a kill too. An audit counts\n" +
 			"those of the archive, and says which of them a kill left in one of the two.\n\n" +
-			"--watch shows a running crawl until it ends: on a terminal a screen that is drawn\n" +
-			"anew each second, elsewhere a line every ten seconds. Ctrl-C ends the watching,\n" +
-			"and not the crawl.",
+			"--watch shows a running crawl until it ends: on a terminal a screen, drawn anew\n" +
+			"each second, elsewhere a line every ten seconds. Ctrl-C ends the watching, and\n" +
+			"not the crawl.",
 		Example: "  curtsy status news\n  curtsy status --json news\n  curtsy status --watch news",
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
