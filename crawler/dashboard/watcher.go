@@ -17,7 +17,7 @@ const (
 	lookEvery  = time.Second     // of one that runs
 	restEvery  = 3 * time.Second // of one that does not
 	lookTime   = 5 * time.Second // what an answer may take
-	mostRead   = 250             // decisions a second that are read; of more the last
+	mostRead   = 100             // decisions a second that are read; of more the last
 	firstRead  = 2000            // at the first look
 	slowSample = time.Minute
 )

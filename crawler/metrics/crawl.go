@@ -95,7 +95,7 @@ func hosts() []Metric {
 // read is what was read of the ledger: a part of all, where decisions fall fast.
 func read() []Metric {
 	return []Metric{
-		{"curtsy_ledger_read_total", "Decisions that were read of the ledger, which the two below count. The dashboard reads 250 a second at most.", "", func(g *dashboard.Glance) values {
+		{"curtsy_ledger_read_total", "Decisions that were read of the ledger, which the two below count. The dashboard reads 100 a second at most.", "", func(g *dashboard.Glance) values {
 			return one(float64(g.Read))
 		}},
 		{"curtsy_ledger_passed_over_total", "Decisions that came too fast to be read.", "", func(g *dashboard.Glance) values { return one(float64(g.Passed)) }},
