@@ -81,7 +81,7 @@ func (a *audience) browse(ctx context.Context, address, page string) {
 	c := &http.Client{Jar: jar, Transport: &http.Transport{}}
 	defer c.CloseIdleConnections()
 	for _, ask := range []string{address, page} { // the first sets the cookie
-		if read(ctx, c, ask, "text/html", "", func(r io.Reader) { io.Copy(io.Discard, r) }) != nil {
+		if read(ctx, c, ask, "text/html", "", func(r io.Reader) { _, _ = io.Copy(io.Discard, r) }) != nil {
 			return
 		}
 	}
