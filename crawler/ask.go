@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/crawler/steady"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -38,6 +39,7 @@ type exchanger struct {
 	cfg       *Config
 	pacer     *address.Pacer
 	chooser   *address.Chooser
+	dates     *steady.Dates
 	redirects *gate.Redirects
 	stopper   *stopper
 	setBack   sync.Once    // said that the clock was set back
@@ -53,14 +55,16 @@ func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}
-	if wait := v.set.Closed(time.Now()); wait > 0 {
+	// By the dates that the archive has, so that an audit can tell, be the clock set back meanwhile.
+	now := c.dates.Of(time.Now())
+	if wait := v.set.Closed(now); wait > 0 {
 		v.rest.Condition, v.rest.Reason = frontier.Parked, reasonHours
 		return nil, c.later(v, wait, nil)
 	}
 	if c.cfg.Daily == nil {
 		return c.askNow(ctx, v, r)
 	}
-	a, now := v.turn.Authority, time.Now()
+	a := v.turn.Authority
 	if wait := c.cfg.Daily.Take(a, now); wait > 0 {
 		v.rest.Condition, v.rest.Reason = frontier.Parked, reasonPerDay
 		return nil, c.later(v, wait, nil)

@@ -164,7 +164,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 		pacer.Resumed()
 	}
 	c.exchanger = &exchanger{
-		cfg: cfg, pacer: pacer, chooser: address.NewChooser(), redirects: redirects,
+		cfg: cfg, pacer: pacer, chooser: address.NewChooser(), redirects: redirects, dates: dates,
 		stopper: c.stopper, patient: &c.patient,
 	}
 	c.policies = &policies{

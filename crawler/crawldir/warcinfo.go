@@ -31,8 +31,25 @@ func (s *Settings) PolitenessFields() warc.Fields {
 			fields = append(fields, warc.Field{Name: "host-delay-ms", Value: millis(r.Delay) + " " + r.Name()})
 		}
 	}
+	fields = append(fields, s.hostFields()...)
 	for _, v := range s.lists.Versions() {
 		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: v.SHA256})
+	}
+	return fields
+}
+
+// hostFields say which hours and how many requests in a day the crawl keeps to, for an audit to hold it to.
+func (s *Settings) hostFields() (fields warc.Fields) {
+	if s.PerHostPerDay > 0 {
+		fields = append(fields, warc.Field{Name: "host-per-day", Value: fmt.Sprint(s.PerHostPerDay, " ", everyHost)})
+	}
+	for _, r := range s.Hosts {
+		if r.PerHostPerDay > 0 {
+			fields = append(fields, warc.Field{Name: "host-per-day", Value: fmt.Sprint(r.PerHostPerDay, " ", r.Name())})
+		}
+		if len(r.Hours) > 0 {
+			fields = append(fields, warc.Field{Name: "host-hours", Value: strings.ReplaceAll(strings.Join(r.Hours, ","), " ", "") + " " + r.Name()})
+		}
 	}
 	return fields
 }

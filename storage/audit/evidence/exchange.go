@@ -84,6 +84,8 @@ type Info struct {
 	Floor     time.Duration `json:"-"` // between exchanges of a host that is not own
 	IPDelay   time.Duration `json:"-"`
 	Delays    []HostDelay   `json:"-"` // that the operator set for some hosts alone
+	HostHours []HostHours   `json:"-"` // likewise: of the day
+	HostDaily []HostDaily   `json:"-"` // likewise: requests in a day
 	OwnSites  string        `json:"own_sites,omitempty"`
 	ConfigSHA string        `json:"config_sha256,omitempty"`
 	// Fields are all fields as written, in their order, bounded in number and length.
@@ -113,13 +115,8 @@ func (in *Info) Delay(authority string) (d time.Duration) {
 	if len(in.Delays) == 0 {
 		return 0
 	}
-	_, host, _ := strings.Cut(authority, "://")
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host = host[:i]
-	}
 	for _, x := range in.Delays {
-		below, wild := strings.CutPrefix(x.Hosts, "*")
-		if wild && strings.HasSuffix(host, below) && len(host) > len(below) || host == x.Hosts {
+		if about(x.Hosts, authority) {
 			d = max(d, x.Pause)
 		}
 	}

@@ -58,9 +58,12 @@ func (rd *Reader) declares(in *Info) {
 	}
 }
 
+// maxInfo bounds the fields that are kept of a warcinfo record: a crawl of ours has three for each of 64 [[host]] tables.
+const maxInfo = 300
+
 // add takes a field.
 func (in *Info) add(name, value string) {
-	if len(in.Fields) < maxFields {
+	if len(in.Fields) < maxInfo {
 		in.Fields = append(in.Fields, [2]string{finding.Short(name), finding.Short(value)})
 	}
 }
@@ -86,6 +89,14 @@ func (in *Info) read() {
 		case "host-delay-ms":
 			if d, ok := hostDelay(f[1]); ok {
 				in.Delays = append(in.Delays, d)
+			}
+		case "host-hours":
+			if h, ok := hostHours(f[1]); ok {
+				in.HostHours = append(in.HostHours, h)
+			}
+		case "host-per-day":
+			if d, ok := hostDaily(f[1]); ok {
+				in.HostDaily = append(in.HostDaily, d)
 			}
 		case "ip-delay-ms":
 			in.IPDelay = ms

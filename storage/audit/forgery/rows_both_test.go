@@ -196,6 +196,16 @@ var bothTold = []row{
 		x.told.field(t, "paceBy", "floor")
 		line("pace_by", `"floor"`)
 	}),
+	agreeing(timetable, "a pace is said to be the operator's, who raised none", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+		x.told.field(t, "paceBy", "operator")
+		line("pace_by", `"operator"`)
+	}),
+	{class: inBoth, name: "a pause is too short, and a mark says that the operator wanted it so", found: finding.Gap, forge: func(e *evidence) {
+		x := e.of(timetable)
+		x.shift(e.t, -2500*time.Millisecond)
+		e.book = slices.Insert(e.book, e.lineOf(x), `{"mark":"operator","time":"`+x.began(e.t).Format(stamp)+`","act":"delay","about":"all hosts: 0s, was 4s","whom":"*","delay_ms":1}`)
+		e.bind(x)
+	}},
 	{class: inBoth, name: "a Retry-After that was obeyed is taken away", found: finding.GapTold, forge: func(e *evidence) {
 		x := e.exchanges("http://station.test/busy")[0]
 		x.answer.replace(e.t, "Retry-After: 20\r\n", "")

@@ -42,6 +42,9 @@ type Host struct {
 	backoff    time.Time // until when an error without such a word asks for rest
 	backoffWhy string
 
+	daily     []time.Time // requests of the last day, where the archive declares how many there may be
+	dailyLost int         // those of them that kills may have made the crawl forget
+
 	Reduced bool // an answer of it is left out: what it asked for is not known
 
 	// An exchange was taken down since a RateLimit was archived, or a robots.txt: it may have had another.
@@ -78,4 +81,5 @@ func (h *Host) SetBack() {
 	h.met, h.began, h.end, h.ended, h.res = false, time.Time{}, time.Time{}, false, 0
 	h.rest, h.restAt, h.backoff, h.spaced, h.emptied = time.Time{}, time.Time{}, time.Time{}, 0, 0
 	h.was, h.row = terms{}, pauses.Row{}
+	h.daily, h.dailyLost = nil, 0
 }

@@ -28,6 +28,7 @@ func (j *Judge) Exchange(x *evidence.Joined, to *Host, m measure.Measure, site S
 	j.m = m
 	to.taken(x, site.Taken)
 	j.timing(x, to, site)
+	j.declared(x, to)
 	return j.found.Take()
 }
 

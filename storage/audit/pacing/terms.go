@@ -111,6 +111,7 @@ func (h *Host) Cross(killed bool) {
 	if !killed {
 		return
 	}
+	h.forgot()
 	if h.restFor < measure.AtKill {
 		h.rest, h.backoff = time.Time{}, time.Time{}
 	}
