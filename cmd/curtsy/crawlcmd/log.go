@@ -73,7 +73,7 @@ func (o *options) lines(people func(storage.Line)) func(storage.Line) {
 
 // begins is the event of a run that begins.
 func (o *options) begins(s *crawldir.Settings, start crawldir.Start) error {
-	return o.journal.Tell(slog.LevelInfo, journal.Begins, slog.String("dir", o.dir), slog.Int64("seeds", int64(start.Seeds)),
+	return o.journal.Tell(slog.LevelInfo, journal.Begins, slog.String("dir", o.dir), slog.Int64("seeds", start.Seeds),
 		slog.Bool("again", o.again), slog.Int64("workers", s.Workers), slog.String("version", crawldir.Version))
 }
 
