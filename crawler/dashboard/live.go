@@ -15,6 +15,7 @@ type made struct {
 	html   []byte
 	event  []byte // the same for a script that listens; nil for a page that nobody does
 	at     time.Time
+	took   time.Duration
 	status int
 }
 
@@ -63,15 +64,21 @@ func (s *Server) make(r *http.Request, x *watcher, n int, show func(r *http.Requ
 	return m
 }
 
-// kept is a page that was made within the last second, for all browsers that listen to the same.
+// mostKept is how long a page is kept at most, however long it took.
+const mostKept = 30 * time.Second
+
+// kept is a page that was made within the last second, for all browsers that listen to the same; or, if it took longer to make,
+// within fifty times that, so that one that is looked at all the time takes 2 % of a processor at most.
 func (s *Server) kept(key string, make func() *made) *made {
 	s.mu.Lock()
 	m := s.pages[key]
 	s.mu.Unlock()
-	if m != nil && time.Since(m.at) < lookEvery*9/10 {
+	if m != nil && time.Since(m.at) < max(lookEvery*9/10, min(50*m.took, mostKept)) {
 		return m
 	}
+	begin := time.Now()
 	m = make()
+	m.took = time.Since(begin)
 	if b, err := json.Marshal(string(m.html)); err == nil {
 		m.event = slices.Concat([]byte("data: "), b, []byte("\n\n"))
 	}

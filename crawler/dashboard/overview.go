@@ -43,7 +43,7 @@ func (v *view) Waiting() []part {
 	w := v.Waits
 	return []part{
 		{"turn", "have their turn now", "an exchange is under way, or about to be", status.StateInTurn, w.InTurn},
-		{"due", "are due", "they wait for a worker: more --workers would help", status.StateDue, w.Due},
+		{"due", "are due", "they wait for a worker; where they are many, more --workers help", status.StateDue, w.Due},
 		{"pace", "keep their pace", "the pause that robots.txt, the site's answers or the floor ask for", status.StatePace, w.Pace},
 		{"address", "wait for their address", "they share it with others, and its pace", "", w.Address},
 		{"retry", "try again later", "all that is left of them failed before", status.StateRetry, w.Retry},
