@@ -40,8 +40,14 @@ func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
 	}
 	e := Estimate{Known: st.Discovered}
 	var total time.Duration
+	var f forecast
 	err = EachHost(ctx, l.frontier, mostLooked, func(h frontier.Host) bool {
-		total += e.take(h, l.settings.Pacing)
+		n, _ := host.Read(h.Memory) // damaged ones are none
+		pace := l.settings.Pacing(h, &n)
+		total += e.take(h, &n, pace)
+		if h.Pending() > 0 {
+			f.take(h, &n, pace, l.curve(h.Authority), &l.settings)
+		}
 		return true
 	})
 	if err != nil {
@@ -54,7 +60,8 @@ func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
 	if h, ok, err := l.frontier.Host(ctx, a); err != nil {
 		return Estimate{}, err
 	} else if ok {
-		e.take(h, l.settings.Pacing)
+		n, _ := host.Read(h.Memory)
+		e.take(h, &n, l.settings.Pacing(h, &n))
 	}
 	all, err := l.Sharing(ctx)
 	if err != nil {
@@ -63,16 +70,15 @@ func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
 	if addr, need := all.longest(); need > e.Left {
 		e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, string(storage.ByAddress), all.word(addr)
 	}
-	return e, l.findForecast(ctx, st, &e)
+	l.foretell(&f, st, &e)
+	return e, nil
 }
 
 // take makes h the host that takes longest, if it is, and returns how long the exchanges with it take. A host that rests
 // does not count.
-func (e *Estimate) take(h frontier.Host, pacing func(frontier.Host, *host.State) Pacing) (exchanges time.Duration) {
+func (e *Estimate) take(h frontier.Host, n *host.State, p Pacing) (exchanges time.Duration) {
 	// A turn costs its pace and the exchange itself, which the response times measure.
-	n, _ := host.Read(h.Memory) // damaged ones are none
 	exchange := n.Response()
-	p := pacing(h, &n)
 	if h.Width > 1 {
 		exchange /= time.Duration(h.Width)
 	}

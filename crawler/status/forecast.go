@@ -1,7 +1,6 @@
 package status
 
 import (
-	"context"
 	"math"
 	"net/netip"
 	"time"
@@ -162,19 +161,8 @@ func (f *forecast) until(exchanges float64) (takes float64, ok bool) {
 	return high, true
 }
 
-// findForecast adds to an estimate what is likely, and what ends the crawl before all is done.
-func (l *Live) findForecast(ctx context.Context, st frontier.Stats, e *Estimate) error {
-	var f forecast
-	err := EachHost(ctx, l.frontier, mostLooked, func(h frontier.Host) bool {
-		if h.Pending() > 0 {
-			n, _ := host.Read(h.Memory) // damaged ones are none
-			f.take(h, &n, l.settings.Pacing(h, &n), l.curve(h.Authority), &l.settings)
-		}
-		return true
-	})
-	if err != nil {
-		return err
-	}
+// foretell adds to an estimate what is likely by a forecast of all hosts, and what ends the crawl before all is done.
+func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 	f.sober()
 	takes, open := f.longest(&l.settings)
 	e.Expected = e.Known + f.more
@@ -204,7 +192,6 @@ func (l *Live) findForecast(ctx context.Context, st frontier.Stats, e *Estimate)
 		e.Left = min(e.Left, e.Likely)
 	}
 	e.Likely = max(e.Likely, e.Left)
-	return nil
 }
 
 // mostCurves is of how many hosts the growth is followed.
