@@ -62,7 +62,9 @@ func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 	for _, s := range sections {
 		for _, f := range s.Flags {
 			if shown(f) {
-				some.AddFlag(f)
+				folded := *f // here, to what the longest of their names leaves
+				folded.Usage = strings.ReplaceAll(f.Usage, "\n", " ")
+				some.AddFlag(&folded)
 			}
 		}
 	}
