@@ -12,6 +12,10 @@ type work struct {
 	o     Options
 	visit Visit
 	err   error
+
+	// Where a Survey is: an attribute, or a style sheet, of which each reference has a place of its own.
+	at    int
+	sheet bool
 }
 
 // doc is a document, or one within another.
@@ -25,7 +29,7 @@ type doc struct {
 // nothing on the web by itself (data:, javascript:).
 func (d *doc) ask(r Ref) (replacement string, replace bool) {
 	ref := strip(r.Raw)
-	if d.err != nil || isInner(ref) || (ref == "" || ref[0] == '#') && (d.self || !r.follows()) {
+	if d.err != nil || isInner(ref) || (ref == "" || ref[0] == '#') && (d.self && !d.o.withinToo || !r.follows()) {
 		return "", false
 	}
 	if r.Base = d.base; r.Role == Base {
@@ -103,6 +107,11 @@ func (d *doc) styles(text string, r Ref, to sink) {
 		}
 		if m.attr == "import" {
 			r.Role = Style
+		}
+		if d.sheet {
+			at := d.at
+			d.at += m.start
+			defer func() { d.at = at }()
 		}
 		switch new, replace := d.ask(r); {
 		case !replace:

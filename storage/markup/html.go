@@ -86,6 +86,9 @@ func mentionsBase(s string) bool {
 
 // tag rewrites a start tag, and the style sheet behind it.
 func (h *htmlDoc) tag(t *tag) {
+	if h.o.anchors != nil && h.depth == 0 {
+		h.o.anchors(h, t)
+	}
 	always, ifLocal := h.removable(t)
 	h.held = len(always)+len(ifLocal) > 0
 	local, intact := false, true
@@ -110,8 +113,10 @@ func (h *htmlDoc) tag(t *tag) {
 	switch {
 	case t.name != "style" || t.body == t.end || !isCSS(h.value(t, "type")):
 	case t.svg, h.xml:
+		h.stands(t.end, false)
 		h.foreignStyle(t)
 	case !t.foreign:
+		h.stands(t.end, true)
 		h.styles(h.s[t.end:t.body], Ref{Element: "style", Role: Embed}, h.shifted(t.end))
 	}
 }
@@ -194,6 +199,7 @@ func elementName(t *tag) string {
 
 // attribute asks about what an attribute holds, and reports whether something in it is local now.
 func (h *htmlDoc) attribute(a *attribute, f form, r Ref) (local bool) {
+	h.stands(a.start, false)
 	text := decode(h.s[a.start:a.end])
 	inParts := f == styles || f == sourceSet || f == page || f == single && strings.Contains(strings.ToLower(text), "url(")
 	if inParts || r.Role == Refresh {

@@ -40,6 +40,11 @@ type Options struct {
 	// Removed, if not nil, is told of each attribute that is taken away, and of each reference in a place that cannot
 	// be read.
 	Removed func(Removal)
+
+	// For a Survey: told of the text, and of each tag; references into the document itself are asked about, too.
+	began     func(w *work, text string)
+	anchors   func(*htmlDoc, *tag)
+	withinToo bool
 }
 
 // Removal is something that a document has no longer.
@@ -62,6 +67,7 @@ func HTML(in []byte, o Options, visit Visit) ([]byte, error) {
 func CSS(in []byte, o Options, visit Visit) ([]byte, error) {
 	return rewrite(in, o, visit, cssCoding(in, o), cssDeclaration, func(w *work, text string, to sink) error {
 		d := doc{work: w, base: o.URL, self: true}
+		w.sheet = true
 		d.styles(text, Ref{Role: Embed}, to)
 		return nil
 	})
@@ -101,6 +107,9 @@ func rewrite(in []byte, o Options, visit Visit, c coding,
 		return nil, err
 	}
 	w := &work{o: o, visit: visit}
+	if o.began != nil {
+		o.began(w, text)
+	}
 	to := sink(func(e edit) {
 		s.edit(e)
 		w.err = cmp.Or(w.err, s.err) // nothing more is asked

@@ -70,7 +70,7 @@ var places = map[string]map[string]use{
 }
 
 // decisive are attributes that say something of others.
-const decisive = " rel type http-equiv name property itemprop as integrity crossorigin shadowrootmode encoding color face size "
+const decisive = " rel type http-equiv name property itemprop as id integrity crossorigin shadowrootmode encoding color face size "
 
 var attributes = attributesOf(places)
 
