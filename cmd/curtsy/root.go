@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/checkcmd"
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/configcmd"
 	"curtsy/cmd/curtsy/crawlcmd"
@@ -48,6 +49,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		crawlcmd.NewPlan(std),
 		crawlcmd.New(std),
 		crawlcmd.NewMirror(std),
+		forgetcmd.First(checkcmd.New(std), std),
 		forgetcmd.First(crawlcmd.NewResume(std), std),
 		forgetcmd.First(crawlcmd.NewUpdate(std), std),
 		forgetcmd.First(crawlcmd.NewWatch(std), std),

@@ -22,19 +22,29 @@ type options struct {
 	mirrored *mirrorcmd.Built // the browsable copy, if there is one
 	page     dashboardcmd.Beside
 
-	log     string           // how standard error is written
-	journal *journal.Journal // it, as events; nil for text
+	log     string            // how standard error is written
+	journal *journal.Journal  // it, as events; nil for text
+	then    func(Ended) error // in the place of the summary; nil for none
 }
 
 func (o *options) flags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.config, "config", "", "take settings from `FILE` (TOML), too")
+	o.configFlag(fs)
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
+	o.runFlags(fs)
+}
+
+// runFlags are those of whatever runs a crawl.
+func (o *options) runFlags(fs *pflag.FlagSet) {
 	o.pageFlag(fs)
 	o.logFlag(fs)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
 	cli.Often(fs, "config")
 	cli.Group(fs, "Output and settings")
+}
+
+func (o *options) configFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&o.config, "config", "", "take settings from `FILE` (TOML), too")
 }
 
 // pageFlag is that of the live page.

@@ -55,6 +55,9 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 	if err != nil {
 		return err
 	}
+	if o.then != nil {
+		return o.then(Ended{Dir: o.dir, Result: result, Signal: sig})
+	}
 	switch {
 	case o.follower() != nil:
 		if err := o.ends(summary, result.Changes); err != nil {

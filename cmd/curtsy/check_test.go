@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+)
+
+// sound is a site of pages by their paths; all else is 404.
+func sound(t *testing.T, pages map[string]string) string {
+	t.Helper()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, page)
+	}))
+	t.Cleanup(site.Close)
+	return site.URL
+}
+
+// The exit code says whether a link is broken; of a new crawl, and of its directory, the same is said.
+func TestCheckSaysWhatIsBrokenAndWhere(t *testing.T) {
+	url := sound(t, map[string]string{"/": "<p>\n<a href=/page>p</a> <a href=/lost>Lost <b>one</b></a><img src=/lost.png>", "/page": "<a href=/lost>again</a><a href=#x>x</a>"})
+	dir := filepath.Join(t.TempDir(), "d")
+	r := inside(t, "check", "--delay", "0", "--quiet", "--dir", dir, url+"/")
+	r.want(t, cli.ExitFound)
+	for _, line := range []string{
+		"3 broken links, in 4 places on 2 pages; checked 4 URLs, read 2 documents with 5 links\n",
+		"  " + url + "/lost  (404)\n      " + url + "/:2:29  a href  “Lost one”\n      " + url + "/page:1:9  a href  “again”\n",
+		"  " + url + "/lost.png  (404, requisite)\n",
+		"  " + url + "/page#x  (no element has this id or name, fragment)\n",
+	} {
+		if !strings.Contains(r.out, line) {
+			t.Errorf("%q is not said:\n%s", line, r.out)
+		}
+	}
+	if again := inside(t, "check", dir); again.out != r.out || again.code != cli.ExitFound {
+		t.Errorf("of the directory:\n%s%s", again.out, again.err)
+	}
+	inside(t, "audit", dir).want(t, cli.ExitDone)
+	url = sound(t, map[string]string{"/": "<a href=#>up</a>"})
+	r = inside(t, "check", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
+	r.want(t, cli.ExitDone, "kept in ")
+	if r.out != "no broken links; checked 1 URL, read 1 document with 1 link\n" {
+		t.Errorf("%q", r.out)
+	}
+}
+
+// Others build on the form of --json.
+func TestCheckJSONHasTheFormThatIsPromised(t *testing.T) {
+	url := sound(t, map[string]string{"/": "<a href=/lost>x</a>"})
+	r := inside(t, "check", "--delay", "0", "--json", "--quiet", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
+	r.want(t, cli.ExitFound)
+	var got struct {
+		Checked int
+		Broken  []struct {
+			URL, Reason, Kind string
+			Status            int
+			On                []struct {
+				Page, Element, Attribute string
+				Line                     int
+			}
+		}
+		Redirects []any
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
+		t.Fatal(err, r.out)
+	}
+	want := fmt.Sprintf("[{%s/lost status 404 link 404 [{%s/ a href 1}]}] []", url, url)
+	if text := fmt.Sprint(got.Broken, got.Redirects); got.Checked != 2 || text != want || got.Redirects == nil {
+		t.Errorf("%d %s\nwant %s", got.Checked, text, want)
+	}
+}
+
+// What a site writes does nothing to a terminal.
+func TestCheckEscapesWhatASiteWrites(t *testing.T) {
+	const evil = "\x1b[31m\x07\u202eevil"
+	url := sound(t, map[string]string{"/": "<a href='/lost#" + evil + "'>" + evil + "</a><a href='http://[" + evil + "'>x</a><p id='" + evil + "'><p id='" + evil + "'><a href='#no" + evil + "'>f</a>"})
+	r := inside(t, "check", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
+	r.want(t, cli.ExitFound)
+	if strings.ContainsAny(r.out+r.err, "\x1b\x07\u202e") {
+		t.Errorf("%q", r.out)
+	}
+}
+
+func TestCheckRefusesWhatItCannotJudge(t *testing.T) {
+	empty := t.TempDir()
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		said string
+	}{
+		{"nothing", nil, cli.ExitUsage, "no seed: give a URL"},
+		{"a folder without a crawl", []string{empty}, cli.ExitUsage, "holds no crawl"},
+		{"seeds and a directory", []string{"--seeds", "x", empty}, cli.ExitUsage, "--seeds is for a new crawl"},
+		{"no URL and no folder", []string{filepath.Join(empty, "none")}, cli.ExitUsage, "has no scheme"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inside(t, append([]string{"check"}, tt.args...)...).want(t, tt.code, tt.said)
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package checkcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/crawlcmd"
+	"curtsy/cmd/curtsy/text/checktext"
+	"curtsy/crawler/check"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/plainly"
+)
+
+// checking is one invocation.
+type checking struct {
+	task *crawlcmd.Task
+	json bool
+	std  cli.Streams
+}
+
+// New is curtsy check.
+func New(std cli.Streams) *cobra.Command {
+	c := checking{std: std}
+	cmd := &cobra.Command{
+		Use:   "check [flags] DIR|URL…",
+		Short: "Find broken links, and say where they stand",
+		Long: "Crawl a site into a new directory, and list its broken links by the broken URL,\n" +
+			"with each page, element, line and column that has it: what answers 4xx or 5xx,\n" +
+			"hosts without a name, redirect loops, fragments (#part) that no element has, and\n" +
+			"what is no URL. Also permanent redirects, http where https answers, mixed\n" +
+			"content, ids that stand twice, and what could not be tested, as what robots.txt\n" +
+			"forbids. DIR is the directory of a crawl, which is judged as it is: nobody is\n" +
+			"asked for anything. Exit code 0: nothing is broken; 3: something is; 4: the\n" +
+			"crawl ended incomplete.\n\n" + config.Scopes,
+		Example: "  curtsy check https://www.your-domain.org/\n" +
+			"  curtsy check --scope prefix --json https://www.your-domain.org/docs/\n" +
+			"  curtsy check news",
+		Args: cobra.ArbitraryArgs,
+	}
+	fs := cmd.Flags()
+	c.task = crawlcmd.NewTask(fs)
+	fs.BoolVar(&c.json, "json", false, "print one JSON object")
+	cli.Often(fs, "json")
+	cli.Group(fs, "Output and settings")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) }
+	return cmd
+}
+
+func (c *checking) run(cmd *cobra.Command, args []string) error {
+	if dir, ok := directory(args); ok {
+		if given := cmd.Flags().Lookup("seeds"); given.Changed {
+			return cli.Usagef("--seeds is for a new crawl, and %s is the directory of one: give either", dir)
+		}
+		return cli.Interruptible(func(ctx context.Context, _ []string) error { return c.judgeStored(ctx, dir) })(cmd, args)
+	}
+	return c.task.Crawl(cmd.Context(), args, c.std, func(e crawlcmd.Ended) error { return c.judgeEnded(cmd, e) })
+}
+
+// directory is the one argument that is a directory here, and no URL.
+func directory(args []string) (dir string, ok bool) {
+	if len(args) != 1 {
+		return "", false
+	}
+	if _, err := crawldir.Seed(args[0], ""); err == nil {
+		return "", false
+	}
+	fi, err := os.Stat(args[0])
+	return args[0], err == nil && fi.IsDir()
+}
+
+// judgeStored judges a crawl that is there.
+func (c *checking) judgeStored(ctx context.Context, dir string) error {
+	if err := crawldir.Require(dir); err != nil {
+		return err
+	}
+	if err := crawldir.RequireWhole(dir); err != nil {
+		return err
+	}
+	if _, err := control.Connect(ctx, dir); err == nil {
+		return fmt.Errorf("the crawl in %s is running: its links can be judged when it has ended; see curtsy status %s", dir, plainly.Argument(dir))
+	} else if !errors.Is(err, control.ErrNotRunning) {
+		return err
+	}
+	r, err := check.Judge(ctx, "", dir)
+	if err != nil {
+		return err
+	}
+	return c.say(dir, r)
+}
+
+// judgeEnded judges a crawl that this command made.
+func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
+	if e.Signal != nil {
+		fmt.Fprintf(c.std.Err, "interrupted: curtsy resume %s goes on, and then curtsy check %[1]s judges\n", plainly.Lines(plainly.Argument(e.Dir)))
+		return cli.Interrupted(e.Signal)
+	}
+	return cli.Interruptible(func(ctx context.Context, _ []string) error {
+		r, err := check.Judge(ctx, "", e.Dir)
+		if err != nil {
+			return err
+		}
+		err = c.say(e.Dir, r)
+		if !c.task.Quiet() {
+			fmt.Fprintf(c.std.Err, "kept in %s\n", plainly.Lines(e.Dir))
+		}
+		if err == nil && e.Result.Incomplete {
+			fmt.Fprintf(c.std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(e.Dir)))
+			return cli.Silent(cli.ExitIncomplete)
+		}
+		return err
+	})(cmd, nil)
+}
+
+// say prints a result.
+func (c *checking) say(dir string, r *check.Result) error {
+	var err error
+	if c.json {
+		err = cli.WriteJSON(c.std.Out, struct {
+			Dir string `json:"dir"`
+			*check.Result
+		}{dir, r})
+	} else {
+		_, err = io.WriteString(c.std.Out, checktext.Text(r))
+	}
+	if err == nil && len(r.Broken) > 0 {
+		return cli.Silent(cli.ExitFound)
+	}
+	return err
+}

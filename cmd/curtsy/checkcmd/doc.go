@@ -1,0 +1,2 @@
+// Package checkcmd is the command that says which links of a site are broken.
+package checkcmd

@@ -1,0 +1,49 @@
+package crawlcmd
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/crawler/crawldir"
+)
+
+// A Task is a crawl that another command makes on the way to something of its own.
+type Task struct {
+	settings crawldir.Settings
+	options  options
+	flags    *pflag.FlagSet
+}
+
+// Ended is how the crawl of a Task ended, and where.
+type Ended struct {
+	Dir    string
+	Result crawldir.Result
+	Signal os.Signal // that ended it; nil for none
+}
+
+// NewTask declares the flags of a crawl.
+func NewTask(fs *pflag.FlagSet) *Task {
+	t := &Task{flags: fs}
+	fs.StringVar(&t.options.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
+	t.options.seedFlag(fs)
+	cli.Often(fs, "dir", "seeds")
+	cli.Group(fs, "Seeds and directory")
+	config.Flags(&t.settings, fs)
+	t.options.configFlag(fs)
+	t.options.runFlags(fs)
+	return t
+}
+
+// Quiet reports whether errors alone are to be printed.
+func (t *Task) Quiet() bool { return t.options.quiet }
+
+// Crawl crawls from seeds into a new directory, and then has then go on. It is not called where no host was reached: then
+// the directory is taken away again.
+func (t *Task) Crawl(ctx context.Context, seeds []string, std cli.Streams, then func(Ended) error) error {
+	t.options.then = then
+	return crawl(ctx, t.flags, &t.settings, &t.options, World{}, seeds, std)
+}

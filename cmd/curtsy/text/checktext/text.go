@@ -1,0 +1,146 @@
+package checktext
+
+import (
+	"fmt"
+	"strings"
+
+	"curtsy/crawler/check"
+	"curtsy/storage/plainly"
+)
+
+// How much of a list is shown; JSON has all.
+const (
+	maxBroken = 200 // broken links
+	maxOther  = 10  // of what is no defect
+	maxPlaces = 5   // of a link
+)
+
+// Text is what is said of a result.
+func Text(r *check.Result) string {
+	var b strings.Builder
+	b.WriteString(summary(r))
+	section(&b, "BROKEN", maxBroken, r.Broken, func(f check.Finding) string { return head(f) })
+	redirects(&b, r.Redirects)
+	section(&b, "HTTP WHERE HTTPS ANSWERS", maxOther, r.Insecure, bare)
+	section(&b, "MIXED CONTENT: a page by https that needs this by http", maxOther, r.Mixed, bare)
+	section(&b, "IDS THAT STAND TWICE IN A PAGE", maxOther, r.Duplicates, func(f check.Finding) string {
+		return plainly.OneLine(f.Reason) + " in " + plainly.OneLine(f.URL)
+	})
+	section(&b, "NOT TESTED", maxOther, r.Untested, func(f check.Finding) string {
+		return plainly.OneLine(f.URL) + ": " + reason(f.Reason)
+	})
+	return b.String()
+}
+
+// summary says how it is in a line or two.
+func summary(r *check.Result) string {
+	var b strings.Builder
+	if len(r.Broken) == 0 {
+		b.WriteString("no broken links")
+	} else {
+		var places int64
+		on := map[string]bool{}
+		for _, f := range r.Broken {
+			places += f.Count
+			for _, p := range f.On {
+				on[p.Page] = true
+			}
+		}
+		fmt.Fprintf(&b, "%s, in %s on %s", plainly.Count(len(r.Broken), "broken link"), plainly.Count(places, "place"), plainly.Count(len(on), "page"))
+	}
+	fmt.Fprintf(&b, "; checked %s, read %s with %s\n", plainly.Count(r.Checked, "URL"), plainly.Count(r.Pages, "document"), plainly.Count(r.Mentions, "link"))
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{
+		{r.External, "not asked for, on other hosts"},
+		{r.Unread, "without a body that can be read to its end, whose links are not all known"},
+		{r.Left, "left out: there are too many findings"},
+	} {
+		if n.count > 0 {
+			fmt.Fprintf(&b, "%d %s\n", n.count, n.what)
+		}
+	}
+	return b.String()
+}
+
+// head says what is wrong with a URL.
+func head(f check.Finding) string {
+	what := reason(f.Reason)
+	if f.Status > 0 && f.Reason == fmt.Sprintf("status %d", f.Status) {
+		what = fmt.Sprint(f.Status)
+	}
+	if f.Kind != check.KindLink {
+		what += ", " + string(f.Kind)
+	}
+	return plainly.OneLine(f.URL) + "  (" + what + ")"
+}
+
+func reason(name string) string { return plainly.OneLine(plainly.Reason(name)) }
+
+func bare(f check.Finding) string { return plainly.OneLine(f.URL) }
+
+// section lists findings with their places.
+func section(b *strings.Builder, title string, most int, all []check.Finding, head func(check.Finding) string) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	for i, f := range all {
+		if i == most {
+			more(b, len(all)-i, "  ")
+			return
+		}
+		fmt.Fprintf(b, "  %s\n", head(f))
+		places(b, f)
+	}
+}
+
+func redirects(b *strings.Builder, all []check.Redirect) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("\nREDIRECTED: update these links\n")
+	for i, r := range all {
+		if i == maxOther {
+			more(b, len(all)-i, "  ")
+			return
+		}
+		via := ""
+		if n := len(r.Via); n > 0 {
+			via = fmt.Sprintf(", in %d steps", n+1)
+		}
+		if !r.Permanent {
+			via += ", not for good"
+		}
+		fmt.Fprintf(b, "  %s  to %s (%d%s)\n", plainly.OneLine(r.URL), plainly.OneLine(r.To), r.Status, via)
+		places(b, r.Finding)
+	}
+}
+
+// places says where a URL is mentioned.
+func places(b *strings.Builder, f check.Finding) {
+	for i, p := range f.On {
+		if i == maxPlaces {
+			break
+		}
+		b.WriteString("      " + plainly.OneLine(p.Page))
+		if p.Line > 0 {
+			fmt.Fprintf(b, ":%d:%d", p.Line, p.Column)
+		}
+		if at := strings.TrimSpace(p.Element + " " + p.Attribute); at != "" {
+			b.WriteString("  " + plainly.OneLine(at))
+		}
+		if p.Text != "" {
+			b.WriteString("  “" + plainly.OneLine(p.Text) + "”")
+		}
+		b.WriteByte('\n')
+	}
+	if n := f.Count - int64(min(len(f.On), maxPlaces)); n > 0 {
+		more(b, int(n), "      ")
+	}
+}
+
+func more(b *strings.Builder, n int, indent string) {
+	fmt.Fprintf(b, "%s… and %d more\n", indent, n)
+}

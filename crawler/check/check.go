@@ -1,0 +1,192 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"curtsy/crawler/export"
+	"curtsy/storage"
+)
+
+// Judge says what is amiss with the links of the crawl in dir. Temporary files go to temp; empty means the system's
+// folder.
+func Judge(ctx context.Context, temp, dir string) (_ *Result, err error) {
+	in, err := export.Open(ctx, temp, dir)
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	t, err := readLedger(ctx, in.Crawls[0])
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, met: map[uint64]bool{}, r: &Result{Checked: t.asked}}
+	defer func() { err = errors.Join(err, j.fragments.sorter.Close()) }()
+	r := reader{t}
+	if err := export.Visit(ctx, in, worthReading, r.read, j.take); err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	if err := j.fragments.missing(j.missing); err != nil {
+		return nil, err
+	}
+	j.unmentioned()
+	return j.result(), nil
+}
+
+// judging gathers what the documents mention.
+type judging struct {
+	told      *told
+	fragments *fragments
+	findings  map[subject]*Finding
+	unasked   [duplicate + 1]int // findings by what they are, of those that the ledger does not bound
+	met       map[uint64]bool    // URLs of the ledger that a document mentions
+	r         *Result
+}
+
+// take takes in a document.
+func (j *judging) take(d *reading) error {
+	j.r.Mentions += d.mentions
+	if d.unread {
+		j.r.Unread++
+	} else {
+		j.r.Pages++
+	}
+	if err := j.fragments.add(d); err != nil {
+		return err
+	}
+	for _, s := range d.order {
+		m := d.found[s]
+		switch s.what {
+		case fragment:
+			if err := j.fragments.mention(s, m); err != nil {
+				return err
+			}
+			continue
+		case duplicate:
+			s.url = d.url + "\x00" + s.url
+		case ofLedger:
+			j.met[m.key] = true
+			if known := j.told.amiss[m.key]; known != nil {
+				s.url = known.url // however it is written
+			}
+		}
+		j.add(s, Finding{URL: s.url, Reason: m.reason, Kind: m.kind, On: m.places, Count: m.count})
+	}
+	return nil
+}
+
+// add adds to a finding, or makes it.
+func (j *judging) add(s subject, f Finding) {
+	was := j.findings[s]
+	if was == nil {
+		if j.unasked[s.what]++; j.unasked[s.what] > maxUnasked && (s.what != ofLedger || j.told.of(s.url) == nil) {
+			j.r.Left++
+			return
+		}
+		j.findings[s] = &f
+		return
+	}
+	was.Count += f.Count
+	was.On = append(was.On, f.On[:min(len(f.On), MaxPlaces-len(was.On))]...)
+	if f.Kind == KindRequisite {
+		was.Kind = KindRequisite // a page lacks something without it
+	}
+}
+
+// missing takes in a fragment without an anchor.
+func (j *judging) missing(w wanted) {
+	j.add(subject{fragment, w.URL}, Finding{URL: w.URL, Reason: "no element has this id or name", Kind: KindFragment, On: w.Places, Count: w.Count})
+}
+
+// unmentioned takes in what is broken though no document was seen to mention it: seeds, and what sitemaps list.
+func (j *judging) unmentioned() {
+	for sum, s := range j.told.amiss {
+		if j.met[sum] || s.kind == storage.KindRedirect || s.verdict != broken && s.kind != storage.KindSeed {
+			continue
+		}
+		f := Finding{URL: s.url, Kind: KindLink}
+		if s.kind == storage.KindEmbed {
+			f.Kind = KindRequisite
+		}
+		if s.via != "" {
+			f.Count = 1
+			p := Place{Page: s.via}
+			if s.kind == storage.KindSitemap {
+				p.Element = "loc"
+			}
+			f.On = []Place{p}
+		}
+		j.add(subject{ofLedger, s.url}, f)
+	}
+}
+
+// result sorts findings into where they belong.
+func (j *judging) result() *Result {
+	r := j.r
+	r.Broken, r.Redirects, r.Insecure, r.Mixed, r.Duplicates, r.Untested = []Finding{}, []Redirect{}, []Finding{}, []Finding{}, []Finding{}, []Finding{}
+	for s, f := range j.findings {
+		if f.On == nil {
+			f.On = []Place{}
+		}
+		switch s.what {
+		case malformed, fragment:
+			r.Broken = append(r.Broken, *f)
+		case insecure:
+			r.Insecure = append(r.Insecure, *f)
+		case mixed:
+			r.Mixed = append(r.Mixed, *f)
+		case duplicate:
+			f.URL = f.On[0].Page
+			r.Duplicates = append(r.Duplicates, *f)
+		case ofLedger:
+			j.byLedger(f)
+		}
+	}
+	for _, all := range [][]Finding{r.Broken, r.Insecure, r.Mixed, r.Duplicates, r.Untested} {
+		slices.SortFunc(all, mostFirst)
+	}
+	slices.SortFunc(r.Redirects, func(a, b Redirect) int { return mostFirst(a.Finding, b.Finding) })
+	return r
+}
+
+func mostFirst(a, b Finding) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.URL, b.URL), cmp.Compare(a.Reason, b.Reason))
+}
+
+// byLedger sorts in what the ledger decides of.
+func (j *judging) byLedger(f *Finding) {
+	s := j.told.of(f.URL)
+	if s == nil {
+		if j.told.isOutside(f.URL) {
+			j.r.External++
+			return
+		}
+		f.Reason = "not asked for"
+		j.r.Untested = append(j.r.Untested, *f)
+		return
+	}
+	f.Status, f.Reason = s.code, s.why
+	switch s.verdict {
+	case broken:
+		if f.Kind == KindLink && j.told.isOutside(f.URL) {
+			f.Kind = KindExternal
+		}
+		j.r.Broken = append(j.r.Broken, *f)
+	case moved:
+		if s.forever || len(s.steps) > 0 {
+			f.Reason = "redirects"
+			via := s.steps
+			if via == nil {
+				via = []string{}
+			}
+			j.r.Redirects = append(j.r.Redirects, Redirect{*f, s.to, s.forever, via})
+		}
+	case outside:
+		j.r.External++
+	case untested:
+		j.r.Untested = append(j.r.Untested, *f)
+	}
+}

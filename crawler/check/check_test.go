@@ -1,0 +1,223 @@
+package check_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"curtsy/crawler/check"
+	"curtsy/crawler/check/faulty"
+	"curtsy/crawler/crawldir"
+)
+
+// checked crawls a site from its root, and judges it.
+func checked(t *testing.T, site http.Handler) (r *check.Result, base string) {
+	t.Helper()
+	server := httptest.NewServer(site)
+	t.Cleanup(server.Close)
+	dir := filepath.Join(t.TempDir(), "crawl")
+	crawled(t, dir, server.URL+"/")
+	return judged(t, dir), server.URL
+}
+
+// settings are those of a site of one's own.
+func settings() *crawldir.Settings {
+	s := crawldir.Defaults()
+	s.Delay = 0
+	return &s
+}
+
+func crawled(t *testing.T, dir, seed string) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	seeds, err := crawldir.SeedURLs(seed)
+	if err == nil {
+		err = crawldir.Create(t.Context(), dir, settings(), seeds)
+	}
+	if err == nil {
+		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func judged(t *testing.T, dir string) *check.Result {
+	t.Helper()
+	r, err := check.Judge(t.Context(), t.TempDir(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// pages is a site of pages by their paths.
+type pages map[string]string
+
+func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	page, ok := p[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprint(w, page)
+}
+
+// Each of the 60 faults is found where it stands, and nothing else is.
+func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
+	site := faulty.New()
+	r, base := checked(t, site)
+	type at struct {
+		what, url, page string
+		line            int
+	}
+	want, got := map[at]bool{}, map[at]bool{}
+	kinds := map[faulty.Kind]int{}
+	for _, f := range site.Faults() {
+		kinds[f.Kind]++
+		a := at{"broken", base + f.URL, base + f.Page, f.Line}
+		switch f.Kind {
+		case faulty.Moved, faulty.Chain:
+			a.what = "redirect"
+		case faulty.TwoIDs:
+			a.what = "id " + f.Name
+		case faulty.NoURL:
+			a.url = f.URL
+		}
+		want[a] = true
+	}
+	if len(want) != 60 || len(kinds) != 20 {
+		t.Fatalf("%d faults of %d kinds are planted", len(want), len(kinds))
+	}
+	take := func(what string, f check.Finding) {
+		for _, p := range f.On {
+			got[at{what, f.URL, p.Page, p.Line}] = true
+		}
+	}
+	for _, f := range r.Broken {
+		take("broken", f)
+	}
+	for _, f := range r.Redirects {
+		take("redirect", f.Finding)
+	}
+	for _, f := range r.Duplicates {
+		take(f.Reason, f)
+	}
+	for a := range want {
+		if !got[a] {
+			t.Errorf("not found: %+v", a)
+		}
+	}
+	for a := range got {
+		if !want[a] {
+			t.Errorf("invented: %+v", a)
+		}
+	}
+	if len(r.Untested) != 1 || r.Untested[0].URL != base+"/private/secret.html" || r.Untested[0].Reason != "robots.txt forbids it" {
+		t.Errorf("not tested: %+v", r.Untested)
+	}
+	if len(r.Insecure)+len(r.Mixed) > 0 || r.External != 1 || r.Unread != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A million links to one broken URL are one finding: all are counted, some are kept.
+func TestAMillionLinksToOneBrokenURLAreCountedAndBounded(t *testing.T) {
+	many := 1_000_000
+	if testing.Short() {
+		many = 100_000
+	}
+	r, base := checked(t, pages{"/": strings.Repeat("<a href=x>", many)})
+	if len(r.Broken) != 1 || r.Broken[0].URL != base+"/x" || r.Broken[0].Count != int64(many) || r.Mentions != int64(many) {
+		t.Fatalf("%d findings, %d mentions", len(r.Broken), r.Mentions)
+	}
+	if n := len(r.Broken[0].On); n == 0 || n > 100 {
+		t.Errorf("%d places of one page", n)
+	}
+}
+
+// What a site has too much of is left out and counted: its findings take no memory without a bound.
+func TestFindingsAboutWhatNobodyAskedForAreBounded(t *testing.T) {
+	var b strings.Builder
+	for n := range 30_000 {
+		fmt.Fprintf(&b, "<a href='http://[%d'>", n)
+	}
+	r, _ := checked(t, pages{"/": b.String()})
+	if len(r.Broken) != 20_000 || r.Left != 10_000 {
+		t.Errorf("%d findings, %d left out", len(r.Broken), r.Left)
+	}
+}
+
+// Links that a page has and the crawl did not come to are told as not tested, and break nothing.
+func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
+	server := httptest.NewServer(pages{"/": "<a href=a><a href=b>", "/a": "a"})
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "crawl")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	seeds, err := crawldir.SeedURLs(server.URL + "/")
+	s := settings()
+	s.MaxPages = 1
+	if err == nil {
+		err = crawldir.Create(t.Context(), dir, s, seeds)
+	}
+	if err == nil {
+		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := judged(t, dir)
+	if len(r.Broken) > 0 || len(r.Untested) != 2 || r.Untested[0].Reason != "not asked for" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// After an update the latest generation counts: what was mended is not broken, what is not linked any more is not told.
+func TestOnlyTheLatestGenerationCounts(t *testing.T) {
+	var mended atomic.Bool
+	before := pages{"/": "<a href=gone><a href=stays><a href=page>", "/page": "<a href=lost>"}
+	after := pages{"/": "<a href=gone><a href=stays><a href=new>", "/gone": "here again", "/page": "<a href=lost>"}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if mended.Load() {
+			after.ServeHTTP(w, r)
+		} else {
+			before.ServeHTTP(w, r)
+		}
+	}))
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "crawl")
+	crawled(t, dir, server.URL+"/")
+	if got, want := broken(judged(t, dir), server.URL), []string{"/gone", "/lost", "/stays"}; !slices.Equal(got, want) {
+		t.Errorf("%q at first", got)
+	}
+	mended.Store(true)
+	was, err := crawldir.ReadSettings(dir)
+	if err == nil {
+		_, err = crawldir.Update(t.Context(), dir, &was, settings())
+	}
+	if err == nil {
+		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := broken(judged(t, dir), server.URL), []string{"/new", "/stays"}; !slices.Equal(got, want) {
+		t.Errorf("%q afterwards", got)
+	}
+}
+
+// broken are the paths that are.
+func broken(r *check.Result, base string) []string {
+	paths := map[string]bool{}
+	for _, f := range r.Broken {
+		paths[strings.TrimPrefix(f.URL, base)] = true
+	}
+	return slices.Sorted(maps.Keys(paths))
+}

@@ -1,0 +1,128 @@
+package faulty
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// New makes the site.
+func New() *Site {
+	s := &Site{pages: map[string]string{}, types: map[string]string{}, status: map[string]int{}, moved: map[string]string{}}
+	home := s.page("/")
+	home.say("<!doctype html><title>A site with faults</title>")
+	for _, name := range []string{"statuses", "requisites", "fragments", "redirects", "oddities"} {
+		home.say(fmt.Sprintf("<p><a href=%s.html>%s</a>", name, name))
+	}
+	home.end("")
+	s.statuses()
+	s.requisites()
+	s.fragments()
+	s.redirects()
+	s.oddities()
+	s.pages["/robots.txt"], s.types["/robots.txt"] = "User-agent: *\nDisallow: /private/\n", "text/plain"
+	for _, path := range []string{"/good.html", "/sub/good.html"} {
+		s.pages[path] = "<!doctype html><title>Good</title>\n<h1 id=here>Here</h1><a name='old name'></a><p id=größe>\n<a href=/>home</a>\n"
+	}
+	for _, path := range []string{"/good.png", "/good-2x.png"} {
+		s.pages[path], s.types[path] = "\x89PNG\r\n\x1a\n", "image/png"
+	}
+	return s
+}
+
+func (s *Site) statuses() {
+	p := s.page("/statuses.html")
+	p.say("<!doctype html><title>Statuses</title>")
+	for n := range 3 {
+		p.plant(NotFound, fmt.Sprintf("/missing-%d.html", n), fmt.Sprintf("<p><a href='missing-%d.html'>Missing <b>%d</b></a>", n, n))
+		for _, k := range []struct {
+			kind   Kind
+			status int
+		}{{Gone, http.StatusGone}, {Forbidden, http.StatusForbidden}, {BadRequest, http.StatusBadRequest}} {
+			path := fmt.Sprintf("/status/%d/%d", k.status, n)
+			s.status[path] = k.status
+			p.plant(k.kind, path, fmt.Sprintf("<p>é <a class=x href=%q>%s %d</a>", path, k.kind, n))
+		}
+	}
+	p.say("<p><a href=good.html?a=1&amp;b=2>good, with a query</a> <a href='mailto:a@b.example'>write</a> <a href='tel:+49'>call</a>")
+	p.say("<p><a href='javascript:void(0)'>act</a> <a href='data:text/plain,x'>data</a> <a>no link</a> <a href=''>here</a>")
+	p.say("<!-- <a href=commented.html> --><template><a href=template.html>t</a></template><script>'<a href=scripted.html>'</script>")
+	p.say("<a href=/private/secret.html>forbidden by robots.txt</a><a href=' good.html\n'>white space</a><a href='http://elsewhere.invalid/x'>elsewhere</a>")
+	p.end("")
+}
+
+func (s *Site) requisites() {
+	p := s.page("/requisites.html")
+	p.say("<!doctype html><title>Requisites</title><link rel=stylesheet href=good.css>")
+	for n := range 3 {
+		p.plant(NoImage, fmt.Sprintf("/img/missing-%d.png", n), fmt.Sprintf("<img src=img/missing-%d.png alt=%d>", n, n))
+		p.plant(NoCandidate, fmt.Sprintf("/img/missing-%d-2x.png", n), fmt.Sprintf("<img src=good.png srcset='good-2x.png 2x, img/missing-%d-2x.png 3x'>", n))
+		p.plant(NoScript, fmt.Sprintf("/js/missing-%d.js", n), fmt.Sprintf("<script src=js/missing-%d.js></script>", n))
+		p.plant(NoStyle, fmt.Sprintf("/css/missing-%d.css", n), fmt.Sprintf("<link rel=stylesheet href=css/missing-%d.css>", n))
+		p.plant(NoFrame, fmt.Sprintf("/frame-%d.html", n), fmt.Sprintf("<iframe src=frame-%d.html></iframe>", n))
+	}
+	p.plant(NoArea, "/area-0.html", "<map name=m><area href=area-0.html alt=0></map>")
+	p.plant(NoArea, "/area-1.html", "<map name=n><area href=area-1.html alt=1></map>")
+	p.plant(NoArea, "/refreshed.html", "<noscript><meta http-equiv=refresh content='600; url=refreshed.html'></noscript>")
+	p.say("<img src='data:image/gif,x'><img src=''><link rel=preconnect href=https://elsewhere.invalid><p style='background:url(good.png)'>")
+	p.end("")
+	c := s.page("/good.css")
+	c.say("/* url(commented.png) */ a { background: url(good.png) }")
+	c.plant(NoFont, "/fonts/missing.woff2", "@font-face { font-family: F; src: url(fonts/missing.woff2) }")
+	c.plant(NoFont, "/bg/missing.png", "b { background: url('bg/missing.png') }")
+	c.plant(NoFont, "/bg/missing-set.png", "i { background: image-set(\"bg/missing-set.png\" 1x) }")
+	c.end("text/css")
+}
+
+func (s *Site) fragments() {
+	p := s.page("/fragments.html")
+	p.say("<!doctype html><title>Fragments</title><h1 id=start>Start</h1>")
+	for n := range 3 {
+		p.plant(NoFragment, fmt.Sprintf("/fragments.html#nope-%d", n), fmt.Sprintf("<a href='#nope-%d'>nope</a>", n))
+		p.plant(NoFarFragment, fmt.Sprintf("/sub/good.html#far-%d", n), fmt.Sprintf("<a href='sub/good.html#far-%d'>far</a>", n))
+		path := fmt.Sprintf("/led-%d", n)
+		s.moved[path], s.status[path] = "/good.html", http.StatusFound
+		p.plant(NoLedFragment, path+"#lost", fmt.Sprintf("<a href='led-%d#lost'>led</a>", n))
+	}
+	p.say("<a href='#start'>a</a><a href='#'>b</a><a href='#top'>c</a><a href='#TOP'>d</a><a href='#:~:text=Start'>e</a><a href='#start:~:text=S'>f</a>")
+	p.say("<a href='good.html#here'>g</a><a href='good.html#old%20name'>h</a><a href='good.html#größe'>i</a><a href='good.html#gr%C3%B6%C3%9Fe'>j</a>")
+	p.say("<a href='#/route'>k</a><a href='#!route'>l</a><a href='good.png#xywh=1'>m</a><a href='led-0#here'>n</a>")
+	p.end("")
+}
+
+func (s *Site) redirects() {
+	p := s.page("/redirects.html")
+	p.say("<!doctype html><title>Redirects</title>")
+	for n, status := range []int{http.StatusMovedPermanently, http.StatusPermanentRedirect, http.StatusMovedPermanently} {
+		link := func(kind Kind, name string) string {
+			path := fmt.Sprintf("/%s-%d", name, n)
+			s.status[path] = status
+			p.plant(kind, path, fmt.Sprintf("<p><a href=%s>%s</a>", path, kind))
+			return path
+		}
+		s.moved[link(Moved, "old")] = "/good.html"
+		first := link(Chain, "chain")
+		s.moved[first], s.moved[first+"/2"], s.status[first+"/2"] = first+"/2", "/good.html", status
+		around := link(Loop, "loop")
+		s.moved[around], s.moved[around+"/2"], s.status[around+"/2"] = around+"/2", around, status
+		s.moved[link(MovedAway, "away")] = fmt.Sprintf("/away-%d/missing.html", n)
+	}
+	s.moved["/now"], s.status["/now"] = "/good.html", http.StatusFound
+	p.say("<p><a href=now>for now</a>")
+	p.end("")
+}
+
+func (s *Site) oddities() {
+	p := s.page("/oddities.html")
+	p.say("<!doctype html><title>Oddities</title>")
+	for _, url := range []string{"http://", "http://[::1", "https://a b/"} {
+		p.plant(NoURL, url, fmt.Sprintf("<p><a href='%s'>no URL</a>", url))
+	}
+	for n := range 3 {
+		name := fmt.Sprintf("twice-%d", n)
+		p.say(fmt.Sprintf("<p id=%s>one", name))
+		p.say(fmt.Sprintf("<p id=%s>two", name))
+		s.faults = append(s.faults, Fault{Kind: TwoIDs, URL: p.path, Page: p.path, Line: p.line, Name: name})
+	}
+	p.say("<form><input name=twice><input name=twice></form><a name=old></a><a name=old></a><p id=One><p id=one>")
+	p.end("")
+}

@@ -1,0 +1,110 @@
+package faulty
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Kind is a kind of fault.
+type Kind string
+
+// The kinds.
+const (
+	NotFound      Kind = "404"
+	Gone          Kind = "410"
+	Forbidden     Kind = "403"
+	BadRequest    Kind = "400"
+	NoImage       Kind = "image that is not there"
+	NoCandidate   Kind = "candidate of a srcset that is not there"
+	NoScript      Kind = "script that is not there"
+	NoStyle       Kind = "style sheet that is not there"
+	NoFont        Kind = "what a style sheet names is not there"
+	NoFrame       Kind = "frame that is not there"
+	NoArea        Kind = "area or refresh that leads nowhere"
+	NoFragment    Kind = "fragment that the same page lacks"
+	NoFarFragment Kind = "fragment that another page lacks"
+	NoLedFragment Kind = "fragment that the page behind a redirect lacks"
+	Moved         Kind = "permanent redirect"
+	Chain         Kind = "chain of redirects"
+	Loop          Kind = "redirect loop"
+	MovedAway     Kind = "redirect to a page that is not there"
+	NoURL         Kind = "no URL"
+	TwoIDs        Kind = "id that stands twice"
+)
+
+// Fault is one fault.
+type Fault struct {
+	Kind Kind
+	URL  string // the broken one, below the site; of TwoIDs, the page; of NoURL, as written
+	Page string // that has it, below the site
+	Line int
+	Name string // of TwoIDs, the id
+}
+
+// Site serves the faults.
+type Site struct {
+	pages  map[string]string
+	types  map[string]string
+	status map[string]int
+	moved  map[string]string
+	faults []Fault
+}
+
+// Faults are all there are.
+func (s *Site) Faults() []Fault { return s.faults }
+
+// ServeHTTP implements http.Handler.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	status, known := s.status[path]
+	switch to, moved := s.moved[path]; {
+	case moved:
+		w.Header().Set("Location", to)
+		w.WriteHeader(status)
+		return
+	case known:
+		w.WriteHeader(status)
+		return
+	}
+	body, ok := s.pages[path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	kind := s.types[path]
+	if kind == "" {
+		kind = "text/html; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", kind)
+	fmt.Fprint(w, body)
+}
+
+// building makes a page line by line.
+type building struct {
+	site *Site
+	path string
+	line int
+	b    strings.Builder
+}
+
+func (s *Site) page(path string) *building {
+	p := &building{site: s, path: path}
+	return p
+}
+
+// say adds a line without a fault.
+func (p *building) say(line string) {
+	p.line++
+	p.b.WriteString(line + "\n")
+}
+
+// plant adds a line with a fault.
+func (p *building) plant(kind Kind, url, line string) {
+	p.say(line)
+	p.site.faults = append(p.site.faults, Fault{Kind: kind, URL: url, Page: p.path, Line: p.line})
+}
+
+func (p *building) end(kind string) {
+	p.site.pages[p.path], p.site.types[p.path] = p.b.String(), kind
+}

@@ -1,0 +1,268 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"curtsy/crawler/export"
+	"curtsy/crawler/extract"
+	"curtsy/frontier/canon"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/markup"
+	"curtsy/storage/mediatype"
+	"curtsy/storage/warc"
+)
+
+// reading is what one document says that matters. Nothing in it holds on to the document.
+type reading struct {
+	url      string
+	page     uint64 // digest of the key
+	anchored bool   // all its anchors are known
+	unread   bool
+	mentions int64
+	found    map[subject]*mentioned
+	order    []subject
+	anchors  []uint64 // digests of page and name
+}
+
+// subject is what mentions are gathered by: what is amiss, and with what.
+type subject struct {
+	what what
+	url  string // of a fragment with it; of an id, the id
+}
+
+type what uint8
+
+const (
+	ofLedger  what = iota // the ledger says that something is amiss with the URL, or nothing at all
+	malformed             // it is no URL
+	fragment
+	insecure
+	mixed
+	duplicate
+)
+
+// mentioned is how often a document mentions something, and where first.
+type mentioned struct {
+	key    uint64 // of ofLedger, the digest of the key; of fragment, of page and name
+	page   uint64 // of fragment, the page that should have it
+	kind   Kind
+	reason string
+	places []Place
+	count  int64
+}
+
+// worthReading leaves out what is certainly no page and no style sheet.
+func worthReading(l cdxj.Line) bool {
+	if l.Status >= 300 && l.Status != 304 {
+		return false
+	}
+	for _, prefix := range []string{"font/", "video/", "audio/", "image/", "application/pdf", "application/zip", "application/javascript", "text/javascript"} {
+		if strings.HasPrefix(l.Mime, prefix) {
+			return l.Mime == "image/svg+xml"
+		}
+	}
+	return true
+}
+
+// reader reads documents.
+type reader struct{ told *told }
+
+// read reads a capture; nil where it is none that counts, or no document.
+func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	u := c.URL()
+	if u.IsZero() || c.Answer == nil {
+		return nil, nil
+	}
+	d := &document{told: r.told, url: u, reading: &reading{url: u.String(), page: r.told.sum(u.Key()), found: map[subject]*mentioned{}}}
+	a, ok := r.told.answered[d.page]
+	if !ok || a.record != r.told.sum(c.Answer.ID) {
+		return nil, nil // of an earlier generation, or asked for once more
+	}
+	whole, body, done, err := c.Whole(extract.MaxParse)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		d.unread = extract.KindOf(c.Index.Mime, u.Path(), nil) != 0
+		return d.some(), done()
+	}
+	text, err := io.ReadAll(body)
+	if cut := errors.Is(err, warc.ErrTooLarge); err != nil && !cut {
+		return nil, errors.Join(fmt.Errorf("check: read the body of %s: %w", d.reading.url, err), done())
+	} else if cut || whole.Truncated != "" || c.Problem != "" {
+		d.cut = true
+	}
+	d.document(mediatype.Value(whole.Header), text)
+	return d.some(), done()
+}
+
+// document is a document that is read.
+type document struct {
+	*reading
+	told *told
+	url  canon.URL
+	cut  bool
+	ids  map[string]bool
+	refs map[string]resolved // by the text of the reference, as long as there are few
+}
+
+type resolved struct {
+	url canon.URL
+	err error
+}
+
+// some is the reading, if there is something in it.
+func (d *document) some() []*reading {
+	if d.mentions == 0 && !d.unread && !d.anchored {
+		return nil
+	}
+	return []*reading{d.reading}
+}
+
+func (d *document) document(contentType string, text []byte) {
+	o := markup.Options{URL: d.url, ContentType: contentType}
+	s := markup.Survey{Ref: d.mention}
+	var err error
+	switch extract.KindOf(contentType, d.url.Path(), text[:min(len(text), mediatype.MaxSniff)]) {
+	case extract.KindPage:
+		d.ids, s.Anchor, d.anchored = map[string]bool{}, d.anchor, !d.cut
+		if mediatype.Parse(contentType).IsXHTML() {
+			err = markup.SurveyXHTML(text, o, s)
+		} else {
+			err = markup.SurveyHTML(text, o, s)
+		}
+	case extract.KindStyle:
+		err = markup.SurveyCSS(text, o, s)
+	case extract.KindSVG:
+		err = markup.SurveySVG(text, o, s)
+	default:
+		return
+	}
+	if err != nil || d.cut {
+		d.anchored, d.unread = false, true
+	}
+}
+
+// anchor takes in a name that a fragment may mean.
+func (d *document) anchor(name string, byID bool, at *markup.Place) {
+	d.anchors = append(d.anchors, d.told.anchor(d.page, name))
+	if !byID {
+		return
+	}
+	if d.ids[name] {
+		d.add(subject{duplicate, cut(name, maxShown)}, mentioned{reason: "id " + cut(name, maxShown)}, markup.Ref{Attr: "id"}, at)
+	}
+	d.ids[strings.Clone(name)] = true
+}
+
+// anchor is the digest of a name on a page.
+func (t *told) anchor(page uint64, name string) uint64 {
+	return t.sum(fmt.Sprintf("%x %s", page, name))
+}
+
+const (
+	maxShown = 300     // bytes that are kept of what is no URL
+	maxRefs  = 1 << 13 // references that are remembered by their text
+)
+
+// mention takes in a mention of a URL.
+func (d *document) mention(r markup.Ref, at *markup.Place) {
+	kind := KindLink
+	switch {
+	case r.Role.Requisite(), r.Role == markup.Lazy:
+		kind = KindRequisite
+	case r.Role != markup.Link && r.Role != markup.Refresh:
+		return // nobody follows it, and nothing shows it
+	}
+	d.mentions++
+	to := d.resolve(r)
+	if to.err != nil {
+		if reason := canon.ReasonOf(to.err); reason != canon.Scheme {
+			d.add(subject{malformed, cut(r.Raw, maxShown)}, mentioned{kind: kind, reason: "no URL: " + string(reason)}, r, at)
+		}
+		return
+	}
+	d.judge(to.url, kind, r, at)
+	if kind == KindLink {
+		d.fragment(to.url, r, at)
+	}
+}
+
+func (d *document) resolve(r markup.Ref) resolved {
+	key := r.Raw
+	if r.Base != d.url || r.Charset != "" {
+		u, err := r.URL()
+		return resolved{u, err}
+	}
+	to, ok := d.refs[key]
+	if ok {
+		return to
+	}
+	to.url, to.err = r.URL()
+	if d.refs == nil {
+		d.refs = map[string]resolved{}
+	}
+	if len(d.refs) < maxRefs {
+		d.refs[key] = to
+	}
+	return to
+}
+
+// judge holds a mention against what the ledger says.
+func (d *document) judge(u canon.URL, kind Kind, r markup.Ref, at *markup.Place) {
+	key := d.told.sum(u.Key())
+	if kind == KindRequisite && u.Scheme() == "http" && d.url.Scheme() == "https" {
+		d.add(subject{mixed, u.String()}, mentioned{kind: kind, reason: "http on a page by https"}, r, at)
+	}
+	if _, ok := d.told.answered[key]; ok {
+		if kind == KindLink && u.Scheme() == "http" && d.told.secure(u) {
+			d.add(subject{insecure, u.String()}, mentioned{kind: kind, reason: "https answers as well"}, r, at)
+		}
+		return
+	}
+	if s := d.told.amiss[key]; s != nil && s.verdict == good {
+		return
+	}
+	d.add(subject{ofLedger, u.String()}, mentioned{key: key, kind: kind}, r, at)
+}
+
+// secure reports whether the same URL by https was answered.
+func (t *told) secure(u canon.URL) bool {
+	if u.Authority().Port() != "80" {
+		return false
+	}
+	s, err := canon.Parse("https" + strings.TrimPrefix(u.String(), "http"))
+	if err != nil {
+		return false
+	}
+	_, ok := t.answered[t.sum(s.Key())]
+	return ok
+}
+
+// add takes in a place of something. Of what is found often on a page, a few places are kept.
+func (d *document) add(s subject, m mentioned, r markup.Ref, at *markup.Place) {
+	was := d.found[s]
+	if was == nil {
+		was = &m
+		s.url = strings.Clone(s.url)
+		d.found[s] = was
+		d.order = append(d.order, s)
+	}
+	was.count++
+	if len(was.places) < pagePlaces {
+		p := Place{Page: d.reading.url, Element: strings.Clone(r.Element), Attribute: strings.Clone(r.Attr), Text: at.Text()}
+		p.Line, p.Column = at.Line()
+		was.places = append(was.places, p)
+	}
+}
+
+func cut(s string, most int) string {
+	return strings.ToValidUTF8(s[:min(len(s), most)], "\uFFFD")
+}

@@ -1,0 +1,120 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// line is a line of a ledger, as "DECISION OUTCOME STATUS URL REASON".
+func line(t *testing.T, text string) *storage.Line {
+	t.Helper()
+	f := strings.SplitN(text, " ", 5)
+	l := storage.Line{Decision: storage.Decision(f[0]), Outcome: storage.Outcome(f[1]), URL: f[3], Kind: storage.KindLink, Via: "https://site.test/", Depth: 1}
+	if _, err := fmt.Sscan(f[2], &l.Status); err != nil || len(f) < 5 {
+		t.Fatal(text, err)
+	}
+	l.Reason = f[4]
+	return &l
+}
+
+// ledgerOf is what such lines say, behind that of a seed.
+func ledgerOf(t *testing.T, lines ...string) *told {
+	t.Helper()
+	told := newTold()
+	told.line(&storage.Line{Decision: storage.DecisionAllow, Outcome: storage.OutcomeFetched, URL: "https://site.test/", Kind: storage.KindSeed}, 1)
+	for _, text := range lines {
+		told.line(line(t, text), 1)
+	}
+	told.judge(1)
+	return told
+}
+
+func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
+	const u = "https://site.test/x"
+	tests := []struct {
+		name  string
+		lines []string
+		want  verdict
+		why   string
+	}{
+		{"404", []string{"allow gone 404 " + u + " status 404"}, broken, "status 404"},
+		{"a status of 5xx", []string{"allow failed 500 " + u + " status 500"}, broken, "status 500"},
+		{"no such host", []string{"allow failed 0 " + u + " nxdomain"}, broken, "nxdomain"},
+		{"too many requests are no fault of the link", []string{"allow failed 429 " + u + " status 429"}, untested, "the host asks for rest"},
+		{"a failure of ours", []string{"allow failed 0 " + u + " panic"}, untested, "panic"},
+		{"an answer that is not wanted", []string{"allow dropped 200 " + u + " scope:reject"}, good, ""},
+		{"robots.txt", []string{"disallow disallowed 0 " + u + " disallow rule"}, untested, "robots.txt forbids it"},
+		{"still to come", []string{"allow deferred 0 " + u + " timeout"}, untested, "not answered yet: timeout"},
+		{"failed at first, then fetched", []string{"allow deferred 0 " + u + " timeout", "allow fetched 200 " + u + " no rules"}, good, ""},
+		{"fetched, and refused where another page links to it", []string{"allow fetched 200 " + u + " x", "refuse dropped 0 " + u + " scope:nofollow"}, good, ""},
+		{"gone, and refused where another page links to it", []string{"allow gone 404 " + u + " status 404", "refuse dropped 0 " + u + " scope:nofollow"}, broken, "status 404"},
+		{"too deep", []string{"refuse dropped 0 " + u + " scope:depth"}, untested, "scope:depth"},
+		{"a redirect to what is there", []string{"allow redirected 301 " + u + " to https://site.test/"}, moved, ""},
+		{"a redirect to what is not there", []string{"allow redirected 301 " + u + " to https://site.test/y", "allow gone 404 https://site.test/y status 404"}, broken, "redirects to https://site.test/y: status 404"},
+		{"a redirect to another host", []string{"allow redirected 302 " + u + " to https://other.test/y", "refuse dropped 0 https://other.test/y scope:host"}, untested, "redirects to https://other.test/y, on another host"},
+		{"a redirect to what nobody asked for", []string{"allow redirected 302 " + u + " to https://site.test/y"}, untested, "redirects to https://site.test/y, which was not asked for"},
+		{"a redirect to nowhere", []string{"allow failed 302 " + u + " redirect: malformed"}, broken, "redirect: malformed"},
+		{"a loop", []string{"allow redirected 301 " + u + " to https://site.test/y", "allow redirected 301 https://site.test/y to " + u}, broken, "redirect loop"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, why := good, ""
+			if s := ledgerOf(t, tt.lines...).of(u); s != nil {
+				got, why = s.verdict, s.why
+			}
+			if got != tt.want || why != tt.why {
+				t.Errorf("%q: %d %q, want %d %q", tt.lines, got, why, tt.want, tt.why)
+			}
+		})
+	}
+}
+
+// What a page says is found without regard to what the ledger does not know: places by element, line and column.
+func TestFindingsOfOnePage(t *testing.T) {
+	told := ledgerOf(t, "allow fetched 200 http://site.test/both x", "allow fetched 200 https://site.test/both x", "allow fetched 200 http://site.test/plain x",
+		"allow gone 404 https://site.test/gone status 404")
+	tests := []struct{ name, in, want string }{
+		{"http where https answers", "<a href=http://site.test/both>", "insecure http://site.test/both 1:9"},
+		{"http where nobody answered https", "<a href=http://site.test/plain>", ""},
+		{"mixed content", "<img src=http://site.test/plain>", "mixed http://site.test/plain 1:10"},
+		{"a link by http is no mixed content", "<a href=http://site.test/plain>", ""},
+		{"an id twice", "<p id=a>\n<p id=a><p id=A>", "duplicate a 2:7"},
+		{"a name twice", "<a name=a><a name=a>", ""},
+		{"what cannot be a URL", "<a href='http://[x'>", "malformed http://[x 1:10"},
+		{"schemes that are not of the web", "<a href=mailto:x@y><a href=tel:1><a href='javascript:x'><img src='data:,'>", ""},
+		{"a fragment", "<a href='#x'><a href='both#'>", "fragment https://site.test/page#x 1:10"},
+		{"lazy loading", "<img data-src=gone>", "ledger https://site.test/gone 1:15"},
+		{"a quotation's source is nothing to follow", "<q cite=gone>", ""},
+		{"many of one", strings.Repeat("<a href=gone>\n", 100), "ledger https://site.test/gone 1:9 of 100"},
+	}
+	names := [...]string{"ledger", "malformed", "fragment", "insecure", "mixed", "duplicate"}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			u, err := canon.Parse("https://site.test/page")
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := &document{told: told, url: u, reading: &reading{url: u.String(), page: told.sum(u.Key()), found: map[subject]*mentioned{}}}
+			d.document("text/html", []byte(tt.in))
+			var got []string
+			for _, s := range d.order {
+				m := d.found[s]
+				text := fmt.Sprintf("%s %s %d:%d", names[s.what], s.url, m.places[0].Line, m.places[0].Column)
+				if m.count > 1 {
+					text += fmt.Sprintf(" of %d", m.count)
+				}
+				if s.what != ofLedger || told.of(s.url) != nil {
+					got = append(got, text)
+				}
+			}
+			if slices.Sort(got); strings.Join(got, "; ") != tt.want {
+				t.Errorf("%q: %q, want %q", tt.in, got, tt.want)
+			}
+		})
+	}
+}

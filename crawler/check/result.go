@@ -1,0 +1,66 @@
+package check
+
+// Kind says which kind of link is broken.
+type Kind string
+
+// The kinds. They are words of the command's JSON, which others build on.
+const (
+	KindLink      Kind = "link"      // for a reader to follow
+	KindFragment  Kind = "fragment"  // the page is there, the place in it is not
+	KindExternal  Kind = "external"  // on a host that the check is not of
+	KindRequisite Kind = "requisite" // what a browser fetches to show the page
+)
+
+// Place is where a URL is mentioned. Its texts are the site's.
+type Place struct {
+	Page      string `json:"page"`
+	Element   string `json:"element"`   // empty in a style sheet
+	Attribute string `json:"attribute"` // in a style sheet "url", "import"
+	Line      int    `json:"line"`      // from 1; 0 where it is not known
+	Column    int    `json:"column"`    // in characters, from 1
+	Text      string `json:"text,omitempty"`
+}
+
+// Finding is a URL that something is amiss with.
+type Finding struct {
+	URL    string  `json:"url"`
+	Status int     `json:"status"` // 0 where there was no answer
+	Reason string  `json:"reason"`
+	Kind   Kind    `json:"kind"`
+	On     []Place `json:"on"`
+	Count  int64   `json:"count"` // mentions, of which On has the first MaxPlaces
+}
+
+// Redirect is a URL that leads elsewhere.
+type Redirect struct {
+	Finding
+	To        string   `json:"to"`        // where it ends
+	Permanent bool     `json:"permanent"` // each step is: the link should name To
+	Via       []string `json:"via"`       // the steps between, if there are any
+}
+
+// Result is what is to be said of the links of a crawl.
+type Result struct {
+	Checked  int64 `json:"checked"`  // URLs that were asked for
+	Pages    int64 `json:"pages"`    // documents that were read
+	Mentions int64 `json:"mentions"` // of URLs, in these
+
+	Broken     []Finding  `json:"broken"`
+	Redirects  []Redirect `json:"redirects"`
+	Insecure   []Finding  `json:"insecure"`      // http, where https answered
+	Mixed      []Finding  `json:"mixed_content"` // requisites by http of a page by https
+	Duplicates []Finding  `json:"duplicate_ids"` // Reason is the id, URL the page
+	Untested   []Finding  `json:"untested"`      // what cannot be told, and why
+
+	External int64 `json:"external"`       // URLs of other hosts that nobody asked for
+	Unread   int64 `json:"unread"`         // documents of which the archive lacks the body
+	Left     int64 `json:"left,omitempty"` // findings beyond the bound
+}
+
+// MaxPlaces is how many places a finding has.
+const MaxPlaces = 1000
+
+const (
+	pagePlaces = 20    // of one finding on one page
+	maxUnasked = 20000 // findings of a kind about URLs that the ledger does not have
+)

@@ -1,0 +1,264 @@
+package check
+
+import (
+	"context"
+	"hash/maphash"
+	"net/http"
+	"strings"
+
+	"curtsy/crawler/export"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// told is what the ledger says of URLs. After it is read, any number of goroutines may ask.
+type told struct {
+	seed     maphash.Seed
+	answered map[uint64]answered
+	amiss    map[uint64]*state
+	hosts    map[string]bool // of seeds, without www.
+	asked    int64
+}
+
+// answered is a URL that is as it should be.
+type answered struct {
+	record     uint64 // digest of the id of its answer; 0 without one
+	generation int64
+}
+
+// state is a URL that something is amiss with, or that nobody asked for.
+type state struct {
+	url        string
+	via        string
+	kind       storage.Kind
+	decision   storage.Decision
+	outcome    storage.Outcome
+	reason     string
+	status     int
+	generation int64
+
+	verdict verdict
+	to      string // where a redirect ends
+	steps   []string
+	forever bool // all steps are permanent
+	why     string
+	code    int
+}
+
+// verdict is what is to be said of a URL.
+type verdict uint8
+
+const (
+	good     verdict = iota
+	broken           // why says how
+	moved            // to somewhere that is good
+	untested         // why says why
+	outside          // of another host, and not asked for
+)
+
+func newTold() *told {
+	return &told{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, hosts: map[string]bool{}}
+}
+
+func (t *told) sum(s string) uint64 { return maphash.String(t.seed, s) | 1 }
+
+// readLedger takes in what the ledger says, and makes verdicts of it.
+func readLedger(ctx context.Context, c *export.Crawl) (*told, error) {
+	t := newTold()
+	err := c.Decisions(ctx, func(l *storage.Line, generation int64) error {
+		t.line(l, generation)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.judge(c.Generation())
+	return t, nil
+}
+
+// line takes in a line.
+func (t *told) line(l *storage.Line, generation int64) {
+	if l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner || l.Kind == storage.KindMap {
+		return
+	}
+	u, err := canon.Parse(l.URL)
+	if err != nil {
+		return
+	}
+	sum := t.sum(u.Key())
+	if l.Kind == storage.KindSeed || l.Kind == storage.KindRedirect && l.Depth == 0 && l.Outcome == storage.OutcomeFetched {
+		t.hosts[bareHost(u)] = true
+	}
+	if l.Change == storage.ChangeFresh { // what was said before still holds
+		if a, ok := t.answered[sum]; ok {
+			a.generation = generation
+			t.answered[sum] = a
+		} else if s := t.amiss[sum]; s != nil {
+			s.generation = generation
+		}
+		return
+	}
+	was := t.amiss[sum]
+	a, wasGood := t.answered[sum]
+	isAsked := l.Decision == storage.DecisionAllow
+	if wasGood && a.generation == generation && !isAsked {
+		return // a page links to it otherwise, as with nofollow
+	}
+	if was != nil && was.generation == generation && was.decision == storage.DecisionAllow && was.outcome != storage.OutcomeDeferred &&
+		(!isAsked || l.Outcome == storage.OutcomeDeferred) {
+		return
+	}
+	if isAsked && l.Outcome == storage.OutcomeFetched {
+		delete(t.amiss, sum)
+		t.answered[sum] = answered{record: t.sum(l.Record), generation: generation}
+		return
+	}
+	delete(t.answered, sum)
+	t.amiss[sum] = &state{
+		url: l.URL, via: l.Via, kind: l.Kind, decision: l.Decision, outcome: l.Outcome, reason: l.Reason, status: l.Status, generation: generation,
+	}
+}
+
+// bareHost is the name of a host as scopes compare it.
+func bareHost(u canon.URL) string { return strings.TrimPrefix(u.Host(), "www.") }
+
+// judge makes verdicts, and forgets what is only of earlier generations.
+func (t *told) judge(latest int64) {
+	for sum, a := range t.answered {
+		if a.generation < latest {
+			delete(t.answered, sum)
+		}
+	}
+	t.asked = int64(len(t.answered))
+	for sum, s := range t.amiss {
+		if s.generation < latest {
+			delete(t.amiss, sum)
+			continue
+		}
+		if s.decision == storage.DecisionAllow {
+			t.asked++
+		}
+		s.verdict, s.why = t.verdictOf(s)
+		s.code = s.status
+	}
+	for _, s := range t.amiss {
+		if s.outcome == storage.OutcomeRedirected {
+			t.follow(s)
+		}
+	}
+}
+
+// untold are reasons of failures that say nothing of the link: they are ours, or pass.
+var untold = map[string]bool{
+	storage.ReasonAborted: true, storage.ReasonLease: true, storage.ReasonPanic: true, storage.ReasonSlow: true,
+	storage.ReasonTooSlow: true, storage.ReasonPrivateAddress: true, storage.ReasonOptOut: true,
+}
+
+// verdictOf says what a URL is by itself.
+func (t *told) verdictOf(s *state) (verdict, string) {
+	switch s.decision {
+	case storage.DecisionDisallow:
+		return untested, "robots.txt forbids it"
+	case storage.DecisionOptOut:
+		return untested, "opted out"
+	case storage.DecisionAllow:
+	default:
+		u, err := canon.Parse(s.url)
+		if err == nil && !t.hosts[bareHost(u)] && strings.HasPrefix(s.reason, storage.RuleOfScope) {
+			return outside, ""
+		}
+		return untested, s.reason
+	}
+	switch {
+	case s.outcome == storage.OutcomeRedirected:
+		return moved, ""
+	case s.outcome == storage.OutcomeDeferred:
+		return untested, "not answered yet: " + s.reason
+	case s.status == http.StatusTooManyRequests, s.status == http.StatusServiceUnavailable:
+		return untested, "the host asks for rest"
+	case s.status >= 400, s.status >= 300 && s.outcome == storage.OutcomeFailed:
+		return broken, s.reason
+	case s.outcome == storage.OutcomeDropped, s.outcome == storage.OutcomeHeld: // it answered, and the answer was not wanted
+		if s.status > 0 {
+			return good, ""
+		}
+		return untested, s.reason
+	case untold[s.reason]:
+		return untested, s.reason
+	}
+	return broken, s.reason
+}
+
+// maxSteps is how many redirects are followed in what the ledger has: a crawl follows fewer.
+const maxSteps = 32
+
+// follow finds where a redirect ends.
+func (t *told) follow(s *state) {
+	s.forever = true
+	at, met := s, map[*state]bool{}
+	for {
+		if met[at] || len(met) == maxSteps {
+			s.verdict, s.why = broken, "redirect loop"
+			return
+		}
+		met[at] = true
+		s.forever = s.forever && (at.status == http.StatusMovedPermanently || at.status == http.StatusPermanentRedirect)
+		to, ok := strings.CutPrefix(at.reason, "to ")
+		u, err := canon.Parse(to)
+		if !ok || err != nil {
+			s.verdict, s.why = broken, at.reason
+			return
+		}
+		if s.to != "" {
+			s.steps = append(s.steps, s.to)
+		}
+		s.to = u.String()
+		sum := t.sum(u.Key())
+		next := t.amiss[sum]
+		switch {
+		case next == nil:
+			if _, ok := t.answered[sum]; !ok {
+				s.verdict, s.why = untested, "redirects to "+s.to+", which was not asked for"
+			}
+			return
+		case next.outcome == storage.OutcomeRedirected:
+			at = next
+			continue
+		case next.verdict == broken:
+			s.verdict, s.why, s.code = broken, "redirects to "+s.to+": "+next.why, next.status
+		case next.verdict == untested:
+			s.verdict, s.why = untested, "redirects to "+s.to+": "+next.why
+		case next.verdict == outside:
+			s.verdict, s.why = untested, "redirects to "+s.to+", on another host"
+		}
+		return
+	}
+}
+
+// final is the page that a URL leads to by whatever redirects, by the digest of its key.
+func (t *told) final(u canon.URL) (sum uint64) {
+	sum = t.sum(u.Key())
+	s := t.amiss[sum]
+	if s == nil || s.to == "" || s.verdict == broken {
+		return sum
+	}
+	if to, err := canon.Parse(s.to); err == nil {
+		return t.sum(to.Key())
+	}
+	return sum
+}
+
+// of is what is amiss with a URL; nil where nothing is known of it.
+func (t *told) of(url string) *state {
+	u, err := canon.Parse(url)
+	if err != nil {
+		return nil
+	}
+	return t.amiss[t.sum(u.Key())]
+}
+
+// isOutside reports whether a URL is on none of the hosts that the crawl began at.
+func (t *told) isOutside(url string) bool {
+	u, err := canon.Parse(url)
+	return err == nil && !t.hosts[bareHost(u)]
+}
