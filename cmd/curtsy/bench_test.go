@@ -45,7 +45,7 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 		{"many-hosts", []string{"--pages", "50", "--hosts", "10"}, []string{"curtsy", "bare", "bare, Go's GC"}},
 		{"saturation", []string{"--pages", "50", "--hosts", "25", "--pace", "200ms", "--latency", "5ms"}, []string{"curtsy"}},
 		{"saturation", []string{"--pages", "20", "--hosts", "20", "--pace", "1s"}, []string{"curtsy"}},
-		{"saturation", []string{"--pages", "100", "--hosts", "20", "--pace", "500ms", "--vs", "dashboard"}, []string{"curtsy", "curtsy, dashboard"}},
+		{"saturation", []string{"--pages", "300", "--hosts", "20", "--pace", "500ms", "--vs", "dashboard"}, []string{"curtsy", "curtsy, dashboard"}},
 		{"growth", []string{"--pages", "50", "--hosts", "5", "--vs", "bare"}, []string{"curtsy", "bare", "bare, Go's GC"}},
 		{"mirror", []string{"--pages", "50"}, []string{"curtsy"}},
 	} {
