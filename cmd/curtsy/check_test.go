@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,12 +103,57 @@ func TestCheckRefusesWhatItCannotJudge(t *testing.T) {
 		said string
 	}{
 		{"nothing", nil, cli.ExitUsage, "no seed: give a URL"},
-		{"a folder without a crawl", []string{empty}, cli.ExitUsage, "holds no crawl"},
-		{"seeds and a directory", []string{"--seeds", "x", empty}, cli.ExitUsage, "--seeds is for a new crawl"},
+		{"a folder without a crawl or a page", []string{empty}, cli.ExitUsage, "holds neither a crawl nor a page"},
+		{"a base that is none", []string{"--base", "docs", empty}, cli.ExitUsage, "no path like /docs/"},
+		{"seeds and a directory", []string{"--seeds", "x", empty}, cli.ExitUsage, "--seeds is for the crawl of a site"},
 		{"no URL and no folder", []string{filepath.Join(empty, "none")}, cli.ExitUsage, "has no scheme"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inside(t, append([]string{"check"}, tt.args...)...).want(t, tt.code, tt.said)
 		})
+	}
+}
+
+// A folder is checked without a server: all of its pages, also those that nothing links to, named as files. Nothing is left
+// behind.
+func TestCheckOfAFolderNamesItsFiles(t *testing.T) {
+	folder, temp := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"index.html": "<a href=about>about</a><a href=/docs/sub/>s</a><a href=/elsewhere>e</a>", "about.html": "<p><a href=none.html>n</a>",
+		"alone.html": "<a href='#x'>x</a>", "sub/index.html": "<a href=..>up</a>", "404.html": "<a href=nobody-reads-this>",
+	} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", temp)
+	t.Setenv("TMP", temp)
+	r := inside(t, "check", "--clean-urls", "--base", "/docs/", folder)
+	r.want(t, cli.ExitFound)
+	want := "3 broken links, in 3 places on 3 pages; checked 6 URLs, read 4 documents with 6 links\n\nBROKEN\n" +
+		"  /docs/alone#x  (no element has this id or name, fragment)\n      " + filepath.Join(folder, "alone.html") + ":1:10  a href  “x”\n" +
+		"  /docs/none.html  (404)\n      " + filepath.Join(folder, "about.html") + ":1:12  a href  “n”\n" +
+		"  /elsewhere  (404)\n      " + filepath.Join(folder, "index.html") + ":1:56  a href  “e”\n"
+	if r.out != want || r.err != "" {
+		t.Errorf("%s%s\nwant:\n%s", r.out, r.err, want)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Events on standard error are lines of JSON, here as well.
+func TestCheckTellsOfItsCrawlAsEvents(t *testing.T) {
+	url := sound(t, map[string]string{"/": "<a href=/lost>x</a>"})
+	r := inside(t, "check", "--delay", "0", "--log", "json", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
+	r.want(t, cli.ExitFound)
+	for line := range strings.Lines(r.err) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("%q is no event", line)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/text/checktext"
 	"curtsy/crawler/check"
+	"curtsy/crawler/check/static"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
@@ -23,14 +24,18 @@ import (
 type checking struct {
 	task *crawlcmd.Task
 	json bool
+	site static.Options
 	std  cli.Streams
+
+	thrown bool                // the crawl is not kept
+	within func(*check.Result) // has a result speak of a folder; nil for a site
 }
 
 // New is curtsy check.
 func New(std cli.Streams) *cobra.Command {
-	c := checking{std: std}
+	var c checking
 	cmd := &cobra.Command{
-		Use:   "check [flags] DIR|URL…",
+		Use:   "check [flags] DIR|FOLDER|URL…",
 		Short: "Find broken links, and say where they stand",
 		Long: "Crawl a site into a new directory, and list its broken links by the broken URL,\n" +
 			"with each page, element, line and column that has it: what answers 4xx or 5xx,\n" +
@@ -38,26 +43,38 @@ func New(std cli.Streams) *cobra.Command {
 			"what is no URL. Also permanent redirects, http where https answers, mixed\n" +
 			"content, ids that stand twice, and what could not be tested, as what robots.txt\n" +
 			"forbids. DIR is the directory of a crawl, which is judged as it is: nobody is\n" +
-			"asked for anything. Exit code 0: nothing is broken; 3: something is; 4: the\n" +
-			"crawl ended incomplete.\n\n" + config.Scopes,
+			"asked for anything. FOLDER holds the files of a site, which is served to this\n" +
+			"command alone; its crawl is thrown away unless --dir keeps it. Exit code 0:\n" +
+			"nothing is broken; 3: something is; 4: the crawl ended incomplete.\n\n" + config.Scopes,
 		Example: "  curtsy check https://www.your-domain.org/\n" +
 			"  curtsy check --scope prefix --json https://www.your-domain.org/docs/\n" +
-			"  curtsy check news",
+			"  curtsy check news\n" +
+			"  curtsy check --clean-urls ./public",
 		Args: cobra.ArbitraryArgs,
 	}
 	fs := cmd.Flags()
 	c.task = crawlcmd.NewTask(fs)
+	fs.BoolVar(&c.site.Clean, "clean-urls", false, "of a folder: /about is about.html")
+	fs.StringVar(&c.site.Base, "base", "/", "of a folder: serve it below this `PATH`, like /docs/")
+	cli.Often(fs, "clean-urls", "base")
+	cli.Group(fs, "A folder of files")
 	fs.BoolVar(&c.json, "json", false, "print one JSON object")
 	cli.Often(fs, "json")
 	cli.Group(fs, "Output and settings")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) }
+	cmd.RunE = c.task.Logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
+		c.std = std
+		return c.run(cmd, args)
+	})
 	return cmd
 }
 
 func (c *checking) run(cmd *cobra.Command, args []string) error {
 	if dir, ok := directory(args); ok {
 		if given := cmd.Flags().Lookup("seeds"); given.Changed {
-			return cli.Usagef("--seeds is for a new crawl, and %s is the directory of one: give either", dir)
+			return cli.Usagef("--seeds is for the crawl of a site, and %s is a directory: give either", dir)
+		}
+		if !isCrawl(dir) {
+			return c.judgeFolder(cmd, dir)
 		}
 		return cli.Interruptible(func(ctx context.Context, _ []string) error { return c.judgeStored(ctx, dir) })(cmd, args)
 	}
@@ -99,6 +116,9 @@ func (c *checking) judgeStored(ctx context.Context, dir string) error {
 // judgeEnded judges a crawl that this command made.
 func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 	if e.Signal != nil {
+		if c.thrown {
+			return cli.Interrupted(e.Signal)
+		}
 		fmt.Fprintf(c.std.Err, "interrupted: curtsy resume %s goes on, and then curtsy check %[1]s judges\n", plainly.Lines(plainly.Argument(e.Dir)))
 		return cli.Interrupted(e.Signal)
 	}
@@ -107,12 +127,21 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 		if err != nil {
 			return err
 		}
-		err = c.say(e.Dir, r)
+		if c.within != nil {
+			c.within(r)
+		}
+		dir := e.Dir
+		if c.thrown {
+			dir = ""
+		}
+		err = c.say(dir, r)
 		if !c.task.Quiet() {
 			fmt.Fprintf(c.std.Err, "kept in %s\n", plainly.Lines(e.Dir))
 		}
 		if err == nil && e.Result.Incomplete {
-			fmt.Fprintf(c.std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(e.Dir)))
+			if !c.thrown {
+				fmt.Fprintf(c.std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(e.Dir)))
+			}
 			return cli.Silent(cli.ExitIncomplete)
 		}
 		return err
@@ -124,7 +153,7 @@ func (c *checking) say(dir string, r *check.Result) error {
 	var err error
 	if c.json {
 		err = cli.WriteJSON(c.std.Out, struct {
-			Dir string `json:"dir"`
+			Dir string `json:"dir,omitempty"`
 			*check.Result
 		}{dir, r})
 	} else {

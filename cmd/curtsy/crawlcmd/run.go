@@ -56,6 +56,11 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 		return err
 	}
 	if o.then != nil {
+		if o.follower() != nil {
+			if err := o.ends(summary, result.Changes); err != nil {
+				return err
+			}
+		}
 		return o.then(Ended{Dir: o.dir, Result: result, Signal: sig})
 	}
 	switch {

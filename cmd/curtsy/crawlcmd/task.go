@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
@@ -38,8 +39,22 @@ func NewTask(fs *pflag.FlagSet) *Task {
 	return t
 }
 
-// Quiet reports whether errors alone are to be printed.
-func (t *Task) Quiet() bool { return t.options.quiet }
+// Quiet reports whether nothing is to be printed for people but errors.
+func (t *Task) Quiet() bool { return t.options.quiet || t.options.journal != nil }
+
+// Logged runs a command whose standard error is as --log has it.
+func (t *Task) Logged(std cli.Streams, do func(cmd *cobra.Command, args []string, std cli.Streams) error) func(*cobra.Command, []string) error {
+	return t.options.logged(std, do)
+}
+
+// In has the crawl go into dir, which the user did not name, and say nothing on its way, unless the user asked for that.
+func (t *Task) In(dir string) {
+	t.options.dir = dir
+	t.options.quiet = !t.options.verbose
+}
+
+// Dir is the directory that the user named; empty for none.
+func (t *Task) Dir() string { return t.options.dir }
 
 // Crawl crawls from seeds into a new directory, and then has then go on. It is not called where no host was reached: then
 // the directory is taken away again.

@@ -1,0 +1,101 @@
+package static
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// folder makes files, whose contents are their names.
+func folder(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestPathsAreAnsweredAsAStaticServerDoes(t *testing.T) {
+	dir := folder(t, "index.html", "a.html", "sub/index.html", "empty/x.txt", "404.html", "ä b.html", "st.css")
+	secret := folder(t, "secret.txt")
+	if err := os.Symlink(filepath.Join(secret, "secret.txt"), filepath.Join(dir, "out.txt")); err != nil {
+		t.Log("no symbolic link is tried:", err)
+	}
+	tests := []struct {
+		name   string
+		o      Options
+		path   string
+		status int
+		body   string
+	}{
+		{"the root", Options{}, "/", 200, "index.html"},
+		{"a file", Options{}, "/a.html", 200, "a.html"},
+		{"a folder without its slash", Options{}, "/sub", 301, "/sub/"},
+		{"a folder", Options{}, "/sub/", 200, "sub/index.html"},
+		{"a folder without an index is not listed", Options{}, "/empty/", 404, "404.html"},
+		{"what is not there", Options{}, "/none", 404, "404.html"},
+		{"a file as though it were a folder", Options{}, "/a.html/", 404, "404.html"},
+		{"percent encoding", Options{}, "/%C3%A4%20b.html", 200, "ä b.html"},
+		{"a clean URL that was not asked for", Options{}, "/a", 404, "404.html"},
+		{"a clean URL", Options{Clean: true}, "/a", 200, "a.html"},
+		{"below a base", Options{Base: "/docs/"}, "/docs/a.html", 200, "a.html"},
+		{"beside a base", Options{Base: "/docs/"}, "/a.html", 404, "404.html"},
+		{"out of the folder", Options{}, "/../secret.txt", 404, "404.html"},
+		{"out of the folder, encoded", Options{}, "/%2e%2e/secret.txt", 404, "404.html"},
+		{"out of the folder by a link", Options{}, "/out.txt", 404, "404.html"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := Open(dir, tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
+			body := w.Body.String()
+			if w.Code == http.StatusMovedPermanently {
+				body = w.Header().Get("Location")
+			}
+			if w.Code != tt.status || body != tt.body {
+				t.Errorf("%s: %d %q, want %d %q", tt.path, w.Code, body, tt.status, tt.body)
+			}
+		})
+	}
+}
+
+func TestPagesAreAllThatAreThere(t *testing.T) {
+	s, err := Open(folder(t, "index.html", "404.html", "b/index.html", "b/c d.HTM", "x.txt"), Options{Base: "/p/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	got, err := s.Pages()
+	if want := []string{"/p/b/c%20d.HTM", "/p/b/", "/p/"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for path, want := range map[string]string{"/p/b/": "b/index.html", "/p/b/c%20d.HTM": "b/c d.HTM", "/p/none": "", "/x.txt": ""} {
+		if name, ok := s.File(path); name != want && ok {
+			t.Errorf("%s is %q, %v", path, name, ok)
+		}
+	}
+}
+
+func TestABaseIsAPath(t *testing.T) {
+	for _, base := range []string{"docs", "/docs", "docs/", "//", "/a/../b/"} {
+		if s, err := Open(t.TempDir(), Options{Base: base}); err == nil || !strings.Contains(err.Error(), "like /docs/") {
+			t.Errorf("%q: %v, %v", base, s, err)
+		}
+	}
+}
