@@ -30,9 +30,8 @@ type statusWatch struct {
 	screen *terminal.Screen // nil where lines are printed
 	rates  pulse.Samples
 	last   dashboard.Look // of the crawl while it ran
-	met    bool
-	ran    bool      // there was one that ran
-	silent time.Time // since when it gives no answer; zero when it does
+	ran    bool           // there was one that ran
+	silent time.Time      // since when it gives no answer; zero when it does
 }
 
 // How often a crawl is looked at, and how long one may give no answer: it closes its files at its end.

@@ -27,7 +27,7 @@ type snapshotAt struct {
 	Name string `json:"name"`
 }
 
-// newSnapshot chooses the name of a snapshot.
+// NewSnapshot chooses the name of a snapshot.
 // NewSnapshot is a name for a snapshot. Those that a kill leaves are removed by it.
 func NewSnapshot() string { return SnapshotPrefix + strings.ToLower(rand.Text()) + snapshotSuffix }
 
