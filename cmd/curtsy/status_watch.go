@@ -60,11 +60,7 @@ func (w *statusWatch) run(ctx context.Context) (err error) {
 	}
 	w.rates = pulse.Keep(int(rateSpan/min(w.every, rateSpan))+2, w.every/2)
 	if w.screen != nil {
-		err := w.screen.Hide()
 		defer func() { err = errors.Join(err, w.screen.Leave()) }()
-		if err != nil {
-			return err
-		}
 	}
 	ticks := time.NewTicker(w.every)
 	defer ticks.Stop()

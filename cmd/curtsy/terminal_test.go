@@ -100,6 +100,11 @@ func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
 	watch.cursor()
 	watch.types("clear; " + command("status --watch '"+dir+"'"))
 	watch.until("of permitted")
+	watch.run("send-keys", "C-z")
+	watch.until("Stopped", "ready>")
+	watch.cursor()
+	watch.types("clear; fg")
+	watch.until("of permitted")
 	for _, x := range []*tmux{crawl, watch} {
 		x.run("resize-window", "-x", "40", "-y", "24")
 	}

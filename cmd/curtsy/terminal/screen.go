@@ -16,7 +16,7 @@ type Screen struct {
 	colour bool
 
 	widths []int // of the lines that are there now
-	hidden bool  // the cursor
+	shell  *shell
 }
 
 // Of is the screen of a terminal; nil when w is none, or one that is called dumb.
@@ -25,13 +25,15 @@ func Of(w io.Writer) *Screen {
 	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) || !steerable(f) {
 		return nil
 	}
-	return New(w, os.Getenv("NO_COLOR") == "", func() (columns, rows int) {
+	s := New(w, os.Getenv("NO_COLOR") == "", func() (columns, rows int) {
 		columns, rows, err := term.GetSize(int(f.Fd()))
 		if err != nil {
 			return 0, 0
 		}
 		return columns, rows
 	})
+	s.shell = shellOf(f)
+	return s
 }
 
 // New is a screen of that size.
@@ -52,8 +54,17 @@ func (s *Screen) Size() (columns, rows int) {
 	return columns - 1, rows - 1
 }
 
-// Draw puts lines in the place of those that are there, as many as the screen has room for.
+// Draw puts lines in the place of those that are there, as many as the screen has room for. In the background it draws
+// nothing: the terminal is the shell's then. What a shell wrote in between stays, and the lines begin below it.
 func (s *Screen) Draw(lines []Line) error {
+	if s.shell.woken() {
+		s.widths = s.widths[:0]
+	}
+	if !s.shell.foreground() {
+		s.forget()
+		return nil
+	}
+	s.shell.watch()
 	columns, rows := s.Size()
 	if len(lines) > rows {
 		lines = lines[:rows]
@@ -94,35 +105,31 @@ func (s *Screen) Clear() error {
 	if len(s.widths) == 0 {
 		return nil
 	}
+	if s.shell.woken() || !s.shell.foreground() {
+		s.forget()
+		return nil
+	}
 	up := s.up()
-	s.widths = s.widths[:0]
+	s.forget()
 	return s.print(up + "\x1b[J")
 }
 
-// Leave lets the lines stand, and what is written next begins below them. It shows the cursor.
-func (s *Screen) Leave() error {
-	text := ""
-	if len(s.widths) > 0 {
-		text = "\r\n"
-	}
+// forget leaves the lines to whatever comes.
+func (s *Screen) forget() {
 	s.widths = s.widths[:0]
-	if s.hidden {
-		s.hidden = false
-		text += "\x1b[?25h"
-	}
-	return s.print(text)
+	s.shell.leave()
 }
 
-// Hide hides the cursor until Leave, which must be called whatever happens.
-func (s *Screen) Hide() error {
-	s.hidden = true
-	return s.print("\x1b[?25l")
+// Leave lets the lines stand, and what is written next begins below them.
+func (s *Screen) Leave() error {
+	if len(s.widths) == 0 {
+		return nil
+	}
+	s.forget()
+	return s.print("\r\n")
 }
 
 func (s *Screen) print(text string) error {
-	if text == "" {
-		return nil
-	}
 	_, err := io.WriteString(s.w, text)
 	return err
 }

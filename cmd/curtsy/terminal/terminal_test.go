@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -60,9 +61,37 @@ func TestLinesAreDrawnInTheirPlace(t *testing.T) {
 	step("01234567890123456789\x1b[K\r\nb\x1b[K\x1b[J\r", s.Draw([]Line{Text("01234567890123456789"), Text("b")}))
 	columns = 10 // two rows of it, and one
 	step("\r\x1b[2Ab\x1b[K\x1b[J\r", s.Draw([]Line{Text("b")}))
-	step("\x1b[?25l", s.Hide())
-	step("\r\n\x1b[?25h", s.Leave())
+	step("\r\n", s.Leave())
 	step("", s.Leave())
+}
+
+// A shell that stops the process writes below the lines, and has the terminal until it gives it back.
+func TestWhatAShellWritesStays(t *testing.T) {
+	var b strings.Builder
+	var woken chan<- os.Signal
+	ours := true
+	s := New(&b, false, func() (int, int) { return 21, 4 })
+	s.shell = &shell{listen: func(c chan<- os.Signal) { woken = c }, ours: func() bool { return ours }}
+	step := func(want string, err error) {
+		t.Helper()
+		if b.String() != want || err != nil {
+			t.Errorf("%q, want %q (%v)", b.String(), want, err)
+		}
+		b.Reset()
+	}
+	two := []Line{Text("a"), Text("b")}
+	step("a\x1b[K\r\nb\x1b[K\x1b[J\r", s.Draw(two))
+	woken <- os.Interrupt // stands for SIGCONT: Ctrl-Z and fg
+	step("a\x1b[K\r\nb\x1b[K\x1b[J\r", s.Draw(two))
+	step("\r\x1b[1Aa\x1b[K\r\nb\x1b[K\x1b[J\r", s.Draw(two))
+	ours = false // bg
+	step("", s.Draw(two))
+	step("", s.Clear())
+	step("", s.Leave())
+	ours = true
+	step("a\x1b[K\r\nb\x1b[K\x1b[J\r", s.Draw(two))
+	ours = false
+	step("", s.Clear())
 }
 
 func TestNoTerminalNoScreen(t *testing.T) {
