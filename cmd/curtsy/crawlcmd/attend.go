@@ -70,5 +70,6 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 	})
 	summary, err = c.Run(ctx)
 	end()
-	return summary, sig, errors.Join(err, beside.Wait())
+	err = errors.Join(err, beside.Wait()) // before sig is read, which is set until then
+	return summary, sig, err
 }
