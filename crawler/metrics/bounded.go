@@ -23,14 +23,15 @@ func (c *crawls) bounded(of string, values map[string]float64) map[string]float6
 		c.words[of] = k
 	}
 	told := map[string]float64{}
-	for _, word := range largest(values) {
+	for _, octets := range largest(values) {
+		word := valid(octets)
 		if !(*k)[word] && len(*k) < mostWords {
 			(*k)[word] = true
 		}
 		if (*k)[word] {
-			told[word] += values[word]
+			told[word] += values[octets]
 		} else {
-			told[others] += values[word]
+			told[others] += values[octets]
 		}
 	}
 	return told

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
@@ -76,7 +77,9 @@ func (c *crawls) Describe(to chan<- *prometheus.Desc) {
 func (c *crawls) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	names := map[string]bool{}
 	for _, g := range c.now() {
+		name := unlike(names, valid(g.Name))
 		for i, m := range All() {
 			kind := prometheus.GaugeValue
 			if m.Counts() {
@@ -84,17 +87,28 @@ func (c *crawls) Collect(to chan<- prometheus.Metric) {
 			}
 			values := m.of(&g)
 			if m.Label != "" {
-				values = c.bounded(g.Name+"\x00"+m.Name, values)
+				values = c.bounded(name+"\x00"+m.Name, values)
 			}
 			for word, n := range values {
-				labels := []string{valid(g.Name)}
+				labels := []string{name}
 				if m.Label != "" {
-					labels = append(labels, valid(word))
+					labels = append(labels, word)
 				}
 				to <- prometheus.MustNewConstMetric(c.descs[i], kind, n, labels...)
 			}
 		}
 	}
+}
+
+// unlike is a name that none of those before has, and is one of them then: of two series that are alike Prometheus's library
+// makes an error of the whole scrape.
+func unlike(before map[string]bool, name string) string {
+	one := name
+	for n := 2; before[one]; n++ {
+		one = fmt.Sprintf("%s (%d)", name, n)
+	}
+	before[one] = true
+	return one
 }
 
 // valid is a text as a label can have it. Names of directories may be any octets.

@@ -116,6 +116,16 @@ func TestANameThatIsNoTextIsShownAllTheSame(t *testing.T) {
 	wants(t, scrape(t, Options{}, g), `curtsy_pages_total{crawl="new`+"\uFFFD"+` \"s\"\nx"} 7`)
 }
 
+// Names and words that Prometheus cannot tell apart do not take the whole scrape away.
+func TestNamesThatAreAlikeAreToldApart(t *testing.T) {
+	g := running("a\xff")
+	g.Status.Links = map[string]int64{"\xfe": 3, "\xfd": 4}
+	wants(t, scrape(t, Options{}, running("news"), running("news (2)"), running("news"), g, running("a\xfe")),
+		`curtsy_pages_total{crawl="news"} 7`, `curtsy_pages_total{crawl="news (2)"} 7`, `curtsy_pages_total{crawl="news (3)"} 7`,
+		`curtsy_pages_total{crawl="a`+"\uFFFD"+`"} 7`, `curtsy_pages_total{crawl="a`+"\uFFFD"+` (2)"} 7`,
+		`curtsy_links_not_followed_total{crawl="a`+"\uFFFD"+`",rule="`+"\uFFFD"+`"} 7`)
+}
+
 // What Go and the system know is said of the process of a crawl, and not of one that shows the crawls of others.
 func TestTheProcessOfACrawlIsSeen(t *testing.T) {
 	own, other := scrape(t, Options{Version: "1.2.3", Process: true}), scrape(t, Options{Version: "1.2.3"})
