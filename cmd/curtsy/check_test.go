@@ -16,6 +16,7 @@ import (
 // sound is a site of pages by their paths; all else is 404.
 func sound(t *testing.T, pages map[string]string) string {
 	t.Helper()
+	t.Setenv("GITHUB_ACTIONS", "") // these tests may run there
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[r.URL.Path]
 		if !ok {
@@ -156,4 +157,36 @@ func TestCheckTellsOfItsCrawlAsEvents(t *testing.T) {
 			t.Errorf("%q is no event", line)
 		}
 	}
+}
+
+// What is listed with a reason is left out; the rest is in the files, and beside the lines on GitHub.
+func TestCheckWritesFilesAndLeavesOutWhatIsListed(t *testing.T) {
+	url := sound(t, map[string]string{"/": "<a href=/lost>x</a><a href=/known>y</a>"})
+	to := t.TempDir()
+	ignore, html, junit := filepath.Join(to, "ignore"), filepath.Join(to, "c.html"), filepath.Join(to, "c.xml")
+	if err := os.WriteFile(ignore, []byte("/known$ comes in May\n/never$ was mended\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(to, "d")
+	r := inside(t, "check", "--delay", "0", "--quiet", "--ignore", ignore, "--html", html, "--junit", junit, "--github", "--dir", dir, url+"/")
+	r.want(t, cli.ExitFound, ignore+":2: nothing matches /never$")
+	for _, said := range []string{"1 broken link, in 1 place on 1 page", "1 broken and left out", "::error title=Broken link::" + url + "/lost  (404) on " + url + "/:1:9\n"} {
+		if !strings.Contains(r.out, said) {
+			t.Errorf("%q is not said:\n%s", said, r.out)
+		}
+	}
+	for path, texts := range map[string][]string{html: {url + "/lost", "comes in May"}, junit: {`tests="2" failures="1"`, url + "/lost"}} {
+		b, err := os.ReadFile(path)
+		for _, text := range texts {
+			if err != nil || !strings.Contains(string(b), text) {
+				t.Errorf("%s lacks %q: %v\n%s", path, text, err, b)
+			}
+		}
+	}
+	inside(t, "check", "--html", html, "--junit", junit, dir).want(t, cli.ExitFound) // they are ours to replace
+	inside(t, "check", "--html", ignore, dir).want(t, cli.ExitUsage, "--html: ", "not a check page")
+	if err := os.WriteFile(ignore, []byte("# x\n/known$\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "check", "--ignore", ignore, dir).want(t, cli.ExitUsage, ignore+":2: there is no reason behind the pattern")
 }

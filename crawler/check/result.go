@@ -52,6 +52,9 @@ type Result struct {
 	Duplicates []Finding  `json:"duplicate_ids"` // Reason is the id, URL the page
 	Untested   []Finding  `json:"untested"`      // what cannot be told, and why
 
+	Ignored []Ignored `json:"ignored,omitempty"`        // broken, and left out
+	Unused  []Ignore  `json:"unused_ignores,omitempty"` // lines that left nothing out
+
 	External int64 `json:"external"`       // URLs of other hosts that nobody asked for
 	Unread   int64 `json:"unread"`         // documents of which the archive lacks the body
 	Left     int64 `json:"left,omitempty"` // findings beyond the bound

@@ -27,6 +27,8 @@ type checking struct {
 	site static.Options
 	std  cli.Streams
 
+	outputs
+
 	thrown bool                // the crawl is not kept
 	within func(*check.Result) // has a result speak of a folder; nil for a site
 }
@@ -58,6 +60,7 @@ func New(std cli.Streams) *cobra.Command {
 	fs.StringVar(&c.site.Base, "base", "/", "of a folder: serve it below this `PATH`, like /docs/")
 	cli.Often(fs, "clean-urls", "base")
 	cli.Group(fs, "A folder of files")
+	c.outputs.flags(fs)
 	fs.BoolVar(&c.json, "json", false, "print one JSON object")
 	cli.Often(fs, "json")
 	cli.Group(fs, "Output and settings")
@@ -69,6 +72,9 @@ func New(std cli.Streams) *cobra.Command {
 }
 
 func (c *checking) run(cmd *cobra.Command, args []string) error {
+	if err := c.outputs.check(cmd.Flags()); err != nil {
+		return err
+	}
 	if dir, ok := directory(args); ok {
 		if given := cmd.Flags().Lookup("seeds"); given.Changed {
 			return cli.Usagef("--seeds is for the crawl of a site, and %s is a directory: give either", dir)
@@ -150,7 +156,23 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 
 // say prints a result.
 func (c *checking) say(dir string, r *check.Result) error {
-	var err error
+	r.Ignore(c.ignores)
+	for _, l := range r.Unused {
+		fmt.Fprintf(c.std.Err, "%s:%d: nothing matches %s: take the line out\n", plainly.OneLine(c.ignore), l.Line, plainly.OneLine(l.Pattern))
+	}
+	err := c.outputs.write(r)
+	if err != nil {
+		return err
+	}
+	if c.github {
+		to := c.std.Out
+		if c.json {
+			to = c.std.Err
+		}
+		if _, err := io.WriteString(to, checktext.Annotations(r, c.within != nil)); err != nil {
+			return err
+		}
+	}
 	if c.json {
 		err = cli.WriteJSON(c.std.Out, struct {
 			Dir string `json:"dir,omitempty"`

@@ -55,6 +55,7 @@ func summary(r *check.Result) string {
 	}{
 		{r.External, "not asked for, on other hosts"},
 		{r.Unread, "without a body that can be read to its end, whose links are not all known"},
+		{int64(len(r.Ignored)), "broken and left out, as --ignore has it"},
 		{r.Left, "left out: there are too many findings"},
 	} {
 		if n.count > 0 {

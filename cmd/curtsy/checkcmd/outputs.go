@@ -1,0 +1,75 @@
+package checkcmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text/checktext"
+	"curtsy/crawler/check"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/frontier/durable"
+)
+
+// outputs are the files that say what was found, and the one that says what is left out.
+type outputs struct {
+	html, junit, ignore string
+	github              bool
+
+	ignores []check.Ignore
+}
+
+func (o *outputs) flags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.ignore, "ignore", "", "leave out what this `FILE` lists: each line a REGEXP for\nURLs, a space, and why")
+	fs.StringVar(&o.html, "html", "", "also write a page for people to `FILE`")
+	fs.StringVar(&o.junit, "junit", "", "also write JUnit's XML to `FILE`, for CI")
+	fs.BoolVar(&o.github, "github", false, "also write annotations for GitHub Actions (default where\nGITHUB_ACTIONS is true)")
+	cli.Often(fs, "ignore", "html", "junit", "github")
+	cli.Group(fs, "Findings")
+}
+
+// maxIgnores is how large a file of what is left out may be.
+const maxIgnores = 1 << 20
+
+// check reads what is left out, and refuses files that may not be written, before there is any work.
+func (o *outputs) check(fs *pflag.FlagSet) error {
+	if !fs.Changed("github") {
+		o.github = os.Getenv("GITHUB_ACTIONS") == "true"
+	}
+	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a check page", Mark: checktext.PageMark}); err != nil {
+		return err
+	}
+	if err := cli.MayWrite("--junit", o.junit, userfile.Kind{Name: "JUnit's XML", Mark: checktext.JUnitMark}); err != nil {
+		return err
+	}
+	if o.ignore == "" {
+		return nil
+	}
+	text, err := userfile.ReadAll(o.ignore, maxIgnores)
+	if err == nil {
+		o.ignores, err = check.ParseIgnores(o.ignore, string(text))
+	}
+	if err != nil {
+		return cli.Usagef("--ignore: %w", err)
+	}
+	return nil
+}
+
+// write writes the files that were asked for.
+func (o *outputs) write(r *check.Result) error {
+	for _, f := range []struct {
+		flag, path string
+		write      func(io.Writer, *check.Result) error
+	}{{"--html", o.html, checktext.WritePage}, {"--junit", o.junit, checktext.WriteJUnit}} {
+		if f.path == "" {
+			continue
+		}
+		if err := durable.Output(f.path, func(w io.Writer) error { return f.write(w, r) }); err != nil {
+			return fmt.Errorf("%s: %w", f.flag, err)
+		}
+	}
+	return nil
+}

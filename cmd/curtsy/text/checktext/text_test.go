@@ -1,0 +1,85 @@
+package checktext
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/xml"
+	"io"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/check"
+)
+
+// hostile is a result in which each text of a site is an attack on whatever shows it.
+func hostile() *check.Result {
+	const evil = "\x1b[2J\n::error::x\r\n\"'><script>alert(1)</script>]]>&\u202e\x00%0A,file=x"
+	f := check.Finding{
+		URL: "javascript:alert(1)//" + evil, Reason: evil, Kind: check.KindLink, Count: 9,
+		On: []check.Place{{Page: "javascript:" + evil, Element: evil, Attribute: evil, Text: evil, Line: 1, Column: 2}, {Page: "http://x/" + evil}},
+	}
+	all := []check.Finding{f}
+	return &check.Result{
+		Broken: all, Insecure: all, Mixed: all, Duplicates: all, Untested: all, Ignored: []check.Ignored{{Finding: f, Why: evil}},
+		Redirects: []check.Redirect{{Finding: f, To: evil, Via: []string{evil}}},
+	}
+}
+
+func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
+	r := hostile()
+	if text := Text(r); strings.ContainsAny(text, "\x1b\x00\r\u202e") || strings.Contains(text, "\n::error") {
+		t.Errorf("text: %q", text)
+	}
+	for _, files := range []bool{false, true} {
+		lines := strings.Split(strings.TrimSuffix(Annotations(r, files), "\n"), "\n")
+		for _, line := range lines {
+			if !strings.HasPrefix(line, "::error ") || strings.ContainsAny(line, "\x1b\x00\r\u202e") || strings.Contains(strings.Split(line, "::")[1], ",file=x") {
+				t.Errorf("annotation: %q", line)
+			}
+		}
+		if len(lines) != 2 {
+			t.Errorf("%d annotations", len(lines))
+		}
+	}
+	var junit strings.Builder
+	if err := WriteJUnit(&junit, r); err != nil {
+		t.Fatal(err)
+	}
+	elements := 0
+	for d := xml.NewDecoder(strings.NewReader(junit.String())); ; {
+		tok, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, junit.String())
+		}
+		if _, ok := tok.(xml.StartElement); ok {
+			elements++
+		}
+	}
+	if elements != 5 || !strings.Contains(junit.String()[:200], JUnitMark) {
+		t.Errorf("%d elements in %s", elements, junit.String())
+	}
+	var page strings.Builder
+	if err := WritePage(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	if text := page.String(); strings.Count(text, "<script") != 1 || strings.Contains(text, `href="javascript:`) || strings.ContainsAny(text, "\x1b\x00\u202e") || !strings.Contains(text[:200], PageMark) {
+		t.Error(text)
+	}
+}
+
+// The policy of the page lets its own script run, and no other: the digest is that of the script as it is written.
+func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
+	var b strings.Builder
+	if err := WritePage(&b, hostile()); err != nil {
+		t.Fatal(err)
+	}
+	_, script, _ := strings.Cut(b.String(), "<script>")
+	script, _, _ = strings.Cut(script, "</script>")
+	sum := sha256.Sum256([]byte(script))
+	if want := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(b.String(), want) {
+		t.Errorf("%s is not in the policy", want)
+	}
+}

@@ -1,0 +1,40 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestIgnoresAreReadWithTheirReasons(t *testing.T) {
+	all, err := ParseIgnores("ignore.txt", "\uFEFF# comment\r\n\r\n/old/  moves next month\r\n^http://x\\.test/\tnot ours\n")
+	if err != nil || len(all) != 2 || all[0].Pattern != "/old/" || all[0].Why != "moves next month" || all[0].Line != 3 || all[1].Why != "not ours" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	_, err = ParseIgnores("ignore.txt", "ok fine\nalone\n( bad\n"+strings.Repeat("(\tx\n", 100))
+	if err == nil || !strings.Contains(err.Error(), "ignore.txt:2: there is no reason") || !strings.Contains(err.Error(), "ignore.txt:3: error parsing regexp") || strings.Count(err.Error(), "\n") != maxComplaints-1 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
+	of := func(urls ...string) (all []Finding) {
+		for _, u := range urls {
+			all = append(all, Finding{URL: u})
+		}
+		return all
+	}
+	r := Result{Broken: of("/old/a", "/new", "/old/b"), Mixed: of("/old/m"), Untested: of("/old/u"), Redirects: []Redirect{{Finding: Finding{URL: "/old/r"}}}}
+	lines, err := ParseIgnores("", "/old/ why\n/old/a never\n/none unused")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Ignore(lines)
+	var ignored []string
+	for _, i := range r.Ignored {
+		ignored = append(ignored, i.URL+" "+i.Why)
+	}
+	if got := fmt.Sprint(len(r.Broken), len(r.Mixed), len(r.Untested), len(r.Redirects), ignored, len(r.Unused), r.Unused[0].Line, r.Unused[1].Line); got != "1 0 1 0 [/old/a why /old/b why] 2 2 3" {
+		t.Error(got)
+	}
+}
