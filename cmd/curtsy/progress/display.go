@@ -90,10 +90,11 @@ func (v *Display) folded(text string) string {
 	if v.screen == nil {
 		return text
 	}
+	const indent = "  "
 	columns, _ := v.screen.Size()
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, strings.Join(terminal.Fold(line, columns), "\n  "))
+		lines = append(lines, strings.Join(terminal.Fold(line, columns-len(indent)), "\n"+indent))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -151,6 +152,9 @@ func (v *Display) Follow(ctx context.Context, c watched) {
 	var said time.Duration
 	var waits waiting
 	var troubles troubles
+	if s, err := c.Status(ctx); err == nil {
+		troubles.look(s) // of an earlier run
+	}
 	rates := pulse.Keep(ratesOver, liveEvery)
 	for pause := time.Second; ; {
 		select {

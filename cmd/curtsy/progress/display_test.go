@@ -132,6 +132,63 @@ func TestAVoiceThatNobodyHearsSaysSoOnce(t *testing.T) {
 	}
 }
 
+// Hosts that rested before the run take no room from those that begin to.
+func TestHostsThatRestedBeforeAreNotCountedAmongTheTroubled(t *testing.T) {
+	var x troubles
+	var s status.Status
+	for _, name := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		s.Resting = append(s.Resting, status.Resting{Host: "http://old" + name + ".test", Reason: "status 403"})
+	}
+	x.look(s)
+	for _, name := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		s.Resting = append(s.Resting, status.Resting{Host: "http://new" + name + ".test", Reason: "status 403"})
+	}
+	says := x.look(s)
+	if len(says) != mostTroubled+1 || !strings.HasPrefix(says[0], "http://new1.test is left alone") || !strings.HasPrefix(says[mostTroubled], "more hosts are left alone") {
+		t.Errorf("%q", says)
+	}
+	if again := x.look(s); len(again) > 0 {
+		t.Errorf("%q", again)
+	}
+}
+
+// failing is a crawl in which a host fails after a second.
+type failing struct{ growing }
+
+func (f failing) Status(ctx context.Context) (status.Status, error) {
+	s, err := f.growing.Status(ctx)
+	if time.Since(f.start) >= time.Second {
+		s.Failures = map[string]int64{"timeout": 1}
+		s.Resting = []status.Resting{{Host: "http://a.test", Reason: "timeout", Wait: 60}}
+	}
+	return s, err
+}
+
+// Where there is no terminal the first line comes after ten seconds, and what failed before that is told, too.
+func TestWhatFailsInTheFirstSecondsIsSaidOffATerminalToo(t *testing.T) {
+	var b bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		(&Display{w: &b}).Follow(ctx, failing{growing{time.Now(), func(time.Duration) time.Duration { return 0 }, "running"}})
+	})
+	for _, want := range []string{"exchanges begin to fail: no answer in time\n", "http://a.test rests: no answer in time; asked again in 1m0s\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not said: %s", want, b.String())
+		}
+	}
+}
+
+// What is folded is no wider than the terminal, with what is put before it.
+func TestAFoldedSentenceFitsTheTerminal(t *testing.T) {
+	v := &Display{w: io.Discard, screen: terminal.New(io.Discard, false, func() (int, int) { return 21, 5 })}
+	for line := range strings.SplitSeq(v.folded("a sentence that is folded at some words"), "\n") {
+		if len(line) > 20 {
+			t.Errorf("%d columns: %q", len(line), line)
+		}
+	}
+}
+
 // What comes from the web stays on its line and does not steer the terminal.
 func TestHostileNamesStayOnTheirLine(t *testing.T) {
 	s := status.Status{State: "running", Hosts: 1, Parked: 1, Resting: []status.Resting{

@@ -15,7 +15,8 @@ import (
 type troubles struct {
 	looked  bool
 	classes map[string]bool
-	hosts   map[string]bool
+	hosts   map[string]bool // that need not be said: of an earlier run, or said
+	said    int
 }
 
 // mostTroubled is how many hosts are named while a crawl runs: the status names more.
@@ -34,13 +35,14 @@ func (t *troubles) look(s status.Status) (says []string) {
 		t.classes[class] = true
 	}
 	for _, r := range s.Resting {
-		if t.hosts[r.Host] || len(t.hosts) > mostTroubled {
+		if t.hosts[r.Host] || t.said > mostTroubled {
 			continue
 		}
-		t.hosts[r.Host] = true
-		switch {
-		case first:
-		case len(t.hosts) > mostTroubled:
+		if t.hosts[r.Host] = true; first {
+			continue
+		}
+		switch t.said++; {
+		case t.said > mostTroubled:
 			says = append(says, "more hosts are left alone; curtsy status names them")
 		case r.Wait > 0:
 			says = append(says, fmt.Sprintf("%s rests: %s; asked again in %v", r.Host, plainly.Reason(r.Reason), text.Seconds(r.Wait).Round(time.Second)))
