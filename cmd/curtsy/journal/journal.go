@@ -39,7 +39,7 @@ type Journal struct {
 
 // New returns a journal on w.
 func New(w io.Writer) *Journal {
-	return &Journal{to: slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})}
+	return &Journal{to: slog.NewJSONHandler(spelled{w}, &slog.HandlerOptions{Level: slog.LevelDebug})}
 }
 
 // Tell says an event.

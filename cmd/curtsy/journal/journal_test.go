@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,6 +70,21 @@ func TestLinesBecomeEvents(t *testing.T) {
 		if g := strings.Join(got, " "); g != want {
 			t.Errorf("%q: %s, want %s", text, g, want)
 		}
+	}
+}
+
+// A terminal obeys some characters that JSON leaves as they are, of which a crawled name may be made.
+func TestEventsDoNotSteerTheTerminalTheyAreReadOn(t *testing.T) {
+	var b bytes.Buffer
+	reason := "a\u009b2J\u0085\x7f\u202eb é新"
+	if err := New(&b).Tell(slog.LevelInfo, Progress, slog.String("reason", reason)); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\u009b\u0085\x7f\u202e") || !strings.Contains(b.String(), "é新") {
+		t.Errorf("%q", b.String())
+	}
+	if got := told(t, b.String())[0]["reason"]; got != reason {
+		t.Errorf("%q, want %q", got, reason)
 	}
 }
 
