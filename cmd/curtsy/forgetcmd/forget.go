@@ -13,9 +13,9 @@ import (
 
 // options are the flags.
 type options struct {
-	all, dryRun, json bool
-	reason            string
-	packed            []string
+	all, dryRun, json, quiet bool
+	reason                   string
+	packed                   []string
 }
 
 // Command is curtsy forget.
@@ -66,6 +66,7 @@ func Command(std cli.Streams) *cobra.Command {
 	cli.Group(fs, "What to forget")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "say what would go, and change nothing")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.QuietFlag(fs, &o.quiet)
 	cli.Group(fs, "Output")
 	return cmd
 }

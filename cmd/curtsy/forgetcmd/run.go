@@ -43,7 +43,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	var found redact.Found
 	err = held(ctx, dir, s.entry, func(f crawldir.Stopped) error {
 		if o.dryRun {
-			err = lookedFor(ctx, dir, std, func(ctx context.Context) (err error) {
+			err = lookedFor(ctx, dir, o.quiet, std, func(ctx context.Context) (err error) {
 				found, err = redact.Find(ctx, r)
 				return err
 			})
@@ -52,7 +52,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 		if err := errors.Join(f.MayMark(), f.Mend(ctx, nil)); err != nil {
 			return err
 		}
-		err := lookedFor(ctx, dir, std, func(ctx context.Context) (err error) {
+		err := lookedFor(ctx, dir, o.quiet, std, func(ctx context.Context) (err error) {
 			j, err = redact.Prepare(ctx, r)
 			return err
 		})
@@ -115,8 +115,8 @@ func (o *options) nothing() string {
 }
 
 // lookedFor shows how far the archive is read for what is to be forgotten.
-func lookedFor(ctx context.Context, dir string, std cli.Streams, do func(ctx context.Context) error) error {
-	return progress.While(ctx, std.Err, false, progress.NewWork("forget", "").Reads(1, filepath.Join(dir, crawldir.ArchiveName)), do)
+func lookedFor(ctx context.Context, dir string, quiet bool, std cli.Streams, do func(ctx context.Context) error) error {
+	return progress.While(ctx, std.Err, quiet, progress.NewWork("forget", "").Reads(1, filepath.Join(dir, crawldir.ArchiveName)), do)
 }
 
 // mustNotRun refuses a crawl that runs.
