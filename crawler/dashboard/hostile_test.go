@@ -62,9 +62,9 @@ func planted(p string) *fakeCrawl {
 	}
 	look := Look{Running: true}
 	look.Status = status.Status{
-		State: "running", Hosts: 3, Failures: map[string]int64{p: 2}, Links: map[string]int64{p: 3}, Longest: []status.Queue{queue},
+		State: "running", Hosts: 3, Queued: 3, Failures: map[string]int64{p: 2}, Links: map[string]int64{p: 3}, Longest: []status.Queue{queue},
 	}
-	look.Estimate = status.Estimate{Left: time.Hour, Host: p, PaceBy: p}
+	look.Estimate = status.Estimate{Left: time.Hour, Host: p, PaceBy: p, Until: p}
 	look.Waits = status.Waits{Hosts: 1, Pace: 1}
 	row := one.Row
 	return &fakeCrawl{

@@ -135,13 +135,20 @@ func (v *view) Reached() string {
 	return share(min(v.Minute.Exchanges, v.Minute.Permitted), v.Minute.Permitted)
 }
 
-// ETA is when what is known now will be done, at the earliest.
+// RestText is how long the crawl still takes, in the words of the terminal.
+func (v *view) RestText() string {
+	left, more := v.Estimate.RestText()
+	return left + more
+}
+
+// ETA is when it will be done: likely, or at the earliest where nobody knows how much is still found.
 func (v *view) ETA() string {
-	if v.Estimate.Left <= 0 || v.Left() == 0 {
+	rest := v.Estimate.Rest()
+	if rest <= 0 || v.Left() == 0 {
 		return ""
 	}
-	at := time.Now().Add(v.Estimate.Left).UTC()
-	if v.Estimate.Left < 20*time.Hour {
+	at := time.Now().Add(rest).UTC()
+	if rest < 20*time.Hour {
 		return at.Format("15:04")
 	}
 	return at.Format("2 Jan 15:04")

@@ -97,6 +97,21 @@ func isResting(h frontier.Host, pace time.Duration) bool {
 	return h.Hold.Act != 0 || h.Condition != frontier.Open && h.Wait > pace
 }
 
+// Rest is how long the rest of the crawl takes, as people are told beside it: what is likely.
+func (e Estimate) Rest() time.Duration { return max(e.Likely, e.Left) }
+
+// RestText is Rest in words, and what is to be said with it.
+func (e Estimate) RestText() (left, more string) {
+	left = "about " + Roughly(e.Rest()) + " left"
+	if e.Open {
+		left, more = "at least "+Roughly(e.Rest())+" left", ", more is found"
+	}
+	if e.Until != "" {
+		more += ", by --" + e.Until
+	}
+	return left, more
+}
+
 // String says it in one line.
 func (e Estimate) String() string {
 	if e.Host == "" {

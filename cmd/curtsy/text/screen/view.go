@@ -113,15 +113,8 @@ func (v *View) end() terminal.Line {
 	case e.Host == "" && e.Likely == 0:
 		return terminal.Line{{Text: "only hosts that rest are left", Style: terminal.Yellow}}
 	}
-	likely := max(e.Likely, e.Left)
-	line := terminal.Line{{Text: "about " + status.Roughly(likely) + " left", Style: terminal.Bold}}
-	if e.Open {
-		line = terminal.Line{{Text: "at least " + status.Roughly(likely) + " left", Style: terminal.Bold}, {Text: ", more is found"}}
-	}
-	if e.Until != "" {
-		line = append(line, terminal.Part{Text: ", by --" + e.Until})
-	}
-	return append(line, terminal.Part{Text: " (" + v.clock(likely) + ")", Style: terminal.Dim})
+	left, more := e.RestText()
+	return terminal.Line{{Text: left, Style: terminal.Bold}, {Text: more}, {Text: " (" + v.clock(e.Rest()) + ")", Style: terminal.Dim}}
 }
 
 // clock is the time of day so long from now.
@@ -183,11 +176,8 @@ func Plain(v View) string {
 	if s.State == "running" && v.Rates.Exchanges > 0 {
 		line += "  " + perSecond(v.Rates.Pages) + " pages/s"
 		if e := v.Look.Estimate; e.Likely > 0 {
-			least := "about "
-			if e.Open {
-				least = "at least "
-			}
-			line += "  " + least + status.Roughly(e.Likely) + " left"
+			left, more := e.RestText()
+			line += "  " + left + more
 		}
 	}
 	return plainly.OneLine(line)

@@ -1,0 +1,34 @@
+package dashboard
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/status"
+)
+
+// The page says what is likely, in the words of the terminal, and where nobody can know, at least how long it takes.
+func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
+	for _, tt := range []struct {
+		e    status.Estimate
+		want []string
+	}{
+		{status.Estimate{Host: "http://a.test", Left: time.Minute, Likely: 3 * time.Hour}, []string{"<h2>Done about</h2>", "about 3 h 0 min left<"}},
+		{status.Estimate{Host: "http://a.test", Left: time.Minute, Likely: 2 * time.Minute, Until: "max-pages"}, []string{"<h2>Done about</h2>", "about 2 min left, by --max-pages<"}},
+		{status.Estimate{Host: "http://a.test", Left: time.Minute, Open: true}, []string{"<h2>Done at the earliest</h2>", "at least 1 min left, more is found<"}},
+		{status.Estimate{}, []string{"only hosts that rest are left<"}},
+	} {
+		s, c, cookie := guarded(t)
+		c.look = Look{Running: true}
+		c.look.Status, c.look.Estimate = status.Status{State: "running", Queued: 3}, tt.e
+		s.watchers[0].once(t.Context(), firstRead)
+		page, err := io.ReadAll(asked(t, s, "GET", "/crawl/0/", "", cookie).Body)
+		for _, want := range tt.want {
+			if err != nil || !strings.Contains(string(page), want) {
+				t.Errorf("%v: %+v: the page lacks %q", err, tt.e, want)
+			}
+		}
+	}
+}
