@@ -107,7 +107,8 @@ func TestCheckRefusesWhatItCannotJudge(t *testing.T) {
 		{"a folder without a crawl or a page", []string{empty}, cli.ExitUsage, "holds neither a crawl nor a page"},
 		{"a base that is none", []string{"--base", "docs", empty}, cli.ExitUsage, "no path like /docs/"},
 		{"seeds and a directory", []string{"--seeds", "x", empty}, cli.ExitUsage, "--seeds is for the crawl of a site"},
-		{"no URL and no folder", []string{filepath.Join(empty, "none")}, cli.ExitUsage, "has no scheme"},
+		{"no URL and no folder", []string{filepath.Join(empty, "none")}, cli.ExitUsage, "is no folder that is there, and no URL"},
+		{"a URL and a folder", []string{"https://a.test/", empty}, cli.ExitUsage, "check it by itself"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inside(t, append([]string{"check"}, tt.args...)...).want(t, tt.code, tt.said)

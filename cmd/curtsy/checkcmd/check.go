@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,6 +85,11 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 		}
 		return cli.Interruptible(func(ctx context.Context, _ []string) error { return c.judgeStored(ctx, dir) })(cmd, args)
 	}
+	for _, arg := range args {
+		if err := neither(arg); err != nil {
+			return err
+		}
+	}
 	return c.task.Crawl(cmd.Context(), args, c.std, func(e crawlcmd.Ended) error { return c.judgeEnded(cmd, e) })
 }
 
@@ -97,6 +103,22 @@ func directory(args []string) (dir string, ok bool) {
 	}
 	fi, err := os.Stat(args[0])
 	return args[0], err == nil && fi.IsDir()
+}
+
+// neither says that an argument is neither a URL nor a folder that can be checked; what is wrong with a URL, the crawl says.
+func neither(arg string) error {
+	if strings.Contains(arg, "://") {
+		return nil
+	}
+	if fi, err := os.Stat(arg); err == nil && fi.IsDir() {
+		return cli.Usagef("%s is a folder: check it by itself", plainly.Argument(arg))
+	} else if err == nil {
+		return cli.Usagef("%s is a file: give the folder that it is in, or for a list of seeds --seeds", plainly.Argument(arg))
+	}
+	if _, err := crawldir.Seed(arg, ""); err != nil {
+		return cli.Usagef("%s is no folder that is there, and no URL, which begins with https://", plainly.Argument(arg))
+	}
+	return nil
 }
 
 // judgeStored judges a crawl that is there.
