@@ -191,3 +191,22 @@ func TestCheckWritesFilesAndLeavesOutWhatIsListed(t *testing.T) {
 	}
 	inside(t, "check", "--ignore", ignore, dir).want(t, cli.ExitUsage, ignore+":2: there is no reason behind the pattern")
 }
+
+// An earlier check is crawled again, and the difference said.
+func TestCheckUpdateSaysWhatIsNewlyBroken(t *testing.T) {
+	pages := map[string]string{"/": "<a href=/stays>a</a><a href=/mended>b</a><a href=/breaks>c</a><a href=/unlinked>d</a>", "/breaks": "c"}
+	url := sound(t, pages)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "check", "--update", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitUsage, "--update is for the directory of a crawl")
+	inside(t, "check", "--update", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
+	inside(t, "check", "--delay", "0", "--quiet", "--dir", dir, url+"/").want(t, cli.ExitFound)
+	delete(pages, "/breaks")
+	pages["/"], pages["/mended"] = "<a href=/stays>a</a><a href=/mended>b</a><a href=/breaks>c</a>", "b"
+	r := inside(t, "check", "--update", "--quiet", dir)
+	r.want(t, cli.ExitFound)
+	want := "since the crawl before: 1 newly broken, 2 mended, 1 still broken\n\nNEWLY BROKEN\n  " + url + "/breaks  (404)\n\nMENDED\n  " +
+		url + "/mended  (404)\n  " + url + "/unlinked  (404)\n\nBROKEN\n"
+	if !strings.Contains(r.out, want) {
+		t.Errorf("%s\nwant:\n%s", r.out, want)
+	}
+}

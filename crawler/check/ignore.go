@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -79,6 +80,9 @@ func (r *Result) Ignore(lines []Ignore) {
 		return kept
 	}
 	r.Broken = rest(r.Broken, true)
+	if r.Since != nil {
+		r.Since.New = slices.DeleteFunc(r.Since.New, func(f Finding) bool { return first(&f) != nil })
+	}
 	r.Insecure, r.Mixed, r.Duplicates = rest(r.Insecure, false), rest(r.Mixed, false), rest(r.Duplicates, false)
 	kept := r.Redirects[:0]
 	for i := range r.Redirects {

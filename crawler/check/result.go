@@ -52,6 +52,7 @@ type Result struct {
 	Duplicates []Finding  `json:"duplicate_ids"` // Reason is the id, URL the page
 	Untested   []Finding  `json:"untested"`      // what cannot be told, and why
 
+	Since   *Since    `json:"since,omitempty"`          // after an update
 	Ignored []Ignored `json:"ignored,omitempty"`        // broken, and left out
 	Unused  []Ignore  `json:"unused_ignores,omitempty"` // lines that left nothing out
 

@@ -30,6 +30,8 @@ type checking struct {
 
 	outputs
 
+	update bool
+	before *check.Result       // of an update; nil for none
 	thrown bool                // the crawl is not kept
 	within func(*check.Result) // has a result speak of a folder; nil for a site
 }
@@ -46,17 +48,21 @@ func New(std cli.Streams) *cobra.Command {
 			"what is no URL. Also permanent redirects, http where https answers, mixed\n" +
 			"content, ids that stand twice, and what could not be tested, as what robots.txt\n" +
 			"forbids. DIR is the directory of a crawl, which is judged as it is: nobody is\n" +
-			"asked for anything. FOLDER holds the files of a site, which is served to this\n" +
-			"command alone; its crawl is thrown away unless --dir keeps it. Exit code 0:\n" +
-			"nothing is broken; 3: something is; 4: the crawl ended incomplete.\n\n" + config.Scopes,
+			"asked for anything, unless --update has it crawled again. FOLDER holds the files\n" +
+			"of a site, which is served to this command alone; its crawl is thrown away\n" +
+			"unless --dir keeps it. Exit code 0: nothing is broken; 3: something is; 4: the\n" +
+			"crawl ended incomplete.\n\n" + config.Scopes,
 		Example: "  curtsy check https://www.your-domain.org/\n" +
 			"  curtsy check --scope prefix --json https://www.your-domain.org/docs/\n" +
-			"  curtsy check news\n" +
+			"  curtsy check --update news\n" +
 			"  curtsy check --clean-urls ./public",
 		Args: cobra.ArbitraryArgs,
 	}
 	fs := cmd.Flags()
 	c.task = crawlcmd.NewTask(fs)
+	fs.BoolVar(&c.update, "update", false, "of a crawl that is there: crawl again, and say what is newly broken, what is mended")
+	cli.Often(fs, "update")
+	cli.Group(fs, "An earlier check")
 	fs.BoolVar(&c.site.Clean, "clean-urls", false, "of a folder: /about is about.html")
 	fs.StringVar(&c.site.Base, "base", "/", "of a folder: serve it below this `PATH`, like /docs/")
 	cli.Often(fs, "clean-urls", "base")
@@ -80,8 +86,11 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 		if given := cmd.Flags().Lookup("seeds"); given.Changed {
 			return cli.Usagef("--seeds is for the crawl of a site, and %s is a directory: give either", dir)
 		}
-		if !isCrawl(dir) {
+		if !isCrawl(dir) && !c.update {
 			return c.judgeFolder(cmd, dir)
+		}
+		if c.update {
+			return c.judgeUpdated(cmd, dir)
 		}
 		return cli.Interruptible(func(ctx context.Context, _ []string) error { return c.judgeStored(ctx, dir) })(cmd, args)
 	}
@@ -89,6 +98,9 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 		if err := neither(arg); err != nil {
 			return err
 		}
+	}
+	if c.update {
+		return cli.Usagef("--update is for the directory of a crawl: give that, or leave --update out")
 	}
 	return c.task.Crawl(cmd.Context(), args, c.std, func(e crawlcmd.Ended) error { return c.judgeEnded(cmd, e) })
 }
@@ -123,22 +135,39 @@ func neither(arg string) error {
 
 // judgeStored judges a crawl that is there.
 func (c *checking) judgeStored(ctx context.Context, dir string) error {
-	if err := crawldir.Require(dir); err != nil {
-		return err
-	}
-	if err := crawldir.RequireWhole(dir); err != nil {
-		return err
-	}
-	if _, err := control.Connect(ctx, dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: its links can be judged when it has ended; see curtsy status %s", dir, plainly.Argument(dir))
-	} else if !errors.Is(err, control.ErrNotRunning) {
-		return err
-	}
-	r, err := check.Judge(ctx, "", dir)
+	r, err := c.stored(ctx, dir)
 	if err != nil {
 		return err
 	}
 	return c.say(dir, r)
+}
+
+// judgeUpdated crawls again what a crawl has, and says what became of its links.
+func (c *checking) judgeUpdated(cmd *cobra.Command, dir string) error {
+	err := cli.Interruptible(func(ctx context.Context, _ []string) (err error) {
+		c.before, err = c.stored(ctx, dir)
+		return err
+	})(cmd, nil)
+	if err != nil {
+		return err
+	}
+	return c.task.Update(cmd.Context(), dir, c.std, func(e crawlcmd.Ended) error { return c.judgeEnded(cmd, e) })
+}
+
+// stored judges a crawl that is there and does not run.
+func (c *checking) stored(ctx context.Context, dir string) (*check.Result, error) {
+	if err := crawldir.Require(dir); err != nil {
+		return nil, err
+	}
+	if err := crawldir.RequireWhole(dir); err != nil {
+		return nil, err
+	}
+	if _, err := control.Connect(ctx, dir); err == nil {
+		return nil, fmt.Errorf("the crawl in %s is running: its links can be judged when it has ended; see curtsy status %s", dir, plainly.Argument(dir))
+	} else if !errors.Is(err, control.ErrNotRunning) {
+		return nil, err
+	}
+	return check.Judge(ctx, "", dir)
 }
 
 // judgeEnded judges a crawl that this command made.
@@ -154,6 +183,9 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 		r, err := check.Judge(ctx, "", e.Dir)
 		if err != nil {
 			return err
+		}
+		if c.before != nil && !e.Result.Incomplete {
+			r.Compare(c.before)
 		}
 		if c.within != nil {
 			c.within(r)

@@ -62,3 +62,9 @@ func (t *Task) Crawl(ctx context.Context, seeds []string, std cli.Streams, then 
 	t.options.then = then
 	return crawl(ctx, t.flags, &t.settings, &t.options, World{}, seeds, std)
 }
+
+// Update crawls again what a crawl has, and then has then go on.
+func (t *Task) Update(ctx context.Context, dir string, std cli.Streams, then func(Ended) error) error {
+	t.options.dir, t.options.then = dir, then
+	return update(ctx, t.flags, &t.settings, &t.options, std)
+}

@@ -19,6 +19,9 @@ const (
 func Text(r *check.Result) string {
 	var b strings.Builder
 	b.WriteString(summary(r))
+	if r.Since != nil {
+		since(&b, r.Since)
+	}
 	section(&b, "BROKEN", maxBroken, r.Broken, func(f check.Finding) string { return head(f) })
 	redirects(&b, r.Redirects)
 	section(&b, "HTTP WHERE HTTPS ANSWERS", maxOther, r.Insecure, bare)
@@ -63,6 +66,27 @@ func summary(r *check.Result) string {
 		}
 	}
 	return b.String()
+}
+
+// since says what became of broken links with an update.
+func since(b *strings.Builder, s *check.Since) {
+	fmt.Fprintf(b, "since the crawl before: %d newly broken, %d mended, %d still broken\n", len(s.New), len(s.Mended), s.Still)
+	for _, l := range []struct {
+		title string
+		all   []check.Finding
+	}{{"NEWLY BROKEN", s.New}, {"MENDED", s.Mended}} {
+		if len(l.all) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s\n", l.title)
+		for i, f := range l.all {
+			if i == maxBroken {
+				more(b, len(l.all)-i, "  ")
+				break
+			}
+			fmt.Fprintf(b, "  %s\n", head(f))
+		}
+	}
 }
 
 // head says what is wrong with a URL.
