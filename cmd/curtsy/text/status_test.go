@@ -27,7 +27,8 @@ func TestReasonsStandBehindTheirSum(t *testing.T) {
 func TestASummaryEndsWithWhatToTypeNext(t *testing.T) {
 	s := crawler.Summary{EndedBy: crawler.EndedInterrupted, Status: status.Status{Elapsed: 9, Bytes: 1, Queued: 3, Failed: 1}}
 	want := "go on    curtsy resume 'my news'\n" +
-		"look at  curtsy report 'my news'       (what was crawled, and what was not, as a page)\n" +
+		"look at  curtsy status 'my news'       (what is left, and which hosts are left alone)\n" +
+		"         curtsy report 'my news'       (what was crawled, and what was not, as a page)\n" +
 		"         curtsy audit 'my news'        (was it polite?)\n" +
 		"         curtsy explain 'my news' URL  (why a URL was not fetched)\n"
 	if got := Summary(s, "my news", true); !strings.HasSuffix(got, want) {

@@ -78,7 +78,11 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 
 // next are commands that look at a crawl, as they are typed.
 func next(s status.Status, dir string) string {
-	commands := [][2]string{{"report " + dir, "what was crawled, and what was not, as a page"}, {"audit " + dir, "was it polite?"}}
+	var commands [][2]string
+	if s.Queued+s.InFlight+s.Deferred > 0 {
+		commands = append(commands, [2]string{"status " + dir, "what is left, and which hosts are left alone"})
+	}
+	commands = append(commands, [2]string{"report " + dir, "what was crawled, and what was not, as a page"}, [2]string{"audit " + dir, "was it polite?"})
 	if s.Failed+s.Disallowed+s.Dropped > 0 {
 		commands = append(commands, [2]string{"explain " + dir + " URL", "why a URL was not fetched"})
 	}
