@@ -152,6 +152,15 @@ func TestHostsThatRestedBeforeAreNotCountedAmongTheTroubled(t *testing.T) {
 	}
 }
 
+// A crawl says itself whose robots.txt cannot be had.
+func TestAHostWithoutRobotsIsSaidOnce(t *testing.T) {
+	var x troubles
+	x.look(status.Status{})
+	if says := x.look(status.Status{Resting: []status.Resting{{Host: "http://a.test", Reason: "robots.txt: status 503", Wait: 60}}}); len(says) > 0 {
+		t.Errorf("%q", says)
+	}
+}
+
 // failing is a crawl in which a host fails after a second.
 type failing struct{ growing }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"curtsy/cmd/curtsy/text"
@@ -38,7 +39,7 @@ func (t *troubles) look(s status.Status) (says []string) {
 		if t.hosts[r.Host] || t.said > mostTroubled {
 			continue
 		}
-		if t.hosts[r.Host] = true; first {
+		if t.hosts[r.Host] = true; first || strings.HasPrefix(r.Reason, "robots") { // the crawl itself says that
 			continue
 		}
 		switch t.said++; {
