@@ -72,7 +72,7 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 		Act: o.Setting, About: about(o, done), URLs: done.URLs, Note: control.NoteOf(ctx), Settings: hex.EncodeToString(sum[:]),
 	}
 	if o.Setting == control.SetDelay {
-		act.Hosts = cmp.Or(o.Host, everyHost)
+		act.Hosts = hostrule.Rule{Match: cmp.Or(o.Host, everyHost)}.Name() // an audit knows hosts as URLs have them
 		act.Delay = next.delayOf(act.Hosts)
 	}
 	// The mark stands before the first line that was written by it. A kill in between leaves the settings before, which the
@@ -171,7 +171,8 @@ func (s *Settings) lengthen(o control.Change) (before, after string, err error) 
 		return "", "", misuse("%s is %s already", o.Setting, write(was))
 	default:
 		s.Hosts = slices.Clone(s.Hosts)
-		i := slices.IndexFunc(s.Hosts, func(r hostrule.Rule) bool { return r.Match == o.Host })
+		name := hostrule.Rule{Match: o.Host}.Name()
+		i := slices.IndexFunc(s.Hosts, func(r hostrule.Rule) bool { return r.Name() == name })
 		if i < 0 {
 			i, s.Hosts = len(s.Hosts), append(s.Hosts, hostrule.Rule{Match: o.Host})
 		}
@@ -183,11 +184,12 @@ func (s *Settings) lengthen(o control.Change) (before, after string, err error) 
 // delayOf is the least pause of the hosts that a match is for, as settings have it.
 func (s *Settings) delayOf(match string) time.Duration {
 	d := max(s.Delay, crawler.Floor)
+	match = hostrule.Rule{Match: match}.Name()
 	if a, err := canon.ParseAuthority("http://" + match); err == nil {
 		return max(d, s.Hosts.Of(a).Delay)
 	}
 	for _, r := range s.Hosts {
-		if r.Match == match {
+		if r.Name() == match {
 			d = max(d, r.Delay)
 		}
 	}

@@ -225,7 +225,7 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 
 // A delay only becomes longer, of all hosts and of one, and the next exchange keeps it.
 func TestRule9_AnOperatorRaisesThePaceAndNeverLowersIt(t *testing.T) {
-	for _, host := range []string{"", "bakery.test", "*.test"} {
+	for _, host := range []string{"", "bakery.test", "*.test", "Bakery.TEST", "*.TEST"} {
 		synctest.Test(t, func(t *testing.T) {
 			none := func(s *Settings) { s.MaxPages = 10 }
 			dir, _, _, _ := steered(t, none, func(web *crawltest.Web, o control.Crawl) {

@@ -79,7 +79,9 @@ func (f Stopped) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retrie
 // Change changes a setting, for the runs that follow.
 func (f Stopped) Change(ctx context.Context, o control.Change) (control.Changed, error) {
 	c := &changing{dir: f.dir, frontier: f.Frontier, tell: f.note, now: *f.settings}
-	return c.change(ctx, o)
+	done, err := c.change(ctx, o)
+	*f.settings = c.now // the next change is one of these
+	return done, err
 }
 
 // note has the ledger say what an operator did. A crawl that has not run yet has none, and nothing to account for.

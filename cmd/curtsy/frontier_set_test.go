@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+)
+
+// A stopped crawl and a running one are changed alike: a trial changes nothing, all changes of one command are kept, less
+// polite ones are refused, and an audit finds nothing wrong.
+func TestFrontierSetChangesAStoppedAndARunningCrawl(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		var dir string
+		end := func() result { return result{} }
+		if running {
+			dir, _, end = paced(t)
+		} else {
+			dir, _ = stopped(t)
+		}
+		r := inside(t, "frontier", "set", "--exclude", "/late", "--try", "--json", dir)
+		r.want(t, cli.ExitDone)
+		var tried struct {
+			Setting, After string
+			Try, Known     bool
+		}
+		if err := json.Unmarshal([]byte(r.out), &tried); err != nil || tried.Setting != "exclude" || tried.After != "/late" || !tried.Try || !tried.Known {
+			t.Errorf("running: %v: %+v, %v: %s", running, tried, err, r.out)
+		}
+		if s, err := crawldir.ReadSettings(dir); err != nil || len(s.Exclude) > 0 {
+			t.Errorf("running: %v: a trial changed the settings: %q, %v", running, s.Exclude, err)
+		}
+		r = inside(t, "frontier", "set", "--max-pages", "7", "--exclude", "/late", "--delay", "2s", "--host", "LOCALHOST", "--reason", "by phone", dir)
+		r.want(t, cli.ExitDone)
+		for _, says := range []string{"max-pages 7, was ", `exclude has "/late", too`, "delay 2s, was 1s"} {
+			if !strings.Contains(r.out, says) {
+				t.Errorf("running: %v: %q lacks %q", running, r.out, says)
+			}
+		}
+		inside(t, "frontier", "set", "--delay", "1500ms", "--host", "localhost", dir).want(t, cli.ExitUsage, "never lowered")
+		s, err := crawldir.ReadSettings(dir)
+		if err != nil || s.MaxPages != 7 || len(s.Exclude) != 1 || len(s.Hosts) != 1 || s.Hosts[0].Delay.Seconds() != 2 {
+			t.Errorf("running: %v: %d pages, %q, %+v, %v", running, s.MaxPages, s.Exclude, s.Hosts, err)
+		}
+		if running {
+			end()
+		}
+		clean(t, dir)
+	}
+}
+
+// What was set while a crawl ran holds after kill -9: resume keeps the scope, and an audit finds no fault.
+func TestFrontierSetOutlivesAKill(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("bakery.test", 300))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	p := launched(t, curtsy(t, "crawl", "--quiet", "--delay", "100ms", "--dir", dir, web.LoopbackURL("bakery.test")))
+	p.until(t, "an answer", func() bool {
+		_, err := control.Ask(t.Context(), dir)
+		return err == nil && len(web.Referee().Requests()) >= 3
+	})
+	inside(t, "frontier", "set", "--exclude", "html", dir).want(t, cli.ExitDone)
+	if !p.kill() {
+		t.Fatal("it was over before it was killed")
+	}
+	clean(t, dir)
+	asked := len(web.Referee().Requests())
+	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, cli.ExitDone)
+	for _, r := range web.Referee().Requests()[asked:] {
+		if strings.HasSuffix(r.Target, ".html") {
+			t.Errorf("%s was asked for, though it is excluded", r.Target)
+		}
+	}
+	clean(t, dir)
+}
