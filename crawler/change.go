@@ -149,6 +149,11 @@ func (l *timeLimit) begin(most time.Duration, over func()) {
 func (l *timeLimit) move(most time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.set(most)
+}
+
+// set is move; called with mu held.
+func (l *timeLimit) set(most time.Duration) {
 	if l.timer != nil {
 		l.timer.Stop()
 		l.timer = nil
@@ -158,9 +163,10 @@ func (l *timeLimit) move(most time.Duration) {
 	}
 }
 
+// end has no limit end the run any more, be it moved at the same time.
 func (l *timeLimit) end() {
-	l.move(0)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.over = nil
-	l.mu.Unlock()
+	l.set(0)
 }
