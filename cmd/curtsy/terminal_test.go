@@ -71,6 +71,17 @@ func (x *tmux) until(shows ...string) string {
 	return ""
 }
 
+// without waits until the screen does not show that any more.
+func (x *tmux) without(text string) {
+	x.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if !strings.Contains(x.run("capture-pane", "-p"), text) {
+			return
+		}
+	}
+	x.t.Fatalf("the screen always shows %q", text)
+}
+
 // cursor waits until the cursor is shown, as after every command.
 func (x *tmux) cursor() {
 	x.t.Helper()
@@ -99,11 +110,13 @@ func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
 	watch.until("ready>")
 	watch.cursor()
 	watch.types("clear; " + command("status --watch '"+dir+"'"))
+	watch.without("ready>") // what the shell showed before
 	watch.until("of permitted")
 	watch.run("send-keys", "C-z")
 	watch.until("Stopped", "ready>")
 	watch.cursor()
 	watch.types("clear; fg")
+	watch.without("ready>")
 	watch.until("of permitted")
 	for _, x := range []*tmux{crawl, watch} {
 		x.run("resize-window", "-x", "40", "-y", "24")
