@@ -43,6 +43,7 @@ func TestFrontierSetChangesAStoppedAndARunningCrawl(t *testing.T) {
 			}
 		}
 		inside(t, "frontier", "set", "--delay", "1500ms", "--host", "localhost", dir).want(t, cli.ExitUsage, "never lowered")
+		inside(t, "frontier", "set", "--opt-outs", "--try", dir).want(t, cli.ExitUsage)
 		s, err := crawldir.ReadSettings(dir)
 		if err != nil || s.MaxPages != 7 || len(s.Exclude) != 1 || len(s.Hosts) != 1 || s.Hosts[0].Delay.Seconds() != 2 {
 			t.Errorf("running: %v: %d pages, %q, %+v, %v", running, s.MaxPages, s.Exclude, s.Hosts, err)

@@ -301,11 +301,14 @@ func (c *changing) reload(ctx context.Context, o control.Change) (done control.C
 	if lists == nil || c.obeyed == nil {
 		return done, control.Bad(misuse("a crawl that does not run reads its opt-out lists when it goes on"))
 	}
+	if o.Try {
+		return done, control.Bad(misuse("opt-out lists cannot be tried: a list that was changed is in force within a second by itself"))
+	}
 	before, entries := digestOf(lists.Lists())
 	done.Before = fmt.Sprintf("%d entries, %.8s", entries, before)
 	after, entries := digestOf(lists.Reload())
 	done.After, done.Trouble = fmt.Sprintf("%d entries, %.8s", entries, after), lists.Troubles()
-	if err := c.count(ctx, &done, func(u frontier.Candidate) bool { return lists.URL(u.URL) != nil }); err != nil || o.Try {
+	if err := c.count(ctx, &done, func(u frontier.Candidate) bool { return lists.URL(u.URL) != nil }); err != nil {
 		return done, err
 	}
 	return done, c.tell(ctx, ledger.Operator{
