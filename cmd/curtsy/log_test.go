@@ -40,7 +40,7 @@ func TestWithLogJSONEachLineOfACrawlIsAnEvent(t *testing.T) {
 		has  []string
 	}{
 		{[]string{"crawl", "-v", "--dashboard", "127.0.0.1:0", "--delay", "0", "--max-pages", "1", "--dir", dir, seed}, cli.ExitDone,
-			[]string{"dashboard", "crawl begins", "state", "decision", "crawl ends"}},
+			[]string{"dashboard", "crawl begins", "decision", "crawl ends"}}, // it may end before its state is looked at
 		{[]string{"resume", "--max-pages", "0", "--mirror", dir}, cli.ExitDone, []string{"crawl begins", "crawl ends"}},
 		{[]string{"update", dir}, cli.ExitDone, []string{"crawl begins", "crawl ends"}},
 		{[]string{"crawl", "--dir", dir, seed}, cli.ExitUsage, nil},
