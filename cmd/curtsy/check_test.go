@@ -46,7 +46,7 @@ func TestCheckSaysWhatIsBrokenAndWhere(t *testing.T) {
 			t.Errorf("%q is not said:\n%s", line, r.out)
 		}
 	}
-	if again := inside(t, "check", dir); again.out != r.out || again.code != cli.ExitFound {
+	if again := inside(t, "check", "--offline", dir); again.out != r.out || again.code != cli.ExitFound {
 		t.Errorf("of the directory:\n%s%s", again.out, again.err)
 	}
 	inside(t, "audit", dir).want(t, cli.ExitDone)
@@ -184,7 +184,7 @@ func TestCheckWritesFilesAndLeavesOutWhatIsListed(t *testing.T) {
 			}
 		}
 	}
-	inside(t, "check", "--html", html, "--junit", junit, dir).want(t, cli.ExitFound) // they are ours to replace
+	inside(t, "check", "--offline", "--html", html, "--junit", junit, dir).want(t, cli.ExitFound) // they are ours to replace
 	inside(t, "check", "--html", ignore, dir).want(t, cli.ExitUsage, "--html: ", "not a check page")
 	if err := os.WriteFile(ignore, []byte("# x\n/known$\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -198,15 +198,64 @@ func TestCheckUpdateSaysWhatIsNewlyBroken(t *testing.T) {
 	url := sound(t, pages)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "check", "--update", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitUsage, "--update is for the directory of a crawl")
+	inside(t, "check", "--offline", url+"/").want(t, cli.ExitUsage, "--offline is for the directory of a crawl")
+	inside(t, "check", "--update", "--offline", dir).want(t, cli.ExitUsage, "give either")
 	inside(t, "check", "--update", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
 	inside(t, "check", "--delay", "0", "--quiet", "--dir", dir, url+"/").want(t, cli.ExitFound)
 	delete(pages, "/breaks")
 	pages["/"], pages["/mended"] = "<a href=/stays>a</a><a href=/mended>b</a><a href=/breaks>c</a>", "b"
-	r := inside(t, "check", "--update", "--quiet", dir)
+	r := inside(t, "check", "--quiet", dir)
 	r.want(t, cli.ExitFound)
 	want := "since the crawl before: 1 newly broken, 2 mended, 1 still broken\n\nNEWLY BROKEN\n  " + url + "/breaks  (404)\n\nMENDED\n  " +
 		url + "/mended  (404)\n  " + url + "/unlinked  (404)\n\nBROKEN\n"
 	if !strings.Contains(r.out, want) {
 		t.Errorf("%s\nwant:\n%s", r.out, want)
 	}
+	if as := inside(t, "check", "--offline", dir); as.out != r.out {
+		t.Errorf("as it is:\n%s", as.out)
+	}
+	pages["/breaks"] = "c"
+	inside(t, "check", "--quiet", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitFound) // the same seed: it is that crawl
+	r = inside(t, "check", "--update", "--quiet", dir)
+	if r.want(t, cli.ExitFound); !strings.Contains(r.out, "since the crawl before: 0 newly broken, 0 mended, 1 still broken\n") {
+		t.Error(r.out)
+	}
+	inside(t, "check", "--dir", dir, url+"/other").want(t, cli.ExitUsage, "holds the check of other pages, begun at "+url+"/ ", "curtsy check "+dir)
+	inside(t, "audit", dir).want(t, cli.ExitDone)
+}
+
+// A baseline is a result of before: what is in it is known, and the exit code is for the rest.
+func TestCheckAgainstABaselineCountsWhatIsNewlyBroken(t *testing.T) {
+	folder, to := t.TempDir(), t.TempDir()
+	page, base := filepath.Join(folder, "index.html"), filepath.Join(to, "base.json")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(page, "<a href=stays>x</a><a href=goes>y</a>")
+	r := inside(t, "check", "--json", folder)
+	r.want(t, cli.ExitFound)
+	write(base, r.out)
+	inside(t, "check", "--baseline", base, folder).want(t, cli.ExitDone)
+	write(page, "<p><a href=stays>x</a><a href=comes>z</a>")
+	r = inside(t, "check", "--baseline", base, folder)
+	r.want(t, cli.ExitFound)
+	want := "1 broken link, in 1 place on 1 page; checked 3 URLs, read 1 document with 2 links\n1 broken and known, as --baseline has it\n" +
+		"since the baseline: 1 newly broken, 1 mended, 1 still broken\n\nMENDED\n  /goes  (404)\n\nBROKEN\n  /comes  (404)\n      " + page + ":1:31  a href  “z”\n"
+	if r.out != want {
+		t.Errorf("%s\nwant:\n%s", r.out, want)
+	}
+	write(base, inside(t, "check", "--json", "--baseline", base, folder).out) // the next one has what was known, too
+	inside(t, "check", "--baseline", base, folder).want(t, cli.ExitDone)
+	for text, said := range map[string]string{
+		"": "is empty", "{": "ends too early", "plain": "is no JSON, at byte 1", "[]": "is not what curtsy check --json prints", `{"broken": null, "checked": 1}`: "is not what",
+		`{"checked": 1, "broken": [{}]}`: "broken link 1 has no url", `{"checked": 1, "broken": []} {}`: "goes on after",
+	} {
+		write(base, text)
+		inside(t, "check", "--baseline", base, folder).want(t, cli.ExitUsage, "--baseline: "+base, said)
+	}
+	inside(t, "check", "--baseline", to, folder).want(t, cli.ExitUsage, "--baseline: "+to)
+	inside(t, "check", "--ignore", to, folder).want(t, cli.ExitUsage, "--ignore: "+to)
 }

@@ -26,7 +26,7 @@ var rawWords = regexp.MustCompile(`(^|[ :])(open|stat|lstat|mkdir|read|readdir|r
 // like stand for what is right, and each in turn is replaced by what is wrong. A command that is not here takes no argument
 // at all.
 var commandLines = map[string][]string{
-	"check":            {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL", "DIR"},
+	"check":            {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL", "--offline DIR"},
 	"crawl":            {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL"},
 	"plan":             {"URL", "--ethics NEW URL"},
 	"config init":      {"NEW"},

@@ -11,19 +11,22 @@ import (
 	"curtsy/storage"
 )
 
-// Judge says what is amiss with the links of the crawl in dir. Temporary files go to temp; empty means the system's
-// folder.
-func Judge(ctx context.Context, temp, dir string) (_ *Result, err error) {
+// Judge says what is amiss with the links of a generation of the crawl in dir; 0 is the latest. Temporary files go to temp;
+// empty means the system's folder.
+func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, err error) {
 	in, err := export.Open(ctx, temp, dir)
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	t, err := readLedger(ctx, in.Crawls[0])
+	if generation == 0 {
+		generation = in.Crawls[0].Generation()
+	}
+	t, err := readLedger(ctx, in.Crawls[0], generation)
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, met: map[uint64]bool{}, r: &Result{Checked: t.asked}}
+	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, met: map[uint64]bool{}, r: &Result{Generation: generation, Checked: t.asked}}
 	defer func() { err = errors.Join(err, j.fragments.sorter.Close()) }()
 	r := reader{t}
 	if err := export.Visit(ctx, in, worthReading, r.read, j.take); err != nil {

@@ -50,7 +50,7 @@ func crawled(t *testing.T, dir, seed string) {
 
 func judged(t *testing.T, dir string) *check.Result {
 	t.Helper()
-	r, err := check.Judge(t.Context(), t.TempDir(), dir)
+	r, err := check.Judge(t.Context(), t.TempDir(), dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,8 @@ type Redirect struct {
 
 // Result is what is to be said of the links of a crawl.
 type Result struct {
+	Generation int64 `json:"generation"` // of the crawl: 1 for the first; 0 where it is not known
+
 	Checked  int64 `json:"checked"`  // URLs that were asked for
 	Pages    int64 `json:"pages"`    // documents that were read
 	Mentions int64 `json:"mentions"` // of URLs, in these
@@ -52,7 +54,8 @@ type Result struct {
 	Duplicates []Finding  `json:"duplicate_ids"` // Reason is the id, URL the page
 	Untested   []Finding  `json:"untested"`      // what cannot be told, and why
 
-	Since   *Since    `json:"since,omitempty"`          // after an update
+	Since   *Since    `json:"since,omitempty"`          // the crawl before, or a baseline
+	Known   []Finding `json:"known,omitempty"`          // broken, as the baseline has them
 	Ignored []Ignored `json:"ignored,omitempty"`        // broken, and left out
 	Unused  []Ignore  `json:"unused_ignores,omitempty"` // lines that left nothing out
 

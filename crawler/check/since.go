@@ -1,40 +1,108 @@
 package check
 
-// Since is how the broken links of a crawl stand to those before an update.
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Since is how the broken links stand to those of an earlier result.
 type Since struct {
+	Than   Than      `json:"than"`
 	New    []Finding `json:"new"`    // broken now, and not before
 	Mended []Finding `json:"mended"` // broken before; now in order, or linked from nowhere
 	Still  int       `json:"still"`  // broken then and now
 }
 
-// Compare says what became of the broken links of a result that is of the same crawl before an update. A URL that could
-// not be tested now is neither mended nor still broken.
-func (r *Result) Compare(before *Result) {
-	type link struct {
-		url  string
-		kind Kind
-	}
-	of := func(f *Finding) link { return link{f.URL, f.Kind} }
-	then, now, untold := map[link]bool{}, map[link]bool{}, map[string]bool{}
-	for i := range before.Broken {
-		then[of(&before.Broken[i])] = true
+// Than says which earlier result it is.
+type Than string
+
+// The earlier results. They are words of the command's JSON.
+const (
+	ThanBefore   Than = "the crawl before" // the generation before this one
+	ThanBaseline Than = "the baseline"
+)
+
+// Compare says what became of the broken links of a result that is of the generation before. A URL that could not be tested
+// now is neither mended nor still broken.
+func (r *Result) Compare(before *Result) { r.Since, _ = r.since(before.Broken, ThanBefore) }
+
+// since holds what is broken now against what was, and gives the difference and what was broken already. What a URL is
+// mentioned as does not matter: a picture that was lost is lost still where it is a link.
+func (r *Result) since(before []Finding, than Than) (s *Since, known []Finding) {
+	then, now, untold := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for i := range before {
+		then[before[i].URL] = true
 	}
 	for i := range r.Untested {
 		untold[r.Untested[i].URL] = true
 	}
-	s := &Since{New: []Finding{}, Mended: []Finding{}}
+	for i := range r.Ignored {
+		untold[r.Ignored[i].URL] = true
+	}
+	s = &Since{Than: than, New: []Finding{}, Mended: []Finding{}}
 	for i := range r.Broken {
-		now[of(&r.Broken[i])] = true
-		if then[of(&r.Broken[i])] {
-			s.Still++
+		f := r.Broken[i]
+		now[f.URL] = true
+		if then[f.URL] {
+			known = append(known, f)
 		} else {
-			s.New = append(s.New, r.Broken[i])
+			s.New = append(s.New, f)
 		}
 	}
-	for i := range before.Broken {
-		if f := &before.Broken[i]; !now[of(f)] && !untold[f.URL] {
-			s.Mended = append(s.Mended, *f)
+	s.Still = len(known)
+	for i := range before {
+		if f := before[i]; !now[f.URL] && !untold[f.URL] {
+			now[f.URL] = true // once
+			s.Mended = append(s.Mended, f)
 		}
 	}
-	r.Since = s
+	return s, known
+}
+
+// A Baseline is what was broken in an earlier result.
+type Baseline []Finding
+
+// Against leaves those links in Broken that the baseline has not: the others are Known.
+func (r *Result) Against(b Baseline) {
+	r.Since, r.Known = r.since(b, ThanBaseline)
+	r.Broken = r.Since.New
+}
+
+// ParseBaseline reads what the command printed as JSON. What was known already then is known now.
+func ParseBaseline(name string, text io.Reader) (Baseline, error) {
+	var was struct {
+		Checked *int64     `json:"checked"`
+		Broken  *[]Finding `json:"broken"`
+		Known   []Finding  `json:"known"`
+	}
+	d := json.NewDecoder(text)
+	err := d.Decode(&was)
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("%s is empty: write it with curtsy check --json, into another file than the one that is read", name)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%s ends too early: it was cut; write it anew with curtsy check --json", name)
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("%s is no JSON, at byte %d: give what curtsy check --json printed", name, syntax.Offset)
+	case err == nil && d.More():
+		return nil, fmt.Errorf("%s goes on after its result: give what one curtsy check --json printed", name)
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) || err == nil && (was.Checked == nil || was.Broken == nil) {
+		return nil, fmt.Errorf("%s is not what curtsy check --json prints: an object with checked and broken", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := append(Baseline(*was.Broken), was.Known...)
+	for i := range b {
+		if strings.TrimSpace(b[i].URL) == "" {
+			return nil, fmt.Errorf("%s is not what curtsy check --json prints: broken link %d has no url", name, i+1)
+		}
+	}
+	return b, nil
 }

@@ -62,17 +62,19 @@ func newTold() *told {
 
 func (t *told) sum(s string) uint64 { return maphash.String(t.seed, s) | 1 }
 
-// readLedger takes in what the ledger says, and makes verdicts of it.
-func readLedger(ctx context.Context, c *export.Crawl) (*told, error) {
+// readLedger takes in what the ledger says up to a generation, and makes verdicts of it.
+func readLedger(ctx context.Context, c *export.Crawl, latest int64) (*told, error) {
 	t := newTold()
 	err := c.Decisions(ctx, func(l *storage.Line, generation int64) error {
-		t.line(l, generation)
+		if generation <= latest {
+			t.line(l, generation)
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.judge(c.Generation())
+	t.judge(latest)
 	return t, nil
 }
 

@@ -2,7 +2,6 @@ package checkcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"curtsy/cmd/curtsy/text/checktext"
 	"curtsy/crawler/check"
 	"curtsy/crawler/check/static"
-	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
@@ -30,8 +28,8 @@ type checking struct {
 
 	outputs
 
-	update bool
-	before *check.Result       // of an update; nil for none
+	update, offline bool
+
 	thrown bool                // the crawl is not kept
 	within func(*check.Result) // has a result speak of a folder; nil for a site
 }
@@ -47,21 +45,23 @@ func New(std cli.Streams) *cobra.Command {
 			"hosts without a name, redirect loops, fragments (#part) that no element has, and\n" +
 			"what is no URL. Also permanent redirects, http where https answers, mixed\n" +
 			"content, ids that stand twice, and what could not be tested, as what robots.txt\n" +
-			"forbids. DIR is the directory of a crawl, which is judged as it is: nobody is\n" +
-			"asked for anything, unless --update has it crawled again. FOLDER holds the files\n" +
-			"of a site, which is served to this command alone; its crawl is thrown away\n" +
+			"forbids. DIR is the directory of a crawl, which is crawled again: the result\n" +
+			"begins with what is newly broken, and what is mended. So is a URL whose crawl is\n" +
+			"there already. --offline judges DIR as it is, and asks nobody. FOLDER holds the\n" +
+			"files of a site, which is served to this command alone; its crawl is thrown away\n" +
 			"unless --dir keeps it. Exit code 0: nothing is broken; 3: something is; 4: the\n" +
 			"crawl ended incomplete.\n\n" + config.Scopes,
 		Example: "  curtsy check https://www.your-domain.org/\n" +
 			"  curtsy check --scope prefix --json https://www.your-domain.org/docs/\n" +
-			"  curtsy check --update news\n" +
+			"  curtsy check news\n" +
 			"  curtsy check --clean-urls ./public",
 		Args: cobra.ArbitraryArgs,
 	}
 	fs := cmd.Flags()
 	c.task = crawlcmd.NewTask(fs)
-	fs.BoolVar(&c.update, "update", false, "of a crawl that is there: crawl again, and say what is newly broken, what is mended")
-	cli.Often(fs, "update")
+	fs.BoolVar(&c.offline, "offline", false, "of a crawl that is there: judge it as it is, and ask nobody")
+	fs.BoolVar(&c.update, "update", false, "of a crawl that is there: crawl again, which is the default; refuses anything else")
+	cli.Often(fs, "offline")
 	cli.Group(fs, "An earlier check")
 	fs.BoolVar(&c.site.Clean, "clean-urls", false, "of a folder: /about is about.html")
 	fs.StringVar(&c.site.Base, "base", "/", "of a folder: serve it below this `PATH`, like /docs/")
@@ -82,27 +82,45 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 	if err := c.outputs.check(cmd.Flags()); err != nil {
 		return err
 	}
+	if c.update && c.offline {
+		return cli.Usagef("--offline asks nobody, and --update crawls again: give either")
+	}
 	if dir, ok := directory(args); ok {
-		if given := cmd.Flags().Lookup("seeds"); given.Changed {
-			return cli.Usagef("--seeds is for the crawl of a site, and %s is a directory: give either", dir)
-		}
-		if !isCrawl(dir) && !c.update {
-			return c.judgeFolder(cmd, dir)
-		}
-		if c.update {
-			return c.judgeUpdated(cmd, dir)
-		}
-		return cli.Interruptible(func(ctx context.Context, _ []string) error { return c.judgeStored(ctx, dir) })(cmd, args)
+		return c.runDirectory(cmd, dir)
 	}
 	for _, arg := range args {
 		if err := neither(arg); err != nil {
 			return err
 		}
 	}
-	if c.update {
-		return cli.Usagef("--update is for the directory of a crawl: give that, or leave --update out")
+	if err := only(cmd, "the directory of a crawl: give that, or leave the flag out", "update", "offline"); err != nil {
+		return err
+	}
+	dir, err := c.again(cmd.Context(), args)
+	switch {
+	case err != nil:
+		return err
+	case dir != "":
+		return c.judgeAgain(cmd, dir)
 	}
 	return c.task.Crawl(cmd.Context(), args, c.std, func(e crawlcmd.Ended) error { return c.judgeEnded(cmd, e) })
+}
+
+// runDirectory checks a crawl that is there, or a folder of files.
+func (c *checking) runDirectory(cmd *cobra.Command, dir string) error {
+	if err := only(cmd, "the crawl of a site, and "+plainly.Argument(dir)+" is a directory: give either", "seeds"); err != nil {
+		return err
+	}
+	if !isCrawl(dir) && !c.update && !c.offline {
+		return c.judgeFolder(cmd, dir)
+	}
+	if err := only(cmd, "the crawl of a site, and "+plainly.Argument(dir)+" is a crawl, which is checked where it is", "dir"); err != nil {
+		return err
+	}
+	if c.offline {
+		return cli.Interruptible(func(ctx context.Context, _ []string) error { return c.judgeStored(ctx, dir) })(cmd, nil)
+	}
+	return c.judgeAgain(cmd, dir)
 }
 
 // directory is the one argument that is a directory here, and no URL.
@@ -133,59 +151,19 @@ func neither(arg string) error {
 	return nil
 }
 
-// judgeStored judges a crawl that is there.
-func (c *checking) judgeStored(ctx context.Context, dir string) error {
-	r, err := c.stored(ctx, dir)
-	if err != nil {
-		return err
-	}
-	return c.say(dir, r)
-}
-
-// judgeUpdated crawls again what a crawl has, and says what became of its links.
-func (c *checking) judgeUpdated(cmd *cobra.Command, dir string) error {
-	err := cli.Interruptible(func(ctx context.Context, _ []string) (err error) {
-		c.before, err = c.stored(ctx, dir)
-		return err
-	})(cmd, nil)
-	if err != nil {
-		return err
-	}
-	return c.task.Update(cmd.Context(), dir, c.std, func(e crawlcmd.Ended) error { return c.judgeEnded(cmd, e) })
-}
-
-// stored judges a crawl that is there and does not run.
-func (c *checking) stored(ctx context.Context, dir string) (*check.Result, error) {
-	if err := crawldir.Require(dir); err != nil {
-		return nil, err
-	}
-	if err := crawldir.RequireWhole(dir); err != nil {
-		return nil, err
-	}
-	if _, err := control.Connect(ctx, dir); err == nil {
-		return nil, fmt.Errorf("the crawl in %s is running: its links can be judged when it has ended; see curtsy status %s", dir, plainly.Argument(dir))
-	} else if !errors.Is(err, control.ErrNotRunning) {
-		return nil, err
-	}
-	return check.Judge(ctx, "", dir)
-}
-
 // judgeEnded judges a crawl that this command made.
 func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 	if e.Signal != nil {
 		if c.thrown {
 			return cli.Interrupted(e.Signal)
 		}
-		fmt.Fprintf(c.std.Err, "interrupted: curtsy resume %s goes on, and then curtsy check %[1]s judges\n", plainly.Lines(plainly.Argument(e.Dir)))
+		fmt.Fprintf(c.std.Err, "interrupted: curtsy check %s goes on\n", plainly.Lines(plainly.Argument(e.Dir)))
 		return cli.Interrupted(e.Signal)
 	}
 	return cli.Interruptible(func(ctx context.Context, _ []string) error {
-		r, err := check.Judge(ctx, "", e.Dir)
+		r, err := judge(ctx, e.Dir, !e.Result.Incomplete)
 		if err != nil {
 			return err
-		}
-		if c.before != nil && !e.Result.Incomplete {
-			r.Compare(c.before)
 		}
 		if c.within != nil {
 			c.within(r)
@@ -213,6 +191,9 @@ func (c *checking) say(dir string, r *check.Result) error {
 	r.Ignore(c.ignores)
 	for _, l := range r.Unused {
 		fmt.Fprintf(c.std.Err, "%s:%d: nothing matches %s: take the line out\n", plainly.OneLine(c.ignore), l.Line, plainly.OneLine(l.Pattern))
+	}
+	if c.baseline != "" {
+		r.Against(c.known)
 	}
 	err := c.outputs.write(r)
 	if err != nil {

@@ -1,6 +1,7 @@
 package checkcmd
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -16,23 +17,28 @@ import (
 
 // outputs are the files that say what was found, and the one that says what is left out.
 type outputs struct {
-	html, junit, ignore string
-	github              bool
+	html, junit, ignore, baseline string
+	github                        bool
 
 	ignores []check.Ignore
+	known   check.Baseline
 }
 
 func (o *outputs) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ignore, "ignore", "", "leave out what this `FILE` lists: each line a REGEXP for\nURLs, a space, and why")
+	fs.StringVar(&o.baseline, "baseline", "", "take what is broken in this `FILE`, an earlier --json, as\nknown: it is told apart, and exit code 3 is for the rest")
 	fs.StringVar(&o.html, "html", "", "also write a page for people to `FILE`")
 	fs.StringVar(&o.junit, "junit", "", "also write JUnit's XML to `FILE`, for CI")
 	fs.BoolVar(&o.github, "github", false, "also write annotations for GitHub Actions (default where\nGITHUB_ACTIONS is true)")
-	cli.Often(fs, "ignore", "html", "junit", "github")
+	cli.Often(fs, "ignore", "baseline", "html", "junit", "github")
 	cli.Group(fs, "Findings")
 }
 
-// maxIgnores is how large a file of what is left out may be.
-const maxIgnores = 1 << 20
+// How large a file of what is left out, and a baseline, may be.
+const (
+	maxIgnores  = 1 << 20
+	maxBaseline = 256 << 20
+)
 
 // check reads what is left out, and refuses files that may not be written, before there is any work.
 func (o *outputs) check(fs *pflag.FlagSet) error {
@@ -45,15 +51,23 @@ func (o *outputs) check(fs *pflag.FlagSet) error {
 	if err := cli.MayWrite("--junit", o.junit, userfile.Kind{Name: "JUnit's XML", Mark: checktext.JUnitMark}); err != nil {
 		return err
 	}
-	if o.ignore == "" {
-		return nil
+	if o.ignore != "" {
+		text, err := userfile.ReadAll(o.ignore, maxIgnores)
+		if err == nil {
+			o.ignores, err = check.ParseIgnores(o.ignore, string(text))
+		}
+		if err != nil {
+			return cli.Usagef("--ignore: %w", err)
+		}
 	}
-	text, err := userfile.ReadAll(o.ignore, maxIgnores)
-	if err == nil {
-		o.ignores, err = check.ParseIgnores(o.ignore, string(text))
-	}
-	if err != nil {
-		return cli.Usagef("--ignore: %w", err)
+	if o.baseline != "" {
+		text, err := userfile.ReadAll(o.baseline, maxBaseline)
+		if err == nil {
+			o.known, err = check.ParseBaseline(o.baseline, bytes.NewReader(text))
+		}
+		if err != nil {
+			return cli.Usagef("--baseline: %w", err)
+		}
 	}
 	return nil
 }

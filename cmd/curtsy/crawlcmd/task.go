@@ -2,7 +2,9 @@ package crawlcmd
 
 import (
 	"context"
+	"errors"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,6 +12,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
+	"curtsy/frontier"
 )
 
 // A Task is a crawl that another command makes on the way to something of its own.
@@ -63,8 +66,23 @@ func (t *Task) Crawl(ctx context.Context, seeds []string, std cli.Streams, then 
 	return crawl(ctx, t.flags, &t.settings, &t.options, World{}, seeds, std)
 }
 
-// Update crawls again what a crawl has, and then has then go on.
-func (t *Task) Update(ctx context.Context, dir string, std cli.Streams, then func(Ended) error) error {
+// HasList reports whether seeds come from a list.
+func (t *Task) HasList() bool { return t.options.seeds != "" }
+
+// Named has the crawl go into dir, as if the user had named it.
+func (t *Task) Named(dir string) { t.options.dir = dir }
+
+// DefaultDir is where the crawl of a seed goes today, where the user names no directory.
+func DefaultDir(seed frontier.Candidate) string {
+	return defaultDir([]frontier.Candidate{seed}, time.Now())
+}
+
+// Again crawls again what a crawl has, and then has then go on. A crawl that has not ended goes on.
+func (t *Task) Again(ctx context.Context, dir string, std cli.Streams, then func(Ended) error) error {
 	t.options.dir, t.options.then = dir, then
-	return update(ctx, t.flags, &t.settings, &t.options, std)
+	err := update(ctx, t.flags, &t.settings, &t.options, std)
+	if errors.Is(err, crawldir.ErrNotEnded) {
+		return resume(ctx, t.flags, &t.settings, &t.options, std)
+	}
+	return err
 }

@@ -28,11 +28,15 @@ func WritePage(w io.Writer, r *check.Result) error {
 	if err != nil {
 		return fmt.Errorf("check page: %w", err)
 	}
+	said := summary(r)
+	if r.Since != nil {
+		said += sinceLine(r.Since)
+	}
 	return t.Execute(w, struct {
 		*check.Result
 		Summary string
 		Tables  []table
-	}{r, summary(r), tablesOf(r)})
+	}{r, said, tablesOf(r)})
 }
 
 type table struct {
@@ -46,8 +50,12 @@ func tablesOf(r *check.Result) []table {
 		moved[i] = d.Finding
 		moved[i].Reason = "to " + d.To
 	}
+	var mended []check.Finding
+	if r.Since != nil {
+		mended = r.Since.Mended
+	}
 	return []table{
-		{"broken", "Broken links", r.Broken}, {"redirected", "Redirected: update these links", moved}, {"http", "http where https answers", r.Insecure},
+		{"broken", "Broken links", r.Broken}, {"mended", "Mended", mended}, {"known", "Broken, and known", r.Known}, {"redirected", "Redirected: update these links", moved}, {"http", "http where https answers", r.Insecure},
 		{"mixed", "Mixed content", r.Mixed}, {"ids", "Ids that stand twice in a page", r.Duplicates}, {"untested", "Not tested", r.Untested},
 	}
 }

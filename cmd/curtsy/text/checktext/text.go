@@ -59,6 +59,7 @@ func summary(r *check.Result) string {
 		{r.External, "not asked for, on other hosts"},
 		{r.Unread, "without a body that can be read to its end, whose links are not all known"},
 		{int64(len(r.Ignored)), "broken and left out, as --ignore has it"},
+		{int64(len(r.Known)), "broken and known, as --baseline has it"},
 		{r.Left, "left out: there are too many findings"},
 	} {
 		if n.count > 0 {
@@ -68,14 +69,18 @@ func summary(r *check.Result) string {
 	return b.String()
 }
 
-// since says what became of broken links with an update.
+func sinceLine(s *check.Since) string {
+	return fmt.Sprintf("since %s: %d newly broken, %d mended, %d still broken\n", plainly.OneLine(string(s.Than)), len(s.New), len(s.Mended), s.Still)
+}
+
+// since says what became of broken links. Those that are newly broken and are all that is broken are listed as such.
 func since(b *strings.Builder, s *check.Since) {
-	fmt.Fprintf(b, "since the crawl before: %d newly broken, %d mended, %d still broken\n", len(s.New), len(s.Mended), s.Still)
+	b.WriteString(sinceLine(s))
 	for _, l := range []struct {
 		title string
 		all   []check.Finding
 	}{{"NEWLY BROKEN", s.New}, {"MENDED", s.Mended}} {
-		if len(l.all) == 0 {
+		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.Than == check.ThanBaseline {
 			continue
 		}
 		fmt.Fprintf(b, "\n%s\n", l.title)

@@ -1,0 +1,129 @@
+package checkcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/crawlcmd"
+	"curtsy/crawler/check"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/frontier"
+	"curtsy/storage/plainly"
+)
+
+// judgeAgain crawls again what a crawl has, and says what became of its links. A check that was interrupted goes on.
+func (c *checking) judgeAgain(cmd *cobra.Command, dir string) error {
+	return c.task.Again(cmd.Context(), dir, c.std, func(e crawlcmd.Ended) error { return c.judgeEnded(cmd, e) })
+}
+
+// again finds the crawl that the seeds began, where one of this name is there; empty says that there is none. One that
+// other seeds began is refused.
+func (c *checking) again(ctx context.Context, seeds []string) (dir string, err error) {
+	if c.task.HasList() {
+		return "", nil // which may be endless
+	}
+	want := map[string]bool{}
+	for _, s := range seeds {
+		seed, err := crawldir.Seed(s, "")
+		if err != nil {
+			return "", nil // the crawl says what is wrong with it
+		}
+		want[seed.URL.String()] = true
+		if dir = c.task.Dir(); dir == "" {
+			dir = crawlcmd.DefaultDir(seed)
+			c.task.Named(dir)
+		}
+	}
+	if _, err := os.Stat(dir); len(want) == 0 || err != nil || !isCrawl(dir) {
+		return "", nil
+	}
+	have := map[string]bool{}
+	err = cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
+		for s, err := range f.AllSeeds(ctx) {
+			if err != nil {
+				return err
+			}
+			if s.From == "" {
+				have[s.URL.String()] = true
+			}
+			if len(have) > len(want) {
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	for s := range have {
+		if !want[s] || len(have) != len(want) {
+			return "", cli.Usagef("%s holds the check of other pages, begun at %s among them: check that again with curtsy check %s, or name another directory with --dir",
+				dir, plainly.OneLine(s), plainly.Argument(dir))
+		}
+	}
+	return dir, nil
+}
+
+// judgeStored judges a crawl as it is.
+func (c *checking) judgeStored(ctx context.Context, dir string) error {
+	r, err := c.stored(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return c.say(dir, r)
+}
+
+// stored judges a crawl that is there and does not run. It is held against the generation before where it has ended.
+func (c *checking) stored(ctx context.Context, dir string) (*check.Result, error) {
+	if err := crawldir.Require(dir); err != nil {
+		return nil, err
+	}
+	if err := crawldir.RequireWhole(dir); err != nil {
+		return nil, err
+	}
+	if _, err := control.Connect(ctx, dir); err == nil {
+		return nil, fmt.Errorf("the crawl in %s is running: its links can be judged when it has ended; see curtsy status %s", dir, plainly.Argument(dir))
+	} else if !errors.Is(err, control.ErrNotRunning) {
+		return nil, err
+	}
+	ended := false
+	err := cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
+		st, err := f.Stats(ctx)
+		ended = st.Queued+st.InFlight+st.Deferred == 0
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return judge(ctx, dir, ended)
+}
+
+// judge judges the latest generation, and where it has ended says what is newly broken, and what is mended, since the one
+// before.
+func judge(ctx context.Context, dir string, ended bool) (*check.Result, error) {
+	r, err := check.Judge(ctx, "", dir, 0)
+	if err != nil || !ended || r.Generation < 2 {
+		return r, err
+	}
+	before, err := check.Judge(ctx, "", dir, r.Generation-1)
+	if err == nil {
+		r.Compare(before)
+	}
+	return r, err
+}
+
+// only refuses flags that are for something else than what is checked.
+func only(cmd *cobra.Command, what string, flags ...string) error {
+	i := slices.IndexFunc(flags, func(name string) bool { return cmd.Flags().Changed(name) })
+	if i < 0 {
+		return nil
+	}
+	return cli.Usagef("--%s is for %s", flags[i], what)
+}
