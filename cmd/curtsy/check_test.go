@@ -220,7 +220,7 @@ func TestCheckUpdateSaysWhatIsNewlyBroken(t *testing.T) {
 	if r.want(t, cli.ExitFound); !strings.Contains(r.out, "since the crawl before: 0 newly broken, 0 mended, 1 still broken\n") {
 		t.Error(r.out)
 	}
-	inside(t, "check", "--dir", dir, url+"/other").want(t, cli.ExitUsage, "holds the check of other pages, begun at "+url+"/ ", "curtsy check "+dir)
+	inside(t, "check", "--dir", dir, url+"/other").want(t, cli.ExitUsage, "holds a crawl of other pages, begun at "+url+"/ ", "curtsy check "+dir)
 	inside(t, "audit", dir).want(t, cli.ExitDone)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,61 +13,12 @@ import (
 	"curtsy/crawler/check"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
 
 // judgeAgain crawls again what a crawl has, and says what became of its links. A check that was interrupted goes on.
 func (c *checking) judgeAgain(cmd *cobra.Command, dir string) error {
 	return c.task.Again(cmd.Context(), dir, c.std, func(e crawlcmd.Ended) error { return c.judgeEnded(cmd, e) })
-}
-
-// again finds the crawl that the seeds began, where one of this name is there; empty says that there is none. One that
-// other seeds began is refused.
-func (c *checking) again(ctx context.Context, seeds []string) (dir string, err error) {
-	if c.task.HasList() {
-		return "", nil // which may be endless
-	}
-	want := map[string]bool{}
-	for _, s := range seeds {
-		seed, err := crawldir.Seed(s, "")
-		if err != nil {
-			return "", nil // the crawl says what is wrong with it
-		}
-		want[seed.URL.String()] = true
-		if dir = c.task.Dir(); dir == "" {
-			dir = crawlcmd.DefaultDir(seed)
-			c.task.Named(dir)
-		}
-	}
-	if _, err := os.Stat(dir); len(want) == 0 || err != nil || !isCrawl(dir) {
-		return "", nil
-	}
-	have := map[string]bool{}
-	err = cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
-		for s, err := range f.AllSeeds(ctx) {
-			if err != nil {
-				return err
-			}
-			if s.From == "" {
-				have[s.URL.String()] = true
-			}
-			if len(have) > len(want) {
-				break
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return "", err
-	}
-	for s := range have {
-		if !want[s] || len(have) != len(want) {
-			return "", cli.Usagef("%s holds the check of other pages, begun at %s among them: check that again with curtsy check %s, or name another directory with --dir",
-				dir, plainly.OneLine(s), plainly.Argument(dir))
-		}
-	}
-	return dir, nil
 }
 
 // judgeStored judges a crawl as it is.
@@ -93,16 +43,11 @@ func (c *checking) stored(ctx context.Context, dir string) (*check.Result, error
 	} else if !errors.Is(err, control.ErrNotRunning) {
 		return nil, err
 	}
-	ended := false
-	err := cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
-		st, err := f.Stats(ctx)
-		ended = st.Queued+st.InFlight+st.Deferred == 0
-		return err
-	})
+	left, err := crawlcmd.Left(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	return judge(ctx, dir, ended)
+	return judge(ctx, dir, left == 0)
 }
 
 // judge judges the latest generation, and where it has ended says what is newly broken, and what is mended, since the one

@@ -96,7 +96,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 	if err := only(cmd, "the directory of a crawl: give that, or leave the flag out", "update", "offline"); err != nil {
 		return err
 	}
-	dir, err := c.again(cmd.Context(), args)
+	dir, err := c.task.Begun(cmd.Context(), args)
 	switch {
 	case err != nil:
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,7 +11,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
-	"curtsy/frontier"
 )
 
 // A Task is a crawl that another command makes on the way to something of its own.
@@ -64,17 +62,6 @@ func (t *Task) Dir() string { return t.options.dir }
 func (t *Task) Crawl(ctx context.Context, seeds []string, std cli.Streams, then func(Ended) error) error {
 	t.options.then = then
 	return crawl(ctx, t.flags, &t.settings, &t.options, World{}, seeds, std)
-}
-
-// HasList reports whether seeds come from a list.
-func (t *Task) HasList() bool { return t.options.seeds != "" }
-
-// Named has the crawl go into dir, as if the user had named it.
-func (t *Task) Named(dir string) { t.options.dir = dir }
-
-// DefaultDir is where the crawl of a seed goes today, where the user names no directory.
-func DefaultDir(seed frontier.Candidate) string {
-	return defaultDir([]frontier.Candidate{seed}, time.Now())
 }
 
 // Again crawls again what a crawl has, and then has then go on. A crawl that has not ended goes on.
