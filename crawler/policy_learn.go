@@ -41,10 +41,10 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 	if need.Action == robots.Wait {
 		reason := host.WhyUnreachable(v.state)
 		v.leaveAlone(frontier.Parked, reason, need.After)
-		if ex.Failure == string(fetch.PrivateAddress) {
+		switch class := fetch.Class(ex.Failure); { // no waiting mends these
+		case class == fetch.PrivateAddress:
 			v.leaveAlone(frontier.Retired, reason+": see --allow-net", 0)
-		}
-		if ex.Failure == reasonOptOut { // where its robots.txt redirects to: no waiting mends that
+		case class.Ours():
 			v.leaveAlone(frontier.Retired, reason, 0)
 		}
 		c.logUnreachable(v)
@@ -69,7 +69,7 @@ func (c *policies) logUnreachable(v *visit) {
 func (v *visit) policyOver(failures int, failure string) {
 	switch {
 	case v.state.Failures() > failures:
-		if v.blamed || failure == string(fetch.PrivateAddress) || failure == reasonOptOut {
+		if v.blamed || fetch.Class(failure).Ours() {
 			return
 		}
 		var r host.Rest

@@ -103,6 +103,9 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 		}
 		c.AllowNet = append(c.AllowNet, p.Masked())
 	}
+	if err := s.Network.Apply(&c); err != nil {
+		return c, misuse("%w", err)
+	}
 	maps, err := s.SitemapConfig()
 	if err != nil {
 		return c, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir/network"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/hostrule"
@@ -67,9 +68,10 @@ type Settings struct {
 	MaxDBSize                                 int64          // bytes of the frontier; 0 for no limit
 	MaxURLs, MaxURLsPerHost, MaxURLsPerDomain int64          // that links lead to; 0 for no limit
 
-	Workers        int64    // exchanges in flight in all
-	AllowNet       []string // private addresses (CIDR) that may be reached
-	CAFile         string   // certificates (PEM) to trust, too
+	Network        network.Settings // local address, family
+	Workers        int64            // exchanges in flight in all
+	AllowNet       []string         // private addresses (CIDR) that may be reached
+	CAFile         string           // certificates (PEM) to trust, too
 	AcceptLanguage string
 	OfferZstd      bool
 	MemoryLimit    int64 // bytes of memory to save time with; 0 leaves it to Go

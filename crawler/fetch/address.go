@@ -44,6 +44,12 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 	} else if found, err = f.lookUp(ctx, a.Host()); err != nil {
 		return nil, err
 	}
+	if len(found) == 0 {
+		return nil, &Failure{DNS, fmt.Errorf("look up %s: no addresses", a.Host())}
+	}
+	if found = f.c.Family.of(found); len(found) == 0 {
+		return nil, &Failure{f.c.Family.missing(), fmt.Errorf("%s has no address of %s", a.Host(), f.c.Family)}
+	}
 	var passed []netip.AddrPort
 	var refusal error
 	for _, addr := range found {
@@ -54,14 +60,10 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 			refusal = err
 		}
 	}
-	switch {
-	case len(passed) > 0:
-		return mixed(passed), nil
-	case refusal != nil:
+	if len(passed) == 0 {
 		return nil, refusal
-	default:
-		return nil, &Failure{DNS, fmt.Errorf("look up %s: no addresses", a.Host())}
 	}
+	return mixed(passed), nil
 }
 
 // mixed returns the first maxAddrs of addrs. If they come of both kinds, of IPv4 and of IPv6, the second is of the

@@ -32,6 +32,13 @@ type Config struct {
 	// Dial connects to address, "ip:port", the very one that was picked and guarded. Nil means a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// Bind is the local address of all connections that a nil Dial makes. The zero Addr leaves it to the system.
+	Bind netip.Addr
+
+	// Family is the one kind of addresses that hosts are asked at. A host without such an address fails with NoIPv4 or
+	// NoIPv6. Zero means both.
+	Family Family
+
 	// AllowNet exempts addresses from the guard, whatever name leads to them (politeness rule 23).
 	AllowNet []netip.Prefix
 
@@ -123,6 +130,9 @@ func (c Config) Validate() error {
 	if c.MaxRate < 0 {
 		return fmt.Errorf("fetch: max-rate %d: negative", c.MaxRate)
 	}
+	if c.Bind.IsValid() && !c.Family.has(c.Bind) {
+		return fmt.Errorf("fetch: bind %s: no connection to %s leaves from there", c.Bind, c.Family)
+	}
 	for _, d := range []time.Duration{c.ConnectTimeout, c.FirstByteTimeout, c.IdleTimeout, c.WholeTimeout, c.SpeedSpan} {
 		if d < 0 {
 			return fmt.Errorf("fetch: time-out %v: negative", d)
@@ -162,7 +172,11 @@ func (c Config) defaults() Config {
 	}
 	if c.Dial == nil {
 		// Probes of TCP are for long silences; ours end after seconds.
-		c.Dial = (&net.Dialer{KeepAlive: -1}).DialContext
+		d := &net.Dialer{KeepAlive: -1}
+		if c.Bind.IsValid() {
+			d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.Bind, 0))
+		}
+		c.Dial = d.DialContext
 	}
 	return c
 }

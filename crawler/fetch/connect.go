@@ -71,6 +71,8 @@ func (f *Fetcher) dial(ctx context.Context, ap netip.AddrPort, end time.Time) (n
 	}
 	var timeout net.Error
 	switch {
+	case f.c.Bind.IsValid() && unbound(err):
+		return nil, fmt.Errorf("dial %s: %w; no connection can leave from %s (--bind)", ap, err, f.c.Bind)
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return nil, fmt.Errorf("dial %s: %w; raise the limit on open files or use fewer workers", ap, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():

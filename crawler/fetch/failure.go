@@ -18,6 +18,8 @@ const (
 	NXDomain       Class = storage.ReasonNXDomain       // the name does not exist
 	PrivateAddress Class = storage.ReasonPrivateAddress // every address of the host is refused by the guard
 	OptOut         Class = storage.ReasonOptOut         // the address is on an opt-out list
+	NoIPv4         Class = storage.ReasonNoIPv4         // Config.Family is IPv4, of which the host has no address
+	NoIPv6         Class = storage.ReasonNoIPv6         // likewise
 	Connect        Class = storage.ReasonConnect        // no connection: somebody is there, and refuses it
 	NoRoute        Class = storage.ReasonNoRoute        // no connection: nobody is there, or no way leads there
 	TLS            Class = storage.ReasonTLS            // handshake or certificate, or an alert later on
@@ -30,6 +32,11 @@ const (
 	// the caller ended it, for a reason that is none of the host's: see Fetcher.Do
 	Stopped Class = storage.ReasonAborted
 )
+
+// Ours reports whether a rule of our own kept the exchange from being made: nobody was asked, and the host is not to blame.
+func (c Class) Ours() bool {
+	return c == PrivateAddress || c == OptOut || c == NoIPv4 || c == NoIPv6
+}
 
 // ErrWhole is wrapped by a Failure of class Timeout that Config.WholeTimeout caused. That is a limit of ours: the
 // host may still have been sending.

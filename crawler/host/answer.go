@@ -23,7 +23,7 @@ const (
 	Broken                    // other 5xx, 408, 425
 	Unreachable               // no complete answer: DNS, connect, TLS, time-out, reset, protocol, incomplete
 	Nowhere                   // NXDOMAIN
-	Guarded                   // our own guard refused the address
+	Guarded                   // a rule of our own kept us from the address
 	CutOff                    // the crawl ended meanwhile
 )
 
@@ -40,7 +40,7 @@ func Classify(ex *fetch.Exchange) (Answer, string) {
 		switch {
 		case f.Class == fetch.NXDomain:
 			return Nowhere, string(f.Class)
-		case f.Class == fetch.PrivateAddress, f.Class == fetch.OptOut:
+		case f.Class.Ours():
 			return Guarded, string(f.Class)
 		case f.Class == fetch.Coding:
 			return Useless, string(f.Class) // it came whole, and would again

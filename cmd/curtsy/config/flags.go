@@ -51,6 +51,9 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.Var(value.AtLeast(&s.Workers, 1), "workers", "at most `N` exchanges in flight in all; those that take over 1s do not count, up to four times as many")
 	fs.StringArrayVar(&s.AllowNet, "allow-net", nil, "private addresses (`CIDR`) that may be reached, repeatable")
 	fs.StringVar(&s.CAFile, "ca-file", "", "trust the certificates in `FILE` (PEM), too")
+	fs.StringVar(&s.Network.Bind, "bind", "", "local `ADDRESS` that connections leave from")
+	fs.BoolVarP(&s.Network.IPv4, "ipv4", "4", false, "use IPv4 alone")
+	fs.BoolVarP(&s.Network.IPv6, "ipv6", "6", false, "use IPv6 alone")
 	fs.StringVar(&s.AcceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
 	fs.BoolVar(&s.OfferZstd, "offer-zstd", false, "offer the coding zstd beside gzip and br; few tools read it back")
 	cli.Group(fs, "Network")
@@ -74,6 +77,11 @@ func mannersFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 
 // IdentityNames are the settings that say who crawls, and what for.
 func IdentityNames() []string { return []string{"agent", "contact", "operator", "purpose"} }
+
+// AskingNames are the settings that commands take which ask a host beside the crawls.
+func AskingNames() []string {
+	return []string{"contact", "allow-net", "ca-file", "bind", "ipv4", "ipv6"}
+}
 
 // IdentityFlags declares those that say who crawls, and what for.
 func IdentityFlags(s *crawldir.Settings, fs *pflag.FlagSet) {

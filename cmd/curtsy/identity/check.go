@@ -59,7 +59,7 @@ func newCheck(std cli.Streams) *cobra.Command {
 	fs.StringSliceVar(&c.addresses, "address", nil, "an `ADDRESS` that requests of this machine come from: is it published? Repeatable")
 	cli.Group(fs, "Check")
 	cli.JSONFlag(cmd, &c.json, "print JSON")
-	for _, name := range []string{"contact", "allow-net", "ca-file"} {
+	for _, name := range config.AskingNames() {
 		fs.AddFlag(c.own.Lookup(name))
 	}
 	fs.StringVar(&c.config, "config", "", "TOML `FILE` of settings")

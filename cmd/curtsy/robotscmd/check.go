@@ -64,7 +64,7 @@ func newCheck(std cli.Streams) *cobra.Command {
 	fs.BoolVar(&c.json, "json", false, "print a JSON object per URL")
 	fs.BoolVar(&c.batch, "batch", false, "answer questions from standard input, a JSON object per line")
 	cli.Group(fs, "Output")
-	for _, name := range []string{"contact", "allow-net", "ca-file"} {
+	for _, name := range config.AskingNames() {
 		fs.AddFlag(c.own.Lookup(name))
 	}
 	fs.StringVar(&c.config, "config", "", "TOML `FILE` of settings")

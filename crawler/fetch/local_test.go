@@ -1,0 +1,104 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// known can be written to, so that it may ask any host.
+var known = Identity{Contact: "https://lab.dev/bot"}
+
+// A host is asked at addresses of the chosen family alone, and one without such an address fails with a reason that says so.
+func TestFamily_IsTheOnlyOneThatIsDialled(t *testing.T) {
+	const four, six = "93.184.215.14", "2606:2800:21f::1"
+	for _, c := range []struct {
+		name     string
+		family   Family
+		url      string
+		resolved []string
+		dialed   string
+		class    Class
+	}{
+		{"both, any", 0, "http://a.test/", []string{six, four}, "[" + six + "]:80", ""},
+		{"both, IPv4", IPv4, "http://a.test/", []string{six, four}, four + ":80", ""},
+		{"both, IPv6", IPv6, "http://a.test/", []string{four, six}, "[" + six + "]:80", ""},
+		{"IPv4 alone, IPv6", IPv6, "http://a.test/", []string{four}, "", NoIPv6},
+		{"IPv6 alone, IPv4", IPv4, "http://a.test/", []string{six}, "", NoIPv4},
+		{"mapped, IPv4", IPv4, "http://a.test/", []string{"::ffff:" + four}, four + ":80", ""},
+		{"mapped, IPv6", IPv6, "http://a.test/", []string{"::ffff:" + four}, "", NoIPv6},
+		{"literal, IPv6", IPv6, "http://" + four + "/", nil, "", NoIPv6},
+		{"no address at all", IPv6, "http://a.test/", nil, "", DNS},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &world{serve: answering(ok("hello"))}
+			x := get(t, w.fetcher(t, Config{Identity: known, Family: c.family, Resolve: resolveTo(c.resolved...)}), c.url)
+			expect(t, x, c.class, "")
+			if got := strings.Join(w.dialed, " "); got != c.dialed {
+				t.Errorf("dialled %q, want %q", got, c.dialed)
+			}
+			if c.class != "" && c.class != DNS && !c.class.Ours() {
+				t.Errorf("%s is taken for a fault of the host", c.class)
+			}
+		})
+	}
+}
+
+// A connection leaves from the address that was chosen.
+func TestBind_IsWhereConnectionsLeaveFrom(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := netip.MustParseAddr("127.0.0.3")
+	if err := CheckLocal(from); err != nil {
+		t.Skip(err) // of the loopback net, not all systems have more than one address
+	}
+	seen := make(chan string, 1)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		seen <- conn.RemoteAddr().(*net.TCPAddr).IP.String()
+		request(conn)
+		say(conn, ok("hello"))
+		_ = conn.Close()
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-served })
+	at := netip.MustParseAddrPort(l.Addr().String())
+	f := mustNew(t, Config{Bind: from, AllowAddr: []netip.AddrPort{at}})
+	if x := get(t, f, "http://"+at.String()+"/"); x.Status != 200 {
+		t.Fatalf("%+v", x.Failure)
+	}
+	if got := <-seen; got != from.String() {
+		t.Errorf("the connection came from %s, want %s", got, from)
+	}
+}
+
+// A local address that cannot be had is told before anything is asked; one that is lost later is our own fault, and
+// condemns no host.
+func TestBind_AddressThatIsNotHere(t *testing.T) {
+	if err := CheckLocal(netip.MustParseAddr("192.0.2.7")); err == nil || !strings.Contains(err.Error(), "192.0.2.7") {
+		t.Errorf("192.0.2.7: %v", err)
+	}
+	w := &world{}
+	gone := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.OpError{Op: "bind", Err: syscall.EADDRNOTAVAIL}}
+	}
+	f := w.fetcher(t, Config{Identity: known, Bind: netip.MustParseAddr("93.184.1.1"), Dial: gone})
+	_, err := f.Do(t.Context(), Request{URL: mustURL(t, "http://a.test/")})
+	var failure *Failure
+	if err == nil || errors.As(err, &failure) || !strings.Contains(err.Error(), "--bind") {
+		t.Errorf("%v", err)
+	}
+	if _, err := New(Config{Bind: netip.MustParseAddr("::1"), Family: IPv4}); err == nil {
+		t.Error("an IPv6 address is taken for IPv4 connections")
+	}
+}
