@@ -110,6 +110,9 @@ func (h *htmlDoc) tag(t *tag) {
 	if h.held {
 		h.release(t, always, ifLocal, local, intact)
 	}
+	if t.name == "script" && h.o.Script != nil && !t.foreign && t.body > t.end && !h.base.IsZero() {
+		h.o.Script(h.s[t.end:t.body], h.value(t, "type"), h.base)
+	}
 	switch {
 	case t.name != "style" || t.body == t.end || !isCSS(h.value(t, "type")):
 	case t.svg, h.xml:

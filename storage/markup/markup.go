@@ -41,6 +41,10 @@ type Options struct {
 	// be read.
 	Removed func(Removal)
 
+	// Script, if not nil, is given the text of each script element of a page in HTML that may hold names of files (see
+	// script.IsElement of package script, which decides by the type), and what they are relative to there.
+	Script func(text, kind string, base canon.URL)
+
 	// For a Survey: told of the text, and of each tag; references into the document itself are asked about, too.
 	began     func(w *work, text string)
 	anchors   func(*htmlDoc, *tag)

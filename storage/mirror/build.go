@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"curtsy/storage/script"
 )
 
 // ErrNothing says that an archive holds no answer of which a mirror could be made.
@@ -83,7 +85,7 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 		if err := d.mkdir(nextDir); err != nil {
 			return nil, wrapped("prepare", err)
 		}
-		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp),
+		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp), scripts: script.NewListing(temp),
 			removed: map[string]int64{}, bad: map[*entry]state{}}
 		o := g.options.Progress
 		o.Written.Store(0)
@@ -97,7 +99,7 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 		for e, state := range w.bad {
 			e.state = state
 		}
-		if err := errors.Join(w.lines.close(), w.absent.lines.close()); err != nil {
+		if err := errors.Join(w.lines.close(), w.absent.lines.close(), w.scripts.Close()); err != nil {
 			return nil, wrapped("begin again", err)
 		}
 		clear(d.made)
@@ -115,6 +117,9 @@ func (w *writer) lists(temp string, s *Summary) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := w.scripts.Lacking(w.plan.has, w.absent.addScripted); err != nil {
+		return err
+	}
 	return w.disk.create(&in, MissingFile, time.Time{}, func(f *os.File) error {
 		return w.absent.write(f, temp, w.plan, w.decisions(w.options.Archive.Ledger), s)
 	})
@@ -126,8 +131,8 @@ func (w *writer) summary() Summary {
 		Octets:  w.octets.Load(),
 		Written: w.written.Load(), Shared: w.shared.Load(), Rewritten: w.rewritten.Load(), Unread: w.unread.Load(),
 		Kept: w.kept.Load(), Stale: w.stale.Load(), Left: map[Reason]int64{}, Missing: map[Reason]int64{},
-		MissingEmbeds: map[Reason]int64{},
-		Nowhere:       w.nowhere.Load(), Removed: w.removed, OffWeb: w.skipped, Unreadable: w.lost, Notes: w.notes,
+		MissingEmbeds: map[Reason]int64{}, Scripted: map[Reason]int64{}, ScriptsCut: w.scripts.Cut(),
+		Nowhere: w.nowhere.Load(), Removed: w.removed, OffWeb: w.skipped, Unreadable: w.lost, Notes: w.notes,
 	}
 	for i := range w.plan.entries {
 		if e := &w.plan.entries[i]; w.plan.fileOf(e) == nil {

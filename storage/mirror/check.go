@@ -46,7 +46,7 @@ type checker struct {
 }
 
 // Check goes through the documents of the mirror in tree and returns each reference that does not lead to a file of it,
-// with its reason. An error is one of reading the mirror, and the last.
+// with its reason; and what scripts alone name, once, as the mirror has it in its list of what is missing. An error is one of reading the mirror, and the last.
 func Check(ctx context.Context, tree string) iter.Seq2[Broken, error] {
 	return func(yield func(Broken, error) bool) {
 		lists, err := readLists(tree)
@@ -78,6 +78,18 @@ func Check(ctx context.Context, tree string) iter.Seq2[Broken, error] {
 				return
 			}
 			for _, b := range found {
+				if !yield(b, nil) {
+					return
+				}
+			}
+		}
+		for m, err := range MissingLines(tree) {
+			if err != nil {
+				yield(Broken{}, err)
+				return
+			}
+			if m.Reason == ByScript && len(m.In) > 0 {
+				b := Broken{File: m.In[0], URL: m.URL, Reason: m.Reason, Detail: m.Detail}
 				if !yield(b, nil) {
 					return
 				}

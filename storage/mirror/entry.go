@@ -17,20 +17,21 @@ type Reason string
 
 // The reasons.
 const (
-	Robots       Reason = "robots"        // robots.txt forbids it, or could not be had
-	OptOut       Reason = "opt-out"       // an opt-out list names it
-	Scope        Reason = "scope"         // the crawl's scope or one of its limits leaves it out
-	Held         Reason = "held"          // held until the operator frees it
-	Failed       Reason = "error"         // no usable answer: a failure, or a status that is not 200
-	Gone         Reason = "gone"          // status 404 or 410
-	NoArchive    Reason = "noarchive"     // it asks not to be archived
-	Truncated    Reason = "truncated"     // its body was cut
-	TooLarge     Reason = "too large"     // its body is larger than Options.MaxBody
-	Damaged      Reason = "damaged"       // its record cannot be read, or its body not be decoded
-	NoOriginal   Reason = "no original"   // a revisit of what is not in the archive
-	Redirect     Reason = "redirect"      // it redirects to what is not in the mirror, or in circles
-	NotFetched   Reason = "not fetched"   // nobody asked for it
-	NotRewritten Reason = "not rewritten" // of a document: it is too large to be searched for links
+	Robots       Reason = "robots"          // robots.txt forbids it, or could not be had
+	OptOut       Reason = "opt-out"         // an opt-out list names it
+	Scope        Reason = "scope"           // the crawl's scope or one of its limits leaves it out
+	Held         Reason = "held"            // held until the operator frees it
+	Failed       Reason = "error"           // no usable answer: a failure, or a status that is not 200
+	Gone         Reason = "gone"            // status 404 or 410
+	NoArchive    Reason = "noarchive"       // it asks not to be archived
+	Truncated    Reason = "truncated"       // its body was cut
+	TooLarge     Reason = "too large"       // its body is larger than Options.MaxBody
+	Damaged      Reason = "damaged"         // its record cannot be read, or its body not be decoded
+	NoOriginal   Reason = "no original"     // a revisit of what is not in the archive
+	Redirect     Reason = "redirect"        // it redirects to what is not in the mirror, or in circles
+	NotFetched   Reason = "not fetched"     // nobody asked for it
+	ByScript     Reason = "named by script" // scripts and JSON alone name it; the detail says what became of it
+	NotRewritten Reason = "not rewritten"   // of a document: it is too large to be searched for links
 )
 
 // state is what became of an archived URL.
@@ -156,6 +157,12 @@ func (p *plan) find(key string) (*entry, bool) {
 		return nil, false
 	}
 	return &p.entries[i], true
+}
+
+// has reports whether a key has a file.
+func (p *plan) has(key string) bool {
+	e, ok := p.find(key)
+	return ok && p.fileOf(e) != nil
 }
 
 // fileOf returns the entry whose file is that of e: itself, or the end of its redirects; nil if there is none.

@@ -15,7 +15,8 @@ type linker struct {
 	file     string    // its name
 	previews bool      // what a page names for others to show is missed
 	missing  func(url canon.URL, embed bool)
-	nowhere  func() // a reference was replaced by one that leads to nothing
+	loads    func(script canon.URL) // the document loads a script
+	nowhere  func()                 // a reference was replaced by one that leads to nothing
 }
 
 // visit is a markup.Visit: relative for what is in the mirror, absolute for what is not.
@@ -33,6 +34,9 @@ func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 	}
 	if ref.Role == markup.Service {
 		return u.String() + fragment, true // something answers there, or nothing does
+	}
+	if ref.Role == markup.Script {
+		l.loads(u)
 	}
 	if e, ok := l.plan.find(u.Key()); ok {
 		if file := l.plan.fileOf(e); file != nil {

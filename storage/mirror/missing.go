@@ -19,12 +19,13 @@ import (
 // Missing is a line of the list of what is missing: a URL that files of the mirror name, and that has no file there.
 // References to it are absolute.
 type Missing struct {
-	URL    string   `json:"url"` // in its canonical form
-	Reason Reason   `json:"reason"`
-	Detail string   `json:"detail,omitempty"` // in the crawl's words
-	Links  int64    `json:"links,omitempty"`  // files that link to it
-	Embeds int64    `json:"embeds,omitempty"` // files that need it to be complete
-	In     []string `json:"in"`               // the first of these files, at most three
+	URL     string   `json:"url"` // in its canonical form
+	Reason  Reason   `json:"reason"`
+	Detail  string   `json:"detail,omitempty"`  // in the crawl's words
+	Links   int64    `json:"links,omitempty"`   // files that link to it
+	Embeds  int64    `json:"embeds,omitempty"`  // files that need it to be complete
+	Scripts int64    `json:"scripts,omitempty"` // files with scripts that name it, or JSON that does
+	In      []string `json:"in"`                // the first of these files, at most three
 }
 
 // maxIn is how many files a line of what is missing names.
@@ -32,7 +33,7 @@ const maxIn = 3
 
 // absent gathers what documents name and the mirror does not have.
 type absent struct {
-	lines *sorter // "KEY\tL|E\tFILE"
+	lines *sorter // "KEY\tL|E|S\tFILE"
 	seed  maphash.Seed
 	why   map[uint64]why // by a hash of the key
 	hosts map[string]why // of hosts whose refusals the ledger counts without naming all
@@ -65,6 +66,11 @@ func (a *absent) add(u canon.URL, embed bool, file string) error {
 	return a.lines.add(u.Key() + kind + file)
 }
 
+// addScripted notes that a script in a file names u.
+func (a *absent) addScripted(u canon.URL, file string) error {
+	return a.lines.add(u.Key() + "\tS\t" + file)
+}
+
 // write writes the list. The reasons are those of the plan, else of the ledger.
 func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) error {
 	gathered := newSorter(temp)
@@ -94,10 +100,13 @@ func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storag
 			m = Missing{URL: key}
 			a.why[maphash.String(a.seed, key)] = why{reason: NotFetched}
 		}
-		if kind == "E" {
+		switch kind {
+		case "E":
 			m.Embeds++
-		} else {
+		case "L":
 			m.Links++
+		default:
+			m.Scripts++
 		}
 		if len(m.In) < maxIn && !slices.Contains(m.In, file) {
 			m.In = append(m.In, file)
@@ -126,9 +135,16 @@ func (a *absent) explain(w io.Writer, gathered *sorter, p *plan, s *Summary) err
 			return err
 		}
 		m.Reason, m.Detail = a.reason(p, key)
-		s.Missing[m.Reason]++
-		if m.Embeds > 0 {
+		switch {
+		case m.Links+m.Embeds == 0:
+			s.Scripted[m.Reason]++
+			m.Detail = strings.TrimSuffix(string(m.Reason)+": "+m.Detail, ": ")
+			m.Reason = ByScript
+		case m.Embeds > 0:
 			s.MissingEmbeds[m.Reason]++
+			fallthrough
+		default:
+			s.Missing[m.Reason]++
 		}
 		text, err := marshal(m)
 		if err != nil {

@@ -3,6 +3,8 @@ package mirror
 import (
 	"sync/atomic"
 	"time"
+
+	"curtsy/storage/script"
 )
 
 // Vanished says what becomes of pages that are gone: status 404 or 410.
@@ -82,6 +84,12 @@ type Summary struct {
 	Left          map[Reason]int64 `json:"left"`
 	Missing       map[Reason]int64 `json:"missing"`
 	MissingEmbeds map[Reason]int64 `json:"missing_embeds"`
+
+	// Scripted counts URLs that scripts and JSON alone name and that are not in the mirror, by reason. Gone is what none
+	// of them need be: what looks like a file is not always one.
+	Scripted map[Reason]int64 `json:"scripted"`
+	// ScriptsCut counts texts of scripts and JSON that were not read to their end, by why.
+	ScriptsCut map[script.Cut]int64 `json:"scripts_cut,omitempty"`
 
 	// Nowhere counts references that lead to nothing now: requisites among files of the reader, and what was relative to a
 	// base that is not on the web.

@@ -16,6 +16,8 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/storage/answer"
 	"curtsy/storage/markup"
+	"curtsy/storage/mediatype"
+	"curtsy/storage/script"
 	"curtsy/storage/warc"
 
 	"golang.org/x/sync/errgroup"
@@ -34,6 +36,8 @@ type writer struct {
 	before *previous
 	lines  *sorter // of the map
 	absent *absent
+
+	scripts *script.Listing
 
 	files, octets, written, shared, rewritten, unread, kept, stale, pages, redirects, nowhere atomic.Int64
 
@@ -160,7 +164,13 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 	src := body{decoded}
 	rewrite := rewriterOf(w.plan.texts.kinds[e.kind], e.name)
 	if rewrite == nil {
-		return w.copy(doc, e, from, rec, src, date)
+		whole := io.Reader(src)
+		if script.Is(mediatype.Parse(w.plan.texts.kinds[e.kind]).Name, e.name) {
+			if whole, err = w.beginning(doc, e, src); err != nil {
+				return 0, "", err
+			}
+		}
+		return w.copy(doc, e, from, rec, whole, date)
 	}
 	doc.text.Reset()
 	if _, err := io.CopyN(&doc.text, src, maxDocument+1); err != nil && !errors.Is(err, io.EOF) {
@@ -185,6 +195,22 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 	return size, Unread, err
 }
 
+// beginning reads as much of a script as is searched for names, and returns all of it, to be copied.
+func (w *writer) beginning(doc *document, e *entry, src io.Reader) (io.Reader, error) {
+	doc.text.Reset()
+	if _, err := io.CopyN(&doc.text, src, script.MaxRead+1); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	u, err := canon.Parse(e.key)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.scripts.Read(doc.text.Bytes(), u, e.name); err != nil {
+		return nil, fmt.Errorf("%w: %w", errOurs, err)
+	}
+	return io.MultiReader(&doc.text, src), nil
+}
+
 // errOurs marks errors that are not a document's.
 var errOurs = errors.New("keep what is missing")
 
@@ -198,10 +224,17 @@ func (w *writer) rewrite(e *entry, rewrite rewriter, in []byte) ([]byte, error) 
 	link := linker{plan: w.plan, url: u, file: e.name, previews: w.options.Previews,
 		missing: func(to canon.URL, embed bool) {
 			failed = errors.Join(failed, w.absent.add(to, embed, e.name))
+		}, loads: func(of canon.URL) {
+			failed = errors.Join(failed, w.scripts.Loads(u, of))
 		}, nowhere: func() { w.nowhere.Add(1) }}
 	out, err := rewrite(in, markup.Options{
 		URL: u, ContentType: w.plan.texts.kinds[e.kind], RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true,
 		Removed: w.remove, Most: maxRewritten,
+		Script: func(text, kind string, base canon.URL) {
+			if script.IsElement(kind) {
+				failed = errors.Join(failed, w.scripts.Read([]byte(text), base, e.name))
+			}
+		},
 	}, link.visit)
 	if failed != nil {
 		return nil, fmt.Errorf("%w: %w", errOurs, failed)

@@ -131,6 +131,7 @@ func (b *Built) Text() string {
 	}
 	row("URLs left absolute", b.Missing)
 	row("  needed by pages", b.MissingEmbeds)
+	row("named by scripts", b.Scripted)
 	row("archived, not in it", b.Left)
 	for _, r := range []struct {
 		name string

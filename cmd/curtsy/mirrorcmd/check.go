@@ -56,7 +56,7 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std cl
 		if b.Wrong {
 			wrong++
 		} else {
-			if b.URL != "" {
+			if b.URL != "" && b.Reason != mirror.ByScript {
 				absolute[b.URL] = true
 			}
 			if wrongOnly {

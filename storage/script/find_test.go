@@ -1,0 +1,126 @@
+package script
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func names(text string) (all []string, cut Cut) {
+	cut = Find([]byte(text), func(name string) { all = append(all, name) })
+	return all, cut
+}
+
+func TestStringLiteralsThatLookLikeFilesAreNames(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{`load('member-search-index.js')`, []string{"member-search-index.js"}},
+		{`fetch("data/a.json").then(x=>x)`, []string{"data/a.json"}},
+		{"import(`./part.mjs`)", []string{"./part.mjs"}},
+		{`fetch("/api/a.json?v=3#x")`, []string{"/api/a.json?v=3#x"}},
+		{`{"file":"img\/a.png","n":1}`, []string{"img/a.png"}},
+		{`["https://a.test/b/c.svg","//a.test/x.css"]`, []string{"https://a.test/b/c.svg", "//a.test/x.css"}},
+		{`a("x.js"); b("x.js")`, []string{"x.js"}},
+
+		// Something stands before it.
+		{`s.src = root + "index.js"`, []string{"index.js"}},
+		{`s.src = root + "/search/index.js"`, []string{"search/index.js"}},
+		{"fetch(`${root}/data/index.json`)", []string{"data/index.json"}},
+		{`load(base + ".js", base + "-min.js", base + "_a.js")`, nil},
+
+		// None are: what has blanks, what is put together, members, words, other schemes.
+		{`"see the file x.js"; "x.js "; "a" + ".js"; ".html"; "..js"; "text/html"; "e.target"; "1.5"`, nil},
+		{`"javascript:x.js"; "data:a/b.js"; "file:///a.js"; "mailto:a@b.html"; "https://a.html"; "//a.js"`, nil},
+		{"`${a}.js`; `a${b}c.js`", []string{"c.js"}},
+		{`"*.js"; "{x}.js"; "a\nb.js"; "a[0].js"; "$1.js"`, nil},
+
+		// Neither comments nor regular expressions hold literals, and a slash that divides begins none.
+		{"// \"a.js\"\n/* 'b.js' */ x = /[\"']c.js/; y('d.js')", []string{"d.js"}},
+		{`x = a / 2; y = "e.js" / 3; z = (1) / 2 + "f.js"; return /"/.test("g.js")`, []string{"e.js", "f.js", "g.js"}},
+		{"x = {}\n/\"/.test('h.js')", []string{"h.js"}},
+	} {
+		got, cut := names(c.text)
+		if !slices.Equal(got, c.want) || cut != "" {
+			t.Errorf("%s: %q, cut %q; want %q", c.text, got, cut, c.want)
+		}
+	}
+}
+
+// Nothing that a site sends costs more than a pass over so many bytes, and so many names.
+func TestAHugeScriptIsReadToItsBoundAlone(t *testing.T) {
+	line := `x("a.js");` + strings.Repeat("y", 90) + "\n"
+	text := strings.Repeat(line, 50<<20/len(line)) + `z("behind.js")`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, cut := names(text)
+	runtime.ReadMemStats(&after)
+	if !slices.Equal(got, []string{"a.js"}) || cut != CutLong {
+		t.Errorf("%q, cut %q", got, cut)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc - uint64(len(text)); n > 2*MaxRead { // the lexer has a copy
+		t.Errorf("a script of 50 MB takes %d bytes", n)
+	}
+}
+
+func TestNamesAreBounded(t *testing.T) {
+	var b strings.Builder
+	for i := range 3 * MaxNames {
+		fmt.Fprintf(&b, "a('%d.js');", i)
+	}
+	got, cut := names(b.String())
+	if len(got) != MaxNames || cut != CutNames {
+		t.Errorf("%d names, cut %q", len(got), cut)
+	}
+	if got, _ := names(`"` + strings.Repeat("a", MaxLength) + `.js"`); got != nil {
+		t.Errorf("a name of %d bytes", len(got[0]))
+	}
+}
+
+// Each error costs the lexer a pass over the text: a picture that is served as a script is left soon.
+func TestWhatIsNoScriptIsLeft(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("\x01.", 1<<20), strings.Repeat("'.\n", 1<<20), strings.Repeat("1a.", 1<<20), strings.Repeat("x=/.\n", 1<<20),
+	} {
+		if got, cut := names(text); got != nil || cut != CutWrong {
+			t.Errorf("%.20q…: %d names, cut %q", text, len(got), cut)
+		}
+	}
+	for _, text := range []string{
+		strings.Repeat("`${", 1<<20) + ".", strings.Repeat("/", 1<<20) + ".", "/*." + strings.Repeat("*", 1<<20), "'." + strings.Repeat(`\`, 1<<20),
+		"", "\x00", ".", "'", "`", "/", "}`.", "'a.js", "`a.js", `"a.js\`,
+	} {
+		if got, _ := names(text); got != nil {
+			t.Errorf("%.20q…: %q", text, got)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	f.Add(`x("a.js") / 2 + ` + "`${y}/b.json`")
+	f.Add(`{"a":["b\/c.html",/"'/]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		before := strings.Clone(text)
+		met := map[string]bool{}
+		Find([]byte(text), func(name string) {
+			if met[name] || len(name) > MaxLength || !looksLikeFile(name) || !strings.Contains(strings.ReplaceAll(text, `\/`, "/"), name) {
+				t.Errorf("%q: %q", text, name)
+			}
+			met[name] = true
+		})
+		if text != before {
+			t.Error("the text was changed")
+		}
+	})
+}
+
+func BenchmarkFind(b *testing.B) {
+	text := []byte(strings.Repeat(`function f(a,b){if(a/2>b){load("x/y.js")}return {"p":"java.awt","c":"Component"}}`+"\n", 2000))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Find(text, func(string) {})
+	}
+}
