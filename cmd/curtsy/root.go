@@ -18,7 +18,6 @@ import (
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/robotscmd"
 	"curtsy/cmd/curtsy/shellcmd"
-	"curtsy/cmd/curtsy/shellcmd/complete"
 	"curtsy/cmd/curtsy/warccmd"
 	"curtsy/crawler/crawldir"
 )
@@ -77,6 +76,5 @@ func newRoot(std cli.Streams) *cobra.Command {
 	)
 	root.InitDefaultHelpCmd()
 	cli.Finish(root)
-	complete.Attach(root)
 	return root
 }

@@ -17,7 +17,13 @@ const (
 	goesOn  = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace // more of the same word follows
 )
 
-// Attach has cmd, and all commands below it, complete their arguments and flags.
+// Asked reports whether a command line comes from a shell that completes.
+func Asked(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// Attach has cmd, and all commands below it, complete their arguments and flags. Cobra keeps what completes flags, and
+// the commands with it, as long as the process lives: only a process that is Asked may need it.
 func Attach(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if complete := ofFlag(f); complete != nil {

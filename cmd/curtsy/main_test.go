@@ -1,0 +1,22 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+	"weak"
+
+	"curtsy/cmd/curtsy/cli"
+)
+
+// A process that runs one command line after another, as a test does, keeps nothing of those that have ended.
+func TestACommandLineThatHasEndedIsLetGo(t *testing.T) {
+	root := newRoot(cli.Streams{})
+	held := weak.Make(root)
+	runtime.KeepAlive(root)
+	for range 3 {
+		runtime.GC()
+	}
+	if held.Value() != nil {
+		t.Error("the commands are held by something that lives as long as the process")
+	}
+}
