@@ -40,6 +40,7 @@ var fileOptions = map[string]string{
 	"bench --dir":                  places,
 	"check --baseline":             reads,
 	"check --html":                 "check --offline --html OUT D",
+	"changes --html":               "changes --html OUT D",
 	"check --ignore":               reads,
 	"check --junit":                "check --offline --junit OUT D",
 	"crawl --ca-file":              reads,

@@ -55,6 +55,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		newStatus(std),
 		dashboardcmd.New(std),
 		explaincmd.Command(std),
+		forgetcmd.First(evidencecmd.Changes(std), std),
 		forgetcmd.First(evidencecmd.Report(std), std),
 		forgetcmd.First(evidencecmd.Pack(std), std),
 		forgetcmd.First(exportcmd.New(std), std),

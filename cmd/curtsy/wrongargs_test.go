@@ -27,6 +27,7 @@ var rawWords = regexp.MustCompile(`(^|[ :])(open|stat|lstat|mkdir|read|readdir|r
 // at all.
 var commandLines = map[string][]string{
 	"check":            {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL", "--offline DIR"},
+	"changes":          {"DIR"},
 	"crawl":            {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL"},
 	"plan":             {"URL", "--ethics NEW URL"},
 	"config init":      {"NEW"},

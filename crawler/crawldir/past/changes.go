@@ -299,17 +299,26 @@ func (w *changeWriter) end() error {
 	return err
 }
 
-// Done reports whether a file of changes has all of a generation.
-func Done(path string, generation int64) bool {
+// Head reads what a file of changes says of its generation, without the changes; ok is false where it cannot be read.
+func Head(path string) (c Changes, ok bool) {
 	f, err := durable.Open(path)
 	if err != nil {
-		return false
+		return c, false
 	}
 	defer f.Close()
 	head := make([]byte, 200)
 	n, _ := io.ReadFull(f, head)
-	return strings.HasPrefix(string(head[:n]), fmt.Sprintf(`{"version":1,"generation":%d,`, generation)) &&
-		strings.Contains(string(head[:n]), `"complete":true,`)
+	fields, _, ok := strings.Cut(string(head[:n]), `,"changes":[`)
+	if !ok || json.Unmarshal([]byte(fields+"}"), &c) != nil {
+		return Changes{}, false
+	}
+	return c, c.Version == 1
+}
+
+// Done reports whether a file of changes has all of a generation.
+func Done(path string, generation int64) bool {
+	c, ok := Head(path)
+	return ok && c.Generation == generation && c.Complete
 }
 
 // Decisions yields the lines of a ledger that can be read; an error is one of the file system, and the last.

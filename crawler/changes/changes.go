@@ -1,0 +1,256 @@
+package changes
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/past"
+	"curtsy/crawler/export"
+	"curtsy/storage"
+)
+
+// Options say what is compared.
+type Options struct {
+	From, To int64  // generations; zero means the last two
+	Temp     string // for temporary files; empty means the system's folder
+	Running  bool   // the crawl is: its ledger counts up to its checkpoint
+}
+
+// ErrOne says that a crawl has one generation alone.
+var ErrOne = errors.New("there is one generation, and nothing to compare it with")
+
+// ErrGeneration says that there is no such generation, or that the one is not older than the other.
+var ErrGeneration = errors.New("no such generations")
+
+// Compare says how two generations of the crawl in dir differ. The crawl may be running.
+func Compare(ctx context.Context, dir string, o Options) (_ *Result, err error) {
+	in, err := export.Open(ctx, o.Temp, dir)
+	if err != nil {
+		return nil, fmt.Errorf("changes: %w", err)
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	if o.Running {
+		in.Crawls[0].Entries = in.Crawls[0].Size
+	}
+	r, err := readLedger(ctx, o.Temp, in.Crawls[0])
+	if err != nil {
+		return nil, fmt.Errorf("changes: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.lines.Close()) }()
+	latest := max(r.latest, in.Crawls[0].Generation())
+	from, to, err := o.which(latest)
+	if err != nil {
+		return nil, err
+	}
+	c := &comparing{
+		from: from, to: to,
+		r: &Result{
+			Version: Version, From: r.of(from), To: r.of(to), Latest: latest, BadLines: r.bad, Dir: dir, Running: o.Running,
+			Counts: map[string]Count{}, Kinds: map[string]int64{}, Missing: map[string]int64{}, Changes: []Change{},
+		},
+	}
+	// What the last update wrote says whether it came to its end.
+	if head, ok := past.Head(filepath.Join(dir, crawldir.ChangesName)); ok && head.Generation == to {
+		c.r.Complete, c.r.Round = head.Complete, head.Round
+	}
+	if err := c.outcomes(ctx, r); err != nil {
+		return nil, err
+	}
+	c.moves()
+	if err := c.read(ctx, in); err != nil {
+		return nil, err
+	}
+	c.count()
+	return c.r, nil
+}
+
+// which are the generations to compare.
+func (o Options) which(latest int64) (from, to int64, err error) {
+	if latest < 2 {
+		return 0, 0, ErrOne
+	}
+	to = cmp.Or(o.To, latest)
+	from = cmp.Or(o.From, to-1)
+	if from < 1 || to > latest || from >= to {
+		return 0, 0, fmt.Errorf("%w: %d and %d; there are 1 to %d, and the first must be the older one", ErrGeneration, from, to, latest)
+	}
+	return from, to, nil
+}
+
+func (r *ledgerReading) of(generation int64) Generation {
+	if g := r.generations[generation]; g != nil {
+		return *g
+	}
+	return Generation{Number: generation}
+}
+
+// comparing is one comparison.
+type comparing struct {
+	from, to int64
+	r        *Result
+	pairs    []pair                       // beside r.Changes
+	spent    int                          // bytes of diffs
+	alike    map[[sha256.Size]byte]string // the first URL by the lines that go and come
+}
+
+// pair is what is read of a change.
+type pair struct {
+	payload     [2]string // before and after
+	truncated   [2]bool
+	wanted      [2]bool // the texts
+	texts       [2]*reading
+	outstanding int
+}
+
+// outcomes goes through the ledger by URL.
+func (c *comparing) outcomes(ctx context.Context, r *ledgerReading) error {
+	var h history
+	for line, err := range r.lines.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("changes: %w", err)
+		}
+		url, t, err := parse(line)
+		if err != nil {
+			return fmt.Errorf("changes: %w", err)
+		}
+		if url != h.url {
+			c.settle(&h)
+			h = history{url: url}
+		}
+		h.take(&t, c.from, c.to)
+	}
+	c.settle(&h)
+	return nil
+}
+
+// settle says what became of a URL.
+func (c *comparing) settle(h *history) {
+	change := c.became(h)
+	if change == "" {
+		return
+	}
+	of := &h.is
+	if change == Gone || !h.now {
+		of = &h.was
+	}
+	x := Change{URL: h.url, Change: change, Page: of.page() || h.had && h.was.there && h.was.page()}
+	if change == Unchanged || len(c.r.Changes) == MaxListed {
+		n := c.r.Counts[change]
+		if x.Page {
+			n.Pages++
+		} else {
+			n.Other++
+		}
+		c.r.Counts[change] = n
+		if change != Unchanged {
+			c.r.LeftOut++
+		}
+		return
+	}
+	if h.had && h.was.there {
+		x.Before = h.was.answer()
+	}
+	if h.now {
+		x.After = h.is.answer()
+	} else if change == Unknown {
+		x.Why = h.lost.Why
+	}
+	p := pair{payload: [2]string{h.was.Payload, h.is.Payload}, truncated: [2]bool{h.was.Truncated != "", h.is.Truncated != ""}}
+	if change == New {
+		p.payload[0] = ""
+	}
+	c.r.Changes, c.pairs = append(c.r.Changes, x), append(c.pairs, p)
+}
+
+// became is what became of a URL; "" where neither generation has it.
+func (c *comparing) became(h *history) string {
+	had := h.had && h.was.there
+	switch {
+	case h.now && h.is.there && !had:
+		return New
+	case !had:
+		return ""
+	case h.now && !h.is.there:
+		return Gone
+	case h.now && h.is.Record == h.was.Record && h.is.Payload == h.was.Payload, h.now && c.same(h):
+		return Unchanged
+	case h.now:
+		return Changed
+	case h.asked:
+		return Unknown
+	case c.r.Round || h.met < c.from:
+		return "" // a round asks for some pages alone; the others were missing before
+	case c.r.Complete:
+		return Unlinked
+	}
+	return Unasked
+}
+
+// same reports whether two fetched answers have one payload.
+func (c *comparing) same(h *history) bool {
+	return h.was.Outcome == storage.OutcomeFetched && h.is.Outcome == storage.OutcomeFetched &&
+		h.was.Payload != "" && h.was.Payload == h.is.Payload && h.was.Truncated == "" && h.is.Truncated == ""
+}
+
+// moves finds payloads that one URL lost and another one, alone, has newly.
+func (c *comparing) moves() {
+	type places struct{ lost, found []int }
+	by := map[string]*places{}
+	at := func(payload string) *places {
+		if by[payload] == nil {
+			by[payload] = &places{}
+		}
+		return by[payload]
+	}
+	for i := range c.r.Changes {
+		x, p := &c.r.Changes[i], &c.pairs[i]
+		switch {
+		case x.Change == New && x.Page && p.payload[1] != "" && x.After.Status/100 == 2:
+			at(p.payload[1]).found = append(at(p.payload[1]).found, i)
+		case x.Page && p.payload[0] != "" && x.Before != nil && x.Before.Status/100 != 3 &&
+			(x.Change != Changed && x.Change != New || x.After != nil && x.After.Status/100 == 3):
+			at(p.payload[0]).lost = append(at(p.payload[0]).lost, i)
+		}
+	}
+	for _, m := range by {
+		if len(m.lost) != 1 || len(m.found) != 1 {
+			continue // copies: which is which, nobody knows
+		}
+		lost, found := &c.r.Changes[m.lost[0]], &c.r.Changes[m.found[0]]
+		lost.MovedTo, found.MovedFrom = found.URL, lost.URL
+		c.r.Moved++
+	}
+}
+
+// count sums up what is listed.
+func (c *comparing) count() {
+	for i := range c.r.Changes {
+		x := &c.r.Changes[i]
+		n := c.r.Counts[x.Change]
+		if x.Page {
+			n.Pages++
+		} else {
+			n.Other++
+		}
+		c.r.Counts[x.Change] = n
+		if x.Kind != "" {
+			c.r.Kinds[x.Kind]++
+		}
+		if x.Missing != "" {
+			c.r.Missing[x.Missing]++
+		}
+	}
+	for _, w := range Words() {
+		c.r.Counts[w] = c.r.Counts[w] // each word has its number, also of none
+	}
+	slices.SortStableFunc(c.r.Changes, func(a, b Change) int { return cmp.Compare(a.URL, b.URL) })
+}

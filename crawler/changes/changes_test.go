@@ -1,0 +1,286 @@
+package changes_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"curtsy/crawler/changes"
+	"curtsy/crawler/crawldir"
+)
+
+// site is a site whose answers can be replaced between generations.
+type site struct {
+	mu    sync.Mutex
+	pages map[string]func(w http.ResponseWriter)
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.pages[r.URL.Path]; p != nil {
+		p(w)
+		return
+	}
+	http.NotFound(w, r)
+}
+
+func (s *site) set(path string, answer func(http.ResponseWriter)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages[path] = answer
+}
+
+func typed(media, body string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", media)
+		fmt.Fprint(w, body)
+	}
+}
+
+func page(body string) func(http.ResponseWriter) { return typed("text/html; charset=utf-8", body) }
+
+func to(place string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Location", place)
+		w.WriteHeader(http.StatusMovedPermanently)
+	}
+}
+
+// crawl crawls a site that is served, and returns what crawls it again.
+func crawl(t *testing.T, s *site) (dir, base string, again func()) {
+	t.Helper()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, t.TempDir())
+	}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	dir = filepath.Join(t.TempDir(), "news")
+	set := crawldir.Defaults()
+	set.Delay = 0
+	seeds, err := crawldir.SeedURLs(server.URL + "/")
+	if err == nil {
+		err = crawldir.Create(t.Context(), dir, &set, seeds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func() {
+		t.Helper()
+		if _, err := crawldir.Run(t.Context(), dir, crawldir.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	return dir, server.URL, func() {
+		t.Helper()
+		if _, err := crawldir.Update(t.Context(), dir, &set, &set); err != nil {
+			t.Fatal(err)
+		}
+		run()
+	}
+}
+
+func compare(t *testing.T, dir string, o changes.Options) *changes.Result {
+	t.Helper()
+	o.Temp = t.TempDir()
+	r, err := changes.Compare(t.Context(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// of is what became of a path.
+func of(t *testing.T, r *changes.Result, url string) changes.Change {
+	t.Helper()
+	for _, c := range r.Changes {
+		if c.URL == url {
+			return c
+		}
+	}
+	t.Errorf("nothing is said of %s", url)
+	return changes.Change{}
+}
+
+// lines are the lines of a diff.
+func lines(d *changes.Diff) (all []string) {
+	if d != nil {
+		for _, l := range d.Lines {
+			all = append(all, string(l.Mark)+l.String())
+		}
+	}
+	return all
+}
+
+const story = "<p>The bakery opens at six in the morning, and has bread of rye, of wheat and of spelt, all of it from the mill next door.</p>" +
+	"<p>There is a stove in the corner, where people from the village sit and talk until the last loaf is sold, which may be late.</p>" +
+	"<p>Nobody knows how old the oven is: the grandmother of the baker said that it was always there, and always warm, in winter too.</p>"
+
+// article is a page with a main text and a menu.
+func article(menu, main string) string {
+	return "<!DOCTYPE html><html><head><title>Bakery</title></head><body><nav><ul><li><a href=/>" + menu + "</a></li></ul></nav><article><h1>Bread</h1>" + main + "</article></body></html>"
+}
+
+// Each way in which a URL can change is told apart, and each URL counts once.
+func TestWhatBecameOfEachURLIsTold(t *testing.T) {
+	links := func(names string) func(http.ResponseWriter) {
+		b := "<h1>All</h1>"
+		for _, n := range strings.Fields(names) {
+			b += "<a href=/" + n + ">x</a> "
+		}
+		return page(b + "<img src=/pic.png>")
+	}
+	s := &site{pages: map[string]func(http.ResponseWriter){
+		"/":        links("same text markup around gone old lost moved away fails plain pic swap empty"),
+		"/same":    page("<p>same"),
+		"/text":    page(article("News", story)),
+		"/markup":  page("<p>one <b>word</b>"),
+		"/around":  page(article("Monday", story)),
+		"/gone":    page("<p>what was here"),
+		"/old":     page("<p>nothing leads here later"),
+		"/lost":    page("<p>server falls over"),
+		"/moved":   page("<p>a page that moves, whole"),
+		"/away":    page("<p>redirects later"),
+		"/plain":   typed("text/plain", "a\nb\nc\n"),
+		"/pic.png": typed("image/png", "\x89PNG one"),
+		"/swap":    page("<p>a page"),
+		"/empty":   page("<img src=/pic.png alt=''>"),
+	}}
+	dir, base, again := crawl(t, s)
+	s.set("/", links("same text markup around gone lost new moved-here away plain swap empty"))
+	s.set("/text", page(article("News", strings.Replace(story, "at six", "at seven", 1))))
+	s.set("/markup", page("<div class=new><p>one <i>word</i></div>"))
+	s.set("/around", page(article("Tuesday", story)))
+	s.set("/gone", nil)
+	s.set("/lost", func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) })
+	s.set("/moved", nil)
+	s.set("/moved-here", page("<p>a page that moves, whole"))
+	s.set("/new", page("<title>A new one</title><p>first\n<p>second"))
+	s.set("/away", to("/same"))
+	s.set("/plain", typed("text/plain", "a\nB\nc\n"))
+	s.set("/pic.png", typed("image/png", "\x89PNG two"))
+	s.set("/swap", typed("application/zip", "PK\x03\x04"))
+	again()
+	r := compare(t, dir, changes.Options{})
+	if r.From.Number != 1 || r.To.Number != 2 || !r.Complete || r.LeftOut+r.NoDiffs+r.BadLines != 0 {
+		t.Errorf("%+v", r)
+	}
+	for path, want := range map[string]changes.Change{
+		"/":           {Change: changes.Changed, Kind: changes.Text, Page: true}, // one link less
+		"/text":       {Change: changes.Changed, Kind: changes.Text, Page: true},
+		"/markup":     {Change: changes.Changed, Kind: changes.Markup, Page: true},
+		"/around":     {Change: changes.Changed, Kind: changes.Around, Page: true},
+		"/gone":       {Change: changes.Gone, Page: true},
+		"/old":        {Change: changes.Unlinked, Page: true},
+		"/lost":       {Change: changes.Unknown, Page: true, Why: "status 403"},
+		"/moved":      {Change: changes.Unlinked, Page: true, MovedTo: base + "/moved-here"},
+		"/moved-here": {Change: changes.New, Page: true, MovedFrom: base + "/moved"},
+		"/away":       {Change: changes.Changed, Kind: changes.Redirect},
+		"/new":        {Change: changes.New, Page: true},
+		"/plain":      {Change: changes.Changed, Kind: changes.Text, Page: true},
+		"/pic.png":    {Change: changes.Changed, Kind: changes.File},
+		"/swap":       {Change: changes.Changed, Kind: changes.Unread, Page: true, Missing: changes.Differs},
+	} {
+		got := of(t, r, base+path)
+		if got.Change != want.Change || got.Kind != want.Kind || got.Page != want.Page || got.Why != want.Why ||
+			got.MovedTo != want.MovedTo || got.MovedFrom != want.MovedFrom || got.Missing != want.Missing {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	if a := of(t, r, base+"/away"); a.After == nil || a.After.Location != "/same" || a.Before.Status != 200 {
+		t.Errorf("away: %+v", a.After)
+	}
+	if got := lines(of(t, r, base+"/plain").Diff); strings.Join(got, "|") != "@line 1| a|-b|+B| c" {
+		t.Errorf("plain: %q", got)
+	}
+	d := of(t, r, base+"/text").Diff
+	if d == nil || d.Of != "main" || d.Added != 1 || d.Removed != 1 || !strings.Contains(strings.Join(lines(d), "\n"), "+The bakery opens at seven in") {
+		t.Errorf("text: %+v", lines(d))
+	}
+	if d := of(t, r, base+"/around").Diff; d == nil || d.Of != "whole" || !strings.Contains(strings.Join(lines(d), "\n"), "-Monday\n+Tuesday") {
+		t.Errorf("around: %q", lines(d))
+	}
+	if n := of(t, r, base+"/new"); n.Title != "A new one" || n.Diff == nil || n.Diff.Added == 0 {
+		t.Errorf("new: %+v", n)
+	}
+	if got := lines(of(t, r, base+"/gone").Diff); strings.Join(got, "|") != "-what was here" {
+		t.Errorf("gone: %q", got)
+	}
+	if c := r.Counts; c[changes.Unchanged].Pages != 2 || c[changes.Changed].All() != 8 || c[changes.New].Pages != 2 || r.Moved != 1 {
+		t.Errorf("%+v, %d moved", c, r.Moved)
+	}
+	var back map[string]any
+	if b, err := json.Marshal(r); err != nil || json.Unmarshal(b, &back) != nil || !strings.Contains(string(b), `"+B"`) {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// Revisits stand for what they refer to, in whatever generation that is; what lies between two generations does not show.
+func TestBodiesOfRevisitsAreFoundAcrossGenerations(t *testing.T) {
+	tagged := func(tag, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("ETag", tag)
+			page(body)(w)
+		}
+	}
+	s := &site{pages: map[string]func(http.ResponseWriter){
+		"/": page("<a href=/a>a</a> <a href=/b>b</a>"), "/a": tagged(`"1"`, "<p>one"), "/b": page("<p>first"),
+	}}
+	dir, base, again := crawl(t, s)
+	if _, err := changes.Compare(t.Context(), dir, changes.Options{Temp: t.TempDir()}); !errors.Is(err, changes.ErrOne) {
+		t.Errorf("of one generation: %v", err)
+	}
+	again() // all the same
+	s.set("/b", page("<p>second"))
+	again()
+	s.set("/a", tagged(`"2"`, "<p>two"))
+	s.set("/b", page("<p>first")) // as it was
+	again()
+	r := compare(t, dir, changes.Options{})
+	if got := lines(of(t, r, base+"/a").Diff); strings.Join(got, "|") != "@line 1|-one|+two" || r.From.Number != 3 {
+		t.Errorf("generation %d: %q", r.From.Number, got)
+	}
+	if got := lines(of(t, r, base+"/b").Diff); strings.Join(got, "|") != "@line 1|-second|+first" {
+		t.Errorf("%q", got)
+	}
+	if r := compare(t, dir, changes.Options{From: 1, To: 2}); len(r.Changes) != 0 || r.Counts[changes.Unchanged].Pages != 3 {
+		t.Errorf("1 and 2: %+v", r)
+	}
+	if r := compare(t, dir, changes.Options{From: 1, To: 4}); len(r.Changes) != 1 || r.Changes[0].URL != base+"/a" {
+		t.Errorf("1 and 4: %+v", r.Changes)
+	}
+	for _, o := range []changes.Options{{From: 2, To: 2}, {From: 3, To: 1}, {To: 5}, {From: -1}, {To: 1}} {
+		if _, err := changes.Compare(t.Context(), dir, o); !errors.Is(err, changes.ErrGeneration) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// What the archive has lost is told and counted; all else is compared.
+func TestBodiesThatAreMissingHaveAReason(t *testing.T) {
+	s := &site{pages: map[string]func(http.ResponseWriter){
+		"/": page("<a href=/a>a</a>"), "/a": page("<p>one"),
+	}}
+	dir, base, again := crawl(t, s)
+	s.set("/a", page("<p>two"))
+	again()
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	r := compare(t, dir, changes.Options{From: 1, To: 2})
+	if got := of(t, r, base+"/a"); got.Change != changes.Changed || got.Kind != changes.Unread || got.Missing != changes.NoRecord || r.Missing[changes.NoRecord] != 1 {
+		t.Errorf("%+v, %v", got, r.Missing)
+	}
+}
