@@ -1,1 +1,0 @@
-f=$1; for w in 1280 390; do for m in light dark; do a=; [ $m = dark ] && a="--blink-settings=preferredColorScheme=0"; timeout 60 chromium --headless --no-sandbox --disable-gpu $a --hide-scrollbars --window-size=$w,1400 --screenshot=/tmp/t/shot-$w-$m.png file://$f >/dev/null 2>&1; done; done; ls -la /tmp/t/shot*
