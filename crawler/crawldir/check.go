@@ -39,6 +39,9 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if err := s.checkManners(); err != nil {
 		return err
 	}
+	if err := s.MirrorLayout().Check(); err != nil {
+		return misuse("%w", err)
+	}
 	if _, err := s.stopWhen(); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"curtsy/storage/excerpts"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/mirror/layout"
 	"curtsy/storage/warc"
 )
 
@@ -265,6 +266,20 @@ func replaceSettings(dir string, config []byte) error {
 		return fmt.Errorf("keep the settings before: %w", err)
 	}
 	return durable.WriteFile(in(dir, ConfigName), config, 0o666)
+}
+
+// RememberLayout has the runs that follow lay out the mirror so. Nobody may run the crawl meanwhile.
+func RememberLayout(dir string, l layout.Layout) error {
+	s, err := ReadSettings(dir)
+	if err != nil || s.MirrorLayout() == l {
+		return err
+	}
+	s.Layout, s.Cut = l.Kind, int64(l.Cut)
+	config, err := s.TOML()
+	if err != nil {
+		return err
+	}
+	return replaceSettings(dir, config)
 }
 
 // beginning is the ledger of a run. Its mark of the run binds the settings, so those before have had their use.

@@ -59,6 +59,7 @@ func (s *Settings) keys() []key {
 		text("accept-language", &s.AcceptLanguage), flag("offer-zstd", &s.OfferZstd), list("dedup", &s.Dedup),
 		flag("links", &s.Links),
 		size("memory-limit", &s.MemoryLimit), flag("mirror", &s.Mirror),
+		{name: "layout", other: (*value.Layout)(&s.Layout)}, number("cut", &s.Cut, 0),
 		{name: "vanished", other: (*value.Vanished)(&s.Vanished)}, flag("previews", &s.Previews),
 	}
 }

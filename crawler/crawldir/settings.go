@@ -13,6 +13,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage/mirror"
+	"curtsy/storage/mirror/layout"
 )
 
 // Version is the version of the program, as requests, archives and ledgers carry it.
@@ -77,6 +78,8 @@ type Settings struct {
 	MemoryLimit    int64 // bytes of memory to save time with; 0 leaves it to Go
 
 	Mirror   bool // make a browsable copy at the end of each run
+	Layout   layout.Kind
+	Cut      int64 // leading folders that the names of its files leave out
 	Vanished mirror.Vanished
 	Previews bool // fetch pictures that pages name for others to show, too
 
@@ -99,6 +102,11 @@ func Defaults() Settings {
 		LeastSpeed: fetch.DefaultLeastSpeed, MaxBody: fetch.DefaultMaxBody, MaxWait: crawler.DefaultMaxWait,
 		Workers: crawler.DefaultWorkers, MemoryLimit: 48 << 20,
 	}
+}
+
+// MirrorLayout is how the files of the mirror are laid out.
+func (s *Settings) MirrorLayout() layout.Layout {
+	return layout.Layout{Kind: s.Layout, Cut: int(min(s.Cut, layout.MaxCut+1))}
 }
 
 // Lists are the opt-out lists that bind the crawl, once OpenLists has opened them.

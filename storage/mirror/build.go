@@ -66,7 +66,17 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 	if err := ctx.Err(); err != nil {
 		return s, err
 	}
+	if err := w.keepTheirs(&s); err != nil {
+		return s, wrapped("keep the files of others", err)
+	}
 	return s, wrapped("put the new tree in place", d.swap())
+}
+
+func (w *writer) keepTheirs(s *Summary) (err error) {
+	var in folders
+	defer func() { err = errors.Join(err, in.close()) }()
+	s.Others, err = w.disk.keepTheirs(&in, w.before)
+	return err
 }
 
 func wrapped(what string, err error) error {

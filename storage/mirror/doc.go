@@ -23,6 +23,8 @@
 //     build takes up the one before. The next build removes everything else that a death leaves.
 //   - Every file is created inside the tree (os.Root), and no file is written over: a name never leaves the tree, and a
 //     symbolic link in it is neither followed nor kept.
+//   - Files of the tree before that its map does not name are somebody else's: they are in the new tree, too, at their
+//     place, or the build ends with an error before anything is replaced.
 //   - A directory that is no mirror is not replaced, and mirror.new and mirror.old are not touched unless a build left
 //     them: mirror.tmp, made first and removed last, tells. It is known by the names of what it holds.
 //   - A reference is relative if and only if its URL, or what that redirects to, is in the map.
@@ -30,9 +32,7 @@
 //
 // # Names
 //
-// HOST/PATH, readable, on any file system: see docs/mirror.md. Names that a file system takes for equal are told apart:
-// names are compared folded and normalised, and the one with the smaller URL keeps the plain name. No URL is ever
-// "handled": path segments are names by construction, with what is unsafe in them escaped.
+// Package layout makes them: HOST/PATH or PATH, readable, on any file system.
 //
 // # What is shared with the tree before
 //

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/mirror/layout"
 )
 
 // Reason says why a URL has no file in the mirror.
@@ -122,6 +123,7 @@ func (t *texts) kind(s string) uint32 {
 type plan struct {
 	entries []entry
 	texts   texts
+	layout  layout.Layout
 
 	// Each link of each document is looked up: a table of hashes takes a third of the time of a binary search, whose keys
 	// differ late.
@@ -244,7 +246,7 @@ func (p *plan) name() {
 			set.order = append(set.order, int32(i)) //nolint:gosec // there are fewer
 		}
 	}
-	names, owners := name(set)
+	names, owners := p.layout.Names(set)
 	for i, s := range names {
 		e := &p.entries[set.order[i]]
 		e.name, e.flags = p.texts.keep(s), e.flags&^owner
@@ -260,10 +262,10 @@ type planned struct {
 }
 
 func (s planned) at(i int) *entry          { return &s.p.entries[s.order[i]] }
-func (s planned) len() int                 { return len(s.order) }
-func (s planned) key(i int) string         { return s.at(i).key }
-func (s planned) contentType(i int) string { return s.p.texts.kinds[s.at(i).kind] }
-func (s planned) same(i, j int) bool {
+func (s planned) Len() int                 { return len(s.order) }
+func (s planned) Key(i int) string         { return s.at(i).key }
+func (s planned) ContentType(i int) string { return s.p.texts.kinds[s.at(i).kind] }
+func (s planned) Same(i, j int) bool {
 	a, b := s.at(i), s.at(j)
 	return a.sum != [16]byte{} && a.sum == b.sum && a.kind == b.kind
 }

@@ -58,7 +58,7 @@ type gatherer struct {
 
 // gather decides for each URL of the archive which answer counts.
 func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error) {
-	g := &gatherer{opened: o, options: options, plan: &plan{}}
+	g := &gatherer{opened: o, options: options, plan: &plan{layout: options.Layout}}
 	group, ctx := errgroup.WithContext(ctx)
 	r, w := io.Pipe()
 	work := make(chan history, 64)

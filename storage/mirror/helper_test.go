@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,11 +13,28 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
+	"curtsy/storage/mirror/layout"
 	"curtsy/storage/warc"
 )
+
+func urlOf(t testing.TB, s string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// hashOf is what a name has to be told apart by, and more.
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
 
 var began = time.Date(2026, 3, 4, 5, 6, 7, 890_123_000, time.UTC)
 
@@ -163,7 +181,7 @@ func treeOf(t testing.TB, dir string) map[string]string {
 			return err
 		}
 		fi, err := d.Info()
-		if name := filepath.ToSlash(rel); !slices.Contains(reserved, name) {
+		if name := filepath.ToSlash(rel); !slices.Contains(layout.Reserved, name) {
 			all[name+" at"] = fi.ModTime().UTC().String()
 		}
 		all[filepath.ToSlash(rel)] = string(b)
@@ -192,7 +210,7 @@ func mustBeEqual(t testing.TB, what string, a, b map[string]string) {
 
 func filesOf(tree map[string]string) (names []string) {
 	for name := range tree {
-		if !strings.HasSuffix(name, " at") && !slices.Contains(reserved, name) {
+		if !strings.HasSuffix(name, " at") && !slices.Contains(layout.Reserved, name) {
 			names = append(names, name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
+	"curtsy/storage/mirror/layout"
 )
 
 // linker decides on the references of one document.
@@ -134,7 +135,7 @@ func escaped(s string, safe *[256]bool) string {
 		if safe[s[i]] {
 			b.WriteByte(s[i])
 		} else {
-			escape(&b, s[i])
+			layout.Escape(&b, s[i])
 		}
 	}
 	return b.String()

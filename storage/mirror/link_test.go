@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"curtsy/storage/mirror/layout"
 	"path"
 	"strings"
 	"testing"
@@ -107,7 +108,7 @@ func FuzzRelativeLeadsThere(f *testing.F) {
 		if err != nil {
 			return
 		}
-		names := Names([]Page{{u, "text/html", ""}, {v, "text/css", ""}})
+		names := layout.Names([]layout.Page{{URL: u, Type: "text/html"}, {URL: v, Type: "text/css"}}, layout.Layout{})
 		base, err := canon.Parse(localBase + escaped(names[0], pathSafe))
 		if err != nil {
 			return // longer than a URL may be

@@ -14,6 +14,13 @@ import (
 	"time"
 
 	"curtsy/frontier/durable"
+	"curtsy/storage/mirror/layout"
+)
+
+// The files of the mirror that are its own.
+const (
+	MapFile     = layout.MapFile     // see Entry
+	MissingFile = layout.MissingFile // see Missing
 )
 
 // Entry is a line of the map: a URL that has a file. Lines are sorted by URL.

@@ -14,6 +14,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/mirror/layout"
 )
 
 // Missing is a line of the list of what is missing: a URL that files of the mirror name, and that has no file there.
@@ -277,6 +278,6 @@ func whyOf(l *storage.Line) why {
 	default:
 		w.rank = 0
 	}
-	w.detail = cutRunes(w.detail, maxDetail)
+	w.detail = layout.CutRunes(w.detail, maxDetail)
 	return w
 }

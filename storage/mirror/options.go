@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"curtsy/storage/mirror/layout"
 	"curtsy/storage/script"
 )
 
@@ -20,6 +21,8 @@ const (
 type Options struct {
 	Archive Archive
 	Dir     string // the mirror is its directory "mirror"
+
+	Layout layout.Layout // in which folders its files are
 
 	Vanished Vanished
 	// GoneBefore, unless zero, has Remove act only on what was found gone before: what an update that is not completed has
@@ -102,6 +105,7 @@ type Summary struct {
 	Lost      int64 `json:"gone"`      // URLs that only the mirror before had
 	Unchanged int64 `json:"unchanged"` // URLs with the same payload
 
+	Others     int64    `json:"others"`     // files that somebody else put into the mirror before, and that stay
 	OffWeb     int64    `json:"off_web"`    // captures of what is not on the web
 	Unreadable int64    `json:"unreadable"` // captures that could not be read
 	Notes      []string `json:"notes,omitempty"`

@@ -11,6 +11,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
+	"curtsy/storage/mirror/layout"
 )
 
 // Every reference in a mirror of random pages, which collide in every way, leads to the file of the page that it led to.
@@ -52,7 +53,9 @@ func TestEveryReferenceLeadsToItsPage(t *testing.T) {
 		}
 		dir := t.TempDir()
 		crawled(t, dir, all...)
-		built(t, options(t, dir))
+		o := options(t, dir)
+		o.Layout = []layout.Layout{{}, {Kind: layout.Flat}, {Kind: layout.Flat, Cut: 1}}[seed%3]
+		built(t, o)
 		tree := treeOf(t, Tree(dir))
 		if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
 			t.Fatalf("seed %d: wrong: %+v", seed, wrong[0])
@@ -86,7 +89,31 @@ func TestEveryReferenceLeadsToItsPage(t *testing.T) {
 	}
 }
 
-func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.URL, pages []Page, kinds map[string]string) {
+// randomPages makes pages that are likely to collide.
+func randomPages(t testing.TB, rng *rand.Rand, n int) []layout.Page {
+	parts := []string{"a", "A", "b", "con", "index.html", "a.html", "a%2e", "%C3%A9", "e%CC%81", "%2e%2e%2f", "x.", "_", "", "~", "a@b", "%25", "ß", "ss"}
+	types := []string{"text/html", "text/css", "application/x-foo", "", "image/png"}
+	hosts := []string{"http://a.test", "https://a.test", "http://a.test:8080", "http://b.test"}
+	seen := map[string]bool{}
+	var ps []layout.Page
+	for len(ps) < n {
+		s := hosts[rng.IntN(len(hosts))]
+		for range 1 + rng.IntN(3) {
+			s += "/" + parts[rng.IntN(len(parts))]
+		}
+		if rng.IntN(4) == 0 {
+			s += "?" + parts[rng.IntN(len(parts))]
+		}
+		u := urlOf(t, s)
+		if !seen[u.Key()] {
+			seen[u.Key()] = true
+			ps = append(ps, layout.Page{URL: u, Type: types[rng.IntN(len(types))], Digest: fmt.Sprint(len(ps))}) // all differ
+		}
+	}
+	return ps
+}
+
+func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.URL, pages []layout.Page, kinds map[string]string) {
 	t.Helper()
 	for kinds[to.Key()] == "redirect" {
 		for i, p := range pages {

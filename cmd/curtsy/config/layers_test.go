@@ -84,7 +84,7 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 	for _, name := range crawldir.Names() {
 		s, fs := given(t)
 		f := fs.Lookup(name)
-		value := map[string]string{"duration": "7s", "size": "7MiB", "int": "7", "standard": "std1994", "order": "depth", "bool": "true", "vanished": "remove", "draft": "ietf-00"}[f.Value.Type()]
+		value := map[string]string{"duration": "7s", "size": "7MiB", "int": "7", "standard": "std1994", "order": "depth", "bool": "true", "vanished": "remove", "layout": "flat", "draft": "ietf-00"}[f.Value.Type()]
 		if value == "" {
 			value = "seven"
 		}

@@ -6,6 +6,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/robots"
+	"curtsy/storage/mirror/layout"
 )
 
 // Scopes explains the values of --scope, for help.
@@ -35,6 +36,7 @@ func words(fs *pflag.FlagSet) {
 	cli.Words(fs, "own-site", crawldir.OwnLoopback, crawldir.OwnNone)
 	cli.Words(fs, "stop-when", "pages=", "tag:", "errors>", "duplicates>", "new-hosts<", "none")
 	cli.Words(fs, "order", "breadth", "depth")
+	cli.Words(fs, "layout", layout.Words()...)
 	cli.Words(fs, "vanished", "keep", "remove")
 	var traps []string
 	for _, name := range crawldir.TrapNames() {

@@ -59,7 +59,7 @@ func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror
 		if err != nil {
 			return err
 		}
-		o.Previews, o.Vanished = s.Previews, s.Vanished
+		o.Previews, o.Vanished, o.Layout = s.Previews, s.Vanished, s.MirrorLayout()
 		o.MaxBody = max(o.MaxBody, 1<<30)
 		if g := totals.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
 			o.GoneBefore = g.Began // what this generation found gone stays until it is completed
@@ -137,7 +137,7 @@ func (b *Built) Text() string {
 		name string
 		n    int64
 	}{
-		{"gone, kept", b.Kept}, {"older answer shown", b.Stale}, {"not rewritten", b.Unread}, {"records unreadable", b.Unreadable},
+		{"gone, kept", b.Kept}, {"older answer shown", b.Stale}, {"not rewritten", b.Unread}, {"files of others", b.Others}, {"records unreadable", b.Unreadable},
 	} {
 		if r.n > 0 {
 			fmt.Fprintf(&t, "  %-19s %d\n", r.name, r.n)

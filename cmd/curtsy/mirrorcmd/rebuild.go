@@ -14,12 +14,15 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/mirror"
+	"curtsy/storage/mirror/layout"
 	"curtsy/storage/plainly"
 )
 
 // rebuildOptions are the flags of mirror rebuild.
 type rebuildOptions struct {
 	to                 string
+	layout             value.Layout
+	cut                int64
 	vanished           value.Vanished
 	previews           bool
 	maxBody            value.Size
@@ -36,12 +39,15 @@ func NewRebuild(std cli.Streams) *cobra.Command {
 		Long: "Make the mirror of a crawl directory or of WARC files again, from the archive\n" +
 			"alone: nothing is fetched. The same archive gives the same files, octet for\n" +
 			"octet. A crawl keeps its settings of the mirror unless flags say otherwise,\n" +
-			"for this time.",
-		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
+			"for this time; but another layout of its own mirror is kept from then on.",
+		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild --layout flat --cut 1 copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
 		Args:    cobra.MinimumNArgs(1),
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.to, "output", "o", "", "make `DIR`/mirror (default: in the crawl directory)")
+	fs.Var(&o.layout, "layout", "lay out the copy as HOST/PATH, or flat as PATH: `WORD` is host or flat")
+	cli.Words(fs, "layout", layout.Words()...)
+	fs.Var(value.AtLeast(&o.cut, 0), "cut", "leave the first `N` folders of each path out; only of --layout flat")
 	fs.Var(&o.vanished, "vanished", "keep or remove `WHAT` is gone (404, 410)")
 	cli.Words(fs, "vanished", "keep", "remove")
 	fs.BoolVar(&o.previews, "previews", false, "link pictures that pages name for others to show (og:image), too")
@@ -100,6 +106,10 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 				return nil, cli.Usagef("mirror: %w", err)
 			}
 		}
+		out.Layout = layout.Layout{Kind: layout.Kind(o.layout), Cut: int(min(o.cut, layout.MaxCut+1))}
+		if err := out.Layout.Check(); err != nil {
+			return nil, cli.Usagef("%w", err)
+		}
 		out.Archive.Segments, out.Previews, out.Vanished = args, o.previews, mirror.Vanished(o.vanished)
 		return buildTree(ctx, out, "")
 	}
@@ -112,6 +122,9 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	}
 	s, err := config.Of(dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.lay(s); err != nil {
 		return nil, err
 	}
 	if o.given("vanished") {
@@ -128,5 +141,22 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	if b != nil {
 		b.of = out.Dir
 	}
+	if b != nil && err == nil && o.to == "" && (o.given("layout") || o.given("cut")) {
+		err = crawldir.RememberLayout(dir, s.MirrorLayout())
+	}
 	return b, err
+}
+
+// lay gives s the layout that the flags ask for. Another one than that of the crawl begins without its cut.
+func (o *rebuildOptions) lay(s *crawldir.Settings) error {
+	if o.given("layout") && layout.Kind(o.layout) != s.Layout {
+		s.Layout, s.Cut = layout.Kind(o.layout), 0
+	}
+	if o.given("cut") {
+		s.Cut = o.cut
+	}
+	if err := s.MirrorLayout().Check(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage/mirror"
+	"curtsy/storage/mirror/layout"
 	"curtsy/storage/plainly"
 )
 
@@ -181,6 +182,23 @@ func (v *Vanished) Set(s string) error {
 		return fmt.Errorf("%q: write keep or remove", s)
 	}
 	return nil
+}
+
+// Layout says in which folders the files of a mirror are.
+type Layout layout.Kind
+
+// Type names the kind of value.
+func (l *Layout) Type() string { return "layout" }
+
+func (l *Layout) String() string { return layout.Kind(*l).String() }
+
+// Set reads it.
+func (l *Layout) Set(s string) error {
+	k, err := layout.Parse(s)
+	if err == nil {
+		*l = Layout(k)
+	}
+	return err
 }
 
 // Draft names a draft of Web Bot Auth.

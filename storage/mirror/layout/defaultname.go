@@ -1,6 +1,7 @@
-package mirror
+package layout
 
 import (
+	"slices"
 	"strings"
 
 	"curtsy/storage/mediatype"
@@ -8,26 +9,39 @@ import (
 
 // The files of the mirror that are its own.
 const (
-	MapFile     = "mirror-map.jsonl" // see Entry
-	MissingFile = "missing.jsonl"    // see Missing
+	MapFile     = "mirror-map.jsonl"
+	MissingFile = "missing.jsonl"
 )
 
-var reserved = []string{MapFile, MissingFile}
+// Reserved are the names that no page has.
+var Reserved = []string{MapFile, MissingFile}
 
 // defaultName returns the path that page i has if nothing stands against it.
 func (n *naming) defaultName(i int) string {
-	scheme, rest, _ := strings.Cut(n.key(i), "://")
+	scheme, rest, _ := strings.Cut(n.Key(i), "://")
 	at := strings.IndexByte(rest, '/')
 	host, target := rest[:at], rest[at+1:]
 	path, query, hasQuery := strings.Cut(target, "?")
 	parts := strings.Split(path, "/")
-	file := fileName(parts[len(parts)-1], query, hasQuery, mediatype.Parse(n.contentType(i)).Name)
+	file := fileName(parts[len(parts)-1], query, hasQuery, mediatype.Parse(n.ContentType(i)).Name)
 	parts = parts[:len(parts)-1]
-	dirs := []string{n.hostDir(scheme, host)}
+	var dirs []string
+	if n.layout.Kind == Flat {
+		parts = parts[min(n.layout.Cut, len(parts)):]
+	} else {
+		dirs = append(dirs, n.hostDir(scheme, host))
+	}
+	above := len(dirs)
 	const deepName = len("/~") + 2*shortHash
-	length, fits := len(dirs[0])+1+len(file), 1
+	length, fits := len(file), above
+	for _, d := range dirs {
+		length += len(d) + 1
+	}
 	for _, part := range parts[:min(len(parts), maxDepth)] {
 		d := component(readable(part), "", part)
+		if len(dirs) == 0 && n.isReserved(d) {
+			d += "_"
+		}
 		dirs, length = append(dirs, d), length+len(d)+1
 		if length+deepName <= maxPath {
 			fits = len(dirs)
@@ -35,9 +49,14 @@ func (n *naming) defaultName(i int) string {
 	}
 	if len(parts) > maxDepth || length > maxPath {
 		// The parts that do not fit become one directory, named by a hash of them.
-		dirs = append(dirs[:min(fits, maxDepth)], "~"+hashOf(strings.Join(parts, "/"))[:2*shortHash])
+		dirs = append(dirs[:min(fits, maxDepth+above-1)], "~"+hashOf(strings.Join(parts, "/"))[:2*shortHash])
 	}
-	return strings.Join(dirs, "/") + "/" + file
+	return strings.Join(append(dirs, file), "/")
+}
+
+// isReserved reports whether some file system takes a name for that of a file of the mirror's own.
+func (n *naming) isReserved(name string) bool {
+	return slices.ContainsFunc(Reserved, func(own string) bool { return fold(n.fold, name) == own })
 }
 
 // hostDir names the directory of a host: with its port, unless that is the scheme's own.
@@ -49,7 +68,7 @@ func (n *naming) hostDir(scheme, host string) string {
 		port = "+80"
 	}
 	host = readable(strings.ReplaceAll(host, ":", "-")) // an IPv6 address, or what the URL Standard lets pass as a domain
-	for _, f := range reserved {
+	for _, f := range Reserved {
 		if strings.EqualFold(host+port, f) {
 			port += "_"
 		}

@@ -1,4 +1,4 @@
-package mirror
+package layout
 
 import (
 	"crypto/sha256"
@@ -17,7 +17,7 @@ import (
 const (
 	maxComponent = 240
 	maxPath      = 2048
-	maxDepth     = 48 // directories below the host's
+	maxDepth     = 48 // directories below the host's, or the mirror's where hosts have none
 )
 
 // A hash in a name is so many hexadecimal digits of a SHA-256.
@@ -58,7 +58,7 @@ func readable(part string) string {
 		} else if part[i] == '%' { // no escape, as "%zz"
 			b.WriteByte('%')
 		} else {
-			escape(&b, part[i])
+			Escape(&b, part[i])
 		}
 		i += width
 	}
@@ -91,7 +91,8 @@ func decode(s string) (octets []byte, width int) {
 	return octets, 3
 }
 
-func escape(b *strings.Builder, c byte) {
+// Escape writes a byte as URLs escape it.
+func Escape(b *strings.Builder, c byte) {
 	const digits = "0123456789ABCDEF"
 	b.WriteByte('%')
 	b.WriteByte(digits[c>>4])
@@ -143,7 +144,7 @@ func component(stem, ext, whole string) string {
 		ext = ""
 	}
 	room := maxComponent - len(ext) - len("~") - shortHash
-	return ends(strings.TrimRight(cutRunes(name, room), ". ") + "~" + hashOf(whole)[:shortHash] + ext)
+	return ends(strings.TrimRight(CutRunes(name, room), ". ") + "~" + hashOf(whole)[:shortHash] + ext)
 }
 
 // ends escapes a dot or space at the end of a name, which Windows drops, a space at its beginning, which people drop,
@@ -154,21 +155,21 @@ func ends(name string) string {
 	}
 	var b strings.Builder
 	if name[0] == ' ' {
-		escape(&b, ' ')
+		Escape(&b, ' ')
 		name = name[1:]
 	}
 	last := len(name) - 1
 	if last >= 0 && (name[last] == '.' || name[last] == ' ') {
 		b.WriteString(name[:last])
-		escape(&b, name[last])
+		Escape(&b, name[last])
 		return b.String()
 	}
 	b.WriteString(name)
 	return b.String()
 }
 
-// cutRunes returns the first bytes of s, at most n of them, that are whole characters, with no escape cut through.
-func cutRunes(s string, n int) string {
+// CutRunes returns the first bytes of s, at most n of them, that are whole characters, with no escape cut through.
+func CutRunes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -1,4 +1,4 @@
-package mirror
+package layout
 
 import (
 	"path"
@@ -14,7 +14,7 @@ func TestWhatIsNoPageIsNamedAsNone(t *testing.T) {
 		for _, p := range append(slices.Clone(hostile), "a.html", "a.HtM", "a.xhtml", "a.XHT", "a.shtml", "a.html.html", "a?b=c.htm", "d.html/", "a%2Ehtml", "a.html%20", "a.html.", "a.ht%6Dl") {
 			pages = append(pages, Page{urlOf(t, "http://names.test/"+p), media, p})
 		}
-		for i, name := range Names(pages) {
+		for i, name := range Names(pages, Layout{Kind: Kind(len(media) % 2)}) {
 			if slices.Contains([]string{".html", ".htm", ".xhtml", ".xht", ".shtml"}, strings.ToLower(path.Ext(name))) {
 				t.Errorf("%s of type %q has the file %s", pages[i].URL, media, name)
 			}

@@ -1,10 +1,11 @@
-package mirror
+package layout
 
 import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,6 +15,8 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
+
+var everyLayout = []Layout{{}, {Kind: Flat}, {Kind: Flat, Cut: 1}, {Kind: Flat, Cut: 2}, {Kind: Flat, Cut: MaxCut}}
 
 func urlOf(t testing.TB, s string) canon.URL {
 	t.Helper()
@@ -100,7 +103,7 @@ func TestNameOfOnePage(t *testing.T) {
 		{"the map's own name is taken", "http://missing.jsonl/x", "missing.jsonl_/x.html"},
 		{"a host keeps its name in ASCII", "http://b\u00fccher.test/", "xn--bcher-kva.test/index.html"},
 	} {
-		if got := Names(pagesOf(t, c.page))[0]; got != c.want {
+		if got := Names(pagesOf(t, c.page), Layout{})[0]; got != c.want {
 			t.Errorf("%s: %s is %q, want %q", c.rule, c.page, got, c.want)
 		}
 	}
@@ -133,7 +136,7 @@ func TestNamesOfSeveralPages(t *testing.T) {
 		{"hosts differ", []string{"http://a.test/x", "http://b.test/x"}, []string{"a.test/x.html", "b.test/x.html"}},
 		{"one key is one page", []string{"http://a.test/%7Ex", "http://a.test/~x"}, []string{"a.test/~x.html", "a.test/~x.html"}},
 	} {
-		names := Names(pagesOf(t, c.pages...))
+		names := Names(pagesOf(t, c.pages...), Layout{})
 		for i, got := range names {
 			want := c.want[i]
 			if strings.Contains(want, "~") && !strings.Contains(want, "~x") {
@@ -153,7 +156,7 @@ func TestNameIsFoundThoughItsHashesAreTaken(t *testing.T) {
 	for n := 8; n <= 64; n++ {
 		lines = append(lines, "http://a.test/page~"+hashOf(victim.Key())[:n])
 	}
-	mustBeApart(t, Names(pagesOf(t, lines...)), len(lines))
+	mustBeApart(t, Names(pagesOf(t, lines...), Layout{}), len(lines))
 }
 
 func TestLongNamesAreCut(t *testing.T) {
@@ -165,7 +168,7 @@ func TestLongNamesAreCut(t *testing.T) {
 		"http://a.test" + deep + "/x", "http://a.test" + deep + "/y", "http://a.test" + deep + "/d/x", "http://a.test" + wide + "/x", "http://a.test" + wide + "/" + long,
 		"http://a.test/" + strings.Repeat("%3A", 200), "http://" + strings.Repeat("h.", 120) + "test/",
 	}
-	names := Names(pagesOf(t, lines...))
+	names := Names(pagesOf(t, lines...), Layout{})
 	mustBeApart(t, names, len(lines))
 	if !strings.HasSuffix(names[4], ".png") || !strings.HasPrefix(names[0], "a.test/你你你") {
 		t.Errorf("what can be read is lost: %q, %q", names[4], names[0])
@@ -199,7 +202,7 @@ func mustBeApart(t testing.TB, names []string, want int) {
 
 func mustBePortable(t testing.TB, name string) {
 	t.Helper()
-	if !fs.ValidPath(name) || !local(name) || !utf8.ValidString(name) || len(name) > maxPath || strings.Count(name, "/") > maxDepth+1 || !strings.Contains(name, "/") {
+	if !fs.ValidPath(name) || !filepath.IsLocal(name) || !utf8.ValidString(name) || len(name) > maxPath || strings.Count(name, "/") > maxDepth+1 || slices.Contains(Reserved, name) {
 		t.Fatalf("%q is no path for a mirror (%d octets)", name, len(name))
 	}
 	for part := range strings.SplitSeq(name, "/") {
@@ -242,15 +245,15 @@ func randomPages(t testing.TB, rng *rand.Rand, n int) []Page {
 func TestNamesNeverCollideAndDoNotDependOnOrder(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 7))
-		pages := randomPages(t, rng, 200)
-		names := Names(pages)
+		pages, l := randomPages(t, rng, 200), everyLayout[seed%uint64(len(everyLayout))]
+		names := Names(pages, l)
 		mustBeApart(t, names, len(pages))
 		byKey := map[string]string{}
 		for i, p := range pages {
 			byKey[p.URL.Key()] = names[i]
 		}
 		rng.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
-		for i, name := range Names(pages) {
+		for i, name := range Names(pages, l) {
 			if want := byKey[pages[i].URL.Key()]; name != want {
 				t.Fatalf("%s is %q, and in another order %q", pages[i].URL, name, want)
 			}
@@ -276,7 +279,9 @@ func FuzzNameStaysInside(f *testing.F) {
 		if u.Key() == v.Key() {
 			want = 1
 		}
-		mustBeApart(t, Names([]Page{{u, media, "1"}, {v, "text/html", "2"}}), want)
+		for _, l := range everyLayout {
+			mustBeApart(t, Names([]Page{{u, media, "1"}, {v, "text/html", "2"}}, l), want)
+		}
 	})
 }
 
@@ -286,5 +291,60 @@ func TestWhatHasNoTypePassesForNoPage(t *testing.T) {
 		if stem, ext := extension("x", in, ""); stem+ext != want {
 			t.Errorf("%q: %q, want %q", in, stem+ext, want)
 		}
+	}
+}
+
+// Names of no folder are as readable, as portable and as far apart.
+func TestNamesOfAFlatLayout(t *testing.T) {
+	for _, c := range []struct {
+		rule  string
+		cut   int
+		pages []string
+		want  []string // "~" stands for a hash
+	}{
+		{"no folder of a host", 0, []string{"http://a.test/d/x", "http://a.test:81/y"}, []string{"d/x.html", "y.html"}},
+		{"folders are cut off", 1, []string{"http://a.test/d/e/x"}, []string{"e/x.html"}},
+		{"as many as there are", 3, []string{"http://a.test/d/e/x", "http://a.test/"}, []string{"x.html", "index.html"}},
+		{"hosts are apart", 0, []string{"http://a.test/x text/html 1", "http://b.test/x text/html 2"}, []string{"x.html", "x~.html"}},
+		{"and so are equal answers of theirs", 0, []string{"http://a.test/x text/html 1", "http://b.test/x text/html 1"}, []string{"x.html", "x~.html"}},
+		{"and those of folders", 1, []string{"http://a.test/d/x text/html 1", "http://a.test/e/x text/html 1"}, []string{"x.html", "x~.html"}},
+		{"schemes are one, if they answer the same", 0, []string{"http://a.test/x text/html 1", "https://a.test/x text/html 1"}, []string{"x.html", "x.html"}},
+		{"and two, if not", 0, []string{"http://a.test/x text/html 1", "https://a.test/x text/html 2"}, []string{"x.html", "x~.html"}},
+		{"with and without the slash", 0, []string{"http://a.test/d text/html 1", "http://a.test/d/ text/html 1"}, []string{"d/index.html", "d/index.html"}},
+		{"the mirror's own names are taken", 0, []string{"http://a.test/missing.jsonl application/x-foo", "http://a.test/Mirror-Map.jsonl/x"}, []string{"missing~.jsonl", "Mirror-Map.jsonl_/x.html"}},
+		{"and by what is folded to them", 0, []string{"http://a.test/mi%C5%BFsing.jsonl/x"}, []string{"miſsing.jsonl_/x.html"}},
+		{"a file and a folder of one name", 0, []string{"http://a.test/a application/x-foo", "http://b.test/a/b"}, []string{"a~", "a/b.html"}},
+		{"no device", 0, []string{"http://a.test/con/nul"}, []string{"con_/nul_.html"}},
+	} {
+		names := Names(pagesOf(t, c.pages...), Layout{Kind: Flat, Cut: c.cut})
+		for i, got := range names {
+			want := strings.Replace(c.want[i], "~", "~"+hashOf(urlOf(t, strings.Fields(c.pages[i])[0]).Key())[:8], 1)
+			if got != want {
+				t.Errorf("%s: %s is %q, want %q", c.rule, c.pages[i], got, want)
+			}
+		}
+	}
+}
+
+func TestALayoutThatCannotBeIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		layout Layout
+		want   string
+	}{
+		{Layout{}, ""}, {Layout{Kind: Flat, Cut: MaxCut}, ""},
+		{Layout{Cut: 1}, "give --layout flat as well"},
+		{Layout{Kind: Flat, Cut: -1}, "from 0 to 48"}, {Layout{Kind: Flat, Cut: MaxCut + 1}, "from 0 to 48"},
+	} {
+		if err := c.layout.Check(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.layout, err, c.want)
+		}
+	}
+	for _, word := range Words() {
+		if k, err := Parse(word); err != nil || k.String() != word {
+			t.Errorf("%s is %s, %v", word, k, err)
+		}
+	}
+	if _, err := Parse("Flat"); err == nil {
+		t.Error("a word that is none is read")
 	}
 }

@@ -1,4 +1,4 @@
-package mirror
+package layout
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Page is an answer that gets a file, of a plan that is made by hand.
+// Page is an answer that gets a file, known without an archive.
 type Page struct {
 	URL    canon.URL
 	Type   string // value of its Content-Type field
@@ -17,7 +17,7 @@ type Page struct {
 // Names returns the names of the files of a set of pages, in their order: slash-separated paths below the mirror's
 // directory. They depend on the set alone. Pages have one file if they have one key, and if they would have one name and
 // are the same answer.
-func Names(pages []Page) []string {
+func Names(pages []Page, l Layout) []string {
 	order := make([]int, len(pages))
 	for i := range order {
 		order[i] = i
@@ -25,7 +25,7 @@ func Names(pages []Page) []string {
 	keyed := func(i int) string { return pages[i].URL.Key() }
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keyed(a), keyed(b)) })
 	first := slices.CompactFunc(slices.Clone(order), func(a, b int) bool { return keyed(a) == keyed(b) })
-	found, _ := name(pageSet{pages, first})
+	found, _ := l.Names(pageSet{pages, first})
 	names := make([]string, len(pages))
 	for i, j := 0, 0; i < len(order); i++ {
 		if keyed(order[i]) != keyed(first[j]) {
@@ -41,10 +41,10 @@ type pageSet struct {
 	order []int
 }
 
-func (s pageSet) len() int                 { return len(s.order) }
-func (s pageSet) key(i int) string         { return s.pages[s.order[i]].URL.Key() }
-func (s pageSet) contentType(i int) string { return s.pages[s.order[i]].Type }
-func (s pageSet) same(i, j int) bool {
+func (s pageSet) Len() int                 { return len(s.order) }
+func (s pageSet) Key(i int) string         { return s.pages[s.order[i]].URL.Key() }
+func (s pageSet) ContentType(i int) string { return s.pages[s.order[i]].Type }
+func (s pageSet) Same(i, j int) bool {
 	a, b := s.pages[s.order[i]], s.pages[s.order[j]]
 	return a.Digest != "" && a.Digest == b.Digest && a.Type == b.Type
 }

@@ -1,4 +1,4 @@
-package mirror
+package layout
 
 import (
 	"fmt"
@@ -57,7 +57,14 @@ func TestHostileNamesStayInsideApartAndHarmless(t *testing.T) {
 	if len(hostile) < 95 {
 		t.Errorf("%d classes", len(hostile))
 	}
-	names := Names(pages)
+	for _, l := range everyLayout {
+		mustBeHarmless(t, pages, l)
+	}
+}
+
+func mustBeHarmless(t *testing.T, pages []Page, l Layout) {
+	t.Helper()
+	names := Names(pages, l)
 	mustBeApart(t, names, len(pages))
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {

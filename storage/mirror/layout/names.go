@@ -1,4 +1,4 @@
-package mirror
+package layout
 
 import (
 	"crypto/sha256"
@@ -10,30 +10,31 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// named are pages to be named, sorted by key, each key once.
-type named interface {
-	len() int
-	key(i int) string
-	contentType(i int) string
-	same(i, j int) bool // they are the same answer
+// Answers are what is to be named, sorted by key, each key once.
+type Answers interface {
+	Len() int
+	Key(i int) string
+	ContentType(i int) string
+	Same(i, j int) bool // they are the same answer
 }
 
-func find(p named, key string) (int, bool) {
-	low, high := 0, p.len()
+func find(p Answers, key string) (int, bool) {
+	low, high := 0, p.Len()
 	for low < high {
-		if mid := int(uint(low+high) >> 1); p.key(mid) < key {
+		if mid := int(uint(low+high) >> 1); p.Key(mid) < key {
 			low = mid + 1
 		} else {
 			high = mid
 		}
 	}
-	return low, low < p.len() && p.key(low) == key
+	return low, low < p.Len() && p.Key(low) == key
 }
 
 // naming decides on names. Paths are remembered by 64 bits of a hash of what case-insensitive and normalising file
 // systems make of them: two that share it by chance are merely told apart by a hash that they did not need.
 type naming struct {
-	named
+	Answers
+	layout Layout
 	fold   cases.Caser
 	apart  map[string]bool // hosts whose http and https pages differ
 	dirs   map[uint64]struct{}
@@ -42,18 +43,19 @@ type naming struct {
 	owners []bool
 }
 
-// name returns the names of pages, and which of them has its file for itself or lends it to others.
-func name(p named) (names []string, owners []bool) {
-	n := &naming{named: p, fold: cases.Fold(), dirs: map[uint64]struct{}{}, taken: make(map[uint64]int32, p.len()),
-		names: make([]string, p.len()), owners: make([]bool, p.len())}
+// Names returns the names of the files of answers, and which of them has its file for itself or lends it to others. They
+// depend on the set alone.
+func (l Layout) Names(p Answers) (names []string, owners []bool) {
+	n := &naming{Answers: p, layout: l, fold: cases.Fold(), dirs: map[uint64]struct{}{}, taken: make(map[uint64]int32, p.Len()),
+		names: make([]string, p.Len()), owners: make([]bool, p.Len())}
 	n.apart = n.schemesApart()
-	for _, f := range reserved {
+	for _, f := range Reserved {
 		n.dirs[n.folded(f)] = struct{}{}
 	}
 	last := ""
-	for i := range p.len() {
+	for i := range p.Len() {
 		path := n.defaultName(i)
-		if dir := path[:strings.LastIndexByte(path, '/')]; dir != last {
+		if dir := path[:max(strings.LastIndexByte(path, '/'), 0)]; dir != last {
 			for at, c := range dir {
 				if c == '/' {
 					n.dirs[n.folded(dir[:at])] = struct{}{}
@@ -64,7 +66,7 @@ func name(p named) (names []string, owners []bool) {
 		}
 	}
 	var losers, twins []int
-	for i := range p.len() {
+	for i := range p.Len() {
 		if _, twin := n.slashTwin(i); twin {
 			twins = append(twins, i)
 		} else if !n.claim(i, n.defaultName(i)) {
@@ -74,7 +76,7 @@ func name(p named) (names []string, owners []bool) {
 	for _, i := range losers {
 		// A site may have taken any of these names with a page of its own, but not all.
 		path, salt := n.defaultName(i), ""
-		for try := 0; !n.claim(i, hashed(path, hashOf(p.key(i) + salt)[:min(shortHash+try, 32)])); try++ {
+		for try := 0; !n.claim(i, hashed(path, hashOf(p.Key(i) + salt)[:min(shortHash+try, 32)])); try++ {
 			salt = " " + strconv.Itoa(try)
 		}
 	}
@@ -92,7 +94,7 @@ func (n *naming) claim(i int, path string) bool {
 		return false
 	}
 	if j, ok := n.taken[at]; ok {
-		if !n.same(i, int(j)) {
+		if !n.shares(i, int(j)) {
 			return false
 		}
 		n.names[i] = n.names[j]
@@ -100,6 +102,20 @@ func (n *naming) claim(i int, path string) bool {
 	}
 	n.taken[at], n.names[i], n.owners[i] = int32(i), path, true //nolint:gosec // there are fewer pages
 	return true
+}
+
+// shares reports whether page i, which would have the name of page j, may have its file: it is the same answer, and its
+// relative references, if it has any, lead where those of the other lead. Where hosts and folders have no folders of
+// their own, these are part of that.
+func (n *naming) shares(i, j int) bool {
+	return n.Same(i, j) && (n.layout.Kind != Flat || folderOf(n.Key(i)) == folderOf(n.Key(j)))
+}
+
+// folderOf returns what a URL's relative references are relative to, without the scheme.
+func folderOf(key string) string {
+	_, rest, _ := strings.Cut(key, "://")
+	rest, _, _ = strings.Cut(rest, "?")
+	return rest[:strings.LastIndexByte(rest, '/')+1]
 }
 
 // folded returns a hash of what a file system may take for the same path: case and normalisation do not count.
@@ -120,7 +136,7 @@ func fold(c cases.Caser, s string) string {
 
 // slashTwin returns the page of the same URL with a slash at the end of its path, if it is the same answer.
 func (n *naming) slashTwin(i int) (int, bool) {
-	path, query, has := strings.Cut(n.key(i), "?")
+	path, query, has := strings.Cut(n.Key(i), "?")
 	if strings.HasSuffix(path, "/") {
 		return 0, false
 	}
@@ -128,14 +144,17 @@ func (n *naming) slashTwin(i int) (int, bool) {
 		path += "?" + query
 	}
 	j, ok := find(n, path)
-	return j, ok && n.same(i, j)
+	return j, ok && n.Same(i, j)
 }
 
 // schemesApart returns the hosts that answer differently by http and by https: these get directories of their own.
 func (n *naming) schemesApart() map[string]bool {
 	apart := map[string]bool{}
-	for i := range n.len() {
-		rest, ok := strings.CutPrefix(n.key(i), "http://")
+	if n.layout.Kind == Flat {
+		return apart // there is no folder of a host
+	}
+	for i := range n.Len() {
+		rest, ok := strings.CutPrefix(n.Key(i), "http://")
 		if !ok {
 			break // "https:" is behind "http:"
 		}
@@ -143,7 +162,7 @@ func (n *naming) schemesApart() map[string]bool {
 		if apart[host] {
 			continue
 		}
-		if j, ok := find(n, "https://"+rest); ok && !n.same(i, j) {
+		if j, ok := find(n, "https://"+rest); ok && !n.Same(i, j) {
 			apart[host] = true
 		}
 	}
@@ -154,6 +173,6 @@ func (n *naming) schemesApart() map[string]bool {
 func hashed(path, hash string) string {
 	dir, file := path[:strings.LastIndexByte(path, '/')+1], path[strings.LastIndexByte(path, '/')+1:]
 	stem, ext := split(file)
-	stem = strings.TrimRight(cutRunes(stem, maxComponent-len(ext)-len("~")-len(hash)), ". ")
+	stem = strings.TrimRight(CutRunes(stem, maxComponent-len(ext)-len("~")-len(hash)), ". ")
 	return dir + stem + "~" + hash + ext
 }

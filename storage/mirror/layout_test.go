@@ -1,0 +1,123 @@
+package mirror
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/storage/mirror/layout"
+)
+
+// Pages of two hosts whose names without hosts and folders collide keep to their own, and their links to each other.
+func TestAFlatMirrorHoldsTogether(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir,
+		got{url: "http://a.test/docs/index.html", body: `<a href="x/y.html">y</a><a href="http://b.test/docs/">b</a><img src="/img/p.png">`},
+		got{url: "http://a.test/docs/x/y.html", body: `<a href="../index.html">up</a>`},
+		got{url: "http://b.test/docs/", body: `<a href="index.html">self</a><img src="/img/p.png"><a href="/missing.jsonl/x">m</a>`},
+		got{url: "http://b.test/missing.jsonl/x", body: "taken"},
+		got{url: "http://a.test/img/p.png", body: "one"}, got{url: "http://b.test/img/p.png", body: "two"})
+	o := options(t, dir)
+	for _, c := range []struct {
+		cut  int
+		want []string
+	}{
+		{0, []string{"docs/index.html", "docs/index~" + hashOf("http://b.test/docs/")[:8] + ".html", "docs/x/y.html", "img/p.png", "img/p~" + hashOf("http://b.test/img/p.png")[:8] + ".png", "missing.jsonl_/x.html"}},
+		{1, []string{"index.html", "index~" + hashOf("http://b.test/docs/")[:8] + ".html", "p.png", "p~" + hashOf("http://b.test/img/p.png")[:8] + ".png", "x.html", "x/y.html"}},
+		{2, []string{"index.html", "index~" + hashOf("http://b.test/docs/")[:8] + ".html", "p.png", "p~" + hashOf("http://b.test/img/p.png")[:8] + ".png", "x.html", "y.html"}},
+	} {
+		o.Layout = layout.Layout{Kind: layout.Flat, Cut: c.cut}
+		built(t, o)
+		tree := treeOf(t, Tree(dir))
+		slices.Sort(c.want)
+		if got := filesOf(tree); !slices.Equal(got, c.want) {
+			t.Errorf("cut %d: %q, want %q", c.cut, got, c.want)
+		}
+		if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
+			t.Errorf("cut %d: wrong: %+v", c.cut, wrong)
+		}
+		for url, e := range mapOf(t, dir) {
+			if url == "http://b.test/img/p.png" && tree[e.File] != "two" {
+				t.Errorf("cut %d: %s shows %q", c.cut, url, tree[e.File])
+			}
+		}
+		if s := built(t, o); s.Written != 0 {
+			t.Errorf("cut %d: a second time %d files are written", c.cut, s.Written)
+		}
+	}
+}
+
+// One answer at two places is two files where its relative references lead to two places.
+func TestAFlatPageIsNotThatOfAnotherFolder(t *testing.T) {
+	dir := t.TempDir()
+	page := `<a href="next">n</a>`
+	crawled(t, dir,
+		got{url: "http://a.test/one/", body: page}, got{url: "http://a.test/two/", body: page},
+		got{url: "http://a.test/one/next", body: "1"}, got{url: "http://a.test/two/next", body: "2"},
+		got{url: "http://a.test/one/index.html", body: page})
+	o := options(t, dir)
+	o.Layout = layout.Layout{Kind: layout.Flat, Cut: 1}
+	built(t, o)
+	tree, all := treeOf(t, Tree(dir)), mapOf(t, dir)
+	if one := all["http://a.test/one/index.html"].File; one != all["http://a.test/one/"].File {
+		t.Errorf("one page has the files %q and %q", one, all["http://a.test/one/"].File)
+	}
+	for _, n := range []string{"one", "two"} {
+		file, next := all["http://a.test/"+n+"/"].File, all["http://a.test/"+n+"/next"].File
+		if want := `<a href="` + next + `">n</a>`; tree[file] != want {
+			t.Errorf("%s is %q, want %q", file, tree[file], want)
+		}
+	}
+}
+
+// Another layout leaves nothing of the one before, and what somebody else put there stays where it is.
+func TestAnotherLayoutLeavesTheFilesOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, got{url: "http://a.test/", body: "front"}, got{url: "http://a.test/d/x", body: "x"})
+	o := options(t, dir)
+	built(t, o)
+	put := func(name string) {
+		path := filepath.Join(Tree(dir), filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("mine"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a.test/d/notes.txt")
+	put("own/deep/x")
+	if err := os.Symlink("nowhere", filepath.Join(Tree(dir), "a.test", "link")); err != nil {
+		t.Fatal(err)
+	}
+	host := treeOf(t, filepath.Join(Tree(dir), "own"))
+	o.Layout.Kind = layout.Flat
+	for range 2 {
+		if s := built(t, o); s.Others != 3 {
+			t.Errorf("%d files of others", s.Others)
+		}
+		// The link leads nowhere, so the tree is read without it.
+		var names []string
+		err := filepath.WalkDir(Tree(dir), func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				rel, _ := filepath.Rel(Tree(dir), path)
+				names = append(names, filepath.ToSlash(rel))
+			}
+			return err
+		})
+		if want := "a.test/d/notes.txt a.test/link d/x.html index.html mirror-map.jsonl missing.jsonl own/deep/x"; err != nil || strings.Join(names, " ") != want {
+			t.Errorf("it holds %q, %v; want %s", names, err, want)
+		}
+	}
+	mustBeEqual(t, "what somebody put there", host, treeOf(t, filepath.Join(Tree(dir), "own")))
+	o.Layout = layout.Layout{}
+	built(t, o)
+	put("index.html")
+	o.Layout.Kind = layout.Flat
+	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), filepath.Join("mirror", "index.html")+" is no file of the mirror") {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if b, err := os.ReadFile(filepath.Join(Tree(dir), "index.html")); err != nil || string(b) != "mine" {
+		t.Errorf("it is %q, %v", b, err)
+	}
+}
