@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/crawler/shutter"
 	"curtsy/crawler/steady"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -42,18 +43,23 @@ type exchanger struct {
 	dates     *steady.Dates
 	redirects *gate.Redirects
 	stopper   *stopper
+	shutter   *shutter.Shutter
 	setBack   sync.Once    // said that the clock was set back
 	patient   *atomic.Bool // something had to wait that was no fault of its host
 }
 
 // ask makes the turn's exchange. The error is errNotYet, or that of fetch.Fetcher.Do; even so the exchange may have begun.
 //
-// The hours that are set for the host, and Config.Daily, may make it wait. A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken, and its place
-// taken in the queue before that address; then that address is dialled and no other. One that cannot be reached gives way
-// to the next one, under the same lock, and the host counts as out of reach when none could be.
+// Config.Window, the hours that are set for the host, and Config.Daily may make it wait. A host of the operator's own is
+// asked at once. Any other is looked up, its address picked, its lock taken, and its place taken in the queue before that
+// address; then that address is dialled and no other. One that cannot be reached gives way to the next one, under the same
+// lock, and the host counts as out of reach when none could be.
 func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
+	}
+	if !c.shutter.Open() {
+		return nil, c.later(v, shutter.AMoment, nil)
 	}
 	// By the dates that the archive has, so that an audit can tell, be the clock set back meanwhile.
 	now := c.dates.Of(time.Now())
@@ -126,7 +132,10 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 
 // do is fetch.Fetcher.Do, but that an exchange which was cut short counts for the pace.
 func (c *exchanger) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
-	ex, err := c.cfg.Fetcher.Do(ctx, r)
+	ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
+	if errors.Is(err, shutter.ErrShut) {
+		return nil, c.later(v, shutter.AMoment, nil)
+	}
 	if err != nil {
 		v.cut()
 	}

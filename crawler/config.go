@@ -21,6 +21,7 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/crawler/stopwhen"
 	"curtsy/crawler/trap"
+	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -107,6 +108,10 @@ type Config struct {
 	MaxTime                 time.Duration // of this run; zero means no limit
 	MaxBody                 int64         // decoded octets of one body; zero means the fetcher's
 	MaxWait                 time.Duration // the run ends when nothing is due within it; zero means 10 min
+
+	// Window is when hosts may be asked for anything. Outside of it the run begins no exchange; it ends when the next opening
+	// is more than MaxWait away. The time of MaxTime goes on meanwhile. Without any spans it is always open.
+	Window window.Spans
 
 	// StopWhen are conditions, each of which ends the run.
 	StopWhen []stopwhen.Condition

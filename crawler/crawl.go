@@ -20,6 +20,7 @@ import (
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/seeds"
+	"curtsy/crawler/shutter"
 	"curtsy/crawler/status"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
@@ -43,6 +44,7 @@ type Crawl struct {
 	settler   *settler
 
 	stopper *stopper
+	shutter *shutter.Shutter
 	limit   timeLimit
 	reader  *pageReader
 	record  *record.Writer
@@ -152,6 +154,10 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	}
 	cfg, rules := &c.cfg, c.scope.Load().Rules()
 	dates, lined, redirects := steady.NewDates(), refusals.NewRecent(), gate.NewRedirects()
+	c.shutter = &shutter.Shutter{
+		Window: cfg.Window, MaxWait: cfg.MaxWait, Dates: dates, Log: cfg.Log, Left: cfg.left(c.budget), End: c.stopper.endOutside,
+		Hold: func(on bool) { c.stopper.hold(byWindow, on) },
+	}
 	c.gate = c.cfg.Gate()
 	c.record = record.New(cfg.Recorder, cfg.Ledger, cfg.Links, dates)
 	c.book = seeds.NewBook(counts)
@@ -165,7 +171,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	}
 	c.exchanger = &exchanger{
 		cfg: cfg, pacer: pacer, chooser: address.NewChooser(), redirects: redirects, dates: dates,
-		stopper: c.stopper, patient: &c.patient,
+		stopper: c.stopper, shutter: c.shutter, patient: &c.patient,
 	}
 	c.policies = &policies{
 		cfg: cfg, gate: c.gate, redirects: redirects, exchanger: c.exchanger, settler: c.settler, record: c.record, dates: dates,
@@ -213,6 +219,17 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	beside.Go(func() error { return c.stopper.stopAfterGrace(over) })
 
 	c.endIfMet() // by the pages of runs before
+	unknown := c.shutter.Look(context.WithoutCancel(ctx))
+	if unknown != nil {
+		c.stopper.end(EndedInterrupted)
+	}
+	beside.Go(func() error {
+		err := c.shutter.Keep(context.WithoutCancel(ctx), over, c.stopper.draining.Done())
+		if err != nil {
+			c.stopper.end(EndedInterrupted)
+		}
+		return err
+	})
 	g, gctx := errgroup.WithContext(ctx)
 	for range c.room.Most() {
 		g.Go(func() error { return c.work(gctx) })
@@ -224,7 +241,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 		}
 		return err
 	})
-	err := g.Wait()
+	err := cmp.Or(g.Wait(), unknown)
 	close(over)
 	err = cmp.Or(err, beside.Wait())
 	c.stopper.end(EndedInterrupted) // a failure: those who ask later must not see a crawl that goes on

@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/revisit"
+	"curtsy/crawler/shutter"
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier"
 	"curtsy/robots"
@@ -114,10 +115,17 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.R
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}
+	if !c.shutter.Open() {
+		return nil, errNotYet
+	}
 	ctx, meter, landed := c.stopper.inFlight(ctx, slot)
 	defer landed()
 	r.Meter = meter
-	return c.cfg.Fetcher.Do(ctx, r)
+	ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
+	if errors.Is(err, shutter.ErrShut) {
+		return nil, errNotYet
+	}
+	return ex, err
 }
 
 // errOutlasted ends a task's exchange with the time of its lease, so that what came until then is archived.

@@ -28,6 +28,9 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	s.LimitedByIP = c.exchanger.pacer.Waiting()
 	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
+	if s.Opens = c.shutter.Until(); s.Opens != nil {
+		s.State = status.OutsideWindow
+	}
 	if c.stopper.paused() {
 		s.State = "paused"
 	}
@@ -48,7 +51,7 @@ func (c *Crawl) Pause(on bool) {
 	if c.stopper.paused() == on {
 		return
 	}
-	c.stopper.hold(on)
+	c.stopper.hold(byOperator, on)
 	if on {
 		c.cfg.Log("paused by the operator: no new exchange begins")
 	} else {

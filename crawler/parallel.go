@@ -144,7 +144,7 @@ func (p *parallel) start(ctx context.Context) error {
 			if err := p.c.settler.settle(ctx, p.v, task, ruling, p.v.findings()); err != nil {
 				return err
 			}
-		case p.c.stopper.draining.Err() != nil, p.c.stopper.paused():
+		case p.c.stopper.draining.Err() != nil, p.c.stopper.held() != 0:
 			p.closing = true
 			return nil
 		case p.width > 1 && !p.hasRoom():
@@ -257,7 +257,9 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 		return p.c.outcomes.handle(ctx, v, x)
 	}
 	p.takeBack(x.slot)
-	if x.err != nil {
+	if errors.Is(x.err, errNotYet) {
+		p.closing = true // outside of the window
+	} else if x.err != nil {
 		v.cut()
 	}
 	before, rows, pages := v.rest, v.memory, v.pages

@@ -8,10 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/record"
+	"curtsy/crawler/shutter"
 	"curtsy/storage"
 )
 
@@ -37,8 +39,17 @@ type stopper struct {
 	mu      sync.Mutex
 	going   context.Context // done when no turn may be claimed: draining, or a pause
 	pause   context.CancelFunc
+	holds   hold          // who has the run pause
 	resumed chan struct{} // closed when a pause ends; nil while there is none
 }
+
+// hold is who has a run pause: the operator, or Config.Window.
+type hold uint8
+
+const (
+	byOperator hold = 1 << iota
+	byWindow
+)
 
 func newStopper() *stopper {
 	e := &stopper{}
@@ -48,15 +59,18 @@ func newStopper() *stopper {
 	return e
 }
 
-// hold begins a pause, or ends it: exchanges under way go on, and no turn is claimed meanwhile.
-func (c *stopper) hold(on bool) {
+// hold begins somebody's pause, or ends it: exchanges under way go on, and no turn is claimed while there is one.
+func (c *stopper) hold(by hold, on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.holds &^= by; on {
+		c.holds |= by
+	}
 	switch {
-	case on && c.resumed == nil:
+	case c.holds != 0 && c.resumed == nil:
 		c.pause()
 		c.resumed = make(chan struct{})
-	case !on && c.resumed != nil:
+	case c.holds == 0 && c.resumed != nil:
 		c.going, c.pause = context.WithCancel(c.draining)
 		close(c.resumed)
 		c.resumed = nil
@@ -73,11 +87,34 @@ func (c *stopper) nudge() {
 	}
 }
 
-// paused reports whether there is a pause.
-func (c *stopper) paused() bool {
+// endOutside ends a run outside of its window, of which that is left.
+func (c *stopper) endOutside(l shutter.Left, missed bool) {
+	switch {
+	case missed:
+		c.end(EndedWaiting)
+	case l.Queued == 0:
+		c.end(EndedDrained)
+	default:
+		c.end(l.Spent)
+	}
+}
+
+// left tells a shutter what is left of the run.
+func (c *Config) left(b *budget.Tickets) func(context.Context) (shutter.Left, error) {
+	return func(ctx context.Context) (shutter.Left, error) {
+		st, err := c.Frontier.Stats(ctx)
+		return shutter.Left{InFlight: st.InFlight, Queued: st.Queued + st.Deferred, Spent: b.Spent()}, err
+	}
+}
+
+// paused reports whether there is a pause of the operator's.
+func (c *stopper) paused() bool { return c.held()&byOperator != 0 }
+
+// held is who has the run pause now.
+func (c *stopper) held() hold {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.resumed != nil
+	return c.holds
 }
 
 // mayClaim waits for the end of a pause, if there is one, and returns the context within which a turn may be claimed. It is

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/status"
@@ -22,6 +23,9 @@ type Summary struct {
 	// SeedsUnanswered counts the seeds without a usable answer, over all runs; Seeds names those of this run.
 	SeedsUnanswered int64    `json:"seeds_unanswered"`
 	Seeds           []string `json:"seeds,omitempty"`
+
+	// Opens is when the window opens for which the run did not wait; nil for a run that ended otherwise.
+	Opens *time.Time `json:"opens,omitempty"`
 
 	Manners Manners `json:"manners"`
 }
@@ -51,6 +55,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 			return s, err
 		}
 	}
+	s.Opens = c.shutter.Missed()
 	s.Status.Elapsed = c.clock.Elapsed().Seconds()
 	s.Status.Killed = false // the frontier says it of the run before
 	stats, err := c.cfg.Frontier.Stats(ctx)
@@ -61,13 +66,13 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	s.SeedsUnanswered = stats.Counts[totals.SeedsUnanswered]
 	s.Seeds = c.book.Named()
 
-	if s.EndedBy == EndedWaiting && stats.Retired > 0 {
+	if s.EndedBy == EndedWaiting && s.Opens == nil && stats.Retired > 0 {
 		if s.EndedBy, err = c.endedByHosts(ctx); err != nil {
 			return s, err
 		}
 	}
 	if s.EndedBy == EndedWaiting && s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0 {
-		s.EndedBy = EndedDrained // an operator dropped what was waited for
+		s.EndedBy, s.Opens = EndedDrained, nil // an operator dropped what was waited for
 	}
 	if s.EndedBy == EndedDrained && c.cfg.MaxPerTag > 0 && c.quotas.held.Load() {
 		s.EndedBy = EndedMaxPerTag

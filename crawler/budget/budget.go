@@ -87,6 +87,19 @@ func (b *Tickets) Take(ctx context.Context) string {
 	}
 }
 
+// Spent is the name of the budget that is used up; empty for none.
+func (b *Tickets) Spent() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.maxBytes > 0 && b.bytes >= b.maxBytes:
+		return MaxBytes
+	case b.maxPages > 0 && b.pages >= b.maxPages:
+		return MaxPages
+	}
+	return ""
+}
+
 // More takes a ticket if there is one: for a worker that has one already.
 func (b *Tickets) More() bool {
 	b.mu.Lock()

@@ -14,7 +14,7 @@ import (
 // Status is the state of a crawl. Discovered = Fetched + Redirected + Gone + Failed + Disallowed + Dropped + Held +
 // Queued + InFlight + Deferred.
 type Status struct {
-	State      string `json:"state"` // "running", "paused", "draining", "stopped" or "finished"
+	State      string `json:"state"` // "running", OutsideWindow, "paused", "draining", "stopped" or "finished"
 	Discovered int64  `json:"discovered"`
 	Fetched    int64  `json:"fetched"`
 	Redirected int64  `json:"redirected"`
@@ -64,10 +64,15 @@ type Status struct {
 	Elapsed     float64 `json:"elapsed_s,omitempty"` // of this run
 	Runs        int64   `json:"runs"`
 
+	Opens *time.Time `json:"opens,omitempty"` // when the window of the crawl is open again, while it is not
+
 	// Of the whole crawl, as its ledger has them; whoever has the directory fills them in.
 	Began *time.Time `json:"began,omitempty"`
 	Last  *time.Time `json:"last_line,omitempty"`
 }
+
+// OutsideWindow is the state of a running crawl that waits for its window to open.
+const OutsideWindow = "waiting"
 
 // Queue is a host with something pending.
 type Queue struct {

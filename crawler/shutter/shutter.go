@@ -1,0 +1,161 @@
+package shutter
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/steady"
+	"curtsy/crawler/window"
+)
+
+// ErrShut says that the window closed before a request went out.
+var ErrShut = errors.New("crawler: outside of the window")
+
+// AMoment is how long a turn is put off that the window's end came upon: no turn is claimed before it opens.
+const AMoment = time.Second
+
+// A Shutter has a run pause outside of its window, or ends it. Its fields are set before it is used.
+type Shutter struct {
+	Window  window.Spans
+	MaxWait time.Duration                           // the longest that an opening is waited for
+	Dates   *steady.Dates                           // of the archive, so that an audit can tell, be the clock set back meanwhile
+	Hold    func(on bool)                           // begins the pause, or ends it
+	Left    func(ctx context.Context) (Left, error) // what is left of the run
+	End     func(l Left, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
+	Log     func(format string, args ...any)
+
+	busy   bool // something was under way at the last look
+	until  atomic.Pointer[time.Time]
+	missed atomic.Pointer[time.Time]
+}
+
+// Left is what is left of a run.
+type Left struct {
+	InFlight, Queued int64
+	Spent            string // the budget that is used up; empty for none
+}
+
+// Until is when the window opens that the run waits for; nil while it does not.
+func (s *Shutter) Until() *time.Time { return s.until.Load() }
+
+// Missed is when the window opens that the run ended instead of waiting for; nil for none.
+func (s *Shutter) Missed() *time.Time { return s.missed.Load() }
+
+func (s *Shutter) now() time.Time { return s.Dates.Of(time.Now()) }
+
+// Open reports whether an exchange may begin now.
+func (s *Shutter) Open() bool { return len(s.Window) == 0 || s.Window.Open(s.now()) }
+
+// Within is r, sent within the window or not at all: an address may have been waited for, or a connection. The error is
+// ErrShut then.
+func (s *Shutter) Within(r fetch.Request) fetch.Request {
+	if len(s.Window) == 0 {
+		return r
+	}
+	begin, begun := r.Begin, r.Begun
+	r.Begin = func(ctx context.Context) error {
+		if begin != nil {
+			if err := begin(ctx); err != nil {
+				return err
+			}
+		}
+		if s.Open() {
+			return nil
+		}
+		if begun != nil {
+			begun() // it will not, and whoever waits for it goes on
+		}
+		return ErrShut
+	}
+	return r
+}
+
+// Keep looks again when the window closes or opens, and each minute: a computer may sleep. It returns when one of the channels
+// is closed.
+func (s *Shutter) Keep(ctx context.Context, over, draining <-chan struct{}) error {
+	if len(s.Window) == 0 {
+		return nil
+	}
+	for {
+		again := time.NewTimer(s.next())
+		select {
+		case <-again.C:
+		case <-over:
+		case <-draining:
+		}
+		again.Stop()
+		select {
+		case <-over:
+			return nil
+		case <-draining:
+			return nil
+		default:
+		}
+		if err := s.Look(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// next is how long to wait for the next look.
+func (s *Shutter) next() time.Duration {
+	now, until := s.now(), s.until.Load()
+	switch {
+	case until != nil && s.busy:
+		return AMoment
+	case until == nil:
+		at, ok := s.Window.Closes(now)
+		if !ok {
+			return time.Hour
+		}
+		until = &at
+	}
+	return min(max(until.Sub(now), time.Millisecond), time.Minute)
+}
+
+// Look begins the pause or ends it. What is under way goes on; when that is over, the run ends if there is nothing to wait for, or
+// the next opening is too far away.
+func (s *Shutter) Look(ctx context.Context) error {
+	if len(s.Window) == 0 {
+		return nil
+	}
+	now := s.now()
+	at, ok := s.Window.Opens(now)
+	if ok && !at.After(now) {
+		if s.Hold(false); s.until.Swap(nil) != nil {
+			s.Log("within its window (%s): the crawl goes on", s.Window)
+		}
+		return nil
+	}
+	s.Hold(true)
+	first := s.until.Swap(&at) == nil
+	left, err := s.Left(ctx)
+	if err != nil {
+		return err
+	}
+	s.busy = left.InFlight > 0
+	waits := ok && at.Sub(now) <= s.MaxWait
+	if first && (s.busy || left.Queued > 0) {
+		s.Log("outside of its window (%s): no new exchange begins; %s", s.Window, s.then(waits, at))
+	}
+	switch {
+	case s.busy:
+	case left.Queued == 0 || left.Spent != "":
+		s.End(left, false)
+	case !waits:
+		s.missed.Store(&at)
+		s.End(left, true)
+	}
+	return nil
+}
+
+// then is what comes after the window has closed.
+func (s *Shutter) then(waits bool, at time.Time) string {
+	if waits {
+		return "goes on at " + s.Window.Clock(at)
+	}
+	return "the crawl ends, for it opens at " + s.Window.Clock(at) + ", later than --max-wait"
+}
