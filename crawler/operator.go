@@ -133,7 +133,7 @@ func (c Config) newLive() *status.Live {
 	t := c.terms()
 	return status.NewLive(c.Frontier, status.Settings{
 		Workers: c.Workers, IPDelay: c.IPDelay, Pacing: c.pacing,
-		Budget: t.budget(),
+		Window: c.Window, Budget: t.budget(),
 	})
 }
 

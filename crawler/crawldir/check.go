@@ -2,9 +2,11 @@ package crawldir
 
 import (
 	"slices"
+	"time"
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
@@ -45,6 +47,9 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if _, err := s.stopWhen(); err != nil {
 		return err
 	}
+	if _, err := window.ParseAll(s.Window); err != nil {
+		return misuse("--window %w", err)
+	}
 	fc, err := s.FetchConfig(nil, "")
 	if err != nil {
 		return err
@@ -64,6 +69,24 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	}
 	if _, err := s.newScope(seeds); err != nil {
 		return misuse("%w", err)
+	}
+	return nil
+}
+
+// Opens refuses to begin a run outside of the window, when that opens later than MaxWait waits.
+func Opens(s *Settings, now time.Time) error {
+	w, err := window.ParseAll(s.Window)
+	if err != nil {
+		return misuse("--window %w", err)
+	}
+	at, ok := w.Opens(now)
+	wait := at.Sub(now)
+	switch {
+	case !ok:
+		return misuse("--window %s does not open within two weeks: nobody would be asked for anything", w)
+	case wait > max(s.MaxWait, 1):
+		return misuse("--window %s is closed now and opens at %s, in %s, which is later than --max-wait %s waits for: begin then, or give --max-wait %dh",
+			w, w.Clock(at), plainly.Duration(wait.Round(time.Minute)), plainly.Duration(s.MaxWait), wait/time.Hour+1)
 	}
 	return nil
 }

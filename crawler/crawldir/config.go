@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/stopwhen"
+	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/warc"
@@ -166,8 +167,12 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	if err != nil {
 		return crawler.Config{}, err
 	}
+	spans, err := window.ParseAll(s.Window)
+	if err != nil {
+		return crawler.Config{}, misuse("--window %w", err)
+	}
 	c := crawler.Config{
-		MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, StopWhen: conditions,
+		Window: spans, MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, StopWhen: conditions,
 		Traps: limits, Fetcher: f,
 		Identity: s.Identity(), Scope: sc, Sitemaps: maps, Standard: s.Standard, Workers: int(s.Workers),
 		Delay: s.crawlerDelay(), IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),

@@ -52,6 +52,7 @@ func (s *Settings) keys() []key {
 		number("per-host-per-day", &s.PerHostPerDay, 0), list("stop-when", &s.StopWhen), size("max-bytes", &s.MaxBytes),
 		{name: "max-time", other: (*value.Duration)(&s.MaxTime)}, size("max-rate", &s.MaxRate), size("least-speed", &s.LeastSpeed),
 		size("max-body", &s.MaxBody), {name: "max-wait", other: (*value.Duration)(&s.MaxWait)},
+		list("window", &s.Window),
 		{name: "order", other: (*value.Order)(&s.Order)}, size("max-db-size", &s.MaxDBSize), number("max-urls", &s.MaxURLs, 0),
 		number("max-urls-per-host", &s.MaxURLsPerHost, 0), number("max-urls-per-domain", &s.MaxURLsPerDomain, 0),
 		number("workers", &s.Workers, 1), list("allow-net", &s.AllowNet), text("ca-file", &s.CAFile),

@@ -63,6 +63,7 @@ type Settings struct {
 	MaxBody              int64         // bytes of a body, decoded
 	MaxTime              time.Duration // of a run; 0 for no limit
 	MaxWait              time.Duration // a run ends when nothing is due within it
+	Window               []string      // parts of the days of a week in which hosts may be asked; none for always
 	MaxRate, LeastSpeed  int64         // bytes per second; 0 for no limit
 
 	Order                                     frontier.Order // within a host

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/window"
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
@@ -25,6 +26,11 @@ func (s *Settings) PolitenessFields() warc.Fields {
 		{Name: "own-sites", Value: strings.Join(s.OwnSite, ", ")},
 		{Name: "exchanges-at-once", Value: strconv.Itoa(crawler.AtOnce(int(s.Workers)))},
 		{Name: "keep-noarchive", Value: strconv.FormatBool(s.KeepNoArchive)},
+	}
+	if w, err := window.ParseAll(s.Window); err == nil {
+		for _, text := range w.Texts() {
+			fields = append(fields, warc.Field{Name: "window", Value: text})
+		}
 	}
 	for _, r := range s.Hosts {
 		if r.Delay > 0 {

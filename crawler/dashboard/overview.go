@@ -174,5 +174,8 @@ func (v *view) Why() string {
 	if !v.Running {
 		return "The crawl is not running."
 	}
+	if at := v.Status.Opens; at != nil {
+		return "The crawl is outside of its window (--window): nothing is asked for until " + at.UTC().Format("Mon 2 Jan 15:04 MST") + "."
+	}
 	return v.Waits.Why(v.Status.State, v.Minute.Exchanges, v.Minute.Permitted)
 }

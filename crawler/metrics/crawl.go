@@ -13,6 +13,12 @@ func work() []Metric {
 			return one(yes(g.Running && g.Err == nil))
 		}},
 		{"curtsy_crawl_state", "1 for the state that the crawl is in, 0 for all others.", "state", states},
+		{"curtsy_window_opens_timestamp_seconds", "When the window of the crawl is open again (--window); absent while it is open, or there is none.", "", func(g *dashboard.Glance) values {
+			if !g.Running || g.Status.Opens == nil {
+				return nil
+			}
+			return one(float64(g.Status.Opens.Unix()))
+		}},
 		{"curtsy_crawl_seen_timestamp_seconds", "When the crawl, or its frontier, was last seen.", "", knownOne(func(g *dashboard.Glance) float64 {
 			return float64(g.At.UnixMilli()) / 1e3
 		})},
@@ -48,7 +54,7 @@ func work() []Metric {
 }
 
 // stateWords are the states of a crawl.
-var stateWords = []string{"running", "paused", "draining", "stopped", "finished"}
+var stateWords = []string{"running", "waiting", "paused", "draining", "stopped", "finished"}
 
 func states(g *dashboard.Glance) values {
 	if g.At.IsZero() {

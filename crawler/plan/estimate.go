@@ -7,6 +7,7 @@ import (
 
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/window"
 	"curtsy/storage/plainly"
 )
 
@@ -42,6 +43,7 @@ func estimate(s *crawldir.Settings, hosts []*met, p *Plan, o Options) Estimate {
 	if s.MaxRate > 0 {
 		r.atLeast(float64(r.e.Bytes)/float64(s.MaxRate), DecidedByRate, "")
 	}
+	r.within()
 	r.bound()
 	r.basis()
 	r.unknown(p)
@@ -171,6 +173,15 @@ func (r *reckoning) capPages(longest *met) {
 	r.e.Pages = most
 	if high < r.e.Takes {
 		r.e.Takes, r.e.By, r.e.Host = high, DecidedByPages, ""
+	}
+}
+
+// within lets nothing be asked outside of the window. What the crawl finds closed when it begins is not reckoned.
+func (r *reckoning) within() {
+	if w, err := window.ParseAll(r.s.Window); err == nil && len(w) > 0 && r.e.Takes > 0 {
+		at, _ := w.Opens(time.Now())
+		r.e.Takes = w.Takes(at, time.Duration(r.e.Takes*float64(time.Second))).Seconds()
+		r.e.Basis = append(r.e.Basis, fmt.Sprintf("Nobody is asked for anything but within %s, which is %.0f %% of the week. The times of single hosts are those that they are asked in.", w, 100*w.Share()))
 	}
 }
 

@@ -124,6 +124,7 @@ func (s *Shutter) Look(ctx context.Context) error {
 	}
 	now := s.now()
 	at, ok := s.Window.Opens(now)
+	at = at.UTC()
 	if ok && !at.After(now) {
 		if s.Hold(false); s.until.Swap(nil) != nil {
 			s.Log("within its window (%s): the crawl goes on", s.Window)

@@ -24,6 +24,7 @@ type Estimate struct {
 	Expected int64 // URLs in all by then
 	Open     bool
 	Until    string // the budget that ends the crawl before all is done; empty for none
+	Within   string // the window in which alone hosts are asked, which all of that takes in; empty for any time
 }
 
 // Estimate says how long what is pending takes at the pace of the hosts it belongs to. The longest host queue decides, or
@@ -69,6 +70,10 @@ func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
 	}
 	if addr, need := all.longest(); need > e.Left {
 		e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, string(storage.ByAddress), all.word(addr)
+	}
+	e.Left = l.settings.Window.Takes(time.Now(), e.Left)
+	if len(l.settings.Window) > 0 {
+		e.Within = l.settings.Window.String()
 	}
 	l.foretell(&f, st, &e)
 	return e, nil
@@ -120,6 +125,9 @@ func (e Estimate) String() string {
 	urls := "1 known URL"
 	if e.Known != 1 {
 		urls = fmt.Sprintf("%d known URLs", e.Known)
+	}
+	if e.Within != "" {
+		urls += ", within " + e.Within
 	}
 	switch {
 	case e.Until != "":

@@ -161,6 +161,9 @@ func (f *forecast) until(exchanges float64) (takes float64, ok bool) {
 	return high, true
 }
 
+// maxSeconds is what fits into a time.Duration.
+const maxSeconds = float64(math.MaxInt64 / int64(2*time.Second))
+
 // foretell adds to an estimate what is likely by a forecast of all hosts, and what ends the crawl before all is done.
 func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 	f.sober()
@@ -184,6 +187,7 @@ func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 			end(UntilBytes, t)
 		}
 	}
+	takes = l.settings.Window.Takes(time.Now(), time.Duration(min(takes, maxSeconds)*float64(time.Second))).Seconds()
 	if b.MaxTime > 0 {
 		end(UntilTime, (b.MaxTime - time.Since(l.began)).Seconds())
 	}

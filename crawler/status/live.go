@@ -7,6 +7,7 @@ import (
 
 	"curtsy/crawler/host"
 	"curtsy/crawler/status/growth"
+	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -23,6 +24,7 @@ type Settings struct {
 	Workers int
 	IPDelay time.Duration // between two starts at one address
 	Pacing  func(h frontier.Host, memory *host.State) Pacing
+	Window  window.Spans // in which alone hosts are asked
 	Budget
 }
 

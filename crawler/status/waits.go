@@ -122,6 +122,8 @@ func (w Waits) Why(state string, exchanges, permitted float64) string {
 	switch {
 	case state == "paused":
 		return "The crawl is paused: nothing new is asked for until you go on."
+	case state == OutsideWindow:
+		return "The crawl is outside of its window (--window): nothing is asked for until that opens."
 	case state == "draining":
 		return "The crawl is ending: what is under way is finished, and nothing else is begun."
 	case w.Hosts == 0:

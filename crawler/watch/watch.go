@@ -7,6 +7,7 @@ import (
 
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/totals"
+	"curtsy/crawler/window"
 	"curtsy/frontier"
 )
 
@@ -29,6 +30,8 @@ type Watch struct {
 	// Round is told of a round that begins, Idle of a sleep. Nil for nobody.
 	Round func(g totals.Generation, p *Plan)
 	Idle  func(p *Plan, until time.Time)
+	// Outside is told of a sleep until the window of the crawl opens. Nil for nobody.
+	Outside func(until time.Time)
 
 	notBefore time.Time // when to look again
 	finished  bool      // what was pending had its run
@@ -83,6 +86,12 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	began, o := time.Now(), w.Options.withDefaults()
 	o.PerDay, o.Hosts = w.Settings.PerHostPerDay, w.Settings.Hosts
 	w.notBefore = began.Add(o.Gather)
+	if at, shut := w.shut(began); shut && !w.Once {
+		if w.notBefore = at; w.Outside != nil {
+			w.Outside(at)
+		}
+		return false, nil
+	}
 	left, _, err := crawldir.Left(ctx, w.Dir)
 	if err != nil {
 		return false, err
@@ -113,6 +122,13 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 		w.Idle(p, w.notBefore)
 	}
 	return false, nil
+}
+
+// shut is when the window of the crawl opens, and whether it is closed.
+func (w *Watch) shut(now time.Time) (at time.Time, shut bool) {
+	spans, err := window.ParseAll(w.Settings.Window) // Check has refused what cannot be read
+	at, ok := spans.Opens(now)
+	return at, err == nil && ok && at.After(now)
 }
 
 // wake is when there may be something to do again.

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -11,10 +12,16 @@ type Spans []Span
 // None is the word for no window, where one is to be taken away.
 const None = "none"
 
+// most is how many spans there may be: each is named in the archive.
+const most = 32
+
 // ParseAll reads spans. None alone is for none.
 func ParseAll(texts []string) (w Spans, err error) {
 	if len(texts) == 1 && texts[0] == None {
 		return nil, nil
+	}
+	if len(texts) > most {
+		return nil, fmt.Errorf("%d windows are more than %d", len(texts), most)
 	}
 	for _, text := range texts {
 		s, err := Parse(text)

@@ -26,7 +26,7 @@ var families = []family{
 		[]finding.Code{finding.UserAgent, finding.Method, finding.Credentials, finding.BadRecord},
 		(*audit).judgeRequest},
 	{"pauses, rests, and the pace of addresses", "robots.txt; RFC 9110 10.2.3; docs/politeness.md, rules 7 to 14",
-		[]finding.Code{finding.Gap, finding.InFlight, finding.RetryAfter, finding.AddressPace, finding.Hours, finding.PerDay,
+		[]finding.Code{finding.Gap, finding.InFlight, finding.RetryAfter, finding.AddressPace, finding.Window, finding.Hours, finding.PerDay,
 			finding.GapTold, finding.BadRecord}, (*audit).judgePause},
 	{"robots.txt", "RFC 9309; docs/politeness.md, rules 4 to 7",
 		[]finding.Code{finding.RobotsMissing, finding.RobotsExpired, finding.RobotsUnreachable, finding.Disallowed,

@@ -39,6 +39,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.Var((*value.Size)(&s.LeastSpeed), "least-speed", "give up an answer that brings less than this `SIZE` per second over 30s; 0 for any speed")
 	fs.Var((*value.Size)(&s.MaxBody), "max-body", "largest `SIZE` of a body, decoded")
 	fs.Var((*value.Duration)(&s.MaxWait), "max-wait", "end when nothing is due within this `TIME`")
+	fs.StringArrayVar(&s.Window, "window", nil, "ask nobody for anything but within these `TIMES`, like \"22:00-06:00 Europe/Berlin\" or\n\"Mon-Fri 22:00-06:00 UTC\": the crawl waits, for --max-wait at most; repeatable; or none")
 	cli.Group(fs, "Budgets")
 
 	fs.Var((*value.Order)(&s.Order), "order", "`ORDER` within a host: breadth (as found) or depth (the last found first)")

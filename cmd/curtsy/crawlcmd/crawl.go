@@ -55,6 +55,9 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *o
 		return err
 	}
 	config.WarnEnv(std.Err, crawldir.Names())
+	if err := crawldir.Opens(s, time.Now()); err != nil {
+		return err
+	}
 	if err := o.page.Listen(ctx); err != nil {
 		return err
 	}
@@ -179,6 +182,9 @@ func prepareResume(flags *pflag.FlagSet, s *crawldir.Settings, o *options, std c
 
 func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := prepareResume(flags, s, o, std); err != nil {
+		return err
+	}
+	if err := crawldir.Opens(s, time.Now()); err != nil {
 		return err
 	}
 	if _, err := control.Connect(ctx, o.dir); err == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,6 +49,9 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 
 func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := prepareResume(flags, s, o, std); err != nil {
+		return err
+	}
+	if err := crawldir.Opens(s, time.Now()); err != nil {
 		return err
 	}
 	if _, err := control.Connect(ctx, o.dir); err == nil {

@@ -109,6 +109,11 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 	if w.list {
 		return cli.UntilSignal(ctx, func(ctx context.Context) error { return w.print(ctx, o, std) })
 	}
+	if w.once {
+		if err := crawldir.Opens(s, time.Now()); err != nil {
+			return err
+		}
+	}
 	defer collector.Tune(s.MemoryLimit)()
 	if err := w.page.Listen(ctx); err != nil {
 		return err
@@ -125,6 +130,9 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 	if !w.quiet {
 		at.Round = func(g totals.Generation, p *watch.Plan) {
 			fmt.Fprintf(std.Err, "round %d: %s due\n", g.Number, plainly.Count(len(p.Due), "page"))
+		}
+		at.Outside = func(until time.Time) {
+			fmt.Fprintf(std.Err, "outside of --window; goes on at %s\n", until.UTC().Format(time.RFC3339))
 		}
 		at.Idle = func(p *watch.Plan, until time.Time) {
 			fmt.Fprintf(std.Err, "%s watched; nothing is due before %s\n", plainly.Count(p.URLs, "URL"), until.UTC().Format(time.RFC3339))

@@ -71,6 +71,7 @@ var AuditMeanings = map[finding.Code]string{
 	finding.InFlight:          "Two exchanges with one host were under way at once.",
 	finding.RetryAfter:        "The server had asked to be left alone for longer.",
 	finding.AddressPace:       "Exchanges at one address began too soon after one another.",
+	finding.Window:            "Somebody was asked outside of the window that the crawl had set.",
 	finding.Hours:             "A host was asked outside of the hours that the crawl had set for it.",
 	finding.PerDay:            "A host was asked more often in a day than the crawl had set for it.",
 	finding.Digest:            "Octets are not those that were digested.",

@@ -65,7 +65,11 @@ func (f *follower) look(s status.Status) error {
 	f.looked = true
 	if f.state != s.State {
 		f.state = s.State
-		if err := f.j.Tell(slog.LevelInfo, State, slog.String("state", s.State)); err != nil {
+		facts := []slog.Attr{slog.String("state", s.State)}
+		if s.Opens != nil {
+			facts = append(facts, slog.Time("opens", *s.Opens))
+		}
+		if err := f.j.Tell(slog.LevelInfo, State, facts...); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,9 @@ func Status(s status.Status, dir string, now time.Time) string {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("state", "%s%s", s.State, ages(s, now))
+	if s.Opens != nil {
+		row("", "outside of its window; goes on at %s", s.Opens.Format("Mon 2 Jan 15:04 MST"))
+	}
 	if s.Killed && s.State != "running" && dir != "" {
 		row("", "nothing is lost; go on with curtsy resume %s", plainly.OneLine(plainly.Argument(dir)))
 	}

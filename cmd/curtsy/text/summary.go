@@ -44,8 +44,10 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	switch {
 	case elapsed == 0:
 		fmt.Fprintf(&b, "%s is finished: nothing is left to do.\n\n", plainly.OneLine(dir))
-	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0:
+	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Opens == nil:
 		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
+	case s.Opens != nil:
+		fmt.Fprintf(&b, "Ended after %s: it is outside of its --window, which opens at %s, later than --max-wait waits for.\n\n", Clock(elapsed), s.Opens.Format("Mon 2 Jan 15:04 MST"))
 	default:
 		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", Clock(elapsed), ending(s.EndedBy))
 	}

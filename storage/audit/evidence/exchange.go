@@ -86,10 +86,13 @@ type Info struct {
 	Delays    []HostDelay   `json:"-"` // that the operator set for some hosts alone
 	HostHours []HostHours   `json:"-"` // likewise: of the day
 	HostDaily []HostDaily   `json:"-"` // likewise: requests in a day
+	Windows   []Window      `json:"-"` // in which alone anybody is asked
 	OwnSites  string        `json:"own_sites,omitempty"`
 	ConfigSHA string        `json:"config_sha256,omitempty"`
 	// Fields are all fields as written, in their order, bounded in number and length.
 	Fields [][2]string `json:"fields"`
+
+	anyWindow bool // one of them cannot be read
 
 	AtOnce int `json:"-"` // exchanges that are under way at most; 0 where that is not said
 

@@ -94,6 +94,9 @@ func (in *Info) read() {
 			if h, ok := hostHours(f[1]); ok {
 				in.HostHours = append(in.HostHours, h)
 			}
+		case "window":
+			w, ok := window(f[1])
+			in.Windows, in.anyWindow = append(in.Windows, w), in.anyWindow || !ok
 		case "host-per-day":
 			if d, ok := hostDaily(f[1]); ok {
 				in.HostDaily = append(in.HostDaily, d)

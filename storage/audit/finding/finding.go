@@ -16,6 +16,7 @@ const (
 	RetryAfter        Code = "retry-after"        // the server had asked to be left alone
 	AddressPace       Code = "address-pace"       // too many exchanges began at one address
 	Hours             Code = "hours"              // a host was asked outside of the hours that the crawl had set for it
+	Window            Code = "window"             // somebody was asked outside of the window that the crawl had set
 	PerDay            Code = "per-day"            // a host was asked more often in a day than the crawl had set for it
 	Digest            Code = "digest"             // bytes are not those that were digested
 	Verdict           Code = "verdict"            // the crawl says that another line of robots.txt decided
@@ -61,7 +62,7 @@ const (
 // Codes are all codes, in the order in which results list them.
 func Codes() []Code {
 	return []Code{
-		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace, Hours, PerDay,
+		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace, Window, Hours, PerDay,
 		Verdict, GapTold, UserAgent, Method, Credentials, Digest, BadRecord,
 		LedgerLines, LedgerRoot, LedgerHosts, LedgerTiles, LedgerSigner, LedgerKey, LedgerOrigin, LedgerShort, LedgerFork,
 		LedgerHead, Redacted, TakenDown, LedgerMissing, LedgerExtra, LedgerDiffers, FileDiffers, FileMissing, FileExtra, Settings,

@@ -290,6 +290,7 @@ var strayRows = []row{
 	declaring("another product token is declared", finding.UserAgent, "product-token: curtsy", "product-token: Lantern"),
 	declaring("a longer pace is declared", finding.Gap, "pace-floor-ms: 1000", "pace-floor-ms: 4000"),
 	declaring("hours are declared that were not kept", finding.Hours, "ip-delay-ms: 500\r\n", "ip-delay-ms: 500\r\nhost-hours: 03:17-03:18 bakery.test\r\n"),
+	declaring("a window is declared that was not kept", finding.Window, "ip-delay-ms: 500\r\n", "ip-delay-ms: 500\r\nwindow: Sun 03:17-03:18 Europe/Berlin\r\n"),
 	declaring("fewer requests a day are declared", finding.PerDay, "ip-delay-ms: 500\r\n", "ip-delay-ms: 500\r\nhost-per-day: 2 *\r\n"),
 	declaring("a shorter pace is declared", finding.LedgerDiffers, "pace-floor-ms: 1000", "pace-floor-ms: 10"),
 	declaring("hosts are declared the operator's own", finding.LedgerDiffers, "own-sites: none", "own-sites: bakery.test"),

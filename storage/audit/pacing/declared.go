@@ -9,13 +9,17 @@ import (
 	"curtsy/storage/audit/measure"
 )
 
-// What a crawl declares for some hosts alone, beside a pause, is held against it: hours of the day, and requests in a day.
+// What a crawl declares beside pauses is held against it: a window in which alone anybody is asked, and for some hosts hours of
+// the day, and requests in a day.
 const (
 	// lateSend is how long after the hours were asked about a request may be sent: names are looked up, and connections
 	// made, in between.
 	lateSend = 2 * time.Minute
 	// aDay is 24 hours but for that.
 	aDay = day - lateSend
+	// lateWindow is the same after the window was asked about, which is done when the request is about to go out: a busy
+	// machine may take its time.
+	lateWindow = 5 * time.Second
 	// mostDaily bounds the instants that are kept of a host. What declares more is not held to it.
 	mostDaily = 5000
 )
@@ -27,7 +31,11 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 		return
 	}
 	in := j.m.Info
-	if h := in.Hours(e.Authority, e.Began); h != nil && in.Hours(e.Authority, e.Began.Add(-lateSend)) != nil && !j.jumped(e) {
+	if in.Outside(e.Began) && in.Outside(e.Began.Add(-lateWindow)) && !j.jumped(e, in.Outside) {
+		j.found.Add(e.Finding(finding.Window, "the window that the archive declares, outside of which nobody is asked (window, docs/window.md)",
+			"it began at "+e.Began.UTC().Format("Mon 2006-01-02 15:04:05")+" UTC"))
+	}
+	if h := in.Hours(e.Authority, e.Began); h != nil && in.Hours(e.Authority, e.Began.Add(-lateSend)) != nil && !j.jumped(e, func(t time.Time) bool { return in.Hours(e.Authority, t) != nil }) {
 		j.found.Add(e.Finding(finding.Hours, fmt.Sprintf("the hours that the archive declares for %s (host-hours, docs/config.md)", finding.Short(h.Hosts)),
 			"it began at "+e.Began.UTC().Format("15:04:05")+" UTC"))
 	}
@@ -53,10 +61,10 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 	}
 }
 
-// jumped reports whether the clock jumped ahead, as the crawl says, and the hours were kept by what it was before: a request
-// that was about to be sent when the computer slept.
-func (j *Judge) jumped(e *evidence.Exchange) bool {
-	return e.Line != nil && e.Line.Ahead > 0 && j.m.Info.Hours(e.Authority, e.Began.Add(-e.Line.Ahead)) == nil
+// jumped reports whether the clock jumped ahead, as the crawl says, and what was closed was open by what it was before: a
+// request that was about to be sent when the computer slept.
+func (j *Judge) jumped(e *evidence.Exchange, closed func(time.Time) bool) bool {
+	return e.Line != nil && e.Line.Ahead > 0 && !closed(e.Began.Add(-e.Line.Ahead))
 }
 
 // forgot notes that a kill may have made the crawl forget its last requests to the host.

@@ -22,6 +22,7 @@ var codeWords = map[finding.Code]string{
 	finding.InFlight:          "two exchanges with one host at one time",
 	finding.RetryAfter:        "the server had asked to be left alone",
 	finding.AddressPace:       "too many exchanges began at one address",
+	finding.Window:            "somebody was asked outside of the window that the crawl had set",
 	finding.Hours:             "a host was asked outside of the hours that the crawl had set",
 	finding.PerDay:            "a host was asked more often in a day than the crawl had set",
 	finding.Digest:            "octets are not those that were digested",

@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/plan"
 	"curtsy/crawler/status"
+	"curtsy/crawler/window"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -227,6 +228,9 @@ func budgets(s *crawldir.Settings) string {
 	add(s.PerHostPerDay, "requests to a host within 24 hours")
 	if s.MaxBytes > 0 {
 		all = append(all, plainly.Size(s.MaxBytes)+" in all")
+	}
+	if len(s.Window) > 0 && s.Window[0] != window.None {
+		all = append(all, "requests only within "+strings.Join(s.Window, ", "))
 	}
 	if s.MaxTime > 0 {
 		all = append(all, status.Roughly(s.MaxTime)+" in all")

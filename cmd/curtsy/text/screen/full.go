@@ -32,6 +32,9 @@ func Full(v View, columns, rows int) []terminal.Line {
 		}
 	}
 	folded("URLs", v.urls())
+	if s.Opens != nil {
+		row("window", terminal.Part{Text: "closed; goes on at " + s.Opens.Format(opening), Style: terminal.Yellow})
+	}
 	if s.State == "running" {
 		row("rate", v.speed()...)
 		row("", v.reached(columns)...)

@@ -45,6 +45,9 @@ func Compact(v View) []terminal.Line {
 	}
 	head = append(head, terminal.Part{Text: "  " + text.RoughSize(s.Bytes), Style: terminal.Dim})
 	lines := []terminal.Line{head}
+	if s.Opens != nil {
+		lines = append(lines, terminal.Line{{Text: "outside of its window; goes on at " + s.Opens.Format(opening), Style: terminal.Yellow}})
+	}
 	if s.State != "running" {
 		return lines
 	}
@@ -173,6 +176,9 @@ func Plain(v View) string {
 	if n := s.Parked + s.Retired + s.Refused; n > 0 {
 		line += "  " + plainly.Count(n, "host") + " resting"
 	}
+	if s.Opens != nil {
+		line += "  outside of its window; goes on at " + s.Opens.Format(opening)
+	}
 	if s.State == "running" && v.Rates.Exchanges > 0 {
 		line += "  " + perSecond(v.Rates.Pages) + " pages/s"
 		if e := v.Look.Estimate; e.Likely > 0 {
@@ -182,6 +188,9 @@ func Plain(v View) string {
 	}
 	return plainly.OneLine(line)
 }
+
+// opening is how the time is written at which a window opens.
+const opening = "Mon 2 Jan 15:04 MST"
 
 // bar is a share as so many cells.
 func bar(share float64, cells int) string {

@@ -1,0 +1,91 @@
+package crawldir
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+)
+
+// windowed is a crawl of a hundred pages, a minute each, that is to begin at an instant.
+func windowed(t *testing.T, at time.Time, windows ...string) (web *crawltest.Web, dir string, s Settings, o Options) {
+	t.Helper()
+	time.Sleep(time.Until(at))
+	web = crawltest.New(crawltest.Tree("bakery.test", 100))
+	web.StartPipe()
+	t.Cleanup(func() { web.Close() })
+	dir, s = in(t.TempDir(), "d"), Defaults()
+	s.Contact, s.AllowNet, s.Delay = "crawl@library.org", []string{web.Net().String()}, time.Minute
+	s.MaxWait, s.Window = 72*time.Hour, windows
+	seeds, err := SeedURLs("http://bakery.test/")
+	if err == nil {
+		err = Create(t.Context(), dir, &s, seeds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return web, dir, s, Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
+}
+
+// A window is kept through the hours that a clock leaves out and shows twice, over a kill as well, and the audit, which the
+// archive tells of it, finds nothing.
+func TestAWindowIsKeptThroughTheChangeOfTheClocks(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, day := range []time.Time{
+		time.Date(2000, 3, 26, 0, 0, 0, 0, berlin),  // 01:59 is followed by 03:00
+		time.Date(2000, 10, 29, 0, 0, 0, 0, berlin), // 02:59 by 02:00
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			web, dir, s, o := windowed(t, day, "01:30-03:10 Europe/Berlin")
+			short := s
+			short.MaxTime = 2 * time.Hour
+			killedRun(t, dir, &short, o)
+			o.Settings = &s
+			if _, err := Run(t.Context(), dir, o); err != nil {
+				t.Fatal(err)
+			}
+			all := web.Referee().Requests()
+			if len(all) < 100 {
+				t.Fatalf("%d requests", len(all))
+			}
+			for _, r := range all {
+				at := r.Start.In(berlin)
+				if m := at.Hour()*60 + at.Minute(); m < 90 || m >= 190 {
+					t.Errorf("%s at %v", r.Target, at)
+				}
+			}
+			audited(t, dir)
+		})
+	}
+}
+
+// A run that would begin outside of its window, and wait for longer than it is to, is refused with the next opening.
+func TestARunOutsideOfItsWindowIsRefusedWithTheNextOpening(t *testing.T) {
+	at := time.Date(2026, 3, 2, 12, 20, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		maxWait time.Duration
+		windows []string
+		want    string
+	}{
+		{10 * time.Minute, []string{"22:00-06:00 Europe/Berlin"}, "opens at Mon 2 Mar 22:00 CET, in 8h40m, which is later than --max-wait 10m waits for: begin then, or give --max-wait 9h"},
+		{9 * time.Hour, []string{"22:00-06:00 Europe/Berlin"}, ""},
+		{10 * time.Minute, []string{"12:00-13:00", "22:00-06:00"}, ""},
+		{10 * time.Minute, []string{"none"}, ""},
+		{10 * time.Minute, nil, ""},
+		{10 * time.Minute, []string{"none", "12:00-13:00"}, `"none"`},
+	} {
+		s := Defaults()
+		s.Window, s.MaxWait = tt.windows, tt.maxWait
+		err := Opens(&s, at)
+		var misuse *Misuse
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &misuse) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%q, %v: %v, want %q", tt.windows, tt.maxWait, err, tt.want)
+		}
+	}
+}
