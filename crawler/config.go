@@ -113,6 +113,9 @@ type Config struct {
 	// is more than MaxWait away. The time of MaxTime goes on meanwhile. Without any spans it is always open.
 	Window window.Spans
 
+	// ExternalAge is for how long a leaf (scope.Config.External) that was there is not asked for again. Zero asks each time.
+	ExternalAge time.Duration
+
 	// StopWhen are conditions, each of which ends the run.
 	StopWhen []stopwhen.Condition
 

@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/revisit"
+	"curtsy/crawler/scope"
 	"curtsy/crawler/shutter"
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier"
@@ -94,7 +95,26 @@ func (c *bounds) request(width int, task frontier.Task) fetch.Request {
 			r.MaxBody = sitemap.MaxSize
 		}
 	}
+	if c.isLeaf(task) {
+		r.Head = c.cfg.Scope.External == scope.ExternalHead && untried(task)
+		r.Want, r.Partial = nil, true
+		if r.MaxBody == 0 || r.MaxBody > maxLeaf {
+			r.MaxBody = maxLeaf
+		}
+	}
 	return r
+}
+
+// maxLeaf is how many bytes are read of what is off the scope: all of most pages, which then can be asked for on condition.
+const maxLeaf = 128 << 10
+
+// isLeaf reports whether a task lies off the scope, and is asked for all the same: nothing is read of it.
+func (c *bounds) isLeaf(task frontier.Task) bool {
+	switch c.cfg.Scope.External {
+	case "", scope.ExternalNone:
+		return false
+	}
+	return c.scope.Load().Judge(InScope(task.Candidate)).Rule == scope.RuleExternal
 }
 
 // wanted looks at a head before its body is asked for.

@@ -48,7 +48,7 @@ func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *
 ) {
 	task = x.task
 	r.page.Robots = extract.HeaderDirectives(m.Header, c.cfg.Identity.Token)
-	if m.answer != host.Answered || m.Body == nil {
+	if m.answer != host.Answered || m.Body == nil || c.bounds.isLeaf(task) {
 		r.page.Robots, err = c.reader.directives(ctx, m.Exchange)
 		return r, task, err
 	}

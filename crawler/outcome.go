@@ -1,11 +1,13 @@
 package crawler
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
 
 	"curtsy/crawler/budget"
+	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
@@ -111,7 +113,7 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	m := c.meaning(x)
 	defer func() { err = errors.Join(err, m.close()) }()
 	v.recordExchange(x.ex, m.answer, m.why, host.ObeysRetryAfter(m.answer, x.ex.Status))
-	if x.task.Kind != frontier.KindMap {
+	if x.task.Kind != frontier.KindMap && !c.bounds.isLeaf(x.task) {
 		v.countTurn(x.task)
 	}
 
@@ -172,6 +174,9 @@ func (c *outcomes) keepUnread(ctx context.Context, v *visit, x *attempt, d decis
 // outcome decides how a task ends by what its exchange says and what was read of it, or that it comes again.
 func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d *decision, f *findings) {
 	d.outcome, d.reason = frontier.Failed, m.why
+	if c.bounds.isLeaf(task) && c.leaf(m, d) {
+		return
+	}
 	switch m.answer {
 	case host.Answered:
 		d.outcome = frontier.Fetched
@@ -200,6 +205,31 @@ func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d
 			d.outcome = 0
 		}
 	}
+}
+
+// leaf decides how a task off the scope ends, unless it ends like any other: it is asked for once, and once more by GET
+// where HEAD got no usable answer, for servers refuse that, or answer 404 to it, though the page is there.
+func (c *outcomes) leaf(m meaning, d *decision) (decided bool) {
+	isHead := bytes.HasPrefix(m.Request, []byte(http.MethodHead+" "))
+	switch m.answer {
+	case host.Answered:
+		d.outcome, d.reason = frontier.Fetched, "" // cut or not
+		return true
+	case host.Gone, host.Refused, host.Useless:
+		again := isHead && m.Status != http.StatusUnauthorized && m.Status != http.StatusProxyAuthRequired
+		if again {
+			d.outcome, d.reason = 0, m.why+storage.ToHead
+		}
+		return again
+	case host.Throttled, host.Nowhere:
+		return true
+	case host.Broken, host.Unreachable:
+		if d.attempt < 2 && m.why != string(fetch.TLS) {
+			d.outcome = 0
+		}
+		return true
+	}
+	return false
 }
 
 // redirect makes the target a candidate. A target with the task's own key replaces its fetch URL once.

@@ -58,7 +58,7 @@ func untried(t frontier.Task) bool {
 // held returns the trap that holds a task, or "". What the operator typed, and what it redirects to, is not held; nor is
 // what was asked for before, or released.
 func (c *bounds) held(v *visit, task frontier.Task) string {
-	if !untried(task) || found.SeedChain(task.Candidate) {
+	if !untried(task) || found.SeedChain(task.Candidate) || c.isLeaf(task) {
 		return ""
 	}
 	return v.history.Held(task.URL, c.cfg.Traps)
@@ -80,11 +80,21 @@ const reasonFresh = "fresh, not asked"
 
 // isFresh reports whether a requisite is not to be asked for, because the archived answer is fresh by what its server said
 // (politeness rule 21). A page is never spared the question, and nothing is guessed about what says nothing.
+//
+// What lies off the scope is fresh for ExternalAge, if it was there: nothing more is asked of it than that.
 func (c *bounds) isFresh(ctx context.Context, task frontier.Task) (bool, error) {
-	if c.cfg.Past == nil || task.Embeds == 0 || !untried(task) {
+	isLeaf := c.isLeaf(task)
+	if c.cfg.Past == nil || task.Embeds == 0 && !isLeaf || !untried(task) {
 		return false, nil
 	}
 	e, err := c.cfg.Past.Last(ctx, task.URL)
+	if isLeaf {
+		age := time.Duration(0)
+		if e != nil {
+			age = time.Since(e.Date)
+		}
+		return err == nil && e != nil && e.Status >= 200 && e.Status < 300 && age >= 0 && age < c.cfg.ExternalAge, err
+	}
 	if err != nil || e == nil || e.Body == nil || e.Status != http.StatusOK {
 		return false, err
 	}

@@ -101,6 +101,9 @@ const (
 	ReasonPanic = "panic" // a defect of ours
 )
 
+// ToHead is the end of the reason of an answer to HEAD that GET is to confirm.
+const ToHead = " to HEAD"
+
 // Reasons that name a rule begin with the part that has it.
 const (
 	RuleOfTraps = "trap:"

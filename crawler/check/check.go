@@ -22,7 +22,11 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 	if generation == 0 {
 		generation = in.Crawls[0].Generation()
 	}
-	t, err := readLedger(ctx, in.Crawls[0], generation)
+	area, err := areaOf(dir)
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	t, err := readLedger(ctx, in.Crawls[0], generation, area)
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
@@ -130,6 +134,7 @@ func (j *judging) unmentioned() {
 func (j *judging) result() *Result {
 	r := j.r
 	r.Broken, r.Redirects, r.Insecure, r.Mixed, r.Duplicates, r.Untested = []Finding{}, []Redirect{}, []Finding{}, []Finding{}, []Finding{}, []Finding{}
+	r.Unclear = []Finding{}
 	for s, f := range j.findings {
 		if f.On == nil {
 			f.On = []Place{}
@@ -148,7 +153,7 @@ func (j *judging) result() *Result {
 			j.byLedger(f)
 		}
 	}
-	for _, all := range [][]Finding{r.Broken, r.Insecure, r.Mixed, r.Duplicates, r.Untested} {
+	for _, all := range [][]Finding{r.Broken, r.Insecure, r.Mixed, r.Duplicates, r.Unclear, r.Untested} {
 		slices.SortFunc(all, mostFirst)
 	}
 	slices.SortFunc(r.Redirects, func(a, b Redirect) int { return mostFirst(a.Finding, b.Finding) })
@@ -163,7 +168,14 @@ func mostFirst(a, b Finding) int {
 func (j *judging) byLedger(f *Finding) {
 	s := j.told.of(f.URL)
 	if s == nil {
-		if j.told.isOutside(f.URL) {
+		if why := j.told.silence(f.URL); why != "" {
+			if f.Reason = why; f.Kind == KindLink && j.told.isOutside(f.URL) {
+				f.Kind = KindExternal
+			}
+			j.r.Broken = append(j.r.Broken, *f)
+			return
+		}
+		if j.told.isOutside(f.URL) && j.told.area == nil {
 			j.r.External++
 			return
 		}
@@ -187,6 +199,8 @@ func (j *judging) byLedger(f *Finding) {
 			}
 			j.r.Redirects = append(j.r.Redirects, Redirect{*f, s.to, s.forever, via})
 		}
+	case unclear:
+		j.r.Unclear = append(j.r.Unclear, *f)
 	case outside:
 		j.r.External++
 	case untested:

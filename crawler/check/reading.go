@@ -82,6 +82,9 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 	}
 	d := &document{told: r.told, url: u, reading: &reading{url: u.String(), page: r.told.sum(u.Key()), found: map[subject]*mentioned{}}}
 	a, ok := r.told.answered[d.page]
+	if r.told.area != nil && !r.told.area.Covers(u) {
+		return nil, nil // a leaf
+	}
 	if !ok || a.record != r.told.sum(c.Answer.ID) {
 		return nil, nil // of an earlier generation, or asked for once more
 	}

@@ -49,10 +49,11 @@ type Result struct {
 
 	Broken     []Finding  `json:"broken"`
 	Redirects  []Redirect `json:"redirects"`
-	Insecure   []Finding  `json:"insecure"`      // http, where https answered
-	Mixed      []Finding  `json:"mixed_content"` // requisites by http of a page by https
-	Duplicates []Finding  `json:"duplicate_ids"` // Reason is the id, URL the page
-	Untested   []Finding  `json:"untested"`      // what cannot be told, and why
+	Insecure   []Finding  `json:"insecure"`          // http, where https answered
+	Mixed      []Finding  `json:"mixed_content"`     // requisites by http of a page by https
+	Duplicates []Finding  `json:"duplicate_ids"`     // Reason is the id, URL the page
+	Unclear    []Finding  `json:"could_not_be_told"` // leaves whose hosts do not answer robots
+	Untested   []Finding  `json:"untested"`          // what nobody asked for, or nobody answered, and why
 
 	Since   *Since    `json:"since,omitempty"`          // the crawl before, or a baseline
 	Known   []Finding `json:"known,omitempty"`          // broken, as the baseline has them

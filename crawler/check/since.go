@@ -39,6 +39,9 @@ func (r *Result) since(before []Finding, than Than) (s *Since, known []Finding) 
 	for i := range r.Untested {
 		untold[r.Untested[i].URL] = true
 	}
+	for i := range r.Unclear {
+		untold[r.Unclear[i].URL] = true
+	}
 	for i := range r.Ignored {
 		untold[r.Ignored[i].URL] = true
 	}

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/export"
+	"curtsy/crawler/scope"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -17,6 +19,8 @@ type told struct {
 	answered map[uint64]answered
 	amiss    map[uint64]*state
 	hosts    map[string]bool // of seeds, without www.
+	area     *scope.Scope    // where the crawl is not of leaves; nil where it has none
+	dead     map[string]string // why nobody answers at an origin, not even for its robots.txt
 	asked    int64
 }
 
@@ -53,18 +57,20 @@ const (
 	broken           // why says how
 	moved            // to somewhere that is good
 	untested         // why says why
+	unclear          // likewise, of a leaf
 	outside          // of another host, and not asked for
 )
 
 func newTold() *told {
-	return &told{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, hosts: map[string]bool{}}
+	return &told{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, hosts: map[string]bool{}, dead: map[string]string{}}
 }
 
 func (t *told) sum(s string) uint64 { return maphash.String(t.seed, s) | 1 }
 
 // readLedger takes in what the ledger says up to a generation, and makes verdicts of it.
-func readLedger(ctx context.Context, c *export.Crawl, latest int64) (*told, error) {
+func readLedger(ctx context.Context, c *export.Crawl, latest int64, area *scope.Scope) (*told, error) {
 	t := newTold()
+	t.area = area
 	err := c.Decisions(ctx, func(l *storage.Line, generation int64) error {
 		if generation <= latest {
 			t.line(l, generation)
@@ -80,7 +86,11 @@ func readLedger(ctx context.Context, c *export.Crawl, latest int64) (*told, erro
 
 // line takes in a line.
 func (t *told) line(l *storage.Line, generation int64) {
-	if l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner || l.Kind == storage.KindMap {
+	if l.Decision == storage.DecisionRobots {
+		t.robots(l)
+		return
+	}
+	if l.Decision == storage.DecisionOwner || l.Kind == storage.KindMap {
 		return
 	}
 	u, err := canon.Parse(l.URL)
@@ -90,6 +100,9 @@ func (t *told) line(l *storage.Line, generation int64) {
 	sum := t.sum(u.Key())
 	if l.Kind == storage.KindSeed || l.Kind == storage.KindRedirect && l.Depth == 0 && l.Outcome == storage.OutcomeFetched {
 		t.hosts[bareHost(u)] = true
+		if t.area != nil {
+			t.area.Extend(u)
+		}
 	}
 	if l.Change == storage.ChangeFresh { // what was said before still holds
 		if a, ok := t.answered[sum]; ok {
@@ -119,6 +132,33 @@ func (t *told) line(l *storage.Line, generation int64) {
 	t.amiss[sum] = &state{
 		url: l.URL, via: l.Via, kind: l.Kind, decision: l.Decision, outcome: l.Outcome, reason: l.Reason, status: l.Status, generation: generation,
 	}
+}
+
+// silent are the reasons of exchanges in which a host did not come to speak. A look-up that fails is none: that may be ours.
+var silent = map[string]bool{
+	storage.ReasonNXDomain: true, storage.ReasonConnect: true, storage.ReasonNoRoute: true, storage.ReasonTLS: true, storage.ReasonTimeout: true,
+}
+
+// robots takes in how a robots.txt was answered: no page is asked for while nobody answers for that.
+func (t *told) robots(l *storage.Line) {
+	u, err := canon.Parse(l.URL)
+	if err != nil {
+		return
+	}
+	if origin := u.Authority().Origin(); l.Status == 0 && silent[l.Reason] {
+		t.dead[origin] = l.Reason
+	} else {
+		delete(t.dead, origin)
+	}
+}
+
+// silence is why nobody answers where a URL is; empty where somebody does.
+func (t *told) silence(url string) string {
+	u, err := canon.Parse(url)
+	if err != nil {
+		return ""
+	}
+	return t.dead[u.Authority().Origin()]
 }
 
 // bareHost is the name of a host as scopes compare it.
@@ -157,6 +197,31 @@ var untold = map[string]bool{
 	storage.ReasonTooSlow: true, storage.ReasonPrivateAddress: true, storage.ReasonOptOut: true,
 }
 
+// guards are statuses by which hosts turn robots away, or anybody for now: they say nothing of the page.
+var guards = map[int]bool{
+	http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusProxyAuthRequired: true, http.StatusTooManyRequests: true,
+	http.StatusUnavailableForLegalReasons: true, http.StatusServiceUnavailable: true,
+	999: true, // which nobody has defined, and LinkedIn has made known
+}
+
+// areaOf is the scope of a crawl that asks for leaves off it, without its seeds; nil where it asks for none.
+func areaOf(dir string) (*scope.Scope, error) {
+	s, err := crawldir.ReadSettings(dir)
+	if err != nil || s.External == "" || s.External == scope.ExternalNone {
+		return nil, err
+	}
+	return scope.New(scope.Config{Mode: scope.Mode(s.Scope)}, nil)
+}
+
+// isLeaf reports whether a URL lies off the scope, where such URLs are asked for.
+func (t *told) isLeaf(url string) bool {
+	if t.area == nil {
+		return false
+	}
+	u, err := canon.Parse(url)
+	return err == nil && !t.area.Covers(u)
+}
+
 // verdictOf says what a URL is by itself.
 func (t *told) verdictOf(s *state) (verdict, string) {
 	switch s.decision {
@@ -175,8 +240,10 @@ func (t *told) verdictOf(s *state) (verdict, string) {
 	switch {
 	case s.outcome == storage.OutcomeRedirected:
 		return moved, ""
-	case s.outcome == storage.OutcomeDeferred:
+	case s.outcome == storage.OutcomeDeferred && (s.status == 0 && !silent[s.reason] || s.reason == storage.ReasonTimeout || strings.HasSuffix(s.reason, storage.ToHead)):
 		return untested, "not answered yet: " + s.reason
+	case guards[s.status] && t.isLeaf(s.url):
+		return unclear, s.reason
 	case s.status == http.StatusTooManyRequests, s.status == http.StatusServiceUnavailable:
 		return untested, "the host asks for rest"
 	case s.status >= 400, s.status >= 300 && s.outcome == storage.OutcomeFailed:
@@ -229,6 +296,8 @@ func (t *told) follow(s *state) {
 			continue
 		case next.verdict == broken:
 			s.verdict, s.why, s.code = broken, "redirects to "+s.to+": "+next.why, next.status
+		case next.verdict == unclear:
+			s.verdict, s.why, s.code = unclear, "redirects to "+s.to+": "+next.why, next.status
 		case next.verdict == untested:
 			s.verdict, s.why = untested, "redirects to "+s.to+": "+next.why
 		case next.verdict == outside:

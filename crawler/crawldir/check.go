@@ -6,6 +6,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/scope"
 	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -13,6 +14,9 @@ import (
 
 // MaxWorkers is the largest number of workers.
 const MaxWorkers = 10_000
+
+// asksAbroad reports whether what lies off the scope is asked for.
+func (s *Settings) asksAbroad() bool { return s.External != "" && s.External != scope.ExternalNone }
 
 // Check refuses settings and seeds that cannot work, before anything is made or asked.
 func (s *Settings) Check(seeds []frontier.Candidate) error {
@@ -62,7 +66,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 		return err
 	}
 	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
-	if foreign || s.Scope == "any" || s.Requisites == "all" || mapsAbroad(maps) {
+	if foreign || s.Scope == "any" || s.Requisites == "all" || s.asksAbroad() || mapsAbroad(maps) {
 		if err := id.CheckContact(); err != nil {
 			return misuse("%w", err)
 		}

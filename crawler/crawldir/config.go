@@ -22,7 +22,7 @@ import (
 func (s *Settings) ScopeConfig() (scope.Config, error) {
 	c := scope.Config{
 		Mode: scope.Mode(s.Scope), Include: s.Include, Exclude: s.Exclude,
-		Accept: s.Accept, Reject: s.Reject, Requisites: s.Requisites, Hosts: s.Hosts,
+		Accept: s.Accept, Reject: s.Reject, Requisites: s.Requisites, External: s.External, Hosts: s.Hosts,
 	}
 	if s.Depth != Unlimited {
 		depth := int(s.Depth)
@@ -177,7 +177,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 		Identity: s.Identity(), Scope: sc, Sitemaps: maps, Standard: s.Standard, Workers: int(s.Workers),
 		Delay: s.crawlerDelay(), IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),
 		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
-		MaxBody: s.MaxBody, MaxWait: max(s.MaxWait, 1), Log: log,
+		MaxBody: s.MaxBody, ExternalAge: s.ExternalAge, MaxWait: max(s.MaxWait, 1), Log: log,
 	}
 	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.KeepNoArchive, s.FollowRel
 	c.Previews, c.Hosts = s.Previews, s.Hosts

@@ -34,6 +34,7 @@ type Settings struct {
 	Include, Exclude []string // regular expressions (RE2) of URLs
 	Accept, Reject   []string // media types or extensions
 	Requisites       string   // images, styles, scripts, media: none, those in scope, or all
+	External         string   // what lies off the scope: none, or whether it is there, asked by head or get
 	Depth            int64    // links from a seed at most; Unlimited for no limit
 	Sample           string   // share of hosts or pages: hosts:1%, pages:1%; empty for all
 	SampleKey        string   // by which it is drawn
@@ -62,6 +63,7 @@ type Settings struct {
 	MaxBytes             int64         // received; 0 for no limit
 	MaxBody              int64         // bytes of a body, decoded
 	MaxTime              time.Duration // of a run; 0 for no limit
+	ExternalAge          time.Duration // for which what lies off the scope is not asked again, once it was there
 	MaxWait              time.Duration // a run ends when nothing is due within it
 	Window               []string      // parts of the days of a week in which hosts may be asked; none for always
 	MaxRate, LeastSpeed  int64         // bytes per second; 0 for no limit
@@ -89,6 +91,9 @@ type Settings struct {
 	lists *optout.Watch // of OptOut and the default places, once open
 }
 
+// DefaultExternalAge is for how long what lies off the scope is not asked again.
+const DefaultExternalAge = 7 * 24 * time.Hour
+
 // Unlimited is the depth without a limit.
 const Unlimited = -1
 
@@ -97,6 +102,7 @@ func Defaults() Settings {
 	return Settings{
 		Agent: crawler.DefaultAgent, SignatureDraft: webbotauth.DefaultDraft, SignatureLife: webbotauth.DefaultLife,
 		Scope: string(scope.DefaultMode), Requisites: scope.DefaultRequisites, Depth: Unlimited,
+		External: scope.ExternalNone, ExternalAge: DefaultExternalAge,
 		SampleKey: scope.DefaultSampleKey,
 		Delay:     crawler.Floor, IPDelay: crawler.DefaultIPDelay, MaxCrawlDelay: crawler.DefaultMaxCrawlDelay,
 		OwnSite: []string{OwnLoopback}, PerHost: 1, FollowRel: crawler.DefaultFollowRel(),

@@ -35,6 +35,10 @@ func (p *payload) Read(b []byte) (int, error) {
 // the connection may carry another exchange.
 func (f *Fetcher) readRest(x *Exchange, l *connection, resp *http.Response, r Request) (keep bool, err error) {
 	x.PayloadDigest = sha256.Sum256(nil)
+	if r.Head {
+		x.Truncated = CutOther
+		return !resp.Close, nil // RFC 9110 9.3.2: it ends with the head, whatever that says of a body
+	}
 	if r.Want != nil {
 		if x.Unwanted = r.Want(resp.StatusCode, resp.Header); x.Unwanted != "" {
 			x.Truncated = CutOther

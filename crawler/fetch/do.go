@@ -47,7 +47,7 @@ func (f *Fetcher) Do(ctx context.Context, r Request) (*Exchange, error) {
 		x.Failure = failure
 		return x, nil
 	}
-	return nil, fmt.Errorf("fetch: GET %s: %w", r.URL, errors.Join(err, x.Close()))
+	return nil, fmt.Errorf("fetch: %s %s: %w", r.method(), r.URL, errors.Join(err, x.Close()))
 }
 
 // over is the error of ctx: its cause if that is a *Failure.
@@ -142,7 +142,7 @@ func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (
 	sent := time.Now()
 	l.await(r.FirstByteTimeout)
 	// A body holds nothing, and its Close would read on to the end.
-	resp, begin, err := f.readHead(x, l, r.FirstByteTimeout) //nolint:bodyclose // see above
+	resp, begin, err := f.readHead(x, l, &r) //nolint:bodyclose // see above
 	if !l.first.IsZero() {
 		x.ResponseTime = max(l.first.Sub(sent), 1)
 	}
@@ -175,10 +175,10 @@ func (l *connection) stale(n int, err error) error {
 
 // readHead reads the head of the final response, which begins at octet begin of what l kept. The head limit is below
 // what a spool keeps in memory, so no disk can fail here.
-func (f *Fetcher) readHead(x *Exchange, l *connection, patience time.Duration) (resp *http.Response, begin int64,
-	err error) {
+func (f *Fetcher) readHead(x *Exchange, l *connection, r *Request) (resp *http.Response, begin int64, err error) {
+	asked := &http.Request{Method: r.method()}
 	for {
-		resp, err = http.ReadResponse(l.br, nil)
+		resp, err = http.ReadResponse(l.br, asked)
 		if err == nil {
 			err = plausible(resp)
 		}
@@ -201,7 +201,7 @@ func (f *Fetcher) readHead(x *Exchange, l *connection, patience time.Duration) (
 			x.Truncated = CutOther
 			return nil, begin, &Failure{Protocol, fmt.Errorf("more than %d interim responses", maxInterim)}
 		}
-		l.await(patience)
+		l.await(r.FirstByteTimeout)
 	}
 }
 

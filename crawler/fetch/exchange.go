@@ -12,9 +12,13 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Request says what to ask for. The method is always GET.
+// Request says what to ask for.
 type Request struct {
 	URL canon.URL
+
+	// Head asks for the head alone, by HEAD. The method is GET otherwise. The answer is one without its body, as if that was not wanted:
+	// Truncated says so.
+	Head bool
 
 	// Addr is the address that the exchange goes to, one of Fetcher.Addresses: a fresh connection is made to it and to no
 	// other, and a kept one is used only if it leads there. The guard judges it again. Zero means any, in order.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -26,22 +27,23 @@ func (f *Fetcher) head(r Request) ([]byte, error) {
 		return nil, fmt.Errorf("fetch: the request has no URL")
 	}
 	if r.MaxBody < 0 {
-		return nil, fmt.Errorf("fetch: GET %s: largest body %d: negative", r.URL, r.MaxBody)
+		return nil, fmt.Errorf("fetch: %s %s: largest body %d: negative", r.method(), r.URL, r.MaxBody)
 	}
 	target := r.URL.RequestURI()
 	// A canonical URL is ASCII without blanks; this is the last place where it matters, so it is not taken on trust.
 	if !strings.HasPrefix(target, "/") || !graphic(target) {
-		return nil, fmt.Errorf("fetch: GET %s: the target %q cannot stand in a request line", r.URL, target)
+		return nil, fmt.Errorf("fetch: %s %s: the target %q cannot stand in a request line", r.method(), r.URL, target)
 	}
 	accept := r.Accept
 	if accept == "" {
 		accept = defaultAccept
 	}
 	if !fieldValue(accept) {
-		return nil, fmt.Errorf("fetch: GET %s: accept %q: not the value of a header field", r.URL, accept)
+		return nil, fmt.Errorf("fetch: %s %s: accept %q: not the value of a header field", r.method(), r.URL, accept)
 	}
 	b := make([]byte, 0, 512)
-	b = append(b, "GET "...)
+	b = append(b, r.method()...)
+	b = append(b, ' ')
 	b = append(b, target...)
 	b = append(b, " HTTP/1.1\r\nHost: "...)
 	b = append(b, r.URL.Authority().HostPort()...)
@@ -60,6 +62,13 @@ func (f *Fetcher) head(r Request) ([]byte, error) {
 		b = appendField(b, "Connection", "close")
 	}
 	return append(b, "\r\n"...), nil
+}
+
+func (r *Request) method() string {
+	if r.Head {
+		return http.MethodHead
+	}
+	return http.MethodGet
 }
 
 // Signer says who sends a request, in a way that nobody else can.

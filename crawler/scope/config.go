@@ -30,6 +30,13 @@ const (
 	RequisitesAll   = "all"   // requisites of a page in scope wherever they are, up to 3 steps off the scope
 )
 
+// The values of Config.External. The empty string means ExternalNone.
+const (
+	ExternalNone = "none" // it is left alone
+	ExternalHead = "head" // by HEAD, and by GET where that is refused
+	ExternalGet  = "get"  // by GET
+)
+
 // Config is what the operator asks for. The zero Config is the hosts of the seeds, with their requisites.
 type Config struct {
 	Mode Mode
@@ -50,6 +57,10 @@ type Config struct {
 
 	// Requisites says which images, styles, scripts, frames and so on are in.
 	Requisites string
+
+	// External says whether what lies off the scope by its place is asked for all the same, as a leaf: nothing in it is
+	// followed. Leaves count for no depth, and need to match no pattern of Include.
+	External string
 
 	// Depth is how many links from a seed a page may be. Nil means no limit, 0 the seeds and their requisites.
 	Depth *int
@@ -87,6 +98,7 @@ const (
 var (
 	modes      = []Mode{ModeHost, ModeDomain, ModePrefix, ModeSeeds, ModeAny}
 	requisites = []string{RequisitesScope, RequisitesNone, RequisitesAll}
+	externals  = []string{ExternalNone, ExternalHead, ExternalGet}
 )
 
 // check replaces the zero settings by their defaults and says what is wrong with the rest.
@@ -97,7 +109,12 @@ func (c Config) check() (Config, error) {
 	if c.Requisites == "" {
 		c.Requisites = DefaultRequisites
 	}
+	if c.External == "" {
+		c.External = ExternalNone
+	}
 	switch {
+	case !slices.Contains(externals, c.External):
+		return c, fmt.Errorf("scope: external %q: it is none of none, head, get", c.External)
 	case !slices.Contains(modes, c.Mode):
 		return c, fmt.Errorf("scope: mode %q: it is none of host, domain, prefix, seeds, any", c.Mode)
 	case !slices.Contains(requisites, c.Requisites):

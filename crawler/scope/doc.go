@@ -14,6 +14,7 @@
 //	scope:nofollow       a navigational link that asks not to be followed                    refuse
 //	scope:sitemap        a sitemap, if they are read                                         accept; else refuse
 //	scope:seed-redirect  where a seed redirects to                                           accept
+//	scope:external       off the scope by its place, if that is asked for: a leaf             accept
 //	scope:depth          deeper than Depth                                                   refuse
 //	trap:depth           deeper than 20 links from a seed, with ModeAny                      refuse
 //	scope:accept         an extension that Accept does not list                              refuse
@@ -50,6 +51,11 @@
 // and https count as the same, as the schemes do. Any other port must match: http://localhost:8001 does not bring
 // http://localhost:9000 into scope, which is another server. ModeDomain asks for the registrable domain alone, on any
 // port. Paths of ModePrefix, and URLs of ModeSeeds, are compared as keys, patterns are matched against fetch URLs.
+//
+// # Leaves
+//
+// With External, what the last rule would refuse is in, and nothing that it names is looked at. A URL that was asked for as
+// a leaf stays one, though a seed's redirect may extend the scope to its host later: it is closed by then.
 //
 // # Depth and requisites
 //

@@ -6,8 +6,11 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// RuleRequisites is the name of the rule by Config.Requisites.
-const RuleRequisites = "scope:requisites"
+// The names of rules: by Config.Requisites, and by Config.External.
+const (
+	RuleRequisites = "scope:requisites"
+	RuleExternal   = "scope:external"
+)
 
 const (
 	// maxAway is how many steps of a row of requisites may lead to what is off the scope.
@@ -88,6 +91,7 @@ func (s *Scope) table() []rule {
 		{"scope:seed-redirect", true, false, func(c Candidate) opinion {
 			return acceptIf(c.Seed)
 		}},
+		{RuleExternal, s.cfg.External != ExternalNone, false, s.external},
 		{"scope:depth", s.cfg.Depth != nil, false, func(c Candidate) opinion {
 			return refuseIf(c.depth() > *s.cfg.Depth)
 		}},
@@ -122,6 +126,14 @@ func (s *Scope) table() []rule {
 			return refuse
 		}},
 	}
+}
+
+// external accepts what is off the scope as a leaf. Requisites that another rule speaks of are left to that.
+func (s *Scope) external(c Candidate) opinion {
+	if c.Embed && s.cfg.Requisites != RequisitesScope {
+		return none
+	}
+	return acceptIf(!s.holds(c.URL))
 }
 
 // shape is the rule of a trap that shows in the URL alone.

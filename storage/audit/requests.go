@@ -73,8 +73,8 @@ func reachable(agent string) bool {
 // rules 1 to 3).
 func (j *requests) promised(h *evidence.Joined) {
 	e, s := &h.Exchange, &h.Sent
-	if e.Method != "" && e.Method != "GET" {
-		j.found.Add(e.Finding(finding.Method, "GET (docs/politeness.md, rule 3)", e.Method))
+	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
+		j.found.Add(e.Finding(finding.Method, "GET or HEAD (docs/politeness.md, rule 3)", e.Method))
 	}
 	if s.Secrets != "" {
 		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)",

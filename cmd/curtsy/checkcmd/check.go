@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,10 @@ type checking struct {
 	within func(*check.Result) // has a result speak of a folder; nil for a site
 }
 
+// patience is for how long a check waits for hosts that rest: for the first rest after an error, and some more. Whoever waits
+// for the result would rather know what is left than wait for all of it.
+const patience = 90 * time.Second
+
 // New is curtsy check.
 func New(std cli.Streams) *cobra.Command {
 	var c checking
@@ -59,6 +64,7 @@ func New(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	c.task = crawlcmd.NewTask(fs)
+	c.task.Patience(patience)
 	fs.BoolVar(&c.offline, "offline", false, "of a crawl that is there: judge it as it is, and ask nobody")
 	fs.BoolVar(&c.update, "update", false, "of a crawl that is there: crawl again, which is the default; refuses anything else")
 	cli.Often(fs, "offline")

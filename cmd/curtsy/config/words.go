@@ -29,6 +29,7 @@ func Standards() (names []string) {
 func words(fs *pflag.FlagSet) {
 	cli.Words(fs, "scope", "host", "domain", "prefix", "seeds", "any")
 	cli.Words(fs, "requisites", "none", "scope", "all")
+	cli.Words(fs, "external", "none", "head", "get")
 	cli.Words(fs, "sample", "hosts:", "pages:")
 	cli.Words(fs, "sitemaps", "robots", "none")
 	cli.Words(fs, "robots-standard", Standards()...)

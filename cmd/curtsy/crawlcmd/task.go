@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,6 +39,12 @@ func NewTask(fs *pflag.FlagSet) *Task {
 	t.options.configFlag(fs)
 	t.options.runFlags(fs)
 	return t
+}
+
+// Patience has a run end when nothing is due within d, unless the user says otherwise.
+func (t *Task) Patience(d time.Duration) {
+	t.settings.MaxWait = d
+	t.flags.Lookup("max-wait").DefValue = t.flags.Lookup("max-wait").Value.String()
 }
 
 // Quiet reports whether nothing is to be printed for people but errors.

@@ -56,7 +56,7 @@ func tablesOf(r *check.Result) []table {
 	}
 	return []table{
 		{"broken", "Broken links", r.Broken}, {"mended", "Mended", mended}, {"known", "Broken, and known", r.Known}, {"redirected", "Redirected: update these links", moved}, {"http", "http where https answers", r.Insecure},
-		{"mixed", "Mixed content", r.Mixed}, {"ids", "Ids that stand twice in a page", r.Duplicates}, {"untested", "Not tested", r.Untested},
+		{"mixed", "Mixed content", r.Mixed}, {"ids", "Ids that stand twice in a page", r.Duplicates}, {"unclear", "Could not be told", r.Unclear}, {"untested", "Not tested", r.Untested},
 	}
 }
 

@@ -20,7 +20,7 @@ func hostile() *check.Result {
 	}
 	all := []check.Finding{f}
 	return &check.Result{
-		Broken: all, Insecure: all, Mixed: all, Duplicates: all, Untested: all, Ignored: []check.Ignored{{Finding: f, Why: evil}},
+		Broken: all, Insecure: all, Mixed: all, Duplicates: all, Untested: all, Unclear: all, Ignored: []check.Ignored{{Finding: f, Why: evil}},
 		Since: &check.Since{Than: evil, New: all, Mended: all}, Known: all,
 		Redirects: []check.Redirect{{Finding: f, To: evil, Via: []string{evil}}},
 	}
