@@ -18,8 +18,8 @@ type told struct {
 	seed     maphash.Seed
 	answered map[uint64]answered
 	amiss    map[uint64]*state
-	hosts    map[string]bool // of seeds, without www.
-	area     *scope.Scope    // where the crawl is not of leaves; nil where it has none
+	hosts    map[string]bool   // of seeds, without www.
+	area     *scope.Scope      // where the crawl is not of leaves; nil where it has none
 	dead     map[string]string // why nobody answers at an origin, not even for its robots.txt
 	asked    int64
 }
