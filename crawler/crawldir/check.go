@@ -15,9 +15,6 @@ import (
 // MaxWorkers is the largest number of workers.
 const MaxWorkers = 10_000
 
-// asksAbroad reports whether what lies off the scope is asked for.
-func (s *Settings) asksAbroad() bool { return s.External != "" && s.External != scope.ExternalNone }
-
 // Check refuses settings and seeds that cannot work, before anything is made or asked.
 func (s *Settings) Check(seeds []frontier.Candidate) error {
 	id := s.Identity()
@@ -65,8 +62,9 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if err != nil {
 		return err
 	}
+	abroad := s.External != "" && s.External != scope.ExternalNone
 	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
-	if foreign || s.Scope == "any" || s.Requisites == "all" || s.asksAbroad() || mapsAbroad(maps) {
+	if foreign || s.Scope == "any" || s.Requisites == "all" || abroad || mapsAbroad(maps) {
 		if err := id.CheckContact(); err != nil {
 			return misuse("%w", err)
 		}
