@@ -24,14 +24,14 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// Killed twenty times at random instants and resumed each time, a crawl fetches every page, repeats at most what was in
+// Killed ten times at random instants and resumed each time, a crawl fetches every page, repeats at most what was in
 // flight, and leaves an archive that reads clean after each resume.
 func TestAKilledCrawlLosesNothing(t *testing.T) {
 	amongOthers(t)
 	if testing.Short() {
 		t.Skip("many processes")
 	}
-	kills, pages, large := 20, 400, 12
+	kills, pages, large := 10, 400, 12
 	if full() {
 		kills, pages, large = 100, 2000, 40
 	}

@@ -121,7 +121,7 @@ func TestMention_AsTheTokenizerHasThem(t *testing.T) {
 		t.Skip("it reads much, for long under the race detector")
 	}
 	n, inert, other := 0, 0, map[string]int{}
-	paths := corpus(t)
+	paths := oneOf(5, corpus(t))
 	for _, path := range paths {
 		body, err := os.ReadFile(path)
 		if err != nil {
@@ -144,6 +144,15 @@ func TestMention_AsTheTokenizerHasThem(t *testing.T) {
 		t.Error("nothing was compared")
 	}
 	t.Logf("%d pages: %d mentions alike; the tokenizer alone: %d in templates; ours alone: %v", len(paths), n, inert, other)
+}
+
+// oneOf takes the first path of every n, and all of them in full size.
+func oneOf(n int, paths []string) []string {
+	if os.Getenv("CURTSY_LONG") != "" {
+		return paths
+	}
+	i := -1
+	return slices.DeleteFunc(paths, func(string) bool { i++; return i%n > 0 })
 }
 
 func firstDifference(a, b []stated) []stated {
@@ -179,10 +188,7 @@ func TestMention_AsPythonHasThem(t *testing.T) {
 			paths = append(paths, path)
 		}
 	}
-	if os.Getenv("CURTSY_MUST_RUN") == "" { // some of them will do
-		n := 0
-		paths = slices.DeleteFunc(paths, func(string) bool { n++; return n%10 > 0 })
-	}
+	paths = oneOf(10, paths)
 	cmd := exec.CommandContext(t.Context(), python, "testdata/mentions.py")
 	cmd.Stdin = strings.NewReader(strings.Join(paths, "\n"))
 	var failed bytes.Buffer

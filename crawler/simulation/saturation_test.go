@@ -25,11 +25,8 @@ func (p *play) window() time.Duration {
 // ends no pause, and so does not count as achieved.
 func TestRule09_TheAchievedRateIsThePermittedOneWhenHostsAreTheLimit(t *testing.T) {
 	hosts, workers := 100_000, 32_000
-	switch {
-	case testing.Short() || racing:
+	if os.Getenv("CURTSY_LONG") == "" || racing {
 		hosts, workers = 2_000, 640
-	case os.Getenv("CURTSY_LONG") == "":
-		hosts, workers = 5_000, 1_600
 	}
 	const pages = 5
 	p := saturated(hosts, pages, workers)
@@ -53,7 +50,7 @@ func TestRule09_TheAchievedRateIsThePermittedOneWhenHostsAreTheLimit(t *testing.
 // waits for longer than it takes to ask all others.
 func TestTheAchievedRateIsWorkersByExchangeTimeWhenWorkersAreTheLimit(t *testing.T) {
 	hosts, workers := 10_000, 50
-	if testing.Short() || racing {
+	if os.Getenv("CURTSY_LONG") == "" || racing {
 		hosts, workers = 2_000, 10
 	}
 	const pages = 5

@@ -31,7 +31,7 @@ func sizeOf() size {
 	case testing.Short() || racing:
 		return size{500, 8_000, time.Hour, 200}
 	}
-	return size{2_000, 40_000, 4 * time.Hour, 200}
+	return size{1_000, 16_000, 2 * time.Hour, 200}
 }
 
 // A day of a whole crawl: hosts of all sizes by Zipf's law, latencies, faults, hosts that ask for a longer pause.

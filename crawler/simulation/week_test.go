@@ -11,7 +11,7 @@ import (
 // A long crawl that is killed again and again leaves what one leaves that never was: nothing is lost or asked for twice
 // beyond what was in flight, no pause is short, nothing leaks from life to life, and the audit finds nothing.
 func TestRule17_ADayOfKillsLosesNothingAndLeaksNothing(t *testing.T) {
-	hosts, pages, lasts, kills, workers := 1_000, 20_000, 2*time.Hour, 12, 200
+	hosts, pages, lasts, kills, workers := 400, 8_000, time.Hour, 8, 100
 	switch {
 	case os.Getenv("CURTSY_LONG") != "" && !racing:
 		hosts, pages, lasts, kills, workers = 10_000, 400_000, 24*time.Hour, 120, 1000
