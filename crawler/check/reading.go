@@ -187,13 +187,19 @@ func (d *document) mention(r markup.Ref, at *markup.Place) {
 	d.mentions++
 	to := d.resolve(r)
 	if to.err != nil {
-		if reason := canon.ReasonOf(to.err); reason != canon.Scheme {
-			d.add(subject{malformed, cut(r.Raw, maxShown)}, mentioned{kind: kind, reason: "no URL: " + string(reason)}, r, at)
+		reason := "no URL: " + string(canon.ReasonOf(to.err))
+		if canon.ReasonOf(to.err) == canon.Scheme {
+			wrong := mistyped(r.Raw)
+			if wrong == "" {
+				return // mailto: and the like
+			}
+			reason = "no URL: " + wrong + ": is no scheme, but looks like one of the web"
 		}
+		d.add(subject{malformed, cut(r.Raw, maxShown)}, mentioned{kind: kind, reason: reason}, r, at)
 		return
 	}
 	d.judge(to.url, kind, r, at)
-	if kind == KindLink {
+	if kind == KindLink && !(r.Nested && to.url == d.url) { // a page within an attribute has names of its own
 		d.fragment(to.url, r, at)
 	}
 }

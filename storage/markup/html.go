@@ -98,7 +98,7 @@ func (h *htmlDoc) tag(t *tag) {
 		if !ok || u.role == Base && h.o.RemoveBase {
 			continue
 		}
-		r := Ref{Element: elementName(t), Attr: a.key, Role: u.role, Charset: h.charset}
+		r := Ref{Element: elementName(t), Attr: a.key, Role: u.role, Charset: h.charset, Nested: h.depth > 0}
 		if t.name == "link" {
 			r.Rel = h.value(t, "rel")
 		}

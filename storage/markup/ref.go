@@ -37,6 +37,7 @@ type Ref struct {
 	Rel     string    // rel of a link element
 	Role    Role      //
 	Base    canon.URL // what Raw is relative to; zero if the page names a base that is not on the web
+	Nested  bool      // it stands in a page within an attribute
 	Charset string    // in which its query is sent, as in the Encoding Standard; "" for UTF-8 (see EncodeQuery)
 }
 
