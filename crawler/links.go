@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
@@ -28,6 +29,30 @@ type linker struct {
 	bounds  *bounds
 	settler *settler
 	book    *seeds.Book
+	empty   emptyPages
+}
+
+// emptyPages are pages of this run that show nothing without JavaScript, which nobody runs here: the first few by name.
+type emptyPages struct {
+	mu   sync.Mutex
+	urls []string
+}
+
+// maxEmptyNamed is how many of them a summary names; the ledger has all.
+const maxEmptyNamed = 5
+
+func (e *emptyPages) add(u canon.URL) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.urls) < maxEmptyNamed {
+		e.urls = append(e.urls, u.String())
+	}
+}
+
+func (e *emptyPages) named() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Sorted(slices.Values(e.urls))
 }
 
 // reading is an answer as it was read.
@@ -104,6 +129,10 @@ func (c *linker) document(
 func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *reading, f *findings) {
 	r.page, r.html, r.excerpt = read.page, true, read.excerpt
 	f.unread(r.page)
+	if r.page.NeedsScript {
+		f.count(totals.PrefixUnparsed+totals.EmptyWithoutScript, 1)
+		c.empty.add(task.URL)
+	}
 	if r.copied = v.digest(task, read, c.cfg.Traps); r.copied {
 		f.count(totals.PrefixLinks+trap.RuleCopy, int64(len(r.page.Links)))
 		return

@@ -128,6 +128,7 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	defer c.reader.release(r.excerpt)
 	d.Outlinks, d.Confirmed, d.Excerpt = record.Outlinks(x.ex, r.page), m.confirmed, r.excerpt
 	c.reader.noteDirectives(v, m.Exchange, r.page.Robots, &d, f)
+	d.needsScript = r.page.NeedsScript
 	c.outcome(v, task, m, r, &d, f)
 	if c.cfg.Past != nil {
 		d.change = x.before.Change(d.outcome, m.confirmed != nil, m.Header, m.PayloadDigest)

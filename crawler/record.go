@@ -41,6 +41,8 @@ type decision struct {
 	change  storage.Change     // of the URL, since an earlier generation
 	asks    extract.Directives // what the answer asks of robots
 	prefs   string             // usage preferences that hold for it
+
+	needsScript bool // the page is empty without its scripts
 }
 
 // settler is the stage that puts decisions on record and closes tasks by them.
@@ -94,6 +96,7 @@ func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d deci
 	l.Decision, l.Reason, l.Outcome, l.Attempt = d.kind, d.reason, outcome, d.attempt
 	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, d.change
 	l.Directives, l.Asked, l.Prefs = d.asks.String(), joinLines(d.asks.Raw), d.prefs
+	l.NeedsScript = d.needsScript
 	d.Describe(&l)
 	if d.Exchange != nil {
 		v.noteRest(&l)

@@ -27,6 +27,9 @@ type Summary struct {
 	// Opens is when the window opens for which the run did not wait; nil for a run that ended otherwise.
 	Opens *time.Time `json:"opens,omitempty"`
 
+	// Empty names pages of this run that show nothing without JavaScript, at most five; Status.NotRead counts those of all runs.
+	Empty []string `json:"empty_without_javascript,omitempty"`
+
 	Manners Manners `json:"manners"`
 }
 
@@ -64,7 +67,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	}
 	s.Manners = c.manners(stats)
 	s.SeedsUnanswered = stats.Counts[totals.SeedsUnanswered]
-	s.Seeds = c.book.Named()
+	s.Seeds, s.Empty = c.book.Named(), c.linker.empty.named()
 
 	if s.EndedBy == EndedWaiting && s.Opens == nil && stats.Retired > 0 {
 		if s.EndedBy, err = c.endedByHosts(ctx); err != nil {

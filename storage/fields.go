@@ -96,6 +96,8 @@ var fields = []Field{
 		"what it asks of robots as it was written: \"X-Robots-Tag: VALUE\", \"meta NAME: VALUE\""),
 	field("prefs", 31, "prefs", lines(func(l *Line) *string { return &l.Prefs }),
 		"usage preferences that hold for the answer: \"SOURCE NAME: VALUE\""),
+	field("needs_script", 38, "needsScript", flag(func(l *Line) *bool { return &l.NeedsScript }),
+		"the page is empty without JavaScript, which the crawler does not run"),
 	field("via", 1, "via", textOf(func(l *Line) *string { return &l.Via }),
 		"the page that led here, or the URL that redirected").withhold(),
 	field("seed", 4, "seed", textOf(func(l *Line) *string { return &l.Seed }),

@@ -85,6 +85,8 @@ type Line struct {
 	// Prefs are the usage preferences that hold for the answer, as they were written, one on a line: where it was said
 	// ("robots" or "header"), the name, and the value, as in "robots content-signal: search=yes". Nothing is made of them.
 	Prefs string
+
+	NeedsScript bool // the page shows nothing to whoever runs no scripts, as this crawler
 }
 
 // Ledger keeps lines. Its methods may be called concurrently.

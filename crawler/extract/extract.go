@@ -125,6 +125,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	if p != nil && src.err == nil {
 		p.Anchors = in.Mention != nil || in.Excerpt != nil
 		if whole, err := decodedString(c.Encoding, head); err == nil {
+			page.NeedsScript = prune.NeedsScript(whole)
 			doc = pruned(p, whole, in.Mention != nil)
 		}
 		if doc != nil && in.Excerpt != nil {

@@ -56,6 +56,9 @@ type Page struct {
 
 	Robots Directives
 
+	// NeedsScript says that the page is empty without its scripts (prune.NeedsScript). It is known of pages that are not large.
+	NeedsScript bool
+
 	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong, UnparsedTags and
 	// UnparsedAttrs, those behind the first MaxParse bytes, MaxTags tags or MaxAttrs attributes; UnparsedParts, all of
 	// what is no page; UnparsedXML, perhaps some. Empty if none is.

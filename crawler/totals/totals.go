@@ -20,6 +20,9 @@ const (
 	RefusedAgain    = "refused again"   // refused URLs that were met again, or by another way, and have their line already
 )
 
+// EmptyWithoutScript is the reason of PrefixUnparsed for pages that show nothing to whoever runs no scripts.
+const EmptyWithoutScript = "empty without JavaScript"
+
 // Prefixes of names that end with a word.
 const (
 	PrefixLinks      = "links: "          // links of pages that are no candidates, by reason

@@ -44,7 +44,7 @@ type gathering struct {
 	line          Timeline
 	first, last   time.Time
 
-	statuses, types, errors, traps, truncated, notCrawled, directives, prefs, seeds, standards tally
+	statuses, types, errors, traps, truncated, empty, notCrawled, directives, prefs, seeds, standards tally
 
 	asked   []Request
 	refused []Refusal
@@ -175,6 +175,9 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	if l.Gap > 0 {
 		g.pauses.add(l.Gap, l.Pace, string(l.PaceBy))
 	}
+	if l.NeedsScript {
+		g.empty.add("empty without JavaScript", 1, octets, l.URL)
+	}
 	if l.Truncated != "" {
 		g.truncated.add(l.Truncated, 1, octets, l.URL)
 	} else if why, ok := strings.CutPrefix(Class(l.Reason), "truncated: "); ok {
@@ -244,7 +247,7 @@ func (g *gathering) result() *Report {
 	r := &Report{
 		Version: Version, Totals: g.total.result(), Robots: g.robots, Throughput: g.line, Gaps: g.pauses.list(),
 		Statuses: g.statuses.list(), Types: g.types.list(), Errors: g.errors.list(), Traps: g.traps.list(),
-		Truncated: g.truncated.list(), NotCrawled: g.notCrawled.list(), Directives: g.directives.list(),
+		Truncated: g.truncated.list(), Empty: g.empty.list(), NotCrawled: g.notCrawled.list(), Directives: g.directives.list(),
 		Prefs: g.prefs.list(),
 		Asked: g.asked, Refused: g.refused, Unread: g.unread, Damage: g.damage, Hosts: []Host{},
 	}

@@ -32,6 +32,7 @@ type Report struct {
 	Errors     []Count   `json:"errors"`
 	Traps      []Count   `json:"traps"`
 	Truncated  []Count   `json:"truncated"`
+	Empty      []Count   `json:"empty"` // pages that show nothing without JavaScript
 	NotCrawled []Count   `json:"not_crawled"`
 	Directives []Count   `json:"directives"`
 	Prefs      []Count   `json:"preferences"`

@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/status"
+	"curtsy/crawler/totals"
 	"curtsy/storage/plainly"
 )
 
@@ -58,6 +59,7 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	if more := s.SeedsUnanswered - int64(len(s.Seeds)); more > 0 {
 		fmt.Fprintf(&b, "no usable answer from %s; the ledger says why\n", plainly.Count(more, further(len(s.Seeds))+"seed"))
 	}
+	b.WriteString(empty(s))
 	b.WriteString(Manners(s.Manners))
 	fmt.Fprintf(&b, "archive  %s\nledger   %s\n", plainly.OneLine(filepath.Join(dir, crawldir.ArchiveName)), plainly.OneLine(filepath.Join(dir, crawldir.LedgerName)))
 	switch {
@@ -76,6 +78,24 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 		b.WriteString(next(s.Status, plainly.OneLine(plainly.Argument(dir))))
 	}
 	return b.String()
+}
+
+// empty says which pages show nothing without JavaScript.
+func empty(s crawler.Summary) string {
+	n := s.Status.NotRead[totals.EmptyWithoutScript]
+	if n == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s empty without JavaScript, which curtsy does not run: what a browser shows there is not in the archive\n",
+		map[bool]string{true: "1 page is", false: fmt.Sprintf("%d pages are", n)}[n == 1])
+	for _, u := range s.Empty {
+		fmt.Fprintf(&b, "         %s\n", plainly.OneLine(u))
+	}
+	if n > int64(len(s.Empty)) && len(s.Empty) > 0 {
+		b.WriteString("         … and others; the ledger marks them (needs_script), and curtsy report has examples\n")
+	}
+	return b.String() + "\n"
 }
 
 // next are commands that look at a crawl, as they are typed.

@@ -1,0 +1,60 @@
+package crawldir
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"curtsy/crawler/totals"
+	"curtsy/storage/ledger"
+)
+
+// A page that is empty without JavaScript is counted, named in the summary and marked in the ledger; the others are not.
+func TestAPageThatIsEmptyWithoutJavaScriptIsCountedAndNamed(t *testing.T) {
+	pages := map[string]string{
+		"/":      `<p>See the <a href="/app">app</a> and the <a href="/plain">page</a>.</p><script src="/x.js"></script>`,
+		"/app":   `<!doctype html><title>App</title><noscript>You need to enable JavaScript.</noscript><div id="root"></div><script src="/x.js"></script>`,
+		"/plain": `<p>Short, and all there is.</p>`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(page))
+	}))
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	set := Defaults()
+	set.Delay = 0
+	seeds, err := SeedURLs(server.URL + "/")
+	if err == nil {
+		err = Create(t.Context(), dir, &set, seeds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Status.NotRead[totals.EmptyWithoutScript]; n != 1 || !slices.Equal(r.Empty, []string{server.URL + "/app"}) {
+		t.Errorf("%d, %q", n, r.Empty)
+	}
+	var marked []string
+	for l, err := range ledger.Read(filepath.Join(dir, LedgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.NeedsScript {
+			marked = append(marked, l.URL)
+		}
+	}
+	if !slices.Equal(marked, []string{server.URL + "/app"}) {
+		t.Errorf("the ledger marks %q", marked)
+	}
+}

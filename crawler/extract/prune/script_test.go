@@ -1,0 +1,72 @@
+package prune_test
+
+import (
+	"strings"
+	"testing"
+
+	"curtsy/crawler/extract/prune"
+)
+
+// A page that shows nothing without its scripts is known; one that shows anything, or leads elsewhere, is not accused.
+func TestAPageThatNeedsItsScriptsIsKnown(t *testing.T) {
+	const load = `<script type="module" src="/main.js"></script>`
+	long := strings.Repeat("word ", 60)
+	for _, c := range []struct {
+		name, page string
+		want       bool
+	}{
+		{"a root to be filled", `<!doctype html><title>Vite + React</title><div id="root"></div>` + load, true},
+		{"with a word for those without", `<noscript>You need to enable JavaScript to run this app.</noscript><div id=root></div>` + load, true},
+		{"while it loads", `<app-root>Loading…</app-root>` + load, true},
+		{"with a counter for those without", `<noscript><iframe src=https://count.example/></iframe><img src=x></noscript><div id=a></div>` + load, true},
+		{"its script in the page", `<div id=a></div><script>` + strings.Repeat("render(); ", 300) + `</script>`, true},
+		{"in capitals", `<DIV></DIV><SCRIPT SRC=x.js></SCRIPT>`, true},
+		{"a comment of any length", `<!-- ` + long + long + ` --><div id=a></div>` + load, true},
+		{"a style sheet of any length", `<style>` + long + long + `</style><div id=a></div>` + load, true},
+
+		{"a page with a text", `<p>` + long + `</p>` + load, false},
+		{"what is said without scripts", `<noscript>` + long + `</noscript>` + load, false},
+		{"a short page without scripts", `<p>It works!</p>`, false},
+		{"an empty page", ``, false},
+		{"a link", `<a href=/en/>English</a>` + load, false},
+		{"pictures alone", `<img src=a.png>` + load, false},
+		{"a drawing", `<svg><path d="M0 0"/></svg>` + load, false},
+		{"frames", `<frameset cols="*,*"><frame src=a><frame src=b></frameset>` + load, false},
+		{"a frame", `<iframe src=a></iframe>` + load, false},
+		{"a field", `<form><input name=q></form>` + load, false},
+		{"a table", `<table><tr><td>1</table>` + load, false},
+		{"leads elsewhere", `<meta http-equiv="refresh" content="0; url=/en/">` + load, false},
+		{"a script leads elsewhere", `<script>location.replace("/en/")</script>`, false},
+		{"likewise, and visitors are counted", `<script src=count.js></script><script>window.location.href = "/en/"</script>`, false},
+		{"data alone", `<script type="application/ld+json" src=x>{}</script><p>x`, false},
+		{"letters of three bytes", `<p>` + strings.Repeat("語", 201) + `</p>` + load, false},
+	} {
+		if got := prune.NeedsScript(c.page); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// Nobody pays for the question: no page has an allocation more.
+func TestWhetherAPageNeedsItsScriptsTakesNoAllocation(t *testing.T) {
+	page := `<div id="root"></div><script src=x></script>`
+	if n := testing.AllocsPerRun(100, func() { prune.NeedsScript(page) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Whatever the page is, the answer comes, and a link or a sentence in front keeps it from being accused.
+func FuzzNeedsScript(f *testing.F) {
+	for _, s := range []string{"<script src=x>", "<noscript><a href=x></noscript>", "<!--", "</", "<script src=x></script", "<meta", "<a b='"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, page string) {
+		prune.NeedsScript(page)
+		if prune.NeedsScript("<a href=/>x</a>" + page) {
+			t.Error("it has a link")
+		}
+		if prune.NeedsScript(strings.Repeat("words ", 50) + page) {
+			t.Error("it has a text")
+		}
+	})
+}
