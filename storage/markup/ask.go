@@ -62,8 +62,11 @@ func isInner(ref string) bool {
 	return false
 }
 
-// isLocal reports whether a reference is relative to a path: what it names lies beside the document.
+// isLocal reports whether what a reference names lies beside the document, for it is relative to a path, or in it.
 func isLocal(ref string) bool {
+	if strings.HasPrefix(ref, "data:") {
+		return true
+	}
 	end := strings.IndexAny(ref, ":/?#")
 	return end < 0 || ref[end] != ':' && !strings.HasPrefix(ref, "//")
 }

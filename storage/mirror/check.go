@@ -69,7 +69,7 @@ func Check(ctx context.Context, tree string) iter.Seq2[Broken, error] {
 				yield(Broken{}, err)
 				return
 			}
-			if e.Redirect != "" || c.files[e.File].url != e.URL {
+			if e.Redirect != "" || e.File == "" || c.files[e.File].url != e.URL {
 				continue // another line has the file
 			}
 			found, err := c.file(e)
@@ -199,6 +199,9 @@ func readLists(tree string) (*lists, error) {
 	for e, err := range Map(tree) {
 		if err != nil {
 			return nil, err
+		}
+		if e.File == "" {
+			continue // it is within pages
 		}
 		l.urls[e.URL] = e.File
 		if _, has := l.files[e.File]; e.Redirect == "" && (!has || e.Size > 0) { // the line with a size is that of the file's owner

@@ -26,7 +26,9 @@ const (
 // Entry is a line of the map: a URL that has a file. Lines are sorted by URL.
 type Entry struct {
 	URL      string `json:"url"`                // in its canonical form
-	File     string `json:"file"`               // slash-separated, below the mirror's directory
+	File     string `json:"file,omitempty"`     // slash-separated, below the mirror's directory; none within pages
+	Inside   int64  `json:"inside,omitempty"`   // pages that hold it, where it has no file
+	In       string `json:"in,omitempty"`       // the first of their files
 	Redirect string `json:"redirect,omitempty"` // the URL at the end of its redirects, whose file it is
 	Status   int    `json:"status"`
 	Type     string `json:"type,omitempty"`   // value of its Content-Type field, cut to 256 bytes
@@ -53,7 +55,7 @@ const maxMapLine = 256 << 10
 func Map(dir string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for e, err := range readLines[Entry](filepath.Join(dir, MapFile)) {
-			if err == nil && !local(e.File) {
+			if err == nil && !local(e.File) && (e.File != "" || !local(e.In)) {
 				err = fmt.Errorf("mirror: %s names the file %.100q, which no mirror can have", filepath.Join(dir, MapFile), e.File)
 			}
 			if !yield(e, err) {

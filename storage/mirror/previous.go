@@ -27,7 +27,7 @@ func readPrevious(dir string, notes *[]string) *previous {
 			}
 			return &previous{seed: b.seed}
 		}
-		if e.Redirect != "" {
+		if e.Redirect != "" || e.File == "" {
 			continue
 		}
 		file := maphash.String(b.seed, e.File)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"runtime"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"curtsy/storage/answer"
 	"curtsy/storage/markup"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/mirror/layout"
 	"curtsy/storage/script"
 	"curtsy/storage/warc"
 
@@ -38,8 +40,9 @@ type writer struct {
 	absent *absent
 
 	scripts *script.Listing
+	packer  *packer // nil unless pages hold what they need
 
-	files, octets, written, shared, rewritten, unread, kept, stale, pages, redirects, nowhere atomic.Int64
+	files, octets, written, shared, rewritten, unread, kept, stale, pages, redirects, nowhere, inside atomic.Int64
 
 	mu      sync.Mutex
 	removed map[string]int64
@@ -48,13 +51,27 @@ type writer struct {
 
 // run writes every file.
 func (w *writer) run(ctx context.Context) error {
+	if w.plan.layout.Kind == layout.Single {
+		return w.runSingle(ctx)
+	}
+	return w.each(ctx, func(yield func(*entry) bool) {
+		for i := range w.plan.entries {
+			if !yield(&w.plan.entries[i]) {
+				return
+			}
+		}
+	})
+}
+
+// each writes what some entries have.
+func (w *writer) each(ctx context.Context, entries iter.Seq[*entry]) error {
 	group, ctx := errgroup.WithContext(ctx)
 	work := make(chan *entry, 64)
 	group.Go(func() error {
 		defer close(work)
-		for i := range w.plan.entries {
+		for e := range entries {
 			select {
-			case work <- &w.plan.entries[i]:
+			case work <- e:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -64,7 +81,7 @@ func (w *writer) run(ctx context.Context) error {
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() (err error) {
 			var doc document
-			defer func() { err = errors.Join(err, doc.from.Close(), doc.in.close()) }()
+			defer func() { err = errors.Join(err, doc.from.Close(), doc.parts.Close(), doc.in.close()) }()
 			for e := range work {
 				if err := w.entry(e, &doc); err != nil {
 					return fmt.Errorf("mirror: write %s: %w", e.key, err)
@@ -85,12 +102,18 @@ func (w *writer) entry(e *entry, doc *document) error {
 		return nil
 	}
 	line := Entry{URL: e.key, File: to.name, Status: int(e.status)}
+	holders, within := w.packer.isWithin(to)
+	if within {
+		line.File, line.Inside, line.In = "", holders.count, holders.first
+	}
 	if e != to {
 		w.redirects.Add(1)
 		line.Redirect = to.key
 		return w.tell(line)
 	}
-	w.pages.Add(1)
+	if !within {
+		w.pages.Add(1)
+	}
 	switch {
 	case e.flags&kept != 0:
 		line.Older = string(Gone)
@@ -117,6 +140,9 @@ func (w *writer) entry(e *entry, doc *document) error {
 	line.Record, line.Date = rec.ID(), dateOf(date)
 	if seen := dateOf(time.UnixMicro(e.seen)); seen > line.Date && line.Older == "" {
 		line.Seen = seen
+	}
+	if within {
+		return w.within(e, holders, line, doc)
 	}
 	if e.flags&owner != 0 {
 		line.Size, line.Document, err = w.file(e, src, rec, date, doc)
@@ -145,9 +171,10 @@ func (w *writer) tell(line Entry) error {
 
 // document is a worker's memory for documents.
 type document struct {
-	from warc.Places
-	in   folders
-	text bytes.Buffer
+	from  warc.Places
+	parts warc.Places // of what a page holds
+	in    folders
+	text  bytes.Buffer
 }
 
 // file writes the file of an entry, or shares it with the tree before.
@@ -181,7 +208,7 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 		if err := from.whole(); err != nil {
 			return 0, "", err
 		}
-		if out, err = w.rewrite(e, rewrite, doc.text.Bytes()); err == nil {
+		if out, err = w.rewrite(e, rewrite, doc); err == nil {
 			w.rewritten.Add(1)
 			size, err := w.put(doc, e.name, out, date)
 			return size, Rewritten, err
@@ -215,19 +242,18 @@ func (w *writer) beginning(doc *document, e *entry, src io.Reader) (io.Reader, e
 var errOurs = errors.New("keep what is missing")
 
 // rewrite replaces the references of a document.
-func (w *writer) rewrite(e *entry, rewrite rewriter, in []byte) ([]byte, error) {
+func (w *writer) rewrite(e *entry, rewrite rewriter, doc *document) ([]byte, error) {
 	u, err := canon.Parse(e.key)
 	if err != nil {
 		return nil, err
 	}
 	var failed error
+	missing := func(to canon.URL, embed bool) { failed = errors.Join(failed, w.absent.add(to, embed, e.name)) }
 	link := linker{plan: w.plan, url: u, file: e.name, previews: w.options.Previews,
-		missing: func(to canon.URL, embed bool) {
-			failed = errors.Join(failed, w.absent.add(to, embed, e.name))
-		}, loads: func(of canon.URL) {
+		missing: missing, inside: w.insides(e, doc, missing), loads: func(of canon.URL) {
 			failed = errors.Join(failed, w.scripts.Loads(u, of))
 		}, nowhere: func() { w.nowhere.Add(1) }}
-	out, err := rewrite(in, markup.Options{
+	out, err := rewrite(doc.text.Bytes(), markup.Options{
 		URL: u, ContentType: w.plan.texts.kinds[e.kind], RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true,
 		Removed: w.remove, Most: maxRewritten,
 		Script: func(text, kind string, base canon.URL) {

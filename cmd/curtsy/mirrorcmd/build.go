@@ -99,6 +99,9 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, err
 		if err != nil {
 			return nil, err
 		}
+		if e.File == "" {
+			continue // it is within pages
+		}
 		if e.URL == start {
 			b.Start = e.File
 			break
@@ -128,6 +131,16 @@ func (b *Built) Text() string {
 		if n > 0 {
 			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, text.Because(words))
 		}
+	}
+	if b.Inside > 0 {
+		fmt.Fprintf(&t, "  %-19s %d URLs\n", "within the pages", b.Inside)
+	}
+	beside := int64(0)
+	for _, n := range b.Beside {
+		beside += n
+	}
+	if beside > 0 {
+		fmt.Fprintf(&t, "  %-19s %d%s\n", "not within them", beside, text.Because(b.Beside))
 	}
 	row("URLs left absolute", b.Missing)
 	row("  needed by pages", b.MissingEmbeds)

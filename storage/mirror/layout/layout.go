@@ -7,11 +7,12 @@ type Kind uint8
 
 // The kinds.
 const (
-	Host Kind = iota // HOST/PATH
-	Flat             // PATH, without its first Layout.Cut folders
+	Host   Kind = iota // HOST/PATH
+	Flat               // PATH, without its first Layout.Cut folders
+	Single             // HOST/PATH, of pages that hold what they need
 )
 
-var kinds = [...]string{Host: "host", Flat: "flat"}
+var kinds = [...]string{Host: "host", Flat: "flat", Single: "single"}
 
 // Words are the kinds as people write them.
 func Words() []string { return kinds[:] }
@@ -25,7 +26,7 @@ func Parse(s string) (Kind, error) {
 			return Kind(k), nil //nolint:gosec // there are few
 		}
 	}
-	return Host, fmt.Errorf("%q is no layout: write host or flat", s)
+	return Host, fmt.Errorf("%q is no layout: write host, flat or single", s)
 }
 
 // Layout is how the files of a mirror are laid out. The zero value is HOST/PATH.
