@@ -29,7 +29,7 @@
 //     them: mirror.tmp, made first and removed last, tells. It is known by the names of what it holds.
 //   - A reference is relative if and only if its URL, or what that redirects to, has a file in the map. Where pages hold
 //     what they need (layout.Single), the reference of a page to that holds it; what any reference still leads to as a
-//     file has one. What is within a page, and why something is not, depends on the archive alone.
+//     file has one. The archive alone decides what is within a page.
 //   - Pages that ask not to be archived, cut bodies and statuses other than 200 to 203 have no file.
 //
 // # Names

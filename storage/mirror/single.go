@@ -29,8 +29,8 @@ const (
 	insideNoUse   = "read by no browser" // fonts of old, and preloads of what is within the page
 )
 
-// packer puts what pages need into them. What it makes of an answer depends on the archive alone, not on the page or the
-// order, so that it is made once, and made again where it was forgotten.
+// packer puts what pages need into them. A data: URL depends on the archive alone, not on the page
+// or the order, so that it is made once, and made again where it was forgotten.
 type packer struct {
 	w *writer
 
