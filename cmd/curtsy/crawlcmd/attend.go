@@ -17,7 +17,9 @@ import (
 // attend runs a crawl with signals and progress around it, which is told to people, or as events. It returns the signal that
 // ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal. The signals stay
 // caught when it returns, so that one that comes late does not interrupt the closing of the directory.
-func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal.Journal) (summary crawler.Summary, sig os.Signal, err error) {
+//
+// alerts, if not nil, follows the crawl, too.
+func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal.Journal, alerts func(context.Context)) (summary crawler.Summary, sig os.Signal, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -68,6 +70,12 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 		}
 		return nil
 	})
+	if alerts != nil {
+		beside.Go(func() error {
+			alerts(over)
+			return nil
+		})
+	}
 	summary, err = c.Run(ctx)
 	end()
 	err = errors.Join(err, beside.Wait()) // before sig is read, which is set until then

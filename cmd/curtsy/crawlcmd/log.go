@@ -32,7 +32,9 @@ func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []str
 	return func(cmd *cobra.Command, args []string) error {
 		switch o.log {
 		case logText, "":
-			return do(cmd, args, std)
+			err := do(cmd, args, std)
+			o.hooks.ended(cmd.Context(), o.dir, err, std)
+			return err
 		case logJSON:
 		default:
 			return cli.Usagef("--log %s: write %s or %s", o.log, logText, logJSON)
@@ -40,6 +42,7 @@ func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []str
 		o.journal = journal.New(std.Err)
 		std.Err = o.journal
 		err := do(cmd, args, std)
+		o.hooks.ended(cmd.Context(), o.dir, err, std)
 		lost := o.journal.Flush()
 		text, code := cli.Ended(err)
 		if text != "" {

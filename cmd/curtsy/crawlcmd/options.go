@@ -22,6 +22,8 @@ type options struct {
 	mirrored *mirrorcmd.Built // the browsable copy, if there is one
 	page     dashboardcmd.Beside
 
+	hooks hooks // commands of the user's
+
 	log     string            // how standard error is written
 	journal *journal.Journal  // it, as events; nil for text
 	then    func(Ended) error // in the place of the summary; nil for none
@@ -37,6 +39,7 @@ func (o *options) flags(fs *pflag.FlagSet) {
 func (o *options) runFlags(fs *pflag.FlagSet) {
 	o.pageFlag(fs)
 	o.logFlag(fs)
+	o.hooks.flags(fs)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
 	cli.Often(fs, "config")
@@ -76,5 +79,8 @@ func (o *options) check() error {
 	if o.dryRun && o.page.Address != "" {
 		return cli.Usagef("--dashboard shows a crawl, and --dry-run makes none")
 	}
-	return nil
+	if o.dryRun && o.hooks.any() {
+		return cli.Usagef("--on-end and --on-alert are for a crawl, and this makes none")
+	}
+	return o.hooks.check()
 }

@@ -108,7 +108,13 @@ func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, displ
 			if err := announce(s, o, start, display); err != nil {
 				return summary, err
 			}
-			summary, sig, err = attend(ctx, start.Crawl, display, o.follower())
+			o.hooks.summary = &crawler.Summary{EndedBy: crawler.EndedInterrupted}
+			summary, sig, err = attend(ctx, start.Crawl, display, o.follower(), func(ctx context.Context) {
+				o.hooks.follow(ctx, o.dir, start.Crawl, display.Tell)
+			})
+			if err == nil {
+				o.hooks.summary = &summary
+			}
 			return summary, err
 		},
 		Line: o.lines(display.Line),

@@ -154,7 +154,7 @@ func (d *Directory) size() dashboard.Disk {
 	}
 	d.disk = dashboard.Disk{
 		Archive: octets(filepath.Join(d.path, crawldir.ArchiveName)), Ledger: octets(filepath.Join(d.path, crawldir.LedgerName)),
-		Free: free(d.path),
+		Free: Free(d.path),
 	}
 	if fi, err := os.Stat(filepath.Join(d.path, crawldir.FrontierName)); err == nil {
 		d.disk.Frontier = fi.Size()

@@ -4,9 +4,9 @@ package directory
 
 import "syscall"
 
-// free is how many octets are free on the disk of a path, for whoever asks; zero where that is not known, and
-// never for a full one.
-func free(path string) int64 {
+// Free is how many bytes are free on the disk of a path, for whoever asks; zero when the system does not say, and never for a
+// full one.
+func Free(path string) int64 {
 	var s syscall.Statfs_t
 	if syscall.Statfs(path, &s) != nil {
 		return 0
