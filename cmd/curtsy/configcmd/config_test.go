@@ -66,7 +66,7 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 		t.Errorf("%v, says %v", err, f.Values)
 	}
 	settings, hosts, _ := strings.Cut(string(b), "# [[host]]\n")
-	setFree := regexp.MustCompile(`(?m)^# ([a-z-]+ = )`)
+	setFree := regexp.MustCompile(`(?m)^# ([a-z0-9-]+ = )`)
 	write(t, path, setFree.ReplaceAllString(settings, "$1"))
 	if wrong := crawldir.CheckFile(path); len(wrong) > 0 {
 		t.Error(wrong)

@@ -235,7 +235,7 @@ var robotsRows = []row{
 var requestRows = []row{
 	asking("another page was asked for", finding.BadRecord, "GET /bread ", "GET /buns "),
 	asking("a form is sent", finding.Method, "GET ", "POST "),
-	asking("only the head is asked for", finding.Method, "GET ", "HEAD "),
+	asking("something is taken away", finding.Method, "GET ", "DELETE "),
 	asking("a browser's name", finding.UserAgent, identity.UserAgent(), "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0"),
 	asking("no name", finding.UserAgent, "User-Agent: "+identity.UserAgent()+"\r\n", ""),
 	asking("another version of the name", finding.UserAgent, "User-Agent: curtsy/1 ", "User-Agent: curtsy/2 "),

@@ -236,7 +236,7 @@ var bothTold = []row{
 	agreeing(bread, "a cookie", finding.Credentials, "", func(t *testing.T, x exchange, _ func(string, string)) {
 		x.ask.replace(t, "Accept:", "Cookie: id=7\r\nAccept:")
 	}),
-	agreeing(bread, "only the head is asked for", finding.Method, "", func(t *testing.T, x exchange, _ func(string, string)) { x.ask.replace(t, "GET ", "HEAD ") }),
+	agreeing(bread, "something is taken away", finding.Method, "", func(t *testing.T, x exchange, _ func(string, string)) { x.ask.replace(t, "GET ", "DELETE ") }),
 	agreeing(bread, "the page that led there", finding.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "via", "http://bakery.test/elsewhere")
 		line("via", `"http://bakery.test/elsewhere"`)
