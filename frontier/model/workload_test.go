@@ -9,7 +9,7 @@ import (
 )
 
 func TestModelFollowsItself(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(20)
 	if os.Getenv("CURTSY_LONG") == "1" {
 		seeds = 2000
 	}
