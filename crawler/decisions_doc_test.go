@@ -108,7 +108,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 	reasons = append(reasons, constants(t, "../storage", "Reason[A-Z].*")...)
 	reasons = append(reasons, constants(t, "fetch", "TooLarge")...)
 	reasons = append(reasons, reasonHops, "trap:copy",
-		"status N", "to URL", "redirect: WORD", "truncated: WORD", "robots.txt: WORD", "sitemap:WORD: …")
+		"status N", "named by script: status N", "to URL", "redirect: WORD", "truncated: WORD", "robots.txt: WORD", "sitemap:WORD: …")
 	rules := literals(t, "scope", `\{?"((?:scope|trap):[a-z-]+)"`)
 	for _, mode := range constants(t, "scope", "Mode") {
 		rules = append(rules, "scope:"+mode)

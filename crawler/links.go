@@ -19,6 +19,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/script"
 )
 
 // linker is the stage that reads answers and finds URLs in them.
@@ -29,6 +30,7 @@ type linker struct {
 	bounds  *bounds
 	settler *settler
 	book    *seeds.Book
+	tried   script.Tries // of what scripts name
 	empty   emptyPages
 }
 
@@ -89,9 +91,10 @@ func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *
 	}
 	if read := x.readAhead(); read != nil && (read.shape || !v.watched(task, c.cfg.Traps)) {
 		c.takePage(v, task, *read, &r, f)
-		return r, task, nil
+	} else if err := c.document(ctx, v, task, m.Exchange, &r, f); err != nil {
+		return r, task, err
 	}
-	return r, task, c.document(ctx, v, task, m.Exchange, &r, f)
+	return r, task, c.scripted(ctx, task, m.Exchange, &r, f)
 }
 
 // document reads a page, or what else has links.
@@ -138,6 +141,43 @@ func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *readin
 		return
 	}
 	c.bounds.follow(task, r.page, f)
+}
+
+// scripted makes candidates of what scripts and JSON name, if the operator wants that.
+func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings) error {
+	if !c.cfg.Scope.Scripts || r.copied || ex.Undecoded != "" || task.Kind == frontier.KindMap {
+		return nil
+	}
+	kind, err := readAs(task, ex)
+	if err != nil {
+		return err
+	}
+	isScript := kind == 0 && script.Is(mediatype.Of(ex.Header).Name, task.URL.Path())
+	if kind != extract.KindPage && !isScript {
+		return nil
+	}
+	page := canon.URL{}
+	if task.Kind == frontier.KindEmbed {
+		page, _ = canon.Parse(task.Via) // one of ours
+	}
+	cut, err := c.reader.extract.Scripts(ctx, c.reader.input(task, ex), kind, page, func(name string, u canon.URL) {
+		if !c.tried.Again(name, u) {
+			f.count(totals.PrefixLinks+"script: tried elsewhere", 1)
+			return
+		}
+		next := frontier.Candidate{
+			URL: u, Kind: frontier.KindScript, Via: task.URL.String(), Depth: task.Depth, Embeds: task.Embeds + 1, Away: task.Away,
+			Seed: task.Seed, Tag: task.Tag,
+		}
+		if !c.bounds.scope.Load().Covers(u) {
+			next.Away++
+		}
+		c.bounds.discover(f, next, false)
+	})
+	if cut != "" {
+		f.count(totals.PrefixUnparsed+string(cut), 1)
+	}
+	return err
 }
 
 // unread counts the mentions of URLs in a document that are no links, or that are not read.
@@ -203,7 +243,7 @@ func (c *bounds) away(rule string) bool {
 func InScope(c frontier.Candidate) scope.Candidate {
 	return scope.Candidate{
 		URL: c.URL, Depth: c.Depth, Embeds: c.Embeds, Away: c.Away, Embed: c.Embeds > 0,
-		Redirect: c.Kind == frontier.KindRedirect, Seed: found.SeedChain(c), Map: c.Kind == frontier.KindMap,
+		Redirect: c.Kind == frontier.KindRedirect, Seed: found.SeedChain(c), Map: c.Kind == frontier.KindMap, Script: c.Kind == frontier.KindScript,
 	}
 }
 

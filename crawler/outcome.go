@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
+	"curtsy/crawler/scope"
 	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
@@ -194,6 +195,9 @@ func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d
 		c.bounds.redirect(task, m.Header.Get("Location"), d, f)
 	case host.Gone:
 		d.outcome = frontier.Gone
+		if task.Kind == frontier.KindScript {
+			d.reason = storage.NamedByScript + m.why
+		}
 	case host.Unwanted, host.Guarded:
 		d.outcome = frontier.Dropped
 	case host.Refused:
@@ -253,6 +257,10 @@ func (c *bounds) redirect(task frontier.Task, location string, d *decision, f *f
 		}
 		if task.Embeds > 0 && c.scope.Load().Covers(task.URL) && !c.scope.Load().Covers(target) {
 			next.Away++ // it was no step off the scope, and becomes one
+		}
+		if task.Kind == frontier.KindScript && !c.scope.Load().Covers(target) {
+			d.outcome, d.reason = frontier.Dropped, scope.RuleScript
+			return
 		}
 		c.discover(f, next, false)
 		d.outcome, d.reason = frontier.Redirected, "to "+short(target.String())

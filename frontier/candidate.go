@@ -19,6 +19,7 @@ const (
 	KindEmbed    Kind = 4 // a requisite of a page: image, style, script, font, media, frame
 	KindSitemap  Kind = 5 // listed in a sitemap
 	KindMap      Kind = 6 // a sitemap or an index of them
+	KindScript   Kind = 7 // what a script names: it looks like a file, and need not be one
 )
 
 // Candidate is a discovered URL.

@@ -39,7 +39,7 @@ func TestUnknownOutcomesHaveAName(t *testing.T) {
 }
 
 func TestKindsAndConditionsAreStable(t *testing.T) {
-	kinds := []frontier.Kind{frontier.KindSeed, frontier.KindLink, frontier.KindRedirect, frontier.KindEmbed, frontier.KindSitemap, frontier.KindMap}
+	kinds := []frontier.Kind{frontier.KindSeed, frontier.KindLink, frontier.KindRedirect, frontier.KindEmbed, frontier.KindSitemap, frontier.KindMap, frontier.KindScript}
 	for i, k := range kinds {
 		if int(k) != i+1 {
 			t.Errorf("kind %d of the list is number %d, want %d", i, k, i+1)

@@ -14,7 +14,7 @@ var fields = []Field{
 	field("url", 0, "", textOf(func(l *Line) *string { return &l.URL }),
 		"the URL decided on").always(),
 	field("kind", 3, "kind", textOf(func(l *Line) *Kind { return &l.Kind }),
-		"how it was found: seed, link, embed, redirect, sitemap, map; decisions.md has the words"),
+		"how it was found: seed, link, embed, redirect, sitemap, map, script; decisions.md has the words"),
 	field("depth", 2, "depth", numberOf(func(l *Line) *int { return &l.Depth }),
 		"links between it and its seed"),
 	field("decision", 8, "decision", textOf(func(l *Line) *Decision { return &l.Decision }),

@@ -29,6 +29,7 @@ const (
 	KindRedirect Kind = "redirect"
 	KindSitemap  Kind = "sitemap" // listed in a sitemap
 	KindMap      Kind = "map"     // named as a sitemap, or an index of them
+	KindScript   Kind = "script"  // a script names what looks like a file
 )
 
 // PaceBy is who asked for a pause. Empty is for nobody.
@@ -99,6 +100,10 @@ const (
 	ReasonSlow  = "slow"
 	ReasonLease = "lease" // it took longer than a lease allows
 	ReasonPanic = "panic" // a defect of ours
+
+	// NamedByScript stands before the status 404 or 410 of what a script alone named: most such names are files, some are
+	// words.
+	NamedByScript = "named by script: "
 )
 
 // ToHead is the end of the reason of an answer to HEAD that GET is to confirm.

@@ -111,7 +111,7 @@ func (j *judging) missing(w wanted) {
 // unmentioned takes in what is broken though no document was seen to mention it: seeds, and what sitemaps list.
 func (j *judging) unmentioned() {
 	for sum, s := range j.told.amiss {
-		if j.met[sum] || s.kind == storage.KindRedirect || s.verdict != broken && s.kind != storage.KindSeed {
+		if j.met[sum] || s.kind == storage.KindRedirect || s.kind == storage.KindScript || s.verdict != broken && s.kind != storage.KindSeed {
 			continue
 		}
 		f := Finding{URL: s.url, Kind: KindLink}

@@ -64,7 +64,8 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	}
 	abroad := s.External != "" && s.External != scope.ExternalNone
 	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
-	if foreign || s.Scope == "any" || s.Requisites == "all" || abroad || mapsAbroad(maps) {
+	requisites, _ := scope.SplitRequisites(s.Requisites)
+	if foreign || s.Scope == "any" || requisites == scope.RequisitesAll || abroad || mapsAbroad(maps) {
 		if err := id.CheckContact(); err != nil {
 			return misuse("%w", err)
 		}

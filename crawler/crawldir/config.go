@@ -22,8 +22,9 @@ import (
 func (s *Settings) ScopeConfig() (scope.Config, error) {
 	c := scope.Config{
 		Mode: scope.Mode(s.Scope), Include: s.Include, Exclude: s.Exclude,
-		Accept: s.Accept, Reject: s.Reject, Requisites: s.Requisites, External: s.External, Hosts: s.Hosts,
+		Accept: s.Accept, Reject: s.Reject, External: s.External, Hosts: s.Hosts,
 	}
+	c.Requisites, c.Scripts = scope.SplitRequisites(s.Requisites)
 	if s.Depth != Unlimited {
 		depth := int(s.Depth)
 		c.Depth = &depth

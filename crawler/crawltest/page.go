@@ -73,10 +73,11 @@ func (l *leaf) links() bool {
 	return l.answers() && strings.HasPrefix(l.Type, "text/html")
 }
 
-// embeds reports whether the page has requisites: style sheets, pictures of SVG and web manifests name some, too.
+// embeds reports whether the page has requisites: style sheets, pictures of SVG, web manifests and scripts
+// name some, too.
 func (l *leaf) embeds() bool {
 	switch t, _, _ := strings.Cut(l.Type, ";"); t {
-	case "text/html", "text/css", "image/svg+xml", "application/manifest+json":
+	case "text/html", "text/css", "image/svg+xml", "application/manifest+json", "text/javascript":
 		return l.answers()
 	}
 	return false

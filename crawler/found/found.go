@@ -25,13 +25,15 @@ func Word(k frontier.Kind) storage.Kind {
 		return storage.KindSitemap
 	case frontier.KindMap:
 		return storage.KindMap
+	case frontier.KindScript:
+		return storage.KindScript
 	}
 	return ""
 }
 
 // Kind is the kind of a word; zero of one that there is not.
 func Kind(word storage.Kind) frontier.Kind {
-	for k := frontier.KindSeed; k <= frontier.KindMap; k++ {
+	for k := frontier.KindSeed; k <= frontier.KindScript; k++ {
 		if Word(k) == word {
 			return k
 		}
@@ -43,7 +45,7 @@ func Kind(word storage.Kind) frontier.Kind {
 // text of. Its Kind is zero when the line does not tell.
 func As(u canon.URL, l storage.Line) frontier.Candidate {
 	c := frontier.Candidate{URL: u, Kind: Kind(l.Kind), Via: l.Via, Depth: l.Depth, Seed: l.Seed, Tag: l.Tag}
-	if c.Kind == frontier.KindEmbed {
+	if c.Kind == frontier.KindEmbed || c.Kind == frontier.KindScript {
 		c.Embeds = 1
 	}
 	return c

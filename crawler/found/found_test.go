@@ -12,7 +12,7 @@ import (
 func TestKindsAndWordsAreOneToOne(t *testing.T) {
 	want := map[frontier.Kind]storage.Kind{
 		frontier.KindSeed: "seed", frontier.KindLink: "link", frontier.KindRedirect: "redirect",
-		frontier.KindEmbed: "embed", frontier.KindSitemap: "sitemap", frontier.KindMap: "map",
+		frontier.KindEmbed: "embed", frontier.KindSitemap: "sitemap", frontier.KindMap: "map", frontier.KindScript: "script",
 	}
 	for k := range frontier.Kind(255) {
 		if got := Word(k); got != want[k] {
@@ -35,9 +35,9 @@ func TestALineTellsHowAURLWasFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k := frontier.KindSeed; k <= frontier.KindMap; k++ {
+	for k := frontier.KindSeed; k <= frontier.KindScript; k++ {
 		c := frontier.Candidate{URL: u, Kind: k, Via: "http://a.test/", Depth: 3, Seed: "http://s.test/", Tag: "t"}
-		if k == frontier.KindEmbed {
+		if k == frontier.KindEmbed || k == frontier.KindScript {
 			c.Embeds = 1
 		}
 		l := Line(c)

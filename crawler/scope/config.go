@@ -37,6 +37,22 @@ const (
 	ExternalGet  = "get"  // by GET
 )
 
+// requisitesScript is the part of a setting that says Config.Scripts.
+const requisitesScript = "script"
+
+// SplitRequisites reads a setting: a value of Config.Requisites, with ",script" behind it where Config.Scripts is wanted;
+// "script" alone leaves the value to the default. What is neither is returned as it is.
+func SplitRequisites(setting string) (which string, scripts bool) {
+	if setting == requisitesScript {
+		return DefaultRequisites, true
+	}
+	which, scripts = strings.CutSuffix(setting, ","+requisitesScript)
+	if which == RequisitesNone {
+		return setting, false
+	}
+	return which, scripts
+}
+
 // Config is what the operator asks for. The zero Config is the hosts of the seeds, with their requisites.
 type Config struct {
 	Mode Mode
@@ -61,6 +77,9 @@ type Config struct {
 	// External says whether what lies off the scope by its place is asked for all the same, as a leaf: nothing in it is
 	// followed. Leaves count for no depth, and need to match no pattern of Include.
 	External string
+
+	// Scripts says that what scripts and JSON name is looked for, and asked for where it lies in the place of the scope.
+	Scripts bool
 
 	// Depth is how many links from a seed a page may be. Nil means no limit, 0 the seeds and their requisites.
 	Depth *int
@@ -118,7 +137,7 @@ func (c Config) check() (Config, error) {
 	case !slices.Contains(modes, c.Mode):
 		return c, fmt.Errorf("scope: mode %q: it is none of host, domain, prefix, seeds, any", c.Mode)
 	case !slices.Contains(requisites, c.Requisites):
-		return c, fmt.Errorf("scope: requisites %q: it is none of scope, none, all", c.Requisites)
+		return c, fmt.Errorf("scope: requisites %q: it is none of scope, none, all, script, and all,script", c.Requisites)
 	case c.Depth != nil && *c.Depth < 0:
 		return c, fmt.Errorf("scope: depth %d: it is less than 0; leave it out for no limit", *c.Depth)
 	}

@@ -19,7 +19,8 @@
 //	trap:depth           deeper than 20 links from a seed, with ModeAny                      refuse
 //	scope:accept         an extension that Accept does not list                              refuse
 //	scope:requisites     none: every requisite                                               refuse
-//	                     all: requisites up to 3 steps off the scope; off it, no further     accept; refuse
+//	scope:script         what a script names, and is not in the place                        refuse
+//	scope:requisites     all: requisites up to 3 steps off the scope; off it, no further     accept; refuse
 //	scope:sample         hosts: a host that is not in the sample; pages: a link that is not  refuse
 //	scope:include        no pattern of Include matches                                       refuse
 //	scope:host …         the place: in scope by Mode, or not                                 accept or refuse

@@ -12,6 +12,9 @@ const (
 	RuleExternal   = "scope:external"
 )
 
+// RuleScript is the name of the rule for what scripts name.
+const RuleScript = "scope:script"
+
 const (
 	// maxAway is how many steps of a row of requisites may lead to what is off the scope.
 	maxAway = 3
@@ -104,6 +107,9 @@ func (s *Scope) table() []rule {
 		}},
 		{RuleRequisites, s.cfg.Requisites == RequisitesNone, false, func(c Candidate) opinion {
 			return refuseIf(c.Embed)
+		}},
+		{RuleScript, s.cfg.Scripts, false, func(c Candidate) opinion {
+			return refuseIf(c.Script && !s.holds(c.URL))
 		}},
 		{RuleRequisites, s.cfg.Requisites == RequisitesAll, false, func(c Candidate) opinion {
 			switch {

@@ -28,6 +28,7 @@ type Candidate struct {
 	Redirect bool // the target of a redirect
 	Seed     bool // typed by the operator or, with Redirect, at the end of redirects from there
 	Map      bool // a sitemap: named by robots.txt, by the operator, or by another one
+	Script   bool // what a script names
 	NoFollow bool // found as a link with rel=nofollow, or on a page that says so of all its links
 }
 

@@ -19,7 +19,7 @@ func (w *workload) candidates(n int) []frontier.Candidate {
 			w.urls++
 		}
 		c := w.Links(fmt.Sprintf("%s/%d", worldHost(number*number), number))[0]
-		c.Kind = []frontier.Kind{frontier.KindLink, frontier.KindRedirect, frontier.KindEmbed, frontier.KindSitemap, frontier.KindMap}[w.rand.IntN(5)]
+		c.Kind = []frontier.Kind{frontier.KindLink, frontier.KindRedirect, frontier.KindEmbed, frontier.KindSitemap, frontier.KindMap, frontier.KindScript}[w.rand.IntN(6)]
 		c.Depth, c.Hops, c.Embeds, c.Away = w.rand.IntN(9), w.rand.IntN(3), w.rand.IntN(3), w.rand.IntN(3)
 		if w.rand.IntN(8) == 0 {
 			c.Refused = fmt.Sprintf("trap %d", w.rand.IntN(3))

@@ -76,7 +76,7 @@ func (p *print) UnmarshalText(b []byte) error {
 }
 
 var (
-	kindNames      = []string{"", "seed", "link", "redirect", "embed", "sitemap", "map"}
+	kindNames      = []string{"", "seed", "link", "redirect", "embed", "sitemap", "map", "script"}
 	conditionNames = []string{"open", "parked", "retired", "refused"}
 	actNames       = []string{"", "park", "drop"}
 )

@@ -9,7 +9,7 @@ import (
 
 // Every word of the contract has a name in an export: one without would make the frontier that has it impossible to move.
 func TestWords_EveryWordOfTheContractHasAName(t *testing.T) {
-	for k := frontier.KindSeed; k <= frontier.KindMap; k++ {
+	for k := frontier.KindSeed; k <= frontier.KindScript; k++ {
 		there, back := kind(k), kind(0)
 		roundTrip(t, there, &back)
 		if back != there {

@@ -63,7 +63,7 @@ var pageSays = []Column{
 var pageAsked = []Column{
 	{Name: "depth", Kind: Int32, Few: true, Doc: "links between the URL and its seed"},
 	{Name: "via", Kind: String, Doc: "the page that led here, or the URL that redirected"},
-	{Name: "kind", Kind: String, Few: true, Doc: "how it was found: `seed`, `link`, `embed`, `redirect`, `sitemap`, `map`"},
+	{Name: "kind", Kind: String, Few: true, Doc: "how it was found: `seed`, `link`, `embed`, `redirect`, `sitemap`, `map`, `script`"},
 	{Name: "seed", Kind: String, Few: true, Doc: "the seed it descends from"},
 	{Name: "tag", Kind: String, Few: true, Doc: "that seed's tag"},
 	{Name: "attempt", Kind: Int32, Few: true, Doc: "1 for the first exchange with the URL in its generation"},

@@ -11,6 +11,7 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/scope"
 	"curtsy/frontier"
 )
 
@@ -62,10 +63,18 @@ func NewMirror(std cli.Streams) *cobra.Command {
 func stayHome(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std cli.Streams) {
 	abroad := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
 	id := s.Identity()
-	if !s.Mirror || s.Requisites != "all" || flags.Changed("requisites") || abroad || id.CheckContact() == nil {
+	asked := flags.Changed("requisites")
+	if f := flags.Lookup("requisites"); s.Requisites == "script" && f.DefValue == "all" {
+		s.Requisites, asked = "all,script", false
+	}
+	which, scripts := scope.SplitRequisites(s.Requisites)
+	if !s.Mirror || which != scope.RequisitesAll || asked || abroad || id.CheckContact() == nil {
 		return
 	}
-	s.Requisites = "scope"
+	s.Requisites = scope.RequisitesScope
+	if scripts {
+		s.Requisites += ",script"
+	}
 	if !o.quiet {
 		fmt.Fprintln(std.Err, "what pages need of other hosts is left out: no stranger is asked for anything without a contact. To have it, say how to reach you, once: curtsy identity set --contact ADDRESS")
 	}

@@ -14,7 +14,7 @@ import (
 var (
 	decisionWords = spelled("", storage.DecisionAllow, storage.DecisionRobots, storage.DecisionOwner)
 	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect,
-		storage.KindSitemap, storage.KindMap)
+		storage.KindSitemap, storage.KindMap, storage.KindScript)
 	outcomeWords = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed,
 		storage.OutcomeGone,
 		storage.OutcomeDropped, storage.OutcomeDeferred)
