@@ -14,13 +14,13 @@
 //	scope:nofollow       a navigational link that asks not to be followed                    refuse
 //	scope:sitemap        a sitemap, if they are read                                         accept; else refuse
 //	scope:seed-redirect  where a seed redirects to                                           accept
+//	scope:script         what a script names, and is not in the place                        refuse
 //	scope:external       off the scope by its place, if that is asked for: a leaf             accept
 //	scope:depth          deeper than Depth                                                   refuse
 //	trap:depth           deeper than 20 links from a seed, with ModeAny                      refuse
 //	scope:accept         an extension that Accept does not list                              refuse
 //	scope:requisites     none: every requisite                                               refuse
-//	scope:script         what a script names, and is not in the place                        refuse
-//	scope:requisites     all: requisites up to 3 steps off the scope; off it, no further     accept; refuse
+//	                     all: requisites up to 3 steps off the scope; off it, no further     accept; refuse
 //	scope:sample         hosts: a host that is not in the sample; pages: a link that is not  refuse
 //	scope:include        no pattern of Include matches                                       refuse
 //	scope:host …         the place: in scope by Mode, or not                                 accept or refuse

@@ -94,6 +94,9 @@ func (s *Scope) table() []rule {
 		{"scope:seed-redirect", true, false, func(c Candidate) opinion {
 			return acceptIf(c.Seed)
 		}},
+		{RuleScript, s.cfg.Scripts, false, func(c Candidate) opinion {
+			return refuseIf(c.Script && !s.holds(c.URL))
+		}},
 		{RuleExternal, s.cfg.External != ExternalNone, false, s.external},
 		{"scope:depth", s.cfg.Depth != nil, false, func(c Candidate) opinion {
 			return refuseIf(c.depth() > *s.cfg.Depth)
@@ -107,9 +110,6 @@ func (s *Scope) table() []rule {
 		}},
 		{RuleRequisites, s.cfg.Requisites == RequisitesNone, false, func(c Candidate) opinion {
 			return refuseIf(c.Embed)
-		}},
-		{RuleScript, s.cfg.Scripts, false, func(c Candidate) opinion {
-			return refuseIf(c.Script && !s.holds(c.URL))
 		}},
 		{RuleRequisites, s.cfg.Requisites == RequisitesAll, false, func(c Candidate) opinion {
 			switch {
