@@ -95,7 +95,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 	// Of hosts, or counted only: no line has them.
 	noLine := map[string]bool{
 		reasonDryRun: true, reasonMaxPerHost: true, reasonPerDay: true, reasonHours: true, reasonMaxPerDomain: true, reasonMaxPerTag: true, reasonMoved: true, reasonOtherHost: true, reasonIndexDepth: true,
-		reasonSitemaps: true, reasonHops: true, reasonOwnerRobots: true, // these and that of a tag stand elsewhere on the page
+		reasonSitemaps: true, reasonScriptRefused: true, reasonHops: true, reasonOwnerRobots: true, // these and that of a tag stand elsewhere on the page
 	}
 	var reasons []string
 	for _, s := range constants(t, ".", "reason[A-Z].*") {
@@ -133,7 +133,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 		"## `pace_by`: who asked for the pause before an exchange": constants(t, "../storage", "By[A-Z].*"),
 		"## `reason` of a verdict":                                 constants(t, "../robots", "Reason"),
 		"## `reason` of what an exchange came to":                  reasons,
-		"## `reason` of a refusal or a hold":                       append(rules, reasonSitemaps, reasonMaxPerTag, frontier.ReasonOperator, frontier.ReasonQuarantined),
+		"## `reason` of a refusal or a hold":                       append(rules, reasonSitemaps, reasonScriptRefused, reasonMaxPerTag, frontier.ReasonOperator, frontier.ReasonQuarantined),
 	}, within
 }
 

@@ -161,7 +161,7 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 		page, _ = canon.Parse(task.Via) // one of ours
 	}
 	cut, err := c.reader.extract.Scripts(ctx, c.reader.input(task, ex), kind, page, func(name string, u canon.URL) {
-		if !c.tried.Again(name, u) {
+		if !c.tried.Try(name, u) {
 			f.count(totals.PrefixLinks+"script: tried elsewhere", 1)
 			return
 		}

@@ -71,6 +71,9 @@ func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d de
 		v.history.Turn(task.URL)
 		c.logHeld(task, d.reason)
 	}
+	if task.Kind == frontier.KindScript {
+		f.count(totals.OfScript(d.outcome.String()), 1)
+	}
 	if found.SeedChain(task.Candidate) || requestedSitemap(task.Candidate) {
 		f.settleSeed(c.book, task, d)
 	}

@@ -1,7 +1,10 @@
 package crawler
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -82,5 +85,40 @@ func TestWhatScriptsNameIsAskedForOnlyWhereThatIsWanted(t *testing.T) {
 		if s.Status.Links["scope:script"] == 0 {
 			t.Errorf("links %v", s.Status.Links)
 		}
+		want := map[string]int64{"found": 3, "not there": 5, "disallowed": 1, "dropped": 1}
+		if !maps.Equal(s.Status.Scripts, want) {
+			t.Errorf("what scripts name: %v", s.Status.Scripts)
+		}
+		if s.Status.Failed != 0 {
+			t.Errorf("%d failed", s.Status.Failed)
+		}
+	})
+}
+
+// Stores of files answer 403 for what is not there, and ten refusals in a row end a crawl of the host (rule 13): words in
+// a script must not.
+func TestRefusalsOfWhatScriptsNameDoNotEndAHost(t *testing.T) {
+	site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+	var names strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&names, `go("%d.json");`, i)
+		site.Pages[fmt.Sprintf("/%d.json", i)] = crawltest.Page{Status: 403}
+	}
+	site.Pages["/"] = crawltest.Page{Body: "<script>" + names.String() + "</script><a href=last>"}
+	for i := range 20 {
+		p := site.Pages["/"]
+		p.Embeds = append(p.Embeds, fmt.Sprintf("%d.json", i))
+		p.Links = []string{"last"}
+		site.Pages["/"] = p
+	}
+	site.Pages["/last"] = crawltest.Page{Body: "x"}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		w.cfg.Scope.Scripts = true
+		s := w.run()
+		if s.Status.Refused > 0 || s.Status.Scripts["dropped"] == 0 || s.Status.Scripts["failed"] > 10 {
+			t.Errorf("%d hosts refused; what scripts name: %v", s.Status.Refused, s.Status.Scripts)
+		}
+		w.wantOutcomes("http://a.test/last", "fetched: unavailable")
 	})
 }

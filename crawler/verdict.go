@@ -38,6 +38,8 @@ func (c *bounds) judge(ctx context.Context, v *visit, task frontier.Task, inFlig
 		return decision{kind: storage.DecisionDisallow, reason: string(verdict.Reason), verdict: verdict, outcome: frontier.Disallowed}, nil
 	case task.Kind == frontier.KindMap && int64(v.memory.Sitemaps)+int64(inFlight) >= maxSitemaps:
 		return decision{kind: storage.DecisionRefuse, reason: reasonSitemaps, outcome: frontier.Dropped}, nil
+	case task.Kind == frontier.KindScript && v.memory.Refusals >= scriptRefusals:
+		return decision{kind: storage.DecisionRefuse, reason: reasonScriptRefused, outcome: frontier.Dropped}, nil
 	}
 	if rule := c.held(v, task); rule != "" {
 		return decision{kind: storage.DecisionHold, reason: rule, verdict: verdict, outcome: frontier.Held}, nil
@@ -49,6 +51,13 @@ func (c *bounds) judge(ctx context.Context, v *visit, task frontier.Task, inFlig
 	}
 	return d, err
 }
+
+// Some hosts answer 403 where there is nothing. After a few refusals in a row no name is tried that may be none, lest the
+// host be left for good (politeness rule 13) for the sake of words in its scripts.
+const (
+	scriptRefusals      = 5
+	reasonScriptRefused = "script: refusals in a row"
+)
 
 // untried reports whether a task has its turn for the first time.
 func untried(t frontier.Task) bool {

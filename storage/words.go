@@ -106,6 +106,17 @@ const (
 	NamedByScript = "named by script: "
 )
 
+// OfScript says for people how a URL ended that a script alone names.
+func OfScript(o Outcome) string {
+	switch o {
+	case OutcomeFetched:
+		return "found"
+	case OutcomeGone:
+		return "not there"
+	}
+	return string(o)
+}
+
 // ToHead is the end of the reason of an answer to HEAD that GET is to confirm.
 const ToHead = " to HEAD"
 

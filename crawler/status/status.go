@@ -46,6 +46,8 @@ type Status struct {
 	Links   map[string]int64            `json:"links_not_followed,omitempty"`
 	// NotRead are documents that were fetched and whose links are not all known, by reason ("content coding", "over 10 MiB").
 	NotRead map[string]int64 `json:"not_read,omitempty"`
+	// Scripts are URLs that scripts alone name, by what became of them ("found", "not there", or an outcome).
+	Scripts map[string]int64 `json:"named_by_scripts,omitempty"`
 	// Failures are exchanges that a host failed, by class ("dns", "timeout", "5xx", "429"), mended by a retry or not.
 	Failures map[string]int64            `json:"failures,omitempty"`
 	Capped   map[string]int64            `json:"capped,omitempty"`  // links that a cap dropped, by cap
@@ -139,7 +141,7 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 		Exchanges: st.Counts[totals.Exchanges], Robots: st.Counts[totals.Robots],
 		Sitemaps: st.Counts[totals.Sitemaps], Listed: st.Counts[totals.Listed],
 		Reasons: map[string]map[string]int64{}, Links: map[string]int64{},
-		Failures: map[string]int64{}, Capped: map[string]int64{}, NotRead: map[string]int64{},
+		Failures: map[string]int64{}, Capped: map[string]int64{}, NotRead: map[string]int64{}, Scripts: map[string]int64{},
 		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
 		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[totals.Runs],
 		Generation: totals.GenerationOf(st.Counts).Number, Changes: map[string]int64{},
@@ -159,6 +161,9 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 		}
 		if reason, ok := strings.CutPrefix(name, totals.PrefixUnparsed); ok {
 			s.NotRead[reason] = n
+		}
+		if outcome, ok := strings.CutPrefix(name, totals.PrefixScripts); ok {
+			s.Scripts[outcome] = n
 		}
 		if class, ok := strings.CutPrefix(name, totals.PrefixFailures); ok {
 			s.Failures[class] = n

@@ -1,6 +1,10 @@
 package totals
 
-import "strings"
+import (
+	"strings"
+
+	"curtsy/storage"
+)
 
 // The names.
 const (
@@ -25,13 +29,19 @@ const EmptyWithoutScript = "empty without JavaScript"
 
 // Prefixes of names that end with a word.
 const (
-	PrefixLinks      = "links: "          // links of pages that are no candidates, by reason
-	PrefixUnparsed   = "unparsed: "       // pages and the like that were fetched and not read, or not whole, by reason
-	PrefixFailures   = "failures: "       // exchanges that a host failed, robots.txt included, by class, mended by a retry or not
-	PrefixChanges    = "changes: "        // URLs, by what became of them since the generation before
-	PrefixUnanswered = "unanswered seed " // seeds without a usable answer, one each
-	prefixTag        = "pages of tag "    // where pages are counted by the tag of their seed
+	PrefixLinks      = "links: "           // links of pages that are no candidates, by reason
+	PrefixUnparsed   = "unparsed: "        // pages and the like that were fetched and not read, or not whole, by reason
+	PrefixFailures   = "failures: "        // exchanges that a host failed, robots.txt included, by class, mended by a retry or not
+	PrefixScripts    = "named by script: " // URLs that scripts alone name, by what became of them
+	PrefixChanges    = "changes: "         // URLs, by what became of them since the generation before
+	PrefixUnanswered = "unanswered seed "  // seeds without a usable answer, one each
+	prefixTag        = "pages of tag "     // where pages are counted by the tag of their seed
 )
+
+// OfScript is the name of the total of URLs that scripts alone name, and that ended so.
+func OfScript(outcome string) string {
+	return PrefixScripts + storage.OfScript(storage.Outcome(outcome))
+}
 
 // OfTag is the name of the total of a tag's pages.
 func OfTag(tag string) string { return prefixTag + tag }

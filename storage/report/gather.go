@@ -44,7 +44,7 @@ type gathering struct {
 	line          Timeline
 	first, last   time.Time
 
-	statuses, types, errors, traps, truncated, empty, notCrawled, directives, prefs, seeds, standards tally
+	statuses, types, errors, traps, truncated, empty, scripts, notCrawled, directives, prefs, seeds, standards tally
 
 	asked   []Request
 	refused []Refusal
@@ -126,6 +126,9 @@ func (g *gathering) add(l *storage.Line, name string) {
 		g.seeds.add(l.Seed, times(l), 0, "")
 	}
 	g.tags.add(l)
+	if l.Kind == storage.KindScript && l.Outcome != storage.OutcomeDeferred {
+		g.scripts.add(storage.OfScript(l.Outcome), times(l), 0, l.URL)
+	}
 	g.judged(l, name)
 	g.left(l)
 	g.said(l, name)
@@ -247,7 +250,7 @@ func (g *gathering) result() *Report {
 	r := &Report{
 		Version: Version, Totals: g.total.result(), Robots: g.robots, Throughput: g.line, Gaps: g.pauses.list(),
 		Statuses: g.statuses.list(), Types: g.types.list(), Errors: g.errors.list(), Traps: g.traps.list(),
-		Truncated: g.truncated.list(), Empty: g.empty.list(), NotCrawled: g.notCrawled.list(), Directives: g.directives.list(),
+		Truncated: g.truncated.list(), Empty: g.empty.list(), Scripts: g.scripts.list(), NotCrawled: g.notCrawled.list(), Directives: g.directives.list(),
 		Prefs: g.prefs.list(),
 		Asked: g.asked, Refused: g.refused, Unread: g.unread, Damage: g.damage, Hosts: []Host{},
 	}

@@ -32,7 +32,8 @@ type Report struct {
 	Errors     []Count   `json:"errors"`
 	Traps      []Count   `json:"traps"`
 	Truncated  []Count   `json:"truncated"`
-	Empty      []Count   `json:"empty"` // pages that show nothing without JavaScript
+	Empty      []Count   `json:"empty"`            // pages that show nothing without JavaScript
+	Scripts    []Count   `json:"named_by_scripts"` // files that scripts alone name, by what became of them
 	NotCrawled []Count   `json:"not_crawled"`
 	Directives []Count   `json:"directives"`
 	Prefs      []Count   `json:"preferences"`

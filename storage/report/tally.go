@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"curtsy/storage"
 )
 
 const (
@@ -53,6 +55,11 @@ func (t *tally) list() []Count {
 	return out
 }
 
+// twofold are heads of reasons that have the class in their second part.
+var twofold = map[string]bool{
+	strings.TrimSuffix(storage.NamedByScript, ": "): true, "script": true, "budget": true, "cap": true, "redirect": true, "truncated": true,
+}
+
 // Class is the part of a reason that is the same for many URLs: what stands before a detail. The rule behind "trap:"
 // and "budget:" belongs to it.
 func Class(reason string) string {
@@ -60,7 +67,7 @@ func Class(reason string) string {
 		reason = strings.TrimSpace(reason[:strings.LastIndexByte(reason[:at], ' ')+1])
 	}
 	head, rest, detailed := strings.Cut(reason, ": ")
-	if detailed && (head == "budget" || head == "cap" || head == "redirect" || head == "truncated") {
+	if detailed && twofold[head] {
 		rest, _, _ = strings.Cut(rest, ": ")
 		return head + ": " + rest
 	}

@@ -117,6 +117,7 @@ var meanings = map[string]string{
 	"opt-out: opt-out":                  "an opt-out list names the host, the address or the path: nothing at all is asked",
 	"gone: named by script: status 404": "a word in a script looked like a file, and is none",
 	"gone: named by script: status 410": "a word in a script looked like a file, and is none",
+	"refuse: script: refusals in a row": "a word in a script looked like a file, and the site was refusing what it was asked for",
 	"gone: status 404":                  "the server says that there is no such page",
 	"gone: status 410":                  "the server says that the page is gone for good",
 	"dropped: too large":                "it is larger than the limit that the operator set",

@@ -2,6 +2,7 @@ package script
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"curtsy/frontier/canon"
@@ -9,8 +10,8 @@ import (
 
 // The bounds of Tries.
 const (
-	maxTries = 6       // mentions of a name on a host that are tried
-	maxTried = 100_000 // names that are remembered; more are tried no further
+	maxTries = 6       // places on a host that a name is tried at
+	maxTried = 100_000 // names that are remembered; more are not tried
 )
 
 // Tries bounds how often a name is tried: scripts that stand in each page of a site name the same files, relative to the
@@ -18,21 +19,25 @@ const (
 type Tries struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
-	tries map[uint64]uint8 // by a hash of authority and name
+	tried map[uint64][]uint64 // places by a hash of authority and name
 }
 
-// Again reports whether a name is to be tried as u.
-func (t *Tries) Again(name string, u canon.URL) bool {
+// Try reports whether a name is to be tried as u: it was before, or at few other places.
+func (t *Tries) Try(name string, u canon.URL) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.tries == nil {
-		t.seed, t.tries = maphash.MakeSeed(), map[uint64]uint8{}
+	if t.tried == nil {
+		t.seed, t.tried = maphash.MakeSeed(), map[uint64][]uint64{}
 	}
-	at := maphash.String(t.seed, u.Authority().String()+"\n"+name)
-	n, known := t.tries[at]
-	if n == maxTries || !known && len(t.tries) == maxTried {
+	what := maphash.String(t.seed, u.Authority().String()+"\n"+name)
+	place := maphash.String(t.seed, u.Key())
+	places, known := t.tried[what]
+	switch {
+	case slices.Contains(places, place):
+		return true
+	case len(places) == maxTries || !known && len(t.tried) == maxTried:
 		return false
 	}
-	t.tries[at] = n + 1
+	t.tried[what] = append(places, place)
 	return true
 }

@@ -1,0 +1,54 @@
+package script
+
+import (
+	"fmt"
+	"testing"
+
+	"curtsy/frontier/canon"
+)
+
+func TestANameIsTriedAtAFewPlacesOfAHost(t *testing.T) {
+	at := func(format string, args ...any) canon.URL {
+		u, err := canon.Parse(fmt.Sprintf(format, args...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	var tries Tries
+	for range 100 {
+		if !tries.Try("x.js", at("http://a.test/x.js")) {
+			t.Fatal("the first place is tried no more")
+		}
+	}
+	places := 0
+	for i := range 100 {
+		if tries.Try("x.js", at("http://a.test/%d/x.js", i)) {
+			places++
+		}
+	}
+	if places != maxTries-1 {
+		t.Errorf("%d places beside the first, want %d", places, maxTries-1)
+	}
+	if !tries.Try("y.js", at("http://a.test/9/y.js")) || !tries.Try("x.js", at("http://b.test/9/x.js")) {
+		t.Error("another name, or another host, has places of its own")
+	}
+}
+
+// A site that names new files without end does not fill the memory.
+func TestTriesRememberABoundedNumberOfNames(t *testing.T) {
+	var tries Tries
+	u, err := canon.Parse("http://a.test/x.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i := range maxTried + 10 {
+		if tries.Try(fmt.Sprint(i), u) {
+			n++
+		}
+	}
+	if n != maxTried || !tries.Try("0", u) {
+		t.Errorf("%d names", n)
+	}
+}
