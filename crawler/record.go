@@ -72,7 +72,7 @@ func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d de
 		c.logHeld(task, d.reason)
 	}
 	if task.Kind == frontier.KindScript {
-		f.count(totals.OfScript(d.outcome.String()), 1)
+		f.count(totals.PrefixScripts+storage.OfScript(storage.Outcome(d.outcome.String())), 1)
 	}
 	if found.SeedChain(task.Candidate) || requestedSitemap(task.Candidate) {
 		f.settleSeed(c.book, task, d)

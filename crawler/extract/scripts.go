@@ -56,7 +56,7 @@ func (x *Extractor) Scripts(
 			read([]byte(text), base, canon.URL{})
 		}
 	}}
-	// What the page is besides is another's to say, and so is that it cannot be read.
+	// Others say what the page is besides, and that it cannot be read.
 	_, _ = markup.HTML(body, o, func(markup.Ref) (string, bool) { return "", false })
 	return cut, nil
 }

@@ -41,7 +41,7 @@ const (
 const requisitesScript = "script"
 
 // SplitRequisites reads a setting: a value of Config.Requisites, with ",script" behind it where Config.Scripts is wanted;
-// "script" alone leaves the value to the default. What is neither is returned as it is.
+// "script" alone leaves the value to the default. Any other setting is returned as it is.
 func SplitRequisites(setting string) (which string, scripts bool) {
 	if setting == requisitesScript {
 		return DefaultRequisites, true

@@ -1,10 +1,6 @@
 package totals
 
-import (
-	"strings"
-
-	"curtsy/storage"
-)
+import "strings"
 
 // The names.
 const (
@@ -37,11 +33,6 @@ const (
 	PrefixUnanswered = "unanswered seed "  // seeds without a usable answer, one each
 	prefixTag        = "pages of tag "     // where pages are counted by the tag of their seed
 )
-
-// OfScript is the name of the total of URLs that scripts alone name, and that ended so.
-func OfScript(outcome string) string {
-	return PrefixScripts + storage.OfScript(storage.Outcome(outcome))
-}
 
 // OfTag is the name of the total of a tag's pages.
 func OfTag(tag string) string { return prefixTag + tag }
