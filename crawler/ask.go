@@ -3,16 +3,19 @@ package crawler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"curtsy/crawler/address"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/fetch/proxy"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/shutter"
 	"curtsy/crawler/steady"
+	"curtsy/crawler/wayout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -45,6 +48,7 @@ type exchanger struct {
 	stopper   *stopper
 	shutter   *shutter.Shutter
 	setBack   sync.Once    // said that the clock was set back
+	outage    wayout.Watch // of the proxy
 	patient   *atomic.Bool // something had to wait that was no fault of its host
 }
 
@@ -65,6 +69,9 @@ func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.
 	now := c.dates.Of(time.Now())
 	if wait := v.set.Closed(now); wait > 0 {
 		v.rest.Condition, v.rest.Reason = frontier.Parked, reasonHours
+		return nil, c.later(v, wait, nil)
+	}
+	if wait := c.outage.Closed(time.Now()); wait > 0 && c.cfg.Proxied {
 		return nil, c.later(v, wait, nil)
 	}
 	if c.cfg.Daily == nil {
@@ -101,10 +108,13 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 		if err != nil {
 			return nil, err
 		}
-		r.Addr = c.chooser.Pick(a, among)
 		if wait, err := c.lock(v); wait > 0 || err != nil {
 			return nil, c.later(v, wait, err)
 		}
+		if len(among) == 0 { // a proxy looks the name up: no address has a pace that anybody here could keep
+			return c.do(ctx, v, r)
+		}
+		r.Addr = c.chooser.Pick(a, among)
 		wait, due := c.pacer.Take(a, r.Addr.Addr())
 		if wait > 0 {
 			return nil, c.later(v, wait, nil)
@@ -130,7 +140,8 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 	}
 }
 
-// do is fetch.Fetcher.Do, but that an exchange which was cut short counts for the pace.
+// do is fetch.Fetcher.Do, but that an exchange which was cut short counts for the pace, and that one which failed at a proxy
+// waits, with all others, where that is the proxy's fault.
 func (c *exchanger) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
 	if errors.Is(err, shutter.ErrShut) {
@@ -138,8 +149,51 @@ func (c *exchanger) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.E
 	}
 	if err != nil {
 		v.cut()
+		return ex, err
 	}
-	return ex, err
+	wait, err := c.proxied(ex)
+	if err == nil && wait <= 0 {
+		return ex, nil
+	}
+	if err = errors.Join(err, ex.Close()); err != nil {
+		return nil, err
+	}
+	return nil, c.later(v, wait, nil)
+}
+
+// proxied says what an exchange means for the proxy that it went through: for how long nothing is to be asked, or the error
+// that ends the run.
+func (c *exchanger) proxied(ex *fetch.Exchange) (wait time.Duration, err error) {
+	if ex.Proxy == "" {
+		return 0, nil
+	}
+	fault := proxyFault(ex)
+	if fault == nil {
+		if len(ex.Request) > 0 {
+			c.outage.Served()
+		}
+		return 0, nil
+	}
+	now := time.Now()
+	switch c.outage.Failed(ex.URL.Authority(), fault.Kind, ex.Start, now) {
+	case wayout.Over:
+		return 0, fmt.Errorf("crawler: %w; nothing was decided about the URLs that are left: see to the proxy, then go on with curtsy resume", fault)
+	case wayout.First:
+		wait = c.outage.Closed(now)
+		c.cfg.Log("%v: nothing is asked for %v", fault, wait)
+		return wait, nil
+	case wayout.Resting:
+		return max(c.outage.Closed(now), time.Millisecond), nil
+	}
+	return 0, nil
+}
+
+// proxyFault is why an exchange failed at a proxy; nil when it did not.
+func proxyFault(ex *fetch.Exchange) (fault *proxy.Fault) {
+	if ex.Failure != nil && ex.Failure.Class == fetch.Proxy {
+		errors.As(ex.Failure, &fault)
+	}
+	return fault
 }
 
 // unreached reports whether no connection came about.

@@ -50,6 +50,7 @@ func DefaultFollowRel() []string { return []string{"ugc", "sponsored"} }
 type Config struct {
 	Frontier frontier.Frontier // its Options.Barrier must be record.Barrier(Recorder, Ledger)
 	Fetcher  fetcher
+	Proxied  bool // requests go through a proxy, all or some of them
 	Recorder storage.Recorder
 	Ledger   storage.Ledger
 	Links    record.Excerpts // keeps what of pages their links stand in; nil keeps nothing
@@ -156,8 +157,8 @@ type Config struct {
 // fetcher makes one exchange. *fetch.Fetcher is one.
 type fetcher interface {
 	Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error)
-	// Addresses returns the addresses that an exchange with a may go to, at least one, in the order to be tried. The error
-	// is a *fetch.Failure, or that of ctx.
+	// Addresses returns the addresses that an exchange with a may go to, in the order to be tried; none where a proxy looks
+	// the name up. The error is a *fetch.Failure, or that of ctx.
 	Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error)
 	CloseIdle(a canon.Authority)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
@@ -141,11 +142,27 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.R
 	ctx, meter, landed := c.stopper.inFlight(ctx, slot)
 	defer landed()
 	r.Meter = meter
-	ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
-	if errors.Is(err, shutter.ErrShut) {
-		return nil, errNotYet
+	for {
+		ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
+		if errors.Is(err, shutter.ErrShut) {
+			return nil, errNotYet
+		}
+		if err != nil {
+			return ex, err
+		}
+		wait, err := c.proxied(ex)
+		if err == nil && wait <= 0 {
+			return ex, nil
+		}
+		if err = errors.Join(err, ex.Close()); err != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	return ex, err
 }
 
 // errOutlasted ends a task's exchange with the time of its lease, so that what came until then is archived.

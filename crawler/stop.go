@@ -183,7 +183,7 @@ func (c *stopper) inFlight(ctx context.Context, seat *inflight.Slot) (flying con
 }
 
 // dialled reports whether it came to more than a look-up: then the host may know of it, and its pace counts from there.
-func dialled(ex *fetch.Exchange) bool { return ex.Addr.IsValid() }
+func dialled(ex *fetch.Exchange) bool { return ex.Addr.IsValid() || len(ex.Request) > 0 }
 
 // outlasted reports whether the end of the lease's time cut an exchange short.
 func outlasted(ex *fetch.Exchange) bool { return stopped(ex) && errors.Is(ex.Failure, errLease) }

@@ -44,6 +44,7 @@ type Line struct {
 	Took      time.Duration  // from then to the last byte of the answer, or the failure
 	FirstByte time.Duration  // from the request sent to the first byte of the answer; 0 when none came
 	Addr      netip.AddrPort // the address dialled
+	Proxy     string         // the proxy it went through, without user and password; empty for none
 	Outcome   Outcome        // what became of the URL
 	Interim   int            // answers that only announced it (1xx), which are not archived; at most 17
 	Status    int            // HTTP status; 0 without one

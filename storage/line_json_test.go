@@ -20,7 +20,7 @@ var full = Line{
 	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1500_020_999, Rest: 5 * time.Second, RestBy: "retry-after",
 	Modified: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Holds: time.Minute,
 	Attempt: 2, Change: "changed", Began: time.Date(2026, 3, 4, 4, 6, 6, 89_012_999, time.UTC), Took: 999*time.Millisecond + 1, FirstByte: 7 * time.Millisecond,
-	Addr: netip.MustParseAddrPort("[2001:db8::1]:443"), Outcome: "disallowed", Interim: 2, Status: 200, Type: "text/html", Octets: 12, Payload: "aa00",
+	Addr: netip.MustParseAddrPort("[2001:db8::1]:443"), Proxy: "http://proxy.test:3128", Outcome: "disallowed", Interim: 2, Status: 200, Type: "text/html", Octets: 12, Payload: "aa00",
 	Truncated: "length", Record: "urn:uuid:1", Blocks: "bb22", Heads: "cc33", Ahead: 3 * time.Second, Count: 4,
 	List: "11ee", Directives: "noindex, nofollow", Asked: "X-Robots-Tag: none\nmeta robots: all", Prefs: "header tdm-reservation: 1", NeedsScript: true,
 }
@@ -35,7 +35,7 @@ func TestGolden(t *testing.T) {
 			`"kind":"link","depth":3,"decision":"deny","reason":"disallowed",` +
 			`"own":true,"line":7,"rule":"Disallow: /x","group":"*","runner_up":"Allow: /","robots_sha256":"00ff","robots_record":"urn:uuid:0",` +
 			`"standard":"rfc9309","pace_ms":1500,"pace_by":"crawl-delay","gap_ms":1500.02,"attempt":2,` +
-			`"began":"2026-03-04T04:06:06.089012Z","took_ms":999,"first_byte_ms":7,"address":"[2001:db8::1]:443",` +
+			`"began":"2026-03-04T04:06:06.089012Z","took_ms":999,"first_byte_ms":7,"address":"[2001:db8::1]:443","proxy":"http://proxy.test:3128",` +
 			`"outcome":"disallowed","interim":2,"status":200,"type":"text/html","octets":12,"payload_sha256":"aa00","truncated":"length","rest_ms":5000,"rest_by":"retry-after",` +
 			`"record":"urn:uuid:1","blocks_sha256":"bb22","heads_sha256":"cc33","clock_ahead_ms":3000,"modified":"2026-03-01T00:00:00.000000Z","holds_ms":60000,"change":"changed","count":4,"list_sha256":"11ee","directives":"noindex, nofollow",` +
 			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"],"needs_script":true,` +

@@ -85,6 +85,7 @@ const (
 	ReasonPrivateAddress = "private address" // every address of the host is refused by the guard
 	ReasonNoIPv4         = "no IPv4 address" // IPv4 alone is to be used, and the host has none
 	ReasonNoIPv6         = "no IPv6 address" // likewise
+	ReasonProxy          = "proxy"           // the proxy does not lead there, or cannot be used
 	ReasonOptOut         = "opt-out"         // the host or its address is on an opt-out list
 	ReasonConnect        = "connect"         // no connection: somebody is there, and refuses it
 	ReasonNoRoute        = "no route"        // no connection: nobody is there, or no way leads there

@@ -193,7 +193,7 @@ func (t *told) judge(latest int64) {
 // untold are reasons of failures that say nothing of the link: they are ours, or pass.
 var untold = map[string]bool{
 	storage.ReasonAborted: true, storage.ReasonLease: true, storage.ReasonPanic: true, storage.ReasonSlow: true,
-	storage.ReasonNoIPv4: true, storage.ReasonNoIPv6: true,
+	storage.ReasonNoIPv4: true, storage.ReasonNoIPv6: true, storage.ReasonProxy: true,
 	storage.ReasonTooSlow: true, storage.ReasonPrivateAddress: true, storage.ReasonOptOut: true,
 }
 

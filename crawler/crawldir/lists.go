@@ -46,6 +46,9 @@ func (s *Settings) checkManners() error {
 			return misuse("--ca-file %s: %w", s.CAFile, err)
 		}
 	}
+	if err := s.Network.Absolute(); err != nil {
+		return misuse("%w", err)
+	}
 	for i, path := range s.OptOut {
 		var err error
 		if s.OptOut[i], err = filepath.Abs(path); err != nil {

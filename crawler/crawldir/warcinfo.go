@@ -38,6 +38,9 @@ func (s *Settings) PolitenessFields() warc.Fields {
 		}
 	}
 	fields = append(fields, s.hostFields()...)
+	for _, said := range s.Network.Declare() {
+		fields = append(fields, warc.Field{Name: "proxy", Value: said})
+	}
 	for _, v := range s.lists.Versions() {
 		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: v.SHA256})
 	}

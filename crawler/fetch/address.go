@@ -21,7 +21,8 @@ func lookUpBySystem(ctx context.Context, host string) ([]netip.Addr, error) {
 }
 
 // Addresses returns the addresses that an exchange with a may go to: those of its host that the guard lets pass, at
-// most three, in the resolver's order, but that the second is of the other kind than the first if there is one.
+// most three, in the resolver's order, but that the second is of the other kind than the first if there is one. There are
+// none, and no error, where a proxy leads to a that looks the name up itself, and the guard has nothing against the name.
 // Look-ups are bounded in number, shared, and remembered for a minute. The error is a *Failure (the first refusal when
 // no address passes), or that of ctx.
 func (f *Fetcher) Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
@@ -34,11 +35,11 @@ func (f *Fetcher) Addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 
 // addresses is Addresses, but that a look-up which ctx ended is a *Failure, too.
 func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
-	port, err := strconv.ParseUint(a.Port(), 10, 16)
-	if err != nil {
-		return nil, fmt.Errorf("port of %s: %w", a, err)
+	if p := f.c.Proxy.For(a); p != nil && p.Blind() {
+		return nil, f.guardName(a)
 	}
 	var found []netip.Addr
+	var err error
 	if addr, ok := a.Addr(); ok {
 		found = []netip.Addr{addr}
 	} else if found, err = f.lookUp(ctx, a.Host()); err != nil {
@@ -53,7 +54,7 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 	var passed []netip.AddrPort
 	var refusal error
 	for _, addr := range found {
-		ap := netip.AddrPortFrom(addr.Unmap(), uint16(port))
+		ap := netip.AddrPortFrom(addr.Unmap(), portOf(a))
 		if err := f.guard(a, ap); err == nil {
 			passed = append(passed, ap)
 		} else if refusal == nil {
@@ -64,6 +65,12 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 		return nil, refusal
 	}
 	return mixed(passed), nil
+}
+
+// portOf is the port of an authority, which canon has read.
+func portOf(a canon.Authority) uint16 {
+	n, _ := strconv.ParseUint(a.Port(), 10, 16)
+	return uint16(n)
 }
 
 // mixed returns the first maxAddrs of addrs. If they come of both kinds, of IPv4 and of IPv6, the second is of the

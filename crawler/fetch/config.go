@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/crawler/fetch/proxy"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/coding"
@@ -38,6 +39,10 @@ type Config struct {
 	// Family is the one kind of addresses that hosts are asked at. A host without such an address fails with NoIPv4 or
 	// NoIPv6. Zero means both.
 	Family Family
+
+	// Proxy says which proxy leads to a host. Nil means none to any. Where a proxy looks names up itself, guard and pace
+	// have no address to judge; see Fetcher.Addresses.
+	Proxy *proxy.Chooser
 
 	// AllowNet exempts addresses from the guard, whatever name leads to them (politeness rule 23).
 	AllowNet []netip.Prefix

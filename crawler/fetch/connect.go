@@ -27,25 +27,11 @@ func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, o
 	if err != nil {
 		return nil, err
 	}
-	var conn net.Conn
-	for _, x.Addr = range addrs {
-		conn, err = f.dial(ctx, x.Addr, end)
-		var failed *Failure
-		if err == nil || ctx.Err() != nil || !errors.As(err, &failed) {
-			break
-		}
-	}
+	l, err := f.reach(ctx, x, a, f.c.Proxy.For(a), addrs, end)
 	if err != nil {
 		f.names.forget(a.Host())
 		return nil, err
 	}
-	if f.contact != nil && !loopback(conn.RemoteAddr()) {
-		_ = conn.Close()
-		return nil, f.contact
-	}
-	l := newLine(a, x.Addr, conn)
-	l.budget = f.budget
-	l.watch(ctx, end)
 	if a.Scheme() != "https" {
 		return l, nil
 	}
@@ -117,9 +103,9 @@ func (l *connection) handshake(ctx context.Context, c *tls.Config, patience time
 	case err == nil:
 		return nil
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return &Failure{Timeout, fmt.Errorf("TLS handshake with %s: not done within %v", l.addr, patience)}
+		return &Failure{Timeout, fmt.Errorf("TLS handshake with %s: not done within %v", l.far(), patience)}
 	default:
-		return &Failure{TLS, fmt.Errorf("TLS handshake with %s: %w", l.addr, err)}
+		return &Failure{TLS, fmt.Errorf("TLS handshake with %s: %w", l.far(), err)}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/crawler/fetch/proxy"
 	"curtsy/frontier/canon"
 )
 
@@ -18,9 +19,10 @@ import (
 // them against a budget, and gives every read and write its deadline. It has one user at a time.
 type connection struct {
 	authority canon.Authority
-	addr      netip.AddrPort
-	conn      net.Conn // TLS where the scheme is https
-	socket    *socket  // below TLS; nil otherwise
+	addr      netip.AddrPort // zero when a proxy alone knows it
+	proxy     *proxy.Proxy   // that leads there; nil for none
+	conn      net.Conn       // TLS where the scheme is https
+	socket    *socket        // below TLS; nil otherwise
 	br        *bufio.Reader
 	used      int         // exchanges begun
 	next      *connection // idle, to the same authority

@@ -76,7 +76,7 @@ func (f *Fetcher) perform(ctx context.Context, x *Exchange, r Request, head []by
 	a := r.URL.Authority()
 	if l := f.idle.take(a, r.Addr); l != nil {
 		l.watch(ctx, end)
-		if err := f.refuse(l.addr.Addr()); err != nil {
+		if err := f.refuse(l.addr.Addr()); err != nil { // none is on a list that only a proxy knows
 			l.release()
 			l.abort()
 			return err
@@ -111,6 +111,9 @@ func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *connection, r Re
 		r.Meter.add(0, time.Since(before))
 	}
 	x.Addr, x.raw = l.addr, f.newSpooled()
+	if l.proxy != nil {
+		x.Proxy = l.proxy.String()
+	}
 	l.begin(x.raw, headLimit+readBuffer, f.c.IdleTimeout)
 	l.meter, l.speed = r.Meter, leastSpeed{octets: f.leastInSpan, over: f.c.SpeedSpan}
 	keep, err := f.exchange(x, l, r, head)
@@ -126,9 +129,9 @@ func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *connection, r Re
 // exchange sends the request and reads the answer. keep says that l may carry another one.
 func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (keep bool, err error) {
 	x.Start = time.Now()
-	head = f.signed(head, r.URL.Authority(), x.Start)
-	n, err := l.send(head)
-	x.Request = head[:n]
+	w := l.wire(f.signed(head, r.URL.Authority(), x.Start))
+	n, err := l.send(w.octets)
+	x.Request = w.kept(n)
 	if n > 0 {
 		x.Protocols = l.protocols()
 	}
@@ -143,8 +146,14 @@ func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (
 	l.await(r.FirstByteTimeout)
 	// A body holds nothing, and its Close would read on to the end.
 	resp, begin, err := f.readHead(x, l, &r) //nolint:bodyclose // see above
+	if err != nil && l.forwarded() {
+		err = l.rubbish(err)
+	}
 	if !l.first.IsZero() {
 		x.ResponseTime = max(l.first.Sub(sent), 1)
+	}
+	if err == nil && x.Status == http.StatusProxyAuthRequired && l.forwarded() {
+		err = l.unwelcome()
 	}
 	if err == nil {
 		x.HeadSize = l.consumed() - begin

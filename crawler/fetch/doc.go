@@ -59,7 +59,7 @@
 //
 // # Never
 //
-// No redirect is followed, no cookie kept, no Referer sent, no proxy used, no request retried but the one above, no
+// No redirect is followed, no cookie kept, no Referer sent, no proxy used unless Config.Proxy names it, no request retried but the one above, no
 // certificate accepted unverified, no HTTP/2, no identity but the configured one. Without a contact that can be
 // reached nothing is asked of any host but loopback (politeness rule 2), whatever the caller forgot to check.
 package fetch

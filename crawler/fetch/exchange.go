@@ -93,7 +93,8 @@ const (
 // Exchange is one request and what came of it. It must be closed.
 type Exchange struct {
 	URL    canon.URL
-	Addr   netip.AddrPort // the address dialled; zero when it did not come to that
+	Addr   netip.AddrPort // the address dialled, or that a proxy was told; zero when it did not come to that, or a proxy alone knows it
+	Proxy  string         // the proxy it went through, without user and password; empty for none
 	Reused bool           // over a connection that had carried an exchange before
 
 	// Start is when the first octet of the request was sent or, if it did not come to that, when work began. End is

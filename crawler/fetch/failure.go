@@ -20,11 +20,13 @@ const (
 	OptOut         Class = storage.ReasonOptOut         // the address is on an opt-out list
 	NoIPv4         Class = storage.ReasonNoIPv4         // Config.Family is IPv4, of which the host has no address
 	NoIPv6         Class = storage.ReasonNoIPv6         // likewise
-	Connect        Class = storage.ReasonConnect        // no connection: somebody is there, and refuses it
-	NoRoute        Class = storage.ReasonNoRoute        // no connection: nobody is there, or no way leads there
-	TLS            Class = storage.ReasonTLS            // handshake or certificate, or an alert later on
-	Timeout        Class = storage.ReasonTimeout        // any of the time-outs but that of the look-up
-	Reset          Class = storage.ReasonReset          // the connection ended before a complete response head
+	// nobody but a proxy was asked: Err is a *proxy.Fault, which says whom to blame
+	Proxy   Class = storage.ReasonProxy
+	Connect Class = storage.ReasonConnect // no connection: somebody is there, and refuses it
+	NoRoute Class = storage.ReasonNoRoute // no connection: nobody is there, or no way leads there
+	TLS     Class = storage.ReasonTLS     // handshake or certificate, or an alert later on
+	Timeout Class = storage.ReasonTimeout // any of the time-outs but that of the look-up
+	Reset   Class = storage.ReasonReset   // the connection ended before a complete response head
 	// not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
 	Protocol   Class = storage.ReasonProtocol
 	Incomplete Class = storage.ReasonIncomplete // the connection ended within the body

@@ -9,6 +9,7 @@ import (
 
 	"curtsy/crawler/address"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/fetch/proxy"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/hostrule"
@@ -46,15 +47,20 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	}
 	rest := a.least(au)
 	defer func() { err = errors.Join(err, a.locks.Release(au, rest)) }()
-	spot := address.Of(among[0].Addr())
 	var late error
-	r.Addr = among[0]
-	r.Begin = func(ctx context.Context) error {
-		return waited(ctx, func() (time.Duration, error) { return a.locks.Start(spot, a.every) })
+	if len(among) > 0 { // else a proxy alone knows the address
+		spot := address.Of(among[0].Addr())
+		r.Addr = among[0]
+		r.Begin = func(ctx context.Context) error {
+			return waited(ctx, func() (time.Duration, error) { return a.locks.Start(spot, a.every) })
+		}
+		r.Begun = func() { late = a.locks.Started(spot, a.every) }
 	}
-	r.Begun = func() { late = a.locks.Started(spot, a.every) }
 	if x, err = f.Do(ctx, r); err != nil {
 		return nil, err
+	}
+	if fault := (*proxy.Fault)(nil); x.Failure != nil && errors.As(x.Failure, &fault) {
+		return nil, errors.Join(fault, x.Close())
 	}
 	if rest, err = a.rest(x, token); err != nil || late != nil {
 		return nil, errors.Join(err, late, x.Close())

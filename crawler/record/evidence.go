@@ -36,6 +36,7 @@ func (e Evidence) Describe(l *storage.Line) {
 	}
 	l.Interim = ex.Interim
 	l.FirstByte, l.Addr, l.Status, l.Type = ex.ResponseTime, ex.Addr, ex.Status, mediatype.Of(ex.Header).Name
+	l.Proxy = ex.Proxy
 	if ex.Response != nil {
 		l.Octets = ex.Response.Size()
 	}

@@ -108,6 +108,10 @@ func (a *audit) cannotShow(ours bool) []string {
 			"lodged elsewhere at the time confirms the second",
 		"requests of which nothing crossed the connection, which leave no record",
 	}
+	if i := slices.IndexFunc(a.r.Archives, func(in *evidence.Info) bool { return in.Proxy != "" }); i >= 0 {
+		c = append(c, "the addresses of hosts that were asked through a proxy ("+a.r.Archives[i].Proxy+"): that none was private, "+
+			"and the pace of addresses, were not judged where the archive names none; names and the pace of hosts were")
+	}
 	if ours {
 		c = append(c,
 			"that the value in an owner's proof is the operator's: only the operator's key can tell",

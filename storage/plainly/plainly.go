@@ -23,6 +23,7 @@ var words = map[string]string{
 	storage.ReasonDNS:            "the name could not be looked up",
 	storage.ReasonNXDomain:       "no such host",
 	storage.ReasonPrivateAddress: "its address is not public",
+	storage.ReasonProxy:          "the proxy did not lead there",
 	storage.ReasonConnect:        "connection refused",
 	storage.ReasonNoRoute:        "host unreachable",
 	storage.ReasonTLS:            "no secure connection",

@@ -24,7 +24,7 @@ var decision = storage.Line{
 	RobotsLine: 3, RobotsRule: "Allow: /x", RobotsGroup: "*", RunnerUp: "Disallow: /", RobotsSHA256: "00ff", RobotsRecord: "urn:x:1", Standard: "rfc9309",
 	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1501999999, Attempt: 1, Change: "changed", Modified: page.UTC().Truncate(time.Second), Holds: time.Hour, Began: page.UTC().Truncate(time.Microsecond), Took: 7_000_999, FirstByte: 5 * time.Millisecond, Ahead: 4 * time.Second,
 	Rest: 60 * time.Second, RestBy: "errors",
-	Outcome: "fetched", Interim: 2, Status: 200, Truncated: "length", List: "11ee", Directives: "noindex", Asked: "X-Robots-Tag: noindex\nmeta robots: all", Prefs: "header tdm-reservation: 1", NeedsScript: true,
+	Outcome: "fetched", Proxy: "http://proxy.test:3128", Interim: 2, Status: 200, Truncated: "length", List: "11ee", Directives: "noindex", Asked: "X-Robots-Tag: noindex\nmeta robots: all", Prefs: "header tdm-reservation: 1", NeedsScript: true,
 }
 
 // told is an exchange with a decision.
@@ -70,7 +70,7 @@ func TestMetadata(t *testing.T) {
 			"decision: allow\r\npaceMs: 0\r\npaceBy: floor\r\nheadsSha256: " + headsOf(string(es[4].block)) + "\r\n",
 			"reason: a  WARC-Type:  b\ufffd\r\nheadsSha256: " + headsOf("") + "\r\n"})
 	heads := headsOf(string(q.block) + string(a.block[:len(a.block)-4]))
-	if want := strings.Replace(wantMetadata, "outlink:", "headsSha256: "+heads+"\r\nlastModified: 2026-03-04T04:06:07.000000Z\r\nholdsMs: 3600000\r\nneedsScript: true\r\noutlink:", 1); string(m.block) != want {
+	if want := strings.Replace(wantMetadata, "outlink:", "headsSha256: "+heads+"\r\nlastModified: 2026-03-04T04:06:07.000000Z\r\nholdsMs: 3600000\r\nneedsScript: true\r\nproxy: http://proxy.test:3128\r\noutlink:", 1); string(m.block) != want {
 		t.Errorf("got %q\nwant %q", m.block, want)
 	}
 	m.Block = bytes.NewReader(m.block)

@@ -55,6 +55,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringVar(&s.Network.Bind, "bind", "", "local `ADDRESS` that connections leave from")
 	fs.BoolVarP(&s.Network.IPv4, "ipv4", "4", false, "use IPv4 alone")
 	fs.BoolVarP(&s.Network.IPv6, "ipv6", "6", false, "use IPv6 alone")
+	fs.StringVar(&s.Network.Proxy, "proxy", "", "go out through the proxy at this `URL` (http, https, socks5, socks5h),\nat the one in @FILE, or env for those of the environment")
 	fs.StringVar(&s.AcceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
 	fs.BoolVar(&s.OfferZstd, "offer-zstd", false, "offer the coding zstd beside gzip and br; few tools read it back")
 	cli.Group(fs, "Network")
@@ -81,7 +82,7 @@ func IdentityNames() []string { return []string{"agent", "contact", "operator", 
 
 // AskingNames are the settings that commands take which ask a host beside the crawls.
 func AskingNames() []string {
-	return []string{"contact", "allow-net", "ca-file", "bind", "ipv4", "ipv6"}
+	return []string{"contact", "allow-net", "ca-file", "bind", "ipv4", "ipv6", "proxy"}
 }
 
 // IdentityFlags declares those that say who crawls, and what for.

@@ -11,6 +11,7 @@ import (
 type Settings struct {
 	Bind       string // local address of all connections
 	IPv4, IPv6 bool   // use this family alone
+	Proxy      string // URL, @FILE that holds one, or env; empty for none
 }
 
 // Apply puts s into c. Its error names the setting that is wrong, and what to write instead.
@@ -23,7 +24,12 @@ func (s Settings) Apply(c *fetch.Config) error {
 	case s.IPv6:
 		c.Family = fetch.IPv6
 	}
-	return s.bind(c)
+	if err := s.bind(c); err != nil {
+		return err
+	}
+	var err error
+	c.Proxy, err = s.proxies()
+	return err
 }
 
 // bind puts the local address into c. It decides the family, too: from an IPv4 address nothing leads to IPv6.

@@ -89,6 +89,7 @@ type Info struct {
 	Windows   []Window      `json:"-"` // in which alone anybody is asked
 	OwnSites  string        `json:"own_sites,omitempty"`
 	ConfigSHA string        `json:"config_sha256,omitempty"`
+	Proxy     string        `json:"proxy,omitempty"` // that requests went through, as declared; the last of several
 	// Fields are all fields as written, in their order, bounded in number and length.
 	Fields [][2]string `json:"fields"`
 

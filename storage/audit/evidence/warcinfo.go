@@ -109,6 +109,8 @@ func (in *Info) read() {
 			in.RunBegan, _, _ = instant(f[1])
 		case "own-sites":
 			in.OwnSites = f[1]
+		case "proxy":
+			in.Proxy = f[1]
 		case "config-sha256":
 			in.ConfigSHA = f[1]
 		}
@@ -133,7 +135,7 @@ func (s *Summary) archive(in *Info) {
 func (in *Info) same(b *Info) bool {
 	return in.Software == b.Software && in.Operator == b.Operator && in.Agent == b.Agent && in.Standard == b.Standard &&
 		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && slices.Equal(in.Delays, b.Delays) && in.OwnSites == b.OwnSites &&
-		in.ConfigSHA == b.ConfigSHA
+		in.ConfigSHA == b.ConfigSHA && in.Proxy == b.Proxy
 }
 
 // millis reads a setting in milliseconds. One that is none says nothing, and then this crawler's own hold.

@@ -1,0 +1,46 @@
+package crawldir
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// everything is what the files of a folder say, by their paths: those that are compressed as they are, and what is in them.
+func everything(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		all[path] = string(b)
+		var r io.Reader
+		switch {
+		case strings.HasSuffix(path, ".gz"):
+			r, err = gzip.NewReader(bytes.NewReader(b))
+		case strings.HasSuffix(path, ".zst"):
+			r, err = zstd.NewReader(bytes.NewReader(b))
+		default:
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		plain, err := io.ReadAll(r)
+		all[path+" (decompressed)"] = string(plain)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

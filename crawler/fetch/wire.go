@@ -1,0 +1,63 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+
+	"curtsy/crawler/fetch/proxy"
+)
+
+// wire is a request as it is sent, and as it is kept: without what is secret.
+type wire struct {
+	octets []byte
+	shown  []byte // what is kept of a request that went out whole
+	secret int    // where in octets the first secret begins; up to there both are alike
+}
+
+// kept is what may be kept of a request of which n octets went out. One that was cut ends before its first secret.
+func (w wire) kept(n int) []byte {
+	if n == len(w.octets) {
+		return w.shown
+	}
+	return w.octets[:min(n, w.secret)]
+}
+
+// wire is the request with a head, as it goes out over l. A proxy that forwards it gets the whole URL (RFC 9112 3.2.2), and
+// is told who we are, which is none of the target's business and is not kept.
+func (l *connection) wire(head []byte) wire {
+	if l.forwarded() {
+		target := bytes.IndexByte(head, ' ') + 1 // behind the method
+		b := make([]byte, 0, len(head)+len(l.authority.Origin()))
+		b = append(append(b, head[:target]...), l.authority.Origin()...)
+		head = append(b, head[target:]...)
+	}
+	w := wire{octets: head, shown: head, secret: len(head)}
+	if l.forwarded() && l.proxy.HasCredentials() {
+		const end = "\r\n"
+		w.secret = len(head) - len(end)
+		b := make([]byte, 0, len(head)+512)
+		b = append(append(b, head[:w.secret]...), l.proxy.Authorization()...)
+		w.octets = append(b, end...)
+	}
+	return w
+}
+
+// forwarded reports whether requests over l go to a proxy, which forwards them.
+func (l *connection) forwarded() bool {
+	return l.proxy != nil && l.proxy.Forwards() && l.authority.Scheme() != "https"
+}
+
+// rubbish is what a failure means that came in the place of a head, where a proxy forwards: it has to answer for its target
+// then (RFC 9110 15.6.3), and did not.
+func (l *connection) rubbish(err error) error {
+	var failed *Failure
+	if errors.As(err, &failed) && (failed.Class == Reset || failed.Class == Protocol) {
+		return &Failure{Proxy, l.proxy.Fault(proxy.Odd, failed.Err)}
+	}
+	return err
+}
+
+// unwelcome is what a status 407 means where a proxy forwards: its own, as it should be, or one that a target made up.
+func (l *connection) unwelcome() error {
+	return &Failure{Proxy, l.proxy.Fault(proxy.Odd, errors.New("it wants another user or password, or the target says so (407)"))}
+}
