@@ -99,7 +99,7 @@ func (f *Fetcher) dialProxy(ctx context.Context, p *proxy.Proxy, end time.Time) 
 	return conn, nil
 }
 
-// proxyDown makes a failure of the proxy of what would be one of a host. What is our own fault stays that.
+// proxyDown makes a failure of the proxy of what would be one of a host. A fault of our own stays one.
 func proxyDown(p *proxy.Proxy, err error) error {
 	var failed *Failure
 	if errors.As(err, &failed) {
