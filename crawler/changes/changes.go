@@ -250,7 +250,9 @@ func (c *comparing) count() {
 		}
 	}
 	for _, w := range Words() {
-		c.r.Counts[w] = c.r.Counts[w] // each word has its number, also of none
+		if _, ok := c.r.Counts[w]; !ok {
+			c.r.Counts[w] = Count{} // each word has its number, also of none
+		}
 	}
 	slices.SortStableFunc(c.r.Changes, func(a, b Change) int { return cmp.Compare(a.URL, b.URL) })
 }

@@ -67,6 +67,18 @@ func TestACrawlThatDoesNotAnswerHasNoRates(t *testing.T) {
 	}
 }
 
+// When the window opens is said while the crawl waits for it, and never else: 0 would be a time.
+func TestACrawlThatWaitsForItsWindowSaysWhenItOpens(t *testing.T) {
+	const name = "curtsy_window_opens_timestamp_seconds{"
+	g := running("news")
+	if text := scrape(t, Options{}, g); strings.Contains(text, name) {
+		t.Error(text)
+	}
+	opens := time.Unix(1_700_003_600, 0)
+	g.Status.Opens = &opens
+	wants(t, scrape(t, Options{}, g), name+`crawl="news"} 1.7000036e+09`)
+}
+
 func TestACrawlThatWasNotSeenYetHasNoCounts(t *testing.T) {
 	text := scrape(t, Options{}, dashboard.Glance{Name: "news"})
 	wants(t, text, `curtsy_crawl_running{crawl="news"} 0`)

@@ -71,7 +71,7 @@ func begunAt(ctx context.Context, dir string, most int) (seeds map[string]bool, 
 func Left(ctx context.Context, dir string) (left int64, err error) {
 	err = cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
 		st, err := f.Stats(ctx)
-		left = int64(st.Queued + st.InFlight + st.Deferred)
+		left = st.Queued + st.InFlight + st.Deferred
 		return err
 	})
 	return left, err
