@@ -65,7 +65,7 @@ var phrases = []Phrase{
 	{[]string{"USER_AGENT", "ROBOTSTXT_USER_AGENT"}, Scrapy, "--agent TOKEN", "a product token; --contact says whom to ask"},
 	{[]string{"--robots", "ROBOTSTXT_OBEY"}, "wget2, HTTrack, Scrapy", "--robots-standard STANDARD", "robots.txt always holds; this adds stricter readings"},
 	{[]string{"--ignore-robots", "--no-robots", "--execute", "-e"}, Wget, "--robots-standard STANDARD", "robots.txt always holds: there is no switch for that; this adds stricter readings"},
-	{[]string{"--proxy"}, HTTrack, "--proxy URL", "used only when asked for; with a password: --proxy @FILE"},
+	{[]string{"HTTPPROXY_ENABLED"}, Scrapy, "--proxy env", "used only when asked for; --proxy URL names one"},
 	{[]string{"--bind-address"}, Wget, "--bind ADDRESS", ""},
 	{[]string{"--inet4-only"}, Wget, "--ipv4", "or -4"},
 	{[]string{"--inet6-only"}, Wget, "--ipv6", "or -6"},
