@@ -2,6 +2,7 @@ package checktext
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"curtsy/crawler/check"
@@ -26,7 +27,7 @@ func Text(r *check.Result) string {
 	redirects(&b, r.Redirects)
 	section(&b, "HTTP WHERE HTTPS ANSWERS", maxOther, r.Insecure, bare)
 	section(&b, "MIXED CONTENT: a page by https that needs this by http", maxOther, r.Mixed, bare)
-	section(&b, "IDS THAT STAND TWICE IN A PAGE", maxOther, r.Duplicates, func(f check.Finding) string {
+	section(&b, "IDS THAT STAND TWICE IN A PAGE", maxOther, byID(r.Duplicates), func(f check.Finding) string {
 		return plainly.OneLine(f.Reason) + " in " + plainly.OneLine(f.URL)
 	})
 	section(&b, "COULD NOT BE TOLD: these hosts turn robots away, or ask for rest", maxOther, r.Unclear, func(f check.Finding) string { return head(f) })
@@ -108,6 +109,26 @@ func head(f check.Finding) string {
 }
 
 func reason(name string) string { return plainly.OneLine(plainly.Reason(name)) }
+
+// byID has each id once: a template gives the same to all of its pages.
+func byID(all []check.Finding) []check.Finding {
+	var ids []check.Finding
+	at, pages := map[string]int{}, map[string]int{}
+	for _, f := range all {
+		i, met := at[f.Reason]
+		if pages[f.Reason]++; !met {
+			at[f.Reason] = len(ids)
+			f.On = slices.Clip(f.On)
+			ids = append(ids, f)
+			continue
+		}
+		one := &ids[i]
+		one.Count += f.Count
+		one.On = append(one.On, f.On[:min(len(f.On), max(0, maxPlaces-len(one.On)))]...)
+		one.URL = plainly.Count(pages[f.Reason], "page")
+	}
+	return ids
+}
 
 func bare(f check.Finding) string { return plainly.OneLine(f.URL) }
 

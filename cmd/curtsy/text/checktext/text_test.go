@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -82,5 +83,24 @@ func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
 	sum := sha256.Sum256([]byte(script))
 	if want := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(b.String(), want) {
 		t.Errorf("%s is not in the policy", want)
+	}
+}
+
+// An id that a template gives twice to each page is one thing to mend, and is told once.
+func TestAnIdOfManyPagesIsToldOnce(t *testing.T) {
+	r := &check.Result{}
+	for i := range 40 {
+		page := fmt.Sprintf("http://a.test/%d", i)
+		r.Duplicates = append(r.Duplicates, check.Finding{URL: page, Reason: "id menu", Count: 1, On: []check.Place{{Page: page, Line: 3, Column: 5}}})
+	}
+	r.Duplicates = append(r.Duplicates, check.Finding{URL: "http://a.test/x", Reason: "id own", Count: 2, On: []check.Place{{Page: "http://a.test/x"}}})
+	_, got, _ := strings.Cut(Text(r), "IDS THAT STAND TWICE IN A PAGE\n")
+	want := "  id menu in 40 pages\n"
+	for i := range maxPlaces {
+		want += fmt.Sprintf("      http://a.test/%d:3:5\n", i)
+	}
+	want += "      … and 35 more\n  id own in http://a.test/x\n      http://a.test/x\n      … and 1 more\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
