@@ -51,6 +51,9 @@ type Config struct {
 	Frontier frontier.Frontier // its Options.Barrier must be record.Barrier(Recorder, Ledger)
 	Fetcher  fetcher
 	Proxied  bool // requests go through a proxy, all or some of them
+	// SignsIn reports whether Fetcher has credentials for an authority. They go to it while it is own; the run ends
+	// where it should prove that, and does not. Nil means none.
+	SignsIn  func(canon.Authority) bool
 	Recorder storage.Recorder
 	Ledger   storage.Ledger
 	Links    record.Excerpts // keeps what of pages their links stand in; nil keeps nothing

@@ -16,6 +16,7 @@ import (
 	"curtsy/crawler/shutter"
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage/mediatype"
 )
@@ -28,6 +29,8 @@ type attempt struct {
 	due     host.Pace // before the exchange
 	slot    *inflight.Slot
 	shape   bool // of its page is worth knowing
+
+	own canon.Authority // that may be told who we are; zero for none
 
 	before   before
 	ex       *fetch.Exchange
@@ -54,6 +57,7 @@ type panicked struct {
 func (c *Crawl) attempt(v *visit, task frontier.Task, verdict robots.Verdict, slot *inflight.Slot) *attempt {
 	return &attempt{
 		task: c.bounds.asSitemap(v, task), found: task.Candidate, verdict: verdict, due: v.due(), slot: slot, shape: v.watched(task, c.cfg.Traps),
+		own: v.trusted(),
 	}
 }
 
@@ -65,6 +69,7 @@ func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(con
 		}
 	}()
 	r := c.bounds.request(width, x.task)
+	r.Own = x.own
 	if c.cfg.Past != nil {
 		if x.before.Earlier, x.err = c.cfg.Past.Last(ctx, x.task.URL); x.err != nil {
 			return

@@ -65,6 +65,36 @@ func (v *visit) owns(cfg *Config) {
 	}
 }
 
+// trusted is the host of v where it is own now: robots.txt and the proof itself are asked for without credentials, and so
+// is all that is asked of others (politeness rule 28).
+func (v *visit) trusted() (a canon.Authority) {
+	if v.own {
+		a = v.turn.Authority
+	}
+	return a
+}
+
+// signsIn reports whether there are credentials for a host.
+func (c Config) signsIn(a canon.Authority) bool { return c.SignsIn != nil && c.SignsIn(a) }
+
+// retry has a proof that failed in an earlier run looked for anew, where credentials wait for it: that run ended with it.
+func (v *visit) retry(cfg *Config) {
+	if v.first && !v.memory.Proved && cfg.signsIn(v.turn.Authority) {
+		v.memory.ProvedAt = 0
+	}
+}
+
+// withheld is the error that ends the run where a host that credentials are for does not prove to be the operator's own. What it
+// answers without them is none of what was asked for.
+func (c *policies) withheld(v *visit) error {
+	a := v.turn.Authority
+	if c.cfg.DryRun || v.own || v.lapsed() || !c.cfg.signsIn(a) {
+		return nil
+	}
+	return fmt.Errorf("crawler: %s is not proved to be your own, and gets no credentials: put there what curtsy identity own %s "+
+		"prints, or leave out --auth and --header, then go on with curtsy resume", a.Origin(), a.Host())
+}
+
 // unproved reports whether the proof is to be looked for now.
 func (c *policies) unproved(v *visit) bool {
 	return c.cfg.claimed(v.turn.Authority) && !c.cfg.DryRun && v.lapsed()

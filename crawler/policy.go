@@ -92,6 +92,9 @@ func (c *policies) admit(ctx context.Context, v *visit) (a admission, err error)
 	if c.unproved(v) {
 		a.ready, err = c.prove(ctx, v)
 	}
+	if err == nil {
+		err = c.withheld(v)
+	}
 	return a, err
 }
 

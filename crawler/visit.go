@@ -88,6 +88,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 			return nil, fmt.Errorf("crawler: %s: robots state: %w", t.Authority, err)
 		}
 	}
+	v.retry(&c.cfg)
 	v.owns(&c.cfg)
 	v.setRules(gate.Rules{})
 	v.begin()

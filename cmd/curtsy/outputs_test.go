@@ -44,6 +44,8 @@ var fileOptions = map[string]string{
 	"check --ignore":               reads,
 	"check --junit":                "check --offline --junit OUT D",
 	"crawl --ca-file":              reads,
+	"crawl --auth":                 reads,
+	"crawl --header":               reads,
 	"crawl --config":               reads,
 	"crawl --dashboard-cert":       reads,
 	"crawl --dashboard-key":        reads,

@@ -108,6 +108,9 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 	if err := s.Network.Apply(&c); err != nil {
 		return c, misuse("%w", err)
 	}
+	if c.Credentials, err = s.Network.Credentials(ours(s)); err != nil {
+		return c, misuse("%w", err)
+	}
 	maps, err := s.SitemapConfig()
 	if err != nil {
 		return c, err
@@ -174,7 +177,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	}
 	c := crawler.Config{
 		Window: spans, MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, StopWhen: conditions,
-		Traps: limits, Fetcher: f, Proxied: s.Network.Proxy != "",
+		Traps: limits, Fetcher: f, Proxied: s.Network.Proxy != "", SignsIn: f.SignsIn,
 		Identity: s.Identity(), Scope: sc, Sitemaps: maps, Standard: s.Standard, Workers: int(s.Workers),
 		Delay: s.crawlerDelay(), IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),
 		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,

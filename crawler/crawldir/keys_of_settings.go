@@ -58,7 +58,7 @@ func (s *Settings) keys() []key {
 		number("max-urls-per-host", &s.MaxURLsPerHost, 0), number("max-urls-per-domain", &s.MaxURLsPerDomain, 0),
 		number("workers", &s.Workers, 1), list("allow-net", &s.AllowNet), text("ca-file", &s.CAFile),
 		text("bind", &s.Network.Bind), flag("ipv4", &s.Network.IPv4), flag("ipv6", &s.Network.IPv6),
-		text("proxy", &s.Network.Proxy),
+		text("proxy", &s.Network.Proxy), list("auth", &s.Network.Auth), list("header", &s.Network.Header),
 		text("accept-language", &s.AcceptLanguage), flag("offer-zstd", &s.OfferZstd), list("dedup", &s.Dedup),
 		flag("links", &s.Links),
 		size("memory-limit", &s.MemoryLimit), flag("mirror", &s.Mirror),

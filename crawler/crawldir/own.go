@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir/network"
 	"curtsy/frontier/canon"
 )
 
@@ -56,6 +57,17 @@ func (s *Settings) own(c *crawler.Config) error {
 		return misuse("--own-site %s: there is no key for its proof yet: curtsy identity own %s makes it", names[0], names[0])
 	}
 	return err
+}
+
+// ours says to whom credentials may go.
+func ours(s *Settings) network.Ours {
+	own := network.Ours{Loopback: !s.LoopbackForeign()}
+	for _, name := range s.OwnNames() {
+		if host, err := OwnHost(name); err == nil { // else own says why
+			own.Names = append(own.Names, host)
+		}
+	}
+	return own
 }
 
 // OwnHost is the name of a public host as crawls know it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir/network"
 	"curtsy/crawler/window"
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger/checkpoint"
@@ -40,6 +41,11 @@ func (s *Settings) PolitenessFields() warc.Fields {
 	fields = append(fields, s.hostFields()...)
 	for _, said := range s.Network.Declare() {
 		fields = append(fields, warc.Field{Name: "proxy", Value: said})
+	}
+	if set, err := s.Network.Credentials(ours(s)); err == nil { // else FetchConfig has said why
+		for _, said := range network.DeclareCredentials(set) {
+			fields = append(fields, warc.Field{Name: "credentials", Value: said})
+		}
 	}
 	for _, v := range s.lists.Versions() {
 		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: v.SHA256})

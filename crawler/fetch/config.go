@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/crawler/fetch/credential"
 	"curtsy/crawler/fetch/proxy"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -57,6 +58,9 @@ type Config struct {
 	// Refuse says why an address may not be dialled whatever else holds, or nil: an opt-out (politeness rule 16). It is
 	// asked before every exchange, kept connections included. Nil refuses nothing.
 	Refuse func(netip.Addr) error
+
+	// Credentials are header fields for hosts of the operator's own; see Request.Own. Nil means none.
+	Credentials *credential.Set
 
 	// RootCAs are the certificates that TLS trusts. Nil means the system's.
 	RootCAs *x509.CertPool

@@ -129,7 +129,8 @@ func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *connection, r Re
 // exchange sends the request and reads the answer. keep says that l may carry another one.
 func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (keep bool, err error) {
 	x.Start = time.Now()
-	w := l.wire(f.signed(head, r.URL.Authority(), x.Start))
+	fields := f.credentials(&r)
+	w := l.wire(f.signed(head, r.URL.Authority(), x.Start), fields)
 	n, err := l.send(w.octets)
 	x.Request = w.kept(n)
 	if n > 0 {
@@ -167,6 +168,9 @@ func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (
 		x.Response = io.NewSectionReader(x.raw, begin, finish-begin)
 	} else {
 		x.Truncated = ""
+	}
+	if err = x.unrepeated(fields, err); err != nil {
+		keep = false
 	}
 	return keep && l.br.Buffered() == 0, err
 }

@@ -24,6 +24,10 @@ type Request struct {
 	// other, and a kept one is used only if it leads there. The guard judges it again. Zero means any, in order.
 	Addr netip.AddrPort
 
+	// Own is the authority that the caller knows to be the operator's own: the fields of Config.Credentials go to it, and to no
+	// other, whatever URL has. The zero value sends none.
+	Own canon.Authority
+
 	// Accept is the value of that field. Empty means one that prefers pages and takes anything.
 	Accept string
 

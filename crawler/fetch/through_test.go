@@ -204,7 +204,7 @@ func TestProxy_NotThere(t *testing.T) {
 // A request that was cut is kept up to its first secret at most.
 func TestWire_KeepsNoPartOfASecret(t *testing.T) {
 	l := &connection{authority: mustURL(t, "http://www.example.org/").Authority(), proxy: by(t, "http://jo:s3cr3t@proxy.lab.dev").For(mustURL(t, "http://www.example.org/").Authority())}
-	w := l.wire([]byte("GET / HTTP/1.1\r\nHost: www.example.org\r\n\r\n"))
+	w := l.wire([]byte("GET / HTTP/1.1\r\nHost: www.example.org\r\n\r\n"), nil)
 	for n := range len(w.octets) + 1 {
 		if got := string(w.kept(n)); strings.Contains(got, "Proxy") || strings.Contains(got, "am8") {
 			t.Fatalf("%d octets sent: %q is kept", n, got)

@@ -3,8 +3,11 @@ package fetch
 import (
 	"bytes"
 	"errors"
+	"io"
 
+	"curtsy/crawler/fetch/credential"
 	"curtsy/crawler/fetch/proxy"
+	"curtsy/frontier/canon"
 )
 
 // wire is a request as it is sent, and as it is kept: without what is secret.
@@ -23,8 +26,9 @@ func (w wire) kept(n int) []byte {
 }
 
 // wire is the request with a head, as it goes out over l. A proxy that forwards it gets the whole URL (RFC 9112 3.2.2), and
-// is told who we are, which is none of the target's business and is not kept.
-func (l *connection) wire(head []byte) wire {
+// is told who we are, which is none of the target's business and is not kept. fields
+// say who we are to the target itself, and are left out where a proxy would read them.
+func (l *connection) wire(head []byte, fields []credential.Field) wire {
 	if l.forwarded() {
 		target := bytes.IndexByte(head, ' ') + 1 // behind the method
 		b := make([]byte, 0, len(head)+len(l.authority.Origin()))
@@ -38,8 +42,52 @@ func (l *connection) wire(head []byte) wire {
 		b := make([]byte, 0, len(head)+512)
 		b = append(append(b, head[:w.secret]...), l.proxy.Authorization()...)
 		w.octets = append(b, end...)
+		return w
+	}
+	if len(fields) > 0 && !l.forwarded() {
+		const end = "\r\n"
+		w.secret = len(head) - len(end)
+		sent, shown := bytes.Clone(head[:w.secret]), bytes.Clone(head[:w.secret])
+		for _, f := range fields {
+			sent, shown = append(sent, f.Line()...), append(shown, f.Shown()...)
+		}
+		w.octets, w.shown = append(sent, end...), append(shown, end...)
 	}
 	return w
+}
+
+// credentials are the fields that say who we are to the host of a request. They need two keys: the caller says which
+// authority is proved to be the operator's own (politeness rule 28), and the set has what belongs to the authority of the
+// URL that is asked for.
+func (f *Fetcher) credentials(r *Request) []credential.Field {
+	if a := r.URL.Authority(); a == r.Own {
+		return f.c.Credentials.Of(a)
+	}
+	return nil
+}
+
+// SignsIn reports whether there are credentials for an authority.
+func (f *Fetcher) SignsIn(a canon.Authority) bool { return f.c.Credentials.Has(a) }
+
+// unrepeated takes back an answer that has what it was asked with, and then says so. failure is how the exchange ended: it may
+// quote the answer.
+func (x *Exchange) unrepeated(fields []credential.Field, failure error) error {
+	if len(fields) == 0 || x.raw == nil {
+		return failure
+	}
+	repeated, err := credential.Repeated(fields, io.NewSectionReader(x.raw, 0, x.raw.Size()))
+	if err == nil && !repeated && x.Body != nil {
+		repeated, err = credential.Repeated(fields, io.NewSectionReader(x.Body, 0, x.Body.Size()))
+	}
+	switch {
+	case err != nil:
+		return &spoolError{err}
+	case !repeated:
+		return failure
+	}
+	x.Response, x.Body, x.HeadSize, x.Status, x.Header = nil, nil, 0, 0, nil
+	x.Undecoded, x.PayloadDigest, x.PayloadSize, x.Truncated, x.Unwanted = "", [32]byte{}, 0, "", ""
+	return &Failure{Protocol, credential.ErrRepeated}
 }
 
 // forwarded reports whether requests over l go to a proxy, which forwards them.

@@ -112,6 +112,12 @@ func (a *audit) cannotShow(ours bool) []string {
 		c = append(c, "the addresses of hosts that were asked through a proxy ("+a.r.Archives[i].Proxy+"): that none was private, "+
 			"and the pace of addresses, were not judged where the archive names none; names and the pace of hosts were")
 	}
+	for _, in := range a.r.Archives {
+		for _, said := range in.Credentials {
+			c = append(c, "what others get to see of "+said+": the operator's own host was asked with credentials in this field, "+
+				"whose values the archive does not have")
+		}
+	}
 	if ours {
 		c = append(c,
 			"that the value in an owner's proof is the operator's: only the operator's key can tell",

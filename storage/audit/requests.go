@@ -80,6 +80,10 @@ func (j *requests) promised(h *evidence.Joined) {
 		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)",
 			"the request has the fields "+s.Secrets))
 	}
+	if s.Masked != "" && !(e.Own && j.m.Info.SignsIn(e.Authority)) {
+		j.found.Add(e.Finding(finding.Credentials, "credentials for hosts alone that are proved to be the operator's own, and that the warcinfo "+
+			"record declares (docs/politeness.md, rule 28)", "the request has the fields "+s.Masked+", masked"))
+	}
 	if want := weburl.HostOf(e.Authority); s.Hosts != 1 || weburl.HostOf(weburl.Scheme(e.Authority)+s.Host) != want {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL: Host: "+want,
 			fmt.Sprintf("%d fields Host, the last %q", s.Hosts, s.Host)))

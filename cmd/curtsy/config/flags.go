@@ -56,6 +56,8 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.BoolVarP(&s.Network.IPv4, "ipv4", "4", false, "use IPv4 alone")
 	fs.BoolVarP(&s.Network.IPv6, "ipv6", "6", false, "use IPv6 alone")
 	fs.StringVar(&s.Network.Proxy, "proxy", "", "go out through the proxy at this `URL` (http, https, socks5, socks5h),\nat the one in @FILE, or env for those of the environment")
+	fs.StringArrayVar(&s.Network.Auth, "auth", nil, "tell this host of your own who comes: `HOST=FILE`, where the file has user:password\nor Bearer TOKEN, and only you can read it; repeatable")
+	fs.StringArrayVar(&s.Network.Header, "header", nil, "likewise, where the file has header fields, Name: value: `HOST=FILE`")
 	fs.StringVar(&s.AcceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
 	fs.BoolVar(&s.OfferZstd, "offer-zstd", false, "offer the coding zstd beside gzip and br; few tools read it back")
 	cli.Group(fs, "Network")

@@ -12,6 +12,8 @@ type Settings struct {
 	Bind       string // local address of all connections
 	IPv4, IPv6 bool   // use this family alone
 	Proxy      string // URL, @FILE that holds one, or env; empty for none
+
+	Auth, Header []string // HOST=FILE, for own hosts
 }
 
 // Apply puts s into c. Its error names the setting that is wrong, and what to write instead.

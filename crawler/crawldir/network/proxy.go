@@ -1,7 +1,6 @@
 package network
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -58,6 +57,18 @@ func (s Settings) proxies() (*proxy.Chooser, error) {
 
 // Absolute makes paths absolute: resume may be called elsewhere.
 func (s *Settings) Absolute() error {
+	for _, given := range [][]string{s.Auth, s.Header} {
+		for i := range given {
+			host, path, ok := strings.Cut(given[i], "=")
+			whole, err := filepath.Abs(path)
+			if err != nil {
+				return fmt.Errorf("--auth and --header %s: %w", host, err)
+			}
+			if ok && path != "" {
+				given[i] = host + "=" + whole
+			}
+		}
+	}
 	path, inFile := strings.CutPrefix(s.Proxy, "@")
 	if !inFile {
 		return nil
@@ -94,6 +105,19 @@ func (s Settings) Declare() (lines []string) {
 
 // readSecret reads the one line of a file that its owner alone may read.
 func readSecret(path string) (string, error) {
+	text, err := readSecrets(path)
+	if err != nil {
+		return "", err
+	}
+	line := strings.TrimRight(text, "\r\n")
+	if line == "" || strings.ContainsAny(line, "\r\n\x00") {
+		return "", fmt.Errorf("%s: one line is expected", path)
+	}
+	return line, nil
+}
+
+// readSecrets reads a file that its owner alone may read.
+func readSecrets(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
@@ -108,9 +132,5 @@ func readSecret(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	line := string(bytes.TrimRight(b, "\r\n"))
-	if line == "" || strings.ContainsAny(line, "\r\n\x00") {
-		return "", fmt.Errorf("%s: one line is expected", path)
-	}
-	return line, nil
+	return string(b), nil
 }

@@ -90,6 +90,8 @@ type Info struct {
 	OwnSites  string        `json:"own_sites,omitempty"`
 	ConfigSHA string        `json:"config_sha256,omitempty"`
 	Proxy     string        `json:"proxy,omitempty"` // that requests went through, as declared; the last of several
+	// Credentials are the hosts that requests had credentials for, as declared, and the fields of each: "https://HOST: Authorization".
+	Credentials []string `json:"credentials,omitempty"`
 	// Fields are all fields as written, in their order, bounded in number and length.
 	Fields [][2]string `json:"fields"`
 

@@ -11,6 +11,7 @@ type RequestHead struct {
 	Agents, Froms, Hosts int
 	Host, From           string
 	Secrets              string // names of fields that tell who the user is
+	Masked               string // names of fields that say who the user is, and whose values the archive does not have
 	OtherAgent           string // a User-Agent before the last, and another
 	length               string // Content-Length
 	chunked              bool   // Transfer-Encoding is given
@@ -28,8 +29,26 @@ func (s *RequestHead) take(name string, value []byte) {
 	case "transfer-encoding":
 		s.chunked = true
 	case "cookie", "authorization", "proxy-authorization":
-		if !strings.Contains(s.Secrets, name) {
-			s.Secrets = strings.TrimPrefix(s.Secrets+", "+name, ", ")
+		if string(value) != Masked {
+			s.Secrets = alsoNamed(s.Secrets, name)
+			return
 		}
 	}
+	if string(value) == Masked {
+		if name == "" {
+			name = "another field"
+		}
+		s.Masked = alsoNamed(s.Masked, name)
+	}
+}
+
+// Masked stands in the place of the value of a field that says who the user is (docs/network.md).
+const Masked = "(masked)"
+
+// alsoNamed is a list of names with one more.
+func alsoNamed(list, name string) string {
+	if strings.Contains(list, name) {
+		return list
+	}
+	return strings.TrimPrefix(list+", "+name, ", ")
 }

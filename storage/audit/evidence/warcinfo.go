@@ -111,6 +111,8 @@ func (in *Info) read() {
 			in.OwnSites = f[1]
 		case "proxy":
 			in.Proxy = f[1]
+		case "credentials":
+			in.Credentials = append(in.Credentials, f[1])
 		case "config-sha256":
 			in.ConfigSHA = f[1]
 		}
@@ -132,10 +134,18 @@ func (s *Summary) archive(in *Info) {
 	}
 }
 
+// SignsIn reports whether the archive declares credentials for an authority.
+func (in *Info) SignsIn(authority string) bool {
+	return in != nil && slices.ContainsFunc(in.Credentials, func(said string) bool {
+		a, _, _ := strings.Cut(said, ": ")
+		return a == authority
+	})
+}
+
 func (in *Info) same(b *Info) bool {
 	return in.Software == b.Software && in.Operator == b.Operator && in.Agent == b.Agent && in.Standard == b.Standard &&
 		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && slices.Equal(in.Delays, b.Delays) && in.OwnSites == b.OwnSites &&
-		in.ConfigSHA == b.ConfigSHA && in.Proxy == b.Proxy
+		in.ConfigSHA == b.ConfigSHA && in.Proxy == b.Proxy && slices.Equal(in.Credentials, b.Credentials)
 }
 
 // millis reads a setting in milliseconds. One that is none says nothing, and then this crawler's own hold.

@@ -246,6 +246,8 @@ var requestRows = []row{
 	asking("two Hosts", finding.BadRecord, "Accept:", "Host: bakery.test\r\nAccept:"),
 	asking("a cookie", finding.Credentials, "Accept:", "Cookie: id=7\r\nAccept:"),
 	asking("a password", finding.Credentials, "Accept:", "Authorization: Basic eDp5\r\nAccept:"),
+	asking("a password that is masked, and the host is foreign", finding.Credentials, "Accept:", "Authorization: (masked)\r\nAccept:"),
+	asking("another masked field, and the host is foreign", finding.Credentials, "Accept:", "X-Key: (masked)\r\nAccept:"),
 	asking("a proxy's password", finding.Credentials, "Accept:", "Proxy-Authorization: Basic eDp5\r\nAccept:"),
 	asking("a field that no rule speaks of", finding.LedgerDiffers, "Accept:", "X-Mood: good\r\nAccept:"),
 }
