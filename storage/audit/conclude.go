@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -114,8 +115,9 @@ func (a *audit) cannotShow(ours bool) []string {
 	}
 	for _, in := range a.r.Archives {
 		for _, said := range in.Credentials {
-			c = append(c, "what others get to see of "+said+": the operator's own host was asked with credentials in this field, "+
-				"whose values the archive does not have")
+			host, fields, _ := strings.Cut(said, ": ")
+			c = append(c, "what others get to see of "+host+", a host of the operator's own that was asked with credentials ("+fields+
+				"), whose values the archive does not have")
 		}
 	}
 	if ours {
