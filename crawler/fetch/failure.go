@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"curtsy/crawler/fetch/credential"
 	"curtsy/storage"
 )
 
@@ -47,6 +48,9 @@ var ErrWhole = errors.New("whole time of the exchange is over")
 // ErrSlow is wrapped by a Failure of class Timeout of an answer that came more slowly than Config.LeastSpeed, or that
 // the caller ended because it was slow and others waited.
 var ErrSlow = errors.New("too slow")
+
+// ErrRepeated is wrapped by a Failure of an answer that repeats the credentials that it was asked with.
+var ErrRepeated = credential.ErrRepeated
 
 // Failure is why an exchange brought no complete response.
 type Failure struct {

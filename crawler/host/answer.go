@@ -42,7 +42,7 @@ func Classify(ex *fetch.Exchange) (Answer, string) {
 			return Nowhere, string(f.Class)
 		case f.Class.Ours():
 			return Guarded, string(f.Class)
-		case f.Class == fetch.Coding:
+		case f.Class == fetch.Coding, errors.Is(f, fetch.ErrRepeated):
 			return Useless, string(f.Class) // it came whole, and would again
 		case f.Class == fetch.Stopped:
 			return CutOff, Aborted

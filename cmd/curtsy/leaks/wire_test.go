@@ -1,0 +1,226 @@
+package leaks
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/fetch/credential"
+	"curtsy/crawler/fetch/proxy"
+	"curtsy/frontier/canon"
+)
+
+// wiretap notes all that goes out, and leads it to a TLS server that has the name example.com, or answers itself.
+type wiretap struct {
+	server *httptest.Server
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	sent   bytes.Buffer
+}
+
+type tapped struct {
+	net.Conn
+	tap *wiretap
+}
+
+func (c tapped) Write(p []byte) (int, error) {
+	c.tap.mu.Lock()
+	c.tap.sent.Write(p)
+	c.tap.mu.Unlock()
+	return c.Conn.Write(p)
+}
+
+func (w *wiretap) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent.String()
+}
+
+// dial plays a server without TLS and a proxy, which leads to the server with TLS.
+func (w *wiretap) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	if strings.HasSuffix(address, ":443") {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", w.server.Listener.Addr().String())
+		return tapped{conn, w}, err
+	}
+	near, far := net.Pipe()
+	w.wg.Go(func() {
+		defer func() { _ = far.Close() }()
+		br := bufio.NewReader(far)
+		r, err := http.ReadRequest(br)
+		if err != nil {
+			return
+		}
+		if r.Method != http.MethodConnect {
+			_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+			return
+		}
+		to, err := net.Dial("tcp", w.server.Listener.Addr().String())
+		if err != nil {
+			return
+		}
+		defer func() { _ = to.Close() }()
+		_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\n")
+		done := make(chan struct{})
+		go func() { _, _ = io.Copy(far, to); _ = far.Close(); close(done) }()
+		_, _ = io.Copy(to, br)
+		_ = to.Close()
+		<-done
+	})
+	return tapped{near, w}, nil
+}
+
+// tap makes a fetcher with credentials for https://example.com, whose every octet is noted.
+func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string) {
+	t.Helper()
+	got := make(chan string, 10)
+	w := &wiretap{}
+	w.server = httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("Authorization") }))
+	roots := x509.NewCertPool()
+	roots.AddCert(w.server.Certificate())
+	field, err := credential.ParseAuth(user + ":" + password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &credential.Set{}
+	if err := set.Add(at(t, "https://example.com/").Authority(), field); err != nil {
+		t.Fatal(err)
+	}
+	c := fetch.Config{Identity: fetch.Identity{Contact: "crawl@library.org"}, RootCAs: roots, SpoolDir: t.TempDir(), Credentials: set, Dial: w.dial,
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
+		}}
+	if through != "" {
+		p, err := proxy.Parse(through)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Proxy = proxy.Always(p)
+	}
+	f, err := fetch.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close(); w.wg.Wait(); w.server.Close() })
+	return w, f, got
+}
+
+func at(t *testing.T, raw string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// ask asks for a URL of a host that the caller says is own.
+func ask(t *testing.T, f *fetch.Fetcher, raw string, own string, want func(int, http.Header) string) *fetch.Exchange {
+	t.Helper()
+	r := fetch.Request{URL: at(t, raw), Want: want}
+	if own != "" {
+		r.Own = at(t, own).Authority()
+	}
+	ex, err := f.Do(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ex.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ex
+}
+
+func TestCredentials_GoToTheAuthorityThatIsProvedAlone(t *testing.T) {
+	_, f, got := tap(t, "")
+	if ex := ask(t, f, "https://example.com/", "https://example.com/", nil); ex.Failure != nil || <-got != basic() || !strings.Contains(string(ex.Request), "Authorization: (masked)\r\n") {
+		t.Fatalf("%v: the host itself was not told: %q", ex.Failure, ex.Request)
+	}
+	for name, tt := range map[string]struct{ url, own string }{
+		"nobody says that the host is own":                     {"https://example.com/", ""},
+		"another host is own":                                  {"https://example.com/", "https://www.example.com/"},
+		"the same host without TLS is own":                     {"https://example.com/", "http://example.com/"},
+		"another port is own":                                  {"https://example.com/", "https://example.com:8443/"},
+		"the same host is asked without TLS":                   {"http://example.com/", "http://example.com/"},
+		"the same host is asked without TLS, and https is own": {"http://example.com/", "https://example.com/"},
+		"another port is asked":                                {"http://example.com:8080/", "https://example.com/"},
+		"another host is asked":                                {"http://www.example.com/", "https://example.com/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, f, got := tap(t, "")
+			ex := ask(t, f, tt.url, tt.own, nil)
+			if ex.Failure != nil || !strings.Contains(string(ex.Request), "GET / ") {
+				t.Fatalf("%v: %q", ex.Failure, ex.Request)
+			}
+			if strings.Contains(string(ex.Request), credential.Masked) || leaked([]byte(w.text()), 0) != "" || strings.HasPrefix(tt.url, "https") && <-got != "" {
+				t.Errorf("it was told: %s", w.text())
+			}
+		})
+	}
+}
+
+func TestCredentials_ProxiesSeeNone(t *testing.T) {
+	t.Run("a proxy that leads by CONNECT sees none, and the host behind it does", func(t *testing.T) {
+		w, f, got := tap(t, "http://proxy.library.org:3128")
+		ex := ask(t, f, "https://example.com/", "https://example.com/", nil)
+		if ex.Failure != nil || <-got != basic() {
+			t.Fatalf("%v", ex.Failure)
+		}
+		if !strings.Contains(w.text(), "CONNECT example.com:443") || leaked([]byte(w.text()), 0) != "" {
+			t.Errorf("%.300q", w.text())
+		}
+	})
+	t.Run("a proxy that forwards gets none", func(t *testing.T) {
+		w, f, _ := tap(t, "http://proxy.library.org:3128")
+		ex := ask(t, f, "http://example.com/", "https://example.com/", nil)
+		if !strings.Contains(w.text(), "GET http://example.com/") || leaked([]byte(w.text()), 0) != "" || strings.Contains(string(ex.Request), credential.Masked) {
+			t.Errorf("%v: %q", ex.Failure, w.text())
+		}
+	})
+	t.Run("the password of a proxy is in no request that is kept, and in no error", func(t *testing.T) {
+		w, f, _ := tap(t, "http://"+user+":Tr0ub4dor%263-zebra@proxy.library.org:3128")
+		ex := ask(t, f, "http://example.com/", "", nil)
+		if leaked([]byte(w.text()), 0) == "" || leaked(ex.Request, 0) != "" || leaked(fmt.Appendf(nil, "%v %+v %s", ex.Failure, ex, ex.Proxy), 0) != "" {
+			t.Errorf("%q: %q", w.text(), ex.Request)
+		}
+	})
+}
+
+// A panic prints its value and the stack.
+func TestCredentials_APanicShowsNone(t *testing.T) {
+	_, f, got := tap(t, "")
+	var said []byte
+	func() {
+		defer func() { said = fmt.Appendf(said, "%v\n%s", recover(), debug.Stack()) }()
+		ask(t, f, "https://example.com/", "https://example.com/", func(int, http.Header) string {
+			panic(fmt.Sprintf("%v %+v %#v", f, f, f))
+		})
+	}()
+	if <-got != basic() || !bytes.Contains(said, []byte("goroutine")) || leaked(said, 0) != "" {
+		t.Errorf("%.2000s", said)
+	}
+}
+
+// A host that hangs up, and a certificate that is another's, are told without what was to be sent.
+func TestCredentials_AnErrorOfTheConnectionShowsNone(t *testing.T) {
+	w, f, _ := tap(t, "")
+	w.server.TLS.Certificates = []tls.Certificate{}
+	w.server.CloseClientConnections()
+	ex := ask(t, f, "https://example.com/", "https://example.com/", nil)
+	if ex.Failure == nil || leaked(fmt.Appendf(nil, "%v %+v %#v", ex.Failure, ex, errors.Unwrap(ex.Failure)), 0) != "" {
+		t.Errorf("%v", ex.Failure)
+	}
+}

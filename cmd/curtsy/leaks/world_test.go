@@ -1,0 +1,264 @@
+package leaks
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// server keeps the head of each request.
+type server struct {
+	*httptest.Server
+	mu    sync.Mutex
+	heads map[string]string // by target
+}
+
+func (s *server) serve(h http.HandlerFunc) http.HandlerFunc {
+	s.heads = map[string]string{}
+	return func(w http.ResponseWriter, r *http.Request) {
+		var b bytes.Buffer
+		fmt.Fprintf(&b, "%s %s\n", r.Method, r.RequestURI)
+		_ = r.Header.Write(&b) // to memory
+		s.mu.Lock()
+		s.heads[r.RequestURI] += b.String()
+		s.mu.Unlock()
+		h(w, r)
+	}
+}
+
+// told is all that a server was sent, or for one target.
+func (s *server) told(target string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if target != "" {
+		return []byte(s.heads[target])
+	}
+	var b strings.Builder
+	for _, head := range s.heads {
+		b.WriteString(head)
+	}
+	return []byte(b.String())
+}
+
+// world is a site behind a login, others beside it, and what a crawl of it left and said.
+type world struct {
+	bin, home, dir string
+	own            *server // http://127.0.0.1:P, behind a login
+	port           *server // the same host, another port
+	host           *server // localhost
+	scheme         *server // https
+	slow           chan struct{}
+
+	args []string // of --auth and --header
+	seen map[string][]byte
+}
+
+func basic() string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{home: t.TempDir(), own: &server{}, port: &server{}, host: &server{}, scheme: &server{}, slow: make(chan struct{}, 1),
+		seen: map[string][]byte{}}
+	w.own.Server = httptest.NewServer(w.own.serve(w.behindLogin))
+	w.port.Server = httptest.NewServer(w.port.serve(w.other))
+	w.host.Server = httptest.NewServer(w.host.serve(w.other))
+	w.scheme.Server = httptest.NewTLSServer(w.scheme.serve(w.other))
+	for _, s := range []*server{w.own, w.port, w.host, w.scheme} {
+		t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(w.home, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	auth := write("auth", user+":"+password+"\n")
+	fields := write("fields", "X-Api-Key: "+token+"\nCookie: session="+session+"\n")
+	ca := write("ca", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.scheme.Certificate().Raw})))
+	w.args = []string{"--auth", w.own.URL + "=" + auth, "--header", w.own.URL + "=" + fields, "--ca-file", ca, "--allow-net", "127.0.0.0/8",
+		"--contact", "crawl@library.org", "--delay", "0"}
+	w.dir = filepath.Join(w.home, "d")
+	w.bin = filepath.Join(w.home, "program")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", w.bin, "curtsy/cmd/curtsy")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return w
+}
+
+// local is the URL of w.host by its name.
+func (w *world) local() string { return strings.Replace(w.host.URL, "127.0.0.1", "localhost", 1) }
+
+// behindLogin is the site: who does not say who they are, gets nothing but what is open.
+func (w *world) behindLogin(rw http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/robots.txt" || r.URL.Path == "/robots-of-others.txt" {
+		fmt.Fprintf(rw, "User-agent: *\nAllow: /\nSitemap: %s/map.xml\n", w.port.URL)
+		return
+	}
+	if r.Header.Get("Authorization") != basic() || r.Header.Get("X-Api-Key") != token || r.Header.Get("Cookie") != "session="+session {
+		http.Error(rw, "who are you?", http.StatusUnauthorized)
+		return
+	}
+	repeat := "<p>You sent " + r.Header.Get("Authorization") + " and " + r.Header.Get("X-Api-Key")
+	rw.Header().Set("Content-Type", "text/html")
+	switch r.URL.Path {
+	case "/":
+		fmt.Fprintf(rw, `<title>Handbook</title><img src="%[1]s/picture.png"><a href="%[2]s/linked">x</a>`, w.port.URL, w.local())
+		for _, path := range []string{"to-host", "to-port", "to-scheme", "chain", "echo", "echo-gzip", "echo-location", "echo-head", "missing"} {
+			fmt.Fprintf(rw, `<a href="/%s">%s</a>`, path, path)
+		}
+	case "/to-host":
+		http.Redirect(rw, r, w.local()+"/by-redirect", http.StatusFound)
+	case "/to-port":
+		http.Redirect(rw, r, w.port.URL+"/by-redirect", http.StatusFound)
+	case "/to-scheme":
+		http.Redirect(rw, r, w.scheme.URL+"/by-redirect", http.StatusFound)
+	case "/chain":
+		http.Redirect(rw, r, w.port.URL+"/there", http.StatusFound)
+	case "/echo":
+		fmt.Fprint(rw, repeat)
+	case "/echo-gzip":
+		rw.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(rw)
+		fmt.Fprint(z, repeat)
+		_ = z.Close()
+	case "/echo-location":
+		http.Redirect(rw, r, w.port.URL+"/?key="+token, http.StatusFound)
+	case "/echo-head":
+		rw.Header().Set("X-You-Sent", r.Header.Get("Authorization"))
+		fmt.Fprint(rw, "<p>ok")
+	case "/malformed", "/cut":
+		conn, _, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			return
+		}
+		if r.URL.Path == "/malformed" {
+			fmt.Fprintf(conn, "HTTP/1.1 %s OK\r\n\r\n", token)
+		}
+		_ = conn.Close()
+	case "/slow":
+		select {
+		case w.slow <- struct{}{}:
+		default:
+		}
+		<-r.Context().Done()
+	case "/came-back":
+		fmt.Fprint(rw, "<p>came back")
+	default:
+		http.NotFound(rw, r)
+	}
+}
+
+// other is a site that is not the one of the login.
+func (w *world) other(rw http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/robots.txt":
+		http.Redirect(rw, r, w.own.URL+"/robots-of-others.txt", http.StatusFound)
+	case "/there":
+		http.Redirect(rw, r, w.own.URL+"/came-back", http.StatusFound)
+	case "/map.xml":
+		rw.Header().Set("Content-Type", "application/xml")
+		fmt.Fprintf(rw, `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>%s/from-map</loc></url></urlset>`, w.port.URL)
+	default:
+		rw.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(rw, "<p>another site")
+	}
+}
+
+// command is one of the program, in a home of its own.
+func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.bin, args...)
+	cmd.Dir = w.home
+	cmd.Env = []string{"HOME=" + w.home, "XDG_CONFIG_HOME=" + w.home, "XDG_CACHE_HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "GOTRACEBACK=all"}
+	return cmd
+}
+
+// run runs a command and keeps what it says by a name.
+func (w *world) run(t *testing.T, name string, args ...string) {
+	t.Helper()
+	out, err := w.command(t.Context(), args...).CombinedOutput()
+	w.seen[name] = append(w.seen[name], out...)
+	if _, ended := err.(*exec.ExitError); err != nil && !ended {
+		t.Fatalf("%v: %v", args, err)
+	}
+}
+
+// page gets a page of a command that serves until it is told to end, and ends it.
+func (w *world) page(t *testing.T, targets map[string]string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := w.command(ctx, args...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 4<<10) // the address is a line, and written at once
+	n, _ := out.Read(b)
+	at := bytes.Index(b[:n], []byte("http://"))
+	if at < 0 {
+		t.Fatalf("no address: %q", b[:n])
+	}
+	address, _, _ := strings.Cut(string(b[at:n]), "\n")
+	base, query, _ := strings.Cut(strings.TrimSpace(address), "?")
+	for name, target := range targets {
+		glue := "?"
+		if strings.Contains(target, "?") {
+			glue = "&"
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+target+glue+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+strings.TrimPrefix(query, "token="))
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		w.seen[name] = append(fmt.Appendf(nil, "status %d\n", resp.StatusCode), body...)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+}
+
+// crash crawls until the slow page is asked for, looks at the process, and has it say where it is and end.
+func (w *world) crash(t *testing.T) {
+	t.Helper()
+	dir := filepath.Join(w.home, "crashed")
+	var out bytes.Buffer
+	cmd := w.command(t.Context(), append([]string{"crawl", "--dir", dir, "--scope", "seeds", w.own.URL + "/slow"}, w.args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-w.slow
+	for _, file := range []string{"cmdline", "environ"} {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", cmd.Process.Pid, file)) // where there is no /proc nobody sees it so
+		w.seen[file] = b
+	}
+	_ = cmd.Process.Signal(syscall.SIGQUIT)
+	_ = cmd.Wait()
+	w.seen["trace"], w.seen["killed"] = out.Bytes(), below(t, dir)
+}
