@@ -27,6 +27,7 @@ import (
 // wiretap notes all that goes out, and leads it to a TLS server that has the name example.com, or answers itself.
 type wiretap struct {
 	server *httptest.Server
+	set    *credential.Set
 	wg     sync.WaitGroup
 	mu     sync.Mutex
 	sent   bytes.Buffer
@@ -83,7 +84,7 @@ func (w *wiretap) dial(ctx context.Context, _, address string) (net.Conn, error)
 	return tapped{near, w}, nil
 }
 
-// tap makes a fetcher with credentials for https://example.com, whose every octet is noted.
+// tap makes a fetcher with credentials for https://example.com and http://example.org, whose every octet is noted.
 func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string) {
 	t.Helper()
 	got := make(chan string, 10)
@@ -96,9 +97,12 @@ func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string)
 		t.Fatal(err)
 	}
 	set := &credential.Set{}
-	if err := set.Add(at(t, "https://example.com/").Authority(), field); err != nil {
-		t.Fatal(err)
+	for _, own := range []string{"https://example.com/", "http://example.org/"} {
+		if err := set.Add(at(t, own).Authority(), field); err != nil {
+			t.Fatal(err)
+		}
 	}
+	w.set = set
 	c := fetch.Config{Identity: fetch.Identity{Contact: "crawl@library.org"}, RootCAs: roots, SpoolDir: t.TempDir(), Credentials: set, Dial: w.dial,
 		Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
@@ -185,8 +189,8 @@ func TestCredentials_ProxiesSeeNone(t *testing.T) {
 	})
 	t.Run("a proxy that forwards gets none", func(t *testing.T) {
 		w, f, _ := tap(t, "http://proxy.library.org:3128")
-		ex := ask(t, f, "http://example.com/", "https://example.com/", nil)
-		if !strings.Contains(w.text(), "GET http://example.com/") || leaked([]byte(w.text()), 0) != "" || strings.Contains(string(ex.Request), credential.Masked) {
+		ex := ask(t, f, "http://example.org/", "http://example.org/", nil)
+		if !strings.Contains(w.text(), "GET http://example.org/") || leaked([]byte(w.text()), 0) != "" || strings.Contains(string(ex.Request), credential.Masked) {
 			t.Errorf("%v: %q", ex.Failure, w.text())
 		}
 	})
@@ -201,12 +205,12 @@ func TestCredentials_ProxiesSeeNone(t *testing.T) {
 
 // A panic prints its value and the stack.
 func TestCredentials_APanicShowsNone(t *testing.T) {
-	_, f, got := tap(t, "")
+	w, f, got := tap(t, "")
 	var said []byte
 	func() {
 		defer func() { said = fmt.Appendf(said, "%v\n%s", recover(), debug.Stack()) }()
 		ask(t, f, "https://example.com/", "https://example.com/", func(int, http.Header) string {
-			panic(fmt.Sprintf("%v %+v %#v", f, f, f))
+			panic(fmt.Sprintf("%v %+v %#v %+v %#v", f, f, f, *w.set, w.set.Of(at(t, "https://example.com/").Authority())))
 		})
 	}()
 	if <-got != basic() || !bytes.Contains(said, []byte("goroutine")) || leaked(said, 0) != "" {
