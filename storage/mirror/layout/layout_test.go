@@ -1,0 +1,34 @@
+package layout
+
+import (
+	"strings"
+	"testing"
+)
+
+// Whoever is refused may have given no cut: the crawl remembers one. What is said helps both.
+func TestALayoutThatCannotBeSaysWhatToGive(t *testing.T) {
+	for _, tt := range []struct {
+		layout Layout
+		says   []string // nil: it can be
+	}{
+		{Layout{}, nil},
+		{Layout{Kind: Flat}, nil},
+		{Layout{Kind: Flat, Cut: MaxCut}, nil},
+		{Layout{Kind: Single}, nil},
+		{Layout{Kind: Host, Cut: 1}, []string{"--cut 1 ", "the layout is host", "give --layout flat as well", "--cut 0"}},
+		{Layout{Kind: Single, Cut: 2}, []string{"--cut 2 ", "the layout is single", "give --layout flat as well", "--cut 0"}},
+		{Layout{Kind: Flat, Cut: MaxCut + 1}, []string{"--cut 49", "from 0 to 48"}},
+		{Layout{Kind: Flat, Cut: -1}, []string{"--cut -1", "from 0 to 48"}},
+	} {
+		err := tt.layout.Check()
+		if (err == nil) != (tt.says == nil) {
+			t.Errorf("%+v: %v", tt.layout, err)
+			continue
+		}
+		for _, s := range tt.says {
+			if !strings.Contains(err.Error(), s) {
+				t.Errorf("%+v: %v, want %q", tt.layout, err, s)
+			}
+		}
+	}
+}
