@@ -26,7 +26,7 @@ type benching struct {
 	pace, latency, peerLimit      value.Duration
 	vs                            []string
 	memory, maxBody               value.Size
-	dir, profile, svg             string
+	dir, profile, svg, docs       string
 	large                         bool
 	flags                         *pflag.FlagSet
 	json, quiet                   bool
@@ -51,6 +51,7 @@ func newBench(std cli.Streams) *cobra.Command {
 			"  curtsy bench --setup mirror\n" +
 			"  curtsy bench --setup hostile\n" +
 			"  curtsy bench --setup scale --svg scale.svg\n" +
+			"  curtsy bench --vs checkers --docs /usr/share/doc/python3-doc/html\n" +
 			"  curtsy bench --rounds 1 --vs none --profile prof",
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -90,10 +91,11 @@ func (b *benching) webFlags(fs *pflag.FlagSet) {
 func (b *benching) measureFlags(fs *pflag.FlagSet) {
 	b.rounds = 5
 	fs.Var(value.AtLeast(&b.rounds, 1), "rounds", "measure each of them `N` times, in turn; scale measures once")
-	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), links (with --links), dashboard (open in 5 browsers, scraped each second),\nwget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
-	cli.Words(fs, "vs", "bare", "model", "links", "dashboard", "wget", "wget2", "httrack", "scrapy", "peers", "none")
+	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), links (with --links), dashboard (open in 5 browsers, scraped each second),\nwget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, checkers (curtsy check beside wget --spider, linkchecker, muffet and\nlinkinator, on faults that are known), or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
+	cli.Words(fs, "vs", "bare", "model", "links", "dashboard", "wget", "wget2", "httrack", "scrapy", "peers", "none", "checkers")
 	b.peerLimit = value.Duration(2 * time.Minute)
 	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and say what it did until then")
+	fs.StringVar(&b.docs, "docs", "", "have checkers check the pages in `FOLDER`, too, for time")
 	b.memory = value.Size(crawldir.Defaults().MemoryLimit)
 	fs.Var(&b.memory, "memory-limit", "`SIZE` of memory to save time with, as of crawl")
 	fs.StringVar(&b.dir, "dir", "", "keep crawls under `DIR` while they run; the disk counts (default a temporary\none)")
@@ -105,7 +107,7 @@ func (b *benching) config() bench.Config {
 	c := bench.Config{
 		Setup: b.setup, Rounds: int(b.rounds), Pages: int(b.pages), Hosts: int(b.hosts), Workers: int(b.workers),
 		Discovered: b.discovered, Pace: time.Duration(b.pace), Latency: time.Duration(b.latency), PeerLimit: time.Duration(b.peerLimit),
-		VS: b.vs, Memory: int64(b.memory), MaxBody: int64(b.maxBody), Dir: b.dir, Profile: b.profile, SVG: b.svg, Large: b.large,
+		VS: b.vs, Memory: int64(b.memory), MaxBody: int64(b.maxBody), Dir: b.dir, Profile: b.profile, SVG: b.svg, Docs: b.docs, Large: b.large,
 		Given: b.flags.Changed, Version: crawldir.Version, Unset: []string{config.EnvName("config")},
 	}
 	for _, name := range crawldir.Names() {

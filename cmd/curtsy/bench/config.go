@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,7 @@ type Config struct {
 	VS                            []string      // whom curtsy is compared with; nil means as the setup has it
 	Memory, MaxBody               int64
 	Dir, Profile, SVG             string
+	Docs                          string // a folder of pages that checkers check, for time; empty for none
 	Large                         bool
 	Given                         func(flag string) bool // which flags stand on the command line
 
@@ -38,6 +40,12 @@ type Say func(format string, args ...any)
 
 // Run measures what c asks for.
 func Run(ctx context.Context, c Config, say Say) (Report, error) {
+	switch {
+	case slices.Contains(c.VS, vsCheckers):
+		return c.checkers(ctx, say)
+	case c.Docs != "":
+		return nil, usagef("--docs is of --vs checkers alone")
+	}
 	plan, err := c.plan()
 	if err != nil {
 		return nil, err

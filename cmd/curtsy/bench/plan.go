@@ -169,7 +169,7 @@ func (p *Plan) meetPeer(line string) error {
 		case err != nil:
 			return usagef("--vs %q: %w", line, err)
 		case len(words) < 2 || !strings.Contains(line, "{url}") && !strings.Contains(line, "{urls}") && !strings.Contains(line, "{seeds}"):
-			return usagef("--vs %q: write bare, model, links, dashboard, peers, none, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
+			return usagef("--vs %q: write bare, model, links, dashboard, peers, none, checkers, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
 		}
 		k = peerLine{words: words}
 	}

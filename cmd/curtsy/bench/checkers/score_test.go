@@ -1,0 +1,123 @@
+package checkers
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/check"
+	"curtsy/crawler/check/faulty"
+)
+
+const base = "http://127.0.0.1:9"
+
+// all is what somebody would print who found each fault, but for those of a kind.
+func all(site *faulty.Site, but faulty.Kind) string {
+	var b strings.Builder
+	for _, f := range site.Faults() {
+		switch f.Kind {
+		case but:
+		case faulty.NoURL:
+			b.WriteString("bad: " + f.URL + "\n")
+		case faulty.TwoIDs:
+			b.WriteString("twice: " + f.Name + "\n")
+		default:
+			b.WriteString(base + f.URL + " in " + base + f.Page + ".\n")
+		}
+	}
+	return b.String()
+}
+
+func TestWhoNamesEachFaultHasFoundAll(t *testing.T) {
+	site := faulty.New()
+	if s := others(site, base, all(site, "")); s.Found != 60 || len(s.Missed) > 0 || len(s.Invented) > 0 {
+		t.Errorf("%+v", s)
+	}
+	if s := others(site, base, ""); s.Found != 0 || len(s.Missed) != 20 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestWhatIsNotNamedIsMissedByItsKind(t *testing.T) {
+	site := faulty.New()
+	for _, f := range site.Faults() {
+		if s := others(site, base, all(site, f.Kind)); s.Found != 57 || s.Missed[string(f.Kind)] != 3 || len(s.Missed) != 1 {
+			t.Errorf("%s: %+v", f.Kind, s)
+		}
+	}
+}
+
+func TestAGoodPageThatIsNamedIsInvented(t *testing.T) {
+	site := faulty.New()
+	s := others(site, base, all(site, "")+base+"/sub/good.html, and http://elsewhere.test/x\n")
+	if !slices.Equal(s.Invented, []string{"/sub/good.html"}) {
+		t.Errorf("%q", s.Invented)
+	}
+}
+
+func TestALinkAsItStandsInThePageIsNamed(t *testing.T) {
+	site := faulty.New()
+	s := others(site, base, "URL        `missing-0.html'\nReal URL "+base+"/x\n")
+	if s.Found != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Ours has to say what is wrong: a page that is gone is no redirect.
+func TestOursIsFoundInTheRightListOnly(t *testing.T) {
+	site := faulty.New()
+	var right, wrong check.Result
+	for _, f := range site.Faults() {
+		url := base + f.URL
+		if f.Kind == faulty.NoURL {
+			url = f.URL
+		}
+		finding := check.Finding{URL: url}
+		switch f.Kind {
+		case faulty.TwoIDs:
+			right.Duplicates = append(right.Duplicates, check.Finding{URL: url, Reason: "id " + f.Name})
+			wrong.Broken = append(wrong.Broken, finding)
+		case faulty.Moved, faulty.Chain:
+			right.Redirects = append(right.Redirects, check.Redirect{Finding: finding})
+			wrong.Broken = append(wrong.Broken, finding)
+		default:
+			right.Broken = append(right.Broken, finding)
+			wrong.Redirects = append(wrong.Redirects, check.Redirect{Finding: finding})
+		}
+	}
+	for _, c := range []struct {
+		result          check.Result
+		found, invented int
+	}{{right, 60, 0}, {wrong, 0, 60}, {check.Result{}, 0, 0}} {
+		said, err := json.Marshal(c.result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := own(site, base, string(said)); err != nil || s.Found != c.found || (len(s.Invented) > 0) != (c.invented > 0) {
+			t.Errorf("%+v, %v, want %d found", s, err, c.found)
+		}
+	}
+	if _, err := own(site, base, "curtsy: no space left"); err == nil {
+		t.Error("text is taken for a result")
+	}
+}
+
+func TestAStoppedCheckerTookLonger(t *testing.T) {
+	ours, its := Times{Rounds: []float64{2, 1, 4}}, Times{Rounds: []float64{10}, Stopped: true}
+	if got := []string{ours.String(), its.String(), ratio(its, ours), ratio(Times{}, ours), Times{}.String()}; !slices.Equal(got, []string{"2.00 s", "> 10.00 s", "> 5.0", "-", "-"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	u := &upTo{left: 5}
+	for range 3 {
+		if n, err := u.Write([]byte("abc")); n != 3 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if u.b.String() != "abcab" {
+		t.Error(u.b.String())
+	}
+}
