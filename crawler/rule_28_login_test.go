@@ -83,3 +83,19 @@ func TestRule28_AHostThatDoesNotProveToBeOwnEndsTheRun(t *testing.T) {
 		})
 	}
 }
+
+// A host that failed to prove itself while nothing depended on it is looked at anew once credentials do, and not when a day
+// has passed.
+func TestRule28_TheNextRunLooksForTheProofAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ownWorld(t, 5, nil)
+		w.cfg.OwnKey, w.cfg.MaxPages = []byte("another key, just as long as that"), 2
+		w.run()
+		s := signsIn(w)
+		w.cfg.OwnKey, w.cfg.MaxPages = ownKey, 0
+		w.reopen()
+		if done := w.run(); done.Status.Fetched != 5 || s.own["https://own.test/p4.html"].Origin() != "https://own.test" {
+			t.Errorf("%d fetched, with credentials for %v", done.Status.Fetched, s.own)
+		}
+	})
+}
