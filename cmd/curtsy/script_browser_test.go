@@ -1,0 +1,82 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/mirror"
+)
+
+// searchSite is a site in the style of javadoc: a script that each page has loads the index of the search, by a name that
+// it puts behind the way to the root.
+func searchSite(t *testing.T) *httptest.Server {
+	page := func(root string) string {
+		return `<!doctype html><meta charset=utf-8><script>var pathtoroot = "` + root + `"</script><script src="` + root + `js/search.js"></script>` +
+			`<input id=search disabled><ul id=results></ul><a href="` + root + `p/C.html">C</a>`
+	}
+	files := map[string][2]string{
+		"/api/index.html": {"text/html", page("./")}, "/api/p/C.html": {"text/html", page("../")},
+		"/api/js/search.js": {"text/javascript", `function load(name) { const s = document.createElement("script"); s.src = name; document.head.append(s) }
+addEventListener("load", () => {
+	for (const name of ["type-search-index.js", "member-search-index.js"]) load(pathtoroot + name);
+	search.oninput = () => { results.innerHTML = ""; for (const r of [...types, ...members]) if (r.l.startsWith(search.value)) results.innerHTML += "<li>" + r.p + "." + r.l };
+})
+let types = [], members = [];
+function ready() { if (types.length && members.length) search.disabled = false }`},
+		"/api/type-search-index.js":   {"text/javascript", `types = [{"p":"java.util","l":"ArrayList"}, {"p":"java.util","l":"List"}]; ready()`},
+		"/api/member-search-index.js": {"text/javascript", `members = [{"p":"java.util.ArrayList","l":"ArrayList()"}]; ready()`},
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f, ok := files[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", f[0])
+		w.Write([]byte(f[1]))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A search that needs what a script alone names works in the copy that was opened from disk; without --requisites script
+// the browser check tells that it is dead, and why.
+func TestASearchWhoseIndexAScriptNamesWorksFromDisk(t *testing.T) {
+	ctx := browser(t)
+	site := searchSite(t)
+	whole, lacking := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "d")
+	start := site.URL + "/api/index.html"
+	inside(t, "mirror", "--quiet", "--delay", "0", "--scope", "prefix", "--requisites", "script", "--dir", whole, start).want(t, cli.ExitDone)
+	inside(t, "mirror", "--quiet", "--delay", "0", "--scope", "prefix", "--requisites", "scope", "--dir", lacking, start).want(t, cli.ExitDone)
+	site.Close()
+	r := inside(t, "mirror", "check", "--browser", "--sample", "1", lacking)
+	r.want(t, cli.ExitFound)
+	for _, name := range []string{"type-search-index.js", "member-search-index.js"} {
+		if !strings.Contains(r.out, name+"\tWRONG no file") {
+			t.Errorf("it does not tell of %s:\n%s", name, r.out)
+		}
+	}
+	if !strings.Contains(r.err, "--requisites script") {
+		t.Errorf("it does not say what helps:\n%s", r.err)
+	}
+	inside(t, "mirror", "check", "--browser", "--sample", "all", whole).want(t, cli.ExitDone)
+
+	host := strings.Replace(strings.TrimPrefix(site.URL, "http://"), ":", "+", 1)
+	if err := chromedp.Do(ctx, chromedp.Navigate("file://"+filepath.Join(mirror.Tree(whole), host, "api/p/C.html")),
+		chromedp.WaitEnabled("#search"), chromedp.SendKeys("#search", "Array")); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := chromedp.Run(ctx, chromedp.Text("#results"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Fields(shown); len(got) != 2 || got[0] != "java.util.ArrayList" || got[1] != "java.util.ArrayList.ArrayList()" {
+		t.Errorf("the search shows %q", shown)
+	}
+}
