@@ -103,6 +103,9 @@ type Config struct {
 	// no requisites.
 	Previews bool
 
+	// Follow says in which documents other than pages links are followed, too.
+	Follow extract.Follow
+
 	MaxPages   int64 // 2xx HTML answers; zero means no limit
 	MaxPerHost int64 // likewise, for each authority
 	// MaxPerDomain and MaxPerTag are likewise, for each registrable domain, and for all that descends from the seeds with one

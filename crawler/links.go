@@ -101,7 +101,7 @@ func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *
 func (c *linker) document(
 	ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings,
 ) error {
-	kind, err := readAs(task, ex)
+	kind, err := c.reader.readAs(task, ex)
 	switch {
 	case err != nil:
 		return err
@@ -113,7 +113,7 @@ func (c *linker) document(
 	case kind == 0:
 		v.undigested(task, ex, c.cfg.Traps)
 		return nil
-	case kind != extract.KindPage: // a style sheet, an SVG document, a web manifest
+	case kind != extract.KindPage: // a style sheet, an SVG document, a web manifest, a PDF file
 		v.undigested(task, ex, c.cfg.Traps)
 		if r.page, err = c.reader.extract.Parts(ctx, c.reader.input(task, ex), kind); err == nil {
 			f.unread(r.page)
@@ -148,7 +148,7 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 	if !c.cfg.Scope.Scripts || r.copied || ex.Undecoded != "" || task.Kind == frontier.KindMap {
 		return nil
 	}
-	kind, err := readAs(task, ex)
+	kind, err := c.reader.readAs(task, ex)
 	if err != nil {
 		return err
 	}

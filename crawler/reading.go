@@ -75,13 +75,13 @@ func (c *pageReader) release(e *extract.Excerpt) {
 }
 
 // readAs is what an answer is read as, and whether it is read at all.
-func readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kind, error) {
+func (c *pageReader) readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kind, error) {
 	var first [512]byte
 	n, err := ex.Body.ReadAt(first[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, fmt.Errorf("crawler: read the body of %s: %w", ex.URL, err)
 	}
-	return extract.KindOf(mediatype.Value(ex.Header), task.URL.Path(), first[:n]), nil
+	return c.cfg.Follow.KindOf(mediatype.Value(ex.Header), task.URL.Path(), first[:n]), nil
 }
 
 // ahead reads a page before its exchange is handled, since that is most of the work: exchanges of one turn are handled one
@@ -96,7 +96,7 @@ func (c *pageReader) ahead(ctx context.Context, task frontier.Task, ex *fetch.Ex
 	if a, _ := host.Classify(ex); a != host.Answered || task.Kind == frontier.KindMap || ex.Body == nil || ex.Undecoded != "" {
 		return nil
 	}
-	if kind, err := readAs(task, ex); err != nil || kind != extract.KindPage {
+	if kind, err := c.readAs(task, ex); err != nil || kind != extract.KindPage {
 		return nil
 	}
 	read, err := c.read(ctx, c.input(task, ex), shape)

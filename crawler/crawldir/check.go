@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/window"
@@ -50,6 +51,9 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	}
 	if _, err := window.ParseAll(s.Window); err != nil {
 		return misuse("--window %w", err)
+	}
+	if _, err := extract.ParseFollow(s.Follow); err != nil {
+		return misuse("--follow: %w", err)
 	}
 	fc, err := s.FetchConfig(nil, "")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/stopwhen"
@@ -185,6 +186,9 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	}
 	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.KeepNoArchive, s.FollowRel
 	c.Previews, c.Hosts = s.Previews, s.Hosts
+	if c.Follow, err = extract.ParseFollow(s.Follow); err != nil {
+		return crawler.Config{}, misuse("--follow: %w", err)
+	}
 	return c, s.own(&c)
 }
 

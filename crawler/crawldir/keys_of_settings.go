@@ -40,7 +40,7 @@ func (s *Settings) keys() []key {
 		text("signature-agent", &s.SignatureAgent), {name: "signature-draft", other: (*value.Draft)(&s.SignatureDraft)},
 		{name: "signature-life", other: (*value.Duration)(&s.SignatureLife)},
 		text("scope", &s.Scope), list("include", &s.Include), list("exclude", &s.Exclude), words("accept", &s.Accept),
-		words("reject", &s.Reject), text("requisites", &s.Requisites),
+		words("reject", &s.Reject), text("requisites", &s.Requisites), words("follow", &s.Follow),
 		text("external", &s.External), {name: "external-age", other: (*value.Duration)(&s.ExternalAge)}, number("depth", &s.Depth, Unlimited),
 		text("sample", &s.Sample), text("sample-key", &s.SampleKey), flag("sample-seeds", &s.SampleSeeds),
 		list("sitemaps", &s.Sitemaps), list("trap", &s.Traps),

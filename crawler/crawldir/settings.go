@@ -54,6 +54,7 @@ type Settings struct {
 	KeepNoArchive bool     // keep the bodies of pages that ask not to be archived
 	Dedup         []string // indexes, or crawl directories, whose answers are not archived again
 	FollowRel     []string // words of rel with which links are followed, or none
+	Follow        []string // kinds of documents other than pages in which links are followed
 	Links         bool     // keep what of pages their links stand in, for the table of links
 
 	MaxPages, MaxPerHost int64         // HTML pages; 0 for no limit

@@ -67,6 +67,9 @@
 // pages, since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse
 // bytes, MaxLinks links, two large ones at once.
 //
+// PDF files are read where a Follow says so: the URI actions in them are links, see package pdf. They are element "pdf",
+// attribute "URI".
+//
 // # What is counted
 //
 // Every other mention of a URL is accounted for:

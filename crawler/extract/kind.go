@@ -15,6 +15,7 @@ const (
 	KindStyle                    // a style sheet; this one and the others are for Extractor.Parts
 	KindSVG                      // an SVG document
 	KindManifest                 // a web manifest
+	KindPDF                      // a PDF file; only a Follow has it
 )
 
 // KindOf tells what a body is: by its media type; where the server names none, by its first bytes, as IsHTML does, or

@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-// Parts reads what a style sheet, an SVG document or a web manifest names. It waits as HTML does, and errs as HTML
+// Parts reads what a style sheet, an SVG document, a web manifest or a PDF file names. It waits as HTML does, and errs as HTML
 // does. Title, Base, Charset and text are those of pages alone.
 func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error) {
 	if err := ctx.Err(); err != nil {
@@ -26,6 +26,9 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 			return Page{}, failed(in, err)
 		}
 		defer release()
+	}
+	if kind == KindPDF {
+		return x.readPDF(ctx, in, page)
 	}
 	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
 	body, err := octets(src, in.Size)

@@ -5,6 +5,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/extract"
 	"curtsy/robots"
 	"curtsy/storage/mirror/layout"
 )
@@ -34,6 +35,7 @@ func words(fs *pflag.FlagSet) {
 	cli.Words(fs, "sitemaps", "robots", "none")
 	cli.Words(fs, "robots-standard", Standards()...)
 	cli.Words(fs, "follow-rel", "nofollow", "ugc", "sponsored", "none")
+	cli.Words(fs, "follow", extract.FollowWords()...)
 	cli.Words(fs, "own-site", crawldir.OwnLoopback, crawldir.OwnNone)
 	cli.Words(fs, "stop-when", "pages=", "tag:", "errors>", "duplicates>", "new-hosts<", "none")
 	cli.Words(fs, "order", "breadth", "depth")

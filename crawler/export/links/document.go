@@ -41,6 +41,7 @@ type Source struct {
 type Crawl struct {
 	Name     string
 	Previews bool // as extract.Input has it
+	Follow   extract.Follow
 	Token    string
 	Scope    Judge // nil leaves the columns of scope null
 }
@@ -119,7 +120,7 @@ func (r *Reader) Read(ctx context.Context, s Source) (*Document, error) {
 	case s.Status >= 200 && s.Status < 300 && s.Excerpt != nil:
 		err = r.excerpt(ctx, d, url, s)
 	case s.Status >= 200 && s.Status < 300 && s.Missing != "" && s.Body == nil:
-		if extract.KindOf(mediatype.Value(s.Header), url.Path(), nil) != 0 {
+		if r.crawls[s.Crawl].Follow.KindOf(mediatype.Value(s.Header), url.Path(), nil) != 0 {
 			err = r.unread(d, s.Missing)
 		}
 	case s.Status >= 200 && s.Status < 300 && s.Body != nil:
@@ -165,7 +166,7 @@ func (r *Reader) document(ctx context.Context, d *Document, url canon.URL, s Sou
 		return fmt.Errorf("links: read the body of %s: %w", s.URL, err)
 	}
 	head = head[:n]
-	kind := extract.KindOf(mediatype.Value(s.Header), url.Path(), head)
+	kind := r.crawls[s.Crawl].Follow.KindOf(mediatype.Value(s.Header), url.Path(), head)
 	if kind == 0 || n == 0 {
 		return nil
 	}

@@ -1,0 +1,81 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"curtsy/crawler/extract/pdf"
+	"curtsy/storage/mediatype"
+)
+
+// Follow says in which documents links are read beside those of KindOf. The zero Follow has none.
+type Follow struct {
+	PDF bool
+}
+
+// FollowWords are what ParseFollow reads.
+func FollowWords() []string { return []string{"pdf"} }
+
+// ParseFollow reads a list of FollowWords.
+func ParseFollow(words []string) (f Follow, err error) {
+	for _, w := range words {
+		switch w {
+		case "pdf":
+			f.PDF = true
+		default:
+			return f, fmt.Errorf("extract: links in %q: write %s", w, strings.Join(FollowWords(), ", "))
+		}
+	}
+	return f, nil
+}
+
+// KindOf tells what a body is, as the function KindOf does. A PDF file has the media type of one; or it has none, or that
+// of what is not told, and begins as one does.
+func (f Follow) KindOf(contentType, path string, head []byte) Kind {
+	kind := KindOf(contentType, path, head)
+	if kind != 0 || !f.PDF {
+		return kind
+	}
+	switch t := mediatype.Parse(contentType); t.Name {
+	case "application/pdf", "application/x-pdf":
+		return KindPDF
+	case "", "application/octet-stream":
+		if bytes.HasPrefix(head, []byte("%PDF-")) {
+			return KindPDF
+		}
+	}
+	return 0
+}
+
+// elementPDF is what the links of PDF files are told to stand in.
+const elementPDF = "pdf"
+
+// readPDF reads the links of a PDF file. Nothing of what a browser fetches by itself is among them.
+func (x *Extractor) readPDF(ctx context.Context, in Input, page Page) (Page, error) {
+	src := &source{done: ctx.Done(), body: in.Body, left: pdf.MaxSize}
+	body, err := octets(src, in.Size)
+	switch {
+	case errors.Is(err, errDone):
+		return Page{}, failed(in, ctx.Err())
+	case err != nil:
+		return Page{}, failed(in, err)
+	case src.over:
+		page.Unparsed = pdf.UnreadLarge
+		return page, nil
+	}
+	r, err := pdf.Find(ctx, body)
+	if err != nil {
+		return Page{}, failed(in, err)
+	}
+	page.Unparsed = r.Unread
+	w := walker{in: in, page: &page}
+	w.collect(in.URL)
+	for _, uri := range r.Links {
+		w.links.add(uri, Link{Element: elementPDF, Attr: "URI"})
+	}
+	w.links.into(&page)
+	return page, nil
+}
