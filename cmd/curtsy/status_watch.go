@@ -10,10 +10,12 @@ import (
 	"curtsy/cmd/curtsy/terminal"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/cmd/curtsy/text/screen"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/dashboard"
 	"curtsy/crawler/dashboard/directory"
 	"curtsy/crawler/status"
 	"curtsy/crawler/status/pulse"
+	"curtsy/crawler/window"
 	"curtsy/storage/plainly"
 )
 
@@ -204,6 +206,24 @@ func statusOnce(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	if asJSON {
 		return cli.WriteJSON(std.Out, st)
 	}
-	_, err = fmt.Fprint(std.Out, text.Status(st, dir, time.Now()))
+	now := time.Now()
+	_, err = fmt.Fprint(std.Out, text.Status(st, dir, now), windowOf(st, dir, now))
 	return err
+}
+
+// windowOf is a line on the window of a crawl that does not run: a running one says itself when it waits.
+func windowOf(st status.Status, dir string, now time.Time) string {
+	s, err := crawldir.ReadSettings(dir)
+	if err != nil || st.State == "running" || st.State == status.OutsideWindow {
+		return ""
+	}
+	w, err := window.ParseAll(s.Window)
+	if err != nil || len(w) == 0 {
+		return ""
+	}
+	is := "open now"
+	if at, ok := w.Opens(now); ok && at.After(now) {
+		is = "closed now, opens at " + w.Clock(at)
+	}
+	return fmt.Sprintf("%-12s %s; %s\n", "window", w, is)
 }

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/status"
+)
+
+func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
+	noon := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	for rule, c := range map[string]struct {
+		window []string
+		state  string
+		now    time.Time
+		want   string
+	}{
+		"without one there is no line":   {nil, "stopped", noon, ""},
+		"a running crawl says it itself": {[]string{"22:00-06:00 UTC"}, "running", noon, ""},
+		"so does one that waits":         {[]string{"22:00-06:00 UTC"}, status.OutsideWindow, noon, ""},
+		"it is closed by day":            {[]string{"22:00-06:00 UTC"}, "stopped", noon, "window       22:00-06:00 UTC; closed now, opens at Tue 24 Nov 22:00 UTC\n"},
+		"it is open at night":            {[]string{"22:00-06:00 UTC"}, "stopped", noon.Add(12 * time.Hour), "window       22:00-06:00 UTC; open now\n"},
+	} {
+		dir, s := t.TempDir(), crawldir.Defaults()
+		s.Window = c.window
+		b, err := s.TOML()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, crawldir.ConfigName), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := windowOf(status.Status{State: c.state}, dir, c.now); got != c.want {
+			t.Errorf("%s: got %q, want %q", rule, got, c.want)
+		}
+	}
+}
