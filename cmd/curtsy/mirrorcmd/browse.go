@@ -124,7 +124,7 @@ func (b *browsing) check(ctx context.Context, dir string, asJSON, wrongOnly bool
 	if err := errors.Join(err, out.Flush()); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Err, "%d of %s opened from disk, which asked for %s; %d findings are wrong\n", totals.Pages, plainly.Count(int64(all), "page"), plainly.Count(totals.Requests, "file"), wrong)
+	fmt.Fprintf(std.Err, "%d of %s opened from disk, which asked for %s; %d wrong\n", totals.Pages, plainly.Count(int64(all), "page"), plainly.Count(totals.Requests, "file"), wrong)
 	if totals.Elsewhere > 0 {
 		fmt.Fprintf(std.Err, "%s would have gone to the web, and went nowhere\n", plainly.Count(totals.Elsewhere, "request"))
 	}
