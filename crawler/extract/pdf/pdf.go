@@ -30,7 +30,8 @@ const (
 	UnreadFilter    = "pdf: filter" // object streams are compressed in another way than with Flate
 	UnreadDeep      = "pdf: over 64 open objects"
 	UnreadLinks     = "pdf: over 50000 links"
-	UnreadPanic     = "pdf: reader failed" // a defect of ours
+	UnreadElsewhere = "pdf: address elsewhere" // an action refers to the string that it leads to
+	UnreadPanic     = "pdf: reader failed"     // a defect of ours
 )
 
 // Result is what a file says.
@@ -87,6 +88,7 @@ type frame struct {
 	kind, action, uri     string
 	filter                string
 	filters               int
+	elsewhere             bool // the URI is a reference
 	length, predictor     int64
 	encrypt, hasURI, root bool // root: it follows the keyword trailer
 }
@@ -169,6 +171,7 @@ func value(open []frame, n int, t token) {
 		if t.kind == text {
 			d.uri, d.hasURI = t.text, true
 		}
+		d.elsewhere = t.kind == number
 	case "Filter":
 		if t.kind == name {
 			d.filter, d.filters = t.text, 1
@@ -209,6 +212,8 @@ func (f *finder) dictionary(d *frame) {
 		f.encrypted = true
 	}
 	switch {
+	case d.action == "URI" && d.elsewhere:
+		f.miss(UnreadElsewhere)
 	case d.action != "URI" || !d.hasURI:
 	case len(f.links) == MaxLinks:
 		f.miss(UnreadLinks)
