@@ -221,3 +221,14 @@ func broken(r *check.Result, base string) []string {
 	}
 	return slices.Sorted(maps.Keys(paths))
 }
+
+func TestWhatTheFolderHasByALinkIsNotTested(t *testing.T) {
+	gone := func(url string, status int) check.Finding {
+		return check.Finding{URL: url, Status: status, Reason: "status", Count: 1}
+	}
+	r := check.Result{Broken: []check.Finding{gone("/out.js", 404), gone("/gone.js", 404), gone("/out.js?failing", 500), gone("http://[", 0)}}
+	r.LeadOut(func(path string) bool { return path == "/out.js" })
+	if len(r.Broken) != 3 || len(r.Untested) != 1 || r.Untested[0].URL != "/out.js" || r.Untested[0].Reason != check.Outside || r.Untested[0].Status != 0 {
+		t.Errorf("broken %+v, not tested %+v", r.Broken, r.Untested)
+	}
+}

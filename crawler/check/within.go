@@ -1,6 +1,11 @@
 package check
 
-import "strings"
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
 
 // Within has a result of a folder that was served at an origin speak of that folder: its URLs are paths, and its pages
 // are what file makes of their paths.
@@ -30,6 +35,22 @@ func (r *Result) Within(origin string, file func(path string) string) {
 			d.Via[n] = short(d.Via[n])
 		}
 	}
+}
+
+// Outside is why a link to a file is not tested that stands in the folder by a link that leads out of it.
+const Outside = "a symbolic link leads out of the folder"
+
+// LeadOut has what the folder has by such links be not tested instead of broken: whoever publishes it may follow them.
+func (r *Result) LeadOut(out func(path string) bool) {
+	r.Broken = slices.DeleteFunc(r.Broken, func(f Finding) bool {
+		u, err := url.Parse(f.URL)
+		if err != nil || f.Status != http.StatusNotFound || !out(u.EscapedPath()) {
+			return false
+		}
+		f.Status, f.Reason = 0, Outside
+		r.Untested = append(r.Untested, f)
+		return true
+	})
 }
 
 // once leaves out places that stand there already: one file may be the answer to several URLs.

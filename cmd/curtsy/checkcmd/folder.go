@@ -57,7 +57,10 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 		return fmt.Errorf("check: serve %s on this machine: %w", folder, err)
 	}
 	origin := "http://" + l.Addr().String()
-	c.within = func(r *check.Result) { r.Within(origin, fileOf(site, folder)) }
+	c.within = func(r *check.Result) {
+		r.Within(origin, fileOf(site, folder))
+		r.LeadOut(site.LeadsOut)
+	}
 	server := &http.Server{Handler: site, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -91,6 +92,25 @@ func (s *Site) File(escaped string) (name string, ok bool) {
 	}
 	name, _, err = s.find(plain)
 	return name, err == nil && name != ""
+}
+
+// LeadsOut reports whether a path, as it stands in a URL, is that of a file which the folder has only by a symbolic link out
+// of it. Such a file is not served: its name is as far as this looks.
+func (s *Site) LeadsOut(escaped string) bool {
+	plain, err := url.PathUnescape(escaped)
+	if err != nil {
+		return false
+	}
+	below, ok := strings.CutPrefix(plain, s.options.Base)
+	name := strings.TrimSuffix(below, "/")
+	if !ok || !fs.ValidPath(name) {
+		return false
+	}
+	if _, err := s.root.Stat(name); err == nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(s.root.Name(), filepath.FromSlash(name)))
+	return err == nil
 }
 
 // find is what a path is answered with: a file, or where the path of a folder leads.

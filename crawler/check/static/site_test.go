@@ -99,3 +99,30 @@ func TestABaseIsAPath(t *testing.T) {
 		}
 	}
 }
+
+// A file that stands in the folder by a link out of it is not served, and yet is there: nobody says that it is missing.
+func TestWhatALinkOutOfTheFolderLeadsToIsThere(t *testing.T) {
+	dir, elsewhere := folder(t, "index.html", "a.html"), folder(t, "x/jquery.js")
+	for name, to := range map[string]string{
+		"jquery.js": filepath.Join(elsewhere, "x", "jquery.js"), "lib": filepath.Join(elsewhere, "x"),
+		"dangling.js": filepath.Join(elsewhere, "none.js"), "within.html": "a.html",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip("no symbolic links here:", err)
+		}
+	}
+	s, err := Open(dir, Options{Base: "/docs/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for path, want := range map[string]bool{
+		"/docs/jquery.js": true, "/docs/lib/jquery.js": true, "/docs/%6aquery.js": true,
+		"/docs/dangling.js": false, "/docs/within.html": false, "/docs/a.html": false, "/docs/none.js": false, "/jquery.js": false,
+		"/docs/../" + filepath.Base(elsewhere) + "/x/jquery.js": false, "/docs/%": false, "/docs/a%00": false,
+	} {
+		if got := s.LeadsOut(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
