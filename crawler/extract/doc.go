@@ -68,7 +68,7 @@
 // bytes, MaxLinks links, two large ones at once.
 //
 // PDF files are read where a Follow says so: the URI actions in them are links, see package pdf. They are element "pdf",
-// attribute "URI".
+// attribute "URI". Feeds are read likewise, by package sitemap: element "feed", attribute "link".
 //
 // # What is counted
 //

@@ -13,11 +13,11 @@ import (
 
 // Follow says in which documents links are read beside those of KindOf. The zero Follow has none.
 type Follow struct {
-	PDF bool
+	PDF, Feed bool
 }
 
 // FollowWords are what ParseFollow reads.
-func FollowWords() []string { return []string{"pdf"} }
+func FollowWords() []string { return []string{"pdf", "feed"} }
 
 // ParseFollow reads a list of FollowWords.
 func ParseFollow(words []string) (f Follow, err error) {
@@ -25,29 +25,48 @@ func ParseFollow(words []string) (f Follow, err error) {
 		switch w {
 		case "pdf":
 			f.PDF = true
+		case "feed":
+			f.Feed = true
 		default:
-			return f, fmt.Errorf("extract: links in %q: write %s", w, strings.Join(FollowWords(), ", "))
+			return f, fmt.Errorf("%q is no kind of document: write %s", w, strings.Join(FollowWords(), " or "))
 		}
 	}
 	return f, nil
 }
 
 // KindOf tells what a body is, as the function KindOf does. A PDF file has the media type of one; or it has none, or that
-// of what is not told, and begins as one does.
+// of what is not told, and begins as one does. A feed has the media type of one; or one that other documents have, too, and
+// its root is that of a feed.
 func (f Follow) KindOf(contentType, path string, head []byte) Kind {
 	kind := KindOf(contentType, path, head)
-	if kind != 0 || !f.PDF {
+	if kind != 0 {
 		return kind
 	}
 	switch t := mediatype.Parse(contentType); t.Name {
 	case "application/pdf", "application/x-pdf":
-		return KindPDF
+		kind = KindPDF
+	case "application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json":
+		kind = KindFeed
+	case "text/xml", "application/xml":
+		if isFeed(head) {
+			kind = KindFeed
+		}
+	case "application/json":
+		if isJSONFeed(head) {
+			kind = KindFeed
+		}
 	case "", "application/octet-stream":
-		if bytes.HasPrefix(head, []byte("%PDF-")) {
-			return KindPDF
+		switch {
+		case bytes.HasPrefix(head, []byte("%PDF-")):
+			kind = KindPDF
+		case isFeed(head):
+			kind = KindFeed
 		}
 	}
-	return 0
+	if kind == KindPDF && !f.PDF || kind == KindFeed && !f.Feed {
+		return 0
+	}
+	return kind
 }
 
 // elementPDF is what the links of PDF files are told to stand in.

@@ -16,6 +16,7 @@ const (
 	KindSVG                      // an SVG document
 	KindManifest                 // a web manifest
 	KindPDF                      // a PDF file; only a Follow has it
+	KindFeed                     // a feed of RSS, Atom or JSON Feed; likewise
 )
 
 // KindOf tells what a body is: by its media type; where the server names none, by its first bytes, as IsHTML does, or

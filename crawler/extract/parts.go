@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-// Parts reads what a style sheet, an SVG document, a web manifest or a PDF file names. It waits as HTML does, and errs as HTML
+// Parts reads what a style sheet, an SVG document, a web manifest, a PDF file or a feed names. It waits as HTML does, and errs as HTML
 // does. Title, Base, Charset and text are those of pages alone.
 func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error) {
 	if err := ctx.Err(); err != nil {
@@ -27,8 +27,11 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 		}
 		defer release()
 	}
-	if kind == KindPDF {
+	switch kind {
+	case KindPDF:
 		return x.readPDF(ctx, in, page)
+	case KindFeed:
+		return x.readFeed(ctx, in, page)
 	}
 	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
 	body, err := octets(src, in.Size)

@@ -28,6 +28,11 @@ type Input struct {
 	URL         canon.URL // where it is: relative addresses are resolved against it
 	ContentType string    // value of that field; only its charset matters
 	Body        io.Reader
+
+	// Also is called for what a feed names beside the addresses of its entries, relative to base: enclosures, and in Atom
+	// (and atom:link of RSS) further alternates, what is related, and the next document of the feed (RFC 5005). Nil passes
+	// over them. They are neither entries nor refused.
+	Also func(base canon.URL, ref string)
 }
 
 // Entry is one address that a file lists.

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -120,6 +121,7 @@ func (r *reader) start(t xml.StartElement) error {
 	}
 	parent := len(r.open) - 1
 	r.open = append(r.open, strings.Clone(name))
+	r.also(name, t)
 	if r.entry != nil && parent == r.entry.depth {
 		r.begin(name, t)
 	}
@@ -173,6 +175,28 @@ func (r *reader) begin(name string, t xml.StartElement) {
 			e.ref = attr(t, "href")
 			e.has = strings.TrimSpace(e.ref) != ""
 		}
+	}
+}
+
+// leading are the values of rel with which a feed leads somewhere that Also is told of.
+var leading = []string{"", "alternate", "enclosure", "related", "next", "prev-archive"}
+
+// also tells of what a feed names besides. The first alternate of an entry of Atom is its address.
+func (r *reader) also(name string, t xml.StartElement) {
+	if r.in.Also == nil || r.report.Format != RSS && r.report.Format != Atom {
+		return
+	}
+	ref, rel := attr(t, "href"), strings.ToLower(strings.TrimSpace(attr(t, "rel")))
+	switch {
+	case name == "enclosure" && r.report.Format == RSS:
+		ref = attr(t, "url")
+	case name != "link" || !slices.Contains(leading, rel):
+		return
+	case r.report.Format == Atom && r.entry != nil && !r.entry.has && (rel == "" || rel == "alternate"):
+		return
+	}
+	if ref = strings.TrimFunc(ref, around); ref != "" && !undefined.MatchString(ref) && !spoilt(ref) {
+		r.in.Also(r.base, ref)
 	}
 }
 
