@@ -147,10 +147,10 @@ type Exchange struct {
 }
 
 // Close releases what the exchange holds. Response and Body must not be used after it; closing again does nothing.
-func (e *Exchange) Close() error {
-	if e.closed {
+func (x *Exchange) Close() error {
+	if x.closed {
 		return nil
 	}
-	e.closed = true
-	return errors.Join(e.raw.close(), e.body.close())
+	x.closed = true
+	return errors.Join(x.raw.close(), x.body.close())
 }

@@ -201,7 +201,7 @@ func (b *browser) load(ctx context.Context, url string) error {
 		}
 	case <-b.w.crashed:
 		cancel(errCrashed)
-		<-loaded
+		<-loaded //nolint:errcheck // the crash is why it failed
 		return errCrashed
 	}
 	if err := b.settle(ctx); err != nil {

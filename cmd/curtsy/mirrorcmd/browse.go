@@ -68,7 +68,7 @@ const (
 func (b *browsing) check(ctx context.Context, dir string, asJSON, wrongOnly bool, std cli.Streams) error {
 	n, err := strconv.Atoi(b.sample)
 	if b.sample == "all" {
-		n, err = 0, nil
+		n = 0
 	} else if err != nil || n < 1 {
 		return cli.Usagef("mirror: --sample %s is neither a number of pages, from 1, nor all", plainly.OneLine(b.sample))
 	}

@@ -3,6 +3,7 @@ package pdf
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/klauspost/compress/zlib"
@@ -260,7 +261,7 @@ func (f *finder) inflate(data []byte) []byte {
 			f.miss(UnreadInflated)
 			f.left = 0
 			return out.Bytes()[:out.Len()-1]
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return out.Bytes()
 		case err != nil:
 			f.miss(UnreadDamaged)

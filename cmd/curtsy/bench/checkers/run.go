@@ -48,7 +48,7 @@ func Run(ctx context.Context, c Config, say func(format string, args ...any)) (r
 		if err != nil {
 			return nil, err
 		}
-		defer folder.Close()
+		defer func() { err = errors.Join(err, folder.Close()) }()
 		if docs, err = serve(folder); err != nil {
 			return nil, err
 		}
