@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 )
 
 // FuzzScan: whatever is handed to us as a ledger, Scan comes to an end; what it calls whole ends in a stop; and the
-// decisions are those of Read.
+// decisions are those of Read, but for lines that it names as a problem: Read takes a line whose salt was taken away.
 func FuzzScan(f *testing.F) {
 	good := made(f, testKey(1), 0, 2)
 	b, err := os.ReadFile(path(good, 0))
@@ -28,6 +29,7 @@ func FuzzScan(f *testing.F) {
 	f.Add(b, note, false)
 	f.Add(b, []byte("x"), false)
 	f.Add(b[:len(b)/2], note, false)
+	f.Add(bytes.Replace(b, []byte(`,"salt":"`), []byte(`,"sa1t":"`), 1), note, false)
 	f.Add([]byte("{}\n\n"+`{"mark":"begin"}`+"\n"+`{"mark":"stop","time":"`), []byte("o\n9223372036854775807\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n"), false)
 	f.Add([]byte(`{"mark":"begin","schema":3,"segment":0,"first":9223372036854775807,"lines":9223372036854775807,"origin":"o"}`+"\n"+
 		`{"mark":"hosts","time":"2026-01-01T00:00:00Z","size":9223372036854775807,"hosts":9223372036854775807,"root":"`+strings.Repeat("00", 32)+`"}`+"\n"+
@@ -54,6 +56,7 @@ func FuzzScan(f *testing.F) {
 		}
 		whole, end := true, false
 		var decisions []string
+		named := 0
 		for e, err := range Scan(dir) {
 			if err != nil {
 				t.Fatal(err)
@@ -64,6 +67,9 @@ func FuzzScan(f *testing.F) {
 			switch {
 			case e.Problem != nil:
 				whole = false
+				if e.Problem.Fault == Unreadable {
+					named++
+				}
 			case e.Mark == nil && !e.Forgotten:
 				decisions = append(decisions, e.Line.URL)
 			}
@@ -78,10 +84,14 @@ func FuzzScan(f *testing.F) {
 			if len(decisions) == 0 {
 				break // Scan gave up on the segment
 			}
-			if l.URL != decisions[0] {
+			switch {
+			case l.URL == decisions[0]:
+				decisions = decisions[1:]
+			case named == 0:
 				t.Fatalf("Read has %q and Scan %q", l.URL, decisions[0])
+			default:
+				named--
 			}
-			decisions = decisions[1:]
 		}
 		if len(decisions) > 0 {
 			t.Fatalf("Scan has %q more", decisions)

@@ -12,9 +12,9 @@ import (
 )
 
 // Read returns the decisions of the ledger in dir, in their order, in memory that does not depend on their number;
-// without those that were forgotten. It checks nothing: Scan does. A line that cannot be read is an error that names its
-// place, and the lines behind it follow; an error of the file system is the last. A line that is still being written, at
-// the end of the last segment, is passed over.
+// without those that were forgotten. It checks nothing: Scan does, and turns down a line whose salt was taken away as
+// well. A line that cannot be read is an error that names its place, and the lines behind it follow; an error of the
+// file system is the last. A line that is still being written, at the end of the last segment, is passed over.
 func Read(dir string) iter.Seq2[storage.Line, error] {
 	return func(yield func(storage.Line, error) bool) {
 		numbers, err := segments(dir)
