@@ -18,13 +18,9 @@ import (
 // A house is the program as it stands in the files, tests apart: package by package, named by its folder.
 type house map[string]*room
 
-// A room is one package: what it imports, and how large it is.
+// A room is one package.
 type room struct {
-	imports map[string]string // import path, ours without the module's name → one file that has it
-	files   int
-	lines   int
-	names   int            // constants, variables, types and functions at package level
-	methods map[string]int // of each type
+	imports map[string]string // import path, without the module's name → one file that has it
 }
 
 const module = "curtsy/"
@@ -54,9 +50,8 @@ func readHouse(t *testing.T) house {
 		}
 		pkg := filepath.ToSlash(rel)
 		if h[pkg] == nil {
-			h[pkg] = &room{imports: map[string]string{}, methods: map[string]int{}}
+			h[pkg] = &room{imports: map[string]string{}}
 		}
-		h[pkg].lines += files.File(f.FileStart).LineCount()
 		h[pkg].add(f, path)
 		return nil
 	})
@@ -67,51 +62,12 @@ func readHouse(t *testing.T) house {
 }
 
 func (r *room) add(f *ast.File, path string) {
-	r.files++
 	for _, spec := range f.Imports {
 		name, err := strconv.Unquote(spec.Path.Value)
 		if err == nil {
 			r.imports[strings.TrimPrefix(name, module)] = path
 		}
 	}
-	for _, decl := range f.Decls {
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				r.names++
-			} else {
-				r.methods[receiver(d.Recv.List[0].Type)]++
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch s := spec.(type) {
-				case *ast.TypeSpec:
-					r.names++
-				case *ast.ValueSpec:
-					for _, name := range s.Names {
-						if name.Name != "_" {
-							r.names++
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-// receiver names the type of a method, whether a pointer and whatever its parameters.
-func receiver(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return receiver(e.X)
-	case *ast.IndexExpr:
-		return receiver(e.X)
-	case *ast.IndexListExpr:
-		return receiver(e.X)
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
 }
 
 var quoted = regexp.MustCompile("`([^`]+)`")
@@ -288,56 +244,4 @@ func (h house) reaches(pkg, other string, met map[string]bool) (file string, ok 
 		}
 	}
 	return "", false
-}
-
-// Numbers that are exceeded say that a room may want another wall. Exceptions stand in docs/design.md with a reason;
-// one that is no longer needed, or has grown, fails.
-func TestRoomsAreNoThickets(t *testing.T) {
-	h := readHouse(t)
-	limits, most := map[string]int{}, 0
-	for _, row := range table(t, "design.md", "### How large a room may be") {
-		n, err := strconv.Atoi(row[1])
-		if err != nil {
-			t.Fatalf("docs/design.md: %q is no number", row[1])
-		}
-		limits[row[0]] = n
-	}
-	most = limits["exceptions"]
-	exceptions := rowsOf(t, "design.md", "### Exceptions")
-	if len(exceptions) > most {
-		t.Errorf("docs/design.md lists %d exceptions and allows %d", len(exceptions), most)
-	}
-	excused := map[string]int{}
-	for _, row := range exceptions {
-		n, err := strconv.Atoi(row[2])
-		if err != nil || row[3] == "" {
-			t.Fatalf("docs/design.md: an exception has a number and a reason: %v", row)
-		}
-		excused[words(row[0])[0]+" "+row[1]] = n
-	}
-	check := func(where, what string, n int) {
-		allowed, ok := excused[where+" "+what]
-		delete(excused, where+" "+what)
-		switch {
-		case limits[what] == 0:
-			t.Fatalf("docs/design.md has no limit of %s", what)
-		case ok && n <= limits[what]:
-			t.Errorf("%s has %d %s: it needs no exception any more", where, n, what)
-		case ok && n > allowed:
-			t.Errorf("%s has %d %s, and its exception says %d", where, n, what, allowed)
-		case !ok && n > limits[what]:
-			t.Errorf("%s has %d %s, more than %d: cut where few names cross, or give a reason in docs/design.md",
-				where, n, what, limits[what])
-		}
-	}
-	for pkg, r := range h {
-		check(pkg, "files", r.files)
-		check(pkg, "names", r.names)
-		for typ, n := range r.methods {
-			check(pkg+"."+typ, "methods", n)
-		}
-	}
-	for what := range excused {
-		t.Errorf("docs/design.md excuses %s, which does not exist", what)
-	}
 }
