@@ -80,8 +80,9 @@ def rows(raw, size):
     for raw_row in split(raw):
         m = re.fullmatch(rb'\{"index":(0|[1-9]\d{0,18}),"line":(\{.*\})\}', raw_row)
         need(m and b',"salt":"' not in m[2] and before < int(m[1]) < size, "no row, or out of order: %.80r" % raw_row)
-        before, line = int(m[1]), read(m[2])
-        stub = m[2].startswith(b'{"redacted":')
+        before, line, stub = int(m[1]), read(m[2]), m[2].startswith(b'{"redacted":')
+        need(not re.search(rb"\s", re.sub(rb'"(\\.|[^"\\])*"', b"", m[2])) and all(re.fullmatch(rb".{26}Z", t) for t in
+             re.findall(rb'"(?:time|began|modified)":"(.*?)"', m[2])), "entry %d is not in its one form" % before)
         need(not stub or re.fullmatch(rb'\{"redacted":"[0-9a-f]{64}"\}', m[2]), "entry %d is no stub" % before)
         yield before, bytes.fromhex(line["redacted"]) if stub else sha(b"\0", m[2]), m[2], line
 def host_of(url):
@@ -96,8 +97,7 @@ def tree_root(entries, nodes, lo, hi):
         return entries[0][1] if entries else nodes.pop()
     mid = lo + (1 << (hi - lo - 1).bit_length() - 1)
     at = next((i for i, e in enumerate(entries) if e[0] >= mid), len(entries))
-    left = tree_root(entries[:at], nodes, lo, mid)
-    return sha(b"\1", left, tree_root(entries[at:], nodes, mid, hi))
+    return sha(b"\1", tree_root(entries[:at], nodes, lo, mid), tree_root(entries[at:], nodes, mid, hi))
 
 MEMBER = r"checkpoint|timestamp\.tsr|(lines|marks|heads)\.jsonl|proof\.json|index\.html|robots/[0-9a-f]{64}\.txt"
 def check(archive, manifest, known, witnesses):

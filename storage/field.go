@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -201,8 +202,19 @@ func (i instant) isZero(l *Line) bool { return i(l).IsZero() }
 func (i instant) appendJSON(b []byte, l *Line) []byte {
 	return append(i.appendText(append(b, '"'), l), '"')
 }
-func (i instant) appendText(b []byte, l *Line) []byte  { return i(l).UTC().AppendFormat(b, timeForm) }
-func (i instant) readJSON(l *Line, value []byte) error { return i(l).UnmarshalJSON(value) }
+func (i instant) appendText(b []byte, l *Line) []byte { return i(l).UTC().AppendFormat(b, timeForm) }
+
+// readJSON takes a time in the one form that appendJSON writes.
+func (i instant) readJSON(l *Line, value []byte) error {
+	if err := i(l).UnmarshalJSON(value); err != nil {
+		return err
+	}
+	var b [len(timeForm) + 8]byte
+	if form := i.appendJSON(b[:0], l); !bytes.Equal(form, value) {
+		return fmt.Errorf("%.80s is not of the form %s", value, timeForm)
+	}
+	return nil
+}
 
 func (i instant) setText(l *Line, s string) error {
 	v, err := time.Parse(time.RFC3339, s)

@@ -172,9 +172,44 @@ func BenchmarkAppendJSON(b *testing.B) {
 
 // TestSchemaGrows: a reader of this version passes over fields of a later one.
 func TestSchemaGrows(t *testing.T) {
-	l, err := ParseLine([]byte(`{"time":"2026-01-01T00:00:00Z","url":"u","decision":"d","later":["x"],"gap_ms":9007199254740.993}`))
+	l, err := ParseLine([]byte(`{"time":"2026-01-01T00:00:00.000000Z","url":"u","decision":"d","later":["x"],"gap_ms":9007199254740.993}`))
 	if err != nil || l.URL != "u" || l.Gap != 9007199254740993*time.Microsecond {
 		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// oddForms are lines that readers of JSON read in several ways.
+var oddForms = map[string]string{
+	"a name twice":               `{"url":"a","url":"b"}`,
+	"an unknown name twice":      `{"url":"a","later":1,"later":2}`,
+	"a name twice within a list": `{"url":"a","later":[{"x":1,"x":2}]}`,
+	"a name in capitals":         `{"URL":"a"}`,
+	"a name with an escape":      `{"\u0075rl":"a"}`,
+	"an empty name":              `{"":1}`,
+	"white space":                `{"url": "a"}`,
+	"white space within a list":  `{"asked":["a", "b"]}`,
+	"white space before it":      ` {"url":"a"}`,
+	"two newlines behind it":     "{\"url\":\"a\"}\n\n",
+	"a carriage return":          "{\"url\":\"a\"}\r\n",
+	"a time with an offset":      `{"time":"2026-01-01T00:00:00.000000+00:00","url":"a"}`,
+	"a time in seconds":          `{"began":"2026-01-01T00:00:00Z","url":"a"}`,
+	"a time in nanoseconds":      `{"modified":"2026-01-01T00:00:00.000000001Z","url":"a"}`,
+	"deep nesting":               `{"later":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`,
+}
+
+func TestParseLine_RefusesOtherForms(t *testing.T) {
+	for name, line := range oddForms {
+		if l, err := ParseLine([]byte(line)); err == nil {
+			t.Errorf("%s: %s: %+v", name, line, l)
+		}
+	}
+	for name, line := range map[string]string{
+		"its newline":             "{\"url\":\"a\"}\n",
+		"a blank within a string": `{"url":"a","rule":"Disallow: /\"{ [","later":{"x":[{"y":1},{"y":2}],"url":1}}`,
+	} {
+		if l, err := ParseLine([]byte(line)); err != nil || l.URL != "a" {
+			t.Errorf("%s: %s: %+v, %v", name, line, l, err)
+		}
 	}
 }
 

@@ -11,12 +11,15 @@ import (
 // saltKey is where a line is cut for its public form, wherever it stands first.
 var saltKey = []byte(`,"` + saltName + `":"`)
 
-// ParseLine reads what AppendJSON or AppendSalted wrote. It passes over fields that it does not know. The salt is no part
-// of a Line. Behind it stands what is withheld and nothing else: another field there would be read, and not be in the
-// line's public form.
+// ParseLine reads what AppendJSON or AppendSalted wrote, in the one form that CheckForm accepts. It passes over fields
+// that it does not know. The salt is no part of a Line. Behind it stands what is withheld and nothing else: another field
+// there would be read, and not be in the line's public form.
 func ParseLine(b []byte) (Line, error) {
 	var l Line
 	salted := false
+	if err := CheckForm(b); err != nil {
+		return Line{}, err
+	}
 	err := members(b, func(name string, value []byte) error {
 		f := byJSON[name]
 		switch {
@@ -45,38 +48,104 @@ func ParseLine(b []byte) (Line, error) {
 
 var errNoObject = errors.New("a line is one JSON object")
 
-// members gives name and value of each member of a JSON object to f. It exists for its speed: encoding/json reads a
-// line into a struct by reflection, in some four times the time, and there is a line for every URL ever met.
-func members(b []byte, f func(name string, value []byte) error) error {
+// maxDepth is how deep a line or mark may be nested: more than any is, and less than readers in other languages take.
+const maxDepth = 64
+
+// CheckForm refuses a line or mark of a ledger that readers of JSON may read in several ways: it is one object without
+// white space between its tokens; names are lower-case letters, digits and underscores, each once in its object. b may
+// end with the newline of its file. The ledger, its proofs and the audit share this check.
+func CheckForm(b []byte) error {
+	b = bytes.TrimSuffix(b, []byte("\n"))
 	if !json.Valid(b) {
 		if err := json.Unmarshal(b, new(struct{})); err != nil {
 			return err
 		}
 	}
-	b = space(b)
 	if len(b) == 0 || b[0] != '{' {
 		return errNoObject
 	}
-	for b = space(b[1:]); b[0] != '}'; {
-		n := extent(b)
-		name, err := readString(b[:n])
-		if err != nil {
-			return err
-		}
-		b = space(space(b[n:])[1:]) // the colon
-		n = extent(b)
-		if err := f(name, b[:n]); err != nil {
-			return err
-		}
-		if b = space(b[n:]); b[0] == ',' {
-			b = space(b[1:])
+	var kept [48][]byte
+	names := kept[:0]             // of the objects around, the outermost first
+	var begin [maxDepth + 1]int32 // where those of each object begin in names
+	var array [maxDepth + 1]bool
+	depth, name := 0, false // name: a string that comes next is one
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; c {
+		case ' ', '\t', '\r', '\n':
+			return errors.New("there is white space between its parts")
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return fmt.Errorf("it is nested more than %d deep", maxDepth)
+			}
+			begin[depth], array[depth], name = int32(len(names)), c == '[', c == '{'
+		case '}', ']':
+			names = names[:begin[depth]]
+			depth--
+		case ',':
+			name = !array[depth]
+		case '"':
+			n := quoted(b[i:])
+			if name {
+				if err := checkName(names[begin[depth]:], b[i+1:i+n-1]); err != nil {
+					return err
+				}
+				names, name = append(names, b[i+1:i+n-1]), false
+			}
+			i += n - 1
 		}
 	}
 	return nil
 }
 
-// space passes over white space (RFC 8259 2).
-func space(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
+// checkName refuses the name of a member that is among those before it, or is not of the form of CheckForm.
+func checkName(before [][]byte, name []byte) error {
+	if len(name) == 0 {
+		return errors.New("a name is empty")
+	}
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+			return fmt.Errorf("the name %.80q is not of lower-case letters, digits and underscores", name)
+		}
+	}
+	for _, b := range before {
+		if bytes.Equal(b, name) {
+			return fmt.Errorf("it has the name %.80q twice", name)
+		}
+	}
+	return nil
+}
+
+// quoted is the length of the string that valid JSON begins with.
+func quoted(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+// members gives name and value of each member of an object that CheckForm takes to f. It exists for its speed:
+// encoding/json reads a line into a struct by reflection, in some four times the time, and there is a line for every URL
+// ever met.
+func members(b []byte, f func(name string, value []byte) error) error {
+	for b = b[1:]; b[0] != '}'; {
+		n := quoted(b)
+		name := string(b[1 : n-1])
+		b = b[n+1:] // behind the colon
+		n = extent(b)
+		if err := f(name, b[:n]); err != nil {
+			return err
+		}
+		if b = b[n:]; b[0] == ',' {
+			b = b[1:]
+		}
+	}
+	return nil
+}
 
 // extent is the length of the value that valid JSON begins with.
 func extent(b []byte) int {
@@ -99,7 +168,7 @@ func extent(b []byte) int {
 			if depth--; depth == 0 {
 				return i + 1
 			}
-		case depth == 0 && (c == ',' || c == ':' || c <= ' '):
+		case depth == 0 && c == ',':
 			return i
 		}
 	}

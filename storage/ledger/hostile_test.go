@@ -32,8 +32,8 @@ func FuzzScan(f *testing.F) {
 	f.Add(bytes.Replace(b, []byte(`,"salt":"`), []byte(`,"sa1t":"`), 1), note, false)
 	f.Add([]byte("{}\n\n"+`{"mark":"begin"}`+"\n"+`{"mark":"stop","time":"`), []byte("o\n9223372036854775807\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n"), false)
 	f.Add([]byte(`{"mark":"begin","schema":3,"segment":0,"first":9223372036854775807,"lines":9223372036854775807,"origin":"o"}`+"\n"+
-		`{"mark":"hosts","time":"2026-01-01T00:00:00Z","size":9223372036854775807,"hosts":9223372036854775807,"root":"`+strings.Repeat("00", 32)+`"}`+"\n"+
-		`{"mark":"redaction","time":"2026-01-01T00:00:00Z","extent":"all","subject_sha256":"`+strings.Repeat("00", 32)+`","entries":[9223372036854775807,0]}`+"\n"+
+		`{"mark":"hosts","time":"2026-01-01T00:00:00.000000Z","size":9223372036854775807,"hosts":9223372036854775807,"root":"`+strings.Repeat("00", 32)+`"}`+"\n"+
+		`{"mark":"redaction","time":"2026-01-01T00:00:00.000000Z","extent":"all","subject_sha256":"`+strings.Repeat("00", 32)+`","entries":[9223372036854775807,0]}`+"\n"+
 		string(Stub(tlog.Hash{}))+"\n"), note, false)
 	z, err := zstd.NewWriter(nil)
 	if err != nil {

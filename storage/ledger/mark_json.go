@@ -157,11 +157,14 @@ type markJSON struct {
 
 func parseMark(line []byte) (*Mark, error) {
 	var j markJSON
+	if err := storage.CheckForm(line); err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(line, &j); err != nil {
 		return nil, err
 	}
 	if !bytes.HasPrefix(line, append(append(slices.Clone(markStart), j.Mark...), '"')) {
-		return nil, errors.New("it says its kind twice") // readers of JSON may take either
+		return nil, errors.New("its kind is written with escapes")
 	}
 	m := &Mark{Kind: j.Mark}
 	if m.Kind == KindBegin {
@@ -171,6 +174,9 @@ func parseMark(line []byte) (*Mark, error) {
 		return nil, errors.New("time is missing")
 	}
 	m.Time = *j.Time
+	if !bytes.Contains(line, []byte(`"time":"`+m.Time.UTC().Format(timeForm)+`"`)) {
+		return nil, errors.New("time is not of the form " + timeForm)
+	}
 	return m, m.read(&j)
 }
 

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ const (
 	markRedaction = "redaction"
 	markStop      = "stop"
 )
+
+// timeForm is how marks write a time.
+const timeForm = "2006-01-02T15:04:05.000000Z"
 
 // schema is the version of the ledger's lines that a bundle is of.
 const schema = 3
@@ -69,6 +73,9 @@ func parseMark(r Row) (*mark, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("its mark %s: %w", m.Kind, err)
+	}
+	if form := m.Time.UTC().Format(timeForm); m.Kind != markBegin && !bytes.Contains(r.Public, []byte(`"time":"`+form+`"`)) {
+		return nil, fmt.Errorf("its mark %s: the time is not of the form %s", m.Kind, timeForm)
 	}
 	return m, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"curtsy/storage"
 	"curtsy/storage/ledger/tree"
 )
 
@@ -53,7 +54,7 @@ func parseRow(b []byte) (r Row, err error) {
 	if bytes.Contains(r.Public, saltKey) {
 		return r, fmt.Errorf("entry %d is not in its public form", r.Index)
 	}
-	if err := plain(r.Public); err != nil {
+	if err := storage.CheckForm(r.Public); err != nil {
 		return r, fmt.Errorf("entry %d: %w", r.Index, err)
 	}
 	return r, nil

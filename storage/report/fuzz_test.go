@@ -19,8 +19,8 @@ func FuzzAnyLedgerHasAReport(f *testing.F) {
 	}
 	f.Add(b, "")
 	f.Add(b, "news.example")
-	f.Add([]byte(`{"time":"9999-12-31T23:59:59Z","url":"http://a/","decision":"allow","attempt":1,"began":"9999-12-31T23:59:59Z","took_ms":9e6,"octets":9223372036854775807,"count":9223372036854775807,"gap_ms":0.0001,"pace_ms":0.00001,"pace_by":"x"}`+"\n"+
-		`{"time":"0001-01-01T00:00:00Z","url":"http://a/","decision":"allow","attempt":1,"began":"0001-01-01T00:00:00Z","gap_ms":9000000000000,"pace_ms":-5,"pace_by":"address"}`+"\n"), "a")
+	f.Add([]byte(`{"time":"9999-12-31T23:59:59.000000Z","url":"http://a/","decision":"allow","attempt":1,"began":"9999-12-31T23:59:59.000000Z","took_ms":9e6,"octets":9223372036854775807,"count":9223372036854775807,"gap_ms":0.0001,"pace_ms":0.00001,"pace_by":"x"}`+"\n"+
+		`{"time":"0001-01-01T00:00:00.000000Z","url":"http://a/","decision":"allow","attempt":1,"began":"0001-01-01T00:00:00.000000Z","gap_ms":9000000000000,"pace_ms":-5,"pace_by":"address"}`+"\n"), "a")
 	f.Fuzz(func(t *testing.T, b []byte, host string) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "000000.jsonl"), b, 0o644); err != nil {

@@ -49,6 +49,9 @@ const (
 	settings     = "floor = \"1s\"\nworkers = 64\n"
 )
 
+// settingsSHA256 binds the settings.
+var settingsSHA256 = fmt.Sprintf("%x", sha256.Sum256([]byte(settings)))
+
 // contact is where the crawl says that its operator is reached.
 const contact = "https://crawl.test/bot"
 
@@ -131,7 +134,7 @@ func crawl(t *testing.T, dir string) {
 			Finished: finished("warc/")})
 		must(err)
 		book, err = ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Signer: operatorKey, Software: "curtsy/1", Warcinfo: archive.InfoSHA256(),
-			SettingsSHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(settings)))})
+			SettingsSHA256: settingsSHA256})
 		must(err)
 		front := model.New(frontier.Options{Barrier: recorder.Barrier(archive, book), Pace: crawler.Floor})
 		seed(t, front, web.Seeds())
@@ -158,7 +161,7 @@ func info() warc.Info {
 		Software: "curtsy/1", Operator: "The tests", Contact: contact, UserAgent: identity.UserAgent(), RobotsPolicy: "rfc9309",
 		Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}, {Name: "ip-delay-ms", Value: "500"},
 			{Name: "max-crawl-delay-ms", Value: "300000"}, {Name: "own-sites", Value: "none"},
-			{Name: "exchanges-at-once", Value: "320"}},
+			{Name: "exchanges-at-once", Value: "320"}, {Name: "config-sha256", Value: settingsSHA256}, {Name: "ledger-key", Value: operatorKey.VerifierKey()}},
 	}
 }
 

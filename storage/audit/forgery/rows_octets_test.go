@@ -167,6 +167,7 @@ var signerRows = []row{
 		e.remake(nil)
 		e.beside[name] = kept
 	}},
+	{class: inLedger, name: "a fork that no witness has cosigned, signed by the operator", found: finding.Cosignature, with: witness, forge: func(e *evidence) { *e = *e.forked() }},
 	{class: inLedger, name: "a cosignature of another checkpoint", found: finding.Cosignature, with: witness, forge: func(e *evidence) {
 		all := e.notes()
 		other := e.cosigned(e.beside[all[0]])

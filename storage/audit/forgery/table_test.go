@@ -75,7 +75,7 @@ type trial struct {
 
 // rows are all rows, in the order of their classes.
 func rows() []row {
-	return slices.Concat(archiveRows, backRows, octetRows, fileRows, ledgerRows, signerRows, bothRows, alikeRows, takenRows, logRows, waczRows, foreignRows, hiddenRows, storyRows)
+	return slices.Concat(archiveRows, backRows, octetRows, fileRows, ledgerRows, signerRows, bothRows, alikeRows, takenRows, logRows, waczRows, foreignRows, hiddenRows, storyRows, contradictionRows)
 }
 
 // directory shows a crawl directory, as curtsy audit DIR does.

@@ -37,13 +37,14 @@ type Verdict struct {
 type judge struct {
 	*Log
 
-	v       *Verdict
-	friends []checkpoint.Key // the auditor's key, and those that rotations lead to
-	found   finding.Report
-	forks   []fork
-	good    int64           // the largest size of a checkpoint that is signed, and of these lines
-	met     map[string]bool // who vouches
-	last    map[string]int  // where in Lodged the last time stands, of who does so again
+	v         *Verdict
+	friends   []checkpoint.Key // the auditor's key, and those that rotations lead to
+	found     finding.Report
+	forks     []fork
+	good      int64                   // the largest size of a checkpoint that is signed, and of these lines
+	met       map[string]bool         // who vouches
+	cosigners map[checkpoint.Key]bool // witnesses that cosigned a checkpoint, be it of these lines or not
+	last      map[string]int          // where in Lodged the last time stands, of who does so again
 }
 
 // fork is a checkpoint of other lines, though the key of its run signed it.
@@ -55,7 +56,7 @@ type fork struct {
 // Close judges. Every entry was given.
 func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) {
 	j := &judge{Log: l, v: &Verdict{Origin: l.origin, Size: l.tree.Size()}, friends: l.known(), found: found,
-		met: map[string]bool{}, last: map[string]int{}}
+		met: map[string]bool{}, cosigners: map[checkpoint.Key]bool{}, last: map[string]int{}}
 	for _, size := range l.sizes {
 		if err := ctx.Err(); err != nil {
 			return Verdict{}, err
@@ -92,6 +93,7 @@ func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) 
 	}
 	j.heads()
 	j.pinned()
+	j.witnessed()
 	covered := int64(-1)
 	for _, d := range j.v.Lodged {
 		covered = max(covered, d.Size)
@@ -157,7 +159,9 @@ func (j *judge) lodged(d audit.Lodging) {
 }
 
 func (j *judge) cosigned(n *checkpoint.Note, path string, w checkpoint.Key, ours bool) {
-	switch at, ok := n.Cosigned(w); {
+	at, ok := n.Cosigned(w)
+	j.cosigners[w] = j.cosigners[w] || ok
+	switch {
 	case ok && ours:
 		j.lodged(audit.Lodging{How: audit.ByWitness, By: w.Name(), Size: n.Size, At: at})
 	case ok && j.at[n.Size].known: // else lines are missing, which is said elsewhere
@@ -271,6 +275,16 @@ func (j *judge) pinned() {
 		f.Observed = "it has no signature"
 	}
 	j.found(f)
+}
+
+// witnessed names each witness that was given and has cosigned no checkpoint of the ledger, as the proof of a host does.
+func (j *judge) witnessed() {
+	for _, w := range j.o.Witnesses {
+		if !j.cosigners[w] {
+			j.say(finding.Cosignature, j.o.Dir, "a checkpoint that the witness "+w.Name()+" has cosigned (--witness-key)",
+				"it has cosigned none: the ledger was never shown to it, or is another one")
+		}
+	}
 }
 
 // readFile reads so much of a file at most.

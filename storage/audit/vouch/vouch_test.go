@@ -202,6 +202,9 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		o := Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}}
+		if _, codes := judged(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key(), signer(t, "another witness").Key()}}); codes != "cosignature" {
+			t.Errorf("of a witness that cosigned nothing: %q", codes)
+		}
 		v, codes := judged(t, o)
 		if codes != "" || len(v.Lodged) != 2 || !v.Lodged[0].At.Equal(times[0]) || !v.Lodged[1].At.Equal(times[2]) || v.Lodged[1].By != w.Name() ||
 			v.Lodged[1].How != audit.ByWitness || v.Lodged[1].Size != v.Size {
