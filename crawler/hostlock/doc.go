@@ -17,9 +17,18 @@
 // Addresses have places like authorities (politeness rule 10): Start takes one, and Started, once the request has gone out,
 // gives it back and rests it for the pace of the address. A process that is slow between the two is not overtaken.
 //
-// The table has room for four authorities in each of its 65,536 buckets. In a full one the entry that ends first gives
-// way, and then the pace between two crawls may be lost for that host; that they talk to it at once is excluded all
-// the same. Two authorities with one 62-bit hash take turns.
+// # What hosts ask for
+//
+// A second table, behind the first, holds until when hosts asked to be left alone, and with which response (politeness
+// rules 11 and 14). Rest writes it when the response is there, before anything else is written of it, and syncs the file;
+// Resting reads it. It also binds own hosts, which are asked without a lock. An entry is never replaced by one of the same
+// host that ends earlier. One whose checksum is wrong counts as none.
+//
+// # Size
+//
+// The table of paces has room for four authorities in each of its 65,536 buckets, that of rests for eight. In a full one
+// the entry that ends first gives way, and then the pace between two crawls, or the rest, may be lost for that host; that
+// they talk to it at once is excluded all the same. Two authorities with one 62-bit hash take turns.
 //
 // # Never
 //

@@ -20,6 +20,7 @@ type Locks struct {
 
 	mu    sync.Mutex
 	held  map[uint64]struct{} // hashes of what is ours now
+	rests map[uint64]int64    // until when hosts rest that asked us for it, by their hashes
 	back  time.Duration       // see SetBack
 	table sync.Mutex          // one writer of entries in this process
 }
@@ -49,7 +50,7 @@ func Open(path string) (*Locks, error) {
 	if err := try(file); err != nil {
 		return nil, fmt.Errorf("hostlock: lock a part of %s: %w", path, errors.Join(err, file.Close()))
 	}
-	return &Locks{file: file, held: map[uint64]struct{}{}}, nil
+	return &Locks{file: file, held: map[uint64]struct{}{}, rests: map[uint64]int64{}}, nil
 }
 
 // try locks and unlocks an octet that belongs to nobody.

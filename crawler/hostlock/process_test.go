@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child holds a host until its standard input ends, or takes and releases it many times over and writes down when.
+// child holds a host, or has been asked for a rest, until its standard input ends; or it takes and releases it many times over and writes down when.
 func child(role string, args []string) error {
 	l, err := Open(args[0])
 	if err != nil {
@@ -39,6 +39,14 @@ func child(role string, args []string) error {
 		fmt.Println("taken")
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
 		return l.Release(a, time.Hour)
+	}
+	if role == "rest" {
+		if err := l.Rest(a, time.Now(), Wish{Wait: 48 * time.Hour, Status: 429}); err != nil {
+			return err
+		}
+		fmt.Println("asked")
+		_, _ = bufio.NewReader(os.Stdin).ReadByte()
+		return nil
 	}
 	diary, err := os.OpenFile(args[2], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"runtime"
 	"time"
 )
 
@@ -79,32 +78,14 @@ func (l *Locks) find(h uint64) (entry, error) {
 }
 
 // store lets h rest from now. Its entry takes the place of its last one, of one that is over, or of the one that ends
-// first. Two processes that store into one bucket take turns, for as long as a few system calls last; should one have
-// been stopped just there, the other does not wait for it, and an entry may be lost.
+// first.
 func (l *Locks) store(h uint64, now int64, rest time.Duration) error {
-	l.table.Lock()
-	defer l.table.Unlock()
-	n := bucket(h)
-	ours := false
-	for tries := 0; !ours && tries < 1000; tries++ {
-		var err error
-		if ours, err = lock(l.file, bucketsAt|n); err != nil {
-			return err
-		}
-		if !ours {
-			runtime.Gosched()
-		}
-	}
 	e := entry{hash: h}
 	if rest > 0 {
 		e.rest = (rest + time.Microsecond - 1).Microseconds() // never short
 		e.next = now + e.rest
 	}
-	err := l.write(n, e, now)
-	if ours {
-		err = errors.Join(err, unlock(l.file, bucketsAt|n))
-	}
-	return err
+	return l.alone(bucket(h), func() error { return l.write(bucket(h), e, now) })
 }
 
 // write puts e into bucket n.

@@ -1,0 +1,191 @@
+package hostlock
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+func mustRest(t testing.TB, l *Locks, a canon.Authority, wait time.Duration) {
+	t.Helper()
+	if err := l.Rest(a, time.Now(), Wish{Wait: wait, Status: 503, Field: "Retry-After"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantResting(t testing.TB, l *Locks, a canon.Authority, want time.Duration) {
+	t.Helper()
+	if w, err := l.Resting(a); err != nil || w.Wait != want {
+		t.Fatalf("%s: %v left, %v; want %v", a, w.Wait, err, want)
+	}
+}
+
+// Politeness rules 11 and 26: what a host asked one process for, each other one knows, also one that begins later; it takes
+// nothing from the lock or the pace, and nobody shortens it.
+func TestRule26_ARestIsKnownToAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "locks")
+		one, two, a, b := open(t, path), open(t, path), authority(t, "http://a.test"), authority(t, "http://b.test")
+		mustRest(t, one, a, time.Hour)
+		mustRest(t, two, a, time.Minute) // another answer, of a host that is busy still
+		mustTake(t, two, a, 0)
+		mustRelease(t, two, a, 0)
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		for _, l := range []*Locks{two, open(t, path)} {
+			w, err := l.Resting(a)
+			if err != nil || w != (Wish{Wait: 59 * time.Minute, Status: 503, Field: "Retry-After"}) {
+				t.Errorf("%+v, %v", w, err)
+			}
+			if s := w.String(); s != AskedAnother+" until 2000-01-01T01:00:00Z (status 503, Retry-After)" && time.Local == time.UTC {
+				t.Error(s)
+			}
+			wantResting(t, l, b, 0)
+		}
+		mustRest(t, two, a, 2*time.Hour)
+		if w, err := two.Resting(a); err != nil || w.Wait != 2*time.Hour || !w.Ours {
+			t.Errorf("%+v, %v", w, err)
+		}
+		time.Sleep(2*time.Hour - time.Microsecond)
+		wantResting(t, two, a, time.Microsecond)
+		time.Sleep(time.Microsecond)
+		wantResting(t, two, a, 0)
+	})
+}
+
+// Politeness rule 11: of more than a day, all is kept; over a year counts as a day.
+func TestRule11_HowLongARestIsBelieved(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{
+		0: 0, -time.Second: 0, 25 * time.Hour: 25 * time.Hour, longestRest: longestRest,
+		longestRest + time.Second: 24 * time.Hour, math.MaxInt64: 24 * time.Hour,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l, a := open(t, filepath.Join(t.TempDir(), "locks")), authority(t, "http://a.test")
+			mustRest(t, l, a, asked)
+			wantResting(t, l, a, want)
+		})
+	}
+}
+
+// A clock that is set back makes a host rest for no longer than it asked, once; one that is set forward is believed.
+func TestRule17_AClockSetBackLengthensNoLongRest(t *testing.T) {
+	for _, back := range []time.Duration{time.Second, time.Hour, 25 * time.Hour, 1000 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			l, a := open(t, filepath.Join(t.TempDir(), "locks")), authority(t, "http://a.test")
+			const rest = 30 * time.Minute
+			if err := l.Rest(a, time.Now().Add(back), Wish{Wait: rest, Status: 429}); err != nil {
+				t.Fatal(err)
+			}
+			for left := rest; left > 0; left -= time.Minute { // whoever looks often must not make it longer
+				wantResting(t, l, a, left)
+				time.Sleep(time.Minute)
+			}
+			wantResting(t, l, a, 0)
+			if got := l.SetBack(); got != back {
+				t.Errorf("set back by %v, told %v", back, got)
+			}
+		})
+	}
+}
+
+// Nothing that the file may hold fails, or has a host wait for longer than a year; what is damaged counts as nothing, and is
+// written over.
+func TestDamagedRestsAreHarmless(t *testing.T) {
+	a := authority(t, "http://a.test")
+	h := hash(a.String())
+	entry := func(until, rest int64, field byte, sound bool) []byte {
+		b := make([]byte, restSize)
+		binary.LittleEndian.PutUint64(b, h)
+		binary.LittleEndian.PutUint64(b[8:], uint64(until))
+		binary.LittleEndian.PutUint64(b[16:], uint64(rest))
+		b[26] = field
+		sum := crc32.ChecksumIEEE(b[:28])
+		if !sound {
+			sum++
+		}
+		binary.LittleEndian.PutUint32(b[28:], sum)
+		return b
+	}
+	noise := make([]byte, restsPerBucket*restSize)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	hour := time.Hour.Microseconds()
+	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() // as it is in each bubble
+	for name, c := range map[string]struct {
+		b    []byte
+		want time.Duration
+	}{
+		"noise":                   {noise, 0},
+		"sound":                   {entry(now+hour, hour, 1, true), time.Hour},
+		"a checksum that is none": {entry(now+hour, hour, 1, false), 0},
+		"a field of the future":   {entry(now+hour, hour, 99, true), 0},
+		"for ever":                {entry(math.MaxInt64, math.MaxInt64, 1, true), 24 * time.Hour},
+		"before all time":         {entry(math.MinInt64, hour, 1, true), 0},
+		"less than nothing":       {entry(now+hour, -hour, 1, true), 0},
+		"cut short":               {entry(now+hour, hour, 1, true)[:20], 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "locks")
+			l := open(t, path)
+			if _, err := l.file.WriteAt(c.b, restsFrom+bucket(h)*restsPerBucket*restSize); err != nil {
+				t.Fatal(err)
+			}
+			if w, err := l.Resting(a); err != nil || w.Wait != c.want {
+				t.Errorf("%s: %v left, %v; want %v", name, w.Wait, err, c.want)
+			}
+			mustRest(t, l, a, 48*time.Hour)
+			wantResting(t, l, a, 48*time.Hour)
+			if fi, err := os.Stat(path); err != nil || fi.Size() > restsFrom+buckets*restsPerBucket*restSize {
+				t.Errorf("%s: the file has %d bytes, %v", name, fi.Size(), err)
+			}
+		})
+	}
+}
+
+// Of more hosts than a bucket has room for, the one gives way whose rest ends first.
+func TestAFullBucketLosesTheShortestRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, now := open(t, filepath.Join(t.TempDir(), "locks")), time.Now().UnixMicro()
+		for i := range int64(restsPerBucket + 1) {
+			rest := (i + 1) * time.Minute.Microseconds()
+			if err := l.storeRest(restEntry{hash: 60<<48 | uint64(i+1), until: now + rest, rest: rest}, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range uint64(restsPerBucket + 1) {
+			if e, err := l.findRest(60<<48 | i + 1); err != nil || (e.hash == 0) != (i == 0) {
+				t.Errorf("host %d: %+v, %v", i, e, err)
+			}
+		}
+	})
+}
+
+// A process that is killed right after it was asked leaves what it was asked for.
+func TestRule17_ARestOutlivesAKill(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "locks")
+	l, a := open(t, path), authority(t, "http://a.test")
+	other, out, _ := start(t, "rest", path, a.String())
+	if line, err := out.ReadString('\n'); err != nil || strings.TrimSpace(line) != "asked" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if err := other.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = other.Wait() // it says that it was killed
+	if w, err := l.Resting(a); err != nil || w.Wait < 47*time.Hour || w.Wait > 48*time.Hour || w.Ours {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
