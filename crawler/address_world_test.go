@@ -499,6 +499,9 @@ func (freeSpots) Start(netip.Prefix, time.Duration) (time.Duration, error) { ret
 func (freeSpots) Started(netip.Prefix, time.Duration) error                { return nil }
 func (freeSpots) SetBack() time.Duration                                   { return 0 }
 
+func (freeSpots) Rest(canon.Authority, time.Time, hostlock.Wish) error { return nil }
+func (freeSpots) Resting(canon.Authority) (hostlock.Wish, error)       { return hostlock.Wish{}, nil }
+
 // Politeness rule 26: the pace of an address holds over all crawls of one user, though each has hosts of its own there.
 func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

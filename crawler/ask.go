@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"curtsy/crawler/fetch/proxy"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/crawler/hostlock"
 	"curtsy/crawler/shutter"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/wayout"
@@ -30,6 +32,10 @@ type hostLocks interface {
 	Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error)
 	// Release gives a up; nobody may take it before rest is over.
 	Release(a canon.Authority, rest time.Duration) error
+	// Rest tells others, and those that come after a kill, that a asked to be left alone from an instant on.
+	Rest(a canon.Authority, end time.Time, w hostlock.Wish) error
+	// Resting is what is left of the time for which a asked anybody to be left alone.
+	Resting(a canon.Authority) (hostlock.Wish, error)
 	// SetBack is by how much the clock was set back, as far as rests that others left showed.
 	SetBack() time.Duration
 }
@@ -96,6 +102,9 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 	defer landed()
 	r.Meter = meter
 	if v.own {
+		if wait, err := c.resting(v); wait > 0 || err != nil {
+			return nil, c.later(v, wait, err)
+		}
 		return c.do(ctx, v, r)
 	}
 	a := v.turn.Authority
@@ -239,19 +248,44 @@ func (c *exchanger) lock(v *visit) (wait time.Duration, err error) {
 			c.cfg.Log("the clock was set back by %v: hosts rest for no longer than they were to", back.Round(time.Second))
 		})
 	}
-	v.locked = wait == 0 && err == nil
-	return wait, err
+	if v.locked = wait == 0 && err == nil; !v.locked {
+		return wait, err
+	}
+	return c.resting(v) // under the lock nobody else can be asked for a rest
 }
 
-// unlock gives the host's lock back, if the turn has it: others may have the host when our pace is over.
+// resting returns what is left of the time for which the host asked another crawl or command of this user to be left alone, and
+// has the host wait for it. What it asked this run for, the frontier knows.
+func (c *exchanger) resting(v *visit) (wait time.Duration, err error) {
+	if v.locks == nil {
+		return 0, nil
+	}
+	wish, err := v.locks.Resting(v.turn.Authority)
+	if err != nil || wish.Wait == 0 || wish.Ours {
+		return 0, err
+	}
+	v.rest.Condition, v.rest.Reason = frontier.Parked, wish.String()
+	if wish.Wait > host.Day {
+		v.rest.Condition = frontier.Retired // politeness rule 11
+	} else { // else it is said when the turn ends
+		c.cfg.Log("%s: %s", v.turn.Authority.Origin(), v.rest.Reason)
+	}
+	return wish.Wait, nil
+}
+
+// AskedAnother reports whether reason says that a host asked another crawl or command of this user to leave it alone.
+func AskedAnother(reason string) bool { return strings.HasPrefix(reason, hostlock.AskedAnother) }
+
+// unlock gives the host's lock back, if the turn has it: others may have the host when our pace is over. It fails where others
+// do not know what the host asked for.
 func (c *exchanger) unlock(v *visit) error {
 	if !v.locked {
-		return nil
+		return v.untold
 	}
 	v.locked = false
 	rest := time.Duration(0)
 	if !v.end.IsZero() {
 		rest = v.pace.Pause - time.Since(v.end)
 	}
-	return c.cfg.HostLocks.Release(v.turn.Authority, rest)
+	return errors.Join(v.untold, c.cfg.HostLocks.Release(v.turn.Authority, rest))
 }

@@ -150,6 +150,9 @@ func (p *parallel) start(ctx context.Context) error {
 		case p.width > 1 && !p.hasRoom():
 			return nil
 		default:
+			if err := p.resting(); err != nil || p.closing {
+				return err
+			}
 			ok, err := p.admit(ctx, task, ruling)
 			if err != nil {
 				return err
@@ -161,6 +164,22 @@ func (p *parallel) start(ctx context.Context) error {
 		p.queue = p.queue[1:]
 	}
 	return nil
+}
+
+// resting begins nothing further where the host asked another crawl to be left alone. A turn of one exchange sees to that itself.
+func (p *parallel) resting() error {
+	if p.width == 1 {
+		return nil
+	}
+	wait, err := p.c.exchanger.resting(p.v)
+	if wait > 0 {
+		p.closing = true
+		p.v.rest.Wait = max(p.v.rest.Wait, wait)
+		if due := time.Now().Add(wait); due.After(p.due) {
+			p.due, p.by = due, ""
+		}
+	}
+	return err
 }
 
 // ask begins an exchange for a task: alone in the turn, or beside others.

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/crawler/hostlock"
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/resultbuf"
@@ -53,7 +55,9 @@ type rested struct {
 	rest   host.Rest
 	kept   host.Pace // that was kept before the exchange, the address's included
 	blamed bool      // the last exchange counts as a failure of the host
+	locks  hostLocks // may be nil
 	locked bool      // the host's lock is ours
+	untold error     // why other crawls do not know what the host asked for
 	budget *budget.Tickets
 }
 
@@ -71,7 +75,7 @@ type yield struct {
 
 // visit opens a claimed turn.
 func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
-	v := &visit{turn: t, site: site{clock: c.clock}, rested: rested{budget: c.budget}, yield: yield{buffer: c.buffers.Get()}}
+	v := &visit{turn: t, site: site{clock: c.clock}, rested: rested{budget: c.budget, locks: c.cfg.HostLocks}, yield: yield{buffer: c.buffers.Get()}}
 	var err error
 	if v.memory, err = host.Read(t.Host.Memory); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Authority, err)
@@ -157,6 +161,10 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	}
 	v.blamed = x.Answer.IsFailure() || x.Answer == host.Throttled
 	v.memory, v.rest = host.After(v.memory, x, v.terms())
+	if asked := v.rest.Asked; asked.Wait > 0 && v.locks != nil { // before anything is written of it: a kill may come at any time
+		wish := hostlock.Wish{Wait: asked.Wait, Status: ex.Status, Field: asked.Field}
+		v.untold = errors.Join(v.untold, v.locks.Rest(v.turn.Authority, ex.End, wish))
+	}
 	v.pace = v.terms().Pace(&v.memory, x.Ended)
 	if class := host.FailureClass(x.Answer, ex); class != "" {
 		v.count(totals.PrefixFailures+class, 1)

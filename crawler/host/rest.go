@@ -39,6 +39,14 @@ type Rest struct {
 	Condition frontier.Condition
 	Reason    string        // of the condition; empty for Open
 	URL       time.Duration // for a task that comes again: how long it waits itself
+	Asked     Wish          // what the host itself asked for
+}
+
+// Wish is the time for which a host asks to be left alone, from the end of the exchange, and the field that says so:
+// Retry-After, RateLimit, or none where the status of 429 or 503 is all that was said. The zero value is none.
+type Wish struct {
+	Wait  time.Duration
+	Field string
 }
 
 // After is what is known of a host after an exchange, and how it rests: never shorter than its pace.
@@ -50,6 +58,7 @@ func After(s State, x Signal, t Terms) (State, Rest) {
 	}
 	pace := t.Pace(&s, x.Ended)
 	r := s.after(x, pace.Pause)
+	r.Asked = s.asked(x)
 	if r.By == "" {
 		r.By = pace.By
 	}
@@ -112,6 +121,22 @@ func (n *State) after(s Signal, p time.Duration) Rest {
 		r.Wait, r.By = p, ""
 	}
 	return r
+}
+
+// asked is what the host of n, which knows of s, asked for by it. Requests that are to be less than a minute apart are a matter
+// of the pace.
+func (n *State) asked(s Signal) Wish {
+	if s.RetryAfter.Given {
+		return Wish{s.RetryAfter.Wait, "Retry-After"}
+	}
+	var a Wish
+	if l := s.RateLimit; l.Wait > 0 || l.Space >= firstThrottle {
+		a = Wish{max(l.Wait, l.Space), "RateLimit"}
+	}
+	if wait := double(firstThrottle, n.Throttles-1); s.Answer == Throttled && wait > a.Wait {
+		a = Wish{Wait: wait}
+	}
+	return a
 }
 
 // AtLeast raises the rest to p.

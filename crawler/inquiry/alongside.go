@@ -27,12 +27,26 @@ type alongside struct {
 	foreign bool           // loopback is like any other host
 }
 
-// do makes an exchange. A host of one's own is asked at once. The pace that is left behind is that which token is asked
-// to keep by the file, if it is a robots.txt.
+// Resting says that a host was not asked, because it asked to be left alone for a while.
+type Resting struct{ hostlock.Wish }
+
+func (r *Resting) Error() string { return "not asked: " + r.Wish.String() + "; try again then" }
+
+// patience is how long a command waits for a host that asked to be left alone. A longer wait ends it.
+const patience = 10 * time.Second
+
+// do makes an exchange, once whatever the host asked to be left alone for is over. A host of one's own is asked at once then.
+// The pace that is left behind is that which token is asked to keep by the file, if it is a robots.txt.
 func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fetch.Request) (x *fetch.Exchange, err error) {
 	au := r.URL.Authority()
 	if au.Loopback() && !a.foreign {
-		return f.Do(ctx, r)
+		if err := waited(ctx, func() (time.Duration, error) { return a.resting(au) }); err != nil {
+			return nil, err
+		}
+		if x, err = f.Do(ctx, r); err != nil {
+			return nil, err
+		}
+		return x, a.heed(x)
 	}
 	among, err := f.Addresses(ctx, au)
 	var failure *fetch.Failure
@@ -42,7 +56,7 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	case err != nil:
 		return nil, err
 	}
-	if err := waited(ctx, func() (time.Duration, error) { return a.locks.Take(au, a.least(au)) }); err != nil {
+	if err := waited(ctx, func() (time.Duration, error) { return a.take(au) }); err != nil {
 		return nil, err
 	}
 	rest := a.least(au)
@@ -59,6 +73,9 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	if x, err = f.Do(ctx, r); err != nil {
 		return nil, err
 	}
+	if err = a.heed(x); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
 	if fault := (*proxy.Fault)(nil); x.Failure != nil && errors.As(x.Failure, &fault) {
 		return nil, errors.Join(fault, x.Close())
 	}
@@ -66,6 +83,37 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 		return nil, errors.Join(err, late, x.Close())
 	}
 	return x, nil
+}
+
+// take takes the lock of a host that may be asked, or returns how long to wait before asking again.
+func (a alongside) take(au canon.Authority) (wait time.Duration, err error) {
+	if wait, err = a.locks.Take(au, a.least(au)); wait > 0 || err != nil {
+		return wait, err
+	}
+	if wait, err = a.resting(au); wait > 0 || err != nil {
+		err = errors.Join(err, a.locks.Release(au, 0))
+	}
+	return wait, err
+}
+
+// resting returns how long a host is to be left alone, or a Resting where that is too long to wait for.
+func (a alongside) resting(au canon.Authority) (wait time.Duration, err error) {
+	wish, err := a.locks.Resting(au)
+	if err == nil && wish.Wait > patience {
+		err = &Resting{wish}
+	}
+	return wish.Wait, err
+}
+
+// heed notes what x asks for, as a crawl would.
+func (a alongside) heed(x *fetch.Exchange) error {
+	answer, why := host.Classify(x)
+	s := host.Signal{Answer: answer, Why: why, RateLimit: host.ReadRateLimit(x.Header)}
+	if x.URL.RequestURI() == "/robots.txt" || host.ObeysRetryAfter(answer, x.Status) {
+		s.RetryAfter = host.ReadRetryAfter(x.Header, x.End)
+	}
+	_, rest := host.After(host.State{}, s, host.Terms{})
+	return a.locks.Rest(x.URL.Authority(), x.End, hostlock.Wish{Wait: rest.Asked.Wait, Status: x.Status, Field: rest.Asked.Field})
 }
 
 // least is the pause that a host always gets.

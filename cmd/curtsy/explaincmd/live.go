@@ -39,7 +39,12 @@ func (x *explaining) askLive(ctx context.Context, e *explain.Explanation) (err e
 	var ex robots.Exchange
 	need := terms.Need(state, origin, time.Now())
 	for need.Action == robots.Fetch {
-		if ex, err = q.Exchange(ctx, need.URL); err != nil {
+		ex, err = q.Exchange(ctx, need.URL)
+		if resting := (*inquiry.Resting)(nil); errors.As(err, &resting) {
+			e.Notes = append(e.Notes, "not asked live: "+resting.Wish.String())
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		state, need = terms.Next(state, origin, ex, time.Now())
