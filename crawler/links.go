@@ -236,7 +236,7 @@ func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 // away reports whether a rule refuses what lies off the scope: by its place, by not being drawn, or too many steps away from
 // it.
 func (c *bounds) away(rule string) bool {
-	return rule == c.off || rule == scope.RuleSample || rule == scope.RuleRequisites && c.cfg.Scope.Requisites == scope.RequisitesAll
+	return rule == c.off || rule == scope.RuleSample || rule == scope.RuleRequisites && c.cfg.Scope.Requisites != scope.RequisitesNone
 }
 
 // InScope is a candidate as the scope judges it.

@@ -107,7 +107,7 @@ func TestCompletionOffersWhatMayStandNext(t *testing.T) {
 		{"crawl --scope ", "host domain prefix seeds any", noFiles},
 		{"crawl --scope=d", "domain", noFiles},
 		{"crawl --robots-standard r", "rfc9309", noFiles},
-		{"crawl --requisites ", "none scope all script all,script", noFiles},
+		{"crawl --requisites ", "none scope host all script all,script", noFiles},
 		{"crawl --order ", "breadth depth", noFiles},
 		{"crawl --trap que", "queries=", goesOn},
 		{"crawl --follow-rel nofollow,u", "nofollow,ugc", goesOn},

@@ -27,6 +27,7 @@ const (
 const (
 	RequisitesScope = "scope" // requisites are judged like links
 	RequisitesNone  = "none"  // no requisites
+	RequisitesHost  = "host"  // those in scope, and those of a page in scope on the hosts of the seeds
 	RequisitesAll   = "all"   // requisites of a page in scope wherever they are, up to 3 steps off the scope
 )
 
@@ -116,7 +117,7 @@ const (
 
 var (
 	modes      = []Mode{ModeHost, ModeDomain, ModePrefix, ModeSeeds, ModeAny}
-	requisites = []string{RequisitesScope, RequisitesNone, RequisitesAll}
+	requisites = []string{RequisitesScope, RequisitesNone, RequisitesHost, RequisitesAll}
 	externals  = []string{ExternalNone, ExternalHead, ExternalGet}
 )
 
@@ -137,7 +138,7 @@ func (c Config) check() (Config, error) {
 	case !slices.Contains(modes, c.Mode):
 		return c, fmt.Errorf("scope: mode %q: it is none of host, domain, prefix, seeds, any", c.Mode)
 	case !slices.Contains(requisites, c.Requisites):
-		return c, fmt.Errorf("scope: requisites %q: it is none of scope, none, all, script, and all,script", c.Requisites)
+		return c, fmt.Errorf("scope: requisites %q: it is none of scope, none, host, all, script, and all,script", c.Requisites)
 	case c.Depth != nil && *c.Depth < 0:
 		return c, fmt.Errorf("scope: depth %d: it is less than 0; leave it out for no limit", *c.Depth)
 	}

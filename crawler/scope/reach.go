@@ -20,7 +20,7 @@ func (s *Scope) Reaches(u canon.URL) bool {
 	case ModeSeeds:
 		return false
 	case ModePrefix:
-		return len(s.places.dirs[hostOf(u)]) > 0
+		return len(s.places.dirs[HostOf(u)]) > 0
 	}
 	return s.places.hold(u)
 }

@@ -120,6 +120,15 @@ func (s *Scope) table() []rule {
 			}
 			return refuseIf(!s.holds(c.URL))
 		}},
+		{RuleRequisites, s.cfg.Requisites == RequisitesHost, false, func(c Candidate) opinion {
+			switch {
+			case !c.Embed:
+				return none
+			case s.seedsHost(c.URL):
+				return accept
+			}
+			return refuseIf(!s.holds(c.URL))
+		}},
 		{RuleSample, s.cfg.Sample.Of != "", false, s.cfg.Sample.judge},
 		{"scope:include", len(s.include) > 0, false, func(c Candidate) opinion {
 			return refuseIf(!anyMatch(s.include, c.URL.String()))

@@ -45,7 +45,7 @@ func New(c Config, seeds []canon.URL) (*Scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scope{cfg: c, places: newPlaces(c.Mode)}
+	s := &Scope{cfg: c, places: newPlaces(c)}
 	if s.include, err = compile("include", c.Include); err != nil {
 		return nil, err
 	}
@@ -115,6 +115,14 @@ func (s *Scope) Rules() []string {
 		names[i] = r.name
 	}
 	return names
+}
+
+// seedsHost reports whether u is on a host of the seeds. Only a scope with RequisitesHost knows.
+func (s *Scope) seedsHost(u canon.URL) bool {
+	s.places.mu.RLock()
+	defer s.places.mu.RUnlock()
+	_, ok := s.places.hosts[HostOf(u)]
+	return ok
 }
 
 func (s *Scope) holds(u canon.URL) bool {

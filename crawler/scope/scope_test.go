@@ -136,6 +136,11 @@ func TestOrder_TheFirstOpinionDecides(t *testing.T) {
 		{"requisites all, 4 steps off, back in scope", Config{Requisites: "all"}, Candidate{Embed: true, Embeds: 5, Away: 4}, "http://h.test/a.png", "in scope:host"},
 		{"requisites all concerns no links", Config{Requisites: "all"}, Candidate{Depth: 1}, "http://cdn.test/a.png", "out scope:host"},
 		{"requisites all, redirected", Config{Requisites: "all"}, Candidate{Embed: true, Embeds: 1, Redirect: true}, "http://cdn.test/", "in scope:requisites"},
+		{"requisites host, outside the prefix", Config{Mode: ModePrefix, Requisites: "host"}, Candidate{Embed: true, Embeds: 1, Away: 1}, "http://h.test/x/a.png", "in scope:requisites"},
+		{"requisites host, with seeds alone", Config{Mode: ModeSeeds, Requisites: "host"}, Candidate{Embed: true, Embeds: 1, Away: 1}, "http://www.h.test/x/a.png", "in scope:requisites"},
+		{"requisites host, another host", Config{Mode: ModePrefix, Requisites: "host"}, Candidate{Embed: true, Embeds: 1, Away: 1}, "http://cdn.test/a.png", "out scope:requisites"},
+		{"requisites host, another host in scope", Config{Mode: ModeDomain, Requisites: "host"}, Candidate{Embed: true, Embeds: 1}, "http://cdn.h.test/a.png", "in scope:domain"},
+		{"requisites host concerns no links", Config{Mode: ModeSeeds, Requisites: "host"}, Candidate{Depth: 1}, "http://h.test/x", "out scope:seeds"},
 		{"requisites all need not match include", Config{Requisites: "all", Include: []string{`/docs/`}}, Candidate{Embed: true, Embeds: 1}, "http://h.test/a.png", "in scope:requisites"},
 
 		{"include", Config{Include: []string{`x`, `/docs/`}}, Candidate{Depth: 1}, "http://h.test/docs/a", "in scope:host"},
@@ -218,7 +223,7 @@ func TestNew_ErrorsNameTheSettingAndThePlace(t *testing.T) {
 		want []string
 	}{
 		{Config{Mode: "hots"}, []string{`mode "hots"`, "host, domain"}},
-		{Config{Requisites: "some"}, []string{`requisites "some"`, "scope, none, all"}},
+		{Config{Requisites: "some"}, []string{`requisites "some"`, "scope, none, host, all"}},
 		{Config{Depth: ptr(-1)}, []string{"depth -1"}},
 		{Config{Include: []string{"ok", `a(b`}}, []string{`include pattern 2, "a(b"`, "missing closing )"}},
 		{Config{Exclude: []string{`/a/**`}}, []string{`exclude pattern 1`, `at octet 4, "**"`, "invalid nested repetition"}},

@@ -12,26 +12,34 @@ import (
 type places struct {
 	mode Mode
 
-	mu   sync.RWMutex
-	set  map[string]struct{} // hosts, registrable domains or the keys of URLs, as the mode has it
-	dirs map[string][]string // ModePrefix: of each host the directories, sorted, none within another
+	mu    sync.RWMutex
+	set   map[string]struct{} // hosts, registrable domains or the keys of URLs, as the mode has it
+	dirs  map[string][]string // ModePrefix: of each host the directories, sorted, none within another
+	hosts map[string]struct{} // RequisitesHost: the hosts of the seeds; else nil
 }
 
-func newPlaces(m Mode) *places {
-	return &places{mode: m, set: map[string]struct{}{}, dirs: map[string][]string{}}
+func newPlaces(c Config) *places {
+	p := &places{mode: c.Mode, set: map[string]struct{}{}, dirs: map[string][]string{}}
+	if c.Requisites == RequisitesHost {
+		p.hosts = map[string]struct{}{}
+	}
+	return p
 }
 
 func (p *places) add(u canon.URL) {
+	if p.hosts != nil {
+		p.hosts[strings.Clone(HostOf(u))] = struct{}{}
+	}
 	switch p.mode {
 	case ModeHost:
-		p.set[strings.Clone(hostOf(u))] = struct{}{}
+		p.set[strings.Clone(HostOf(u))] = struct{}{}
 	case ModeDomain:
 		p.set[strings.Clone(u.RegistrableDomain())] = struct{}{}
 	case ModeSeeds:
 		p.set[u.Key()] = struct{}{}
 	case ModePrefix:
 		path := keyPath(u)
-		host := strings.Clone(hostOf(u))
+		host := strings.Clone(HostOf(u))
 		p.dirs[host] = addDir(p.dirs[host], strings.Clone(path[:strings.LastIndexByte(path, '/')+1]))
 	}
 }
@@ -40,21 +48,21 @@ func (p *places) hold(u canon.URL) bool {
 	var ok bool
 	switch p.mode {
 	case ModeHost:
-		_, ok = p.set[hostOf(u)]
+		_, ok = p.set[HostOf(u)]
 	case ModeDomain:
 		_, ok = p.set[u.RegistrableDomain()]
 	case ModeSeeds:
 		_, ok = p.set[u.Key()]
 	case ModePrefix:
-		ok = inDirs(p.dirs[hostOf(u)], keyPath(u))
+		ok = inDirs(p.dirs[HostOf(u)], keyPath(u))
 	default:
 		ok = true
 	}
 	return ok
 }
 
-// hostOf returns host and port without "www." and without the port that is the scheme's default.
-func hostOf(u canon.URL) string {
+// HostOf returns host and port without "www." and without the port that is the scheme's default.
+func HostOf(u canon.URL) string {
 	host := u.Authority().HostPort()
 	// "www.test" is a name of its own: without "www." a mere suffix would be left.
 	if rest, ok := strings.CutPrefix(host, "www."); ok && strings.IndexByte(rest, '.') >= 0 {

@@ -19,7 +19,7 @@ const (
 	ExitFailed     = 1   // could not do it
 	ExitUsage      = 2   // usage or configuration
 	ExitFound      = 3   // a check found something
-	ExitIncomplete = 4   // a seed got no usable answer, or hosts are still parked, refused or retired
+	ExitIncomplete = 4   // a seed got no usable answer, hosts are still parked, refused or retired, or pages of a mirror lack what a command gets
 	ExitSignalled  = 128 // plus the signal's number: interrupted, drained cleanly
 )
 

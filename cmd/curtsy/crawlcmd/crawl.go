@@ -91,7 +91,7 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o 
 	if err != nil {
 		return nil, err
 	}
-	stayHome(s, flags, first, o, std)
+	ownRequisites(s, flags, first, o, std)
 	if o.dryRun {
 		return rest(ctx, first, from, s)
 	}

@@ -58,25 +58,24 @@ func NewMirror(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// stayHome leaves the files of other hosts out of the mirror of a site on this machine, when nobody could be told whom to
-// ask about it and nobody asked for them in so many words.
-func stayHome(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std cli.Streams) {
-	abroad := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
-	id := s.Identity()
-	asked := flags.Changed("requisites")
-	if f := flags.Lookup("requisites"); s.Requisites == "script" && f.DefValue == "all" {
-		s.Requisites, asked = "all,script", false
+// ownRequisites limits the requisites of a mirror to the hosts of its seeds if these are loopback and no contact is set: any
+// other host must learn whom to ask about the crawler.
+func ownRequisites(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std cli.Streams) {
+	if f := flags.Lookup("requisites"); s.Requisites == "script" && f.DefValue == scope.RequisitesAll {
+		s.Requisites = scope.RequisitesAll + ",script"
 	}
+	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
+	id := s.Identity()
 	which, scripts := scope.SplitRequisites(s.Requisites)
-	if !s.Mirror || which != scope.RequisitesAll || asked || abroad || id.CheckContact() == nil {
+	if !s.Mirror || which != scope.RequisitesAll || foreign || id.CheckContact() == nil {
 		return
 	}
-	s.Requisites = scope.RequisitesScope
+	s.Requisites = scope.RequisitesHost
 	if scripts {
 		s.Requisites += ",script"
 	}
 	if !o.quiet {
-		fmt.Fprintln(std.Err, "what pages need of other hosts is left out: no stranger is asked for anything without a contact. To have it, say how to reach you, once: curtsy identity set --contact ADDRESS")
+		fmt.Fprintln(std.Err, "no contact is set: files of other hosts are left out; set it once with curtsy identity set --contact ADDRESS")
 	}
 }
 

@@ -76,8 +76,13 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 		if o.mirrored != nil {
 			fmt.Fprint(std.Err, o.mirrored.Text())
 		}
-	case summary.Incomplete && sig == nil:
-		fmt.Fprintf(std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(o.dir)))
+	case sig == nil:
+		if summary.Incomplete {
+			fmt.Fprintf(std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(o.dir)))
+		}
+		if o.mirrored.Incomplete() {
+			fmt.Fprintf(std.Err, "curtsy: %s\n", plainly.OneLine(o.mirrored.Lacks[0].String()))
+		}
 	}
 	if o.json {
 		out := struct {
@@ -92,7 +97,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 	switch {
 	case sig != nil:
 		return cli.Interrupted(sig)
-	case summary.Incomplete:
+	case summary.Incomplete, o.mirrored.Incomplete():
 		return cli.Silent(cli.ExitIncomplete)
 	}
 	return nil

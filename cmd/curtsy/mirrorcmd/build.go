@@ -24,6 +24,7 @@ import (
 type Built struct {
 	Dir   string `json:"dir"`             // of its files
 	Start string `json:"start,omitempty"` // the file of the first seed, or else of another page
+	Lacks []Lack `json:"lacks,omitempty"` // what pages need and a command gets, the most important first
 	mirror.Summary
 
 	of string // the crawl directory, for curtsy serve
@@ -75,10 +76,11 @@ func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror
 			}
 		}
 		b, err = buildTree(ctx, o, first)
-		if b != nil {
-			b.of = dir
+		if b == nil || err != nil {
+			return err
 		}
-		return err
+		b.of = dir
+		return b.findLacks(ctx, s, f)
 	})
 	return b, err
 }
@@ -113,10 +115,17 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, err
 	return b, nil
 }
 
+// Incomplete reports whether pages lack what a command gets. A nil Built lacks nothing.
+func (b *Built) Incomplete() bool { return b != nil && len(b.Lacks) > 0 }
+
 // Text says what is in the mirror, for people.
 func (b *Built) Text() string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "\nmirror\n  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, text.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
+	t.WriteString("\nmirror\n")
+	for _, l := range b.Lacks {
+		fmt.Fprintf(&t, "  %s\n", plainly.OneLine(l.String()))
+	}
+	fmt.Fprintf(&t, "  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, text.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
 	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
 		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
 		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d gone, %d unchanged\n", "since the last one", b.New, b.Differ, b.Lost, b.Unchanged)

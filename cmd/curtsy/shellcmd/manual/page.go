@@ -187,7 +187,7 @@ func (p *page) exits() {
 			{cli.ExitFailed, "It could not be done."},
 			{cli.ExitUsage, "Usage or configuration."},
 			{cli.ExitFound, "A check found something."},
-			{cli.ExitIncomplete, "Incomplete: a seed got no usable answer, or hosts are still parked, refused or retired."},
+			{cli.ExitIncomplete, "Incomplete: a seed got no usable answer, hosts are still parked, refused or retired, or pages of a mirror lack files that the summary names a command for."},
 			{cli.ExitSignalled + 2, "Interrupted by Ctrl-C, and stopped cleanly."},
 			{cli.ExitSignalled + 15, "Likewise by SIGTERM; 128 and its number for another signal."},
 		} {
