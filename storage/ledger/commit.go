@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// interval is how often a checkpoint is made while lines come.
-	interval = 10 * time.Minute
+	// Interval is how often a checkpoint is made while lines come.
+	Interval = 10 * time.Minute
 	// maxChanged is how many hosts may have changed since the last one. It bounds what is kept of them in memory.
 	maxChanged = 1 << 16
 )
@@ -43,7 +43,7 @@ func (c *committer) start(commit func()) {
 	c.kick, c.quit = make(chan struct{}, 1), make(chan struct{})
 	quit := c.quit
 	c.wg.Go(func() {
-		timer := time.NewTimer(interval)
+		timer := time.NewTimer(Interval)
 		defer timer.Stop()
 		for {
 			select {
@@ -53,7 +53,7 @@ func (c *committer) start(commit func()) {
 			case <-timer.C:
 			}
 			commit()
-			timer.Reset(interval)
+			timer.Reset(Interval)
 		}
 	})
 }
@@ -174,6 +174,9 @@ func (w *Writer) keep(c checkpoint.Checkpoint, t *tail, more []tlog.Hash) error 
 	w.mu.Lock()
 	w.commits.size = c.Size
 	w.mu.Unlock()
+	if w.options.Signer != nil && w.options.Keep != nil {
+		w.options.Keep(note)
+	}
 	return nil
 }
 

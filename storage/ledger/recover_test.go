@@ -162,7 +162,7 @@ func TestACheckpointIsMadeEveryTenMinutesWhileLinesCome(t *testing.T) {
 			t.Errorf("%d at the begin", n)
 		}
 		write(t, w, numbered(1))
-		time.Sleep(interval - time.Second)
+		time.Sleep(Interval - time.Second)
 		if n := size(); n != 3 {
 			t.Errorf("%d before the interval is over", n)
 		}
@@ -170,7 +170,7 @@ func TestACheckpointIsMadeEveryTenMinutesWhileLinesCome(t *testing.T) {
 		if n := size(); n != 5 {
 			t.Errorf("%d behind the interval", n)
 		}
-		time.Sleep(3 * interval)
+		time.Sleep(3 * Interval)
 		if n := size(); n != 5 {
 			t.Errorf("%d though no line came", n)
 		}

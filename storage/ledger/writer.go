@@ -35,6 +35,10 @@ type Options struct {
 	// first. Those are written into the ledger that lead there from the key that signed its latest checkpoint.
 	Rotations [][]byte
 
+	// Keep, if not nil, is given each signed checkpoint once it is durable here, by the goroutine that makes them. A copy
+	// elsewhere that a kill prevents is an earlier one, which the ledger contains.
+	Keep func(note []byte)
+
 	Software string // name/version, for the begin marks; may be empty
 
 	// Warcinfo is the SHA-256, in hexadecimal digits, of the block of the warcinfo records that this run writes. The record
