@@ -210,7 +210,7 @@ func openLedger(dir string, o ledger.Options, say func(Note)) (*ledger.Writer, e
 	if o.Signer, o.Rotations, err = ledgerKey(); err != nil {
 		plain(say)("the checkpoints of the ledger are not signed: %v", err)
 	}
-	o.Dir, o.Software = in(dir, LedgerName), "curtsy/"+Version
+	o.Dir, o.Software, o.Keep = in(dir, LedgerName), "curtsy/"+Version, keepHeads(dir, say)
 	w, err := ledger.Open(o)
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 	if d.Frontier, err = open(in(dir, FrontierName), fo); err != nil {
 		return nil, err
 	}
-	if err := mayGoOn(dir); err != nil {
+	if err := errors.Join(mayGoOn(dir), requireKept(dir)); err != nil {
 		return nil, err
 	}
 	if info, err = d.generationInfo(context.Background(), info); err != nil {

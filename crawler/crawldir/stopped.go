@@ -43,7 +43,10 @@ func OpenStopped(ctx context.Context, dir string, s *Settings) (f Stopped, err e
 		return f, err
 	}
 	// One at a time has the archive open: the frontier's commit, or who calls tell.
-	if err = errors.Join(RemoveLeftOvers(dir), f.Sync(ctx)); err == nil {
+	if err = requireKept(dir); err == nil {
+		err = errors.Join(RemoveLeftOvers(dir), f.Sync(ctx))
+	}
+	if err == nil {
 		err = f.tellQuarantined(ctx)
 	}
 	if err != nil {

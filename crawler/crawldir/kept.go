@@ -1,0 +1,95 @@
+package crawldir
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"curtsy/crawler/crawldir/keyring"
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+)
+
+// ErrNotKept says that the ledger of a crawl directory lacks what your key signed for it.
+var ErrNotKept = errors.New("the ledger is not the one that your key signed last")
+
+// heads are the newest checkpoints of the user's ledgers, and dir as they name it.
+func heads(dir string) (h keyring.Heads, whole string, err error) {
+	path, err := LedgerKey.Path()
+	if err != nil {
+		return h, "", err
+	}
+	if whole, err = filepath.Abs(dir); err != nil {
+		return h, "", err
+	}
+	if real, err := filepath.EvalSymlinks(whole); err == nil {
+		whole = real
+	}
+	return keyring.HeadsBeside(path), whole, nil
+}
+
+// KeptHead returns the newest checkpoint that was kept of the ledger of a crawl directory, nil for none.
+func KeptHead(dir string) (*keyring.Head, error) {
+	h, _, err := heads(dir)
+	if err != nil {
+		return nil, nil // without a configuration folder nothing is kept
+	}
+	origin, err := ledger.Origin(in(dir, LedgerName))
+	if err != nil || origin == "" {
+		return nil, err
+	}
+	return h.Of(origin)
+}
+
+// requireKept refuses a ledger that does not contain the newest checkpoint that was kept of it, and one of an unknown origin
+// that has taken the place of a kept one: whoever goes on with it would sign a second history. It changes nothing.
+func requireKept(dir string) error {
+	h, whole, err := heads(dir)
+	if err != nil {
+		return nil // without a configuration folder nothing is kept
+	}
+	book := in(dir, LedgerName)
+	origin, err := ledger.Origin(book)
+	if err != nil || origin == "" {
+		return nil // a ledger begins here, or to open it says what is wrong
+	}
+	kept, err := h.Of(origin)
+	remove := ""
+	if kept == nil && err == nil {
+		kept, remove, err = h.At(whole)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("crawl directory: %w", err)
+	case kept == nil:
+		return nil
+	case kept.Origin != origin:
+		err = fmt.Errorf("%w: it is the log %.80q, and the checkpoint is of %.80q", ledger.ErrNotContained, origin, kept.Origin)
+	default:
+		remove, err = kept.File, ledger.Contains(book, kept.Checkpoint)
+	}
+	if errors.Is(err, ledger.ErrNotContained) {
+		return fmt.Errorf("%w: %s: %w (signed for %s, kept in %s). Lines were changed or cut off, an older copy was put back, or a "+
+			"copy of the directory went on elsewhere: curtsy audit says more. Put the newer ledger back; or move %s away, and the "+
+			"next run begins a new one; or, to sign a second history knowingly, remove %s",
+			ErrNotKept, book, err, kept.Dir, kept.File, book, remove)
+	}
+	return err
+}
+
+// keepHeads returns what keeps each checkpoint of the ledger of dir beside the key. A failure is said: the one before stays.
+func keepHeads(dir string, say func(Note)) func(note []byte) {
+	return func(note []byte) {
+		h, whole, err := heads(dir)
+		var n *checkpoint.Note
+		if err == nil {
+			n, err = checkpoint.Parse(note)
+		}
+		if err == nil {
+			err = h.Keep(whole, n)
+		}
+		if err != nil {
+			plain(say)("a ledger that is cut back to before its newest checkpoint would not be refused, for that is not kept beside your key: %v", err)
+		}
+	}
+}

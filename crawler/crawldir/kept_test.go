@@ -1,0 +1,174 @@
+package crawldir
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/ledger"
+)
+
+// copyOf is a copy of a crawl directory elsewhere.
+func copyOf(t *testing.T, dir string) string {
+	t.Helper()
+	to := in(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// edit changes the lines of the only segment of a ledger.
+func edit(t *testing.T, dir string, change func(lines [][]byte) [][]byte) {
+	t.Helper()
+	segment := in(dir, LedgerName+"/000000.jsonl")
+	b, err := os.ReadFile(segment)
+	if err == nil {
+		err = os.WriteFile(segment, bytes.Join(change(bytes.SplitAfter(b, []byte("\n"))), nil), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bare takes away whatever follows from the lines, and all checkpoints but the first few.
+func bare(t *testing.T, dir string, checkpoints int) {
+	t.Helper()
+	book := in(dir, LedgerName)
+	all, err := filepath.Glob(filepath.Join(ledger.CheckpointFolderOf(book), "*"))
+	if err != nil || len(all) <= checkpoints {
+		t.Fatal(all, err)
+	}
+	last := []byte(nil)
+	for i, path := range all {
+		if i < checkpoints {
+			last, err = os.ReadFile(path)
+		} else {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"tile", ledger.HostsName, ledger.CheckpointName} {
+		if err := os.RemoveAll(filepath.Join(book, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last != nil {
+		if err := os.WriteFile(filepath.Join(book, ledger.CheckpointName), last, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// forged changes a line of an exchange, and drops what would show it: the end of the run, and the checkpoints since it began.
+func forged(t *testing.T, dir string) {
+	edit(t, dir, func(lines [][]byte) [][]byte {
+		for i, l := range lines {
+			lines[i] = bytes.Replace(l, []byte(`"status":200`), []byte(`"status":203`), 1)
+			if bytes.HasPrefix(l, []byte(`{"mark":"file"`)) {
+				return lines[:i]
+			}
+		}
+		t.Fatal("no mark of a file")
+		return nil
+	})
+	bare(t, dir, 1)
+}
+
+// Whoever keeps a crawl directory cannot have the operator sign what was changed in it: the newest checkpoint is kept
+// beside the key. What the ledger has behind it, or has lost of it by a kill, is no reason to refuse.
+func TestResume_RequiresTheCheckpointKeptBesideTheKey(t *testing.T) {
+	origin := regexp.MustCompile(`"origin":"[^"]*"`)
+	for name, c := range map[string]struct {
+		change func(t *testing.T, dir string)
+		goesOn bool
+	}{
+		"nothing":  {goesOn: true, change: func(*testing.T, string) {}},
+		"no tiles": {goesOn: true, change: func(t *testing.T, dir string) { os.RemoveAll(in(dir, LedgerName+"/tile")) }},
+		"torn tail": {goesOn: true, change: func(t *testing.T, dir string) {
+			edit(t, dir, func(lines [][]byte) [][]byte { return append(lines, []byte(`{"time":"2026-05-`)) })
+		}},
+		"no checkpoints, and all lines": {goesOn: true, change: func(t *testing.T, dir string) { bare(t, dir, 0) }},
+		"the ledger is moved away":      {goesOn: true, change: func(t *testing.T, dir string) { os.RemoveAll(in(dir, LedgerName)) }},
+		"a line, and its checkpoints":   {change: forged},
+		"an older copy": {change: func(t *testing.T, dir string) {
+			edit(t, dir, func(lines [][]byte) [][]byte { return lines[:4] })
+			bare(t, dir, 1)
+		}},
+		"another origin": {change: func(t *testing.T, dir string) {
+			edit(t, dir, func(lines [][]byte) [][]byte {
+				lines[0] = origin.ReplaceAll(lines[0], []byte(`"origin":"curtsy/0123456789abcdef"`))
+				return lines
+			})
+			bare(t, dir, 0)
+		}},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			dir := crawled(t, crawltest.Tree("bakery.test", 5))
+			c.change(t, dir)
+			for _, goOn := range []func() error{
+				func() error { _, err := Run(t.Context(), dir, Options{}); return err },
+				func() error {
+					f, err := OpenStopped(t.Context(), dir, nil)
+					if err != nil {
+						return err
+					}
+					return f.Close()
+				},
+				func() error { _, err := Update(t.Context(), dir, nil, defaults()); return err },
+			} {
+				before, err := ledger.Origin(in(dir, LedgerName))
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = goOn()
+				if c.goesOn && err != nil || !c.goesOn && !errors.Is(err, ErrNotKept) {
+					t.Error(err)
+				}
+				if after, err := ledger.Origin(in(dir, LedgerName)); !c.goesOn && (after != before || err != nil) {
+					t.Errorf("the log %q became %q: %v", before, after, err)
+				}
+			}
+		})
+	}
+}
+
+// Of two copies of a directory one can go on: the other would be a second history under the same name.
+func TestResume_RefusesTheOlderOfTwoCopies(t *testing.T) {
+	dir := crawled(t, crawltest.Tree("bakery.test", 5))
+	older := copyOf(t, dir)
+	for range 2 {
+		if _, err := Update(t.Context(), dir, nil, defaults()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(t.Context(), dir, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Run(t.Context(), older, Options{})
+	if !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), dir) {
+		t.Fatal(err)
+	}
+	kept, err := KeptHead(older)
+	if err != nil || kept == nil {
+		t.Fatal(kept, err)
+	}
+	if err := os.Remove(kept.File); err != nil { // as the error says
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), older, Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func defaults() *Settings {
+	s := Defaults()
+	return &s
+}

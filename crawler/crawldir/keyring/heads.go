@@ -1,0 +1,143 @@
+package keyring
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"curtsy/frontier/durable"
+	"curtsy/storage/ledger/checkpoint"
+)
+
+const (
+	headFolder  = "ledger-heads"
+	headSuffix  = ".head" // of the file of a ledger, which is named after its origin
+	placeSuffix = ".dir"  // of the file of a crawl directory, which holds the origin of its ledger
+	maxHeads    = 4096    // files of each kind; the one that was written first makes room
+)
+
+// Heads keeps the newest checkpoint of each ledger beside the key that signed it. Whoever keeps a crawl directory for the
+// operator can take checkpoints out of it, but not out of here.
+type Heads struct{ dir string }
+
+// HeadsBeside returns the heads beside the key whose file is at path.
+func HeadsBeside(path string) Heads { return Heads{filepath.Join(filepath.Dir(path), headFolder)} }
+
+// Head is the newest checkpoint of a ledger.
+type Head struct {
+	*checkpoint.Note
+	Dir  string // the crawl directory whose ledger it was, as an absolute path
+	File string // that holds it
+}
+
+// headJSON is a Head as its file has it.
+type headJSON struct {
+	Dir        string `json:"directory"`
+	Checkpoint string `json:"checkpoint"`
+}
+
+// file is where something is kept under a name that any text may be.
+func (h Heads) file(name, suffix string) string {
+	sum := sha256.Sum256([]byte(name))
+	return filepath.Join(h.dir, hex.EncodeToString(sum[:16])+suffix)
+}
+
+// Of returns the head of the ledger of an origin, nil where none is kept.
+func (h Heads) Of(origin string) (*Head, error) {
+	file := h.file(origin, headSuffix)
+	b, err := bounded(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("newest checkpoint of a ledger: %w", err)
+	}
+	var j headJSON
+	if err = json.Unmarshal(b, &j); err == nil {
+		var n *checkpoint.Note
+		if n, err = checkpoint.Parse([]byte(j.Checkpoint)); err == nil && n.Origin == origin {
+			return &Head{n, j.Dir, file}, nil
+		}
+	}
+	return nil, fmt.Errorf("newest checkpoint of a ledger: %s is damaged: put its copy back, or remove it", file)
+}
+
+// At returns the head of the ledger that the crawl directory dir, an absolute path, had last, and the file that says which
+// that was; nil where none is kept.
+func (h Heads) At(dir string) (head *Head, file string, err error) {
+	file = h.file(dir, placeSuffix)
+	origin, err := bounded(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("ledger of a crawl directory: %w", err)
+	}
+	head, err = h.Of(strings.TrimSuffix(string(origin), "\n"))
+	return head, file, err
+}
+
+// Keep keeps the newest checkpoint of the ledger of the crawl directory dir, an absolute path.
+func (h Heads) Keep(dir string, n *checkpoint.Note) error {
+	if err := os.MkdirAll(h.dir, 0o700); err != nil {
+		return fmt.Errorf("keep a checkpoint: %w", err)
+	}
+	b, err := json.Marshal(headJSON{dir, string(n.Marshal())})
+	if err != nil {
+		return fmt.Errorf("keep a checkpoint: %w", err)
+	}
+	if err := h.put(h.file(n.Origin, headSuffix), append(b, '\n')); err != nil {
+		return fmt.Errorf("keep a checkpoint: %w", err)
+	}
+	place, origin := h.file(dir, placeSuffix), n.Origin+"\n"
+	if was, err := bounded(place); err == nil && string(was) == origin {
+		return nil
+	}
+	if err := h.put(place, []byte(origin)); err != nil {
+		return fmt.Errorf("keep a checkpoint: %w", err)
+	}
+	return nil
+}
+
+// put writes a file, and makes room for one that is new.
+func (h Heads) put(file string, b []byte) error {
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		if err := h.makeRoom(filepath.Ext(file)); err != nil {
+			return err
+		}
+	}
+	return durable.WriteFile(file, b, 0o600)
+}
+
+// makeRoom removes the files of a kind that were written first, while there are as many as there may be.
+func (h Heads) makeRoom(suffix string) error {
+	for {
+		entries, err := os.ReadDir(h.dir)
+		if err != nil {
+			return err
+		}
+		n, first, at := 0, "", time.Time{}
+		for _, e := range entries {
+			if filepath.Ext(e.Name()) != suffix {
+				continue
+			}
+			n++
+			if info, err := e.Info(); err == nil && (first == "" || info.ModTime().Before(at)) {
+				first, at = e.Name(), info.ModTime()
+			}
+		}
+		if n < maxHeads || first == "" {
+			return nil
+		}
+		if err := os.Remove(filepath.Join(h.dir, first)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package keyring
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"curtsy/storage/ledger/checkpoint"
+)
+
+// noteOf is a signed checkpoint.
+func noteOf(t *testing.T, origin string, size int64) *checkpoint.Note {
+	t.Helper()
+	s, err := checkpoint.NewSigner(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Sign(checkpoint.Checkpoint{Origin: origin, Size: size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := checkpoint.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
+	t.Parallel()
+	h := HeadsBeside(filepath.Join(t.TempDir(), "curtsy", "ledger.key"))
+	if got, err := h.Of("curtsy-1/a"); got != nil || err != nil {
+		t.Errorf("%+v %v of nothing", got, err)
+	}
+	for _, n := range []*checkpoint.Note{noteOf(t, "curtsy-1/a", 3), noteOf(t, "curtsy-1/b", 7), noteOf(t, "curtsy-1/a", 9)} {
+		if err := h.Keep("/crawls/"+n.Origin, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for origin, size := range map[string]int64{"curtsy-1/a": 9, "curtsy-1/b": 7} {
+		got, err := h.Of(origin)
+		if err != nil || got.Size != size || got.Origin != origin || got.Dir != "/crawls/"+origin || len(got.Signatures) != 1 {
+			t.Fatalf("%s: %+v %v", origin, got, err)
+		}
+		if at, file, err := h.At(got.Dir); err != nil || at.Origin != origin || file == "" {
+			t.Errorf("%s: %+v %v", got.Dir, at, err)
+		}
+		if fi, err := os.Stat(got.File); err != nil || fi.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%v %v", fi, err)
+		}
+		if err := os.WriteFile(got.File, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.Of(origin); err == nil {
+			t.Errorf("a damaged file is read as %+v", got)
+		}
+	}
+}
+
+func TestHeads_TheOldestMakesRoom(t *testing.T) {
+	t.Parallel()
+	h := HeadsBeside(filepath.Join(t.TempDir(), "ledger.key"))
+	if err := h.Keep("/a", noteOf(t, "curtsy-1/a", 3)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxHeads - 1 {
+		file := filepath.Join(h.dir, fmt.Sprintf("%d%s", i, headSuffix))
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(h.file("curtsy-1/a", headSuffix), time.Time{}, noon.AddDate(-1, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Keep("/a", noteOf(t, "curtsy-1/b", 3)); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(h.dir)
+	if err != nil || len(entries) != maxHeads+1 { // and the file of the directory
+		t.Errorf("%d files, %v", len(entries), err)
+	}
+	if got, err := h.Of("curtsy-1/a"); got != nil || err != nil {
+		t.Errorf("%+v %v", got, err)
+	}
+	if at, _, err := h.At("/a"); err != nil || at.Origin != "curtsy-1/b" {
+		t.Errorf("%+v %v", at, err)
+	}
+}
