@@ -2,6 +2,7 @@ package audit
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -38,16 +39,25 @@ func (r *Result) Reach(level Level, how string) {
 	}
 }
 
+// inPart ends a level that entries of the ledger do not reach, for no checkpoint covers them.
+const inPart = ", in part"
+
+// InPart is the level where entries of the ledger do not reach it.
+func (l Level) InPart() Level { return l + inPart }
+
+// Whole is the level without "in part".
+func (l Level) Whole() Level { return Level(strings.TrimSuffix(string(l), inPart)) }
+
 // rank orders the levels.
 func (l Level) rank() int {
-	return slices.Index([]Level{SelfConsistent, SignedByKnown, Lodged, ConfirmedByLog}, l)
+	return slices.Index([]Level{SelfConsistent, SignedByKnown, Lodged, ConfirmedByLog}, l.Whole())
 }
 
 // Result is what an audit found.
 type Result struct {
 	Version int       `json:"version"`
 	Clean   bool      `json:"clean"`            // no violation
-	Level   Level     `json:"level"`            // the highest
+	Level   Level     `json:"level"`            // the highest; it ends in ", in part" while entries are behind the last checkpoint
 	Levels  []Reached `json:"levels,omitempty"` // all but the lowest, from the lowest
 	From    time.Time `json:"from,omitzero"`    // the first exchange
 	To      time.Time `json:"to,omitzero"`      // the end of the last

@@ -222,6 +222,9 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 		l.Stated, l.Base = pack.Stated, pack.Base
 	} else {
 		besideFiles(&l, o.Files)
+		if err := keptHead(&l); err != nil {
+			return o, l, nil, err
+		}
 	}
 	return o, l, pack, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger/checkpoint"
@@ -72,6 +73,21 @@ func (k *known) read(l *reconcile.Options) error {
 		}
 		l.Heads = append(l.Heads, h)
 	}
+	return nil
+}
+
+// keptHead has a crawl directory held to the newest checkpoint of its ledger that was kept beside the key, if this is the
+// machine of its operator. It is read before the ledger is, which has it first.
+func keptHead(l *reconcile.Options) error {
+	if l.Root == "" {
+		return nil
+	}
+	kept, err := crawldir.KeptHead(l.Root)
+	if kept == nil || err != nil {
+		return err
+	}
+	h := vouch.HeadOf(kept.Checkpoint)
+	l.Kept, l.KeptIn = &h, kept.File
 	return nil
 }
 

@@ -35,6 +35,8 @@ type Options struct {
 	Witnesses   []checkpoint.Key // whose cosignatures count
 	Authorities *x509.CertPool   // whose time stamps count; nil: none is looked at
 	Heads       []vouch.Head     // that were lodged elsewhere
+	Kept        *vouch.Head      // the newest one that the operator's own machine has kept; nil for none
+	KeptIn      string           // the file that holds it
 
 	TempDir string // for what does not fit into Memory; empty means the system's
 	Memory  int    // in bytes. Zero means 16 MiB
@@ -90,7 +92,7 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 		optOuts: newOptOuts()}
 	var err error
 	l.log, err = vouch.New(vouch.Options{Dir: o.Dir, Key: o.Key, Witnesses: o.Witnesses, Authorities: o.Authorities,
-		Heads: o.Heads})
+		Heads: o.Heads, Kept: o.Kept, KeptIn: o.KeptIn})
 	if err == nil {
 		l.size, err = sizeOf(o.Dir)
 	}

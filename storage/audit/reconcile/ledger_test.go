@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -53,10 +54,14 @@ func written(t *testing.T, killed bool, lines ...storage.Line) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if killed { // a run has a checkpoint before its first exchange, or none at all
+		err = w.Begin(t.Context())
+	}
 	for _, l := range lines {
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		err = errors.Join(err, w.Append(t.Context(), l))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if killed {
 		err = w.Sync(t.Context())
@@ -282,6 +287,9 @@ func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 	for i := range kills {
 		w, err := ledger.Open(ledger.Options{Dir: dir})
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		e, l := pair(i, time.Now().UTC().Truncate(time.Microsecond))

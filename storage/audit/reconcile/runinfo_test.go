@@ -121,6 +121,9 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer book.Close()
+	if err := book.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	tell := func(l storage.Line) {
 		if err := book.Append(t.Context(), l); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 	}
 	r.Ledger = c
 	if v.Known {
-		r.Reach(audit.SignedByKnown, fmt.Sprintf("the first %d of %s, by %s", v.Covered, entries(v.Size), v.Signer.Name()))
+		r.Reach(inPart(audit.SignedByKnown, v), fmt.Sprintf("the first %d of %s, by %s", v.Covered, entries(v.Size), v.Signer.Name()))
 	}
 	l.lodged(r, v)
 	say := func(format string, args ...any) { r.CannotShow = append(r.CannotShow, fmt.Sprintf(format, args...)) }
@@ -60,6 +60,14 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 	}
 }
 
+// inPart is a level of a ledger, in part while entries are behind its last checkpoint.
+func inPart(l audit.Level, v vouch.Verdict) audit.Level {
+	if v.Covered < v.Size {
+		return l.InPart()
+	}
+	return l
+}
+
 // maxKeys bounds the keys that are told.
 const maxKeys = 16
 
@@ -92,5 +100,5 @@ func (l *Ledger) lodged(r *audit.Result, v vouch.Verdict) {
 	default:
 		what += fmt.Sprintf(", before %s, by %s", best.At.UTC().Format("2006-01-02 15:04:05 UTC"), plainly.OneLine(best.By))
 	}
-	r.Reach(audit.Lodged, what)
+	r.Reach(inPart(audit.Lodged, v), what)
 }

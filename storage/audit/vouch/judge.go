@@ -91,7 +91,13 @@ func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) 
 					"later checkpoint of the same key stands for", f.size))
 		}
 	}
+	l.late.end()
+	for _, f := range l.late.wrong {
+		f.Place.File = l.o.Dir
+		found(f)
+	}
 	j.heads()
+	j.kept()
 	j.pinned()
 	j.witnessed()
 	covered := int64(-1)
@@ -229,26 +235,42 @@ func (j *judge) stamped(n *checkpoint.Note, path string, ours bool) error {
 // heads judges what was lodged elsewhere.
 func (j *judge) heads() {
 	for _, h := range j.o.Heads {
-		p := j.at[h.Size]
-		f := finding.Finding{Code: finding.LedgerHead, Place: finding.Place{File: j.o.Dir},
-			Required: "the head that was lodged is one of this ledger: " + h.String()}
-		switch {
-		case h.Origin != "" && h.Origin != j.origin:
-			f.Observed = fmt.Sprintf("it is of the log %s, and this is %s", finding.Short(h.Origin), finding.Short(j.origin))
-		case j.ours(h.Origin, h.Size, h.Root):
-			j.lodged(audit.Lodging{How: audit.ByHead, By: h.String(), Size: h.Size})
+		if wrong := j.lacks(h); wrong != "" {
+			j.say(finding.LedgerHead, j.o.Dir, "the head that was lodged is one of this ledger: "+h.String(), wrong)
 			continue
-		case !p.known && h.Size > j.tree.Size() && !j.lost:
-			f.Observed = fmt.Sprintf("the ledger has %d entries: %d were cut off since, or it is another one", j.tree.Size(),
-				h.Size-j.tree.Size())
-		case !p.known:
-			f.Observed = "lines before it are missing"
-		default:
-			f.Observed = fmt.Sprintf("its first %d entries lead to %s: the ledger is another one, or it was changed", h.Size,
-				Head{Size: h.Size, Root: p.root})
 		}
-		j.found(f)
+		j.lodged(audit.Lodging{How: audit.ByHead, By: h.String(), Size: h.Size})
 	}
+}
+
+// kept judges what the operator's own machine has kept. It lodges nothing: nobody else has seen it.
+func (j *judge) kept() {
+	h := j.o.Kept
+	if h == nil {
+		return
+	}
+	if wrong := j.lacks(*h); wrong != "" {
+		j.say(finding.LedgerHead, j.o.Dir, "the newest checkpoint that your key signed for this ledger, kept in "+j.o.KeptIn+": "+h.String(),
+			wrong+"; of a copy of the directory that is older than that checkpoint, this says no more than that")
+	}
+}
+
+// lacks says in which way the ledger does not have a head; "" if it has.
+func (j *judge) lacks(h Head) string {
+	p := j.at[h.Size]
+	switch {
+	case h.Origin != "" && h.Origin != j.origin:
+		return fmt.Sprintf("it is of the log %s, and this is %s", finding.Short(h.Origin), finding.Short(j.origin))
+	case j.ours(h.Origin, h.Size, h.Root):
+		return ""
+	case !p.known && h.Size > j.tree.Size() && !j.lost:
+		return fmt.Sprintf("the ledger has %d entries: %d were cut off since, or it is another one", j.tree.Size(),
+			h.Size-j.tree.Size())
+	case !p.known:
+		return "lines before it are missing"
+	}
+	return fmt.Sprintf("its first %d entries lead to %s: the ledger is another one, or it was changed", h.Size,
+		Head{Size: h.Size, Root: p.root})
 }
 
 // pinned holds the signer against the auditor's key.

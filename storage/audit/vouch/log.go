@@ -2,6 +2,7 @@ package vouch
 
 import (
 	"crypto/x509"
+	"os"
 	"slices"
 
 	"curtsy/storage/ledger"
@@ -16,6 +17,8 @@ type Options struct {
 	Witnesses   []checkpoint.Key // whose cosignatures count
 	Authorities *x509.CertPool   // whose time stamps count; nil: none is looked at
 	Heads       []Head
+	Kept        *Head  // the newest head of this ledger that the operator's own machine has kept; nil for none
+	KeptIn      string // the file that holds it
 }
 
 // Log follows the entries of a ledger.
@@ -33,6 +36,8 @@ type Log struct {
 	lines     int64   // decisions
 	bare      int64   // the size at which the last checkpoint of this run should be, and is not; 0 for none
 	gone      []int64 // such sizes, of which a later checkpoint of the same run is there
+
+	late uncovered
 }
 
 // point is the ledger at one size.
@@ -62,6 +67,9 @@ func New(o Options) (*Log, error) {
 	for _, h := range o.Heads {
 		l.at[h.Size] = &point{}
 	}
+	if o.Kept != nil {
+		l.at[o.Kept.Size] = &point{}
+	}
 	if p := l.at[0]; p != nil {
 		p.root, p.known = l.tree.Root(), true
 	}
@@ -78,11 +86,13 @@ func (l *Log) Entry(e *ledger.Entry) {
 	switch m := e.Mark; {
 	case m == nil:
 		l.lines++
+		l.late.line(&e.Line, e.Index)
 	case m.Kind == ledger.KindBegin && l.origin == "":
 		l.origin = m.Origin
 	case m.Kind == ledger.KindHosts:
 		l.committed(l.tree.Size())
 	case m.Kind == ledger.KindRun:
+		l.late.end()
 		l.bare = 0                            // a kill may have come before that checkpoint
 		l.key, _ = checkpoint.ParseKey(m.Key) // an empty one is none
 		l.name(l.key)
@@ -105,7 +115,10 @@ func (l *Log) committed(size int64) {
 	}
 	if l.bare = size; l.stored(size) {
 		l.bare = 0
+	} else if _, err := os.Lstat(ledger.CheckpointPath(l.o.Dir, size)); err != nil { // else a crawl that runs has just made it
+		return
 	}
+	l.late.covered()
 }
 
 func (l *Log) stored(size int64) bool {

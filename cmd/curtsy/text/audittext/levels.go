@@ -26,7 +26,7 @@ func levelWords(r *audit.Result) string {
 		s += ": " + how
 	}
 	for _, l := range levels {
-		if l.level == r.Level {
+		if l.level == r.Level.Whole() {
 			s += " (" + l.words + ")"
 		}
 	}
@@ -39,11 +39,21 @@ func how(r *audit.Result, level audit.Level) string {
 		return fmt.Sprintf("%d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "exchange"))
 	}
 	for _, l := range r.Levels {
-		if l.Level == level {
+		if l.Level.Whole() == level.Whole() {
 			return l.How
 		}
 	}
 	return ""
+}
+
+// reached is a level as it was reached, whole or in part.
+func reached(r *audit.Result, level audit.Level) audit.Level {
+	for _, l := range r.Levels {
+		if l.Level.Whole() == level {
+			return l.Level
+		}
+	}
+	return level
 }
 
 // reach says of each level whether it is reached.
@@ -56,7 +66,7 @@ func reach(r *audit.Result) (all []string) {
 		case l.level == audit.SelfConsistent && !r.Clean:
 			all = append(all, string(l.level)+": no, there are violations")
 		case far != "":
-			all = append(all, fmt.Sprintf("%s: %s", l.level, far))
+			all = append(all, fmt.Sprintf("%s: %s", reached(r, l.level), far))
 		case l.not == "":
 			all = append(all, string(l.level))
 		default:
