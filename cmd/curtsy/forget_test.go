@@ -58,6 +58,24 @@ func asUser(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// unkept has the user whose configuration folder it is know no ledger any more: of several copies of a crawl directory each
+// may go on then.
+func unkept(t *testing.T, config string) {
+	t.Helper()
+	err := filepath.WalkDir(config, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Name() != "ledger-heads" {
+			return err
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+		return fs.SkipDir
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // telling are the files of a directory that hold a text, whatever they are compressed with.
 func telling(t *testing.T, dir, text string) (names []string) {
 	t.Helper()
@@ -357,6 +375,7 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
 				t.Fatal(err)
 			}
+			unkept(t, os.Getenv("XDG_CONFIG_HOME"))
 			p := launched(t, asUser(t, give(dir)...))
 			p.until(t, "the journal", func() bool { _, err := os.Stat(inDir(dir, redact.JournalName)); return err == nil })
 			p.kill()
@@ -393,6 +412,7 @@ func TestAKilledForgetIsFinished(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
 			t.Fatal(err)
 		}
+		unkept(t, os.Getenv("XDG_CONFIG_HOME"))
 		journal := inDir(dir, redact.JournalName)
 		p := launched(t, asUser(t, "forget", "--all", dir, site(seed)+"/p1"))
 		if round%2 == 1 {

@@ -135,7 +135,8 @@ func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 	lodge(dir).want(t, cli.ExitDone, "cosigned")
 	third := cosigned(dir)
 
-	// The other copy goes on by itself: one ledger, two histories.
+	// The other copy goes on by itself, on a machine that knows nothing of this one: one ledger, two histories.
+	unkept(t, l.config)
 	l.grow(other)
 	lodge(other).want(t, cli.ExitFailed, "1 of 1 did not confirm", url+": ")
 	if cs := witness.Cosigners(l.latest(other), []checkpoint.Key{key}); len(cs) != 0 {
