@@ -267,11 +267,12 @@ func TestGate_3_1_TLSFailure(t *testing.T) {
 		name    string
 		later   time.Duration
 		want    string
+		why     string
 	}{
-		"3.1 TLS, all is well":     {true, "a.test", 0, asAllow},
-		"3.1 TLS failure, name":    {true, "b.test", 0, asDeny},
-		"3.1 TLS failure, expired": {true, "a.test", 2 * time.Hour, asDeny},
-		"3.1 TLS failure, chain":   {false, "a.test", 0, asDeny},
+		"3.1 TLS, all is well":     {true, "a.test", 0, asAllow, "tls"},
+		"3.1 TLS failure, name":    {true, "b.test", 0, asDeny, "tls wrong name"},
+		"3.1 TLS failure, expired": {true, "a.test", 2 * time.Hour, asDeny, "tls expired"},
+		"3.1 TLS failure, chain":   {false, "a.test", 0, asDeny, "tls unknown issuer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestGate_3_1_TLSFailure(t *testing.T) {
 					return "HTTP/1.0 200 OK\r\n\r\n"
 				})
 				time.Sleep(tt.later)
-				g.wantPolicy(tt.want, "tls", g.run())
+				g.wantPolicy(tt.want, tt.why, g.run())
 			})
 		})
 	}

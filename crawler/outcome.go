@@ -229,7 +229,7 @@ func (c *outcomes) leaf(m meaning, d *decision) (decided bool) {
 	case host.Throttled, host.Nowhere:
 		return true
 	case host.Broken, host.Unreachable:
-		if d.attempt < 2 && m.why != string(fetch.TLS) {
+		if d.attempt < 2 && !fetch.Class(m.why).OfTLS() {
 			d.outcome = 0
 		}
 		return true

@@ -89,14 +89,18 @@ const (
 	ReasonOptOut         = "opt-out"         // the host or its address is on an opt-out list
 	ReasonConnect        = "connect"         // no connection: somebody is there, and refuses it
 	ReasonNoRoute        = "no route"        // no connection: nobody is there, or no way leads there
-	ReasonTLS            = "tls"             // handshake or certificate, or an alert later on
-	ReasonTimeout        = "timeout"         // any of the time-outs but that of the look-up
-	ReasonReset          = "reset"           // the connection ended before a complete response head
-	ReasonProtocol       = "protocol"        // not HTTP/1.x
-	ReasonIncomplete     = "incomplete"      // the connection ended within the body
-	ReasonCoding         = "coding"          // the body arrived whole, its content coding is broken
-	ReasonAborted        = "aborted"         // the crawl was
-	ReasonTooSlow        = "too slow"        // longer than one exchange may take
+	ReasonTLS            = "tls"             // handshake, or an alert later on
+	// the server's certificate: nobody trusted issued it, it is for another name, or its time is over or has not begun
+	ReasonTLSIssuer  = "tls unknown issuer"
+	ReasonTLSName    = "tls wrong name"
+	ReasonTLSExpired = "tls expired"
+	ReasonTimeout    = "timeout"    // any of the time-outs but that of the look-up
+	ReasonReset      = "reset"      // the connection ended before a complete response head
+	ReasonProtocol   = "protocol"   // not HTTP/1.x
+	ReasonIncomplete = "incomplete" // the connection ended within the body
+	ReasonCoding     = "coding"     // the body arrived whole, its content coding is broken
+	ReasonAborted    = "aborted"    // the crawl was
+	ReasonTooSlow    = "too slow"   // longer than one exchange may take
 	// less than the least speed came, or others needed the place of a slow exchange
 	ReasonSlow  = "slow"
 	ReasonLease = "lease" // it took longer than a lease allows

@@ -179,7 +179,7 @@ func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
 	if err := os.WriteFile(ca, block, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, cli.ExitIncomplete, "no secure connection")
+	inside(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, cli.ExitIncomplete, "certificate from an unknown issuer (--ca-file FILE trusts it)")
 	inside(t, "crawl", "--delay", "0", "--ca-file", ca, "--accept-language", "de, en;q=0.5", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, cli.ExitDone)
 	if len(languages) == 0 || languages[0] != "de, en;q=0.5" {
 		t.Errorf("sent Accept-Language %q", languages)

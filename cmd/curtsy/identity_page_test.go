@@ -112,6 +112,35 @@ func TestIdentityInitPublishedAsItIsAgreesWithTheSettings(t *testing.T) {
 	}
 }
 
+// What identity set keeps is what identity show prints: the file, then what requests carry. Without a contact it says how to set one.
+func TestIdentityShow(t *testing.T) {
+	home(t, "")
+	atHome(t, "identity", "set", "--contact", "crawl@your-domain.org").want(t, cli.ExitUsage, "placeholder of the documentation")
+	none := atHome(t, "identity", "show")
+	none.want(t, cli.ExitDone, "no contact", "curtsy identity set --contact")
+	if !strings.Contains(none.out, "contact     not set\n") {
+		t.Errorf("%s", none.out)
+	}
+	atHome(t, "identity", "set", "--contact", "crawl@library.org", "--operator", "The Library", "--purpose", "An archive.", "--agent", "libbot").want(t, cli.ExitDone)
+	path, err := crawldir.UserConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := "libbot/" + crawldir.Version + " (+crawl@library.org) curtsy/" + crawldir.Version
+	text := atHome(t, "identity", "show")
+	text.want(t, cli.ExitDone)
+	want := "contact     crawl@library.org\noperator    The Library\npurpose     An archive.\nagent       libbot\n" +
+		"User-Agent  " + agent + "\nFrom        crawl@library.org\nfile        " + path + "\n"
+	if text.out != want || text.err != "" {
+		t.Errorf("%s%s", text.out, text.err)
+	}
+	var got map[string]string
+	err = json.Unmarshal([]byte(atHome(t, "identity", "show", "--json").out), &got)
+	if err != nil || got["contact"] != "crawl@library.org" || got["user_agent"] != agent || got["file"] != path || got["agent"] != "libbot" {
+		t.Errorf("%v: %v", err, got)
+	}
+}
+
 func TestIdentityCheckFindsEachDisagreement(t *testing.T) {
 	file := func(name, old, new string) func(*testing.T, *publisher) []string {
 		return func(t *testing.T, p *publisher) []string {

@@ -20,7 +20,7 @@ import (
 // Each class of failure has plain words, which a command takes for the class, too.
 func TestEachClassOfFailureHasPlainWords(t *testing.T) {
 	for _, class := range []fetch.Class{
-		fetch.DNS, fetch.NXDomain, fetch.PrivateAddress, fetch.Connect, fetch.NoRoute, fetch.TLS, fetch.Timeout, fetch.Reset,
+		fetch.DNS, fetch.NXDomain, fetch.PrivateAddress, fetch.Connect, fetch.NoRoute, fetch.TLS, fetch.TLSIssuer, fetch.TLSName, fetch.TLSExpired, fetch.Timeout, fetch.Reset,
 		fetch.Protocol, fetch.Incomplete, fetch.Coding, fetch.Stopped,
 	} {
 		name := string(class)
@@ -41,6 +41,8 @@ var raw = regexp.MustCompile(`nxdomain|\bconnect\b|\breset\b|\bdns\b|dial tcp|lo
 func TestWhateverFailsIsSaidInPlainWords(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	defer secure.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
 	noise, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +60,8 @@ func TestWhateverFailsIsSaidInPlainWords(t *testing.T) {
 	}()
 	there, _ := small(t)
 	for name, seed := range map[string]string{
-		"connect": deadPort(t), "reset": mute(t), "tls": secure.URL + "/", "protocol": "http://" + noise.Addr().String() + "/",
+		"connect": deadPort(t), "reset": mute(t), "tls": "https" + strings.TrimPrefix(plain.URL, "http") + "/",
+		"tls unknown issuer": secure.URL + "/", "tls wrong name": strings.Replace(secure.URL, "127.0.0.1", "localhost", 1) + "/", "protocol": "http://" + noise.Addr().String() + "/",
 	} {
 		dir := filepath.Join(t.TempDir(), "d")
 		r := shared("crawl", "--delay", "0", "--max-wait", "1s", "-v", "--dir", dir, seed, there)

@@ -136,7 +136,8 @@ func (t *told) line(l *storage.Line, generation int64) {
 
 // silent are the reasons of exchanges in which a host did not come to speak. A look-up that fails is none: that may be ours.
 var silent = map[string]bool{
-	storage.ReasonNXDomain: true, storage.ReasonConnect: true, storage.ReasonNoRoute: true, storage.ReasonTLS: true, storage.ReasonTimeout: true,
+	storage.ReasonNXDomain: true, storage.ReasonConnect: true, storage.ReasonNoRoute: true, storage.ReasonTimeout: true,
+	storage.ReasonTLS: true, storage.ReasonTLSIssuer: true, storage.ReasonTLSName: true, storage.ReasonTLSExpired: true,
 }
 
 // robots takes in how a robots.txt was answered: no page is asked for while nobody answers for that.

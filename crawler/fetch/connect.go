@@ -105,7 +105,7 @@ func (l *connection) handshake(ctx context.Context, c *tls.Config, patience time
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &Failure{Timeout, fmt.Errorf("TLS handshake with %s: not done within %v", l.far(), patience)}
 	default:
-		return &Failure{TLS, fmt.Errorf("TLS handshake with %s: %w", l.far(), err)}
+		return &Failure{classOfTLS(err), fmt.Errorf("TLS handshake with %s: %w", l.far(), err)}
 	}
 }
 

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"crypto/x509"
 	"errors"
 	"strings"
 	"unicode"
@@ -25,9 +26,13 @@ const (
 	Proxy   Class = storage.ReasonProxy
 	Connect Class = storage.ReasonConnect // no connection: somebody is there, and refuses it
 	NoRoute Class = storage.ReasonNoRoute // no connection: nobody is there, or no way leads there
-	TLS     Class = storage.ReasonTLS     // handshake or certificate, or an alert later on
-	Timeout Class = storage.ReasonTimeout // any of the time-outs but that of the look-up
-	Reset   Class = storage.ReasonReset   // the connection ended before a complete response head
+	TLS     Class = storage.ReasonTLS     // handshake, or an alert later on
+	// the server's certificate: nobody trusted issued it, it is for another name, or its time is over or has not begun
+	TLSIssuer  Class = storage.ReasonTLSIssuer
+	TLSName    Class = storage.ReasonTLSName
+	TLSExpired Class = storage.ReasonTLSExpired
+	Timeout    Class = storage.ReasonTimeout // any of the time-outs but that of the look-up
+	Reset      Class = storage.ReasonReset   // the connection ended before a complete response head
 	// not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
 	Protocol   Class = storage.ReasonProtocol
 	Incomplete Class = storage.ReasonIncomplete // the connection ended within the body
@@ -35,6 +40,23 @@ const (
 	// the caller ended it, for a reason that is none of the host's: see Fetcher.Do
 	Stopped Class = storage.ReasonAborted
 )
+
+// OfTLS reports whether c is TLS or one of its kinds.
+func (c Class) OfTLS() bool { return c == TLS || c == TLSIssuer || c == TLSName || c == TLSExpired }
+
+// classOfTLS returns the class of a failed handshake.
+func classOfTLS(err error) Class {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return TLSIssuer
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return TLSName
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return TLSExpired
+	}
+	return TLS
+}
 
 // Ours reports whether a rule of our own kept the exchange from being made: nobody was asked, and the host is not to blame.
 func (c Class) Ours() bool {

@@ -156,6 +156,9 @@ func mailDomain(s string) (domain string, ok bool) {
 	return s[strings.LastIndexByte(s, '@')+1:], true
 }
 
+// placeholder is the domain that README and the guides write where the reader's own belongs.
+const placeholder = "your-domain.org"
+
 // unreachable says why host cannot be where a webmaster writes to; empty when it can.
 func unreachable(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
@@ -164,6 +167,7 @@ func unreachable(host string) string {
 	}
 	for _, d := range []string{
 		"example", "example.com", "example.net", "example.org", "test", "invalid", "localhost", // RFC 2606, RFC 6761
+		placeholder,
 		"local",     // RFC 6762
 		"home.arpa", // RFC 8375
 		"onion",     // RFC 7686
@@ -171,6 +175,9 @@ func unreachable(host string) string {
 		"internal",  // ICANN Board resolution 2024.07.29.06
 	} {
 		if host == d || strings.HasSuffix(host, "."+d) {
+			if d == placeholder {
+				return "is the placeholder of the documentation"
+			}
 			return "is in the reserved domain " + d
 		}
 	}

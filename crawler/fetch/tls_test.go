@@ -45,10 +45,11 @@ func TestTLS(t *testing.T) {
 	}{
 		{"good", "https://example.com/", roots, "", "example.com http/1.1 HTTP/1.1"},
 		{"good address", "https://127.0.0.1/", roots, "", " http/1.1 HTTP/1.1"},
-		{"unknown authority", "https://example.com/", x509.NewCertPool(), TLS, ""},
-		{"system's authorities", "https://example.com/", nil, TLS, ""},
-		{"wrong host", "https://other.test/", roots, TLS, ""},
-		{"wrong address", "https://127.0.0.2/", roots, TLS, ""},
+		{"unknown authority", "https://example.com/", x509.NewCertPool(), TLSIssuer, ""},
+		{"system's authorities", "https://example.com/", nil, TLSIssuer, ""},
+		{"wrong host", "https://other.test/", roots, TLSName, ""},
+		{"wrong address", "https://127.0.0.2/", roots, TLSName, ""},
+		{"wrong host of an unknown authority", "https://other.test/", x509.NewCertPool(), TLSName, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := mustNew(t, Config{Resolve: resolveTo("93.184.215.14"), Dial: at, RootCAs: c.roots, AllowNet: nets("127.0.0.0/8")})

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -29,7 +31,7 @@ func Command(std cli.Streams) *cobra.Command {
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newInit(std), newCheck(std), newSet(std), newOwn(std), newWebBotAuth(std))
+	cmd.AddCommand(newInit(std), newCheck(std), newSet(std), newShow(std), newOwn(std), newWebBotAuth(std))
 	return cmd
 }
 
@@ -72,6 +74,60 @@ func newSet(std cli.Streams) *cobra.Command {
 		}
 		fmt.Fprintf(std.Err, "kept in %s; requests will carry\n", path)
 		return printIdentity(std, path)
+	}
+	return cmd
+}
+
+// shown is what identity show prints.
+type shown struct {
+	Contact   string `json:"contact"`
+	Operator  string `json:"operator"`
+	Purpose   string `json:"purpose"`
+	Agent     string `json:"agent"` // the product token
+	UserAgent string `json:"user_agent"`
+	From      string `json:"from,omitempty"`
+	File      string `json:"file"` // that identity set writes
+}
+
+func newShow(std cli.Streams) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "show [flags]",
+		Short: "Show who your crawls say they are",
+		Long: "Show contact, operator, purpose and agent as a new crawl would use them, what\n" +
+			"requests carry, and the configuration file. Nothing is sent. A crawl directory\n" +
+			"keeps its own identity: curtsy config show DIR.",
+		Example: "  curtsy identity show",
+		Args:    cli.NoArgs,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cli.Group(cmd.Flags(), "Output")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		s := crawldir.Defaults()
+		unset := pflag.NewFlagSet("show", pflag.ContinueOnError)
+		config.Flags(&s, unset)
+		if err := config.Resolve(&s, unset, "", ""); err != nil {
+			return err
+		}
+		path, err := crawldir.UserConfig()
+		if err != nil {
+			return err
+		}
+		id := s.Identity()
+		out := shown{id.Contact, s.Operator, s.Purpose, id.ProductToken(), id.UserAgent(), id.From(), path}
+		if asJSON {
+			return cli.WriteJSON(std.Out, out)
+		}
+		for _, row := range [][2]string{
+			{"contact", out.Contact}, {"operator", out.Operator}, {"purpose", out.Purpose}, {"agent", out.Agent},
+			{"User-Agent", out.UserAgent}, {"From", out.From}, {"file", out.File},
+		} {
+			fmt.Fprintf(std.Out, "%-10s  %s\n", row[0], plainly.OneLine(cmp.Or(row[1], "not set")))
+		}
+		if err := id.CheckContact(); err != nil {
+			fmt.Fprintln(std.Err, plainly.Error(err))
+		}
+		return nil
 	}
 	return cmd
 }
