@@ -261,8 +261,11 @@ func (c *exchanger) resting(v *visit) (wait time.Duration, err error) {
 		return 0, nil
 	}
 	wish, err := v.locks.Resting(v.turn.Authority)
-	if err != nil || wish.Wait == 0 || wish.Ours {
+	switch {
+	case err != nil || wish.Wait == 0 || wish.Ours:
 		return 0, err
+	case wish.Wait < Floor: // a pause like any other
+		return wish.Wait, nil
 	}
 	v.rest.Condition, v.rest.Reason = frontier.Parked, wish.String()
 	if wish.Wait > host.Day {

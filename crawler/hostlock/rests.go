@@ -31,19 +31,23 @@ type Wish struct {
 	Ours   bool          // Rest of these Locks has noted it
 }
 
-// AskedAnother is how String begins.
+// AskedAnother is how String begins where another process was asked.
 const AskedAnother = "another crawl or command of yours was asked to wait"
 
 // fields are the names of fields as the table has them.
 var fields = [...]string{"", "Retry-After", "RateLimit"}
 
-// String says, to others than who was asked, until when the host is to be left alone, and why.
+// String says until when the host is to be left alone, who was asked for that, and by what.
 func (w Wish) String() string {
 	why := fmt.Sprintf("status %d", w.Status)
 	if w.Field != "" {
 		why += ", " + w.Field
 	}
-	return fmt.Sprintf("%s until %s (%s)", AskedAnother,
+	who := AskedAnother
+	if w.Ours {
+		who = "it asked to be left alone"
+	}
+	return fmt.Sprintf("%s until %s (%s)", who,
 		time.Now().Add(w.Wait+time.Second-1).Truncate(time.Second).Format(time.RFC3339), why)
 }
 
