@@ -3,12 +3,17 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/ledger"
 )
 
 // wishes are responses that ask for a time, by what they are.
@@ -94,9 +99,74 @@ func TestRule26_EveryCommandKeepsARest(t *testing.T) {
 			for _, dir := range []string{one, two} {
 				command("audit", dir).want(t, cli.ExitDone)
 			}
+			other := in()
+			command("crawl", "--max-time", "1ns", "--quiet", "--dir", other, site)
+			for _, args := range [][]string{{"explain", "--live", other, site + "page"}, {"crawl", "--dry-run", "--delay", "0", site}} {
+				if r := command(args...); !strings.Contains(strings.Join(strings.Fields(r.out+r.err), " "), "another crawl or command of yours was asked to wait until ") {
+					t.Errorf("%s says:\n%s%s", args[0], r.out, r.err)
+				}
+			}
+			if n := asked.Load() - before; n != 0 {
+				t.Errorf("%d requests come early, by explain --live or a dry run", n)
+			}
 			if said := command("status", two); !strings.Contains(said.out, "another crawl or command of yours was asked to wait until ") {
 				t.Errorf("status says:\n%s", said.out)
 			}
 		})
+	}
+}
+
+// Politeness rules 11, 17 and 26: what a crawl was asked for just before it is killed, other commands keep; and a crawl that has
+// waited for it goes on, and its audit finds nothing.
+func TestRule17_ARestOutlivesTheCrawlThatWasAsked(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	command := func(args ...string) *exec.Cmd {
+		cmd := curtsy(t, args...)
+		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+home, "LocalAppData="+home, "HOME="+home)
+		return cmd
+	}
+	for seconds, short := range map[string]bool{"3600": false, "4": true} {
+		web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+			"/": {FailFirst: 1, FailStatus: http.StatusServiceUnavailable, RetryAfter: seconds},
+		}})
+		if err := web.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer web.Close()
+		site, dir, two := web.LoopbackURL("bakery.test"), filepath.Join(t.TempDir(), "crawl"), filepath.Join(t.TempDir(), "crawl")
+		one := launched(t, command("crawl", "--delay", "0", "--max-wait", "2h", "--quiet", "--dir", dir, site))
+		one.until(t, "an answer that asks for a rest is in the ledger", func() bool {
+			for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
+				if err == nil && l.Status == http.StatusServiceUnavailable {
+					return true
+				}
+			}
+			return false
+		})
+		killed := one.kill()
+		before := web.Referee().Requests()
+		switch {
+		case short && before[len(before)-1].Status != http.StatusServiceUnavailable:
+			t.Log("the machine is too busy: the crawl went on before it was killed")
+			continue
+		case !killed:
+			t.Fatalf("it ended before it was killed: %+v", one.end())
+		}
+		if short {
+			ended(t, command("robots", "check", site)).want(t, cli.ExitDone)
+			ended(t, command("crawl", "--delay", "0", "--quiet", "--dir", two, site)).want(t, cli.ExitDone)
+			after := web.Referee().Requests()[len(before):]
+			if gap := after[0].Start.Sub(before[len(before)-1].End); gap < 4*time.Second {
+				t.Errorf("%s is asked for %v after a response that asked for 4 s", after[0].Target, gap)
+			}
+		} else {
+			ended(t, command("robots", "check", site)).want(t, cli.ExitFailed, "not asked: another crawl or command of yours was asked to wait until ")
+			ended(t, command("crawl", "--delay", "0", "--max-wait", "1s", "--dir", two, site)).want(t, cli.ExitIncomplete, "another crawl or command of yours")
+			if n := len(web.Referee().Requests()) - len(before); n != 0 {
+				t.Errorf("%d requests come early", n)
+			}
+		}
+		ended(t, command("audit", two)).want(t, cli.ExitDone)
 	}
 }

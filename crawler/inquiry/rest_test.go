@@ -1,0 +1,103 @@
+package inquiry
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/hostlock"
+	"curtsy/frontier/canon"
+)
+
+// Politeness rules 11, 14, 18 and 26: a command obeys what a host asks it for, as a crawl would, and others learn of it. It waits
+// for ten seconds, and otherwise says until when.
+func TestRule26_ACommandHeedsAWish(t *testing.T) {
+	for _, c := range []struct {
+		target, field, value string
+		status               int
+		want                 time.Duration
+	}{
+		{"/robots.txt", "Retry-After", "7", 503, 7 * time.Second},
+		{"/robots.txt", "Retry-After", "7", 404, 7 * time.Second},
+		{"/robots.txt", "Retry-After", "60", 429, time.Minute},
+		{"/robots.txt", "", "", 429, time.Minute},
+		{"/robots.txt", "", "", 500, 0},
+		{"/robots.txt", "RateLimit", `"p";r=0;t=9`, 200, 9 * time.Second},
+		{"/bot.html", "Retry-After", "100000", 302, 100_000 * time.Second},
+		{"/bot.html", "Retry-After", "60", 200, 0},
+	} {
+		for _, name := range []string{"a.test", "localhost"} {
+			synctest.Test(t, func(t *testing.T) {
+				web := crawltest.New(&crawltest.Site{Name: name, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					if c.field != "" {
+						rw.Header().Set(c.field, c.value)
+					}
+					rw.WriteHeader(c.status)
+				})})
+				web.StartPipe()
+				defer web.Close()
+				f, err := fetch.New(fetch.Config{
+					Identity: fetch.Identity{Version: "1"}, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir(),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				path := filepath.Join(t.TempDir(), "locks")
+				var locks [2]*hostlock.Locks
+				for i := range locks {
+					if locks[i], err = hostlock.Open(path); err != nil {
+						t.Fatal(err)
+					}
+					defer locks[i].Close()
+				}
+				if why := locks[0].Missing(); why != "" {
+					t.Skip(why)
+				}
+				u, err := canon.Parse("http://" + name + c.target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				asks := func(l *hostlock.Locks) error {
+					x, err := alongside{locks: l, floor: time.Second, every: time.Second}.do(t.Context(), f, "curtsy", fetch.Request{URL: u})
+					if err == nil {
+						err = x.Close()
+					}
+					return err
+				}
+				if err := asks(locks[0]); err != nil {
+					t.Fatal(err)
+				}
+				if w, err := locks[1].Resting(u.Authority()); err != nil || w.Wait != c.want || w.Status != c.status && c.want > 0 {
+					t.Errorf("%+v: others know of %+v, %v", c, w, err)
+				}
+				for i, l := range locks {
+					before := web.Referee().Requests()
+					err := asks(l)
+					after := web.Referee().Requests()
+					var resting *Resting
+					if c.want > patience {
+						who := [2]string{"not asked: it asked to be left alone until ", "not asked: another crawl or command of yours was asked to wait until "}[i]
+						if !errors.As(err, &resting) || !strings.HasPrefix(err.Error(), who) || len(after) != len(before) {
+							t.Errorf("%+v: %v, %d requests", c, err, len(after)-len(before))
+						}
+						continue
+					}
+					if err != nil || len(after) != len(before)+1 {
+						t.Fatalf("%+v: %v, %d requests", c, err, len(after)-len(before))
+					}
+					if gap := after[len(before)].Start.Sub(before[len(before)-1].End); gap < c.want || gap > c.want+3*time.Second {
+						t.Errorf("%+v: asked again after %v", c, gap)
+					}
+				}
+			})
+		}
+	}
+}
