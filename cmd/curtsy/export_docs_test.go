@@ -1,19 +1,14 @@
 package main
 
 import (
-	"cmp"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/foreigntest"
 )
-
-// javaDocs is where Debian's package openjdk-17-doc puts its more than ten thousand pages. CURTSY_DOCS names another
-// folder, for one that was unpacked elsewhere.
-const javaDocs = "/usr/share/doc/openjdk-17-jre-headless/api"
 
 // Real input in full size (.ci/long): documentation under nginx. There are as many rows as records and lines, in 200 MiB of
 // memory but for the table of texts.
@@ -21,12 +16,8 @@ func TestExportOfDocumentation(t *testing.T) {
 	if !full() {
 		t.Skip("it crawls ten thousand pages: CURTSY_LONG runs it")
 	}
-	for name, root := range map[string]string{"python3-doc": pythonDocs, "openjdk-17-doc": cmp.Or(os.Getenv("CURTSY_DOCS"), javaDocs)} {
-		if _, err := os.Stat(root); err != nil {
-			t.Logf("%s is not there: %v", name, err)
-			continue
-		}
-		s := serveFiles(t, root)
+	for name, folder := range map[string]string{"python3-doc": "doc/python3/html", "openjdk-17-doc": "doc/openjdk-17-jre-headless/api"} {
+		s := serveFiles(t, foreigntest.Corpus(t, folder, name))
 		dir := filepath.Join(t.TempDir(), name)
 		begin := time.Now()
 		crawl := curtsyWithin(t, time.Hour, "crawl", "--quiet", "--delay", "0", "--per-host", "8", "--dir", dir, "http://"+s.addr+"/index.html")

@@ -86,15 +86,8 @@ func TestLinksKeptWhileCrawlingMakeTheSameTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
 	}
-	if _, err := os.Stat(pythonDocs); err != nil {
-		t.Skipf("%v: install Debian's package python3-doc", err)
-	}
-	root, err := filepath.EvalSymlinks(pythonDocs)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var asked atomic.Int64
-	files := http.FileServer(http.Dir(root))
+	files := http.FileServer(http.Dir(pythonDocs(t)))
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		files.ServeHTTP(w, r)

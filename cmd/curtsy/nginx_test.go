@@ -16,10 +16,14 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
+	"curtsy/crawler/foreigntest"
 )
 
-// pythonDocs is where Debian's package python3-doc puts its pages.
-const pythonDocs = "/usr/share/doc/python3/html"
+// pythonDocs is the folder of Python's documentation.
+func pythonDocs(t *testing.T) string {
+	t.Helper()
+	return foreigntest.Corpus(t, "doc/python3/html", "python3-doc")
+}
 
 // server is an nginx on a loopback port that writes an access log.
 type server struct {
@@ -33,12 +37,6 @@ type server struct {
 func serveFiles(t *testing.T, root string) *server {
 	t.Helper()
 	skipWithout(t, "nginx")
-	if _, err := os.Stat(root); err != nil {
-		if os.Getenv("CURTSY_MUST_RUN") != "" {
-			t.Fatalf("%v, and CURTSY_MUST_RUN is set", err)
-		}
-		t.Skipf("%v: install Debian's package python3-doc", err)
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +125,7 @@ func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real server and a whole site")
 	}
-	s := serveFiles(t, pythonDocs)
+	s := serveFiles(t, pythonDocs(t))
 	dir := filepath.Join(t.TempDir(), "d")
 	r := ended(t, curtsy(t, "crawl", "--delay", "0", "--json", "--dir", dir, "http://"+s.addr+"/"))
 	r.want(t, cli.ExitDone)

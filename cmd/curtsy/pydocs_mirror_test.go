@@ -33,7 +33,7 @@ type docsMirrored struct {
 // docsMirroredBy lets a program make a mirror of Python's documentation under nginx, and opens each n-th page of it.
 func docsMirroredBy(t *testing.T, by mirrorer, n int) docsMirrored {
 	t.Helper()
-	s := serveFiles(t, pythonDocs)
+	s := serveFiles(t, pythonDocs(t))
 	dir, took := mirrorOf(t, by, "http://"+s.addr+"/")
 	m := docsMirrored{by: by.name, took: took}
 	for _, targets := range s.asked() {

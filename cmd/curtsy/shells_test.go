@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/crawler/foreigntest"
 )
 
 // shelled gives a shell a place with crawls, and a command curtsy that completes as ever and otherwise writes down what it
@@ -85,10 +87,9 @@ func TestCompletionInBash(t *testing.T) {
 	if _, err := exec.LookPath("script"); err != nil {
 		mayMiss(t, "script")
 	}
-	const package_ = "/usr/share/bash-completion/bash_completion"
 	begins := []string{"source <(curtsy completion bash)\n"}
-	if _, err := os.Stat(package_); err == nil {
-		begins = append(begins, ". "+package_+"\n"+begins[0])
+	if foreigntest.HasCorpora() {
+		begins = append(begins, ". "+foreigntest.Corpus(t, "bash-completion/bash_completion", "bash-completion")+"\n"+begins[0])
 	}
 	host := completedHost(t)
 	lines := append(typed[:len(typed):len(typed)],

@@ -8,7 +8,7 @@ import (
 // How little a page shows that is empty without its scripts, and how much script it has.
 const (
 	littleText = 200     // bytes of text, those of noscript included, white space counted once
-	muchScript = 2 << 10 // bytes of a script in the page; a shorter one only leads elsewhere, or counts visitors
+	muchScript = 2 << 10 // bytes of a script in the page; a shorter one only redirects, or counts visitors
 )
 
 // NeedsScript reports whether a page is empty for whoever runs no scripts: it loads or has a script, and nothing else that
@@ -28,7 +28,7 @@ func NeedsScript(page string) bool {
 		}
 		at = next
 	}
-	return e.text <= littleText && !e.leaves && (e.loads || e.inline >= muchScript)
+	return e.text <= littleText && !e.redirects && (e.fills || !e.mayRedirect) && (e.loads || e.inline >= muchScript)
 }
 
 // empty is a page that was empty so far.
@@ -37,8 +37,11 @@ type empty struct {
 	text     int
 	inline   int  // bytes of scripts in the page
 	loads    bool // a script that is elsewhere
-	leaves   bool // a short script leads to another page
 	noscript int  // elements that are open
+
+	redirects   bool // a short script sets the location
+	mayRedirect bool // a long one does
+	fills       bool // there is an element that a script could fill
 }
 
 // words counts text.
@@ -80,6 +83,7 @@ func (e *empty) markup(at int) (next int, ok bool) {
 		return len(e.page), true
 	}
 	switch string(name.octets()) {
+	case "html", "head", "body", "link", "base":
 	case "script":
 		close := rawEnd(e.page, end, "script")
 		e.script(e.page[attrs:end], e.page[end:close])
@@ -106,6 +110,8 @@ func (e *empty) markup(at int) (next int, ok bool) {
 		if !containsFold(e.page[attrs:end], "hidden") {
 			return 0, false
 		}
+	default:
+		e.fills = true
 	}
 	return end, true
 }
@@ -127,11 +133,14 @@ func (e *empty) script(attrs, text string) {
 		return
 	}
 	e.inline += len(strings.TrimSpace(text))
-	e.leaves = e.leaves || len(text) < muchScript && leaves(text)
+	if setsLocation(text) {
+		e.redirects = e.redirects || len(text) < muchScript
+		e.mayRedirect = true
+	}
 }
 
-// leaves reports whether a script leads to another page.
-func leaves(script string) bool {
+// setsLocation reports whether a script leads to another page.
+func setsLocation(script string) bool {
 	for _, to := range []string{"location.replace(", "location.assign(", "location.href=", "location.href =", "location=", "location ="} {
 		if strings.Contains(script, to) {
 			return true

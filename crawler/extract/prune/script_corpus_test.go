@@ -8,41 +8,30 @@ import (
 	"testing"
 
 	"curtsy/crawler/extract/prune"
+	"curtsy/crawler/foreigntest"
 )
 
-// No page of the documentation that Debian's packages bring is accused, but for examples of a library that draws: their
-// charts are nowhere else. CURTSY_HTML names another folder, whose pages are
-// told with -v: there a page may be a shell.
-func TestPagesOfDebiansPackagesAreNotAccused(t *testing.T) {
-	root := os.Getenv("CURTSY_HTML")
-	mine := root != ""
-	if !mine {
-		root = "/usr/share/doc"
-	}
-	pages, accused := 0, 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".html") {
-			return nil //nolint:nilerr // what cannot be read is not of interest
-		}
-		b, err := os.ReadFile(path)
-		if err != nil || len(b) > 512<<10 {
-			return nil //nolint:nilerr // likewise
-		}
-		pages++
-		if prune.NeedsScript(string(b)) {
-			if accused++; mine || strings.Contains(path, "/libjs-rickshaw/examples/") {
-				t.Logf("empty without JavaScript: %s", path)
-			} else {
-				t.Errorf("%s is accused", path)
+// No page of these manuals needs JavaScript.
+func TestNeedsScript_DebianManuals(t *testing.T) {
+	for pkg, folder := range map[string]string{"python3-doc": "doc/python3/html", "installation-guide-amd64": "doc/installation-guide-amd64"} {
+		t.Run(pkg, func(t *testing.T) {
+			pages := 0
+			err := filepath.WalkDir(foreigntest.Corpus(t, folder, pkg), func(path string, d fs.DirEntry, err error) error {
+				if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".html") {
+					return err
+				}
+				b, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				if pages++; prune.NeedsScript(string(b)) {
+					t.Errorf("%s is accused", path)
+				}
+				return nil
+			})
+			if err != nil || pages == 0 {
+				t.Fatalf("%d pages: %v", pages, err)
 			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		})
 	}
-	if pages == 0 && !mine {
-		t.Skip("no package with pages is installed")
-	}
-	t.Logf("%d pages, %d empty without JavaScript", pages, accused)
 }

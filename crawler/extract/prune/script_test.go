@@ -20,6 +20,7 @@ func TestAPageThatNeedsItsScriptsIsKnown(t *testing.T) {
 		{"while it loads", `<app-root>Loading…</app-root>` + load, true},
 		{"with a counter for those without", `<noscript><iframe src=https://count.example/></iframe><img src=x></noscript><div id=a></div>` + load, true},
 		{"its script in the page", `<div id=a></div><script>` + strings.Repeat("render(); ", 300) + `</script>`, true},
+		{"a long script leads elsewhere and fills a root", `<div id=a></div><script>` + strings.Repeat("render(); ", 300) + `location.href = "/login"</script>`, true},
 		{"in capitals", `<DIV></DIV><SCRIPT SRC=x.js></SCRIPT>`, true},
 		{"a comment of any length", `<!-- ` + long + long + ` --><div id=a></div>` + load, true},
 		{"a style sheet of any length", `<style>` + long + long + `</style><div id=a></div>` + load, true},
@@ -38,6 +39,7 @@ func TestAPageThatNeedsItsScriptsIsKnown(t *testing.T) {
 		{"leads elsewhere", `<meta http-equiv="refresh" content="0; url=/en/">` + load, false},
 		{"a script leads elsewhere", `<script>location.replace("/en/")</script>`, false},
 		{"likewise, and visitors are counted", `<script src=count.js></script><script>window.location.href = "/en/"</script>`, false},
+		{"a long script leads elsewhere, and there is nothing to fill", `<script>const moved = {` + strings.Repeat("'#a': 'a.html', ", 200) + `}; if (moved[location.hash]) window.location.replace(moved[location.hash]);</script>`, false},
 		{"data alone", `<script type="application/ld+json" src=x>{}</script><p>x`, false},
 		{"letters of three bytes", `<p>` + strings.Repeat("語", 201) + `</p>` + load, false},
 	} {
