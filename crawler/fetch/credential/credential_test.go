@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -130,16 +131,29 @@ func TestRepeated_WhateverWayAPageWritesIt(t *testing.T) {
 	fields := append(cookie, basic)
 	for page, want := range map[string]bool{
 		"": false, "jo": false, "theme=dark": false, "; theme=dark": false, "ab": false, "session=abcdefghi": false,
-		"Basic am86VHIwdWI0ZG9yJjMtemVicmE=":      true,
-		"<b>am86VHIwdWI0ZG9yJjMtemVicmE</b>":      true,
-		"the password " + password:                true,
-		"Tr0ub4dor&amp;3-zebra":                   true,
-		"?p=Tr0ub4dor%263-zebra":                  true,
-		`{"p":"Tr0ub4dor\u00263-zebra"}`:          true,
-		"547230756234646f7226332d7a65627261":      true,
-		"your session: abcdefghij":                true,
-		strings.Repeat("x", 64<<10-5) + password:  true,
-		strings.Repeat("x", 128<<10-9) + password: true,
+		"Basic am86VHIwdWI0ZG9yJjMtemVicmE=":                                 true,
+		"<b>am86VHIwdWI0ZG9yJjMtemVicmE</b>":                                 true,
+		"the password " + password:                                           true,
+		"Tr0ub4dor&amp;3-zebra":                                              true,
+		"?p=Tr0ub4dor%263-zebra":                                             true,
+		`{"p":"Tr0ub4dor\u00263-zebra"}`:                                     true,
+		"547230756234646f7226332d7a65627261":                                 true,
+		"your session: abcdefghij":                                           true,
+		"547230756234646F7226332D7A65627261":                                 true,
+		"TR0UB4DOR&3-ZEBRA":                                                  true,
+		"Location: /x?k=%54%72%30%75%62%34%64%6f%72%26%33%2d%7a%65%62%72%61": true,
+		"Location: /x?k=%54%72%30%75%62%34%64%6F%72%26%33%2D%7A%65%62%72%61": true,
+		"&#84;&#114;&#48;&#117;&#98;&#52;&#100;&#111;&#114;&amp;&#51;-&#x7a;&#X65;&#x00062;&#114;&#97;": true,
+		`\u0054r0ub4dor\u00263-\x7Aebra`: true,
+		`Tr0ub4dor&3\-zebra`:             true,
+		base64.StdEncoding.EncodeToString([]byte("x" + password + "yz")):              true,
+		base64.URLEncoding.EncodeToString([]byte("xy" + password + "y")):              true,
+		base64.StdEncoding.EncodeToString([]byte("xyz" + password + "yzx")):           true,
+		"%54%72%30%75%62%34%64%6f%72%26%33%2d%7a%65%62%72":                            false, // one byte is missing
+		"%%5&#;&#x;&#84\\u00\\x5\\":                                                   false,
+		strings.Repeat("x", 64<<10-9) + strings.ReplaceAll(password, "-", "&#00045;"): true,
+		strings.Repeat("x", 64<<10-5) + password:                                      true,
+		strings.Repeat("x", 128<<10-9) + password:                                     true,
 	} {
 		if got, err := Repeated(fields, strings.NewReader(page)); err != nil || got != want {
 			t.Errorf("%.60q: %v, %v", page, got, err)

@@ -4,36 +4,41 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"html"
 	"io"
-	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // ErrRepeated says that an answer has a value that was sent to it. Pages that help to find errors do that; to keep
 // one would be to tell the secret to whoever has the archive.
 var ErrRepeated = errors.New("the answer repeats the credentials that it was asked with: nothing of it is kept")
 
-// leastForm is from how many octets on a form is looked for: shorter ones stand in pages by chance.
+// leastForm is from how many bytes on a form is looked for: shorter ones appear in pages by chance.
 const leastForm = 8
 
-// Repeated reports whether the octets of r have a value of one of the fields: as it was sent, or as pages write what
-// they show.
+// maxEscape bounds the bytes of one escape, "&#x000054;" being the longest that unescape reads.
+const maxEscape = 10
+
+// Repeated reports whether the bytes of r have a value of one of the fields: as it was sent, in hex or base64, or with any
+// of its bytes escaped as in URLs, HTML, JSON and JavaScript. Case is ignored throughout.
 func Repeated(fields []Field, r io.Reader) (bool, error) {
 	forms := formsOf(fields)
 	if len(forms) == 0 {
 		return false, nil
 	}
-	longest := len(slices.MaxFunc(forms, func(a, b []byte) int { return len(a) - len(b) }))
+	longest := maxEscape * len(slices.MaxFunc(forms, func(a, b []byte) int { return len(a) - len(b) }))
 	b := make([]byte, max(64<<10, 2*longest))
+	var plain []byte
 	kept := 0
 	for {
 		n, err := io.ReadFull(r, b[kept:])
 		seen := b[:kept+n]
-		for _, form := range forms {
-			if bytes.Contains(seen, form) {
+		plain = unescape(plain[:0], seen)
+		for _, s := range [][]byte{lower(bytes.Clone(seen)), lower(plain)} {
+			if slices.ContainsFunc(forms, func(form []byte) bool { return bytes.Contains(s, form) }) {
 				return true, nil
 			}
 		}
@@ -47,11 +52,12 @@ func Repeated(fields []Field, r io.Reader) (bool, error) {
 	}
 }
 
-// formsOf are the ways in which a page may write what the fields have.
+// formsOf returns the values of the fields and their encodings, in lower case.
 func formsOf(fields []Field) (all [][]byte) {
 	add := func(s string) {
-		if len(s) >= leastForm && !slices.ContainsFunc(all, func(b []byte) bool { return string(b) == s }) {
-			all = append(all, []byte(s))
+		form := lower([]byte(s))
+		if len(form) >= leastForm && !slices.ContainsFunc(all, func(b []byte) bool { return bytes.Equal(b, form) }) {
+			all = append(all, form)
 		}
 	}
 	for _, f := range fields {
@@ -59,12 +65,70 @@ func formsOf(fields []Field) (all [][]byte) {
 			if len(s) < leastForm {
 				continue
 			}
-			quoted, _ := json.Marshal(s) // of a string it cannot fail
-			for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s), string(quoted[1 : len(quoted)-1]),
-				base64.StdEncoding.EncodeToString([]byte(s)), hex.EncodeToString([]byte(s))} {
-				add(form)
+			add(s)
+			add(strings.ReplaceAll(s, " ", "+")) // as a query writes it
+			add(hex.EncodeToString([]byte(s)))
+			for offset := range 3 {
+				core := base64Core(s, offset)
+				add(core)
+				add(strings.NewReplacer("+", "-", "/", "_").Replace(core))
 			}
 		}
 	}
 	return all
+}
+
+// lower writes the ASCII letters of s in lower case, in place.
+func lower(s []byte) []byte {
+	for i, c := range s {
+		if c >= 'A' && c <= 'Z' {
+			s[i] = c + 'a' - 'A'
+		}
+	}
+	return s
+}
+
+// base64Core returns the characters of a base64 text that follow from s alone, where s begins at a byte whose number is
+// offset modulo 3.
+func base64Core(s string, offset int) string {
+	text := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), s...))
+	return text[(offset*8+5)/6 : (offset+len(s))*8/6]
+}
+
+// unescape appends s to b with each escape replaced by what it stands for: %54, &#84;, &#x54;, &amp; and its kind, \u0054,
+// \x54 and a backslash before any other character.
+func unescape(b, s []byte) []byte {
+	for i := 0; i < len(s); {
+		c, n := escaped(s[i:])
+		b = append(b, c...)
+		i += n
+	}
+	return b
+}
+
+// escaped returns what the first character of s stands for, and how many bytes write it.
+func escaped(s []byte) (c []byte, n int) {
+	switch {
+	case s[0] == '%' && len(s) > 2:
+		if v, err := strconv.ParseUint(string(s[1:3]), 16, 8); err == nil {
+			return []byte{byte(v)}, 3
+		}
+	case s[0] == '&':
+		if end := bytes.IndexByte(s[:min(len(s), maxEscape)], ';'); end > 0 {
+			if text := html.UnescapeString(string(s[:end+1])); text[0] != '&' || text == "&" {
+				return []byte(text), end + 1
+			}
+		}
+	case s[0] == '\\' && len(s) > 1:
+		digits := map[byte]int{'u': 4, 'x': 2}[s[1]]
+		if digits == 0 {
+			return s[1:2], 2
+		}
+		if len(s) >= 2+digits {
+			if v, err := strconv.ParseUint(string(s[2:2+digits]), 16, 32); err == nil {
+				return []byte(string(rune(v))), 2 + digits
+			}
+		}
+	}
+	return s[:1], 1
 }
