@@ -46,18 +46,23 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 		return err
 	}
 	settings := info.Fields.Get(configDigest)
+	inForce := lists.Lists()
+	optOuts, _ := digestOf(inForce)
+	info.Fields = withLists(info.Fields, inForce)
 	info.Fields = append(slices.Clip(info.Fields), warc.Field{Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")})
 	e.archive, err = warc.Open(warc.Options{Dir: in(dir, ArchiveName), Name: "curtsy", Info: info, Index: e.index,
 		Originals: e.index, Finished: e.finished.In(ArchiveName)})
 	if err != nil {
 		return err
 	}
-	optOuts, _ := digestOf(lists.Lists())
 	o := ledger.Options{Warcinfo: e.archive.InfoSHA256(), SettingsSHA256: settings, OptOutsSHA256: optOuts}
 	if e.ledger, err = openLedger(dir, o, say); err != nil {
 		return err
 	}
 	lists.Tell(e.listed)
+	if now := lists.Lists(); !slices.Equal(now, inForce) { // nobody was told of it
+		e.listed(now)
+	}
 	killed := e.ledger.Killed()
 	if err := e.finished.Open(e.ledger); err != nil {
 		return err
@@ -130,6 +135,17 @@ func (e *evidence) listed(lists []*optout.List) {
 	if digest, entries := digestOf(lists); digest != "" {
 		_ = e.ledger.OptOuts(context.Background(), digest, entries) // the Writer keeps why it takes nothing more
 	}
+}
+
+// withLists are the fields of a warcinfo record with the lists of opt-outs that are in force, which the mark of the run
+// binds, too, in place of those that were when the fields were made.
+func withLists(fields warc.Fields, inForce []*optout.List) warc.Fields {
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f warc.Field) bool { return f.Name == listDigest })
+	for _, l := range inForce {
+		sum := l.Digest()
+		fields = append(fields, warc.Field{Name: listDigest, Value: hex.EncodeToString(sum[:])})
+	}
+	return fields
 }
 
 // digestOf is what a ledger binds of the lists of opt-outs: the SHA-256 of the one that there is, or that of the SHA-256s

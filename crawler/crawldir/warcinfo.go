@@ -48,7 +48,7 @@ func (s *Settings) PolitenessFields() warc.Fields {
 		}
 	}
 	for _, v := range s.lists.Versions() {
-		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: v.SHA256})
+		fields = append(fields, warc.Field{Name: listDigest, Value: v.SHA256})
 	}
 	return fields
 }
@@ -71,6 +71,9 @@ func (s *Settings) hostFields() (fields warc.Fields) {
 
 // configDigest is the field of the archive that binds the settings; the ledger has the same.
 const configDigest = "config-sha256"
+
+// listDigest is the field of the archive that names a list of opt-outs.
+const listDigest = "opt-out-sha256"
 
 // ArchiveInfo is what the archive in dir says of the crawl: the settings are those in config, or in the directory.
 func (s *Settings) ArchiveInfo(dir string, config []byte) (warc.Info, error) {

@@ -49,6 +49,14 @@ func (j *records) judge(h *evidence.Joined) {
 			j.found.Add(f)
 		}
 	}
+	for _, f := range facts {
+		if e.Line == nil || e.LeftOut != "" {
+			break
+		}
+		if wrong := f.wrong(h, j.m.Info); wrong != "" {
+			j.found.Add(e.Finding(finding.BadRecord, f.required, wrong))
+		}
+	}
 	if f, differ := e.HeadsDiffer(); differ {
 		j.found.Add(f)
 	}
@@ -93,7 +101,7 @@ func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	}
 	j.absent++
 	l, robots := e.Line, e.Asked().IsRobots()
-	if robots || !noArchive(l.Directives) || j.absent > j.mayLack {
+	if robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack {
 		j.found.Add(e.Finding(finding.BadRecord,
 			"the answer that request and metadata name (docs/warc.md), unless its page asks not to be archived and "+
 				"a package says that such are left out (docs/wacz.md)",
@@ -106,10 +114,10 @@ func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	e.Answered, e.Status, e.Cut = true, l.Status, l.Truncated
 }
 
-// noArchive reports whether directives, as a crawl understood them, have noarchive among them.
-func noArchive(directives string) bool {
+// asks reports whether directives, as a crawl understood them, have one among them.
+func asks(directives, one string) bool {
 	for d := range strings.SplitSeq(directives, ",") {
-		if strings.EqualFold(strings.TrimSpace(d), "noarchive") {
+		if strings.EqualFold(strings.TrimSpace(d), one) {
 			return true
 		}
 	}

@@ -76,6 +76,10 @@ func (j *requests) promised(h *evidence.Joined) {
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
 		j.found.Add(e.Finding(finding.Method, "GET or HEAD (docs/politeness.md, rule 3)", e.Method))
 	}
+	if s.Odd != "" {
+		j.found.Add(e.Finding(finding.BadRecord, "a request as this crawler sends it: HTTP/1.1, lines that end in CRLF, its own header fields "+
+			"each once, and no body (docs/warc.md)", "it has "+s.Odd))
+	}
 	if s.Secrets != "" {
 		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)",
 			"the request has the fields "+s.Secrets))

@@ -217,6 +217,9 @@ func (c *checker) mark(m *Mark) {
 	case KindRedaction:
 		c.stubs.tell(m.Redaction.Entries)
 	case KindStop:
+		if !c.runs.open && !c.gap {
+			c.say(Disagree, "the run that it is the stop of has one, or is none")
+		}
 		if c.runs.open = false; m.Lines != c.lines {
 			c.say(Disagree, "it counts %d decisions, and there are %d", m.Lines, c.lines)
 		}

@@ -12,7 +12,11 @@ func (w *Writer) Close() error {
 	}
 	if w.err == nil && !w.ended {
 		w.ready()
-		w.mark(Mark{Kind: KindStop, Time: time.Now(), Lines: w.lines})
+		at := time.Now()
+		if w.last.After(at) { // the clock was set back, and the dates of lines do not follow it
+			at = w.last
+		}
+		w.mark(Mark{Kind: KindStop, Time: at, Lines: w.lines})
 		w.ended = true
 	}
 	w.closed = true

@@ -19,6 +19,7 @@ func (w *Writer) ready() {
 	if back := w.last.Sub(w.opened); back >= time.Microsecond {
 		m.ClockBack = back
 	}
+	w.last = w.opened
 	for _, note := range w.rotate { // before the run that signs with the new key
 		w.mark(Mark{Kind: KindKey, Time: w.opened, Note: string(note)})
 	}

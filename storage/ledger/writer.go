@@ -88,7 +88,7 @@ type Writer struct {
 	begun  bool      // this segment has its begin mark
 	going  bool      // this run has its mark
 	ended  bool      // there is no run that began and did not stop
-	last   time.Time // that the ledger told
+	last   time.Time // that the ledger told; of this run, the latest of its lines
 
 	commits committer
 	packer  packer
@@ -157,6 +157,9 @@ func (w *Writer) append(l *storage.Line) (full bool, err error) {
 		return false, fmt.Errorf("ledger: append: the line of %.200q has %d octets, more than %d", l.URL, n, maxLine)
 	}
 	w.entry(from, hostOf(l.URL), true)
+	if l.Time.After(w.last) {
+		w.last = l.Time
+	}
 	w.lines, w.here = w.lines+1, w.here+1
 	if l.Record != "" {
 		w.told++

@@ -477,3 +477,34 @@ func TestAppendSyncsBeforeTooManyExchangesAreLoose(t *testing.T) {
 		}
 	}
 }
+
+// The dates of lines do not follow a clock that is set back, and a stop is dated behind them.
+func TestStop_IsDatedBehindItsLines(t *testing.T) {
+	dir := t.TempDir()
+	late := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+	for run := range 2 {
+		w, err := Open(Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Append(t.Context(), storage.Line{Time: late, URL: "http://a.test/", Decision: "allow"}); err != nil && run == 0 {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		late = time.Now().Add(-time.Hour).UTC() // by then the clock is right
+	}
+	var stops []time.Time
+	for e, err := range Scan(dir) {
+		if err != nil || e.Problem != nil {
+			t.Fatal(err, e.Problem)
+		}
+		if e.Mark != nil && e.Mark.Kind == KindStop {
+			stops = append(stops, e.Mark.Time)
+		}
+	}
+	if len(stops) != 2 || stops[0].Before(time.Now().Add(30*time.Minute)) || stops[1].After(time.Now()) {
+		t.Errorf("stops at %v", stops)
+	}
+}

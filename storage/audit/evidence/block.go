@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"strings"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -34,6 +35,7 @@ type blockReader struct {
 	long    []byte // a line that does not fit into in, or goes on in the next
 	chunked bool   // the body is in chunks
 	cut     bool   // of a body that is kept: its chunks end early
+	chunks  string // what is wrong with the chunks of a body, or behind the last one; "" where nothing is
 }
 
 // blockSource reads a block and digests it.
@@ -73,7 +75,7 @@ func (r *blockReader) begin(rec *warc.Record, payload bool) {
 	r.raw.want("")
 	r.src = blockSource{r: rec.Block, to: &r.block}
 	r.in.Reset(&r.src)
-	r.left, r.chunked, r.cut, r.keeps, r.head = warc.MaxHTTPHead, false, false, false, r.head[:0]
+	r.left, r.chunked, r.cut, r.chunks, r.keeps, r.head = warc.MaxHTTPHead, false, false, "", false, r.head[:0]
 }
 
 var errHead = fmt.Errorf("its head is longer than %d octets, or ends early", warc.MaxHTTPHead)
@@ -158,7 +160,7 @@ func lowered(name []byte) string {
 var wanted = [...]string{
 	"location", "retry-after", "transfer-encoding", "content-encoding", "cache-control", "expires", "date", "age",
 	"user-agent", "host", "content-length", "content-range", "ratelimit", "content-type", "from", "cookie",
-	"authorization", "proxy-authorization",
+	"authorization", "proxy-authorization", "last-modified", "x-robots-tag",
 }
 
 // payload reads the body. With keep it returns the body without its transfer coding, as far as maxRaw.
@@ -176,7 +178,8 @@ func (r *blockReader) payload(keep bool) []byte {
 		r.raw.write(b)
 		r.src.raw = &r.raw
 	}
-	_, _ = io.Copy(&r.body, httputil.NewChunkedReader(r.in)) // what is no chunk has a digest of its own, which is compared too
+	_, err := io.Copy(&r.body, httputil.NewChunkedReader(r.in)) // what is no chunk has a digest of its own, which is compared too
+	r.chunks = behindChunks(r.in, err)
 	r.rest()
 	return nil
 }
@@ -201,12 +204,28 @@ func (r *blockReader) kept() []byte {
 	if r.chunked {
 		r.raw.like(&r.body)
 		r.raw.write(raw)
-		if b, err := io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(raw))); err == nil || len(b) > 0 {
+		in := bufio.NewReader(bytes.NewReader(raw))
+		b, err := io.ReadAll(httputil.NewChunkedReader(in))
+		if r.chunks = behindChunks(in, err); err == nil || len(b) > 0 {
 			body, r.cut = b, err != nil
 		}
 	}
 	r.body.write(body)
 	return body
+}
+
+// behindChunks says what is wrong with chunks that were read from in up to the last one or to an error: behind the last
+// one stand trailer fields and an empty line, or that line alone (RFC 9112 7.1).
+func behindChunks(in *bufio.Reader, err error) string {
+	if err != nil {
+		return "its chunks end early, or are none: " + finding.Short(err.Error())
+	}
+	rest, _ := io.ReadAll(io.LimitReader(in, 64<<10))
+	const end = "\r\n\r\n"
+	if string(rest) == "\r\n" || !bytes.HasPrefix(rest, []byte("\r\n")) && bytes.HasSuffix(rest, []byte(end)) && bytes.Index(rest, []byte(end)) == len(rest)-len(end) {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes behind its last chunk are not the end of a body", len(rest))
 }
 
 // headed is how many bytes the head that was read has.

@@ -83,12 +83,14 @@ type Info struct {
 	Token     string        `json:"product_token,omitempty"`
 	Floor     time.Duration `json:"-"` // between exchanges of a host that is not own
 	IPDelay   time.Duration `json:"-"`
+	MaxDelay  time.Duration `json:"-"` // the longest Crawl-delay that the crawl waits for; 0 where that is not said
 	Delays    []HostDelay   `json:"-"` // that the operator set for some hosts alone
 	HostHours []HostHours   `json:"-"` // likewise: of the day
 	HostDaily []HostDaily   `json:"-"` // likewise: requests in a day
 	Windows   []Window      `json:"-"` // in which alone anybody is asked
 	OwnSites  string        `json:"own_sites,omitempty"`
 	ConfigSHA string        `json:"config_sha256,omitempty"`
+	LedgerKey string        `json:"-"`
 	Proxy     string        `json:"proxy,omitempty"` // that requests went through, as declared; the last of several
 	// Credentials are the hosts that requests had credentials for, as declared, and the fields of each: "https://HOST: Authorization".
 	Credentials []string `json:"credentials,omitempty"`

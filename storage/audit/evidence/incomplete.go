@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -28,6 +29,22 @@ func (rd *Reader) incomplete(h *partial, n int) string {
 		return ""
 	case err == nil && uint64(n) < length:
 		return strconv.Itoa(n) + " of " + h.Answer.length.Value + " octets"
+	}
+	return ""
+}
+
+// unframed says where the body of a whole answer does not end as its head says (RFC 9112 6.3).
+func (h *partial) unframed(r *blockReader) string {
+	length, err := strconv.ParseUint(h.Answer.length.Value, 10, 63)
+	switch s := h.Exchange.Status; {
+	case s == 204 || s == 304:
+		if h.Body > 0 {
+			return fmt.Sprintf("%d bytes behind the head of status %d, which has no body", h.Body, s)
+		}
+	case r.chunked:
+		return r.chunks
+	case err == nil && uint64(h.Body) != length:
+		return fmt.Sprintf("a body of %d bytes with Content-Length: %d", h.Body, length)
 	}
 	return ""
 }

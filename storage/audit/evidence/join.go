@@ -114,6 +114,7 @@ func (h *partial) merge(g *partial) {
 	if !q.Exchange.Began.IsZero() && (e.Began.IsZero() || q.Exchange.Began.Before(e.Began)) {
 		e.Began, e.Resolution = q.Exchange.Began, max(e.Resolution, q.Exchange.Resolution)
 	}
+	h.Body, h.Unframed = r.Body, r.Unframed
 	h.Answer, h.Bodyless, h.Kept, h.Text, h.TextFault, h.OwnerProof, h.Incomplete = r.Answer, r.Bodyless, r.Kept,
 		r.Text, r.TextFault, r.OwnerProof, r.Incomplete
 	line, at, took, ended := h.Exchange.Line, h.Exchange.LineAt, h.Exchange.Took, h.Exchange.Ended

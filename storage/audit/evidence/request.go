@@ -20,6 +20,7 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	r.begin(rec, false)
 	if h.ours {
 		h.bound.request(r)
+		r.keeps = true
 	}
 	first, err := r.line()
 	if err != nil {
@@ -57,6 +58,9 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	if err != nil {
 		rd.torn(rec, at, h.Exchange.URL, err)
 		return
+	}
+	if r.keeps {
+		h.Sent.Odd, r.keeps = oddity(r.head), false
 	}
 	if !h.Sent.chunked && !r.ends(h.Sent.length) {
 		rd.bad(at, h.Exchange.URL, "one request (WARC 1.1, 6.4)", "there is more behind it")

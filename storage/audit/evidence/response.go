@@ -33,6 +33,8 @@ type Joined struct {
 	TextFault  string
 	OwnerProof bool   // the body has the form of an owner's proof
 	Incomplete string // why the body is not all of it; "" for all that is known
+	Body       int64  // bytes behind the head in the block of an answer of ours
+	Unframed   string // where such a body does not end as its head says; "" where it does, or the head does not say
 
 	Alone string // the type of a record that keeps what a URL gave without the exchange, which there is none of then
 
@@ -53,9 +55,10 @@ type partial struct {
 type AnswerHead struct {
 	Location, Expires, Date, Age First
 	CacheControl, RetryAfter     []string
+	LastModified, RobotsTags     []string
 	RateLimit, Coding            string // RateLimit and Content-Encoding, of several fields all
 	length, part                 First  // Content-Length and Content-Range
-	octets                       int    // of cache and retry
+	octets                       int    // of those that are kept several times
 }
 
 // First is the value of the first field of its name.
@@ -95,6 +98,12 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 		s.Date.set(value)
 	case "age":
 		s.Age.set(value)
+	case "last-modified":
+		several(&s.LastModified)
+	case "x-robots-tag":
+		several(&s.RobotsTags)
+	case "content-length":
+		s.length.set(value)
 	}
 	if !policy {
 		return
@@ -108,8 +117,6 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 		joined(&s.Coding, finding.MaxText)
 	case "expires":
 		s.Expires.set(value)
-	case "content-length":
-		s.length.set(value)
 	case "content-range":
 		s.part.set(value)
 	}
@@ -232,6 +239,10 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p web
 		if err := rd.keep(h, body); err != nil {
 			return err
 		}
+	}
+	if h.ours {
+		h.Body = rec.Length - int64(r.headed())
+		h.Unframed = h.unframed(r)
 	}
 	rd.digests(rec, at, h.Exchange.URL)
 	return nil

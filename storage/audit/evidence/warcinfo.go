@@ -58,12 +58,12 @@ func (rd *Reader) declares(in *Info) {
 	}
 }
 
-// maxInfo bounds the fields that are kept of a warcinfo record: a crawl of ours has three for each of 64 [[host]] tables.
-const maxInfo = 300
+// MaxInfo bounds the fields that are kept of a warcinfo record: a crawl of ours has three for each of 64 [[host]] tables.
+const MaxInfo = 300
 
 // add takes a field.
 func (in *Info) add(name, value string) {
-	if len(in.Fields) < maxInfo {
+	if len(in.Fields) < MaxInfo {
 		in.Fields = append(in.Fields, [2]string{finding.Short(name), finding.Short(value)})
 	}
 }
@@ -103,6 +103,8 @@ func (in *Info) read() {
 			}
 		case "ip-delay-ms":
 			in.IPDelay = ms
+		case "max-crawl-delay-ms":
+			in.MaxDelay = max(ms, 1)
 		case "exchanges-at-once":
 			in.AtOnce, _ = strconv.Atoi(f[1]) // what is no number says nothing
 		case "run-began":
@@ -115,6 +117,8 @@ func (in *Info) read() {
 			in.Credentials = append(in.Credentials, f[1])
 		case "config-sha256":
 			in.ConfigSHA = f[1]
+		case "ledger-key":
+			in.LedgerKey = f[1]
 		}
 	}
 }

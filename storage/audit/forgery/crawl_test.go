@@ -161,7 +161,7 @@ func info() warc.Info {
 		Software: "curtsy/1", Operator: "The tests", Contact: contact, UserAgent: identity.UserAgent(), RobotsPolicy: "rfc9309",
 		Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}, {Name: "ip-delay-ms", Value: "500"},
 			{Name: "max-crawl-delay-ms", Value: "300000"}, {Name: "own-sites", Value: "none"},
-			{Name: "exchanges-at-once", Value: "320"}, {Name: "config-sha256", Value: settingsSHA256}, {Name: "ledger-key", Value: operatorKey.VerifierKey()}},
+			{Name: "exchanges-at-once", Value: "320"}, {Name: "config-sha256", Value: settingsSHA256}},
 	}
 }
 

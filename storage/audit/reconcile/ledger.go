@@ -62,6 +62,7 @@ type Ledger struct {
 	maps      []*ledger.Mark // the last marks of hosts, two at most
 	optOuts   optOuts
 	raised    raised
+	odd       []finding.Finding // lines and marks that contradict their run
 	redacted  redacted
 	taken     taken
 	problem   []ledger.Entry
@@ -177,6 +178,7 @@ func (l *Ledger) mark(e *ledger.Entry) {
 		l.runs.trace(m.Time)
 	case ledger.KindStop:
 		l.runs.trace(m.Time)
+		l.stop(m)
 		l.runs.end()
 	case ledger.KindRedaction:
 		l.runs.idle = true
@@ -200,6 +202,7 @@ func (l *Ledger) line(e *ledger.Entry) error {
 	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
 	l.optOuts.line(l.runs.now(), d, place)
 	l.raised.line(d, place)
+	l.changed(d, place)
 	switch {
 	case d.Record != "":
 		return l.add(lineRow(place, d))
@@ -251,6 +254,9 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	l.storedMap(found)
 	l.optOuts.judge(found)
 	l.raised.judge(found)
+	for _, f := range l.odd {
+		found(f)
+	}
 	v, err := l.log.Close(ctx, found)
 	if err != nil {
 		return err

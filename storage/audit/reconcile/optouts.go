@@ -66,13 +66,17 @@ func (o *optOuts) info(run int, in *evidence.Info) {
 	if _, met := o.told[run]; met || len(o.told) >= maxLists {
 		return
 	}
-	lists := []string{}
+	o.told[run] = listsIn(in)
+}
+
+// listsIn are the SHA-256s of the lists that a warcinfo record names.
+func listsIn(in *evidence.Info) (lists []string) {
 	for _, f := range in.Fields {
 		if f[0] == "opt-out-sha256" {
 			lists = append(lists, f[1])
 		}
 	}
-	o.told[run] = lists
+	return lists
 }
 
 // judge names the lines that name a list that was not in force. A mark has one digest for several lists, so where they

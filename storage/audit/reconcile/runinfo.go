@@ -2,12 +2,18 @@ package reconcile
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
+	"curtsy/storage/ledger"
 )
 
 // Info implements Witness: each warcinfo record is the one that the mark of a run binds, and the files stand in the
@@ -27,10 +33,73 @@ func (l *Ledger) Info(_ context.Context, in *evidence.Info, found finding.Report
 	case n < before:
 		f.Observed = fmt.Sprintf("this one is of run %d, behind a file of run %d", n, before)
 	default:
+		l.declared(l.runs.known(n), f, in, found)
 		return nil
 	}
 	found(f)
 	return nil
+}
+
+// declared compares what the warcinfo record of a run's file declares with the mark of the run. f names the record.
+func (l *Ledger) declared(x *run, f finding.Finding, in *evidence.Info, found finding.Report) {
+	if x == nil || x.mark == nil || len(in.Fields) >= evidence.MaxInfo {
+		return
+	}
+	says, key := in.LedgerKey, x.mark.Key
+	if says == "" || key == "" { // no key could be had, or the ledger is not signed, which the level says
+		says, key = "", ""
+	}
+	for _, c := range [...]struct{ field, says, mark, marked string }{
+		{"config-sha256", in.ConfigSHA, "settings_sha256", x.mark.Settings},
+		{"opt-out-sha256", listsDigest(listsIn(in)), "optouts_sha256", x.mark.OptOuts},
+		{"ledger-key", says, "key", key},
+	} {
+		if c.says != c.marked {
+			f.Required = fmt.Sprintf("%s as the mark of the run has %s (docs/ledger.md): %q", c.field, c.mark, c.marked)
+			f.Observed = fmt.Sprintf("%q", c.says)
+			found(f)
+		}
+	}
+}
+
+// listsDigest is what a mark binds of opt-out lists: the SHA-256 of the one that there is, or that of the SHA-256s of all.
+func listsDigest(lists []string) string {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	var all []byte
+	for _, s := range lists {
+		sum, err := hex.DecodeString(s)
+		if err != nil {
+			return s
+		}
+		all = append(all, sum...)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:])
+}
+
+// stop takes the mark that ends a run in good order: no line of the run is dated behind it.
+func (l *Ledger) stop(m *ledger.Mark) {
+	if x := l.runs.known(l.runs.now()); x != nil && x.dated.After(m.Time) && len(l.odd) < maxProblems {
+		l.odd = append(l.odd, finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
+			Required: "a stop that is dated behind all lines of its run (docs/ledger.md)",
+			Observed: "one of them is dated " + x.dated.UTC().Format(time.RFC3339Nano)})
+	}
+}
+
+// changed takes the line of an exchange: in the first run of a crawl there is nothing that a URL could have changed since.
+func (l *Ledger) changed(d *storage.Line, place string) {
+	if l.runs.count > 1 || d.Change == "" || d.Change == storage.ChangeNew || len(l.odd) >= maxProblems {
+		return
+	}
+	l.odd = append(l.odd, finding.Finding{Code: finding.LedgerLines, URL: d.URL, Authority: weburl.AuthorityOf(d.URL), Time: d.Time,
+		Place:    finding.Place{File: l.o.Dir},
+		Required: "a run before that of a change since the generation before (docs/decisions.md)",
+		Observed: fmt.Sprintf("%s says %s, and its run is the first", place, finding.Short(string(d.Change)))})
 }
 
 // stepped takes an exchange before which the clock is said to have been set back. Within a run dates never go back:

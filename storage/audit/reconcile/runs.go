@@ -71,6 +71,8 @@ type run struct {
 	begun, last time.Time // its mark, and its last trace in the ledger; zero before the first mark
 
 	warcinfo string // the digest that its mark binds
+	mark     *ledger.Mark
+	dated    time.Time // the latest of its lines
 
 	alone  time.Time // the last of its records without a line
 	untold int       // how many exchanges these are
@@ -101,7 +103,7 @@ func (r *runs) begin(m *ledger.Mark) {
 	if m.Warcinfo != "" {
 		r.bound[m.Warcinfo] = append(same, r.at)
 	}
-	r.all = append(r.all, run{begun: m.Time, last: m.Time, atOnce: usualAtOnce, warcinfo: m.Warcinfo})
+	r.all = append(r.all, run{begun: m.Time, last: m.Time, atOnce: usualAtOnce, warcinfo: m.Warcinfo, mark: m})
 }
 
 // file takes the warcinfo record of a file, in the order of the archive, and returns its run. Two runs have the same
@@ -153,7 +155,7 @@ func (r *runs) known(n int) *run {
 func (r *runs) line(t time.Time) {
 	r.trace(t)
 	if x := r.known(r.now()); x != nil {
-		x.told = true
+		x.told, x.dated = true, later(x.dated, t)
 	}
 }
 
