@@ -69,6 +69,40 @@ func TestTheFirstLineCountsTheSeedsAndSaysWhomAShortDelayIsFor(t *testing.T) {
 	}
 }
 
+// A crawl of loopback hosts at the default delay says once that --delay 0 makes them fast.
+func TestCrawl_HintsAtDelayOnLoopback(t *testing.T) {
+	const hint = "--delay 0 makes your own host fast"
+	dead := deadPort(t)
+	for rule, c := range map[string]struct {
+		args []string
+		want int
+	}{
+		"loopback at the default delay": {[]string{dead}, 1},
+		"two loopback seeds":            {[]string{dead, dead + "a"}, 1},
+		"mirror and check as well":      {[]string{"mirror", dead}, 1},
+		"check":                         {[]string{"check", dead}, 1},
+		"a delay was given":             {[]string{"--delay", "0", dead}, 0},
+		"another host":                  {[]string{"http://one.example/"}, 0},
+		"one of two is another host":    {[]string{dead, "http://one.example/"}, 0},
+		"loopback is not yours":         {[]string{"--own-site", "none", dead}, 0},
+		"quiet":                         {[]string{"--quiet", dead}, 0},
+		"JSON":                          {[]string{"--json", dead}, 0},
+	} {
+		args := c.args
+		if args[0] != "mirror" && args[0] != "check" {
+			args = append([]string{"crawl"}, args...)
+		}
+		args = append(args, "--contact", "crawl@library.org", "--max-wait", "1s", "--dir", filepath.Join(t.TempDir(), "d"))
+		in1 := shared
+		if args[0] == "crawl" {
+			in1 = func(args ...string) result { return in(nobody(), args...) }
+		}
+		if r := in1(args...); strings.Count(r.err, hint) != c.want {
+			t.Errorf("%s: the hint appears %d times, want %d:\n%s", rule, strings.Count(r.err, hint), c.want, r.err)
+		}
+	}
+}
+
 // A crawl that goes on counts its seeds, and not where they redirected to.
 func TestAResumedCrawlCountsTheSeedsThatWereGiven(t *testing.T) {
 	site := crawltest.Tree("bakery.test", 5)

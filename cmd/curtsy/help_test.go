@@ -109,7 +109,7 @@ func TestHelpOfCrawlShowsADozenFlagsAndExplainsScopes(t *testing.T) {
 		t.Errorf("help crawl says otherwise:\n%s", again)
 	}
 	shown := flagLine.FindAllString(short, -1)
-	if len(shown) != 12+2 { // and the two for help
+	if len(shown) != 13+2 || !strings.Contains(short, "--per-host") { // and the two for help
 		t.Errorf("%d flags: %q", len(shown), shown)
 	}
 	for _, says := range []string{"Scopes, for --scope:", "curtsy crawl --help-all lists "} {

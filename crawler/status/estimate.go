@@ -117,7 +117,7 @@ func (e Estimate) RestText() (left, more string) {
 	return left, more
 }
 
-// String says it in one line.
+// String says it in one line: what is likely, or the least where nobody knows how much will be found.
 func (e Estimate) String() string {
 	if e.Host == "" {
 		return "nothing is pending"
@@ -129,13 +129,16 @@ func (e Estimate) String() string {
 	if e.Within != "" {
 		urls += ", within " + e.Within
 	}
+	about := "about"
 	switch {
 	case e.Until != "":
 		urls += ", until --" + e.Until
-	case e.Likely > e.Left+e.Left/5 && e.Expected > e.Known:
-		urls += fmt.Sprintf(", likely %s for %d", Roughly(e.Likely), e.Expected)
+	case e.Open:
+		about, urls = "at least", urls+", more is found"
+	case e.Expected > e.Known:
+		urls += fmt.Sprintf(" and %d expected ones", e.Expected-e.Known)
 	}
-	return fmt.Sprintf("about %s for %s; pace %v (%s) at %s", Roughly(e.Left), urls, e.Pace, e.PaceBy, e.Host)
+	return fmt.Sprintf("%s %s for %s; pace %v (%s) at %s", about, Roughly(e.Rest()), urls, e.Pace, e.PaceBy, e.Host)
 }
 
 // Roughly rounds a duration to what a person wants to know of it.

@@ -70,7 +70,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	cli.Group(fs, "Machine")
 	mirrorFlags(s, fs)
 	words(fs)
-	cli.Often(fs, "contact", "scope", "include", "exclude", "depth", "delay", "max-pages", "max-time")
+	cli.Often(fs, "contact", "scope", "include", "exclude", "depth", "delay", "max-pages", "max-time", "per-host")
 }
 
 func mannersFlags(s *crawldir.Settings, fs *pflag.FlagSet) {

@@ -165,6 +165,9 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 		display.Say("%s: your own once %s is found there", strings.Join(names, ", "), crawler.OwnerPath)
 		foreign = false // the crawl says of each whether it is
 	}
+	if o.made && !o.json && !start.Named && !s.LoopbackForeign() && s.Delay == crawldir.Defaults().Delay {
+		display.Say("--delay 0 makes your own host fast: it is on loopback, and the default is for other hosts")
+	}
 	if foreign && s.Delay < crawler.Floor {
 		display.Say("--delay %v acts on hosts of your own only; any other keeps %v", plainly.Duration(s.Delay), crawler.Floor)
 	}

@@ -216,11 +216,11 @@ func (v *Display) estimate(ctx context.Context, c watched, said time.Duration) t
 		return said
 	}
 	e, err := c.Estimate(ctx)
-	if err != nil || e.Left < time.Second || e.Left <= 2*said {
+	if err != nil || e.Rest() < time.Second || e.Rest() <= 2*said {
 		return said
 	}
 	v.Say("%s", e)
-	return e.Left
+	return e.Rest()
 }
 
 // Line says a line of the ledger, for -v.
