@@ -25,7 +25,7 @@ func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *neardup.Finder, 
 	}
 	f = neardup.New(in.temp, 0)
 	quick := *in
-	quick.Language = nil
+	quick.NoLanguage = true
 	err = visit(ctx, &quick, out, visitor[seenPage]{size: batchSize, wants: answered, work: sketched, take: func(p seenPage) error {
 		if p.left != "" {
 			out.Left(p.left, 1)

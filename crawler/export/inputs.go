@@ -18,16 +18,14 @@ import (
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/sorted"
-	"curtsy/storage/text/language"
 	"curtsy/storage/warc"
 )
 
 // Inputs are the crawls that are exported. One goroutine uses them, but for the workers that it owns.
 type Inputs struct {
 	Crawls []*Crawl // by name
-	// Language names the main language of a text, and all of them, by ISO 639-3 and joined by commas. Nil, or no answer,
-	// leaves the columns null. Open sets it.
-	Language func(text string) (main, all string)
+	// NoLanguage leaves the languages of the table pages null, which costs most of its time.
+	NoLanguage bool
 
 	pages   *extract.Extractor
 	temp    string // for temporary files; empty means the system's
@@ -71,7 +69,7 @@ const sortMemory = 24 << 20
 
 // Open looks at the crawls in dirs. Temporary files go to temp; empty means the system's folder.
 func Open(ctx context.Context, temp string, dirs ...string) (*Inputs, error) {
-	in := &Inputs{temp: temp, pages: extract.New(), Language: func(s string) (main, all string) { return languages(language.Detect(s)) }}
+	in := &Inputs{temp: temp, pages: extract.New()}
 	for i, dir := range dirs {
 		path, err := filepath.Abs(dir)
 		if err != nil {

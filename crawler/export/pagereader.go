@@ -14,37 +14,33 @@ import (
 	"curtsy/crawler/neardup"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
+	pagetext "curtsy/storage/text"
+	"curtsy/storage/text/language"
 )
 
 // Page is what the body of a capture says.
 type Page struct {
 	extract.Page
 	Detected   string // media type by the first bytes, or the server's; empty without a body
-	Is         bool   // it is a page, and was read; else only Detected is known
+	Is         bool   // it is a page, and was read; else only Detected and, of plain text, Language are known
 	TextLength int64  // bytes of its text, the words joined by single spaces
 	Sketch     neardup.Sketch
-	Main, All  string // languages
+	Language   language.Result // as the table text has it; none with Inputs.NoLanguage
 }
 
 const (
 	maxPage   = extract.MaxParse + 1
-	smallPage = 512 << 10 // up to which a page is read at once, so that its size is known
-	maxSample = 32 << 10  // bytes of text by which a language is told
+	smallPage = 512 << 10 // up to which the extractor is told the size of a page
 )
 
 // pageReader measures the text of a page.
 type pageReader struct {
 	length int64
-	sample []byte
-	most   int
 	says   *neardup.Reader // nil for what is no web address
 }
 
-func (p *pageReader) begin(in *Inputs, u canon.URL) {
-	*p = pageReader{sample: p.sample[:0]}
-	if in.Language != nil {
-		p.most = maxSample
-	}
+func (p *pageReader) begin(u canon.URL) {
+	*p = pageReader{}
 	if !u.IsZero() {
 		p.says = neardup.NewReader(u)
 	}
@@ -56,9 +52,6 @@ func (p *pageReader) text(s string) {
 			p.length++
 		}
 		p.length += int64(len(word))
-		if len(p.sample)+len(word) < p.most {
-			p.sample = append(append(p.sample, word...), ' ')
-		}
 	}
 	if p.says != nil {
 		p.says.Text(s)
@@ -73,16 +66,26 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 	}
 	in := bufio.NewReaderSize(body, mediatype.MaxSniff)
 	_, p.Detected, p.Is = c.media(in)
-	if !p.Is {
-		return p, nil
-	}
 	r := c.r
-	r.page.begin(r.in, c.URL())
+	if !p.Is {
+		if c.isPlain() && !r.in.NoLanguage {
+			p.Language, err = c.language(ctx, in)
+		}
+		return p, err
+	}
+	r.page.begin(c.URL())
 	input := extract.Input{
 		URL: c.URL(), ContentType: mediatype.Value(c.Answer.Header), Header: c.Answer.Header, Text: r.page.text,
 	}
 	if err := r.fill(&input, in); err != nil {
 		return Page{}, err
+	}
+	if !r.in.NoLanguage {
+		var read bytes.Buffer
+		if p.Language, err = c.language(ctx, io.TeeReader(input.Body, &read)); err != nil {
+			return Page{}, err
+		}
+		input.Body = io.MultiReader(&read, input.Body)
 	}
 	p.Page, err = r.pages.HTML(ctx, input)
 	if err != nil {
@@ -95,10 +98,13 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 	if r.page.says != nil {
 		p.Sketch = r.page.says.Sketch(p.Links)
 	}
-	if r.in.Language != nil {
-		p.Main, p.All = r.in.Language(whole(r.page.sample))
-	}
 	return p, nil
+}
+
+// language detects the language of the body in its whole text.
+func (c *Capture) language(ctx context.Context, body io.Reader) (language.Result, error) {
+	p, err := pagetext.Read(ctx, c.textInput(body, true))
+	return p.Language, err
 }
 
 // fill gives a page to in: a small one whole, with its size, which spares its reader much.
@@ -127,14 +133,6 @@ func (u *upTo) Read(p []byte) (int, error) {
 		err = io.EOF
 	}
 	return n, err
-}
-
-// whole is a text without what was cut within a character at its end.
-func whole(b []byte) string {
-	for len(b) > 0 && !utf8.Valid(b[max(0, len(b)-utf8.UTFMax):]) && !utf8.RuneStart(b[len(b)-1]) {
-		b = b[:len(b)-1]
-	}
-	return string(b)
 }
 
 // sniffed is the media type by the first bytes of a body, and the server's where they do not tell; empty without a body.

@@ -32,7 +32,9 @@ func pages(ctx context.Context, in *Inputs, out *Out) error {
 			r.judged(&l)
 			r.paced(&l)
 		}
-		r.archived(c, l.Decision)
+		if r.archived(c, l.Decision); subset(c, l.Decision) != "robotstxt" {
+			r.language(page.Language)
+		}
 		return []tables.Row{r.r}, nil
 	})
 }
@@ -56,7 +58,6 @@ func (r row) fetched(c *Capture, p *Page) {
 	r.set("content_mime_type", tables.Some(media))
 	r.set("content_mime_detected", tables.Some(p.Detected))
 	r.set("content_charset", tables.Some(ianaName(p.Charset)))
-	r.set("content_languages", tables.Some(p.All))
 	r.set("warc_filename", tables.Text(c.File))
 	r.set("warc_record_offset", place(c.Index.Offset))
 	r.set("warc_record_length", place(c.Index.Length))
@@ -92,7 +93,6 @@ func (r row) says(p *Page) {
 	r.set("charset", tables.Some(p.Charset))
 	r.set("charset_by", tables.Some(string(p.CharsetBy)))
 	r.set("text_length", tables.Long(p.TextLength))
-	r.set("language", tables.Some(p.Main))
 	if h := p.Sketch.Simhash; h != 0 {
 		r.set("simhash", tables.Long(int64(h))) //nolint:gosec // its bits are what counts
 	}

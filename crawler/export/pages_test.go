@@ -198,3 +198,31 @@ func write(t *testing.T, path string, b []byte) {
 		t.Fatal(err)
 	}
 }
+
+// A record has one language: `pages` and `text` say the same of it. robots.txt, which is no text, has none.
+func TestLanguage_SameInPagesAndText(t *testing.T) {
+	t.Parallel()
+	english := "<p>" + strings.Repeat("The ferry leaves the old harbour at seven in the morning, and whoever misses it waits a day for the next one. ", 4) + "</p>"
+	german := strings.Repeat("<li>Fähre und Hafen</li><li>Über die Inseln</li><li>Wetter für morgen</li>", 30)
+	french := "<p>" + strings.Repeat("Le bateau quitte le vieux port à sept heures du matin, et celui qui le manque attend le lendemain. ", 5) + "</p>"
+	w := newWeb(t, map[string]string{
+		"/robots.txt": "Content-Type: text/plain\n\n# Everybody is welcome to read all of the pages of this small site.\nUser-agent: *\nAllow: /\n",
+		"/":           `<a href="/menu">m</a><a href="/late">l</a><a href="/large">g</a><a href="/plain">p</a><a href="/none">n</a>`,
+		"/menu":       "<ul>" + german + "</ul>" + english,
+		"/late":       strings.Repeat(french, 80) + strings.Repeat(english, 200),
+		"/large":      strings.Repeat(french, 100) + strings.Repeat(english, 2000),
+		"/plain":      "Content-Type: text/plain; charset=utf-8\n\n" + strings.TrimSpace(french),
+	})
+	dir := crawled(t, w, "bakery")
+	pages, texts := makeTable(t, "pages", dir), makeTable(t, "text", dir)
+	for path, want := range map[string]string{"/menu": "en | eng", "/late": "en | eng,fra", "/large": "en | eng", "/plain": "fr | fra"} {
+		inPages := pages.show(pages.find(t, "url", w.URL+path), "language", "content_languages")
+		inText := texts.show(texts.find(t, "url", w.URL+path), "language", "content_languages")
+		if inPages != want || inText != want {
+			t.Errorf("%s: pages %s, text %s, want %s", path, inPages, inText, want)
+		}
+	}
+	if got := pages.show(pages.find(t, "url", w.URL+"/robots.txt"), "language", "content_languages"); got != "- | -" {
+		t.Errorf("robots.txt: %s", got)
+	}
+}

@@ -2,7 +2,9 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"io"
 	"strings"
 	"sync"
 
@@ -92,11 +94,9 @@ func (r row) reading(ctx context.Context, c *Capture) (left string, err error) {
 
 // spoken fills in the languages of a text.
 func (r row) spoken(p *pagetext.Page) {
-	main, all := languages(p.Language)
-	r.set("language", tables.Some(main))
-	r.set("content_languages", tables.Some(all))
+	r.language(p.Language)
 	r.set("language_reliable", tables.Flag(p.Language.Reliable))
-	if main != "" {
+	if p.Language.Code() != "" {
 		r.set("language_share", tables.Float(p.Language.Share))
 	}
 	tag, by := p.Declared.First()
@@ -104,12 +104,10 @@ func (r row) spoken(p *pagetext.Page) {
 	r.set("language_declared_by", tables.Some(by))
 }
 
-// languages are the main language, by ISO 639-1 where that has it, and all of them as Common Crawl has them.
-func languages(l language.Result) (main, all string) {
-	if main = language.Two(l.Code()); main == "" {
-		main = l.Code()
-	}
-	return main, l.List()
+// language fills in the main language, by ISO 639-1 where that has it, and all of them as Common Crawl has them.
+func (r row) language(l language.Result) {
+	r.set("language", tables.Some(cmp.Or(language.Two(l.Code()), l.Code())))
+	r.set("content_languages", tables.Some(l.List()))
 }
 
 // text reads what there is to read in the body; is tells whether it is of a type that has a text.
@@ -119,13 +117,22 @@ func (c *Capture) text(ctx context.Context) (p pagetext.Page, is bool, err error
 		return p, false, err
 	}
 	in := bufio.NewReaderSize(body, mediatype.MaxSniff)
-	if _, _, isPage := c.media(in); !isPage && c.Answer.Type().Name != "text/plain" {
+	if _, _, isPage := c.media(in); !isPage && !c.isPlain() {
 		return p, false, nil
 	}
-	p, err = pagetext.Read(ctx, pagetext.Input{
+	p, err = pagetext.Read(ctx, c.textInput(in, false))
+	return p, err == nil, err
+}
+
+// isPlain reports whether the answer is plain text, by the server's word.
+func (c *Capture) isPlain() bool { return c.Answer.Type().Name == "text/plain" }
+
+// textInput is the body for the reader of texts.
+func (c *Capture) textInput(body io.Reader, wholeOnly bool) pagetext.Input {
+	return pagetext.Input{
 		ContentType:     mediatype.Value(c.Answer.Header),
 		ContentLanguage: strings.Join(c.Answer.Header.Values("Content-Language"), ", "),
-		Body:            in,
-	})
-	return p, err == nil, err
+		Body:            body,
+		WholeOnly:       wholeOnly,
+	}
 }

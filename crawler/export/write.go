@@ -103,7 +103,7 @@ func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) 
 	if o.Format == sink.CSV && o.Sink.ExactCSV {
 		words = append(words, "exact")
 	}
-	if s.Table.Name == tables.Pages.Name && in.Language == nil {
+	if s.Table.Name == tables.Pages.Name && in.NoLanguage {
 		words = append(words, "no-language")
 	}
 	options := strings.Join(words, " ")

@@ -37,7 +37,7 @@ var commonCrawl = []Column{
 	{Name: "content_mime_type", Kind: String, Few: true, Doc: "media type that the server named, in lower case and without parameters"},
 	{Name: "content_mime_detected", Kind: String, Few: true, Doc: "media type by the first 512 bytes of the body (WHATWG MIME Sniffing); the server's where they do not tell, null without a body"},
 	{Name: "content_charset", Kind: String, Few: true, Doc: "charset of a page as IANA spells it, `UTF-8`"},
-	{Name: "content_languages", Kind: String, Few: true, Doc: "languages of a page by ISO 639-3, the main one first, joined by commas"},
+	{Name: "content_languages", Kind: String, Few: true, Doc: "languages of a page or plain text by ISO 639-3, the main one first, joined by commas; as in `text`, and null for robots.txt"},
 	{Name: "content_truncated", Kind: String, Few: true, Doc: "why the record has less than the answer: `length`, `time`, `disconnect`, `unspecified`"},
 	{Name: "warc_filename", Kind: String, Required: true, Few: true, Doc: "WARC file, below the folder of the crawl directory"},
 	{Name: "warc_record_offset", Kind: Int32, Required: true, Doc: "where the record's gzip member begins; -1 from 2 GiB on"},
@@ -47,12 +47,12 @@ var commonCrawl = []Column{
 	{Name: "subset", Kind: String, Required: true, Few: true, Doc: "`robotstxt`: asked for as robots.txt · `warc`: any other answer of 2xx · `crawldiagnostics`: the rest"},
 }
 
-// pageSays is what the body says. It is null for what is no page, and for a revisit, whose body another record has.
+// pageSays is what the body says. It is null for what is no page (the language of plain text excepted), and for a revisit, whose body another record has.
 var pageSays = []Column{
 	{Name: "title", Kind: String, Doc: "text of the first title element, white space collapsed, at most 1 KiB"},
 	{Name: "description", Kind: String, Doc: "of the first meta element named description, white space collapsed, at most 2 KiB"},
 	{Name: "canonical_link", Kind: String, Doc: "absolute URL of the first link element with rel=canonical"},
-	{Name: "language", Kind: String, Few: true, Doc: "main language of the text by ISO 639-1, or 639-3 where that has none; null where it is not known"},
+	{Name: "language", Kind: String, Few: true, Doc: "main language of a page or plain text by ISO 639-1, or 639-3 where that has none; null where it is not known, and for robots.txt"},
 	{Name: "charset", Kind: String, Few: true, Doc: "charset by which a page is read, as the Encoding Standard names it"},
 	{Name: "charset_by", Kind: String, Few: true, Doc: "what told it: `bom`, `header`, `meta`, `guess`, `xml`"},
 	{Name: "text_length", Kind: Int64, Doc: "bytes of the page's text in UTF-8, its words joined by single spaces"},

@@ -150,9 +150,7 @@ func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	if o.noLanguage {
-		in.Language = nil
-	}
+	in.NoLanguage = o.noLanguage
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory))
 	if err := bound(ctx, in, std); err != nil {
 		return err
