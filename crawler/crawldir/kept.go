@@ -28,7 +28,8 @@ func heads(dir string) (h keyring.Heads, whole string, err error) {
 	return keyring.HeadsBeside(path), whole, nil
 }
 
-// KeptHead returns the newest checkpoint that was kept of the ledger of a crawl directory, nil for none.
+// KeptHead returns the newest checkpoint that was kept of the ledger of a crawl directory, nil for none, and for a ledger so
+// damaged that it does not tell its origin.
 func KeptHead(dir string) (*keyring.Head, error) {
 	h, _, err := heads(dir)
 	if err != nil {
@@ -36,7 +37,7 @@ func KeptHead(dir string) (*keyring.Head, error) {
 	}
 	origin, err := ledger.Origin(in(dir, LedgerName))
 	if err != nil || origin == "" {
-		return nil, err
+		return nil, nil // whoever reads the ledger says what is wrong with it
 	}
 	return h.Of(origin)
 }

@@ -168,6 +168,19 @@ func TestResume_RefusesTheOlderOfTwoCopies(t *testing.T) {
 	}
 }
 
+// An audit of a ledger that does not tell its origin names the damage, and needs no checkpoint for that.
+func TestKeptHead_OfADamagedLedgerIsNone(t *testing.T) {
+	dir := crawled(t, crawltest.Tree("bakery.test", 2))
+	if kept, err := KeptHead(dir); kept == nil || err != nil {
+		t.Fatal(kept, err)
+	}
+	bare(t, dir, 0)
+	edit(t, dir, func(lines [][]byte) [][]byte { return append([][]byte{[]byte("{\n")}, lines...) })
+	if kept, err := KeptHead(dir); kept != nil || err != nil {
+		t.Error(kept, err)
+	}
+}
+
 func defaults() *Settings {
 	s := Defaults()
 	return &s

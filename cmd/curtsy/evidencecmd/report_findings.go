@@ -90,7 +90,7 @@ var AuditMeanings = map[finding.Code]string{
 	finding.LedgerOrigin:      "A checkpoint or a segment is of another log.",
 	finding.LedgerShort:       "A checkpoint is of more lines than there are.",
 	finding.LedgerFork:        "Somebody vouches for other lines than these.",
-	finding.LedgerHead:        "The ledger does not have the head that was lodged.",
+	finding.LedgerHead:        "The ledger does not have a head that was lodged, or kept beside the key.",
 	finding.Redacted:          "A line was taken away, and no mark says so.",
 	finding.Cosignature:       "A cosignature under the name of a known witness is none.",
 	finding.Timestamp:         "A time stamp is none, or of nobody who is known.",

@@ -1,9 +1,12 @@
-// Package keyring changes the key that ledgers are signed with, and keeps what proves the change.
+// Package keyring changes the key that ledgers are signed with, and keeps what proves the change, and the newest checkpoint
+// of each ledger (Heads).
 //
 // Beside the file of the key stand
 //
 //	ledger.key.next                the secret that is to take its place, while it does
 //	ledger-rotations/NNNNNN.note   each rotation, signed by the old key and the new one (storage/ledger/checkpoint)
+//	ledger-heads/NAME.head         the newest checkpoint of a ledger, and its crawl directory
+//	ledger-heads/NAME.dir          the origin of the ledger that a crawl directory has
 //
 // Rotate makes the next secret, then the note, and then renames the secret to that of the key. A kill in between leaves the
 // old key in force; the next Rotate goes on with the same secret and the same note. A note whose new key did not come

@@ -22,6 +22,7 @@ const maxLate = 100
 // the process may have been stopped in between.
 type uncovered struct {
 	has   bool      // the run has a checkpoint
+	over  bool      // it has its stop
 	index int64     // of the first that is not covered
 	first time.Time // when it ended; zero for none
 	last  time.Time // when the last one did
@@ -32,6 +33,11 @@ type uncovered struct {
 func (u *uncovered) line(l *storage.Line, index int64) {
 	if l.Began.IsZero() {
 		return
+	}
+	if u.over {
+		u.over = false // the first is enough
+		u.say("the mark of a run before its exchanges (docs/ledger.md)", fmt.Sprintf("the exchange in entry %d is behind the stop "+
+			"of its run", index))
 	}
 	at := l.Began.Add(l.Took - l.Ahead)
 	if u.first.IsZero() {

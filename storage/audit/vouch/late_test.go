@@ -101,3 +101,17 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 		})
 	}
 }
+
+// Behind the stop of a run nothing is asked for until the next one begins.
+func TestUncovered_NoExchangeBehindTheStop(t *testing.T) {
+	t.Parallel()
+	u := uncovered{has: true, over: true}
+	u.line(&storage.Line{Time: time.Now()}, 7) // an operator closes what is queued
+	if len(u.wrong) > 0 {
+		t.Errorf("%+v", u.wrong)
+	}
+	u.line(&storage.Line{Time: time.Now(), Began: time.Now()}, 8)
+	if len(u.wrong) != 1 {
+		t.Errorf("%+v", u.wrong)
+	}
+}

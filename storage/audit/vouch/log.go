@@ -91,6 +91,8 @@ func (l *Log) Entry(e *ledger.Entry) {
 		l.origin = m.Origin
 	case m.Kind == ledger.KindHosts:
 		l.committed(l.tree.Size())
+	case m.Kind == ledger.KindStop:
+		l.late.over = true
 	case m.Kind == ledger.KindRun:
 		l.late.end()
 		l.bare = 0                            // a kill may have come before that checkpoint

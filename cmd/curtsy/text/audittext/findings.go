@@ -41,7 +41,7 @@ var codeWords = map[finding.Code]string{
 	finding.LedgerOrigin:      "a checkpoint or a segment is of another log",
 	finding.LedgerShort:       "a checkpoint is of more lines than there are",
 	finding.LedgerFork:        "somebody vouches for other lines than these",
-	finding.LedgerHead:        "the ledger does not have the head that was lodged",
+	finding.LedgerHead:        "the ledger does not have a head that was lodged, or kept beside the key",
 	finding.Redacted:          "a line was taken away, and no mark says so",
 	finding.Cosignature:       "a cosignature of a known witness is none",
 	finding.Timestamp:         "a time stamp is none, or of nobody who is known",
