@@ -160,7 +160,7 @@ func (e *evidence) closed() {
 func (e *evidence) inventBoth(url string) {
 	line := e.book[e.lineOf(e.of(bread))]
 	x := e.invent(url)
-	i := len(e.book) - 1
+	i := e.line(`{"mark":"stop"`)
 	e.book = slices.Insert(e.book, i, line)
 	e.value(i, "record", `"`+x.id()+`"`)
 	e.value(i, "url", `"`+url+`"`)
