@@ -209,7 +209,7 @@ func (c *bounds) follow(task frontier.Task, page extract.Page, f *findings) {
 
 // discover judges a discovered URL. In scope it becomes a candidate; refused for good it enters the seen-set with its
 // reason, once; refused for now it is only counted, so that another page may bring it under better terms. What lies
-// off the scope gets a line of the ledger all the same.
+// off the scope, is too deep or is linked by nofollow gets a line of the ledger all the same.
 func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 	asked := InScope(next)
 	asked.NoFollow = noFollow
@@ -225,18 +225,18 @@ func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 		f.count(totals.PrefixLinks+judged.Rule, 1)
 	}
 	switch {
-	case judged.Timeless || c.away(judged.Rule) && !c.lined.Met(next.URL.Key()):
+	case judged.Timeless || c.named(judged.Rule) && !c.lined.Met(next.URL.Key()):
 		next.Refused = judged.Rule
 		f.refused = append(f.refused, refusal{next, judged.Timeless})
-	case c.away(judged.Rule):
+	case c.named(judged.Rule):
 		f.count(totals.RefusedAgain, 1)
 	}
 }
 
-// away reports whether a rule refuses what lies off the scope: by its place, by not being drawn, or too many steps away from
-// it.
-func (c *bounds) away(rule string) bool {
-	return rule == c.off || rule == scope.RuleSample || rule == scope.RuleRequisites && c.cfg.Scope.Requisites != scope.RequisitesNone
+// named reports whether what a rule refuses for now gets a line of the ledger: what lies off the scope by its place, by not
+// being drawn or too many steps away, what is too deep, and what pages link by nofollow.
+func (c *bounds) named(rule string) bool {
+	return rule == c.off || rule == storage.RuleNoFollow || rule == storage.RuleDepth || rule == scope.RuleSample || rule == scope.RuleRequisites && c.cfg.Scope.Requisites != scope.RequisitesNone
 }
 
 // InScope is a candidate as the scope judges it.

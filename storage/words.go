@@ -129,4 +129,8 @@ const ToHead = " to HEAD"
 const (
 	RuleOfTraps = "trap:"
 	RuleOfScope = "scope:"
+
+	// Rules of the scope by how a link was found: a later one may bring the URL in.
+	RuleNoFollow = "scope:nofollow"
+	RuleDepth    = "scope:depth"
 )

@@ -285,6 +285,9 @@ func (e *Explanation) unqueued() string {
 		return cmp.Or(cmp.Compare(e.NotFollowed[b], e.NotFollowed[a]), cmp.Compare(a, b))
 	})
 	text := "; it is not queued, and nothing will ask for it unless a page leads to it or curtsy frontier add queues it"
+	if e.State.State == stateUnknown && e.State.Reason != "" {
+		return text + "; links to it were not followed: " + plainly.Reason(e.State.Reason)
+	}
 	for i, rule := range rules[:min(len(rules), mostRules)] {
 		sep := ", "
 		if i == 0 {

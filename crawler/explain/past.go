@@ -46,6 +46,14 @@ func (e *Explanation) AsOf(at time.Time) {
 	e.Conclude()
 }
 
+// LeftOut says by which rule the links to a URL that is not queued were not followed.
+func (e *Explanation) LeftOut(rule string) {
+	if e.State.State == stateUnknown {
+		e.State.Reason = rule
+		e.Conclude()
+	}
+}
+
 // TakeLine says what became of the URL by a line of the ledger: the last one up to the instant that e is about.
 func (e *Explanation) TakeLine(l storage.Line) {
 	e.State.Seen, e.State.State, e.State.Reason, e.State.Attempts = true, string(l.Outcome), l.Reason, l.Attempt

@@ -21,6 +21,7 @@ const (
 	Robots       Reason = "robots"          // robots.txt forbids it, or could not be had
 	OptOut       Reason = "opt-out"         // an opt-out list names it
 	Scope        Reason = "scope"           // the crawl's scope or one of its limits leaves it out
+	NoFollow     Reason = "nofollow"        // the links to it say nofollow
 	Held         Reason = "held"            // held until the operator frees it
 	Failed       Reason = "error"           // no usable answer: a failure, or a status that is not 200
 	Gone         Reason = "gone"            // status 404 or 410

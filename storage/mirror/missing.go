@@ -255,7 +255,14 @@ func whyOf(l *storage.Line) why {
 	case storage.DecisionOptOut:
 		w.reason = OptOut
 	case storage.DecisionRefuse:
-		w.reason = Scope
+		switch l.Reason {
+		case storage.RuleNoFollow:
+			w.reason, w.rank = NoFollow, 1 // a later link may have brought it in
+		case storage.RuleDepth:
+			w.reason, w.rank = Scope, 1
+		default:
+			w.reason = Scope
+		}
 	case storage.DecisionHold:
 		w.reason = Held
 	case storage.DecisionRobots: // that of a whole host, while it cannot be had (RFC 9309 2.3.1.4)

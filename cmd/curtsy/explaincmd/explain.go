@@ -21,6 +21,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
+	"curtsy/storage"
 )
 
 // explaining is one invocation of explain.
@@ -180,6 +181,8 @@ func (x *explaining) answer(ctx context.Context) (Told, error) {
 		err = x.askLive(ctx, &out.Explanation)
 	case l.Last.Outcome != "" && out.State.State == "seen":
 		out.TakeLine(l.Last)
+	case l.Last.Reason == storage.RuleNoFollow || l.Last.Reason == storage.RuleDepth:
+		out.LeftOut(l.Last.Reason)
 	}
 	return out, err
 }
