@@ -45,6 +45,7 @@ func nobody() crawlcmd.World {
 // The first line counts the seeds that were given, whatever they are: names, addresses, localhost; and says that a short
 // --delay is for own hosts only as soon as one of them is a name.
 func TestTheFirstLineCountsTheSeedsAndSaysWhomAShortDelayIsFor(t *testing.T) {
+	t.Parallel()
 	const warning = "--delay 0 acts on hosts of your own only; any other keeps 1s"
 	dead := deadPort(t)
 	port := dead[strings.LastIndex(dead, ":"):]
@@ -105,6 +106,7 @@ func TestCrawl_HintsAtDelayOnLoopback(t *testing.T) {
 
 // A crawl that goes on counts its seeds, and not where they redirected to.
 func TestAResumedCrawlCountsTheSeedsThatWereGiven(t *testing.T) {
+	t.Parallel()
 	site := crawltest.Tree("bakery.test", 5)
 	site.Pages["/"] = crawltest.Page{Redirect: "/start"}
 	site.Pages["/start"] = crawltest.Page{Links: []string{"/a", "/b"}}

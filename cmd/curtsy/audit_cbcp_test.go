@@ -20,7 +20,7 @@ import (
 // practised is an audit with --cbcp.
 func practised(t *testing.T, want int, args ...string) (*audit.Result, *cbcp.Result) {
 	t.Helper()
-	r := shared(append([]string{"audit", "--cbcp", "--json"}, args...)...)
+	r := shared(t, append([]string{"audit", "--cbcp", "--json"}, args...)...)
 	var got struct {
 		audit.Result
 
@@ -45,6 +45,7 @@ func brokenClauses(r *cbcp.Result) string {
 
 // A crawl of ours breaks none of the practices that an archive shows, as a directory and packed.
 func TestACrawlOfOursBreaksNoPractice(t *testing.T) {
+	t.Parallel()
 	dir := crawledBakery(t, "--contact", "https://lantern.test/bot")
 	file := filepath.Join(t.TempDir(), "x.wacz")
 	inside(t, "pack", "-o", file, dir).want(t, cli.ExitDone)
@@ -70,6 +71,7 @@ func TestACrawlOfOursBreaksNoPractice(t *testing.T) {
 
 // A mailbox for a contact leads to no page: that is said and counted, and no reason for another exit code.
 func TestABrokenShouldIsSaidAndExitsWith0(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.wacz")
 	inside(t, "pack", "-o", file, crawledBakery(t, "--contact", "post@lantern.test")).want(t, cli.ExitDone)
 	_, c := practised(t, cli.ExitDone, file)
@@ -87,6 +89,7 @@ func TestABrokenShouldIsSaidAndExitsWith0(t *testing.T) {
 
 // A broken MUST is exit code 3, also where the audit, which goes by other documents, finds no violation.
 func TestABrokenMustExitsWith3(t *testing.T) {
+	t.Parallel()
 	const request = "GET /robots.txt HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: python-requests/2\r\n\r\n"
 	warc := fmt.Sprintf("WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2026-03-01T12:00:00Z\r\n"+
 		"WARC-Target-URI: http://bakery.test/robots.txt\r\nContent-Type: application/http; msgtype=request\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
@@ -104,6 +107,7 @@ func TestABrokenMustExitsWith3(t *testing.T) {
 
 // The page and the ranges that curtsy identity writes keep what copies of them can show.
 func TestCopiesOfOurPageAndRangesKeepTheirClauses(t *testing.T) {
+	t.Parallel()
 	said := policypage.Statement{
 		Token: "lantern", UserAgent: "lantern/1 (+https://lantern.test/bot)", Operator: "The tests", Purpose: "Tests", Contact: "post@lantern.test",
 		Retention: "A day", Ranges: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, URL: "https://lantern.test/bot.html", Made: time.Now(),
@@ -134,6 +138,7 @@ func TestCopiesOfOurPageAndRangesKeepTheirClauses(t *testing.T) {
 }
 
 func TestPracticesNeedAnArchive(t *testing.T) {
+	t.Parallel()
 	log := write(t, "")
 	inside(t, "audit", "--cbcp", "--access-log", log, "--agent", "lantern").want(t, cli.ExitUsage, "--cbcp is judged by an archive")
 	inside(t, "audit", "--bot-page", log, "--access-log", log, "--agent", "lantern").want(t, cli.ExitUsage, "--cbcp is judged by an archive")

@@ -117,7 +117,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			namedBy(t, c.want, path)
 		})
 	}
-	text := strings.Join(strings.Fields(shared("audit", demo).out), " ") // whatever the lines
+	text := strings.Join(strings.Fields(shared(t, "audit", demo).out), " ") // whatever the lines
 	for _, says := range []string{"was not archived", "the clock of the crawling computer", "cut off behind its last line", "written all of it anew", "when an answer began"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("the audit does not say that it cannot show: %s", says)
@@ -131,7 +131,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 // countsAlike compares the exchanges of each host in the report of a demo with the requests that the servers counted.
 func countsAlike(t *testing.T, dir, table string) {
 	t.Helper()
-	r := shared("report", "--no-audit", "--json", "-o", filepath.Join(t.TempDir(), "r.html"), dir)
+	r := shared(t, "report", "--no-audit", "--json", "-o", filepath.Join(t.TempDir(), "r.html"), dir)
 	var report struct {
 		Hosts []struct {
 			Host      string `json:"host"`
@@ -158,6 +158,7 @@ func countsAlike(t *testing.T, dir, table string) {
 
 // The scoreboard with all that misbehaves is crawled politely, whatever a site answers, and the audit says so.
 func TestAuditOfTheScoreboardIsClean(t *testing.T) {
+	t.Parallel()
 	if !full() {
 		t.Skip("minutes")
 	}

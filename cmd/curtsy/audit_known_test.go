@@ -21,6 +21,7 @@ import (
 // The evidence reaches as far as what the auditor knows: a key, which may have been rotated, a witness, an authority. It
 // does so in a package of the crawl as well, and a crawl that was updated is as clean as before.
 func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts many processes, one after another")
 	}
@@ -112,6 +113,7 @@ func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
 
 // An octet of the index, of the settings, of a tile, or of a file that was compressed anew is found without any key.
 func TestTheAuditFindsAnOctetThatWasChanged(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	l.crawl(dir)
@@ -146,6 +148,7 @@ func TestTheAuditFindsAnOctetThatWasChanged(t *testing.T) {
 }
 
 func TestTheAuditSaysWhatIsNoKeyAndNoHead(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	l.crawl(dir)

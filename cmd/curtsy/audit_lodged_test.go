@@ -19,7 +19,7 @@ import (
 // lodgedHead: the head that curtsy itself prints is found, another is named, and lines behind it are counted.
 func lodgedHead(t *testing.T, dir string) {
 	note := filepath.Join(t.TempDir(), "head.txt")
-	if err := os.WriteFile(note, []byte(shared("ledger", "head", dir).out), 0o644); err != nil {
+	if err := os.WriteFile(note, []byte(shared(t, "ledger", "head", dir).out), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if r, exit := audited(t, "--head", note, dir); exit != cli.ExitDone || r.Level != audit.Lodged || r.Ledger.Since != 0 {
@@ -51,7 +51,7 @@ func lodgedHead(t *testing.T, dir string) {
 		t.Errorf("exit code %d: %+v %+v", exit, r.Ledger, r.Findings)
 	}
 	namedBy(t, finding.LedgerHead, "--head", head, forged)
-	if r := shared("audit", "--head", "abc", dir); r.code != cli.ExitUsage || !strings.Contains(r.err, "SIZE:HEX") {
+	if r := shared(t, "audit", "--head", "abc", dir); r.code != cli.ExitUsage || !strings.Contains(r.err, "SIZE:HEX") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 // A log without an archive is judged by the robots.txt and the token that are given; compressed, or from standard input.
 func TestAuditOfAnAccessLogAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	robots, log := filepath.Join(dir, "robots.txt"), filepath.Join(dir, "access.log.gz")
 	const line = `192.0.2.9 - - [01/Mar/2026:12:00:0%] "GET /# HTTP/1.1" 200 5 "-" "Wget/1.21"` + "\n"

@@ -258,7 +258,7 @@ func (e *forgery) again(t *testing.T, dir string, size int64, drop func(storage.
 // audited runs audit --json in this process.
 func audited(t *testing.T, args ...string) (*audit.Result, int) {
 	t.Helper()
-	r := shared(append([]string{"audit", "--json"}, args...)...)
+	r := shared(t, append([]string{"audit", "--json"}, args...)...)
 	var got audit.Result
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatalf("exit code %d: %v\n%s%s", r.code, err, r.out, r.err)
@@ -284,7 +284,7 @@ func namedBy(t *testing.T, code finding.Code, args ...string) {
 		b, _ := json.MarshalIndent(r.Findings, "", " ")
 		t.Errorf("exit code %d, %v; want %s\n%.4000s", exit, violated(r), code, b)
 	}
-	if text := shared(append([]string{"audit"}, args...)...); text.code != cli.ExitFound || !strings.Contains(text.out, "  "+string(code)+": ") {
+	if text := shared(t, append([]string{"audit"}, args...)...); text.code != cli.ExitFound || !strings.Contains(text.out, "  "+string(code)+": ") {
 		t.Errorf("exit code %d\n%s", text.code, text.out)
 	}
 }
@@ -520,7 +520,7 @@ func accessLogged(t *testing.T, dir, host string) {
 	namedBy(t, finding.LogMissing, "--access-log", log(slices.Delete(slices.Clone(lines), 3, 4)...), dir)
 	namedBy(t, finding.LogExtra, "--access-log", log(append(slices.Clone(lines), strings.Replace(lines[3], "GET /", "GET /private", 1))...), dir)
 	namedBy(t, finding.LogExtra, "--access-log", log(append(slices.Clone(lines), lines[3])...), dir)
-	if r := shared("audit", "--access-log", strings.TrimPrefix(log(lines...), host+"="), dir); r.code != cli.ExitUsage || !strings.Contains(r.err, "HOST=FILE") {
+	if r := shared(t, "audit", "--access-log", strings.TrimPrefix(log(lines...), host+"="), dir); r.code != cli.ExitUsage || !strings.Contains(r.err, "HOST=FILE") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -14,6 +14,7 @@ import (
 // What lies in the folder of a crawl's archive, or below it, and is not read is named: a WARC file is a violation, however
 // it is called, and anything else a note.
 func TestAuditNamesWhatItDidNotReadBesideTheArchive(t *testing.T) {
+	t.Parallel()
 	dir := crawledBakery(t)
 	if r := clean(t, dir); r.Totals.Notes != 0 {
 		t.Fatalf("a crawl as it is: %+v", r.Findings)

@@ -49,6 +49,7 @@ func hostileResult() *audit.Result {
 
 // Nothing that stands in an archive becomes more than text, on the page or in a terminal, and the page says all of it.
 func TestAuditShowsHostileTextAsText(t *testing.T) {
+	t.Parallel()
 	r := hostileResult()
 	var page strings.Builder
 	if err := audittext.WritePage(&page, r); err != nil {

@@ -12,6 +12,7 @@ import (
 
 // Two requests of another crawler, half a second apart: polite by the standards, and not by our rules.
 func TestAuditHoldsOthersToOurRulesWhenAsked(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for _, r := range []struct{ kind, target, date, block string }{
 		{"request", "/robots.txt", "2026-03-01T12:00:00.000Z", "GET /robots.txt HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: Owl/1 (+https://owl.test)\r\n\r\n"},

@@ -88,6 +88,7 @@ func large(t *testing.T, size int64) (dir string, exchanges int64) {
 
 // The command audits any archive with its ledger in 128 MiB of memory: 64 MiB of archive here, 1 GiB in full size.
 func TestAuditOfALargeCrawlStaysBelow128MiB(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it writes a large archive")
 	}

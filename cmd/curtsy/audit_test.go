@@ -24,6 +24,7 @@ import (
 
 // A crawl that was killed again and again, and resumed, is clean: what was in flight is named, and no more.
 func TestAuditOfAKilledCrawlIsClean(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("many processes")
 	}
@@ -81,6 +82,7 @@ func clean(t *testing.T, args ...string) *audit.Result {
 
 // What nginx itself logged of a crawl confirms it, to the request.
 func TestAuditIsConfirmedByTheLogOfNginx(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"robots.txt": "User-agent: *\nDisallow: /no/\n",
@@ -179,6 +181,7 @@ func (f *foreign) get(target, answer string) {
 
 // An archive of another crawler that behaved is clean, and without a floor of ours.
 func TestAuditOfAnotherCrawlersCleanArchive(t *testing.T) {
+	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello"
 	write := func(order ...string) string {
 		f := foreign{at: time.Date(2026, 3, 1, 12, 0, 0, 250_000_000, time.UTC)}
@@ -208,6 +211,7 @@ func TestAuditOfAnotherCrawlersCleanArchive(t *testing.T) {
 
 // What cannot be read is no clean bill: exit code 1. What was asked for in a wrong way: 2.
 func TestAuditSaysWhatItCannotRead(t *testing.T) {
+	t.Parallel()
 	empty, junk := t.TempDir(), filepath.Join(t.TempDir(), "x.warc")
 	if err := os.WriteFile(junk, []byte("no archive\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -237,6 +241,7 @@ func TestAuditSaysWhatItCannotRead(t *testing.T) {
 // A kill may come before the first exchange: the ledger has begun, and there is nothing else. The audit judges that. Where
 // the ledger tells of a file, or nothing tells that a crawl began, no archive is no clean one.
 func TestAuditJudgesALedgerWithoutAnExchange(t *testing.T) {
+	t.Parallel()
 	told := func(w *ledger.Writer) error {
 		return w.File(t.Context(), "warc/curtsy-00000.warc.gz", 1, strings.Repeat("0", 64))
 	}

@@ -18,6 +18,7 @@ import (
 )
 
 func TestWrongUsageIsExplainedWithExitCode2(t *testing.T) {
+	t.Parallel()
 	file := write(t, "workers = 3\nmax-pagse = 4\n")
 	seeds := write(t, "garbage\nftp://files.library.org/\n\n# nothing else\n")
 	for _, tt := range []struct {
@@ -105,6 +106,7 @@ func small(t *testing.T) (seed string, web *crawltest.Web) {
 }
 
 func TestACrawlIntoAUsedDirectoryNamesResume(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, cli.ExitDone, "everything in scope is done", "archive", "ledger")
@@ -118,6 +120,7 @@ func TestACrawlIntoAUsedDirectoryNamesResume(t *testing.T) {
 }
 
 func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 500))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -142,6 +145,7 @@ func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
 }
 
 func TestADirectoryOfANewerFormatIsRefusedUntouched(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, cli.ExitDone)
@@ -179,6 +183,7 @@ func raiseFormat(t *testing.T, path string) {
 }
 
 func TestAClosedPortEndsIncompleteAtOnce(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -190,6 +195,7 @@ func TestAClosedPortEndsIncompleteAtOnce(t *testing.T) {
 }
 
 func TestAHostThatDoesNotExistEndsIncomplete(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "d")
 	r := ended(t, curtsy(t, "crawl", "--contact", "mailto:crawl@library.org", "--dir", dir, "http://no-such-host.invalid/"))
 	r.want(t, cli.ExitIncomplete, "no-such-host.invalid", "robots.txt: ") // dns or nxdomain, as the machine has it
@@ -210,6 +216,7 @@ func mounted(t *testing.T, options string) string {
 }
 
 func TestAReadOnlyMountIsNamed(t *testing.T) {
+	t.Parallel()
 	seed, web := small(t)
 	dir := mounted(t, "ro,size=1m")
 	ended(t, curtsy(t, "crawl", "--dir", filepath.Join(dir, "d"), seed)).want(t, cli.ExitFailed, "read-only file system")
@@ -219,6 +226,7 @@ func TestAReadOnlyMountIsNamed(t *testing.T) {
 }
 
 func TestAFullDiskStopsCleanlyAndResumesWithRoom(t *testing.T) {
+	t.Parallel()
 	site := crawltest.Tree("bakery.test", 40)
 	for target, p := range site.Pages {
 		p.Embeds = append(p.Embeds, target+"big.png")

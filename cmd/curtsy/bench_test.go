@@ -91,6 +91,7 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 
 // Who reads the JSON form finds these names.
 func TestBench_JSONHasItsShape(t *testing.T) {
+	t.Parallel()
 	_, r := benched(t, "--pages", "3")
 	var top map[string]any
 	if err := json.Unmarshal([]byte(r.out), &top); err != nil {
@@ -119,6 +120,7 @@ func TestBench_JSONHasItsShape(t *testing.T) {
 
 // The table is for people: who, how fast, and what the referee says.
 func TestBench_TableAndProfile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := ended(t, curtsy(t, "bench", "--rounds", "2", "--pages", "20", "--vs", "none", "--profile", dir))
 	r.want(t, cli.ExitDone, "round 2 of 2: curtsy: ")
@@ -136,6 +138,7 @@ func TestBench_TableAndProfile(t *testing.T) {
 
 // A peer is whoever stands in a command line. The referee judges its reach; its manners are its own affair.
 func TestBench_APeerIsMeasuredByTheSameReferee(t *testing.T) {
+	t.Parallel()
 	skipWithout(t, "wget")
 	wget, err := exec.LookPath("wget")
 	if err != nil {
@@ -155,6 +158,7 @@ func TestBench_APeerIsMeasuredByTheSameReferee(t *testing.T) {
 }
 
 func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ args, says string }{
 		{"--setup two-hosts", "write one-host"},
 		{"--rounds 0", "less than 1"},

@@ -131,6 +131,7 @@ func TestBrowserFindsNothingInAWholeTree(t *testing.T) {
 }
 
 func TestUnportableNamesAreFound(t *testing.T) {
+	t.Parallel()
 	names := map[string]string{"fine.html": "", "CON": "", "aux.tar.gz": "", "com1.html": "", "a?b": "", "end.": "", "end ": "", "A/x": "", "a/y": "", "caf\u00e9": "", "cafe\u0301": "",
 		strings.Repeat("x", 241): "", "compact.html": "", "line\nfeed": "", "fine%2f": ""}
 	found := unportable(t, files(t, names))

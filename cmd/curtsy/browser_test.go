@@ -61,6 +61,7 @@ func clients(t *testing.T, others ...string) string {
 }
 
 func TestBrowserRunsThePagesOfTheTest(t *testing.T) {
+	t.Parallel()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte(`<p id=p>before</p><script>document.getElementById("p").textContent = "after"</script>`))

@@ -37,6 +37,7 @@ func written(t *testing.T, e encoding.Encoding, contentType, text string) crawlt
 // Each page is the only way to the next, and each style sheet to an image: what the crawler reads, the mirror and the WACZ
 // read as well, in encodings in which a link's octets are none of its letters, or look like others.
 func TestPagesAndStyleSheetsAreReadByEveryPartWhateverTheirEncoding(t *testing.T) {
+	t.Parallel()
 	const (
 		html  = `<!DOCTYPE html><html><head>%s<title>日本 p%d</title></head><body>表<a href="/表/p%d">on</a></body></html>`
 		xhtml = `<?xml version="1.0" encoding="%s"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>日本 p%d</title></head><body>表<a href="/表/p%d">on</a></body></html>`

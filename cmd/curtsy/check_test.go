@@ -16,7 +16,6 @@ import (
 // sound is a site of pages by their paths; all else is 404.
 func sound(t *testing.T, pages map[string]string) string {
 	t.Helper()
-	t.Setenv("GITHUB_ACTIONS", "") // these tests may run there
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[r.URL.Path]
 		if !ok {
@@ -32,6 +31,7 @@ func sound(t *testing.T, pages map[string]string) string {
 
 // The exit code says whether a link is broken; of a new crawl, and of its directory, the same is said.
 func TestCheckSaysWhatIsBrokenAndWhere(t *testing.T) {
+	t.Parallel()
 	url := sound(t, map[string]string{"/": "<p>\n<a href=/page>p</a> <a href=/lost>Lost <b>one</b></a><img src=/lost.png>", "/page": "<a href=/lost>again</a><a href=#x>x</a>"})
 	dir := filepath.Join(t.TempDir(), "d")
 	r := inside(t, "check", "--delay", "0", "--quiet", "--dir", dir, url+"/")
@@ -60,6 +60,7 @@ func TestCheckSaysWhatIsBrokenAndWhere(t *testing.T) {
 
 // Others build on the form of --json.
 func TestCheckJSONHasTheFormThatIsPromised(t *testing.T) {
+	t.Parallel()
 	url := sound(t, map[string]string{"/": "<a href=/lost>x</a>"})
 	r := inside(t, "check", "--delay", "0", "--json", "--quiet", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
 	r.want(t, cli.ExitFound)
@@ -86,6 +87,7 @@ func TestCheckJSONHasTheFormThatIsPromised(t *testing.T) {
 
 // What a site writes does nothing to a terminal.
 func TestCheckEscapesWhatASiteWrites(t *testing.T) {
+	t.Parallel()
 	const evil = "\x1b[31m\x07\u202eevil"
 	url := sound(t, map[string]string{"/": "<a href='/lost#" + evil + "'>" + evil + "</a><a href='http://[" + evil + "'>x</a><p id='" + evil + "'><p id='" + evil + "'><a href='#no" + evil + "'>f</a>"})
 	r := inside(t, "check", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
@@ -96,6 +98,7 @@ func TestCheckEscapesWhatASiteWrites(t *testing.T) {
 }
 
 func TestCheckRefusesWhatItCannotJudge(t *testing.T) {
+	t.Parallel()
 	empty := t.TempDir()
 	for _, tt := range []struct {
 		name string
@@ -150,6 +153,7 @@ func TestCheckOfAFolderNamesItsFiles(t *testing.T) {
 
 // Events on standard error are lines of JSON, here as well.
 func TestCheckTellsOfItsCrawlAsEvents(t *testing.T) {
+	t.Parallel()
 	url := sound(t, map[string]string{"/": "<a href=/lost>x</a>"})
 	r := inside(t, "check", "--delay", "0", "--log", "json", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
 	r.want(t, cli.ExitFound)
@@ -162,6 +166,7 @@ func TestCheckTellsOfItsCrawlAsEvents(t *testing.T) {
 
 // What is listed with a reason is left out; the rest is in the files, and beside the lines on GitHub.
 func TestCheckWritesFilesAndLeavesOutWhatIsListed(t *testing.T) {
+	t.Parallel()
 	url := sound(t, map[string]string{"/": "<a href=/lost>x</a><a href=/known>y</a>"})
 	to := t.TempDir()
 	ignore, html, junit := filepath.Join(to, "ignore"), filepath.Join(to, "c.html"), filepath.Join(to, "c.xml")
@@ -194,6 +199,7 @@ func TestCheckWritesFilesAndLeavesOutWhatIsListed(t *testing.T) {
 
 // An earlier check is crawled again, and the difference said.
 func TestCheckUpdateSaysWhatIsNewlyBroken(t *testing.T) {
+	t.Parallel()
 	pages := map[string]string{"/": "<a href=/stays>a</a><a href=/mended>b</a><a href=/breaks>c</a><a href=/unlinked>d</a>", "/breaks": "c"}
 	url := sound(t, pages)
 	dir := filepath.Join(t.TempDir(), "d")
@@ -226,6 +232,7 @@ func TestCheckUpdateSaysWhatIsNewlyBroken(t *testing.T) {
 
 // A baseline is a result of before: what is in it is known, and the exit code is for the rest.
 func TestCheckAgainstABaselineCountsWhatIsNewlyBroken(t *testing.T) {
+	t.Parallel()
 	folder, to := t.TempDir(), t.TempDir()
 	page, base := filepath.Join(folder, "index.html"), filepath.Join(to, "base.json")
 	write := func(path, text string) {

@@ -21,6 +21,7 @@ import (
 // Each page is the only way to the next: what the crawler reads, the mirror and the WACZ read as well, whatever a server
 // calls the coding of a body, and whether it applied it.
 func TestABodyIsReadByEveryPartWhateverItsCodingIsCalled(t *testing.T) {
+	t.Parallel()
 	said := []struct {
 		name  string
 		apply []string

@@ -24,7 +24,7 @@ const (
 // completed asks as a shell does. The last argument is the word to complete.
 func completed(t *testing.T, args ...string) (words []string, then int) {
 	t.Helper()
-	r := shared(append([]string{"__complete"}, args...)...)
+	r := shared(t, append([]string{"__complete"}, args...)...)
 	r.want(t, cli.ExitDone)
 	lines := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
 	then, err := strconv.Atoi(strings.TrimPrefix(lines[len(lines)-1], ":"))
@@ -48,7 +48,7 @@ func crawlsAtHand(t *testing.T) (place string) {
 	t.Cleanup(func() { web.Close() })
 	place = t.TempDir()
 	t.Chdir(place)
-	shared("crawl", "--quiet", "--delay", "0", "--max-pages", "1", "--dir", "news", web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, cli.ExitDone)
+	shared(t, "crawl", "--quiet", "--delay", "0", "--max-pages", "1", "--dir", "news", web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, cli.ExitDone)
 	if err := os.CopyFS("new year", os.DirFS("news")); err != nil {
 		t.Fatal(err)
 	}
@@ -165,6 +165,7 @@ func TestCompletionOfEveryCommandOffersCrawlsWhereItTakesOne(t *testing.T) {
 
 // The frontier of a running crawl belongs to it: the crawl is asked.
 func TestCompletionAsksARunningCrawlForItsHosts(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "--quiet", "--dir", dir, seed)
@@ -207,6 +208,7 @@ func TestCompletionIsSilentAboutWhatIsDamagedOrHostile(t *testing.T) {
 }
 
 func TestCompletionOfAnUnknownShellIsAUsageError(t *testing.T) {
+	t.Parallel()
 	inside(t, "completion", "zhs").want(t, cli.ExitUsage, `no completion for "zhs"`, "did you mean zsh?")
 	inside(t, "completion").want(t, cli.ExitUsage, "takes one shell")
 }

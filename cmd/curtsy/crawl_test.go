@@ -22,24 +22,33 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// inside runs a command line in this process, so that the race detector sees it.
+// inside runs a command line to its end, with a configuration folder of its own.
 func inside(t *testing.T, args ...string) result {
 	t.Helper()
-	config := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", config)
-	t.Setenv("HOME", config)
-	t.Setenv("AppData", config)
-	t.Setenv("XDG_CACHE_HOME", config)
-	t.Setenv("LocalAppData", config)
-	return shared(args...)
+	return fed(t, "", args...)
 }
 
-// shared is inside, in the configuration folder that all tests share: for tests in parallel, which may not change the
-// environment, and for commands that leave nothing there.
-func shared(args ...string) result {
+// shared is inside, in the configuration folder that all tests share: for several commands of one identity.
+func shared(t *testing.T, args ...string) result {
+	t.Helper()
+	cmd := curtsy(t, args...)
+	cmd.Env = append(os.Environ(), asCurtsy+"=1")
+	return ended(t, cmd)
+}
+
+// inProcess runs a command line in this process: for arguments that no process can be given.
+func inProcess(args ...string) result {
 	var out, errs bytes.Buffer
 	code := run(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	return result{out.String(), errs.String(), code}
+}
+
+// fed is inside, with something on standard input.
+func fed(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	cmd := curtsy(t, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	return ended(t, cmd)
 }
 
 // judged fails the test unless the referee finds nothing.
@@ -57,6 +66,7 @@ func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.R
 }
 
 func TestTwoHostsSideBySideKeep200msEach(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 12), crawltest.Tree("library.test", 12))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -118,6 +128,7 @@ func TestAQuietDemoLeavesNothing(t *testing.T) {
 }
 
 func TestSeedsFromAFileCarryTheirTags(t *testing.T) {
+	t.Parallel()
 	seed, web := small(t)
 	file := write(t, "\ufeff# seeds\r\n"+seed+"\tbakers\r\nnonsense\r\n")
 	dir := filepath.Join(t.TempDir(), "d")
@@ -138,6 +149,7 @@ func TestSeedsFromAFileCarryTheirTags(t *testing.T) {
 }
 
 func TestStatusSumsToDiscovered(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 30))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -160,6 +172,7 @@ func TestStatusSumsToDiscovered(t *testing.T) {
 }
 
 func TestIdentityIsKeptAndSent(t *testing.T) {
+	t.Parallel()
 	config := t.TempDir()
 	with := func(args ...string) *exec.Cmd {
 		cmd := curtsy(t, args...)
@@ -189,6 +202,7 @@ func TestIdentityIsKeptAndSent(t *testing.T) {
 }
 
 func TestTheFirstInterruptDrainsWithExitCode130(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

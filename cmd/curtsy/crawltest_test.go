@@ -53,6 +53,7 @@ func verdictsOf(s crawltestcmd.ScoreJSON) map[string][]string {
 
 // A crawler without manners is told so, rule by rule, with evidence; what it showed nothing of is not held against it.
 func TestScoreOfARudeCrawler(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no env command")
 	}
@@ -110,8 +111,9 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 }
 
 func TestScoreEndsACommandAfterTheTimeout(t *testing.T) {
+	t.Parallel()
 	skipWithout(t, "sh", "sleep")
-	score, r := scored(t, "--token", "x", "--timeout", "50ms", "--", "sh", "-c", "sleep 600 & wait # {seed}")
+	score, r := scored(t, "--token", "x", "--timeout", "500ms", "--", "sh", "-c", "sleep 600 & wait # {seed}")
 	r.want(t, cli.ExitFound, "was ended after")
 	if by := verdictsOf(score); len(by["FAIL"]) != 1 || by["FAIL"][0] != "the crawl ends" || len(by["pass"]) != 0 {
 		t.Errorf("%v", by)
@@ -119,10 +121,12 @@ func TestScoreEndsACommandAfterTheTimeout(t *testing.T) {
 }
 
 func TestScoreOfACommandThatCannotBeRun(t *testing.T) {
+	t.Parallel()
 	inside(t, "crawltest", "score", "--token", "x", "--", "/there/is/no/crawler", "{seed}").want(t, cli.ExitFailed, "the crawler could not be run")
 }
 
 func TestScoreRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		args []string
 		says string
@@ -142,6 +146,7 @@ func TestScoreRefusesWhatCannotWork(t *testing.T) {
 
 // The rules asked for are shown, and no others; what the command printed is kept; the table needs no wide terminal.
 func TestScoreShowsTheRulesAskedFor(t *testing.T) {
+	t.Parallel()
 	skipWithout(t, "echo")
 	log := t.TempDir() + "/log"
 	r := inside(t, "crawltest", "score", "--rules", "Pace, crawl ENDS", "--log", log, "--token", "x", "--", "echo", "{seed}")
@@ -161,6 +166,7 @@ func TestScoreShowsTheRulesAskedFor(t *testing.T) {
 
 // serve says where everything is, serves it, and at the end says what came of it.
 func TestCrawltestServe(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
@@ -199,6 +205,7 @@ func TestCrawltestServe(t *testing.T) {
 
 // So does the web to try mirrors by: what it says of absent things is said in the names that it is served under.
 func TestCrawltestServeTorture(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

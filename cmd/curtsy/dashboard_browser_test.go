@@ -285,6 +285,7 @@ addEventListener("DOMContentLoaded", () => {
 // crawl is paused and goes on. No other server is asked, and nothing is said in the console; axe-core finds nothing in any
 // look. A page on another port reads nothing and does nothing, and all goes with the keyboard, and without a script.
 func TestADashboardInABrowser(t *testing.T) {
+	t.Parallel()
 	tab := browser(t, 3*time.Minute)
 	axe := axeCore(t)
 	address := townDashboard(t)

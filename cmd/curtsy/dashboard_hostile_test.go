@@ -140,6 +140,7 @@ const strange = `(() => {
 
 // A detector that finds nothing is worth what it finds where there is something.
 func TestXSS_TheDetectorSeesWhatIsNotEscaped(t *testing.T) {
+	t.Parallel()
 	policy := ""
 	var body string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -178,6 +179,7 @@ func TestXSS_TheDetectorSeesWhatIsNotEscaped(t *testing.T) {
 // 40 payloads, each at all places that a site, a list of seeds and a directory's name can write to, are crawled; no view of the
 // dashboard runs one, or makes an element of one.
 func TestXSS_NothingPlantedRunsInADashboard(t *testing.T) {
+	t.Parallel()
 	all := payloads(t)
 	tab := browser(t)
 	sites := []*crawltest.Site{townSite("slow.test", "User-agent: *\nCrawl-delay: 5\n", 100, nil)} // keeps the crawl going

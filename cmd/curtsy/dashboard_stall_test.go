@@ -18,6 +18,7 @@ import (
 // Browsers that open the page of a crawl and read nothing, a hundred of them, do not hold it up: it begins when they are
 // there, and comes to its end while they still are.
 func TestABrowserThatReadsNothingDoesNotHoldUpTheCrawl(t *testing.T) {
+	t.Parallel()
 	const pages = 300
 	seated := make(chan struct{})
 	web := crawltest.New(&crawltest.Site{

@@ -15,6 +15,7 @@ const unit = "curtsy@.service"
 
 // The unit is one that systemd reads without a word, and that keeps a service in.
 func TestTheUnitOfSystemdIsHardened(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		mayMiss(t, "systemd-analyze")
 	}
@@ -32,6 +33,7 @@ func TestTheUnitOfSystemdIsHardened(t *testing.T) {
 
 // The first start makes the crawl, the next goes on with it.
 func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
+	t.Parallel()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		mayMiss(t, "sh")

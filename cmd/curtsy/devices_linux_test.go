@@ -13,6 +13,7 @@ import (
 // Whatever reads a file that is named refuses a device that never ends, in place of reading until the memory is full. In
 // each command line FILE is the device.
 func TestADeviceThatNeverEndsIsReadByNothing(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	base := t.TempDir()
 	d := filepath.Join(base, "d")
@@ -35,6 +36,7 @@ func TestADeviceThatNeverEndsIsReadByNothing(t *testing.T) {
 
 // A pipe is read as a file is: it is what a shell makes of <(command). The empty device is an empty file.
 func TestAPipeIsReadAndTheEmptyDeviceIsEmpty(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	base := t.TempDir()
 	pipe := filepath.Join(base, "pipe")
@@ -54,6 +56,7 @@ func TestAPipeIsReadAndTheEmptyDeviceIsEmpty(t *testing.T) {
 
 // Settings are read up to a bound, for a pipe may never end.
 func TestSettingsAreReadUpToABound(t *testing.T) {
+	t.Parallel()
 	large := filepath.Join(t.TempDir(), "large.toml")
 	if err := os.WriteFile(large, nil, 0o600); err != nil {
 		t.Fatal(err)

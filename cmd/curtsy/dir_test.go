@@ -14,6 +14,7 @@ import (
 
 // An empty directory that exists is used as it is: it may be a mount point, a symbolic link, or where the user is.
 func TestAnEmptyDirectoryIsUsedInPlace(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	here := curtsy(t, "crawl", "--quiet", "--delay", "0", "--dir", ".", seed)
 	here.Dir = t.TempDir()
@@ -35,6 +36,7 @@ func TestAnEmptyDirectoryIsUsedInPlace(t *testing.T) {
 }
 
 func TestADirectoryThatIsAFileIsNamed(t *testing.T) {
+	t.Parallel()
 	seed, web := small(t)
 	file := write(t, "")
 	for _, args := range [][]string{
@@ -62,6 +64,7 @@ func stopped(t *testing.T) (dir string, web *crawltest.Web) {
 
 // What is missing of a crawl is not made anew in silence: the evidence would be gone and nobody would know.
 func TestResumeRefusesADirectoryThatLacksAPart(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{crawldir.ArchiveName, crawldir.LedgerName, crawldir.ConfigName} {
 		dir, web := stopped(t)
 		before := len(web.Referee().Requests())
@@ -83,6 +86,7 @@ func TestResumeRefusesADirectoryThatLacksAPart(t *testing.T) {
 }
 
 func TestAnEmptyFrontierIsDamageNotAFinishedCrawl(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	if err := os.Truncate(inDir(dir, crawldir.FrontierName), 0); err != nil {
 		t.Fatal(err)
@@ -97,6 +101,7 @@ func TestAnEmptyFrontierIsDamageNotAFinishedCrawl(t *testing.T) {
 
 // The second to open a directory is refused before it touches anything: the first has bodies under way there.
 func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	defer openedDir(t, dir).Close()
 	body := filepath.Join(dir, crawldir.SpoolName, "body")
@@ -110,6 +115,7 @@ func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
 }
 
 func TestResumeOfAFinishedCrawlSaysSoAndAsksNothing(t *testing.T) {
+	t.Parallel()
 	seed, web := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
@@ -130,6 +136,7 @@ func TestResumeOfAFinishedCrawlSaysSoAndAsksNothing(t *testing.T) {
 
 // A control file that a kill left behind, or that is damaged, does not hide the frontier.
 func TestStatusDoesNotTrustTheControlFile(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	for _, text := range []string{"", "{", `{"address":"127.0.0.1:1","token":"x"}`} {
 		if err := os.WriteFile(inDir(dir, "control.json"), []byte(text), 0o600); err != nil {
@@ -151,6 +158,7 @@ func TestStatusDoesNotTrustTheControlFile(t *testing.T) {
 }
 
 func TestTheDirectoryInAHintCanBePasted(t *testing.T) {
+	t.Parallel()
 	for dir, want := range map[string]string{
 		"news": "news", "a/b-c_1.2": "a/b-c_1.2", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "": "''", "~x": "'~x'",
 	} {

@@ -23,6 +23,7 @@ var (
 
 // Whatever README and the page for webmasters show as a command of curtsy, or as a flag, there is.
 func TestDocumentedCommandsAndFlagsExist(t *testing.T) {
+	t.Parallel()
 	root := newRoot(cli.Streams{In: strings.NewReader(""), Out: new(bytes.Buffer), Err: new(bytes.Buffer)})
 	flags := map[string]bool{"help": true}
 	var collect func(*cobra.Command)
@@ -66,6 +67,7 @@ var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 
 // Every link within the repository leads to a file, from README and from each page of docs.
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
 	if err != nil || len(pages) < 5 {
 		t.Fatalf("%q, %v", pages, err)

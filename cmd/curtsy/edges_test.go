@@ -17,6 +17,7 @@ import (
 
 // Each worker costs memory from the start.
 func TestWorkersBeyondReasonAreAUsageError(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--workers", itoa(crawldir.MaxWorkers+1), "--dir", dir, "http://127.0.0.1:1/").want(t, cli.ExitUsage, "--workers", itoa(crawldir.MaxWorkers))
 	if _, err := os.Stat(dir); err == nil {
@@ -38,6 +39,7 @@ func TestCAFileIsKeptWithItsWholePath(t *testing.T) {
 
 // A resume with the same limit would end at once.
 func TestSummaryTextSaysHowToGoOnBeyondALimit(t *testing.T) {
+	t.Parallel()
 	for ended, flag := range map[string]string{
 		crawler.EndedMaxPages: "--max-pages", crawler.EndedMaxBytes: "--max-bytes", crawler.EndedMaxPerHost: "--max-per-host",
 		crawler.EndedMaxPerDomain: "--max-per-domain",
@@ -54,12 +56,14 @@ func TestSummaryTextSaysHowToGoOnBeyondALimit(t *testing.T) {
 }
 
 func TestWrongNumbersOfArgumentsAreSaidInWords(t *testing.T) {
+	t.Parallel()
 	inside(t, "frontier", "add").want(t, cli.ExitUsage, "add takes a crawl directory first: write curtsy frontier add [flags] DIR [URL…]")
 	inside(t, "frontier", "import", "d").want(t, cli.ExitUsage, "import does not take 1 argument: write curtsy frontier import [flags] DIR FILE")
 }
 
 // What stands beside the file that is written may be somebody's, or another export under way.
 func TestExportTouchesNothingBesideItsFile(t *testing.T) {
+	t.Parallel()
 	dir := unanswered(t)
 	to := filepath.Join(t.TempDir(), "x.ndjson")
 	if err := os.WriteFile(to+".new", []byte("mine"), 0o600); err != nil {
@@ -76,6 +80,7 @@ func TestExportTouchesNothingBesideItsFile(t *testing.T) {
 
 // Another command on a stopped crawl has its frontier: that is no running crawl.
 func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
+	t.Parallel()
 	dir := unanswered(t)
 	f, err := engine.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
 	if err != nil {

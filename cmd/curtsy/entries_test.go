@@ -14,6 +14,7 @@ import (
 
 // A directory may have a name that reads like a pattern, as those of IPv6 hosts do.
 func TestADirectorysNameIsNoPattern(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "[--1]-x")
 	inside(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)

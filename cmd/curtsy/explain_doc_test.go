@@ -38,6 +38,7 @@ func jsonNames(of reflect.Type, names map[string]bool) {
 
 // The page has every field of the JSON and every word of the answer.
 func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "explain.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -77,6 +77,7 @@ func robotsServers(t *testing.T) map[string]string {
 
 // Whatever came of robots.txt, the archive tells it as the crawl remembers it: policy, life, failures, redirects.
 func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
+	t.Parallel()
 	urls := robotsServers(t)
 	for _, standard := range []string{"rfc9309", "draft1996"} {
 		args := []string{"crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--robots-standard", standard, "--dir", filepath.Join(t.TempDir(), "d")}

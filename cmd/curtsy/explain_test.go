@@ -64,6 +64,7 @@ const sternRobots = "User-agent: *\nDisallow: /secret\nAllow: /secret/open\nCraw
 func stern() string { return sternRobots }
 
 func TestExplainSaysWhatDecidesAboutEveryURL(t *testing.T) {
+	t.Parallel()
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--exclude", "/left", "--dir", dir, origin+"/").want(t, cli.ExitDone)
@@ -114,6 +115,7 @@ func TestExplainSaysWhatDecidesAboutEveryURL(t *testing.T) {
 
 // What the sections say to a reader: each has its name in front and the parts that a dispute is about.
 func TestExplainTextHasEverySection(t *testing.T) {
+	t.Parallel()
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/\x2e/#x").want(t, cli.ExitDone)
@@ -133,6 +135,7 @@ func TestExplainTextHasEverySection(t *testing.T) {
 }
 
 func TestExplainOfAnEmptyCrawlAsksTheHostOnlyWithLive(t *testing.T) {
+	t.Parallel()
 	origin, asked := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--max-time", "1ns", "--dir", dir, origin+"/")
@@ -161,6 +164,7 @@ func TestExplainOfAnEmptyCrawlAsksTheHostOnlyWithLive(t *testing.T) {
 
 // Whoever is to be left alone is not asked live either, and nobody is without a contact.
 func TestExplainLiveKeepsToTheRules(t *testing.T) {
+	t.Parallel()
 	origin, asked := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--max-time", "1ns", "--dir", dir, origin+"/")
@@ -216,6 +220,7 @@ func reopenedByRobots(t *testing.T) (origin, dir string, policies [2]storage.Lin
 }
 
 func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
+	t.Parallel()
 	origin, dir, policies, decided := reopenedByRobots(t)
 	ask := func(at time.Time) explaincmd.Told {
 		return explainedAs(t, "--at", at.UTC().Format(time.RFC3339Nano), dir, origin+"/b")
@@ -253,6 +258,7 @@ func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 }
 
 func TestExplainOfARunningCrawlIsAnsweredByIt(t *testing.T) {
+	t.Parallel()
 	dir, web, end := paced(t)
 	origin := originOf(web)
 	e := explainedAs(t, dir, origin+"/p2999.html")
@@ -277,6 +283,7 @@ func TestExplainOfARunningCrawlIsAnsweredByIt(t *testing.T) {
 }
 
 func TestExplainRefusesWhatIsNoQuestion(t *testing.T) {
+	t.Parallel()
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, cli.ExitDone)
@@ -298,6 +305,7 @@ func TestExplainRefusesWhatIsNoQuestion(t *testing.T) {
 
 // What the ledger would say is left out when there is none, or none that can be read, and that is said.
 func TestExplainSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, cli.ExitDone)
@@ -325,6 +333,7 @@ func TestExplainSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestAtIsReadInEveryForm(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	want := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	for _, text := range []string{"2026-11-21T10:00:00Z", "2026-11-21 10:00", "2026-11-21T11:00:00+01:00", "2026-11-21 10:00:00", "-23h"} {
@@ -336,6 +345,7 @@ func TestAtIsReadInEveryForm(t *testing.T) {
 
 // A robots.txt, a reason or a tag may hold what moves a terminal's cursor; none of it gets through.
 func TestExplainEscapesWhatComesFromTheWeb(t *testing.T) {
+	t.Parallel()
 	origin, _ := bakery(t, func() string { return "User-agent: *\nDisallow: /secret\x1b[2J\u202e*\nAllow: /secret\x1b\n" })
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, cli.ExitDone)

@@ -13,6 +13,7 @@ import (
 // Real input in full size (.ci/long): documentation under nginx. There are as many rows as records and lines, in 200 MiB of
 // memory but for the table of texts.
 func TestExportOfDocumentation(t *testing.T) {
+	t.Parallel()
 	if !full() {
 		t.Skip("it crawls ten thousand pages: CURTSY_LONG runs it")
 	}

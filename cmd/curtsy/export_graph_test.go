@@ -79,6 +79,7 @@ func linesOfZip(t *testing.T, path string) []string {
 
 // The graph of pages has the links of the archive, each once.
 func TestExportMakesTheGraphOfTheArchive(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 12))
 	pairs, pages := archivedLinks(t, dir)
 	out := filepath.Join(t.TempDir(), "out")
@@ -116,6 +117,7 @@ func TestExportMakesTheGraphOfTheArchive(t *testing.T) {
 }
 
 func TestExportOfAGraphRefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
 	out := t.TempDir()
 	if err := os.WriteFile(filepath.Join(out, "hosts.gexf"), []byte("of somebody else"), 0o644); err != nil {

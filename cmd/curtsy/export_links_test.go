@@ -19,6 +19,7 @@ import (
 // Every mention of a page is a row, however many there are and whatever is in them; where a page is not read to its end,
 // a row says so.
 func TestExportLinksOfAHostileSite(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it measures memory")
 	}
@@ -83,6 +84,7 @@ func TestExportLinksOfAHostileSite(t *testing.T) {
 // What is kept while crawling makes the same table as the archive does, byte for byte, though the crawl was killed again
 // and again: of what a kill took the archive has the body.
 func TestLinksKeptWhileCrawlingMakeTheSameTable(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
 	}

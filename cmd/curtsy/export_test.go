@@ -43,9 +43,10 @@ func linesIn(t *testing.T, pattern ...string) (n int64) {
 // An export has as many rows as there are records and lines, of a crawl, of an updated one, and of both together; what is
 // there is not made again.
 func TestExportCounts(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	other, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
-	shared("update", "--quiet", dir).want(t, cli.ExitDone)
+	shared(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	out := filepath.Join(t.TempDir(), "out")
 	r := inside(t, "export", "--format", "jsonl", "--headers", "-o", out, dir)
 	r.want(t, cli.ExitDone, "as many as the", "lines of the index", "lines of the ledger")
@@ -83,7 +84,7 @@ func TestExportCounts(t *testing.T) {
 		t.Errorf("%v, sorted: %v", crawls, slices.IsSorted(keys))
 	}
 
-	shared("update", "--quiet", dir).want(t, cli.ExitDone) // then what is there is of another crawl
+	shared(t, "update", "--quiet", dir).want(t, cli.ExitDone) // then what is there is of another crawl
 	r = inside(t, "export", "--format", "jsonl", "--tables", "pages", "-o", out, dir)
 	if r.want(t, cli.ExitDone, "decisions.jsonl is not of these crawls as they are now"); strings.Contains(r.err, "as it was") {
 		t.Errorf("%s", r.err)
@@ -92,6 +93,7 @@ func TestExportCounts(t *testing.T) {
 
 // A kill at any moment leaves no half file: what has its name is whole, and the next export makes what is missing.
 func TestExportKilled(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes long under the race detector")
 	}
@@ -147,6 +149,7 @@ func TestExportKilled(t *testing.T) {
 // The command exports any number of pages in 200 MiB of memory: 20,000 here, a million in full size, or as many as
 // CURTSY_PAGES says.
 func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it writes a large archive")
 	}
@@ -204,6 +207,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 
 // What a site can write into titles, URLs and fields comes out whole: one row for each answer, whatever is in it.
 func TestExportOfAHostileSite(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it measures memory")
 	}
@@ -266,6 +270,7 @@ func TestExportOfAHostileSite(t *testing.T) {
 
 // What cannot be exported is refused in words, and nothing is made.
 func TestExportRefuses(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
 	out := filepath.Join(t.TempDir(), "out")
 	file := filepath.Join(t.TempDir(), "file")

@@ -67,6 +67,7 @@ func drawn(t *testing.T, root string) string {
 
 // Each flag that says what belongs to the crawl changes what is asked for.
 func TestFlagsDecideWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
 	const everything = "/ /news/1.html /recipe.pdf /shop/ /shop/bread.html /shop/rye.html /style.css"
 	for _, tt := range []struct{ flags, seed, want string }{
 		{"", "", everything},
@@ -110,6 +111,7 @@ func TestFlagsDecideWhatIsAskedFor(t *testing.T) {
 }
 
 func TestAnOlderStandardAddsRefusalsAndIsNamedInTheLedger(t *testing.T) {
+	t.Parallel()
 	site := flagSite()
 	site.Robots.Body = "User-agent: *\nDisallow: /shop\nAllow: /shop/\n" // the draft takes the first rule, RFC 9309 the longest
 	for standard, want := range map[string]string{"rfc9309": "/ /shop/", "draft1996": "/"} {
@@ -136,6 +138,7 @@ func TestAnOlderStandardAddsRefusalsAndIsNamedInTheLedger(t *testing.T) {
 }
 
 func TestAnOwnHostOfTheUserIsAForeignHostWithOwnSiteNone(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 2))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -147,12 +150,14 @@ func TestAnOwnHostOfTheUserIsAForeignHostWithOwnSiteNone(t *testing.T) {
 }
 
 func TestTimeAndBodyLimits(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	inside(t, "crawl", "--max-time", "1ms", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone, "--max-time is over")
 	inside(t, "crawl", "--max-body", "9B", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitIncomplete, "too large")
 }
 
 func TestAHostThatAsksForTooLongAPauseIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	site := crawltest.Tree("bakery.test", 2)
 	site.Robots.Body = "User-agent: *\nCrawl-delay: 0.2\n"
 	web := crawltest.New(site)
@@ -169,6 +174,7 @@ func TestAHostThatAsksForTooLongAPauseIsLeftAlone(t *testing.T) {
 }
 
 func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
+	t.Parallel()
 	var languages []string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		languages = append(languages, r.Header.Get("Accept-Language"))
@@ -188,6 +194,7 @@ func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
 
 // Only the address and port given as a seed may be private (politeness rule 23): where a redirect leads, allow-net decides.
 func TestPrivateAddressesNeedAllowNet(t *testing.T) {
+	t.Parallel()
 	moved := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://library.test/"}}}
 	web := crawltest.New(moved, crawltest.Tree("library.test", 1))
 	if err := web.Start(); err != nil {
@@ -207,6 +214,7 @@ func TestPrivateAddressesNeedAllowNet(t *testing.T) {
 }
 
 func TestADryRunAsksForRobotsTxtOnlyAndKeepsNothing(t *testing.T) {
+	t.Parallel()
 	site := flagSite()
 	site.Robots.Body = "User-agent: *\nCrawl-delay: 3\n"
 	web := crawltest.New(site)
@@ -232,6 +240,7 @@ func TestADryRunAsksForRobotsTxtOnlyAndKeepsNothing(t *testing.T) {
 }
 
 func TestOperatorAndPurposeAreInTheArchiveAndVerboseSaysEveryDecision(t *testing.T) {
+	t.Parallel()
 	site := flagSite()
 	site.Robots.Body = "User-agent: *\nDisallow: /news/\n"
 	web := crawltest.New(site)
@@ -262,6 +271,7 @@ func TestOperatorAndPurposeAreInTheArchiveAndVerboseSaysEveryDecision(t *testing
 
 // --quiet prints errors only; that something is missing is one.
 func TestQuietIsQuietUnlessSomethingIsMissing(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	if r := inside(t, "crawl", "-q", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), seed); r.code != 0 || r.err != "" || r.out != "" {
 		t.Errorf("%+v", r)

@@ -38,6 +38,7 @@ var spelled = []string{
 }
 
 func TestKeysAreWarciosKeys(t *testing.T) {
+	t.Parallel()
 	dir := clients(t)
 	urls := slices.Clone(spelled)
 	for _, u := range spelled { // and as we write them
@@ -146,6 +147,7 @@ func warcio(t *testing.T, dir, command string) map[string][]string {
 }
 
 func TestOurIndexIsWarciosIndex(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it compares files")
 	}
@@ -186,6 +188,7 @@ func TestOurIndexIsWarciosIndex(t *testing.T) {
 }
 
 func TestWarcioReadsEveryRecord(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it compares files")
 	}

@@ -54,7 +54,7 @@ func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 		if last := web.Referee().Requests()[asked-1]; last.Status != http.StatusServiceUnavailable {
 			t.Fatalf("the run that is killed was answered %d last", last.Status)
 		}
-		shared(append(args, dir, seed+"busy")...).want(t, cli.ExitDone)
+		shared(t, append(args, dir, seed+"busy")...).want(t, cli.ExitDone)
 		r, err := crawldir.Run(t.Context(), dir, crawldir.Options{})
 		if err != nil || r.EndedBy != crawler.EndedWaiting {
 			t.Errorf("%v: ended by %s, %v", args, r.EndedBy, err)
@@ -62,6 +62,6 @@ func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 		if more := web.Referee().Requests()[asked:]; len(more) > 0 {
 			t.Errorf("%v: asked for %s before the rest was over", args, more[0].Target)
 		}
-		shared("audit", dir).want(t, cli.ExitDone)
+		shared(t, "audit", dir).want(t, cli.ExitDone)
 	}
 }

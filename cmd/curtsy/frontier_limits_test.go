@@ -36,6 +36,7 @@ func limited(t *testing.T, site *crawltest.Site, flags ...string) (dir string, w
 }
 
 func TestLinksOverALimitAreDroppedAndCountedWithTheirReason(t *testing.T) {
+	t.Parallel()
 	for flag, reason := range map[string]string{
 		"--max-urls": frontier.ReasonCapCrawl, "--max-urls-per-host": frontier.ReasonCapHost, "--max-urls-per-domain": frontier.ReasonCapDomain,
 	} {
@@ -53,6 +54,7 @@ func TestLinksOverALimitAreDroppedAndCountedWithTheirReason(t *testing.T) {
 }
 
 func TestDepthFirstTakesTheLastFoundFirst(t *testing.T) {
+	t.Parallel()
 	site := func() *crawltest.Site {
 		return &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 			"/": {Links: []string{"/a", "/b"}}, "/a": {Links: []string{"/a1"}}, "/a1": {}, "/b": {Links: []string{"/b1"}}, "/b1": {},
@@ -74,6 +76,7 @@ func TestDepthFirstTakesTheLastFoundFirst(t *testing.T) {
 
 // A frontier that is full ends the run, is said to, and goes on with a larger limit.
 func TestAFullFrontierEndsTheRunAndResumeTakesALargerLimit(t *testing.T) {
+	t.Parallel()
 	site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": {Links: []string{"/x"}}, "/x": {}}}
 	dir, web, s := limited(t, site, "--max-db-size", "4KiB")
 	if s.EndedBy != crawler.EndedMaxDBSize || s.Incomplete || s.Status.State != "stopped" {
@@ -88,6 +91,7 @@ func TestAFullFrontierEndsTheRunAndResumeTakesALargerLimit(t *testing.T) {
 
 // A list as people make them, large: every bad line is in a list, the rest is used, each once.
 func TestALongSeedListIsReadInPieces(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it measures memory")
 	}

@@ -30,6 +30,7 @@ func almanac(t *testing.T) (dir string, web *crawltest.Web) {
 
 // Politeness rule 22: what is held is set free by an operator's command, and not held again; what it leads to is.
 func TestRule22_WhatIsHeldIsReleased(t *testing.T) {
+	t.Parallel()
 	dir, web := almanac(t)
 	if r := inside(t, "status", dir); !strings.Contains(r.out, "trap:queries") || !strings.Contains(r.out, "held") {
 		t.Errorf("status:\n%s", r.out)
@@ -67,6 +68,7 @@ func TestRule22_WhatIsHeldIsReleased(t *testing.T) {
 }
 
 func TestReleaseSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	inside(t, "frontier", "release", "--trap", "cycle", dir).want(t, cli.ExitUsage, "queries, template and max-per-tag do")
 	inside(t, "frontier", "release", "--host", "other.test", dir).want(t, cli.ExitUsage, "--host other.test")
@@ -75,12 +77,14 @@ func TestReleaseSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestTrapFlagNamesEveryRule(t *testing.T) {
+	t.Parallel()
 	inside(t, "crawl", "--trap", "tar-pit=3", "http://127.0.0.1:9/").want(t, cli.ExitUsage, "copy, cycle, depth, percent, queries, repeat, segments, template")
 	inside(t, "crawl", "--trap", "queries=3000000", "http://127.0.0.1:9/").want(t, cli.ExitUsage, "more than can be counted")
 }
 
 // What stops a crawl is documented, by its name and its number.
 func TestEveryTrapIsDocumented(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "traps.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +102,7 @@ func TestEveryTrapIsDocumented(t *testing.T) {
 
 // Through its control interface a crawl that runs obeys as well.
 func TestReleaseOfARunningCrawl(t *testing.T) {
+	t.Parallel()
 	dir, _, end := paced(t)
 	r := inside(t, "frontier", "release", dir)
 	r.want(t, cli.ExitDone)

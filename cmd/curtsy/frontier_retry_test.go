@@ -45,6 +45,7 @@ func refusing(t *testing.T) (dir string, web *crawltest.Web) {
 
 // The policy that the crawl holds is good for a day: retry must not leave the new file unread so long.
 func TestRetryDisallowedObeysAChangedRobotsAtOnce(t *testing.T) {
+	t.Parallel()
 	dir, web := refusing(t)
 	if n := requested(web, "/p1.html"); n != 0 {
 		t.Fatalf("/p1.html was asked for %d times", n)
@@ -68,6 +69,7 @@ func TestRetryDisallowedObeysAChangedRobotsAtOnce(t *testing.T) {
 }
 
 func TestRetryOfWhatIsStillDisallowedAsksForRobotsAlone(t *testing.T) {
+	t.Parallel()
 	dir, web := refusing(t)
 	files := requested(web, "/robots.txt")
 	inside(t, "frontier", "retry", "--disallowed", dir).want(t, cli.ExitDone)
@@ -79,6 +81,7 @@ func TestRetryOfWhatIsStillDisallowedAsksForRobotsAlone(t *testing.T) {
 }
 
 func TestRetryWithoutFlagsIsOfWhatFailed(t *testing.T) {
+	t.Parallel()
 	dir, web := refusing(t)
 	files := requested(web, "/robots.txt")
 	r := inside(t, "frontier", "retry", dir)
@@ -95,6 +98,7 @@ func TestRetryWithoutFlagsIsOfWhatFailed(t *testing.T) {
 }
 
 func TestRetryOfSeveralOutcomesCountsEach(t *testing.T) {
+	t.Parallel()
 	dir, _ := refusing(t)
 	all := []string{"frontier", "retry", "--json", "--failed", "--gone", "--disallowed", "--dropped", "--hosts", dir}
 	for _, want := range []string{`"disallowed":1,"dropped":0,"failed":1,"gone":1,"hosts":0`, `"disallowed":0,"dropped":0,"failed":0,"gone":0,"hosts":0`} {
@@ -111,6 +115,7 @@ func TestRetryOfSeveralOutcomesCountsEach(t *testing.T) {
 }
 
 func TestRetryOpensARefusedHost(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	refuseAll(t, dir)
 	for _, line := range []string{"1 host opened, of those refused\n", "0 hosts opened, of those refused\n"} {
@@ -149,6 +154,7 @@ func refuseAll(t *testing.T, dir string) {
 }
 
 func TestRetryOfOneHostIsCalledByNameOrOrigin(t *testing.T) {
+	t.Parallel()
 	dir, web := refusing(t)
 	origin := strings.TrimSuffix(web.LoopbackURL("bakery.test"), "/")
 	port := origin[strings.LastIndexByte(origin, ':')+1:]
@@ -166,12 +172,14 @@ func TestRetryOfOneHostIsCalledByNameOrOrigin(t *testing.T) {
 }
 
 func TestRetryOfARunningCrawlSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	defer openedDir(t, dir).Close()
 	inside(t, "frontier", "retry", dir).want(t, cli.ExitFailed, "another process has the frontier open", "stop the crawl first", "curtsy status "+word(dir))
 }
 
 func TestRetryOfNoCrawlIsAUsageError(t *testing.T) {
+	t.Parallel()
 	inside(t, "frontier", "retry", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
 	inside(t, "frontier", "retry").want(t, cli.ExitUsage, "takes one crawl directory")
 	inside(t, "frontier", "retri").want(t, cli.ExitUsage, "did you mean retry?")

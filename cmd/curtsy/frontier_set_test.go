@@ -15,6 +15,7 @@ import (
 // A stopped crawl and a running one are changed alike: a trial changes nothing, all changes of one command are kept, less
 // polite ones are refused, and an audit finds nothing wrong.
 func TestFrontierSetChangesAStoppedAndARunningCrawl(t *testing.T) {
+	t.Parallel()
 	for _, running := range []bool{false, true} {
 		var dir string
 		end := func() result { return result{} }
@@ -57,6 +58,7 @@ func TestFrontierSetChangesAStoppedAndARunningCrawl(t *testing.T) {
 
 // What was set while a crawl ran holds after kill -9: resume keeps the scope, and an audit finds no fault.
 func TestFrontierSetOutlivesAKill(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 300))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ func toldLines(t *testing.T, dir string) (all []storage.Line) {
 
 // What an operator takes out of a stopped crawl is in ledger and archive, and an audit finds that they agree.
 func TestWhatIsDroppedIsToldOfAStoppedCrawl(t *testing.T) {
+	t.Parallel()
 	dir, web := stopped(t)
 	seed := web.LoopbackURL("bakery.test")
 	pending := seed + "p4.html"
@@ -53,6 +54,7 @@ func TestWhatIsDroppedIsToldOfAStoppedCrawl(t *testing.T) {
 
 // A drop that could not be written down is not done.
 func TestNothingIsDroppedWithoutALedger(t *testing.T) {
+	t.Parallel()
 	dir, web := stopped(t)
 	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)

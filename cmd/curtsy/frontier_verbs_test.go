@@ -61,6 +61,7 @@ func originOf(web *crawltest.Web) string {
 
 // The same verbs, with the same words, change a stopped crawl and a running one.
 func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
+	t.Parallel()
 	for _, running := range []bool{false, true} {
 		dir, web := "", (*crawltest.Web)(nil)
 		end := func() result { return result{} }
@@ -128,6 +129,7 @@ func exported(t *testing.T, dir string) []byte {
 }
 
 func TestAnExportOfARunningCrawlIsWhole(t *testing.T) {
+	t.Parallel()
 	dir, _, end := paced(t)
 	r := ndjson.NewReader(bytes.NewReader(exported(t, dir)))
 	for {
@@ -147,6 +149,7 @@ func TestAnExportOfARunningCrawlIsWhole(t *testing.T) {
 
 // A crawl moves by export and import, and goes on where it was.
 func TestACrawlMovesByExportAndImport(t *testing.T) {
+	t.Parallel()
 	dir, web := stopped(t)
 	file := filepath.Join(t.TempDir(), "e.ndjson")
 	inside(t, "frontier", "export", "-o", file, dir).want(t, cli.ExitDone, "exported: 1 host")
@@ -180,6 +183,7 @@ func TestACrawlMovesByExportAndImport(t *testing.T) {
 }
 
 func TestOfADamagedExportNothingIsImportedUnlessPartIsWanted(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	whole := exported(t, dir)
 	lines := bytes.SplitAfter(whole, []byte("\n"))
@@ -211,6 +215,7 @@ func TestOfADamagedExportNothingIsImportedUnlessPartIsWanted(t *testing.T) {
 }
 
 func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	dir, web := stopped(t)
 	path := inDir(dir, crawldir.FrontierName)
 	b, err := os.ReadFile(path)
@@ -247,6 +252,7 @@ func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
 }
 
 func TestCompactMakesTheFileNoLargerAndKeepsTheCrawl(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	before := inside(t, "status", "--json", dir)
 	r := inside(t, "frontier", "compact", "--forget", dir)
@@ -266,6 +272,7 @@ func TestCompactMakesTheFileNoLargerAndKeepsTheCrawl(t *testing.T) {
 
 // A crawl that was killed leaves its control file. Whoever has its port now is not believed.
 func TestAStaleControlFileIsRecognised(t *testing.T) {
+	t.Parallel()
 	dir, web := stopped(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -290,6 +297,7 @@ func TestAStaleControlFileIsRecognised(t *testing.T) {
 
 // Making the directory, and an operator's commands, open the frontier, and are no runs.
 func TestRunsAreThoseInWhichTurnsWereTaken(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
 	inside(t, "frontier", "resume", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
@@ -306,6 +314,7 @@ func TestRunsAreThoseInWhichTurnsWereTaken(t *testing.T) {
 }
 
 func TestWrongWordsForFrontierAreExplained(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	for _, tt := range []struct{ args, says string }{
 		{"park DIR", "Give --host HOST"},

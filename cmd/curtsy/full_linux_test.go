@@ -22,6 +22,7 @@ func onFullDisk(cmd *exec.Cmd, blocks int) *exec.Cmd {
 
 // Half an entry is another entry, or a mistake over which the whole list is refused.
 func TestOptOutAdd_OnAFullDiskAddsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	dir := unanswered(t)
 	list := filepath.Join(dir, crawldir.OptOutName)
 	before := strings.Repeat("# a comment of 24 octets\n", 20)
@@ -39,6 +40,7 @@ func TestOptOutAdd_OnAFullDiskAddsAllOrNothing(t *testing.T) {
 }
 
 func TestAFullDiskIsSaidOnceAndLeavesNothingBeside(t *testing.T) {
+	t.Parallel()
 	dir := unanswered(t)
 	for _, verb := range []string{"compact", "rebuild"} {
 		r := ended(t, onFullDisk(curtsy(t, "frontier", verb, dir), 1))

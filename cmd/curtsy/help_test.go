@@ -34,6 +34,7 @@ func commands(t *testing.T) []*cobra.Command {
 }
 
 func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
+	t.Parallel()
 	for _, c := range commands(t) {
 		path := strings.Fields(c.CommandPath())[1:]
 		r := inside(t, append(path, mostHelp(c))...)
@@ -59,6 +60,7 @@ func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
 
 // A description may break before a word that looks like a flag.
 func TestHelpShowsEachFlagUnderItsTitleAndWithWhatItTakes(t *testing.T) {
+	t.Parallel()
 	for _, c := range commands(t) {
 		out := inside(t, append(strings.Fields(c.CommandPath())[1:], mostHelp(c))...).out
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -83,6 +85,7 @@ func TestHelpShowsEachFlagUnderItsTitleAndWithWhatItTakes(t *testing.T) {
 }
 
 func TestHelpOfCrawlIsGrouped(t *testing.T) {
+	t.Parallel()
 	out := inside(t, "crawl", "--help-all").out
 	at := -1
 	for _, s := range []string{"Usage:", "Examples:", "Seeds and directory:", "Identity:", "Scope:", "Politeness:", "Budgets:", "Network:", "Output and settings:"} {
@@ -104,6 +107,7 @@ func mostHelp(c *cobra.Command) string {
 
 // A newcomer sees the dozen that most need, and how to see the others.
 func TestHelpOfCrawlShowsADozenFlagsAndExplainsScopes(t *testing.T) {
+	t.Parallel()
 	short := inside(t, "crawl", "--help").out
 	if again := inside(t, "help", "crawl").out; again != short {
 		t.Errorf("help crawl says otherwise:\n%s", again)
@@ -131,6 +135,7 @@ var flagLine = regexp.MustCompile(`(?m)^ {2}(?:-\w,|   ) --([\w-]+)`)
 
 // With --help-all nothing else is looked at, as with --help.
 func TestHelpAllNeedsNoArguments(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"crawl", "mirror", "resume", "update", "watch"} {
 		inside(t, name, "--help-all").want(t, cli.ExitDone)
 		if r := inside(t, name, "a", "b", "c", "--help-all"); r.code != cli.ExitDone || !strings.Contains(r.out, "--memory-limit") {
@@ -142,6 +147,7 @@ func TestHelpAllNeedsNoArguments(t *testing.T) {
 
 // A flag takes the words that completion offers for it: each stands in its help.
 func TestWordsOfAFlagStandInItsHelp(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for _, c := range commands(t) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -159,6 +165,7 @@ func TestWordsOfAFlagStandInItsHelp(t *testing.T) {
 }
 
 func TestHelpOfAnUnknownCommandIsAUsageError(t *testing.T) {
+	t.Parallel()
 	inside(t, "help", "crwl").want(t, cli.ExitUsage, `unknown command "crwl"`, "did you mean crawl?")
 }
 
@@ -173,6 +180,7 @@ func find(t *testing.T, path ...string) *cobra.Command {
 }
 
 func TestVersionAsAFlagAndAsACommand(t *testing.T) {
+	t.Parallel()
 	a, b := inside(t, "version"), inside(t, "--version")
 	if a.code != 0 || a != b || !strings.HasPrefix(a.out, "curtsy "+crawldir.Version+" ") {
 		t.Errorf("%+v, %+v", a, b)

@@ -12,6 +12,7 @@ import (
 
 // All that misbehaves, over real sockets, in a process of its own: the crawl ends, and its memory stays bounded.
 func TestHostileWingInBoundedMemory(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it measures memory")
 	}

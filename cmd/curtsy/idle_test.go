@@ -12,6 +12,7 @@ import (
 // An option that switches on what is on already does nothing: its command refuses it and says so, as curtsy mirror does
 // --mirror.
 func TestAnOptionThatSwitchesOnWhatIsOnIsRefused(t *testing.T) {
+	t.Parallel()
 	var visit func(cmd *cobra.Command)
 	found := 0
 	visit = func(cmd *cobra.Command) {

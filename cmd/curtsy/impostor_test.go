@@ -33,6 +33,7 @@ var askingCommands = [][]string{
 // Whoever has the port of a crawl that was killed, or wrote the control file of a directory that was received, removes
 // nothing and changes nothing: what was there is there, after every command.
 func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
+	t.Parallel()
 	for who, handler := range map[string]http.Handler{
 		"a stranger":              answersAsACrawl(),
 		"one who knows the token": mutual.Handler("known", 1<<20, answersAsACrawl()),

@@ -11,6 +11,7 @@ import (
 
 // An index that is damaged is named, with what to do, or is done without; never does less come of it than the archive has.
 func TestADamagedIndexIsNamedOrDoneWithout(t *testing.T) {
+	t.Parallel()
 	whole, _ := stopped(t)
 	good := inside(t, "mirror", "rebuild", whole)
 	good.want(t, cli.ExitDone)

@@ -52,6 +52,7 @@ func indexHolds(t *testing.T, dir string) {
 }
 
 func TestACrawlKeepsAnIndexThatCanBeMadeAnew(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
@@ -91,6 +92,7 @@ func TestACrawlKeepsAnIndexThatCanBeMadeAnew(t *testing.T) {
 
 // However the earlier crawl is named, an answer that it has is a revisit now.
 func TestDedupRefersToTheEarlierCrawl(t *testing.T) {
+	t.Parallel()
 	text := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 	once := storage.Record{
 		URL: "http://bakery.test/", Time: time.Now(), Request: []byte("GET / HTTP/1.1\r\n\r\n"), Repeatable: true,
@@ -140,6 +142,7 @@ func TestDedupRefersToTheEarlierCrawl(t *testing.T) {
 }
 
 func TestDedupSaysWhatItCannotUse(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	old := filepath.Join(t.TempDir(), "old.cdxj")
 	if err := os.WriteFile(old, []byte(`test,a)/ 20260304050607 {"url":"http://a.test/","digest":"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"}`+"\n"), 0o600); err != nil {
@@ -157,6 +160,7 @@ func TestDedupSaysWhatItCannotUse(t *testing.T) {
 }
 
 func TestWarcIndexRefusesWhatItCannotRead(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	inside(t, "warc", "index").want(t, cli.ExitUsage, "takes a crawl directory, or WARC files")
 	inside(t, "warc", "index", dir, dir).want(t, cli.ExitUsage, "one crawl directory")
@@ -166,6 +170,7 @@ func TestWarcIndexRefusesWhatItCannotRead(t *testing.T) {
 }
 
 func TestDedup_WhatAnEarlierCrawlHasIsReferredTo(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	parent := t.TempDir()
 	first := filepath.Join(parent, "first")
@@ -196,6 +201,7 @@ func TestDedup_WhatAnEarlierCrawlHasIsReferredTo(t *testing.T) {
 
 // The run that follows a kill is to know of it, also when the index was made anew in between.
 func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
 	path := filepath.Join(dir, crawldir.FrontierName)
 	f, err := engine.Open(path, frontier.Options{})

@@ -31,6 +31,7 @@ func installed(t *testing.T, prefix string) (all []string) {
 
 // There is a page of each command, and what is written is what was said before.
 func TestInstallDocsWritesWhatItSays(t *testing.T) {
+	t.Parallel()
 	prefix := t.TempDir()
 	said := inside(t, "install-docs", "--dry-run", "--prefix", prefix)
 	said.want(t, cli.ExitDone)
@@ -67,6 +68,7 @@ func TestInstallDocsWritesWhatItSays(t *testing.T) {
 
 // What a package manager or a person put there stays, and then nothing is half installed.
 func TestInstallDocsReplacesNothingOfOthers(t *testing.T) {
+	t.Parallel()
 	prefix := t.TempDir()
 	path := filepath.Join(prefix, "share", "man", "man1", "curtsy-watch.1")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -88,6 +90,7 @@ func TestInstallDocsReplacesNothingOfOthers(t *testing.T) {
 var struck = regexp.MustCompile(".\b")
 
 func TestManualPagesPleaseMandoc(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("mandoc"); err != nil {
 		mayMiss(t, "mandoc")
 	}

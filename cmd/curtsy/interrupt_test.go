@@ -26,6 +26,7 @@ func leftClean(t *testing.T, dir string) {
 
 // A drain waits for the answer under way; a second interrupt does not.
 func TestTheSecondInterruptAborts(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
@@ -62,6 +63,7 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 
 // Whoever read standard error has gone, as in curtsy crawl … 2>&1 | head: that is an interrupt, not a kill.
 func TestACrawlThatNobodyListensToDrains(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

@@ -69,6 +69,7 @@ func (s *sixSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A literal IPv6 address is a host like any other: in scope under each of its spellings, own on loopback, with robots.txt, an
 // archive, a copy, an index, an audit, and a log of its own.
 func TestAnIPv6AddressIsAHost(t *testing.T) {
+	t.Parallel()
 	s := newSixSite(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	host := "[::1]:" + s.port
@@ -105,6 +106,7 @@ func TestAnIPv6AddressIsAHost(t *testing.T) {
 
 // RFC 6761 6.3: localhost is both loopback addresses. A site that listens on one of them is found, whichever it is.
 func TestLocalhostOnIPv6AloneIsFound(t *testing.T) {
+	t.Parallel()
 	s := newSixSite(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, "http://localhost:"+s.port+"/a").want(t, cli.ExitDone)
@@ -116,6 +118,7 @@ func TestLocalhostOnIPv6AloneIsFound(t *testing.T) {
 // An IPv4 address that is written as an IPv6 one is asked at that address. Links to what leads to private addresses are
 // not followed: nothing is sent, and their hosts are left alone for the run.
 func TestWhatAnIPv6AddressLeadsToIsJudged(t *testing.T) {
+	t.Parallel()
 	private := []string{"64:ff9b::7f00:1", "64:ff9b::a00:1", "2002:7f00:1::1", "2001:0:4136:e378:8000:63bf:f5ff:fffe", "fc00::1", "fe80::1", "::7f00:1", "::ffff:0:a00:1", "::1"}
 	body := "<!DOCTYPE html>"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))

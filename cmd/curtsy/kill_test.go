@@ -57,7 +57,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		p := launched(t, curtsy(t, args...))
 		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= before+more })
 		if under == frontier.QuarantineStops-1 { // one more could put a page in quarantine, which is another test's
-			p.until(t, "no suspect", func() bool { return suspects(dir) == 0 })
+			p.until(t, "no suspect", func() bool { return suspects(t, dir) == 0 })
 			under = 0
 		}
 		if len(instants)%2 == 1 { // as something large is appended, if it is within half a second
@@ -81,7 +81,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		reopened(t, dir)
 		agree(t, dir)
 		under++
-		if suspects(dir) == 0 {
+		if suspects(t, dir) == 0 {
 			under = 0
 		}
 		args = []string{"resume", "--quiet", dir}
@@ -119,9 +119,9 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 
 // suspects returns how many pages were in flight as a crawl was killed, and have not been fetched since; -1 while the crawl
 // cannot say.
-func suspects(dir string) int64 {
+func suspects(t *testing.T, dir string) int64 {
 	var s status.Status
-	if json.Unmarshal([]byte(shared("status", "--json", dir).out), &s) != nil {
+	if json.Unmarshal([]byte(shared(t, "status", "--json", dir).out), &s) != nil {
 		return -1
 	}
 	return s.Suspects

@@ -87,6 +87,7 @@ func copied(t *testing.T, dir string) string {
 // A lab has a witness cosign its crawls as they grow. A crawl that two people are shown with two histories is refused, and
 // found by comparing.
 func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
@@ -210,6 +211,7 @@ func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 
 // Each that is asked says its part. One that fails hides no other.
 func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
@@ -263,6 +265,7 @@ func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
 }
 
 func TestLodgeAndCompareSayWhatTheyDoNotTake(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	l.crawl(dir)
@@ -295,6 +298,7 @@ func TestLodgeAndCompareSayWhatTheyDoNotTake(t *testing.T) {
 
 // A ledger without a key is not cosigned; an authority stamps it all the same.
 func TestALedgerWithoutAKeyIsStampedAndNotCosigned(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

@@ -25,6 +25,7 @@ func sha256Of(t *testing.T, path string) (digest string, octets int64) {
 
 // The ledger of a crawl binds its settings, its opt-out list, and each finished file of archive and index as it is.
 func TestTheLedgerOfACrawlBindsSettingsAndFiles(t *testing.T) {
+	t.Parallel()
 	config, dir := t.TempDir(), filepath.Join(t.TempDir(), "d")
 	list := filepath.Join(t.TempDir(), "list.txt")
 	if err := os.WriteFile(list, []byte("never.test\n"), 0o644); err != nil {
@@ -70,6 +71,7 @@ func TestTheLedgerOfACrawlBindsSettingsAndFiles(t *testing.T) {
 
 // A key that gave its place to another between two runs is no fault of the ledger: the rotation stands in it.
 func TestARotationOfTheKeyStandsInTheLedger(t *testing.T) {
+	t.Parallel()
 	config, dir := t.TempDir(), filepath.Join(t.TempDir(), "d")
 	ledgerCrawl(t, config, dir, "--max-pages", "2").want(t, cli.ExitDone)
 	before, err := ledger.Latest(inDir(dir, crawldir.LedgerName))

@@ -40,6 +40,7 @@ func accessLogOf(t *testing.T, dir string) string {
 // A crawl is proven to the owner of a site: by the key that ledger key prints, with the site's access log, and by the
 // verifier in Python.
 func TestACrawlIsProvenToTheOwnerOfASite(t *testing.T) {
+	t.Parallel()
 	config, base := t.TempDir(), t.TempDir()
 	dir, file, key := filepath.Join(base, "d"), filepath.Join(base, "site.zip"), filepath.Join(base, "key")
 	ledgerCrawl(t, config, dir).want(t, cli.ExitDone)
@@ -92,21 +93,22 @@ func TestACrawlIsProvenToTheOwnerOfASite(t *testing.T) {
 
 // A host that was never met is proven absent; what is asked for in a wrong way is said.
 func TestProvingInOtherWays(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	base := t.TempDir()
 	dir, file := filepath.Join(base, "d"), filepath.Join(base, "absent.zip")
-	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
-	shared("ledger", "prove", dir, "--host", "https://Nobody.example:8443/x", "-o", file).want(t, cli.ExitDone, "no line of nobody.example")
-	if r := shared("ledger", "verify", file); r.code != cli.ExitDone || !strings.Contains(r.out, "none: the log has no line of this host") {
+	shared(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
+	shared(t, "ledger", "prove", dir, "--host", "https://Nobody.example:8443/x", "-o", file).want(t, cli.ExitDone, "no line of nobody.example")
+	if r := shared(t, "ledger", "verify", file); r.code != cli.ExitDone || !strings.Contains(r.out, "none: the log has no line of this host") {
 		t.Errorf("%d\n%s\n%s", r.code, r.out, r.err)
 	}
-	shared("ledger", "prove", dir, "--host", "nobody.example", "-o", file).want(t, cli.ExitUsage, "exists")
-	shared("ledger", "prove", dir, "-o", filepath.Join(base, "x.zip")).want(t, cli.ExitUsage, "--host NAME")
-	shared("ledger", "prove", dir, "--host", "a b", "-o", filepath.Join(base, "x.zip")).want(t, cli.ExitUsage, "is no host")
-	shared("ledger", "prove", base, "--host", "a.example", "-o", filepath.Join(base, "x.zip")).want(t, cli.ExitUsage, "holds no crawl")
-	shared("ledger", "verify", file, "--key", "none").want(t, cli.ExitUsage, "no verifier key")
-	shared("ledger", "verify", file, "--key", "").want(t, cli.ExitUsage, "--key is empty")
-	shared("ledger", "verify", inDir(dir, crawldir.ConfigName)).want(t, cli.ExitFailed, "no ZIP file")
+	shared(t, "ledger", "prove", dir, "--host", "nobody.example", "-o", file).want(t, cli.ExitUsage, "exists")
+	shared(t, "ledger", "prove", dir, "-o", filepath.Join(base, "x.zip")).want(t, cli.ExitUsage, "--host NAME")
+	shared(t, "ledger", "prove", dir, "--host", "a b", "-o", filepath.Join(base, "x.zip")).want(t, cli.ExitUsage, "is no host")
+	shared(t, "ledger", "prove", base, "--host", "a.example", "-o", filepath.Join(base, "x.zip")).want(t, cli.ExitUsage, "holds no crawl")
+	shared(t, "ledger", "verify", file, "--key", "none").want(t, cli.ExitUsage, "no verifier key")
+	shared(t, "ledger", "verify", file, "--key", "").want(t, cli.ExitUsage, "--key is empty")
+	shared(t, "ledger", "verify", inDir(dir, crawldir.ConfigName)).want(t, cli.ExitFailed, "no ZIP file")
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -114,20 +116,21 @@ func TestProvingInOtherWays(t *testing.T) {
 	if err := os.WriteFile(file, b[:len(b)-7], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	shared("ledger", "verify", file).want(t, cli.ExitFailed, "cut off")
+	shared(t, "ledger", "verify", file).want(t, cli.ExitFailed, "cut off")
 }
 
 // Torn tiles, and a torn map of hosts, are made anew from the lines, and said; lines that were changed are refused, and the
 // audit is named.
 func TestProvingFromADamagedLedger(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	base := t.TempDir()
 	dir := filepath.Join(base, "d")
-	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
+	shared(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	prove := func(name string, code int, says ...string) []byte {
 		t.Helper()
 		file := filepath.Join(base, name)
-		shared("ledger", "prove", dir, "--host", "127.0.0.1", "-o", file).want(t, code, says...)
+		shared(t, "ledger", "prove", dir, "--host", "127.0.0.1", "-o", file).want(t, code, says...)
 		b, err := os.ReadFile(file)
 		if (err == nil) != (code == cli.ExitDone) {
 			t.Fatal(err)
@@ -165,6 +168,7 @@ func TestProvingFromADamagedLedger(t *testing.T) {
 
 // While a crawl runs, its latest checkpoint is proven: lines behind it are not there yet.
 func TestProvingWhileTheCrawlRuns(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "d")
 	book := inDir(dir, crawldir.LedgerName)
 	if err := os.MkdirAll(book, 0o700); err != nil {
@@ -195,8 +199,8 @@ func TestProvingWhileTheCrawlRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "a.zip")
-	shared("ledger", "prove", dir, "--host", "a.example", "-o", file).want(t, cli.ExitDone, "5 URLs not asked for")
-	if r := shared("ledger", "verify", file); r.code != cli.ExitDone || !strings.Contains(r.out, "5 lines, and there are no others") {
+	shared(t, "ledger", "prove", dir, "--host", "a.example", "-o", file).want(t, cli.ExitDone, "5 URLs not asked for")
+	if r := shared(t, "ledger", "verify", file); r.code != cli.ExitDone || !strings.Contains(r.out, "5 lines, and there are no others") {
 		t.Errorf("%d\n%s", r.code, r.out)
 	}
 	if err := w.Close(); err != nil {

@@ -44,6 +44,7 @@ func wholeLedger(t *testing.T, dir string) (last *ledger.Mark) {
 }
 
 func TestLedgerHeadOfACrawl(t *testing.T) {
+	t.Parallel()
 	config, dir := t.TempDir(), filepath.Join(t.TempDir(), "d")
 	ledgerCrawl(t, config, dir).want(t, cli.ExitDone)
 	last := wholeLedger(t, dir)

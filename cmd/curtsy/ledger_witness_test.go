@@ -66,6 +66,7 @@ func grown(t *testing.T, by *checkpoint.Signer, entry string, n int) *checkpoint
 }
 
 func TestAWitnessRunsUntilASignalAndForgetsNothing(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
@@ -139,6 +140,7 @@ func TestAWitnessRunsUntilASignalAndForgetsNothing(t *testing.T) {
 }
 
 func TestAWitnessSaysWhatItDoesNotTake(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	list := filepath.Join(dir, "list")
 	if err := os.WriteFile(list, []byte("\nan origin and no key\n"), 0o600); err != nil {

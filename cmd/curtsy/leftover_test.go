@@ -11,6 +11,7 @@ import (
 // What a kill left of files that were being made is removed by the next command that holds the crawl; what another may
 // want, such as a damaged frontier that was kept, is not.
 func TestLeftOversOfAKillAreRemovedByTheNextCommand(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"resume", "--quiet", "--max-pages", "0"}, {"frontier", "park", "--host", "127.0.0.1"}, {"frontier", "rebuild"}} {
 		dir, _ := stopped(t)
 		gone := []string{"frontier.db.rebuilt.new123456", "frontier.db.new", "frontier.db.new77", "frontier-snapshot-abc.db", "frontier-snapshot-abc.db.1.part", ".crawl.toml.abcdefgh.new"}
@@ -39,6 +40,7 @@ func TestLeftOversOfAKillAreRemovedByTheNextCommand(t *testing.T) {
 
 // A pack that was killed leaves the file that it was writing; the next one of that name removes it.
 func TestLeftOversOfAPackAreRemovedByTheNext(t *testing.T) {
+	t.Parallel()
 	dir, _ := stopped(t)
 	to := t.TempDir()
 	if err := os.WriteFile(filepath.Join(to, ".x.wacz.abcdefgh.new"), []byte("x"), 0o600); err != nil {

@@ -32,6 +32,7 @@ func events(t *testing.T, r result) (messages []string) {
 }
 
 func TestWithLogJSONEachLineOfACrawlIsAnEvent(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	for _, tt := range []struct {
@@ -64,6 +65,7 @@ func TestWithLogJSONEachLineOfACrawlIsAnEvent(t *testing.T) {
 }
 
 func TestWithLogJSONAQuietCrawlSaysErrorsAlone(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	if r := inside(t, "crawl", "--log", "json", "--quiet", "--delay", "0", "--dir", dir, seed); r.err != "" || r.code != cli.ExitDone {
@@ -73,18 +75,19 @@ func TestWithLogJSONAQuietCrawlSaysErrorsAlone(t *testing.T) {
 	if all := events(t, r); len(all) != 1 || !strings.Contains(r.err, `"exit_code":2`) {
 		t.Errorf("%q", r.err)
 	}
-	shared("crawl", "--log", "xml", seed).want(t, cli.ExitUsage, "--log xml: write text or json")
+	shared(t, "crawl", "--log", "xml", seed).want(t, cli.ExitUsage, "--log xml: write text or json")
 }
 
 // What an operator does is told as it is done, by whichever way the order came.
 func TestWithLogJSONAnOperatorsActsAreEvents(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "d")
 	var once sync.Once
 	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			once.Do(func() { // while the page is under way
-				shared("frontier", "park", "--host", r.Host, "--reason", "a letter of the owner", dir).want(t, cli.ExitDone)
-				shared("frontier", "resume", "--host", r.Host, dir).want(t, cli.ExitDone)
+				shared(t, "frontier", "park", "--host", r.Host, "--reason", "a letter of the owner", dir).want(t, cli.ExitDone)
+				shared(t, "frontier", "resume", "--host", r.Host, dir).want(t, cli.ExitDone)
 			})
 		}
 		w.Header().Set("Content-Type", "text/html")
@@ -93,7 +96,7 @@ func TestWithLogJSONAnOperatorsActsAreEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer web.Close()
-	r := shared("crawl", "--log", "json", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
+	r := shared(t, "crawl", "--log", "json", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
 	r.want(t, cli.ExitDone, `"act":"park"`, `"note":"a letter of the owner"`)
 	n := 0
 	for _, msg := range events(t, r) {

@@ -10,6 +10,7 @@ import (
 
 // A process that runs one command line after another, as a test does, keeps nothing of those that have ended.
 func TestACommandLineThatHasEndedIsLetGo(t *testing.T) {
+	t.Parallel()
 	root := newRoot(cli.Streams{})
 	held := weak.Make(root)
 	runtime.KeepAlive(root)

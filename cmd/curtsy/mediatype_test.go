@@ -33,6 +33,7 @@ var oddTypes = []struct{ head, name string }{
 
 // Each page is the only way to the next. Who takes one of them for something else loses the rest.
 func TestWhatIsAPageIsOneForEveryPart(t *testing.T) {
+	t.Parallel()
 	site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": {Links: []string{"/p0"}}}}
 	for i, odd := range oddTypes {
 		body := fmt.Sprintf(`<!DOCTYPE html><title>p%d</title><a href="/p%d">on</a>`, i, i+1)

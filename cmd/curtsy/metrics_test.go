@@ -136,6 +136,7 @@ func expressions(t *testing.T) (all []string) {
 // A crawl has each metric that is documented, and no other; each that the alerts or the Grafana file name; and Prometheus
 // finds no fault with them.
 func TestTheMetricsOfACrawlAreThoseThatOthersName(t *testing.T) {
+	t.Parallel()
 	text := scraped(t)
 	had := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9_]+)(\{| )`).FindAllStringSubmatch(text, -1) {
@@ -169,6 +170,7 @@ func TestTheMetricsOfACrawlAreThoseThatOthersName(t *testing.T) {
 
 // No series is of a host or of a URL: there may be millions.
 func TestNoLabelHasWhatWasCrawled(t *testing.T) {
+	t.Parallel()
 	for _, line := range strings.Split(scraped(t), "\n") {
 		line = regexp.MustCompile(`crawl="[^"]*"`).ReplaceAllString(line, "")
 		if strings.HasPrefix(line, "curtsy_") && regexp.MustCompile(`\.test|http|/[0-9]|planted`).MatchString(line) {
@@ -178,6 +180,7 @@ func TestNoLabelHasWhatWasCrawled(t *testing.T) {
 }
 
 func TestTheAlertsAreThoseOfTheirTest(t *testing.T) {
+	t.Parallel()
 	promtool(t, "", "check", "rules", "alerts.yml")
 	promtool(t, "", "test", "rules", "alerts_test.yml")
 	tests := string(deployed(t, "alerts_test.yml"))
@@ -190,6 +193,7 @@ func TestTheAlertsAreThoseOfTheirTest(t *testing.T) {
 
 // Each expression of the Grafana file is one that Prometheus can read, with the variables filled in.
 func TestTheExpressionsForGrafanaAreSound(t *testing.T) {
+	t.Parallel()
 	fill := strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$crawl", ".*")
 	var rules strings.Builder
 	rules.WriteString("groups:\n- name: grafana\n  rules:\n")
@@ -207,6 +211,7 @@ func TestTheExpressionsForGrafanaAreSound(t *testing.T) {
 
 // A token of the user's own stays out of what is printed, opens what a Prometheus asks for, and lets nobody act by it alone.
 func TestADashboardHasTheTokenOfAFile(t *testing.T) {
+	t.Parallel()
 	const token = "9f2c1ad04be77c1d63f08a5be1d24c60"
 	dir := t.TempDir()
 	file := filepath.Join(dir, "token")
@@ -230,6 +235,7 @@ func TestADashboardHasTheTokenOfAFile(t *testing.T) {
 }
 
 func TestATokenThatOthersMayReadOrGuessIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, f := range map[string]struct {
 		text string
@@ -245,9 +251,9 @@ func TestATokenThatOthersMayReadOrGuessIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(f.text), f.mode); err != nil {
 			t.Fatal(err)
 		}
-		shared("crawl", "--dashboard", "127.0.0.1:0", "--dashboard-token", path, "http://127.0.0.1:9/").want(t, 2, f.says)
+		shared(t, "crawl", "--dashboard", "127.0.0.1:0", "--dashboard-token", path, "http://127.0.0.1:9/").want(t, 2, f.says)
 	}
-	shared("crawl", "--dashboard-token", filepath.Join(dir, "open"), "http://127.0.0.1:9/").want(t, 2, "--dashboard ADDRESS:PORT")
+	shared(t, "crawl", "--dashboard-token", filepath.Join(dir, "open"), "http://127.0.0.1:9/").want(t, 2, "--dashboard ADDRESS:PORT")
 }
 
 // shown shows crawls in a process of its own until the test ends, and returns the address that is printed.

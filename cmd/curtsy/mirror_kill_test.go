@@ -19,6 +19,7 @@ import (
 // Killed at random instants, and while the tree is built, a mirror is whole or not there yet; going on completes it, and
 // what is built again from the archive is the same.
 func TestAKilledMirrorIsWhole(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("many processes")
 	}
@@ -92,6 +93,7 @@ func TestAKilledMirrorIsWhole(t *testing.T) {
 
 // Interrupted, or ended by a budget, a run leaves a whole mirror of what it has; going on completes it.
 func TestAnInterruptedMirrorIsWhole(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

@@ -84,6 +84,7 @@ func mirrorSmall(t *testing.T, args ...string) (dir string, web *crawltest.Web, 
 
 // A mirror has what is below its URLs, and what its pages need from elsewhere; what it lacks is told with reasons.
 func TestMirrorHasPagesAndWhatTheyNeed(t *testing.T) {
+	t.Parallel()
 	dir, web, r := mirrorSmall(t, "--json")
 	r.want(t, cli.ExitDone, "making the mirror", "URLs left absolute", "noarchive", "scope", "open ", "curtsy serve "+dir)
 	var out struct {
@@ -117,6 +118,7 @@ func TestMirrorHasPagesAndWhatTheyNeed(t *testing.T) {
 // What a crawl keeps in its settings makes resume and update make the mirror, too; whatever else it is made of, it is the
 // same: a directory, elsewhere, WARC files alone.
 func TestRebuiltMirrorIsTheSame(t *testing.T) {
+	t.Parallel()
 	dir, _, r := mirrorSmall(t, "--quiet")
 	r.want(t, cli.ExitDone)
 	if r.err != "" {
@@ -145,6 +147,7 @@ func TestRebuiltMirrorIsTheSame(t *testing.T) {
 
 // An update writes what changed. What is gone leaves the mirror if that is asked for, and not before the update is whole.
 func TestUpdatedMirrorHasWhatChanged(t *testing.T) {
+	t.Parallel()
 	dir, web, r := mirrorSmall(t, "--quiet")
 	r.want(t, cli.ExitDone)
 	before := filesOf(t, mirror.Tree(dir))
@@ -187,6 +190,7 @@ func TestUpdatedMirrorHasWhatChanged(t *testing.T) {
 
 // A check tells what is missing with its reason, and ends with another code if something should be there.
 func TestMirrorCheckFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	dir, _, r := mirrorSmall(t, "--quiet")
 	r.want(t, cli.ExitDone)
 	r = inside(t, "mirror", "check", "--json", dir)
@@ -212,6 +216,7 @@ func TestMirrorCheckFindsWhatIsMissing(t *testing.T) {
 }
 
 func TestMirrorSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	dir, _, r := mirrorSmall(t, "--quiet")
 	r.want(t, cli.ExitDone)
 	for _, tt := range []struct {
@@ -236,6 +241,7 @@ func TestMirrorSaysWhatIsWrong(t *testing.T) {
 
 // What the crawl counts as left absolute in its summary, the check counts as well: URLs, however many references name one.
 func TestMirrorCheckCountsAsTheSummaryDoes(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /shut\n"}, Pages: map[string]crawltest.Page{
 		"/":       {Links: []string{"/a.html", "/b.html", "/shut/1.html", "/shut/2.html"}},
 		"/a.html": {Links: []string{"/shut/1.html", "/gone.html"}}, "/b.html": {Links: []string{"/shut/1.html"}},

@@ -11,6 +11,7 @@ import (
 
 // A mirror is not replaced by that of an archive without answers.
 func TestRebuildFromNothingLeavesTheMirror(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	empty, page := filepath.Join(dir, "empty.warc"), filepath.Join(dir, "out", "mirror", "index.html")
 	if err := os.MkdirAll(filepath.Dir(page), 0o777); err != nil {
@@ -32,6 +33,7 @@ func TestRebuildFromNothingLeavesTheMirror(t *testing.T) {
 
 // Where a page cannot be written is said before an audit that may take hours.
 func TestAuditSaysAtOnceThatAFolderIsMissing(t *testing.T) {
+	t.Parallel()
 	r := inside(t, "audit", "--html", filepath.Join(t.TempDir(), "none", "audit.html"), "no-such-crawl")
 	if r.code != cli.ExitUsage || !strings.Contains(r.err, "there is no folder") {
 		t.Errorf("%+v", r)

@@ -32,6 +32,7 @@ var openedOtherwise = map[string]string{
 
 // Files of a crawl directory are opened through package durable, which follows no link and waits for no pipe.
 func TestFilesOfACrawlDirectoryAreOpenedInOneWay(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join("..", "..")
 	met := map[string]bool{}
 	for _, pkg := range []string{

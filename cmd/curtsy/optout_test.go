@@ -134,6 +134,7 @@ func TestRule16_TheUsersListBindsEveryCrawl(t *testing.T) {
 
 // An entry that another process adds is obeyed by a crawl that runs.
 func TestRule16_OptOutAddReachesARunningCrawl(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 3000))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)

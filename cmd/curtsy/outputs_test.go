@@ -81,6 +81,7 @@ var fileOptions = map[string]string{
 
 // Each option that names a file is known to the tests below.
 func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
+	t.Parallel()
 	met := map[string]bool{}
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -133,11 +134,12 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 // No option that writes a file puts it in the place of one that it has not made, or among the files of a crawl: an
 // archive that a typing error named was gone, and the exit code was 0.
 func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	base := t.TempDir()
 	d := filepath.Join(base, "d")
 	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", d, seed).want(t, cli.ExitDone)
-	shared("report", "--no-audit", d).want(t, cli.ExitDone)
+	shared(t, "report", "--no-audit", d).want(t, cli.ExitDone)
 	segments, err := crawldir.Entries(inDir(d, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil || len(segments) == 0 {
 		t.Fatal(segments, err)
@@ -197,6 +199,7 @@ func mirrorFile(t *testing.T, d string) string {
 
 // What an option has made it makes anew: an audit page, and a report with its JSON form. An empty file is nobody's.
 func TestAnOptionReplacesWhatItMade(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	base := t.TempDir()
 	d := filepath.Join(base, "d")

@@ -15,6 +15,7 @@ import (
 )
 
 func TestRule18_IdentityOwnMakesItsKeyOnceForTheUserAlone(t *testing.T) {
+	t.Parallel()
 	config := t.TempDir()
 	as := func(args ...string) result {
 		cmd := curtsy(t, args...)
@@ -53,6 +54,7 @@ func TestRule18_IdentityOwnMakesItsKeyOnceForTheUserAlone(t *testing.T) {
 
 // How much faster that is, is shown in virtual time; here, that the exchanges meet on real connections.
 func TestRule18_PerHostOnRealConnections(t *testing.T) {
+	t.Parallel()
 	site := crawltest.Tree("bakery.test", 80)
 	site.Latency = 60 * time.Millisecond
 	web := crawltest.New(site)

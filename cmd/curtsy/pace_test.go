@@ -18,6 +18,7 @@ import (
 )
 
 func TestRule10_IPDelayBelow100msIsWrongUsage(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	for _, d := range []string{"0", "99ms", "1us"} {
 		inside(t, "crawl", "--ip-delay", d, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitUsage, "--ip-delay", "100ms is the least")
@@ -55,6 +56,7 @@ func TestRule10_HostsAtOneAddressWaitForIt(t *testing.T) {
 }
 
 func TestRule15_MaxRateIsKept(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/": {Body: strings.Repeat("bread ", 40_000), Type: "text/plain"},
 	}})
@@ -104,6 +106,7 @@ func TestRule17_TwoProcessesKeepThePaceTogether(t *testing.T) {
 }
 
 func TestStatusSaysHowManyHostsTheirAddressLimits(t *testing.T) {
+	t.Parallel()
 	if got := text.Status(status.Status{LimitedByIP: 3}, "", time.Time{}); !strings.Contains(got, "limited by IP: 3 hosts\n") {
 		t.Errorf("%s", got)
 	}
@@ -113,6 +116,7 @@ func TestStatusSaysHowManyHostsTheirAddressLimits(t *testing.T) {
 }
 
 func TestRule17_WithoutAFolderForTheLocksNoForeignHostIsAsked(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "darwin" {
 		t.Skip("the cache folder is that of HOME, as is the configuration's")
 	}

@@ -115,6 +115,7 @@ func exchangesIn(t *testing.T, what string) int {
 
 // What a kill left open is completed, also where it is the only segment; what is damaged beyond that stays out, and is said.
 func TestPackCompletesTheSegmentThatAKillLeftOpen(t *testing.T) {
+	t.Parallel()
 	dir := crawledBakery(t)
 	whole := segmentsOf(t, dir)[0]
 	b, err := os.ReadFile(whole)

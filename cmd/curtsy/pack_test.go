@@ -51,6 +51,7 @@ func crawledBakery(t *testing.T, flags ...string) (dir string) {
 }
 
 func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
+	t.Parallel()
 	dir := crawledBakery(t)
 	for _, name := range []string{"report.html", "audit.json"} {
 		if err := os.WriteFile(inDir(dir, name), []byte(name), 0o600); err != nil {
@@ -101,6 +102,7 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 
 // What is in the file proves as much as the crawl directory: packed or unpacked, its archive is audited with its ledger.
 func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
+	t.Parallel()
 	file, folder := filepath.Join(t.TempDir(), "x.wacz"), filepath.Join(t.TempDir(), "x")
 	inside(t, "pack", "-o", file, crawledBakery(t)).want(t, cli.ExitDone)
 	r := clean(t, file)
@@ -128,6 +130,7 @@ func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
 }
 
 func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	dir := crawledBakery(t)
 	file := filepath.Join(t.TempDir(), "x.wacz")
 	inside(t, "pack", dir).want(t, cli.ExitUsage, "-o FILE.wacz")
@@ -158,6 +161,7 @@ func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {
 }
 
 func TestPackSaysThatACrawlIsNotFinished(t *testing.T) {
+	t.Parallel()
 	dir := crawledBakery(t, "--max-pages", "1")
 	file := filepath.Join(t.TempDir(), "x.wacz")
 	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, "not finished", "still to go", "packed 1 page,")
@@ -167,6 +171,7 @@ func TestPackSaysThatACrawlIsNotFinished(t *testing.T) {
 }
 
 func TestPackRefusesARunningCrawl(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("a crawl in another process")
 	}
@@ -193,6 +198,7 @@ func TestPackRefusesARunningCrawl(t *testing.T) {
 
 // Politeness rule 19: bodies that an operator keeps for himself are not given away.
 func TestRule19PackLeavesOutWhatKeepNoArchiveKept(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/":       {Links: []string{"/secret"}},
 		"/secret": {Body: `<title>Secret</title><meta name="robots" content="noarchive"><p>the sourdough of the house</p>`},

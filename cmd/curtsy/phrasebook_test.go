@@ -32,6 +32,7 @@ func called(t *testing.T, path ...string) *cobra.Command {
 // Whatever the table says is ours there is: a flag of crawl or mirror, which takes that value if it is no placeholder, or a
 // command. What is theirs is not ours as well, and stands in the table once.
 func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
+	t.Parallel()
 	all := phrasebook.All()
 	met := map[string]bool{}
 	for _, p := range all {
@@ -75,6 +76,7 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 
 // Whoever writes an option of another crawler is told ours, with exit code 2; also in short, and as a setting.
 func TestAnOptionOfAnotherCrawlerIsAnsweredWithOurs(t *testing.T) {
+	t.Parallel()
 	for given, says := range map[string]string{
 		"--level=3":          "that is --depth N here",
 		"-l5":                "that is --depth N here",
@@ -91,7 +93,7 @@ func TestAnOptionOfAnotherCrawlerIsAnsweredWithOurs(t *testing.T) {
 		"--dept=3":           "did you mean --depth?",
 		"--zebra":            "see curtsy crawl --help",
 	} {
-		r := shared("crawl", given, "http://127.0.0.1:1/")
+		r := shared(t, "crawl", given, "http://127.0.0.1:1/")
 		if r.code != cli.ExitUsage || !strings.Contains(r.err, says) {
 			t.Errorf("%s: exit code %d, %q; want %q", given, r.code, r.err, says)
 		}
@@ -100,17 +102,18 @@ func TestAnOptionOfAnotherCrawlerIsAnsweredWithOurs(t *testing.T) {
 		}
 	}
 	config := write(t, "DOWNLOAD_DELAY = 3\n")
-	r := shared("crawl", "--config", config, "http://127.0.0.1:1/")
+	r := shared(t, "crawl", "--config", config, "http://127.0.0.1:1/")
 	if r.code != cli.ExitUsage || !strings.Contains(r.err, "that is delay here") {
 		t.Errorf("%q", r.err)
 	}
-	if r := shared("status", "--level=3", "d"); strings.Contains(r.err, "--depth") {
+	if r := shared(t, "status", "--level=3", "d"); strings.Contains(r.err, "--depth") {
 		t.Errorf("status has no such flag: %q", r.err)
 	}
 }
 
 // The page for those who come from elsewhere has the table as it is.
 func TestThePageForNewcomersHasTheWholeTable(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	b.WriteString("| theirs | of | ours | |\n|---|---|---|---|\n")
 	for _, p := range phrasebook.All() {

@@ -19,6 +19,7 @@ import (
 
 // Each class of failure has plain words, which a command takes for the class, too.
 func TestEachClassOfFailureHasPlainWords(t *testing.T) {
+	t.Parallel()
 	for _, class := range []fetch.Class{
 		fetch.DNS, fetch.NXDomain, fetch.PrivateAddress, fetch.Connect, fetch.NoRoute, fetch.TLS, fetch.TLSIssuer, fetch.TLSName, fetch.TLSExpired, fetch.Timeout, fetch.Reset,
 		fetch.Protocol, fetch.Incomplete, fetch.Coding, fetch.Stopped,
@@ -39,6 +40,7 @@ var raw = regexp.MustCompile(`nxdomain|\bconnect\b|\breset\b|\bdns\b|dial tcp|lo
 
 // Whatever goes wrong with a host, the commands that speak of it say so in plain words.
 func TestWhateverFailsIsSaidInPlainWords(t *testing.T) {
+	t.Parallel()
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	defer secure.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -64,13 +66,13 @@ func TestWhateverFailsIsSaidInPlainWords(t *testing.T) {
 		"tls unknown issuer": secure.URL + "/", "tls wrong name": strings.Replace(secure.URL, "127.0.0.1", "localhost", 1) + "/", "protocol": "http://" + noise.Addr().String() + "/",
 	} {
 		dir := filepath.Join(t.TempDir(), "d")
-		r := shared("crawl", "--delay", "0", "--max-wait", "1s", "-v", "--dir", dir, seed, there)
+		r := shared(t, "crawl", "--delay", "0", "--max-wait", "1s", "-v", "--dir", dir, seed, there)
 		if r.code != cli.ExitIncomplete {
 			t.Errorf("%s: exit code %d", name, r.code)
 		}
 		texts := []string{r.err}
 		for _, args := range [][]string{{"status", dir}, {"frontier", "ls", dir}, {"frontier", "ls", "--urls", dir}, {"explain", dir, seed}, {"robots", "check", seed}} {
-			one := shared(args...)
+			one := shared(t, args...)
 			texts = append(texts, one.out, one.err)
 		}
 		said := strings.Join(texts, "\n")
@@ -80,7 +82,7 @@ func TestWhateverFailsIsSaidInPlainWords(t *testing.T) {
 		if strings.Count(said, plainly.Reason(name)) < 5 {
 			t.Errorf("%s: %q is not said everywhere:\n%s", name, plainly.Reason(name), said)
 		}
-		if one := shared("frontier", "ls", "--reason", "robots.txt: "+plainly.Reason(name), dir); strings.Count(one.out, "\n") != 2 {
+		if one := shared(t, "frontier", "ls", "--reason", "robots.txt: "+plainly.Reason(name), dir); strings.Count(one.out, "\n") != 2 {
 			t.Errorf("%s: its words do not find it: %q", name, one.out)
 		}
 	}
@@ -88,9 +90,10 @@ func TestWhateverFailsIsSaidInPlainWords(t *testing.T) {
 
 // What is wrong with files and directories is said without the names of calls and packages.
 func TestWrongFilesAreSaidInPlainWords(t *testing.T) {
+	t.Parallel()
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed)
+	shared(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed)
 	if err := os.WriteFile(inDir(dir, crawldir.FrontierName), []byte(strings.Repeat("no frontier", 2000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +104,7 @@ func TestWrongFilesAreSaidInPlainWords(t *testing.T) {
 		{"warc", "ls", none}, {"warc", "index", none}, {"frontier", "import", dir, none}, {"crawl", "--dedup", none, "--dir", none, seed}, {"serve", none}, {"report", none},
 		{"crawl", "--dir", filepath.Join(dir, crawldir.ConfigName, "x"), seed}, {"pack", "-o", filepath.Join(none, "x.wacz"), dir},
 	} {
-		r := shared(args...)
+		r := shared(t, args...)
 		if m := raw.FindString(r.err + r.out); m != "" || r.code == cli.ExitDone {
 			t.Errorf("curtsy %s: exit code %d, %q is said: %s%s", strings.Join(args, " "), r.code, m, r.err, r.out)
 		}

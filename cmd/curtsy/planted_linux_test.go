@@ -62,6 +62,7 @@ func (w *touches) read() {
 
 // The list of names that are planted is held against what the commands do.
 func TestEveryNameThatACommandTouchesIsPlanted(t *testing.T) {
+	t.Parallel()
 	dir, web := stopped(t)
 	if err := os.Mkdir(filepath.Join(dir, "mirror"), 0o777); err != nil {
 		t.Fatal(err)

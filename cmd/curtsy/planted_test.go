@@ -71,6 +71,7 @@ var kinds = map[string]func(path, original string) error{
 // A crawl directory that was received may have anything under the names that commands use. Nothing outside of it is
 // changed or made, and no command waits for ever.
 func TestNothingPlantedInACrawlDirectoryLeadsOutOfIt(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it tries each command on each name")
 	}
@@ -93,7 +94,7 @@ func TestNothingPlantedInACrawlDirectoryLeadsOutOfIt(t *testing.T) {
 					continue
 				}
 				done := make(chan result, 1)
-				go func() { done <- shared(args...) }()
+				go func() { done <- shared(t, args...) }()
 				select {
 				case r := <-done:
 					if r.code > 9 {

@@ -18,6 +18,7 @@ import (
 // A URL at which the process dies each time is set aside after a few deaths, and all others are done. An operator sees
 // it, and may have it tried again.
 func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("many processes")
 	}
@@ -84,7 +85,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 // stops is at how many unclean stops a URL was in flight, if the crawl was killed now.
 func stops(t *testing.T, dir, target string) int {
 	t.Helper()
-	for line := range strings.Lines(shared("frontier", "export", dir).out) {
+	for line := range strings.Lines(shared(t, "frontier", "export", dir).out) {
 		var item struct {
 			URL struct {
 				URL   string `json:"url"`

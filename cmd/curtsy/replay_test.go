@@ -248,6 +248,7 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 }
 
 func TestAPlayerShowsTheWACZ(t *testing.T) {
+	t.Parallel()
 	clients(t)
 	skipWithout(t, "chromium")
 	dir, site := archived(t)
@@ -286,6 +287,7 @@ func TestAPlayerShowsTheWACZ(t *testing.T) {
 
 // A large index is ZipNum: players read its blocks as they need them.
 func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
+	t.Parallel()
 	clients(t)
 	skipWithout(t, "chromium")
 	dir, site := archived(t)
@@ -321,6 +323,7 @@ const said = `(async () => {
 
 // Browsers and players verify it with these calls (Web Cryptography), which are not ours.
 func TestABrowserVerifiesTheSignatureOfAWACZ(t *testing.T) {
+	t.Parallel()
 	skipWithout(t, "chromium")
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
@@ -362,6 +365,7 @@ func TestABrowserVerifiesTheSignatureOfAWACZ(t *testing.T) {
 
 // The segments of an archive one behind the other are a WARC file, too.
 func TestAPlayerShowsThePlainWARC(t *testing.T) {
+	t.Parallel()
 	clients(t)
 	skipWithout(t, "chromium")
 	dir, site := archived(t)

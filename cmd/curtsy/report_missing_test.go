@@ -10,6 +10,7 @@ import (
 
 // A crawl whose ledger is gone is told so, and not that there is no crawl.
 func TestReportOfACrawlWithoutItsLedger(t *testing.T) {
+	t.Parallel()
 	dir := crawledBakery(t)
 	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 // On a telephone nothing of a report has to be pushed sideways but a table within itself; and who, when and the verdict come
 // before the operator's own hosts.
 func TestReportsFitANarrowScreen(t *testing.T) {
+	t.Parallel()
 	tab := browser(t)
 	dir, _ := stopped(t)
 	inside(t, "report", dir).want(t, cli.ExitDone)

@@ -50,6 +50,7 @@ func readReport(t *testing.T, path string) *reports.Report {
 }
 
 func TestReportWritesThePageAndItsJSONForm(t *testing.T) {
+	t.Parallel()
 	dir := crawled(t)
 	r := inside(t, "report", "--json", dir)
 	r.want(t, cli.ExitDone, "exchanges", filepath.Join(dir, "report.html"), filepath.Join(dir, "report.json"))
@@ -79,6 +80,7 @@ func TestReportWritesThePageAndItsJSONForm(t *testing.T) {
 }
 
 func TestReportOfAHostGoesToAFileOfItsOwn(t *testing.T) {
+	t.Parallel()
 	dir := crawled(t)
 	inside(t, "report", "--host", "127.0.0.1", dir).want(t, cli.ExitDone, "report-127.0.0.1.html")
 	if r := readReport(t, filepath.Join(dir, "report-127.0.0.1.json")); r.Host != "127.0.0.1" || len(r.Asked) == 0 {
@@ -94,6 +96,7 @@ func TestReportOfAHostGoesToAFileOfItsOwn(t *testing.T) {
 
 // What is the same host has the same file, however it is written.
 func TestReportOfAHostHasOneName(t *testing.T) {
+	t.Parallel()
 	dir := crawled(t)
 	inside(t, "report", dir).want(t, cli.ExitDone)
 	authority := readReport(t, filepath.Join(dir, "report.json")).Hosts[0].Name
@@ -108,6 +111,7 @@ func TestReportOfAHostHasOneName(t *testing.T) {
 }
 
 func TestReportRefusesWhatItCannotTell(t *testing.T) {
+	t.Parallel()
 	dir := crawled(t)
 	file := write(t, "text")
 	for _, tt := range []struct {
@@ -130,6 +134,7 @@ func TestReportRefusesWhatItCannotTell(t *testing.T) {
 
 // The report shows the audit of the archive that lies beside it, and that there is none.
 func TestReportShowsTheAuditsResult(t *testing.T) {
+	t.Parallel()
 	dir := crawled(t)
 	path := filepath.Join(dir, "report.json")
 	inside(t, "report", dir).want(t, cli.ExitDone, "audit: 0 violations")
@@ -150,6 +155,7 @@ func TestReportShowsTheAuditsResult(t *testing.T) {
 }
 
 func TestEveryCodeOfAnAuditHasAMeaning(t *testing.T) {
+	t.Parallel()
 	for _, c := range finding.Codes() {
 		if evidencecmd.AuditMeanings[c] == "" {
 			t.Errorf("%s has none", c)
@@ -248,6 +254,7 @@ func visit(t *testing.T, tab context.Context, page string) (v *visited, marked b
 
 // What a site plants is text in the report: no script runs, nothing is asked for, no element comes of it.
 func TestReportOfAHostileSiteRunsNothingInABrowser(t *testing.T) {
+	t.Parallel()
 	site := httptest.NewServer(hostileSite())
 	defer site.Close()
 	tab := browser(t)
@@ -283,6 +290,7 @@ func TestReportOfAHostileSiteRunsNothingInABrowser(t *testing.T) {
 
 // The test above would see what it says is not there.
 func TestVisitSeesWhatAPageDoes(t *testing.T) {
+	t.Parallel()
 	tab := browser(t)
 	page := write(t, `<script>window.planted=1</script><img src="http://127.0.0.1:1/leak">`)
 	named := page + ".html"

@@ -17,6 +17,7 @@ import (
 )
 
 func TestRobotsBatch(t *testing.T) {
+	t.Parallel()
 	b64 := base64.StdEncoding.EncodeToString([]byte("user-agent: *\rdisallow: /caf\xE9\r"))
 	for _, c := range []struct{ in, want string }{
 		{`{"id":"a","robots_txt":"user-agent: *\ndisallow: /x&<\ncrawl-delay: 1.5\nsitemap: /s.xml\nsitemap: ftp://x/","agent":"bot","url":"http://bakery.test:81/x&%3C?y#z"}`,
@@ -40,6 +41,7 @@ func TestRobotsBatch(t *testing.T) {
 
 // A long line of a robots.txt is read whole, and so must a URL be that it matches.
 func TestRobotsBatchOfALongURL(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("a", 40000)
 	for path, line := range map[string]int{"/" + long: 2, "/" + long + "?q#f": 2, "/" + long[1:]: 0, "?" + long: 3, "/" + long[1:] + "#" + long: 0} {
 		in := fmt.Sprintf(`{"id":1,"robots_txt":"user-agent: *\ndisallow: /%s\ndisallow: /?a\nsitemap: /s","agent":"bot","url":"http://bakery.test%s"}`, long, path)
@@ -52,6 +54,7 @@ func TestRobotsBatchOfALongURL(t *testing.T) {
 }
 
 func TestRobotsBatchAnswersBadLinesAndGoesOn(t *testing.T) {
+	t.Parallel()
 	good := `{"id":"good","robots_txt":"","agent":"bot","url":"http://bakery.test/"}`
 	for _, c := range []struct{ in, id, says string }{
 		{`nonsense`, `null`, "invalid character"},
@@ -84,6 +87,7 @@ func TestRobotsBatchAnswersBadLinesAndGoesOn(t *testing.T) {
 }
 
 func TestRobotsBatchOf10000LinesInOrder(t *testing.T) {
+	t.Parallel()
 	const lines = 10000
 	var in bytes.Buffer
 	for i := range lines {
@@ -113,6 +117,7 @@ func TestRobotsBatchOf10000LinesInOrder(t *testing.T) {
 
 // Each question is answered before the next is awaited.
 func TestRobotsBatchStreams(t *testing.T) {
+	t.Parallel()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ended := make(chan int)
@@ -140,6 +145,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func (brokenPipe) Read([]byte) (int, error)  { return 0, io.ErrUnexpectedEOF }
 
 func TestRobotsBatchWithoutInputOrOutput(t *testing.T) {
+	t.Parallel()
 	good := strings.NewReader(`{"robots_txt":"","agent":"bot","url":"http://bakery.test/"}`)
 	for _, std := range []cli.Streams{{In: good, Out: brokenPipe{}, Err: io.Discard}, {In: brokenPipe{}, Out: io.Discard, Err: io.Discard}} {
 		if code := run(context.Background(), []string{"robots", "check", "--batch"}, std); code != cli.ExitFailed {
@@ -150,6 +156,7 @@ func TestRobotsBatchWithoutInputOrOutput(t *testing.T) {
 
 // The process, too: a shell's pipe is what people use.
 func TestRobotsBatchAsAProcess(t *testing.T) {
+	t.Parallel()
 	cmd := curtsy(t, "robots", "check", "--batch")
 	cmd.Stdin = strings.NewReader(strings.Repeat(`{"id":"p","robots_txt":"user-agent: *\ndisallow: /","agent":"bot","url":"http://bakery.test/"}`+"\n", 3))
 	r := ended(t, cmd)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestRobotsDiff(t *testing.T) {
+	t.Parallel()
 	older := robotsFile(t, ""+
 		"user-agent: *\ndisallow: /a\ndisallow: /b\ncrawl-delay: 2\n\n"+
 		"user-agent: gone\ndisallow: /\n\n"+
@@ -43,6 +44,7 @@ func TestRobotsDiff(t *testing.T) {
 }
 
 func TestRobotsDiffOfFilesThatSayTheSame(t *testing.T) {
+	t.Parallel()
 	one := robotsFile(t, "user-agent: a\nuser-agent: b\ndisallow: /x\ndisallow: /~y\ncrawl-delay: 60\n")
 	other := "\ufeffUSER-AGENT: B\r\nCrawl-delay: 1m\r\nDISALLOW: /%7ey\r\nDisallow: /x\r\nDisallow: /x\r\n\r\nUser-agent: a\r\ndisallow: /~y\r\ndisallow: /x\r\ncrawl-delay: 60.0\r\n"
 	r := fed(t, other, "robots", "diff", one, "-", "https://bakery.test/x")
@@ -52,6 +54,7 @@ func TestRobotsDiffOfFilesThatSayTheSame(t *testing.T) {
 
 // Only in the 1996 draft does the order of rules tell.
 func TestRobotsDiffByTheOldStandards(t *testing.T) {
+	t.Parallel()
 	older := robotsFile(t, "user-agent: *\nallow: /a/b\ndisallow: /a\n")
 	newer := "user-agent: *\ndisallow: /a\nallow: /a/b\n"
 	fed(t, newer, "robots", "diff", older, "-", "http://bakery.test/a/b").want(t, cli.ExitDone)

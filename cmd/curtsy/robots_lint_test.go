@@ -12,6 +12,7 @@ import (
 )
 
 func TestRobotsLint(t *testing.T) {
+	t.Parallel()
 	clean := "User-agent: *\nDisallow: /private/\n\nSitemap: https://bakery.test/sitemap.xml\n"
 	r := fed(t, clean, "robots", "lint", "-")
 	r.want(t, cli.ExitDone)
@@ -37,6 +38,7 @@ func TestRobotsLint(t *testing.T) {
 
 // What lint prints is what ParseAll found, for the real files too.
 func TestRobotsLintOfRealFiles(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../../testdata/robots/real/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)

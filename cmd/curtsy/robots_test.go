@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,20 +13,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
-
-// fed runs a command line in this process, with something on standard input.
-func fed(t *testing.T, stdin string, args ...string) result {
-	t.Helper()
-	config := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", config)
-	t.Setenv("HOME", config)
-	t.Setenv("AppData", config)
-	t.Setenv("XDG_CACHE_HOME", config)
-	t.Setenv("LocalAppData", config)
-	var out, errs bytes.Buffer
-	code := run(context.Background(), args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
-	return result{out.String(), errs.String(), code}
-}
 
 // prints checks the whole of standard output.
 func (r result) prints(t *testing.T, want string) {
@@ -51,6 +35,7 @@ func robotsFile(t *testing.T, text string) string {
 const bakeryRobots = "user-agent: *\ndisallow: /*.gif$\nallow: /a\ncrawl-delay: 2\n\nuser-agent: quxbot\ndisallow:\n"
 
 func TestRobotsCheckSaysWhatDecides(t *testing.T) {
+	t.Parallel()
 	file := robotsFile(t, bakeryRobots)
 	r := inside(t, "robots", "check", "--file", file, "https://bakery.test/a.gif", "https://bakery.test/b", "https://bakery.test/abc?d.gif#e")
 	r.want(t, cli.ExitFound)
@@ -63,6 +48,7 @@ func TestRobotsCheckSaysWhatDecides(t *testing.T) {
 }
 
 func TestRobotsCheckSideBySide(t *testing.T) {
+	t.Parallel()
 	r := fed(t, bakeryRobots, "robots", "check", "--file", "-", "--all-standards", "https://bakery.test/a.gif", "https://bakery.test/")
 	r.want(t, cli.ExitFound)
 	r.prints(t, ""+
@@ -88,6 +74,7 @@ func TestRobotsCheckSideBySide(t *testing.T) {
 }
 
 func TestRobotsCheckAsJSON(t *testing.T) {
+	t.Parallel()
 	r := fed(t, "user-agent: *\ndisallow: /a&\n", "robots", "check", "--file", "-", "--json", "http://bakery.test/a&b", "http://bakery.test/")
 	r.want(t, cli.ExitFound)
 	const digest = `"sha256":"c43f2bc9f25b29c7be2cfa03b9c6e6f8"`
@@ -99,6 +86,7 @@ func TestRobotsCheckAsJSON(t *testing.T) {
 
 // A rule may hold what a terminal would obey.
 func TestRobotsCheckEscapesHostileText(t *testing.T) {
+	t.Parallel()
 	body := "user-agent: *\ndisallow: /\xC2\x9B2J\t\u202Egnp\n"
 	for _, args := range [][]string{
 		{"robots", "check", "--file", "-", "http://bakery.test/%C2%9B2J%09%E2%80%AEgnp"},
@@ -115,6 +103,7 @@ func TestRobotsCheckEscapesHostileText(t *testing.T) {
 
 // URLs are judged as they would be sent: "\" is "/", dot segments are gone, and nothing else is touched.
 func TestRobotsCheckJudgesTheOctetsThatWouldBeSent(t *testing.T) {
+	t.Parallel()
 	body := "user-agent: *\ndisallow: /a%2Fb\ndisallow: /c/d\ndisallow: /q?b=1&a=2\n"
 	for url, code := range map[string]int{
 		`http://bakery.test/a%2fb"`: cli.ExitFound, "http://bakery.test/a/b": cli.ExitDone,
@@ -127,6 +116,7 @@ func TestRobotsCheckJudgesTheOctetsThatWouldBeSent(t *testing.T) {
 }
 
 func TestRobotsUsage(t *testing.T) {
+	t.Parallel()
 	file := robotsFile(t, "")
 	for says, args := range map[string][]string{
 		"no URL to judge":          {"check"},
@@ -151,6 +141,7 @@ func TestRobotsUsage(t *testing.T) {
 }
 
 func TestRobotsFilesThatAreNotToBeHad(t *testing.T) {
+	t.Parallel()
 	none := filepath.Join(t.TempDir(), "none")
 	for _, args := range [][]string{{"check", "--file", none, "http://bakery.test/"}, {"lint", none}, {"diff", none, os.DevNull}, {"diff", os.DevNull, none}} {
 		inside(t, append([]string{"robots"}, args...)...).want(t, cli.ExitFailed, "robots.txt: there is no "+none)
@@ -178,6 +169,7 @@ func serve(t *testing.T, answer http.HandlerFunc) *asked {
 }
 
 func TestRobotsCheckFetchesAsACrawlWould(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte("user-agent: Googlebot\ndisallow: /private/\n"))
 	})
@@ -194,6 +186,7 @@ func TestRobotsCheckFetchesAsACrawlWould(t *testing.T) {
 }
 
 func TestRobotsCheckTakesAStatusForWhatItMeans(t *testing.T) {
+	t.Parallel()
 	status := 0
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 	for _, row := range []struct {
@@ -217,6 +210,7 @@ func TestRobotsCheckTakesAStatusForWhatItMeans(t *testing.T) {
 }
 
 func TestRobotsCheckFollowsRedirects(t *testing.T) {
+	t.Parallel()
 	other := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("user-agent: *\ndisallow: /a\n")) })
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		next := map[string]string{"/robots.txt": "/1", "/1": "/2", "/2": "/3", "/3": "/4", "/4": other.URL + "/there.txt"}[r.URL.Path]
@@ -237,6 +231,7 @@ func TestRobotsCheckFollowsRedirects(t *testing.T) {
 }
 
 func TestRobotsCheckOfAnotherURL(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("user-agent: *\ndisallow: /a\n")) })
 	r := inside(t, "robots", "check", "--json", "--url", s.URL+"/drafts/robots.txt?v=2", "https://bakery.test/a", "https://bakery.test/b")
 	r.want(t, cli.ExitFound)
@@ -247,6 +242,7 @@ func TestRobotsCheckOfAnotherURL(t *testing.T) {
 
 // That one robots.txt is not to be had does not hide what others say; the exit code tells of the worse.
 func TestRobotsCheckOfSeveralHosts(t *testing.T) {
+	t.Parallel()
 	down := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	up := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("user-agent: *\ndisallow: /a\n")) })
 	r := inside(t, "robots", "check", up.URL+"/a", down.URL+"/a", down.URL+"/b", up.URL+"/b")

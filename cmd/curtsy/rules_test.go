@@ -33,6 +33,7 @@ func ledgerLinesIn(t *testing.T, dir string) (out []storage.Line) {
 // Rules 1, 2, 4, 5, 6, 7 and 8 in one crawl: the command as users run it, a process of its own, sockets, files. What
 // is judged is what the servers saw, and what archive and ledger say about it.
 func TestRules01To08_OverSockets(t *testing.T) {
+	t.Parallel()
 	const (
 		pace  = 300 * time.Millisecond
 		delay = 500 * time.Millisecond
@@ -95,6 +96,7 @@ func TestRules01To08_OverSockets(t *testing.T) {
 // Rule 24: a proxy that the environment names is not asked, and nothing that a site says reaches the terminal with its
 // control characters.
 func TestRule24_NoProxyAndNoControlCharacters(t *testing.T) {
+	t.Parallel()
 	const evil = "\x1b]0;owned\x07\u202e\u0085"
 	var proxied atomic.Int64
 	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { proxied.Add(1) }))

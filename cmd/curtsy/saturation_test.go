@@ -16,6 +16,7 @@ import (
 //
 //	CURTSY_LONG=1 go test ./cmd/curtsy -run Rule09_Saturation -v
 func TestRule09_SaturationOverSocketsLeavesNoGapShort(t *testing.T) {
+	t.Parallel()
 	hosts, pages := 100, 20
 	switch {
 	case full():

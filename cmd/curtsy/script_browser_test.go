@@ -48,6 +48,7 @@ function ready() { if (types.length && members.length) search.disabled = false }
 // A search that needs what a script alone names works in the copy that was opened from disk; without --requisites script
 // the browser check tells that it is dead, and why.
 func TestASearchWhoseIndexAScriptNamesWorksFromDisk(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	site := searchSite(t)
 	whole, lacking := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "d")

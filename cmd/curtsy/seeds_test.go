@@ -12,6 +12,7 @@ import (
 
 // A file that is no list of seeds at all must not fill the screen.
 func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
+	t.Parallel()
 	var errs bytes.Buffer
 	file := strings.Repeat("garbage \x1b[31m"+strings.Repeat("x", 5000)+"\n", 500) + "http://127.0.0.1:9/\n"
 	got, err := config.CollectSeeds(nil, "-", cli.Streams{In: strings.NewReader(file), Err: &errs})
@@ -29,6 +30,7 @@ func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
 }
 
 func TestASeedFileWithoutAnyUsableSeedIsAnError(t *testing.T) {
+	t.Parallel()
 	var errs bytes.Buffer
 	_, err := config.CollectSeeds(nil, "-", cli.Streams{In: strings.NewReader("garbage\n"), Err: &errs})
 	if err == nil || !strings.Contains(err.Error(), "no usable seed") || !strings.Contains(errs.String(), "standard input:1:") {

@@ -14,6 +14,7 @@ import (
 
 // A mirror is shown at the address that is printed, to names of this machine alone, until a signal.
 func TestServeShowsTheMirrorUntilASignal(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

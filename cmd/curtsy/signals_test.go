@@ -17,6 +17,7 @@ import (
 
 // What a command was making when it was interrupted is not left behind, although what it read from had not ended.
 func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
@@ -73,6 +74,7 @@ func unanswered(t *testing.T) string {
 
 // Whoever read standard output has gone, as in curtsy frontier ls … | head: the snapshot goes, too.
 func TestAListThatNobodyReadsLeavesNoSnapshot(t *testing.T) {
+	t.Parallel()
 	dir, _, end := paced(t)
 	for _, verb := range []string{"ls", "export"} {
 		cmd := curtsy(t, "frontier", verb, dir)

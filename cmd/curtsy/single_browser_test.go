@@ -22,6 +22,7 @@ import (
 // A page of a mirror in which pages hold what they need is taken elsewhere, alone, and opened from disk: it shows its styles
 // and pictures, its script runs, and it asks for nothing else.
 func TestASinglePageAsksForNothingElse(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 7, 5))); err != nil {

@@ -34,6 +34,7 @@ func TestEstimate_CountsWhatIsExpected(t *testing.T) {
 
 // One of a kind is not told in the plural.
 func TestOneURLIsNotToldInThePlural(t *testing.T) {
+	t.Parallel()
 	if got := (status.Estimate{Known: 1, Host: "h"}).String(); !strings.Contains(got, " for 1 known URL;") {
 		t.Error(got)
 	}

@@ -27,6 +27,7 @@ func listedSite() *crawltest.Site {
 }
 
 func TestSitemapsAreReadWhenTheFlagSaysSo(t *testing.T) {
+	t.Parallel()
 	const contact = "mailto:crawl@library.org"
 	for _, tt := range []struct {
 		flags, want string
@@ -53,6 +54,7 @@ func TestSitemapsAreReadWhenTheFlagSaysSo(t *testing.T) {
 }
 
 func TestAFinishedCrawlGoesOnWithASitemapThatIsNew(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(listedSite())
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -75,6 +77,7 @@ func TestAFinishedCrawlGoesOnWithASitemapThatIsNew(t *testing.T) {
 
 // A sitemap that the operator names may be private, as a seed may (politeness rule 23): that address and port.
 func TestASitemapOfOnesOwnMachineMayBeRead(t *testing.T) {
+	t.Parallel()
 	library := listedSite()
 	library.Name = "library.test"
 	web := crawltest.New(crawltest.Tree("bakery.test", 1), library)
@@ -90,6 +93,7 @@ func TestASitemapOfOnesOwnMachineMayBeRead(t *testing.T) {
 }
 
 func TestSitemapsThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
 	for args, says := range map[string]string{
 		"--sitemaps all":                                        "write none, robots or a URL",
 		"--sitemaps none --sitemaps robots":                     "stands alone",

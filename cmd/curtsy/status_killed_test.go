@@ -14,6 +14,7 @@ import (
 // After a kill the status has each exchange that the ledger tells of, before the crawl goes on and behind that. The audit
 // has these, and those that no line tells of.
 func TestStatusAndAuditCountTheSameExchangesAfterAKill(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("a crawl in another process")
 	}

@@ -12,6 +12,7 @@ import (
 
 // A host that nobody asks again before it is opened is due never, and not in 106751 days.
 func TestAHostThatIsParkedForEverIsDueNever(t *testing.T) {
+	t.Parallel()
 	dir, web := stopped(t)
 	host := strings.TrimSuffix(web.LoopbackURL("bakery.test"), "/")
 	due := func() []string {
@@ -42,6 +43,7 @@ func TestAHostThatIsParkedForEverIsDueNever(t *testing.T) {
 
 // After a kill the status of a crawl names the command that goes on.
 func TestStatusAfterAKillNamesResume(t *testing.T) {
+	t.Parallel()
 	killed := status.Status{State: "stopped", Killed: true}
 	const says = "curtsy resume 'my crawl'"
 	if text := text.Status(killed, "my crawl", time.Now()); !strings.Contains(text, says) {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
+	t.Parallel()
 	noon := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	for rule, c := range map[string]struct {
 		window []string

@@ -96,6 +96,7 @@ func (x *tmux) cursor() {
 // A crawl and the watching of it on a real terminal, which is made narrower meanwhile: what stands there is drawn in its
 // place, Ctrl-C ends the watching alone, the end is told, and the cursor is there again.
 func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes as long as the demo")
 	}
@@ -143,6 +144,7 @@ func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
 
 // In a pipe the watching is lines, and nothing else: with --json an object each.
 func TestTerminal_InAPipeTheWatchingIsLines(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "demo")
 	if testing.Short() {
 		t.Skip("it takes as long as the demo")

@@ -108,6 +108,7 @@ func TestTortureSiteItselfIsWhole(t *testing.T) {
 // A crawl of the torture site keeps the rules: each URL once, none that is forbidden or that no page leads to. Left out
 // are the links whose query depends on the charset of the page.
 func TestCrawlOfTheTortureSiteKeepsTheRules(t *testing.T) {
+	t.Parallel()
 	o := ordeal(t)
 	inside(t, "crawl", "--delay", "0", "--quiet", "--dir", filepath.Join(t.TempDir(), "d"), o.Seed()).want(t, cli.ExitDone)
 	report := o.Judge("")

@@ -30,6 +30,7 @@ func deadPort(t *testing.T) string {
 // A crawl with dead, refusing and broken hosts ends, says which and why, and the next run goes on from there: it asks
 // nobody before his time.
 func TestRule12_ACrawlWithDeadRefusingAndBrokenHostsEndsAndGoesOn(t *testing.T) {
+	t.Parallel()
 	fail := func(status int, fields ...string) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" && status != 403 {
@@ -114,6 +115,7 @@ func TestRule12_ACrawlWithDeadRefusingAndBrokenHostsEndsAndGoesOn(t *testing.T) 
 
 // Of many hosts the terminal names some, and JSON all.
 func TestTheListOfHostsIsBoundedInTheTerminalAndWholeInJSON(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -146,6 +148,7 @@ func TestTheListOfHostsIsBoundedInTheTerminalAndWholeInJSON(t *testing.T) {
 
 // The operator has a seed tried again that failed; once it is answered the crawl is complete.
 func TestASeedThatIsRetriedAndAnsweredIsNoMoreUnanswered(t *testing.T) {
+	t.Parallel()
 	site := crawltest.Tree("bakery.test", 2)
 	site.Pages["/"] = crawltest.Page{Redirect: "/start"}
 	site.Pages["/start"] = crawltest.Page{Status: 410}

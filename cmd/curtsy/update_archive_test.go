@@ -20,6 +20,7 @@ import (
 
 // The links of a page that was not modified are read from the archive, however large it is and however it was coded.
 func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("many words that say little, ", spool.Memory/20)
 	dir, web := crawledOnce(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/":      {Text: large, Links: []string{"/coded"}},
@@ -42,6 +43,7 @@ func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
 
 // Each segment says which generation wrote it.
 func TestTheArchiveNamesItsGeneration(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	for name, want := range map[string]string{"curtsy-00000.warc.gz": "generation: 1\r\n", "curtsy-00001.warc.gz": "generation: 2\r\n"} {
@@ -60,6 +62,7 @@ func TestTheArchiveNamesItsGeneration(t *testing.T) {
 
 // Where the archive or its index is damaged, an update asks without conditions and goes on.
 func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
+	t.Parallel()
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 9))
 	segment := filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz")
 	b, err := os.ReadFile(segment)
@@ -86,6 +89,7 @@ func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
 
 // A frontier that was made anew in the midst of an update takes the endings of this generation, not of those before.
 func TestARebuiltUpdateGoesOn(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 9))
 	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, cli.ExitDone)
 	b, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
@@ -120,6 +124,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 
 // What an index says of the past is not believed: a name in it leads to no file elsewhere, and to no other URL's answer.
 func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
+	t.Parallel()
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	path := filepath.Join(dir, crawldir.IndexName, "curtsy-00000.cdxj")
 	b, err := os.ReadFile(path)
@@ -175,6 +180,7 @@ func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
 
 // Several exchanges at once with a host of one's own are conditional, too.
 func TestRule21_WideTurnsAskOnCondition(t *testing.T) {
+	t.Parallel()
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 60), "--per-host", "4")
 	updated(t, dir, web)
 	if counts, _ := changesOf(t, dir); counts["unchanged"] != 60 {
@@ -185,6 +191,7 @@ func TestRule21_WideTurnsAskOnCondition(t *testing.T) {
 
 // The body of a page that asks not to be archived is not there to be compared; its digest is, and tells whether it changed.
 func TestRule21_WhatMayNotBeKeptIsComparedByItsDigest(t *testing.T) {
+	t.Parallel()
 	page := func(text string) crawltest.Page {
 		return crawltest.Page{Text: text, Header: map[string]string{"ETag": "", "X-Robots-Tag": "noarchive"}}
 	}

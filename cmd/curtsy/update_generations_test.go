@@ -20,6 +20,7 @@ import (
 // A site that fails, or forbids what it allowed, has no page that is gone, and what an update did not come to for that is
 // what the next one is compared with.
 func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(&crawltest.Site{Name: "news.test", Pages: map[string]crawltest.Page{
 		"/":  {Links: []string{"/a", "/b", "/c"}},
 		"/a": {}, "/b": {}, "/c": {},
@@ -59,10 +60,11 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 
 // Robots.txt or an opt-out list that forbids a page makes it neither gone nor unlinked.
 func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
+	t.Parallel()
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	seed := web.LoopbackURL("bakery.test")
 	// In one configuration folder: with another key it would be another identity.
-	shared("update", "--quiet", dir).want(t, cli.ExitDone)
+	shared(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	_, of := changesOf(t, dir)
 	forbidden := ""
 	for path := range of {
@@ -70,12 +72,12 @@ func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 			forbidden = max(forbidden, path)
 		}
 	}
-	inside(t, "optout", "add", dir, "127.0.0.1"+forbidden).want(t, cli.ExitDone)
-	shared("update", dir).want(t, cli.ExitDone, "gone (404, 410)    0\n", "not known now      1\n", "no longer linked   0\n")
+	shared(t, "optout", "add", dir, "127.0.0.1"+forbidden).want(t, cli.ExitDone)
+	shared(t, "update", dir).want(t, cli.ExitDone, "gone (404, 410)    0\n", "not known now      1\n", "no longer linked   0\n")
 	if _, of = changesOf(t, dir); of[forbidden].Change != past.Unknown || of[forbidden].Before == nil {
 		t.Errorf("%s: %+v", forbidden, of[forbidden])
 	}
-	inside(t, "report", "--no-audit", dir).want(t, cli.ExitDone, "of 3 generations together")
+	shared(t, "report", "--no-audit", dir).want(t, cli.ExitDone, "of 3 generations together")
 	b, err := os.ReadFile(inDir(dir, "report.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func crawledOnce(t *testing.T, site *crawltest.Site, flags ...string) (dir strin
 	t.Cleanup(func() { web.Close() })
 	dir = filepath.Join(t.TempDir(), "d")
 	args := append([]string{"crawl", "--quiet", "--delay", "0", "--dir", dir}, flags...)
-	inside(t, append(args, web.LoopbackURL(site.Name))...).want(t, cli.ExitDone)
+	shared(t, append(args, web.LoopbackURL(site.Name))...).want(t, cli.ExitDone)
 	return dir, web
 }
 

@@ -11,6 +11,7 @@ import (
 
 // The other commands understand a crawl that was updated: audit finds nothing, explain and report can be made.
 func TestAnUpdatedCrawlIsUnderstood(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(newsSite())
 	if err := web.Start(); err != nil {
 		t.Fatal(err)

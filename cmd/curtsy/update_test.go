@@ -108,6 +108,7 @@ func newsSite() *crawltest.Site {
 }
 
 func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
+	t.Parallel()
 	dir, web := crawledOnce(t, newsSite())
 	judged(t, web, crawltest.Rules{}) // later it knows no more what led where
 	web.Change("news.test", func(s *crawltest.Site) {
@@ -164,6 +165,7 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 
 // An update keeps the pace and the rest that were due when the crawl ended, however soon it comes.
 func TestRule21_AnUpdateAtOnceKeepsThePace(t *testing.T) {
+	t.Parallel()
 	dir, web := crawledOnce(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/": {Links: []string{"/last"}}, "/last": {Redirect: "/", RetryAfter: "1"},
 	}}, "--delay", "100ms")
@@ -175,6 +177,7 @@ func TestRule21_AnUpdateAtOnceKeepsThePace(t *testing.T) {
 }
 
 func TestRule21_WhatHasNotEndedIsNotUpdated(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 9))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -208,6 +211,7 @@ func TestRule21_WhatHasNotEndedIsNotUpdated(t *testing.T) {
 }
 
 func TestRule21_ARunningCrawlIsNotUpdated(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 1000))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -228,6 +232,7 @@ func (r result) says(s string) bool { return strings.Contains(r.out, s) }
 
 // A kill at any step of an update's beginning leaves a crawl that can be updated, or an update that goes on.
 func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
+	t.Parallel()
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	for _, name := range []string{crawldir.NextName, crawldir.NextName + ".new123", crawldir.OldFrontier(1)} {
 		if err := os.WriteFile(inDir(dir, name), []byte("half of it"), 0o600); err != nil {
@@ -255,6 +260,7 @@ func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
 
 // Killed at random instants and resumed each time, an update asks for every page and says the truth about each.
 func TestRule21_AKilledUpdateGoesOn(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("many processes")
 	}

@@ -71,6 +71,7 @@ func evidenceArchive(t *testing.T) string {
 
 // The records of every kind are where warcio finds them, and of the kinds that it finds.
 func TestWARCIsReadByWarcio(t *testing.T) {
+	t.Parallel()
 	modules, path := clients(t), evidenceArchive(t)
 	out, err := exec.CommandContext(t.Context(), "node", filepath.Join(modules, "warcio", "dist", "cli.js"), "index", path).Output()
 	if err != nil {

@@ -48,6 +48,7 @@ func wgot(t *testing.T, flags ...string) (path, site string) {
 
 // What wget writes has angle brackets around its URLs: that is said, and nothing is wrong with it.
 func TestWARCOfWgetPassesWithNotes(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{nil, {"--no-warc-compression"}} {
 		path, site := wgot(t, flags...)
 		r := inside(t, "warc", "check", path)
@@ -70,6 +71,7 @@ func TestWARCOfWgetPassesWithNotes(t *testing.T) {
 
 // What ls prints leads to the records: each offset, and each id, with the block that it says.
 func TestWARCListLeadsToTheRecords(t *testing.T) {
+	t.Parallel()
 	path, site := wgot(t)
 	r := inside(t, "warc", "ls", "--json", path)
 	if r.code != cli.ExitDone {
@@ -102,6 +104,7 @@ func TestWARCListLeadsToTheRecords(t *testing.T) {
 
 // What is wrong ends check with 3, what cannot be read with 1, and a wrong call with 2.
 func TestWARCCheckExitCodes(t *testing.T) {
+	t.Parallel()
 	path, _ := wgot(t)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -146,6 +149,7 @@ func TestWARCCheckExitCodes(t *testing.T) {
 
 // What an archive says reaches a terminal only in printable form.
 func TestWARCListIsSafeForATerminal(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.warc")
 	evil := "WARC/1.1\r\nWARC-Type: re\x1b[2Jsponse\r\nWARC-Target-URI: http://a.test/\x1b]0;x\x07\u202e\r\nContent-Length: 0\r\n\r\n\r\n\r\n"
 	if err := os.WriteFile(path, []byte(evil), 0o600); err != nil {

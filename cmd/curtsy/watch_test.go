@@ -46,6 +46,7 @@ func planOf(t *testing.T, dir string, flags ...string) map[string]watching.Entry
 // Rounds say what changed, take up what is new, and add references for what did not; then an update still knows what no longer
 // is linked, and the audit finds nothing.
 func TestWatch_RoundsAreUpdatesOfWhatIsDue(t *testing.T) {
+	t.Parallel()
 	dir, web := crawledOnce(t, newsSite())
 	r := inside(t, watched(dir, "--once", "--json")...)
 	r.want(t, cli.ExitDone)
@@ -95,6 +96,7 @@ func TestWatch_RoundsAreUpdatesOfWhatIsDue(t *testing.T) {
 
 // What a round does not ask for stays closed, whatever links to it.
 func TestWatch_ALinkToAPageThatIsNotDueAsksNobody(t *testing.T) {
+	t.Parallel()
 	site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
 		"/":     {Links: []string{"/held", "/b"}},
 		"/held": {Header: map[string]string{"Cache-Control": "max-age=3600"}, Links: []string{"/"}},
@@ -116,6 +118,7 @@ func TestWatch_ALinkToAPageThatIsNotDueAsksNobody(t *testing.T) {
 
 // A crawl that has used up its budget of the day waits, and says so; resume keeps the budget, too.
 func TestWatch_TheBudgetBindsAllCommands(t *testing.T) {
+	t.Parallel()
 	web := crawltest.New(crawltest.Tree("a.test", 5))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -141,6 +144,7 @@ func TestWatch_TheBudgetBindsAllCommands(t *testing.T) {
 // Killed again and again at random instants, a watch goes on where it was: no visit is lost, the evidence agrees, and the
 // audit finds nothing.
 func TestWatch_AKillLosesNothing(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("many processes")
 	}
@@ -184,6 +188,7 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 
 // A signal ends a watch that sleeps.
 func TestWatch_ASignalEndsItsSleep(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
 	p := launched(t, curtsy(t, watched(dir)...))
 	p.until(t, "a sleep", func() bool { return strings.Contains(p.errs.String(), "nothing is due before") })
@@ -197,6 +202,7 @@ func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 }
 
 func TestWatch_WhatMakesNoSenseIsRefused(t *testing.T) {
+	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 1))
 	for _, flags := range [][]string{
 		{"--fresh", "1"}, {"--fresh", "0"}, {"--min-interval", "2h", "--max-interval", "1h"}, {"--min-interval", "0"}, {"--per-host-per-day", "-1"},

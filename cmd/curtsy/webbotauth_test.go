@@ -29,7 +29,7 @@ func botKey(t *testing.T, args ...string) string {
 	home(t, "")
 	path := filepath.Join(t.TempDir(), "directory")
 	args = append([]string{"identity", "webbotauth", "--signature-agent", botAgent, "-o", path}, args...)
-	shared(args...).want(t, cli.ExitDone, "kept in ", botAgent+webbotauth.WellKnown)
+	shared(t, args...).want(t, cli.ExitDone, "kept in ", botAgent+webbotauth.WellKnown)
 	return path
 }
 
@@ -67,7 +67,7 @@ func TestIdentityWebBotAuthMakesTheKeyOnce(t *testing.T) {
 	if ledger, err := crawldir.LedgerKey.Path(); err != nil || ledger == key {
 		t.Errorf("one file for two keys: %s, %v", ledger, err)
 	}
-	again := shared("identity", "webbotauth", "-o", path)
+	again := shared(t, "identity", "webbotauth", "-o", path)
 	again.want(t, cli.ExitDone)
 	if second, err := os.ReadFile(path); err != nil || string(second) != string(first) {
 		t.Errorf("%v: %s, then %s", err, first, second)
@@ -77,15 +77,15 @@ func TestIdentityWebBotAuthMakesTheKeyOnce(t *testing.T) {
 			t.Errorf("no line %q in\n%s", line, again.out)
 		}
 	}
-	shown := shared("identity", "webbotauth")
+	shown := shared(t, "identity", "webbotauth")
 	if want := `Signature-Agent: sig1="` + botAgent + webbotauth.WellKnown + `"` + "\nkeyid: "; !strings.HasPrefix(shown.out, want) {
 		t.Errorf("%s", shown.out)
 	}
 	if err := os.WriteFile(key, []byte("none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	shared("identity", "webbotauth").want(t, cli.ExitFailed, "is damaged")
-	shared("crawl", "--dir", filepath.Join(t.TempDir(), "d"), "http://127.0.0.1:9/").want(t, cli.ExitFailed, "is damaged")
+	shared(t, "identity", "webbotauth").want(t, cli.ExitFailed, "is damaged")
+	shared(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), "http://127.0.0.1:9/").want(t, cli.ExitFailed, "is damaged")
 }
 
 func TestWebBotAuthBadInput(t *testing.T) {
@@ -112,7 +112,7 @@ func TestWebBotAuthBadInput(t *testing.T) {
 		"crawltest score --keys " + none + " -- none {seed}":                                    "--keys: ",
 		"crawltest serve --torture --keys " + mine:                                              "--torture is a web of its own",
 	} {
-		shared(strings.Fields(line)...).want(t, cli.ExitUsage, says)
+		shared(t, strings.Fields(line)...).want(t, cli.ExitUsage, says)
 	}
 	if _, err := os.Stat(none); err == nil {
 		t.Error("a key directory was written for all that")
@@ -124,7 +124,7 @@ func TestWebBotAuthBadInput(t *testing.T) {
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}
-	shared("crawl", "--dir", filepath.Join(t.TempDir(), "d"), "--signature-agent", botAgent, "http://127.0.0.1:9/").want(t, cli.ExitUsage,
+	shared(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), "--signature-agent", botAgent, "http://127.0.0.1:9/").want(t, cli.ExitUsage,
 		"there is no key to sign with yet: curtsy identity webbotauth makes it")
 }
 
@@ -138,15 +138,15 @@ func TestCrawlsAreSignedOnceThereIsAKey(t *testing.T) {
 	}
 	defer web.Close()
 	seed, dir := web.LoopbackURL("bakery.test"), filepath.Join(t.TempDir(), "d")
-	shared("crawl", "--quiet", "--delay", "0", "--max-pages", "2", "--workers", "1", "--dir", dir, seed).want(t, cli.ExitDone)
-	shared("resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
-	shared("robots", "check", seed).want(t, cli.ExitDone)
+	shared(t, "crawl", "--quiet", "--delay", "0", "--max-pages", "2", "--workers", "1", "--dir", dir, seed).want(t, cli.ExitDone)
+	shared(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
+	shared(t, "robots", "check", seed).want(t, cli.ExitDone)
 	all := len(web.Referee().Requests())
 	row := web.Referee().Judge(crawltest.Rules{Keys: keys, Partial: true}).Row(crawltest.Signatures)
 	if row.Verdict != crawltest.Kept || row.Checked != all || all < 9 {
 		t.Errorf("%s: %s; %d requests", row.Verdict, row.Evidence, all)
 	}
-	shared("audit", dir).want(t, cli.ExitDone)
+	shared(t, "audit", dir).want(t, cli.ExitDone)
 }
 
 // signedMessages has a crawl by a draft recorded, as it crossed loopback, for a verifier in another language.
@@ -158,7 +158,7 @@ func signedMessages(t *testing.T, draft string, directory string) []map[string]a
 	}
 	defer web.Close()
 	seed := web.LoopbackURL("bakery.test")
-	shared("crawl", "--quiet", "--delay", "0", "--signature-draft", draft, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone)
+	shared(t, "crawl", "--quiet", "--delay", "0", "--signature-draft", draft, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone)
 	b, err := os.ReadFile(directory)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestKeyDirectoryIsServedByNginx(t *testing.T) {
 	if err := os.WriteFile(served, body, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	location := shared("identity", "webbotauth", "-o", path, "--nginx")
+	location := shared(t, "identity", "webbotauth", "-o", path, "--nginx")
 	location.want(t, cli.ExitDone)
 	answer := nginxAnswer(t, root, location.out, webbotauth.WellKnown)
 	defer answer.Body.Close()

@@ -33,6 +33,7 @@ func fails(err error) crawlcmd.World {
 // A crawl that reached nobody leaves nothing, whatever the reason, so that the corrected command finds its directory free.
 // It does not say when it asks again: it does not.
 func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
+	t.Parallel()
 	plainHTTP := httptest.NewServer(http.NotFoundHandler())
 	defer plainHTTP.Close()
 	inner := nobodyKnows()
@@ -79,28 +80,30 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 			if q := in(c.w, append(append(args, "--quiet"), c.seeds...)...); strings.Count(q.err, c.says) != 1 || q.code != cli.ExitIncomplete {
 				t.Errorf("%s, quiet: exit code %d, %q is not said once:\n%s", name, q.code, c.says, q.err)
 			}
-			shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
+			shared(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 		}
 	}
 }
 
 // As soon as one host was asked something, the directory holds evidence and stays; and resume takes nothing away.
 func TestACrawlThatReachedSomebodyKeepsItsDirectory(t *testing.T) {
+	t.Parallel()
 	well, _ := small(t)
 	for _, seed := range []string{well, mute(t)} {
 		dir := filepath.Join(t.TempDir(), "d")
-		shared("crawl", "--delay", "0", "--max-wait", "1s", "--dir", dir, seed, deadPort(t)).want(t, cli.ExitIncomplete, "curtsy resume "+dir)
-		shared("resume", "--max-wait", "1s", dir).want(t, cli.ExitIncomplete, "curtsy resume "+dir)
+		shared(t, "crawl", "--delay", "0", "--max-wait", "1s", "--dir", dir, seed, deadPort(t)).want(t, cli.ExitIncomplete, "curtsy resume "+dir)
+		shared(t, "resume", "--max-wait", "1s", dir).want(t, cli.ExitIncomplete, "curtsy resume "+dir)
 	}
 }
 
 // An update that reaches nobody takes nothing away: only the command that made a directory does.
 func TestOnlyTheCommandThatMadeADirectoryWithdrawsIt(t *testing.T) {
+	t.Parallel()
 	seed, web := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
+	shared(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	web.Close()
-	shared("update", "--delay", "0", "--max-wait", "1s", dir)
+	shared(t, "update", "--delay", "0", "--max-wait", "1s", dir)
 	if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err != nil {
 		t.Error(err)
 	}

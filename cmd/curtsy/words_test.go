@@ -7,6 +7,7 @@ import (
 )
 
 func TestHostileTextIsPlainOnATerminal(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"plain":                "plain",
 		"Müller — ok\n":        "Müller — ok\n",

@@ -95,7 +95,7 @@ func TestWhateverArgumentIsWrongIsSaidInPlainWords(t *testing.T) {
 	seed, _ := small(t)
 	base := t.TempDir()
 	dir := filepath.Join(base, "d")
-	shared("mirror", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
+	shared(t, "mirror", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	file, folder := filepath.Join(base, "file"), filepath.Join(base, "folder")
 	if err := os.WriteFile(file, []byte("plain text\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func accepted(command, what, wrong, file, folder string) bool {
 // inPlainWords runs a command and looks at what it says.
 func inPlainWords(t *testing.T, args []string) (code int) {
 	t.Helper()
-	r := shared(args...)
+	r := inProcess(args...)
 	said := r.err
 	if m := rawWords.FindString(said); m != "" {
 		t.Errorf("curtsy %q: exit code %d, %q is said: %s", args, r.code, m, said)
