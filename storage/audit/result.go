@@ -48,6 +48,17 @@ func (l Level) InPart() Level { return l + inPart }
 // Whole is the level without "in part".
 func (l Level) Whole() Level { return Level(strings.TrimSuffix(string(l), inPart)) }
 
+// Withdraw takes a level away. The result's own is the highest that is left.
+func (r *Result) Withdraw(level Level) {
+	r.Levels = slices.DeleteFunc(r.Levels, func(l Reached) bool { return l.Level.Whole() == level })
+	r.Level = SelfConsistent
+	for _, l := range r.Levels {
+		if l.Level.rank() > r.Level.rank() {
+			r.Level = l.Level
+		}
+	}
+}
+
 // rank orders the levels.
 func (l Level) rank() int {
 	return slices.Index([]Level{SelfConsistent, SignedByKnown, Lodged, ConfirmedByLog}, l.Whole())

@@ -163,7 +163,7 @@ func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding
 	}
 	x := entry{
 		key: keyOf(s.log, method, e.Target), of: s.log, status: uint16(e.Status), text: exchangeText(e),
-		loose: !e.Answered || e.Status == 0 || e.Cut != "", began: e.Began.UnixMicro(), ended: end.UnixMicro(),
+		loose: !e.Answered || e.Status == 0 || e.Cut != "" && !leftOut(e), began: e.Began.UnixMicro(), ended: end.UnixMicro(),
 		// A server stamps an instant of the exchange, and writes the second that it lies in.
 		from: e.Began.Add(-c.o.Skew - time.Second + time.Microsecond).UnixMicro(), until: end.Add(c.o.Skew).UnixMicro(),
 	}
@@ -172,6 +172,14 @@ func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding
 		x.until += unknownTook.Microseconds()
 	}
 	return c.add(c.all, &x)
+}
+
+// leftOut reports whether the crawler received a response and left its body out of the archive (noarchive). Then the
+// metadata has the digest of the body, and the exchange did not fail.
+func leftOut(e *evidence.Exchange) bool {
+	l := e.Line
+	return l != nil && e.Cut == evidence.CutUnread && l.Payload != "" && l.Reason != storage.ReasonAborted &&
+		l.Outcome != storage.OutcomeFailed && l.Outcome != storage.OutcomeDeferred
 }
 
 func (c *Comparison) add(to *sorted.Sorter, e *entry) error {

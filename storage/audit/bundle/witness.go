@@ -41,6 +41,11 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 		p.unsigned(l.Keys)
 		p.says = append(p.says, "whether who signed the ledger also made the package: its key did not sign it")
 	}
+	if l != nil && l.SignerKnown && (p.signer == "" || !slices.ContainsFunc(l.Keys, p.speaksFor)) {
+		r.Withdraw(audit.SignedByKnown)
+		p.says = append(p.says, "who made the lists of pages, the index and the report in it: the key that you know signed the "+
+			"ledger, and not the package")
+	}
 	for _, f := range p.found {
 		found(f)
 	}

@@ -75,7 +75,7 @@ type trial struct {
 
 // rows are all rows, in the order of their classes.
 func rows() []row {
-	return slices.Concat(archiveRows, backRows, octetRows, fileRows, ledgerRows, signerRows, bothRows, alikeRows, takenRows, logRows, waczRows, foreignRows, hiddenRows, storyRows, contradictionRows)
+	return slices.Concat(archiveRows, backRows, octetRows, fileRows, ledgerRows, signerRows, bothRows, alikeRows, takenRows, logRows, waczRows, foreignRows, hiddenRows, storyRows, contradictionRows, ruleRows)
 }
 
 // directory shows a crawl directory, as curtsy audit DIR does.
@@ -259,6 +259,34 @@ func TestWhatAPackageSaysItLeavesOutIsNotMissed(t *testing.T) {
 	tr.l.Stated = func(string) string { return whole }
 	if r := tr.judge(t); !r.Clean || r.Ledger.Agree != r.Ledger.Records+r.Ledger.Refusals {
 		t.Errorf("%+v%s", r.Ledger, findings(r))
+	}
+}
+
+// A package that lost its signatures does not reach the level of the operator's key, though its ledger is signed: anybody
+// can have changed the list of pages and the report.
+func TestPackageWithoutSignatures_IsNotSigned(t *testing.T) {
+	dir := t.TempDir()
+	crawl(t, dir)
+	for name, c := range map[string]struct {
+		forge func(p *packed)
+		want  audit.Level
+	}{
+		"as it was packed":   {func(*packed) {}, audit.SignedByKnown},
+		"without signatures": {(*packed).unsign, audit.SelfConsistent},
+		"the list of pages changed, without signatures": {func(p *packed) {
+			was := p.files[packedPages]
+			p.put(packedPages, strings.Replace(was, `"title":"`, `"title":"Not `, 1))
+			p.list(packedPages, was)
+			p.unsign()
+		}, audit.SelfConsistent},
+	} {
+		p := pack(t, readEvidence(t, dir), seedOf("the operator's"))
+		c.forge(p)
+		tr := p.show(t)
+		tr.help(t, known, dir, nil)
+		if r := tr.judge(t); r.Level != c.want || slices.ContainsFunc(r.Levels, func(l audit.Reached) bool { return l.Level == audit.SignedByKnown }) != (c.want == audit.SignedByKnown) {
+			t.Errorf("%s: level %s, want %s%s", name, r.Level, c.want, findings(r))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -74,6 +75,26 @@ func (h *Host) Told(l *storage.Line) {
 		return
 	}
 	h.policy, h.payload, h.learnedFor, h.forgot, h.back = h.back[i].policy, h.back[i].payload, measure.AtKill+2, false, nil
+}
+
+// maxRecords bounds the records of a host's robots.txt that are remembered, 8 bytes each.
+const maxRecords = 64
+
+// remember notes that the host's robots.txt was learned from a record.
+func (h *Host) remember(record string) {
+	id := maphash.String(recordSeed, record)
+	if n := len(h.records); record == "" || n > 0 && h.records[n-1] == id {
+		return
+	}
+	h.records = append(h.records[max(0, len(h.records)-maxRecords+1):], id)
+}
+
+var recordSeed = maphash.MakeSeed()
+
+// learnedFrom reports whether the host's robots.txt was learned from a record, now or before: whether the one before may
+// still be used is for others to judge. An empty id names none.
+func (h *Host) learnedFrom(record string) bool {
+	return record == "" || slices.Contains(h.records, maphash.String(recordSeed, record))
 }
 
 // setBack makes p hold by a clock that was set back to an instant: it is as old, at least, as that.

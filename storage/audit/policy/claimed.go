@@ -33,6 +33,11 @@ func (j *Judge) claimedVerdict(h *evidence.Joined, to *Host, vs []rules.Verdict)
 		at("judged by the robots.txt valid then: "+known(want), "judged by "+known(l.RobotsSHA256))
 		return nil
 	}
+	if !to.learnedFrom(l.RobotsRecord) {
+		at("the record that the robots.txt of "+e.Authority+" valid then was learned from: "+to.policy.record,
+			"the crawl says: "+finding.Short(l.RobotsRecord))
+		return nil
+	}
 	if !rules.Agree(vs, l, true) {
 		at("the verdict that follows from robots.txt: "+rules.InWords(vs),
 			"the crawl says: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
@@ -73,6 +78,12 @@ func (j *Judge) refusal(l *storage.Line, to *Host, p weburl.URL, at finding.Plac
 		return err
 	}
 	j.Judged++
+	if text == to.policy.text && !to.learnedFrom(l.RobotsRecord) {
+		f.Required = "the record that the robots.txt of " + p.Authority + " was learned from: " + to.policy.record
+		f.Observed = "the crawl says: " + finding.Short(l.RobotsRecord)
+		j.found.Add(f)
+		return nil
+	}
 	if !rules.Agree(vs, l, false) {
 		f.Required, f.Observed = "the verdict that follows from robots.txt: "+rules.InWords(vs),
 			fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, finding.Short(l.RobotsRule))

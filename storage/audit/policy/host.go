@@ -17,10 +17,11 @@ type Host struct {
 	forgot     bool       // a kill may have made the crawl forget it
 	before     rules.Text // the text that held before this one
 
-	learned  int    // policies that it got in this run
-	replaces []said // the last of those that they took the place of
-	back     []said // those that a kill may have brought back before this run
-	aside    *said  // the one before its robots.txt was read for another host, and not for its own since; nil for none
+	records  []uint64 // hashes of the records that it was learned from, the last of them
+	learned  int      // policies that it got in this run
+	replaces []said   // the last of those that they took the place of
+	back     []said   // those that a kill may have brought back before this run
+	aside    *said    // the one before its robots.txt was read for another host, and not for its own since; nil for none
 
 	firstRobots time.Time // the earliest date of an exchange for its robots.txt; zero when it has none
 	payload     string    // the payload digest of the last answer with a text

@@ -83,7 +83,10 @@ func (j *Judge) learn(h *evidence.Joined, to *Host, w hop, asked string) {
 		to.Asker = e.Agent
 	}
 	was, payload := to.policy, to.payload
-	defer func() { to.replaced(was, payload) }()
+	defer func() {
+		to.replaced(was, payload)
+		to.remember(to.policy.record)
+	}()
 	switch {
 	case !e.Answered || s == 0:
 		j.fail(to, now, "no answer")
