@@ -1,6 +1,8 @@
 package forgery
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,7 +10,7 @@ import (
 )
 
 // ruleRows break rules that the crawl's own records state, with the operator's key.
-var ruleRows = slices.Concat(robotsRecordRows)
+var ruleRows = slices.Concat(robotsRecordRows, optOutRows)
 
 const noRecord = "urn:uuid:00000000-0000-4000-8000-000000000000"
 
@@ -41,4 +43,14 @@ func (e *evidence) robotsRecord(id string, urls ...string) {
 		all = append(all, x)
 	}
 	e.bind(all...)
+}
+
+var optOutRows = []row{
+	{class: inBoth, name: "the opt-out list in force has a host that was requested", found: finding.OptOuts, forge: func(e *evidence) {
+		const list = "bakery.test\n"
+		e.files["optout.txt"] = list
+		i := e.line(`"mark":"run"`)
+		e.book[i] = strings.TrimSuffix(e.book[i], "}\n") + fmt.Sprintf(`,"optouts_sha256":"%x"}`+"\n", sha256.Sum256([]byte(list)))
+		e.resign()
+	}},
 }

@@ -61,6 +61,7 @@ type Ledger struct {
 	files     marked.Files
 	maps      []*ledger.Mark // the last marks of hosts, two at most
 	optOuts   optOuts
+	optedOut  optedOut
 	raised    raised
 	odd       []finding.Finding // lines and marks that contradict their run
 	redacted  redacted
@@ -108,6 +109,7 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 
 func (l *Ledger) read(ctx context.Context) error {
 	segment := -1
+	l.optedOut.open(l.o.Root)
 	for e, err := range ledger.Scan(l.o.Dir) {
 		if err == nil {
 			err = ctx.Err()
@@ -173,8 +175,10 @@ func (l *Ledger) mark(e *ledger.Entry) {
 		}
 		l.runs.begin(m)
 		l.optOuts.mark(l.runs.now(), m)
+		l.optedOut.mark(m)
 	case ledger.KindOptOuts:
 		l.optOuts.mark(l.runs.now(), m)
+		l.optedOut.mark(m)
 		l.runs.trace(m.Time)
 	case ledger.KindStop:
 		l.runs.trace(m.Time)
@@ -201,6 +205,7 @@ func (l *Ledger) line(e *ledger.Entry) error {
 	l.redacted.time(d.Time)
 	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
 	l.optOuts.line(l.runs.now(), d, place)
+	l.optedOut.line(d, place)
 	l.raised.line(d, place)
 	l.changed(d, place)
 	switch {
@@ -253,6 +258,10 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	l.faults(found)
 	l.storedMap(found)
 	l.optOuts.judge(found)
+	if l.optedOut.judge(found) {
+		r.CannotShow = append(r.CannotShow, "ledger: requests that an opt-out list refused which is not in the crawl directory as it was "+
+			"then, or of which there were several: they are held to the entries that lines name")
+	}
 	l.raised.judge(found)
 	for _, f := range l.odd {
 		found(f)
