@@ -22,6 +22,7 @@ const (
 	Disagree    Fault = "marks disagree"        // a mark says of the lines what is not so
 	Unreadable  Fault = "unreadable"            // a line is no decision and no mark, or a file does not decompress
 	Torn        Fault = "unfinished line"       // the last line of a segment has no end
+	Copies      Fault = "copies differ"         // a segment is there plain and packed, and the two are not the same
 	Missing     Fault = "segment missing"       // the numbers of the segments have a gap
 	Empty       Fault = "empty"                 // there is no segment
 	NewSchema   Fault = "schema not known"      // written by a later version

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"path/filepath"
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
 )
 
@@ -118,6 +121,9 @@ func (s *scanner) segment(number int) (more bool, err error) {
 		return false, err
 	}
 	defer f.close()
+	if !f.packed() && s.copied(number) && !s.problems() {
+		return false, nil
+	}
 	r := bufio.NewReaderSize(f, bufferSize)
 	var long []byte
 	for {
@@ -132,6 +138,45 @@ func (s *scanner) segment(number int) (more bool, err error) {
 			s.check.lose()
 			s.check.say(Unreadable, "%d lines cannot be read: the rest of the segment is passed over", s.unread)
 			return s.problems(), nil
+		}
+	}
+}
+
+// copied names a packed segment beside the plain one that does not unfold to it, and reports whether it did. Broken off
+// between two steps, packing leaves both, and they are the same; who reads all files reads the packed one, too.
+func (s *scanner) copied(number int) bool {
+	packed, err := openPacked(s.dir, number)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	same := false
+	if err == nil {
+		defer packed.close()
+		if plain, perr := durable.Open(path(s.dir, number)); perr == nil {
+			defer plain.Close()
+			same = alike(packed, plain)
+		} else {
+			same = errors.Is(perr, fs.ErrNotExist) // packing went on, and took it away
+		}
+	}
+	if !same {
+		s.check.say(Copies, "%s is there, too, and does not unfold to the lines of the plain one", filepath.Base(path(s.dir, number)+packedSuffix))
+	}
+	return !same
+}
+
+// alike reports whether two readers give the same to their ends.
+func alike(a, b io.Reader) bool {
+	x, y := make([]byte, bufferSize), make([]byte, bufferSize)
+	for {
+		n, err := io.ReadFull(a, x)
+		m, err2 := io.ReadFull(b, y)
+		if !bytes.Equal(x[:n], y[:m]) {
+			return false
+		}
+		if err != nil || err2 != nil {
+			ended := func(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+			return ended(err) && ended(err2)
 		}
 	}
 }

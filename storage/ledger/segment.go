@@ -40,8 +40,14 @@ func openSegment(dir string, number int) (*segmentFile, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	packed := plain + packedSuffix
-	if f, err = durable.Open(packed); err != nil {
+	return openPacked(dir, number)
+}
+
+// openPacked opens a packed segment of dir.
+func openPacked(dir string, number int) (*segmentFile, error) {
+	packed := path(dir, number) + packedSuffix
+	f, err := durable.Open(packed)
+	if err != nil {
 		return nil, err
 	}
 	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow),

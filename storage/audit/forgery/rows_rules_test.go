@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/zstd"
+
 	"curtsy/storage/audit/finding"
 )
 
 // ruleRows break rules that the crawl's own records state, with the operator's key.
-var ruleRows = slices.Concat(robotsRecordRows, optOutRows)
+var ruleRows = slices.Concat(robotsRecordRows, optOutRows, segmentRows)
 
 const noRecord = "urn:uuid:00000000-0000-4000-8000-000000000000"
 
@@ -53,4 +55,21 @@ var optOutRows = []row{
 		e.book[i] = strings.TrimSuffix(e.book[i], "}\n") + fmt.Sprintf(`,"optouts_sha256":"%x"}`+"\n", sha256.Sum256([]byte(list)))
 		e.resign()
 	}},
+}
+
+var segmentRows = []row{
+	{class: inLedger, name: "a packed segment with other lines is put beside the plain one", found: finding.LedgerLines, forge: func(e *evidence) {
+		e.beside["000000.jsonl.zst"] = zstdOf(e, strings.Replace(strings.Join(e.book, ""), `"status":200`, `"status":203`, 1))
+	}},
+	{class: inLedger, name: "a packed segment that cannot be read is put beside the plain one", found: finding.LedgerLines, forge: func(e *evidence) {
+		e.beside["000000.jsonl.zst"] = "hidden"
+	}},
+}
+
+func zstdOf(e *evidence, text string) string {
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return string(z.EncodeAll([]byte(text), nil))
 }

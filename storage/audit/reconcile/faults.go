@@ -18,6 +18,7 @@ var charges = map[ledger.Fault]struct {
 	ledger.Disagree:    {finding.LedgerLines, "marks that agree with the lines (docs/ledger.md)"},
 	ledger.Unreadable:  {finding.LedgerLines, "lines as docs/ledger.md says"},
 	ledger.Torn:        {finding.LedgerLines, "every line has an end"},
+	ledger.Copies:      {finding.LedgerLines, "one form of each segment, plain or packed, or two of the same lines"},
 	ledger.Missing:     {finding.LedgerLines, "every segment of the ledger"},
 	ledger.Empty:       {finding.LedgerLines, "the mark of a run before its first exchange (docs/ledger.md)"},
 	ledger.NewSchema:   {finding.LedgerLines, "a schema that this version knows"},
