@@ -44,6 +44,15 @@ func (c *pageReader) input(task frontier.Task, ex *fetch.Exchange) extract.Input
 
 // read reads a page.
 func (c *pageReader) read(ctx context.Context, in extract.Input, shape bool) (digested, error) {
+	if in.Size > 0 {
+		// Before a processor's turn: pages that wait for large ones must not keep the others from the processors.
+		release, err := c.extract.Turn(ctx, in.Size)
+		if err != nil {
+			return digested{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
+		}
+		defer release()
+		in.Turn = true
+	}
 	if err := c.cpu.Acquire(ctx); err != nil {
 		return digested{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
 	}

@@ -7,12 +7,15 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
@@ -199,4 +202,37 @@ func TestCPU_BoundsWhatIsArchivedAtOneTime(t *testing.T) {
 			t.Errorf("%d records at one time, want %d", got, most)
 		}
 	})
+}
+
+func TestPageReader_SmallPagesPassLargeOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &pageReader{cfg: &Config{}, extract: extract.New(), cpu: inflight.NewCPU()}
+		gate := make(chan struct{})
+		var large sync.WaitGroup
+		for range 2 * cap(r.cpu) {
+			large.Go(func() {
+				body := io.MultiReader(strings.NewReader("<p>"), untilClosed(gate))
+				if _, err := r.read(t.Context(), extract.Input{Body: body, Size: extract.MaxParse}, false); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if len(r.cpu) != 1 {
+			t.Errorf("large pages hold %d turns of a processor, want 1", len(r.cpu))
+		}
+		if _, err := r.read(t.Context(), extract.Input{Body: strings.NewReader("<p>"), Size: 3}, false); err != nil {
+			t.Error(err)
+		}
+		close(gate)
+		large.Wait()
+	})
+}
+
+// untilClosed is a body that ends when the channel is closed.
+type untilClosed chan struct{}
+
+func (u untilClosed) Read([]byte) (int, error) {
+	<-u
+	return 0, io.EOF
 }

@@ -94,7 +94,7 @@ func TestCrawl_HintsAtDelayOnLoopback(t *testing.T) {
 			args = append([]string{"crawl"}, args...)
 		}
 		args = append(args, "--contact", "crawl@library.org", "--max-wait", "1s", "--dir", filepath.Join(t.TempDir(), "d"))
-		in1 := shared
+		in1 := func(args ...string) result { return shared(t, args...) }
 		if args[0] == "crawl" {
 			in1 = func(args ...string) result { return in(nobody(), args...) }
 		}

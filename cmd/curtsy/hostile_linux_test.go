@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/bomb"
 	"curtsy/crawler/crawltest/hostile"
 )
 
@@ -54,4 +56,76 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 			t.Errorf("%s: %s, %s", row.Rule, row.Verdict, row.Evidence)
 		}
 	}
+}
+
+// TestHostilePages_MemoryIsBounded crawls 24 hosts that have a costly page each, beside a sound one, and reads the crawl
+// with every command that reads bodies.
+func TestHostilePages_MemoryIsBounded(t *testing.T) {
+	if !full() {
+		t.Skip("it takes minutes for each page; CURTSY_LONG=1 runs it")
+	}
+	const most = 256 << 20
+	for _, page := range bomb.Pages() {
+		t.Run(page.Name, func(t *testing.T) {
+			coded, err := page.Gzip()
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := crawltest.Say(typedHead(page.Type)+string(coded), true)
+			sites := []*crawltest.Site{{Name: "sound.test", Pages: soundPages()}}
+			for i := range 24 {
+				sites = append(sites, &crawltest.Site{Name: fmt.Sprintf("h%d.test", i), Pages: map[string]crawltest.Page{"/": {Raw: answer}}})
+			}
+			web := crawltest.New(sites...)
+			if err := web.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := web.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			dir := t.TempDir() + "/crawl"
+			crawl := []string{"crawl", "--quiet", "--delay", "0", "--max-per-host", "30", "--dir", dir}
+			for _, s := range sites {
+				crawl = append(crawl, web.LoopbackURL(s.Name))
+			}
+			commands := [][]string{
+				crawl,
+				{"check", "--offline", dir},
+				{"export", "--quiet", "-o", t.TempDir() + "/tables", dir},
+				{"audit", "--quiet", dir},
+			}
+			for _, args := range commands {
+				cmd := curtsyWithin(t, 15*time.Minute, args...)
+				held := tellingPeak(t, cmd)
+				began := time.Now()
+				r := ended(t, cmd)
+				if r.code != 0 && args[0] != "check" {
+					t.Errorf("%s: exit code %d\n%s%.1000s", args[0], r.code, r.err, r.out)
+				}
+				peak := held()
+				t.Logf("%s | %s | %d MiB | %v, CPU %v", page.Name, args[0], peak>>20, time.Since(began).Round(100*time.Millisecond), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Round(100*time.Millisecond))
+				if (peak == 0 || peak > most) && !racing {
+					t.Errorf("%s: at most %d MiB in memory, want no more than %d", args[0], peak>>20, most>>20)
+				}
+			}
+		})
+	}
+}
+
+// typedHead is the head of an answer of this type, in the gzip coding.
+func typedHead(kind string) string {
+	return strings.Replace(crawltest.Head("Content-Encoding: gzip"), "text/html; charset=utf-8", kind, 1)
+}
+
+// soundPages are those of a sound host.
+func soundPages() map[string]crawltest.Page {
+	pages, links := map[string]crawltest.Page{}, []string(nil)
+	for i := range 20 {
+		at := fmt.Sprintf("/%d.html", i)
+		pages[at], links = crawltest.Page{}, append(links, at)
+	}
+	pages["/"] = crawltest.Page{Links: links}
+	return pages
 }

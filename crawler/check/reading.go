@@ -112,7 +112,7 @@ type document struct {
 	told *told
 	url  canon.URL
 	cut  bool
-	ids  map[string]bool
+	ids  map[uint64]struct{} // digests
 	refs map[string]resolved // by the text of the reference, as long as there are few
 }
 
@@ -135,7 +135,7 @@ func (d *document) document(contentType string, text []byte) {
 	var err error
 	switch extract.KindOf(contentType, d.url.Path(), text[:min(len(text), mediatype.MaxSniff)]) {
 	case extract.KindPage:
-		d.ids, s.Anchor, d.anchored = map[string]bool{}, d.anchor, !d.cut
+		d.ids, s.Anchor, d.anchored = map[uint64]struct{}{}, d.anchor, !d.cut
 		if mediatype.Parse(contentType).IsXHTML() {
 			err = markup.SurveyXHTML(text, o, s)
 		} else {
@@ -155,14 +155,15 @@ func (d *document) document(contentType string, text []byte) {
 
 // anchor takes in a name that a fragment may mean.
 func (d *document) anchor(name string, byID bool, at *markup.Place) {
-	d.anchors = append(d.anchors, d.told.anchor(d.page, name))
+	sum := d.told.anchor(d.page, name)
+	d.anchors = append(d.anchors, sum)
 	if !byID {
 		return
 	}
-	if d.ids[name] {
+	if _, met := d.ids[sum]; met {
 		d.add(subject{duplicate, cut(name, maxShown)}, mentioned{reason: "id " + cut(name, maxShown)}, markup.Ref{Attr: "id"}, at)
 	}
-	d.ids[strings.Clone(name)] = true
+	d.ids[sum] = struct{}{}
 }
 
 // anchor is the digest of a name on a page.

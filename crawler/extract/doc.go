@@ -10,8 +10,8 @@
 //  3. Parts that can lead nowhere are left out (see package prune); the tree is built of the rest, with scripting off,
 //     so that the contents of noscript are elements. A tree is what costs: for a usual page three quarters of the time
 //     when nothing is left out, for a hostile one forty times its size in memory and more. So no more than MaxTags tags
-//     are looked at, elements that only format text are none (see tagLimit), and at most two trees of more than 512 KiB
-//     of input exist at once; whoever waits for that can be cancelled. Nothing is left out of those.
+//     are looked at, elements that only format text are none (see tagLimit), and large pages, of more than 512 KiB,
+//     are read at once only up to MaxParse bytes together; the wait for that can be cancelled. Nothing is left out of those.
 //  4. One walk finds the base, another the mentions of URLs. Each distinct reference is resolved once.
 //
 // # What is a link, what is a requisite
@@ -65,7 +65,7 @@
 // Style sheets (text/css), SVG documents and web manifests name requisites and nothing else here: their links, and
 // where a manifest starts, are for whoever has opened them. Package markup reads them, as it reads the style sheets in
 // pages, since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse
-// bytes, MaxLinks links, two large ones at once.
+// bytes, MaxLinks links, MaxParse bytes of large ones at once.
 //
 // PDF files are read where a Follow says so: the URI actions in them are links, see package pdf. They are element "pdf",
 // attribute "URI". Feeds are read likewise, by package sitemap: element "feed", attribute "link".

@@ -13,6 +13,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/transform"
 
@@ -22,16 +23,15 @@ import (
 )
 
 const (
-	largeTree  = 512 << 10 // bytes of input from which on a tree is large
-	largeTrees = 2         // how many of those exist at once
-	headSize   = 16 << 10  // bytes of a page that tell its encoding, and that are scanned for directives if it is refused
-	usualPage  = 64 << 10  // bytes of a page whose buffers are kept for others
+	largeTree = 512 << 10 // bytes of input from which on a tree is large
+	headSize  = 16 << 10  // bytes of a page that tell its encoding, and that are scanned for directives if it is refused
+	usualPage = 64 << 10  // bytes of a page whose buffers are kept for others
 )
 
 // Extractor reads pages. One serves a whole process and may be used concurrently.
 type Extractor struct {
-	large   chan struct{} // holds a token per large tree
-	buffers sync.Pool     // of *buffers
+	large   *semaphore.Weighted // of the bytes of large documents that are being read: MaxParse of them
+	buffers sync.Pool           // of *buffers
 }
 
 // buffers is what is used anew for each page.
@@ -43,7 +43,7 @@ type buffers struct {
 // New returns an Extractor.
 func New() *Extractor {
 	return &Extractor{
-		large:   make(chan struct{}, largeTrees),
+		large:   semaphore.NewWeighted(MaxParse),
 		buffers: sync.Pool{New: func() any { return &buffers{body: make([]byte, headSize)} }},
 	}
 }
@@ -90,7 +90,10 @@ func (x *Extractor) HTML(ctx context.Context, in Input) (Page, error) {
 	body, whole := b.fill(src, in.Size, most)
 	p := &b.pruner
 	if !whole {
-		release, err := x.largeTurn(ctx)
+		if in.Size <= largeTree {
+			in.Size = 0
+		}
+		release, err := x.turn(ctx, in)
 		if err != nil {
 			return Page{}, failed(in, err)
 		}

@@ -155,8 +155,8 @@ type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestLargeTrees_TwoAtOnce: large pages and pages of unknown size wait for each other, small ones for nobody.
-func TestLargeTrees_TwoAtOnce(t *testing.T) {
+// TestLargeTrees_WaitBySize: large pages and pages of unknown size wait for each other, small ones for nobody.
+func TestLargeTrees_WaitBySize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := New()
 		gate := make(chan struct{})
@@ -174,7 +174,7 @@ func TestLargeTrees_TwoAtOnce(t *testing.T) {
 		for i := range 6 {
 			size := int64(0)
 			if i%2 == 0 {
-				size = largeTree + 1
+				size = MaxParse
 			}
 			go func() {
 				if _, err := x.HTML(context.Background(), Input{Body: large(), Size: size}); err == nil {
@@ -190,8 +190,8 @@ func TestLargeTrees_TwoAtOnce(t *testing.T) {
 			stopped <- err
 		}()
 		synctest.Wait()
-		if within.Load() != largeTrees {
-			t.Errorf("%d large pages are being read; want %d", within.Load(), largeTrees)
+		if within.Load() != 1 {
+			t.Errorf("%d large pages are being read; want 1", within.Load())
 		}
 		cancel()
 		if err := <-stopped; !errors.Is(err, context.Canceled) {
@@ -205,7 +205,7 @@ func TestLargeTrees_TwoAtOnce(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		if done.Load() != 6 || most.Load() != largeTrees {
+		if done.Load() != 6 || most.Load() != 1 {
 			t.Errorf("%d of 6 pages read, at most %d at once", done.Load(), most.Load())
 		}
 	})

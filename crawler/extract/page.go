@@ -22,6 +22,7 @@ type Input struct {
 	Header      http.Header // for X-Robots-Tag and Refresh; may be nil
 	Body        io.Reader   // bytes with content codings removed; nil is an empty body
 	Size        int64       // bytes of Body; zero or less means not known, and the tree is held to be large
+	Turn        bool        // the caller holds the turn of Body, see Extractor.Turn
 	Token       string      // our product token; directives for it bind us, and so do those for "curtsy"
 
 	// Previews has the pictures that meta elements name for others to show (og:image, twitter:image) listed as requisites.

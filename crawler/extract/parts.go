@@ -20,13 +20,11 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 	if in.Body == nil {
 		return page, nil
 	}
-	if in.Size <= 0 || in.Size > largeTree {
-		release, err := x.largeTurn(ctx)
-		if err != nil {
-			return Page{}, failed(in, err)
-		}
-		defer release()
+	release, err := x.turn(ctx, in)
+	if err != nil {
+		return Page{}, failed(in, err)
 	}
+	defer release()
 	switch kind {
 	case KindPDF:
 		return x.readPDF(ctx, in, page)
@@ -61,14 +59,28 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 	return page, nil
 }
 
-// largeTurn waits for the turn of a large document.
-func (x *Extractor) largeTurn(ctx context.Context) (release func(), err error) {
-	select {
-	case x.large <- struct{}{}:
-		return func() { <-x.large }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// Turn waits until a document of so many bytes may be read: large ones of more than MaxParse bytes together are never
+// read at once. Small ones do not wait. Whoever calls it sets Input.Turn, so that HTML does not wait again.
+func (x *Extractor) Turn(ctx context.Context, size int64) (release func(), err error) {
+	weight := min(size, MaxParse)
+	switch {
+	case size <= 0: // not known
+		weight = MaxParse
+	case size <= largeTree:
+		return func() {}, nil
 	}
+	if err := x.large.Acquire(ctx, weight); err != nil {
+		return nil, err
+	}
+	return func() { x.large.Release(weight) }, nil
+}
+
+// turn is Turn for a document whose reader may have its turn.
+func (x *Extractor) turn(ctx context.Context, in Input) (release func(), err error) {
+	if in.Turn {
+		return func() {}, nil
+	}
+	return x.Turn(ctx, in.Size)
 }
 
 // octets reads all that src allows; there should be about size.

@@ -19,13 +19,11 @@ func (x *Extractor) Scripts(
 	if in.Body == nil {
 		return "", ctx.Err()
 	}
-	if in.Size <= 0 || in.Size > largeTree {
-		release, err := x.largeTurn(ctx)
-		if err != nil {
-			return "", failed(in, err)
-		}
-		defer release()
+	release, err := x.turn(ctx, in)
+	if err != nil {
+		return "", failed(in, err)
 	}
+	defer release()
 	src := &source{done: ctx.Done(), body: in.Body, left: script.MaxRead}
 	body, err := octets(src, in.Size)
 	switch {

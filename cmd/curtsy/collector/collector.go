@@ -6,19 +6,21 @@
 //
 // The limit is soft, and must not strangle: the closer what lives comes to it, the more often the collector runs, in vain.
 // A crawl that must hold more than half of the limit therefore gets twice what it holds, which is how much Go takes
-// by default.
+// by default. What lives for a short time only, as the tree of a large page, does not raise the limit.
 package collector
 
 import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"time"
 )
 
 const (
 	garbage   = 400 // GOGC
 	lookEvery = 500 * time.Millisecond
+	looks     = 8 // what lives through so many is held; what does not, as the tree of a large page, raises no limit
 )
 
 // Tune sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC
@@ -41,20 +43,32 @@ func Tune(limit int64) (stop func()) {
 	}
 }
 
+// Bound sets the collector for a command that reads what a crawl has: from 64 MiB on it works harder, since documents of
+// several megabytes are read. The caller ends it with stop. Whoever sets GOMEMLIMIT has chosen.
+func Bound() (stop func()) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(64 << 20)
+	return func() { debug.SetMemoryLimit(before) }
+}
+
 // raise keeps the limit at twice what lives, or at what was asked for if that is more, until done is closed.
 func raise(asked int64, done <-chan struct{}) {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	limit := asked
-	for {
+	var last [looks]int64
+	for i := 0; ; i = (i + 1) % looks {
 		select {
 		case <-done:
 			return
 		case <-ticks.C:
 		}
 		metrics.Read(live)
-		if want := room(asked, int64(live[0].Value.Uint64())); want != limit {
+		last[i] = int64(live[0].Value.Uint64())
+		if want := room(asked, slices.Min(last[:])); want != limit {
 			limit = want
 			debug.SetMemoryLimit(limit)
 		}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
@@ -118,9 +118,6 @@ func (o *options) sources(form sink.Format) ([]export.Source, error) {
 	return all, nil
 }
 
-// memory is from where on the collector works harder: documents of several megabytes are read at once.
-const memory = 140 << 20
-
 func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err error) {
 	if o.isGraph() {
 		return runGraph(ctx, dirs, o, std)
@@ -151,7 +148,7 @@ func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err er
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	in.NoLanguage = o.noLanguage
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory))
+	defer collector.Bound()()
 	if err := bound(ctx, in, std); err != nil {
 		return err
 	}
