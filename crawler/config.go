@@ -99,6 +99,11 @@ type Config struct {
 	// PerHost is how many exchanges an own host may have in flight while its effective pace is zero. Zero means 1.
 	PerHost int
 
+	// LinkCheck is set for a run that tests links. A page of an own host that fails is a finding: the host does not back off, and
+	// the URL is requested again once, after all others. A host that only links off the scope lead to, and that accepts no
+	// connection, is tried twice, seconds apart.
+	LinkCheck bool
+
 	// Previews also fetches the pictures that pages name for others to show: og:image and the like. By default these are
 	// no requisites.
 	Previews bool

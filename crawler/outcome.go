@@ -205,8 +205,12 @@ func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d
 			v.leaveAlone(frontier.Refused, "status 403 for robots.txt and for the first page", 0)
 		}
 	default:
+		attempts := m.answer.Attempts()
+		if v.found {
+			attempts = host.AttemptsToFind
+		}
 		hollow := m.why == reasonHollow && task.Reason != reasonHollow && task.Attempts < again304
-		if task.Attempts+1 < m.answer.Attempts() || hollow {
+		if task.Attempts+1 < attempts || hollow {
 			d.outcome = 0
 		}
 	}

@@ -116,6 +116,9 @@ func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) 
 		return a, nil
 	}
 	w := gate.Request{From: v.turn.Authority, Need: need, URL: u, Attempt: v.state.Failures() + 1}
+	if v.brief {
+		w.Attempt += int(v.memory.Unknown)
+	}
 	w.ByAsked = v.state.Passed(gate.PolicyURL(u.Authority()))
 	if need.IfNoneMatch != "" || need.IfModifiedSince != "" {
 		w.Holds = v.memory.Source.Original(need.URL)
@@ -132,7 +135,7 @@ func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) 
 	case err != nil:
 	case got.optOut != nil:
 		err = c.settler.dropAll(ctx, v, got.optOut)
-	case got.asked:
+	case got.asked && !v.dead:
 		c.learn(v, got.Answer, v.end)
 	}
 	return a, err
@@ -275,7 +278,7 @@ func (v *visit) noteRest(l *storage.Line) {
 // notePolicyRest puts into the line of an exchange for robots.txt how long that is left alone, where it cannot be had and its
 // schedule asks for more than the answer did (politeness rule 6).
 func (c *policies) notePolicyRest(v *visit, l *storage.Line, w gate.Request, ex robots.Exchange) {
-	if w.From != v.turn.Authority {
+	if w.From != v.turn.Authority || v.dead {
 		return // a hop: the host that it is for rests, not this one
 	}
 	_, need := c.gate.Terms.Next(v.state, w.From.Origin(), ex, v.end)

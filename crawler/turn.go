@@ -101,6 +101,7 @@ func (c *Crawl) story(ctx context.Context, v *visit) (then *gate.Request, err er
 	if err != nil || len(tasks) < len(v.turn.Tasks) && len(tasks) == 0 {
 		return nil, err
 	}
+	v.brief = c.cfg.LinkCheck && len(tasks) > 0 && !slices.ContainsFunc(tasks, func(t frontier.Task) bool { return !c.bounds.isLeaf(t) })
 	admitted, err := c.policies.admit(ctx, v)
 	if err == nil {
 		err = c.linker.nameSitemaps(ctx, v)

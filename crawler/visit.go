@@ -37,6 +37,8 @@ type visit struct {
 type site struct {
 	clock   steady.Clock
 	own     bool // the operator's
+	finds   bool // its failing pages are findings: see Config.LinkCheck
+	brief   bool // only links off the scope lead to it: likewise
 	floor   time.Duration
 	set     hostrule.Terms // what the operator sets for it
 	raised  time.Duration  // to what an operator has raised its pace since the run began; zero where that was not done
@@ -55,6 +57,8 @@ type rested struct {
 	rest   host.Rest
 	kept   host.Pace // that was kept before the exchange, the address's included
 	blamed bool      // the last exchange counts as a failure of the host
+	found  bool      // it failed, and that is a finding
+	dead   bool      // no connection was made: the schedule of a link check holds, not that of robots.txt
 	locks  hostLocks // may be nil
 	locked bool      // the host's lock is ours
 	untold error     // why other crawls do not know what the host asked for
@@ -160,6 +164,10 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 		x.RetryAfter = host.ReadRetryAfter(ex.Header, ex.End)
 	}
 	v.blamed = x.Answer.IsFailure() || x.Answer == host.Throttled
+	x.Status = ex.Status
+	x.Finding = v.finds && !x.Robots && len(ex.Request) > 0 && x.Answer.IsFailure()
+	x.Brief = v.brief && x.Robots && len(ex.Request) == 0 && x.Answer.IsFailure()
+	v.found, v.dead = x.Finding, x.Brief
 	v.memory, v.rest = host.After(v.memory, x, v.terms())
 	if asked := v.rest.Asked; asked.Wait > 0 && v.locks != nil { // before anything is written of it: a kill may come at any time
 		wish := hostlock.Wish{Wait: asked.Wait, Status: ex.Status, Field: asked.Field}

@@ -183,6 +183,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 		Delay: s.crawlerDelay(), IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),
 		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
 		MaxBody: s.MaxBody, ExternalAge: s.ExternalAge, MaxWait: max(s.MaxWait, 1), Log: log,
+		LinkCheck: s.LinkCheck,
 	}
 	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.KeepNoArchive, s.FollowRel
 	c.Previews, c.Hosts = s.Previews, s.Hosts

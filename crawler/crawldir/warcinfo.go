@@ -28,6 +28,9 @@ func (s *Settings) PolitenessFields() warc.Fields {
 		{Name: "exchanges-at-once", Value: strconv.Itoa(crawler.AtOnce(int(s.Workers)))},
 		{Name: "keep-noarchive", Value: strconv.FormatBool(s.KeepNoArchive)},
 	}
+	if s.LinkCheck {
+		fields = append(fields, warc.Field{Name: "own-site-failures", Value: "findings"})
+	}
 	if w, err := window.ParseAll(s.Window); err == nil {
 		for _, text := range w.Texts() {
 			fields = append(fields, warc.Field{Name: "window", Value: text})

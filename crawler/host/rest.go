@@ -18,6 +18,9 @@ const (
 	ParksToRetire  = 3  // such parks in one run that retire it
 	noToRefuse     = 10 // refusals in a row, or park periods from 429 and 503 in a row, that end it
 	unknownToEnd   = 2  // NXDOMAIN in one run, without an answer in between
+
+	againFound = time.Second     // least delay before a URL whose failure is a finding is requested again
+	againDead  = 5 * time.Second // between the two attempts to reach a host that only a link check wants
 )
 
 // Signal is what an exchange told of its host.
@@ -25,6 +28,9 @@ type Signal struct {
 	Answer   Answer
 	Why      string        // in a few stable words, as Classify gives them
 	Robots   bool          // it was for robots.txt, or a hop of its redirects
+	Status   int           // of the response; 0 without one
+	Finding  bool          // it was for a page whose failure is a finding, and no reason to back off
+	Brief    bool          // no connection was made to a host that is tried twice, seconds apart
 	Ended    int64         // when the exchange was over
 	Response time.Duration // from the request sent to the first byte of the answer; 0 when none came
 
@@ -94,20 +100,24 @@ func (n *State) after(s Signal, p time.Duration) Rest {
 	if s.Answer != CutOff { // that says no more than its head, if it came to one
 		n.interrupt(s)
 	}
-	switch s.Answer {
-	case Throttled:
+	switch {
+	case s.Finding && n.found(&r, s):
+	case s.Answer == Throttled:
 		n.throttled(&r, s.Why)
-	case Nowhere:
+	case s.Answer == Nowhere, s.Brief:
 		n.Unknown++
 		n.failed(&r, firstNetwork, s.Why)
+		if s.Brief {
+			r.Wait, r.URL = againDead, againDead
+		}
 		if n.Unknown >= unknownToEnd {
 			r.Condition = frontier.Retired
 		}
-	case Unreachable:
+	case s.Answer == Unreachable:
 		n.failed(&r, firstNetwork, s.Why)
-	case Broken:
+	case s.Answer == Broken:
 		n.failed(&r, firstBroken, s.Why)
-	case Refused:
+	case s.Answer == Refused:
 		if n.Refusals++; n.Refusals >= noToRefuse {
 			r.Condition, r.Reason = frontier.Refused, fmt.Sprintf("%d refusals in a row, the last: %s", n.Refusals, s.Why)
 		}
@@ -196,6 +206,21 @@ func (n *State) failed(r *Rest, first time.Duration, why string) {
 			r.Condition = frontier.Retired
 		}
 	}
+}
+
+// found notes a failure that is a finding, after which the host keeps its pace. It reports false where the host itself seems to
+// be down: each fifth exchange in a row without any response.
+func (n *State) found(r *Rest, s Signal) bool {
+	switch {
+	case s.Status != 0:
+		n.mended(false)
+	case (n.Failures+1)%FailuresToPark == 0:
+		return false
+	default:
+		n.Failures++
+	}
+	r.URL = max(r.Wait, againFound)
+	return true
 }
 
 // retryAfter obeys Retry-After: never shortened; above a day the host leaves this run and the next one obeys what is left.

@@ -25,7 +25,7 @@ type State struct {
 
 	Run     uint64 // the run that the next two count for
 	Parks   uint64 // hours of rest after FailuresToPark failures
-	Unknown uint64 // NXDOMAIN, without an answer in between
+	Unknown uint64 // NXDOMAIN, and whatever is Signal.Brief, without an answer in between
 
 	PageFailed  bool   // a page, and not robots.txt alone, is among the failures or throttles in a row
 	Spaced      uint64 // microseconds that a RateLimit field asks for between exchanges (rule 14)

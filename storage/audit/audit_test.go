@@ -248,6 +248,11 @@ var table = []judged{
 		a.add(fetch{url: "http://127.0.0.1:8080/robots.txt", body: "User-agent: *\nCrawl-delay: 2\n"})
 		a.add(fetch{url: "http://127.0.0.1:8080/a", at: 3 * s / 2})
 	}},
+	{name: "rule 12: an own host is left alone after a 500", codes: "gap", make: failing("http://127.0.0.1:8080", 500, "")},
+	{name: "rule 12: a link check does not back off from an own host after a 500", info: linkCheck, make: failing("http://127.0.0.1:8080", 500, "")},
+	{name: "rule 12: a link check backs off from an own host after a 429", info: linkCheck, codes: "gap", make: failing("http://127.0.0.1:8080", 429, "")},
+	{name: "rule 11: a link check obeys Retry-After of an own host", info: linkCheck, codes: "retry-after", make: failing("http://127.0.0.1:8080", 503, "Retry-After: 9\r\n")},
+	{name: "rule 12: a link check backs off from a third-party host after a 500", info: linkCheck, codes: "gap", make: failing(site, 500, "")},
 	{name: "a proof makes a host own for a day", codes: "gap", make: func(a *archive) {
 		a.robots("")
 		a.add(fetch{url: site + evidence.OwnerPath, at: 2 * s, body: "curtsy-owner=" + sha("v") + "\n"})
@@ -273,6 +278,18 @@ var table = []judged{
 			a.add(fetch{url: "https://h" + string(rune('a'+i/26)) + string(rune('a'+i%26)) + ".test/robots.txt", at: time.Duration(i) * 10 * time.Millisecond, ip: "2001:db8::" + string(rune('1'+i%9))})
 		}
 	}},
+}
+
+// linkCheck declares an archive that of a check of links.
+var linkCheck = []string{"own-site-failures: findings"}
+
+// failing has a page of a host fail, and another one requested three seconds later.
+func failing(site string, status int, head string) func(*archive) {
+	return func(a *archive) {
+		a.add(fetch{url: site + "/robots.txt", status: 404})
+		a.add(fetch{url: site + "/failing", at: 2 * s, status: status, head: head})
+		a.add(fetch{url: site + "/next", at: 5 * s})
+	}
 }
 
 func TestEachViolationIsNamed(t *testing.T) {

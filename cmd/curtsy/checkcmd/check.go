@@ -65,7 +65,7 @@ func New(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	c.task = crawlcmd.NewTask(fs)
-	c.task.Patience(patience)
+	c.task.Checks(patience)
 	cli.Often(fs, "external", "max-wait")
 	fs.BoolVar(&c.offline, "offline", false, "of a crawl that is there: judge it as it is, and ask nobody")
 	fs.BoolVar(&c.update, "update", false, "of a crawl that is there: crawl again, which is the default; refuses anything else")

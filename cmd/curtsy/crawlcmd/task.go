@@ -41,9 +41,9 @@ func NewTask(fs *pflag.FlagSet) *Task {
 	return t
 }
 
-// Patience has a run end when nothing is due within d, unless the user says otherwise.
-func (t *Task) Patience(d time.Duration) {
-	t.settings.MaxWait = d
+// Checks has a run test links, and end when nothing is due within patience, unless the user says otherwise.
+func (t *Task) Checks(patience time.Duration) {
+	t.settings.LinkCheck, t.settings.MaxWait = true, patience
 	t.flags.Lookup("max-wait").DefValue = t.flags.Lookup("max-wait").Value.String()
 }
 

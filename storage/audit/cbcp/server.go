@@ -57,7 +57,7 @@ func (s *server) paused(f *facts, e *evidence.Exchange, pause time.Duration) {
 	if s.n > 0 {
 		usual = s.pauses / time.Duration(s.n)
 	}
-	if s.streak < streakMin || s.pressed || pause >= longPause || pause > usual+usual/5 {
+	if s.streak < streakMin || e.Own || s.pressed || pause >= longPause || pause > usual+usual/5 {
 		return
 	}
 	s.pressed = true

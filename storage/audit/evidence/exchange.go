@@ -89,6 +89,7 @@ type Info struct {
 	HostDaily []HostDaily   `json:"-"` // likewise: requests in a day
 	Windows   []Window      `json:"-"` // in which alone anybody is asked
 	OwnSites  string        `json:"own_sites,omitempty"`
+	Findings  bool          `json:"-"` // of a link check: it does not back off from own hosts after errors
 	ConfigSHA string        `json:"config_sha256,omitempty"`
 	LedgerKey string        `json:"-"`
 	Proxy     string        `json:"proxy,omitempty"` // that requests went through, as declared; the last of several

@@ -111,6 +111,8 @@ func (in *Info) read() {
 			in.RunBegan, _, _ = instant(f[1])
 		case "own-sites":
 			in.OwnSites = f[1]
+		case "own-site-failures":
+			in.Findings = f[1] == "findings"
 		case "proxy":
 			in.Proxy = f[1]
 		case "credentials":
@@ -148,7 +150,7 @@ func (in *Info) SignsIn(authority string) bool {
 
 func (in *Info) same(b *Info) bool {
 	return in.Software == b.Software && in.Operator == b.Operator && in.Agent == b.Agent && in.Standard == b.Standard &&
-		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && slices.Equal(in.Delays, b.Delays) && in.OwnSites == b.OwnSites &&
+		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && slices.Equal(in.Delays, b.Delays) && in.OwnSites == b.OwnSites && in.Findings == b.Findings &&
 		in.ConfigSHA == b.ConfigSHA && in.Proxy == b.Proxy && slices.Equal(in.Credentials, b.Credentials)
 }
 

@@ -79,6 +79,7 @@ func (j *Judge) rest(h *evidence.Joined, to *Host) {
 	switch {
 	case busy && !given:
 		wait = afterBusy
+	case e.Own && j.m.Ours() && j.m.Info.Findings: // rule 12: a link check does not back off
 	case !busy && (s >= 500 || s == 408 || s == 425):
 		wait = afterBroken
 	}
