@@ -206,8 +206,8 @@ func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d
 		}
 	default:
 		attempts := m.answer.Attempts()
-		if v.found {
-			attempts = host.AttemptsToFind
+		if v.finding {
+			attempts = host.FindingAttempts
 		}
 		hollow := m.why == reasonHollow && task.Reason != reasonHollow && task.Attempts < again304
 		if task.Attempts+1 < attempts || hollow {

@@ -54,7 +54,7 @@ func (c Config) claimed(a canon.Authority) bool {
 func (v *visit) owns(cfg *Config) {
 	a := v.turn.Authority
 	v.own = cfg.own(a) || cfg.claimed(a) && v.memory.Proved && !v.lapsed()
-	v.finds = v.own && cfg.LinkCheck
+	v.ownCheck = v.own && cfg.LinkCheck
 	t := cfg.terms()
 	v.set, v.raised = t.Hosts.Of(a), 0
 	if declared := cfg.Hosts.Of(a).Delay; v.set.Delay > declared { // the archive says what the run began with

@@ -35,34 +35,34 @@ type visit struct {
 
 // site is what is known of a visit's host.
 type site struct {
-	clock   steady.Clock
-	own     bool // the operator's
-	finds   bool // its failing pages are findings: see Config.LinkCheck
-	brief   bool // only links off the scope lead to it: likewise
-	floor   time.Duration
-	set     hostrule.Terms // what the operator sets for it
-	raised  time.Duration  // to what an operator has raised its pace since the run began; zero where that was not done
-	memory  host.State
-	history trap.History // as memory.History has it
-	state   robots.State
-	rules   gate.Rules
-	pace    host.Pace // as it was when the turn began; anew once there are new rules, or a new response time
-	first   bool      // this is the host's first turn of the run
-	learned bool      // a robots.txt was learned in this turn
+	clock    steady.Clock
+	own      bool // the operator's
+	ownCheck bool // its failing pages are findings: see Config.LinkCheck
+	brief    bool // only links off the scope lead to it: likewise
+	floor    time.Duration
+	set      hostrule.Terms // what the operator sets for it
+	raised   time.Duration  // to what an operator has raised its pace since the run began; zero where that was not done
+	memory   host.State
+	history  trap.History // as memory.History has it
+	state    robots.State
+	rules    gate.Rules
+	pace     host.Pace // as it was when the turn began; anew once there are new rules, or a new response time
+	first    bool      // this is the host's first turn of the run
+	learned  bool      // a robots.txt was learned in this turn
 }
 
 // rested is what the turn's exchanges mean for the host's next one.
 type rested struct {
-	end    time.Time // of the last exchange; zero when there was none
-	rest   host.Rest
-	kept   host.Pace // that was kept before the exchange, the address's included
-	blamed bool      // the last exchange counts as a failure of the host
-	found  bool      // it failed, and that is a finding
-	dead   bool      // no connection was made: the schedule of a link check holds, not that of robots.txt
-	locks  hostLocks // may be nil
-	locked bool      // the host's lock is ours
-	untold error     // why other crawls do not know what the host asked for
-	budget *budget.Tickets
+	end     time.Time // of the last exchange; zero when there was none
+	rest    host.Rest
+	kept    host.Pace // that was kept before the exchange, the address's included
+	blamed  bool      // the last exchange counts as a failure of the host
+	finding bool      // it failed, and that is a finding
+	dead    bool      // no connection was made: the schedule of a link check holds, not that of robots.txt
+	locks   hostLocks // may be nil
+	locked  bool      // the host's lock is ours
+	untold  error     // why other crawls do not know what the host asked for
+	budget  *budget.Tickets
 }
 
 // yield is what a turn brings.
@@ -165,9 +165,9 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	}
 	v.blamed = x.Answer.IsFailure() || x.Answer == host.Throttled
 	x.Status = ex.Status
-	x.Finding = v.finds && !x.Robots && len(ex.Request) > 0 && x.Answer.IsFailure()
+	x.Finding = v.ownCheck && !x.Robots && len(ex.Request) > 0 && x.Answer.IsFailure()
 	x.Brief = v.brief && x.Robots && len(ex.Request) == 0 && x.Answer.IsFailure()
-	v.found, v.dead = x.Finding, x.Brief
+	v.finding, v.dead = x.Finding, x.Brief
 	v.memory, v.rest = host.After(v.memory, x, v.terms())
 	if asked := v.rest.Asked; asked.Wait > 0 && v.locks != nil { // before anything is written of it: a kill may come at any time
 		wish := hostlock.Wish{Wait: asked.Wait, Status: ex.Status, Field: asked.Field}

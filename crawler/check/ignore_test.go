@@ -38,3 +38,16 @@ func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// An interrupted check may not have come to what was broken before.
+func TestPartialResult_MendsNothing(t *testing.T) {
+	for _, tt := range []struct {
+		partial bool
+		mended  int
+	}{{false, 1}, {true, 0}} {
+		r := Result{Partial: tt.partial}
+		if r.Against(Baseline{{URL: "http://a.test/lost"}}); len(r.Since.Mended) != tt.mended {
+			t.Errorf("partial %v: %+v", tt.partial, r.Since)
+		}
+	}
+}

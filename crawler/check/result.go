@@ -43,6 +43,8 @@ type Redirect struct {
 type Result struct {
 	Generation int64 `json:"generation"` // of the crawl: 1 for the first; 0 where it is not known
 
+	Partial bool `json:"partial,omitempty"` // the crawl was interrupted: URLs are left that were not tested
+
 	Checked  int64 `json:"checked"`  // URLs that were asked for
 	Pages    int64 `json:"pages"`    // documents that were read
 	Mentions int64 `json:"mentions"` // of URLs, in these

@@ -96,8 +96,8 @@ func (a Answer) Attempts() int {
 	return 1
 }
 
-// AttemptsToFind is Attempts for an answer that is a finding.
-const AttemptsToFind = 2
+// FindingAttempts is Attempts for an answer that is a finding.
+const FindingAttempts = 2
 
 // FailureClass is the name under which a failure of the host is counted; empty for what is none.
 func FailureClass(a Answer, ex *fetch.Exchange) string {

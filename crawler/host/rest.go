@@ -101,7 +101,7 @@ func (n *State) after(s Signal, p time.Duration) Rest {
 		n.interrupt(s)
 	}
 	switch {
-	case s.Finding && n.found(&r, s):
+	case s.Finding && n.noteFinding(&r, s):
 	case s.Answer == Throttled:
 		n.throttled(&r, s.Why)
 	case s.Answer == Nowhere, s.Brief:
@@ -208,9 +208,9 @@ func (n *State) failed(r *Rest, first time.Duration, why string) {
 	}
 }
 
-// found notes a failure that is a finding, after which the host keeps its pace. It reports false where the host itself seems to
+// noteFinding notes a failure that is a finding, after which the host keeps its pace. It reports false where the host itself seems to
 // be down: each fifth exchange in a row without any response.
-func (n *State) found(r *Rest, s Signal) bool {
+func (n *State) noteFinding(r *Rest, s Signal) bool {
 	switch {
 	case s.Status != 0:
 		n.mended(false)

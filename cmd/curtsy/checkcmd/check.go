@@ -162,18 +162,12 @@ func neither(arg string) error {
 
 // judgeEnded judges a crawl that this command made.
 func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
-	if e.Signal != nil {
-		if c.thrown {
-			return cli.Interrupted(e.Signal)
-		}
-		fmt.Fprintf(c.std.Err, "interrupted: curtsy check %s goes on\n", plainly.Lines(plainly.Argument(e.Dir)))
-		return cli.Interrupted(e.Signal)
-	}
 	return cli.Interruptible(func(ctx context.Context, _ []string) error {
-		r, err := judge(ctx, e.Dir, !e.Result.Incomplete)
+		r, err := judge(ctx, e.Dir, !e.Result.Incomplete && e.Signal == nil)
 		if err != nil {
 			return err
 		}
+		r.Partial = e.Signal != nil
 		if c.within != nil {
 			c.within(r)
 		}
@@ -182,6 +176,17 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 			dir = ""
 		}
 		err = c.say(dir, r)
+		if r.Partial {
+			next := "give the command again; with --dir the crawl is kept, and continues"
+			if !c.thrown {
+				next = fmt.Sprintf("curtsy check %[1]s continues, and curtsy check --offline %[1]s prints what is known", plainly.Lines(plainly.Argument(dir)))
+			}
+			fmt.Fprintf(c.std.Err, "interrupted: %s\n", next)
+			if err == nil {
+				err = cli.Interrupted(e.Signal)
+			}
+			return err
+		}
 		if !c.task.Quiet() {
 			fmt.Fprintf(c.std.Err, "kept in %s\n", plainly.Lines(e.Dir))
 		}
@@ -199,6 +204,9 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 func (c *checking) say(dir string, r *check.Result) error {
 	r.Ignore(c.ignores)
 	for _, l := range r.Unused {
+		if r.Partial {
+			break
+		}
 		fmt.Fprintf(c.std.Err, "%s:%d: nothing matches %s: take the line out\n", plainly.OneLine(c.ignore), l.Line, plainly.OneLine(l.Pattern))
 	}
 	if c.baseline != "" {
@@ -225,7 +233,7 @@ func (c *checking) say(dir string, r *check.Result) error {
 	} else {
 		_, err = io.WriteString(c.std.Out, checktext.Text(r))
 	}
-	if err == nil && len(r.Broken) > 0 {
+	if err == nil && len(r.Broken) > 0 && !r.Partial {
 		return cli.Silent(cli.ExitFound)
 	}
 	return err

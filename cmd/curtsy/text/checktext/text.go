@@ -40,6 +40,9 @@ func Text(r *check.Result) string {
 // summary says how it is in a line or two.
 func summary(r *check.Result) string {
 	var b strings.Builder
+	if r.Partial {
+		b.WriteString("partial, interrupted: ")
+	}
 	if len(r.Broken) == 0 {
 		b.WriteString("no broken links")
 	} else {
