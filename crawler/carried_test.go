@@ -69,7 +69,7 @@ func TestAKillHidesNoExchangeFromTheStatus(t *testing.T) {
 				w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
 				w.cfg.MaxWait = time.Hour
 				deadly := &lethal{w.ledger, w, 2}
-				w.cfg.Ledger, w.cfg.Rests = deadly, w.ledger.rests()
+				w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
 				w.cfg.Asked = func() (storage.Asked, error) {
 					told, err := w.ledger.asked()
 					if s, serr := status.Of(t.Context(), w.cfg.Frontier); serr != nil || s.Exchanges >= told.Exchanges {
@@ -113,8 +113,14 @@ func TestWhatAKillHidIsSpentOfTheBudget(t *testing.T) {
 		if s, err := c.Status(t.Context()); err != nil || s.Exchanges != 7 || s.Robots != 2 || s.Bytes != 5000 {
 			t.Errorf("%+v, %v", s, err)
 		}
-		if s, err := c.Run(t.Context()); err != nil || s.EndedBy != EndedMaxBytes {
-			t.Errorf("ended by %q, %v", s.EndedBy, err)
+		for range 2 {
+			if s, err := c.Run(t.Context()); err != nil || s.EndedBy != EndedMaxBytes || s.Status.Bytes != 5000 {
+				t.Errorf("ended by %q with %d bytes, %v", s.EndedBy, s.Status.Bytes, err)
+			}
+			w.reopen() // no turn was taken that could count it
+			if c, err = New(t.Context(), w.cfg); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -58,9 +58,9 @@ type Config struct {
 	Ledger   storage.Ledger
 	Links    record.Excerpts // keeps what of pages their links stand in; nil keeps nothing
 
-	// Rests, if not nil, gives the last lines of the ledger that say a rest (storage.Line.Rest). A run that follows on a
-	// kill reads it: the ledger may know of exchanges that the frontier does not.
-	Rests iter.Seq2[storage.Line, error]
+	// Last, if not nil, gives the last lines of the ledger that say a rest (storage.Line.Rest) or are of a page
+	// (storage.Line.IsPage). The ledger may know of exchanges that the frontier does not, after a kill above all.
+	Last iter.Seq2[storage.Line, error]
 	// Asked, if not nil, sums up the exchanges of the ledger, for such a run to count those that the frontier did not.
 	Asked func() (storage.Asked, error)
 

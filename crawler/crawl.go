@@ -59,6 +59,7 @@ type Crawl struct {
 	unclean bool // the run before was killed
 	rests   recovery.Rests
 	carried recovery.Costs
+	pages   recovery.Pages
 	patient atomic.Bool // something had to wait that was no fault of its host
 	counted atomic.Bool // a turn of this run has counted it: see totals.Runs
 
@@ -113,12 +114,13 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c.run, c.unclean = uint64(before.Restarts), before.Unclean
-	all, err := c.recover(before.Counts)
+	all, err := c.recover(ctx, before.Counts)
 	if err != nil {
 		return nil, err
 	}
+	missed := c.pages.AddTo(all)
 	c.budget = budget.New(c.cfg.MaxPages, c.cfg.MaxBytes, all, func() { c.room.Press(budget.PressAfter) })
-	if c.quotas, err = newQuotas(ctx, &c.cfg, before.Counts); err != nil {
+	if c.quotas, err = newQuotas(ctx, &c.cfg, all, missed); err != nil {
 		return nil, err
 	}
 	c.cfg.changed = &atomic.Pointer[Terms]{}
@@ -130,18 +132,27 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	return c, c.settler.addSitemaps(ctx)
 }
 
-// recover reads, after a kill, what the ledger knows and the frontier does not, and returns the totals with that.
-func (c *Crawl) recover(counts map[string]int64) (all map[string]int64, err error) {
+// recover reads what the ledger knows and the frontier does not, and returns the totals with what exchanges cost. Pages and bytes
+// are missing in good order, too, where no turn of the run before could count them.
+func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[string]int64, err error) {
 	c.patient.Store(c.cfg.Past != nil) // of an update, hosts have answered before
-	if !c.unclean {
+	if c.unclean || c.cfg.limitsPages() {
+		since := totals.GenerationOf(counts).Began
+		if err := c.pages.Read(ctx, c.cfg.Last, since, c.cfg.Frontier, c.clock); err != nil {
+			return nil, err
+		}
+	}
+	if c.unclean {
+		var answered bool
+		if c.rests, answered, err = recovery.Read(c.cfg.Last); err != nil {
+			return nil, err
+		}
+		if answered { // there is something to wait for
+			c.patient.Store(true)
+		}
+	}
+	if !c.unclean && c.cfg.MaxBytes == 0 {
 		return c.carried.Recover(nil, counts)
-	}
-	var answered bool
-	if c.rests, answered, err = recovery.Read(c.cfg.Rests); err != nil {
-		return nil, err
-	}
-	if answered { // there is something to wait for
-		c.patient.Store(true)
 	}
 	return c.carried.Recover(c.cfg.Asked, counts)
 }

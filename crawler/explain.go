@@ -43,7 +43,7 @@ func ExplainStopped(ctx context.Context, cfg Config, q explain.Question) (explai
 		}
 		c.scope.Load().Extend(s.URL)
 	}
-	if c.quotas, err = newQuotas(ctx, &c.cfg, nil); err != nil {
+	if c.quotas, err = newQuotas(ctx, &c.cfg, nil, nil); err != nil {
 		return explain.Explanation{}, err
 	}
 	c.gate = c.cfg.Gate()

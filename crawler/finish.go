@@ -74,6 +74,7 @@ func (c *Crawl) applied(v *visit) {
 	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun {
 		c.cfg.Log("%s: left alone: %s", v.turn.Authority.Origin(), v.rest.Reason)
 	}
+	c.pages.Applied(v.turn.Authority)
 	c.live.Note(v.turn.Authority, v.need())
 	c.live.Grown(v.turn.Host)
 	c.book.Applied(v.result, v.seeds)

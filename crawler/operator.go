@@ -22,9 +22,7 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	if !c.counted.Load() {
 		s.Runs++
 	}
-	s.Exchanges += c.carried.Total(totals.Exchanges)
-	s.Robots += c.carried.Total(totals.Robots)
-	s.Bytes += c.carried.Total(totals.Bytes)
+	c.addUncounted(&s)
 	s.LimitedByIP = c.exchanger.pacer.Waiting()
 	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
@@ -38,6 +36,14 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 		s.State = "draining"
 	}
 	return s, err
+}
+
+// addUncounted adds what the frontier does not count, because no turn was finished that could.
+func (c *Crawl) addUncounted(s *status.Status) {
+	s.Pages += c.pages.Total()
+	s.Exchanges += c.carried.Total(totals.Exchanges)
+	s.Robots += c.carried.Total(totals.Robots)
+	s.Bytes += c.carried.Total(totals.Bytes)
 }
 
 // Estimate says how long the rest takes at least. Like Status it may be asked for often.

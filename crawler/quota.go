@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -24,15 +25,15 @@ const quotaWait = time.Second
 
 // quotas keep the pages of registrable domains and of tags within their budgets, and watch for the conditions under which
 // the run ends. What a run before has fetched is read from the frontier: of a domain from its hosts, of a tag from the
-// totals. So a kill forgets no page that was finished.
+// totals. Pages that it does not count are those of recovery.Pages. So a kill forgets no page that the ledger names.
 type quotas struct {
 	domains, tags *budget.Groups
 	watch         *stopwhen.Watch
 	held          *atomic.Bool // a task was set aside because of its tag
 }
 
-// newQuotas reads how many pages there are.
-func newQuotas(ctx context.Context, cfg *Config, counts map[string]int64) (quotas, error) {
+// newQuotas reads how many pages there are. The frontier has missed some, by domain; counts are with them.
+func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64) (quotas, error) {
 	q := quotas{held: &atomic.Bool{}}
 	if cfg.MaxPerTag > 0 {
 		pages := map[string]int64{}
@@ -45,6 +46,7 @@ func newQuotas(ctx context.Context, cfg *Config, counts map[string]int64) (quota
 	}
 	if cfg.MaxPerDomain > 0 {
 		pages := map[string]int64{}
+		maps.Copy(pages, missed)
 		var bad error
 		err := status.EachHost(ctx, cfg.Frontier, 0, func(h frontier.Host) bool {
 			memory, err := host.Read(h.Memory)
@@ -62,6 +64,11 @@ func newQuotas(ctx context.Context, cfg *Config, counts map[string]int64) (quota
 	}
 	q.watch = stopwhen.New(cfg.StopWhen, counts[totals.Pages], func(tag string) int64 { return counts[totals.OfTag(tag)] })
 	return q, nil
+}
+
+// limitsPages reports whether the crawl may have a limit of pages.
+func (c *Config) limitsPages() bool {
+	return c.MaxPages > 0 || c.MaxPerHost > 0 || c.MaxPerDomain > 0 || c.MaxPerTag > 0 || len(c.StopWhen) > 0 || len(c.Hosts) > 0
 }
 
 // countsTags reports whether pages are counted by tag.

@@ -1,7 +1,10 @@
 package crawler
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/crawler/stopwhen"
 	"curtsy/frontier"
+	"curtsy/frontier/model"
 	"curtsy/storage"
 )
 
@@ -125,7 +129,7 @@ func TestRule15_QuotasOutliveAKill(t *testing.T) {
 			w := tagged(t, map[string]string{"a.one.test": "x", "b.one.test": "x", "two.test": "x"},
 				crawltest.Tree("a.one.test", 20), crawltest.Tree("b.one.test", 20), crawltest.Tree("two.test", 20))
 			w.cfg.MaxPerDomain, w.cfg.MaxPerTag, w.cfg.MaxTime = 9, 15, time.Duration(kill)*Floor
-			w.cfg.Rests, w.cfg.Asked = w.ledger.rests(), w.ledger.asked
+			w.cfg.Last, w.cfg.Asked = w.ledger.last(), w.ledger.asked
 			w.run()
 			w.crashed()
 			w.cfg.MaxTime = 0
@@ -138,6 +142,94 @@ func TestRule15_QuotasOutliveAKill(t *testing.T) {
 				t.Errorf("killed after %d s: %v of domains, %d pages of the tag; ended by %q", kill, domains, s.Status.Pages, s.EndedBy)
 			}
 		})
+	}
+}
+
+// deadly is a ledger after some of whose pages the process dies: archive and ledger have the page, the frontier does not.
+type deadly struct {
+	*lines
+	w    *world
+	kill func(storage.Line) bool
+}
+
+func (l *deadly) Append(ctx context.Context, line storage.Line) error {
+	err := l.lines.Append(ctx, line)
+	if line.IsPage() && l.kill(line) {
+		l.w.front.(*model.Model).Crash()
+	}
+	return err
+}
+
+// Politeness rule 15: pages that a kill keeps from the frontier count, and so do those that are fetched again: the ledger
+// never has more pages than a budget allows, and neither has a run that follows in good order.
+func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
+	all := func(storage.Line) string { return "" }
+	for name, c := range map[string]struct {
+		set   func(*Config)
+		group func(storage.Line) string
+		most  int
+	}{
+		"per host":   {func(c *Config) { c.MaxPerHost = 5 }, func(l storage.Line) string { return parse(t, l.URL).Authority().Origin() }, 5},
+		"per domain": {func(c *Config) { c.MaxPerDomain = 6 }, domainOf(t), 6},
+		"per tag":    {func(c *Config) { c.MaxPerTag = 7 }, func(l storage.Line) string { return l.Tag }, 7},
+		"crawl":      {func(c *Config) { c.MaxPages = 9 }, all, 9},
+		"conditions": {func(c *Config) { c.StopWhen = []stopwhen.Condition{condition(t, "pages=9")}; c.Workers = 1 }, all, 9},
+	} {
+		for seed := range uint64(6) {
+			t.Run(fmt.Sprintf("%s %d", name, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					hosts := []string{"a.one.test", "b.one.test", "two.test", "three.test"}
+					tags, sites := map[string]string{}, []*crawltest.Site{}
+					for i, host := range hosts {
+						tags[host] = []string{"x", "y"}[i%2]
+						sites = append(sites, crawltest.Tree(host, 12))
+					}
+					w := tagged(t, tags, sites...)
+					c.set(&w.cfg)
+					rng, kills := rand.New(rand.NewPCG(seed, 15)), 4
+					w.cfg.MaxWait = time.Hour
+					w.cfg.Last, w.cfg.Asked = w.ledger.last(), w.ledger.asked
+					w.cfg.Ledger = &deadly{w.ledger, w, func(storage.Line) bool {
+						dies := kills > 0 && rng.IntN(3) == 0
+						if dies {
+							kills--
+						}
+						return dies
+					}}
+					var s Summary
+					for range 20 {
+						crawl, err := New(t.Context(), w.cfg)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if s, err = crawl.Run(t.Context()); err == nil {
+							break
+						}
+						w.crashed()
+					}
+					want := w.fetched(c.group)
+					for group, n := range want {
+						if n != c.most {
+							t.Errorf("%q has %d pages, want %d", group, n, c.most)
+						}
+					}
+					if kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
+						t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", kills, s.Status.Pages, w.fetched(all))
+					}
+					w.reopen()
+					crawl, err := New(t.Context(), w.cfg)
+					if err == nil {
+						_, err = crawl.Run(t.Context())
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n := w.fetched(c.group); !maps.Equal(n, want) {
+						t.Errorf("after a run in good order %v, before it %v", n, want)
+					}
+				})
+			})
+		}
 	}
 }
 

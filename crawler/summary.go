@@ -53,6 +53,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	if s.Status, err = status.Of(ctx, c.cfg.Frontier); err != nil {
 		return s, err
 	}
+	c.addUncounted(&s.Status)
 	if s.EndedBy == EndedWaiting { // then each host with something left is not due
 		if s.Status.Resting, err = status.Left(ctx, c.cfg.Frontier); err != nil {
 			return s, err

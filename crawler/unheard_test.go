@@ -58,11 +58,11 @@ func (l *lethal) crawl(t *testing.T) (s Summary) {
 	return s
 }
 
-// rests is the Config.Rests of a ledger in memory.
-func (l *lines) rests() iter.Seq2[storage.Line, error] {
+// last is the Config.Last of a ledger in memory.
+func (l *lines) last() iter.Seq2[storage.Line, error] {
 	return func(yield func(storage.Line, error) bool) {
 		for _, line := range l.all {
-			if line.Rest > 0 && !yield(line, nil) {
+			if (line.Rest > 0 || line.IsPage()) && !yield(line, nil) {
 				return
 			}
 		}
@@ -103,7 +103,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 				w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/", "http://a.test/c.html"}, site)
 				w.cfg.MaxWait = time.Hour
 				deadly := &lethal{w.ledger, w, 2}
-				w.cfg.Ledger, w.cfg.Rests = deadly, w.ledger.rests()
+				w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
 				s := deadly.crawl(t)
 				if deadly.kills > 0 || s.EndedBy != EndedDrained {
 					t.Errorf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
@@ -152,7 +152,7 @@ func TestRule17_ARestAfterAnAttemptThatReachedNobodyOutlivesAKill(t *testing.T) 
 		w.cfg.MaxWait = time.Hour
 		gate := &closedPort{fetcher: w.cfg.Fetcher, times: 2}
 		deadly := &lethal{w.ledger, w, 2}
-		w.cfg.Fetcher, w.cfg.Ledger, w.cfg.Rests = gate, deadly, w.ledger.rests()
+		w.cfg.Fetcher, w.cfg.Ledger, w.cfg.Last = gate, deadly, w.ledger.last()
 		if s := deadly.crawl(t); deadly.kills > 0 || s.EndedBy != EndedDrained {
 			t.Fatalf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
 		}

@@ -100,6 +100,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	v.owns(&c.cfg)
 	v.setRules(gate.Rules{})
 	v.begin()
+	c.pages.Recollect(t.Authority, &v.memory, c.clock, v.result.Counts, c.cfg.countsTags())
 	return v, nil
 }
 
@@ -249,20 +250,19 @@ func (v *visit) count(name string, n int64) {
 type handedIn struct {
 	state  robots.State
 	source host.Source
-	pages  uint64
 }
 
 // begin begins the result of the turn, or of what is left of it.
 func (v *visit) begin() {
 	v.result = v.buffer.Begin(v.turn)
-	v.start, v.seeds = handedIn{v.state, v.memory.Source, v.memory.Pages}, nil
+	v.start, v.seeds = handedIn{v.state, v.memory.Source}, nil
 }
 
-// forget drops all that the turn brought and is not handed in, but not what it cost.
+// forget drops all that the turn brought and is not handed in, but not what it cost, nor its pages.
 func (v *visit) forget() {
 	counts := v.result.Counts
-	maps.DeleteFunc(counts, func(name string, _ int64) bool { return !totals.IsCost(name) })
-	v.state, v.memory.Source, v.memory.Pages, v.pages = v.start.state, v.start.source, v.start.pages, 0
+	maps.DeleteFunc(counts, func(name string, _ int64) bool { return !totals.IsCost(name) && !totals.IsPages(name) })
+	v.state, v.memory.Source = v.start.state, v.start.source
 	v.begin()
 	v.result.Counts = counts
 }

@@ -90,6 +90,13 @@ type Line struct {
 	NeedsScript bool // the page shows nothing to whoever runs no scripts, as this crawler
 }
 
+// IsPage reports whether l is of a page, as budgets count them: an answer of status 2xx that is HTML, or may be, since its media
+// type is not named.
+func (l *Line) IsPage() bool {
+	return l.Outcome == OutcomeFetched && l.Record != "" && l.Status >= 200 && l.Status < 300 &&
+		(l.Type == "" || l.Type == "text/html" || l.Type == "application/xhtml+xml")
+}
+
 // Ledger keeps lines. Its methods may be called concurrently.
 type Ledger interface {
 	// Begin says that a run begins, and makes that durable: a Crawl calls it before its first exchange.

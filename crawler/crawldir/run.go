@@ -131,7 +131,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	if d.evidence.links != nil {
 		cc.Links = d.evidence.links
 	}
-	cc.Rests = ledger.Rests(in(d.path, LedgerName))
+	cc.Last = ledger.Last(in(d.path, LedgerName))
 	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(in(d.path, LedgerName), d.generation.Began) }
 	if cc.Daily, err = d.daily(); err != nil {
 		return start, nil, err

@@ -113,7 +113,7 @@ func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
 	if err != nil || !stats.Unclean {
 		return err
 	}
-	rests, _, err := recovery.Read(ledger.Rests(in(f.dir, LedgerName)))
+	rests, _, err := recovery.Read(ledger.Last(in(f.dir, LedgerName)))
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,14 @@ import (
 	"runtime"
 
 	"curtsy/crawler/crawldir/past"
+	"curtsy/crawler/recovery"
+	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
 )
 
 // A generation begins with a frontier of its own. It is built beside the old one, whose lock is held all the while, and
@@ -123,7 +126,14 @@ func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64
 	if err != nil {
 		return 0, err
 	}
-	spent := s.MaxPages > 0 && st.Counts[totals.Pages] >= s.MaxPages ||
+	var missed recovery.Pages
+	if s.MaxPages > 0 {
+		since := totals.GenerationOf(st.Counts).Began
+		if err := missed.Read(ctx, ledger.Last(in(dir, LedgerName)), since, f, steady.Start()); err != nil {
+			return 0, err
+		}
+	}
+	spent := s.MaxPages > 0 && st.Counts[totals.Pages]+missed.Total() >= s.MaxPages ||
 		s.MaxBytes > 0 && st.Counts[totals.Bytes] >= s.MaxBytes
 	if st.Queued+st.InFlight+st.Deferred == 0 || spent {
 		return st.Restarts, nil

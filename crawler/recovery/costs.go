@@ -50,7 +50,7 @@ func (c *Costs) Total(name string) int64 {
 func (c *Costs) Recover(asked func() (storage.Asked, error), counted map[string]int64) (all map[string]int64, err error) {
 	c.counts = map[string]int64{}
 	if asked == nil {
-		return counted, nil
+		return maps.Clone(counted), nil
 	}
 	told, err := asked()
 	if err != nil {

@@ -41,8 +41,11 @@ func Read(lines iter.Seq2[storage.Line, error]) (hosts Rests, answered bool, err
 			return nil, false, fmt.Errorf("crawler: what hosts asked for before the kill: %w", err)
 		}
 		answered = answered || l.Status > 0
+		if l.Rest <= 0 || l.Rest > host.LongestAfter {
+			continue
+		}
 		u, err := canon.Parse(l.URL)
-		if err != nil || l.Rest <= 0 || l.Rest > host.LongestAfter {
+		if err != nil {
 			continue
 		}
 		last := rest{endOf(l), host.Pace{Pause: l.Rest, By: l.RestBy}, whyRests(l)}

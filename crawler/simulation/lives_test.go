@@ -83,7 +83,7 @@ func (l *lives) live(t *testing.T, next string) (killed bool) {
 	f := &fetcher{w: l.w, r: l.referee, real: true}
 	c, err := crawler.New(ctx, crawler.Config{
 		Frontier: e.front, Fetcher: f, Recorder: e.archive, Ledger: e.ledger,
-		Rests:    ledger.Rests(filepath.Join(l.dir, "ledger")),
+		Last:     ledger.Last(filepath.Join(l.dir, "ledger")),
 		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(l.dir, "ledger"), time.Time{}) },
 		Identity: identity, Workers: l.workers, MaxWait: 3 * time.Hour,
 		Scope: scope.Config{Mode: scope.ModeAny, Traps: map[string]int{"depth": 0}},

@@ -40,6 +40,9 @@ func OfTag(tag string) string { return prefixTag + tag }
 // Tag is the tag whose pages a total counts.
 func Tag(name string) (tag string, ok bool) { return strings.CutPrefix(name, prefixTag) }
 
+// IsPages reports whether a total counts pages, by whatever.
+func IsPages(name string) bool { return name == Pages || strings.HasPrefix(name, prefixTag) }
+
 // IsCost reports whether a total counts what was done and cannot be taken back: octets were received, and a host was asked.
 func IsCost(name string) bool {
 	switch name {

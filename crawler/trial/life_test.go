@@ -168,7 +168,7 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 		delay = -1
 	}
 	c.crawl, err = crawler.New(ctx, crawler.Config{
-		Frontier: c.front, Fetcher: c.fetcher, Recorder: recorder, Ledger: book{c.ledger, c}, Rests: ledger.Rests(filepath.Join(dir, "ledger")),
+		Frontier: c.front, Fetcher: c.fetcher, Recorder: recorder, Ledger: book{c.ledger, c}, Last: ledger.Last(filepath.Join(dir, "ledger")),
 		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(dir, "ledger"), time.Time{}) },
 		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: delay, IPDelay: o.ipDelay, Standard: o.standard,
 		LoopbackForeign: o.own != "loopback", OptOut: c.lists,

@@ -12,16 +12,19 @@ import (
 	"curtsy/storage"
 )
 
-// lastSegments is how many segments Rests looks into: one may have begun just before a kill.
+// lastSegments is how many segments Last looks into: one may have begun just before a kill.
 const lastSegments = 2
 
 // restField is in each line that says a rest. In a text of the web its quotes would be escaped.
 var restField = []byte(`,"rest_ms":`)
 
-// Rests returns those of the last decisions of the ledger in dir that say a rest of the host (storage.Line.Rest), in
-// their order: all of the last two segments, which are bounded. A line that cannot be read is passed over, for Scan to
-// say; an error of the file system is the last.
-func Rests(dir string) iter.Seq2[storage.Line, error] {
+// status2xxField is in each line of an answer of status 2xx.
+var status2xxField = []byte(`,"status":2`)
+
+// Last returns those of the last decisions of the ledger in dir that say a rest of the host (storage.Line.Rest) or are of a
+// page (storage.Line.IsPage), in their order: all of the last two segments, which are bounded. A line that cannot be read is
+// passed over, for Scan to say; an error of the file system is the last.
+func Last(dir string) iter.Seq2[storage.Line, error] {
 	return func(yield func(storage.Line, error) bool) {
 		numbers, err := segments(dir)
 		if err != nil {
@@ -29,19 +32,22 @@ func Rests(dir string) iter.Seq2[storage.Line, error] {
 			return
 		}
 		for _, n := range numbers[max(len(numbers)-lastSegments, 0):] {
-			if !restsIn(dir, n, yield) {
+			if !lastIn(dir, n, yield) {
 				return
 			}
 		}
 	}
 }
 
-// restsIn yields the lines of one segment and reports whether to go on to the next.
-func restsIn(dir string, number int, yield func(storage.Line, error) bool) bool {
+// lastIn yields the lines of one segment and reports whether to go on to the next.
+func lastIn(dir string, number int, yield func(storage.Line, error) bool) bool {
 	more := true
-	err := eachWith(dir, number, restField, func(b []byte) bool {
+	err := eachWith(dir, number, timeField, func(b []byte) bool {
+		if !bytes.Contains(b, restField) && !bytes.Contains(b, status2xxField) {
+			return true
+		}
 		l, err := storage.ParseLine(b)
-		more = err != nil || l.Rest <= 0 || yield(l, nil)
+		more = err != nil || l.Rest <= 0 && !l.IsPage() || yield(l, nil)
 		return more
 	})
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"curtsy/storage"
 )
 
-// Rests finds what says a rest in the last two segments, be they packed, torn or damaged, in order and nothing else. A
+// Last finds what says a rest or is of a page in the last two segments, be they packed, torn or damaged, in order and nothing else. A
 // text of the web cannot pass for one.
-func TestRestsAreThoseOfTheLastTwoSegments(t *testing.T) {
+func TestLastReadsTheLastTwoSegments(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
 	if err != nil {
@@ -26,6 +26,12 @@ func TestRestsAreThoseOfTheLastTwoSegments(t *testing.T) {
 			l.Rest, l.RestBy = time.Duration(i+1)*time.Second, "retry-after"
 			want = append(want, l.URL)
 		}
+		if i%3 == 1 { // half of them pages
+			l.Outcome, l.Status, l.Record, l.Type = storage.OutcomeFetched, 200, "urn:uuid:1", []string{"text/html", "image/png"}[i%2]
+			if l.IsPage() {
+				want = append(want, l.URL)
+			}
+		}
 		if err := w.Append(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +40,7 @@ func TestRestsAreThoseOfTheLastTwoSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for l, err := range Rests(dir) {
+	for l, err := range Last(dir) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +49,7 @@ func TestRestsAreThoseOfTheLastTwoSegments(t *testing.T) {
 	if len(got) < 3 || len(got) == len(want) || !slices.Equal(got, want[len(want)-len(got):]) {
 		t.Errorf("%q of %q", got, want)
 	}
-	for range Rests(t.TempDir()) {
+	for range Last(t.TempDir()) {
 		t.Error("a ledger without a line says a rest")
 	}
 }
