@@ -256,3 +256,50 @@ func TestMatchEqualsNaiveOnOddSpellings(t *testing.T) {
 		}
 	}
 }
+
+func TestRFC9309_2_5_LineEndsAtLimit(t *testing.T) {
+	t.Parallel()
+	const head, rule = "User-agent: *\nCrawl-delay: 3\n", "Disallow: /xyz"
+	pad := strings.Repeat("#", MaxBody-len(head)-len(rule)-1) + "\n"
+	whole := head + pad + rule
+	for _, c := range []struct {
+		name, body string
+		allowed    bool
+	}{
+		{"the file ends at the limit", whole, false},
+		{"LF follows", whole + "\n", false},
+		{"CR follows", whole + "\r", false},
+		{"CRLF and more text follow", whole + "\r\nAllow: /xyz\n", false},
+		{"LF and more text follow", whole + "\nAllow: /xyz\n", false},
+		{"the rule goes on", whole + "z\n", true},
+		{"a space follows", whole + " \n", true},
+		{"the end of the line is the last byte", head + pad[1:] + rule + "\n" + rule, false},
+		{"its CR is the last byte", head + pad[1:] + rule + "\r\nAllow: /xyz\n", false},
+		{"UTF-16", utf16LE(head + pad[:1] + strings.Repeat("\n", MaxBody/2-len(head)-len(rule)-1) + rule + "\nx"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, s := range Standards() {
+				for _, body := range []string{c.body, c.body[:min(len(c.body), MaxBody+1)]} { // as a file has it, and as a fetch reads it
+					p := Parse([]byte(body), Options{Token: "curtsy", Standard: s})
+					naively, line := naive.AllowedBy(s.String(), []byte(body), "curtsy", "/xyz")
+					if v := p.Match("/xyz"); v.Allowed != c.allowed || naively != c.allowed || v.Line != line {
+						t.Errorf("%v, %d bytes: allowed %v (line %d), naively %v (line %d), want %v", s, len(body), v.Allowed, v.Line, naively, line, c.allowed)
+					}
+				}
+			}
+			if rules := len(ParseAll([]byte(c.body)).Groups[0].Rules); (rules == 0) != c.allowed {
+				t.Errorf("ParseAll has %d rules", rules)
+			}
+		})
+	}
+}
+
+// utf16LE returns text, which is ASCII, in UTF-16 without a byte order mark.
+func utf16LE(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		b.WriteByte(text[i])
+		b.WriteByte(0)
+	}
+	return b.String()
+}

@@ -30,7 +30,7 @@ func textOf(body []byte) string {
 		}
 		text = utf8.AppendRune(text, r) // half a pair becomes U+FFFD
 	}
-	if len(body) > MaxBody {
+	if len(body) > MaxBody { // a fetch reads one byte more, which does not show whether the line ends there
 		text = text[:bytes.LastIndexAny(text, "\r\n")+1]
 	}
 	return string(bytes.TrimPrefix(text, []byte(byteOrderMark)))
@@ -53,10 +53,13 @@ func utf16Order(body []byte) binary.ByteOrder {
 }
 
 // cut returns body without what lies beyond limit. A line that the limit divides is dropped whole: half a rule is
-// another rule, and "Disallow: /" may be all that is left of "Disallow: /tmp/".
+// another rule, and "Disallow: /" may be all that is left of "Disallow: /tmp/". A line whose end follows the limit is whole.
 func cut(body []byte, limit int) []byte {
 	if len(body) <= limit {
 		return body
+	}
+	if end := body[limit]; end == '\r' || end == '\n' {
+		return body[:limit]
 	}
 	return body[:bytes.LastIndexAny(body[:limit], "\r\n")+1]
 }

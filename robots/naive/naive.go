@@ -82,7 +82,8 @@ func read(body []byte, token string) ([]rule, float64) {
 	return rules[named], delays[1]
 }
 
-// lines cuts a body at CR, LF and CRLF. In a body of more than 500 KiB, nothing counts behind the last whole line.
+// lines cuts a body at CR, LF and CRLF. In a body of more than 500 KiB, nothing counts behind the last line
+// that is whole within them; its end may be the byte after them.
 func lines(body []byte) (all []string) {
 	start, limit := 0, 500*1024
 	whole := len(body) <= limit
@@ -102,7 +103,10 @@ func lines(body []byte) (all []string) {
 		}
 	}
 	if whole {
-		all = append(all, string(body[start:]))
+		return append(all, string(body[start:]))
+	}
+	if start < limit && limit < len(body) && (body[limit] == '\r' || body[limit] == '\n') {
+		all = append(all, string(body[start:limit]))
 	}
 	return all
 }

@@ -44,8 +44,8 @@ type JudgeOptions struct {
 // ErrNobody says that no line of the logs is the crawler's.
 var ErrNobody = errors.New("no line of the access logs is the crawler's")
 
-// maxRobots is how much of a robots.txt counts (RFC 9309 2.5).
-const maxRobots = 500 << 10
+// maxRobots is how much of a robots.txt is read: one byte more than counts (RFC 9309 2.5), which shows whether its last line is whole.
+const maxRobots = 500<<10 + 1
 
 // Judge says by access logs and robots.txt alone how a crawler behaved that left no archive. What a log does not hold
 // is no violation; it is counted as unprovable, and said.

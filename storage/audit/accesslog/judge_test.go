@@ -159,3 +159,18 @@ func TestALogWithoutTheCrawlerIsNoResult(t *testing.T) {
 		t.Error(r, err)
 	}
 }
+
+func TestRFC9309_2_5_LogJudgedByWholeLines(t *testing.T) {
+	t.Parallel()
+	const head, half = "User-agent: *\n", "Disallow: /p"
+	pad := strings.Repeat("#", 500<<10-len(head)-len(half)-1) + "\n"
+	for end, clean := range map[string]bool{"": false, "\n": false, "rivate\n": true} {
+		robots := logFile(t, head+pad+half+end)
+		r := judged(t, `192.0.2.9 - - [01/Mar/2026:12:00:00 +0000] "GET /robots.txt HTTP/1.1" 200 5 "-" "otherbot"`+"\n"+
+			`192.0.2.9 - - [01/Mar/2026:12:01:00 +0000] "GET /page HTTP/1.1" 200 5 "-" "otherbot"`+"\n",
+			func(o *JudgeOptions) { o.Robots = []Robots{{Path: robots}} })
+		if r.Clean != clean {
+			t.Errorf("%q behind the limit: clean %v, want %v: %+v", end, r.Clean, clean, r.Findings)
+		}
+	}
+}
