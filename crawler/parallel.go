@@ -147,6 +147,10 @@ func (p *parallel) start(ctx context.Context) error {
 		case p.c.stopper.draining.Err() != nil, p.c.stopper.held() != 0:
 			p.closing = true
 			return nil
+		case isPolicy(task.URL):
+			if err := p.askPolicy(ctx, task); err != nil || p.closing {
+				return err
+			}
 		case p.width > 1 && !p.hasRoom():
 			return nil
 		default:

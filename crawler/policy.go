@@ -145,6 +145,7 @@ func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) 
 type policyAnswer struct {
 	gate.Answer
 	asked  bool        // else nothing was: the crawl drains, or the exchange has to wait
+	page   meaning     // what it is to a task with its URL; zero where nothing was read of it
 	optOut *optout.Hit // that kept it from being made; nil for none
 }
 
@@ -194,6 +195,7 @@ func (c *policies) askPolicy(ctx context.Context, v *visit, w gate.Request) (got
 		return got, err
 	}
 	a, why := host.Classify(ex)
+	got.page = meaning{Exchange: ex, answer: a, why: why}
 	v.recordPolicyExchange(ex, a, why)
 	v.noteRest(&line)
 	c.notePolicyRest(v, &line, w, got.Exchange)
@@ -216,7 +218,7 @@ func (c *policies) askPolicy(ctx context.Context, v *visit, w gate.Request) (got
 func (c *policies) policyLine(v *visit, w gate.Request) storage.Line {
 	line := storage.Line{
 		URL: w.URL.String(), Decision: storage.DecisionRobots, Standard: c.gate.Terms.Standard.String(),
-		Attempt: w.Attempt, Own: v.own,
+		Kind: w.Kind, Attempt: w.Attempt, Own: v.own,
 	}
 	if asked := gate.PolicyURL(w.From); asked != line.URL {
 		line.Via = asked

@@ -18,7 +18,7 @@ import (
 func elsewhere() *crawltest.Web {
 	page := func(status int) crawltest.Page { return crawltest.Page{Status: status, Body: "x"} }
 	links := []string{"http://b.test/ok", "http://b.test/gone", "http://b.test/bot", "http://b.test/moved", "http://b.test/private/x",
-		"http://never.test/x", "http://b.test/pic.png", "http://c.test/999"}
+		"http://never.test/x", "http://b.test/pic.png", "http://c.test/999", "http://b.test/robots.txt", "http://c.test/robots.txt"}
 	return crawltest.New(
 		&crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
 			"/": {Links: append(links, "/two")}, "/two": {Links: links},
@@ -63,10 +63,10 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := judged(t, dir)
-				wantFindings(t, "broken", r.Broken, "http://b.test/gone 404 status 404 external 2", "http://never.test/x 0 nxdomain external 2")
+				wantFindings(t, "broken", r.Broken, "http://b.test/gone 404 status 404 external 2", "http://c.test/robots.txt 404 status 404 external 2", "http://never.test/x 0 nxdomain external 2")
 				wantFindings(t, "not told", r.Unclear, "http://b.test/bot 403 status 403 link 2", "http://c.test/999 999 status 999 link 2")
 				wantFindings(t, "untested", r.Untested, "http://b.test/private/x 0 robots.txt forbids it link 2")
-				if r.External != 0 || len(r.Redirects) != 1 || r.Pages != 2 || r.Mentions != 17 {
+				if r.External != 0 || len(r.Redirects) != 1 || r.Pages != 2 || r.Mentions != 21 {
 					t.Errorf("%+v", r)
 				}
 				first := requests(web, "")

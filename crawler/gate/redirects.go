@@ -16,6 +16,7 @@ type Request struct {
 	Need    robots.Need
 	URL     canon.URL // Need.URL
 	Attempt int
+	Kind    storage.Kind      // how a task with this URL was found, which the exchange settles; empty for none
 	Holds   *storage.Original // what the host has, for a 304; nil when that is not known
 	ByAsked bool              // the redirects led through the robots.txt of the host that is asked
 }

@@ -14,6 +14,8 @@ type web struct {
 	hosts int
 	calm  bool // no host is slow or rests for long: for real time
 	local bool // some hosts are on loopback
+
+	fixed func(h *host, target string, n int) *answer // to request n for a target; nil for what chance says
 }
 
 // host is what is given of a host.

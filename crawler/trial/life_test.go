@@ -171,7 +171,7 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 		Frontier: c.front, Fetcher: c.fetcher, Recorder: recorder, Ledger: book{c.ledger, c}, Last: ledger.Last(filepath.Join(dir, "ledger")),
 		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(dir, "ledger"), time.Time{}) },
 		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: delay, IPDelay: o.ipDelay, Standard: o.standard,
-		LoopbackForeign: o.own != "loopback", OptOut: c.lists,
+		Sitemaps: crawler.Sitemaps{Robots: true}, LoopbackForeign: o.own != "loopback", OptOut: c.lists,
 		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny, Exclude: o.exclude}, Hosts: o.hosts,
 	})
 	return c, err

@@ -74,6 +74,8 @@ func (s *server) exchange(conn net.Conn, in *bufio.Reader) bool {
 	s.mu.Unlock()
 	a := h.content(target, now, n)
 	switch {
+	case s.w.fixed != nil:
+		a = s.w.fixed(h, target, n)
 	case target == "/robots.txt":
 		a = h.robots(now, n)
 	case strings.HasPrefix(target, "/rules/"):

@@ -264,6 +264,7 @@ func TestWhichAnswerCounts(t *testing.T) {
 		{"and not for what comes after", []got{{body: "1", record: noArchive}, {body: "2"}}, "2", ""},
 		{"a wish in the head holds without the crawler's word", []got{{head: "200 OK\r\nContent-Type: text/html\r\nX-Robots-Tag: noindex, noarchive", body: "1", record: func(r *storage.Record) { r.Line = nil }}}, "", NoArchive},
 		{"robots.txt is not the crawler's page", []got{{body: "1"}, {body: "2", record: decided("robots")}}, "1", ""},
+		{"robots.txt to which a page links is", []got{{body: "1"}, {body: "2", record: func(r *storage.Record) { r.Line.Decision, r.Line.Kind = storage.DecisionRobots, storage.KindLink }}}, "2", ""},
 		{"a body is unpacked", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip", body: packed.String()}}, "unpacked", ""},
 		{"a broken coding is no body", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip", body: packed.String()[:packed.Len()-9]}}, "", Damaged},
 		{"a coding that is not undone is no body", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: compress", body: "1"}}, "", Damaged},

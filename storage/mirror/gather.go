@@ -169,9 +169,9 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 		if err != nil {
 			return e, false, err
 		}
-		if a.decision == storage.DecisionRobots || a.decision == storage.DecisionOwner || a.decision == "" &&
+		if a.decision == storage.DecisionRobots && !a.linked || a.decision == storage.DecisionOwner || a.decision == "" &&
 			h.url.Path() == "/robots.txt" {
-			continue // asked for by the crawler for itself
+			continue // the crawler requested it for itself
 		}
 		e, err := g.judge(from, a, h.url)
 		if err != nil {

@@ -26,6 +26,7 @@ type version struct {
 	sniffed   string // media type by its first bytes, where it names none
 	noArchive bool
 	decision  storage.Decision // of the metadata record; "" without one
+	linked    bool             // it settled a URL that was found, though the crawler requested it for itself
 }
 
 // status is that of a whole head, or 0.
@@ -123,7 +124,7 @@ func (o *opened) readMetadata(from *warc.Places, a *version) {
 	if !ok {
 		return
 	}
-	a.decision = line.Decision
+	a.decision, a.linked = line.Decision, line.Kind != ""
 	for d := range strings.SplitSeq(line.Directives, ",") {
 		a.noArchive = a.noArchive || strings.TrimSpace(d) == "noarchive"
 	}
