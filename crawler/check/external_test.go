@@ -18,7 +18,7 @@ import (
 func elsewhere() *crawltest.Web {
 	page := func(status int) crawltest.Page { return crawltest.Page{Status: status, Body: "x"} }
 	links := []string{"http://b.test/ok", "http://b.test/gone", "http://b.test/bot", "http://b.test/moved", "http://b.test/private/x",
-		"http://never.test/x", "http://b.test/pic.png", "http://c.test/999", "http://b.test/robots.txt", "http://c.test/robots.txt"}
+		"http://never.test/x", "http://b.test/pic.png", "http://c.test/999", "http://b.test/robots.txt", "http://d.test/robots.txt"}
 	return crawltest.New(
 		&crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
 			"/": {Links: append(links, "/two")}, "/two": {Links: links},
@@ -28,6 +28,7 @@ func elsewhere() *crawltest.Web {
 			"/pic.png": {Type: "image/png", Body: strings.Repeat("x", 200<<10)},
 		}},
 		&crawltest.Site{Name: "c.test", Pages: map[string]crawltest.Page{"/999": page(999)}},
+		&crawltest.Site{Name: "d.test"},
 	)
 }
 
@@ -63,7 +64,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := judged(t, dir)
-				wantFindings(t, "broken", r.Broken, "http://b.test/gone 404 status 404 external 2", "http://c.test/robots.txt 404 status 404 external 2", "http://never.test/x 0 nxdomain external 2")
+				wantFindings(t, "broken", r.Broken, "http://b.test/gone 404 status 404 external 2", "http://d.test/robots.txt 404 status 404 external 2", "http://never.test/x 0 nxdomain external 2")
 				wantFindings(t, "not told", r.Unclear, "http://b.test/bot 403 status 403 link 2", "http://c.test/999 999 status 999 link 2")
 				wantFindings(t, "untested", r.Untested, "http://b.test/private/x 0 robots.txt forbids it link 2")
 				if r.External != 0 || len(r.Redirects) != 1 || r.Pages != 2 || r.Mentions != 21 {
@@ -71,8 +72,8 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 				}
 				first := requests(web, "")
 				want := map[string][]string{
-					"head": {"GET /bot", "GET /gone", "GET /robots.txt", "HEAD /bot", "HEAD /gone", "HEAD /moved", "HEAD /ok", "HEAD /pic.png"},
-					"get":  {"GET /bot", "GET /gone", "GET /moved", "GET /ok", "GET /pic.png", "GET /robots.txt"},
+					"head": {"GET /bot", "GET /gone", "GET /robots.txt", "GET /robots.txt", "HEAD /bot", "HEAD /gone", "HEAD /moved", "HEAD /ok", "HEAD /pic.png"},
+					"get":  {"GET /bot", "GET /gone", "GET /moved", "GET /ok", "GET /pic.png", "GET /robots.txt", "GET /robots.txt"},
 				}[how]
 				if got := requests(web, "b.test"); !slices.Equal(got, want) {
 					t.Errorf("asked of b.test: %q", got)

@@ -76,6 +76,11 @@ var contradictions = []judged{
 		a.add(fetch{url: site + "/robots.txt", at: 100 * s, body: closedX, meta: "none"})
 		a.add(fetch{url: site + "/a", at: 10 * s, meta: "none"})
 	}, whole: true},
+	{name: "a newer robots.txt forbids the page, and is ignored", codes: "disallowed", make: func(a *archive) {
+		a.add(fetch{url: site + "/robots.txt", body: "User-agent: *\nDisallow: /z/\n", meta: "none"})
+		a.add(fetch{url: site + "/robots.txt", at: 100 * s, body: "User-agent: *\nDisallow: /a\n", meta: "none"})
+		a.add(fetch{url: site + "/a", at: 200 * s, meta: "none"})
+	}, whole: true},
 	{name: "a newer robots.txt stands before the page", make: func(a *archive) {
 		a.add(fetch{url: site + "/robots.txt", body: closedX, meta: "none"})
 		a.add(fetch{url: site + "/robots.txt", at: 100 * s, body: closedX, meta: "none"})
