@@ -223,6 +223,31 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	}
 }
 
+// Where the main text is a small part of a page, an edit of the rest is no change around it: the whole text decides, of
+// the kind and so of the exit code.
+func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
+	aside := "<div class=sidebar><p>The mill grinds rye on Mondays and wheat on Thursdays, and its wheel is older than the road that leads to it.</p></div>"
+	s := &site{pages: map[string]func(http.ResponseWriter){
+		"/":     page("<a href=/most>a</a><a href=/few>b</a>"),
+		"/most": page(article("News", story+story+aside)),
+		"/few":  page(article("News", story+story+strings.Repeat(aside, 8))),
+	}}
+	dir, base, again := crawl(t, s)
+	edited := strings.Replace(aside, "rye", "spelt", 1)
+	s.set("/most", page(article("News", story+story+edited)))
+	again()
+	if r := compare(t, dir, changes.Options{}); of(t, r, base+"/most").Kind != changes.Around || r.Says() {
+		t.Errorf("most of the text is main: %+v, %v", of(t, r, base+"/most"), r.Kinds)
+	}
+	s.set("/few", page(article("News", story+story+strings.Repeat(aside, 7)+edited)))
+	again()
+	r := compare(t, dir, changes.Options{})
+	got := of(t, r, base+"/few")
+	if got.Kind != changes.Text || got.Diff == nil || got.Diff.Of != "whole" || !strings.Contains(strings.Join(lines(got.Diff), "\n"), "spelt") || !r.Says() {
+		t.Errorf("few of the text is main: %+v, %q", got, lines(got.Diff))
+	}
+}
+
 // Revisits stand for what they refer to, in whatever generation that is; what lies between two generations does not show.
 func TestBodiesOfRevisitsAreFoundAcrossGenerations(t *testing.T) {
 	tagged := func(tag, body string) func(http.ResponseWriter) {

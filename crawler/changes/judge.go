@@ -81,8 +81,8 @@ func (c *comparing) changed(x *Change, before, after *reading) {
 	}
 }
 
-// texts compares two texts. The smaller diff is shown where the extractor of the main text took two different parts of
-// the page for it.
+// texts compares two texts. The whole texts decide where a page has no main text, or one that lacks much. The smaller
+// diff is shown where the extractor of the main text took two different parts of the page for it.
 func (c *comparing) texts(x *Change, before, after *reading) {
 	all := differ(before.whole, after.whole)
 	if all == nil {
@@ -90,7 +90,7 @@ func (c *comparing) texts(x *Change, before, after *reading) {
 		return
 	}
 	all.Of = "whole"
-	if of(before) != "main" || of(after) != "main" {
+	if of(before) != "main" || of(after) != "main" || before.partial || after.partial {
 		x.Kind = Text
 		c.show(x, all)
 		return

@@ -29,6 +29,7 @@ type reading struct {
 	location string
 	whole    string
 	main     string
+	partial  bool // main lacks much of whole
 	cut      bool
 	sum      [sha256.Size]byte // of the body without codings
 }
@@ -170,6 +171,7 @@ func (r *reading) text(ctx context.Context, contentType string, body io.Reader) 
 		return err
 	}
 	r.whole, r.main, r.cut = p.Whole, p.Main, r.cut || p.Cut != ""
+	r.partial = p.MainMissing() == text.NoMost
 	if r.main == "" {
 		r.main = p.Whole
 	}

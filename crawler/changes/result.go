@@ -20,7 +20,7 @@ func Words() []string {
 
 // How a URL changed.
 const (
-	Text     = "text"     // the main text differs; the whole text where a page has no main one
+	Text     = "text"     // the main text differs; the whole text where a page has no main one, or one that lacks much
 	Around   = "around"   // the main text is the same, what stands around it differs
 	Markup   = "markup"   // the text is the same
 	Coding   = "coding"   // the bytes are the same, and were sent with another content coding

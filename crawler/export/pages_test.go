@@ -226,3 +226,24 @@ func TestLanguage_SameInPagesAndText(t *testing.T) {
 		t.Errorf("robots.txt: %s", got)
 	}
 }
+
+// `main_share` is a part of the text, null without a main text, and `main_missing` says that it is small.
+func TestText_SmallMainTextIsNamed(t *testing.T) {
+	t.Parallel()
+	p := "<p>" + strings.Repeat("The ferry leaves the old harbour at seven in the morning, and whoever misses it waits a day. ", 4) + "</p>"
+	article, aside := "<article class=post>"+strings.Repeat(p, 4)+"</article>", "<div class=sidebar>"+p+"</div>"
+	w := newWeb(t, map[string]string{
+		"/":      `<a href="/all">a</a><a href="/half">h</a><a href="/plain">p</a>`,
+		"/all":   article,
+		"/half":  article + strings.Repeat(aside, 4),
+		"/plain": "Content-Type: text/plain\n\nA line of text.",
+	})
+	m := makeTable(t, "text", crawled(t, w, "bakery"))
+	for path, want := range map[string]string{
+		"/all": "1 | -", "/half": "0.5 | less than three quarters of the text", "/plain": "- | not a page",
+	} {
+		if got := m.show(m.find(t, "url", w.URL+path), "main_share", "main_missing"); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}

@@ -83,7 +83,10 @@ func (r row) reading(ctx context.Context, c *Capture) (left string, err error) {
 	r.set("text_cut", tables.Some(p.Cut))
 	r.set("main_text", tables.Some(p.Main))
 	r.set("main_octets", tables.Long(int64(len(p.Main))))
-	r.set("main_missing", tables.Some(p.NoMain))
+	if p.Main != "" {
+		r.set("main_share", tables.Float(p.Share))
+	}
+	r.set("main_missing", tables.Some(p.MainMissing()))
 	r.set("warc_record_id", tables.Some(c.Answer.ID))
 	r.set("warc_filename", tables.Text(c.File))
 	r.set("warc_record_offset", tables.Long(c.Index.Offset))

@@ -35,7 +35,8 @@ var readingText = []Column{
 	{Name: "text_cut", Kind: String, Few: true, Doc: "why it is not all: `over 10 MiB`, `over 2 MiB of text`, `over 262144 attributes`; null if it is"},
 	{Name: "main_text", Kind: String, Doc: "the part that is no menu, frame or notice; null without one"},
 	{Name: "main_octets", Kind: Int64, Required: true, Doc: "its bytes in UTF-8"},
-	{Name: "main_missing", Kind: String, Few: true, Doc: "why there is no main text: `no text`, `not a page` (of plain text), `no main text found`, `512 open elements`, `over 20000 elements`, `over 1 MiB of text`, `the extractor failed`; null if there is one"},
+	{Name: "main_share", Kind: Float64, Doc: "part of the whole text that the main text has, from 0 to 1, links and menus left out: [text.md](text.md#main-text) says how it is measured; null without a main text"},
+	{Name: "main_missing", Kind: String, Few: true, Doc: "why there is no main text: `no text`, `not a page` (of plain text), `no main text found`, `512 open elements`, `over 20000 elements`, `over 1 MiB of text`, `the extractor failed`; `less than three quarters of the text` of one that lacks much (`main_share` below 0.75); else null"},
 }
 
 var readingArchived = []Column{

@@ -15,6 +15,22 @@ type lines struct {
 	fresh bool   // the next word begins a line
 	pre   int    // open elements that keep white space
 	kept  []byte // white space that stands before the next word of this line
+
+	link bool // words that come are those of a link, or else not counted
+	line int  // bytes of this line that are counted, a space behind each word among them
+	long int  // the same of the lines before it that have more than longLine
+	all  int  // of all lines before it
+}
+
+// longLine is how many bytes a line of a menu has at most.
+const longLine = 60
+
+// own returns how many bytes of the text are outside of links: in long lines, and in all.
+func (l *lines) own() (long, all int) {
+	if long, all = l.long, l.all+l.line; l.line > longLine {
+		long += l.line
+	}
+	return long, all
 }
 
 // maxKept is how much white space in a row is kept.
@@ -44,6 +60,9 @@ func (l *lines) text(s []byte) {
 			n = word(s)
 			l.part()
 			l.put(s[:n])
+			if !l.link {
+				l.line += n + 1
+			}
 		}
 		s = s[n:]
 	}
@@ -63,6 +82,10 @@ func word(s []byte) int {
 
 // part writes what parts the next word from the one before.
 func (l *lines) part() {
+	if l.fresh {
+		l.long, l.all = l.own()
+		l.line = 0
+	}
 	if len(l.b) > 0 {
 		switch {
 		case l.fresh:

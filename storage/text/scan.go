@@ -39,6 +39,7 @@ type scanner struct {
 	inert   int    // open templates
 	foreign int    // open svg and math
 	noLean  int    // open elements whose contents the tree does without
+	link    bool   // a link is open
 }
 
 // scan reads a page; xml is set for one in XML. Without tree no lean page is written.
@@ -84,6 +85,7 @@ func (s *scanner) text() {
 	if s.noLean == 0 {
 		s.put(s.z.Raw())
 	}
+	s.whole.link = s.link || s.noLean > 0
 	s.whole.text(s.z.Text())
 }
 
@@ -185,6 +187,7 @@ func (s *scanner) end() {
 		s.noLean = max(s.noLean-1, s.foreign)
 	case c != format && c != silent:
 		s.part(c)
+		s.link = s.link && name != "a"
 		if c == keeping {
 			s.whole.pre = max(s.whole.pre-1, 0)
 		}
@@ -228,12 +231,15 @@ func (s *scanner) leanTag(name string, more, closed bool) {
 		s.full = NoElements
 		return
 	}
+	s.link = s.link && name != "a"
 	tag := append(s.tag[:0], '<')
 	tag = append(tag, name...)
 	for more {
 		var key, value []byte
 		key, value, more = s.z.TagAttr()
-		switch k := string(key); {
+		k := string(key)
+		s.link = s.link || name == "a" && k == "href" && !closed
+		switch {
 		case k == "href" && bytes.HasPrefix(value, []byte("#")): // of which the extractor makes less than of others
 			value = value[:1]
 		case k == "href":

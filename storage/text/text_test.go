@@ -116,6 +116,42 @@ func TestTheMainTextIsTheArticleAndTheWholeTextHasAll(t *testing.T) {
 	}
 }
 
+// Page.Share compares what stands in long lines outside of links: a menu is no text that the main text lacks, however long.
+func TestMainShare_CountsTextOutsideOfLinks(t *testing.T) {
+	t.Parallel()
+	p := "<p>" + strings.Repeat(sentence, 3) + "</p>"
+	article := "<article class=post>" + strings.Repeat(p, 4) + "</article>"
+	aside := "<div class=sidebar>" + p + "</div>"
+	menu := "<nav><ul>" + strings.Repeat("<li><a href=/a>"+sentence+"</a><li>Short entry", 30) + "</ul></nav>"
+	for name, c := range map[string]struct {
+		body     string
+		min, max float64
+		why      string
+	}{
+		"all of it":                  {article, 1, 1, ""},
+		"a menu does not count":      {menu + article, 1, 1, ""},
+		"formulas do not count":      {article + "<math><mtext>" + strings.Repeat(sentence, 30) + "</mtext></math>", 1, 1, ""},
+		"four parts of five":         {article + aside, 0.79, 0.81, ""},
+		"four parts of six":          {article + strings.Repeat(aside, 2), 0.66, 0.67, NoMost},
+		"four parts of twelve":       {article + strings.Repeat(aside, 8), 0.33, 0.34, NoMost},
+		"links end with the element": {"<article class=post><a href=/>x</a>" + strings.Repeat(p, 4) + "</article>", 1, 1, ""},
+	} {
+		got := read(t, "text/html", "<html><body>"+c.body+"</body></html>")
+		if got.Main == "" || got.Share < c.min || got.Share > c.max || got.MainMissing() != c.why {
+			t.Errorf("%s: %.3f, %q, %d bytes of main text", name, got.Share, got.MainMissing(), len(got.Main))
+		}
+	}
+	xhtml := `<html xmlns="http://www.w3.org/1999/xhtml"><body><a href="/"/>` + article + strings.Repeat(aside, 8) + `</body></html>`
+	if got := read(t, "application/xhtml+xml", xhtml); got.MainMissing() != NoMost {
+		t.Errorf("a link that ends itself in XML: %.3f, %q", got.Share, got.MainMissing())
+	}
+	for _, plain := range []Page{read(t, "text/plain", sentence), read(t, "text/html", "")} {
+		if plain.Share != 0 {
+			t.Errorf("without a main text: %v, %s", plain.Share, plain.NoMain)
+		}
+	}
+}
+
 func TestOnlyTheWholeTextIsReadWhereThatIsWished(t *testing.T) {
 	p, err := Read(t.Context(), Input{ContentType: "text/html", Body: strings.NewReader(page()), WholeOnly: true})
 	if err != nil || p.Main != "" || p.NoMain != NoWish || p.Whole != read(t, "text/html", page()).Whole || p.Language.Code() != "eng" {
