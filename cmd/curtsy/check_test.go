@@ -270,6 +270,34 @@ func TestCheckAgainstABaselineCountsWhatIsNewlyBroken(t *testing.T) {
 	inside(t, "check", "--ignore", to, folder).want(t, cli.ExitUsage, "--ignore: "+to)
 }
 
+// Pages of one's own host that fail are findings: all else is tested, and the audit agrees.
+func TestCheckFindsFailingPagesOfAnOwnHost(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<a href=/500/1>a</a><a href=/500/2>b</a><a href=/500/3>c</a><a href=/500/4>d</a><a href=/500/5>e</a><a href=/cut>f</a><a href=/lost>g</a>")
+		case "/cut":
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, "half")
+		default:
+			if !strings.HasPrefix(r.URL.Path, "/500/") {
+				http.NotFound(w, r)
+				return
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer site.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	r := inside(t, "check", "--delay", "0", "--quiet", "--max-wait", "5s", "--dir", dir, site.URL+"/")
+	r.want(t, cli.ExitFound)
+	if !strings.HasPrefix(r.out, "7 broken links, in 7 places on 1 page; checked 8 URLs") {
+		t.Error(r.out)
+	}
+	inside(t, "audit", dir).want(t, cli.ExitDone)
+}
+
 // Interrupted, a check prints what it knows, and how to continue.
 func TestCheckInterruptedPrintsWhatIsKnown(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
@@ -84,6 +85,19 @@ func TestOwnHostsMayBeAskedAgain(t *testing.T) {
 		}
 		if got := checkAgain(f, nil); (got.state == Kept) != own {
 			t.Errorf("own %v: %+v", own, got)
+		}
+	}
+}
+
+// A link check goes on after errors of its operator's own hosts.
+func TestOwnHostsMayBeAskedOnThoughTheyFail(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		f := &facts{servers: map[string]*server{}}
+		for i := range streakMin + 1 {
+			f.server(&evidence.Exchange{Authority: "http://127.0.0.1", Own: own, Answered: true, Status: 500, Began: day0.Add(time.Duration(i) * time.Second)})
+		}
+		if got := len(f.pressed) > 0; got == own {
+			t.Errorf("own %v: %+v", own, f.pressed)
 		}
 	}
 }
