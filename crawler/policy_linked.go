@@ -43,9 +43,11 @@ func (p *parallel) askPolicy(ctx context.Context, task frontier.Task) error {
 	case got.optOut != nil:
 		return c.settler.dropAll(ctx, v, got.optOut)
 	}
-	c.policies.learn(v, got.Answer, v.end)
-	if err := c.linker.nameSitemaps(ctx, v); err != nil {
-		return err
+	v.learned = false
+	if c.policies.learn(v, got.Answer, v.end); v.learned {
+		if err := c.linker.nameSitemaps(ctx, v); err != nil {
+			return err
+		}
 	}
 	d := decision{kind: storage.DecisionAllow, verdict: v.rules.Judge(task.URL.RequestURI()), attempt: task.Attempts + 1, reason: got.page.why}
 	if got.page.Exchange == nil || !d.verdict.Allowed {

@@ -94,10 +94,10 @@ func (r redirects) forget() {
 	delete(r, one)
 }
 
-// served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its
-// line tells.
+// served reports whether w was followed as often as may be, so that e follows something else, as its line tells: a link, also
+// one to a robots.txt.
 func (w *hop) served(e *evidence.Exchange) bool {
-	return e.Line != nil && e.Line.Decision == storage.DecisionAllow || w.file != "" && w.file == e.File && w.spare == 0
+	return e.Line != nil && (e.Line.Decision == storage.DecisionAllow || e.Line.Kind != "") || w.file != "" && w.file == e.File && w.spare == 0
 }
 
 // follow takes a redirect (RFC 9309 2.3.1.2).

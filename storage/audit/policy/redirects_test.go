@@ -187,6 +187,23 @@ func TestARobotsTxtOnTheWayToAnotherHostBindsItsOwnHostOnlyIfItWasAskedForIt(t *
 	}
 }
 
+func TestRobots_LinkedWhileARedirectWaits(t *testing.T) {
+	a := newArchive(t, ours)
+	a.hears(0, "a.test/robots.txt", 302, "http://b.test/robots.txt")
+	linked := a.got(time.Second, "b.test/robots.txt", 200, forbids)
+	linked.Exchange.Line = &storage.Line{Decision: storage.DecisionRobots, Kind: storage.KindLink}
+	a.judge(linked)
+	if first, b := a.host("http://a.test").Kind(), a.host("http://b.test").Kind(); first != "not asked for" || b != "rules" {
+		t.Errorf("a link to it: the host that redirects has %s, its own %s", first, b)
+	}
+	followed := a.got(2*time.Second, "b.test/robots.txt", 200, forbids)
+	followed.Exchange.Line = &storage.Line{Decision: storage.DecisionRobots, Via: "http://a.test/robots.txt"}
+	a.judge(followed)
+	if first := a.host("http://a.test").Kind(); first != "rules" {
+		t.Errorf("its redirect followed: the host has %s", first)
+	}
+}
+
 func TestARedirectToAForbiddenPageOfAnotherHostIsNamed(t *testing.T) {
 	for want, m := range map[string]measure.Measure{"note disallowed": foreign, "disallowed?": ours} {
 		a := newArchive(t, m)
