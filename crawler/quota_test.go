@@ -148,13 +148,20 @@ func TestRule15_QuotasOutliveAKill(t *testing.T) {
 // deadly is a ledger after some of whose pages the process dies: archive and ledger have the page, the frontier does not.
 type deadly struct {
 	*lines
-	w    *world
-	kill func(storage.Line) bool
+	w     *world
+	rng   *rand.Rand
+	kills int
 }
 
 func (l *deadly) Append(ctx context.Context, line storage.Line) error {
 	err := l.lines.Append(ctx, line)
-	if line.IsPage() && l.kill(line) {
+	l.mu.Lock()
+	dies := line.IsPage() && l.kills > 0 && l.rng.IntN(3) == 0
+	if dies {
+		l.kills--
+	}
+	l.mu.Unlock()
+	if dies {
 		l.w.front.(*model.Model).Crash()
 	}
 	return err
@@ -186,16 +193,10 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 					}
 					w := tagged(t, tags, sites...)
 					c.set(&w.cfg)
-					rng, kills := rand.New(rand.NewPCG(seed, 15)), 4
+					deadly := &deadly{w.ledger, w, rand.New(rand.NewPCG(seed, 15)), 4}
 					w.cfg.MaxWait = time.Hour
 					w.cfg.Last, w.cfg.Asked = w.ledger.last(), w.ledger.asked
-					w.cfg.Ledger = &deadly{w.ledger, w, func(storage.Line) bool {
-						dies := kills > 0 && rng.IntN(3) == 0
-						if dies {
-							kills--
-						}
-						return dies
-					}}
+					w.cfg.Ledger = deadly
 					var s Summary
 					for range 20 {
 						crawl, err := New(t.Context(), w.cfg)
@@ -213,8 +214,8 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 							t.Errorf("%q has %d pages, want %d", group, n, c.most)
 						}
 					}
-					if kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
-						t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", kills, s.Status.Pages, w.fetched(all))
+					if deadly.kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
+						t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", deadly.kills, s.Status.Pages, w.fetched(all))
 					}
 					w.reopen()
 					crawl, err := New(t.Context(), w.cfg)
