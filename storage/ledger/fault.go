@@ -15,7 +15,7 @@ const (
 	BadSig      Fault = "signature wrong"       // a checkpoint is not signed by the key of its run
 	KeyChanged  Fault = "key changed"           // a run has another key than the one before, without a rotation
 	MapDiffers  Fault = "map differs"           // a completeness map is not that of the lines
-	BadTiles    Fault = "tiles differ"          // the tiles are not those of the latest checkpoint; they follow from the lines
+	BadTiles    Fault = "tiles differ"          // the tiles are not those of the latest checkpoint, or a file beside them is none of the lines' tree
 	Uncommitted Fault = "not committed"         // no checkpoint has the lines at the end
 	NoStop      Fault = "no stop"               // a run did not end in good order: a crash, or lines were cut off
 	Unnamed     Fault = "redaction not told"    // a line was taken away, and no mark says so
@@ -23,6 +23,7 @@ const (
 	Unreadable  Fault = "unreadable"            // a line is no decision and no mark, or a file does not decompress
 	Torn        Fault = "unfinished line"       // the last line of a segment has no end
 	Copies      Fault = "copies differ"         // a segment is there plain and packed, and the two are not the same
+	NoLines     Fault = "segment without lines" // a segment is empty: a kill leaves it as the last one
 	Missing     Fault = "segment missing"       // the numbers of the segments have a gap
 	Empty       Fault = "empty"                 // there is no segment
 	NewSchema   Fault = "schema not known"      // written by a later version

@@ -38,6 +38,14 @@ func replacing(number int, from, to string) func(*testing.T, string) {
 	}
 }
 
+// put makes a file.
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func removing(t *testing.T, files ...string) {
 	t.Helper()
 	for _, file := range files {
@@ -116,7 +124,21 @@ func TestScanNamesFaults(t *testing.T) {
 		{"the same, and its checkpoint", func(t *testing.T, dir string) {
 			without(2, 4)(t, dir)
 			removing(t, filepath.Join(dir, CheckpointName), CheckpointPath(dir, 10))
-		}, []string{"not committed 0:4"}},
+		}, []string{"not committed 0:4", "tiles differ 2:3"}},
+		{"an empty segment behind the last", func(t *testing.T, dir string) { put(t, path(dir, 3), "") }, []string{"segment without lines 3:0"}},
+		{"a packed segment without lines", func(t *testing.T, dir string) { put(t, path(dir, 3)+packedSuffix, "") }, []string{"unreadable 3:0"}},
+		{"an empty segment among the others", func(t *testing.T, dir string) { put(t, path(dir, 1), "") },
+			[]string{"segment without lines 1:0", "marks disagree 2:1"}},
+		{"a tile of a larger tree", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "000.p", "11"), "") }, []string{"tiles differ 2:4"}},
+		{"a tile of a larger tree, on a level above", func(t *testing.T, dir string) {
+			removing(t, filepath.Join(dir, tileFolder, "1"))
+			if err := os.MkdirAll(filepath.Join(dir, tileFolder, "1", "000.p"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			put(t, filepath.Join(dir, tileFolder, "1", "000.p", "1"), "")
+		}, []string{"tiles differ 2:4"}},
+		{"a tile of an earlier size", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "000.p", "9"), "") }, nil},
+		{"a file that is no tile", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "x"), "") }, []string{"tiles differ 2:4"}},
 		{"no segment", func(t *testing.T, dir string) { removing(t, path(dir, 0), path(dir, 1), path(dir, 2)) }, []string{"empty 0:0"}},
 		{"no checkpoint", func(t *testing.T, dir string) {
 			removing(t, filepath.Join(dir, CheckpointName), filepath.Join(dir, CheckpointFolder))

@@ -151,7 +151,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				abandon(t, w)
 			}
 			what := fmt.Sprintf("segments of %d, killed at step %d", size, left)
-			onlyAfterKill(t, what, dir, NoStop, Uncommitted, Torn)
+			onlyAfterKill(t, what, dir, NoStop, Uncommitted, Torn, NoLines)
 			got := urls(t, dir)
 			if len(got) < synced || !slices.Equal(got, all[:len(got)]) {
 				t.Fatalf("%s: %q of %q, %d synced", what, got, all, synced)

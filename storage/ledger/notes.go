@@ -23,6 +23,9 @@ type notes struct {
 	torn   error           // why not
 	from   int64           // index of the first of some
 	some   []tlog.Hash     // that were read at once
+
+	widest string // the file among the tiles that needs the largest tree, when the lines were not read yet
+	needs  int64  // the size of that tree
 }
 
 // tileFolder is where package tree has its tiles.
@@ -38,6 +41,9 @@ func (n *notes) open(dir string) (err error) {
 	}
 	if n.latest, err = ReadNote(filepath.Join(dir, CheckpointName)); err != nil {
 		n.latest, n.bad = nil, err
+	}
+	if n.widest, n.needs, err = tree.Widest(dir); err != nil {
+		return err
 	}
 	of, err := latest(dir)
 	if err != nil || of.Size == 0 {
@@ -138,7 +144,7 @@ func (c *checker) note(n *checkpoint.Note, m *Mark) {
 	}
 }
 
-// end says which checkpoints are of lines that are not there.
+// end says which checkpoints, and which tiles, are of lines that are not there.
 func (n *notes) end(c *checker) {
 	at := c.index - 1 // lines there are
 	largest := int64(0)
@@ -151,6 +157,9 @@ func (n *notes) end(c *checker) {
 	if largest > at {
 		c.say(Rollback, "there is a checkpoint of %d entries, and there are %d: lines were cut off the end, or never reached "+
 			"the disk", largest, at)
+	}
+	if n.needs > max(at, largest, n.last) { // lines are durable before their tiles are written
+		c.say(BadTiles, "%s is no tile of the %d lines", n.widest, at)
 	}
 	if n.bad != nil && !isMissing(n.bad) { // a kill may come before the file of the latest is written
 		c.say(BadNote, "the latest checkpoint: %v", n.bad)

@@ -188,7 +188,14 @@ func (s *scanner) stop(f *segmentFile, rest []byte, err error) (bool, error) {
 	switch {
 	case errors.Is(err, io.EOF) && len(rest) == 0:
 		c.row--
-		return true, nil
+		switch {
+		case c.row > 0:
+			return true, nil
+		case f.packed(): // which is done behind its lines
+			c.say(Unreadable, "%s has no line", filepath.Base(f.path))
+		default:
+			c.say(NoLines, "%s is empty", filepath.Base(f.path))
+		}
 	case errors.Is(err, io.EOF):
 		c.say(Torn, "%d octets have no end", len(rest))
 	case f.packed():

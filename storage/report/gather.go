@@ -87,11 +87,11 @@ func (g *gathering) read(ctx context.Context, entries iter.Seq2[ledger.Entry, er
 	return nil
 }
 
-// problem takes in a fault of the ledger. How the last run ended is told elsewhere, and of a line without an end only
-// that there is one: the crawl may be writing it.
+// problem takes in a fault of the ledger. How the last run ended is told elsewhere, and a line without an end or a
+// segment without lines is none: the crawl may be writing it.
 func (g *gathering) problem(p *ledger.Problem) {
 	switch p.Fault {
-	case ledger.NoStop, ledger.Uncommitted, ledger.Torn, ledger.Empty:
+	case ledger.NoStop, ledger.Uncommitted, ledger.Torn, ledger.Empty, ledger.NoLines:
 		return
 	case ledger.Unreadable:
 		g.unread++

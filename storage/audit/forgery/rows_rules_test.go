@@ -3,8 +3,10 @@ package forgery
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -55,6 +57,16 @@ var optOutRows = []row{
 		e.book[i] = strings.TrimSuffix(e.book[i], "}\n") + fmt.Sprintf(`,"optouts_sha256":"%x"}`+"\n", sha256.Sum256([]byte(list)))
 		e.resign()
 	}},
+	{class: inBoth, name: "a line says that an opt-out list refuses a host, which is requested later", found: finding.OptOuts, forge: func(e *evidence) {
+		const list = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0"
+		i := e.line(`"mark":"run"`)
+		e.book[i] = strings.TrimSuffix(e.book[i], "}\n") + `,"optouts_sha256":"` + list + "\"}\n"
+		x := e.of("http://bakery.test/")
+		i = e.lineOf(x) + 1
+		e.book = slices.Insert(e.book, i, fmt.Sprintf(`{"time":%q,"url":"http://bakery.test/attic","decision":"opt-out","reason":"opt-out","rule":"bakery.test","line":1,"list_sha256":%q,"salt":"0123456789abcdef0123456789abcdef"}`+"\n",
+			x.began(e.t).Add(time.Millisecond).Format(stamp), list))
+		e.resign()
+	}},
 }
 
 var segmentRows = []row{
@@ -64,6 +76,28 @@ var segmentRows = []row{
 	{class: inLedger, name: "a packed segment that cannot be read is put beside the plain one", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.beside["000000.jsonl.zst"] = "hidden"
 	}},
+	{class: inLedger, name: "an empty segment is put behind the last", found: finding.LedgerLines, forge: func(e *evidence) { e.beside["000001.jsonl"] = "" }},
+	{class: inLedger, name: "an empty segment is put behind the last one of a crawl that was killed",
+		why: "a kill leaves one between two steps: a note names it", forge: func(e *evidence) {
+			e.killed()
+			e.beside["000001.jsonl"] = ""
+		}},
+	{class: inLedger, name: "a packed segment without a line is put behind the last", found: finding.LedgerLines, forge: func(e *evidence) {
+		e.beside["000001.jsonl.zst"] = zstdOf(e, "")
+	}},
+	{class: inLedger, name: "a tile of a larger tree is put among the tiles", found: finding.LedgerTiles, forge: func(e *evidence) {
+		e.beside["tile/0/007"] = strings.Repeat("h", 256*32)
+	}},
+	{class: inLedger, name: "a file that is no tile is put among the tiles", found: finding.LedgerTiles, forge: func(e *evidence) {
+		e.beside["tile/0/notes"] = "hidden"
+	}},
+	{class: inLedger, name: "a tile of an earlier size is put among the tiles",
+		why: "it is left where a copy is made while the crawl runs; no reader takes it for one of the tree", forge: func(e *evidence) {
+			was := maps.Clone(e.beside)
+			e.resign()
+			maps.Copy(e.beside, was) // the pen leaves the tiles out
+			e.beside["tile/0/000.p/1"] = strings.Repeat("h", 32)
+		}},
 }
 
 func zstdOf(e *evidence, text string) string {

@@ -19,6 +19,7 @@ var charges = map[ledger.Fault]struct {
 	ledger.Unreadable:  {finding.LedgerLines, "lines as docs/ledger.md says"},
 	ledger.Torn:        {finding.LedgerLines, "every line has an end"},
 	ledger.Copies:      {finding.LedgerLines, "one form of each segment, plain or packed, or two of the same lines"},
+	ledger.NoLines:     {finding.LedgerLines, "segments with lines: only a kill leaves an empty one, behind the last"},
 	ledger.Missing:     {finding.LedgerLines, "every segment of the ledger"},
 	ledger.Empty:       {finding.LedgerLines, "the mark of a run before its first exchange (docs/ledger.md)"},
 	ledger.NewSchema:   {finding.LedgerLines, "a schema that this version knows"},
@@ -31,7 +32,7 @@ var charges = map[ledger.Fault]struct {
 	ledger.BadSig:      {finding.LedgerSigner, "checkpoints that the key of their run has signed"},
 	ledger.KeyChanged:  {finding.LedgerSigner, "one key, or a rotation from it to the next (docs/ledger.md)"},
 	ledger.MapDiffers:  {finding.LedgerHosts, "a completeness map of the ledger's lines (docs/ledger.md)"},
-	ledger.BadTiles:    {finding.LedgerTiles, "tiles of the latest checkpoint (docs/ledger.md)"},
+	ledger.BadTiles:    {finding.LedgerTiles, "tiles of the latest checkpoint, and no other files among them (docs/ledger.md)"},
 	ledger.Unnamed:     {finding.Redacted, "a mark of a redaction for each line that was taken away (docs/ledger.md)"},
 }
 
@@ -49,6 +50,10 @@ func (l *Ledger) faults(found finding.Report) {
 			f.Note = true
 		case ledger.Torn:
 			if l.atEnd(e) {
+				f.Code, f.Note = finding.CrashInFlight, true
+			}
+		case ledger.NoLines:
+			if l.atEnd(e) && l.killedAtEnd() {
 				f.Code, f.Note = finding.CrashInFlight, true
 			}
 		case ledger.Uncommitted:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -220,6 +221,45 @@ func Rebuild(dir string, hashes iter.Seq2[tlog.Hash, error]) (*Tiles, error) {
 // tilePath is the file of a tile. The specification's path is that of package tlog without the height.
 func tilePath(dir string, t tlog.Tile) string {
 	return filepath.Join(dir, tileFolder, filepath.FromSlash(strings.TrimPrefix(t.Path(), "tile/"+strconv.Itoa(tileHeight)+"/")))
+}
+
+// Widest returns the file among the tiles below the folder dir that needs the largest tree, and the size of that:
+// math.MaxInt64 for a file that is no tile. It returns 0 where there is none. What a tile holds is not read.
+func Widest(dir string) (path string, size int64, err error) {
+	err = filepath.WalkDir(filepath.Join(dir, tileFolder), func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // none, or just replaced by a wider one
+			return nil
+		case err != nil || d.IsDir():
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if n := needed(rel); n > size {
+			path, size = rel, n
+		}
+		return nil
+	})
+	if err != nil {
+		return "", 0, fmt.Errorf("tree: tiles: %w", err)
+	}
+	return path, size, nil
+}
+
+// needed is the size of the smallest tree that has the tile of a path.
+func needed(path string) int64 {
+	t, err := tlog.ParseTilePath(strings.Replace(path, tileFolder, tileFolder+"/"+strconv.Itoa(tileHeight), 1))
+	if err != nil || t.L < 0 || t.L >= maxLevels {
+		return math.MaxInt64
+	}
+	wide := t.L * tileHeight
+	if t.N > (math.MaxInt64>>wide-int64(t.W))>>tileHeight {
+		return math.MaxInt64
+	}
+	return (t.N<<tileHeight + int64(t.W)) << wide
 }
 
 // Reader reads the hashes of the tree of that size and root from the tiles below the folder dir, and checks each against
