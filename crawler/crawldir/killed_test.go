@@ -19,9 +19,19 @@ import (
 	"curtsy/storage/ledger"
 )
 
+// ownLocks gives the test host locks of its own: they keep what a host asks for, and a later test may have its port.
+func ownLocks(t *testing.T) {
+	t.Helper()
+	cache := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} {
+		t.Setenv(name, cache)
+	}
+}
+
 // busy is a web whose one host answers with 503, and asks for a rest.
 func busy(t *testing.T, rest time.Duration) *crawltest.Web {
 	t.Helper()
+	ownLocks(t)
 	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/": {FailFirst: 99, FailStatus: http.StatusServiceUnavailable, RetryAfter: strconv.Itoa(int(rest.Seconds()))},
 	}})
@@ -113,6 +123,7 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 // A crawl whose budget is spent can be updated, though its last run was killed. The update keeps a rest that the ledger
 // alone knows of.
 func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
+	ownLocks(t)
 	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/":     {Links: []string{"/busy"}},
 		"/busy": {FailFirst: 99, FailStatus: http.StatusServiceUnavailable, RetryAfter: "3600"},
