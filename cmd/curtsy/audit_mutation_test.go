@@ -411,8 +411,10 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 		}},
 		"a refusal taken out of the archive": {finding.LedgerExtra, func(t *testing.T, e *forgery) {
 			for _, f := range e.of("metadata", "") {
-				if first, rest, ok := strings.Cut(f.block, "\n"); ok && strings.Contains(first, `"decision":"disallow"`) {
-					f.block = rest
+				lines := strings.SplitAfter(f.block, "\n")
+				i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"decision":"disallow"`) })
+				if i >= 0 && len(lines) > 2 {
+					f.block = strings.Join(slices.Delete(lines, i, i+1), "")
 					return
 				}
 			}
