@@ -185,6 +185,8 @@ func parsed(r io.Reader) (doc *goquery.Document, over string, err error) {
 		return nil, "", err
 	}
 	switch {
+	case limit.TagOver():
+		over = UnparsedTag
 	case limit.Over():
 		over = UnparsedAttrs
 	case input.over:

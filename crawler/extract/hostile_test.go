@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/markup/attrs"
 )
 
 func TestRule22_LinksBeyondTheLimitAreCounted(t *testing.T) {
@@ -98,6 +99,18 @@ func TestHostile_OddOctets(t *testing.T) {
 		page := extract(t, tt.body)
 		if got := lines(page); got != tt.want {
 			t.Errorf("%s: %.200q; want %q", tt.rule, got, tt.want)
+		}
+	}
+}
+
+func TestUnparsed_TooManyAttributesInATag(t *testing.T) {
+	full := "<a href=first>x</a><p" + strings.Repeat(" attr", attrs.MaxOfTag) // a large page, which is not pruned
+	for _, tt := range []struct{ rule, body, want, unparsed string }{
+		{"exactly the limit", full + "><a href=last>", "a href /dir/first; a href /dir/last", ""},
+		{"one more", full + " x><a href=last>", "a href /dir/first", UnparsedTag},
+	} {
+		if page := extract(t, tt.body); lines(page) != tt.want || page.Unparsed != tt.unparsed {
+			t.Errorf("%s: %q, %q; want %q, %q", tt.rule, lines(page), page.Unparsed, tt.want, tt.unparsed)
 		}
 	}
 }

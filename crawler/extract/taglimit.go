@@ -13,7 +13,7 @@ import (
 // three bytes long.
 const MaxTags = 1 << 18
 
-// MaxAttrs is how many attributes of a page are looked at, beside MaxTags. Each takes a hundred bytes of the tree and
+// MaxAttrs is how many attributes of a page are looked at, beside MaxTags and attrs.MaxOfTag. Each takes a hundred bytes of the tree and
 // more, and may be two bytes long.
 const MaxAttrs = 1 << 19
 

@@ -72,6 +72,8 @@ func (s *scanner) cut() string {
 	switch {
 	case s.whole.over:
 		return CutText
+	case s.limit.TagOver():
+		return CutTag
 	case s.limit.Over():
 		return CutAttrs
 	}

@@ -56,6 +56,7 @@ const (
 	CutLong  = "over 10 MiB"            // the rest of the body was not read
 	CutText  = "over 2 MiB of text"     // the rest of the text is not kept
 	CutAttrs = "over 262144 attributes" // the rest of the page was not read
+	CutTag   = "over 131072 attributes in a tag"
 )
 
 // MainMissing returns NoMain, or NoMost where the main text has less than three quarters of the whole text.
