@@ -112,7 +112,8 @@ func TestIdentityInitPublishedAsItIsAgreesWithTheSettings(t *testing.T) {
 	}
 }
 
-// What identity set keeps is what identity show prints: the file, then what requests carry. Without a contact it says how to set one.
+// identity show prints the settings that identity set keeps: the file, then what requests carry. Without a contact it says
+// how to set one.
 func TestIdentityShow(t *testing.T) {
 	home(t, "")
 	atHome(t, "identity", "set", "--contact", "crawl@your-domain.org").want(t, cli.ExitUsage, "placeholder of the documentation")

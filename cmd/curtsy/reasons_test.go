@@ -13,7 +13,7 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// What no page led to under the terms of the scope is named by its reason in missing.jsonl, the summary, explain and check.
+// Links that the scope leaves out are named by their reason in missing.jsonl, the summary, explain and check.
 func TestReasons_NofollowAndDepth(t *testing.T) {
 	home(t, "")
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
