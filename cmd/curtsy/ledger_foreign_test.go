@@ -93,6 +93,7 @@ func TestAWitnessOfOthersCosignsOurLedger(t *testing.T) {
 		}
 		l.grow(ours)
 	}
+	unkept(t, l.config) // the copy goes on where nothing is known of the other
 	for range 4 {
 		l.grow(other)
 	}
@@ -100,5 +101,6 @@ func TestAWitnessOfOthersCosignsOurLedger(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(ours, crawldir.LedgerName, "tile")); err != nil {
 		t.Fatal(err)
 	}
+	unkept(t, l.config)
 	lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
 }

@@ -79,7 +79,7 @@ func TestRows_OfACrawl(t *testing.T) {
 		"/a | 2 | link | a | href | - | false | false | d | /deep | /deep | true | true | scope:host | true | - | fetched | 200",
 		"/a?x | 1 | refresh | - | Refresh | - | false | false | - | / | / | true | true | scope:host | true | - | fetched | 200",
 		"/a?x | 2 | embed | style | url | - | false | false | - | i.png | /i.png | true | true | scope:host | true | - | fetched | 200",
-		"/deep | 1 | link | a | href | - | false | false | d | /deeper | /deeper | true | false | scope:depth | false | scope:depth | - | -",
+		"/deep | 1 | link | a | href | - | false | false | d | /deeper | /deeper | true | false | scope:depth | false | scope:depth | dropped | -",
 		"/moved | 1 | redirect | - | Location | - | false | false | - | /a?x | /a?x | true | true | scope:host | true | - | fetched | 200",
 	}
 	if !slices.Equal(got, want) {
