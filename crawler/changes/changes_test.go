@@ -223,8 +223,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	}
 }
 
-// Where the main text is a small part of a page, an edit of the rest is no change around it: the whole text decides, of
-// the kind and so of the exit code.
+// If the main text is a small part of a page, the whole text decides the kind of a change, and so the exit code.
 func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 	aside := "<div class=sidebar><p>The mill grinds rye on Mondays and wheat on Thursdays, and its wheel is older than the road that leads to it.</p></div>"
 	s := &site{pages: map[string]func(http.ResponseWriter){
