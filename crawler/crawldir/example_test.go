@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -104,7 +106,8 @@ func Example() {
 	// 200 <title>Bread</title><a href="/">back</a> <nil>
 }
 
-// Be told of each page as soon as it is finished. Lines come from several goroutines at once.
+// Extract the title of each page while the crawl runs: a line names the URL, the index says where its response is, and the
+// archive has the body. Lines come from several goroutines at once, and a worker waits for each, so they are passed on.
 func ExampleOptions_line() {
 	server := site()
 	defer server.Close()
@@ -125,13 +128,46 @@ func ExampleOptions_line() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	title := func(l storage.Line) (string, error) {
+		files, err := cdxj.Files(filepath.Join(dir, crawldir.IndexName))
+		if err != nil {
+			return "", err
+		}
+		for at, err := range cdxj.Lookup(files, l.URL) {
+			if err != nil {
+				return "", err
+			}
+			record, file, err := warc.ReadAt(filepath.Join(dir, crawldir.ArchiveName, at.Filename), at.Offset)
+			if err != nil {
+				return "", err
+			}
+			defer file.Close()
+			if record.ID() != l.Record {
+				continue // another response of this URL
+			}
+			response, err := warc.ReadHTTP(record.Block)
+			if err != nil {
+				return "", err
+			}
+			body, err := response.Body(settings.MaxBody)
+			if err != nil {
+				return "", err
+			}
+			page, err := goquery.NewDocumentFromReader(body)
+			if err != nil {
+				return "", err
+			}
+			return page.Find("title").Text(), nil
+		}
+		return "", fmt.Errorf("%s is not in the index", l.URL)
+	}
 	lines := make(chan storage.Line, 100)
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
 		for l := range lines {
-			if u, err := url.Parse(l.URL); err == nil && l.Outcome == storage.OutcomeFetched && l.Type == "text/html" {
-				fmt.Println(u.Path, l.Status)
+			if l.Outcome == storage.OutcomeFetched && l.Type == "text/html" {
+				fmt.Println(title(l))
 			}
 		}
 	}()
@@ -140,8 +176,8 @@ func ExampleOptions_line() {
 	<-heard
 	fmt.Println(result.EndedBy, err)
 	// Output:
-	// / 200
-	// /bread 200
+	// Bakery <nil>
+	// Bread <nil>
 	// drained <nil>
 }
 

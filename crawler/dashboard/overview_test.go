@@ -32,3 +32,19 @@ func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
 		}
 	}
 }
+
+func TestFrontPage_ShowsEachState(t *testing.T) {
+	running, paused := &fakeCrawl{name: "news"}, &fakeCrawl{name: "docs", look: Look{Look: status.Look{Status: status.Status{State: "paused"}}}}
+	running.look.Status.State = "running"
+	s := New(Options{Sources: []Source{running, paused}, Token: testToken})
+	for _, w := range s.watchers {
+		w.once(t.Context(), firstRead)
+	}
+	c := asked(t, s, "GET", "/?token="+testToken, "").Cookies[0]
+	page, err := io.ReadAll(asked(t, s, "GET", "/", "", "Cookie: "+c.Name+"="+c.Value).Body)
+	for _, state := range []string{"running", "paused"} {
+		if err != nil || !strings.Contains(string(page), `data-state="`+state+`">`+state+`<`) {
+			t.Errorf("%v: the page does not show %q:\n%s", err, state, page)
+		}
+	}
+}

@@ -55,10 +55,9 @@ type view struct {
 
 // crawlLink is another crawl that is shown here.
 type crawlLink struct {
-	N     int
-	Name  string
-	Here  bool
-	State string
+	N    int
+	Name string
+	Here bool
 	seen
 }
 
@@ -121,7 +120,7 @@ func here(r *http.Request) string {
 func (v seen) State() string {
 	switch {
 	case !v.First && v.Err != nil:
-		return "not to be had"
+		return "unavailable"
 	case !v.First:
 		return "not seen yet"
 	}

@@ -187,9 +187,6 @@ const maxInfo = 64 << 10
 // its records.
 func infoOf(path string) []byte {
 	rec, closer, err := warc.ReadAt(path, 0)
-	if errors.Is(err, os.ErrNotExist) { // it was completed meanwhile
-		rec, closer, err = warc.ReadAt(strings.TrimSuffix(path, openEnd), 0)
-	}
 	if err != nil {
 		return nil
 	}

@@ -5,16 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
 )
 
 // ReadAt opens the archive file at path and returns the record at an offset, as an Entry or a Reader names it: that of
-// its gzip member, or in a plain file its own. Its block can be read until the Closer is closed.
+// its gzip member, or in a plain file its own. Where path does not exist, it reads path + ".open", the name of a segment
+// that is being written, so that a line of the index leads to its record at any time. The block can be read until the
+// Closer is closed.
 func ReadAt(path string, offset int64) (*Record, io.Closer, error) {
 	l, f, err := LenientAt(path, offset, nil)
+	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(path, openSuffix) {
+		// LenientAt falls back to the final name, should the segment be completed in between.
+		if open, file, openErr := LenientAt(path+openSuffix, offset, nil); !errors.Is(openErr, fs.ErrNotExist) {
+			l, f, err = open, file, openErr
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}

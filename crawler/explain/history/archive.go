@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -119,9 +118,6 @@ func (a archive) at(name string, offset int64, id string) (*warc.Record, io.Clos
 	}
 	path := filepath.Join(a.dir, crawldir.ArchiveName, name)
 	rec, closer, err := warc.ReadAt(path, offset)
-	if errors.Is(err, fs.ErrNotExist) {
-		rec, closer, err = warc.ReadAt(path+".open", offset)
-	}
 	if err != nil {
 		return nil, nil, err
 	}
