@@ -94,10 +94,14 @@ func (r redirects) forget() {
 	delete(r, one)
 }
 
-// served reports whether w was followed as often as may be, so that e follows something else, as its line tells: a link, also
-// one to a robots.txt.
+// served reports whether e follows something else than w: w was followed as often as it may be, or the line of e names a page, a
+// link, or another host whose robots.txt it is for.
 func (w *hop) served(e *evidence.Exchange) bool {
-	return e.Line != nil && (e.Line.Decision == storage.DecisionAllow || e.Line.Kind != "") || w.file != "" && w.file == e.File && w.spare == 0
+	if l := e.Line; l != nil && (l.Decision == storage.DecisionAllow || l.Kind != "" ||
+		l.Decision == storage.DecisionRobots && weburl.AuthorityOf(l.Via) != w.origin) {
+		return true
+	}
+	return w.file != "" && w.file == e.File && w.spare == 0
 }
 
 // follow takes a redirect (RFC 9309 2.3.1.2).

@@ -127,7 +127,8 @@ func TestHostsThatRedirectToOneURLAreAllBound(t *testing.T) {
 // Whoever has a host may redirect its robots.txt to any page of others. That a crawler follows is no violation, and
 // what the rules there forbid is named.
 // What is read for another host is no policy of its own host, whose own one may go on to hold: so the crawl says. It has to
-// say for whom it asked, and that one's redirect must lead there; and its own host may not be asked for robots.txt since.
+// say for whom it asked, and that one's redirect must lead there; and its own host may not be asked for robots.txt since. An
+// exchange that it says was for its own host, or for another one, follows no redirect of a third.
 func TestARobotsTxtThatWasReadForAnotherHostIsNoPolicyOfItsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		via  string
@@ -161,8 +162,9 @@ func TestARobotsTxtThatWasReadForAnotherHostIsNoPolicyOfItsOwn(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, got, c.want)
 			}
 		}
-		if a.host("http://a.test").Kind() != "rules" || a.host("http://b.test").Hearsay() != (c.want == "") {
-			t.Errorf("%s: %s, hearsay %v", name, a.host("http://a.test").Kind(), a.host("http://b.test").Hearsay())
+		kind, hearsay := a.host("http://a.test").Kind(), a.host("http://b.test").Hearsay()
+		if (kind == "rules") != (c.via == "http://a.test/robots.txt") || hearsay != (c.want == "") {
+			t.Errorf("%s: %s, hearsay %v", name, kind, hearsay)
 		}
 	}
 }
@@ -170,7 +172,11 @@ func TestARobotsTxtThatWasReadForAnotherHostIsNoPolicyOfItsOwn(t *testing.T) {
 // A robots.txt that was asked for on the way of another host's redirects, and leads on to a third host, says nothing to its
 // own: RFC 9309 2.3.1.2 binds the host that was asked first. The crawl says for which one it asks.
 func TestARobotsTxtOnTheWayToAnotherHostBindsItsOwnHostOnlyIfItWasAskedForIt(t *testing.T) {
-	for via, want := range map[string]string{"http://a.test/robots.txt": "not asked for", "": "rules", "http://d.test/robots.txt": "rules"} {
+	for _, c := range []struct{ b, c, first, second string }{ // for whom they were asked, and what the hosts have then
+		{"http://a.test/robots.txt", "http://a.test/robots.txt", "rules", "not asked for"},
+		{"", "http://b.test/robots.txt", "not asked for", "rules"},
+		{"http://d.test/robots.txt", "http://d.test/robots.txt", "not asked for", "not asked for"},
+	} {
 		a := newArchive(t, ours)
 		a.hears(0, "a.test/robots.txt", 302, "http://b.test/robots.txt")
 		for i, to := range []string{"b.test", "c.test"} {
@@ -178,11 +184,11 @@ func TestARobotsTxtOnTheWayToAnotherHostBindsItsOwnHostOnlyIfItWasAskedForIt(t *
 			if to == "c.test" {
 				x = a.got(2*time.Second, "c.test/robots.txt", 200, "User-agent: *\nCrawl-delay: 9\n")
 			}
-			x.Exchange.Line = &storage.Line{Decision: storage.DecisionRobots, Via: via}
+			x.Exchange.Line = &storage.Line{Decision: storage.DecisionRobots, Via: []string{c.b, c.c}[i]}
 			a.judge(x)
 		}
-		if first, b := a.host("http://a.test").Kind(), a.host("http://b.test").Kind(); first != "rules" || b != want {
-			t.Errorf("via %q: the first host has %s, the second %s, want %s", via, first, b, want)
+		if first, b := a.host("http://a.test").Kind(), a.host("http://b.test").Kind(); first != c.first || b != c.second {
+			t.Errorf("for %q and %q: the first host has %s, the second %s", c.b, c.c, first, b)
 		}
 	}
 }
