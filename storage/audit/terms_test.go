@@ -35,6 +35,20 @@ func limited(a *archive, field string, next time.Duration, meta string) {
 
 const fiveSeconds = "RateLimit: \"p\";r=12;t=60\r\n"
 
+// readForAnother is a site whose robots.txt asks for 5 s when it is read for another host, and for nothing when it is read for its
+// own. The pages then come after 5 s as well.
+func readForAnother(a *archive, pages ...time.Duration) {
+	five := saysPace(5*s, storage.ByCrawlDelay)
+	first := a.add(fetch{url: site + "/robots.txt"})
+	a.add(fetch{url: "http://other.test/robots.txt", status: 302, head: "Location: " + site + "/robots.txt\r\n", meta: "decision: robots\r\n"})
+	a.add(fetch{url: site + "/robots.txt", at: 2 * s, body: "User-agent: *\nCrawl-delay: 5\n", meta: "decision: robots\r\nvia: http://other.test/robots.txt\r\n"})
+	a.add(fetch{url: site + "/", at: 7500 * time.Millisecond, meta: "decision: allow\r\nrobotsSha256: " + sha("") + "\r\nrobotsRecord: <" + first + ">\r\n" + five})
+	a.add(fetch{url: site + "/robots.txt", at: 13 * s, meta: "decision: robots\r\n" + five})
+	for _, at := range pages {
+		a.add(fetch{url: site + "/a", at: at, meta: five})
+	}
+}
+
 // Each term of the pace is recomputed, whatever the crawl says of it (docs/politeness.md, rules 7, 9 and 14).
 var paces = []judged{
 	{name: "rule 7: Request-rate", codes: "gap", make: func(a *archive) {
@@ -49,6 +63,8 @@ var paces = []judged{
 		a.robots("User-agent: *\nRequest-rate: 2/10\n")
 		a.add(fetch{url: site + "/a", at: 2 * s})
 	}},
+	{name: "rule 7: a Crawl-delay read for another host, kept behind the exchange that ends it", make: func(a *archive) { readForAnother(a, 19*s) }},
+	{name: "rule 7: and kept no longer", codes: "gap-told", make: func(a *archive) { readForAnother(a, 19*s, 25*s) }},
 	{name: "a pause for some hosts", info: []string{"host-delay-ms: 5000 *.example.org", "host-delay-ms: 3000 " + siteName}, codes: "gap", make: func(a *archive) {
 		a.robots("")
 		a.add(fetch{url: site + "/a", at: 3 * s})

@@ -11,8 +11,8 @@ import (
 // longestError is the longest rest after failures.
 const longestError = time.Hour
 
-// whoAsked checks that whom the crawl names can have asked for the pace that it names: now, or when the exchange
-// before had ended, whose rest it keeps. It returns what the named one did ask for, or "" when all is well. Errors
+// whoAsked checks that whom the crawl names can have asked for the pace that it names: now, or before the exchange before,
+// whose pace it may keep. It returns what the named one did ask for, or "" when all is well. Errors
 // are held against their schedule alone, since attempts that reached no server leave no record.
 func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Duration) string {
 	same := func(name string, may ...time.Duration) string {
@@ -25,7 +25,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 		(l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
 		return "" // whom a record binds is for the older document to say, and more may be kept than RFC 9309 asks for
 	}
-	if t.unsure && l.Pace >= required && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
+	if (t.unsure || to.was.unsure) && l.Pace >= required && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
 		return "" // it may have been read when another host's robots.txt redirected here, before a kill or a step of the clock
 	}
 	switch l.PaceBy {
