@@ -316,7 +316,7 @@ func TestADashboardInABrowser(t *testing.T) {
 	o.none(t, "acts")
 
 	pages := []struct{ name, path string }{
-		{"trouble", "/crawl/0/host?name=%20"}, {"explain", "/crawl/0/explain?url=http://bakery.test/drafts/9"}, {"decisions", "/crawl/0/decisions"},
+		{"trouble", "/crawl/0/host?name=%20"}, {"explain", "/crawl/0/explain?url=http://bakery.test/drafts/9"}, {"decisions", "/crawl/0/decisions"}, {"steer", "/crawl/0/steer"},
 		{"hosts", "/crawl/0/hosts"}, {"host", "/crawl/0/host?name=http://bakery.test&url=http://bakery.test/drafts/29"}, {"overview", "/crawl/0/"},
 	}
 	for _, p := range pages {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawltest"
 )
 
 // On a telephone nothing of a report has to be pushed sideways but a table within itself; and who, when and the verdict come
@@ -42,6 +44,42 @@ func TestReportsFitANarrowScreen(t *testing.T) {
 		}
 		if got := strings.Join(order, " "); page != letter && !strings.HasPrefix(got, "what audit own ") {
 			t.Errorf("%s has its parts in the order %s", page, got)
+		}
+	}
+}
+
+// axe-core finds nothing in any page that curtsy writes, on a wide screen or a narrow one.
+func TestWrittenPages_Accessible(t *testing.T) {
+	t.Parallel()
+	tab := browser(t)
+	axe := axeCore(t)
+	dir, web := crawledOnce(t, newsSite())
+	web.Change("news.test", func(s *crawltest.Site) {
+		s.Pages = maps.Clone(s.Pages)
+		delete(s.Pages, "/goes")
+		s.Pages["/changes"] = crawltest.Page{Text: "the second", Links: []string{"/new", "/broken"}}
+		s.Pages["/new"] = crawltest.Page{Text: "the second"}
+	})
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
+	out := t.TempDir()
+	for name, args := range map[string][]string{
+		"report":    {"report", "--out"},
+		"letter":    {"report", "--host", "127.0.0.1", "--out"},
+		"audit":     {"audit", "--html"},
+		"practices": {"audit", "--cbcp", "--html"},
+		"changes":   {"changes", "--html"},
+		"check":     {"check", "--offline", "--html"},
+	} {
+		page := filepath.Join(out, name+".html")
+		inside(t, append(args, page, dir)...)
+		for _, l := range glances() {
+			l.set(t, tab)
+			goTo(t, tab, "file://"+page)
+			if _, err := chromedp.Run(tab, chromedp.Evaluate[bool](axe+"; true")); err != nil {
+				t.Fatal(err)
+			}
+			l.accessible(t, tab, name+", "+l.name)
+			l.keep(t, tab, name)
 		}
 	}
 }
