@@ -32,7 +32,10 @@
 //	img                       lowsrc, dynsrc
 //	applet                    archive
 //	body, table, tr, td, th, thead, tbody, tfoot   background
+//	amp-img and all of AMP    src, srcset, poster
 //	svg: a                    href, xlink:href: a link; of any other element a requisite
+//	math: any                 href, xlink:href: a link
+//	noframes                  its text is read as a page, whose links are those of the page around
 //	style                     what the style sheet names, see below
 //	any                       style; in svg also fill, filter, mask and the like: what the declarations name
 //	any                       data-src, data-srcset and others that scripts for lazy loading read: see markup.LazyAttr
@@ -62,8 +65,8 @@
 //
 // # What is no page
 //
-// Style sheets (text/css), SVG documents and web manifests name requisites and nothing else here: their links, and
-// where a manifest starts, are for whoever has opened them. Package markup reads them, as it reads the style sheets in
+// Style sheets (text/css) name requisites, SVG documents and web manifests also links: a elements, where a manifest and its
+// shortcuts start. Package markup reads them, as it reads the style sheets in
 // pages, since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse
 // bytes, MaxLinks links, MaxParse bytes of large ones at once.
 //
@@ -80,7 +83,7 @@
 // has rel=nofollow only if all have: the page does link to it without.
 //
 // Input.Mention is told each of them, and those that the counts leave out: references to a place in the page itself,
-// links of rels that name no document, and links of pictures and manifests. It gets the reference as written, the rel as
+// links of rels that name no document, and the scope of a manifest. It gets the reference as written, the rel as
 // written and the text that the link shows. Nothing else of the page changes by it; the pruner keeps the text of links,
 // and white space where it leaves out a tag that parts text. A link that the parser opens anew behind a block is told
 // once. A page that is read as XML and as HTML is told as HTML, and at the end what only the XML has.

@@ -80,6 +80,12 @@ func TestLinks_ByElementAndAttribute(t *testing.T) {
 			"a xlink:href /dir/a; a href /dir/b; +image xlink:href /dir/d; +use href /dir/s.svg; +script href /dir/e"},
 		{"svg filters", `<svg><filter><feImage href=x /></filter><title>no</title></svg>`, "+feImage href /dir/x"},
 
+		{"AMP", `<amp-img src=a srcset="b 2x"><amp-video src=c poster=d></amp-video><amp-iframe src=e></amp-iframe>`,
+			"+amp-img src /dir/a; +amp-img srcset /dir/b; +amp-video src /dir/c; +amp-video poster /dir/d; +amp-iframe src /dir/e"},
+		{"MathML", `<math href=a><mrow href=b xlink:href=c><mi xlink:href=d>x</mi></mrow></math>`,
+			"math href /dir/a; mrow href /dir/b; mi xlink:href /dir/d"},
+		{"noframes is read, as far as it goes", `<frameset><frame src=a><noframes><body><a href=b>x</a><!-- <a href=c></noframes></frameset>`, "+frame src /dir/a; a href /dir/b"},
+		{"noframes in a body, and within another", `<p>x<noframes><base href=/no/><img src=a><noframes><a href=b></noframes><a href=c>`, "+img src /dir/a; a href /dir/c"},
 		{"noscript is read", `<noscript><a href=x></a><img src=y></noscript>`, "a href /dir/x; +img src /dir/y"},
 		{"noscript in the head is read", `<head><noscript><link rel=stylesheet href=x></noscript></head>`, "+link href /dir/x"},
 		{"template is inert", `<template><a href=x></a><base href=/b/></template><a href=y>`, "a href /dir/y"},

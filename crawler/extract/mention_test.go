@@ -80,7 +80,7 @@ func TestMention_TellsAll(t *testing.T) {
 		{"a page within", html, `x<iframe srcdoc="<a href=in>deep</a>">`, []string{"listed a href /dir/in in 'deep'"}},
 		{"a drawing", html, `x<svg><a href=d><text>draw</text></a></svg>`, []string{"listed a href /dir/d d 'draw'"}},
 		{"a style sheet", "text/css", `@import "a"; p { background: url(#x) url(b) url(a) }`, []string{"listed +import /dir/a a", "listed +url /dir/b b", "repeat +url /dir/a a"}},
-		{"links of a picture", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg"><a href="l"/><image href="i"/></svg>`, []string{"inert a href /dir/l l", "listed +image href /dir/i i"}},
+		{"links of a picture", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg"><a href="l"/><image href="i"/></svg>`, []string{"listed a href /dir/l l", "listed +image href /dir/i i"}},
 		{"XML", "application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><a href="a">x<b>y</b></a><a href="a"/></html>`, []string{"listed a href /dir/a a 'xy'", "repeat a href /dir/a a"}},
 		// Read as XML and as HTML: each tag once, and what only the XML has at the end.
 		{"XML with an error", "application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><a href="a">x</a><script/><a href="b">y</a><p></html>`,

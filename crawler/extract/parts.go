@@ -95,10 +95,10 @@ func octets(src *source, size int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mention takes a requisite that package markup found. Links are not taken: what a style sheet, a
-// picture or a manifest leads a reader to is no part of the page.
+// mention takes a requisite or a link that package markup found.
 func (w *walker) mention(r markup.Ref) {
-	taken := r.Role.Requisite() || r.Role == markup.Lazy
+	embed := r.Role.Requisite() || r.Role == markup.Lazy
+	taken := embed || r.Role == markup.Link
 	if !taken && w.links.tell == nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (w *walker) mention(r markup.Ref) {
 	if r.Base != w.links.base { // a document within has its own
 		u, err := r.URL()
 		if err != nil {
-			w.mentionRefused(r, canon.ReasonOf(err), taken)
+			w.mentionRefused(r, canon.ReasonOf(err), taken, embed)
 			return
 		}
 		ref = u.String()
@@ -114,7 +114,7 @@ func (w *walker) mention(r markup.Ref) {
 	if len(ref) <= canon.MaxLength { // else it is refused, and need not be kept apart from the whole document
 		ref = strings.Clone(ref)
 	}
-	l := Link{Element: strings.Clone(r.Element), Attr: strings.Clone(r.Attr), Embed: taken}
+	l := Link{Element: strings.Clone(r.Element), Attr: strings.Clone(r.Attr), Embed: embed, Rel: relOf(r.Rel)}
 	if !taken {
 		w.links.inert(ref, l)
 		return
@@ -123,7 +123,7 @@ func (w *walker) mention(r markup.Ref) {
 }
 
 // mentionRefused takes a mention whose reference is no canonical URL.
-func (w *walker) mentionRefused(r markup.Ref, reason canon.Reason, taken bool) {
+func (w *walker) mentionRefused(r markup.Ref, reason canon.Reason, taken, embed bool) {
 	if taken {
 		w.links.refuse(reason)
 	}
@@ -132,6 +132,6 @@ func (w *walker) mentionRefused(r markup.Ref, reason canon.Reason, taken bool) {
 		if !taken {
 			fate = Inert
 		}
-		t.hand(&w.links, restore(r.Raw), r.Raw, Link{Element: r.Element, Attr: r.Attr, Embed: taken}, fate, 0, reason)
+		t.hand(&w.links, restore(r.Raw), r.Raw, Link{Element: r.Element, Attr: r.Attr, Embed: embed}, fate, 0, reason)
 	}
 }

@@ -66,8 +66,9 @@ func TestParts_ByKind(t *testing.T) {
 		{"comments and namespaces", KindStyle, `/* url(a) */ @namespace "b"; @namespace x url(c);`, ""},
 		{"nothing", KindStyle, "", ""},
 		{"svg", KindSVG, `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"><image href="a.png"/><use xlink:href="s.svg#i"/><a href="p.html"/><style>@import "b.css";</style></svg>`,
-			"+image href /dir/a.png; +use xlink:href /dir/s.svg; +style import /dir/b.css"},
-		{"manifest", KindManifest, `{"start_url": "/?app", "icons": [{"src": "i.png"}, {"src": "/j.png"}]}`, "+ /dir/i.png; + /j.png"},
+			"+image href /dir/a.png; +use xlink:href /dir/s.svg; a href /dir/p.html; +style import /dir/b.css"},
+		{"svg with a style sheet, and a link not to follow", KindSVG, `<?xml-stylesheet href="a.css"?><svg><a rel="nofollow" xlink:href="b"/></svg>`, "+xml-stylesheet href /dir/a.css; a xlink:href /dir/b nofollow"},
+		{"manifest", KindManifest, `{"start_url": "/?app", "scope": "/s", "shortcuts": [{"url": "a"}], "icons": [{"src": "i.png"}, {"src": "/j.png"}]}`, " /?app;  /dir/a; + /dir/i.png; + /j.png"},
 	} {
 		page := parts(t, tt.kind, "", tt.body)
 		got := lines(page)

@@ -18,37 +18,14 @@ const (
 	maxAbout = 2 << 10
 )
 
-// requisites lists the elements that bring requisites, and by which attributes.
-var requisites = map[atom.Atom][]string{
-	atom.Applet:  {"archive"},
-	atom.Audio:   {"src"},
-	atom.Bgsound: {"src"},
-	atom.Body:    {"background"},
-	atom.Embed:   {"src"},
-	atom.Frame:   {"src"},
-	atom.Iframe:  {"src"},
-	atom.Img:     {"src", "srcset", "lowsrc", "dynsrc"},
-	atom.Object:  {"data"},
-	atom.Script:  {"src"},
-	atom.Source:  {"src", "srcset"},
-	atom.Table:   {"background"},
-	atom.Tbody:   {"background"},
-	atom.Td:      {"background"},
-	atom.Tfoot:   {"background"},
-	atom.Th:      {"background"},
-	atom.Thead:   {"background"},
-	atom.Tr:      {"background"},
-	atom.Track:   {"src"},
-	atom.Video:   {"src", "poster"},
-}
-
 // walker takes what a document says into a page.
 type walker struct {
 	in     Input
 	page   *Page
 	links  collector
 	titled bool
-	nested int // documents around the one that is read
+	nested int  // documents around the one that is read
+	framed bool // it is in a noframes element
 }
 
 // elements goes through the elements of a document in order. The contents of a template are inert, unless it is a
@@ -103,8 +80,8 @@ func (w *walker) document(doc *goquery.Document) {
 		switch {
 		case n.DataAtom == atom.Style && (n.Namespace == "" || n.Namespace == "svg"):
 			w.style(n)
-		case n.Namespace == "svg":
-			w.svg(n)
+		case n.Namespace == "svg", n.Namespace == "math":
+			w.foreign(n)
 		case n.Namespace != "":
 		case n.DataAtom == atom.A || n.DataAtom == atom.Area:
 			w.anchor(n)
@@ -118,10 +95,12 @@ func (w *walker) document(doc *goquery.Document) {
 			w.title(n)
 		case n.DataAtom == atom.Input:
 			if strings.EqualFold(attr(n, "type"), "image") {
-				w.requisite(n, []string{"src"})
+				w.requisite(n, map[string]bool{"src": false})
 			}
+		case n.DataAtom == atom.Noframes:
+			w.noframes(n)
 		default:
-			if attrs, ok := requisites[n.DataAtom]; ok {
+			if attrs := markup.Requisites(n.Data); attrs != nil {
 				w.requisite(n, attrs)
 			}
 		}
@@ -172,18 +151,38 @@ func (w *walker) link(n *html.Node) {
 	}
 }
 
-func (w *walker) requisite(n *html.Node, attrs []string) {
+// requisite reads the attributes that name requisites, of those some hold image candidates.
+func (w *walker) requisite(n *html.Node, attrs map[string]bool) {
 	for _, a := range n.Attr {
-		for _, name := range attrs {
-			switch l := (Link{Embed: true, Element: n.Data, Attr: name}); {
-			case a.Key != name:
-			case name == "srcset":
-				w.srcset(a.Val, l)
-			default:
-				w.links.add(a.Val, l)
-			}
+		set, ok := attrs[a.Key]
+		switch l := (Link{Embed: true, Element: n.Data, Attr: a.Key}); {
+		case !ok:
+		case set:
+			w.srcset(a.Val, l)
+		default:
+			w.links.add(a.Val, l)
 		}
 	}
+}
+
+// noframes reads what a page has for browsers without frames, which is text to those with them: links that lead to a
+// site's pages where its frames do not.
+func (w *walker) noframes(n *html.Node) {
+	if n.FirstChild == nil || n.FirstChild.Type != html.TextNode || w.framed {
+		return
+	}
+	doc, over, err := parsed(strings.NewReader(n.FirstChild.Data))
+	switch {
+	case err != nil:
+		w.page.Unparsed = UnparsedNested
+		return
+	case over != "":
+		w.page.Unparsed = over
+	}
+	titled := w.titled
+	w.framed, w.titled = true, true
+	w.document(doc)
+	w.framed, w.titled = false, titled
 }
 
 func (w *walker) srcset(value string, l Link) {
@@ -192,10 +191,11 @@ func (w *walker) srcset(value string, l Link) {
 	}
 }
 
-// svg reads an element of SVG 2 that refers to something else. There href wins over xlink:href, the name of old.
-func (w *walker) svg(n *html.Node) {
-	l := Link{Element: wasTag(n), Attr: "href", Embed: true}
-	if l.Element == "a" {
+// foreign reads an element of SVG 2 or MathML that refers to something else: in MathML as a link. There href wins over
+// xlink:href, the name of old.
+func (w *walker) foreign(n *html.Node) {
+	l := Link{Element: wasTag(n), Attr: "href", Embed: n.Namespace == "svg"}
+	if l.Element == "a" || !l.Embed {
 		l.Embed, l.Rel = false, relOf(attr(n, "rel"))
 	}
 	if has(n, "href") {

@@ -10,6 +10,8 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"curtsy/storage/markup"
 )
 
 // The namespaces that mean something to us, and what the parser of HTML calls them.
@@ -146,21 +148,10 @@ func (x *xmlTree) namespace(name xml.Name) string {
 	switch {
 	case around.space != name.Space, around.node.Data == "foreignObject", around.node.Data == "annotation-xml":
 		return ""
-	case around.node.Namespace == "svg" && breaksOut(atom.Lookup([]byte(strings.ToLower(name.Local)))):
+	case around.node.Namespace == "svg" && markup.IsPageElement(strings.ToLower(name.Local)):
 		return ""
 	}
 	return around.node.Namespace
-}
-
-// breaksOut reports whether an element of no namespace ends a drawing of none: it is one of HTML alone.
-func breaksOut(a atom.Atom) bool {
-	switch a {
-	case atom.Script:
-		return false
-	case atom.Area, atom.Base, atom.Input, atom.Link, atom.Meta:
-		return true
-	}
-	return requisites[a] != nil
 }
 
 // attributes returns attributes as the parser of HTML has them, each once. To have one twice is an error.

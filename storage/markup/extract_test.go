@@ -109,7 +109,7 @@ func (w *writer) element(depth int) {
 		w.b.WriteString(end)
 	}
 	srcset := func() string { return w.ref() + " 1x, " + w.ref() + w.pick(" 2x", " 100w", " 1q", ",") }
-	switch w.r.IntN(24) {
+	switch w.r.IntN(26) {
 	case 0:
 		in("<div>", "</div>")
 	case 1:
@@ -147,11 +147,15 @@ func (w *writer) element(depth int) {
 	case 16:
 		w.b.WriteString("<table" + w.attr("background", w.ref()) + "><tr><td" + w.attr("background", w.ref()) + ">x</td></tr></table>")
 	case 17:
-		w.b.WriteString("<math><mi>x</mi><mrow href=x><a href=raw>y</a></mrow></math>")
+		w.b.WriteString("<math" + w.attr("xlink:href", w.ref()) + w.attr("href", w.ref()) + "><mi>x</mi><mrow" + w.attr("xlink:href", w.ref()) + "><a href=x>y</a></mrow></math>")
 	case 18:
 		w.b.WriteString("<map><area" + w.attr("href", w.ref()) + "></map>")
 	case 19:
 		w.b.WriteString("<?x <a href=raw>" + "</><!x><image" + w.attr("src", w.ref()) + ">")
+	case 20:
+		w.b.WriteString("<amp-img" + w.attr("src", w.ref()) + w.attr("srcset", srcset()) + "></amp-img><amp-video" + w.attr("poster", w.ref()) + "></amp-video>")
+	case 21:
+		w.b.WriteString("<noframes><base href=/no/><a" + w.attr("href", w.ref()) + ">x</a><img" + w.attr("src", w.ref()) + "><!-- </noframes><!-- -->")
 	default:
 		w.b.WriteString(w.pick("x", "<b>y</b>", "&amp;", "< ", "<3", "</ x>", "é"))
 	}

@@ -18,17 +18,22 @@ type htmlDoc struct {
 
 	charset string // of the page's queries; "" for UTF-8, that of a page in an attribute
 
-	to    sink   //
-	held  bool   // what follows is held back until the tag is read: it decides what else goes
-	edits []edit // that are
-	xml   bool   // a style element's text has character references
+	to       sink   //
+	held     bool   // what follows is held back until the tag is read: it decides what else goes
+	edits    []edit // that are
+	noframes bool   // what noframes has is being read
+	xml      bool   // a style element's text has character references
 }
 
 // run goes through the page.
 func (h *htmlDoc) run() {
 	h.base = pageBase(h.s, h.base)
 	h.self = h.base == h.o.URL
-	z := scanner{s: h.s}
+	h.tags(scanner{s: h.s})
+}
+
+// tags rewrites the tags that a scanner finds.
+func (h *htmlDoc) tags(z scanner) {
 	t, ok := z.next() // one variable for all, since it is passed by its address
 	for ok && h.err == nil {
 		h.tag(&t)
@@ -99,7 +104,7 @@ func (h *htmlDoc) tag(t *tag) {
 			continue
 		}
 		r := Ref{Element: elementName(t), Attr: a.key, Role: u.role, Charset: h.charset, Nested: h.depth > 0}
-		if t.name == "link" {
+		if t.name == "link" || t.svg && t.name == "a" {
 			r.Rel = h.value(t, "rel")
 		}
 		if h.attribute(a, u.form, r) {
@@ -114,6 +119,10 @@ func (h *htmlDoc) tag(t *tag) {
 		h.o.Script(h.s[t.end:t.body], h.value(t, "type"), h.base)
 	}
 	switch {
+	case t.name == "noframes" && !t.foreign && !h.noframes:
+		h.noframes = true
+		h.tags(scanner{s: h.s[:t.body], at: t.end})
+		h.noframes = false
 	case t.name != "style" || t.body == t.end || !isCSS(h.value(t, "type")):
 	case t.svg, h.xml:
 		h.stands(t.end, false)
@@ -149,11 +158,10 @@ func (h *htmlDoc) foreignStyle(t *tag) {
 
 // use returns what an attribute holds.
 func (h *htmlDoc) use(t *tag, a *attribute) (use, bool) {
-	u, ok := lookup(t.name, a.key, t.svg)
-	if !ok || t.foreign && !t.svg && !strings.HasPrefix(a.key, "data-") {
-		return u, ok && a.key == "style"
-	}
+	u, ok := lookup(t, a.key)
 	switch {
+	case !ok:
+		return u, false
 	case t.foreign:
 		// SVG 2: href wins over xlink:href, the name of old.
 		return u, a.key != "xlink:href" || t.attribute("href") == nil

@@ -20,7 +20,8 @@ type use struct {
 }
 
 // places says where references stand, by element and attribute. Those of input, link and meta depend on other
-// attributes, see htmlDoc.use. Elements of SVG have "svg:" before their name; "*" is any element.
+// attributes, see htmlDoc.use. Elements of SVG have "svg:" before their name, those of MathML "math:"; "*" is any
+// element, "amp-*" any of AMP.
 var places = map[string]map[string]use{
 	"a":          {"href": {Link, plainURL}},
 	"applet":     {"archive": {Embed, plainURL}},
@@ -57,7 +58,11 @@ var places = map[string]map[string]use{
 	"track":  {"src": {Embed, plainURL}},
 	"video":  {"src": {Embed, plainURL}, "poster": {Embed, plainURL}},
 
+	"amp-*":      {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}, "poster": {Embed, plainURL}},
+	"amp-iframe": {"src": {Frame, plainURL}},
+
 	"*":          {"style": {Embed, styles}},
+	"math:*":     {"href": {Link, plainURL}, "xlink:href": {Link, plainURL}},
 	"svg:a":      {"href": {Link, plainURL}},
 	"svg:script": {"href": {Script, plainURL}},
 	"svg:*": {
@@ -94,16 +99,26 @@ func attributesOf(places map[string]map[string]use) map[string]bool {
 func matters(name string) bool { return attributes[name] }
 
 // lookup finds a use in the table.
-func lookup(element, attr string, svg bool) (use, bool) {
-	if svg {
-		if u, ok := places["svg:"+element][strings.TrimPrefix(attr, "xlink:")]; ok {
+func lookup(t *tag, attr string) (use, bool) {
+	switch {
+	case t.svg:
+		if u, ok := places["svg:"+t.name][strings.TrimPrefix(attr, "xlink:")]; ok {
 			return u, true
 		}
 		if u, ok := places["svg:*"][attr]; ok {
 			return u, true
 		}
-	} else if u, ok := places[element][attr]; ok {
-		return u, true
+	case t.foreign:
+		if u, ok := places["math:*"][attr]; ok {
+			return u, true
+		}
+	default:
+		if u, ok := places[t.name][attr]; ok {
+			return u, true
+		}
+		if u, ok := places["amp-*"][attr]; ok && strings.HasPrefix(t.name, "amp-") {
+			return u, true
+		}
 	}
 	if u, ok := places["*"][attr]; ok {
 		return u, true
@@ -117,6 +132,39 @@ func lookup(element, attr string, svg bool) (use, bool) {
 		return use{Lazy, single}, true
 	}
 	return use{}, false
+}
+
+// Requisites returns the attributes of an element of HTML that name requisites, without those of input and link and
+// without what any element may have; true is of those that hold image candidates, as srcset does.
+func Requisites(element string) map[string]bool {
+	if strings.HasPrefix(element, "amp-") {
+		element = "amp-*"
+	}
+	return requisites[element]
+}
+
+var requisites = requisitesOf(places)
+
+func requisitesOf(places map[string]map[string]use) map[string]map[string]bool {
+	all := map[string]map[string]bool{}
+	for element, attrs := range places {
+		switch {
+		case element == "input", element == "link", strings.Contains(element, ":"):
+			continue
+		case element == "image": // a tree has img for it, or it is nothing
+			continue
+		}
+		for name, u := range attrs {
+			if !u.role.Requisite() || u.form > sourceSet {
+				continue
+			}
+			if all[element] == nil {
+				all[element] = map[string]bool{}
+			}
+			all[element][name] = u.form == sourceSet
+		}
+	}
+	return all
 }
 
 // linkRole returns what the rel of a link element makes it. It is a requisite where package extract has one; what is

@@ -34,7 +34,7 @@ type Ref struct {
 	Raw     string    // as written, but decoded: UTF-8 without entities and escapes
 	Element string    // "img", "feImage"; "" in a style sheet, the path of the member in a manifest
 	Attr    string    // "src", "xlink:href"; in a style sheet "url", "import", "image-set"
-	Rel     string    // rel of a link element
+	Rel     string    // rel of a link element, and of an a element of SVG
 	Role    Role      //
 	Base    canon.URL // what Raw is relative to; zero if the page names a base that is not on the web
 	Nested  bool      // it stands in a page within an attribute

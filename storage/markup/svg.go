@@ -8,7 +8,7 @@ func (h *htmlDoc) runXML() {
 	h.self = h.base == h.o.URL
 	x := xmlScanner{s: h.s, instruction: h.instruction}
 	for t, ok := x.next(); ok && h.err == nil; t, ok = x.next() {
-		t.svg = !isPageElement(t.name)
+		t.svg = !IsPageElement(t.name)
 		t.foreign = t.svg
 		h.xmlTag(&t, &x)
 	}
@@ -80,8 +80,9 @@ func (h *htmlDoc) xmlTag(t *tag, x *xmlScanner) {
 	h.tag(t)
 }
 
-// isPageElement reports whether an element is one of HTML and none of SVG.
-func isPageElement(name string) bool {
+// IsPageElement reports whether an element, whose name is in small letters, is one of HTML that refers to something, and
+// none of SVG.
+func IsPageElement(name string) bool {
 	switch name {
 	case "a", "image", "script", "style":
 		return false

@@ -54,7 +54,7 @@ func (h *xhtmlDoc) enter(t *tag) {
 	case t.name == "svg":
 		t.svg = true
 	case around == "svg":
-		t.svg = !isPageElement(t.name)
+		t.svg = !IsPageElement(t.name)
 	case t.name == "math" || around == "math":
 		t.foreign = true
 	case t.name == "image":

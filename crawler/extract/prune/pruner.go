@@ -229,8 +229,8 @@ func (p *Pruner) close(name []byte) {
 	p.dropped = true
 }
 
-// raw takes an element that holds text alone (HTML Standard 13.2.5.2 to 13.2.5.4). The tree needs only what a title and
-// a style sheet say.
+// raw takes an element that holds text alone (HTML Standard 13.2.5.2 to 13.2.5.4). The tree needs only what a title, a
+// style sheet and noframes say.
 func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok bool) {
 	next = rawEnd(p.s, end, name)
 	if class == rawScript && !p.Tail {
@@ -240,7 +240,7 @@ func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok boo
 		}
 	}
 	p.keep(at, end)
-	if class == rawTitle || class == rawStyle {
+	if class == rawTitle || class == rawStyle || strings.EqualFold(name, "noframes") {
 		p.keep(end, next)
 	}
 	if class != rawScript && class != rawStyle && p.inert == 0 {
