@@ -90,6 +90,9 @@ func (h *host) html(d dice) []byte {
 		to := h.w.host(d.IntN(h.w.hosts))
 		fmt.Fprintf(&b, "<a href=\"%s\">y</a>\n", html.EscapeString(h.link(d, to, d.IntN(to.pages))))
 	}
+	if d.in(8) {
+		fmt.Fprintf(&b, "<a href=\"%s\">rules</a>\n", h.linkedRules(d))
+	}
 	if d.in(6) {
 		b.WriteString("<a href=\"" + d.octets(d.IntN(30)) + "\">z</a>")
 	}
@@ -106,6 +109,8 @@ func (h *host) location(d dice) string {
 	case 1:
 		to := h.w.host(d.IntN(h.w.hosts))
 		return h.link(d, to, d.IntN(to.pages))
+	case 2:
+		return h.linkedRules(d)
 	}
 	return h.link(d, h, d.IntN(h.pages))
 }

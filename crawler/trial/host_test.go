@@ -52,17 +52,20 @@ const localNet = "127.0.0."
 
 // named returns the host of a Host field.
 func (w *web) named(name string) *host {
-	digits, _, _ := strings.Cut(strings.TrimPrefix(name, "h"), ".")
-	n, err := strconv.Atoi(digits)
+	name, _, _ = strings.Cut(name, ":")
+	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, "h"), ".test"))
 	if last, ok := strings.CutPrefix(name, localNet); ok {
-		last, _, _ = strings.Cut(last, ":")
 		n, err = strconv.Atoi(last)
 		n--
 	}
 	if err != nil || n < 0 || n >= w.hosts {
 		return nil
 	}
-	return w.host(n)
+	h := w.host(n)
+	if strings.TrimSuffix(h.name, ":8080") != name { // say, that of a link to http://+1/
+		return nil
+	}
+	return h
 }
 
 // addr is where a host is. Some share an address.

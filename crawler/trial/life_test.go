@@ -17,11 +17,13 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/keyring"
+	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
@@ -167,13 +169,26 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 	if delay == 0 {
 		delay = -1
 	}
-	c.crawl, err = crawler.New(ctx, crawler.Config{
+	stats, err := c.front.Stats(ctx)
+	if err != nil {
+		return c, err
+	}
+	files, err := cdxj.Files(filepath.Join(dir, "index"))
+	if err != nil {
+		return c, err
+	}
+	g := totals.GenerationOf(stats.Counts)
+	cc := crawler.Config{
 		Frontier: c.front, Fetcher: c.fetcher, Recorder: recorder, Ledger: book{c.ledger, c}, Last: ledger.Last(filepath.Join(dir, "ledger")),
-		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(dir, "ledger"), time.Time{}) },
+		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(dir, "ledger"), g.Began) },
 		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: delay, IPDelay: o.ipDelay, Standard: o.standard,
 		Sitemaps: crawler.Sitemaps{Robots: true}, LoopbackForeign: o.own != "loopback", OptOut: c.lists,
 		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny, Exclude: o.exclude}, Hosts: o.hosts,
-	})
+	}
+	if g.Number > 1 {
+		cc.Past = &past.Past{Archive: filepath.Join(dir, "warc"), Spool: fc.SpoolDir, Index: crawldir.Complete(files), Before: g.Began, MaxBody: o.maxBody}
+	}
+	c.crawl, err = crawler.New(ctx, cc)
 	return c, err
 }
 

@@ -10,8 +10,14 @@ import (
 func (h *host) robots(now time.Time, n int) *answer {
 	d := throw(h.w.seed, "robots", h.name)
 	t := throw(h.w.seed, "robots", h.name, now.Truncate(3*time.Minute).String())
+	rules := h.rules
+	if throw(h.w.seed, "changes", h.name).in(3) { // what it says changes while the crawl runs, and now and then what it is like
+		if d = t; d.in(3) {
+			rules = rulesKinds[d.IntN(len(rulesKinds))]
+		}
+	}
 	a := &answer{status: 200, media: "text/plain", body: []byte(h.text(d)), latency: h.slow}
-	switch h.rules {
+	switch rules {
 	case "none":
 		a.status = []int{404, 410, 404, 451}[d.IntN(4)]
 	case "odd":
@@ -46,10 +52,10 @@ func (h *host) robots(now time.Time, n int) *answer {
 		a.status = []int{204, 206, 203, 226, 304, 300, 600, 999, 100 + d.IntN(900)}[d.IntN(9)]
 	}
 	h.dress(d, a)
-	if h.rules == "coded" {
+	if rules == "coded" {
 		a.code(d)
 	}
-	if h.rules == "short" || d.in(4) {
+	if rules == "short" || d.in(4) {
 		a.field("Cache-Control", d.one("max-age=1", "no-store", "max-age=0, must-revalidate", "max-age=400", "max-age=abc", "public, max-age=\"86400\"", "max-age=99999999999999999999", "private"))
 		if d.in(2) {
 			a.field(d.one("Expires", "Age"), d.one("0", "1000", "Thu, 01 Jan 1998 00:00:00 GMT", now.Add(time.Hour).UTC().Format(httpTime)))
@@ -107,7 +113,37 @@ func (h *host) text(d dice) string {
 			line("%s", d.octets(d.IntN(60)))
 		}
 	}
+	if d.in(3) {
+		line("Sitemap: %s", d.one("/sitemap.xml", "http://"+h.name+"/sitemap.xml", "/robots.txt"))
+	}
 	return b.String()
+}
+
+// linkedRules is a reference to the robots.txt of some host.
+func (h *host) linkedRules(d dice) string {
+	to := h
+	if d.in(3) {
+		to = h.w.host(d.IntN(h.w.hosts))
+	}
+	path := d.one("/robots.txt", "/robots.txt", "/%72obots.txt", "/robots.txt?", "/x/../robots.txt")
+	if to == h && d.in(2) {
+		return path
+	}
+	return "http://" + to.name + path
+}
+
+// sitemap lists pages, and robots.txt as a page or as another sitemap.
+func (h *host) sitemap(d dice) *answer {
+	a := &answer{status: 200, media: "application/xml", latency: h.slow}
+	list, entry := d.one("urlset", "sitemapindex"), "url"
+	if list == "sitemapindex" {
+		entry = "sitemap"
+	}
+	a.body = fmt.Appendf(nil, "<%s><%s><loc>http://%s/robots.txt</loc></%s></%s>", list, entry, h.name, entry, list)
+	if list == "urlset" && d.in(2) {
+		a.media, a.body = "text/plain", fmt.Appendf(nil, "http://%s/\nhttp://%s/robots.txt\n", h.name, h.name)
+	}
+	return a
 }
 
 func (h *host) pattern(d dice) string {

@@ -78,6 +78,8 @@ func (s *server) exchange(conn net.Conn, in *bufio.Reader) bool {
 		a = s.w.fixed(h, target, n)
 	case target == "/robots.txt":
 		a = h.robots(now, n)
+	case target == "/sitemap.xml":
+		a = h.sitemap(throw(s.w.seed, "sitemap", h.name))
 	case strings.HasPrefix(target, "/rules/"):
 		a = h.moved(target)
 	}

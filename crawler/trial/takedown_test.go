@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/keyring"
 	"curtsy/crawler/optout"
 	"curtsy/frontier/canon"
@@ -69,12 +70,7 @@ func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 	if r.Subject, r.OptOut, ok = x.subject(t, d); !ok {
 		return
 	}
-	set := x.set
-	set.operator = true
-	c := &crawl{dir: x.dir, synced: map[string]int64{}, ready: make(chan struct{})} // completes what a kill left open
-	if err := errors.Join(c.openEvidence(t.Context(), set), c.close()); err != nil {
-		t.Fatal(err)
-	}
+	set := x.operated(t)
 	before := x.exchanges(t)
 	j, err := redact.Prepare(t.Context(), r)
 	if errors.Is(err, redact.ErrNothing) || errors.Is(err, redact.ErrDone) {
@@ -98,6 +94,33 @@ func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 	}
 	x.takedowns++
 	x.gone += before - x.exchanges(t)
+}
+
+// operated completes what a kill left open of the stopped crawl, and returns its settings for an operator.
+func (x *trial) operated(t *testing.T) settings {
+	t.Helper()
+	set := x.set
+	set.operator = true
+	c := &crawl{dir: x.dir, synced: map[string]int64{}, ready: make(chan struct{})}
+	if err := errors.Join(c.openEvidence(t.Context(), set), c.close()); err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// update begins the next generation of the stopped crawl, as curtsy update does, whatever was left to do.
+func (x *trial) update(t *testing.T, offset time.Duration) {
+	t.Helper()
+	time.Sleep(began + x.elapsed + offset)
+	x.operated(t)
+	as := crawldir.Settings{Delay: x.set.delay, OwnSite: []string{x.set.own}, Hosts: x.set.hosts, MaxPages: 1} // a budget that is spent
+	if _, err := crawldir.Update(t.Context(), x.dir, &as, &as); errors.Is(err, crawldir.ErrNotEnded) {         // there is no page yet
+		return
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	x.updates++
+	x.before = x.exchanges(t)
 }
 
 // subject is some URL that the ledger tells of, or its host.
