@@ -37,6 +37,7 @@ func (p Policy) WithDefaults() Policy {
 // Page is what Allot must know of a page.
 type Page struct {
 	Rate  float64       // changes a day
+	Quick float64       // changes a day under the prior Quick, which idle budget is spent on; at most Rate for none
 	Holds time.Duration // how long its server says that an answer holds; zero when it does not say
 }
 
@@ -50,6 +51,7 @@ const (
 	ByMin    By = "min-interval" // it would be visited more often
 	ByMax    By = "max-interval" // it would be visited less often
 	ByHolds  By = "holds"        // its server says that the answer is good for so long
+	ByIdle   By = "idle budget"  // what no page needs is spent on learning how fast this one changes
 )
 
 // Interval is how long after a visit the next one is due, and what set that.
@@ -64,7 +66,8 @@ type share struct {
 	by          By // of most
 }
 
-// Allot shares a budget of so many visits a day between pages; zero or less means that there is no bound.
+// Allot shares a budget of so many visits a day between pages; zero or less means that there is no bound. Budget that no
+// page needs is spent on learning which pages change faster than their Rate.
 func (p Policy) Allot(pages []Page, budget float64) []Interval {
 	p = p.WithDefaults()
 	shares := make([]share, len(pages))
@@ -77,6 +80,7 @@ func (p Policy) Allot(pages []Page, budget float64) []Interval {
 	out := make([]Interval, len(pages))
 	switch {
 	case budget <= 0 || most <= budget:
+		p.learn(pages, shares, budget-most, budget <= 0)
 		for i, s := range shares {
 			out[i] = every(s.most, s.by)
 		}
@@ -92,6 +96,31 @@ func (p Policy) Allot(pages []Page, budget float64) []Interval {
 		}
 	}
 	return out
+}
+
+// learn raises the most visits of pages that may change faster than their rate, each by the same part of what its Quick
+// rate is worth, so that all of that is no more than idle visits a day.
+func (p Policy) learn(pages []Page, shares []share, idle float64, unbounded bool) {
+	more := make([]share, len(pages))
+	var wanted float64
+	for i, page := range pages {
+		page.Rate = max(page.Rate, page.Quick)
+		more[i] = p.share(page)
+		wanted += more[i].most - shares[i].most
+	}
+	part := 1.
+	if wanted > idle && !unbounded {
+		part = idle / wanted
+	}
+	for i, m := range more {
+		switch was := shares[i]; {
+		case m.most <= was.most:
+			continue
+		case part < 1 || m.by == ByRate:
+			m.most, m.by = was.most+part*(m.most-was.most), ByIdle
+		}
+		shares[i] = m
+	}
 }
 
 // share is what p leaves of the choice for a page.

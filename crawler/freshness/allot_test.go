@@ -95,6 +95,10 @@ func TestAllot_SaysWhy(t *testing.T) {
 		{Page{Rate: 1, Holds: time.Minute}, 0, 11*time.Hour + 8*time.Minute, ByRate}, // r = 0.464 at F = 0.8
 		{Page{Rate: 1, Holds: 8000 * day}, 0, 10 * day, ByMax},
 		{Page{Rate: 1}, 1, day, ByBudget},
+		{Page{Rate: 1, Quick: 24}, 0, time.Hour, ByMin},
+		{Page{Rate: 1, Quick: 2}, 0, 5*time.Hour + 34*time.Minute, ByIdle},
+		{Page{Rate: 1, Quick: 2}, 3, 8 * time.Hour, ByIdle},
+		{Page{Rate: 1, Quick: 24}, 2, 12 * time.Hour, ByBudget},
 	} {
 		iv := p.Allot([]Page{c.page}, c.budget)[0]
 		if iv.By != c.by || math.Abs(float64(iv.Every-c.every)) > float64(c.every)/200 {

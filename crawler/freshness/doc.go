@@ -23,6 +23,10 @@
 // pages that are within their bounds, and that one multiplier is found by bisection. A page that changes too often gets
 // few visits: none would keep it fresh.
 //
+// Budget that no page needs is spent on learning. The prior Unknown rests on what most pages are like, so that a page that
+// changes each hour would take a month to be believed. Under the prior Quick any page may be such a one: what that rate is
+// worth beyond Rate is shared out as far as the budget goes, and shrinks with each visit that finds nothing new.
+//
 // # Bounds
 //
 // No page is visited more often than Policy.Min lets it, nor than it takes to be fresh for Policy.Enough of the time, nor

@@ -97,6 +97,10 @@ type Prior struct {
 // WWW 2003): nine tenths of its weight lie between one change in ten years and one in 3.6 days.
 var Unknown = Prior{Events: 0.5, Days: 7}
 
+// Quick is the prior that idle budget is spent by: any page may change each hour until its visits tell otherwise. A page
+// that never changed is visited after growing intervals by it, each about half of the time that it has been watched.
+var Quick = Prior{Events: 1, Days: 1. / 24}
+
 // Said is the prior of a page whose sitemap gives a changefreq, for one change's worth. What it does not know is Unknown.
 func Said(frequency string) Prior {
 	every := map[string]float64{

@@ -118,8 +118,9 @@ type watching struct {
 }
 
 func watch(h madeUp, budget float64, plan func(w *watching, now float64) []Interval) *watching {
-	w := &watching{host: h, last: make([]float64, simPages), next: make([]int, simPages), perDay: make([]int, simDays+1), history: make([]History, simPages)}
-	w.phase = make([]float64, simPages)
+	n := len(h.changes)
+	w := &watching{host: h, last: make([]float64, n), next: make([]int, n), perDay: make([]int, simDays+1), history: make([]History, n)}
+	w.phase = make([]float64, n)
 	for i := range w.history {
 		w.history[i].Visit(moment(0), false, time.Time{})
 		w.phase[i] = math.Mod(float64(i)*math.Phi, 1)
@@ -195,12 +196,15 @@ func (w *watching) cost() float64 { return float64(w.visits) / (simDays - simFro
 
 // estimated is the plan of curtsy: it knows what its visits told.
 func estimated(p Policy, budget float64) func(*watching, float64) []Interval {
-	pages := make([]Page, simPages)
-	seen := make([]int, simPages)
+	var pages []Page
+	var seen []int
 	return func(w *watching, _ float64) []Interval {
+		if pages == nil {
+			pages, seen = make([]Page, len(w.history)), make([]int, len(w.history))
+		}
 		for i := range pages {
 			if h := &w.history[i]; h.Visits != seen[i] {
-				pages[i].Rate, seen[i] = h.Rate(Unknown), h.Visits
+				pages[i], seen[i] = Page{Rate: h.Rate(Unknown), Quick: h.Rate(Quick)}, h.Visits
 			}
 		}
 		return p.Allot(pages, budget)
@@ -224,6 +228,36 @@ func fixed(every float64) func(*watching, float64) []Interval {
 		all[i].Every = time.Duration(every * float64(day))
 	}
 	return func(*watching, float64) []Interval { return all }
+}
+
+// A budget that nothing else needs finds within a week which of 50 pages changes often, and how often. The others, which
+// change once in 100 days, are visited less and less.
+func TestSimulation_IdleBudgetFindsAFastPage(t *testing.T) {
+	for _, c := range []struct{ rate, visits float64 }{{24, 22}, {4, 7}} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		h := madeUp{name: "one fast page"}
+		for i := range 50 {
+			rate := 0.01
+			if i == 0 {
+				rate = c.rate
+			}
+			h.changes = append(h.changes, poisson(rng, rate))
+		}
+		var of []int // visits of the fast page before each day
+		plan := estimated(Policy{}, 900)
+		w := watch(h, 900, func(w *watching, now float64) []Interval {
+			of = append(of, w.history[0].Visits)
+			return plan(w, now)
+		})
+		seventh, last := of[7]-of[6], of[len(of)-1]-of[len(of)-2]
+		t.Logf("%v changes a day: %d visits on day 7, %d on the last; of all pages %v", c.rate, seventh, last, w.perDay[:40])
+		if float64(seventh) < c.visits || float64(last) < c.visits {
+			t.Errorf("a page with %v changes a day has %d visits on day 7, %d on the last", c.rate, seventh, last)
+		}
+		if rest := w.perDay[simDays-1] - last; rest > 25 {
+			t.Errorf("%d visits a day of pages that hardly ever change", rest)
+		}
+	}
 }
 
 // Freshness at equal cost: curtsy's plan, which learns the rates on its visits, against visits at fixed intervals, and

@@ -172,7 +172,7 @@ func (m *making) host(pages []*page) error {
 	listed := 0
 	all := make([]freshness.Page, len(pages))
 	for i, p := range pages {
-		all[i] = freshness.Page{Rate: p.history.Rate(freshness.Said(p.frequency)), Holds: p.holds}
+		all[i] = freshness.Page{Rate: p.history.Rate(freshness.Said(p.frequency)), Quick: p.history.Rate(freshness.Quick), Holds: p.holds}
 		if p.modified.After(p.tried) && !p.modified.After(now) {
 			listed++
 		}
