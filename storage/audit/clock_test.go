@@ -45,6 +45,28 @@ func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 	}
 }
 
+// The pace that was due before the first request behind a step of the clock may be kept after it, and no longer, whatever a new
+// robots.txt asks for.
+func TestAStepOfTheClockLeavesTheCrawlDelayBeforeIt(t *testing.T) {
+	five := saysPace(5*s, storage.ByCrawlDelay)
+	for pages, want := range map[int]string{1: "clock-step", 2: "gap-told clock-step"} {
+		before := ours(t)
+		before.add(fetch{url: site + "/robots.txt", at: time.Hour, body: "User-agent: *\nCrawl-delay: 5\n"})
+		for i := range 3 { // so that no kill takes it back
+			before.add(fetch{url: site + "/" + fmt.Sprint(i), at: time.Hour + time.Duration(i+1)*6*s, meta: five})
+		}
+		then := ours(t)
+		then.n = before.n
+		then.add(fetch{url: site + "/robots.txt", meta: five})
+		for i := range pages {
+			then.add(fetch{url: site + "/x", at: time.Duration(i+1) * 6 * s, meta: five})
+		}
+		if r := then.audit(Options{Files: []string{before.file()}}); codes(r) != want {
+			t.Errorf("%d pages: found %q, want %q%s", pages, codes(r), want, shown(r))
+		}
+	}
+}
+
 // Rules that a kill may have made the crawl forget bind no pause until it has them again: it may ask for robots.txt in vain
 // first.
 func TestForgottenRulesBindNoPauseUntilTheyAreHadAgain(t *testing.T) {

@@ -121,15 +121,12 @@ func (a *audit) judgePause(x *sitting) error {
 			site.Taken = r.Taken(e)
 		}
 	}
-	met := to.pace.Met() && !e.Began.IsZero()
-	if met && to.pace.Crosses(e.File) {
+	if !e.Began.IsZero() && to.pace.Crosses(e.File) {
 		to.cross(x.m.Ours() && to.run != a.clock.run)
 	}
 	to.policy.Told(e.Line)
-	if met {
-		site.Unasked, site.Forgotten, site.Hearsay = to.policy.Unasked(), to.policy.Forgotten(), to.policy.Hearsay()
-		site.Delay, site.Rate = a.robots.Asks(&to.policy, x.m, e.Agent)
-	}
+	site.Unasked, site.Forgotten, site.Hearsay = to.policy.Unasked(), to.policy.Forgotten(), to.policy.Hearsay()
+	site.Delay, site.Rate = a.robots.Asks(&to.policy, x.m, e.Agent)
 	a.take(a.pace.Exchange(x.Joined, &to.pace, x.m, site))
 	return nil
 }

@@ -25,6 +25,7 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 	if !to.met {
 		if to.lost {
 			j.found.Doubt(e.Authority, finding.Gap, "the clock was set back before it", 0, 0)
+			to.was = j.terms(e, to, site)
 		}
 		j.row(h, to, 0)
 		return
