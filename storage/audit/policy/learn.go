@@ -121,7 +121,7 @@ func (j *Judge) fail(to *Host, now time.Time, why string) {
 		}
 		return
 	}
-	to.policy = policy{kind: unreachable, since: now, why: why}
+	to.policy = policy{kind: unreachable, text: to.policy.text, since: now, why: why} // a 304 may confirm the text yet
 }
 
 // renew makes the text at hand hold for longer (RFC 9111 4.3.4).

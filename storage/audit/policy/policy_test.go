@@ -194,6 +194,13 @@ func TestNotModifiedRenewsTheTextAtHand(t *testing.T) {
 	if got := a.asks(2*day, "a.test/private"); got != "disallowed" {
 		t.Errorf("%q", got)
 	}
+	if host := a.hears(2*day, "a.test/robots.txt", 503, ""); host.Kind() != "unreachable" {
+		t.Errorf("503 after a day: %s", host.Kind())
+	}
+	a.hears(2*day+1, "a.test/robots.txt", 304, "") // RFC 9111 4.3.4: an outage leaves the stored response
+	if got := a.asks(2*day+2, "a.test/private"); got != "disallowed" {
+		t.Errorf("304 after an outage: %q", got)
+	}
 	a.hears(2*day, "a.test/robots.txt", 404, "")
 	if host := a.hears(2*day+1, "a.test/robots.txt", 304, ""); host.Kind() != "unreachable" {
 		t.Errorf("304 after 404: %s", host.Kind())
