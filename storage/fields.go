@@ -101,7 +101,7 @@ var fields = []Field{
 	field("needs_script", 38, "needsScript", flag(func(l *Line) *bool { return &l.NeedsScript }),
 		"the page is empty without JavaScript, which the crawler does not run"),
 	field("via", 1, "via", textOf(func(l *Line) *string { return &l.Via }),
-		"the page that led here, or the URL that redirected").withhold(),
+		"the page that led here, or the URL that redirected; of a request with the decision `robots`, the robots.txt of the host that it is made for, if that is another URL").withhold(),
 	field("seed", 4, "seed", textOf(func(l *Line) *string { return &l.Seed }),
 		"the seed it descends from").withhold(),
 	field("tag", 5, "sourceTag", textOf(func(l *Line) *string { return &l.Tag }),
