@@ -70,6 +70,8 @@ var phrases = []Phrase{
 	{[]string{"--inet4-only"}, Wget, "--ipv4", "or -4"},
 	{[]string{"--inet6-only"}, Wget, "--ipv6", "or -6"},
 	{[]string{"--ca-certificate"}, Wget, "--ca-file FILE", "trusted beside those of the system"},
+	{[]string{"--no-check-certificate"}, Wget, "--ca-file FILE", "certificates are always checked; this trusts one more issuer"},
+	{[]string{"--http-user", "--http-password", "--user", "--password"}, Wget, "--auth HOST=FILE", "for hosts of your own only"},
 
 	// When it ends.
 	{[]string{"--quota", "-Q"}, Wget, "--max-bytes SIZE", ""},
@@ -80,7 +82,7 @@ var phrases = []Phrase{
 	{[]string{"--limit-rate"}, Wget, "--max-rate SIZE", "per second, in all"},
 	{[]string{"--advanced-maxlinks"}, HTTrack, "--max-urls N", ""},
 	{[]string{"MEMUSAGE_LIMIT_MB"}, Scrapy, "--memory-limit SIZE", ""},
-	{[]string{"--spider"}, Wget + ", " + HTTrack, "--dry-run", "asks for robots.txt and sitemaps alone; what links are broken, curtsy frontier ls --urls --outcome gone says after a crawl"},
+	{[]string{"--spider"}, Wget + ", " + HTTrack, "curtsy check", "lists broken links and the places that name them"},
 
 	// Where it goes, and what comes after.
 	{[]string{"--directory-prefix", "-P"}, Wget, "--dir DIR", ""},
@@ -90,6 +92,8 @@ var phrases = []Phrase{
 	{[]string{"-m", "--convert-links", "-k", "--adjust-extension", "-E"}, Wget, "curtsy mirror", "makes a copy that can be browsed, of the same single fetch"},
 	{[]string{"--continue", "-c", "--no-clobber", "-nc"}, Wget + ", " + HTTrack, "curtsy resume DIR", ""},
 	{[]string{"--timestamping", "-N", "--update"}, Wget + ", " + HTTrack, "curtsy update DIR", "asks on condition that a page changed"},
+	{[]string{"--no-host-directories", "-nH"}, Wget, "--layout flat", "of curtsy mirror"},
+	{[]string{"--cut-dirs"}, Wget, "--cut N", "of curtsy mirror, with --layout flat"},
 	{[]string{"--purge-old"}, HTTrack, "--vanished remove", "of curtsy mirror"},
 	{[]string{"--no-verbose", "-nv", "--nolog"}, Wget + ", " + Scrapy, "--quiet", ""},
 	{[]string{"--loglevel", "LOG_LEVEL"}, Scrapy, "--verbose", "says every decision"},

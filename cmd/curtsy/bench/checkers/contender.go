@@ -30,7 +30,7 @@ func contenders(self string) []contender {
 		{"wget --spider", strings.Fields("wget --spider -r -l inf -nd -nv -p URL"), false, "\nFound "},
 		{"linkchecker", strings.Fields("linkchecker --config=DIR/linkcheckerrc --no-status URL"), false, ""},
 		{"muffet", strings.Fields("muffet --buffer-size=65536 --max-connections-per-host=8 --timeout=30 URL"), false, ""},
-		{"linkinator", strings.Fields("linkinator --recurse --concurrency 8 --verbosity error URL"), false, ""},
+		{"linkinator", strings.Fields("linkinator --recurse --check-css --check-fragments --concurrency 8 --verbosity error URL"), false, ""},
 	}
 }
 
