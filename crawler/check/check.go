@@ -56,6 +56,7 @@ type judging struct {
 // take takes in a document.
 func (j *judging) take(d *reading) error {
 	j.r.Mentions += d.mentions
+	j.r.Left += d.left
 	if d.unread {
 		j.r.Unread++
 	} else {

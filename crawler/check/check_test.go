@@ -155,6 +155,20 @@ func TestFindingsAboutWhatNobodyAskedForAreBounded(t *testing.T) {
 	}
 }
 
+// A page with more ids than are kept counts as unread: no fragment of it is missing.
+func TestAnchors_OfAPageAreBounded(t *testing.T) {
+	for ids, unread := range map[int]int64{1 << 16: 0, 1<<16 + 1: 1} {
+		var b strings.Builder
+		for n := range ids {
+			fmt.Fprintf(&b, "<p id=%x>", n)
+		}
+		r, _ := checked(t, pages{"/": "<a href=many#last><a href=#10000>", "/many": b.String()})
+		if missing := int64(len(r.Broken)); missing != 2-unread || r.Unread != unread {
+			t.Errorf("%d ids: %d fragments missing, %d documents unread; want %d, %d", ids, missing, r.Unread, 2-unread, unread)
+		}
+	}
+}
+
 // Links that a page has and the crawl did not come to are told as not tested, and break nothing.
 func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
 	server := httptest.NewServer(pages{"/": "<a href=a><a href=b>", "/a": "a"})

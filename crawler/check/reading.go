@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"curtsy/crawler/export"
@@ -23,6 +22,7 @@ type reading struct {
 	anchored bool   // all its anchors are known
 	unread   bool
 	mentions int64
+	left     int64 // mentions of what is beyond maxUnasked or maxNames
 	found    map[subject]*mentioned
 	order    []subject
 	anchors  []uint64 // digests of page and name
@@ -96,7 +96,8 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 		d.unread = extract.KindOf(c.Index.Mime, u.Path(), nil) != 0
 		return d.some(), done()
 	}
-	text, err := io.ReadAll(body)
+	text, release, err := c.All(ctx, body)
+	defer release()
 	if cut := errors.Is(err, warc.ErrTooLarge); err != nil && !cut {
 		return nil, errors.Join(fmt.Errorf("check: read the body of %s: %w", d.reading.url, err), done())
 	} else if cut || whole.Truncated != "" || c.Problem != "" {
@@ -149,12 +150,16 @@ func (d *document) document(contentType string, text []byte) {
 		return
 	}
 	if err != nil || d.cut {
-		d.anchored, d.unread = false, true
+		d.anchored, d.unread, d.anchors = false, true, nil
 	}
 }
 
 // anchor takes in a name that a fragment may mean.
 func (d *document) anchor(name string, byID bool, at *markup.Place) {
+	if len(d.anchors) == maxNames {
+		d.cut = true // those behind it are not known
+		return
+	}
 	sum := d.told.anchor(d.page, name)
 	d.anchors = append(d.anchors, sum)
 	if !byID {
@@ -174,6 +179,7 @@ func (t *told) anchor(page uint64, name string) uint64 {
 const (
 	maxShown = 300     // bytes that are kept of what is no URL
 	maxRefs  = 1 << 13 // references that are remembered by their text
+	maxNames = 1 << 16 // anchors of a document, and distinct fragments that it links to
 )
 
 // mention takes in a mention of a URL.
@@ -260,6 +266,14 @@ func (t *told) secure(u canon.URL) bool {
 func (d *document) add(s subject, m mentioned, r markup.Ref, at *markup.Place) {
 	was := d.found[s]
 	if was == nil {
+		most := maxUnasked
+		if s.what == fragment {
+			most = maxNames
+		}
+		if len(d.order) >= most && (s.what != ofLedger || d.told.amiss[m.key] == nil) {
+			d.left++
+			return
+		}
 		was = &m
 		s.url = strings.Clone(s.url)
 		d.found[s] = was

@@ -1,10 +1,12 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 
+	"curtsy/crawler/extract"
 	"curtsy/storage"
 	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
@@ -42,6 +44,27 @@ func (c *Capture) Whole(most int64) (a *answer.Answer, body io.Reader, done func
 		return nil, nil, done, errors.Join(err, done())
 	}
 	return of.Answer, body, done, nil
+}
+
+// All reads a body, at most extract.MaxParse bytes of it. A large one waits for its turn, which ends with release; what is
+// read of a small one holds until the worker reads another.
+func (c *Capture) All(ctx context.Context, body io.Reader) (all []byte, release func(), err error) {
+	if c.r.body == nil {
+		c.r.body = make([]byte, smallPage)
+	}
+	n, err := io.ReadFull(body, c.r.body)
+	if err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = nil
+		}
+		return c.r.body[:n], func() {}, err
+	}
+	if release, err = c.r.pages.Turn(ctx, 0); err != nil {
+		return nil, func() {}, err
+	}
+	b := bytes.NewBuffer(append(make([]byte, 0, extract.MaxParse+bytes.MinRead), c.r.body...))
+	_, err = b.ReadFrom(body)
+	return b.Bytes(), release, err
 }
 
 // Generation is the latest one of which the crawl has an archive; 0 where that is not known.

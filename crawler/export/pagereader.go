@@ -80,6 +80,12 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 	if err := r.fill(&input, in); err != nil {
 		return Page{}, err
 	}
+	release, err := r.pages.Turn(ctx, input.Size)
+	if err != nil {
+		return Page{}, fmt.Errorf("export: %w", err)
+	}
+	defer release()
+	input.Turn = true
 	if !r.in.NoLanguage {
 		var read bytes.Buffer
 		if p.Language, err = c.language(ctx, io.TeeReader(input.Body, &read)); err != nil {

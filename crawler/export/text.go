@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
 
+	"curtsy/crawler/extract"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/tables"
 	pagetext "curtsy/storage/text"
@@ -123,7 +125,16 @@ func (c *Capture) text(ctx context.Context) (p pagetext.Page, is bool, err error
 	if _, _, isPage := c.media(in); !isPage && !c.isPlain() {
 		return p, false, nil
 	}
-	p, err = pagetext.Read(ctx, c.textInput(in, false))
+	var input extract.Input
+	if err := c.r.fill(&input, in); err != nil {
+		return p, false, err
+	}
+	release, err := c.r.pages.Turn(ctx, input.Size)
+	if err != nil {
+		return p, false, fmt.Errorf("export: %w", err)
+	}
+	defer release()
+	p, err = pagetext.Read(ctx, c.textInput(input.Body, false))
 	return p, err == nil, err
 }
 
