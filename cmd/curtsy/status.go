@@ -61,10 +61,19 @@ func newStatus(std cli.Streams) *cobra.Command {
 
 // statusOf asks the running crawl, or reads the frontier when none answers: a control file may be left of a kill, or
 // damaged, but the frontier's lock does not lie.
-func statusOf(ctx context.Context, dir string) (status.Status, error) {
+func statusOf(ctx context.Context, dir string) (st status.Status, err error) {
 	if err := crawldir.Require(dir); err != nil {
 		return status.Status{}, err
 	}
+	watch, unwatched := control.AskWatch(ctx, dir)
+	defer func() {
+		if unwatched != nil {
+			return
+		}
+		if st.Watch = &watch; st.State != "running" && !watch.Next.IsZero() {
+			st.State = status.Watching
+		}
+	}()
 	st, asked := control.Ask(ctx, dir)
 	if asked == nil {
 		return st, nil

@@ -15,6 +15,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 	watching "curtsy/crawler/watch"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
@@ -78,7 +79,7 @@ func TestWatch_RoundsAreUpdatesOfWhatIsDue(t *testing.T) {
 	if e := plan["/changes"]; e.Visits != 2 || e.Changes != 1 || e.Rate <= plan["/stays"].Rate || e.Why == "" {
 		t.Errorf("the plan of a page that changed: %+v, of one that did not: %+v", e, plan["/stays"])
 	}
-	if e := planOf(t, dir)["/stays"]; e.Due.Sub(e.Last) != time.Hour || e.Why != "min-interval" {
+	if e := planOf(t, dir, "--min-interval", "1h", "--max-interval", "720h", "--per-host-per-day", "1000")["/stays"]; e.Due.Sub(e.Last) != time.Hour || e.Why != "min-interval" {
 		t.Errorf("the plan by default: %+v", e)
 	}
 	r = inside(t, watched(dir, "--list")...)
@@ -190,8 +191,20 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
-	p := launched(t, curtsy(t, watched(dir)...))
-	p.until(t, "a sleep", func() bool { return strings.Contains(p.errs.String(), "nothing is due before") })
+	p := launched(t, curtsy(t, watched(dir, "--min-interval", "2h")...))
+	p.until(t, "a sleep", func() bool { return strings.Contains(p.errs.String(), "the next round is not before") })
+	var st status.Status
+	if r := inside(t, "status", "--json", dir); json.Unmarshal([]byte(r.out), &st) != nil || st.State != status.Watching || st.Watch == nil ||
+		st.Watch.Why != "min-interval" || st.Watch.URLs == 0 || st.Watch.Next.Before(time.Now()) {
+		t.Errorf("the status of a watch that sleeps: %s", r.out)
+	}
+	if r := inside(t, "status", dir); !strings.Contains(r.out, "watching") || !strings.Contains(r.out, "min-interval, http://") {
+		t.Errorf("the status of a watch that sleeps: %s", r.out)
+	}
+	inside(t, watched(dir)...).want(t, cli.ExitFailed, "watched already")
+	if e := planOf(t, dir)["/"]; e.Due.Sub(e.Last) != 2*time.Hour { // as the watch has it
+		t.Errorf("the plan beside the watch: %+v", e)
+	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -199,6 +212,13 @@ func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 	if code := p.cmd.ProcessState.ExitCode(); code != 143 {
 		t.Errorf("exit code %d: %s", code, p.errs.String())
 	}
+	if e := planOf(t, dir)["/"]; e.Due.Sub(e.Last) != 2*time.Hour {
+		t.Errorf("the plan after it: %+v", e)
+	}
+	if r := inside(t, "status", dir); strings.Contains(r.out, "watch") {
+		t.Errorf("the status after it: %s", r.out)
+	}
+	inside(t, "audit", dir).want(t, cli.ExitDone)
 }
 
 func TestWatch_WhatMakesNoSenseIsRefused(t *testing.T) {

@@ -38,33 +38,39 @@ type Remote struct {
 // Connect finds the crawl that runs in dir and makes sure that it answers. The error is ErrNotRunning when there is none:
 // also when a crawl that was killed left its ControlFile behind, even if somebody else has its port by now.
 func Connect(ctx context.Context, dir string) (*Remote, error) {
-	r, _, err := connect(ctx, dir)
-	return r, err
+	return connect(ctx, dir, File, new(status.Status))
 }
 
 // Ask returns the status of the crawl that runs in dir, or ErrNotRunning.
-func Ask(ctx context.Context, dir string) (status.Status, error) {
-	_, s, err := connect(ctx, dir)
+func Ask(ctx context.Context, dir string) (s status.Status, err error) {
+	_, err = connect(ctx, dir, File, &s)
 	return s, err
 }
 
-func connect(ctx context.Context, dir string) (*Remote, status.Status, error) {
-	b, err := durable.ReadFile(filepath.Join(dir, File))
+// AskWatch returns what the watch of dir does, or ErrNotRunning.
+func AskWatch(ctx context.Context, dir string) (w status.Watch, err error) {
+	_, err = connect(ctx, dir, WatchFile, &w)
+	return w, err
+}
+
+// connect finds who wrote a file into dir, and reads into is how they are.
+func connect(ctx context.Context, dir, file string, is any) (*Remote, error) {
+	b, err := durable.ReadFile(filepath.Join(dir, file))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, status.Status{}, ErrNotRunning
+		return nil, ErrNotRunning
 	}
 	if err != nil {
-		return nil, status.Status{}, err
+		return nil, err
 	}
 	r := &Remote{dir: dir}
 	if err := json.Unmarshal(b, &r.at); err != nil {
-		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: %w", ErrNotRunning, File, err)
+		return nil, fmt.Errorf("%w: %s is damaged: %w", ErrNotRunning, file, err)
 	}
 	if host, _, err := net.SplitHostPort(r.at.Address); err != nil || host != "127.0.0.1" {
-		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: it names %q", ErrNotRunning, File, r.at.Address)
+		return nil, fmt.Errorf("%w: %s is damaged: it names %q", ErrNotRunning, file, r.at.Address)
 	}
 	if r.at.Token == "" {
-		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, File)
+		return nil, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, file)
 	}
 	r.client = http.Client{
 		Transport: &mutual.Transport{Secret: r.at.Token, Base: &http.Transport{Proxy: nil, DisableKeepAlives: true}},
@@ -73,11 +79,10 @@ func connect(ctx context.Context, dir string) (*Remote, status.Status, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	var s status.Status
-	if err := r.call(ctx, http.MethodGet, "/status", nil, &s); err != nil {
-		return nil, status.Status{}, err
+	if err := r.call(ctx, http.MethodGet, "/status", nil, is); err != nil {
+		return nil, err
 	}
-	return r, s, nil
+	return r, nil
 }
 
 // call sends a command and reads its report.

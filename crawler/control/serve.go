@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"curtsy/crawler/explain"
+	"curtsy/crawler/mutual"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -62,6 +63,23 @@ type Frontier interface {
 // says in dir how to reach it. The file is gone when Serve returns. While a crawl runs nobody else opens its frontier: this
 // is how others ask.
 func Serve(ctx context.Context, dir string, c Crawl, f Frontier) error {
+	s := &server{crawl: c, frontier: f, dir: dir, one: make(chan struct{}, 1)}
+	return serve(ctx, filepath.Join(dir, File), s.handler)
+}
+
+// WatchFile is the name of the file, in the crawl directory, that says how to reach a watch. A watch outlives the runs that
+// it begins, and answers while none runs.
+const WatchFile = "watch.json"
+
+// ServeWatch answers what a watch of dir does until ctx ends, as Serve does for a crawl.
+func ServeWatch(ctx context.Context, dir string, is func() status.Watch) error {
+	return serve(ctx, filepath.Join(dir, WatchFile), func(token string) http.Handler {
+		return mutual.Handler(token, 0, answering(func(*http.Request) (any, error) { return is(), nil }))
+	})
+}
+
+// serve answers on a loopback port until ctx ends, which the file at path names meanwhile.
+func serve(ctx context.Context, path string, handler func(token string) http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("crawler: control interface: %w", err)
@@ -69,13 +87,11 @@ func Serve(ctx context.Context, dir string, c Crawl, f Frontier) error {
 	secret := make([]byte, 16)
 	rand.Read(secret)
 	at := address{Address: listener.Addr().String(), Token: hex.EncodeToString(secret), PID: os.Getpid()}
-	path := filepath.Join(dir, File)
 	if err := writeFile(path, at); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer os.Remove(path)
-	s := &server{crawl: c, frontier: f, dir: dir, one: make(chan struct{}, 1)}
-	server := &http.Server{Handler: s.handler(at.Token), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute}
+	server := &http.Server{Handler: handler(at.Token), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)

@@ -25,6 +25,10 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if s.Scope == "any" && s.MaxPages == 0 && s.MaxTime == 0 {
 		return misuse("--scope any has no end: give --max-pages or --max-time")
 	}
+	if s.MinInterval <= 0 || s.MaxInterval < s.MinInterval || s.Gather <= 0 {
+		return misuse("--min-interval %v, --max-interval %v, --gather %v: each must be above zero, and the first no longer than the second",
+			plainly.Duration(s.MinInterval), plainly.Duration(s.MaxInterval), plainly.Duration(s.Gather))
+	}
 	if d := s.IPDelay; d < crawler.LeastIPDelay {
 		return misuse("--ip-delay %v: hosts of others may share an address; %v is the least", plainly.Duration(s.IPDelay), crawler.LeastIPDelay)
 	}

@@ -1,6 +1,7 @@
 package crawldir
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -291,9 +292,17 @@ func RememberLayout(dir string, l layout.Layout) error {
 		return err
 	}
 	s.Layout, s.Cut = l.Kind, int64(l.Cut)
+	return Remember(dir, &s)
+}
+
+// Remember has the runs that follow use these settings. Nobody may run the crawl meanwhile.
+func Remember(dir string, s *Settings) error {
 	config, err := s.TOML()
 	if err != nil {
 		return err
+	}
+	if was, err := durable.ReadFile(in(dir, ConfigName)); err == nil && bytes.Equal(was, config) {
+		return nil
 	}
 	return replaceSettings(dir, config)
 }

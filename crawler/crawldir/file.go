@@ -266,6 +266,8 @@ func texts(v any) ([]string, error) {
 		return []string{v}, nil
 	case int64:
 		return []string{strconv.FormatInt(v, 10)}, nil
+	case float64:
+		return []string{strconv.FormatFloat(v, 'g', -1, 64)}, nil
 	case bool:
 		return []string{strconv.FormatBool(v)}, nil
 	case []any:
@@ -279,5 +281,5 @@ func texts(v any) ([]string, error) {
 		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("a string, a whole number or a list of strings is expected, not %v", v)
+	return nil, fmt.Errorf("a string, a number or a list of strings is expected, not %v", v)
 }

@@ -64,6 +64,8 @@ func (s *Settings) keys() []key {
 		size("memory-limit", &s.MemoryLimit), flag("mirror", &s.Mirror),
 		{name: "layout", other: (*value.Layout)(&s.Layout)}, number("cut", &s.Cut, 0),
 		{name: "vanished", other: (*value.Vanished)(&s.Vanished)}, flag("previews", &s.Previews),
+		{name: "min-interval", other: (*value.Duration)(&s.MinInterval)}, {name: "max-interval", other: (*value.Duration)(&s.MaxInterval)},
+		{name: "fresh", other: (*value.Share)(&s.Fresh)}, {name: "gather", other: (*value.Duration)(&s.Gather)},
 	}
 }
 

@@ -37,7 +37,7 @@ func Place() userfile.Place {
 	return userfile.Place{
 		Names: []string{
 			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, LinksName, SpoolName, OptOutName, BadSeedsName, ChangesName,
-			control.File, redact.JournalName, redact.PreparedName, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
+			control.File, control.WatchFile, redact.JournalName, redact.PreparedName, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
 		},
 		Is: func(dir string) bool {
 			_, err := os.Lstat(in(dir, FrontierName))

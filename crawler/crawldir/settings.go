@@ -7,6 +7,7 @@ import (
 	"curtsy/crawler/crawldir/network"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
+	"curtsy/crawler/freshness"
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
@@ -87,6 +88,10 @@ type Settings struct {
 	Vanished mirror.Vanished
 	Previews bool // fetch pictures that pages name for others to show, too
 
+	MinInterval, MaxInterval time.Duration // between two visits of a page by a watch
+	Fresh                    float64       // share of the time that a watch keeps a page fresh for, at most
+	Gather                   time.Duration // from one round of a watch to the next, at least
+
 	Hosts hostrule.Rules // what holds for some hosts alone; they only ask for more consideration
 
 	LinkCheck bool // of this run, and in no file: see crawler.Config
@@ -96,6 +101,9 @@ type Settings struct {
 
 // DefaultExternalAge is for how long what lies off the scope is not asked again.
 const DefaultExternalAge = 7 * 24 * time.Hour
+
+// DefaultGather is the shortest time from one round of a watch to the next.
+const DefaultGather = time.Hour
 
 // Unlimited is the depth without a limit.
 const Unlimited = -1
@@ -111,6 +119,7 @@ func Defaults() Settings {
 		OwnSite: []string{OwnLoopback}, PerHost: 1, FollowRel: crawler.DefaultFollowRel(),
 		LeastSpeed: fetch.DefaultLeastSpeed, MaxBody: fetch.DefaultMaxBody, MaxWait: crawler.DefaultMaxWait,
 		Workers: crawler.DefaultWorkers, MemoryLimit: 48 << 20,
+		MinInterval: freshness.DefaultMin, MaxInterval: freshness.DefaultMax, Fresh: freshness.DefaultEnough, Gather: DefaultGather,
 	}
 }
 

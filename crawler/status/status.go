@@ -68,6 +68,8 @@ type Status struct {
 
 	Opens *time.Time `json:"opens,omitempty"` // when the window of the crawl is open again, while it is not
 
+	Watch *Watch `json:"watch,omitempty"` // of the directory, if one is alive; whoever asks for the status asks it as well
+
 	// Of the whole crawl, as its ledger has them; whoever has the directory fills them in.
 	Began *time.Time `json:"began,omitempty"`
 	Last  *time.Time `json:"last_line,omitempty"`
@@ -75,6 +77,17 @@ type Status struct {
 
 // OutsideWindow is the state of a running crawl that waits for its window to open.
 const OutsideWindow = "waiting"
+
+// Watching is the state of a crawl between two rounds of a watch.
+const Watching = "watching"
+
+// Watch is what a watch does.
+type Watch struct {
+	Next time.Time `json:"next,omitzero"` // when it looks for the next round; zero while a round runs
+	Why  string    `json:"why"`           // what decides that
+	URL  string    `json:"url,omitempty"` // the first that is due then
+	URLs int       `json:"urls"`          // that are watched
+}
 
 // Queue is a host with something pending.
 type Queue struct {

@@ -31,11 +31,8 @@ type Options struct {
 	Gather time.Duration
 }
 
-// The defaults of Options.
-const (
-	DefaultPerDay = 1000
-	DefaultGather = time.Hour
-)
+// DefaultPerDay is how many requests a host gets within 24 hours by default.
+const DefaultPerDay = 1000
 
 func (o Options) withDefaults() Options {
 	o.Policy = o.Policy.WithDefaults()
@@ -43,7 +40,7 @@ func (o Options) withDefaults() Options {
 		o.PerDay = DefaultPerDay
 	}
 	if o.Gather <= 0 {
-		o.Gather = DefaultGather
+		o.Gather = crawldir.DefaultGather
 	}
 	return o
 }
@@ -76,10 +73,11 @@ type Plan struct {
 	Due  []Entry   // to be asked for now
 	Next time.Time // when there is more to be asked for; zero for never
 
-	kept    int64                     // pages that are not due
-	keptOf  map[canon.Authority]int64 // of a host
-	retired map[canon.Authority]bool  // hosts that may be tried again
-	asked   map[string]bool           // URLs of Due
+	why, first string                    // what decided Next, and the URL that is due then
+	kept       int64                     // pages that are not due
+	keptOf     map[canon.Authority]int64 // of a host
+	retired    map[canon.Authority]bool  // hosts that may be tried again
+	asked      map[string]bool           // URLs of Due
 }
 
 // MakePlan plans what is to be asked for in the crawl in dir, which no process has. Each is told of all that is watched,
@@ -225,9 +223,9 @@ func (m *making) choose(a canon.Authority, entries []Entry, why string, until ti
 			m.plan.asked[e.URL] = true
 			continue
 		case late && why == "":
-			m.wake(now.Add(max(wait, m.o.Gather)))
+			m.wake(now.Add(max(wait, m.o.Gather)), budget.PerHostPerDay, e.URL)
 		default:
-			m.wake(e.Due)
+			m.wake(e.Due, e.Why, e.URL)
 		}
 		if e.html {
 			m.plan.kept++
@@ -237,9 +235,9 @@ func (m *making) choose(a canon.Authority, entries []Entry, why string, until ti
 }
 
 // wake notes that something is to be asked for at some time.
-func (m *making) wake(at time.Time) {
+func (m *making) wake(at time.Time, why, url string) {
 	if m.plan.Next.IsZero() || at.Before(m.plan.Next) {
-		m.plan.Next = at
+		m.plan.Next, m.plan.why, m.plan.first = at, why, url
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/window"
 	"curtsy/frontier"
@@ -27,16 +28,18 @@ type Watch struct {
 	End      time.Time // when the watch ends; zero for never
 	Once     bool      // do what is due now, and end
 
-	// Round is told of a round that begins, Idle of a sleep. Nil for nobody.
+	// Round is told of a round that begins, Sleep of a sleep. Nil for nobody.
 	Round func(g totals.Generation, p *Plan)
-	Idle  func(p *Plan, until time.Time)
-	// Outside is told of a sleep until the window of the crawl opens. Nil for nobody.
-	Outside func(until time.Time)
+	Sleep func(status.Watch)
 
-	notBefore time.Time // when to look again
-	finished  bool      // what was pending had its run
-	began     bool      // a round
+	notBefore time.Time    // when to look again
+	is        status.Watch // why then
+	finished  bool         // what was pending had its run
+	began     bool         // a round
 }
+
+// BusyElsewhere is why a watch waits while another command has the directory.
+const BusyElsewhere = "another command has the directory"
 
 // busyShare is how much longer than the making of a plan the time from one to the next is at least.
 const busyShare = 20
@@ -51,7 +54,11 @@ func (w *Watch) Next(ctx context.Context) (more bool, err error) {
 		if w.Once && w.began {
 			return false, nil
 		}
-		if until := w.sleepsUntil(); !w.Once && !sleep(ctx, time.Until(until)) {
+		until := w.sleepsUntil()
+		if w.is.Next = until; !w.Once && w.Sleep != nil && time.Until(until) > 0 {
+			w.Sleep(w.is)
+		}
+		if !w.Once && !sleep(ctx, time.Until(until)) {
 			return false, ctx.Err()
 		}
 		if !w.End.IsZero() && !time.Now().Before(w.End) {
@@ -64,6 +71,7 @@ func (w *Watch) Next(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		if err != nil { // somebody looks at it, or goes on with it
+			w.is = status.Watch{Why: BusyElsewhere, URLs: w.is.URLs}
 			w.notBefore = time.Now().Add(max(leastSleep, min(w.Options.withDefaults().Gather, time.Minute)))
 		}
 	}
@@ -85,11 +93,9 @@ func (w *Watch) sleepsUntil() time.Time {
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	began, o := time.Now(), w.Options.withDefaults()
 	o.PerDay, o.Hosts = w.Settings.PerHostPerDay, w.Settings.Hosts
-	w.notBefore = began.Add(o.Gather)
+	w.notBefore, w.is = began.Add(o.Gather), status.Watch{Why: "gather", URLs: w.is.URLs}
 	if at, shut := w.shut(began); shut && !w.Once {
-		if w.notBefore = at; w.Outside != nil {
-			w.Outside(at)
-		}
+		w.notBefore, w.is.Why = at, "window"
 		return false, nil
 	}
 	left, _, err := crawldir.Left(ctx, w.Dir)
@@ -104,6 +110,7 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	w.is.URLs = p.URLs
 	if len(p.Due) > 0 {
 		g, err := crawldir.BeginRound(ctx, w.Dir, w.Settings, p.round())
 		if err != nil {
@@ -118,8 +125,11 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 		return true, nil
 	}
 	w.notBefore = w.wake(p, left, began)
-	if w.Idle != nil {
-		w.Idle(p, w.notBefore)
+	switch w.is.Why = "nothing is due"; {
+	case w.notBefore.Equal(p.Next):
+		w.is.Why, w.is.URL = p.why, p.first
+	case left.Asked:
+		w.is.Why = "hosts back off"
 	}
 	return false, nil
 }

@@ -69,6 +69,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.Var((*value.Size)(&s.MemoryLimit), "memory-limit", "let `SIZE` of memory be used to save time, more only if the crawl must hold it; 0 leaves it to Go")
 	cli.Group(fs, "Machine")
 	mirrorFlags(s, fs)
+	watchFlags(s, fs)
 	words(fs)
 	cli.Often(fs, "contact", "scope", "include", "exclude", "depth", "delay", "max-pages", "max-time", "per-host")
 }
@@ -127,6 +128,15 @@ func scopeFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&s.Sitemaps, "sitemaps", nil, "read sitemaps, too: `WHICH` is robots, for those that robots.txt names,\nor a URL; repeatable (default none)")
 	fs.StringArrayVar(&s.Traps, "trap", nil, "set a trap `RULE=N`, or RULE=off; repeatable")
 	cli.Group(fs, "Scope")
+}
+
+// watchFlags declares the settings of curtsy watch.
+func watchFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
+	fs.Var((*value.Duration)(&s.MinInterval), "min-interval", "watch: shortest `TIME` between two visits of a page")
+	fs.Var((*value.Duration)(&s.MaxInterval), "max-interval", "watch: longest `TIME` between two visits of a page, if the budget is enough for that")
+	fs.Var((*value.Share)(&s.Fresh), "fresh", "watch: visit a page no more often than makes it fresh for this `SHARE` of the time, unless budget is idle")
+	fs.Var((*value.Duration)(&s.Gather), "gather", "watch: shortest `TIME` from one round to the next")
+	cli.Group(fs, "Watching")
 }
 
 // mirrorFlags declares the settings that concern the browsable copy of a crawl.

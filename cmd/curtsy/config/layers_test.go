@@ -69,12 +69,12 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsUsersFileBeatsDefault(t *testing.T) {
 
 func TestEveryTypeOfSettingComesFromAFile(t *testing.T) {
 	home(t, "")
-	file := write(t, "workers = 7\ndelay = \"3s\"\nmax-body = \"5MiB\"\nexclude = [\"a\", \"b\"]\naccept = [\"text/html\", \".pdf\"]\ndepth = 2\n")
+	file := write(t, "workers = 7\ndelay = \"3s\"\nfresh = 0.7\nmax-body = \"5MiB\"\nexclude = [\"a\", \"b\"]\naccept = [\"text/html\", \".pdf\"]\ndepth = 2\n")
 	s, fs := given(t)
 	if err := Resolve(s, fs, file, ""); err != nil {
 		t.Fatal(err)
 	}
-	if s.Workers != 7 || s.Delay != 3*time.Second || s.MaxBody != 5<<20 || len(s.Exclude) != 2 || len(s.Accept) != 2 || s.Depth != 2 {
+	if s.Workers != 7 || s.Delay != 3*time.Second || s.MaxBody != 5<<20 || len(s.Exclude) != 2 || len(s.Accept) != 2 || s.Depth != 2 || s.Fresh != 0.7 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -84,7 +84,7 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 	for _, name := range crawldir.Names() {
 		s, fs := given(t)
 		f := fs.Lookup(name)
-		value := map[string]string{"duration": "7s", "size": "7MiB", "int": "7", "standard": "std1994", "order": "depth", "bool": "true", "vanished": "remove", "layout": "flat", "draft": "ietf-00"}[f.Value.Type()]
+		value := map[string]string{"duration": "7s", "size": "7MiB", "int": "7", "standard": "std1994", "order": "depth", "bool": "true", "vanished": "remove", "layout": "flat", "draft": "ietf-00", "share": "0.7"}[f.Value.Type()]
 		if value == "" {
 			value = "seven"
 		}
@@ -158,7 +158,7 @@ func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
 		{"delay = 5\n", `delay: "5" has no unit`},
 		{"delay = [\"1s\", \"2s\"]\n", "one value is expected, not a list"},
 		{"include = [[\"a\"]]\n", "a list of strings is expected"},
-		{"workers = 1.5\n", "a string, a whole number or a list of strings is expected"},
+		{"workers = 1.5\n", `"1.5" is no whole number`},
 	} {
 		s, fs := given(t)
 		err := Resolve(s, fs, write(t, tt.text), "")

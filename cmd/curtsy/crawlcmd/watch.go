@@ -2,28 +2,34 @@ package crawlcmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/freshness"
+	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/watch"
 	"curtsy/storage"
@@ -33,15 +39,14 @@ import (
 // watching are the flags of watch that are no settings of the crawl.
 type watching struct {
 	options
-	min, max, gather, lasts time.Duration
-	fresh                   float64
-	once, list              bool
+	lasts      time.Duration
+	once, list bool
 }
 
 // NewWatch goes on with a crawl for as long as somebody wants.
 func NewWatch(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
-	w := watching{min: freshness.DefaultMin, max: freshness.DefaultMax, gather: watch.DefaultGather}
+	var w watching
 	cmd := &cobra.Command{
 		Use:   "watch [flags] DIR",
 		Short: "Go on with a crawl: ask for each page again when it is due",
@@ -66,34 +71,14 @@ func NewWatch(std cli.Streams) *cobra.Command {
 }
 
 func (w *watching) flags(fs *pflag.FlagSet) {
-	fs.Var((*value.Duration)(&w.min), "min-interval", "shortest `TIME` between two visits of a page")
-	fs.Var((*value.Duration)(&w.max), "max-interval", "longest `TIME` between two visits of a page, if the budget is enough for that")
-	fs.Float64Var(&w.fresh, "fresh", freshness.DefaultEnough, "visit a page no more often than makes it fresh for this `SHARE` of the time")
-	fs.Var((*value.Duration)(&w.gather), "gather", "shortest `TIME` from one round to the next")
 	fs.Var((*value.Duration)(&w.lasts), "for", "end after this `TIME`; 0 for no end")
 	fs.BoolVar(&w.once, "once", false, "do what is due now, and end")
 	fs.BoolVar(&w.list, "list", false, "print the plan, page by page, and ask nobody for anything")
-	cli.Often(fs, "min-interval", "max-interval", "fresh", "gather", "for", "once", "list")
+	cli.Often(fs, "per-host-per-day", "min-interval", "max-interval", "fresh", "gather", "for", "once", "list")
 	cli.Group(fs, "Watching")
 }
 
-// check refuses what makes no sense.
-func (w *watching) check() error {
-	switch {
-	case w.fresh <= 0 || w.fresh >= 1:
-		return cli.Usagef("--fresh %v: write a share between 0 and 1, like 0.8", w.fresh)
-	case w.min <= 0 || w.max < w.min:
-		return cli.Usagef("--min-interval %v, --max-interval %v: the first is above zero and no longer than the second", w.min, w.max)
-	case w.gather <= 0 || w.lasts < 0:
-		return cli.Usagef("--gather is above zero, and --for not below")
-	}
-	return nil
-}
-
 func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, std cli.Streams) error {
-	if err := w.check(); err != nil {
-		return err
-	}
 	if err := prepareResume(flags, s, &w.options, std); err != nil {
 		return err
 	}
@@ -104,10 +89,16 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 		return fmt.Errorf("the crawl in %s is running: see curtsy status %s", w.dir, plainly.Argument(w.dir))
 	}
 	o := watch.Options{
-		Policy: freshness.Policy{Min: w.min, Max: w.max, Enough: w.fresh}, PerDay: s.PerHostPerDay, Hosts: s.Hosts, Gather: w.gather,
+		Policy: freshness.Policy{Min: s.MinInterval, Max: s.MaxInterval, Enough: s.Fresh}, PerDay: s.PerHostPerDay, Hosts: s.Hosts, Gather: s.Gather,
 	}
 	if w.list {
 		return cli.UntilSignal(ctx, func(ctx context.Context) error { return w.print(ctx, o, std) })
+	}
+	if _, err := control.AskWatch(ctx, w.dir); err == nil {
+		return fmt.Errorf("%s is watched already: see curtsy status %s", w.dir, plainly.Argument(w.dir))
+	}
+	if err := crawldir.Remember(w.dir, s); err != nil {
+		return err
 	}
 	if w.once {
 		if err := crawldir.Opens(s, time.Now()); err != nil {
@@ -127,17 +118,23 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 	if w.lasts > 0 {
 		at.End = time.Now().Add(w.lasts)
 	}
+	is := state{quiet: w.quiet, err: std.Err}
+	at.Sleep = is.sleep
 	if !w.quiet {
 		at.Round = func(g totals.Generation, p *watch.Plan) {
 			fmt.Fprintf(std.Err, "round %d: %s due\n", g.Number, plainly.Count(len(p.Due), "page"))
 		}
-		at.Outside = func(until time.Time) {
-			fmt.Fprintf(std.Err, "outside of --window; goes on at %s\n", until.UTC().Format(time.RFC3339))
-		}
-		at.Idle = func(p *watch.Plan, until time.Time) {
-			fmt.Fprintf(std.Err, "%s watched; nothing is due before %s\n", plainly.Count(p.URLs, "URL"), until.UTC().Format(time.RFC3339))
-		}
 	}
+	alive, end := context.WithCancel(ctx)
+	serving := errgroup.Group{}
+	serving.Go(func() error { return control.ServeWatch(alive, w.dir, is.get) })
+	err := w.rounds(ctx, at, &is, s, std)
+	end()
+	return cmp.Or(err, serving.Wait())
+}
+
+// rounds runs what is due, until the watch is over.
+func (w *watching) rounds(ctx context.Context, at *watch.Watch, is *state, s *crawldir.Settings, std cli.Streams) error {
 	for {
 		more := false
 		err := cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
@@ -150,9 +147,42 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 		if !more {
 			return nil
 		}
+		is.begin()
 		if err := w.round(ctx, s, std); err != nil {
 			return err
 		}
+	}
+}
+
+// state is what the watch does now, for whoever asks.
+type state struct {
+	quiet bool
+	err   io.Writer
+
+	mu sync.Mutex
+	is status.Watch
+}
+
+func (s *state) get() status.Watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.is
+}
+
+// begin notes that a round runs.
+func (s *state) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.is.Next, s.is.Why, s.is.URL = time.Time{}, "", ""
+}
+
+// sleep notes that nothing is to be done for a while.
+func (s *state) sleep(is status.Watch) {
+	s.mu.Lock()
+	s.is = is
+	s.mu.Unlock()
+	if !s.quiet {
+		fmt.Fprintln(s.err, text.Watch(is))
 	}
 }
 

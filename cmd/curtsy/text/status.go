@@ -22,6 +22,9 @@ func Status(s status.Status, dir string, now time.Time) string {
 	if s.Opens != nil {
 		row("", "outside of its window; goes on at %s", s.Opens.Format("Mon 2 Jan 15:04 MST"))
 	}
+	if s.Watch != nil {
+		row("watch", "%s", Watch(*s.Watch))
+	}
 	if s.Killed && s.State != "running" && dir != "" {
 		row("", "nothing is lost; go on with curtsy resume %s", plainly.OneLine(plainly.Argument(dir)))
 	}
@@ -58,6 +61,18 @@ func Status(s status.Status, dir string, now time.Time) string {
 	}
 	hostsText(&b, s)
 	return b.String()
+}
+
+// Watch says what a watch does.
+func Watch(w status.Watch) string {
+	if w.Next.IsZero() {
+		return "a round is running"
+	}
+	by := w.Why
+	if w.URL != "" {
+		by += ", " + plainly.OneLine(w.URL)
+	}
+	return fmt.Sprintf("%s watched; the next round is not before %s (%s)", plainly.Count(w.URLs, "URL"), w.Next.UTC().Format(time.RFC3339), by)
 }
 
 // ages say since when, and how long ago.

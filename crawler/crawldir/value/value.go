@@ -74,6 +74,24 @@ func (n *Number) Set(s string) error {
 	return nil
 }
 
+// Share is a part of a whole, between 0 and 1.
+type Share float64
+
+func (z *Share) String() string { return strconv.FormatFloat(float64(*z), 'g', -1, 64) }
+
+// Type names the kind of value.
+func (z *Share) Type() string { return "share" }
+
+// Set reads it.
+func (z *Share) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v > 0 && v < 1) {
+		return fmt.Errorf("%q: write a share between 0 and 1, like 0.8", s)
+	}
+	*z = Share(v)
+	return nil
+}
+
 // Size is a number of bytes with a unit (100MiB). A bare 0 is allowed.
 type Size int64
 
