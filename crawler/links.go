@@ -113,7 +113,7 @@ func (c *linker) document(
 	case kind == 0:
 		v.undigested(task, ex, c.cfg.Traps)
 		return nil
-	case kind != extract.KindPage: // a style sheet, an SVG document, a web manifest, a PDF file
+	case kind != extract.KindPage: // a style sheet, an SVG document, a script, a PDF file …
 		v.undigested(task, ex, c.cfg.Traps)
 		if r.page, err = c.reader.extract.Parts(ctx, c.reader.input(task, ex), kind); err == nil {
 			f.unread(r.page)
@@ -152,7 +152,7 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 	if err != nil {
 		return err
 	}
-	isScript := kind == 0 && script.Is(mediatype.Of(ex.Header).Name, task.URL.Path())
+	isScript := (kind == 0 || kind == extract.KindScript) && script.Is(mediatype.Of(ex.Header).Name, task.URL.Path())
 	if kind != extract.KindPage && !isScript {
 		return nil
 	}

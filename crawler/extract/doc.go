@@ -26,7 +26,7 @@
 //	img, source               src, srcset: requisites (srcset by HTML Standard 4.8.4.2.2)
 //	video                     src, poster
 //	audio, bgsound, embed, track   src
-//	script                    src
+//	script                    src; what a module in it imports
 //	object                    data
 //	input type=image          src
 //	img                       lowsrc, dynsrc
@@ -66,7 +66,8 @@
 // # What is no page
 //
 // Style sheets (text/css) name requisites, SVG documents and web manifests also links: a elements, where a manifest and its
-// shortcuts start. Package markup reads them, as it reads the style sheets in
+// shortcuts start. Scripts name what they import, if they are modules, and other documents in XML their style sheets.
+// Package markup reads them, as it reads the style sheets in
 // pages, since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse
 // bytes, MaxLinks links, MaxParse bytes of large ones at once.
 //

@@ -39,7 +39,7 @@ func ParseFollow(words []string) (f Follow, err error) {
 // its root is that of a feed.
 func (f Follow) KindOf(contentType, path string, head []byte) Kind {
 	kind := KindOf(contentType, path, head)
-	if kind != 0 {
+	if kind != 0 && kind != KindXML {
 		return kind
 	}
 	switch t := mediatype.Parse(contentType); t.Name {
@@ -64,7 +64,7 @@ func (f Follow) KindOf(contentType, path string, head []byte) Kind {
 		}
 	}
 	if kind == KindPDF && !f.PDF || kind == KindFeed && !f.Feed {
-		return 0
+		return KindOf(contentType, path, head)
 	}
 	return kind
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"curtsy/storage/mediatype"
+	"curtsy/storage/script"
 )
 
 // Kind is a kind of document that names others.
@@ -15,6 +16,8 @@ const (
 	KindStyle                    // a style sheet; this one and the others are for Extractor.Parts
 	KindSVG                      // an SVG document
 	KindManifest                 // a web manifest
+	KindScript                   // a script, which may import others
+	KindXML                      // any other document in XML, which may name a style sheet
 	KindPDF                      // a PDF file; only a Follow has it
 	KindFeed                     // a feed of RSS, Atom or JSON Feed; likewise
 )
@@ -35,12 +38,16 @@ func KindOf(contentType, path string, head []byte) Kind {
 		return KindSVG
 	case "application/manifest+json":
 		return KindManifest
+	case "text/xml", "application/xml", "text/xsl", "application/xslt+xml":
+		return KindXML
 	case "", "application/json", "text/json", "text/plain", "application/octet-stream":
 		if strings.HasSuffix(name, ".webmanifest") || name == "manifest.json" {
 			return KindManifest
 		}
 	}
 	switch {
+	case script.IsJavaScript(t.Name, name):
+		return KindScript
 	case !t.Unnamed():
 	case strings.HasSuffix(name, ".css"):
 		return KindStyle

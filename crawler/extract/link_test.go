@@ -86,6 +86,8 @@ func TestLinks_ByElementAndAttribute(t *testing.T) {
 			"math href /dir/a; mrow href /dir/b; mi xlink:href /dir/d"},
 		{"noframes is read, as far as it goes", `<frameset><frame src=a><noframes><body><a href=b>x</a><!-- <a href=c></noframes></frameset>`, "+frame src /dir/a; a href /dir/b"},
 		{"noframes in a body, and within another", `<p>x<noframes><base href=/no/><img src=a><noframes><a href=b></noframes><a href=c>`, "+img src /dir/a; a href /dir/c"},
+		{"modules in the page", `<script type=module src=a>import "./no.js"</script><script type=Module>import b from "./b.js";export*from'/c.js'</script><script>import "./no.js"</script>`,
+			"+script src /dir/a; +script import /dir/no.js; +script import /dir/b.js; +script import /c.js"},
 		{"noscript is read", `<noscript><a href=x></a><img src=y></noscript>`, "a href /dir/x; +img src /dir/y"},
 		{"noscript in the head is read", `<head><noscript><link rel=stylesheet href=x></noscript></head>`, "+link href /dir/x"},
 		{"template is inert", `<template><a href=x></a><base href=/b/></template><a href=y>`, "a href /dir/y"},

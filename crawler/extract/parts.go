@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-// Parts reads what a style sheet, an SVG document, a web manifest, a PDF file or a feed names. It waits as HTML does, and errs as HTML
+// Parts reads what a style sheet, an SVG document, a web manifest, a script, another document in XML, a PDF file or a feed names. It waits as HTML does, and errs as HTML
 // does. Title, Base, Charset and text are those of pages alone.
 func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error) {
 	if err := ctx.Err(); err != nil {
@@ -49,6 +49,10 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 		err = markup.FindCSS(body, o, w.mention)
 	case KindSVG:
 		err = markup.FindSVG(body, o, w.mention)
+	case KindScript:
+		err = markup.FindModule(body, o, w.mention)
+	case KindXML:
+		err = markup.FindXML(body, o, w.mention)
 	case KindManifest:
 		err = markup.FindManifest(body, o, w.mention)
 	}

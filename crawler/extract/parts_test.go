@@ -25,6 +25,10 @@ func TestKindOf_ATypeThatIsNamedIsBelieved(t *testing.T) {
 		{"text/html", "/manifest.json", "", KindPage},
 		{"text/plain", "/a.css", "", 0}, // no browser applies it
 		{"image/png", "/a.svg", "", 0},
+		{"text/javascript", "/a", "", KindScript},
+		{"", "/a.mjs", "", KindScript},
+		{"text/plain", "/a.js", "", 0},
+		{"application/xml", "/a", "", KindXML},
 		{"", "/a.css", "p{}", KindStyle},
 		{"", "/A.SVG", "x", KindSVG},
 		{"", "/a.css", "<!DOCTYPE html>", KindPage},
@@ -68,6 +72,9 @@ func TestParts_ByKind(t *testing.T) {
 		{"svg", KindSVG, `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"><image href="a.png"/><use xlink:href="s.svg#i"/><a href="p.html"/><style>@import "b.css";</style></svg>`,
 			"+image href /dir/a.png; +use xlink:href /dir/s.svg; a href /dir/p.html; +style import /dir/b.css"},
 		{"svg with a style sheet, and a link not to follow", KindSVG, `<?xml-stylesheet href="a.css"?><svg><a rel="nofollow" xlink:href="b"/></svg>`, "+xml-stylesheet href /dir/a.css; a xlink:href /dir/b nofollow"},
+		{"module", KindScript, `import a from "./a.js"; import "react"; import("./c.js"); export {b} from "/b.js?v=1"`, "+import /dir/a.js; +import /b.js?v=1"},
+		{"style sheets of XML", KindXML, `<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="a.xsl"?><a href="no" xlink:href="no"><img src="no"/></a>`, "+xml-stylesheet href /dir/a.xsl"},
+		{"style sheets of XSLT", KindXML, `<xsl:stylesheet><xsl:import href="b.xsl"/><xsl:include href="/c.xsl"/><xsl:template><a href="{@no}"/></xsl:template></xsl:stylesheet>`, "+xsl:import href /dir/b.xsl; +xsl:include href /c.xsl"},
 		{"manifest", KindManifest, `{"start_url": "/?app", "scope": "/s", "shortcuts": [{"url": "a"}], "icons": [{"src": "i.png"}, {"src": "/j.png"}]}`, " /?app;  /dir/a; + /dir/i.png; + /j.png"},
 	} {
 		page := parts(t, tt.kind, "", tt.body)

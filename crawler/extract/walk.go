@@ -97,6 +97,9 @@ func (w *walker) document(doc *goquery.Document) {
 			if strings.EqualFold(attr(n, "type"), "image") {
 				w.requisite(n, map[string]bool{"src": false})
 			}
+		case n.DataAtom == atom.Script:
+			w.requisite(n, markup.Requisites(n.Data))
+			w.module(n)
 		case n.DataAtom == atom.Noframes:
 			w.noframes(n)
 		default:
@@ -163,6 +166,19 @@ func (w *walker) requisite(n *html.Node, attrs map[string]bool) {
 			w.links.add(a.Val, l)
 		}
 	}
+}
+
+// module reads what a module in the page imports.
+func (w *walker) module(n *html.Node) {
+	if n.FirstChild == nil || !strings.EqualFold(strip(attr(n, "type")), "module") {
+		return
+	}
+	o := markup.Options{URL: w.links.base}
+	// Nothing in a script is an error.
+	_ = markup.FindModule([]byte(restore(n.FirstChild.Data)), o, func(r markup.Ref) {
+		r.Element = "script"
+		w.mention(r)
+	})
 }
 
 // noframes reads what a page has for browsers without frames, which is text to those with them: links that lead to a

@@ -86,6 +86,24 @@ func SVG(in []byte, o Options, visit Visit) ([]byte, error) {
 	})
 }
 
+// XML rewrites a document in XML of any kind: the style sheets that it names, and those that a style sheet of XSLT
+// includes (XSLT 1.0, 2.6).
+func XML(in []byte, o Options, visit Visit) ([]byte, error) {
+	return rewrite(in, o, visit, xmlCoding(in, o), xmlDeclaration, func(w *work, text string, to sink) error {
+		h := htmlDoc{doc: doc{work: w, base: o.URL, self: true}, s: text, to: to}
+		x := xmlScanner{s: text, instruction: h.instruction}
+		for t, ok := x.next(); ok && h.err == nil; t, ok = x.next() {
+			a := t.attribute("href")
+			if a == nil || x.whole != "xsl:import" && x.whole != "xsl:include" {
+				continue
+			}
+			h.stands(a.start, false)
+			h.attribute(a, plainURL, Ref{Element: x.whole, Attr: "href", Role: Style})
+		}
+		return nil
+	})
+}
+
 // Manifest rewrites a web manifest (Web Application Manifest, W3C). One that is not JSON is an error: no browser reads
 // anything from it.
 func Manifest(in []byte, o Options, visit Visit) ([]byte, error) {
@@ -137,6 +155,9 @@ func FindCSS(in []byte, o Options, found func(Ref)) error { return find(CSS, in,
 
 // FindSVG calls found with the references in a document, as SVG would.
 func FindSVG(in []byte, o Options, found func(Ref)) error { return find(SVG, in, o, found) }
+
+// FindXML calls found with the references in a document, as XML would.
+func FindXML(in []byte, o Options, found func(Ref)) error { return find(XML, in, o, found) }
 
 // FindManifest calls found with the references in a web manifest, as Manifest would.
 func FindManifest(in []byte, o Options, found func(Ref)) error { return find(Manifest, in, o, found) }

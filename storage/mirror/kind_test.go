@@ -20,6 +20,11 @@ func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 		got{url: "http://a.test/d/manifest.json", head: plain("application/json"), body: manifest + " "},
 		got{url: "http://a.test/d/data.json", head: plain("application/json"), body: manifest + "  "},
 		got{url: "http://a.test/d/s.css", head: "200 OK\r\nServer: x", body: "a{b:url(/i.png)}"},
+		got{url: "http://a.test/m.js?v=1", head: plain("text/javascript"), body: `import a from "/n.js?v=2"; export * from './gone.js'; load("o.js")`},
+		got{url: "http://a.test/n.js?v=2", head: plain("text/javascript"), body: `load("/o.js")`},
+		got{url: "http://a.test/x.xml", head: plain("text/xml"), body: `<?xml-stylesheet href="/d/x.xsl"?><x href="/i.png"/>`},
+		got{url: "http://a.test/d/x.xsl", head: plain("text/xsl"), body: `<xsl:include href="/d/x.xsl"/>`},
+		got{url: "http://a.test/m.html", body: `<script type=module>import "/m.js?v=1"</script><amp-img src="/i.png"></amp-img><noframes><a href=/m.html>x</a></noframes><math href=/i.png></math>`},
 		got{url: "http://a.test/i.png", body: "i"})
 	built(t, options(t, dir))
 	tree := treeOf(t, Tree(dir))
@@ -29,10 +34,18 @@ func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 		"a.test/d/manifest.json":    `{"icons":[{"src":"../i.png"}]} `,
 		"a.test/d/data.json":        manifest + "  ",
 		"a.test/d/s.css":            "a{b:url(../i.png)}",
+		"a.test/m@v=1.js":           `import a from "./n@v=2.js"; export * from "http://a.test/gone.js"; load("o.js")`,
+		"a.test/n@v=2.js":           `load("/o.js")`,
+		"a.test/x.xml":              `<?xml-stylesheet href="d/x.xsl"?><x href="/i.png"/>`,
+		"a.test/d/x.xsl":            `<xsl:include href="x.xsl"/>`,
+		"a.test/m.html":             `<script type=module>import "./m@v=1.js"</script><amp-img src="i.png"></amp-img><noframes><a href="m.html">x</a></noframes><math href="i.png"></math>`,
 	} {
 		if tree[name] != want {
 			t.Errorf("%s is %q, want %q", name, tree[name], want)
 		}
+	}
+	if m := missingOf(t, dir)["http://a.test/o.js"]; m.Scripts != 2 {
+		t.Errorf("what a module names is not listed: %+v", m)
 	}
 	edit(t, filepath.Join(Tree(dir), "a.test", "d", "manifest.json"), `{"icons":[{"src":"../j.png"}]}`)
 	if wrong, _ := brokenOf(t, dir); len(wrong) != 1 {

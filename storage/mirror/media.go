@@ -6,6 +6,7 @@ import (
 
 	"curtsy/storage/markup"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/script"
 )
 
 // rewriter is a function of markup that rewrites documents of one kind.
@@ -15,6 +16,9 @@ type rewriter func(in []byte, o markup.Options, visit markup.Visit) ([]byte, err
 // that do not know the type of a web manifest, or of any file, are common: then the file's name tells it.
 func rewriterOf(contentType, file string) rewriter {
 	base := path.Base(strings.ToLower(file))
+	if script.IsJavaScript(mediatype.Parse(contentType).Name, base) {
+		return markup.Module // unless it imports nothing
+	}
 	switch mediatype.Parse(contentType).Name {
 	case "application/json", "text/json", "text/plain", "application/octet-stream":
 		if base == "manifest.json" || path.Ext(base) == ".webmanifest" {
@@ -34,6 +38,8 @@ func rewriterOf(contentType, file string) rewriter {
 		return markup.SVG
 	case "application/manifest+json":
 		return markup.Manifest
+	case "text/xml", "application/xml", "text/xsl", "application/xslt+xml":
+		return markup.XML
 	}
 	return nil
 }

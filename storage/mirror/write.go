@@ -190,18 +190,22 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 	}
 	src := body{decoded}
 	rewrite := rewriterOf(w.plan.texts.kinds[e.kind], e.name)
-	if rewrite == nil {
-		whole := io.Reader(src)
-		if script.Is(mediatype.Parse(w.plan.texts.kinds[e.kind]).Name, e.name) {
-			if whole, err = w.beginning(doc, e, src); err != nil {
-				return 0, "", err
-			}
-		}
-		return w.copy(doc, e, from, rec, whole, date)
+	kind := mediatype.Parse(w.plan.texts.kinds[e.kind]).Name
+	isModule := script.IsJavaScript(kind, e.name)
+	if rewrite == nil && !script.Is(kind, e.name) {
+		return w.copy(doc, e, from, rec, src, date)
 	}
 	doc.text.Reset()
 	if _, err := io.CopyN(&doc.text, src, maxDocument+1); err != nil && !errors.Is(err, io.EOF) {
 		return 0, "", err
+	}
+	if rewrite == nil || isModule {
+		if err := w.names(doc, e); err != nil {
+			return 0, "", err
+		}
+	}
+	if rewrite == nil || isModule && !imports(doc.text.Bytes()) {
+		return w.copy(doc, e, from, rec, io.MultiReader(&doc.text, src), date)
 	}
 	var out []byte
 	if doc.text.Len() <= maxDocument {
@@ -222,20 +226,22 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 	return size, Unread, err
 }
 
-// beginning reads as much of a script as is searched for names, and returns all of it, to be copied.
-func (w *writer) beginning(doc *document, e *entry, src io.Reader) (io.Reader, error) {
-	doc.text.Reset()
-	if _, err := io.CopyN(&doc.text, src, script.MaxRead+1); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
+// names lists the files that a script names.
+func (w *writer) names(doc *document, e *entry) error {
 	u, err := canon.Parse(e.key)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.scripts.Read(doc.text.Bytes(), u, e.name); err != nil {
-		return nil, fmt.Errorf("%w: %w", errOurs, err)
+		return fmt.Errorf("%w: %w", errOurs, err)
 	}
-	return io.MultiReader(&doc.text, src), nil
+	return nil
+}
+
+// imports reports whether a script imports others.
+func imports(text []byte) (yes bool) {
+	script.Imports(text, func(int, int, string) { yes = true })
+	return yes
 }
 
 // errOurs marks errors that are not a document's.

@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/js"
@@ -33,39 +34,90 @@ func Find(text []byte, found func(name string)) (cut Cut) {
 	if bytes.IndexByte(text, '.') < 0 {
 		return cut
 	}
-	in := parse.NewInputBytes(text[:len(text):len(text)]) // it writes behind what it is given
-	l := js.NewLexer(in)
+	s := newScanner(text)
 	met := map[string]bool{}
-	wrong := 0
-	was := js.SemicolonToken
-	for {
-		kind, token := l.Next()
-		if (kind == js.DivToken || kind == js.DivEqToken) && !ends(was) {
-			kind, token = l.RegExp()
+	var tree doxygen
+	for s.next() {
+		name, ok := s.name()
+		if script := tree.name(s); script != "" {
+			name, ok = script, true
 		}
-		switch kind {
-		case js.ErrorToken:
-			if in.Err() != nil {
-				return cut
-			}
-			if wrong++; wrong == MaxErrors {
-				return CutWrong
-			}
+		if !ok {
 			continue
-		case js.WhitespaceToken, js.LineTerminatorToken, js.CommentToken, js.CommentLineTerminatorToken:
-			continue
-		case js.StringToken, js.TemplateToken, js.TemplateEndToken:
-			name, ok := nameIn(token, was == js.AddToken || kind == js.TemplateEndToken)
-			if ok && !met[name] {
-				if len(met) == MaxNames {
-					return CutNames
-				}
-				met[name] = true
-				found(name)
-			}
 		}
-		was = kind
+		file, _, _ := strings.Cut(name, "#")
+		if met[file] {
+			continue
+		}
+		if len(met) == MaxNames {
+			return CutNames
+		}
+		met[file] = true
+		found(name)
 	}
+	if s.wrong == MaxErrors {
+		return CutWrong
+	}
+	return cut
+}
+
+// scanner goes through the tokens of a script, without white space and comments.
+type scanner struct {
+	in    *parse.Input
+	lex   *js.Lexer
+	wrong int // errors of the lexer
+
+	token
+	before [5]token // the last ones, the nearest first
+}
+
+type token struct {
+	kind js.TokenType
+	text []byte
+}
+
+func newScanner(text []byte) *scanner {
+	in := parse.NewInputBytes(text[:len(text):len(text)]) // it writes behind what it is given
+	return &scanner{in: in, lex: js.NewLexer(in)}
+}
+
+// next reads a token. There is none at the end, and after MaxErrors errors.
+func (s *scanner) next() bool {
+	was := s.token
+	if was.kind == 0 {
+		was.kind = js.SemicolonToken
+	}
+	for {
+		s.kind, s.text = s.lex.Next()
+		if (s.kind == js.DivToken || s.kind == js.DivEqToken) && !ends(was.kind) {
+			s.kind, s.text = s.lex.RegExp()
+		}
+		switch s.kind {
+		case js.ErrorToken:
+			if s.in.Err() != nil {
+				return false
+			}
+			if s.wrong++; s.wrong == MaxErrors {
+				return false
+			}
+		case js.WhitespaceToken, js.LineTerminatorToken, js.CommentToken, js.CommentLineTerminatorToken:
+		default:
+			copy(s.before[1:], s.before[:])
+			s.before[0] = was
+			return true
+		}
+	}
+}
+
+// name returns the name that the token is.
+func (s *scanner) name() (name string, ok bool) {
+	if s.kind != js.StringToken && s.kind != js.TemplateToken && s.kind != js.TemplateEndToken {
+		return "", false
+	}
+	if s.before[0].kind == js.OpenParenToken && string(s.before[1].text) == "define" {
+		return "", false // of a module that is in this text
+	}
+	return nameIn(s.text, s.before[0].kind == js.AddToken || s.kind == js.TemplateEndToken)
 }
 
 // ends reports whether a token ends a value, so that a slash behind it divides (ECMAScript 12, goal symbols). A

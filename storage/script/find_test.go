@@ -38,6 +38,18 @@ func TestStringLiteralsThatLookLikeFilesAreNames(t *testing.T) {
 		{"`${a}.js`; `a${b}c.js`", []string{"c.js"}},
 		{`"*.js"; "{x}.js"; "a\nb.js"; "a[0].js"; "$1.js"`, nil},
 
+		// What a module calls itself, and words with dots.
+		{`define("ui/menu.js",["./a.js"]); x.define("b.js")`, []string{"./a.js"}},
+		{`["java.util.zip", "a.b.XML", "d/java.util.zip", "jquery.min.js", "a.pdf"]`, []string{"d/java.util.zip", "jquery.min.js", "a.pdf"}},
+		// In markup that a script writes.
+		{`x('<img src="'+root+'sync_on.png" title="'+t+'"/>'); y("<img src='" + r + "b.png'>"); z("a" + "c.png\" x")`, []string{"sync_on.png", "b.png", "c.png"}},
+		{`x('sync_on.png" title="')`, nil},
+		// The tree of Doxygen: the third of three is a script, and so is the index of each place.
+		{"var NAVTREE =\n[\n [ \"A\", \"a.html\", [\n  [ \"B\", \"b.html#x\", \"b_dup\" ], [ \"C\", null, \"c\" ], [ \"D\", \"d.html\", null ] ] ] ];\nvar NAVTREEINDEX =\n[\n\"b.html\",\n\"d.html#y\"\n];\nvar x = [\"e\"];",
+			[]string{"a.html", "b.html#x", "b_dup.js", "c.js", "d.html", "navtreeindex0.js", "navtreeindex1.js"}},
+		{"// licence\nvar a01 =\n[\n    [ \"f\", \"a01.html#x\", \"a02\" ],\n [ \"g\", \"a01.html#z\", null ]\n];", []string{"a01.html#x", "a02.js"}},
+		{`x([["f", "a.html", "b"]]); var y = [["f", "b.txt", "b c"]]`, []string{"a.html", "b.txt"}},
+
 		// Neither comments nor regular expressions hold literals, and a slash that divides begins none.
 		{"// \"a.js\"\n/* 'b.js' */ x = /[\"']c.js/; y('d.js')", []string{"d.js"}},
 		{`x = a / 2; y = "e.js" / 3; z = (1) / 2 + "f.js"; return /"/.test("g.js")`, []string{"e.js", "f.js", "g.js"}},

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -8,6 +10,9 @@ import (
 // scripts are members and keys.
 var extensions = set("js mjs json jsonp geojson webmanifest html htm xhtml xml svg css wasm txt csv tsv zip gz pdf " +
 	"png jpg jpeg gif webp avif ico bmp woff woff2 ttf otf eot mp3 mp4 m4a ogg oga ogv wav webm vtt")
+
+// words are extensions that names of packages and members end in, too: java.util.zip.
+var words = set("bmp gz pdf txt xml zip")
 
 func set(words string) map[string]bool {
 	all := map[string]bool{}
@@ -23,6 +28,9 @@ func nameIn(literal []byte, tail bool) (name string, ok bool) {
 		return "", false
 	}
 	text := literal[1 : len(literal)-1]
+	if end := inMarkup.FindIndex(text); tail && end != nil {
+		text = text[:end[0]]
+	}
 	for _, c := range text {
 		if c <= ' ' || c >= 0x7F {
 			return "", false
@@ -38,6 +46,9 @@ func nameIn(literal []byte, tail bool) (name string, ok bool) {
 	}
 	return name, looksLikeFile(name)
 }
+
+// inMarkup is the quote that ends an attribute in markup, whose value begins in front of the literal.
+var inMarkup = regexp.MustCompile(`\\?["']`)
 
 // unescaped undoes the escapes that characters of a URL may have in scripts and JSON: of a slash above all.
 func unescaped(s string) (string, bool) {
@@ -67,7 +78,11 @@ func looksLikeFile(name string) bool {
 	}
 	last := path[strings.LastIndexByte(path, '/')+1:]
 	dot := strings.LastIndexByte(last, '.')
-	return dot > 0 && strings.Trim(last[:dot], ".-_") != "" && extensions[strings.ToLower(last[dot+1:])]
+	if dot <= 0 || strings.Trim(last[:dot], ".-_") == "" {
+		return false
+	}
+	kind := strings.ToLower(last[dot+1:])
+	return extensions[kind] && !(words[kind] && last == path && strings.Contains(last[:dot], "."))
 }
 
 func isAlphanumeric(c byte) bool {
@@ -79,16 +94,28 @@ func isAlphanumeric(c byte) bool {
 func Is(mediaType, path string) bool {
 	switch mediaType {
 	case "", "text/plain", "application/octet-stream":
-		dot := strings.LastIndexByte(path, '.')
-		switch strings.ToLower(path[dot+1:]) {
-		case "js", "mjs", "json":
-			return dot >= 0
-		}
-	case "text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript", "application/ecmascript",
-		"application/json", "text/json":
+		return hasExtension(path, "js", "mjs", "json")
+	}
+	return isType(mediaType) || mediaType == "application/json" || mediaType == "text/json"
+}
+
+// IsJavaScript reports whether a file is a script that a page may load: by its media type or, where there is none, by the
+// extension of its path.
+func IsJavaScript(mediaType, path string) bool {
+	return isType(mediaType) || mediaType == "" && hasExtension(path, "js", "mjs")
+}
+
+func isType(mediaType string) bool {
+	switch mediaType {
+	case "text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript", "application/ecmascript":
 		return true
 	}
 	return false
+}
+
+func hasExtension(path string, any ...string) bool {
+	dot := strings.LastIndexByte(path, '.')
+	return dot >= 0 && slices.Contains(any, strings.ToLower(path[dot+1:]))
 }
 
 // IsElement reports whether the type of a script element makes it a script, a module or JSON (HTML Standard 4.12.1), so

@@ -230,7 +230,7 @@ func (p *Pruner) close(name []byte) {
 }
 
 // raw takes an element that holds text alone (HTML Standard 13.2.5.2 to 13.2.5.4). The tree needs only what a title, a
-// style sheet and noframes say.
+// style sheet, noframes and a module say.
 func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok bool) {
 	next = rawEnd(p.s, end, name)
 	if class == rawScript && !p.Tail {
@@ -240,7 +240,7 @@ func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok boo
 		}
 	}
 	p.keep(at, end)
-	if class == rawTitle || class == rawStyle || strings.EqualFold(name, "noframes") {
+	if class == rawTitle || class == rawStyle || strings.EqualFold(name, "noframes") || class == rawScript && containsFold(p.s[at:end], "module") {
 		p.keep(end, next)
 	}
 	if class != rawScript && class != rawStyle && p.inert == 0 {
