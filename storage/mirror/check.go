@@ -127,11 +127,23 @@ func (c *checker) file(e Entry) ([]Broken, error) {
 		return nil, err
 	}
 	var found []Broken
-	_, err = find(in, markup.Options{URL: base, ContentType: e.Type, Previews: true}, func(ref markup.Ref) (string, bool) {
-		if b, ok := c.ref(ref); ok && len(found) < maxBroken {
-			b.File, b.Ref, b.Element, b.Attr = e.File, strings.Clone(ref.Raw), strings.Clone(ref.Element),
-				strings.Clone(ref.Attr)
+	take := func(b Broken) {
+		if len(found) < maxBroken {
+			b.File, b.Ref, b.Element, b.Attr = e.File, strings.Clone(b.Ref), strings.Clone(b.Element), strings.Clone(b.Attr)
 			found = append(found, b)
+		}
+	}
+	r := reader{found: func(element, attr, ref string) {
+		if b, ok := c.local(base, attr, ref); ok {
+			b.Element, b.Embed = element, attr != "href" || element == "link"
+			take(b)
+		}
+	}}
+	r.read(in, e.Type, e.File)
+	_, err = find(in, markup.Options{URL: base, ContentType: e.Type, Previews: true}, func(ref markup.Ref) (string, bool) {
+		if b, ok := c.ref(ref); ok {
+			b.Ref, b.Element, b.Attr = ref.Raw, ref.Element, ref.Attr
+			take(b)
 		}
 		return "", false
 	})
@@ -147,7 +159,38 @@ const maxBroken = 100_000
 // localBase is where the mirror stands while its references are read: a host that does not exist (RFC 6761 6.4).
 const localBase = "http://mirror.invalid/"
 
-// ref says what is wrong with a reference; ok is false if nothing is.
+// local says what is wrong with a reference to a file of the mirror, in an attribute; ok is false if nothing is, and for any
+// other reference.
+func (c *checker) local(base canon.URL, attr, ref string) (b Broken, ok bool) {
+	if ref == "" || ref[0] == '#' {
+		return b, false
+	}
+	u, err := base.Resolve(ref)
+	if err != nil {
+		return b, false // it leads to nothing on the web
+	}
+	file, isLocal := strings.CutPrefix(u.String(), localBase)
+	if !isLocal {
+		return b, false
+	}
+	file, _, _ = strings.Cut(file, "?")
+	name, err := url.PathUnescape(file)
+	if err == nil && local(name) {
+		if fi, err := c.root.Lstat(name); err == nil && fi.Mode().IsRegular() {
+			return b, false
+		}
+	}
+	if forScript(attr) && (name == "" || strings.HasSuffix(name, "/")) {
+		return b, false // a folder
+	}
+	b = Broken{Ref: ref, Attr: attr, Reason: NoFile, Wrong: true}
+	if forScript(attr) {
+		b.Reason, b.Wrong = ByScript, false
+	}
+	return b, true
+}
+
+// ref says what is wrong with a reference to the web; ok is false if nothing is.
 func (c *checker) ref(ref markup.Ref) (b Broken, ok bool) {
 	if ref.Role == markup.Base || ref.Role == markup.Service {
 		return b, false
@@ -157,16 +200,8 @@ func (c *checker) ref(ref markup.Ref) (b Broken, ok bool) {
 		return b, false // it leads to nothing on the web
 	}
 	b.Embed = ref.Role.Requisite() || ref.Role == markup.Lazy
-	if file, isLocal := strings.CutPrefix(u.String(), localBase); isLocal {
-		file, _, _ = strings.Cut(file, "?")
-		name, err := url.PathUnescape(file)
-		if err == nil && local(name) {
-			if fi, err := c.root.Lstat(name); err == nil && fi.Mode().IsRegular() {
-				return b, false
-			}
-		}
-		b.Reason, b.Wrong = NoFile, true
-		return b, true
+	if strings.HasPrefix(u.String(), localBase) {
+		return b, false // see local
 	}
 	b.URL = u.Key()
 	if file, has := c.urls[b.URL]; has {

@@ -3,6 +3,7 @@ package mirror
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,42 @@ func TestCheckTellsWhatIsWrong(t *testing.T) {
 	}
 	if len(found) > 0 {
 		t.Errorf("also wrong: %v", found)
+	}
+}
+
+// The check does not read as the writer does: what the writer knows nothing of is found, too.
+func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
+	dir := t.TempDir()
+	page := `<script type=module>/* from "./no.js" */ import a from "./here.js"; import b from "./m1.js"</script>` +
+		`<x-pic pic-src="p1.png" page="./p2" alt="no.png" class="a.css" onclick="no.js"></x-pic><p title="../no" data-x="d1.json" data-url_root="../">` +
+		`<template><a href=no></a></template><a href="mailto:x@y.z"></a><a href="//b.test/x"></a><a href="#x"></a><a href="">self</a>` +
+		`<style>/* url(no) */ p { background: url( "s1.png" ) }</style><i style="background:url(s2.png)"></i>` +
+		`<img srcset="here.js 1x, r1.png 2x" src="here.js?x#y"><iframe srcdoc="&lt;img src=f1.png>"></iframe>` +
+		`<meta http-equiv=refresh content="1; url='e1.html'"><meta content="no.png"><script>"no.js"</script><textarea><a href=no></a></textarea>` +
+		`<noframes><a href=n1></a></noframes><noscript><img src=n2></noscript><svg><use xlink:href="v1.svg#a"/></svg>`
+	crawled(t, dir, got{url: "http://a.test/", body: "x"}, got{url: "http://a.test/here.js", head: "200 OK\r\nContent-Type: text/javascript", body: `import "./here.js"`},
+		got{url: "http://a.test/w.webmanifest", head: "200 OK\r\nContent-Type: application/manifest+json", body: "{}"}, got{url: "http://a.test/x.svg", head: "200 OK\r\nContent-Type: image/svg+xml", body: "<svg/>"},
+		got{url: "http://a.test/x.xml", head: "200 OK\r\nContent-Type: text/xml", body: "<x/>"},
+		got{url: "http://a.test/s.css", head: "200 OK\r\nContent-Type: text/css", body: "a{}"})
+	built(t, options(t, dir))
+	in := func(name string) string { return filepath.Join(Tree(dir), "a.test", name) }
+	edit(t, in("index.html"), page)
+	edit(t, in("here.js"), `import "./here.js"; export * from '../j1.js'; // from "no.js"`)
+	edit(t, in("w.webmanifest"), `{"name": "no.png x", "x": [{"y": "w1.png"}, "./w2"]}`)
+	edit(t, in("x.svg"), `<svg><title/><script/><image href="g1.png"/><a href="x.svg"/></svg>`)
+	edit(t, in("x.xml"), `<?xml-stylesheet type="text/xsl" href="x1.xsl"?><data href="no"/><xsl:include href="x2.xsl"/>`)
+	edit(t, in("s.css"), `@import "c1.css"; a { background: url(c2.png) url(here.js) } /* url(no) */`)
+	wrong, other := brokenOf(t, dir)
+	var refs []string
+	for _, b := range wrong {
+		refs = append(refs, b.Ref)
+	}
+	slices.Sort(refs)
+	if got := strings.Join(refs, " "); got != "../j1.js ./m1.js ./p2 ./w2 c1.css c2.png e1.html f1.png g1.png n1 n2 p1.png r1.png s1.png s2.png v1.svg#a w1.png x1.xsl x2.xsl" {
+		t.Errorf("wrong are %s", got)
+	}
+	if len(other) != 2 || other[0].Ref != "d1.json" || other[0].Reason != ByScript {
+		t.Errorf("else there is %+v", other)
 	}
 }
 

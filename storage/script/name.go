@@ -56,6 +56,9 @@ func unescaped(s string) (string, bool) {
 	return s, !strings.Contains(s, `\`)
 }
 
+// IsName reports whether a text is a URL reference that ends in the name of a file.
+func IsName(s string) bool { return len(s) <= MaxLength && looksLikeFile(s) }
+
 // looksLikeFile reports whether a URL reference ends in a file's name. It may begin with a scheme and a host.
 func looksLikeFile(name string) bool {
 	if strings.ContainsAny(name, "\"'`<>{}|^*$[];()") {
