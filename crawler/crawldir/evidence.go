@@ -227,6 +227,9 @@ func openLedger(dir string, o ledger.Options, say func(Note)) (*ledger.Writer, e
 	if o.Signer, o.Rotations, err = ledgerKey(); err != nil {
 		plain(say)("the checkpoints of the ledger are not signed: %v", err)
 	}
+	if err := forgetKept(dir); err != nil {
+		return nil, err
+	}
 	o.Dir, o.Software, o.Keep = in(dir, LedgerName), "curtsy/"+Version, keepHeads(dir, say)
 	w, err := ledger.Open(o)
 	if err != nil {

@@ -94,3 +94,16 @@ func keepHeads(dir string, say func(Note)) func(note []byte) {
 		}
 	}
 }
+
+// forgetKept forgets which ledger dir had last if a new one begins there. The new one may be killed before its first
+// checkpoint, or never have one, and would be refused as another then.
+func forgetKept(dir string) error {
+	if origin, err := ledger.Origin(in(dir, LedgerName)); err != nil || origin != "" {
+		return nil // to open it says what is wrong
+	}
+	h, whole, err := heads(dir)
+	if err != nil {
+		return nil // without a configuration folder nothing is kept
+	}
+	return h.Forget(whole)
+}

@@ -8,8 +8,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
 
@@ -137,6 +139,29 @@ func TestResume_RequiresTheCheckpointKeptBesideTheKey(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A new ledger that a kill ends before its first checkpoint is not taken for another one in the place of the last.
+func TestResume_ANewLedgerNeedsNoCheckpoint(t *testing.T) {
+	dir := crawled(t, crawltest.Tree("bakery.test", 5))
+	if err := os.RemoveAll(in(dir, LedgerName)); err != nil {
+		t.Fatal(err)
+	}
+	w, err := openLedger(dir, ledger.Options{}, func(n Note) { t.Error(n.Text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	err = w.Append(t.Context(), storage.Line{Time: time.Now(), URL: "http://bakery.test/", Decision: storage.DecisionRefuse, Reason: "scope"})
+	if err := errors.Join(err, w.Sync(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if origin, err := ledger.Origin(in(dir, LedgerName)); err != nil || origin == "" {
+		t.Fatalf("%q, %v", origin, err)
+	}
+	if err := requireKept(dir); err != nil {
+		t.Error(err)
 	}
 }
 

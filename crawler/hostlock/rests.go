@@ -113,6 +113,7 @@ func (l *Locks) Resting(a canon.Authority) (Wish, error) {
 		mine := l.noted(e)
 		e.until, e.rest = now+left.Microseconds(), left.Microseconds()
 		if err = l.storeRest(e, true); err == nil && mine {
+			l.forget(h)
 			l.note(e)
 		}
 	}
@@ -143,7 +144,14 @@ func (l *Locks) note(e restEntry) {
 			return
 		}
 	}
-	l.rests[e.hash] = e.until
+	l.rests[e.hash] = max(l.rests[e.hash], e.until) // as the table keeps the longer of two
+}
+
+// forget forgets which rest of h is ours.
+func (l *Locks) forget(h uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.rests, h)
 }
 
 // noted reports whether e is ours.
@@ -192,8 +200,7 @@ func (l *Locks) readRests(n int64) (es [restsPerBucket]restEntry, whole bool, er
 	return es, whole, nil
 }
 
-// storeRest puts e into its bucket, in the place of its last entry, of one that is free or over, or of the one that ends first.
-// Unless instead is set, an entry of the same host that ends later stays.
+// storeRest puts e into its bucket. Unless instead is set, an entry of the same host that ends later stays.
 func (l *Locks) storeRest(e restEntry, instead bool) error {
 	n, now := bucket(e.hash), time.Now().UnixMicro()
 	return l.alone(buckets+n, func() error {
@@ -201,17 +208,9 @@ func (l *Locks) storeRest(e restEntry, instead bool) error {
 		if err != nil {
 			return err
 		}
-		place := 0
-		for i, old := range es {
-			if old.hash == e.hash {
-				if place = i; !instead && old.left(now) >= e.left(now) {
-					return nil
-				}
-				break
-			}
-			if old.left(now) < es[place].left(now) {
-				place = i
-			}
+		place := placeOf(e.hash, len(es), func(i int) (uint64, time.Duration) { return es[i].hash, es[i].left(now) })
+		if old := es[place]; !instead && old.hash == e.hash && old.left(now) >= e.left(now) {
+			return nil
 		}
 		var b [restSize]byte
 		binary.LittleEndian.PutUint64(b[:], e.hash)

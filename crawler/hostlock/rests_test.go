@@ -57,6 +57,10 @@ func TestRule26_ARestIsKnownToAll(t *testing.T) {
 		if w, err := two.Resting(a); err != nil || w.Wait != 2*time.Hour || !w.Ours {
 			t.Errorf("%+v, %v", w, err)
 		}
+		mustRest(t, two, a, time.Hour) // a shorter answer takes nothing back
+		if w, err := two.Resting(a); err != nil || w.Wait != 2*time.Hour || !w.Ours {
+			t.Errorf("%+v, %v", w, err)
+		}
 		time.Sleep(2*time.Hour - time.Microsecond)
 		wantResting(t, two, a, time.Microsecond)
 		time.Sleep(time.Microsecond)
@@ -88,7 +92,9 @@ func TestRule17_AClockSetBackLengthensNoLongRest(t *testing.T) {
 				t.Fatal(err)
 			}
 			for left := rest; left > 0; left -= time.Minute { // whoever looks often must not make it longer
-				wantResting(t, l, a, left)
+				if w, err := l.Resting(a); err != nil || w.Wait != left || !w.Ours {
+					t.Fatalf("%+v, %v; want %v", w, err, left)
+				}
 				time.Sleep(time.Minute)
 			}
 			wantResting(t, l, a, 0)

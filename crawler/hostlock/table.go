@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"time"
 )
 
@@ -94,20 +95,27 @@ func (l *Locks) write(n int64, e entry, now int64) error {
 	if err != nil {
 		return err
 	}
-	place := 0
-	for i, old := range es {
-		if old.hash == e.hash {
-			place = i
-			break
-		}
-		if old.wait(now) < es[place].wait(now) {
-			place = i
-		}
-	}
+	place := placeOf(e.hash, len(es), func(i int) (uint64, time.Duration) { return es[i].hash, es[i].wait(now) })
 	var b [entrySize]byte
 	binary.LittleEndian.PutUint64(b[:], e.hash)
 	binary.LittleEndian.PutUint64(b[8:], uint64(e.next))
 	binary.LittleEndian.PutUint64(b[16:], uint64(e.rest))
 	_, err = l.file.WriteAt(b[:], n*bucketSize+int64(place)*entrySize)
 	return err
+}
+
+// placeOf returns the place of h in a bucket of n entries: that of its last entry, or else of the first that ends first, as
+// one that is free or over does.
+func placeOf(h uint64, n int, entry func(i int) (hash uint64, left time.Duration)) (place int) {
+	least := time.Duration(math.MaxInt64)
+	for i := range n {
+		hash, left := entry(i)
+		if hash == h {
+			return i
+		}
+		if left < least {
+			place, least = i, left
+		}
+	}
+	return place
 }

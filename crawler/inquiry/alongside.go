@@ -46,7 +46,10 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 		if x, err = f.Do(ctx, r); err != nil {
 			return nil, err
 		}
-		return x, a.heed(x)
+		if err = a.heed(x); err != nil {
+			return nil, errors.Join(err, x.Close())
+		}
+		return x, nil
 	}
 	among, err := f.Addresses(ctx, au)
 	var failure *fetch.Failure

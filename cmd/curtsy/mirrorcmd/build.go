@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"curtsy/cmd/curtsy/cli"
@@ -115,8 +116,11 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, err
 	return b, nil
 }
 
-// Incomplete reports whether pages lack what a command gets. A nil Built lacks nothing.
-func (b *Built) Incomplete() bool { return b != nil && len(b.Lacks) > 0 }
+// Incomplete reports whether pages lack what a command gets and the user did not choose to leave out. A nil Built lacks
+// nothing.
+func (b *Built) Incomplete() bool {
+	return b != nil && slices.ContainsFunc(b.Lacks, func(l Lack) bool { return !l.Chosen })
+}
 
 // Text says what is in the mirror, for people.
 func (b *Built) Text() string {

@@ -19,6 +19,7 @@ type Lack struct {
 	Files   int64  `json:"files"`
 	Why     string `json:"why"`     // "pages lack 3 files that …"
 	Command string `json:"command"` // of the shell
+	Chosen  bool   `json:"chosen"`  // --requisites none or scope left it out
 }
 
 func (l Lack) String() string { return l.Why + "; get them with " + l.Command }
@@ -56,7 +57,7 @@ func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.
 	get := scope.RequisitesAll
 	id := s.Identity()
 	unknown := id.CheckContact() != nil
-	l := Lack{Files: own + other, Command: "curtsy update --requisites "}
+	l := Lack{Files: own + other, Command: "curtsy update --requisites ", Chosen: which != scope.RequisitesHost}
 	switch {
 	case l.Files == 0:
 		return nil

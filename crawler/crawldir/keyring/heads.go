@@ -106,6 +106,14 @@ func (h Heads) Keep(dir string, n *checkpoint.Note) error {
 	return nil
 }
 
+// Forget forgets which ledger the crawl directory dir, an absolute path, had last.
+func (h Heads) Forget(dir string) error {
+	if err := os.Remove(h.file(dir, placeSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("ledger of a crawl directory: %w", err)
+	}
+	return nil
+}
+
 // put writes a file, and makes room for one that is new.
 func (h Heads) put(file string, b []byte) error {
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {

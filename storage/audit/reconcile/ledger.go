@@ -64,6 +64,7 @@ type Ledger struct {
 	optedOut  optedOut
 	raised    raised
 	odd       []finding.Finding // lines and marks that contradict their run
+	tooSoon   []finding.Finding // changes in the first run, if that is the crawl's
 	redacted  redacted
 	taken     taken
 	problem   []ledger.Entry
@@ -263,6 +264,9 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 			"then, or of which there were several: they are held to the entries that lines name")
 	}
 	l.raised.judge(found)
+	if !l.runs.moreArchived {
+		l.odd = append(l.odd, l.tooSoon...)
+	}
 	for _, f := range l.odd {
 		found(f)
 	}

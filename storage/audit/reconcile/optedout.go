@@ -25,8 +25,10 @@ type optedOut struct {
 	entries []string // of that list
 	unread  bool     // a list was in force that is not there
 
+	changed time.Time // when the lists changed within the run; zero if they did not
+
 	byHost map[string][]entry // by host, or by domain with a dot before it
-	nets   []entry
+	nets   map[netip.Prefix][]entry
 	count  int
 	has    map[string]bool // entries that lines name, with their list
 	asked  []finding.Finding
@@ -49,10 +51,9 @@ type entry struct {
 const underWay = time.Minute
 
 const (
-	optOutName   = "optout.txt" // in the crawl directory
-	maxOptOuts   = 16 << 20     // bytes of a list
-	maxInForce   = 1 << 20      // entries
-	maxOptOutNet = 10_000       // networks, which are gone through for each line
+	optOutName = "optout.txt" // in the crawl directory
+	maxOptOuts = 16 << 20     // bytes of a list
+	maxInForce = 1 << 20      // entries
 )
 
 // open reads the list in the crawl directory, if there is one.
@@ -81,8 +82,9 @@ func (o *optedOut) open(root string) {
 // mark takes which lists are in force from a mark on.
 func (o *optedOut) mark(m *ledger.Mark) {
 	digest, of := m.OptOuts, "*"
+	o.changed = time.Time{}
 	if m.Kind == ledger.KindOptOuts {
-		digest, of = m.SHA256, ""
+		digest, of, o.changed = m.SHA256, "", m.Time
 	}
 	if digest == o.list && m.Kind == ledger.KindRun {
 		return
@@ -106,7 +108,11 @@ func (o *optedOut) line(l *storage.Line, place string) {
 		return
 	}
 	if l.List != "" && l.RobotsRule != "" && l.Record == "" {
-		if key := l.List + " " + l.RobotsRule; !o.has[key] {
+		if l.List != o.list && !o.changed.IsZero() && l.Time.Before(o.changed.Add(underWay)) {
+			return // decided with the lists before, perhaps; with several lists the digest in force is that of all
+		}
+		text, _, _ := strings.Cut(l.RobotsRule, " # ") // the reason follows
+		if key := l.List + " " + text; !o.has[key] {
 			if o.has == nil {
 				o.has = map[string]bool{}
 			}
@@ -115,7 +121,7 @@ func (o *optedOut) line(l *storage.Line, place string) {
 			if l.Own { // asked for several pages at once
 				of = ""
 			}
-			o.enter(entry{text: l.RobotsRule, list: l.List, from: l.Time, of: of, said: place})
+			o.enter(entry{text: text, list: l.List, from: l.Time, of: of, said: place})
 		}
 		return
 	}
@@ -156,10 +162,11 @@ func (o *optedOut) enter(e entry) {
 		e.net = p
 	}
 	if e.net.IsValid() {
-		if len(o.nets) < maxOptOutNet {
-			o.nets = append(o.nets, e)
-			o.count++
+		if o.nets == nil {
+			o.nets = map[netip.Prefix][]entry{}
 		}
+		o.nets[e.net.Masked()] = append(o.nets[e.net.Masked()], e)
+		o.count++
 		return
 	}
 	scheme, site, schemed := strings.Cut(text, "://")
@@ -216,9 +223,14 @@ func (o *optedOut) find(u weburl.URL, l *storage.Line) (entry, bool) {
 		addr = netip.Addr{}
 	}
 	named, _ := netip.ParseAddr(strings.Trim(host, "[]")) // the zero address is in no network
-	for _, e := range o.nets {
-		if since(&e) && (e.net.Contains(addr) || e.net.Contains(named.Unmap())) {
-			return e, true
+	for _, a := range [...]netip.Addr{addr, named.Unmap().WithZone("")} {
+		for bits := a.BitLen(); bits >= 0 && a.IsValid() && len(o.nets) > 0; bits-- {
+			p, _ := a.Prefix(bits)
+			for _, e := range o.nets[p] {
+				if since(&e) {
+					return e, true
+				}
+			}
 		}
 	}
 	return entry{}, false

@@ -91,12 +91,13 @@ func (l *Ledger) stop(m *ledger.Mark) {
 	}
 }
 
-// changed takes the line of an exchange: in the first run of a crawl there is nothing that a URL could have changed since.
+// changed takes the line of an exchange: in the first run of a crawl there is nothing that a URL could have changed since,
+// unless the archive is older than the ledger.
 func (l *Ledger) changed(d *storage.Line, place string) {
-	if l.runs.count > 1 || d.Change == "" || d.Change == storage.ChangeNew || len(l.odd) >= maxProblems {
+	if l.runs.count > 1 || d.Change == "" || d.Change == storage.ChangeNew || len(l.tooSoon) >= maxProblems {
 		return
 	}
-	l.odd = append(l.odd, finding.Finding{Code: finding.LedgerLines, URL: d.URL, Authority: weburl.AuthorityOf(d.URL), Time: d.Time,
+	l.tooSoon = append(l.tooSoon, finding.Finding{Code: finding.LedgerLines, URL: d.URL, Authority: weburl.AuthorityOf(d.URL), Time: d.Time,
 		Place:    finding.Place{File: l.o.Dir},
 		Required: "a run before that of a change since the generation before (docs/decisions.md)",
 		Observed: fmt.Sprintf("%s says %s, and its run is the first", place, finding.Short(string(d.Change)))})

@@ -150,3 +150,27 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 		t.Errorf("%s", codesOf(found))
 	}
 }
+
+// In the first run nothing has changed since a generation before, unless the archive has files older than the ledger.
+func TestChange_NeedsAnEarlierRun(t *testing.T) {
+	for file, want := range map[string]string{"a.warc.gz": "ledger-lines", "older.warc.gz": ""} {
+		e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
+		l.Change = storage.ChangeUnchanged
+		w, err := Open(t.Context(), Options{Dir: written(t, true, l), TempDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		say := func(f finding.Finding) {
+			if f.Code == finding.LedgerLines {
+				got = string(f.Code)
+			}
+		}
+		for _, name := range []string{file, e.File} {
+			_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: name}, SHA256: infoOf(name)}, say)
+		}
+		if err := w.Close(t.Context(), &audit.Result{}, say); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", file, got, err, want)
+		}
+	}
+}

@@ -48,6 +48,8 @@ type runs struct {
 
 	reading string // the file that is read
 	past    int    // the latest run of those before it
+
+	moreArchived bool // the archive begins with a file of no run
 }
 
 // mayLackMark reports whether a kill may have come between the end of a file and the mark of it: in its run, which ends
@@ -118,6 +120,7 @@ func (r *runs) file(in *evidence.Info) int {
 			break
 		}
 	}
+	r.moreArchived = r.moreArchived || n == noRun && len(r.files) == 0
 	r.files[in.File], r.ends[n] = n, in.File
 	r.last = max(r.last, n)
 	if x := r.known(n); x != nil && in.AtOnce > 0 {
