@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -87,30 +86,38 @@ func (p *Pages) Read(ctx context.Context, lines iter.Seq2[storage.Line, error], 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hosts = map[canon.Authority][]page{}
+	last := map[canon.Authority]int64{} // ends of the last exchanges that f knows of, with hosts that have pages
 	for l, err := range lines {
 		if err != nil {
 			return fmt.Errorf("crawler: what was fetched before the kill: %w", err)
 		}
-		if !l.IsPage() || l.Time.Before(since) {
+		if l.Began.IsZero() || l.Time.Before(since) || !l.IsPage() && len(p.hosts) == 0 {
 			continue
 		}
-		if u, err := canon.Parse(l.URL); err == nil {
-			a := u.Authority()
-			p.hosts[a] = append(p.hosts[a], page{l.Tag, clock.Micros(endOf(l).Add(-l.Ahead))})
-		}
-	}
-	for a, pages := range p.hosts {
-		h, _, err := f.Host(ctx, a)
+		u, err := canon.Parse(l.URL)
 		if err != nil {
-			return err
+			continue
 		}
-		memory, err := host.Read(h.Memory)
-		if err != nil {
-			return fmt.Errorf("%s: %w", a, err)
+		a := u.Authority()
+		if _, met := last[a]; !met && !l.IsPage() {
+			continue
+		} else if !met {
+			h, _, err := f.Host(ctx, a)
+			if err != nil {
+				return err
+			}
+			memory, err := host.Read(h.Memory)
+			if err != nil {
+				return fmt.Errorf("%s: %w", a, err)
+			}
+			last[a] = memory.LastEnd
 		}
-		// What f counts is not later than the last exchange that it knows of.
-		pages = slices.DeleteFunc(pages, func(page page) bool { return page.end <= memory.LastEnd+rounding })
-		if p.hosts[a] = pages; len(pages) == 0 {
+		switch end := clock.Micros(endOf(l).Add(-l.Ahead)); {
+		case end > last[a]+rounding: // what f counts is not later
+			if l.IsPage() {
+				p.hosts[a] = append(p.hosts[a], page{l.Tag, end})
+			}
+		case end >= last[a]-rounding: // f knows it, and what is before it in the ledger, though a clock was set back in between
 			delete(p.hosts, a)
 		}
 	}

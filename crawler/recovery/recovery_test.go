@@ -179,23 +179,26 @@ func TestPages_WhatTheFrontierMisses(t *testing.T) {
 			since time.Time
 			known int64
 			want  int64
+			next  []storage.Line // follow it
 		}{
-			{"the host is new", fetched, time.Time{}, 0, 1},
-			{"the frontier knows an exchange before", fetched, now, end - 1_000_000, 1},
-			{"the frontier knows it", fetched, now, end, 0},
-			{"it is rounded", fetched, now, end - rounding, 0},
-			{"the frontier knows one after it", fetched, now, end + 1, 0},
-			{"it is of a generation before", fetched, now.Add(1), 0, 0},
-			{"dates ran ahead after the computer slept", with(func(l *storage.Line) { l.Began, l.Ahead = l.Began.Add(time.Hour), time.Hour }), now, end, 0},
-			{"an image", with(func(l *storage.Line) { l.Type = "image/png" }), now, 0, 0},
-			{"no media type", with(func(l *storage.Line) { l.Type = "" }), now, 0, 1},
-			{"a page that says 404", with(func(l *storage.Line) { l.Status, l.Outcome = 404, storage.OutcomeGone }), now, 0, 0},
-			{"an exchange that was cut", with(func(l *storage.Line) { l.Outcome = storage.OutcomeDeferred }), now, 0, 0},
+			{"the host is new", fetched, time.Time{}, 0, 1, nil},
+			{"the frontier knows an exchange before", fetched, now, end - 1_000_000, 1, nil},
+			{"the frontier knows it", fetched, now, end, 0, nil},
+			{"it is rounded", fetched, now, end - rounding, 0, nil},
+			{"the frontier knows one after it", fetched, now, end + 1, 0, nil},
+			{"it is of a generation before", fetched, now.Add(1), 0, 0, nil},
+			{"dates ran ahead after the computer slept", with(func(l *storage.Line) { l.Began, l.Ahead = l.Began.Add(time.Hour), time.Hour }), now, end, 0, nil},
+			{"an image", with(func(l *storage.Line) { l.Type = "image/png" }), now, 0, 0, nil},
+			{"no media type", with(func(l *storage.Line) { l.Type = "" }), now, 0, 1, nil},
+			{"a page that says 404", with(func(l *storage.Line) { l.Status, l.Outcome = 404, storage.OutcomeGone }), now, 0, 0, nil},
+			{"an exchange that was cut", with(func(l *storage.Line) { l.Outcome = storage.OutcomeDeferred }), now, 0, 0, nil},
+			{"the clock was set back before the next, which the frontier knows", with(func(l *storage.Line) { l.Began = l.Began.Add(time.Hour) }), now, end, 0,
+				[]storage.Line{with(func(l *storage.Line) { l.Type = "image/png" })}},
 		} {
 			var p Pages
 			memory := host.State{LastEnd: c.known}
 			f := remembered{memory: memory.Append(nil)}
-			if err := p.Read(t.Context(), lines([]storage.Line{c.line}, nil), c.since, f, clock); err != nil || p.Total() != c.want {
+			if err := p.Read(t.Context(), lines(append([]storage.Line{c.line}, c.next...), nil), c.since, f, clock); err != nil || p.Total() != c.want {
 				t.Errorf("%s: %d pages, %v; want %d", c.name, p.Total(), err, c.want)
 			}
 			counts := map[string]int64{}
@@ -204,7 +207,7 @@ func TestPages_WhatTheFrontierMisses(t *testing.T) {
 				t.Errorf("%s: the host's turn counts %d pages, %v", c.name, memory.Pages, counts)
 			}
 			f.memory = memory.Append(nil) // another kill: the frontier counts it
-			if err := p.Read(t.Context(), lines([]storage.Line{c.line}, nil), c.since, f, clock); err != nil || p.Total() != 0 {
+			if err := p.Read(t.Context(), lines(append([]storage.Line{c.line}, c.next...), nil), c.since, f, clock); err != nil || p.Total() != 0 {
 				t.Errorf("%s: it is missed again, %v", c.name, err)
 			}
 		}
