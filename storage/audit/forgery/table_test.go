@@ -154,7 +154,13 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	met := map[string]int{}
 	for _, r := range rows() {
+		if kind := r.class + " " + string(r.found); testing.Short() {
+			if met[kind]++; met[kind] > 1 {
+				continue // one of each kind
+			}
+		}
 		t.Run(r.class+"/"+r.name, func(t *testing.T) {
 			e := readEvidence(t, dir)
 			was := e.text()

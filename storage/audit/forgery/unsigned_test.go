@@ -227,8 +227,11 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 	kept := vouch.HeadOf(newest.Checkpoint)
 
 	n := 25
-	if os.Getenv("CURTSY_LONG") != "" {
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
 		n = 150
+	case testing.Short():
+		n = 6
 	}
 	r := rand.New(rand.NewPCG(30, 2))
 	done := map[string]bool{}
