@@ -208,8 +208,8 @@ func (c *bounds) follow(task frontier.Task, page extract.Page, f *findings) {
 }
 
 // discover judges a discovered URL. In scope it becomes a candidate; refused for good it enters the seen-set with its
-// reason, once; refused for now it is only counted, so that another page may bring it under better terms. What lies
-// off the scope, is too deep or is linked by nofollow gets a line of the ledger all the same.
+// reason, once; refused for now it is counted and gets its line of the ledger, but another page may bring it under better
+// terms.
 func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 	asked := InScope(next)
 	asked.NoFollow = noFollow
@@ -233,10 +233,10 @@ func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 	}
 }
 
-// named reports whether what a rule refuses for now gets a line of the ledger: what lies off the scope by its place, by not
-// being drawn or too many steps away, what is too deep, and what pages link by nofollow.
+// named reports whether what a rule refuses for now gets a line of the ledger: everything but the requisites of a crawl that
+// wants none.
 func (c *bounds) named(rule string) bool {
-	return rule == c.off || rule == storage.RuleNoFollow || rule == storage.RuleDepth || rule == scope.RuleSample || rule == scope.RuleRequisites && c.cfg.Scope.Requisites != scope.RequisitesNone
+	return rule != scope.RuleRequisites || c.cfg.Scope.Requisites != scope.RequisitesNone
 }
 
 // InScope is a candidate as the scope judges it.

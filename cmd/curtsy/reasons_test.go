@@ -49,3 +49,39 @@ func TestReasons_NofollowAndDepth(t *testing.T) {
 		}
 	}
 }
+
+// No reason hides behind "not fetched" or "not asked for".
+func TestReasons_EachRuleOfTheScope(t *testing.T) {
+	home(t, "")
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<a href="/excluded">e</a> <a href="/not-included">n</a> <a href="/in/x.pdf">z</a> <img src="/in/p.svg">`)
+		case "/in/p.svg":
+			w.Header().Set("Content-Type", "image/svg+xml")
+			fmt.Fprint(w, `<svg xmlns="http://www.w3.org/2000/svg"><a href="/in/linked"><text>l</text></a></svg>`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(site.Close)
+	dir := filepath.Join(t.TempDir(), "d")
+	atHome(t, "mirror", "--delay", "0", "--include", "/$", "--include", "/in/", "--exclude", "/excluded", "--accept", ".svg", "--dir", dir, site.URL+"/")
+	b, err := os.ReadFile(filepath.Join(mirror.Tree(dir), "missing.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := atHome(t, "check", "--offline", "--json", dir).out
+	for path, rule := range map[string]string{"/excluded": "scope:exclude", "/not-included": "scope:include", "/in/x.pdf": "scope:accept"} {
+		if !strings.Contains(string(b), path+`","reason":"scope","detail":"`+rule) {
+			t.Errorf("missing.jsonl does not name %s of %s", rule, path)
+		}
+		if !strings.Contains(check, rule) {
+			t.Errorf("check does not name %s", rule)
+		}
+	}
+	if strings.Contains(string(b), "not fetched") || strings.Contains(check, "not asked for") {
+		t.Errorf("a reason is not named:\n%s\n%s", b, check)
+	}
+}
