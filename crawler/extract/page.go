@@ -71,7 +71,7 @@ const (
 	UnparsedDeep   = "512 open elements" // golang.org/x/net/html refuses to nest deeper
 	UnparsedLong   = "over 10 MiB"
 	UnparsedTags   = "over 262144 tags"
-	UnparsedAttrs  = "over 524288 attributes"
+	UnparsedAttrs  = "over 262144 attributes"
 	UnparsedTag    = "over 131072 attributes in a tag"
 	UnparsedBroken = "html parser failed"
 	UnparsedNested = "page within an attribute"     // an iframe's srcdoc, that is

@@ -15,7 +15,7 @@ const MaxTags = 1 << 18
 
 // MaxAttrs is how many attributes of a page are looked at, beside MaxTags and attrs.MaxOfTag. Each takes a hundred bytes of the tree and
 // more, and may be two bytes long.
-const MaxAttrs = 1 << 19
+const MaxAttrs = 1 << 18
 
 // tagLimit is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
 // what holds nothing, by a few bytes that some mark takes back out of values and texts:
