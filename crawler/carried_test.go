@@ -20,6 +20,7 @@ import (
 func (l *lines) asked() (a storage.Asked, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	a.Kinds = map[string]int64{}
 	for _, line := range l.all {
 		if line.Record == "" {
 			continue
@@ -28,6 +29,9 @@ func (l *lines) asked() (a storage.Asked, err error) {
 		a.Octets += line.Octets
 		if line.Status > 0 {
 			a.Answers++
+			for _, kind := range storage.KindsOfAnswer(line.Status, line.Type) {
+				a.Kinds[kind]++
+			}
 		}
 		if line.Decision == storage.DecisionRobots {
 			a.Robots++
@@ -36,13 +40,19 @@ func (l *lines) asked() (a storage.Asked, err error) {
 	return a, nil
 }
 
+func sum(counts map[string]int64) (n int64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
 // counts checks that a status has all exchanges that are archived, and that there are at least so many.
 func (w *world) counts(s status.Status, least int) {
 	w.t.Helper()
 	told, _ := w.ledger.asked()
-	if n := len(w.archive.records); int64(n) != s.Exchanges || n < least || told != (storage.Asked{
-		Exchanges: s.Exchanges, Answers: told.Answers, Robots: s.Robots, Octets: s.Bytes,
-	}) {
+	if n := len(w.archive.records); int64(n) != s.Exchanges || n < least || told.Exchanges != s.Exchanges || told.Robots != s.Robots || told.Octets != s.Bytes || told.Answers != sum(s.Answers) ||
+		told.Kinds[storage.PrefixStatus+"2xx"] != s.Answers["2xx"] || s.Answers["2xx"] != sum(s.Types) {
 		w.t.Errorf("the status has %d exchanges, %d for robots.txt, %d octets; the archive has %d, the ledger %+v",
 			s.Exchanges, s.Robots, s.Bytes, n, told)
 	}

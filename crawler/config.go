@@ -64,6 +64,8 @@ type Config struct {
 	// Asked, if not nil, sums up the exchanges of the ledger, for such a run to count those that the frontier did not.
 	Asked func() (storage.Asked, error)
 
+	tagged bool // pages are counted by tag: the seeds have no more than maxTags
+
 	Identity fetch.Identity
 	Scope    scope.Config
 	Traps    trap.Limits // of the traps that need a host's history (politeness rule 22); Scope has the others

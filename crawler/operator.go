@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -19,6 +19,9 @@ import (
 // Status is the state of this run. It may be asked for often: single hosts in it may be some seconds old.
 func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	s, err := c.live.Status(ctx)
+	if err != nil {
+		return s, err
+	}
 	if !c.counted.Load() {
 		s.Runs++
 	}
@@ -40,10 +43,10 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 
 // addUncounted adds what the frontier does not count, because no turn was finished that could.
 func (c *Crawl) addUncounted(s *status.Status) {
-	s.Pages += c.pages.Total()
-	s.Exchanges += c.carried.Total(totals.Exchanges)
-	s.Robots += c.carried.Total(totals.Robots)
-	s.Bytes += c.carried.Total(totals.Bytes)
+	counts := map[string]int64{}
+	maps.Copy(counts, c.carried.All())
+	c.pages.AddTo(counts)
+	s.Add(counts)
 }
 
 // Estimate says how long the rest takes at least. Like Status it may be asked for often.

@@ -139,7 +139,7 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	}
 	if r.html {
 		f.isPage()
-		if task.Tag != "" && c.cfg.countsTags() {
+		if task.Tag != "" && c.cfg.tagged {
 			f.count(totals.OfTag(task.Tag), 1)
 		}
 	}

@@ -71,7 +71,7 @@ func (c *Config) limitsPages() bool {
 	return c.MaxPages > 0 || c.MaxPerHost > 0 || c.MaxPerDomain > 0 || c.MaxPerTag > 0 || len(c.StopWhen) > 0 || len(c.Hosts) > 0
 }
 
-// countsTags reports whether pages are counted by tag.
+// countsTags reports whether a limit goes by the pages of a tag.
 func (c *Config) countsTags() bool {
 	for _, s := range c.StopWhen {
 		if s.Tag() != "" {
@@ -84,6 +84,7 @@ func (c *Config) countsTags() bool {
 // tellApart refuses more tags than are counted.
 func (c *Config) tellApart(tags map[string]bool) error {
 	delete(tags, "")
+	c.tagged = len(tags) <= maxTags
 	if c.countsTags() && len(tags) > maxTags {
 		return fmt.Errorf("crawler: the seeds have more than %d tags: pages are counted for so many at most", maxTags)
 	}

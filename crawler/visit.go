@@ -21,6 +21,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/mediatype"
 )
 
 // visit is one turn in the making: the lease, what is known of the host, what the turn's exchanges mean for it, and the
@@ -100,7 +101,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	v.owns(&c.cfg)
 	v.setRules(gate.Rules{})
 	v.begin()
-	c.pages.Recollect(t.Authority, &v.memory, c.clock, v.result.Counts, c.cfg.countsTags())
+	c.pages.Recollect(t.Authority, &v.memory, c.clock, v.result.Counts, c.cfg.tagged)
 	return v, nil
 }
 
@@ -193,6 +194,9 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	answered := ex.Status != 0
 	if answered {
 		v.count(totals.Answers, 1)
+		for _, kind := range storage.KindsOfAnswer(ex.Status, mediatype.Of(ex.Header).Name) {
+			v.count(kind, 1)
+		}
 	}
 	v.budget.Spend(octets, answered)
 }

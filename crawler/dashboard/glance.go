@@ -1,21 +1,14 @@
 package dashboard
 
-import (
-	"maps"
-	"time"
-)
+import "time"
 
 // Glance is what the dashboard knows of a crawl at one instant, for programs.
 type Glance struct {
 	Name string // of the source
 	Look
-	Err      error     // of the last look
-	At       time.Time // of the last look that succeeded; zero before
-	Rate     float64   // exchanges a second, over the last ten
-	Classes  map[string]int64
-	Verdicts map[string]int64
-	Read     int64 // decisions that Classes and Verdicts count
-	Passed   int64 // those that came too fast to be counted there
+	Err  error     // of the last look
+	At   time.Time // of the last look that succeeded; zero before
+	Rate float64   // exchanges a second, over the last ten
 }
 
 // Glances is what is known of each source. It asks nobody: Serve does, once a second, however many programs want to know.
@@ -32,6 +25,5 @@ func (w *watcher) glance() Glance {
 	defer w.mu.Unlock()
 	return Glance{
 		Name: w.source.Name(), Look: w.look, Err: w.err, At: w.at, Rate: w.fine.Over(10 * time.Second).Exchanges,
-		Classes: maps.Clone(w.tally.classes), Verdicts: maps.Clone(w.tally.verdicts), Read: w.tally.seen, Passed: w.tally.passed,
 	}
 }

@@ -64,20 +64,23 @@ func (v *view) Outcomes() []count {
 	}
 }
 
-// ClassCounts are the classes of status codes that were seen.
+// ClassCounts are the answers by class of status code.
 func (v *view) ClassCounts() (all []count) {
 	for _, c := range []count{
 		{Name: "1xx", Class: "plain"}, {Name: "2xx", Class: "good"}, {Name: "3xx", Class: "plain"}, {Name: "4xx", Class: "rest"}, {Name: "5xx", Class: "bad"},
 	} {
-		if c.N = v.Classes[c.Name]; c.N > 0 {
+		if c.N = v.Status.Answers[c.Name]; c.N > 0 {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// VerdictCounts are the decisions that were seen, by who decided.
-func (v *view) VerdictCounts() []count { return counts(v.Verdicts, "pace", 8) }
+// TypeCounts are the 2xx answers by media type.
+func (v *view) TypeCounts() []count { return counts(v.Status.Types, "plain", 10) }
+
+// TagCounts are the pages by the tag of their seed.
+func (v *view) TagCounts() []count { return counts(v.Status.Tags, "plain", 10) }
 
 // NotFollowed are the links that were not followed, by rule.
 func (v *view) NotFollowed() []count { return counts(v.Status.Links, "plain", 8) }

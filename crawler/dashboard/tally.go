@@ -19,13 +19,11 @@ const (
 
 // tally is what was seen of the decisions.
 type tally struct {
-	since    time.Time // of the first
-	seen     int64     // that were read
-	passed   int64     // that came too fast to be read each
-	classes  map[string]int64
-	verdicts map[string]int64
-	errors   map[string]*failing
-	last     []storage.Line // the newest last
+	since  time.Time // of the first
+	seen   int64     // that were read
+	passed int64     // that came too fast to be read each
+	errors map[string]*failing
+	last   []storage.Line // the newest last
 }
 
 // failing is a class of errors.
@@ -37,17 +35,13 @@ type failing struct {
 }
 
 func newTally() *tally {
-	return &tally{classes: map[string]int64{}, verdicts: map[string]int64{}, errors: map[string]*failing{}}
+	return &tally{errors: map[string]*failing{}}
 }
 
 func (t *tally) add(l storage.Line) {
 	if t.seen++; t.since.IsZero() {
 		t.since = l.Time
 	}
-	if l.Status > 0 {
-		t.classes[fmt.Sprintf("%dxx", l.Status/100)]++
-	}
-	t.verdicts[string(l.Decision)]++
 	if class := classOf(l); class != "" {
 		t.fail(class, l)
 	}

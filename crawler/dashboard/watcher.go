@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -109,8 +108,6 @@ type seen struct {
 	Since     time.Time
 	Read      int64
 	Passed    int64
-	Classes   map[string]int64
-	Verdicts  map[string]int64
 	Failures  []failing
 }
 
@@ -122,7 +119,7 @@ func (w *watcher) seen() seen {
 		Now: w.fine.Over(10 * time.Second), Minute: w.fine.Over(time.Minute),
 		Course: w.fine.Course(100), Span: w.fine.Span(), LongRates: w.long.Course(120), LongSpan: w.long.Span(),
 		Since: w.tally.since, Read: w.tally.seen, Passed: w.tally.passed,
-		Classes: maps.Clone(w.tally.classes), Verdicts: maps.Clone(w.tally.verdicts), Failures: w.tally.failures(),
+		Failures: w.tally.failures(),
 	}
 }
 

@@ -29,6 +29,20 @@ func work() []Metric {
 		{"curtsy_exchanges_total", "Requests that were sent: for robots.txt, or for URLs, sitemaps among them.", "kind", knownEach(func(g *dashboard.Glance) map[string]int64 {
 			return map[string]int64{"robots.txt": g.Status.Robots, "url": max(g.Status.Exchanges-g.Status.Robots, 0)}
 		})},
+		{"curtsy_answers_total", "Answers by class of their status code, those for robots.txt among them.", "class", func(g *dashboard.Glance) values {
+			if g.At.IsZero() {
+				return nil
+			}
+			v := values{"1xx": 0, "2xx": 0, "3xx": 0, "4xx": 0, "5xx": 0}
+			maps.Copy(v, each(g.Status.Answers))
+			return v
+		}},
+		{"curtsy_answers_by_type_total", "2xx answers by media type; rarer types are counted together.", "type", open(func(g *dashboard.Glance) map[string]int64 {
+			return g.Status.Types
+		})},
+		{"curtsy_pages_by_tag_total", "HTML pages that were fetched, by the tag of their seed.", "tag", open(func(g *dashboard.Glance) map[string]int64 {
+			return g.Status.Tags
+		})},
 		{"curtsy_pages_total", "HTML pages that were fetched.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Pages) })},
 		{"curtsy_received_bytes_total", "Bytes received, as they crossed the connection.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Bytes) })},
 		{"curtsy_urls", "URLs that are known, by what became of them: an outcome, or the queue that they are in.", "state", knownEach(urls)},
@@ -95,22 +109,6 @@ func hosts() []Metric {
 		})},
 		{"curtsy_achieved_exchanges_per_second", "The rate of the last ten seconds.", "", runningOne(func(g *dashboard.Glance) float64 { return g.Rate })},
 		{"curtsy_workers", "Exchanges that there may be at a time.", "", runningOne(func(g *dashboard.Glance) float64 { return float64(g.Workers) })},
-	}
-}
-
-// read is what was read of the ledger: a part of all, where decisions fall fast.
-func read() []Metric {
-	return []Metric{
-		{"curtsy_ledger_read_total", "Decisions that were read of the ledger, which the two below count. The dashboard reads 100 a second at most.", "", func(g *dashboard.Glance) values {
-			return one(float64(g.Read))
-		}},
-		{"curtsy_ledger_passed_over_total", "Decisions that came too fast to be read.", "", func(g *dashboard.Glance) values { return one(float64(g.Passed)) }},
-		{"curtsy_ledger_read_answers_total", "Answers among the decisions that were read, by class of their status code.", "class", func(g *dashboard.Glance) values {
-			v := values{"1xx": 0, "2xx": 0, "3xx": 0, "4xx": 0, "5xx": 0}
-			maps.Copy(v, each(g.Classes))
-			return v
-		}},
-		{"curtsy_ledger_read_decisions_total", "Decisions that were read, by who decided.", "decision", open(func(g *dashboard.Glance) map[string]int64 { return g.Verdicts })},
 	}
 }
 

@@ -43,7 +43,7 @@ func wants(t *testing.T, text string, lines ...string) {
 func TestACrawlIsSeenInItsMetrics(t *testing.T) {
 	g := running("news")
 	g.Status.Failures = map[string]int64{"timeout": 4}
-	g.Classes, g.Read = map[string]int64{"2xx": 9}, 11
+	g.Status.Answers, g.Status.Types, g.Status.Tags = map[string]int64{"2xx": 9}, map[string]int64{"image/*": 3}, map[string]int64{"a": 2}
 	wants(t, scrape(t, Options{Version: "1.2.3"}, g),
 		`curtsy_crawl_running{crawl="news"} 1`,
 		`curtsy_crawl_state{crawl="news",state="running"} 1`,
@@ -53,8 +53,10 @@ func TestACrawlIsSeenInItsMetrics(t *testing.T) {
 		`curtsy_exchanges_total{crawl="news",kind="url"} 10`,
 		`curtsy_urls{crawl="news",state="queued"} 5`,
 		`curtsy_failures_total{class="timeout",crawl="news"} 4`,
-		`curtsy_ledger_read_answers_total{class="2xx",crawl="news"} 9`,
-		`curtsy_ledger_read_answers_total{class="5xx",crawl="news"} 0`)
+		`curtsy_answers_total{class="2xx",crawl="news"} 9`,
+		`curtsy_answers_total{class="5xx",crawl="news"} 0`,
+		`curtsy_answers_by_type_total{crawl="news",type="image/*"} 3`,
+		`curtsy_pages_by_tag_total{crawl="news",tag="a"} 2`)
 }
 
 func TestACrawlThatDoesNotAnswerHasNoRates(t *testing.T) {

@@ -94,4 +94,4 @@ func yes(b bool) float64 {
 // All are the metrics of a crawl, as a reader wants them.
 func All() []Metric { return all }
 
-var all = append(append(append(work(), hosts()...), read()...), machine()...)
+var all = append(append(work(), hosts()...), machine()...)

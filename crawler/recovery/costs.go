@@ -38,11 +38,11 @@ func (c *Costs) Keep(counts map[string]int64) {
 	}
 }
 
-// Total is what is carried to a total.
-func (c *Costs) Total(name string) int64 {
+// All is what is carried, by total.
+func (c *Costs) All() map[string]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counts[name]
+	return maps.Clone(c.counts)
 }
 
 // Recover takes up the exchanges that only the ledger tells of after a kill, and returns the totals of a frontier with them.
@@ -58,8 +58,10 @@ func (c *Costs) Recover(asked func() (storage.Asked, error), counted map[string]
 	}
 	more := told.Beyond(storage.Asked{
 		Exchanges: counted[totals.Exchanges], Answers: counted[totals.Answers], Robots: counted[totals.Robots], Octets: counted[totals.Bytes],
+		Kinds: counted,
 	})
 	c.counts[totals.Exchanges], c.counts[totals.Answers], c.counts[totals.Robots], c.counts[totals.Bytes] = more.Exchanges, more.Answers, more.Robots, more.Octets
+	maps.Copy(c.counts, more.Kinds)
 	all = maps.Clone(counted)
 	for name, n := range c.counts {
 		all[name] += n

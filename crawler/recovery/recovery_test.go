@@ -264,8 +264,8 @@ func TestCostsOfAKilledRunAreCountedOnce(t *testing.T) {
 	for lost := range 3 { // a turn that is lost takes them with it, and gives them back without its pages
 		turn := map[string]int64{totals.Exchanges: 1, totals.Pages: 1, totals.PrefixFailures + "dns": 1}
 		c.Give(turn)
-		if turn[totals.Exchanges] != int64(4+lost) || turn[totals.Robots] != 1 || c.Total(totals.Exchanges) != 0 {
-			t.Fatalf("turn %d takes %v, %d are left", lost, turn, c.Total(totals.Exchanges))
+		if turn[totals.Exchanges] != int64(4+lost) || turn[totals.Robots] != 1 || c.All()[totals.Exchanges] != 0 {
+			t.Fatalf("turn %d takes %v, %d are left", lost, turn, c.All()[totals.Exchanges])
 		}
 		c.Keep(turn)
 	}
@@ -286,13 +286,13 @@ func TestRecoverWithoutALedger(t *testing.T) {
 	var c Costs
 	counted := map[string]int64{totals.Exchanges: 10}
 	all, err := c.Recover(nil, counted)
-	if err != nil || !maps.Equal(all, counted) || c.Total(totals.Exchanges) != 0 {
+	if err != nil || !maps.Equal(all, counted) || c.All()[totals.Exchanges] != 0 {
 		t.Errorf("%v, %v", all, err)
 	}
 	for range 2 { // turns of this run may be lost all the same
 		c.Keep(map[string]int64{totals.Exchanges: 2})
 	}
-	if c.Total(totals.Exchanges) != 4 {
+	if c.All()[totals.Exchanges] != 4 {
 		t.Error("a lost turn's cost is lost")
 	}
 	broken := errors.New("broken")

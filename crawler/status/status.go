@@ -50,6 +50,9 @@ type Status struct {
 	Scripts map[string]int64 `json:"named_by_scripts,omitempty"`
 	// Failures are exchanges that a host failed, by class ("dns", "timeout", "5xx", "429"), mended by a retry or not.
 	Failures map[string]int64            `json:"failures,omitempty"`
+	Answers  map[string]int64            `json:"answers,omitempty"` // by class of status code ("2xx"), robots.txt included
+	Types    map[string]int64            `json:"types,omitempty"`   // 2xx answers by media type, the rarer ones together ("image/*")
+	Tags     map[string]int64            `json:"tags,omitempty"`    // HTML pages by the tag of their seed
 	Capped   map[string]int64            `json:"capped,omitempty"`  // links that a cap dropped, by cap
 	Longest  []Queue                     `json:"longest,omitempty"` // hosts with the most pending, at most MaxLongest
 	Resting  []Resting                   `json:"resting,omitempty"` // hosts left alone, the longest queues first, at most MaxResting
@@ -150,11 +153,10 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 		Held:       st.Outcomes[frontier.Held],
 		Queued:     st.Queued, InFlight: st.InFlight, Deferred: st.Deferred,
 		Hosts: st.Hosts, Parked: st.Parked, Retired: st.Retired, Refused: st.Refused, Stopped: st.Stopped,
-		Pages: st.Counts[totals.Pages], Bytes: st.Counts[totals.Bytes],
-		Exchanges: st.Counts[totals.Exchanges], Robots: st.Counts[totals.Robots],
 		Sitemaps: st.Counts[totals.Sitemaps], Listed: st.Counts[totals.Listed],
 		Reasons: map[string]map[string]int64{}, Links: map[string]int64{},
 		Failures: map[string]int64{}, Capped: map[string]int64{}, NotRead: map[string]int64{}, Scripts: map[string]int64{},
+		Answers: map[string]int64{}, Types: map[string]int64{}, Tags: map[string]int64{},
 		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
 		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[totals.Runs],
 		Generation: totals.GenerationOf(st.Counts).Number, Changes: map[string]int64{},
@@ -178,10 +180,8 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 		if outcome, ok := strings.CutPrefix(name, totals.PrefixScripts); ok {
 			s.Scripts[outcome] = n
 		}
-		if class, ok := strings.CutPrefix(name, totals.PrefixFailures); ok {
-			s.Failures[class] = n
-		}
 	}
+	s.Add(st.Counts)
 	for reason, n := range st.Capped {
 		if n > 0 {
 			s.Capped[reason] = n
@@ -190,8 +190,38 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 	return s, nil
 }
 
+// Add adds totals of exchanges and pages.
+func (s *Status) Add(counts map[string]int64) {
+	s.Pages += counts[totals.Pages]
+	s.Exchanges += counts[totals.Exchanges]
+	s.Robots += counts[totals.Robots]
+	s.Bytes += counts[totals.Bytes]
+	for name, n := range counts {
+		if class, ok := strings.CutPrefix(name, totals.PrefixFailures); ok {
+			s.Failures[class] += n
+		}
+		if class, ok := strings.CutPrefix(name, storage.PrefixStatus); ok {
+			s.Answers[class] += n
+		}
+		if word, ok := strings.CutPrefix(name, storage.PrefixType); ok {
+			s.Types[word] += n
+		}
+		if tag, ok := totals.Tag(name); ok {
+			s.Tags[tag] += n
+		}
+	}
+}
+
 // Tell adds to the status of a crawl that was killed what its ledger tells of exchanges and its frontier does not. The next
 // run counts that.
 func (s *Status) Tell(a storage.Asked) {
+	for name, n := range a.Kinds {
+		if class, ok := strings.CutPrefix(name, storage.PrefixStatus); ok {
+			s.Answers[class] = max(s.Answers[class], n)
+		}
+		if word, ok := strings.CutPrefix(name, storage.PrefixType); ok {
+			s.Types[word] = max(s.Types[word], n)
+		}
+	}
 	s.Exchanges, s.Robots, s.Bytes = max(s.Exchanges, a.Exchanges), max(s.Robots, a.Robots), max(s.Bytes, a.Octets)
 }

@@ -1,6 +1,10 @@
 package totals
 
-import "strings"
+import (
+	"strings"
+
+	"curtsy/storage"
+)
 
 // The names.
 const (
@@ -49,5 +53,5 @@ func IsCost(name string) bool {
 	case Exchanges, Bytes, Answers, Robots, OddRetryAfter:
 		return true
 	}
-	return strings.HasPrefix(name, PrefixFailures)
+	return strings.HasPrefix(name, PrefixFailures) || strings.HasPrefix(name, storage.PrefixStatus) || strings.HasPrefix(name, storage.PrefixType)
 }

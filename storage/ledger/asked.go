@@ -13,6 +13,7 @@ var (
 	timeField   = []byte(`"time":"`)
 	recordField = []byte(`,"record":"`)
 	statusField = []byte(`,"status":`)
+	mediaField  = []byte(`,"type":"`)
 	octetsField = []byte(`,"octets":`)
 	robotsWord  = []byte(`,"decision":"robots"`)
 )
@@ -20,6 +21,7 @@ var (
 // Asked sums up the exchanges of the ledger in dir that have lines of since or later, all those whose lines name a record. It parses no line as JSON and
 // so reads a gigabyte in seconds; what is no whole line is passed over, for Scan to say.
 func Asked(dir string, since time.Time) (a storage.Asked, err error) {
+	a.Kinds = map[string]int64{}
 	numbers, err := segments(dir)
 	if err != nil {
 		return a, fmt.Errorf("ledger: read: %w", err)
@@ -31,8 +33,13 @@ func Asked(dir string, since time.Time) (a storage.Asked, err error) {
 			}
 			a.Exchanges++
 			a.Octets += numberOf(line, octetsField)
-			if numberOf(line, statusField) > 0 {
+			if status := numberOf(line, statusField); status > 0 {
 				a.Answers++
+				_, rest, _ := bytes.Cut(line, mediaField)
+				mediaType, _, _ := bytes.Cut(rest, []byte{'"'})
+				for _, kind := range storage.KindsOfAnswer(int(status), string(mediaType)) {
+					a.Kinds[kind]++
+				}
 			}
 			if bytes.Contains(line, robotsWord) {
 				a.Robots++

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestAskedIsWhatTheLinesSay(t *testing.T) {
 			l.Record, l.Octets, l.Began = fmt.Sprintf("urn:uuid:%d", i), int64(i), l.Time
 		}
 		if i%2 == 0 {
-			l.Status = 200
+			l.Status, l.Type = 200, []string{"text/html", "image/png", ""}[i%3]
 		}
 		if err := w.Append(t.Context(), l); err != nil {
 			t.Fatal(err)
@@ -34,7 +35,7 @@ func TestAskedIsWhatTheLinesSay(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var want storage.Asked
+	want := storage.Asked{Kinds: map[string]int64{}}
 	for l, err := range Read(dir) {
 		if err != nil {
 			t.Fatal(err)
@@ -46,16 +47,19 @@ func TestAskedIsWhatTheLinesSay(t *testing.T) {
 		want.Octets += l.Octets
 		if l.Status > 0 {
 			want.Answers++
+			for _, kind := range storage.KindsOfAnswer(l.Status, l.Type) {
+				want.Kinds[kind]++
+			}
 		}
 		if l.Decision == "robots" {
 			want.Robots++
 		}
 	}
 	got, err := Asked(dir, time.Time{})
-	if err != nil || got != want || want.Exchanges == 0 || want.Answers == want.Exchanges || want.Robots == 0 {
+	if err != nil || !reflect.DeepEqual(got, want) || want.Exchanges == 0 || want.Answers == want.Exchanges || want.Robots == 0 {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
-	if got, err := Asked(t.TempDir(), time.Time{}); err != nil || got != (storage.Asked{}) {
+	if got, err := Asked(t.TempDir(), time.Time{}); err != nil || got.Exchanges+got.Octets+int64(len(got.Kinds)) != 0 {
 		t.Errorf("a ledger without a line: %+v, %v", got, err)
 	}
 }

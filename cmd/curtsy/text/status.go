@@ -48,7 +48,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 	for _, l := range []struct {
 		name    string
 		reasons map[string]int64
-	}{{"by scripts", s.Scripts}, {"failures", s.Failures}, {"not read", s.NotRead}, {"not followed", s.Links}, {"over a limit", s.Capped}} {
+	}{{"answers", s.Answers}, {"types", s.Types}, {"tags", s.Tags}, {"by scripts", s.Scripts}, {"failures", s.Failures}, {"not read", s.NotRead}, {"not followed", s.Links}, {"over a limit", s.Capped}} {
 		if len(l.reasons) > 0 {
 			row(l.name, "%d%s", sum(l.reasons), Because(l.reasons))
 		}

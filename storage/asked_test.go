@@ -1,0 +1,23 @@
+package storage
+
+import (
+	"strings"
+	"testing"
+)
+
+// However many media types servers invent, there are few words for them.
+func TestKindsOfAnswer_AreFew(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status    int
+		mediaType string
+		want      string
+	}{
+		{200, "text/html", "status: 2xx,type: text/html"}, {206, "image/x-0815", "status: 2xx,type: image/*"}, {200, "x/y", "status: 2xx,type: other"},
+		{200, "", "status: 2xx,type: none"}, {304, "text/html", "status: 3xx"}, {599, "", "status: 5xx"}, {100, "", "status: 1xx"}, {0, "", ""}, {999, "", ""},
+	} {
+		if got := strings.Join(KindsOfAnswer(c.status, c.mediaType), ","); got != c.want {
+			t.Errorf("%d %q: %s, want %s", c.status, c.mediaType, got, c.want)
+		}
+	}
+}
