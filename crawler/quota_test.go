@@ -89,6 +89,12 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 		w := tagged(t, map[string]string{"a.test": "news", "b.test": "news", "c.test": "shop", "d.test": ""},
 			crawltest.Tree("a.test", 9), crawltest.Tree("b.test", 9), crawltest.Tree("c.test", 3), crawltest.Tree("d.test", 9))
 		w.cfg.MaxPerTag = 5
+		var held []string
+		w.cfg.Log = func(format string, args ...any) {
+			if text := fmt.Sprintf(format, args...); strings.Contains(text, "held") {
+				held = append(held, text)
+			}
+		}
 		w.cfg.MaxPages = 4
 		w.run()
 		w.cfg.MaxPages = 0
@@ -96,6 +102,9 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 		want := map[string]int{"news": 5, "shop": 3, "": 9}
 		if n := w.fetched(func(l storage.Line) string { return l.Tag }); fmt.Sprint(n) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", n, want)
+		}
+		if len(held) != 1 || !strings.Contains(held[0], "tag news has all the pages") {
+			t.Errorf("the log says %q", held)
 		}
 		if s.EndedBy != EndedMaxPerTag || s.Incomplete || s.Status.Held == 0 {
 			t.Errorf("ended by %q, incomplete %v, %d held", s.EndedBy, s.Incomplete, s.Status.Held)

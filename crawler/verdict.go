@@ -75,6 +75,12 @@ func (c *bounds) held(v *visit, task frontier.Task) string {
 
 // logHeld says, once for each part of a host, that tasks are set aside.
 func (c *settler) logHeld(task frontier.Task, rule string) {
+	if rule == reasonMaxPerTag {
+		if c.lined.First(rule + " " + task.Tag) {
+			c.cfg.Log("tag %s has all the pages that max-per-tag allows: its further URLs are held", short(task.Tag))
+		}
+		return
+	}
 	template := task.URL.Authority().Origin() + trap.Template(task.URL.RequestURI())
 	if rule == trap.RuleQueries {
 		template = task.URL.Authority().Origin() + task.URL.Path() + "?…"
