@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,18 +46,19 @@ function ready() { if (types.length && members.length) search.disabled = false }
 	return s
 }
 
-// A search that needs what a script alone names works in the copy that was opened from disk; without --requisites script
-// the browser check tells that it is dead, and why.
+// A search that needs what a script alone names works in the copy that was opened from disk; without --requisites script,
+// which is the default, the summary names the command that gets it, and the browser check tells that it is dead, and why.
 func TestASearchWhoseIndexAScriptNamesWorksFromDisk(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
 	site := searchSite(t)
 	whole, lacking := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "d")
 	start := site.URL + "/api/index.html"
-	inside(t, "mirror", "--quiet", "--delay", "0", "--scope", "prefix", "--requisites", "script", "--dir", whole, start).want(t, cli.ExitDone)
-	inside(t, "mirror", "--quiet", "--delay", "0", "--scope", "prefix", "--requisites", "scope", "--dir", lacking, start).want(t, cli.ExitDone)
+	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", whole, start).want(t, cli.ExitDone)
+	r := inside(t, "mirror", "--delay", "0", "--requisites", "scope", "--dir", lacking, start)
+	r.want(t, cli.ExitDone, "scripts name files that were not requested; get them with curtsy update --requisites scope,script "+lacking)
 	site.Close()
-	r := inside(t, "mirror", "check", "--browser", "--sample", "1", lacking)
+	r = inside(t, "mirror", "check", "--browser", "--sample", "1", lacking)
 	r.want(t, cli.ExitFound)
 	for _, name := range []string{"type-search-index.js", "member-search-index.js"} {
 		if !strings.Contains(r.out, name+"\tWRONG no file") {
@@ -79,5 +81,11 @@ func TestASearchWhoseIndexAScriptNamesWorksFromDisk(t *testing.T) {
 	}
 	if got := strings.Fields(shown); len(got) != 2 || got[0] != "java.util.ArrayList" || got[1] != "java.util.ArrayList.ArrayList()" {
 		t.Errorf("the search shows %q", shown)
+	}
+	if err := os.Remove(filepath.Join(mirror.Tree(whole), host, "api/type-search-index.js")); err != nil {
+		t.Fatal(err)
+	}
+	if r := inside(t, "mirror", "check", "--browser", whole); r.code != cli.ExitFound || strings.Contains(r.err, "--requisites script") {
+		t.Errorf("exit %d; it advises what the crawl did:\n%s", r.code, r.err)
 	}
 }

@@ -21,6 +21,8 @@ import (
 
 	"curtsy/cmd/curtsy/chromium"
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/scope"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mirror"
 	"curtsy/storage/plainly"
@@ -87,6 +89,9 @@ func (b *browsing) check(ctx context.Context, dir string, asJSON, wrongOnly bool
 	if err != nil {
 		return err
 	}
+	if s, err := crawldir.ReadSettings(dir); err == nil { // else dir is a mirror alone
+		_, k.scripts = scope.SplitRequisites(s.Requisites)
+	}
 	all := len(files)
 	if n > 0 && n < all {
 		slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(drawn(a), drawn(b)), cmp.Compare(a, b)) })
@@ -131,7 +136,7 @@ func (b *browsing) check(ctx context.Context, dir string, asJSON, wrongOnly bool
 	if more := max(told-maxTold, 0) + totals.Dropped; more > 0 {
 		fmt.Fprintf(std.Err, "%s left out of the list, which has %d of a page and %d in all\n", plainly.Count(more, "finding"), chromium.MaxOnPage, maxTold)
 	}
-	if lacked {
+	if lacked && !k.scripts {
 		fmt.Fprintln(std.Err, "a crawl with --requisites script asks for files that scripts alone name")
 	}
 	if wrong > 0 {
@@ -152,6 +157,7 @@ type knowledge struct {
 	files   map[string]string // by key of a URL
 	missing map[string]string // reasons
 	hosts   map[canon.Authority]bool
+	scripts bool // the crawl has requested what scripts name
 }
 
 // known reads the lists of a mirror, and returns its pages, too.

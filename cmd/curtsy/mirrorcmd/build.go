@@ -28,7 +28,8 @@ type Built struct {
 	Lacks []Lack `json:"lacks,omitempty"` // what pages need and a command gets, the most important first
 	mirror.Summary
 
-	of string // the crawl directory, for curtsy serve
+	of      string // the crawl directory, for curtsy serve
+	scripts string // the command that requests what scripts name; empty if that was done
 }
 
 // Build makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays. It returns nil
@@ -158,6 +159,9 @@ func (b *Built) Text() string {
 	row("URLs left absolute", b.Missing)
 	row("  needed by pages", b.MissingEmbeds)
 	row("named by scripts", b.Scripted)
+	if b.scripts != "" && b.Scripted[mirror.NotFetched] > 0 {
+		fmt.Fprintf(&t, "  scripts name files that were not requested; get them with %s\n", b.scripts)
+	}
 	row("archived, not in it", b.Left)
 	for _, r := range []struct {
 		name string

@@ -34,6 +34,9 @@ func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.
 		hosts[strings.Clone(scope.HostOf(seed.URL))] = true
 	}
 	which, scripts := scope.SplitRequisites(s.Requisites)
+	if !scripts && which != scope.RequisitesNone {
+		b.scripts = "curtsy update --requisites " + which + ",script " + plainly.Argument(b.of)
+	}
 	var own, other int64
 	for m, err := range mirror.MissingLines(b.Dir) {
 		if err != nil {
