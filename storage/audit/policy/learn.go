@@ -113,9 +113,10 @@ func (j *Judge) learn(h *evidence.Joined, to *Host, w hop, asked string) {
 }
 
 // fail makes everything of a host disallowed (RFC 9309 2.3.1.4), unless a text is at hand: 2.4 lets that be used for
-// longer while robots.txt cannot be reached. This crawler uses it until it expires.
+// longer while robots.txt cannot be reached. This crawler uses it until it expires; to it one of a later date than now has.
 func (j *Judge) fail(to *Host, now time.Time, why string) {
-	if to.policy.kind == ruled && (!j.m.Promises() || now.Before(to.policy.expires)) {
+	p := &to.policy
+	if p.kind == ruled && (!j.m.Promises() || now.Before(p.expires) && !now.Before(p.since.Add(p.ahead))) {
 		if !j.m.Promises() {
 			to.policy.expires = now.Add(30 * day)
 		}

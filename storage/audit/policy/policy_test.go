@@ -187,6 +187,18 @@ func TestAFailureLeavesTheTextThatHolds(t *testing.T) {
 	}
 }
 
+// Behind a step of the clock a crawl of ours takes a text from before it for expired until it has it anew: a failure leaves nothing
+// of it. Past its own date again it is as old as that says.
+func TestAFailureBehindAStepOfTheClockEndsTheText(t *testing.T) {
+	for at, want := range map[time.Duration]string{time.Hour + time.Minute: "unreachable", 2*time.Hour + time.Minute: "rules"} {
+		a := newArchive(t, ours)
+		a.hears(2*time.Hour, "a.test/robots.txt", 200, forbids).SetBack(noon.Add(time.Hour))
+		if host := a.hears(at, "a.test/robots.txt", 503, ""); host.Kind() != want {
+			t.Errorf("503 after %v: %s, want %s", at, host.Kind(), want)
+		}
+	}
+}
+
 func TestNotModifiedRenewsTheTextAtHand(t *testing.T) {
 	a := newArchive(t, ours)
 	a.hears(0, "a.test/robots.txt", 200, forbids)
