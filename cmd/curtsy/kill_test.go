@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,8 +148,11 @@ func reopened(t *testing.T, dir string) {
 		t.Fatalf("the frontier: %v %v", findings, err)
 	}
 	indexHolds(t, dir)
-	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) { // each process of a test has a key of its own
-		if err != nil || e.Problem != nil && e.Problem.Fault != ledger.NoStop && e.Problem.Fault != ledger.KeyChanged && e.Problem.Fault != ledger.Empty {
+	// This process has a key of its own, so the key changes with each run; and where a kill falls between the last line of a
+	// checkpoint and its signature, the next process signs it.
+	expected := []ledger.Fault{ledger.NoStop, ledger.KeyChanged, ledger.Empty, ledger.BadSig}
+	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) {
+		if err != nil || e.Problem != nil && !slices.Contains(expected, e.Problem.Fault) {
 			t.Fatalf("the ledger: %v %v", e.Problem, err)
 		}
 	}
