@@ -163,7 +163,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	if err != nil {
 		return err
 	}
-	cfg, rules := &c.cfg, c.scope.Load().Rules()
+	cfg := &c.cfg
 	dates, lined, redirects := steady.NewDates(), refusals.NewRecent(), gate.NewRedirects()
 	c.shutter = &shutter.Shutter{
 		Window: cfg.Window, MaxWait: cfg.MaxWait, Dates: dates, Log: cfg.Log, Left: cfg.left(c.budget), End: c.stopper.endOutside,
@@ -173,7 +173,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	c.record = record.New(cfg.Recorder, cfg.Ledger, cfg.Links, dates)
 	c.book = seeds.NewBook(counts)
 	c.reader = &pageReader{cfg: cfg, extract: extract.New(), cpu: inflight.NewCPU(), excerpts: sync.Pool{New: func() any { return new(extract.Excerpt) }}}
-	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book, off: rules[len(rules)-1]}
+	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book}
 	c.settler = &settler{cfg: cfg, record: c.record, lined: lined, book: c.book}
 	c.linker = &linker{cfg: cfg, gate: c.gate, reader: c.reader, bounds: c.bounds, settler: c.settler, book: c.book}
 	pacer := address.NewPacer(cfg.IPDelay, cfg.HostLocks)

@@ -23,7 +23,6 @@ type bounds struct {
 	rels  extract.Rels     // of Config.FollowRel
 	lined *refusals.Recent // keys of refused URLs that have a line of the ledger
 	book  *seeds.Book
-	off   string // the name of the rule that refuses what lies off the scope
 }
 
 // judge decides about a task before anybody is asked, by scope, robots policy, traps and what is archived, as they are now.

@@ -66,15 +66,15 @@ func statusOf(ctx context.Context, dir string) (st status.Status, err error) {
 		return status.Status{}, err
 	}
 	watch, unwatched := control.AskWatch(ctx, dir)
+	st, asked := control.Ask(ctx, dir)
 	defer func() {
 		if unwatched != nil {
 			return
 		}
-		if st.Watch = &watch; st.State != "running" && !watch.Next.IsZero() {
+		if st.Watch = &watch; asked != nil && !watch.Next.IsZero() {
 			st.State = status.Watching
 		}
 	}()
-	st, asked := control.Ask(ctx, dir)
 	if asked == nil {
 		return st, nil
 	}

@@ -187,7 +187,7 @@ func (w *walker) noframes(n *html.Node) {
 	if n.FirstChild == nil || n.FirstChild.Type != html.TextNode || w.framed {
 		return
 	}
-	doc, over, err := parsed(strings.NewReader(n.FirstChild.Data))
+	doc, over, err := parsed(strings.NewReader(restore(n.FirstChild.Data)))
 	switch {
 	case err != nil:
 		w.page.Unparsed = UnparsedNested

@@ -133,15 +133,22 @@ func (c *checker) file(e Entry) ([]Broken, error) {
 			found = append(found, b)
 		}
 	}
+	read := map[string]bool{} // references that the reader found wrong
 	r := reader{found: func(element, attr, ref string) {
 		if b, ok := c.local(base, attr, ref); ok {
+			read[ref] = true
 			b.Element, b.Embed = element, attr != "href" || element == "link"
 			take(b)
 		}
 	}}
 	r.read(in, e.Type, e.File)
 	_, err = find(in, markup.Options{URL: base, ContentType: e.Type, Previews: true}, func(ref markup.Ref) (string, bool) {
-		if b, ok := c.ref(ref); ok {
+		b, ok := c.ref(ref)
+		if !ok && !read[ref.Raw] && ref.Role != markup.Base && ref.Role != markup.Service {
+			b, ok = c.local(base, ref.Attr, ref.Raw)
+			b.Embed = ref.Role.Requisite() || ref.Role == markup.Lazy
+		}
+		if ok {
 			b.Ref, b.Element, b.Attr = ref.Raw, ref.Element, ref.Attr
 			take(b)
 		}

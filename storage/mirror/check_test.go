@@ -61,7 +61,9 @@ func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 		`<style>/* url(no) */ p { background: url( "s1.png" ) }</style><i style="background:url(s2.png)"></i>` +
 		`<img srcset="here.js 1x, r1.png 2x" src="here.js?x#y"><iframe srcdoc="&lt;img src=f1.png>"></iframe>` +
 		`<meta http-equiv=refresh content="1; url='e1.html'"><meta content="no.png"><script>"no.js"</script><textarea><a href=no></a></textarea>` +
-		`<noframes><a href=n1></a></noframes><noscript><img src=n2></noscript><svg><use xlink:href="v1.svg#a"/></svg>`
+		`<noframes><a href=n1></a></noframes><noscript><img src=n2></noscript><svg><use xlink:href="v1.svg#a"/></svg>` +
+		`<a href=here.js download="no.pdf" :src="no.png" v-bind:href="no.url"></a><object data=o1.swf></object>` +
+		`<img srcset="data:image/svg+xml,<svg viewBox='0 0 1 1'/> 1x">`
 	crawled(t, dir, got{url: "http://a.test/", body: "x"}, got{url: "http://a.test/here.js", head: "200 OK\r\nContent-Type: text/javascript", body: `import "./here.js"`},
 		got{url: "http://a.test/w.webmanifest", head: "200 OK\r\nContent-Type: application/manifest+json", body: "{}"}, got{url: "http://a.test/x.svg", head: "200 OK\r\nContent-Type: image/svg+xml", body: "<svg/>"},
 		got{url: "http://a.test/x.xml", head: "200 OK\r\nContent-Type: text/xml", body: "<x/>"},
@@ -73,14 +75,14 @@ func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 	edit(t, in("w.webmanifest"), `{"name": "no.png x", "x": [{"y": "w1.png"}, "./w2"]}`)
 	edit(t, in("x.svg"), `<svg><title/><script/><image href="g1.png"/><a href="x.svg"/></svg>`)
 	edit(t, in("x.xml"), `<?xml-stylesheet type="text/xsl" href="x1.xsl"?><data href="no"/><xsl:include href="x2.xsl"/>`)
-	edit(t, in("s.css"), `@import "c1.css"; a { background: url(c2.png) url(here.js) } /* url(no) */`)
+	edit(t, in("s.css"), `@import "c1.css"; a { background: url(c2.png) url(here.js) image-set("i1.png" 1x) } /* url(no) */`)
 	wrong, other := brokenOf(t, dir)
 	var refs []string
 	for _, b := range wrong {
 		refs = append(refs, b.Ref)
 	}
 	slices.Sort(refs)
-	if got := strings.Join(refs, " "); got != "../j1.js ./m1.js ./p2 ./w2 c1.css c2.png e1.html f1.png g1.png n1 n2 p1.png r1.png s1.png s2.png v1.svg#a w1.png x1.xsl x2.xsl" {
+	if got := strings.Join(refs, " "); got != "../j1.js ./m1.js ./p2 ./w2 c1.css c2.png e1.html f1.png g1.png i1.png n1 n2 o1.swf p1.png r1.png s1.png s2.png v1.svg#a w1.png x1.xsl x2.xsl" {
 		t.Errorf("wrong are %s", got)
 	}
 	if len(other) != 2 || other[0].Ref != "d1.json" || other[0].Reason != ByScript {

@@ -15,9 +15,9 @@ import (
 	"curtsy/storage/script"
 )
 
-// reader finds all in a document that may be a reference, for Check. It shares no table and no code with package markup,
-// which the documents were written by: what that overlooks, the mirror has wrong, and Check could not see it. It knows few
-// names, and goes by what values look like.
+// reader finds all in a document that may be a reference, for Check. It shares no parser with package markup, which
+// the documents were written by: what that overlooks, the mirror has wrong, and Check could not see it. It knows few names,
+// and goes by what values look like.
 type reader struct {
 	found func(element, attr, ref string)
 	xml   bool
@@ -86,8 +86,8 @@ func (r *reader) page(in []byte) {
 
 // Attributes whose values are references whatever they look like, and those that are never, for they are words.
 var (
-	isReference = regexp.MustCompile(`^(?:.*:)?(?:href|src|poster|background|action|formaction|cite|longdesc)$`)
-	isWords     = regexp.MustCompile(`^(?:on.*|aria-.*|xmlns.*|alt|class|content|d|for|headers|id|itemprop|label|name|placeholder|property|rel|role|summary|title|type|value)$`)
+	isReference = regexp.MustCompile(`^(?:xlink:)?(?:href|src|poster|background|action|formaction|cite|longdesc)$`)
+	isWords     = regexp.MustCompile(`^(?:on.*|aria-.*|.*:.*|accept|alt|class|content|d|download|for|headers|id|itemprop|label|lang|name|pattern|placeholder|property|rel|role|summary|target|title|type|value)$`)
 	isRefresh   = regexp.MustCompile(`(?i)^[\s\d.]*[;,]?\s*url\s*=\s*["']?([^"']*)`)
 	xmlSheet    = regexp.MustCompile(`^<\?xml-stylesheet\s(?:.*\s)?href\s*=\s*["']([^"']*)`)
 	isSize      = regexp.MustCompile(`^[\d.]+[wxh]$`)
@@ -102,6 +102,9 @@ func (r *reader) tag(t html.Token) {
 			(&reader{found: r.found, depth: r.depth + 1}).page([]byte(v))
 		case strings.HasSuffix(a.Key, "srcset"):
 			for candidate := range strings.FieldsSeq(v) {
+				if strings.HasPrefix(candidate, "data:") {
+					break // it may have any character, and package markup reads the others
+				}
 				if candidate = strings.TrimRight(candidate, ","); !isSize.MatchString(candidate) {
 					r.found(t.Data, a.Key, candidate)
 				}

@@ -108,7 +108,11 @@ func (h Heads) Keep(dir string, n *checkpoint.Note) error {
 
 // Forget forgets which ledger the crawl directory dir, an absolute path, had last.
 func (h Heads) Forget(dir string) error {
-	if err := os.Remove(h.file(dir, placeSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	file := h.file(dir, placeSuffix)
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil // also where the folder is read-only
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("ledger of a crawl directory: %w", err)
 	}
 	return nil

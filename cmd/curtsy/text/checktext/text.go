@@ -62,7 +62,7 @@ func summary(r *check.Result) string {
 		what  string
 	}{
 		{r.External, "not asked for, on other hosts"},
-		{r.Unread, "without a body that can be read to its end, whose links are not all known"},
+		{r.Unread, "not read in full, so not all their links are known"},
 		{int64(len(r.Ignored)), "broken and left out, as --ignore has it"},
 		{int64(len(r.Known)), "broken and known, as --baseline has it"},
 		{r.Left, "left out: there are too many findings"},
