@@ -29,7 +29,7 @@ func work() []Metric {
 		{"curtsy_exchanges_total", "Requests that were sent: for robots.txt, or for URLs, sitemaps among them.", "kind", knownEach(func(g *dashboard.Glance) map[string]int64 {
 			return map[string]int64{"robots.txt": g.Status.Robots, "url": max(g.Status.Exchanges-g.Status.Robots, 0)}
 		})},
-		{"curtsy_answers_total", "Answers by class of their status code, those for robots.txt among them.", "class", func(g *dashboard.Glance) values {
+		{"curtsy_responses_total", "Responses by class of status code, those for robots.txt included.", "class", func(g *dashboard.Glance) values {
 			if g.At.IsZero() {
 				return nil
 			}
@@ -37,7 +37,7 @@ func work() []Metric {
 			maps.Copy(v, each(g.Status.Answers))
 			return v
 		}},
-		{"curtsy_answers_by_type_total", "2xx answers by media type; rarer types are counted together.", "type", open(func(g *dashboard.Glance) map[string]int64 {
+		{"curtsy_responses_by_type_total", "2xx responses by media type; rarer types are counted together.", "type", open(func(g *dashboard.Glance) map[string]int64 {
 			return g.Status.Types
 		})},
 		{"curtsy_pages_by_tag_total", "HTML pages that were fetched, by the tag of their seed.", "tag", open(func(g *dashboard.Glance) map[string]int64 {

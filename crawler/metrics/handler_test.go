@@ -53,9 +53,9 @@ func TestACrawlIsSeenInItsMetrics(t *testing.T) {
 		`curtsy_exchanges_total{crawl="news",kind="url"} 10`,
 		`curtsy_urls{crawl="news",state="queued"} 5`,
 		`curtsy_failures_total{class="timeout",crawl="news"} 4`,
-		`curtsy_answers_total{class="2xx",crawl="news"} 9`,
-		`curtsy_answers_total{class="5xx",crawl="news"} 0`,
-		`curtsy_answers_by_type_total{crawl="news",type="image/*"} 3`,
+		`curtsy_responses_total{class="2xx",crawl="news"} 9`,
+		`curtsy_responses_total{class="5xx",crawl="news"} 0`,
+		`curtsy_responses_by_type_total{crawl="news",type="image/*"} 3`,
 		`curtsy_pages_by_tag_total{crawl="news",tag="a"} 2`)
 }
 
