@@ -227,13 +227,15 @@ func openLedger(dir string, o ledger.Options, say func(Note)) (*ledger.Writer, e
 	if o.Signer, o.Rotations, err = ledgerKey(); err != nil {
 		plain(say)("the checkpoints of the ledger are not signed: %v", err)
 	}
-	if err := forgetKept(dir); err != nil {
-		return nil, err
-	}
+	was, err := ledger.Origin(in(dir, LedgerName))
+	begins := err == nil && was == "" // else to open it says what is wrong
 	o.Dir, o.Software, o.Keep = in(dir, LedgerName), "curtsy/"+Version, keepHeads(dir, say)
 	w, err := ledger.Open(o)
 	if err != nil {
 		return nil, err
+	}
+	if begins {
+		keepBegun(dir, w.Origin(), say)
 	}
 	for _, what := range w.Repairs() {
 		plain(say)("%s", what)

@@ -55,25 +55,29 @@ func requireKept(dir string) error {
 		return nil // a ledger begins here, or to open it says what is wrong
 	}
 	kept, err := h.Of(origin)
-	remove := ""
-	if kept == nil && err == nil {
-		kept, remove, err = h.At(whole)
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
-	case kept == nil:
-		return nil
-	case kept.Origin != origin:
-		err = fmt.Errorf("%w: it is the log %.80q, and the checkpoint is of %.80q", ledger.ErrNotContained, origin, kept.Origin)
-	default:
-		remove, err = kept.File, ledger.Contains(book, kept.Checkpoint)
+	}
+	var signed, remove string
+	if kept != nil {
+		signed, remove = fmt.Sprintf("signed for %s, kept in %s", kept.Dir, kept.File), kept.File
+		err = ledger.Contains(book, kept.Checkpoint)
+	} else {
+		last, file, atErr := h.At(whole)
+		switch {
+		case atErr != nil:
+			return fmt.Errorf("crawl directory: %w", atErr)
+		case last == "" || last == origin:
+			return nil
+		}
+		signed, remove = "kept in "+file, file
+		err = fmt.Errorf("%w: it is the log %.80q, and the directory had %.80q", ledger.ErrNotContained, origin, last)
 	}
 	if errors.Is(err, ledger.ErrNotContained) {
-		return fmt.Errorf("%w: %s: %w (signed for %s, kept in %s). Lines were changed or cut off, an older copy was put back, or a "+
+		return fmt.Errorf("%w: %s: %w (%s). Lines were changed or cut off, an older copy was put back, or a "+
 			"copy of the directory went on elsewhere: curtsy audit says more. Put the newer ledger back; or move %s away, and the "+
 			"next run begins a new one; or, to sign a second history knowingly, remove %s",
-			ErrNotKept, book, err, kept.Dir, kept.File, book, remove)
+			ErrNotKept, book, err, signed, book, remove)
 	}
 	return err
 }
@@ -95,15 +99,13 @@ func keepHeads(dir string, say func(Note)) func(note []byte) {
 	}
 }
 
-// forgetKept forgets which ledger dir had last if a new one begins there. The new one may be killed before its first
-// checkpoint, or never have one, and would be refused as another then.
-func forgetKept(dir string) error {
-	if origin, err := ledger.Origin(in(dir, LedgerName)); err != nil || origin != "" {
-		return nil // to open it says what is wrong
-	}
+// keepBegun keeps which ledger begins in dir, which may be killed before its first checkpoint. A failure is said.
+func keepBegun(dir, origin string, say func(Note)) {
 	h, whole, err := heads(dir)
-	if err != nil {
-		return nil // without a configuration folder nothing is kept
+	if err == nil {
+		err = h.Begin(whole, origin)
 	}
-	return h.Forget(whole)
+	if err != nil {
+		plain(say)("another ledger in the place of this one would not be refused, for its origin is not kept beside your key: %v", err)
+	}
 }

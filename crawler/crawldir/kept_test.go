@@ -163,6 +163,13 @@ func TestResume_ANewLedgerNeedsNoCheckpoint(t *testing.T) {
 	if err := requireKept(dir); err != nil {
 		t.Error(err)
 	}
+	edit(t, dir, func(lines [][]byte) [][]byte {
+		lines[0] = regexp.MustCompile(`"origin":"[^"]*"`).ReplaceAll(lines[0], []byte(`"origin":"curtsy/0123456789abcdef"`))
+		return lines
+	})
+	if err := requireKept(dir); !errors.Is(err, ErrNotKept) {
+		t.Errorf("another ledger in its place: %v", err)
+	}
 }
 
 // Of two copies of a directory one can go on: the other would be a second history under the same name.

@@ -102,6 +102,9 @@ var errClosed = fmt.Errorf("ledger: the writer is closed: %w", os.ErrClosed)
 // nothing.
 func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 
+// Origin is the name of the log.
+func (w *Writer) Origin() string { return w.origin }
+
 // Killed reports, until the Writer writes, whether the last run that is in the ledger has no stop.
 func (w *Writer) Killed() bool { return !w.ended }
 

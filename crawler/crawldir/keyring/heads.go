@@ -69,19 +69,18 @@ func (h Heads) Of(origin string) (*Head, error) {
 	return nil, fmt.Errorf("newest checkpoint of a ledger: %s is damaged: put its copy back, or remove it", file)
 }
 
-// At returns the head of the ledger that the crawl directory dir, an absolute path, had last, and the file that says which
-// that was; nil where none is kept.
-func (h Heads) At(dir string) (head *Head, file string, err error) {
+// At returns the origin of the ledger that the crawl directory dir, an absolute path, had last, and the file that says so;
+// empty where none is kept.
+func (h Heads) At(dir string) (origin, file string, err error) {
 	file = h.file(dir, placeSuffix)
-	origin, err := bounded(file)
+	b, err := bounded(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
+		return "", "", nil
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("ledger of a crawl directory: %w", err)
+		return "", "", fmt.Errorf("ledger of a crawl directory: %w", err)
 	}
-	head, err = h.Of(strings.TrimSuffix(string(origin), "\n"))
-	return head, file, err
+	return strings.TrimSuffix(string(b), "\n"), file, nil
 }
 
 // Keep keeps the newest checkpoint of the ledger of the crawl directory dir, an absolute path.
@@ -96,24 +95,22 @@ func (h Heads) Keep(dir string, n *checkpoint.Note) error {
 	if err := h.put(h.file(n.Origin, headSuffix), append(b, '\n')); err != nil {
 		return fmt.Errorf("keep a checkpoint: %w", err)
 	}
-	place, origin := h.file(dir, placeSuffix), n.Origin+"\n"
-	if was, err := bounded(place); err == nil && string(was) == origin {
-		return nil
-	}
-	if err := h.put(place, []byte(origin)); err != nil {
-		return fmt.Errorf("keep a checkpoint: %w", err)
-	}
-	return nil
+	return h.Begin(dir, n.Origin)
 }
 
-// Forget forgets which ledger the crawl directory dir, an absolute path, had last.
-func (h Heads) Forget(dir string) error {
-	file := h.file(dir, placeSuffix)
-	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil // also where the folder is read-only
+// Begin keeps which ledger the crawl directory dir, an absolute path, has: another one in its place is refused, also before
+// its first checkpoint.
+func (h Heads) Begin(dir, origin string) error {
+	place, line := h.file(dir, placeSuffix), []byte(origin+"\n")
+	if was, err := bounded(place); err == nil && string(was) == string(line) {
+		return nil
 	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("ledger of a crawl directory: %w", err)
+	err := os.MkdirAll(h.dir, 0o700)
+	if err == nil {
+		err = h.put(place, line)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the ledger of a crawl directory: %w", err)
 	}
 	return nil
 }
