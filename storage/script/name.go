@@ -1,7 +1,7 @@
 package script
 
 import (
-	"regexp"
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -28,8 +28,10 @@ func nameIn(literal []byte, tail bool) (name string, ok bool) {
 		return "", false
 	}
 	text := literal[1 : len(literal)-1]
-	if end := inMarkup.FindIndex(text); tail && end != nil {
-		text = text[:end[0]]
+	if tail { // a quote ends an attribute in markup, whose value begins in front of the literal
+		if end := bytes.IndexAny(text, `"'`); end >= 0 {
+			text = bytes.TrimSuffix(text[:end], []byte(`\`))
+		}
 	}
 	for _, c := range text {
 		if c <= ' ' || c >= 0x7F {
@@ -46,9 +48,6 @@ func nameIn(literal []byte, tail bool) (name string, ok bool) {
 	}
 	return name, looksLikeFile(name)
 }
-
-// inMarkup is the quote that ends an attribute in markup, whose value begins in front of the literal.
-var inMarkup = regexp.MustCompile(`\\?["']`)
 
 // unescaped undoes the escapes that characters of a URL may have in scripts and JSON: of a slash above all.
 func unescaped(s string) (string, bool) {
