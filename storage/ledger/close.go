@@ -3,7 +3,8 @@ package ledger
 import "time"
 
 // Close ends the run with a mark, if there was anything to write, makes everything durable, commits to it in a last
-// checkpoint, and waits for checkpoints and for the packing of segments. A poisoned Writer returns why it stopped.
+// checkpoint, and waits for checkpoints and for the packing of segments. Lines behind the last checkpoint of a run that had
+// another key are left to the next run. A poisoned Writer returns why it stopped.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	if w.closed {
@@ -22,7 +23,9 @@ func (w *Writer) Close() error {
 	w.closed = true
 	w.mu.Unlock()
 	w.commits.stop()
-	w.commit()
+	if w.going || !w.foreign {
+		w.commit()
+	}
 
 	w.mu.Lock()
 	err := w.finish()

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"curtsy/storage/ledger/checkpoint"
 )
 
 var errKilled = errors.New("killed")
@@ -119,8 +121,12 @@ func onlyAfterKill(t *testing.T, what, dir string, allowed ...Fault) {
 // TestKilledAtEveryStep: wherever a run is killed, in opening, writing, packing or making a checkpoint, every synced line
 // is read, none twice, what is committed to is intact, and the next run puts everything in order.
 func TestKilledAtEveryStep(t *testing.T) {
-	for _, size := range []int64{900, 1 << 20} {
+	for _, c := range []struct {
+		size int64
+		next *checkpoint.Signer // of the Writers after the kill
+	}{{900, testKey(1)}, {1 << 20, testKey(1)}, {1 << 20, testKey(2)}, {1 << 20, nil}} {
 		for left := 0; ; left++ {
+			size, another := c.size, c.next.Key() != testKey(1).Key()
 			dir, d := t.TempDir(), &dying{left: left}
 			w := open(t, Options{Dir: dir, SegmentSize: size, Signer: testKey(1)})
 			write(t, w, numbered(100), numbered(101))
@@ -150,21 +156,36 @@ func TestKilledAtEveryStep(t *testing.T) {
 				_ = w.Close()
 				abandon(t, w)
 			}
-			what := fmt.Sprintf("segments of %d, killed at step %d", size, left)
+			what := fmt.Sprintf("segments of %d, killed at step %d, another key after it: %t", size, left, another)
 			onlyAfterKill(t, what, dir, NoStop, Uncommitted, Torn, NoLines)
 			got := urls(t, dir)
 			if len(got) < synced || !slices.Equal(got, all[:len(got)]) {
 				t.Fatalf("%s: %q of %q, %d synced", what, got, all, synced)
 			}
-			w = open(t, Options{Dir: dir, SegmentSize: size, Signer: testKey(1)})
+			allowed := []Fault{NoStop}
+			if another {
+				allowed = append(allowed, KeyChanged)
+				w = open(t, Options{Dir: dir, SegmentSize: size, Signer: c.next}) // as a command that changes nothing does
+				closing(t, w)
+				onlyAfterKill(t, what+" and opened", dir, append(allowed, Uncommitted)...)
+				if left%2 == 0 {
+					w = open(t, Options{Dir: dir, SegmentSize: size, Signer: c.next})
+					if err := w.Operator(t.Context(), Operator{Act: ActPause}); err != nil {
+						t.Fatal(err)
+					}
+					closing(t, w)
+					onlyAfterKill(t, what+" and noted", dir, allowed...)
+				}
+			}
+			w = open(t, Options{Dir: dir, SegmentSize: size, Signer: c.next})
 			if r := w.Repairs(); len(r) > 0 && !d.died {
 				t.Fatalf("%s: repaired %q", what, r)
 			}
 			write(t, w, numbered(9))
 			closing(t, w)
-			onlyAfterKill(t, what+" and gone on", dir, NoStop)
+			onlyAfterKill(t, what+" and gone on", dir, allowed...)
 			equal(t, what, urls(t, dir), append(got, "http://a.test/9"))
-			eachMapHasItsCheckpoint(t, what, dir)
+			eachMapHasItsCheckpoint(t, what, dir, another)
 			names := ls(t, dir)
 			for i, name := range names {
 				if strings.HasSuffix(name, packedSuffix) == (i == len(names)-1) || strings.HasSuffix(name, newSuffix) {
@@ -182,9 +203,10 @@ func TestKilledAtEveryStep(t *testing.T) {
 }
 
 // eachMapHasItsCheckpoint: a kill between the mark of a map and the files of its checkpoint is made good by the next Writer,
-// whether that begins a run or notes an operator's act alone.
-func eachMapHasItsCheckpoint(t *testing.T, what, dir string) {
+// whether that begins a run or notes an operator's act alone. With another key only a run can follow.
+func eachMapHasItsCheckpoint(t *testing.T, what, dir string, another bool) {
 	t.Helper()
+	bare := int64(-1)
 	sizes, err := Checkpoints(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -193,8 +215,17 @@ func eachMapHasItsCheckpoint(t *testing.T, what, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Mark != nil && e.Mark.Kind == KindHosts && !slices.Contains(sizes, e.Index+1) {
-			t.Fatalf("%s: of the map at entry %d there is no checkpoint among %d", what, e.Index, sizes)
+		if e.Mark == nil {
+			continue
+		}
+		switch {
+		case e.Mark.Kind == KindRun && another:
+			bare = -1
+		case e.Mark.Kind == KindHosts && !slices.Contains(sizes, e.Index+1):
+			bare = e.Index
+		}
+		if bare >= 0 && (!another || e.Index > bare) {
+			t.Fatalf("%s: of the map at entry %d there is no checkpoint among %d", what, bare, sizes)
 		}
 	}
 }

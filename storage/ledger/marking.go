@@ -28,6 +28,14 @@ func (w *Writer) ready() {
 	w.commits.start(w.commit)
 }
 
+// between puts the marks that are due before one that may stand between two runs. A checkpoint must have the key of its run.
+func (w *Writer) between() {
+	w.beginSegment()
+	if w.foreign {
+		w.ready()
+	}
+}
+
 // beginSegment puts the mark that each segment begins with.
 func (w *Writer) beginSegment() {
 	if w.begun {
@@ -118,7 +126,8 @@ func (w *Writer) tell(ctx context.Context, m Mark) error {
 // maxRedacted is how many things one mark names: so its line stays short.
 const maxRedacted = 5000
 
-// Redact says what was forgotten, in several marks if it is much, and makes that durable. It begins no run.
+// Redact says what was forgotten, in several marks if it is much, and makes that durable. It begins no run,
+// unless the last run had another key.
 func (w *Writer) Redact(ctx context.Context, r Redaction) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ledger: redact: %w", err)
@@ -129,7 +138,7 @@ func (w *Writer) Redact(ctx context.Context, r Redaction) error {
 	w.mu.Lock()
 	err := w.refused()
 	if err == nil {
-		w.beginSegment()
+		w.between()
 		at := time.Now()
 		for more := true; more; more = len(r.Records)+len(r.Entries)+len(r.Files) > 0 {
 			part := r

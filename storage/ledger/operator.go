@@ -72,8 +72,8 @@ func (o *Operator) appendTo(b *object) {
 	b.optional("settings_sha256", o.Settings)
 }
 
-// Operator notes an act of an operator, and makes that durable. It begins no run: of a crawl that is stopped, the mark
-// stands between two runs.
+// Operator notes an act of an operator, and makes that durable. It begins no run, unless the last run had another key: of a
+// crawl that is stopped, the mark stands between two runs.
 func (w *Writer) Operator(ctx context.Context, o Operator) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ledger: operator: %w", err)
@@ -85,7 +85,7 @@ func (w *Writer) Operator(ctx context.Context, o Operator) error {
 	w.mu.Lock()
 	err := w.refused()
 	if err == nil {
-		w.beginSegment()
+		w.between()
 		w.mark(Mark{Kind: KindOperator, Time: time.Now(), Operator: &o})
 	}
 	w.mu.Unlock()

@@ -29,7 +29,7 @@ type recovery struct {
 	anew   bool   // hosts are made anew
 	packed bool   // the last segment that was read is
 	told   bool   // a run began or stopped in what was read
-	key    string // that the last mark of a run or of a rotation names
+	key    string // of the run that the lines end in
 
 	bare   *Mark                 // of a map whose checkpoint is not there
 	missed checkpoint.Checkpoint // that it is to end in
@@ -65,9 +65,16 @@ func (r *recovery) lost(format string, args ...any) error {
 // start finds the place from which lines are to be read, and what follows from them and fits.
 func (r *recovery) start() (err error) {
 	w := r.w
+	own := w.options.Signer.VerifierKey()
 	if r.note == nil {
-		r.tiles, r.anew = true, true
+		r.tiles, r.anew, r.key = true, true, own
 		return r.empty()
+	}
+	switch {
+	case own == "" && len(r.note.Signatures) == 0, r.note.SignedBy(w.options.Signer.Key()):
+		r.key = own
+	default:
+		r.key = "another"
 	}
 	r.committed = r.note.Size
 	w.origin = r.note.Origin
@@ -287,7 +294,7 @@ func (r *recovery) line(line []byte) error {
 func (r *recovery) mark(m *Mark) {
 	switch m.Kind {
 	case KindHosts:
-		if own := r.w.options.Signer.VerifierKey(); r.index > r.committed && (r.key == "" || r.key == own) {
+		if r.index > r.committed && r.key == r.w.options.Signer.VerifierKey() {
 			r.bare, r.missed.Size = m, r.index
 		}
 	case KindKey:

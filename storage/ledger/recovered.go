@@ -50,7 +50,7 @@ func (r *recovery) finish() error {
 	if r.note != nil && !r.told {
 		w.ended = false // the run that began before what was read goes on
 	}
-	w.commits.size = r.committed
+	w.commits.size, w.foreign = r.committed, r.key != w.options.Signer.VerifierKey()
 	if w.origin == "" {
 		w.origin = checkpoint.Origin(w.options.Signer, checkpoint.NewID())
 	}
@@ -68,12 +68,10 @@ func (r *recovery) finish() error {
 
 // complete makes the checkpoint that a map is to end in, where a kill came between the map's mark and the checkpoint. Only
 // a run says that one was killed before it; behind an operator's command nobody could account for what is missing. Where
-// the key is another one by now, it stays missing.
+// the run had another key, it stays missing.
 func (r *recovery) complete() error {
 	w, m := r.w, r.bare
-	signer := w.options.Signer
-	if m == nil || m.Size < w.tail.base || m.Size >= r.missed.Size ||
-		r.note != nil && !signer.Key().IsZero() && !r.note.SignedBy(signer.Key()) {
+	if m == nil || m.Size < w.tail.base || m.Size >= r.missed.Size {
 		return nil
 	}
 	made, err := w.mapOf(&w.tail, m.Size)

@@ -77,18 +77,19 @@ type Writer struct {
 	err    error        // why nothing more is written; nil while it is
 	closed bool         // by Close
 
-	tree   *tree.Growing // of everything appended
-	tail   tail          // what of it no checkpoint has yet
-	hasher *tree.Hasher
-	salts  []byte    // random octets not used yet
-	lines  int64     // decisions
-	told   int64     // of those, the ones of exchanges
-	safe   int64     // of those, the durable ones
-	here   int64     // decisions in this segment
-	begun  bool      // this segment has its begin mark
-	going  bool      // this run has its mark
-	ended  bool      // there is no run that began and did not stop
-	last   time.Time // that the ledger told; of this run, the latest of its lines
+	tree    *tree.Growing // of everything appended
+	tail    tail          // what of it no checkpoint has yet
+	hasher  *tree.Hasher
+	salts   []byte    // random octets not used yet
+	lines   int64     // decisions
+	told    int64     // of those, the ones of exchanges
+	safe    int64     // of those, the durable ones
+	here    int64     // decisions in this segment
+	begun   bool      // this segment has its begin mark
+	going   bool      // this run has its mark
+	foreign bool      // until then, the last run is one of another key
+	ended   bool      // there is no run that began and did not stop
+	last    time.Time // that the ledger told; of this run, the latest of its lines
 
 	commits committer
 	packer  packer
