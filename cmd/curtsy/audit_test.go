@@ -222,8 +222,8 @@ func TestAuditSaysWhatItCannotRead(t *testing.T) {
 		args []string
 	}{
 		{cli.ExitUsage, "PATH", nil},
-		{cli.ExitFailed, "there is no ", []string{filepath.Join(empty, "none.warc")}},
-		{cli.ExitFailed, "holds no WARC file", []string{empty}},
+		{cli.ExitUsage, "there is no ", []string{filepath.Join(empty, "none.warc")}},
+		{cli.ExitUsage, "holds no WARC file", []string{empty}},
 		{cli.ExitFailed, "no web archive", []string{junk}},
 		{cli.ExitUsage, "--tsa-ca are of a ledger", []string{"--head", "1:" + strings.Repeat("0", 64), junk}},
 		{cli.ExitUsage, "--agent", []string{"--agent", "a b", junk}},
@@ -254,7 +254,7 @@ func TestAuditJudgesALedgerWithoutAnExchange(t *testing.T) {
 		"it has begun":             {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "", cli.ExitDone, "0 exchanges"},
 		"and so has a segment":     {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "curtsy-00000.warc.gz.open", cli.ExitDone, "0 exchanges"},
 		"it tells of a file":       {told, "", cli.ExitFound, "file-missing"},
-		"nothing has begun":        {nil, "", cli.ExitFailed, "holds no WARC file"},
+		"nothing has begun":        {nil, "", cli.ExitUsage, "holds no WARC file"},
 		"another file is in there": {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "sub/x.warc.gz", cli.ExitDone, "x.warc.gz"},
 	} {
 		dir := filepath.Join(t.TempDir(), "d")

@@ -240,7 +240,7 @@ func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
 	}
 	inside(t, "resume", dir).want(t, cli.ExitFailed, "damaged", "curtsy frontier rebuild "+word(dir))
 	r = inside(t, "frontier", "rebuild", dir)
-	r.want(t, cli.ExitDone, "the damaged file is kept as "+path+".damaged-", "curtsy resume")
+	r.want(t, cli.ExitDone, "the earlier file is kept as "+path+".damaged-", "curtsy resume")
 	inside(t, "frontier", "check", dir).want(t, cli.ExitDone)
 	if kept, err := filepath.Glob(path + ".damaged-*"); err != nil || len(kept) != 1 {
 		t.Errorf("%v %v", kept, err)

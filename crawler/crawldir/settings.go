@@ -44,7 +44,7 @@ type Settings struct {
 	Sitemaps         []string // robots for those that robots.txt names, or URLs
 
 	Delay         time.Duration // shortest pause between two exchanges with a host
-	IPDelay       time.Duration // shortest time between two exchanges at one address
+	IPDelay       time.Duration // shortest time between the starts of two requests to one address
 	MaxCrawlDelay time.Duration // longest Crawl-delay that is waited for
 	OwnSite       []string      // the operator's own hosts: OwnLoopback, OwnNone, or names
 	PerHost       int64         // exchanges at once with an own host, where Delay is 0

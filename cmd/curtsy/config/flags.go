@@ -19,7 +19,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	scopeFlags(s, fs)
 
 	fs.Var((*value.Duration)(&s.Delay), "delay", "shortest `TIME` between two exchanges with a host; below 1s for hosts of your own only")
-	fs.Var((*value.Duration)(&s.IPDelay), "ip-delay", "shortest `TIME` between two exchanges at one address, whatever hosts are there; 100ms at least")
+	fs.Var((*value.Duration)(&s.IPDelay), "ip-delay", "shortest `TIME` between the starts of two requests to one IP address, whatever its hosts; at least 100ms")
 	fs.Var((*value.Duration)(&s.MaxCrawlDelay), "max-crawl-delay", "leave a host alone that asks for more `TIME` between exchanges")
 	fs.StringSliceVar(&s.OwnSite, "own-site", s.OwnSite, "`HOSTS` of your own, with less than 1s between exchanges if --delay says so: loopback, none, or names that hold what curtsy identity own prints; repeatable")
 	fs.Var(value.AtLeast(&s.PerHost, 1), "per-host", "`N` exchanges at once with a host of your own, where --delay is 0")

@@ -27,7 +27,7 @@ func New(std cli.Streams) *cobra.Command {
 	var e Encryption
 	cmd := &cobra.Command{
 		Use:   "dashboard [flags] DIR…",
-		Short: "Show crawls as a live page, and steer those that run",
+		Short: "Serve a dashboard of crawls, and steer running ones",
 		Long: "Show one crawl or several as a page for browsers, until Ctrl-C: how fast each is\n" +
 			"and why no faster, what is left, its hosts, its decisions as they fall. A crawl\n" +
 			"that runs, in whatever process, can be paused and steered there; of one that\n" +

@@ -3,8 +3,10 @@ package evidencecmd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +24,7 @@ func archivesAt(ctx context.Context, paths []string, temp string) (files []strin
 	for _, p := range paths {
 		if isPackage(p) {
 			if len(paths) > 1 {
-				return nil, "", nil, cli.Usagef("%s is a WACZ file: audit it alone", p)
+				return nil, "", nil, cli.Usagef("%s is a WACZ file: audit it by itself", p)
 			}
 			if pack, err = bundle.Open(ctx, p, filepath.Join(temp, "wacz")); err != nil {
 				return nil, "", nil, err
@@ -34,7 +36,7 @@ func archivesAt(ctx context.Context, paths []string, temp string) (files []strin
 			return nil, "", nil, err
 		}
 		if dir != "" && len(paths) > 1 {
-			return nil, "", nil, cli.Usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, filepath.Join(p, crawldir.ArchiveName, "*.warc.gz"))
+			return nil, "", nil, cli.Usagef("%s is a crawl directory: audit it by itself, or give its files, %s", p, filepath.Join(p, crawldir.ArchiveName, "*.warc.gz"))
 		}
 		files, ledgerDir = append(files, found...), dir
 	}
@@ -60,6 +62,9 @@ func isPackage(path string) bool {
 // may be missing.
 func archiveAt(path string) (files []string, ledgerDir string, err error) {
 	fi, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", cli.Usagef("audit: %w", err)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("audit: %w", err)
 	}
@@ -94,7 +99,7 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		}
 	}
 	if len(files) == 0 && !hasSegment(ledgerDir) { // a kill may come before the first exchange, and the ledger tells
-		return nil, "", fmt.Errorf("audit: %s holds no WARC file (*.warc, *.warc.gz)", dir)
+		return nil, "", cli.Usagef("audit: %s holds no WARC file (*.warc, *.warc.gz)", dir)
 	}
 	slices.Sort(files)
 	return files, ledgerDir, nil

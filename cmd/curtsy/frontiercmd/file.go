@@ -115,7 +115,7 @@ func newRebuild(std cli.Streams) *cobra.Command {
 		Use:   "rebuild [flags] DIR",
 		Short: "Save what is readable of a damaged frontier",
 		Long: "Make a new frontier of what is readable of a damaged one, and of the ledger,\n" +
-			"which says how URLs ended. The damaged file is kept under another name. What\n" +
+			"which says how URLs ended. The earlier file is kept under another name. What\n" +
 			"was fetched and is not known to be so any more is fetched again.",
 		Example: "  curtsy frontier rebuild news",
 		Args:    cli.OneDir,
@@ -152,7 +152,7 @@ func rebuild(ctx context.Context, dir string, quiet bool, std cli.Streams) error
 	}
 	kept := path + ".damaged-" + time.Now().UTC().Format("20060102T150405Z")
 	if err := os.Rename(path, kept); err != nil {
-		return fmt.Errorf("rebuild: keep the damaged file: %w; the new one is %s", err, beside)
+		return fmt.Errorf("rebuild: keep the earlier file: %w; the new one is %s", err, beside)
 	}
 	if err := os.Rename(beside, path); err != nil {
 		return fmt.Errorf("rebuild: %w; the new frontier is %s, rename it to %s", err, beside, path)
@@ -164,7 +164,7 @@ func rebuild(ctx context.Context, dir string, quiet bool, std cli.Streams) error
 	if lines.err != nil {
 		fmt.Fprintf(std.Err, "the ledger is readable up to a fault only: %v\n", plainly.Lines(plainly.Error(lines.err)))
 	}
-	fmt.Fprintf(std.Err, "the damaged file is kept as %s\n", plainly.Lines(kept))
+	fmt.Fprintf(std.Err, "the earlier file is kept as %s\n", plainly.Lines(kept))
 	goOn(std, dir, false)
 	return nil
 }

@@ -28,7 +28,7 @@ func newCheck(std cli.Streams) *cobra.Command {
 			"Of one kind in a file ten are printed and the others counted. Give files that\n" +
 			"refer to each other together.\n" +
 			"Exit code 0: nothing but notes; 3: something is wrong; 1: a file cannot be read.",
-		Example: "  curtsy warc check docs/warc/*.warc.gz",
+		Example: "  curtsy warc check news/warc/*.warc.gz",
 		Args:    someFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			c := check{out: bufio.NewWriter(std.Out), checker: warc.NewChecker(), files: args}

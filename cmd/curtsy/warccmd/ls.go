@@ -37,10 +37,10 @@ func newList(std cli.Streams) *cobra.Command {
 		Use:   "ls [--json] FILE...",
 		Short: "List the records of WARC files",
 		Long: "Print a line for each record: its offset in the file, type, date, HTTP status,\n" +
-			"media type, length of its block in octets, and URL, with a tab between them;\n" +
+			"media type, length of its block in bytes, and URL, with a tab between them;\n" +
 			"with several files the file's name comes first. What does not apply is -. With\n" +
 			"--json print a JSON object a line.",
-		Example: "  curtsy warc ls docs/warc/curtsy-00000.warc.gz\n" +
+		Example: "  curtsy warc ls news/warc/curtsy-00000.warc.gz\n" +
 			"  curtsy warc ls --json *.warc.gz | jq -r 'select(.status==404).url'",
 		Args: someFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
