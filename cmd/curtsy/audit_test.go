@@ -225,7 +225,7 @@ func TestAuditSaysWhatItCannotRead(t *testing.T) {
 		{cli.ExitUsage, "there is no ", []string{filepath.Join(empty, "none.warc")}},
 		{cli.ExitUsage, "holds no WARC file", []string{empty}},
 		{cli.ExitFailed, "no web archive", []string{junk}},
-		{cli.ExitUsage, "--tsa-ca are of a ledger", []string{"--head", "1:" + strings.Repeat("0", 64), junk}},
+		{cli.ExitUsage, "--witness-key are of a ledger", []string{"--head", "1:" + strings.Repeat("0", 64), junk}},
 		{cli.ExitUsage, "--agent", []string{"--agent", "a b", junk}},
 		{cli.ExitUsage, "--from", []string{"--from", "here", junk}},
 		{cli.ExitUsage, "give one with --access-log", []string{"--from", "192.0.2.1", junk}},

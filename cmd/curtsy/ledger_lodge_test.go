@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"encoding/json"
 	"errors"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +18,6 @@ import (
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/witness"
-	"curtsy/storage/witness/timestamp"
-	"curtsy/storage/witness/timestamp/tsatest"
 )
 
 // lab is a user who crawls a small web and has a key.
@@ -220,44 +217,28 @@ func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
 	l.crawl(dir)
 	_, url, key := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w"), "--log", l.key))
 	_, deaf, _ := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w")))
-	clock := tsatest.New(t)
-	tsa := httptest.NewServer(clock)
-	defer tsa.Close()
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, clock.PEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	dead := deadPort(t)
-	r := l.run("ledger", "lodge", "--json", "--witness", dead, "--witness", deaf, "--witness", url, "--witness-key", key.String(),
-		"--tsa", dead, "--tsa", tsa.URL, "--tsa-ca", ca, dir)
-	r.want(t, cli.ExitFailed, "3 of 5 did not confirm", dead+": ", deaf+": it does not follow this log", url+": cosigned at ",
-		tsa.URL+": stamped at ", "by CN=Clock of tests")
+	r := l.run("ledger", "lodge", "--json", "--witness", dead, "--witness", deaf, "--witness", url, "--witness-key", key.String(), dir)
+	r.want(t, cli.ExitFailed, "2 of 3 did not confirm", dead+": ", deaf+": it does not follow this log", url+": cosigned at ")
 	var got evidencecmd.LodgedJSON
-	if err := json.Unmarshal([]byte(r.out), &got); err != nil || len(got.Answers) != 5 {
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || len(got.Answers) != 3 {
 		t.Fatalf("%s: %v", r.out, err)
 	}
-	for i, ok := range []bool{false, false, true, false, true} {
+	for i, ok := range []bool{false, false, true} {
 		if a := got.Answers[i]; (a.Error == "") != ok || (a.Time != nil) != ok || (a.By != "") != ok {
 			t.Errorf("%+v", a)
 		}
 	}
 	n := l.latest(dir)
-	in := filepath.Join(dir, crawldir.LedgerName)
-	stamps, err := witness.Stamps(in, n.Size)
-	if err != nil || len(stamps) != 1 || len(witness.Cosigners(n, []checkpoint.Key{key})) != 1 {
-		t.Fatalf("%d stamps, %v, and\n%s", len(stamps), err, n.Marshal())
+	if len(witness.Cosigners(n, []checkpoint.Key{key})) != 1 {
+		t.Fatalf("%s", n.Marshal())
 	}
-	if at, signer, err := timestamp.Check(stamps[0], n.Text(), clock.Roots); err != nil || at.IsZero() || signer != "CN=Clock of tests" {
-		t.Errorf("%v %q %v", at, signer, err)
-	}
-	// The audit finds both beside the checkpoint.
-	r = l.run("audit", "--key", l.key, "--witness-key", key.Cosigner(), "--tsa-ca", ca, dir)
-	if r.want(t, cli.ExitDone); !strings.Contains(r.out, key.Name()) || !strings.Contains(r.out, "Clock of tests") {
+	r = l.run("audit", "--key", l.key, "--witness-key", key.Cosigner(), dir)
+	if r.want(t, cli.ExitDone); !strings.Contains(r.out, key.Name()) {
 		t.Errorf("the audit says\n%s", r.out)
 	}
-	// An authority that is not trusted, and a witness with another key than those given, confirm nothing.
+	// A witness with another key than those given confirms nothing.
 	_, _, wrong := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w")))
-	l.run("ledger", "lodge", "--tsa", tsa.URL, dir).want(t, cli.ExitFailed, "CN=Clock of tests stated it, and is not trusted", "--tsa-ca")
 	l.run("ledger", "lodge", "--witness", url, "--witness-key", wrong.String(), dir).want(t, cli.ExitFailed, "by none of the keys given")
 	if again := l.latest(dir); string(again.Marshal()) != string(n.Marshal()) {
 		t.Errorf("it is now\n%s", again.Marshal())
@@ -282,10 +263,8 @@ func TestLodgeAndCompareSayWhatTheyDoNotTake(t *testing.T) {
 	}{
 		{[]string{"lodge", dir}, cli.ExitUsage, "nobody to lodge it with"},
 		{[]string{"lodge", "--witness", "witness.example", dir}, cli.ExitUsage, "no URL of a witness"},
-		{[]string{"lodge", "--tsa", "ftp://tsa.example", dir}, cli.ExitUsage, "no URL of a time-stamping authority"},
 		{[]string{"lodge", "--witness", "http://127.0.0.1:9", "--witness-key", "key", dir}, cli.ExitUsage, "--witness-key"},
-		{[]string{"lodge", "--tsa", "http://127.0.0.1:9", "--tsa-ca", text, dir}, cli.ExitUsage, "no certificate in PEM"},
-		{[]string{"lodge", "--tsa", "http://127.0.0.1:9", t.TempDir()}, cli.ExitUsage, "holds no crawl"},
+		{[]string{"lodge", "--witness", "http://127.0.0.1:9", t.TempDir()}, cli.ExitUsage, "holds no crawl"},
 		{[]string{"compare", dir}, cli.ExitUsage, "takes two ledgers, not 1"},
 		{[]string{"compare", dir, text}, cli.ExitFailed, "is no checkpoint"},
 		{[]string{"compare", dir, zip}, cli.ExitFailed, "damaged ZIP file"},
@@ -296,8 +275,7 @@ func TestLodgeAndCompareSayWhatTheyDoNotTake(t *testing.T) {
 	}
 }
 
-// A ledger without a key is not cosigned; an authority stamps it all the same.
-func TestALedgerWithoutAKeyIsStampedAndNotCosigned(t *testing.T) {
+func TestALedgerWithoutAKeyIsNotCosigned(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
@@ -325,13 +303,6 @@ func TestALedgerWithoutAKeyIsStampedAndNotCosigned(t *testing.T) {
 	l.config = config
 	dir := filepath.Join(t.TempDir(), "d")
 	l.crawl(dir)
-	clock := tsatest.New(t)
-	tsa := httptest.NewServer(clock)
-	defer tsa.Close()
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, clock.PEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	_, url, _ := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w")))
-	l.run("ledger", "lodge", "--witness", url, "--tsa", tsa.URL, "--tsa-ca", ca, dir).want(t, cli.ExitFailed, "the ledger is not signed", "stamped at")
+	l.run("ledger", "lodge", "--witness", url, dir).want(t, cli.ExitFailed, "the ledger is not signed")
 }

@@ -66,15 +66,14 @@ type LedgerCheck struct {
 
 // The ways in which somebody else vouches for a ledger.
 const (
-	ByHead    = "head"      // a head that was lodged elsewhere
-	ByWitness = "witness"   // a cosignature
-	ByStamp   = "timestamp" // a time stamp
+	ByHead    = "head"    // a head that was lodged elsewhere
+	ByWitness = "witness" // a cosignature
 )
 
 // Lodging is that somebody else vouches for the first entries of a ledger.
 type Lodging struct {
 	How  string    `json:"how"` // a word above
-	By   string    `json:"by"`  // the witness's name, the authority's, or the head itself
+	By   string    `json:"by"`  // the witness's name, or the head itself
 	Size int64     `json:"size"`
 	At   time.Time `json:"at,omitzero"` // of a head it is not known
 }

@@ -32,7 +32,7 @@ const plainFlags = 0x80e
 
 // limits bound the members by their names. What is not here is bounded by the size of the bundle.
 var limits = map[string]uint64{
-	manifestName: maxManifest, checkpointName: maxTSR, timestampName: maxTSR, proofName: maxProof, pageName: maxPage,
+	manifestName: maxManifest, checkpointName: maxNote, timestampName: maxNote, proofName: maxProof, pageName: maxPage,
 }
 
 // open reads the directory of a bundle and its manifest.

@@ -123,7 +123,6 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 		"a map without a root":          {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"hosts\",\"root\":\"x\"}}\n"), BadMark, "no SHA-256"},
 		"heads of no JSON":              {headsName, []byte("x\n"), BadHeads, "heads.jsonl line 1"},
 		"heads outside of ISO 8859-1":   {headsName, []byte("{\"index\":2,\"request\":\"\u20ac\",\"answer\":\"\"}\n"), BadHeads, "no octet"},
-		"a time stamp that is none":     {timestampName, []byte("x"), BadTimestamp, ""},
 		"a member that no bundle has":   {"read-me.exe", []byte("x"), BadMember, `"read-me.exe" is no part`},
 		"a member in a folder above it": {"../x", []byte("x"), BadMember, "no part"},
 	} {

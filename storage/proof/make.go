@@ -26,7 +26,6 @@ type Source struct {
 	Host       string // as hostmap.Host writes it
 	Software   string // that makes the bundle: name/version; may be empty
 	Checkpoint []byte // the note
-	Timestamp  []byte // answers of time-stamping authorities for it; may be empty
 
 	Marks []Row // the first one begins the log, the last one is the checkpoint's last entry
 	Lines iter.Seq2[Row, error]
@@ -108,7 +107,6 @@ func newMaker(w io.Writer, s Source) (*maker, error) {
 func (m *maker) all(ctx context.Context) error {
 	steps := []func() error{
 		func() error { return m.member(checkpointName, m.Checkpoint) },
-		func() error { return m.optional(timestampName, m.Timestamp) },
 		func() error { return m.linesOf(ctx) },
 		m.heads,
 		m.robots,

@@ -10,7 +10,7 @@ const pageVersion = 1
 const (
 	manifestName   = "manifest.json"
 	checkpointName = "checkpoint"
-	timestampName  = "timestamp.tsr"
+	timestampName  = "timestamp.tsr" // in bundles of earlier versions; not read
 	linesName      = "lines.jsonl"
 	marksName      = "marks.jsonl"
 	headsName      = "heads.jsonl"
@@ -65,7 +65,7 @@ const (
 	maxRow      = 9 << 20  // bytes of one: a ledger's line has at most 8 MiB
 	maxManifest = 4 << 20  // bytes
 	maxProof    = 1 << 30  // bytes; its nodes are counted before they are kept
-	maxTSR      = 2 << 20  // bytes; of the note, too: Parse takes less
+	maxNote     = 2 << 20  // bytes; Parse takes less
 	maxPage     = 4 << 20  // bytes
 	maxRobots   = 4 << 20  // bytes of a robots.txt
 	maxTexts    = 10_000   // robots.txt files

@@ -32,7 +32,6 @@ const (
 	BadCheckpoint  Code = "checkpoint"  // it cannot be read
 	BadSignature   Code = "signature"   // the known key has not signed the checkpoint
 	BadCosignature Code = "cosignature" // a known witness has not cosigned it
-	BadTimestamp   Code = "timestamp"   // an authority's answer is none for this checkpoint
 	BadOrigin      Code = "origin"      // checkpoint and log are not of one crawl
 	BadMark        Code = "mark"        // a mark is none, or not where it must be
 	BadInclusion   Code = "inclusion"   // the lines are not in the log
@@ -78,8 +77,7 @@ type Result struct {
 	PageChecked bool `json:"page_checked"` // no other version of the program made the page
 
 	Signers   []Signer    `json:"signers,omitempty"` // those of the checkpoint, and those whose keys were given
-	Stamps    []Stamp     `json:"timestamps,omitempty"`
-	Killed    int64       `json:"runs_killed"` // runs that did not end in good order, as marks say
+	Killed    int64       `json:"runs_killed"`       // runs that did not end in good order, as marks say
 	Redaction []Redaction `json:"redactions,omitempty"`
 
 	Summary *Summary       `json:"lines"`
@@ -99,13 +97,6 @@ type Signer struct {
 	Witness bool      `json:"witness"`             // it cosigned, or should have
 	Time    time.Time `json:"time,omitzero"`       // of a cosignature
 	By      string    `json:"key_given,omitempty"` // the key that was given, where a rotation leads from it to this one
-}
-
-// Stamp is what a time-stamping authority states.
-type Stamp struct {
-	Time    time.Time `json:"time,omitzero"`
-	Name    string    `json:"name,omitempty"`
-	Trusted bool      `json:"trusted"` // by the authorities that count
 }
 
 // Redaction is what was taken out, and why.

@@ -2,7 +2,6 @@ package proof
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +21,6 @@ import (
 type Options struct {
 	Key       checkpoint.Key   // the operator's, zero for one that is not known
 	Witnesses []checkpoint.Key // each must have cosigned
-
-	Authorities *x509.CertPool // whose time stamps count; nil stands for those that the system trusts
 
 	Logs    []accesslog.Log // of the host
 	Skew    time.Duration   // of the clocks of site and crawler. Zero means 2 s
@@ -73,7 +70,6 @@ func (v *verification) all(ctx context.Context) error {
 		return nil
 	}
 	v.signatures()
-	v.stamps()
 	v.judge = v.newJudge()
 	if len(v.Logs) > 0 {
 		v.log = v.newLogCheck()
@@ -200,8 +196,7 @@ func (v *verification) conclude() {
 			r.Level = Signed
 		}
 	}
-	if slices.ContainsFunc(r.Signers, func(s Signer) bool { return s.Known && s.Witness }) ||
-		slices.ContainsFunc(r.Stamps, func(s Stamp) bool { return s.Trusted }) {
+	if slices.ContainsFunc(r.Signers, func(s Signer) bool { return s.Known && s.Witness }) {
 		r.Level = Cosigned
 	}
 	if v.log != nil && v.log.confirmed {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"curtsy/storage/ledger/checkpoint"
-	"curtsy/storage/witness/timestamp"
 )
 
 // runKey is the verifier key that a run states for its checkpoints; empty for none.
@@ -74,30 +73,5 @@ func (v *verification) signedByOwn() {
 		v.r.found(BadMark, "the key that the log names is none: %v", err)
 	case !v.note.SignedBy(k) && len(v.r.Counts) == 0:
 		v.r.found(BadSignature, "the checkpoint is not signed by %s, the key that its own log names", k.Name())
-	}
-}
-
-// stamps reads what time-stamping authorities state of the checkpoint.
-func (v *verification) stamps() {
-	if !v.bundle.has(timestampName) {
-		return
-	}
-	b, err := v.bundle.whole(timestampName)
-	if err != nil {
-		v.r.found(BadMember, "%v", err)
-		return
-	}
-	all, err := timestamp.Split(b)
-	if err != nil {
-		v.r.found(BadTimestamp, "%s cannot be read: %v", timestampName, err)
-		return
-	}
-	for _, tsr := range all {
-		at, name, err := timestamp.Check(tsr, v.note.Text(), v.Authorities)
-		if err != nil && !errors.Is(err, timestamp.ErrUntrusted) {
-			v.r.found(BadTimestamp, "a time stamp is none of this checkpoint: %v", err)
-			continue
-		}
-		v.r.Stamps = append(v.r.Stamps, Stamp{at, name, err == nil})
 	}
 }

@@ -23,7 +23,7 @@ const maxAnswer = checkpoint.MaxNote + 1<<10
 // clientTimeout is for a whole exchange.
 const clientTimeout = 30 * time.Second
 
-// NewHTTPClient returns a client for witnesses and time-stamping authorities. They are named by whoever runs it, so any
+// NewHTTPClient returns a client for witnesses. They are named by whoever runs it, so any
 // address will do; but they lead nowhere else: redirects are not followed.
 func NewHTTPClient() *http.Client {
 	return &http.Client{

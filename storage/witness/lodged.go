@@ -3,27 +3,20 @@ package witness
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
-	"curtsy/storage/witness/timestamp"
 )
 
 const (
-	stampSuffix = ".tsr"
-	maxStamps   = 1 << 20 // bytes of a file of them
-
-	// patience is how long Keep and KeepStamp wait for another that keeps something beside the same ledger.
+	// patience is how long Keep waits for another that keeps something beside the same ledger.
 	patience = 10 * time.Second
 	pause    = 20 * time.Millisecond
 )
@@ -94,58 +87,6 @@ func refreshLatest(dir string, n *checkpoint.Note) error {
 		return err
 	}
 	return durable.WriteFile(path, latest.Marshal(), 0o644)
-}
-
-// KeepStamp keeps the answer of a time-stamping authority, which is checked, beside the checkpoint of the ledger in dir
-// that n is. An earlier one by the same authority stays in its place; its time is returned.
-func KeepStamp(
-	ctx context.Context, dir string, n *checkpoint.Note, a timestamp.Answer, roots *x509.CertPool,
-) (time.Time, error) {
-	held, err := hold(ctx, dir)
-	if err != nil {
-		return a.Time, err
-	}
-	defer held.Close() // a lock
-	all, err := Stamps(dir, n.Size)
-	if err != nil {
-		return a.Time, err
-	}
-	for _, tsr := range all {
-		if at, signer, err := timestamp.Check(tsr, n.Text(), roots); err == nil && signer == a.Signer {
-			return at, nil
-		}
-	}
-	b := slices.Concat(append(all, a.Response)...)
-	if _, err := timestamp.Split(b); err != nil {
-		return a.Time, err
-	}
-	return a.Time, durable.WriteFile(ledger.CheckpointPath(dir, n.Size)+stampSuffix, b, 0o644)
-}
-
-// Stamps are the answers of time-stamping authorities that are kept beside the checkpoint of a size of the ledger in dir,
-// unchecked: timestamp.Check holds each against the text of the note.
-func Stamps(dir string, size int64) ([][]byte, error) {
-	path := ledger.CheckpointPath(dir, size) + stampSuffix
-	f, err := durable.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxStamps+1))
-	if err == nil && len(b) > maxStamps {
-		err = fmt.Errorf("it has more than %d bytes", maxStamps)
-	}
-	var all [][]byte
-	if err == nil {
-		all, err = timestamp.Split(b)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "timestamp: "))
-	}
-	return all, nil
 }
 
 // hold waits until nobody else keeps anything beside the ledger in dir.

@@ -5,14 +5,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
-	"curtsy/storage/witness/timestamp"
-	"curtsy/storage/witness/timestamp/tsatest"
 )
 
 // lodged is the folder of a ledger that has nothing but checkpoints of a history.
@@ -169,45 +166,5 @@ func TestTheLatestStaysTheLatest(t *testing.T) {
 	}
 	if latest := read(t, path); latest.Size != 9 {
 		t.Errorf("the latest is of size %d", latest.Size)
-	}
-}
-
-func TestStampsAreKeptBesideTheCheckpoint(t *testing.T) {
-	op := signer(t, 1)
-	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
-	dir := lodged(t, h, op, 9)
-	n := read(t, ledger.CheckpointPath(dir, 9))
-	path := ledger.CheckpointPath(dir, 9) + stampSuffix
-	if all, err := Stamps(dir, 9); err != nil || len(all) != 0 {
-		t.Errorf("before: %v %v", all, err)
-	}
-	a, b := tsatest.New(t), tsatest.New(t)
-	answer := func(a *tsatest.Authority, signer string) timestamp.Answer {
-		tsr := a.Stamp(n.Text())
-		at, _, err := timestamp.Check(tsr, n.Text(), a.Roots)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return timestamp.Answer{Response: tsr, Time: at, Signer: signer}
-	}
-	first := answer(a, "CN=Clock of tests")
-	for i, tt := range []struct {
-		answer timestamp.Answer
-		by     *tsatest.Authority
-		want   int
-	}{{first, a, 1}, {answer(a, first.Signer), a, 1}, {answer(b, first.Signer), b, 2}} {
-		at, err := KeepStamp(t.Context(), dir, n, tt.answer, tt.by.Roots)
-		all, rerr := Stamps(dir, 9)
-		if err != nil || rerr != nil || len(all) != tt.want || !bytes.Equal(all[0], first.Response) {
-			t.Fatalf("%d: %d stamps at %v, %v, %v", i, len(all), at, err, rerr)
-		}
-	}
-	put(t, path, []byte("damaged"))
-	if _, err := KeepStamp(t.Context(), dir, n, first, a.Roots); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("a damaged file: %v", err)
-	}
-	put(t, path, make([]byte, maxStamps+1))
-	if _, err := Stamps(dir, 9); err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Errorf("a huge file: %v", err)
 	}
 }

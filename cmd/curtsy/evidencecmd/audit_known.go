@@ -2,7 +2,6 @@ package evidencecmd
 
 import (
 	"bytes"
-	"crypto/x509"
 	"errors"
 	"io"
 	"io/fs"
@@ -20,22 +19,20 @@ import (
 
 // known is what an auditor knows, and who is believed.
 type known struct {
-	key         string   // FILE or the key
-	heads       []string // FILE or SIZE:HEX
-	witnesses   []string // FILE or the key
-	authorities []string // FILE
+	key       string   // FILE or the key
+	heads     []string // FILE or SIZE:HEX
+	witnesses []string // FILE or the key
 }
 
 func (k *known) flags(f *pflag.FlagSet) {
 	f.StringVar(&k.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed; the ledger must be signed by it, or by one that it was rotated to")
 	f.StringArrayVar(&k.heads, "head", nil, "a head of the ledger as it was lodged elsewhere, as `FILE|SIZE:HEX`: what curtsy ledger head printed; the ledger must have it; repeatable")
 	f.StringArrayVar(&k.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned a checkpoint, as `FILE|KEY`; repeatable")
-	f.StringArrayVar(&k.authorities, "tsa-ca", nil, "a `FILE` of certificates (PEM) that time stamps must lead to; repeatable")
 }
 
 // given refuses what is given and empty: an empty variable of a shell must not pass for a check.
 func (k *known) given(f *pflag.FlagSet) error {
-	for name, of := range map[string][]string{"key": {k.key}, "head": k.heads, "witness-key": k.witnesses, "tsa-ca": k.authorities} {
+	for name, of := range map[string][]string{"key": {k.key}, "head": k.heads, "witness-key": k.witnesses} {
 		for _, s := range of {
 			if s == "" && f.Changed(name) {
 				return cli.Usagef("--%s is empty: leave it out, or say what must be so", name)
@@ -47,21 +44,21 @@ func (k *known) given(f *pflag.FlagSet) error {
 
 // any reports whether something is known.
 func (k *known) any() bool {
-	return k.key != "" || len(k.heads)+len(k.witnesses)+len(k.authorities) > 0
+	return k.key != "" || len(k.heads)+len(k.witnesses) > 0
 }
 
-var errNoLedger = cli.Usagef("--key, --head, --witness-key and --tsa-ca are of a ledger: give the crawl directory or the WACZ file that holds it")
+var errNoLedger = cli.Usagef("--key, --head and --witness-key are of a ledger: give the crawl directory or the WACZ file that holds it")
 
 // read puts what is known into the options of the comparison with a ledger.
 func (k *known) read(l *reconcile.Options) error {
 	if l.Dir == "" && k.any() {
 		return errNoLedger
 	}
-	t, err := k.trusted()
+	key, witnesses, err := k.trusted()
 	if err != nil {
 		return err
 	}
-	l.Key, l.Witnesses, l.Authorities = t.key, t.witnesses, t.authorities
+	l.Key, l.Witnesses = key, witnesses
 	for _, s := range k.heads {
 		text, err := textAt("--head", s)
 		if err != nil {
@@ -91,39 +88,21 @@ func keptHead(l *reconcile.Options) error {
 	return nil
 }
 
-// trusted are the keys and certificates of those who are believed.
-type trusted struct {
-	key         checkpoint.Key // zero for none
-	witnesses   []checkpoint.Key
-	authorities *x509.CertPool // nil for none
-}
-
-func (k *known) trusted() (t trusted, err error) {
+// trusted returns the keys of those who are believed; the operator's is zero if none was given.
+func (k *known) trusted() (key checkpoint.Key, witnesses []checkpoint.Key, err error) {
 	if k.key != "" {
-		if t.key, err = keyAt("--key", k.key); err != nil {
-			return t, err
+		if key, err = keyAt("--key", k.key); err != nil {
+			return key, nil, err
 		}
 	}
 	for _, s := range k.witnesses {
 		w, err := keyAt("--witness-key", s)
 		if err != nil {
-			return t, err
+			return key, nil, err
 		}
-		t.witnesses = append(t.witnesses, w)
+		witnesses = append(witnesses, w)
 	}
-	for _, path := range k.authorities {
-		text, err := fileAt("--tsa-ca", path)
-		if err != nil {
-			return t, err
-		}
-		if t.authorities == nil {
-			t.authorities = x509.NewCertPool()
-		}
-		if !t.authorities.AppendCertsFromPEM(text) {
-			return t, cli.Usagef("--tsa-ca %s: there is no certificate in it: give one in PEM, as the authority publishes it", plainly.Argument(path))
-		}
-	}
-	return t, nil
+	return key, witnesses, nil
 }
 
 // keyAt reads a verifier key, from the file of that name if there is one.

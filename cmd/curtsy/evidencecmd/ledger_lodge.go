@@ -2,7 +2,6 @@ package evidencecmd
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,46 +19,38 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
 	"curtsy/storage/witness"
-	"curtsy/storage/witness/timestamp"
 )
 
 // lodging are the flags of ledger lodge, and what comes of them.
 type lodging struct {
-	witnesses, witnessKeys, authorities []string
-	ca                                  string
-	asJSON                              bool
+	witnesses, witnessKeys []string
+	asJSON                 bool
 
-	http  *http.Client
-	dir   string // of the ledger
-	note  *checkpoint.Note
-	keys  []checkpoint.Key
-	roots *x509.CertPool
+	http *http.Client
+	dir  string // of the ledger
+	note *checkpoint.Note
+	keys []checkpoint.Key
 }
 
 func newLedgerLodge(std cli.Streams) *cobra.Command {
 	var o lodging
 	cmd := &cobra.Command{
 		Use:   "lodge [flags] DIR",
-		Short: "Have others confirm the latest checkpoint",
+		Short: "Have witnesses cosign the latest checkpoint",
 		Long: "Send the latest checkpoint of a crawl's ledger to witnesses, which cosign it if\n" +
-			"it continues all that they have seen of this ledger, and to time-stamping\n" +
-			"authorities, which state that it was there (RFC 3161). What they answer is\n" +
-			"checked and kept beside the checkpoint, where curtsy audit finds it. From then\n" +
-			"on nobody can change what the ledger says so far, the operator included. It\n" +
-			"works while the crawl runs, too. The checkpoint with all its signatures is\n" +
-			"printed on standard output.",
-		Example: "  curtsy ledger lodge --witness http://127.0.0.1:7380 --witness-key KEY news\n" +
-			"  curtsy ledger lodge --tsa https://tsa.example/ --tsa-ca tsa.pem news",
-		Args: cli.OneDir,
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) }),
+			"it continues all that they have seen of this ledger. Each cosignature is checked\n" +
+			"and kept in the checkpoint, where curtsy audit finds it. From then on nobody can\n" +
+			"change what the ledger says so far, the operator included. It also works while\n" +
+			"the crawl runs. The checkpoint with all its signatures is printed on standard\n" +
+			"output.",
+		Example: "  curtsy ledger lodge --witness http://127.0.0.1:7380 --witness-key KEY news",
+		Args:    cli.OneDir,
+		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) }),
 	}
 	fs := cmd.Flags()
 	fs.StringArrayVar(&o.witnesses, "witness", nil, "`URL` of a witness; repeatable")
 	fs.StringArrayVar(&o.witnessKeys, "witness-key", nil, "verifier `KEY` of a witness; repeatable (default what each says of itself)")
 	cli.Group(fs, "Witnesses")
-	fs.StringArrayVar(&o.authorities, "tsa", nil, "`URL` of a time-stamping authority; repeatable")
-	fs.StringVar(&o.ca, "tsa-ca", "", "`FILE` of certificates (PEM) that authorities are trusted by (default those of this system)")
-	cli.Group(fs, "Time-stamps")
 	cli.JSONFlag(cmd, &o.asJSON, "print JSON")
 	return cmd
 }
@@ -76,16 +67,11 @@ type LodgedJSON struct {
 // AnswerJSON is what one of those said that were asked.
 type AnswerJSON struct {
 	URL   string     `json:"url"`
-	Kind  string     `json:"kind"` // witness or tsa
+	Kind  string     `json:"kind"` // witness
 	Time  *time.Time `json:"time,omitempty"`
 	By    string     `json:"by,omitempty"`
 	Error string     `json:"error,omitempty"`
 }
-
-const (
-	kindWitness   = "witness"
-	kindAuthority = "tsa"
-)
 
 func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 	if err := o.prepare(dir); err != nil {
@@ -95,9 +81,9 @@ func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 	out := LodgedJSON{1, o.note.Origin, o.note.Size, o.note.Root.String(), []AnswerJSON{}}
 	fmt.Fprintf(std.Err, "checkpoint of %s\n", plainly.Count(o.note.Size, "line"))
 	failed := 0
-	ask := func(kind, url, word string, one func(context.Context, string) (time.Time, string, error)) {
-		a := AnswerJSON{URL: url, Kind: kind}
-		at, by, err := one(ctx, url)
+	for _, url := range o.witnesses {
+		a := AnswerJSON{URL: url, Kind: "witness"}
+		at, by, err := o.cosign(ctx, url, std)
 		if err != nil {
 			failed++
 			a.Error = plainly.Error(said(err))
@@ -105,17 +91,9 @@ func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 		} else {
 			a.Time, a.By = &at, by
 			when := at.UTC().Format(time.RFC3339)
-			fmt.Fprintf(std.Err, "%s: %s at %s by %s\n", plainly.OneLine(url), word, when, plainly.OneLine(by))
+			fmt.Fprintf(std.Err, "%s: cosigned at %s by %s\n", plainly.OneLine(url), when, plainly.OneLine(by))
 		}
 		out.Answers = append(out.Answers, a)
-	}
-	for _, url := range o.witnesses {
-		ask(kindWitness, url, "cosigned", func(ctx context.Context, url string) (time.Time, string, error) {
-			return o.cosign(ctx, url, std)
-		})
-	}
-	for _, url := range o.authorities {
-		ask(kindAuthority, url, "stamped", o.stamp)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -131,17 +109,12 @@ func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 
 // prepare reads what the flags name, and the checkpoint.
 func (o *lodging) prepare(dir string) (err error) {
-	if len(o.witnesses)+len(o.authorities) == 0 {
-		return cli.Usagef("nobody to lodge it with: give --witness URL or --tsa URL")
+	if len(o.witnesses) == 0 {
+		return cli.Usagef("nobody to lodge it with: give --witness URL")
 	}
 	for _, u := range o.witnesses {
 		if _, err := witness.NewClient(nil, u); err != nil {
 			return cli.Usagef("--witness: %w", err)
-		}
-	}
-	for _, u := range o.authorities {
-		if at, err := url.Parse(u); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-			return cli.Usagef("--tsa: %q is no URL of a time-stamping authority; write it like https://tsa.example/", u)
 		}
 	}
 	for _, text := range o.witnessKeys {
@@ -150,15 +123,6 @@ func (o *lodging) prepare(dir string) (err error) {
 			return cli.Usagef("--witness-key: %w", err)
 		}
 		o.keys = append(o.keys, k)
-	}
-	if o.ca != "" {
-		pem, err := os.ReadFile(o.ca)
-		if err != nil {
-			return cli.Usagef("--tsa-ca: %w", err)
-		}
-		if o.roots = x509.NewCertPool(); !o.roots.AppendCertsFromPEM(pem) {
-			return cli.Usagef("--tsa-ca: %s has no certificate in PEM", o.ca)
-		}
 	}
 	o.http = witness.NewHTTPClient()
 	o.dir, o.note, err = latestOf(dir)
@@ -222,20 +186,6 @@ func (o *lodging) cosign(ctx context.Context, url string, std cli.Streams) (at t
 		}
 	}
 	return at, "", err
-}
-
-// stamp has one authority stamp, and keeps its answer.
-func (o *lodging) stamp(ctx context.Context, url string) (at time.Time, by string, err error) {
-	a, err := timestamp.Ask(ctx, o.http, url, o.note.Text(), o.roots)
-	switch {
-	case errors.Is(err, timestamp.ErrUntrusted):
-		return at, "", fmt.Errorf("%s stated it, and is not trusted (%w); give the certificates that it is trusted by with "+
-			"--tsa-ca", a.Signer, timestamp.ErrUntrusted)
-	case err != nil:
-		return at, "", err
-	}
-	at, err = witness.KeepStamp(ctx, o.dir, o.note, a, o.roots)
-	return at, a.Signer, err
 }
 
 // show prints the checkpoint as it is kept now.

@@ -47,7 +47,6 @@ func newLedgerVerify(std cli.Streams) *cobra.Command {
 	fs.SortFlags = false
 	fs.StringVar(&v.known.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed")
 	fs.StringArrayVar(&v.known.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned, as `FILE|KEY`; repeatable")
-	fs.StringArrayVar(&v.known.authorities, "tsa-ca", nil, "a `FILE` of certificates (PEM) that time stamps must lead to (default: those that this machine trusts); repeatable")
 	cli.Group(fs, "Known keys")
 	fs.StringArrayVar(&v.logs, "access-log", nil, "`FILE`: the site's access log, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable")
 	fs.Var(&v.skew, "skew", "by how much the clocks of site and crawler may differ: `D`")
@@ -102,11 +101,11 @@ func (v *verifying) run(ctx context.Context, path string, std cli.Streams) error
 
 // options reads the flags.
 func (v *verifying) options(std cli.Streams) (o proof.Options, err error) {
-	t, err := v.known.trusted()
+	key, witnesses, err := v.known.trusted()
 	if err != nil {
 		return o, err
 	}
-	o = proof.Options{Key: t.key, Witnesses: t.witnesses, Authorities: t.authorities, Skew: max(time.Duration(v.skew), 1), Stdin: std.In}
+	o = proof.Options{Key: key, Witnesses: witnesses, Skew: max(time.Duration(v.skew), 1), Stdin: std.In}
 	for _, path := range v.logs {
 		if path == "" {
 			return o, cli.Usagef("--access-log is empty: name the site's access log")

@@ -14,7 +14,7 @@ import (
 var proofLevels = map[proof.Level]string{
 	proof.SelfConsistent: "self-consistent: its parts agree; whoever made it could have made all of them",
 	proof.Signed:         "signed by a key that you know",
-	proof.Cosigned:       "cosigned or time-stamped by others that you know: it was not written anew since",
+	proof.Cosigned:       "cosigned by a witness that you know: it was not written anew since",
 	proof.Confirmed:      "confirmed by the site's own access log",
 }
 
@@ -95,13 +95,6 @@ func proofSigners(row func(label, format string, args ...any), r *proof.Result) 
 		default:
 			row("signer", "%s: unknown; give --key or --witness-key to hold it against one that you know", name)
 		}
-	}
-	for _, s := range r.Stamps {
-		known := "whose certificate is trusted"
-		if !s.Trusted {
-			known = "whose certificate leads to none that is trusted; give it with --tsa-ca"
-		}
-		row("time stamp", "%s by %s, %s", s.Time.UTC().Format(stamp), plainly.OneLine(s.Name), known)
 	}
 }
 

@@ -93,7 +93,6 @@ var AuditMeanings = map[finding.Code]string{
 	finding.LedgerHead:        "The ledger does not have a head that was lodged, or kept beside the key.",
 	finding.Redacted:          "A line was taken away, and no mark says so.",
 	finding.Cosignature:       "A cosignature under the name of a known witness is none.",
-	finding.Timestamp:         "A time stamp is none, or of nobody who is known.",
 	finding.FileDiffers:       "A finished file is not the one that the ledger has a mark of.",
 	finding.FileMissing:       "The ledger has a mark of a file that is not there.",
 	finding.FileExtra:         "A finished file of archive or index has no mark in the ledger.",

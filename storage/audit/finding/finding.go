@@ -45,7 +45,6 @@ const (
 	Redacted      Code = "redaction"       // a line was taken away, and no mark says so
 	TakenDown     Code = "redacted"        // named, no violation: what was taken down, as a mark of the ledger says
 	Cosignature   Code = "cosignature"     // a cosignature of a known witness is none
-	Timestamp     Code = "timestamp"       // a time stamp is none, or of nobody who is known
 	FileDiffers   Code = "file-differs"    // a finished file is not the one that the ledger has a mark of
 	FileMissing   Code = "file-missing"    // the ledger has a mark of a file that is not there
 	FileExtra     Code = "file-extra"      // a finished file of archive or index has no mark
@@ -66,7 +65,7 @@ func Codes() []Code {
 		Verdict, GapTold, UserAgent, Method, Credentials, Digest, BadRecord,
 		LedgerLines, LedgerRoot, LedgerHosts, LedgerTiles, LedgerSigner, LedgerKey, LedgerOrigin, LedgerShort, LedgerFork,
 		LedgerHead, Redacted, TakenDown, LedgerMissing, LedgerExtra, LedgerDiffers, FileDiffers, FileMissing, FileExtra, Settings,
-		OptOuts, Cosignature, Timestamp, LogMissing, LogExtra, LogLine, BadPackage,
+		OptOuts, Cosignature, LogMissing, LogExtra, LogLine, BadPackage,
 		ClockStep, CrashInFlight,
 	}
 }

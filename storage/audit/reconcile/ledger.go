@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -31,12 +30,11 @@ type Options struct {
 	// what the file is called.
 	Stated, Base func(path string) string
 
-	Key         checkpoint.Key   // the operator's, as the auditor knows it; zero for none
-	Witnesses   []checkpoint.Key // whose cosignatures count
-	Authorities *x509.CertPool   // whose time stamps count; nil: none is looked at
-	Heads       []vouch.Head     // that were lodged elsewhere
-	Kept        *vouch.Head      // the newest one that the operator's own machine has kept; nil for none
-	KeptIn      string           // the file that holds it
+	Key       checkpoint.Key   // the operator's, as the auditor knows it; zero for none
+	Witnesses []checkpoint.Key // whose cosignatures count
+	Heads     []vouch.Head     // that were lodged elsewhere
+	Kept      *vouch.Head      // the newest one that the operator's own machine has kept; nil for none
+	KeptIn    string           // the file that holds it
 
 	TempDir string // for what does not fit into Memory; empty means the system's
 	Memory  int    // in bytes. Zero means 16 MiB
@@ -94,8 +92,7 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	l := &Ledger{o: o, check: &audit.LedgerCheck{Dir: o.Dir}, all: sorted.New(o.TempDir, o.Memory), runs: newRuns(),
 		optOuts: newOptOuts()}
 	var err error
-	l.log, err = vouch.New(vouch.Options{Dir: o.Dir, Key: o.Key, Witnesses: o.Witnesses, Authorities: o.Authorities,
-		Heads: o.Heads, Kept: o.Kept, KeptIn: o.KeptIn})
+	l.log, err = vouch.New(vouch.Options{Dir: o.Dir, Key: o.Key, Witnesses: o.Witnesses, Heads: o.Heads, Kept: o.Kept, KeptIn: o.KeptIn})
 	if err == nil {
 		l.size, err = sizeOf(o.Dir)
 	}

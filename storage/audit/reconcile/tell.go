@@ -33,7 +33,7 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 	}
 	switch {
 	case len(v.Lodged) == 0:
-		say("ledger: nobody else is known to have seen it (--head, --witness-key, --tsa-ca): who holds the key can have " +
+		say("ledger: nobody else is known to have seen it (--head, --witness-key): who holds the key can have " +
 			"written all of it anew")
 		say("ledger: what was cut off behind its last line, and off the archive with it: that leaves no trace but a missing " +
 			"stop")

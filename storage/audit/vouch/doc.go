@@ -1,5 +1,5 @@
 // Package vouch finds out who besides the crawl vouches for its ledger, and since when: a key that the auditor knows,
-// witnesses that cosigned checkpoints, authorities that stamped them, heads that were lodged elsewhere.
+// witnesses that cosigned checkpoints, heads that were lodged elsewhere.
 //
 // The entries of the ledger are given to a Log one by one. It makes the tree of the lines as they are, and keeps its root
 // at each size of which a checkpoint or a lodged head tells. Who vouches for another root vouches for another ledger:

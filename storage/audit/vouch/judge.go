@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +16,6 @@ import (
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
-	"curtsy/storage/witness/timestamp"
 )
 
 // Verdict is who vouches for a ledger.
@@ -29,7 +26,7 @@ type Verdict struct {
 	Signer  checkpoint.Key
 	Known   bool            // Signer is the auditor's key, or one that rotations lead to from there
 	Covered int64           // entries that the latest checkpoint covers
-	Lodged  []audit.Lodging // of each witness and authority the first and the last, and each head
+	Lodged  []audit.Lodging // of each witness the first and the last, and each head
 	Since   int64           // decisions behind the largest size that somebody else vouches for
 }
 
@@ -66,9 +63,7 @@ func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) 
 		if err != nil || n.Size != size {
 			continue // the ledger's own check names it
 		}
-		if err := j.note(n, path); err != nil {
-			return Verdict{}, err
-		}
+		j.note(n, path)
 	}
 	if n, err := ledger.ReadNote(filepath.Join(l.o.Dir, ledger.CheckpointName)); err == nil && l.stored(n.Size) {
 		// Package ledger looks at the signatures of the stored ones; this is the one that people lodge.
@@ -121,7 +116,7 @@ func (j *judge) ours(origin string, size int64, root [32]byte) bool {
 }
 
 // note judges a stored checkpoint.
-func (j *judge) note(n *checkpoint.Note, path string) error {
+func (j *judge) note(n *checkpoint.Note, path string) {
 	ours := j.ours(n.Origin, n.Size, n.Root)
 	p := j.at[n.Size]
 	signed := n.SignedBy(p.key)
@@ -146,7 +141,6 @@ func (j *judge) note(n *checkpoint.Note, path string) error {
 	for _, w := range j.o.Witnesses {
 		j.cosigned(n, path, w, ours)
 	}
-	return j.stamped(n, path, ours)
 }
 
 // lodged takes that somebody vouches for the first entries. Of one who does so again and again the first and the last
@@ -191,45 +185,6 @@ func (j *judge) other(path, who string, size int64) {
 	j.say(finding.LedgerFork, path, "one ledger for all: the lines lead to each checkpoint that others vouch for",
 		fmt.Sprintf("%s a tree of %d entries that is not that of these lines: others were shown another ledger, or this one "+
 			"was changed since", who, size))
-}
-
-// maxStamps bounds a file of time stamps, in bytes.
-const maxStamps = 16 * timestamp.MaxResponse
-
-// stamped judges the time stamps of a checkpoint.
-func (j *judge) stamped(n *checkpoint.Note, path string, ours bool) error {
-	if j.o.Authorities == nil {
-		return nil
-	}
-	path += ".tsr"
-	b, err := readFile(path, maxStamps)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	const required = "time stamps of the checkpoint, by an authority that leads to the certificates given (--tsa-ca)"
-	all, err := timestamp.Split(b)
-	if err != nil {
-		j.say(finding.Timestamp, path, required, err.Error())
-		return nil
-	}
-	for _, tsr := range all {
-		at, by, err := timestamp.Check(tsr, n.Text(), j.o.Authorities)
-		switch {
-		case errors.Is(err, timestamp.ErrUntrusted):
-			j.found(finding.Finding{Code: finding.Timestamp, Note: true, Place: finding.Place{File: path}, Required: required,
-				Observed: err.Error()})
-		case err != nil:
-			j.say(finding.Timestamp, path, required, err.Error())
-		case ours:
-			j.lodged(audit.Lodging{How: audit.ByStamp, By: by, Size: n.Size, At: at})
-		case j.at[n.Size].known:
-			j.other(path, "the authority "+by+" has stamped", n.Size)
-		}
-	}
-	return nil
 }
 
 // heads judges what was lodged elsewhere.

@@ -1,7 +1,6 @@
 package vouch
 
 import (
-	"crypto/x509"
 	"os"
 	"slices"
 
@@ -12,13 +11,12 @@ import (
 
 // Options say where a ledger is, and who is known.
 type Options struct {
-	Dir         string
-	Key         checkpoint.Key   // of the operator, as the auditor knows it; zero for none
-	Witnesses   []checkpoint.Key // whose cosignatures count
-	Authorities *x509.CertPool   // whose time stamps count; nil: none is looked at
-	Heads       []Head
-	Kept        *Head  // the newest head of this ledger that the operator's own machine has kept; nil for none
-	KeptIn      string // the file that holds it
+	Dir       string
+	Key       checkpoint.Key   // of the operator, as the auditor knows it; zero for none
+	Witnesses []checkpoint.Key // whose cosignatures count
+	Heads     []Head
+	Kept      *Head  // the newest head of this ledger that the operator's own machine has kept; nil for none
+	KeptIn    string // the file that holds it
 }
 
 // Log follows the entries of a ledger.

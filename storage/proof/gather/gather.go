@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -132,14 +131,8 @@ func (g *Gathered) checkpoint() error {
 		}
 	}
 	g.note, g.Checkpoint = n, n.Marshal()
-	g.Timestamp, err = readFile(path+".tsr", maxTSR)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return err
+	return nil
 }
-
-const maxTSR = 1 << 20 // bytes
 
 // readFile reads a file of a crawl directory, of at most so many bytes.
 func readFile(path string, most int64) ([]byte, error) {

@@ -44,7 +44,6 @@ var codeWords = map[finding.Code]string{
 	finding.LedgerHead:        "the ledger does not have a head that was lodged, or kept beside the key",
 	finding.Redacted:          "a line was taken away, and no mark says so",
 	finding.Cosignature:       "a cosignature of a known witness is none",
-	finding.Timestamp:         "a time stamp is none, or of nobody who is known",
 	finding.FileDiffers:       "a finished file is not the one that the ledger knows",
 	finding.FileMissing:       "the ledger knows a file that is not there",
 	finding.FileExtra:         "the ledger does not know a finished file",
