@@ -1,0 +1,96 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTutorials_PrintWhatTheyShow runs the commands of the tutorials, and of README's first section, line by line. Each must
+// print the lines below it, in their order. Commands below a heading "Next" request sites on the web and are not run.
+func TestTutorials_PrintWhatTheyShow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the tutorials, which crawl at the pace of the demo")
+	}
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "tutorial", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			part, _, _ := strings.Cut(string(text), "\n## Next")
+			part, _, _ = strings.Cut(part, "\n## Install\n") // of README
+			dir, home, ran := t.TempDir(), t.TempDir(), 0
+			for _, block := range codeBlock.FindAllStringSubmatch(part, -1) {
+				if block[1] == "sql" {
+					t.Run("DuckDB", func(t *testing.T) {
+						prints(t, block[2], inDuckDB(t, filepath.Join(dir, "tables"), block[2]), block[3])
+					})
+					continue
+				}
+				for _, step := range strings.Split("\n"+block[2], "\n$ ")[1:] {
+					command, want, _ := strings.Cut(step, "\n")
+					args := argsOf(strings.Replace(command, "go run ./cmd/curtsy", "curtsy", 1))
+					if args[0] != "curtsy" {
+						continue
+					}
+					cmd := curtsy(t, args[1:]...)
+					cmd.Dir = dir
+					cmd.Env = append(cmd.Env, "HOME="+home, "XDG_CONFIG_HOME="+home, "TMPDIR="+dir)
+					out, err := cmd.CombinedOutput()
+					if failed := strings.Contains(command, "# exit code 3"); (err != nil) != failed {
+						t.Errorf("%s: %v", command, err)
+					}
+					prints(t, command, string(out), want)
+					ran++
+				}
+			}
+			if ran == 0 {
+				t.Error("no command was run")
+			}
+		})
+	}
+}
+
+// codeBlock is a block of commands or SQL, and the block of text right below it, if there is one.
+var codeBlock = regexp.MustCompile("(?s)```(console|sql)\n(.*?)```\n(?:\n```text\n(.*?)```\n)?")
+
+// varies matches what differs from run to run in the output of a command, after it was quoted.
+var varies = regexp.MustCompile(`…|\d+\\\.\d+| +`)
+
+// prints fails unless a command printed each line that a page shows. An ellipsis stands for any text, and for any lines where
+// it is alone; a number with a decimal point stands for any other.
+func prints(t *testing.T, command, out, want string) {
+	t.Helper()
+	lines := strings.Split(out, "\n")
+	for line := range strings.Lines(want) {
+		if line = strings.TrimSpace(line); line == "" || line == "…" {
+			continue
+		}
+		pattern := regexp.MustCompile("^" + varies.ReplaceAllStringFunc(regexp.QuoteMeta(line), func(s string) string {
+			switch s[0] {
+			case ' ':
+				return " +"
+			case "…"[0]:
+				return ".*"
+			}
+			return `\d+\.\d+`
+		}) + "$")
+		for len(lines) > 0 && !pattern.MatchString(strings.TrimSpace(lines[0])) {
+			lines = lines[1:]
+		}
+		if len(lines) == 0 {
+			t.Errorf("%s: does not print %q:\n%s", command, line, out)
+			return
+		}
+		lines = lines[1:]
+	}
+}
