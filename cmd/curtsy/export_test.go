@@ -284,7 +284,7 @@ func TestExportRefuses(t *testing.T) {
 		{"takes one crawl directory or more", nil},
 		{"holds no crawl: there is no folder ledger in it", []string{t.TempDir()}},
 		{"is a file, not a crawl directory", []string{file}},
-		{`there is no format "xls"; there are parquet, csv, jsonl, sqlite, wet, graphml, gexf, webgraph`, []string{"--format", "xls", dir}},
+		{`there is no format "xls"; there are parquet, csv, jsonl, sqlite, wet, graphml`, []string{"--format", "xls", dir}},
 		{`there is no format "parket"; did you mean parquet?`, []string{"--format", "parket", dir}},
 		{"leave --graph away", []string{"--graph", "hosts", "--format", "wet", dir}},
 		{`there is no level "host"`, []string{"--graph", "host", dir}},

@@ -76,7 +76,7 @@ func TestRecipesPrintWhatTheySay(t *testing.T) {
 func tabled(t *testing.T, dir, out string) {
 	t.Helper()
 	for _, args := range [][]string{
-		{"--headers"}, {"--format", "csv"}, {"--format", "sqlite"}, {"--format", "graphml", "--graph", "hosts"}, {"--format", "gexf", "--graph", "hosts"},
+		{"--headers"}, {"--format", "csv"}, {"--format", "sqlite"}, {"--format", "graphml", "--graph", "hosts"},
 	} {
 		inside(t, append(append([]string{"export", "-o", out}, args...), dir)...).want(t, cli.ExitDone)
 	}

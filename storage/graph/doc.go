@@ -20,6 +20,6 @@
 // # What the package never does
 //
 // It fetches nothing and reads no archive: package archived does. It keeps no file under a name: temporary files are
-// unlinked as soon as they are open, where the system can do that. Measures of a graph are in package measure, files for
-// others in package format, a picture in package picture.
+// unlinked as soon as they are open, where the system can do that. Files for others are in
+// package format, a picture in package picture.
 package graph

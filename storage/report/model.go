@@ -3,7 +3,7 @@ package report
 import "time"
 
 // Version is that of the JSON form. It grows when a field changes its meaning or goes; fields may be added without.
-const Version = 1
+const Version = 2
 
 // Report is what was found; docs/report.md describes its JSON form.
 type Report struct {

@@ -31,7 +31,6 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		"duration": duration, "measured": measured, "site": site, "octets": octets, "n": grouped, "plural": plural,
 		"instant": instant, "moment": moment, "meaning": meaning, "paceword": paceWord,
 		"gapchart": gapChart, "timechart": timeChart, "add": func(a, b float64) float64 { return round(a + b) },
-		"share": share, "harmonic": func(f float64) string { return fmt.Sprintf("%.1f", f) },
 		"addresses": addresses, "add1": func(i int) int { return i + 1 }, "minus1": func(n int64) int64 { return n - 1 },
 		"count":  func(r []Request) int64 { return int64(len(r)) },
 		"short":  func(c []Count) []Count { return c[:min(len(c), shownWords)] },

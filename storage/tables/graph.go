@@ -12,8 +12,6 @@ var Vertices = Table{
 		{Name: "fetched", Kind: Bool, Required: true, Doc: "something of it was fetched, and not only linked to"},
 		{Name: "in_degree", Kind: Int64, Required: true, Doc: "edges that lead to it"},
 		{Name: "out_degree", Kind: Int64, Required: true, Doc: "edges that it has"},
-		{Name: "pagerank", Kind: Float64, Required: true, Doc: "PageRank with damping 0.85; the sum over all vertices is 1"},
-		{Name: "harmonic", Kind: Float64, Required: true, Doc: "harmonic centrality, estimated in large graphs"},
 		{Name: "hosts", Kind: Int64, Doc: "of a domain, how many hosts of it were met; null for others"},
 	},
 }

@@ -49,8 +49,7 @@ func New(std cli.Streams) *cobra.Command {
 			"A file has its name when it is whole. A command that was broken off is given\n" +
 			"again: tables that are there, of the same crawls as they are now, are not made\n" +
 			"again. A crawl may be running: its ledger counts up to the latest checkpoint.\n\n" +
-			"With --graph or a format of graphs: vertices and edges, with PageRank and\n" +
-			"harmonic centrality, instead of tables.",
+			"With --graph or --format graphml: vertices and edges instead of tables.",
 		Example: "  curtsy export news\n  curtsy export --format csv --tables pages,hosts -o out news\n" +
 			"  curtsy export -o both news-2025 news-2026",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -67,9 +66,9 @@ func New(std cli.Streams) *cobra.Command {
 		formats = append(formats, string(f))
 	}
 	flags.StringVar(&o.format, "format", formats[0],
-		"`FORMAT` of the files: "+strings.Join(formats, ", ")+"; of the table text also wet; of a graph also "+strings.Join(format.Names, ", "))
-	cli.Words(flags, "format", slices.Concat(formats, []string{string(sink.WET)}, format.Names)...)
-	flags.StringVar(&o.graph, "graph", "", "who links to whom, as a graph of pages, hosts or domains (`LEVEL`; default with a format of graphs: hosts)")
+		"`FORMAT` of the files: "+strings.Join(formats, ", ")+"; of the table text also wet; of a graph also "+format.Name)
+	cli.Words(flags, "format", append(slices.Clone(formats), string(sink.WET), format.Name)...)
+	flags.StringVar(&o.graph, "graph", "", "who links to whom, as a graph of pages, hosts or domains (`LEVEL`; default with --format graphml: hosts)")
 	cli.Words(flags, "graph", "pages", "hosts", "domains")
 	flags.StringSliceVar(&o.tables, "tables", nil, "make these tables (`NAMES` with commas between; default: all but headers): "+strings.Join(names(), ", "))
 	cli.Words(flags, "tables", names()...)

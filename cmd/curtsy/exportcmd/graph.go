@@ -17,7 +17,6 @@ import (
 	"curtsy/storage/graph"
 	"curtsy/storage/graph/archived"
 	"curtsy/storage/graph/format"
-	"curtsy/storage/graph/measure"
 	"curtsy/storage/plainly"
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
@@ -25,19 +24,18 @@ import (
 
 // madeGraph is what was made of the links, for programs.
 type madeGraph struct {
-	Level         string   `json:"level"`
-	Vertices      int      `json:"vertices"`
-	Edges         int64    `json:"edges"`
-	Links         int64    `json:"links"`
-	Within        int64    `json:"links_within"`
-	NoURL         int64    `json:"links_no_web_address"`
-	LeftOut       int64    `json:"links_left_out"`
-	HarmonicError float64  `json:"harmonic_error"`
-	Files         []string `json:"files"`
+	Level    string   `json:"level"`
+	Vertices int      `json:"vertices"`
+	Edges    int64    `json:"edges"`
+	Links    int64    `json:"links"`
+	Within   int64    `json:"links_within"`
+	NoURL    int64    `json:"links_no_web_address"`
+	LeftOut  int64    `json:"links_left_out"`
+	Files    []string `json:"files"`
 }
 
 // isGraph reports whether a graph was asked for, and no tables of crawls.
-func (o *options) isGraph() bool { return o.graph != "" || slices.Contains(format.Names, o.format) }
+func (o *options) isGraph() bool { return o.graph != "" || o.format == format.Name }
 
 // graphFolder is where the files of a graph go.
 func (o *options) graphFolder(dirs []string) string {
@@ -75,17 +73,13 @@ func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	d, err := format.Measure(ctx, g, measure.Options{})
-	if err != nil {
-		return err
-	}
-	files, err := write(ctx, d)
+	files, err := write(ctx, &format.Document{Level: g.Level, Graph: g})
 	if err != nil {
 		return err
 	}
 	m := madeGraph{
 		Level: level.String(), Vertices: g.Order(), Edges: g.Size(), Links: g.Counts.Links, Within: g.Counts.Within, NoURL: g.Counts.NoURL,
-		LeftOut: g.Counts.LeftOut, HarmonicError: d.Harmonic.Error, Files: files,
+		LeftOut: g.Counts.LeftOut, Files: files,
 	}
 	fmt.Fprint(std.Err, m.text())
 	if o.json {
@@ -100,9 +94,13 @@ func (o *options) graphWriter(level graph.Level, out string) (write func(context
 		return nil, err
 	}
 	made := userfile.Kind{Name: "a graph", Mark: format.Mark}
-	names := format.Files(o.format, level)
-	write = func(ctx context.Context, d *format.Document) ([]string, error) { return d.Write(ctx, out, o.format) }
-	if names == nil {
+	names := []string{format.File(level)}
+	write = func(ctx context.Context, d *format.Document) ([]string, error) {
+		path, err := d.Write(ctx, out)
+		return []string{path}, err
+	}
+	if o.format != format.Name {
+		names = nil
 		f, err := sink.Parse(o.format)
 		if err != nil {
 			return nil, noFormat(o.format)
@@ -168,9 +166,6 @@ func (m *madeGraph) text() string {
 		}
 	}
 	b.WriteString("\n")
-	if m.HarmonicError > 0 {
-		fmt.Fprintf(&b, "harmonic centrality is estimated: relative standard deviation of a counter %.1f %%\n", 100*m.HarmonicError)
-	}
 	for _, f := range m.Files {
 		fmt.Fprintln(&b, plainly.Lines(f))
 	}

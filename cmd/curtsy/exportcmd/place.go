@@ -41,7 +41,7 @@ func noFormat(word string) error {
 	for _, f := range sink.Formats() {
 		all = append(all, string(f))
 	}
-	all = append(append(all, string(sink.WET)), format.Names...)
+	all = append(all, string(sink.WET), format.Name)
 	near := ""
 	if n := cli.Nearest(word, all); n != "" {
 		near = "; did you mean " + n + "?"

@@ -8,29 +8,18 @@ import (
 	"iter"
 	"path/filepath"
 
-	"github.com/klauspost/compress/gzip"
-
 	"curtsy/frontier/durable"
 	"curtsy/storage/graph"
-	"curtsy/storage/graph/measure"
 )
 
-// Names are the formats.
-var Names = []string{"graphml", "gexf", "webgraph"}
+// Name is the name of the format.
+const Name = "graphml"
 
 // Mark stands near the beginning of each file, so that it is known as ours.
 const Mark = "made by curtsy export"
 
-// Files are the names of the files of a format.
-func Files(name string, level graph.Level) []string {
-	switch name {
-	case "graphml", "gexf":
-		return []string{level.String() + "." + name}
-	case "webgraph":
-		return []string{level.String() + "-vertices.txt.gz", level.String() + "-edges.txt.gz", level.String() + "-ranks.txt.gz"}
-	}
-	return nil
-}
+// File returns the name of the file of a graph.
+func File(level graph.Level) string { return level.String() + "." + Name }
 
 // Source is a graph. *graph.Graph is one.
 type Source interface {
@@ -42,44 +31,19 @@ type Source interface {
 	Rows() iter.Seq2[graph.Row, error]
 }
 
-// Document is a graph with its measures, to be written.
+// Document is a graph that is to be written.
 type Document struct {
-	Level    graph.Level
-	Graph    Source
-	PageRank []float64
-	Harmonic measure.Harmonic
-	Dir      string // for temporary files; empty means the system's folder for them
+	Level graph.Level
+	Graph Source
 }
 
-// Measure makes the document of a graph.
-func Measure(ctx context.Context, g *graph.Graph, o measure.Options) (*Document, error) {
-	rank, _, err := measure.PageRank(ctx, g, o)
-	if err != nil {
-		return nil, err
+// Write writes the GraphML file into dir, and returns its path.
+func (d *Document) Write(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, File(d.Level))
+	if err := durable.File(path, func(w io.Writer) error { return d.GraphML(asking{ctx, w}) }); err != nil {
+		return "", fmt.Errorf("format: %w", err)
 	}
-	h, err := measure.HarmonicOf(ctx, g, o)
-	if err != nil {
-		return nil, err
-	}
-	return &Document{Level: g.Level, Graph: g, PageRank: rank, Harmonic: h}, nil
-}
-
-// Write writes the files of a format into dir, and returns their paths.
-func (d *Document) Write(ctx context.Context, dir, name string) (paths []string, err error) {
-	writers := map[string][]func(io.Writer) error{
-		"graphml": {d.GraphML}, "gexf": {d.GEXF}, "webgraph": {zipped(d.Vertices), zipped(d.Edges), zipped(d.Ranks)},
-	}[name]
-	if writers == nil {
-		return nil, fmt.Errorf("format: %q is no format of graphs; those are %v", name, Names)
-	}
-	for i, file := range Files(name, d.Level) {
-		path := filepath.Join(dir, file)
-		if err := durable.File(path, func(w io.Writer) error { return writers[i](asking{ctx, w}) }); err != nil {
-			return paths, fmt.Errorf("format: %w", err)
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
+	return path, nil
 }
 
 // asking is a writer that ends when its context does.
@@ -93,18 +57,6 @@ func (a asking) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return a.w.Write(p)
-}
-
-// zipped is write with gzip around it.
-func zipped(write func(io.Writer) error) func(io.Writer) error {
-	return func(w io.Writer) error {
-		z := gzip.NewWriter(w)
-		z.Comment = Mark
-		if err := write(z); err != nil {
-			return err
-		}
-		return z.Close()
-	}
 }
 
 // page is a writer that keeps its first error.

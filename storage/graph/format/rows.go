@@ -18,8 +18,7 @@ func (d *Document) VertexRows(to func(tables.Row) error) error {
 		}
 		err := to(tables.Row{
 			tables.Long(int64(v.ID)), tables.Text(v.Name), tables.Text(v.Reversed), tables.Flag(v.Fetched),
-			tables.Long(int64(in[v.ID])), tables.Long(int64(out[v.ID])), tables.Float(d.PageRank[v.ID]),
-			tables.Float(d.Harmonic.Values[v.ID]), hosts,
+			tables.Long(int64(in[v.ID])), tables.Long(int64(out[v.ID])), hosts,
 		})
 		if err != nil {
 			return err

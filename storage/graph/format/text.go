@@ -2,9 +2,8 @@ package format
 
 import "unicode/utf8"
 
-// plainText appends s with what a line of text or XML 1.0 cannot hold as percent escapes. With markup it escapes what means
-// something to XML, too.
-func plainText(b []byte, s string, markup bool) []byte {
+// plainText appends s with what XML 1.0 cannot hold as percent escapes, and escapes what is markup in XML.
+func plainText(b []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -12,13 +11,13 @@ func plainText(b []byte, s string, markup bool) []byte {
 			for _, c := range []byte(s[i : i+size]) {
 				b = append(b, '%', hex[c>>4], hex[c&15])
 			}
-		case markup && r == '&':
+		case r == '&':
 			b = append(b, "&amp;"...)
-		case markup && r == '<':
+		case r == '<':
 			b = append(b, "&lt;"...)
-		case markup && r == '>':
+		case r == '>':
 			b = append(b, "&gt;"...)
-		case markup && r == '"':
+		case r == '"':
 			b = append(b, "&quot;"...)
 		default:
 			b = append(b, s[i:i+size]...)

@@ -62,10 +62,7 @@ func Draw(t *Top) *Picture {
 	group := groups(t)
 	radius := make([]float64, len(t.Vertices))
 	for i, v := range t.Vertices {
-		share := 0.0
-		if t.Vertices[0].Rank > 0 {
-			share = v.Rank / t.Vertices[0].Rank
-		}
+		share := float64(v.In) / float64(max(t.Vertices[0].In, 1))
 		radius[i] = round(3.5 + 16.5*math.Sqrt(share))
 	}
 	at := places(t, group, radius, width, height)
@@ -125,8 +122,8 @@ func (b box) meets(o box) bool {
 
 const maxLabel = 34 // characters
 
-// label writes the labels that have room: beside their disc, on no other and on no other label. The highest ranks come
-// first.
+// label writes the labels that have room: beside their disc, on no other and on no other label. The highest
+// in-degrees come first.
 func (p *Picture) label(t *Top) {
 	var discs, labels []box
 	for _, d := range p.Discs {

@@ -39,7 +39,7 @@ func (n *network) neighbours(i int) []int {
 
 // groups finds groups within which there are more edges than by chance: modularity is raised by moving one vertex at a
 // time, then the groups are the vertices of the next round (Blondel and others, Fast unfolding of communities in large
-// networks, 2008). Groups are numbered from the one with the largest ranks on.
+// networks, 2008). Groups are numbered from the one with the largest in-degrees on.
 func groups(t *Top) []int {
 	count := len(t.Vertices)
 	n := &network{links: make([]map[int]float64, count)}
@@ -65,7 +65,7 @@ func groups(t *Top) []int {
 		}
 		n = n.merged(into)
 	}
-	return byRank(t, group)
+	return bySize(t, group)
 }
 
 // move moves each vertex to the neighbouring group that raises modularity the most, until none does.
@@ -143,13 +143,13 @@ func (n *network) merged(into []int) *network {
 	return m
 }
 
-// byRank numbers groups by the sum of their ranks.
-func byRank(t *Top, group []int) []int {
+// bySize numbers groups by the sum of the in-degrees of their vertices.
+func bySize(t *Top, group []int) []int {
 	group = dense(group)
-	sums := make([]float64, len(group))
+	sums := make([]uint64, len(group))
 	order := make([]int, len(group))
 	for i, g := range group {
-		sums[g] += t.Vertices[i].Rank
+		sums[g] += uint64(t.Vertices[i].In)
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })

@@ -20,7 +20,7 @@ import (
 func random(r *rand.Rand, n, edges int) *picture.Top {
 	t := &picture.Top{}
 	for i := range n {
-		t.Vertices = append(t.Vertices, picture.Vertex{Name: fmt.Sprintf("www.host-%d.example", i), Rank: 1 / float64(i+2), Fetched: i%3 > 0})
+		t.Vertices = append(t.Vertices, picture.Vertex{Name: fmt.Sprintf("www.host-%d.example", i), In: uint32(1000 / (i + 2)), Fetched: i%3 > 0})
 	}
 	has := map[[2]int]bool{}
 	for range edges {
@@ -114,7 +114,7 @@ func TestTheSameTopHasTheSamePicture(t *testing.T) {
 func TestGroupsAreWhoLinksToEachOther(t *testing.T) {
 	var top picture.Top
 	for i := range 20 {
-		top.Vertices = append(top.Vertices, picture.Vertex{Name: fmt.Sprint(i), Rank: 0.05})
+		top.Vertices = append(top.Vertices, picture.Vertex{Name: fmt.Sprint(i), In: 1})
 		for j := range 20 {
 			if i != j && i/10 == j/10 {
 				top.Edges = append(top.Edges, picture.Edge{From: i, To: j, Weight: 1})
@@ -143,7 +143,7 @@ func TestGroupsAreWhoLinksToEachOther(t *testing.T) {
 }
 
 func TestLongNamesKeepTheirEnd(t *testing.T) {
-	top := picture.Top{Vertices: []picture.Vertex{{Name: strings.Repeat("ä", 200) + ".example.org", Rank: 1}}}
+	top := picture.Top{Vertices: []picture.Vertex{{Name: strings.Repeat("ä", 200) + ".example.org", In: 1}}}
 	p := picture.Draw(&top)
 	if len(p.Labels) != 1 || utf8.RuneCountInString(p.Labels[0].Text) != 34 || !strings.HasSuffix(p.Labels[0].Text, "ä.example.org") || !strings.HasPrefix(p.Labels[0].Text, "ää") {
 		t.Errorf("labels %+v", p.Labels)
@@ -159,7 +159,13 @@ func TestNothingIsAnEmptyPicture(t *testing.T) {
 // star is a graph in which every vertex links to vertex 0, and vertex 1 to all, so often as its number says.
 type star int
 
-func (s star) In() []uint32  { return make([]uint32, s) }
+func (s star) In() []uint32 {
+	in := make([]uint32, s)
+	for i := range in {
+		in[i] = uint32((i * 7) % int(s))
+	}
+	return in
+}
 func (s star) Out() []uint32 { return make([]uint32, s) }
 func (s star) Vertices() iter.Seq2[graph.Vertex, error] {
 	return func(yield func(graph.Vertex, error) bool) {
@@ -187,19 +193,16 @@ func (s star) Rows() iter.Seq2[graph.Row, error] {
 	}
 }
 
-func TestTheTopIsByRankAndHasTheHeaviestEdges(t *testing.T) {
+func TestTheTopIsByInDegreeAndHasTheHeaviestEdges(t *testing.T) {
 	const n = 500
-	rank := make([]float64, n)
-	for i := range rank {
-		rank[i] = float64((i * 7) % n)
-	}
-	top, err := picture.TopOf(star(n), rank)
+	in := star(n).In()
+	top, err := picture.TopOf(star(n))
 	if err != nil || len(top.Vertices) != picture.MaxVertices || len(top.Edges) != picture.MaxEdges || top.More <= 0 {
 		t.Fatalf("%d vertices, %d edges and %d more: %v", len(top.Vertices), len(top.Edges), top.More, err)
 	}
 	led := map[int]bool{}
 	for i, v := range top.Vertices {
-		if v.Rank != float64(n-1-i) || v.Name != fmt.Sprint("v", v.ID) || rank[v.ID] != v.Rank || v.Fetched != (v.ID == 1) {
+		if v.In != uint32(n-1-i) || v.Name != fmt.Sprint("v", v.ID) || in[v.ID] != v.In || v.Fetched != (v.ID == 1) {
 			t.Fatalf("place %d: %+v", i, v)
 		}
 	}
@@ -214,7 +217,7 @@ func TestTheTopIsByRankAndHasTheHeaviestEdges(t *testing.T) {
 	if !slices.IsSortedFunc(top.Edges, func(a, b picture.Edge) int { return int(b.Weight) - int(a.Weight) }) {
 		t.Error("edges are not by weight")
 	}
-	again, err := picture.TopOf(star(n), rank)
+	again, err := picture.TopOf(star(n))
 	if err != nil || !reflect.DeepEqual(again, top) {
 		t.Errorf("another top: %v", err)
 	}

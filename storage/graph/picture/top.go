@@ -16,7 +16,7 @@ const (
 
 // Top is the part of a graph that is drawn.
 type Top struct {
-	Vertices []Vertex // by rank, the highest first
+	Vertices []Vertex // by in-degree, the highest first
 	Edges    []Edge   // by weight, the heaviest first
 	More     int      // edges between the vertices beside those
 }
@@ -24,7 +24,6 @@ type Top struct {
 // Vertex is a vertex of a Top.
 type Vertex struct {
 	Name    string
-	Rank    float64
 	In, Out uint32
 	ID      uint32 // in its graph
 	Fetched bool   // something of it was fetched, and not only linked to
@@ -44,20 +43,21 @@ type Source interface {
 	Rows() iter.Seq2[graph.Row, error]
 }
 
-// TopOf picks the vertices of the highest ranks, at most MaxVertices, and of the edges between them the heaviest, at most
+// TopOf picks the vertices of the highest in-degrees, at most MaxVertices, and of the edges between them the heaviest, at most
 // MaxEdges: of each vertex the heaviest that leads to it, then those of all. Equals stand in the order of the graph.
-func TopOf(g Source, rank []float64) (Top, error) {
+func TopOf(g Source) (Top, error) {
 	var t Top
-	ids := make([]uint32, len(rank))
+	in := g.In()
+	ids := make([]uint32, len(in))
 	for id := range ids {
 		ids[id] = uint32(id)
 	}
-	slices.SortFunc(ids, func(a, b uint32) int { return cmp.Or(cmp.Compare(rank[b], rank[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(ids, func(a, b uint32) int { return cmp.Or(cmp.Compare(in[b], in[a]), cmp.Compare(a, b)) })
 	ids = ids[:min(len(ids), MaxVertices)]
 	place := map[uint32]int{}
 	for i, id := range ids {
 		place[id] = i
-		t.Vertices = append(t.Vertices, Vertex{Rank: rank[id], In: g.In()[id], Out: g.Out()[id], ID: id})
+		t.Vertices = append(t.Vertices, Vertex{In: in[id], Out: g.Out()[id], ID: id})
 	}
 	for v, err := range g.Vertices() {
 		if err != nil {

@@ -8,14 +8,12 @@ import networkx as nx
 
 
 def told(g, number):
-    """The vertices in their order and the edges of a graph of networkx, and its own measures."""
-    rank = nx.pagerank(g, alpha=0.85, weight=None, tol=1e-12, max_iter=1000)
-    harmonic = nx.harmonic_centrality(g)
+    """The vertices in their order and the edges of a graph of networkx, and its degrees."""
     return {
         "vertices": [
             {
-                "label": a["label"], "in": a["in_degree"], "out": a["out_degree"], "fetched": a["fetched"], "pagerank": a["pagerank"], "harmonic": a["harmonic"],
-                "hosts": a.get("hosts", 0), "their_in": g.in_degree(n), "their_out": g.out_degree(n), "their_pagerank": rank[n], "their_harmonic": harmonic[n],
+                "label": a["label"], "in": a["in_degree"], "out": a["out_degree"], "fetched": a["fetched"],
+                "hosts": a.get("hosts", 0), "their_in": g.in_degree(n), "their_out": g.out_degree(n),
             }
             for n, a in sorted(g.nodes(data=True), key=lambda v: number(v[0]))
         ],
@@ -27,16 +25,13 @@ dir, level = sys.argv[1:]
 graphml = os.path.join(dir, level + ".graphml")
 out = {
     "networkx graphml": told(nx.read_graphml(graphml), lambda n: int(n[1:])),
-    "networkx gexf": told(nx.read_gexf(os.path.join(dir, level + ".gexf")), int),
 }
 g = igraph.Graph.Read_GraphML(graphml)
-rank, harmonic = g.pagerank(damping=0.85), g.harmonic_centrality(mode="in", normalized=False)
 out["igraph graphml"] = {
     "vertices": [
         {
-            "label": v["label"], "in": v["in_degree"], "out": v["out_degree"], "fetched": v["fetched"], "pagerank": v["pagerank"], "harmonic": v["harmonic"],
+            "label": v["label"], "in": v["in_degree"], "out": v["out_degree"], "fetched": v["fetched"],
             "hosts": v["hosts"] if "hosts" in v.attributes() else 0, "their_in": v.indegree(), "their_out": v.outdegree(),
-            "their_pagerank": rank[v.index], "their_harmonic": harmonic[v.index],
         }
         for v in g.vs
     ],
