@@ -36,6 +36,6 @@ func (x *Extractor) Excerpt(ctx context.Context, in Input, e Excerpt) (Page, err
 		return Page{}, failed(in, errExcerpt)
 	}
 	page := Page{Base: in.URL, Charset: e.Charset, Robots: HeaderDirectives(in.Header, in.Token)}
-	walk(in, doc, &page)
+	walk(in, doc, &page, newBudget())
 	return page, nil
 }

@@ -124,7 +124,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	page := Page{Base: in.URL, Charset: c.Name, CharsetBy: c.By, Robots: HeaderDirectives(in.Header, in.Token)}
 	head = head[c.Mark:]
 
-	doc, over, err := (*goquery.Document)(nil), "", error(nil)
+	doc, over, err, left := (*goquery.Document)(nil), "", error(nil), newBudget()
 	if p != nil && src.err == nil {
 		p.Anchors = in.Mention != nil || in.Excerpt != nil
 		if whole, err := decodedString(c.Encoding, head); err == nil {
@@ -137,7 +137,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	}
 	isPruned := doc != nil
 	if !isPruned {
-		doc, over, err = parsed(decoded(c.Encoding, io.MultiReader(bytes.NewReader(head), src)))
+		doc, over, err = parsed(decoded(c.Encoding, io.MultiReader(bytes.NewReader(head), src)), &left)
 	}
 	switch {
 	case src.err != nil:
@@ -154,7 +154,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	case src.over:
 		page.Unparsed = UnparsedLong
 	}
-	w := walk(in, doc, &page)
+	w := walk(in, doc, &page, left)
 	if !isPruned {
 		w.text(doc)
 	} else if in.Text != nil {
@@ -164,9 +164,9 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 }
 
 // walk takes what a tree says into its page, which has its Charset already.
-func walk(in Input, doc *goquery.Document, page *Page) *walker {
+func walk(in Input, doc *goquery.Document, page *Page, left budget) *walker {
 	page.Base = base(doc, in.URL)
-	w := &walker{in: in, page: page}
+	w := &walker{in: in, page: page, left: left}
 	w.collect(page.Base)
 	w.links.charset = page.Charset
 	w.refreshField()
@@ -175,18 +175,23 @@ func walk(in Input, doc *goquery.Document, page *Page) *walker {
 	return w
 }
 
-// parsed builds the tree of a page. Over says that it had too many tags or attributes, and that the tree has the first
-// of them; it is empty when it has all.
-func parsed(r io.Reader) (doc *goquery.Document, over string, err error) {
-	limit := attrs.New(r, MaxAttrs)
+// budget is what may still be read of a page and of the pages within it, whose trees exist at once.
+type budget struct{ tags, attrs int }
+
+func newBudget() budget { return budget{MaxTags, attrs.Max} }
+
+// parsed builds the tree of a page. Over says that it had more tags or attributes than are left, and that the tree has
+// the first of them; it is empty when it has all.
+func parsed(r io.Reader, left *budget) (doc *goquery.Document, over string, err error) {
+	limit := attrs.New(r, left.attrs)
 	input := newTagLimit(limit)
+	input.left = left.tags
+	defer func() { left.tags, left.attrs = max(input.left, 0), max(limit.Left(), 0) }()
 	root, err := html.ParseWithOptions(input, html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return nil, "", err
 	}
 	switch {
-	case limit.TagOver():
-		over = UnparsedTag
 	case limit.Over():
 		over = UnparsedAttrs
 	case input.over:
@@ -208,7 +213,8 @@ func pruned(p *prune.Pruner, page string, anchors bool) *goquery.Document {
 
 // tree builds the tree of a page that was pruned; nil if that cannot be.
 func tree(text []byte) *goquery.Document {
-	doc, over, err := parsed(bytes.NewReader(text))
+	left := newBudget()
+	doc, over, err := parsed(bytes.NewReader(text), &left)
 	if err != nil || over != "" {
 		return nil // less deep, or less, it may be with all that ends what is open
 	}

@@ -103,11 +103,11 @@ func TestHostile_OddOctets(t *testing.T) {
 	}
 }
 
-func TestUnparsed_TooManyAttributesInATag(t *testing.T) {
-	full := "<a href=first>x</a><p" + strings.Repeat(" attr", attrs.MaxOfTag) // a large page, which is not pruned
+func TestUnparsed_TooManyAttributes(t *testing.T) {
+	full := "<a href=first>x</a><p" + strings.Repeat(" attr", attrs.Max-2) // a large page, which is not pruned
 	for _, tt := range []struct{ rule, body, want, unparsed string }{
 		{"exactly the limit", full + "><a href=last>", "a href /dir/first; a href /dir/last", ""},
-		{"one more", full + " x><a href=last>", "a href /dir/first", UnparsedTag},
+		{"one more", full + " x><a href=last>", "a href /dir/first", UnparsedAttrs},
 	} {
 		if page := extract(t, tt.body); lines(page) != tt.want || page.Unparsed != tt.unparsed {
 			t.Errorf("%s: %q, %q; want %q, %q", tt.rule, lines(page), page.Unparsed, tt.want, tt.unparsed)

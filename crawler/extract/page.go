@@ -61,8 +61,7 @@ type Page struct {
 	NeedsScript bool
 
 	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong, UnparsedTags and
-	// UnparsedAttrs, those behind the first MaxParse bytes, MaxTags tags or MaxAttrs attributes; UnparsedTag, those behind
-	// the first attrs.MaxOfTag attributes of a tag; UnparsedParts, all of what is no page; UnparsedXML, perhaps some. Empty if none is.
+	// UnparsedAttrs, those behind the first MaxParse bytes, MaxTags tags or attrs.Max attributes; UnparsedParts, all of what is no page; UnparsedXML, perhaps some. Empty if none is.
 	Unparsed string
 }
 
@@ -70,9 +69,8 @@ type Page struct {
 const (
 	UnparsedDeep   = "512 open elements" // golang.org/x/net/html refuses to nest deeper
 	UnparsedLong   = "over 10 MiB"
-	UnparsedTags   = "over 262144 tags"
-	UnparsedAttrs  = "over 262144 attributes"
-	UnparsedTag    = "over 131072 attributes in a tag"
+	UnparsedTags   = "over 131072 tags"
+	UnparsedAttrs  = "over 131072 attributes"
 	UnparsedBroken = "html parser failed"
 	UnparsedNested = "page within an attribute"     // an iframe's srcdoc, that is
 	UnparsedParts  = "not what its media type says" // a web manifest that is not JSON

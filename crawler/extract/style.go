@@ -69,7 +69,7 @@ func (w *walker) srcdoc(n *html.Node) {
 		w.page.Unparsed = UnparsedNested
 		return
 	}
-	doc, over, err := parsed(strings.NewReader(restore(attr(n, "srcdoc"))))
+	doc, over, err := parsed(strings.NewReader(restore(attr(n, "srcdoc"))), &w.left)
 	switch {
 	case err != nil:
 		w.page.Unparsed = UnparsedNested

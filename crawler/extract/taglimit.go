@@ -9,13 +9,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// MaxTags is how many tags of a page are looked at. A node of the tree takes a hundred bytes and more, and a tag may be
-// three bytes long.
-const MaxTags = 1 << 18
-
-// MaxAttrs is how many attributes of a page are looked at, beside MaxTags and attrs.MaxOfTag. Each takes a hundred bytes of the tree and
-// more, and may be two bytes long.
-const MaxAttrs = 1 << 18
+// MaxTags is how many tags of a page are read, except end tags that add nothing to the tree. A node takes a hundred bytes
+// and more, and a tag may be three bytes long.
+const MaxTags = 1 << 17
 
 // tagLimit is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
 // what holds nothing, by a few bytes that some mark takes back out of values and texts:
@@ -99,11 +95,17 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 			break
 		}
 		i += next
-		if t.left--; t.left < 0 {
-			t.over = true
-			return i, nil
+		tag := p[i:n]
+		if len(tag) < longest {
+			tag = t.ahead(i, longest)
 		}
-		if t.put = t.instead(p[:n], i); t.put != "" {
+		if isNode(tag) {
+			if t.left--; t.left < 0 {
+				t.over = true
+				return i, nil
+			}
+		}
+		if t.put = t.instead(tag, i); t.put != "" {
 			n = i + 1
 		}
 	}
@@ -111,12 +113,22 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 	return n, err
 }
 
-// instead returns what goes behind the "<" at i of p, which stands at the reader's beginning.
-func (t *tagLimit) instead(p []byte, i int) string {
-	tag := p[i:]
-	if len(tag) < longest {
-		tag = t.ahead(i, longest)
+// isNode reports whether a "<" and what follows it may add to the tree: tags and comments do, "</p" and "</br" as well
+// (HTML Standard 13.2.6.4.7), and an end tag without a name is a comment.
+func isNode(tag []byte) bool {
+	switch {
+	case len(tag) < 2:
+		return false
+	case tag[1] != '/':
+		return isLetter(tag[1]) || tag[1] == '!' || tag[1] == '?'
 	}
+	return len(tag) > 2 && !isLetter(tag[2]) || begins(tag, "</p") || begins(tag, "</br")
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// instead returns what goes behind the "<" that a tag begins with, which is i bytes behind the reader's beginning.
+func (t *tagLimit) instead(tag []byte, i int) string {
 	var name [longest]byte
 	n := nameOf(tag, &name)
 	t.escaped = t.escaped || t.script && begins(tag, "<!--")

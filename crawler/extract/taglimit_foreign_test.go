@@ -43,7 +43,8 @@ func sameLinks(t *testing.T, page string) {
 	if err != nil {
 		return
 	}
-	doc, over, err := parsed(strings.NewReader(page))
+	left := newBudget()
+	doc, over, err := parsed(strings.NewReader(page), &left)
 	if err != nil || over != "" {
 		t.Fatalf("%q: %v %s", page, err, over)
 	}

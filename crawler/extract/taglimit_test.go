@@ -52,9 +52,17 @@ func TestTame_NoTreeOutOfProportion(t *testing.T) {
 
 func TestUnparsed_TooManyTags(t *testing.T) {
 	fill := "<a href=first>" + strings.Repeat("<p>", MaxTags-2)
+	ended := "<a href=first>" + strings.Repeat("<!></div>", MaxTags-2)
+	within := func(n int) string {
+		return "<iframe srcdoc='" + strings.Repeat("&lt;p>", n) + "<a href=/in>'></iframe>"
+	}
 	for _, tt := range []struct{ rule, body, want, unparsed string }{
 		{"exactly the limit", fill + "<a href=/last>", "a href /dir/first; a href /last", ""},
 		{"one more", fill + "<p><a href=/last>", "a href /dir/first", UnparsedTags},
+		{"end tags", ended + "</i></p><a href=/last>", "a href /dir/first", UnparsedTags},
+		{"end tags that add nothing", ended + "</i></b><a href=/last>", "a href /dir/first; a href /last", ""},
+		{"a page within a page", within(MaxTags - 3), "a href /in", ""},
+		{"pages within a page", within(MaxTags/2) + within(MaxTags/2), "a href /in", UnparsedTags},
 	} {
 		if page := extract(t, tt.body); lines(page) != tt.want || page.Unparsed != tt.unparsed {
 			t.Errorf("%s: %q, %q; want %q, %q", tt.rule, lines(page), page.Unparsed, tt.want, tt.unparsed)

@@ -23,6 +23,7 @@ type walker struct {
 	in     Input
 	page   *Page
 	links  collector
+	left   budget // for pages within this one
 	titled bool
 	nested int  // documents around the one that is read
 	framed bool // it is in a noframes element
@@ -187,7 +188,7 @@ func (w *walker) noframes(n *html.Node) {
 	if n.FirstChild == nil || n.FirstChild.Type != html.TextNode || w.framed {
 		return
 	}
-	doc, over, err := parsed(strings.NewReader(restore(n.FirstChild.Data)))
+	doc, over, err := parsed(strings.NewReader(restore(n.FirstChild.Data)), &w.left)
 	switch {
 	case err != nil:
 		w.page.Unparsed = UnparsedNested

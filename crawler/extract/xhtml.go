@@ -2,7 +2,6 @@ package extract
 
 import (
 	"bytes"
-	"io"
 	"regexp"
 	"unicode/utf8"
 
@@ -24,7 +23,10 @@ func readXHTML(in Input, head []byte, src *source) Page {
 	if odd && c.By == charset.ByXML {
 		c = charset.Page("", head) // nothing says that it is UTF-8, and it is not
 	}
-	body, err := io.ReadAll(decoded(c.Encoding, bytes.NewReader(raw[c.Mark:])))
+	body, err := raw[c.Mark:], error(nil)
+	if c.Encoding != nil {
+		body, err = c.Encoding.NewDecoder().Bytes(body)
+	}
 	page := Page{Base: in.URL, Charset: c.Name, CharsetBy: c.By, Robots: HeaderDirectives(in.Header, in.Token)}
 	if err != nil {
 		page.Unparsed = UnparsedBroken
@@ -41,7 +43,7 @@ func readXHTML(in Input, head []byte, src *source) Page {
 		page.Unparsed = UnparsedXML
 	}
 	page.Base = base(x.doc(), in.URL)
-	w := walker{in: in, page: &page}
+	w := walker{in: in, page: &page, left: newBudget()}
 	if x.malformed {
 		w.bothWays(x, body)
 	} else {
@@ -69,7 +71,7 @@ func (w *walker) xml(x *xmlTree) {
 // bothWays walks a page that is not well-formed as XML and as HTML. Its text is that of HTML, which leaves nothing out;
 // so are its mentions, and behind them comes what only the XML has.
 func (w *walker) bothWays(x *xmlTree, body []byte) {
-	doc, over, err := parsed(bytes.NewReader(body))
+	doc, over, err := parsed(bytes.NewReader(body), &w.left)
 	if over != "" {
 		w.page.Unparsed = over
 	}

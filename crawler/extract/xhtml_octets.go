@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"curtsy/storage/markup/attrs"
 )
 
 // maxXMLAttrs is how many attributes an element may have. The decoder keeps all of a tag's, at a hundred bytes each.
 const maxXMLAttrs = 1 << 12
 
-// crowded returns where the first tag begins that has more attributes than that, or all before it more than MaxAttrs,
+// crowded returns where the first tag begins that has more attributes than that, or all before it more than attrs.Max,
 // or the end of the body.
 func crowded(body []byte) int {
 	all := 0
@@ -28,8 +30,8 @@ func crowded(body []byte) int {
 		case bytes.HasPrefix(rest, []byte("<?")):
 			i += behindXML(rest, "?>")
 		default:
-			end, attrs := tagXML(rest)
-			if all += attrs; attrs > maxXMLAttrs || all > MaxAttrs {
+			end, n := tagXML(rest)
+			if all += n; n > maxXMLAttrs || all > attrs.Max {
 				return i
 			}
 			i += end

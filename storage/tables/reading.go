@@ -32,7 +32,7 @@ var readingIn = []Column{
 var readingText = []Column{
 	{Name: "text", Kind: String, Doc: "the whole text: a block is a line, white space is one space, at most 2 MiB; null if it is empty"},
 	{Name: "text_octets", Kind: Int64, Required: true, Doc: "its bytes in UTF-8"},
-	{Name: "text_cut", Kind: String, Few: true, Doc: "why it is not all: `over 10 MiB`, `over 2 MiB of text`, `over 262144 attributes`, `over 131072 attributes in a tag`; null if it is"},
+	{Name: "text_cut", Kind: String, Few: true, Doc: "why it is not all: `over 10 MiB`, `over 2 MiB of text`, `over 131072 attributes`; null if it is"},
 	{Name: "main_text", Kind: String, Doc: "the part that is no menu, frame or notice; null without one"},
 	{Name: "main_octets", Kind: Int64, Required: true, Doc: "its bytes in UTF-8"},
 	{Name: "main_share", Kind: Float64, Doc: "part of the whole text that the main text has, from 0 to 1, links and menus left out: [text.md](text.md#main-text) says how it is measured; null without a main text"},

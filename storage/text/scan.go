@@ -44,7 +44,7 @@ type scanner struct {
 
 // scan reads a page; xml is set for one in XML. Without tree no lean page is written.
 func scan(r io.Reader, xml, tree bool) *scanner {
-	s := &scanner{limit: attrs.New(r, MaxAttrs), xml: xml, whole: lines{most: MaxText}}
+	s := &scanner{limit: attrs.New(r, attrs.Max), xml: xml, whole: lines{most: MaxText}}
 	if !tree {
 		s.full = NoWish
 	}
@@ -72,8 +72,6 @@ func (s *scanner) cut() string {
 	switch {
 	case s.whole.over:
 		return CutText
-	case s.limit.TagOver():
-		return CutTag
 	case s.limit.Over():
 		return CutAttrs
 	}

@@ -17,9 +17,8 @@ import (
 
 // Bounds of what is read of a page and kept of its text.
 const (
-	MaxRead  = 10 << 20 // bytes of a body, as for its links
-	MaxText  = 2 << 20  // bytes of a text
-	MaxAttrs = 1 << 18  // attributes; each takes a tokenizer thirty bytes
+	MaxRead = 10 << 20 // bytes of a body, as for its links
+	MaxText = 2 << 20  // bytes of a text
 
 	headSize = 16 << 10 // bytes of a page that tell its encoding
 )
@@ -55,8 +54,7 @@ type Page struct {
 const (
 	CutLong  = "over 10 MiB"            // the rest of the body was not read
 	CutText  = "over 2 MiB of text"     // the rest of the text is not kept
-	CutAttrs = "over 262144 attributes" // the rest of the page was not read
-	CutTag   = "over 131072 attributes in a tag"
+	CutAttrs = "over 131072 attributes" // the rest of the page was not read
 )
 
 // MainMissing returns NoMain, or NoMost where the main text has less than three quarters of the whole text.

@@ -125,7 +125,7 @@ func TestRows_SayWhatIsNotRead(t *testing.T) {
 	var many strings.Builder
 	many.WriteString("x")
 	for i := range extract.MaxTags/2 + 1 {
-		fmt.Fprintf(&many, "<a href=%d></a>", i)
+		fmt.Fprintf(&many, "<hr><a href=%d></a>", i)
 	}
 	s := newSite(t, map[string]string{"/": "x" + strings.Repeat("<table><td>", 600) + "<a href=b>", "/a": many.String()})
 	for path, want := range map[string]string{"/": extract.UnparsedDeep, "/a": extract.UnparsedTags} {

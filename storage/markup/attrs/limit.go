@@ -5,15 +5,14 @@ import (
 	"io"
 )
 
-// MaxOfTag is how many attributes a tag may have. A parser and its tokenizer copy those of one tag several times.
-const MaxOfTag = 1 << 17
+// Max is how many attributes of a page are read.
+const Max = 1 << 17
 
 // Limit is a page up to its last allowed attribute.
 type Limit struct {
-	r     io.Reader
-	left  int
-	ofTag int // attributes of the current tag
-	over  bool
+	r    io.Reader
+	left int
+	over bool
 
 	state state
 	quote byte
@@ -33,14 +32,11 @@ const (
 	inValue // without quotes
 )
 
-// New returns a Limit of the page that r reads, with at most so many attributes, and MaxOfTag in each tag.
+// New returns a Limit of the page that r reads, with at most so many attributes.
 func New(r io.Reader, most int) *Limit { return &Limit{r: r, left: most} }
 
-// Over reports whether there were more, in the page or in a tag.
+// Over reports whether there were more.
 func (l *Limit) Over() bool { return l.over }
-
-// TagOver reports whether a tag had more than MaxOfTag.
-func (l *Limit) TagOver() bool { return l.ofTag > MaxOfTag }
 
 // Left is how many more it allows; negative when there were more.
 func (l *Limit) Left() int { return l.left }
@@ -77,7 +73,7 @@ func (l *Limit) feed(b []byte) int {
 		case inName:
 			l.inName(c)
 		case inSpace, inGap:
-			if l.before(c); l.left < 0 || l.TagOver() {
+			if l.before(c); l.left < 0 {
 				return i
 			}
 		case inAttr:
@@ -110,7 +106,7 @@ func (l *Limit) blank(c byte) bool {
 // open is for the byte behind "<".
 func (l *Limit) open(c byte) {
 	if l.state = inText; 'a' <= c|0x20 && c|0x20 <= 'z' || c == '/' {
-		l.state, l.ofTag = inName, 0
+		l.state = inName
 	}
 }
 
@@ -136,7 +132,6 @@ func (l *Limit) before(c byte) {
 		l.state = inEquals
 	default:
 		l.left--
-		l.ofTag++
 		l.state = inAttr
 	}
 }

@@ -65,23 +65,3 @@ func TestAPageEndsWhereItHasTooManyAttributes(t *testing.T) {
 		}
 	}
 }
-
-// A page ends in front of the first attribute of a tag that has too many; each tag is counted for itself.
-func TestLimit_BoundsTheAttributesOfEachTag(t *testing.T) {
-	full := "<p" + strings.Repeat(" a", MaxOfTag)
-	for _, tt := range []struct {
-		rule, page, want string
-		over             bool
-	}{
-		{"exactly the limit", full + "><i b>", full + "><i b>", false},
-		{"twice the limit in two tags", full + ">" + full + ">", full + ">" + full + ">", false},
-		{"one more", full + " b><i>", full + " ", true},
-		{"one more in the second tag", full + ">" + full + " b>", full + ">" + full + " ", true},
-	} {
-		l := New(strings.NewReader(tt.page), 4*MaxOfTag)
-		got, err := io.ReadAll(l)
-		if err != nil || string(got) != tt.want || l.Over() != tt.over || l.TagOver() != tt.over {
-			t.Errorf("%s: %d bytes, over %v, %v; want %d bytes, %v", tt.rule, len(got), l.Over(), err, len(tt.want), tt.over)
-		}
-	}
-}
