@@ -159,8 +159,8 @@ func TestTheExamplesForWebmastersWork(t *testing.T) {
 			g := gate.New(nil, token, robots.RFC9309)
 			books[token] = g.Learn(sha256.Sum256([]byte(file)), []byte(file))
 		}
-		for _, row := range tableOf(t, rest, "| asked for | |") {
-			if row[0] == "pause" {
+		for _, row := range tableOf(t, rest, "| URL | allowed |") {
+			if row[0] == "delay" {
 				if want, err := time.ParseDuration(row[1]); err != nil || host.Asked(books[gate.OurToken]).Pause != want {
 					t.Errorf("%q asks for a pause of %v, not %s", file, host.Asked(books[gate.OurToken]).Pause, row[1])
 				}
@@ -190,7 +190,7 @@ func TestTheTableOfAnswersIsTrue(t *testing.T) {
 	}
 	number := regexp.MustCompile(`\d{3}`)
 	seen := 0
-	for _, row := range tableOf(t, politenessDoc(t), "| answer | the URL | asked for |") {
+	for _, row := range tableOf(t, politenessDoc(t), "| response | the URL | requests |") {
 		var answers []*fetch.Exchange
 		for _, s := range number.FindAllString(row[0], -1) {
 			code, _ := strconv.Atoi(s)
