@@ -127,7 +127,6 @@ func TestCompletionOffersWhatMayStandNext(t *testing.T) {
 		{"frontier ls --state ", "pending done queued deferred closed", noFiles},
 		{"frontier release --trap q", "queries", noFiles},
 		{"audit --rules ", "standards curtsy", noFiles},
-		{"bench --setup sc", "scale", noFiles},
 		{"version ", "", noFiles},
 	} {
 		words, then := completed(t, strings.Split(tt.line, " ")...)

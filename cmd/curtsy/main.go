@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	runtime.MemProfileRate = 0 // only bench --profile wants samples, and sets it
+	runtime.MemProfileRate = 0 // nobody looks at samples
 	os.Exit(run(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 

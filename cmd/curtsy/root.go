@@ -70,7 +70,6 @@ func newRoot(std cli.Streams) *cobra.Command {
 		warccmd.Command(std),
 		forgetcmd.First(evidencecmd.Audit(std), std),
 		crawltestcmd.Command(std),
-		newBench(std),
 		shellcmd.NewCompletion(std),
 		shellcmd.NewInstallDocs(std),
 		shellcmd.NewVersion(std),

@@ -78,12 +78,11 @@ var commandLines = map[string][]string{
 	"warc index":       {"FILE", "-o NEW FILE"},
 	"audit":            {"PATH", "--access-log FILE DIR", "--access-log FILE --robots FILE --agent otherbot", "--html NEW DIR", "--from ADDRESS DIR", "--head HEX DIR", "--skew TIME DIR"},
 	"crawltest score":  {"WORD"},
-	"bench":            {"--setup NAME", "--dir OTHER"},
 	"help":             {"WORD"},
 	"completion":       {"WORD"},
 }
 
-var placeholder = regexp.MustCompile(`\b(FILE|DIR|URL|NEW|PORT|HOST|NAME|ENTRY|NUMBER|PATH|ADDRESS|HEX|TIME|WORD|OTHER)\b`)
+var placeholder = regexp.MustCompile(`\b(FILE|DIR|URL|NEW|PORT|HOST|NAME|ENTRY|NUMBER|PATH|ADDRESS|HEX|TIME|WORD)\b`)
 
 // Whatever is given to any command that is no file, no folder, not there, no URL, no number, empty, or where nothing can be
 // written, the command says in plain words, and with an exit code.
@@ -105,7 +104,7 @@ func TestWhateverArgumentIsWrongIsSaidInPlainWords(t *testing.T) {
 	}
 	right := map[string]string{
 		"FILE": file, "DIR": dir, "URL": deadPort(t), "PORT": "127.0.0.1:0", "HOST": "http://127.0.0.1:9", "NAME": "www.example.org", "ENTRY": "example.org",
-		"NUMBER": "0", "PATH": dir, "ADDRESS": "192.0.2.1", "HEX": strings.Repeat("0", 64), "TIME": "1s", "WORD": "word", "OTHER": folder,
+		"NUMBER": "0", "PATH": dir, "ADDRESS": "192.0.2.1", "HEX": strings.Repeat("0", 64), "TIME": "1s", "WORD": "word",
 	}
 	bad := []string{
 		"", "%zz", "*", "8299", "nourl", "http://", "http://[::1/", "mailto:a@b.example", "127.0.0.1:port", "127.0.0.1:99999", "a b", "\x00", "\xff",
@@ -168,7 +167,7 @@ func accepted(command, what, wrong, file, folder string) bool {
 	switch {
 	case command == "identity set" || command == "crawltest score" && wrong != "": // keeps it; runs a program of that name
 		return true
-	case (what == "NEW" || what == "OTHER" || what == "PORT") && wrong == "": // the default
+	case (what == "NEW" || what == "PORT") && wrong == "": // the default
 		return true
 	case what == "NEW" && !strings.ContainsAny(wrong, "/"+string(filepath.Separator)): // a name like any other, in the folder of the tests
 		return true
@@ -176,8 +175,6 @@ func accepted(command, what, wrong, file, folder string) bool {
 		return true
 	case what == "NEW" && command == "audit" && wrong == file: // is written anew
 		return true
-	case what == "OTHER" && !strings.HasPrefix(wrong, file) && wrong != "":
-		return true // runs a benchmark where it is made
 	}
 	return false
 }

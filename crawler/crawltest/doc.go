@@ -53,7 +53,6 @@
 //	scoreboard  a web and a score for any crawler, rule by rule; its judges begin with a Trial, the log sorted out
 //	torture     a web that is hard to mirror
 //	traps       sites without end, and whole ones that look so; for tests
-//	benchweb    a web to measure speed on, with a server and a referee of its own
 //	bomb        bodies that are huge when they are decoded
 //	prose       made-up text
 //	text        times and findings as verdicts print them

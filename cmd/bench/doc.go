@@ -1,0 +1,8 @@
+// Command bench measures what crawling costs on this machine: curtsy beside the bare loop, a frontier in memory and other
+// crawlers, in rounds that alternate, on a web (package benchweb) that a process of its own serves.
+//
+//	go run ./cmd/bench --vs bare --vs peers
+//
+// What is measured runs in processes of their own, so that processor time and memory are told apart. They are hidden
+// commands of the program: web, crawl, bare, null, parts, frontier and check. docs/performance.md explains the figures.
+package main
