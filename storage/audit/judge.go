@@ -17,7 +17,7 @@ type family struct {
 	judge func(a *audit, x *sitting) error
 }
 
-// families are the rules in the order in which an exchange meets them (docs/audit.md). The reader (evidence) has
+// families are the rules in the order in which an exchange meets them (docs/audit-reference.md). The reader (evidence) has
 // checked each record for itself before; the witnesses check behind them what stands beside the archive.
 var families = []family{
 	{"the records of an exchange", "WARC 1.1; docs/warc.md; docs/decisions.md",
