@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
-	"curtsy/crawler/record"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/stopwhen"
@@ -56,7 +55,6 @@ type Config struct {
 	SignsIn  func(canon.Authority) bool
 	Recorder storage.Recorder
 	Ledger   storage.Ledger
-	Links    record.Excerpts // keeps what of pages their links stand in; nil keeps nothing
 
 	// Last, if not nil, gives the last lines of the ledger that say a rest (storage.Line.Rest) or are of a page
 	// (storage.Line.IsPage). The ledger may know of exchanges that the frontier does not, after a kill above all.

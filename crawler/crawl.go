@@ -170,9 +170,9 @@ func (c *Crawl) stages(counts map[string]int64) error {
 		Hold: func(on bool) { c.stopper.hold(byWindow, on) },
 	}
 	c.gate = c.cfg.Gate()
-	c.record = record.New(cfg.Recorder, cfg.Ledger, cfg.Links, dates)
+	c.record = record.New(cfg.Recorder, cfg.Ledger, dates)
 	c.book = seeds.NewBook(counts)
-	c.reader = &pageReader{cfg: cfg, extract: extract.New(), cpu: inflight.NewCPU(), excerpts: sync.Pool{New: func() any { return new(extract.Excerpt) }}}
+	c.reader = &pageReader{cfg: cfg, extract: extract.New(), cpu: inflight.NewCPU()}
 	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book}
 	c.settler = &settler{cfg: cfg, record: c.record, lined: lined, book: c.book}
 	c.linker = &linker{cfg: cfg, gate: c.gate, reader: c.reader, bounds: c.bounds, settler: c.settler, book: c.book}

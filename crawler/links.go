@@ -63,8 +63,6 @@ type reading struct {
 	html   bool
 	copied bool   // the page is a copy whose links are dropped
 	listed listed // of a sitemap
-
-	excerpt *extract.Excerpt // of a page whose links are kept; nil for any other
 }
 
 // links reads what an answer says to robots and what it names, if it is a sitemap, a page, a style sheet or the like:
@@ -130,7 +128,7 @@ func (c *linker) document(
 
 // takePage takes in what a page names and says.
 func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *reading, f *findings) {
-	r.page, r.html, r.excerpt = read.page, true, read.excerpt
+	r.page, r.html = read.page, true
 	f.unread(r.page)
 	if r.page.NeedsScript {
 		f.count(totals.PrefixUnparsed+totals.EmptyWithoutScript, 1)

@@ -126,8 +126,7 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	if err != nil {
 		return err
 	}
-	defer c.reader.release(r.excerpt)
-	d.Outlinks, d.Confirmed, d.Excerpt = record.Outlinks(x.ex, r.page), m.confirmed, r.excerpt
+	d.Outlinks, d.Confirmed = record.Outlinks(x.ex, r.page), m.confirmed
 	c.reader.noteDirectives(v, m.Exchange, r.page.Robots, &d, f)
 	d.needsScript = r.page.NeedsScript
 	c.outcome(v, task, m, r, &d, f)

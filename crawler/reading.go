@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
@@ -21,8 +20,6 @@ type pageReader struct {
 	cfg     *Config
 	extract *extract.Extractor
 	cpu     inflight.CPU
-
-	excerpts sync.Pool // of *extract.Excerpt
 }
 
 // digested is a page: what it names, and what it says for the traps.
@@ -30,8 +27,6 @@ type digested struct {
 	page  extract.Page
 	says  *trap.Digester
 	shape bool // the shape of what it says is known, too
-
-	excerpt *extract.Excerpt // nil unless links are kept
 }
 
 // input is what extract is to read of an answer.
@@ -58,29 +53,9 @@ func (c *pageReader) read(ctx context.Context, in extract.Input, shape bool) (di
 	}
 	defer c.cpu.Release()
 	says := trap.NewDigester(in.URL, shape)
-	in.Text, in.Excerpt = says.Text, c.excerpt()
+	in.Text = says.Text
 	page, err := c.extract.HTML(ctx, in)
-	return digested{page, says, shape, in.Excerpt}, err
-}
-
-// excerpt returns room for the excerpt of a page, if links are kept.
-func (c *pageReader) excerpt() *extract.Excerpt {
-	if c.cfg.Links == nil {
-		return nil
-	}
-	e, _ := c.excerpts.Get().(*extract.Excerpt)
-	e.Text = e.Text[:0]
-	return e
-}
-
-// usualExcerpt is how much memory of an excerpt is used again.
-const usualExcerpt = 64 << 10
-
-// release takes back an excerpt that is written down.
-func (c *pageReader) release(e *extract.Excerpt) {
-	if e != nil && cap(e.Text) <= usualExcerpt {
-		c.excerpts.Put(e)
-	}
+	return digested{page, says, shape}, err
 }
 
 // readAs is what an answer is read as, and whether it is read at all.

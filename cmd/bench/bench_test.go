@@ -41,7 +41,6 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 		want []string // contenders
 	}{
 		{"one-host", []string{"--pages", "50", "--vs", "bare", "--vs", "model"}, []string{"curtsy", "bare", "bare, Go's GC", "curtsy, model"}},
-		{"one-host", []string{"--pages", "50", "--vs", "links"}, []string{"curtsy", "curtsy, links"}},
 		{"many-hosts", []string{"--pages", "50", "--hosts", "10"}, []string{"curtsy", "bare", "bare, Go's GC"}},
 		{"saturation", []string{"--pages", "50", "--hosts", "25", "--pace", "200ms", "--latency", "5ms"}, []string{"curtsy"}},
 		{"saturation", []string{"--pages", "20", "--hosts", "20", "--pace", "1s"}, []string{"curtsy"}},

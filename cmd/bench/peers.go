@@ -12,7 +12,6 @@ import (
 const (
 	vsBare  = "bare"
 	vsModel = "model"
-	vsLinks = "links"
 
 	vsDashboard = "dashboard"
 

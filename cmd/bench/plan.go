@@ -20,7 +20,6 @@ const (
 	nameBare   = "bare"
 	nameBareGo = "bare, Go's GC"
 	nameModel  = "curtsy, model"
-	nameLinks  = "curtsy, links"
 
 	nameDashboard = "curtsy, dashboard"
 
@@ -117,8 +116,6 @@ func (p *Plan) meet(vs []string, webs []webOf) error {
 			p.measureUp()
 		case whom == vsModel:
 			p.add(contender{name: nameModel, args: p.ownArgs(p.web, "--model"), ours: true})
-		case whom == vsLinks:
-			p.add(contender{name: nameLinks, args: append(p.ownArgs(p.web), "--links"), ours: true})
 		case whom == vsDashboard:
 			p.add(contender{name: nameDashboard, args: append(p.ownArgs(p.web), "--dashboard", "127.0.0.1:0"), ours: true, seen: true})
 		case whom == vsPeers:
@@ -169,7 +166,7 @@ func (p *Plan) meetPeer(line string) error {
 		case err != nil:
 			return usagef("--vs %q: %w", line, err)
 		case len(words) < 2 || !strings.Contains(line, "{url}") && !strings.Contains(line, "{urls}") && !strings.Contains(line, "{seeds}"):
-			return usagef("--vs %q: write bare, model, links, dashboard, peers, none, checkers, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
+			return usagef("--vs %q: write bare, model, dashboard, peers, none, checkers, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
 		}
 		k = peerLine{words: words}
 	}

@@ -139,12 +139,8 @@ func (r *Result) conclude(p *Plan) {
 	}
 	ours := r.Contenders[0]
 	for _, other := range r.Contenders[1:] {
-		if other.Ours && other.Name != nameModel && other.Name != nameLinks && other.Name != nameDashboard {
+		if other.Ours && other.Name != nameModel && other.Name != nameDashboard {
 			continue // another web
-		}
-		if other.Name == nameLinks { // what it adds is asked, and not what is left without
-			more := ratioOf(other.Rounds, ours.Rounds, func(x Round) float64 { return x.CPUPerPage })
-			r.Notes = append(r.Notes, fmt.Sprintf("with --links a page takes %.3f times the processor time (%.3f-%.3f)", more.Median, more.Min, more.Max))
 		}
 		if other.Name == nameDashboard {
 			r.Notes = append(r.Notes, r.watched(ours, other))

@@ -60,7 +60,7 @@ func stageRows() []stageRow {
 		{stageTraps, []string{"crawler/trap"}, nil},
 		{stageFrontier, []string{"frontier"}, []string{"go.etcd.io/bbolt."}},
 		{stageGate, []string{"robots", "crawler/gate", "crawler/address", "crawler/hostlock"}, nil},
-		{stageArchive, []string{"storage/warc", "frontier/durable", "storage/cdxj", "storage/excerpts", "storage/sorted", "storage/spool"}, nil},
+		{stageArchive, []string{"storage/warc", "frontier/durable", "storage/cdxj", "storage/sorted", "storage/spool"}, nil},
 		{stageLedger, []string{"storage/ledger"}, nil},
 		{stageMirror, []string{"storage/mirror"}, nil},
 		{stageCollector, nil, []string{"runtime.gcBgMarkWorker", "runtime.gcAssist", "runtime.gcStart", "runtime.gcDrain",

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
-	"curtsy/crawler/export"
 )
 
 // Every mention of a page is a row, however many there are and whatever is in them; where a page is not read to its end,
@@ -78,55 +73,5 @@ func TestExportLinksOfAHostileSite(t *testing.T) {
 	}
 	if why["scheme"] != 1 || why["malformed"] != 1 || why["scope:nofollow"] != many {
 		t.Errorf("why not: %v", why)
-	}
-}
-
-// What is kept while crawling makes the same table as the archive does, byte for byte, though the crawl was killed again
-// and again: of what a kill took the archive has the body.
-func TestLinksKeptWhileCrawlingMakeTheSameTable(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
-	var asked atomic.Int64
-	files := http.FileServer(http.Dir(pythonDocs(t)))
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		files.ServeHTTP(w, r)
-	}))
-	defer site.Close()
-	dir := filepath.Join(t.TempDir(), "manual")
-	args := []string{"crawl", "--quiet", "--links", "--delay", "0", "--per-host", "4", "--max-pages", "200", "--dir", dir, site.URL + "/"}
-	for _, kill := range []int64{70, 150} {
-		cmd := curtsy(t, args...)
-		wait := begun(t, cmd)
-		eventually(t, "the crawl goes on", func() bool { return asked.Load() >= kill })
-		_ = cmd.Process.Kill()
-		wait()
-		args = []string{"resume", "--quiet", dir}
-	}
-	if r := ended(t, curtsy(t, args...)); r.code != cli.ExitDone && r.code != cli.ExitIncomplete {
-		t.Fatalf("exit %d: %s", r.code, r.err)
-	}
-	made := func(name string) []byte {
-		out := filepath.Join(t.TempDir(), name)
-		r := inside(t, "export", "--tables", "links", "--format", "csv", "-o", out, dir)
-		r.want(t, cli.ExitDone)
-		t.Logf("%s: %s", name, r.err)
-		b, err := os.ReadFile(filepath.Join(out, "links.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := exportedTo(t, out)["links"].Notes[export.NoteExcerpts]; (n > 100) != (name == "with") {
-			t.Errorf("%s: %d pages were read by what was kept", name, n)
-		}
-		return b
-	}
-	with := made("with")
-	if err := os.RemoveAll(filepath.Join(dir, crawldir.LinksName)); err != nil {
-		t.Fatal(err)
-	}
-	if without := made("without"); !bytes.Equal(with, without) || len(with) < 1<<20 {
-		t.Errorf("the tables differ: %d and %d bytes", len(with), len(without))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -70,5 +72,15 @@ func TestAfterAKillAHostSettingHolds(t *testing.T) {
 		if got := o.RestartPace(c.URL.Authority()); got != want {
 			t.Errorf("%s: %v, want %v", host, got, want)
 		}
+	}
+}
+
+func TestReadSettings_KeyOfEarlierVersion(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ConfigName), []byte("links = true\nmax-pages = 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := ReadSettings(dir); err != nil || s.MaxPages != 3 {
+		t.Errorf("%d pages, %v", s.MaxPages, err)
 	}
 }

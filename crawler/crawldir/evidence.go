@@ -21,7 +21,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/excerpts"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/mirror/layout"
@@ -33,7 +32,6 @@ type evidence struct {
 	archive *warc.Writer
 	index   *cdxj.Store
 	ledger  *ledger.Writer
-	links   *excerpts.Writer // nil unless they are kept
 
 	finished ledger.Finished // has the ledger say which files are complete
 }
@@ -169,13 +167,7 @@ func digestOf(lists []*optout.List) (digest string, entries int64) {
 func (e *evidence) close() error {
 	var errs []error
 	if e.archive != nil {
-		err := e.archive.Close()
-		if err == nil {
-			err = e.links.Close()
-		} else {
-			err = errors.Join(err, e.links.Abort())
-		}
-		errs = append(errs, err)
+		errs = append(errs, e.archive.Close())
 	}
 	if e.index != nil { // after the archive, which completes it
 		errs = append(errs, e.index.Close())

@@ -114,6 +114,8 @@ func (f *File) locate(b []byte) {
 			f.Places[key] = at
 		case e.Kind == unstable.KeyValue && it.IsLast() && in != nil && slices.Contains(hostNames, key):
 			in.places[key] = at
+		case e.Kind == unstable.KeyValue && it.IsLast() && in == nil && key == "links":
+			// A setting of earlier versions, which each file of a crawl has; what it asked for changes no result.
 		default:
 			f.unknown = append(f.unknown, &UnknownKey{f.Path, at.Line, at.Column, key, in != nil && e.Kind == unstable.KeyValue})
 		}

@@ -60,7 +60,6 @@ func (s *Settings) keys() []key {
 		text("bind", &s.Network.Bind), flag("ipv4", &s.Network.IPv4), flag("ipv6", &s.Network.IPv6),
 		text("proxy", &s.Network.Proxy), list("auth", &s.Network.Auth), list("header", &s.Network.Header),
 		text("accept-language", &s.AcceptLanguage), flag("offer-zstd", &s.OfferZstd), list("dedup", &s.Dedup),
-		flag("links", &s.Links),
 		size("memory-limit", &s.MemoryLimit), flag("mirror", &s.Mirror),
 		{name: "layout", other: (*value.Layout)(&s.Layout)}, number("cut", &s.Cut, 0),
 		{name: "vanished", other: (*value.Vanished)(&s.Vanished)}, flag("previews", &s.Previews),

@@ -19,7 +19,7 @@ const (
 	ArchiveName  = "warc"                  // the archive
 	LedgerName   = control.LedgerName      // the decisions
 	IndexName    = "index"                 // where the archive has what; made anew when it is missing
-	LinksName    = "links"                 // of each page what its links stand in, if that is kept; derived from the archive
+	LinksName    = "links"                 // excerpts of pages that earlier versions kept
 	SpoolName    = "spool"                 // bodies under way; emptied at each start
 	ChangesName  = "changes.json"          // what changed in the last generation
 	ReportName   = "report"                // what the crawl did, as .html and .json

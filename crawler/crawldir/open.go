@@ -19,7 +19,6 @@ import (
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
 	"curtsy/storage"
-	"curtsy/storage/excerpts"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
@@ -108,9 +107,6 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 	if err := emptySpool(dir); err != nil {
 		return nil, err
 	}
-	if d.settings.Links {
-		d.evidence.links = excerpts.NewWriter(in(dir, LinksName))
-	}
 	err = d.evidence.open(ctx, dir, info, d.settings.Dedup, d.settings.lists, o.Say)
 	d.Archive, d.Ledger = d.evidence.archive, d.evidence.ledger
 	if err != nil {
@@ -181,7 +177,7 @@ func (d *Dir) guards(o *frontier.Options) (opened func()) {
 		if !whole(ctx) {
 			return nil
 		}
-		return d.evidence.links.Behind(ctx, record.Barrier(d.evidence.archive, d.evidence.ledger))
+		return record.Barrier(d.evidence.archive, d.evidence.ledger)(ctx)
 	}
 	return sync.OnceFunc(func() { close(ready) })
 }

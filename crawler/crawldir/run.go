@@ -128,9 +128,6 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	}
 	cc.Frontier, cc.Recorder, cc.Ledger = d.Frontier, d.Archive, beginning{d.Ledger, d.path}
 	cc.DryRun, cc.DryMaps, cc.DryListed = d.options.DryRun, d.options.DryMaps, d.options.DryListed
-	if d.evidence.links != nil {
-		cc.Links = d.evidence.links
-	}
 	cc.Last = ledger.Last(in(d.path, LedgerName))
 	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(in(d.path, LedgerName), d.generation.Began) }
 	if cc.Daily, err = d.daily(); err != nil {

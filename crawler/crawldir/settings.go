@@ -56,7 +56,6 @@ type Settings struct {
 	Dedup         []string // indexes, or crawl directories, whose answers are not archived again
 	FollowRel     []string // words of rel with which links are followed, or none
 	Follow        []string // kinds of documents other than pages in which links are followed
-	Links         bool     // keep what of pages their links stand in, for the table of links
 
 	MaxPages, MaxPerHost int64         // HTML pages; 0 for no limit
 	MaxPerDomain         int64         // of a registrable domain; likewise

@@ -37,11 +37,6 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	reader := links.NewReader(in.temp, crawls, in.pages)
 	all := links.NewTable(reader)
 	defer func() { err = errors.Join(err, all.Close()) }()
-	kept, err := in.openExcerpts(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, kept.close()) }()
 	for i, c := range in.Crawls {
 		quiet := NewOut(out.table, nil) // what is amiss with the ledger is told with its own tables
 		if err := c.decided(ctx, quiet, func(e *entry) error { return all.Line(i, &e.Line) }); err != nil {
@@ -51,7 +46,7 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	err = visit(ctx, in, out, visitor[*links.Document]{
 		size: fewRows,
 		work: func(ctx context.Context, c *Capture) ([]*links.Document, error) {
-			d, err := c.mentions(ctx, reader, kept, slices.Index(in.Crawls, c.Crawl))
+			d, err := c.mentions(ctx, reader, slices.Index(in.Crawls, c.Crawl))
 			if d == nil || err != nil {
 				return nil, err
 			}
@@ -63,7 +58,6 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	if err != nil {
 		return err
 	}
-	kept.tell(out)
 	return all.Rows(ctx, out.Row)
 }
 
@@ -93,7 +87,7 @@ func (c *Crawl) judging() (links.Crawl, error) {
 }
 
 // mentions reads the mentions of a capture; nil where it has none.
-func (c *Capture) mentions(ctx context.Context, reader *links.Reader, kept *kept, crawl int) (*links.Document, error) {
+func (c *Capture) mentions(ctx context.Context, reader *links.Reader, crawl int) (*links.Document, error) {
 	s := links.Source{
 		Crawl: crawl, Key: c.Key, URL: c.Index.URL, Time: c.Index.Time, Generation: c.Crawl.generations[c.Index.Filename],
 		Status: c.Index.Status, Header: http.Header{"Content-Type": {c.Index.Mime}},
@@ -112,9 +106,6 @@ func (c *Capture) mentions(ctx context.Context, reader *links.Reader, kept *kept
 		if s.Header = a.Header; s.Missing == "" {
 			s.Status = a.Status
 		}
-		if d, ok, err := kept.read(ctx, reader, of, s); ok || err != nil {
-			return c.found(d, err)
-		}
 		body, err := of.Body(maxPage)
 		if err != nil {
 			return nil, err
@@ -132,14 +123,6 @@ func (c *Capture) mentions(ctx context.Context, reader *links.Reader, kept *kept
 		s.Missing = of.Problem
 	}
 	d, err := reader.Read(ctx, s)
-	if d != nil && s.Body != nil {
-		kept.bodies.Add(1)
-	}
-	return c.found(d, err)
-}
-
-// found has a document know how its URL was found.
-func (c *Capture) found(d *links.Document, err error) (*links.Document, error) {
 	if d == nil || err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/excerpts"
 	"curtsy/storage/warc"
 )
 
@@ -51,20 +50,16 @@ type reader struct {
 	pages  *extract.Extractor
 	body   []byte
 	page   pageReader
-	kept   map[*excerpts.Set]*excerpts.Reader
 }
 
 func workers() int { return max(min(runtime.GOMAXPROCS(0), 4), 1) }
 
 func newReader(in *Inputs) *reader {
-	return &reader{in: in, pages: in.pages, kept: map[*excerpts.Set]*excerpts.Reader{}}
+	return &reader{in: in, pages: in.pages}
 }
 
 func (r *reader) close() {
 	_ = r.places.Close() // only read
-	for _, k := range r.kept {
-		k.Close()
-	}
 }
 
 // behind is how much is read at once behind a record: the metadata record of most.

@@ -69,20 +69,6 @@ func BenchmarkHTML(b *testing.B) {
 			}
 		}
 	})
-	b.Run("excerpt", func(b *testing.B) {
-		x := New()
-		b.SetBytes(int64(len(body)))
-		b.ReportAllocs()
-		var kept Excerpt
-		for b.Loop() {
-			in := input(b, body)
-			kept.Text, in.Excerpt = kept.Text[:0], &kept
-			if _, err := x.HTML(context.Background(), in); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(len(kept.Text)), "B/excerpt")
-	})
 	b.Run("mentions", func(b *testing.B) {
 		x := New()
 		b.SetBytes(int64(len(body)))

@@ -126,13 +126,10 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 
 	doc, over, err, left := (*goquery.Document)(nil), "", error(nil), newBudget()
 	if p != nil && src.err == nil {
-		p.Anchors = in.Mention != nil || in.Excerpt != nil
+		p.Anchors = in.Mention != nil
 		if whole, err := decodedString(c.Encoding, head); err == nil {
 			page.NeedsScript = prune.NeedsScript(whole)
 			doc = pruned(p, whole, in.Mention != nil)
-		}
-		if doc != nil && in.Excerpt != nil {
-			in.Excerpt.keep(p.Linked, c.Name)
 		}
 	}
 	isPruned := doc != nil

@@ -35,10 +35,6 @@ type Input struct {
 	// Mention, if not nil, is called with each mention of a URL, in document order: with those that Links lists, and with
 	// the rest. It must not keep the strings.
 	Mention func(Mention)
-
-	// Excerpt, if not nil and empty, is filled with what Extractor.Excerpt reads the mentions of later. It stays empty for a
-	// page that is read in another way.
-	Excerpt *Excerpt
 }
 
 // Page is what a page says. All text in it is the site's and hostile.

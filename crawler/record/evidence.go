@@ -19,7 +19,6 @@ type Evidence struct {
 	HeadOnly  bool              // the answer asks not to be archived: its body is left out, its digest stays (politeness rule 19)
 	Page      bool              // of a page, which may be kept as a repeat of an earlier one
 	Confirmed *storage.Original // with a 304: the answer that still holds
-	Excerpt   *extract.Excerpt  // of a page whose links are to be kept; nil for any other
 }
 
 // made reports whether something was sent: an exchange without a connection leaves nothing to archive.

@@ -16,22 +16,16 @@ import (
 type Writer struct {
 	archive storage.Recorder
 	ledger  storage.Ledger
-	links   Excerpts
 	dates   *steady.Dates
 	limiter *refusals.Limiter
 	flusher refusals.Flusher
 	cpu     inflight.CPU
 }
 
-// Excerpts keeps what of pages their links stand in, by the ids of their records. It keeps no memory that it is given.
-type Excerpts interface {
-	Keep(record, charset string, text []byte)
-}
-
-// New returns a writer into both, and into links unless that is nil.
-func New(archive storage.Recorder, ledger storage.Ledger, links Excerpts, dates *steady.Dates) *Writer {
+// New returns a writer into both.
+func New(archive storage.Recorder, ledger storage.Ledger, dates *steady.Dates) *Writer {
 	return &Writer{
-		archive: archive, ledger: ledger, links: links, dates: dates, limiter: refusals.NewLimiter(refusals.MaxKinds),
+		archive: archive, ledger: ledger, dates: dates, limiter: refusals.NewLimiter(refusals.MaxKinds),
 		flusher: refusals.NewFlusher(), cpu: inflight.NewCPU(),
 	}
 }
@@ -51,11 +45,7 @@ func (w *Writer) record(ctx context.Context, l storage.Line, e Evidence) (storag
 	if e.cutsBody() {
 		r.Response, r.HeadOnly = io.NewSectionReader(ex.Response, 0, ex.HeadSize), true
 	}
-	kept, err := w.archive.Record(ctx, r)
-	if err == nil && w.links != nil && r.Repeatable && !kept.Repeat && !e.Excerpt.Empty() {
-		w.links.Keep(kept.ID, e.Excerpt.Charset, e.Excerpt.Text)
-	}
-	return kept, err
+	return w.archive.Record(ctx, r)
 }
 
 // Write writes a decision down: in the archive, as the metadata of its exchange or, where nobody was asked, for itself;

@@ -55,7 +55,7 @@ func (l ledger) Append(ctx context.Context, line storage.Line) error {
 	return l.call(ctx, "append")
 }
 
-func (b *books) writer() *Writer { return New(archive{b}, ledger{b}, nil, steady.NewDates()) }
+func (b *books) writer() *Writer { return New(archive{b}, ledger{b}, steady.NewDates()) }
 
 func parse(t *testing.T, raw string) canon.URL {
 	t.Helper()

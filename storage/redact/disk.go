@@ -22,7 +22,7 @@ const (
 	archiveDir    = "warc"
 	indexDir      = "index"
 	ledgerDir     = "ledger"
-	linksDir      = "links"
+	linksDir      = "links" // excerpts of pages that earlier versions kept
 	spoolDir      = "spool"
 	segmentSuffix = ".warc.gz"
 	indexSuffix   = ".cdxj"

@@ -24,8 +24,8 @@
 //
 //  1. The ledger gets its redaction mark and a checkpoint behind it.
 //  2. The new files take the place of the old ones.
-//  3. The log of originals, the excerpts of pages, the lines and the map of hosts are written without what went.
-//  4. Possible copies go: torn tails put aside, spools, reports.
+//  3. The log of originals, the lines and the map of hosts are written without what went.
+//  4. Possible copies go: torn tails put aside, spools, excerpts of earlier versions, reports.
 //  5. The caller makes anew what is derived: mirror, packed files, report.
 //  6. The journal goes.
 //

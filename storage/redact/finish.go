@@ -11,7 +11,6 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/excerpts"
 	"curtsy/storage/ledger"
 )
 
@@ -82,9 +81,6 @@ func (j *Journal) evidence(ctx context.Context, d *disk, e Ending) error {
 		}
 	}
 	if err := j.dropOriginals(d); err != nil {
-		return err
-	}
-	if err := j.dropExcerpts(ctx, d); err != nil {
 		return err
 	}
 	if j.Extent == ledger.ExtentAll {
@@ -171,25 +167,6 @@ func (j *Journal) dropOriginals(d *disk) error {
 	}
 	return d.do("forget originals in", indexDir, func() error {
 		return cdxj.DropOriginals(d.path(indexDir), func(id string) bool { return gone[id] })
-	})
-}
-
-// dropExcerpts takes away what was kept of pages that went.
-func (j *Journal) dropExcerpts(ctx context.Context, d *disk) error {
-	if len(j.Records) == 0 || !d.there(linksDir) {
-		return nil
-	}
-	gone := map[excerpts.ID]bool{}
-	for _, r := range j.Records {
-		if id, ok := excerpts.ParseID(r.ID); ok {
-			gone[id] = true
-		}
-	}
-	return d.do("forget excerpts in", linksDir, func() error {
-		if err := durable.Folder(d.path(linksDir)); err != nil {
-			return err
-		}
-		return excerpts.Forget(ctx, d.path(linksDir), func(id excerpts.ID) bool { return gone[id] })
 	})
 }
 

@@ -23,7 +23,6 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/excerpts"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
@@ -91,7 +90,8 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 	archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, archiveDir), Name: "curtsy", SegmentSize: 6000,
 		Info: warc.Info{Software: "curtsy/0"}, Index: index, Originals: index, Finished: finished(archiveDir)})
 	must(err)
-	kept := excerpts.NewWriter(filepath.Join(dir, linksDir))
+	must(os.Mkdir(filepath.Join(dir, linksDir), 0o755))
+	must(os.WriteFile(filepath.Join(dir, linksDir, "000000.s2"), []byte(pages[0].body), 0o600))
 	at := time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
 	for i, p := range pages {
 		at = at.Add(time.Second)
@@ -109,9 +109,6 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 			Outlinks: []storage.Outlink{{URL: pages[(i+1)%len(pages)].url, Kind: storage.KindLink}}}
 		got, err := archive.Record(ctx, rec)
 		must(err)
-		if p.decision == "" && !got.Repeat {
-			kept.Keep(got.ID, "utf-8", []byte(p.body))
-		}
 		line.Record, line.Blocks, line.Heads = got.ID, got.Blocks, got.Heads
 		must(l.Append(ctx, line))
 		if i < len(refused) {
@@ -124,7 +121,6 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 		}
 	}
 	must(archive.Close())
-	must(kept.Close())
 	must(index.Close())
 	must(l.Close())
 	return dir

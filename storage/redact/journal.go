@@ -103,7 +103,7 @@ func mayRemove(name string) bool {
 	case archiveDir + "/":
 		return plain(file) && holdsCopies(file)
 	case "":
-		return name == spoolDir || plain(file) && isReport(file)
+		return name == spoolDir || name == linksDir || plain(file) && isReport(file)
 	}
 	return false
 }

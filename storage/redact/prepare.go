@@ -203,8 +203,10 @@ func (j *Journal) findCopies(d *disk) error {
 			}
 		}
 	}
-	if d.there(spoolDir) {
-		j.Remove = append(j.Remove, spoolDir)
+	for _, name := range []string{spoolDir, linksDir} {
+		if d.there(name) {
+			j.Remove = append(j.Remove, name)
+		}
 	}
 	for _, name := range []string{"report.json", "mirror"} {
 		if d.there(name) {

@@ -63,7 +63,6 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	cli.Group(fs, "Network")
 
 	fs.StringArrayVar(&s.Dedup, "dedup", nil, "refer to answers that this `CDXJ` file, or a crawl directory, has already\ninstead of archiving them again; repeatable")
-	fs.BoolVar(&s.Links, "links", false, "keep in DIR/links what of each page its links stand in: curtsy export makes the\ntable of links without the bodies in the archive")
 	cli.Group(fs, "Archive")
 
 	fs.Var((*value.Size)(&s.MemoryLimit), "memory-limit", "let `SIZE` of memory be used to save time, more only if the crawl must hold it; 0 leaves it to Go")

@@ -17,7 +17,7 @@ func observe(t *testing.T) *world {
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\n{ echo \"$0 $*\"; env; } >\""+w.home+"/hook.out\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.run(t, "log json", append([]string{"mirror", "--dir", w.dir, "--links", "--log", "json", "--scope", "any", "--max-pages", "100", "--max-time", "60s",
+	w.run(t, "log json", append([]string{"mirror", "--dir", w.dir, "--log", "json", "--scope", "any", "--max-pages", "100", "--max-time", "60s",
 		"--sitemaps", "robots", "--on-end", hook + " {dir} {message}", host}, w.args...)...)
 	if _, err := os.Stat(w.dir); err != nil {
 		t.Fatalf("%s", w.seen["log json"])
@@ -25,7 +25,7 @@ func observe(t *testing.T) *world {
 	w.seen["hook"], _ = os.ReadFile(filepath.Join(w.home, "hook.out"))
 	w.run(t, "log text", "update", w.dir)
 	w.seen["files"] = below(t, w.dir)
-	for name, folder := range map[string]string{"warc": "warc", "ledger": "ledger", "links": "links", "index": "index", "mirror": "mirror"} {
+	for name, folder := range map[string]string{"warc": "warc", "ledger": "ledger", "index": "index", "mirror": "mirror"} {
 		w.seen[name] = belowOf(t, filepath.Join(w.dir, folder))
 	}
 	w.seen["crawl.toml"], _ = os.ReadFile(filepath.Join(w.dir, "crawl.toml"))
@@ -96,7 +96,6 @@ func TestCredentials_StandNowhere(t *testing.T) {
 		{"the ledger has none, nor what binds it", w.own.URL + "/echo-head", "ledger"},
 		{"the error of an answer that is no HTTP quotes none", "/malformed", "failed"},
 		{"the error of an answer that was cut quotes none", "/cut", "failed"},
-		{"the folder of links has none", "echo-gzip", "links"},
 		{"the index of the archive has none", "came-back", "index"},
 		{"the files of a mirror have none", "came back", "mirror"},
 		{"the settings of the crawl have the names of files", "auth = [", "crawl.toml"},

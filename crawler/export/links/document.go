@@ -30,9 +30,6 @@ type Source struct {
 	Size       int64     // bytes of Body, or 0
 	Missing    string    // why there is no body; empty if there was none
 
-	// Excerpt, if not nil, is of a page: its mentions are read of that, and Body is not. ErrExcerpt says that they cannot.
-	Excerpt *extract.Excerpt
-
 	// Amiss, if not nil, is asked behind the body: why it is not all of it; empty if it is.
 	Amiss func() string
 }
@@ -117,8 +114,6 @@ func (r *Reader) Read(ctx context.Context, s Source) (*Document, error) {
 	switch {
 	case s.Status >= 300 && s.Status < 400:
 		err = r.redirect(d, url, s)
-	case s.Status >= 200 && s.Status < 300 && s.Excerpt != nil:
-		err = r.excerpt(ctx, d, url, s)
 	case s.Status >= 200 && s.Status < 300 && s.Missing != "" && s.Body == nil:
 		if r.crawls[s.Crawl].Follow.KindOf(mediatype.Value(s.Header), url.Path(), nil) != 0 {
 			err = r.unread(d, s.Missing)
@@ -180,23 +175,6 @@ func (r *Reader) document(ctx context.Context, d *Document, url canon.URL, s Sou
 	}
 	if err = errors.Join(err, d.err); err != nil {
 		return fmt.Errorf("links: %w", err)
-	}
-	return r.ends(d, page, s)
-}
-
-// ErrExcerpt says that the mentions of a page are to be read of its body.
-var ErrExcerpt = errors.New("links: the excerpt does not do")
-
-// excerpt reads what a crawl has kept of a page.
-func (r *Reader) excerpt(ctx context.Context, d *Document, url canon.URL, s Source) error {
-	page, err := r.extract.Excerpt(ctx, r.input(d, url, s), *s.Excerpt)
-	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("links: %w", ctx.Err())
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrExcerpt, err)
-	case d.err != nil:
-		return fmt.Errorf("links: %w", d.err)
 	}
 	return r.ends(d, page, s)
 }
