@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +21,6 @@ func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts many processes, one after another")
-	}
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
 	}
 	l := newLab(t)
 	dir := filepath.Join(t.TempDir(), "d")
@@ -63,7 +59,7 @@ func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
 	l.run("audit", "--key", stranger.key, dir).want(t, cli.ExitFound)
 	namedBy(t, finding.LedgerKey, "--key", stranger.key, dir)
 
-	_, url, key := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w"), "--log", l.key))
+	url, key := witnessed(t, l.key)
 	l.run("ledger", "lodge", "--witness", url, "--witness-key", key.String(), dir).want(t, cli.ExitDone)
 	for _, known := range [][]string{{"--witness-key", key.String()}, {"--witness-key", key.Cosigner()}, {"--key", l.key, "--witness-key", key.String()}} {
 		if r := reaches(audit.Lodged, append(known, dir)...); len(r.Ledger.Lodged) != 1 || r.Ledger.Lodged[0].At.IsZero() || r.Ledger.Since != 0 {

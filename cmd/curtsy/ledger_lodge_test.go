@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -85,14 +84,10 @@ func copied(t *testing.T, dir string) string {
 // found by comparing.
 func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
 	l := newLab(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	l.crawl(dir)
-	own := filepath.Join(t.TempDir(), "w")
-	_, url, key := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", own, "--log", l.key))
+	url, key := witnessed(t, l.key)
 	lodge := func(dir string, more ...string) result {
 		t.Helper()
 		return l.run(append([]string{"ledger", "lodge", "--witness", url, "--witness-key", key.Cosigner()}, append(more, dir)...)...)
@@ -112,8 +107,7 @@ func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 	if r.out != string(first.Marshal()) {
 		t.Errorf("it printed\n%s", r.out)
 	}
-	// Without a key that was given, it says which one the witness states.
-	l.run("ledger", "lodge", "--witness", url, dir).want(t, cli.ExitDone, "says that its key is "+key.Cosigner())
+	lodge(dir).want(t, cli.ExitDone)
 	if again := cosigned(dir); string(again.Marshal()) != string(first.Marshal()) {
 		t.Errorf("asked again it is\n%s", again.Marshal())
 	}
@@ -175,8 +169,7 @@ func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 	}{
 		{dir, dir, cli.ExitDone, "equal"},
 		{dir, url, cli.ExitDone, "equal"},
-		{own, dir, cli.ExitDone, "equal"},
-		{own, url, cli.ExitUsage, "--origin"},
+		{url, url, cli.ExitUsage, "--origin"},
 		{old, dir, cli.ExitDone, dir + " continues " + old},
 		{dir, middle, cli.ExitDone, dir + " continues " + middle},
 		{other, old, cli.ExitDone, other + " continues " + old},
@@ -196,7 +189,7 @@ func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 			t.Errorf("compare %s %s printed %q and said %s", tt.a, tt.b, r.out, r.err)
 		}
 	}
-	l.run("ledger", "compare", "--origin", first.Origin, own, url).want(t, cli.ExitDone, "equal")
+	l.run("ledger", "compare", "--origin", first.Origin, url, url).want(t, cli.ExitDone, "equal")
 	r = l.run("ledger", "compare", "--json", "--key", l.key, dir, other)
 	r.want(t, cli.ExitFound)
 	var got evidencecmd.ComparedJSON
@@ -209,14 +202,11 @@ func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 // Each that is asked says its part. One that fails hides no other.
 func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
 	l := newLab(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	l.crawl(dir)
-	_, url, key := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w"), "--log", l.key))
-	_, deaf, _ := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w")))
+	url, key := witnessed(t, l.key)
+	deaf, wrong := witnessed(t, "")
 	dead := deadPort(t)
 	r := l.run("ledger", "lodge", "--json", "--witness", dead, "--witness", deaf, "--witness", url, "--witness-key", key.String(), dir)
 	r.want(t, cli.ExitFailed, "2 of 3 did not confirm", dead+": ", deaf+": it does not follow this log", url+": cosigned at ")
@@ -238,7 +228,6 @@ func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
 		t.Errorf("the audit says\n%s", r.out)
 	}
 	// A witness with another key than those given confirms nothing.
-	_, _, wrong := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w")))
 	l.run("ledger", "lodge", "--witness", url, "--witness-key", wrong.String(), dir).want(t, cli.ExitFailed, "by none of the keys given")
 	if again := l.latest(dir); string(again.Marshal()) != string(n.Marshal()) {
 		t.Errorf("it is now\n%s", again.Marshal())
@@ -261,10 +250,10 @@ func TestLodgeAndCompareSayWhatTheyDoNotTake(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"lodge", dir}, cli.ExitUsage, "nobody to lodge it with"},
-		{[]string{"lodge", "--witness", "witness.example", dir}, cli.ExitUsage, "no URL of a witness"},
+		{[]string{"lodge", "--witness", "http://127.0.0.1:9", dir}, cli.ExitUsage, "--witness-key KEY"},
+		{[]string{"lodge", "--witness", "witness.example", "--witness-key", l.key, dir}, cli.ExitUsage, "no URL of a witness"},
 		{[]string{"lodge", "--witness", "http://127.0.0.1:9", "--witness-key", "key", dir}, cli.ExitUsage, "--witness-key"},
-		{[]string{"lodge", "--witness", "http://127.0.0.1:9", t.TempDir()}, cli.ExitUsage, "holds no crawl"},
+		{[]string{"lodge", "--witness", "http://127.0.0.1:9", "--witness-key", l.key, t.TempDir()}, cli.ExitUsage, "holds no crawl"},
 		{[]string{"compare", dir}, cli.ExitUsage, "takes two ledgers, not 1"},
 		{[]string{"compare", dir, text}, cli.ExitFailed, "is no checkpoint"},
 		{[]string{"compare", dir, zip}, cli.ExitFailed, "damaged ZIP file"},
@@ -277,9 +266,6 @@ func TestLodgeAndCompareSayWhatTheyDoNotTake(t *testing.T) {
 
 func TestALedgerWithoutAKeyIsNotCosigned(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
 	l := newLab(t)
 	config := t.TempDir()
 	folder, err := os.ReadDir(l.config)
@@ -303,6 +289,6 @@ func TestALedgerWithoutAKeyIsNotCosigned(t *testing.T) {
 	l.config = config
 	dir := filepath.Join(t.TempDir(), "d")
 	l.crawl(dir)
-	_, url, _ := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w")))
-	l.run("ledger", "lodge", "--witness", url, dir).want(t, cli.ExitFailed, "the ledger is not signed")
+	url, key := witnessed(t, "")
+	l.run("ledger", "lodge", "--witness", url, "--witness-key", key.String(), dir).want(t, cli.ExitFailed, "the ledger is not signed")
 }

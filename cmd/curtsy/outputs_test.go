@@ -64,7 +64,6 @@ var fileOptions = map[string]string{
 	"ledger verify --access-log":   reads,
 	"ledger verify --key":          reads,
 	"ledger verify --witness-key":  reads,
-	"ledger witness --logs":        reads,
 	"mirror rebuild --output":      "mirror rebuild --output OUT/.. SEGMENT",
 	"pack --output":                "pack --output OUT D",
 	"plan --ethics":                "plan --ethics OUT http://127.0.0.1:9/",

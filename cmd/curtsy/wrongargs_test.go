@@ -70,7 +70,7 @@ var commandLines = map[string][]string{
 	"ledger head":      {"DIR"},
 	"ledger prove":     {"--host NAME -o NEW DIR"},
 	"ledger verify":    {"FILE", "--access-log FILE FILE", "--skew TIME FILE"},
-	"ledger lodge":     {"--witness URL DIR"},
+	"ledger lodge":     {"--witness URL --witness-key NAME DIR"},
 	"ledger compare":   {"DIR DIR", "FILE DIR"},
 	"warc ls":          {"FILE"},
 	"warc cat":         {"FILE NUMBER"},

@@ -3,6 +3,8 @@ package witness
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -17,14 +19,19 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
+// The protocol (https://c2sp.org/tlog-witness).
+const (
+	addPath  = "/add-checkpoint"
+	sizeType = "text/x.tlog.size"
+)
+
 // maxAnswer is the most that is read of an answer: a note and a little.
 const maxAnswer = checkpoint.MaxNote + 1<<10
 
 // clientTimeout is for a whole exchange.
 const clientTimeout = 30 * time.Second
 
-// NewHTTPClient returns a client for witnesses. They are named by whoever runs it, so any
-// address will do; but they lead nowhere else: redirects are not followed.
+// NewHTTPClient returns a client for witnesses. The user names them, so any address will do; redirects are not followed.
 func NewHTTPClient() *http.Client {
 	return &http.Client{
 		Timeout:       clientTimeout,
@@ -131,7 +138,8 @@ func (c *Client) add(ctx context.Context, r Request) (body []byte, size int64, e
 
 // Latest is the last checkpoint of an origin that the witness cosigned (its monitoring prefix is the same URL).
 func (c *Client) Latest(ctx context.Context, origin string) (*checkpoint.Note, error) {
-	a, err := c.do(ctx, http.MethodGet, "/"+originHash(origin)+"/checkpoint", nil)
+	sum := sha256.Sum256([]byte(origin))
+	a, err := c.do(ctx, http.MethodGet, "/"+hex.EncodeToString(sum[:])+"/checkpoint", nil)
 	switch {
 	case err != nil:
 		return nil, err
@@ -145,18 +153,6 @@ func (c *Client) Latest(ctx context.Context, origin string) (*checkpoint.Note, e
 		err = fmt.Errorf("it answered with a checkpoint of another log, %.200q", n.Origin)
 	}
 	return n, err
-}
-
-// Key is the verifier key that the witness states itself. Other witnesses than ours may not tell it.
-func (c *Client) Key(ctx context.Context) (checkpoint.Key, error) {
-	a, err := c.do(ctx, http.MethodGet, keyPath, nil)
-	if err != nil {
-		return checkpoint.Key{}, err
-	}
-	if a.status != http.StatusOK {
-		return checkpoint.Key{}, errors.New("it does not tell its key")
-	}
-	return checkpoint.ParseKey(string(a.body))
 }
 
 // reply is what a witness answered.

@@ -3,7 +3,6 @@ package witness
 import (
 	"bytes"
 	"encoding/binary"
-	"net/http"
 	"testing"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -87,35 +86,4 @@ func note(t testing.TB, c checkpoint.Checkpoint, s *checkpoint.Signer) *checkpoi
 		t.Fatal(err)
 	}
 	return n
-}
-
-// following are the logs of one operator.
-func following(keys ...checkpoint.Key) func() Logs {
-	var l Logs
-	for _, k := range keys {
-		l.Follow("", k)
-	}
-	return func() Logs { return l }
-}
-
-// opened is a witness in a folder, closed with the test.
-func opened(t testing.TB, dir string, logs func() Logs) *Witness {
-	t.Helper()
-	w, err := Open(dir, Options{Logs: logs, Say: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Close() })
-	return w
-}
-
-// status is the one by which a request was answered.
-func status(err error) int {
-	switch r, ok := err.(*Refusal); {
-	case err == nil:
-		return http.StatusOK
-	case ok:
-		return r.Status
-	}
-	return http.StatusInternalServerError
 }

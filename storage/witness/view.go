@@ -6,7 +6,10 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/tree"
 )
+
+var emptyRoot = new(tree.Growing).Root()
 
 // A View is what somebody shows of a log: a checkpoint and, of whoever has the entries too, the root of each tree up to
 // it.

@@ -30,8 +30,8 @@ func Ledger(std cli.Streams) *cobra.Command {
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLedgerHead(std), newLedgerKey(std), newLedgerProve(std), newLedgerVerify(std), newLedgerWitness(std),
-		newLedgerLodge(std), newLedgerCompare(std))
+	cmd.AddCommand(newLedgerHead(std), newLedgerKey(std), newLedgerProve(std), newLedgerVerify(std), newLedgerLodge(std),
+		newLedgerCompare(std))
 	return cmd
 }
 

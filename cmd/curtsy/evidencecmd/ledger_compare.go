@@ -39,9 +39,8 @@ func newLedgerCompare(std cli.Streams) *cobra.Command {
 			"other, or whether it has two histories: then both checkpoints are printed on\n" +
 			"standard output, as evidence, and the exit code is 3. A and B are each a crawl\n" +
 			"directory, a copy of its ledger, a file with a checkpoint, a bundle that curtsy\n" +
-			"ledger prove made, the URL of a witness, or its folder. Where the sizes differ,\n" +
-			"the larger one has to be a directory: a checkpoint alone proves nothing of those\n" +
-			"before it.",
+			"ledger prove made, or the URL of a witness. Where the sizes differ, the larger\n" +
+			"one has to be a directory: a checkpoint proves nothing of those before it.",
 		Example: "  curtsy ledger compare news checkpoint-of-last-week\n" +
 			"  curtsy ledger compare news http://127.0.0.1:7380",
 		Args: cli.Exactly(2, "two ledgers"),
@@ -159,7 +158,7 @@ func (c ComparedJSON) print(std cli.Streams) error {
 func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness.View, err error) {
 	origin, later := o.origin, []int{}
 	for i, arg := range args {
-		if isWitness(arg) {
+		if isURL(arg) {
 			later = append(later, i)
 			continue
 		}
@@ -187,13 +186,8 @@ func isURL(arg string) bool {
 	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
 }
 
-func isWitness(arg string) bool { return isURL(arg) || witness.IsFolder(arg) }
-
 // cosignedBy is what a witness cosigned last of a log.
 func cosignedBy(ctx context.Context, arg, origin string) (*checkpoint.Note, error) {
-	if !isURL(arg) {
-		return witness.Kept(arg, origin)
-	}
 	h := witness.NewHTTPClient()
 	defer h.CloseIdleConnections()
 	c, err := witness.NewClient(h, arg)

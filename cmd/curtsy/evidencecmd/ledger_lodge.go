@@ -49,7 +49,7 @@ func newLedgerLodge(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.StringArrayVar(&o.witnesses, "witness", nil, "`URL` of a witness; repeatable")
-	fs.StringArrayVar(&o.witnessKeys, "witness-key", nil, "verifier `KEY` of a witness; repeatable (default what each says of itself)")
+	fs.StringArrayVar(&o.witnessKeys, "witness-key", nil, "verifier `KEY` of a witness; repeatable")
 	cli.Group(fs, "Witnesses")
 	cli.JSONFlag(cmd, &o.asJSON, "print JSON")
 	return cmd
@@ -83,7 +83,7 @@ func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 	failed := 0
 	for _, url := range o.witnesses {
 		a := AnswerJSON{URL: url, Kind: "witness"}
-		at, by, err := o.cosign(ctx, url, std)
+		at, by, err := o.cosign(ctx, url)
 		if err != nil {
 			failed++
 			a.Error = plainly.Error(said(err))
@@ -109,8 +109,8 @@ func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 
 // prepare reads what the flags name, and the checkpoint.
 func (o *lodging) prepare(dir string) (err error) {
-	if len(o.witnesses) == 0 {
-		return cli.Usagef("nobody to lodge it with: give --witness URL")
+	if len(o.witnesses) == 0 || len(o.witnessKeys) == 0 {
+		return cli.Usagef("give each witness with --witness URL, and its verifier key with --witness-key KEY")
 	}
 	for _, u := range o.witnesses {
 		if _, err := witness.NewClient(nil, u); err != nil {
@@ -146,7 +146,7 @@ func latestOf(dir string) (string, *checkpoint.Note, error) {
 }
 
 // cosign has one witness cosign, and keeps what it signed.
-func (o *lodging) cosign(ctx context.Context, url string, std cli.Streams) (at time.Time, by string, err error) {
+func (o *lodging) cosign(ctx context.Context, url string) (at time.Time, by string, err error) {
 	if len(o.note.Signatures) == 0 {
 		return at, "", errors.New("the ledger is not signed, and a witness cosigns only what is: it had no key when the " +
 			"crawl began")
@@ -154,15 +154,6 @@ func (o *lodging) cosign(ctx context.Context, url string, std cli.Streams) (at t
 	c, err := witness.NewClient(o.http, url)
 	if err != nil {
 		return at, "", err
-	}
-	keys := o.keys
-	if len(keys) == 0 {
-		k, err := c.Key(ctx)
-		if err != nil {
-			return at, "", fmt.Errorf("%w; give the verifier key of the witness with --witness-key", said(err))
-		}
-		fmt.Fprintf(std.Err, "%s: says that its key is %s; pin it with --witness-key\n", plainly.OneLine(url), k.Cosigner())
-		keys = []checkpoint.Key{k}
 	}
 	signatures, err := c.Cosign(ctx, o.note, func(from int64) (tlog.TreeProof, error) {
 		return proofOf(o.dir, o.note, from)
@@ -175,7 +166,7 @@ func (o *lodging) cosign(ctx context.Context, url string, std cli.Streams) (at t
 		return at, "", err
 	}
 	err = errors.New("its cosignature is by none of the keys given with --witness-key")
-	for _, k := range keys {
+	for _, k := range o.keys {
 		for _, s := range signatures {
 			if s.Name != k.Name() {
 				continue
