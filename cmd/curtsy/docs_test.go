@@ -195,8 +195,8 @@ func codeOf(text string) (spans, commands []string) {
 		}
 		if block, ok := strings.CutPrefix(part, "console\n"); ok {
 			for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
-				if command, ok := strings.CutPrefix(line, "$ "); ok {
-					commands = append(commands, strings.TrimSpace(command))
+				if command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ "); ok {
+					commands = append(commands, command)
 				}
 			}
 		}
