@@ -59,7 +59,7 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 		return s, wrapped("write the lists", err)
 	}
 	if was.dir == "" && o.Changed == nil {
-		s.New = s.Pages + s.Redirects + s.Inside // a line of the map each
+		s.New = s.Pages + s.Redirects // a line of the map each
 	} else if err := diff(was.dir, filepath.Join(o.Dir, nextDir), o.Changed, &s); err != nil {
 		return s, err
 	}
@@ -143,10 +143,6 @@ func (w *writer) summary() Summary {
 		Kept: w.kept.Load(), Stale: w.stale.Load(), Left: map[Reason]int64{}, Missing: map[Reason]int64{},
 		MissingEmbeds: map[Reason]int64{}, Scripted: map[Reason]int64{}, ScriptsCut: w.scripts.Cut(),
 		Nowhere: w.nowhere.Load(), Removed: w.removed, OffWeb: w.skipped, Unreadable: w.lost, Notes: w.notes,
-	}
-	s.Inside = w.inside.Load()
-	if w.packer != nil {
-		s.Beside = w.packer.beside
 	}
 	for i := range w.plan.entries {
 		if e := &w.plan.entries[i]; w.plan.fileOf(e) == nil {

@@ -27,9 +27,7 @@
 //     place, or the build ends with an error before anything is replaced.
 //   - A directory that is no mirror is not replaced, and mirror.new and mirror.old are not touched unless a build left
 //     them: mirror.tmp, made first and removed last, tells. It is known by the names of what it holds.
-//   - A reference is relative if and only if its URL, or what that redirects to, has a file in the map. Where pages hold
-//     what they need (layout.Single), the reference of a page to that holds it; what any reference still leads to as a
-//     file has one. The archive alone decides what is within a page.
+//   - A reference is relative if and only if its URL, or what that redirects to, has a file in the map.
 //   - Pages that ask not to be archived, cut bodies and statuses other than 200 to 203 have no file.
 //
 // # Names
@@ -45,8 +43,7 @@
 //
 // # Memory
 //
-// With layout.Single, 64 MiB of what pages hold, and 24 MiB for the page that each processor is at. Else
-// some 200 bytes for each archived URL, and while the list of missing URLs is made some 60 for each of those; a
+// Some 200 bytes for each archived URL, and while the list of missing URLs is made some 60 for each of those; a
 // document of at most 10 MiB for each processor; 8 MiB for each list that is sorted. Bodies are streamed. Check and
 // Handler have both lists in memory.
 //

@@ -17,9 +17,7 @@ type linker struct {
 	previews bool      // what a page names for others to show is missed
 	missing  func(url canon.URL, embed bool)
 	loads    func(script canon.URL) // the document loads a script
-	// inside, if not nil, may have another text for a reference to a file: what that holds, to stand in the document
-	inside  func(ref markup.Ref, file *entry) (replacement string, ok bool)
-	nowhere func() // a reference was replaced by one that leads to nothing
+	nowhere  func()                 // a reference was replaced by one that leads to nothing
 }
 
 // visit is a markup.Visit: relative for what is in the mirror, absolute for what is not.
@@ -45,11 +43,6 @@ func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 		if file := l.plan.fileOf(e); file != nil {
 			if place := l.plan.placeOf(e); place != "" {
 				fragment = place // Fetch 4.4: it counts, not the link's
-			}
-			if l.inside != nil {
-				if text, ok := l.inside(ref, file); ok {
-					return text + fragment, true
-				}
 			}
 			return relative(l.file, file.name) + fragment, true
 		}

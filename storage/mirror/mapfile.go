@@ -26,9 +26,8 @@ const (
 // Entry is a line of the map: a URL that has a file. Lines are sorted by URL.
 type Entry struct {
 	URL      string `json:"url"`                // in its canonical form
-	File     string `json:"file,omitempty"`     // slash-separated, below the mirror's directory; none within pages
-	Inside   int64  `json:"inside,omitempty"`   // pages that hold it, where it has no file
-	In       string `json:"in,omitempty"`       // the first of their files
+	File     string `json:"file,omitempty"`     // slash-separated, below the mirror's directory
+	In       string `json:"in,omitempty"`       // of earlier versions: the first page that holds what has no file
 	Redirect string `json:"redirect,omitempty"` // the URL at the end of its redirects, whose file it is
 	Status   int    `json:"status"`
 	Type     string `json:"type,omitempty"`   // value of its Content-Type field, cut to 256 bytes

@@ -72,7 +72,6 @@ type Summary struct {
 	Files     int64 `json:"files"`     // in the mirror, its own apart
 	Pages     int64 `json:"pages"`     // URLs that have a file, redirects apart; several may share one
 	Redirects int64 `json:"redirects"` // URLs that lead to a file
-	Inside    int64 `json:"inside"`    // URLs that have no file, for pages hold what they name
 	Octets    int64 `json:"octets"`    // of the files
 
 	Written   int64 `json:"written"`   // files written
@@ -100,9 +99,6 @@ type Summary struct {
 	Nowhere int64 `json:"nowhere"`
 	// Removed counts what was taken from documents because it would block local files, by element and attribute.
 	Removed map[string]int64 `json:"removed"`
-
-	// Beside counts requisites of pages that hold what they need which are not in them, by reason.
-	Beside map[string]int64 `json:"beside,omitempty"`
 
 	New       int64 `json:"new"`       // URLs that the mirror before did not have
 	Differ    int64 `json:"changed"`   // URLs with another payload

@@ -18,7 +18,6 @@ import (
 	"curtsy/storage/answer"
 	"curtsy/storage/markup"
 	"curtsy/storage/mediatype"
-	"curtsy/storage/mirror/layout"
 	"curtsy/storage/script"
 	"curtsy/storage/warc"
 
@@ -40,9 +39,8 @@ type writer struct {
 	absent *absent
 
 	scripts *script.Listing
-	packer  *packer // nil unless pages hold what they need
 
-	files, octets, written, shared, rewritten, unread, kept, stale, pages, redirects, nowhere, inside atomic.Int64
+	files, octets, written, shared, rewritten, unread, kept, stale, pages, redirects, nowhere atomic.Int64
 
 	mu      sync.Mutex
 	removed map[string]int64
@@ -51,9 +49,6 @@ type writer struct {
 
 // run writes every file.
 func (w *writer) run(ctx context.Context) error {
-	if w.plan.layout.Kind == layout.Single {
-		return w.runSingle(ctx)
-	}
 	return w.each(ctx, func(yield func(*entry) bool) {
 		for i := range w.plan.entries {
 			if !yield(&w.plan.entries[i]) {
@@ -81,7 +76,7 @@ func (w *writer) each(ctx context.Context, entries iter.Seq[*entry]) error {
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() (err error) {
 			var doc document
-			defer func() { err = errors.Join(err, doc.from.Close(), doc.parts.Close(), doc.in.close()) }()
+			defer func() { err = errors.Join(err, doc.from.Close(), doc.in.close()) }()
 			for e := range work {
 				if err := w.entry(e, &doc); err != nil {
 					return fmt.Errorf("mirror: write %s: %w", e.key, err)
@@ -102,18 +97,12 @@ func (w *writer) entry(e *entry, doc *document) error {
 		return nil
 	}
 	line := Entry{URL: e.key, File: to.name, Status: int(e.status)}
-	holders, within := w.packer.isWithin(to)
-	if within {
-		line.File, line.Inside, line.In = "", holders.count, holders.first
-	}
 	if e != to {
 		w.redirects.Add(1)
 		line.Redirect = to.key
 		return w.tell(line)
 	}
-	if !within {
-		w.pages.Add(1)
-	}
+	w.pages.Add(1)
 	switch {
 	case e.flags&kept != 0:
 		line.Older = string(Gone)
@@ -140,9 +129,6 @@ func (w *writer) entry(e *entry, doc *document) error {
 	line.Record, line.Date = rec.ID(), dateOf(date)
 	if seen := dateOf(time.UnixMicro(e.seen)); seen > line.Date && line.Older == "" {
 		line.Seen = seen
-	}
-	if within {
-		return w.within(e, holders, line, doc)
 	}
 	if e.flags&owner != 0 {
 		line.Size, line.Document, err = w.file(e, src, rec, date, doc)
@@ -171,10 +157,9 @@ func (w *writer) tell(line Entry) error {
 
 // document is a worker's memory for documents.
 type document struct {
-	from  warc.Places
-	parts warc.Places // of what a page holds
-	in    folders
-	text  bytes.Buffer
+	from warc.Places
+	in   folders
+	text bytes.Buffer
 }
 
 // file writes the file of an entry, or shares it with the tree before.
@@ -256,7 +241,7 @@ func (w *writer) rewrite(e *entry, rewrite rewriter, doc *document) ([]byte, err
 	var failed error
 	missing := func(to canon.URL, embed bool) { failed = errors.Join(failed, w.absent.add(to, embed, e.name)) }
 	link := linker{plan: w.plan, url: u, file: e.name, previews: w.options.Previews,
-		missing: missing, inside: w.insides(e, doc, missing), loads: func(of canon.URL) {
+		missing: missing, loads: func(of canon.URL) {
 			failed = errors.Join(failed, w.scripts.Loads(u, of))
 		}, nowhere: func() { w.nowhere.Add(1) }}
 	out, err := rewrite(doc.text.Bytes(), markup.Options{

@@ -141,7 +141,7 @@ func watchFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 // mirrorFlags declares the settings that concern the browsable copy of a crawl.
 func mirrorFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.BoolVar(&s.Mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
-	fs.Var((*value.Layout)(&s.Layout), "layout", "lay out the copy as HOST/PATH (host), as PATH (flat), or as pages that hold\nwhat they need (single): `WORD` is one of these")
+	fs.Var((*value.Layout)(&s.Layout), "layout", "lay out the copy as HOST/PATH (host) or as PATH (flat): `WORD` is one of these")
 	fs.Var(value.AtLeast(&s.Cut, 0), "cut", "leave the first `N` folders of each path out; only of --layout flat")
 	fs.Var((*value.Vanished)(&s.Vanished), "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
 	fs.BoolVar(&s.Previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")

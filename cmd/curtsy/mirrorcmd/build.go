@@ -146,16 +146,6 @@ func (b *Built) Text() string {
 			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, text.Because(words))
 		}
 	}
-	if b.Inside > 0 {
-		fmt.Fprintf(&t, "  %-19s %d URLs\n", "within the pages", b.Inside)
-	}
-	beside := int64(0)
-	for _, n := range b.Beside {
-		beside += n
-	}
-	if beside > 0 {
-		fmt.Fprintf(&t, "  %-19s %d%s\n", "not within them", beside, text.Because(b.Beside))
-	}
 	row("URLs left absolute", b.Missing)
 	row("  needed by pages", b.MissingEmbeds)
 	row("named by scripts", b.Scripted)

@@ -22,30 +22,21 @@ import (
 // NewCheck lists what does not lead to a file of the copy.
 func NewCheck(std cli.Streams) *cobra.Command {
 	var asJSON, wrong bool
-	var b browsing
 	cmd := &cobra.Command{
 		Use:   "check [flags] DIR",
 		Short: "List what does not lead to a file of the copy, with reasons",
 		Long: "List each reference in the files of a mirror that does not lead to another of\n" +
 			"its files, with the reason. One that should is marked as wrong; if there are\n" +
-			"any, the exit code is 3. DIR is a crawl directory, or a mirror itself.\n\n" +
-			"With --browser, pages are opened from disk in headless Chromium instead, which\n" +
-			"has no network then: each request that fails is listed, and each error in the\n" +
-			"console. This finds what scripts ask for.",
-		Example: "  curtsy mirror check copy\n  curtsy mirror check --json --wrong copy\n  curtsy mirror check --browser --sample all copy",
+			"any, the exit code is 3. DIR is a crawl directory, or a mirror itself.",
+		Example: "  curtsy mirror check copy\n  curtsy mirror check --json --wrong copy",
 		Args:    cli.OneDir,
 		RunE: cli.Interruptible(func(ctx context.Context, args []string) error {
-			if b.asked() {
-				return b.check(ctx, args[0], asJSON, wrong, std)
-			}
 			return mirrorCheck(ctx, args[0], asJSON, wrong, std)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a line of JSON for each")
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "list only those that should lead to a file")
 	cli.Group(cmd.Flags(), "Output")
-	b.flags(cmd.Flags())
-	cli.Group(cmd.Flags(), "Browser")
 	return cmd
 }
 

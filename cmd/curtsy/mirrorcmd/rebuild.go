@@ -45,7 +45,7 @@ func NewRebuild(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.to, "output", "o", "", "make `DIR`/mirror (default: in the crawl directory)")
-	fs.Var(&o.layout, "layout", "lay out the copy as HOST/PATH (host), as PATH (flat), or as pages that hold\nwhat they need (single): `WORD` is one of these")
+	fs.Var(&o.layout, "layout", "lay out the copy as HOST/PATH (host) or as PATH (flat): `WORD` is one of these")
 	cli.Words(fs, "layout", layout.Words()...)
 	fs.Var(value.AtLeast(&o.cut, 0), "cut", "leave the first `N` folders of each path out; only of --layout flat")
 	fs.Var(&o.vanished, "vanished", "keep or remove `WHAT` is gone (404, 410)")

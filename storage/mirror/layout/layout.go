@@ -1,18 +1,20 @@
 package layout
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Kind says in which folders the files of a mirror are.
 type Kind uint8
 
 // The kinds.
 const (
-	Host   Kind = iota // HOST/PATH
-	Flat               // PATH, without its first Layout.Cut folders
-	Single             // HOST/PATH, of pages that hold what they need
+	Host Kind = iota // HOST/PATH
+	Flat             // PATH, without its first Layout.Cut folders
 )
 
-var kinds = [...]string{Host: "host", Flat: "flat", Single: "single"}
+var kinds = [...]string{Host: "host", Flat: "flat"}
 
 // Words are the kinds as people write them.
 func Words() []string { return kinds[:] }
@@ -26,7 +28,10 @@ func Parse(s string) (Kind, error) {
 			return Kind(k), nil //nolint:gosec // there are few
 		}
 	}
-	return Host, fmt.Errorf("%q is no layout: write host, flat or single", s)
+	if s == "single" { // of earlier versions
+		return Host, errors.New("the layout single was removed: write host or flat")
+	}
+	return Host, fmt.Errorf("%q is no layout: write host or flat", s)
 }
 
 // Layout is how the files of a mirror are laid out. The zero value is HOST/PATH.

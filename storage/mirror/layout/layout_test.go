@@ -14,9 +14,7 @@ func TestALayoutThatCannotBeSaysWhatToGive(t *testing.T) {
 		{Layout{}, nil},
 		{Layout{Kind: Flat}, nil},
 		{Layout{Kind: Flat, Cut: MaxCut}, nil},
-		{Layout{Kind: Single}, nil},
 		{Layout{Kind: Host, Cut: 1}, []string{"--cut 1 ", "the layout is host", "give --layout flat as well", "--cut 0"}},
-		{Layout{Kind: Single, Cut: 2}, []string{"--cut 2 ", "the layout is single", "give --layout flat as well", "--cut 0"}},
 		{Layout{Kind: Flat, Cut: MaxCut + 1}, []string{"--cut 49", "from 0 to 48"}},
 		{Layout{Kind: Flat, Cut: -1}, []string{"--cut -1", "from 0 to 48"}},
 	} {
@@ -30,5 +28,11 @@ func TestALayoutThatCannotBeSaysWhatToGive(t *testing.T) {
 				t.Errorf("%+v: %v, want %q", tt.layout, err, s)
 			}
 		}
+	}
+}
+
+func TestParse_LayoutOfEarlierVersion(t *testing.T) {
+	if _, err := Parse("single"); err == nil || err.Error() != "the layout single was removed: write host or flat" {
+		t.Errorf("%v", err)
 	}
 }

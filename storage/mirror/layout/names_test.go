@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-var everyLayout = []Layout{{}, {Kind: Flat}, {Kind: Flat, Cut: 1}, {Kind: Flat, Cut: 2}, {Kind: Flat, Cut: MaxCut}, {Kind: Single}}
+var everyLayout = []Layout{{}, {Kind: Flat}, {Kind: Flat, Cut: 1}, {Kind: Flat, Cut: 2}, {Kind: Flat, Cut: MaxCut}}
 
 func urlOf(t testing.TB, s string) canon.URL {
 	t.Helper()
