@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -16,22 +17,17 @@ import (
 type guard struct {
 	token string
 	names []string // host names by which it may be asked, beside addresses and localhost
-	tls   bool
 	next  http.Handler
 }
 
 // paramToken is where the address that is printed has the token.
 const paramToken = "token"
 
-// cookieName is that of the cookie. Cookies know no ports: two dashboards of one machine have one each. Over TLS its prefix
-// keeps what is not encrypted, and hosts beside ours, from setting it (RFC 6265bis 4.1.3.2).
+// cookieName is that of the cookie. Cookies know no ports: two dashboards of one machine have one each.
 func (g *guard) cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		port = "0"
-	}
-	if g.tls {
-		return "__Host-curtsy_" + port
 	}
 	return "curtsy_" + port
 }
@@ -98,16 +94,12 @@ func (g *guard) knows(host string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true
 	}
-	name = strings.ToLower(name)
-	if name == "localhost" {
-		return true
-	}
-	for _, known := range g.names {
-		if name == strings.ToLower(known) {
-			return true
-		}
-	}
-	return false
+	return strings.EqualFold(name, "localhost") || g.named(name)
+}
+
+// named reports whether the operator gave a name.
+func (g *guard) named(name string) bool {
+	return slices.ContainsFunc(g.names, func(known string) bool { return strings.EqualFold(known, name) })
 }
 
 // fromHere reports whether a request comes from our own page, or from nobody's. A browser says so in Sec-Fetch-Site, and with a
@@ -123,11 +115,8 @@ func (g *guard) fromHere(r *http.Request) bool {
 		return r.Method != http.MethodPost
 	}
 	u, err := url.Parse(origin[0])
-	scheme := "http"
-	if g.tls {
-		scheme = "https"
-	}
-	return err == nil && len(origin) == 1 && u.Scheme == scheme && strings.EqualFold(u.Host, r.Host)
+	return err == nil && len(origin) == 1 && strings.EqualFold(u.Host, r.Host) &&
+		(u.Scheme == "http" || u.Scheme == "https" && g.named(u.Hostname())) // a reverse proxy ends TLS
 }
 
 // opens takes the token out of the address, sets the cookie, and leads to the page without it.
@@ -141,7 +130,7 @@ func (g *guard) opens(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: g.cookieName(r), Value: g.session(), Path: "/", HttpOnly: true, Secure: g.tls, SameSite: http.SameSiteStrictMode,
+		Name: g.cookieName(r), Value: g.session(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	q.Del(paramToken)
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/\\"), RawQuery: q.Encode()}

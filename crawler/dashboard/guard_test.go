@@ -178,6 +178,7 @@ func TestTheGuardLetsIn(t *testing.T) {
 		{"a browser's own page", "GET", "/crawl/0/", "", []string{cookie, "Sec-Fetch-Site: same-origin"}, 200},
 		{"a program with the token", "GET", "/api/status", "", []string{"Authorization: Bearer " + testToken}, 200},
 		{"a form of the page", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Sec-Fetch-Site: same-origin"}, 303},
+		{"a form of the page behind a server that speaks TLS", "POST", "/crawl/0/act", form, []string{strings.Replace(cookie, "8800", "0", 1), "Host: crawl.example.org", "Origin: https://crawl.example.org"}, 303},
 		{"health without a token", "GET", "/healthz", "", nil, 200},
 		{"readiness without a token", "GET", "/readyz", "", nil, 200},
 		{"a profile with the token", "GET", "/debug/pprof/cmdline", "", []string{cookie}, 200},
@@ -188,7 +189,7 @@ func TestTheGuardLetsIn(t *testing.T) {
 			}
 		})
 	}
-	if len(c.acts) != 1 || c.acts[0].Verb != ActPause {
+	if len(c.acts) != 2 || c.acts[0].Verb != ActPause {
 		t.Errorf("%+v", c.acts)
 	}
 }

@@ -28,8 +28,6 @@ type Options struct {
 	Token string
 	// Names are host names by which the page may be asked for, beside addresses and localhost.
 	Names []string
-	// TLS says that the listener speaks TLS.
-	TLS bool
 	// Metrics makes what answers /metrics, of what is known of the crawls whenever it is asked. Nil means that there is nothing.
 	Metrics func(now func() []Glance) http.Handler
 	// Profile serves /debug/pprof of this process.
@@ -70,21 +68,17 @@ func New(o Options) *Server {
 	for _, source := range o.Sources {
 		s.watchers = append(s.watchers, newWatcher(source))
 	}
-	s.guard = &guard{token: o.Token, names: o.Names, tls: o.TLS, next: s.routes()}
+	s.guard = &guard{token: o.Token, names: o.Names, next: s.routes()}
 	return s
 }
 
 // Address is what a browser opens, where the dashboard is reached at host, an address with its port. It has the token, if
 // that is new: one that was given lasts longer than what is printed should.
 func (s *Server) Address(host string) string {
-	scheme := "http"
-	if s.options.TLS {
-		scheme = "https"
-	}
 	if s.given {
-		return scheme + "://" + host + "/"
+		return "http://" + host + "/"
 	}
-	return scheme + "://" + host + "/?" + paramToken + "=" + s.options.Token
+	return "http://" + host + "/?" + paramToken + "=" + s.options.Token
 }
 
 func (s *Server) routes() http.Handler {

@@ -54,8 +54,6 @@ func (o *options) configFlag(fs *pflag.FlagSet) {
 func (o *options) pageFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&o.page.Address, "dashboard", "", "serve a dashboard of the crawl at `ADDRESS:PORT`, like\n127.0.0.1:0; its address is printed")
 	fs.StringVar(&o.page.Token, "dashboard-token", "", "take the token of that page from `FILE`, which you alone\nmay read, so that it stays the same and Prometheus can\nscrape /metrics; the address is printed without it")
-	fs.StringVar(&o.page.Cert, "dashboard-cert", "", "encrypt that page with the certificate in `FILE` (PEM)")
-	fs.StringVar(&o.page.Key, "dashboard-key", "", "`FILE` of the certificate's private key (PEM)")
 }
 
 // placeFlags are those of a new crawl.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +23,6 @@ import (
 func New(std cli.Streams) *cobra.Command {
 	var listen, token string
 	var names []string
-	var e Encryption
 	cmd := &cobra.Command{
 		Use:   "dashboard [flags] DIR…",
 		Short: "Serve a dashboard of crawls, and steer running ones",
@@ -42,19 +40,17 @@ func New(std cli.Streams) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), args, listen, token, names, e, std)
+			return show(cmd.Context(), args, listen, token, names, std)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` to listen at; port 0 takes any that is free")
 	cmd.Flags().StringSliceVar(&names, "name", nil, "host `NAME` by which browsers reach the page, beside addresses and localhost")
 	cmd.Flags().StringVar(&token, "token", "", "take the token from `FILE`, which you alone may read, so that it stays the\nsame and Prometheus can scrape /metrics; the address is printed without it")
-	cmd.Flags().StringVar(&e.Cert, "cert", "", "encrypt the page with the certificate in `FILE` (PEM)")
-	cmd.Flags().StringVar(&e.Key, "key", "", "`FILE` of the certificate's private key (PEM)")
 	cli.Group(cmd.Flags(), "Server")
 	return cmd
 }
 
-func show(ctx context.Context, dirs []string, listen, tokenFile string, names []string, e Encryption, std cli.Streams) error {
+func show(ctx context.Context, dirs []string, listen, tokenFile string, names []string, std cli.Streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	for _, dir := range dirs {
@@ -66,31 +62,21 @@ func show(ctx context.Context, dirs []string, listen, tokenFile string, names []
 	if err != nil {
 		return err
 	}
-	sealed, err := e.read("", time.Now())
-	if err != nil {
-		return err
-	}
 	l, err := cli.Listen(ctx, listen)
 	if err != nil {
 		return err
 	}
-	s := of(dirs, sealed, dashboard.Options{Names: names, Token: token})
-	if warning := sealed.warn("", l.Addr()); warning != "" {
-		fmt.Fprint(std.Err, warning)
-	}
-	if err := announce(s, l, sealed, func(address string) error {
-		_, err := fmt.Fprintln(std.Out, address)
-		return err
-	}); err != nil {
+	s := of(dirs, dashboard.Options{Names: names, Token: token})
+	fmt.Fprint(std.Err, warning(l.Addr()))
+	if _, err := fmt.Fprintln(std.Out, s.Address(cli.FromHere(l.Addr()))); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	fmt.Fprintln(std.Err, "serving until Ctrl-C")
-	return s.Serve(ctx, sealed.over(l))
+	return s.Serve(ctx, l)
 }
 
 // of shows directories. Profile in o says that the crawl is one of this process.
-func of(dirs []string, e *sealed, o dashboard.Options) *dashboard.Server {
-	o.TLS, o.Names = e != nil, append(e.names(), o.Names...)
+func of(dirs []string, o dashboard.Options) *dashboard.Server {
 	o.Metrics = metrics.Options{Version: crawldir.Version, Process: o.Profile}.Handler
 	for _, dir := range dirs {
 		o.Sources = append(o.Sources, directory.New(dir))
@@ -98,22 +84,24 @@ func of(dirs []string, e *sealed, o dashboard.Options) *dashboard.Server {
 	return dashboard.New(o)
 }
 
-// announce says where the page is.
-func announce(s *dashboard.Server, l net.Listener, e *sealed, say func(address string) error) error {
-	return say(s.Address(e.at(cli.FromHere(l.Addr()))))
+// warning is about an address that other machines may reach; empty for another.
+func warning(at net.Addr) string {
+	if !cli.Elsewhere(at) {
+		return ""
+	}
+	return fmt.Sprintf("other machines may reach %s, and the page is not encrypted there: whoever reads the traffic can steer the crawl. "+
+		"Put a server that speaks TLS before it, or reach it through ssh -L\n", at)
 }
 
 // Beside shows a page beside a crawl of this process. Its zero value shows none.
 type Beside struct {
 	Address string // where to listen; empty for no page
 	Token   string // the file with its token; empty for a new token
-	Encryption
-	sealed *sealed
-	token  string
-	l      net.Listener
-	end    context.CancelFunc
-	served chan error
-	told   io.Writer // standard error
+	token   string
+	l       net.Listener
+	end     context.CancelFunc
+	served  chan error
+	told    io.Writer // standard error
 }
 
 // Listen takes the address, so that one that cannot be had is said before anything is made.
@@ -122,15 +110,9 @@ func (b *Beside) Listen(ctx context.Context) (err error) {
 		if b.Token != "" {
 			return cli.Usagef("--dashboard-token is for --dashboard ADDRESS:PORT")
 		}
-		if b.Encryption != (Encryption{}) {
-			return cli.Usagef("--dashboard-cert and --dashboard-key are for --dashboard ADDRESS:PORT")
-		}
 		return nil
 	}
 	if b.token, err = tokenIn("--dashboard-token", b.Token); err != nil {
-		return err
-	}
-	if b.sealed, err = b.read("dashboard-", time.Now()); err != nil {
 		return err
 	}
 	b.l, err = cli.ListenFor(ctx, "--dashboard", b.Address)
@@ -142,20 +124,14 @@ func (b *Beside) Begin(ctx context.Context, dir string, std cli.Streams) error {
 	if b.l == nil {
 		return nil
 	}
-	s := of([]string{dir}, b.sealed, dashboard.Options{Token: b.token, Profile: true})
-	if warning := b.sealed.warn("dashboard-", b.l.Addr()); warning != "" {
-		fmt.Fprint(std.Err, warning)
-	}
-	err := announce(s, b.l, b.sealed, func(address string) error {
-		_, err := fmt.Fprintf(std.Err, "dashboard: %s\n", address)
-		return err
-	})
-	if err != nil {
+	s := of([]string{dir}, dashboard.Options{Token: b.token, Profile: true})
+	fmt.Fprint(std.Err, warning(b.l.Addr()))
+	if _, err := fmt.Fprintf(std.Err, "dashboard: %s\n", s.Address(cli.FromHere(b.l.Addr()))); err != nil {
 		return err
 	}
 	ctx, b.end = context.WithCancel(context.WithoutCancel(ctx))
 	b.served, b.told = make(chan error, 1), std.Err
-	go func() { b.served <- s.Serve(ctx, b.sealed.over(b.l)) }() // End waits for it
+	go func() { b.served <- s.Serve(ctx, b.l) }() // End waits for it
 	return nil
 }
 
