@@ -1,7 +1,6 @@
 package window
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -169,9 +168,5 @@ func zone(name string) (*time.Location, error) {
 			return at, nil
 		}
 	}
-	text := fmt.Sprintf("there is no time zone %q", name)
-	if near := nearest(name); near != "" {
-		return nil, fmt.Errorf("%s; did you mean %s?", text, near)
-	}
-	return nil, errors.New(text + "; write one like Europe/Berlin, America/New_York, Asia/Tokyo or UTC")
+	return nil, fmt.Errorf("there is no time zone %q; write one like Europe/Berlin, America/New_York, Asia/Tokyo or UTC", name)
 }

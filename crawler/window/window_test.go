@@ -124,11 +124,7 @@ func TestWhatIsNoWindowIsRefusedWithWhatToWrite(t *testing.T) {
 		"22:00-06:60":                  "06:60 is no time of a day",
 		"Mo 22:00-06:00":               `"mo" is no day; write Mon`,
 		"Mon-Fry 22:00-06:00":          `"fry" is no day`,
-		"22:00-06:00 Europe/Berln":     `there is no time zone "Europe/Berln"; did you mean Europe/Berlin?`,
-		"22:00-06:00 europe/berlin":    "did you mean Europe/Berlin?",
-		"22:00-06:00 Berlin":           "did you mean Europe/Berlin?",
-		"22:00-06:00 new_york":         "did you mean America/New_York?",
-		"22:00-06:00 CEST":             "did you mean Europe/Berlin?",
+		"22:00-06:00 Europe/Berln":     `there is no time zone "Europe/Berln"; write one like Europe/Berlin`,
 		"22:00-06:00 Local":            `there is no time zone "Local"`,
 		"22:00-06:00 ../../etc/passwd": "there is no time zone",
 		"22:00-06:00 Xyzzyplugh":       "write one like Europe/Berlin",
@@ -156,33 +152,4 @@ func TestWorkTakesLongerWithinAWindow(t *testing.T) {
 	if s := w.Share(); s < 0.333 || s > 0.334 {
 		t.Error(s)
 	}
-}
-
-// All zones that are suggested are there, on every system.
-func TestEachPlaceIsAZone(t *testing.T) {
-	for area, cities := range places {
-		for city := range strings.FieldsSeq(cities) {
-			if _, err := time.LoadLocation(area + "/" + city); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	for name, z := range short {
-		if _, err := time.LoadLocation(z); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add("Mon-Fri 22:00-06:00 Europe/Berlin")
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Parse(text)
-		if err != nil {
-			return
-		}
-		if again, err := Parse(s.String()); err != nil || again.String() != s.String() {
-			t.Fatalf("%q is written as %q and read as %v, %v", text, s, again, err)
-		}
-	})
 }
