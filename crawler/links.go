@@ -111,7 +111,7 @@ func (c *linker) document(
 	case kind == 0:
 		v.undigested(task, ex, c.cfg.Traps)
 		return nil
-	case kind != extract.KindPage: // a style sheet, an SVG document, a script, a PDF file …
+	case kind != extract.KindPage: // a style sheet, an SVG document, a script, a feed …
 		v.undigested(task, ex, c.cfg.Traps)
 		if r.page, err = c.reader.extract.Parts(ctx, c.reader.input(task, ex), kind); err == nil {
 			f.unread(r.page)

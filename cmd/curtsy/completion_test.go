@@ -111,7 +111,7 @@ func TestCompletionOffersWhatMayStandNext(t *testing.T) {
 		{"crawl --order ", "breadth depth", noFiles},
 		{"crawl --trap que", "queries=", goesOn},
 		{"crawl --follow-rel nofollow,u", "nofollow,ugc", goesOn},
-		{"crawl --follow p", "pdf", goesOn},
+		{"crawl --follow f", "feed", goesOn},
 		{"crawl --stop-when dup", "duplicates>", goesOn},
 		{"crawl --config ", "", filesToo},
 		{"crawl --agent ", "", noFiles},

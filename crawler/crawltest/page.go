@@ -68,9 +68,9 @@ func typeOf(target string) string {
 	return "text/html"
 }
 
-// links reports whether the links of the page may be followed: it is an answer with HTML, a PDF file or a feed.
+// links reports whether the links of the page may be followed: it is an answer with HTML or a feed.
 func (l *leaf) links() bool {
-	return l.answers() && (strings.HasPrefix(l.Type, "text/html") || l.Type == "application/pdf" || l.Type == "application/rss+xml")
+	return l.answers() && (strings.HasPrefix(l.Type, "text/html") || l.Type == "application/rss+xml")
 }
 
 // embeds reports whether the page has requisites: style sheets, pictures of SVG, web manifests and scripts

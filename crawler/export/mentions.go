@@ -69,9 +69,7 @@ func (c *Crawl) judging() (links.Crawl, error) {
 		return l, nil //nolint:nilerr // a crawl directory is exported without its settings, too
 	}
 	l.Token, l.Previews = settings.Agent, settings.Previews
-	if l.Follow, err = extract.ParseFollow(settings.Follow); err != nil {
-		return l, nil //nolint:nilerr // as above
-	}
+	l.Follow, _ = extract.ParseFollow(settings.Follow) // a word of an earlier version follows nothing now
 	scope, err := settings.ScopeConfig()
 	if err != nil {
 		return l, nil //nolint:nilerr // as above

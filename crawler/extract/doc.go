@@ -71,8 +71,7 @@
 // pages, since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse
 // bytes, MaxLinks links, MaxParse bytes of large ones at once.
 //
-// PDF files are read where a Follow says so: the URI actions in them are links, see package pdf. They are element "pdf",
-// attribute "URI". Feeds are read likewise, by package sitemap: element "feed", attribute "link".
+// Feeds are read where a Follow says so, by package sitemap: element "feed", attribute "link".
 //
 // # What is counted
 //

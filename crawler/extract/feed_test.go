@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -121,14 +120,14 @@ func TestFollow_SaysWhichFeedsAreRead(t *testing.T) {
 		"text that shows one":                   {"text/plain", "<rss>", 0},
 		"a page stays a page, whatever it says": {"text/html", "<rss>", KindPage},
 	} {
-		if got := (Follow{Feed: true, PDF: true}).KindOf(c.contentType, "/x", []byte(c.head)); got != c.want {
+		if got := (Follow{Feed: true}).KindOf(c.contentType, "/x", []byte(c.head)); got != c.want {
 			t.Errorf("%s: kind %d, want %d", rule, got, c.want)
 		}
-		if got := (Follow{PDF: true}).KindOf(c.contentType, "/x", []byte(c.head)); got == KindFeed {
+		if got := (Follow{}).KindOf(c.contentType, "/x", []byte(c.head)); got == KindFeed {
 			t.Errorf("%s: read though nobody asked", rule)
 		}
 	}
-	if f, err := ParseFollow([]string{"feed"}); err != nil || f != (Follow{Feed: true}) || !slices.Equal(FollowWords(), []string{"pdf", "feed"}) {
+	if f, err := ParseFollow(FollowWords()); err != nil || f != (Follow{Feed: true}) {
 		t.Error(f, err)
 	}
 }

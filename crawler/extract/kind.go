@@ -18,7 +18,6 @@ const (
 	KindManifest                 // a web manifest
 	KindScript                   // a script, which may import others
 	KindXML                      // any other document in XML, which may name a style sheet
-	KindPDF                      // a PDF file; only a Follow has it
 	KindFeed                     // a feed of RSS, Atom or JSON Feed; likewise
 )
 

@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-// Parts reads what a style sheet, an SVG document, a web manifest, a script, another document in XML, a PDF file or a feed names. It waits as HTML does, and errs as HTML
+// Parts reads what a style sheet, an SVG document, a web manifest, a script, another document in XML or a feed names. It waits as HTML does, and errs as HTML
 // does. Title, Base, Charset and text are those of pages alone.
 func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error) {
 	if err := ctx.Err(); err != nil {
@@ -25,10 +25,7 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 		return Page{}, failed(in, err)
 	}
 	defer release()
-	switch kind {
-	case KindPDF:
-		return x.readPDF(ctx, in, page)
-	case KindFeed:
+	if kind == KindFeed {
 		return x.readFeed(ctx, in, page)
 	}
 	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}

@@ -117,7 +117,7 @@ func scopeFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringSliceVar(&s.Accept, "accept", nil, "besides pages, only this `LIST` of media types or extensions (image/*,.pdf)")
 	fs.StringSliceVar(&s.Reject, "reject", nil, "none of this `LIST` of media types or extensions")
 	fs.StringVar(&s.Requisites, "requisites", s.Requisites, "`WHICH` images, styles, scripts, media: none, those in scope, those of the seeds' hosts (host), or all; with script (all,script) also files of the site that scripts name")
-	fs.StringSliceVar(&s.Follow, "follow", nil, "follow links in documents of these `KINDS`, too: pdf, feed (RSS, Atom, JSON Feed)")
+	fs.StringSliceVar(&s.Follow, "follow", nil, "follow links in documents of these `KINDS`, too: feed (RSS, Atom, JSON Feed)")
 	fs.StringVar(&s.External, "external", s.External, "`HOW` to ask whether what links off the scope lead to is there: none, head or get;\nnothing more is read of it")
 	fs.Var((*value.Duration)(&s.ExternalAge), "external-age", "`TIME` for which what was there is not asked again by --external")
 	fs.Var(value.AtLeast(&s.Depth, crawldir.Unlimited), "depth", "at most `N` links from a seed; -1 for no limit")
