@@ -223,3 +223,15 @@ const (
 // QuarantineStops is how many unclean stops a task must have been alone in flight at to be quarantined. See the package
 // comment.
 const QuarantineStops = 3
+
+// ErrLost is why a Member ends: it was silent for too long, and others have its hosts.
+var ErrLost = errors.New("frontier: this member expired: other members own its hosts")
+
+// Member is implemented by a Frontier that several processes share.
+type Member interface {
+	// Asking returns a context that ends, with ErrLost or the outage as its cause, when no request may be sent.
+	Asking(ctx context.Context) (context.Context, context.CancelFunc)
+
+	// MayAsk returns nil, or why no exchange may start now. It only reads a clock.
+	MayAsk() error
+}

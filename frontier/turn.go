@@ -94,6 +94,9 @@ type Host struct {
 	InFlight int64 // leased
 	Deferred int64 // pending, after a failed attempt
 	Outcomes Outcomes
+
+	Moved     bool // another member had the last turn and archived it: Robots is empty
+	Elsewhere bool // another member owns it: ClaimAuthority returns ErrNotDue
 }
 
 // Pending returns how many URLs of the host are not closed.

@@ -10,6 +10,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/bolt/repair"
+	"curtsy/frontier/postgres"
 )
 
 // FileName is the name of the frontier in a crawl directory.
@@ -23,6 +24,12 @@ func Open(locator string, o frontier.Options) (frontier.Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m, ok, err := member(path); ok {
+		if err != nil {
+			return nil, err
+		}
+		return openMember(m, o)
+	}
 	f, err := bolt.Open(path, o)
 	if err != nil {
 		return nil, err // without f: an interface that holds a nil is not nil
@@ -32,10 +39,25 @@ func Open(locator string, o frontier.Options) (frontier.Frontier, error) {
 
 // OpenReadOnly opens a frontier for a look, without taking part in a crawl. Several may do so at a time, none while a
 // crawl runs.
+//
+// Of a frontier on a server (a locator with a scheme) anybody may have a look at any time.
 func OpenReadOnly(locator string) (frontier.Stored, error) {
+	if strings.HasPrefix(locator, postgres.Scheme) {
+		s, err := postgres.OpenReadOnly(locator, postgres.Dir{})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
 	path, err := file(locator)
 	if err != nil {
 		return nil, err
+	}
+	if m, ok, err := member(path); ok {
+		if err != nil {
+			return nil, err
+		}
+		return readMember(m)
 	}
 	f, err := bolt.OpenReadOnly(path)
 	if err != nil {
@@ -57,10 +79,21 @@ func file(locator string) (string, error) {
 	return locator, nil
 }
 
+// own is file for what needs a frontier of the embedded engine.
+func own(locator string) (string, error) {
+	path, err := file(locator)
+	if err == nil {
+		if _, ok, _ := member(path); ok {
+			err = fmt.Errorf("%s: the frontier is on a server: save it with pg_dump, and restore it with pg_restore", locator)
+		}
+	}
+	return path, err
+}
+
 // Import makes a frontier of the items that next gives, up to io.EOF, where there must be none. It appears whole or not
 // at all.
 func Import(locator string, next func() (frontier.Item, error)) error {
-	path, err := file(locator)
+	path, err := own(locator)
 	if err != nil {
 		return err
 	}
@@ -70,7 +103,7 @@ func Import(locator string, next func() (frontier.Item, error)) error {
 // Check examines a frontier that no crawl holds and returns what is wrong with it. It changes nothing. The error says
 // that it could not be examined.
 func Check(locator string) ([]string, error) {
-	path, err := file(locator)
+	path, err := own(locator)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +113,7 @@ func Check(locator string) ([]string, error) {
 // CutShort reports whether a commit was cut short, as by a power cut: what it was about to say is not there, and that
 // is no damage.
 func CutShort(locator string) (bool, error) {
-	path, err := file(locator)
+	path, err := own(locator)
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +123,7 @@ func CutShort(locator string) (bool, error) {
 // Compact writes a frontier that no crawl holds anew without what no longer counts, with forget without the texts of
 // URLs that nobody will ask for again, and returns its size before and after.
 func Compact(ctx context.Context, locator string, forget bool) (before, after int64, err error) {
-	path, err := file(locator)
+	path, err := own(locator)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -106,7 +139,7 @@ type Ended = repair.Ended
 // Rebuild makes a new frontier, in the file to, of what is readable of a damaged one and of the endings that ended
 // gives, up to io.EOF. The damaged one stays as it is.
 func Rebuild(ctx context.Context, locator, to string, ended func() (Ended, error)) (Salvage, error) {
-	path, err := file(locator)
+	path, err := own(locator)
 	if err != nil {
 		return Salvage{}, err
 	}

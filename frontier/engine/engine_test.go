@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
+	"curtsy/frontier/postgres/pgtest"
 )
 
 func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
@@ -62,18 +62,106 @@ func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
 }
 
 func TestALocatorOfAnEngineThatThereIsNotIsRefused(t *testing.T) {
-	const locator = "postgres://crawl@db.example/curtsy"
-	errs := map[string]error{}
+	const locator = "redis://crawl@db.example/curtsy"
+	errs := maintained(t, locator)
 	_, errs["Open"] = engine.Open(locator, frontier.Options{})
 	_, errs["OpenReadOnly"] = engine.OpenReadOnly(locator)
+	for call, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "no engine for redis://") {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
+
+// maintained are the errors of what only the embedded engine does.
+func maintained(t *testing.T, locator string) map[string]error {
+	errs := map[string]error{}
 	_, errs["Check"] = engine.Check(locator)
 	_, errs["CutShort"] = engine.CutShort(locator)
-	_, _, errs["Compact"] = engine.Compact(context.Background(), locator, false)
-	_, errs["Rebuild"] = engine.Rebuild(context.Background(), locator, filepath.Join(t.TempDir(), "x"), nil)
+	_, _, errs["Compact"] = engine.Compact(t.Context(), locator, false)
+	_, errs["Rebuild"] = engine.Rebuild(t.Context(), locator, filepath.Join(t.TempDir(), "x"), nil)
 	errs["Import"] = engine.Import(locator, nil)
-	for call, err := range errs {
-		if err == nil || !strings.Contains(err.Error(), "no engine for postgres://") {
+	return errs
+}
+
+// A member's directory is opened like any other; who has it open locks it, and a server that is not there is named.
+func TestAMemberOfASharedFrontier(t *testing.T) {
+	t.Parallel()
+	locator, w1, w2 := pgtest.Start(t).Locator(), t.TempDir(), t.TempDir()
+	if _, err := engine.Join(t.Context(), locator, w2); err == nil || !strings.Contains(err.Error(), "there is no crawl") {
+		t.Errorf("Join before Create: %v", err)
+	}
+	if err := engine.Create(t.Context(), locator, w1, []byte("settings")); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Create(t.Context(), locator, w2, nil); err == nil || !strings.Contains(err.Error(), "exists: use curtsy join") {
+		t.Errorf("Create again: %v", err)
+	}
+	if settings, err := engine.Join(t.Context(), locator, w2); err != nil || string(settings) != "settings" {
+		t.Fatalf("Join: %q, %v", settings, err)
+	}
+	u, err := canon.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := engine.Open(w1, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := engine.Open(w2, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Open(w2, frontier.Options{}); !errors.Is(err, frontier.ErrInUse) {
+		t.Errorf("open, and open again: %v", err)
+	}
+	if _, ok := a.(frontier.Member); !ok {
+		t.Error("it is no frontier.Member")
+	}
+	if _, err := a.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed}}); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := b.Stats(t.Context()); err != nil || st.Queued != 1 {
+		t.Errorf("the other sees %d, %v", st.Queued, err)
+	}
+	if err := errors.Join(a.Close(), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{w1, locator} {
+		s, err := engine.OpenReadOnly(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := s.Stats(t.Context()); err != nil || st.Queued != 1 || st.Unclean {
+			t.Errorf("%s: %+v, %v", from, st, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for call, err := range maintained(t, w1) {
+		if err == nil || !strings.Contains(err.Error(), "pg_dump") {
 			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
+
+func TestLocatorsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for locator, says := range map[string]string{
+		"postgres://crawl:secret@127.0.0.1/db?crawl=news":            "PGPASSWORD",
+		"postgres://crawl@127.0.0.1/db?crawl=news&password=x":        "PGPASSWORD",
+		"postgres://crawl@127.0.0.1/db":                              "crawl=NAME",
+		"postgres://crawl@127.0.0.1/db?crawl=Two+Words":              "crawl=NAME",
+		"postgres://crawl@127.0.0.1:1/db?crawl=news&sslmode=disable": "no server at 127.0.0.1:1",
+	} {
+		dir := t.TempDir()
+		err := engine.Create(t.Context(), locator, dir, nil)
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", locator, err)
+		}
+		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+			t.Errorf("%s: %v in the directory, %v", locator, names, err)
 		}
 	}
 }

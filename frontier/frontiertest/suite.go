@@ -2,6 +2,7 @@ package frontiertest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -17,13 +18,33 @@ type Harness = stage.Harness
 // Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
+	lacking := map[string][]stage.Rule{}
 	for _, r := range slices.Concat(turns.Rules(), stops.Rules(), operator.Rules()) {
+		if i := slices.IndexFunc(h.Lacks, func(name string) bool { return strings.HasPrefix(r.Name, name) }); i >= 0 {
+			lacking[h.Lacks[i]] = append(lacking[h.Lacks[i]], r)
+			continue
+		}
 		t.Run(r.Name, func(t *testing.T) {
 			if r.Crash && h.Crash == nil {
 				t.Skip("the engine cannot be crashed")
 			}
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) { r.Test(stage.New(t, h, dir, r.Options)) })
+		})
+	}
+	for _, name := range h.Lacks {
+		t.Run("lacking "+name, func(t *testing.T) {
+			for _, r := range lacking[name] {
+				dir := t.TempDir()
+				failed := false
+				synctest.Test(t, func(t *testing.T) {
+					failed = stage.Fails(t, func(t testing.TB) { r.Test(stage.New(t, h, dir, r.Options)) })
+				})
+				if failed {
+					return
+				}
+			}
+			t.Errorf("listed as lacking, but all of %d rules pass", len(lacking[name]))
 		})
 	}
 }

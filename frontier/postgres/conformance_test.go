@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/postgres/pgtest"
+)
+
+// still is a timing in which nothing happens by itself: an hour of virtual time would be 7,200 heartbeats.
+var still = timing{ttl: 1e6 * time.Hour, beat: 1e5 * time.Hour, poll: 1e5 * time.Hour, now: func() int64 { return time.Now().UnixMicro() }}
+
+// harness is how the conformance suite handles this engine: the crawl of a directory is made at its first opening.
+func harness(s *pgtest.Server) frontiertest.Harness {
+	type home struct {
+		locator string
+		dir     Dir
+	}
+	homes := map[string]home{}
+	return frontiertest.Harness{
+		Open: func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
+			t.Helper()
+			h, ok := homes[dir]
+			if !ok {
+				h.locator = s.Locator()
+				rand.Read(h.dir[:])
+				if err := Create(t.Context(), h.locator, []byte("settings")); err != nil {
+					t.Fatal(err)
+				}
+				homes[dir] = h
+			}
+			f, err := open(Member{Locator: h.locator, Dir: h.dir, Name: dir}, o, still)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
+		},
+		Crash: func(_ testing.TB, f frontier.Frontier) { f.(*Frontier).kill() },
+		Lacks: []string{
+			"cap: a link over MaxURLs is", "cap: a link over MaxURLsPerAuthority", "cap: a link over MaxURLsPerDomain", "cap: seeds", "cap: a",
+			"cap: refused", "size: near", "size: a claim", "size: when", "size: links", "size: with", "size: Drained", "depth first: ",
+			"keep: ", "width: ", "wait: a shorter", "stats: outcomes", // results that keep their lease, and a width above one
+			"barrier: before", "barrier: its error", "close: a commit", "close: leases", "crash: during", // Finish waits for the commit
+			"restart: after an unclean stop a host with no", "restart: after an unclean stop the longer", "restart: Options.PaceOf",
+			"restart: a clean stop leaves", "restart: an operator's", // the gate of a slot takes the place of Options.Pace
+			"suspect: what", "suspect: with", "suspect: one", "suspect: a ", "suspect: of", "suspect: stays", "suspect: after", "suspect: the", "quarantine: ",
+			"retry: U", "retry: t", "retry: a", "retry: d", "retry: h", "retry: r", "retry: o", "held: Retry",
+			"park: a turn", "park: a later", "rest: a turn", "steer: durable", "steer: the same", "drop: ", "tell: ",
+			"survey: shut", "survey: all",
+		},
+	}
+}
+
+// kill ends f as kill -9 would end its process.
+func (f *Frontier) kill() {
+	f.mu.Lock()
+	f.closed = true
+	f.broadcast()
+	f.mu.Unlock()
+	f.release()
+}
+
+func TestConformance(t *testing.T) { frontiertest.Run(t, harness(pgtest.Start(t))) }

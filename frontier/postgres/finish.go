@@ -1,0 +1,659 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// job is what one call has committed. Jobs that come while another is being committed are committed together.
+type job struct {
+	parts []*part
+	done  chan error
+}
+
+// part is one result, or the candidates of an Add, in the form of the statements' arguments.
+type part struct {
+	lease   *lease // nil for an Add
+	begun   time.Time
+	wait    time.Duration
+	host    *frontier.HostUpdate
+	ends    []ending
+	retries []retry
+	links   []link1
+	seeds   []frontier.Seed
+	blobs   [][]byte
+	counts  map[string]int64 // of tallies
+
+	added frontier.Added
+}
+
+// ending is a task that is closed or deferred.
+type ending struct {
+	print  int64
+	state  int16
+	reason *string
+}
+
+// retry is when a task comes again.
+type retry struct {
+	print    int64
+	wait     int64
+	attempts int32
+	reason   string
+	replaced *string
+}
+
+// link1 is a candidate.
+type link1 struct {
+	a     canon.Authority
+	host  int64
+	print int64
+	state int16
+	why   *string
+	u     *string
+	c     []byte
+}
+
+// Add implements frontier.Engine.
+func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	p := &part{begun: time.Now(), counts: map[string]int64{}}
+	for i, c := range cs {
+		if c.URL.IsZero() {
+			return frontier.Added{}, fmt.Errorf("frontier/postgres: add: candidate %d has no URL", i)
+		}
+		if c.Kind == frontier.KindSeed {
+			p.seeds = append(p.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
+		}
+	}
+	p.links = f.links(cs)
+	err := f.commit(ctx, &job{parts: []*part{p}})
+	return p.added, err
+}
+
+// links turns candidates into arguments.
+func (f *Frontier) links(cs []frontier.Candidate) []link1 {
+	links := make([]link1, len(cs))
+	hosts := map[canon.Authority]int64{}
+	for i, c := range cs {
+		a := c.URL.Authority()
+		if hosts[a] == 0 {
+			hosts[a] = hostKey(f.secret, a)
+		}
+		l := link1{a: a, host: hosts[a], print: int64(frontier.Print(f.secret, c.URL))}
+		if c.Refused != "" {
+			why := text(c.Refused)
+			l.state, l.why = urlRefused, &why
+		} else {
+			u := c.URL.RequestURI()
+			l.u, l.c = &u, pack(c)
+		}
+		links[i] = l
+	}
+	return links
+}
+
+// Finish implements frontier.Engine. It returns when the results are durable.
+func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
+	for _, r := range rs {
+		if err := check(r); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	err := f.usable()
+	if errors.Is(err, frontier.ErrLost) {
+		err = nil // and so every result is stale
+	}
+	if err != nil {
+		f.mu.Unlock()
+		return nil, err
+	}
+	f.expireLeases()
+	answers := make([]frontier.Finished, len(rs))
+	j := &job{parts: make([]*part, len(rs))}
+	for i, r := range rs {
+		l := f.leases[r.Authority]
+		if l == nil || l.token != r.Token || l.ending {
+			answers[i].Err = frontier.ErrStale // or a repeat
+		} else if r.Keep {
+			err = fmt.Errorf("frontier/postgres: finish %s: keep: the width is always 1", r.Authority)
+		} else {
+			l.ending = true
+			j.parts[i] = &part{lease: l, begun: time.Now()}
+		}
+	}
+	if err != nil {
+		for _, p := range j.parts {
+			if p != nil {
+				p.lease.ending = false
+			}
+		}
+	}
+	lost := f.err != nil
+	f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rs {
+		switch p := j.parts[i]; {
+		case p != nil:
+			f.encode(p, r)
+		case !lost:
+			if err := f.repeat(ctx, r, &answers[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	parts := slices.Clone(j.parts)
+	j.parts = slices.DeleteFunc(j.parts, func(p *part) bool { return p == nil })
+	if len(j.parts) == 0 {
+		return answers, nil
+	}
+	err = f.commit(ctx, j)
+	stale := errors.Is(err, frontier.ErrLost)
+	if err != nil && !stale {
+		return nil, err
+	}
+	for i, p := range parts {
+		if p != nil && stale {
+			answers[i].Err = frontier.ErrStale
+		} else if p != nil {
+			answers[i].Added = p.added
+		}
+	}
+	return answers, nil
+}
+
+// check returns how r breaks a bound of the contract, or nil.
+func check(r frontier.Result) error {
+	if h := r.Host; h != nil && len(h.Robots) > frontier.MaxRobots {
+		return fmt.Errorf("frontier/postgres: finish %s: robots state of %d bytes: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
+	} else if h != nil && len(h.Memory) > frontier.MaxMemory {
+		return fmt.Errorf("frontier/postgres: finish %s: memory of %d bytes: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
+	}
+	for i, c := range r.Found {
+		if c.URL.IsZero() {
+			return fmt.Errorf("frontier/postgres: finish %s: found candidate %d has no URL", r.Authority, i)
+		}
+	}
+	return nil
+}
+
+// repeat answers a result that is under no lease: nil when it is the last that was applied.
+func (f *Frontier) repeat(ctx context.Context, r frontier.Result, answer *frontier.Finished) error {
+	return f.call(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		var last int64
+		err := c.QueryRow(ctx, "SELECT last FROM host WHERE id=$1", hostKey(f.secret, r.Authority)).Scan(&last)
+		if err == nil && r.Token != 0 && last == int64(r.Token) {
+			answer.Err = nil
+		}
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+}
+
+// encode turns a result into arguments. What the caller does to r later is its own affair.
+func (f *Frontier) encode(p *part, r frontier.Result) {
+	tasks := map[frontier.Fingerprint]task{}
+	for _, t := range p.lease.tasks {
+		tasks[t.Print] = t
+	}
+	p.wait, p.links = max(r.Wait, 0), f.links(r.Found)
+	p.counts = map[string]int64{}
+	for name, n := range r.Counts {
+		p.counts[tallyCount+text(name)] = n
+	}
+	for _, d := range r.Done {
+		if _, ok := tasks[d.Print]; !ok {
+			continue
+		}
+		delete(tasks, d.Print)
+		e := ending{print: int64(d.Print), state: int16(d.Outcome)}
+		if d.Reason != "" {
+			why := text(d.Reason)
+			e.reason = &why
+		}
+		p.ends = append(p.ends, e)
+		p.counts[tallyPending]--
+		p.close(d.Outcome, text(d.Reason))
+	}
+	for _, d := range r.Deferred {
+		t, ok := tasks[d.Print]
+		if !ok {
+			continue
+		}
+		delete(tasks, d.Print)
+		p.ends = append(p.ends, ending{print: int64(d.Print), state: urlDeferred})
+		again := retry{print: int64(d.Print), wait: max(d.After, 0).Microseconds(), attempts: int32(t.Attempts), reason: text(d.Reason)}
+		switch {
+		case !d.URL.IsZero():
+			u := d.URL.RequestURI()
+			again.replaced = &u
+		default:
+			again.attempts++
+			if t.Replaced {
+				u := t.URL.RequestURI()
+				again.replaced = &u
+			}
+		}
+		p.retries = append(p.retries, again)
+	}
+	if r.Host != nil {
+		h := *r.Host
+		h.Robots, h.Memory, h.Reason = slices.Clone(h.Robots), slices.Clone(h.Memory), text(h.Reason)
+		p.host = &h
+	}
+	p.seeds = slices.Clone(r.Extend)
+	for _, b := range r.Blobs {
+		p.blobs = append(p.blobs, slices.Clone(b))
+	}
+}
+
+// close counts a closed URL.
+func (p *part) close(o frontier.Outcome, reason string) {
+	name := fmt.Sprint(tallyOutcome, int(o))
+	if reason != "" {
+		name += "/" + reason
+	}
+	p.counts[name]++
+}
+
+// commit has a job committed, and waits for it.
+func (f *Frontier) commit(ctx context.Context, j *job) error {
+	j.done = make(chan error, 1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case f.jobs <- j:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-f.ctx.Done():
+		return frontier.ErrClosed
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-f.ctx.Done():
+		return frontier.ErrClosed
+	}
+}
+
+// write commits what is asked for, until f is released.
+func (f *Frontier) write() {
+	for {
+		var batch []*job
+		select {
+		case j := <-f.jobs:
+			batch = append(batch, j)
+		case <-f.ctx.Done():
+			return
+		}
+		for n := len(batch[0].parts); n < frontier.GroupPages && len(f.jobs) > 0; n++ {
+			batch = append(batch, <-f.jobs)
+		}
+		var parts []*part
+		for _, j := range batch {
+			parts = append(parts, j.parts...)
+		}
+		err := f.apply(parts)
+		for _, j := range batch {
+			j.done <- err
+		}
+	}
+}
+
+// apply commits parts, and takes their leases back.
+func (f *Frontier) apply(parts []*part) error {
+	f.mu.Lock()
+	err, expired := f.err, f.expired
+	f.mu.Unlock()
+	if err == nil && f.o.Barrier != nil {
+		if err = f.o.Barrier(f.ctx); err != nil {
+			err = fmt.Errorf("frontier/postgres: commit: barrier: %w", err)
+		}
+	}
+	if err == nil {
+		b := batch{f: f, parts: parts, expired: expired}
+		if err = f.writes.do(f.ctx, b.run); errors.Is(err, errExpired) {
+			err = f.lose()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case err == nil:
+		f.expired -= expired
+	case f.err == nil && f.ctx.Err() == nil:
+		f.err = err
+	}
+	for _, p := range parts {
+		if p.lease != nil {
+			delete(f.leases, p.lease.authority)
+		}
+	}
+	f.broadcast()
+	return err
+}
+
+// batch is one transaction.
+type batch struct {
+	f       *Frontier
+	parts   []*part
+	expired int64
+}
+
+// place1 is a candidate's place in the batch.
+type place1 struct{ part, link int }
+
+var findSQL = `SELECT l.i FROM unnest($1::bigint[],$2::bigint[]) WITH ORDINALITY l(h,fp,i)
+	WHERE NOT EXISTS(SELECT 1 FROM url WHERE host=l.h AND fp=l.fp)`
+
+// linkSQL enters links, in one order so that two members cannot wait for each other. Their numbers keep the order in
+// which they were found.
+var linkSQL = at(`WITH b AS MATERIALIZED (SELECT nextval('batch')<<24 n),
+	i AS (INSERT INTO url(host,fp,seq,st,why,u,c) SELECT l.host,l.fp,b.n|l.i,l.st,l.why,l.u,l.c
+		FROM b, unnest($2::bigint[],$3::bigint[],$4::smallint[],$5::text[],$6::text[],$7::bytea[]) WITH ORDINALITY l(host,fp,st,why,u,c,i)
+		ORDER BY l.host, l.fp ON CONFLICT DO NOTHING RETURNING host,fp,st),
+	n AS (UPDATE host SET queued=queued+c.n, due=CASE WHEN queued=0 THEN greatest(nb,NOW) ELSE due END
+		FROM (SELECT host,count(*) n FROM i WHERE st=0 GROUP BY 1) c WHERE id=c.host)
+	SELECT host,fp FROM i`)
+
+var endSQL = `WITH o AS (SELECT u.host,u.fp,u.st was,l.st,l.why FROM unnest($1::bigint[],$2::bigint[],$3::smallint[],$4::text[]) l(host,fp,st,why)
+		JOIN url u USING(host,fp) WHERE u.st IN (0,8)),
+	d AS (UPDATE url SET st=o.st, why=o.why FROM o WHERE url.host=o.host AND url.fp=o.fp),
+	g AS (DELETE FROM retry USING o WHERE retry.host=o.host AND retry.fp=o.fp)
+	UPDATE host SET queued=queued-c.q, deferred=deferred-c.d,
+		ends=ARRAY[ends[1]+c.e1,ends[2]+c.e2,ends[3]+c.e3,ends[4]+c.e4,ends[5]+c.e5,ends[6]+c.e6,ends[7]+c.e7]
+	FROM (SELECT host, sum((was=0)::int) q, sum((was=8)::int-(st=8)::int) d, sum((st=1)::int) e1, sum((st=2)::int) e2,
+		sum((st=3)::int) e3, sum((st=4)::int) e4, sum((st=5)::int) e5, sum((st=6)::int) e6, sum((st=7)::int) e7
+		FROM o GROUP BY 1) c WHERE id=c.host`
+
+var againSQL = at(`INSERT INTO retry(host,fp,due,attempts,reason,replaced)
+	SELECT h,fp,NOW+w,a,r,x FROM unnest($2::bigint[],$3::bigint[],$4::bigint[],$5::int[],$6::text[],$7::text[]) l(h,fp,w,a,r,x)`)
+
+var turnSQL = at(`UPDATE host SET cond=coalesce(t.cond,host.cond), pace=coalesce(t.pace,host.pace), last=t.tok,
+		dir=CASE WHEN t.cond IS NULL THEN host.dir ELSE $2 END, nb=greatest(nb,x.t),
+		due=CASE WHEN queued>0 THEN greatest(nb,x.t) ELSE greatest(nb,x.t,(SELECT min(r.due) FROM retry r WHERE r.host=host.id)) END
+	FROM unnest($3::bigint[],$4::smallint[],$5::bigint[],$6::bigint[],$7::bigint[]) t(id,cond,pace,tok,wait), LATERAL (SELECT NOW+t.wait) x(t)
+	WHERE host.id=t.id`)
+
+var recordSQL = `UPDATE hrec SET reason=l.reason, width=l.width, robots=l.robots, memory=l.memory
+	FROM unnest($1::bigint[],$2::text[],$3::int[],$4::bytea[],$5::bytea[]) l(id,reason,width,robots,memory) WHERE hrec.id=l.id`
+
+// run commits the batch on a connection. A repeat after a COMMIT without a reply finds in F2 what was applied.
+func (b *batch) run(ctx context.Context, c *pgx.Conn) error {
+	links, err := b.unknown(ctx, c)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	applied, fresh, err := b.enter(ctx, c, links)
+	if err != nil {
+		return errors.Join(err, b.rollback(ctx, c))
+	}
+	if applied { // and the answers are those of that attempt
+		return b.rollback(ctx, c)
+	}
+	q := &pgx.Batch{}
+	b.settle(q, links, fresh)
+	q.Queue("COMMIT")
+	return c.SendBatch(ctx, q).Close()
+}
+
+func (b *batch) rollback(ctx context.Context, c *pgx.Conn) error {
+	_, err := c.Exec(ctx, "ROLLBACK")
+	return err
+}
+
+// unknown returns the candidates that are not known yet, each key once (P). No transaction: most links are known, and
+// lock nothing.
+func (b *batch) unknown(ctx context.Context, c *pgx.Conn) (links []place1, err error) {
+	met := map[[2]int64]bool{}
+	var hosts, prints []int64
+	for i, p := range b.parts {
+		for j, l := range p.links {
+			if key := [2]int64{l.host, l.print}; !met[key] {
+				met[key] = true
+				links = append(links, place1{i, j})
+				hosts, prints = append(hosts, l.host), append(prints, l.print)
+			}
+		}
+	}
+	if len(links) == 0 {
+		return nil, nil
+	}
+	rows, err := c.Query(ctx, findSQL, hosts, prints)
+	if err != nil {
+		return nil, err
+	}
+	var n int64
+	var some []place1
+	_, err = pgx.ForEachRow(rows, []any{&n}, func() error { some = append(some, links[n-1]); return nil })
+	slices.SortFunc(some, func(a, b place1) int {
+		if a.part != b.part {
+			return a.part - b.part
+		}
+		return a.link - b.link
+	})
+	return some, err
+}
+
+// enter checks the fence (F0), makes hosts known (F1), locks them (F2) and enters the links (F3).
+func (b *batch) enter(ctx context.Context, c *pgx.Conn, links []place1) (applied bool, fresh map[[2]int64]bool, err error) {
+	q := &pgx.Batch{}
+	fresh = map[[2]int64]bool{}
+	fenced := false
+	q.Queue("SELECT 1 FROM member WHERE id=$1 AND state=0 FOR SHARE", b.f.me).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			fenced = true
+		}
+		return rows.Err()
+	})
+	hosts := map[int64]canon.Authority{}
+	tokens := map[int64]int64{}
+	for _, p := range b.parts {
+		if p.lease != nil {
+			hosts[p.lease.key] = p.lease.authority
+			tokens[p.lease.key] = int64(p.lease.token)
+		}
+	}
+	var lh, lf []int64
+	var ls []int16
+	var lw, lu []*string
+	var lc [][]byte
+	for _, x := range links {
+		l := b.parts[x.part].links[x.link]
+		lh, lf, ls, lw, lu, lc = append(lh, l.host), append(lf, l.print), append(ls, l.state), append(lw, l.why), append(lu, l.u), append(lc, l.c)
+		if l.state == urlQueued {
+			hosts[l.host] = l.a
+		}
+	}
+	var keys, paces []int64
+	var slots []int16
+	var names []string
+	for key, a := range hosts {
+		keys, slots, names, paces = append(keys, key), append(slots, slotOf(a)), append(names, a.String()), append(paces, b.f.floor(a))
+	}
+	if len(keys) > 0 {
+		q.Queue(knowSQL, keys, slots, names, paces)
+		q.Queue("SELECT id, last FROM host WHERE id=ANY($1) ORDER BY id FOR NO KEY UPDATE", keys).Query(func(rows pgx.Rows) error {
+			var id, last int64
+			_, err := pgx.ForEachRow(rows, []any{&id, &last}, func() error {
+				if token, ok := tokens[id]; ok && last >= token {
+					applied = true
+				}
+				return nil
+			})
+			return err
+		})
+	}
+	if len(lh) > 0 {
+		q.Queue(linkSQL, b.f.clock(), lh, lf, ls, lw, lu, lc).Query(func(rows pgx.Rows) error {
+			var host, print int64
+			_, err := pgx.ForEachRow(rows, []any{&host, &print}, func() error { fresh[[2]int64{host, print}] = true; return nil })
+			return err
+		})
+	}
+	if err := c.SendBatch(ctx, q).Close(); err != nil {
+		return false, nil, err
+	}
+	if !fenced {
+		return false, nil, errExpired
+	}
+	return applied, fresh, nil
+}
+
+// settle queues what depends on the links that were new: outcomes and turns (F4), then records and totals (F5).
+func (b *batch) settle(q *pgx.Batch, links []place1, fresh map[[2]int64]bool) {
+	first := map[[2]int64]place1{}
+	for _, x := range links {
+		l := b.parts[x.part].links[x.link]
+		first[[2]int64{l.host, l.print}] = x
+	}
+	counts := map[string]int64{}
+	if b.expired > 0 {
+		counts[tallyCount+frontier.ReasonExpired] += b.expired
+	}
+	now := b.f.clock()
+	var ends, again, turns, records table
+	for i, p := range b.parts {
+		p.added = frontier.Added{}
+		for j, l := range p.links {
+			key := [2]int64{l.host, l.print}
+			switch x, ok := first[key]; {
+			case !ok || x != place1{i, j} || !fresh[key]:
+				p.added.Known++
+			case l.state == urlRefused:
+				p.added.Refused++
+				counts[fmt.Sprint(tallyOutcome, int(frontier.Dropped), "/", *l.why)]++
+			default:
+				p.added.New++
+				counts[tallyPending]++
+			}
+		}
+		for name, n := range p.counts {
+			counts[name] += n
+		}
+		if p.lease == nil {
+			continue
+		}
+		key := p.lease.key
+		for _, e := range p.ends {
+			ends.h, ends.fp, ends.st, ends.why = append(ends.h, key), append(ends.fp, e.print), append(ends.st, e.state), append(ends.why, e.reason)
+		}
+		for _, r := range p.retries {
+			again.h, again.fp, again.wait, again.n = append(again.h, key), append(again.fp, r.print), append(again.wait, r.wait), append(again.n, r.attempts)
+			again.text, again.why = append(again.text, r.reason), append(again.why, r.replaced)
+		}
+		var cond *int16
+		var pace *int64
+		if h := p.host; h != nil {
+			c, d := int16(h.Condition), h.Pace.Microseconds()
+			cond, pace = &c, &d
+			records.h, records.text, records.n = append(records.h, key), append(records.text, h.Reason), append(records.n, int32(h.Width))
+			records.robots, records.memory = append(records.robots, h.Robots), append(records.memory, h.Memory)
+		}
+		turns.h, turns.cond, turns.pace = append(turns.h, key), append(turns.cond, cond), append(turns.pace, pace)
+		turns.fp = append(turns.fp, int64(p.lease.token))
+		turns.wait = append(turns.wait, (p.wait - time.Since(p.begun)).Microseconds())
+	}
+	if len(ends.h) > 0 {
+		q.Queue(endSQL, ends.h, ends.fp, ends.st, ends.why)
+	}
+	if len(again.h) > 0 {
+		q.Queue(againSQL, now, again.h, again.fp, again.wait, again.n, again.text, again.why)
+	}
+	if len(turns.h) > 0 {
+		q.Queue(turnSQL, now, b.f.dir, turns.h, turns.cond, turns.pace, turns.fp, turns.wait)
+	}
+	if len(records.h) > 0 {
+		q.Queue(recordSQL, records.h, records.text, records.n, records.robots, records.memory)
+	}
+	b.rest(q, counts)
+}
+
+// table holds arguments by column.
+type table struct {
+	h, fp, wait    []int64
+	st             []int16
+	n              []int32
+	text           []string
+	why            []*string
+	cond           []*int16
+	pace           []*int64
+	robots, memory [][]byte
+}
+
+// rest queues blobs, seeds and totals.
+func (b *batch) rest(q *pgx.Batch, counts map[string]int64) {
+	var sums, bodies [][]byte
+	var us, from []string
+	var tags [][]byte
+	met := map[[32]byte]bool{}
+	for _, p := range b.parts {
+		for _, body := range p.blobs {
+			if sum := sha256.Sum256(body); !met[sum] {
+				met[sum] = true
+				sums, bodies = append(sums, sum[:]), append(bodies, body)
+			}
+		}
+		for _, s := range p.seeds {
+			us, from, tags = append(us, s.URL.String()), append(from, text(s.From)), append(tags, []byte(s.Tag))
+		}
+	}
+	if len(sums) > 0 {
+		q.Queue("INSERT INTO blob SELECT * FROM unnest($1::bytea[],$2::bytea[]) l(sha,body) ORDER BY sha ON CONFLICT DO NOTHING", sums, bodies)
+	}
+	if len(us) > 0 {
+		q.Queue(`INSERT INTO seed(url,tag,from_url) SELECT url, coalesce(tag,''), from_url
+			FROM unnest($1::text[],$2::bytea[],$3::text[]) WITH ORDINALITY l(url,tag,from_url,i) ORDER BY i`, us, tags, from)
+	}
+	var names []string
+	var ns []int64
+	for name, n := range counts {
+		if n != 0 {
+			names, ns = append(names, name), append(ns, n)
+		}
+	}
+	if len(names) > 0 {
+		q.Queue(`INSERT INTO tally SELECT $1,* FROM unnest($2::text[],$3::bigint[])
+			ON CONFLICT (member,name) DO UPDATE SET n=tally.n+excluded.n`, b.f.me, names, ns)
+	}
+}
+
+// Sync implements frontier.Engine.
+func (f *Frontier) Sync(ctx context.Context) error {
+	f.mu.Lock()
+	err := f.usable()
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return f.commit(ctx, &job{})
+}
+
+// Quarantined implements frontier.Engine: nothing is put in quarantine yet.
+func (f *Frontier) Quarantined(context.Context) ([]frontier.Candidate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return nil, f.usable()
+}

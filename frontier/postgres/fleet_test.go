@@ -1,0 +1,301 @@
+package postgres
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/frontiertest/stage"
+	"curtsy/frontier/postgres/pgtest"
+)
+
+// fleet is a crawl of two members, each on a stage of its own. Their sums are checked after each step.
+type fleet struct {
+	*stage.Stage // the first member
+	second       *stage.Stage
+	join         func() *stage.Stage
+}
+
+// member is the engine below a stage.
+func member(s *stage.Stage) *Frontier { return s.Frontier.(*Frontier) }
+
+// freeze stops the heartbeat of a member, as a SIGSTOP would, until thaw is called.
+func freeze(s *stage.Stage) (thaw func()) {
+	m := member(s)
+	<-m.beats.free
+	thaw = sync.OnceFunc(func() { m.beats.free <- struct{}{} })
+	s.Cleanup(thaw)
+	return thaw
+}
+
+// hostOf returns a host that a member owns.
+func hostOf(s *stage.Stage, nth int) string {
+	s.Helper()
+	for i := range 10000 {
+		name := fmt.Sprintf("h%d", i)
+		f := member(s)
+		f.mu.Lock()
+		own := f.own[slotOf(s.Authority(name))] != 0
+		f.mu.Unlock()
+		if own {
+			if nth--; nth < 0 {
+				return name
+			}
+		}
+	}
+	s.Fatal("the member owns nothing")
+	return ""
+}
+
+func TestFleet(t *testing.T) {
+	server := pgtest.Start(t)
+	for _, r := range []struct {
+		name string
+		test func(f fleet)
+	}{
+		{"a host has one owner, and every page is claimed once", fleetOwner},
+		{"a member that joins has its share within a second", fleetShare},
+		{"Drained only when nothing is pending anywhere", fleetDrained},
+		{"what one adds wakes a claim of the other within a second", fleetWakes},
+		{"one key from two members is new once", fleetNewOnce},
+		{"what an expired member finishes is stale and changes nothing", fleetExpired},
+		{"a member that cannot reach the server sends nothing soon, and goes on later", fleetSilent},
+		{"the repeat of a committed Finish is nil", fleetRepeat},
+		{"a host that has moved has no robots state, and says so", fleetMoved},
+		{"no host of a slot that was taken is claimed before its pace is over", fleetGate},
+		{"the totals are the same for all", fleetStats},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			locator, dirs := server.Locator(), t.TempDir()
+			if err := Create(t.Context(), locator, []byte("settings")); err != nil {
+				t.Fatal(err)
+			}
+			quick := timing{ttl: 15 * time.Second, beat: 500 * time.Millisecond, poll: 500 * time.Millisecond, now: still.now}
+			ids := map[string]Dir{}
+			h := frontiertest.Harness{
+				Open: func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
+					t.Helper()
+					id, ok := ids[dir]
+					if !ok {
+						rand.Read(id[:])
+						ids[dir] = id
+					}
+					f, err := open(Member{Locator: locator, Dir: id, Name: dir}, o, quick)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return f
+				},
+				Crash: func(_ testing.TB, f frontier.Frontier) { f.(*Frontier).kill() },
+			}
+			synctest.Test(t, func(t *testing.T) {
+				f := fleet{Stage: stage.New(t, h, dirs+"/w1", frontier.Options{Pace: time.Second})}
+				f.join = func() *stage.Stage {
+					s := stage.New(t, h, dirs+"/w2", frontier.Options{Pace: time.Second})
+					s.Sleep(time.Second)
+					return s
+				}
+				f.second = f.join()
+				r.test(f)
+			})
+		})
+	}
+}
+
+func fleetOwner(f fleet) {
+	var us []string
+	for i := range 60 {
+		us = append(us, stage.Pages(fmt.Sprintf("h%d", i), 2)...)
+	}
+	f.Add(f.Links(us...))
+	claimed := map[string]int{}
+	owners := map[string]*stage.Stage{}
+	for range 3 {
+		for _, s := range []*stage.Stage{f.Stage, f.second} {
+			for _, t := range s.Claim(100, 1).Turns {
+				host := t.Authority.Host()
+				if o := owners[host]; o != nil && o != s {
+					f.Fatalf("%s has two owners", host)
+				}
+				owners[host] = s
+				for _, x := range t.Tasks {
+					claimed[stage.Short(x.URL)]++
+				}
+				s.Finish(stage.Fetched(t))
+			}
+		}
+	}
+	stage.Want(f.Stage, "pages", len(claimed), 120)
+	for u, n := range claimed {
+		stage.Want(f.Stage, u, n, 1)
+	}
+}
+
+func fleetShare(f fleet) {
+	for _, s := range []*stage.Stage{f.Stage, f.second} {
+		m := member(s)
+		m.mu.Lock()
+		n := len(m.own)
+		m.mu.Unlock()
+		stage.Want(f.Stage, "slots", n, slots/2)
+	}
+}
+
+func fleetDrained(f fleet) {
+	f.Add(f.Links(hostOf(f.Stage, 0) + "/0"))
+	t := f.Turn(1)
+	answer := f.second.Waiting(frontier.Want{})
+	r := stage.Fetched(t)
+	there := hostOf(f.second, 0) + "/1"
+	r.Found = f.Links(there)
+	f.Finish(r)
+	f.Sleep(time.Second)
+	c, err := answer()
+	if err != nil || len(c.Turns) != 1 || stage.Names(c.Turns[0].Tasks) != there {
+		f.Fatalf("Claim: %+v, error %v; want %s", c, err, there)
+	}
+	waits := f.Waiting(frontier.Want{})
+	f.second.Finish(stage.Fetched(c.Turns[0]))
+	f.Sleep(time.Second)
+	if c, err := waits(); err != nil || c.State != frontier.Drained {
+		f.Fatalf("Claim: %+v, error %v; want Drained", c, err)
+	}
+}
+
+func fleetWakes(f fleet) {
+	f.Add(f.Links(hostOf(f.Stage, 0) + "/0"))
+	f.Turn(1)
+	answer := f.second.Waiting(frontier.Want{MaxWait: time.Hour})
+	f.Add(f.Links(hostOf(f.second, 0) + "/0"))
+	f.Sleep(time.Second)
+	if c, err := answer(); err != nil || len(c.Turns) != 1 {
+		f.Fatalf("Claim: %+v, error %v; want a turn", c, err)
+	}
+}
+
+func fleetNewOnce(f fleet) {
+	us := stage.Pages("a", 50)
+	first := make(chan frontier.Added)
+	go func() {
+		n, err := f.Frontier.Add(f.Context(), f.Links(us...))
+		if err != nil {
+			f.Error(err)
+		}
+		first <- n
+	}()
+	slices.Reverse(us)
+	b, err := f.second.Frontier.Add(f.Context(), f.Links(us...))
+	if err != nil {
+		f.Fatal(err)
+	}
+	a := <-first
+	stage.Want(f.Stage, "New, Known", [2]int{a.New + b.New, a.Known + b.Known}, [2]int{50, 50})
+	stage.Want(f.Stage, "Queued", f.Stats().Queued, 50)
+}
+
+func fleetExpired(f fleet) {
+	name := hostOf(f.Stage, 0)
+	f.Add(f.Links(name+"/0", name+"/1"))
+	t := f.Turn(1)
+	thaw := freeze(f.Stage)
+	f.Sleep(10 * time.Second)
+	if member(f.Stage).MayAsk() == nil {
+		f.Fatal("it may ask although its last heartbeat is two thirds of the TTL ago")
+	}
+	f.Sleep(7 * time.Second)
+	before := f.second.Picture()
+	fs, err := f.Frontier.Finish(f.Context(), []frontier.Result{stage.FullResult(f.Stage, t)})
+	if err != nil || !errors.Is(fs[0].Err, frontier.ErrStale) {
+		f.Fatalf("Finish: %+v, error %v; want ErrStale", fs, err)
+	}
+	if diff := before.Diff(f.second.Picture()); diff != "" {
+		f.Fatalf("something has changed: %s", diff)
+	}
+	stage.Want(f.Stage, "tasks of the next owner", stage.Names(f.second.Turn(5).Tasks), name+"/0 "+name+"/1")
+	thaw()
+	f.Sleep(time.Second)
+	if _, err := f.Frontier.Claim(f.Context(), frontier.Want{}); !errors.Is(err, frontier.ErrLost) {
+		f.Fatalf("Claim: %v, want ErrLost", err)
+	}
+}
+
+func fleetSilent(f fleet) {
+	m := member(f.Stage)
+	ctx, cancel := m.Asking(f.Context())
+	defer cancel()
+	thaw := freeze(f.Stage)
+	f.Sleep(9 * time.Second)
+	stage.Want(f.Stage, "MayAsk after 9 s", m.MayAsk(), nil)
+	f.Sleep(1100 * time.Millisecond)
+	stage.Want(f.Stage, "MayAsk after 10.1 s", m.MayAsk(), errSilent)
+	stage.Want(f.Stage, "the exchange under way has ended", ctx.Err() != nil, true)
+	thaw()
+	f.Sleep(time.Second)
+	stage.Want(f.Stage, "MayAsk with a heartbeat", m.MayAsk(), nil)
+}
+
+func fleetRepeat(f fleet) {
+	name := hostOf(f.Stage, 0)
+	f.Add(f.Links(name + "/0"))
+	r := stage.Fetched(f.Turn(1))
+	r.Found = f.Links("z/0")
+	f.Finish(r)
+	stage.Want(f.Stage, "Added of the repeat", f.Finish(r).Added, frontier.Added{})
+	stage.Want(f.Stage, "Fetched", f.second.Stats().Outcomes[frontier.Fetched], 1)
+}
+
+func fleetMoved(f fleet) {
+	name := hostOf(f.Stage, 0)
+	f.Add(f.Links(name+"/0", name+"/1"))
+	t := f.Turn(1)
+	stage.Want(f.Stage, "moved", t.Host.Moved, false)
+	r := stage.Fetched(t)
+	r.Host = &frontier.HostUpdate{Robots: []byte("robots"), Memory: []byte("memory"), Pace: time.Second}
+	f.Finish(r)
+	h, ok, err := f.second.Frontier.Host(f.Context(), f.Authority(name))
+	if err != nil || !ok || !h.Elsewhere {
+		f.Fatalf("Host: %+v, known %v, error %v; want it elsewhere", h, ok, err)
+	}
+	f.second.NotDue("it is another's", name)
+	f.Close()
+	f.Sleep(3 * time.Second)
+	h = f.second.Turn(1).Host
+	stage.Want(f.Stage, "robots state, memory", string(h.Robots)+string(h.Memory), "memory")
+	stage.Want(f.Stage, "moved", h.Moved, true)
+}
+
+func fleetGate(f fleet) {
+	name := hostOf(f.Stage, 0)
+	f.Add(f.Links(name+"/0", name+"/1"))
+	r := stage.Fetched(f.Turn(1))
+	r.Host = &frontier.HostUpdate{Pace: 3 * time.Second}
+	f.Finish(r)
+	f.Turn(1) // is out at the kill
+	f.Kill()
+	begin := time.Now()
+	f.join = nil
+	c := f.second.ClaimWithin(1, 1, time.Hour)
+	stage.Want(f.Stage, "turns", len(c.Turns), 1)
+	if d := time.Since(begin); d < 15*time.Second+3*time.Second || d > 20*time.Second {
+		f.Fatalf("claimed %v after the kill: want the TTL and the pace", d)
+	}
+}
+
+func fleetStats(f fleet) {
+	for i, s := range []*stage.Stage{f.Stage, f.second} {
+		name := hostOf(s, i)
+		s.Add(s.Seeds(name+"/0", name+"/1"), s.Refused("trap", name+"/2"))
+		s.Finish(stage.FullResult(s, s.Turn(1)))
+	}
+	a, b := f.Stats(), f.second.Stats()
+	a.Restarts = b.Restarts
+	stage.Want(f.Stage, "the totals", fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b))
+	stage.Want(f.Stage, "Fetched, Hosts", [2]int64{a.Outcomes[frontier.Fetched], a.Hosts}, [2]int64{2, 4})
+}

@@ -1,0 +1,252 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"curtsy/frontier"
+)
+
+// slots is the number of groups of hosts.
+const slots = 256
+
+var errExpired = errors.New("the session has expired")
+
+// beat keeps the member alive and its slots in balance, until f is released.
+func (f *Frontier) beat() {
+	seen := map[int64]sighting{}
+	for {
+		wait := f.t.beat
+		f.mu.Lock()
+		if f.sharing {
+			wait = min(wait, 100*time.Millisecond)
+		}
+		f.mu.Unlock()
+		select {
+		case <-time.After(wait):
+		case <-f.ctx.Done():
+			return
+		}
+		err := f.beats.do(f.ctx, func(ctx context.Context, c *pgx.Conn) error {
+			if err := f.pulse(ctx, c); err != nil {
+				return err
+			}
+			return f.expire(ctx, c, seen)
+		})
+		switch {
+		case f.ctx.Err() != nil:
+			return
+		case errors.Is(err, errExpired):
+			f.lose()
+			return
+		case err != nil:
+			f.fail(fmt.Errorf("frontier/postgres: heartbeat: %w", err))
+			return
+		}
+	}
+}
+
+// lose ends everything when the session has expired.
+func (f *Frontier) lose() error {
+	err := fmt.Errorf("%s was silent for %v, other members own its hosts: run curtsy resume %s: %w", f.member.Name, f.t.ttl, f.member.Name, frontier.ErrLost)
+	f.fail(err)
+	return err
+}
+
+// pulse is one heartbeat (B1) and what follows from the number of members: free slots are taken (B3), and those above
+// the fair share given (B4), if no turn of theirs is out. What the server says is what the member owns.
+func (f *Frontier) pulse(ctx context.Context, c *pgx.Conn) error {
+	sent := instantNow()
+	n, err := c.Exec(ctx, "UPDATE member SET beat=beat+1 WHERE id=$1 AND state=0", f.me)
+	if err != nil {
+		return err
+	}
+	if n.RowsAffected() == 0 {
+		return errExpired
+	}
+	f.asking.extend(sent, f.t.ttl*2/3)
+	_, err = c.Exec(ctx, at(`WITH fair AS (SELECT ceil(256.0/greatest(count(*),1))::int n FROM member WHERE state=0),
+		free AS (SELECT s.id, s.owner FROM slot s WHERE s.owner IS NULL OR EXISTS(SELECT 1 FROM member d WHERE d.id=s.owner AND d.state<>0)
+			ORDER BY random() LIMIT greatest((SELECT n FROM fair)-(SELECT count(*) FROM slot WHERE owner=$2),0) FOR UPDATE OF s SKIP LOCKED)
+		UPDATE slot s SET owner=$2, gate=CASE WHEN free.owner IS NULL THEN s.gate ELSE NOW END FROM free WHERE s.id=free.id`), f.clock(), f.me)
+	if err != nil {
+		return err
+	}
+	rows, err := c.Query(ctx, "SELECT id, (SELECT count(*) FROM member WHERE state=0) FROM slot WHERE owner=$1", f.me)
+	if err != nil {
+		return err
+	}
+	var id int16
+	var members int
+	own := map[int16]bool{}
+	if _, err := pgx.ForEachRow(rows, []any{&id, &members}, func() error { own[id] = true; return nil }); err != nil {
+		return err
+	}
+	if surplus := f.owns(own, max(members, 1)); len(surplus) > 0 {
+		_, err = c.Exec(ctx, "UPDATE slot SET owner=NULL WHERE owner=$1 AND id=ANY($2)", f.me, surplus)
+	}
+	return err
+}
+
+// owns notes which slots are the member's, and returns those to be given, which are its own no more: a claim under way
+// discards their hosts.
+func (f *Frontier) owns(own map[int16]bool, members int) (surplus []int16) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[int16]bool{}
+	for a := range f.leases {
+		out[slotOf(a)] = true
+	}
+	more := len(own) - (slots+members-1)/members
+	for id := range own {
+		if more > 0 && !out[id] {
+			surplus = append(surplus, id)
+			more--
+		}
+	}
+	for _, id := range surplus {
+		delete(own, id)
+	}
+	f.sharing = len(own) < slots/members || more > 0
+	for id := range f.own {
+		if !own[id] {
+			delete(f.own, id)
+		}
+	}
+	for id := range own {
+		if f.own[id] == 0 {
+			f.taken++
+			f.own[id] = f.taken
+			f.broadcast()
+		}
+	}
+	return surplus
+}
+
+// sighting is a beat of another member, and since when it is the same.
+type sighting struct {
+	beat  int64
+	since time.Time
+}
+
+// expire expires members whose beat did not change for a whole TTL of the own monotonic clock (B2).
+func (f *Frontier) expire(ctx context.Context, c *pgx.Conn, seen map[int64]sighting) error {
+	rows, err := c.Query(ctx, "SELECT id, beat FROM member WHERE state=0 AND id<>$1", f.me)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	var id, beat int64
+	var silent []int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &beat}, func() error {
+		if s, ok := seen[id]; !ok || s.beat != beat {
+			seen[id] = sighting{beat, now}
+		} else if now.Sub(s.since) >= f.t.ttl {
+			silent = append(silent, id)
+		}
+		return nil
+	})
+	for _, id := range silent {
+		if err == nil {
+			_, err = c.Exec(ctx, "UPDATE member SET state=2 WHERE id=$1 AND beat=$2 AND state=0", id, seen[id].beat)
+		}
+	}
+	return err
+}
+
+// asking is until when the member may send requests. It starts with a heartbeat that the server has confirmed.
+type asking struct {
+	mu      sync.Mutex
+	until   instant
+	lost    error // for good
+	timer   *time.Timer
+	stopped bool
+	ends    map[*int]context.CancelCauseFunc
+}
+
+var errSilent = errors.New("no reply from the frontier's server")
+
+// extend lets requests be sent until d after an instant.
+func (a *asking) extend(from instant, d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.until = from.add(d)
+	a.arm()
+}
+
+// arm has the exchanges under way ended when the time is over. The caller holds mu.
+func (a *asking) arm() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.timer = time.AfterFunc(a.until.left(), func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		switch {
+		case a.stopped:
+		case a.until.left() <= 0:
+			a.cancel(errSilent)
+		default: // extended meanwhile, or the clocks differ by a moment
+			a.arm()
+		}
+	})
+}
+
+// end ends them for good.
+func (a *asking) end(why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lost = why
+	a.cancel(why)
+}
+
+func (a *asking) cancel(why error) {
+	for _, end := range a.ends {
+		end(why)
+	}
+}
+
+// stop ends the timer.
+func (a *asking) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped = true; a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+// MayAsk implements frontier.Member.
+func (f *Frontier) MayAsk() error {
+	f.asking.mu.Lock()
+	defer f.asking.mu.Unlock()
+	switch {
+	case f.asking.lost != nil:
+		return f.asking.lost
+	case f.asking.until.left() <= 0:
+		return errSilent
+	}
+	return nil
+}
+
+// Asking implements frontier.Member.
+func (f *Frontier) Asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if err := f.MayAsk(); err != nil {
+		cancel(err)
+	}
+	key := new(int)
+	f.asking.mu.Lock()
+	f.asking.ends[key] = cancel
+	f.asking.mu.Unlock()
+	return ctx, func() {
+		f.asking.mu.Lock()
+		delete(f.asking.ends, key)
+		f.asking.mu.Unlock()
+		cancel(context.Canceled)
+	}
+}

@@ -1,0 +1,326 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// Dir identifies the crawl directory of a member.
+type Dir [16]byte
+
+// timing is how often a member calls the server.
+type timing struct {
+	ttl  time.Duration // a member whose beat did not change for so long is expired by another
+	beat time.Duration // between heartbeats
+	poll time.Duration // longest time between two looks of a claim that waits
+	now  func() int64  // microseconds; nil for the server's clock. Tests are in virtual time
+}
+
+// usual is the timing of members. All members of a crawl must have the same.
+var usual = timing{ttl: 15 * time.Second, beat: 500 * time.Millisecond, poll: 500 * time.Millisecond}
+
+// Frontier is a session of one member.
+type Frontier struct {
+	reader
+	o      frontier.Options
+	t      timing
+	member Member
+
+	beats, claims, writes *link
+
+	ctx   context.Context // of everything that goes on by itself
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
+
+	claiming chan struct{} // holds one token when no claim waits
+	jobs     chan *job     // for the writer
+
+	mu      sync.Mutex // never held across a call of the server
+	own     map[int16]uint64
+	taken   uint64 // counts the slots that became own
+	leases  map[canon.Authority]*lease
+	tokens  uint64
+	expired int64 // leases, not yet written
+	err     error // why everything ends
+	closed  bool
+	changed chan struct{} // closed, and replaced, at every change that a claim may wait for
+	sharing bool          // the share of slots is not the fair one yet
+	asking  asking
+}
+
+var (
+	_ frontier.Frontier = (*Frontier)(nil)
+	_ frontier.Member   = (*Frontier)(nil)
+)
+
+// Create makes the crawl that a locator names, with the settings of all members.
+func Create(ctx context.Context, locator string, settings []byte) error {
+	p, err := parse(locator)
+	if err != nil {
+		return err
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	l := newLink(p)
+	defer l.close()
+	return l.sure(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "CREATE SCHEMA curtsy_"+p.crawl); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, schemaSQL); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, "INSERT INTO crawl(format,secret,settings) VALUES($1,$2,$3)", format, secret, append([]byte{}, settings...))
+			return err
+		})
+	})
+}
+
+// Settings returns the settings that the crawl of a locator was created with.
+func Settings(ctx context.Context, locator string) (settings []byte, err error) {
+	p, err := parse(locator)
+	if err != nil {
+		return nil, err
+	}
+	l := newLink(p)
+	defer l.close()
+	return settings, l.sure(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		_, settings, err = head(ctx, c)
+		return err
+	})
+}
+
+// head reads what a crawl begins with, and refuses one that this version cannot take part in.
+func head(ctx context.Context, c interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}) (secret, settings []byte, err error) {
+	var version int
+	var commit string
+	err = c.QueryRow(ctx, "SELECT format, secret, settings, current_setting('synchronous_commit') FROM crawl").Scan(&version, &secret, &settings, &commit)
+	switch {
+	case err != nil:
+	case version > format:
+		err = fmt.Errorf("the crawl was created by a newer curtsy (format %d): %w", version, frontier.ErrNewer)
+	case version < format:
+		err = fmt.Errorf("the crawl was created by an older curtsy (format %d): %w", version, frontier.ErrOlder)
+	case commit == "off":
+		err = errSynchronous
+	}
+	return secret, settings, err
+}
+
+var errSynchronous = errors.New("the server has synchronous_commit=off and would lose pages at a crash: set it to on for this user or database")
+
+// Member is a crawl directory that takes part in a crawl.
+type Member struct {
+	Locator string
+	Dir     Dir
+	Name    string // for messages
+
+	// Place is the machine and the path. Who opens a directory holds it, so that a session that began at the same place and
+	// did not end is that of a process that is gone.
+	Place string
+}
+
+// Open begins a session of a member. One of the same directory that has not ended is expired at once if it began at the
+// same place, and else when it has been silent for the usual time; frontier.ErrInUse says that it is not silent.
+func Open(m Member, o frontier.Options) (*Frontier, error) { return open(m, o, usual) }
+
+func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
+	p, err := parse(m.Locator)
+	if err == nil {
+		err = supported(o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.LeaseLength == 0 {
+		o.LeaseLength = 40 * time.Minute
+	}
+	p.config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(min(t.ttl*2/3, time.Hour).Milliseconds())
+	f := &Frontier{
+		o: o, t: t, member: m,
+		beats: newLink(p), claims: newLink(p), writes: newLink(p),
+		claiming: make(chan struct{}, 1), jobs: make(chan *job, 64),
+		own: map[int16]uint64{}, leases: map[canon.Authority]*lease{}, changed: make(chan struct{}),
+		asking: asking{ends: map[*int]context.CancelCauseFunc{}},
+	}
+	f.claiming <- struct{}{}
+	f.reader = reader{link: f.claims, dir: m.Dir, now: t.now, local: f}
+	f.ctx, f.stop = context.WithCancel(context.Background())
+	if err := f.join(f.ctx); err != nil {
+		f.release()
+		return nil, fmt.Errorf("frontier/postgres: open: %w", err)
+	}
+	f.tasks.Go(f.beat)
+	f.tasks.Go(f.write)
+	return f, nil
+}
+
+// supported refuses options that would hold for each member by itself.
+func supported(o frontier.Options) error {
+	switch {
+	case o.MaxURLs > 0 || o.MaxURLsPerDomain > 0 || o.MaxURLsPerAuthority > 0:
+		return errors.New("limits on the number of URLs are not supported in a fleet yet")
+	case o.MaxSize > 0:
+		return errors.New("a limit on the size of the frontier is not supported in a fleet: the server's disk has others")
+	case o.Order != frontier.BreadthFirst:
+		return errors.New("depth first is not supported in a fleet yet")
+	}
+	return nil
+}
+
+// join inserts the session and takes its first slots. It does not wait for a server that is away.
+func (f *Frontier) join(ctx context.Context) error {
+	var before, beat int64
+	var elsewhere bool
+	err := f.beats.sure(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		if f.secret, _, err = head(ctx, c); err != nil {
+			return err
+		}
+		var state int
+		var place string
+		err = c.QueryRow(ctx, "SELECT id, state, beat, place FROM member WHERE dir=$1 ORDER BY id DESC LIMIT 1", f.dir).Scan(&before, &state, &beat, &place)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		f.unclean = state != left
+		elsewhere = state == alive && place != f.member.Place
+		return err
+	})
+	if err == nil && elsewhere {
+		err = f.silent(ctx, before, beat)
+	}
+	if err == nil {
+		err = f.beats.sure(ctx, func(ctx context.Context, c *pgx.Conn) error {
+			return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return f.begin(ctx, tx, before) })
+		})
+	}
+	if err != nil {
+		return err
+	}
+	f.restarts = f.me - 1
+	return f.beats.do(ctx, f.pulse)
+}
+
+// silent returns when a session has been silent for the usual time, and an error when it is not.
+func (f *Frontier) silent(ctx context.Context, id, beat int64) error {
+	for begin := time.Now(); time.Since(begin) < f.t.ttl; {
+		select {
+		case <-time.After(min(time.Second, f.t.ttl)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		var now int64
+		err := f.beats.do(ctx, func(ctx context.Context, c *pgx.Conn) error {
+			return c.QueryRow(ctx, "SELECT beat FROM member WHERE id=$1", id).Scan(&now)
+		})
+		if err != nil {
+			return err
+		}
+		if now != beat {
+			return fmt.Errorf("%s is a copy of a crawl directory that a crawl has open elsewhere: use curtsy join for another member: %w", f.member.Name, frontier.ErrInUse)
+		}
+	}
+	return nil
+}
+
+// begin inserts the session, after the one before it of the same directory.
+func (f *Frontier) begin(ctx context.Context, tx pgx.Tx, before int64) error {
+	if _, err := tx.Exec(ctx, "SELECT FROM crawl FOR UPDATE"); err != nil { // one joins at a time
+		return err
+	}
+	if _, err := tx.Exec(ctx, "UPDATE member SET state=2 WHERE id=$1 AND state=0", before); err != nil {
+		return err
+	}
+	// With no other member alive this is a new run: hosts that were retired in the one before take part again.
+	_, err := tx.Exec(ctx, `WITH u AS (UPDATE crawl SET run=run+1 WHERE NOT EXISTS(SELECT FROM member WHERE state=0) RETURNING 1),
+		r AS (UPDATE host SET cond=0 FROM u WHERE cond=2 RETURNING id)
+		UPDATE hrec SET reason='' FROM r WHERE hrec.id=r.id`)
+	if err != nil {
+		return err
+	}
+	return tx.QueryRow(ctx, "INSERT INTO member(dir,name,place,software) VALUES($1,$2,$3,'curtsy') RETURNING id",
+		f.dir, text(f.member.Name), text(f.member.Place)).Scan(&f.me)
+}
+
+// usable returns why f takes no calls, or nil. The caller holds mu.
+func (f *Frontier) usable() error {
+	switch {
+	case f.closed:
+		return frontier.ErrClosed
+	case f.err != nil:
+		return f.err
+	}
+	return nil
+}
+
+// broadcast wakes a claim that waits. The caller holds mu.
+func (f *Frontier) broadcast() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// fail ends everything with an error of the member's own state.
+func (f *Frontier) fail(err error) {
+	f.mu.Lock()
+	if f.err == nil {
+		f.err = err
+	}
+	f.broadcast()
+	f.mu.Unlock()
+	f.asking.end(err)
+}
+
+// Close implements frontier.Engine. The member leaves: others take its slots at once.
+func (f *Frontier) Close() error {
+	f.mu.Lock()
+	err := f.usable()
+	f.closed = true
+	f.broadcast()
+	f.mu.Unlock()
+	if err == nil {
+		err = f.leave()
+	}
+	f.release()
+	if errors.Is(err, frontier.ErrLost) {
+		return nil // the run has ended with it, and nothing of this session is left on the server
+	}
+	return err
+}
+
+// leave waits for what is being committed, then ends the session. An operator's session leaves an unclean stop before
+// it to the run that follows.
+func (f *Frontier) leave() error {
+	if err := f.commit(f.ctx, &job{}); err != nil {
+		return err
+	}
+	state := left
+	if f.o.Operator && f.unclean {
+		state = expired
+	}
+	return f.writes.do(f.ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "UPDATE member SET state=$2 WHERE id=$1 AND state=0", f.me, state)
+		return err
+	})
+}
+
+// release ends what goes on by itself, and the connections.
+func (f *Frontier) release() {
+	f.stop()
+	f.tasks.Wait()
+	f.asking.stop()
+	for _, l := range []*link{f.beats, f.claims, f.writes} {
+		l.close()
+	}
+}
