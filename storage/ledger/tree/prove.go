@@ -139,25 +139,3 @@ func Consistency(r tlog.HashReader, from, to int64) (tlog.TreeProof, error) {
 	}
 	return p, nil
 }
-
-// CheckConsistency checks that the tree of size to and root toRoot continues the one of size from and root fromRoot.
-func CheckConsistency(p tlog.TreeProof, to int64, toRoot tlog.Hash, from int64, fromRoot tlog.Hash) error {
-	err := ErrProof
-	switch {
-	case from < 0 || from > to:
-	case from == 0:
-		if len(p) == 0 && fromRoot == fold(nil) {
-			err = nil
-		}
-	case from == to:
-		if len(p) == 0 && fromRoot == toRoot {
-			err = nil
-		}
-	case len(p) <= 64 && tlog.CheckTree(p, to, toRoot, from, fromRoot) == nil:
-		err = nil
-	}
-	if err != nil {
-		return fmt.Errorf("tree: from %d entries to %d: %w", from, to, err)
-	}
-	return nil
-}
