@@ -15,7 +15,6 @@ import (
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
-	"curtsy/crawler/shutter"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/wayout"
 	"curtsy/frontier"
@@ -52,7 +51,7 @@ type exchanger struct {
 	dates     *steady.Dates
 	redirects *gate.Redirects
 	stopper   *stopper
-	shutter   *shutter.Shutter
+	shutter   *shutter
 	setBack   sync.Once    // said that the clock was set back
 	outage    wayout.Watch // of the proxy
 	patient   *atomic.Bool // something had to wait that was no fault of its host
@@ -69,7 +68,7 @@ func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.
 		return ex, nil
 	}
 	if !c.shutter.Open() {
-		return nil, c.later(v, shutter.AMoment, nil)
+		return nil, c.later(v, aMoment, nil)
 	}
 	// By the dates that the archive has, so that an audit can tell, be the clock set back meanwhile.
 	now := c.dates.Of(time.Now())
@@ -153,8 +152,8 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 // waits, with all others, where that is the proxy's fault.
 func (c *exchanger) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
-	if errors.Is(err, shutter.ErrShut) {
-		return nil, c.later(v, shutter.AMoment, nil)
+	if errors.Is(err, errShut) {
+		return nil, c.later(v, aMoment, nil)
 	}
 	if err != nil {
 		v.cut()

@@ -18,9 +18,6 @@ import (
 	"curtsy/crawler/record"
 	"curtsy/crawler/recovery"
 	"curtsy/crawler/refusals"
-	"curtsy/crawler/resultbuf"
-	"curtsy/crawler/seeds"
-	"curtsy/crawler/shutter"
 	"curtsy/crawler/status"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
@@ -44,16 +41,16 @@ type Crawl struct {
 	settler   *settler
 
 	stopper *stopper
-	shutter *shutter.Shutter
+	shutter *shutter
 	limit   timeLimit
 	reader  *pageReader
 	record  *record.Writer
-	book    *seeds.Book
+	book    *seedBook
 	budget  *budget.Tickets
 	quotas  quotas
 	room    *inflight.Limiter // of the exchanges in flight
 	crew    chan struct{}     // one place for each worker that is at work and has no slow exchange
-	buffers resultbuf.Pool
+	buffers resultPool
 	live    *status.Live
 
 	unclean bool // the run before was killed
@@ -165,13 +162,13 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	}
 	cfg := &c.cfg
 	dates, lined, redirects := steady.NewDates(), refusals.NewRecent(), gate.NewRedirects()
-	c.shutter = &shutter.Shutter{
+	c.shutter = &shutter{
 		Window: cfg.Window, MaxWait: cfg.MaxWait, Dates: dates, Log: cfg.Log, Left: cfg.left(c.budget), End: c.stopper.endOutside,
 		Hold: func(on bool) { c.stopper.hold(byWindow, on) },
 	}
 	c.gate = c.cfg.Gate()
 	c.record = record.New(cfg.Recorder, cfg.Ledger, dates)
-	c.book = seeds.NewBook(counts)
+	c.book = newSeedBook(counts)
 	c.reader = &pageReader{cfg: cfg, extract: extract.New(), cpu: inflight.NewCPU()}
 	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book}
 	c.settler = &settler{cfg: cfg, record: c.record, lined: lined, book: c.book}

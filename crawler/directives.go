@@ -9,7 +9,6 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/totals"
-	"curtsy/crawler/usage"
 	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
@@ -48,7 +47,7 @@ func (c *pageReader) directives(ctx context.Context, ex *fetch.Exchange) (extrac
 
 // noteDirectives notes what an answer asks for, and how it may be used (politeness rules 19, 20).
 func (c *pageReader) noteDirectives(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision, f *findings) {
-	d.asks, d.prefs = asks, usage.Of(v.rules.Book, ex.Header)
+	d.asks, d.prefs = asks, usagePrefs(v.rules.Book, ex.Header)
 	if asks.NoIndex {
 		f.count(totals.NoIndex, 1)
 	}

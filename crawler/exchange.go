@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/shutter"
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -149,7 +148,7 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.R
 	r.Meter = meter
 	for {
 		ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
-		if errors.Is(err, shutter.ErrShut) {
+		if errors.Is(err, errShut) {
 			return nil, errNotYet
 		}
 		if err != nil {

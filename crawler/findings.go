@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"curtsy/crawler/scope"
-	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
@@ -72,7 +71,7 @@ func (f *findings) isPage() {
 }
 
 // settleSeed notes what became of a seed, or of the end of its redirects.
-func (f *findings) settleSeed(b *seeds.Book, task frontier.Task, d decision) {
+func (f *findings) settleSeed(b *seedBook, task frontier.Task, d decision) {
 	switch {
 	case d.outcome == frontier.Redirected:
 		return
@@ -86,7 +85,7 @@ func (f *findings) settleSeed(b *seeds.Book, task frontier.Task, d decision) {
 }
 
 // unanswered notes that a seed got no usable answer.
-func (f *findings) unanswered(b *seeds.Book, seed, why string) {
+func (f *findings) unanswered(b *seedBook, seed, why string) {
 	f.seeds = append(f.seeds, seed+": "+why)
 	b.Unanswered(seed, f.count)
 }

@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -29,7 +28,7 @@ type linker struct {
 	reader  *pageReader
 	bounds  *bounds
 	settler *settler
-	book    *seeds.Book
+	book    *seedBook
 	tried   script.Tries // of what scripts name
 	empty   emptyPages
 }

@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -27,7 +26,7 @@ type outcomes struct {
 	linker  *linker
 	reader  *pageReader
 	settler *settler
-	book    *seeds.Book
+	book    *seedBook
 }
 
 // handle settles the task of an attempt whose exchange is over. A panic, or the end of the lease's time, is a failed attempt

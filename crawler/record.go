@@ -14,7 +14,6 @@ import (
 	"curtsy/crawler/record"
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/revisit"
-	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -51,7 +50,7 @@ type settler struct {
 	cfg    *Config
 	record *record.Writer
 	lined  *refusals.Recent
-	book   *seeds.Book
+	book   *seedBook
 }
 
 // settle writes a task's line and closes it with what was found, or returns it to its host to come again.

@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/record"
-	"curtsy/crawler/shutter"
 	"curtsy/storage"
 )
 
@@ -88,7 +87,7 @@ func (c *stopper) nudge() {
 }
 
 // endOutside ends a run outside of its window, of which that is left.
-func (c *stopper) endOutside(l shutter.Left, missed bool) {
+func (c *stopper) endOutside(l shutterLeft, missed bool) {
 	switch {
 	case missed:
 		c.end(EndedWaiting)
@@ -100,10 +99,10 @@ func (c *stopper) endOutside(l shutter.Left, missed bool) {
 }
 
 // left tells a shutter what is left of the run.
-func (c *Config) left(b *budget.Tickets) func(context.Context) (shutter.Left, error) {
-	return func(ctx context.Context) (shutter.Left, error) {
+func (c *Config) left(b *budget.Tickets) func(context.Context) (shutterLeft, error) {
+	return func(ctx context.Context) (shutterLeft, error) {
 		st, err := c.Frontier.Stats(ctx)
-		return shutter.Left{InFlight: st.InFlight, Queued: st.Queued + st.Deferred, Spent: b.Spent()}, err
+		return shutterLeft{InFlight: st.InFlight, Queued: st.Queued + st.Deferred, Spent: b.Spent()}, err
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"curtsy/crawler/found"
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/revisit"
-	"curtsy/crawler/seeds"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -22,7 +21,7 @@ type bounds struct {
 	scope *area
 	rels  extract.Rels     // of Config.FollowRel
 	lined *refusals.Recent // keys of refused URLs that have a line of the ledger
-	book  *seeds.Book
+	book  *seedBook
 }
 
 // judge decides about a task before anybody is asked, by scope, robots policy, traps and what is archived, as they are now.

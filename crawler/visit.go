@@ -14,7 +14,6 @@ import (
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/inflight"
-	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
@@ -69,7 +68,7 @@ type rested struct {
 // yield is what a turn brings.
 type yield struct {
 	result frontier.Result
-	buffer *resultbuf.Buffer // that it is written on
+	buffer *resultBuffer // that it is written on
 	start  handedIn
 	seeds  []string // seeds that ended without a usable answer, with why
 	pages  int64    // 2xx HTML answers

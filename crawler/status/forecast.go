@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/status/growth"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -45,7 +44,7 @@ type part struct {
 func (p part) need() float64 { return p.likely*p.turn + p.wait }
 
 // take takes in a host; one that rests does not count.
-func (f *forecast) take(h frontier.Host, n *host.State, p Pacing, c *growth.Curve, s *Settings) {
+func (f *forecast) take(h frontier.Host, n *host.State, p Pacing, c *growthCurve, s *Settings) {
 	if isResting(h, p.Pace) {
 		return
 	}
@@ -202,7 +201,7 @@ func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 const mostCurves = mostLooked
 
 // curve is a copy of how a host grew; nil for one that is not followed.
-func (l *Live) curve(a canon.Authority) *growth.Curve {
+func (l *Live) curve(a canon.Authority) *growthCurve {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.curves[a]
@@ -223,7 +222,7 @@ func (l *Live) Grown(h frontier.Host) {
 		if len(l.curves) >= mostCurves {
 			return
 		}
-		c = new(growth.Curve)
+		c = new(growthCurve)
 		l.curves[h.Authority] = c
 	}
 	c.Note(done, known)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/status/growth"
 	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -43,7 +42,7 @@ type Live struct {
 
 	mu      sync.Mutex
 	longest longest
-	curves  map[canon.Authority]*growth.Curve
+	curves  map[canon.Authority]*growthCurve
 }
 
 // longest is the host that takes longest to be done, of those that turns told of.
@@ -57,7 +56,7 @@ func NewLive(f frontier.Reader, s Settings) *Live {
 	return &Live{
 		frontier: f, settings: s, began: time.Now(),
 		standing: newCached[standing](), estimate: newCached[Estimate](), sharing: newCached[Sharing](),
-		waits: newCached[Waits](), table: newCached[[]Row](), curves: map[canon.Authority]*growth.Curve{},
+		waits: newCached[Waits](), table: newCached[[]Row](), curves: map[canon.Authority]*growthCurve{},
 	}
 }
 

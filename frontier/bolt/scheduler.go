@@ -6,7 +6,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/heap"
-	"curtsy/frontier/bolt/schedule"
 )
 
 // scheduler says whose turn it is. A host is in the schedule when it has a task to give and is neither leased, retired,
@@ -19,9 +18,9 @@ type scheduler struct {
 	caps     *caps
 	groups   *groups
 
-	due     schedule.Schedule // hosts, by their ids
-	holds   heap.Heap         // of parks by an operator: at is when one ends by itself, tie is the host
-	closing bool              // a Drop of a host is under way
+	due     schedule  // hosts, by their ids
+	holds   heap.Heap // of parks by an operator: at is when one ends by itself, tie is the host
+	closing bool      // a Drop of a host is under way
 }
 
 // enter puts h into the schedule, if it has something to give and may: when its wait and its first task let it, and

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/shellcmd/manual"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier/durable"
@@ -83,7 +82,7 @@ type doc struct {
 // docs are all files, in the order of their paths.
 func docs(root *cobra.Command, prefix string) ([]doc, error) {
 	var all []doc
-	for _, p := range manual.Of(root, mark, built()) {
+	for _, p := range manualOf(root, mark, built()) {
 		all = append(all, doc{filepath.Join(prefix, "share", "man", "man1", p.Name), []byte(p.Text)})
 	}
 	for shell, path := range map[string]string{

@@ -10,7 +10,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/marked"
 	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
@@ -56,7 +55,7 @@ type Ledger struct {
 	running   bool  // it grew since then
 	unended   bool  // the last run has no stop
 	log       *vouch.Log
-	files     marked.Files
+	files     markedFiles
 	maps      []*ledger.Mark // the last marks of hosts, two at most
 	optOuts   optOuts
 	optedOut  optedOut

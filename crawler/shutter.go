@@ -1,4 +1,4 @@
-package shutter
+package crawler
 
 import (
 	"context"
@@ -11,20 +11,20 @@ import (
 	"curtsy/crawler/window"
 )
 
-// ErrShut says that the window closed before a request went out.
-var ErrShut = errors.New("crawler: outside of the window")
+// errShut says that the window closed before a request went out.
+var errShut = errors.New("crawler: outside of the window")
 
-// AMoment is how long a turn is put off that the window's end came upon: no turn is claimed before it opens.
-const AMoment = time.Second
+// aMoment is how long a turn is put off that the window's end came upon: no turn is claimed before it opens.
+const aMoment = time.Second
 
 // A Shutter has a run pause outside of its window, or ends it. Its fields are set before it is used.
-type Shutter struct {
+type shutter struct {
 	Window  window.Spans
-	MaxWait time.Duration                           // the longest that an opening is waited for
-	Dates   *steady.Dates                           // of the archive, so that an audit can tell, be the clock set back meanwhile
-	Hold    func(on bool)                           // begins the pause, or ends it
-	Left    func(ctx context.Context) (Left, error) // what is left of the run
-	End     func(l Left, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
+	MaxWait time.Duration                                  // the longest that an opening is waited for
+	Dates   *steady.Dates                                  // of the archive, so that an audit can tell, be the clock set back meanwhile
+	Hold    func(on bool)                                  // begins the pause, or ends it
+	Left    func(ctx context.Context) (shutterLeft, error) // what is left of the run
+	End     func(l shutterLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
 	Log     func(format string, args ...any)
 
 	busy   bool // something was under way at the last look
@@ -32,26 +32,26 @@ type Shutter struct {
 	missed atomic.Pointer[time.Time]
 }
 
-// Left is what is left of a run.
-type Left struct {
+// shutterLeft is what is left of a run.
+type shutterLeft struct {
 	InFlight, Queued int64
 	Spent            string // the budget that is used up; empty for none
 }
 
 // Until is when the window opens that the run waits for; nil while it does not.
-func (s *Shutter) Until() *time.Time { return s.until.Load() }
+func (s *shutter) Until() *time.Time { return s.until.Load() }
 
 // Missed is when the window opens that the run ended instead of waiting for; nil for none.
-func (s *Shutter) Missed() *time.Time { return s.missed.Load() }
+func (s *shutter) Missed() *time.Time { return s.missed.Load() }
 
-func (s *Shutter) now() time.Time { return s.Dates.Of(time.Now()) }
+func (s *shutter) now() time.Time { return s.Dates.Of(time.Now()) }
 
 // Open reports whether an exchange may begin now.
-func (s *Shutter) Open() bool { return len(s.Window) == 0 || s.Window.Open(s.now()) }
+func (s *shutter) Open() bool { return len(s.Window) == 0 || s.Window.Open(s.now()) }
 
 // Within is r, sent within the window or not at all: an address may have been waited for, or a connection. The error is
-// ErrShut then.
-func (s *Shutter) Within(r fetch.Request) fetch.Request {
+// errShut then.
+func (s *shutter) Within(r fetch.Request) fetch.Request {
 	if len(s.Window) == 0 {
 		return r
 	}
@@ -68,14 +68,14 @@ func (s *Shutter) Within(r fetch.Request) fetch.Request {
 		if begun != nil {
 			begun() // it will not, and whoever waits for it goes on
 		}
-		return ErrShut
+		return errShut
 	}
 	return r
 }
 
 // Keep looks again when the window closes or opens, and each minute: a computer may sleep. It returns when one of the channels
 // is closed.
-func (s *Shutter) Keep(ctx context.Context, over, draining <-chan struct{}) error {
+func (s *shutter) Keep(ctx context.Context, over, draining <-chan struct{}) error {
 	if len(s.Window) == 0 {
 		return nil
 	}
@@ -101,11 +101,11 @@ func (s *Shutter) Keep(ctx context.Context, over, draining <-chan struct{}) erro
 }
 
 // next is how long to wait for the next look.
-func (s *Shutter) next() time.Duration {
+func (s *shutter) next() time.Duration {
 	now, until := s.now(), s.until.Load()
 	switch {
 	case until != nil && s.busy:
-		return AMoment
+		return aMoment
 	case until == nil:
 		at, ok := s.Window.Closes(now)
 		if !ok {
@@ -118,7 +118,7 @@ func (s *Shutter) next() time.Duration {
 
 // Look begins the pause or ends it. What is under way goes on; when that is over, the run ends if there is nothing to wait for, or
 // the next opening is too far away.
-func (s *Shutter) Look(ctx context.Context) error {
+func (s *shutter) Look(ctx context.Context) error {
 	if len(s.Window) == 0 {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (s *Shutter) Look(ctx context.Context) error {
 }
 
 // then is what comes after the window has closed.
-func (s *Shutter) then(waits bool, at time.Time) string {
+func (s *shutter) then(waits bool, at time.Time) string {
 	if waits {
 		return "goes on at " + s.Window.Clock(at)
 	}

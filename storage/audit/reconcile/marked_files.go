@@ -1,4 +1,4 @@
-package marked
+package reconcile
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// Files are the files that a ledger vouches for.
-type Files struct {
+// markedFiles are the files that a ledger vouches for.
+type markedFiles struct {
 	all      map[string]mark // by name, relative to the crawl directory, with slashes
 	more     bool            // than are kept
 	settings string          // SHA-256 that the last run binds; "" for none
@@ -30,7 +30,7 @@ const (
 )
 
 // Take takes a mark of the ledger.
-func (f *Files) Take(index int64, m *ledger.Mark) {
+func (f *markedFiles) Take(index int64, m *ledger.Mark) {
 	switch m.Kind {
 	case ledger.KindRun:
 		f.settings = m.Settings
@@ -52,7 +52,7 @@ func (f *Files) Take(index int64, m *ledger.Mark) {
 	}
 }
 
-func (f *Files) put(name string, m mark) {
+func (f *markedFiles) put(name string, m mark) {
 	if f.all == nil {
 		f.all = map[string]mark{}
 	}
@@ -64,4 +64,4 @@ func (f *Files) put(name string, m mark) {
 }
 
 // Count is how many files the ledger vouches for.
-func (f *Files) Count() int { return len(f.all) }
+func (f *markedFiles) Count() int { return len(f.all) }

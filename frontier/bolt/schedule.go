@@ -1,4 +1,4 @@
-// Package schedule says whose turn it is: among ids, each with a time when it is due, the one that has been due for
+// A schedule says whose turn it is: among ids, each with a time when it is due, the one that has been due for
 // longest. It hides that entries which no longer count stay where they are until they come up.
 //
 // # Invariants
@@ -7,8 +7,9 @@
 // one whose last turn was given earlier leaves first, then the smaller id. The heap holds an entry for each id in the
 // schedule, and fewer stale ones than that plus 64.
 //
-// The caller guards a Schedule: in the engine, by its mutex.
-package schedule
+// The caller guards a schedule: in the engine, by its mutex.
+
+package bolt
 
 import (
 	"math"
@@ -16,9 +17,9 @@ import (
 	"curtsy/frontier/bolt/heap"
 )
 
-// Schedule is a set of ids and when they are due. Ids are small numbers: there is a slot for each up to the largest.
+// schedule is a set of ids and when they are due. Ids are small numbers: there is a slot for each up to the largest.
 // The zero Schedule is empty.
-type Schedule struct {
+type schedule struct {
 	heap    heap.Heap // at is when an id is due, tie is turn<<32 | id
 	slots   []slot    // by id
 	waiting int       // ids in the schedule
@@ -31,7 +32,7 @@ type slot struct {
 	waiting bool   // it is in the schedule, with the key (due, turn, id)
 }
 
-func (s *Schedule) slot(id uint32) *slot {
+func (s *schedule) slot(id uint32) *slot {
 	for int(id) >= len(s.slots) {
 		s.slots = append(s.slots, slot{})
 	}
@@ -40,7 +41,7 @@ func (s *Schedule) slot(id uint32) *slot {
 
 // Enter puts id into the schedule, due at a time, and reports whether that changed something: an id that is due no
 // later than that stays as it is.
-func (s *Schedule) Enter(id uint32, due int64) bool {
+func (s *schedule) Enter(id uint32, due int64) bool {
 	x := s.slot(id)
 	if x.waiting && x.due <= due {
 		return false
@@ -58,7 +59,7 @@ func (s *Schedule) Enter(id uint32, due int64) bool {
 }
 
 // Leave takes id out, if it is there. Its entry may stay behind, stale.
-func (s *Schedule) Leave(id uint32) {
+func (s *schedule) Leave(id uint32) {
 	if x := s.slot(id); x.waiting {
 		x.waiting = false
 		s.waiting--
@@ -67,7 +68,7 @@ func (s *Schedule) Leave(id uint32) {
 
 // Remove takes id out with its entry, which takes a look at the whole schedule. A change that may make an id due later
 // must use it: two equal entries would both count.
-func (s *Schedule) Remove(id uint32) {
+func (s *schedule) Remove(id uint32) {
 	if x := s.slot(id); x.waiting {
 		s.Leave(id)
 		s.heap.Remove(x.entry(id))
@@ -75,19 +76,19 @@ func (s *Schedule) Remove(id uint32) {
 }
 
 // Served notes the number of the turn that id was given. It must not be in the schedule.
-func (s *Schedule) Served(id, turn uint32) { s.slot(id).turn = turn }
+func (s *schedule) Served(id, turn uint32) { s.slot(id).turn = turn }
 
 // Due returns when id is due, and whether it is in the schedule.
-func (s *Schedule) Due(id uint32) (due int64, waiting bool) {
+func (s *schedule) Due(id uint32) (due int64, waiting bool) {
 	x := s.slot(id)
 	return x.due, x.waiting
 }
 
 // Entries returns how many entries the schedule holds, stale ones among them: what it costs.
-func (s *Schedule) Entries() int { return len(s.heap) }
+func (s *schedule) Entries() int { return len(s.heap) }
 
 // Earliest returns when the first id is due, the end of time when there is none.
-func (s *Schedule) Earliest() int64 {
+func (s *schedule) Earliest() int64 {
 	for len(s.heap) > 0 {
 		if e := s.heap[0]; s.valid(e) {
 			return e.At
@@ -99,7 +100,7 @@ func (s *Schedule) Earliest() int64 {
 
 // Next takes out the id that has been due for longest, and returns it with the time when it became due; ok is false
 // when none is due at now.
-func (s *Schedule) Next(now int64) (id uint32, due int64, ok bool) {
+func (s *schedule) Next(now int64) (id uint32, due int64, ok bool) {
 	if at := s.Earliest(); at > now || len(s.heap) == 0 {
 		return 0, 0, false
 	}
@@ -109,7 +110,7 @@ func (s *Schedule) Next(now int64) (id uint32, due int64, ok bool) {
 }
 
 // valid reports whether e is the entry of an id as it is in the schedule now.
-func (s *Schedule) valid(e heap.Entry) bool {
+func (s *schedule) valid(e heap.Entry) bool {
 	x := &s.slots[uint32(e.Tie)]
 	return x.waiting && x.due == e.At && x.turn == uint32(e.Tie>>32)
 }

@@ -1,9 +1,10 @@
-// Package seeds keeps what a run knows of its seeds beyond their tasks: which got no usable answer, where their redirects
+// A seedBook keeps what a run knows of its seeds beyond their tasks: which got no usable answer, where their redirects
 // led, and to what the scope is being extended because of them.
 //
-// The package never counts itself: it says by how much totals of the frontier change, and learns with Applied what became
+// It never counts itself: it says by how much totals of the frontier change, and learns with Applied what became
 // durable.
-package seeds
+
+package crawler
 
 import (
 	"crypto/sha256"
@@ -27,8 +28,8 @@ const (
 	maxNamed      = 20     // failed seeds that a run names
 )
 
-// Book is what a run knows of its seeds. Its methods may be called concurrently.
-type Book struct {
+// seedBook is what a run knows of its seeds. Its methods may be called concurrently.
+type seedBook struct {
 	mu        sync.Mutex
 	failed    map[string]int64    // by name of the total: more than zero while the seed is unanswered
 	chains    map[string][]string // by seed: the keys that its redirects led through in this run
@@ -36,15 +37,15 @@ type Book struct {
 	extending map[string]struct{} // keys that the scope was extended to in a turn that has not been applied yet
 }
 
-// NewBook returns the book of a run that begins with those totals.
-func NewBook(counts map[string]int64) *Book {
-	b := &Book{failed: map[string]int64{}, chains: map[string][]string{}, extending: map[string]struct{}{}}
+// newSeedBook returns the book of a run that begins with those totals.
+func newSeedBook(counts map[string]int64) *seedBook {
+	b := &seedBook{failed: map[string]int64{}, chains: map[string][]string{}, extending: map[string]struct{}{}}
 	b.take(counts)
 	return b
 }
 
 // take adds what a turn changed. The caller holds mu, or is alone.
-func (b *Book) take(counts map[string]int64) {
+func (b *seedBook) take(counts map[string]int64) {
 	for name, n := range counts {
 		if strings.HasPrefix(name, totals.PrefixUnanswered) {
 			b.failed[name] += n
@@ -53,7 +54,7 @@ func (b *Book) take(counts map[string]int64) {
 }
 
 // Applied takes over the result of a turn that is durable, and the seeds that it found to be without a usable answer.
-func (b *Book) Applied(r frontier.Result, unanswered []string) {
+func (b *seedBook) Applied(r frontier.Result, unanswered []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range r.Extend {
@@ -64,7 +65,7 @@ func (b *Book) Applied(r frontier.Result, unanswered []string) {
 }
 
 // Named are the seeds of this run that got no usable answer, with why, as many as a run names.
-func (b *Book) Named() []string {
+func (b *seedBook) Named() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.named
@@ -77,7 +78,7 @@ func totalOf(seed string) string {
 }
 
 // Unanswered gives count what changes since a seed got no usable answer.
-func (b *Book) Unanswered(seed string, count func(total string, n int64)) {
+func (b *seedBook) Unanswered(seed string, count func(total string, n int64)) {
 	name := totalOf(seed)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +93,7 @@ func (b *Book) Unanswered(seed string, count func(total string, n int64)) {
 }
 
 // Answered gives count what changes since a seed is answered: if it was not, an operator had it tried again.
-func (b *Book) Answered(seed string, count func(total string, n int64)) {
+func (b *seedBook) Answered(seed string, count func(total string, n int64)) {
 	name := totalOf(seed)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,7 +105,7 @@ func (b *Book) Answered(seed string, count func(total string, n int64)) {
 
 // Circles reports whether a seed's redirect leads back to where its redirects came from, and remembers the way if not.
 // A circle would end by itself, since each URL of it is a candidate once, but that of a seed must not pass for an answer.
-func (b *Book) Circles(task frontier.Task, target canon.URL) bool {
+func (b *seedBook) Circles(task frontier.Task, target canon.URL) bool {
 	if !found.SeedChain(task.Candidate) {
 		return false
 	}
@@ -121,7 +122,7 @@ func (b *Book) Circles(task frontier.Task, target canon.URL) bool {
 }
 
 // EndOfChain forgets the way of a seed that leads no further.
-func (b *Book) EndOfChain(task frontier.Task) {
+func (b *seedBook) EndOfChain(task frontier.Task) {
 	if task.Kind == frontier.KindRedirect && found.SeedChain(task.Candidate) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -131,7 +132,7 @@ func (b *Book) EndOfChain(task frontier.Task) {
 
 // Extend calls extend, unless u is covered already and no turn under way extends the scope to it: what such a turn says may
 // come to nothing.
-func (b *Book) Extend(u canon.URL, covered func() bool, extend func()) {
+func (b *seedBook) Extend(u canon.URL, covered func() bool, extend func()) {
 	key := u.Key()
 	b.mu.Lock()
 	defer b.mu.Unlock()

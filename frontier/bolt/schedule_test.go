@@ -1,4 +1,4 @@
-package schedule
+package bolt
 
 import (
 	"math"
@@ -34,7 +34,7 @@ func (m *simple) before(a, b uint32) bool {
 
 func TestSchedule_EqualsAMap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
-	var s Schedule
+	var s schedule
 	m := simple{due: map[uint32]int64{}, turn: map[uint32]uint32{}}
 	turns := uint32(0)
 	for range 100_000 {
@@ -74,7 +74,7 @@ func TestSchedule_EqualsAMap(t *testing.T) {
 }
 
 // check holds what can be asked without a change against the model, and the heap against its bound.
-func check(t *testing.T, s *Schedule, m *simple, id uint32) {
+func check(t *testing.T, s *schedule, m *simple, id uint32) {
 	t.Helper()
 	earliest := int64(math.MaxInt64)
 	if first, ok := m.first(); ok {
@@ -94,7 +94,7 @@ func check(t *testing.T, s *Schedule, m *simple, id uint32) {
 
 // An id that leaves and comes back, at whatever time, is in the schedule once.
 func TestSchedule_LeaveAndEnter(t *testing.T) {
-	var s Schedule
+	var s schedule
 	for turn := range uint32(1000) {
 		s.Enter(7, int64(1000-turn%3))
 		s.Leave(7)
@@ -111,7 +111,7 @@ func TestSchedule_LeaveAndEnter(t *testing.T) {
 }
 
 func TestSchedule_NoAllocationsOnceItHasRoom(t *testing.T) {
-	var s Schedule
+	var s schedule
 	for id := range uint32(1000) {
 		s.Enter(id, int64(id))
 	}

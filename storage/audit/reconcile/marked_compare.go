@@ -1,4 +1,4 @@
-package marked
+package reconcile
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// Options say what is there.
-type Options struct {
+// markedOptions say what is there.
+type markedOptions struct {
 	// Root is the crawl directory; empty for a package, which has neither index files nor settings.
 	Root string
 	// Settings is the name of the file of the settings in Root.
@@ -50,7 +50,7 @@ const (
 )
 
 // Compare holds the files against their marks, and reports how many of them agree.
-func (f *Files) Compare(ctx context.Context, o Options, found finding.Report) (agree int64, err error) {
+func (f *markedFiles) Compare(ctx context.Context, o markedOptions, found finding.Report) (agree int64, err error) {
 	for _, d := range f.differ {
 		found(d)
 	}
@@ -106,7 +106,7 @@ func (f *Files) Compare(ctx context.Context, o Options, found finding.Report) (a
 }
 
 // of is the name of the WARC file with that digest, if no file was taken for it yet; else it is the name that is given.
-func (f *Files) of(sum, name string) string {
+func (f *markedFiles) of(sum, name string) string {
 	for other, m := range f.all {
 		if m.sum == sum && !m.seen && strings.HasPrefix(other, archiveFolder+"/") {
 			return other
@@ -116,7 +116,7 @@ func (f *Files) of(sum, name string) string {
 }
 
 // holds holds one file against its mark.
-func (f *Files) holds(name, file string, octets int64, sum string, excused bool, found finding.Report) bool {
+func (f *markedFiles) holds(name, file string, octets int64, sum string, excused bool, found finding.Report) bool {
 	at := finding.Place{File: file}
 	m, known := f.all[name]
 	if !known {
@@ -147,7 +147,7 @@ func (f *Files) holds(name, file string, octets int64, sum string, excused bool,
 }
 
 // indexes holds the finished files of the index against their marks.
-func (f *Files) indexes(ctx context.Context, o Options, late map[string]bool, found finding.Report) (agree int64, err error) {
+func (f *markedFiles) indexes(ctx context.Context, o markedOptions, late map[string]bool, found finding.Report) (agree int64, err error) {
 	folder := filepath.Join(o.Root, indexFolder)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,7 +174,7 @@ func (f *Files) indexes(ctx context.Context, o Options, late map[string]bool, fo
 }
 
 // bound holds the settings against the mark of the last run.
-func (f *Files) bound(o Options, found finding.Report) error {
+func (f *markedFiles) bound(o markedOptions, found finding.Report) error {
 	file := filepath.Join(o.Root, o.Settings)
 	d := finding.Finding{Code: finding.Settings, Place: finding.Place{File: file},
 		Required: "the settings of the last run, of SHA-256 " + f.settings + " as its mark in the ledger has it"}
@@ -198,7 +198,7 @@ func (f *Files) bound(o Options, found finding.Report) error {
 }
 
 // before reports whether the settings that the last run binds are kept beside those of a run that has not begun.
-func (f *Files) before(o Options) bool {
+func (f *markedFiles) before(o markedOptions) bool {
 	names, err := os.ReadDir(o.Root)
 	if err != nil || o.Before == "" {
 		return false

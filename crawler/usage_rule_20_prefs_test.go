@@ -1,4 +1,4 @@
-package usage
+package crawler
 
 import (
 	"net/http"
@@ -11,10 +11,10 @@ import (
 // With a token of its own a crawl is bound by two groups; what both have stands there once.
 func TestRule20_OfAllGroupsThatBind(t *testing.T) {
 	book := robots.Terms{}.Parse([]byte("User-agent: mybot\nContent-Signal: a=1\nContent-Usage: x\n\nUser-agent: curtsy\nContent-Signal: a=1\nContent-Signal: b=2\n"), "mybot", "curtsy")
-	if got, want := Of(book, nil), "robots content-usage: x\nrobots content-signal: a=1\nrobots content-signal: b=2"; got != want {
+	if got, want := usagePrefs(book, nil), "robots content-usage: x\nrobots content-signal: a=1\nrobots content-signal: b=2"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := Of(nil, nil); got != "" {
+	if got := usagePrefs(nil, nil); got != "" {
 		t.Errorf("%q", got)
 	}
 }
@@ -38,7 +38,7 @@ func TestRule20_LinksToALicense(t *testing.T) {
 		`<l>; rel="license`:                     `<l>; rel="license`,
 		`<a,b>; rel=license, <c>; rel=license,`: "<a,b>; rel=license\n<c>; rel=license",
 	} {
-		got := strings.ReplaceAll(Of(nil, http.Header{"Link": {value}}), "header link: ", "")
+		got := strings.ReplaceAll(usagePrefs(nil, http.Header{"Link": {value}}), "header link: ", "")
 		if got != want {
 			t.Errorf("%s: %q, want %q", value, got, want)
 		}
@@ -50,7 +50,7 @@ func TestRule20_WhatIsKeptIsBoundedAndTheRestIsCounted(t *testing.T) {
 	for i := range 50 {
 		h.Add("Tdm-Policy", "https://a.test/"+strings.Repeat("x", i))
 	}
-	said := strings.Split(Of(nil, h), "\n")
+	said := strings.Split(usagePrefs(nil, h), "\n")
 	if len(said) != maxPrefs+1 || said[maxPrefs] != "more: 36" || said[1] != "header content-usage: a b" {
 		t.Errorf("%q", said)
 	}

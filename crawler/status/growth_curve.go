@@ -1,12 +1,12 @@
-package growth
+package status
 
 import "math"
 
 // points is how many points of itself a Curve keeps.
 const points = 16
 
-// Curve is how the known URLs of a host grew with those that are done. The zero value knows nothing.
-type Curve struct {
+// growthCurve is how the known URLs of a host grew with those that are done. The zero value knows nothing.
+type growthCurve struct {
 	n    int
 	step int32 // least distance of two points
 	at   [points]point
@@ -16,12 +16,12 @@ type point struct{ done, known int32 }
 
 // Note takes in how many URLs are done and known. One that goes back begins the curve anew: an operator has opened what was
 // closed, or an update has begun.
-func (c *Curve) Note(done, known int64) {
+func (c *growthCurve) Note(done, known int64) {
 	p := point{clip(done), clip(known)}
 	if c.n > 0 {
 		last := c.at[c.n-1]
 		if p.done < last.done || p.known < last.known {
-			*c = Curve{}
+			*c = growthCurve{}
 		} else if p.done < last.done+c.step {
 			return
 		}
@@ -50,7 +50,7 @@ const (
 
 // Expect says how many URLs there will be when done and known are those of now. It is known itself where nothing more is
 // found, or too little was seen. open says that there is no end in sight: more are found, and no fewer than before.
-func (c *Curve) Expect(done, known int64) (total int64, open bool) {
+func (c *growthCurve) Expect(done, known int64) (total int64, open bool) {
 	var xs, ys []float64
 	first := c.at[0]
 	for _, p := range c.at[:c.n] {

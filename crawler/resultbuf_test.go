@@ -1,4 +1,4 @@
-package resultbuf
+package crawler
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 // A buffer that was used holds on to nothing, and what is written on it next takes no memory.
 func TestBuffer_IsBlankWhenItIsUsedAgain(t *testing.T) {
-	p := new(Pool).Get()
+	p := new(resultPool).Get()
 	var turn frontier.Turn
 	fill := func(n int) {
 		r := p.Begin(turn)

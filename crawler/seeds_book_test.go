@@ -1,4 +1,4 @@
-package seeds
+package crawler
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-func parse(t testing.TB, raw string) canon.URL {
+func parseSeed(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
 	if err != nil {
@@ -20,14 +20,14 @@ func parse(t testing.TB, raw string) canon.URL {
 	return u
 }
 
-// ledger is a durable frontier's totals, and the book of the run over them.
-type ledger struct {
+// seedLedger is a durable frontier's totals, and the book of the run over them.
+type seedLedger struct {
 	counts map[string]int64
-	book   *Book
+	book   *seedBook
 }
 
 // turn says of one seed whether it is answered, and applies the turn unless it is lost.
-func (l *ledger) turn(seed string, answered, lost bool) {
+func (l *seedLedger) turn(seed string, answered, lost bool) {
 	turn := map[string]int64{}
 	count := func(total string, n int64) { turn[total] += n }
 	if answered {
@@ -48,7 +48,7 @@ func (l *ledger) turn(seed string, answered, lost bool) {
 // and however often a run begins anew.
 func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	l := ledger{map[string]int64{totals.Pages: 7}, NewBook(nil)}
+	l := seedLedger{map[string]int64{totals.Pages: 7}, newSeedBook(nil)}
 	unanswered := map[string]bool{}
 	for step := range 4000 {
 		seed, answered, lost := fmt.Sprintf("http://s%d.test/", rng.IntN(12)), rng.IntN(2) == 0, rng.IntN(4) == 0
@@ -57,7 +57,7 @@ func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
 			unanswered[seed] = !answered
 		}
 		if rng.IntN(50) == 0 {
-			l.book = NewBook(maps.Clone(l.counts))
+			l.book = newSeedBook(maps.Clone(l.counts))
 		}
 		want := int64(0)
 		for _, is := range unanswered {
@@ -73,7 +73,7 @@ func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
 
 // The names are bounded: a seed over the bound is counted all the same, and one below it keeps its name.
 func TestNamesOfUnansweredSeedsAreBounded(t *testing.T) {
-	l := ledger{map[string]int64{}, NewBook(nil)}
+	l := seedLedger{map[string]int64{}, newSeedBook(nil)}
 	const more = 5
 	for i := range maxRemembered + more {
 		l.turn(fmt.Sprintf("http://s%d.test/", i), false, false)
@@ -90,7 +90,7 @@ func TestNamesOfUnansweredSeedsAreBounded(t *testing.T) {
 }
 
 func TestARunNamesTheFirstTwentyUnansweredSeeds(t *testing.T) {
-	b := NewBook(nil)
+	b := newSeedBook(nil)
 	var all []string
 	for i := range 3 {
 		var turn []string
@@ -111,7 +111,7 @@ func hop(t *testing.T, seed, at string) frontier.Task {
 	if seed == at {
 		kind = frontier.KindSeed
 	}
-	return frontier.Task{Candidate: frontier.Candidate{URL: parse(t, at), Kind: kind, Seed: seed}}
+	return frontier.Task{Candidate: frontier.Candidate{URL: parseSeed(t, at), Kind: kind, Seed: seed}}
 }
 
 func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
@@ -129,9 +129,9 @@ func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
 		{"back by another spelling", []string{a, b, "HTTP://A.test:80"}, true},
 		{"back to the same key", []string{a, b, "http://a.test/?"}, true},
 	} {
-		book := NewBook(nil)
+		book := newSeedBook(nil)
 		for i := range len(x.way) - 1 {
-			got := book.Circles(hop(t, a, x.way[i]), parse(t, x.way[i+1]))
+			got := book.Circles(hop(t, a, x.way[i]), parseSeed(t, x.way[i+1]))
 			if want := x.want && i == len(x.way)-2; got != want {
 				t.Errorf("%s, redirect %d: %v, want %v", x.name, i+1, got, want)
 			}
@@ -142,22 +142,22 @@ func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
 // A way is that of one seed, of redirects alone, and of one try.
 func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
 	const a, b, c = "http://a.test/", "http://b.test/", "http://c.test/"
-	book := NewBook(nil)
-	book.Circles(hop(t, a, a), parse(t, b))
-	if book.Circles(hop(t, b, b), parse(t, a)) {
+	book := newSeedBook(nil)
+	book.Circles(hop(t, a, a), parseSeed(t, b))
+	if book.Circles(hop(t, b, b), parseSeed(t, a)) {
 		t.Error("the way of another seed counts")
 	}
 	link := hop(t, a, b)
 	link.Depth = 1
-	if book.Circles(link, parse(t, a)) {
+	if book.Circles(link, parseSeed(t, a)) {
 		t.Error("the redirect of a linked page counts as that of its seed")
 	}
 	book.EndOfChain(hop(t, a, a))
-	if !book.Circles(hop(t, a, c), parse(t, a)) {
+	if !book.Circles(hop(t, a, c), parseSeed(t, a)) {
 		t.Error("a seed that was not redirected to has ended the way")
 	}
 	book.EndOfChain(hop(t, a, b))
-	if book.Circles(hop(t, a, c), parse(t, a)) {
+	if book.Circles(hop(t, a, c), parseSeed(t, a)) {
 		t.Error("the way is known after its end")
 	}
 }
@@ -165,7 +165,7 @@ func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
 // A turn that extends the scope may come to nothing, so that the next one says it again; after it was applied the scope
 // decides alone.
 func TestTheScopeIsExtendedUntilATurnIsApplied(t *testing.T) {
-	book, u := NewBook(nil), parse(t, "http://b.test/x")
+	book, u := newSeedBook(nil), parseSeed(t, "http://b.test/x")
 	covered, calls := false, 0
 	extend := func() { book.Extend(u, func() bool { return covered }, func() { covered = true; calls++ }) }
 	want := func(n int, when string) {
@@ -176,7 +176,7 @@ func TestTheScopeIsExtendedUntilATurnIsApplied(t *testing.T) {
 	}
 	want(1, "at first")
 	want(2, "while a turn is under way")
-	book.Applied(frontier.Result{Extend: []frontier.Seed{{URL: parse(t, "http://b.test/y")}}}, nil)
+	book.Applied(frontier.Result{Extend: []frontier.Seed{{URL: parseSeed(t, "http://b.test/y")}}}, nil)
 	want(3, "after another was applied")
 	book.Applied(frontier.Result{Extend: []frontier.Seed{{URL: u}}}, nil)
 	want(3, "after it was applied")

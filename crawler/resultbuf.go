@@ -1,6 +1,7 @@
-// Package resultbuf lends the memory that the result of a turn is written on, and takes it back when the turn is finished,
+// A resultPool lends the memory that the result of a turn is written on, and takes it back when the turn is finished,
 // so that the next turn needs no new one. That is safe because a frontier keeps nothing of a result that it was given.
-package resultbuf
+
+package crawler
 
 import (
 	"fmt"
@@ -12,11 +13,11 @@ import (
 	"curtsy/robots"
 )
 
-// Pool has the buffers that are not in use. Its methods may be called concurrently.
-type Pool struct{ free sync.Pool }
+// resultPool has the buffers that are not in use. Its methods may be called concurrently.
+type resultPool struct{ free sync.Pool }
 
-// Buffer is what the result of a turn is written on.
-type Buffer struct {
+// resultBuffer is what the result of a turn is written on.
+type resultBuffer struct {
 	found           []frontier.Candidate
 	counts          map[string]int64
 	robots, history []byte
@@ -28,23 +29,23 @@ type Buffer struct {
 const maxFound = 2048
 
 // Get returns a buffer for one turn.
-func (p *Pool) Get() *Buffer {
-	if b, ok := p.free.Get().(*Buffer); ok {
+func (p *resultPool) Get() *resultBuffer {
+	if b, ok := p.free.Get().(*resultBuffer); ok {
 		return b
 	}
-	return &Buffer{counts: map[string]int64{}}
+	return &resultBuffer{counts: map[string]int64{}}
 }
 
 // Put takes b back. Nothing that was written on it may be used any more.
-func (p *Pool) Put(b *Buffer) { p.free.Put(b) }
+func (p *resultPool) Put(b *resultBuffer) { p.free.Put(b) }
 
 // Begin begins the result of a turn, or of what is left of it.
-func (b *Buffer) Begin(t frontier.Turn) frontier.Result {
+func (b *resultBuffer) Begin(t frontier.Turn) frontier.Result {
 	return frontier.Result{Authority: t.Authority, Token: t.Token, Found: b.found, Counts: b.counts}
 }
 
 // Update writes into u what is known of the host: its robots state, and the memory with the history in it.
-func (b *Buffer) Update(u *frontier.HostUpdate, s robots.State, memory host.State, history trap.History) error {
+func (b *resultBuffer) Update(u *frontier.HostUpdate, s robots.State, memory host.State, history trap.History) error {
 	var err error
 	if b.robots, err = s.AppendBinary(b.robots[:0]); err != nil {
 		return fmt.Errorf("robots state: %w", err)
@@ -57,7 +58,7 @@ func (b *Buffer) Update(u *frontier.HostUpdate, s robots.State, memory host.Stat
 }
 
 // Wipe takes back what r was written on, once it is finished.
-func (b *Buffer) Wipe(r frontier.Result) {
+func (b *resultBuffer) Wipe(r frontier.Result) {
 	b.found = nil
 	if cap(r.Found) <= maxFound {
 		clear(r.Found[:cap(r.Found)]) // else it would hold on to the URLs

@@ -1,4 +1,4 @@
-package manual
+package shellcmd
 
 import (
 	"fmt"
@@ -13,14 +13,14 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// Page is a manual page.
-type Page struct {
+// manualPage is a manual page.
+type manualPage struct {
 	Name string // of its file: curtsy-frontier-ls.1
 	Text string
 }
 
-// Of writes the pages of cmd and of all commands below it. The mark stands in a comment at the top of each.
-func Of(cmd *cobra.Command, mark string, date time.Time) []Page {
+// manualOf writes the pages of cmd and of all commands below it. The mark stands in a comment at the top of each.
+func manualOf(cmd *cobra.Command, mark string, date time.Time) []manualPage {
 	if cmd.Hidden || cmd.Name() == "help" {
 		return nil
 	}
@@ -35,9 +35,9 @@ func Of(cmd *cobra.Command, mark string, date time.Time) []Page {
 	p.exits()
 	p.examples()
 	p.seeAlso()
-	all := []Page{{name(cmd) + ".1", p.String()}}
+	all := []manualPage{{name(cmd) + ".1", p.String()}}
 	for _, sub := range cmd.Commands() {
-		all = append(all, Of(sub, mark, date)...)
+		all = append(all, manualOf(sub, mark, date)...)
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package marked
+package reconcile
 
 import (
 	"crypto/sha256"
@@ -20,7 +20,7 @@ func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(tex
 type directory struct {
 	t     *testing.T
 	root  string
-	files Files
+	files markedFiles
 	texts map[string]string
 }
 
@@ -65,7 +65,7 @@ func (d *directory) mark(i int64, name, text string) {
 }
 
 // compared compares, with the WARC files read as they are.
-func (d *directory) compared(o Options) (agree int64, codes string) {
+func (d *directory) compared(o markedOptions) (agree int64, codes string) {
 	d.t.Helper()
 	if o.Archive == nil {
 		paths, _ := filepath.Glob(filepath.Join(d.root, "warc", "*"))
@@ -138,7 +138,7 @@ func TestFilesAreThoseOfTheirMarks(t *testing.T) {
 	} {
 		d := newDirectory(t)
 		c.change(d)
-		if agree, codes := d.compared(Options{}); codes != c.want || agree != c.agree {
+		if agree, codes := d.compared(markedOptions{}); codes != c.want || agree != c.agree {
 			t.Errorf("%s: %q, %d agree; want %q, %d", name, codes, agree, c.want, c.agree)
 		}
 	}
@@ -159,7 +159,7 @@ func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
 	}
 	last := filepath.Join(d.root, "warc", "curtsy-00004.warc.gz")
 	paths, _ := filepath.Glob(filepath.Join(d.root, "warc", "*"))
-	o := Options{Root: d.root, Settings: "crawl.toml", Excused: func(path string) bool { return path == last }}
+	o := markedOptions{Root: d.root, Settings: "crawl.toml", Excused: func(path string) bool { return path == last }}
 	for _, p := range paths {
 		b, _ := os.ReadFile(p)
 		o.Archive = append(o.Archive, evidence.File{Name: p, Octets: int64(len(b)), SHA256: sum(string(b))})
@@ -178,7 +178,7 @@ func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
 func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
 	d := newDirectory(t)
 	first := filepath.Join(d.root, "warc", "curtsy-00000.warc.gz")
-	o := Options{Root: d.root, Settings: "crawl.toml", Running: true, // the second was being written when the archive was listed
+	o := markedOptions{Root: d.root, Settings: "crawl.toml", Running: true, // the second was being written when the archive was listed
 		Archive: []evidence.File{{Name: first, Octets: 5, SHA256: sum("first")}, {Name: filepath.Join(d.root, "warc", "curtsy-00001.warc.gz.open"), Octets: 3}}}
 	d.put("index/curtsy-00003.cdxj", "of no mark when the ledger was read")
 	if agree, codes := d.compared(o); codes != "(crash-in-flight)" || agree != 3 {
@@ -208,7 +208,7 @@ func TestAPackageIsHeldToTheMarksOfItsArchive(t *testing.T) {
 		"one is missing, and not said": {"", "", "file-missing"},
 	} {
 		d := newDirectory(t)
-		o := Options{Base: base, Stated: func(path string) string {
+		o := markedOptions{Base: base, Stated: func(path string) string {
 			if strings.Contains(path, "00000.warc") {
 				return c.stated
 			}

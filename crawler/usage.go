@@ -1,6 +1,7 @@
-// Package usage collects usage preferences: what robots.txt and an answer say about how content may be used. They are
+// Usage preferences are what robots.txt and an answer say about how content may be used. They are
 // recorded and never guessed: nothing here knows what they mean (politeness rule 20).
-package usage
+
+package crawler
 
 import (
 	"net/http"
@@ -20,15 +21,15 @@ const (
 // the W3C community group.
 var prefFields = []string{"Content-Usage", "Tdm-Reservation", "Tdm-Policy"}
 
-// prefs are usage preferences as storage.Line keeps them.
-type prefs struct {
+// pagePrefs are usage preferences as storage.Line keeps them.
+type pagePrefs struct {
 	said []string
 	more int
 }
 
-// Of collects what robots.txt and the answer itself say.
-func Of(book *robots.Rulebook, h http.Header) string {
-	var p prefs
+// usagePrefs collects what robots.txt and the answer itself say.
+func usagePrefs(book *robots.Rulebook, h http.Header) string {
+	var p pagePrefs
 	if book != nil {
 		for _, policy := range book.Policies() {
 			p.add("robots content-usage", policy.ContentUsage()...)
@@ -42,7 +43,7 @@ func Of(book *robots.Rulebook, h http.Header) string {
 		}
 	}
 	for _, value := range h.Values("Link") {
-		for link := range links(value) {
+		for link := range licenseLinks(value) {
 			if isLicense(link) {
 				p.add("header link", link)
 			}
@@ -55,7 +56,7 @@ func Of(book *robots.Rulebook, h http.Header) string {
 }
 
 // add takes statements, each once: the policies of one robots.txt share its records.
-func (p *prefs) add(what string, values ...string) {
+func (p *pagePrefs) add(what string, values ...string) {
 next:
 	for _, v := range values {
 		if len(v) > maxPrefText {
@@ -75,8 +76,8 @@ next:
 	}
 }
 
-// links yields the links of a Link field (RFC 8288 3): commas part them, but not within <> and quotes.
-func links(value string) func(yield func(string) bool) {
+// licenseLinks yields the links of a Link field (RFC 8288 3): commas part them, but not within <> and quotes.
+func licenseLinks(value string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		begin := 0
 		var within byte

@@ -1,4 +1,4 @@
-package growth
+package status
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 
 // grow tells a curve of n pages, and returns what it expects once so many are done.
 func grow(n int, known func(done float64) float64) (total int64, open bool, now int64) {
-	var c Curve
+	var c growthCurve
 	for done := range n + 1 {
 		c.Note(int64(done), int64(known(float64(done))))
 	}
@@ -53,7 +53,7 @@ func TestWhatGrowsLessThanItIsDoneEnds(t *testing.T) {
 }
 
 func TestACurveIsOfBoundedSizeAndBeginsAnewWhenItGoesBack(t *testing.T) {
-	var c Curve
+	var c growthCurve
 	for i := range int64(1_000_000) {
 		c.Note(i, 2*i)
 	}
@@ -66,7 +66,7 @@ func TestACurveIsOfBoundedSizeAndBeginsAnewWhenItGoesBack(t *testing.T) {
 }
 
 func TestTooLittleToSayIsOpenWhereItGrows(t *testing.T) {
-	var c Curve
+	var c growthCurve
 	if total, open := c.Expect(3, 9); total != 9 || open {
 		t.Errorf("of nothing: %d, open %t", total, open)
 	}

@@ -1,4 +1,4 @@
-package shutter
+package crawler
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 )
 
 // A run is what a shutter acts on, and what it did, each with the clock's time. A bubble begins at 00:00 UTC of a Saturday.
-type run struct {
-	Shutter
-	left    Left
+type shutterRun struct {
+	shutter
+	left    shutterLeft
 	fault   error
 	held    bool
 	did     []string
@@ -26,15 +26,15 @@ type run struct {
 	drained chan struct{}
 }
 
-func newRun(t *testing.T, maxWait time.Duration, spans ...string) *run {
+func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutterRun {
 	t.Helper()
 	w, err := window.ParseAll(spans)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{over: make(chan struct{}), drained: make(chan struct{})}
+	r := &shutterRun{over: make(chan struct{}), drained: make(chan struct{})}
 	did := func(what string) { r.did = append(r.did, time.Now().UTC().Format("15:04:05 ")+what) }
-	r.Shutter = Shutter{
+	r.shutter = shutter{
 		Window: w, MaxWait: maxWait, Dates: steady.NewDates(),
 		Hold: func(on bool) {
 			if on != r.held {
@@ -42,8 +42,8 @@ func newRun(t *testing.T, maxWait time.Duration, spans ...string) *run {
 			}
 			r.held = on
 		},
-		Left: func(context.Context) (Left, error) { return r.left, r.fault },
-		End: func(_ Left, missed bool) {
+		Left: func(context.Context) (shutterLeft, error) { return r.left, r.fault },
+		End: func(_ shutterLeft, missed bool) {
 			did(fmt.Sprintf("end, missed %v", missed))
 			close(r.over)
 		},
@@ -53,7 +53,7 @@ func newRun(t *testing.T, maxWait time.Duration, spans ...string) *run {
 }
 
 // keep has the shutter look on until it ends the run, or for so long.
-func (r *run) keep(t *testing.T, most time.Duration) error {
+func (r *shutterRun) keep(t *testing.T, most time.Duration) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -68,7 +68,7 @@ func (r *run) keep(t *testing.T, most time.Duration) error {
 	}
 }
 
-func (r *run) wants(t *testing.T, did ...string) {
+func (r *shutterRun) wants(t *testing.T, did ...string) {
 	t.Helper()
 	if !slices.Equal(r.did, did) {
 		t.Errorf("did\n  %s\nwant\n  %s", strings.Join(r.did, "\n  "), strings.Join(did, "\n  "))
@@ -77,7 +77,7 @@ func (r *run) wants(t *testing.T, did ...string) {
 
 func TestARunIsHeldToTheSecondAndGoesOnWhenItsWindowOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRun(t, 24*time.Hour, "00:00-01:00", "05:00-06:00")
+		r := newShutterRun(t, 24*time.Hour, "00:00-01:00", "05:00-06:00")
 		r.left.Queued = 7
 		if err := r.keep(t, 5*time.Hour+30*time.Minute); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestARunIsHeldToTheSecondAndGoesOnWhenItsWindowOpens(t *testing.T) {
 
 func TestARunSaysUntilWhenItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRun(t, 24*time.Hour, "05:00-06:00")
+		r := newShutterRun(t, 24*time.Hour, "05:00-06:00")
 		r.left.Queued = 7
 		if err := r.Look(t.Context()); err != nil || r.Until() == nil || r.Until().Format("15:04") != "05:00" || r.Open() {
 			t.Error(err, r.Until(), r.Open())
@@ -101,7 +101,7 @@ func TestARunSaysUntilWhenItWaits(t *testing.T) {
 
 func TestARunThatWouldWaitForTooLongEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRun(t, 4*time.Hour-time.Second, "00:00-01:00", "05:00-06:00")
+		r := newShutterRun(t, 4*time.Hour-time.Second, "00:00-01:00", "05:00-06:00")
 		r.left.Queued = 7
 		if err := r.keep(t, 24*time.Hour); err != nil {
 			t.Fatal(err)
@@ -115,13 +115,13 @@ func TestARunThatWouldWaitForTooLongEnds(t *testing.T) {
 
 func TestWhatIsUnderWayIsLeftToEndBeforeTheRunDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRun(t, 0, "00:00-01:00")
+		r := newShutterRun(t, 0, "00:00-01:00")
 		over := time.Now().Add(time.Hour + 90*time.Second)
-		r.Left = func(context.Context) (Left, error) {
+		r.Left = func(context.Context) (shutterLeft, error) {
 			if time.Now().Before(over) {
-				return Left{InFlight: 1, Queued: 7}, nil
+				return shutterLeft{InFlight: 1, Queued: 7}, nil
 			}
-			return Left{Queued: 7}, nil
+			return shutterLeft{Queued: 7}, nil
 		}
 		if err := r.keep(t, 24*time.Hour); err != nil {
 			t.Fatal(err)
@@ -131,9 +131,9 @@ func TestWhatIsUnderWayIsLeftToEndBeforeTheRunDoes(t *testing.T) {
 }
 
 func TestNothingIsWaitedForWithNothingLeftOrABudgetSpent(t *testing.T) {
-	for _, left := range []Left{{}, {Queued: 7, Spent: "max-pages"}} {
+	for _, left := range []shutterLeft{{}, {Queued: 7, Spent: "max-pages"}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRun(t, 24*time.Hour, "05:00-06:00")
+			r := newShutterRun(t, 24*time.Hour, "05:00-06:00")
 			r.left = left
 			if err := r.keep(t, 24*time.Hour); err != nil || !strings.HasSuffix(r.did[len(r.did)-1], "end, missed false") || r.Missed() != nil {
 				t.Error(err, r.did, r.Missed())
@@ -144,7 +144,7 @@ func TestNothingIsWaitedForWithNothingLeftOrABudgetSpent(t *testing.T) {
 
 func TestACountThatCannotBeReadEndsTheLooking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRun(t, 24*time.Hour, "05:00-06:00")
+		r := newShutterRun(t, 24*time.Hour, "05:00-06:00")
 		r.fault = errors.New("the disk is gone")
 		if err := r.keep(t, 24*time.Hour); !errors.Is(err, r.fault) {
 			t.Error(err)
@@ -153,7 +153,7 @@ func TestACountThatCannotBeReadEndsTheLooking(t *testing.T) {
 }
 
 func TestARunWithoutAWindowIsLeftAlone(t *testing.T) {
-	r := newRun(t, 0)
+	r := newShutterRun(t, 0)
 	if err := errors.Join(r.Look(t.Context()), r.Keep(t.Context(), nil, nil)); err != nil || !r.Open() || len(r.did) > 0 {
 		t.Error(err, r.did)
 	}
@@ -165,7 +165,7 @@ func TestARunWithoutAWindowIsLeftAlone(t *testing.T) {
 // A request waits for its address and its connection: the window can close meanwhile, and then it does not go out.
 func TestARequestGoesOutWithinTheWindowOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRun(t, 0, "00:00-01:00")
+		r := newShutterRun(t, 0, "00:00-01:00")
 		wait, begun := time.Duration(0), 0
 		refused := errors.New("refused")
 		var first error
@@ -181,7 +181,7 @@ func TestARequestGoesOutWithinTheWindowOnly(t *testing.T) {
 			t.Errorf("refused by others: %v, %d", err, begun)
 		}
 		first, wait = nil, time.Hour
-		if err := q.Begin(t.Context()); !errors.Is(err, ErrShut) || begun != 1 {
+		if err := q.Begin(t.Context()); !errors.Is(err, errShut) || begun != 1 {
 			t.Errorf("it closed meanwhile: %v, %d", err, begun)
 		}
 	})
