@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
+	"curtsy/crawler/stopwhen"
+	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -19,10 +22,12 @@ import (
 // Terms are the settings that an operator may change while a run goes on, as Config has them. Whoever needs one asks for
 // it when it is needed, and keeps none.
 type Terms struct {
-	MaxPages, MaxPerHost, MaxBytes int64
-	MaxTime                        time.Duration
-	Hosts                          hostrule.Rules
-	Include, Exclude               []string // of Config.Scope
+	MaxPages, MaxPerHost, MaxPerDomain, MaxPerTag, MaxBytes int64
+	MaxTime                                                 time.Duration
+	StopWhen                                                []stopwhen.Condition
+	Window                                                  window.Spans
+	Hosts                                                   hostrule.Rules
+	Include, Exclude                                        []string // of Config.Scope
 }
 
 // terms are those in force.
@@ -33,7 +38,8 @@ func (c *Config) terms() Terms {
 		}
 	}
 	return Terms{
-		MaxPages: c.MaxPages, MaxPerHost: c.MaxPerHost, MaxBytes: c.MaxBytes, MaxTime: c.MaxTime,
+		MaxPages: c.MaxPages, MaxPerHost: c.MaxPerHost, MaxPerDomain: c.MaxPerDomain, MaxPerTag: c.MaxPerTag,
+		MaxBytes: c.MaxBytes, MaxTime: c.MaxTime, StopWhen: c.StopWhen, Window: c.Window,
 		Hosts: c.Hosts, Include: c.Scope.Include, Exclude: c.Scope.Exclude,
 	}
 }
@@ -43,8 +49,11 @@ var ErrLessPolite = errors.New("politeness can be raised, never lowered, while a
 
 // check refuses what is no change of t.
 func (t *Terms) check(next *Terms) error {
-	if next.MaxPages < 0 || next.MaxPerHost < 0 || next.MaxBytes < 0 || next.MaxTime < 0 {
+	if min(next.MaxPages, next.MaxPerHost, next.MaxPerDomain, next.MaxPerTag, next.MaxBytes, int64(next.MaxTime)) < 0 {
 		return errors.New("crawler: a budget is negative; zero is for no limit")
+	}
+	if !next.Window.Within(t.Window, time.Now()) {
+		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), window.None), t.Window, ErrLessPolite)
 	}
 	for i, was := range t.Hosts { // a rule only asks for more consideration: none may go or shrink, and further ones may come
 		if i >= len(next.Hosts) {
@@ -64,18 +73,29 @@ func (t *Terms) check(next *Terms) error {
 	return nil
 }
 
+// Check refuses what Change would.
+func (c *Crawl) Check(next Terms) error {
+	was := c.cfg.terms()
+	return cmp.Or(was.check(&next), next.checkTags(c.cfg.tagged))
+}
+
 // Change has other terms hold from now on. What is queued and lies outside of a narrower scope is closed when its turn
 // comes, before anybody is asked, with its line in the ledger; a page under way is finished. A host that was left
-// alone because it had all its pages gets turns again if there may be more now.
+// alone because it, or its domain, had all its pages gets turns again if there may be more now, and what was held because
+// its tag had is queued again. A budget of domains that is the first of the run may count pages of turns under way twice, or
+// not at all.
 func (c *Crawl) Change(ctx context.Context, next Terms) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
 	was := c.cfg.terms()
-	if err := was.check(&next); err != nil {
+	if err := c.Check(next); err != nil {
 		return err
 	}
 	narrowed, err := c.scope.Load().With(next.Include, next.Exclude)
 	if err != nil {
+		return err
+	}
+	if err := c.quotas.change(ctx, c.cfg.Frontier, &next); err != nil {
 		return err
 	}
 	next.Hosts = slices.Clone(next.Hosts)
@@ -85,10 +105,15 @@ func (c *Crawl) Change(ctx context.Context, next Terms) error {
 	if next.MaxTime != was.MaxTime {
 		c.limit.move(next.MaxTime)
 	}
-	if most := next.MaxPerHost; most != was.MaxPerHost && (most == 0 || was.MaxPerHost > 0 && most > was.MaxPerHost) {
-		err = reopen(ctx, c.cfg.Frontier)
+	if !slices.Equal(next.Window.Texts(), was.Window.Texts()) {
+		c.shutter.Move(next.Window)
 	}
+	if rises(was.MaxPerTag, next.MaxPerTag) {
+		c.quotas.held.Store(false)
+	}
+	err = Reopen(ctx, c.cfg.Frontier, was, next)
 	c.live.Rebudget(next.budget())
+	c.endIfMet()
 	c.stopper.nudge()
 	c.live.Forget()
 	return err
@@ -96,14 +121,27 @@ func (c *Crawl) Change(ctx context.Context, next Terms) error {
 
 // budget is what of the terms an estimate reckons with.
 func (t *Terms) budget() status.Budget {
-	return status.Budget{MaxPages: t.MaxPages, MaxPerHost: t.MaxPerHost, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime}
+	return status.Budget{MaxPages: t.MaxPages, MaxPerHost: t.MaxPerHost, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime, Window: t.Window}
 }
 
-// reopen opens the hosts that had all their pages.
-func reopen(ctx context.Context, f frontier.Frontier) error {
+// rises reports whether a budget, of which zero is none, becomes a larger one.
+func rises(was, is int64) bool { return was > 0 && (is == 0 || is > was) }
+
+// Reopen opens what a budget had closed that becomes larger: hosts that had all their pages, and URLs whose tag had.
+func Reopen(ctx context.Context, f frontier.Frontier, was, is Terms) error {
+	larger := map[string]bool{
+		reasonMaxPerHost: rises(was.MaxPerHost, is.MaxPerHost), reasonMaxPerDomain: rises(was.MaxPerDomain, is.MaxPerDomain),
+	}
+	var err error
+	if rises(was.MaxPerTag, is.MaxPerTag) {
+		_, err = f.Retry(ctx, frontier.Retrial{Outcome: frontier.Held, Reason: reasonMaxPerTag})
+	}
+	if err != nil || !larger[reasonMaxPerHost] && !larger[reasonMaxPerDomain] {
+		return err
+	}
 	var all []canon.Authority
-	err := status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
-		if h.Condition == frontier.Retired && h.Reason == reasonMaxPerHost && h.Hold.Act == 0 {
+	err = status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
+		if h.Condition == frontier.Retired && larger[h.Reason] && h.Hold.Act == 0 {
 			all = append(all, h.Authority)
 		}
 		return true

@@ -162,10 +162,10 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	}
 	cfg := &c.cfg
 	dates, lined, redirects := steady.NewDates(), refusals.NewRecent(), gate.NewRedirects()
-	c.shutter = &shutter{
-		Window: cfg.Window, MaxWait: cfg.MaxWait, Dates: dates, Log: cfg.Log, Left: cfg.left(c.budget), End: c.stopper.endOutside,
-		Hold: func(on bool) { c.stopper.hold(byWindow, on) },
-	}
+	c.shutter = newShutter(cfg.Window)
+	c.shutter.MaxWait, c.shutter.Dates, c.shutter.Log = cfg.MaxWait, dates, cfg.Log
+	c.shutter.Left, c.shutter.End = cfg.left(c.budget), c.stopper.endOutside
+	c.shutter.Hold = func(on bool) { c.stopper.hold(byWindow, on) }
 	c.gate = c.cfg.Gate()
 	c.record = record.New(cfg.Recorder, cfg.Ledger, dates)
 	c.book = newSeedBook(counts)

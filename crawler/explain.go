@@ -126,6 +126,6 @@ func (c Config) explained() explain.Settings {
 	t := c.terms()
 	return explain.Settings{
 		Traps: c.Traps, Depth: c.Scope.Depth, IPDelay: c.IPDelay,
-		MaxPages: t.MaxPages, MaxPerHost: t.MaxPerHost, MaxPerDomain: c.MaxPerDomain, MaxPerTag: c.MaxPerTag, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime,
+		MaxPages: t.MaxPages, MaxPerHost: t.MaxPerHost, MaxPerDomain: t.MaxPerDomain, MaxPerTag: t.MaxPerTag, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime,
 	}
 }

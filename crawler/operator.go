@@ -26,6 +26,10 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 		s.Runs++
 	}
 	c.addUncounted(&s)
+	// A lease takes several URLs from the queue, of which the exchanges under way have one each.
+	leased := s.InFlight
+	s.InFlight = min(leased, int64(c.room.Exchanges()))
+	s.Queued += leased - s.InFlight
 	s.LimitedByIP = c.exchanger.pacer.Waiting()
 	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
@@ -142,7 +146,7 @@ func (c Config) newLive() *status.Live {
 	t := c.terms()
 	return status.NewLive(c.Frontier, status.Settings{
 		Workers: c.Workers, IPDelay: c.IPDelay, Pacing: c.pacing,
-		Window: c.Window, Budget: t.budget(),
+		Budget: t.budget(),
 	})
 }
 

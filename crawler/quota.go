@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -29,41 +29,59 @@ const quotaWait = time.Second
 type quotas struct {
 	domains, tags *budget.Groups
 	watch         *stopwhen.Watch
-	held          *atomic.Bool // a task was set aside because of its tag
+	missed        map[string]int64 // pages of domains that the frontier does not count
+	held          *atomic.Bool     // a task was set aside because of its tag
 }
 
 // newQuotas reads how many pages there are. The frontier has missed some, by domain; counts are with them.
 func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64) (quotas, error) {
-	q := quotas{held: &atomic.Bool{}}
-	if cfg.MaxPerTag > 0 {
-		pages := map[string]int64{}
-		for name, n := range counts {
-			if tag, ok := totals.Tag(name); ok {
-				pages[tag] = n
-			}
+	tags := map[string]int64{}
+	for name, n := range counts {
+		if tag, ok := totals.Tag(name); ok {
+			tags[tag] = n
 		}
-		q.tags = budget.NewGroups(cfg.MaxPerTag, pages)
 	}
+	q := quotas{
+		held: &atomic.Bool{}, missed: missed,
+		domains: budget.NewGroups(cfg.MaxPerDomain, nil), tags: budget.NewGroups(cfg.MaxPerTag, tags),
+	}
+	q.watch = stopwhen.New(cfg.StopWhen, counts[totals.Pages], q.tags.Pages)
 	if cfg.MaxPerDomain > 0 {
-		pages := map[string]int64{}
-		maps.Copy(pages, missed)
-		var bad error
-		err := status.EachHost(ctx, cfg.Frontier, 0, func(h frontier.Host) bool {
-			memory, err := host.Read(h.Memory)
-			if err != nil {
-				bad = fmt.Errorf("%s: %w", h.Authority, err)
-			} else if memory.Pages > 0 {
-				pages[h.Authority.RegistrableDomain()] += int64(memory.Pages)
-			}
-			return bad == nil
-		})
-		if err = errors.Join(err, bad); err != nil {
-			return q, err
-		}
-		q.domains = budget.NewGroups(cfg.MaxPerDomain, pages)
+		return q, q.countDomains(ctx, cfg.Frontier)
 	}
-	q.watch = stopwhen.New(cfg.StopWhen, counts[totals.Pages], func(tag string) int64 { return counts[totals.OfTag(tag)] })
 	return q, nil
+}
+
+// countDomains counts the pages of each domain from now on, with those that the frontier has. Pages of turns under way
+// may be counted twice, or not at all.
+func (q *quotas) countDomains(ctx context.Context, f frontier.Reader) error {
+	q.domains.Add(q.missed)
+	pages := map[string]int64{}
+	var bad error
+	err := status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
+		memory, err := host.Read(h.Memory)
+		if err != nil {
+			bad = fmt.Errorf("%s: %w", h.Authority, err)
+		} else if memory.Pages > 0 {
+			pages[h.Authority.RegistrableDomain()] += int64(memory.Pages)
+		}
+		return bad == nil
+	})
+	q.domains.Add(pages)
+	return errors.Join(err, bad)
+}
+
+// change has the budgets and conditions of next hold.
+func (q *quotas) change(ctx context.Context, f frontier.Reader, next *Terms) error {
+	if next.MaxPerDomain > 0 && !q.domains.Counts() {
+		if err := q.countDomains(ctx, f); err != nil {
+			return err
+		}
+	}
+	q.domains.Limit(next.MaxPerDomain)
+	q.tags.Limit(next.MaxPerTag)
+	q.watch.Set(next.StopWhen)
+	return nil
 }
 
 // limitsPages reports whether the crawl may have a limit of pages.
@@ -71,24 +89,20 @@ func (c *Config) limitsPages() bool {
 	return c.MaxPages > 0 || c.MaxPerHost > 0 || c.MaxPerDomain > 0 || c.MaxPerTag > 0 || len(c.StopWhen) > 0 || len(c.Hosts) > 0
 }
 
-// countsTags reports whether a limit goes by the pages of a tag.
-func (c *Config) countsTags() bool {
-	for _, s := range c.StopWhen {
-		if s.Tag() != "" {
-			return true
-		}
+// checkTags refuses a limit that goes by the pages of a tag where tags are not told apart.
+func (t *Terms) checkTags(tagged bool) error {
+	if !tagged && (t.MaxPerTag > 0 || slices.ContainsFunc(t.StopWhen, func(s stopwhen.Condition) bool { return s.Tag() != "" })) {
+		return fmt.Errorf("crawler: the seeds have more than %d tags: pages are counted for so many at most", maxTags)
 	}
-	return c.MaxPerTag > 0
+	return nil
 }
 
 // tellApart refuses more tags than are counted.
 func (c *Config) tellApart(tags map[string]bool) error {
 	delete(tags, "")
 	c.tagged = len(tags) <= maxTags
-	if c.countsTags() && len(tags) > maxTags {
-		return fmt.Errorf("crawler: the seeds have more than %d tags: pages are counted for so many at most", maxTags)
-	}
-	return nil
+	t := c.terms()
+	return t.checkTags(c.tagged)
 }
 
 // room is whether a page may be asked for.
@@ -171,11 +185,11 @@ func (p *parallel) admit(ctx context.Context, task frontier.Task, d decision) (o
 func (p *parallel) noted(x *attempt, before uint64) {
 	pages := int64(p.v.memory.Pages - before)
 	p.c.quotas.give(p.v, x.task, pages)
-	if p.c.quotas.watch == nil || x.ex == nil || stopped(x.ex) {
+	if x.ex == nil || stopped(x.ex) {
 		return
 	}
 	p.c.quotas.watch.Note(stopwhen.Answer{
-		Failed: p.v.blamed, Page: pages > 0, Tag: x.task.Tag, First: before == 0 && pages > 0, Text: p.v.text,
+		Failed: p.v.blamed, Page: pages > 0, First: before == 0 && pages > 0, Text: p.v.text,
 	})
 	p.c.endIfMet()
 }

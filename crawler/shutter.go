@@ -17,15 +17,17 @@ var errShut = errors.New("crawler: outside of the window")
 // aMoment is how long a turn is put off that the window's end came upon: no turn is claimed before it opens.
 const aMoment = time.Second
 
-// A Shutter has a run pause outside of its window, or ends it. Its fields are set before it is used.
+// A shutter has a run pause outside of its window, or ends it. Begin with newShutter, and set the fields before it is used.
 type shutter struct {
-	Window  window.Spans
 	MaxWait time.Duration                                  // the longest that an opening is waited for
 	Dates   *steady.Dates                                  // of the archive, so that an audit can tell, be the clock set back meanwhile
 	Hold    func(on bool)                                  // begins the pause, or ends it
 	Left    func(ctx context.Context) (shutterLeft, error) // what is left of the run
 	End     func(l shutterLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
 	Log     func(format string, args ...any)
+
+	window atomic.Pointer[window.Spans]
+	moved  chan struct{} // has a value after Move
 
 	busy   bool // something was under way at the last look
 	until  atomic.Pointer[time.Time]
@@ -38,6 +40,24 @@ type shutterLeft struct {
 	Spent            string // the budget that is used up; empty for none
 }
 
+// newShutter returns a shutter of a window, without its fields.
+func newShutter(w window.Spans) *shutter {
+	s := &shutter{moved: make(chan struct{}, 1)}
+	s.window.Store(&w)
+	return s
+}
+
+// Move sets another window. It counts at once; Keep looks at it next.
+func (s *shutter) Move(w window.Spans) {
+	s.window.Store(&w)
+	select {
+	case s.moved <- struct{}{}:
+	default:
+	}
+}
+
+func (s *shutter) spans() window.Spans { return *s.window.Load() }
+
 // Until is when the window opens that the run waits for; nil while it does not.
 func (s *shutter) Until() *time.Time { return s.until.Load() }
 
@@ -47,12 +67,15 @@ func (s *shutter) Missed() *time.Time { return s.missed.Load() }
 func (s *shutter) now() time.Time { return s.Dates.Of(time.Now()) }
 
 // Open reports whether an exchange may begin now.
-func (s *shutter) Open() bool { return len(s.Window) == 0 || s.Window.Open(s.now()) }
+func (s *shutter) Open() bool {
+	w := s.spans()
+	return len(w) == 0 || w.Open(s.now())
+}
 
 // Within is r, sent within the window or not at all: an address may have been waited for, or a connection. The error is
 // errShut then.
 func (s *shutter) Within(r fetch.Request) fetch.Request {
-	if len(s.Window) == 0 {
+	if len(s.spans()) == 0 {
 		return r
 	}
 	begin, begun := r.Begin, r.Begun
@@ -73,16 +96,14 @@ func (s *shutter) Within(r fetch.Request) fetch.Request {
 	return r
 }
 
-// Keep looks again when the window closes or opens, and each minute: a computer may sleep. It returns when one of the channels
-// is closed.
+// Keep looks again when the window closes, opens or moves, and each minute: a computer may sleep. It returns when one of the
+// channels is closed.
 func (s *shutter) Keep(ctx context.Context, over, draining <-chan struct{}) error {
-	if len(s.Window) == 0 {
-		return nil
-	}
 	for {
 		again := time.NewTimer(s.next())
 		select {
 		case <-again.C:
+		case <-s.moved:
 		case <-over:
 		case <-draining:
 		}
@@ -102,12 +123,12 @@ func (s *shutter) Keep(ctx context.Context, over, draining <-chan struct{}) erro
 
 // next is how long to wait for the next look.
 func (s *shutter) next() time.Duration {
-	now, until := s.now(), s.until.Load()
+	w, now, until := s.spans(), s.now(), s.until.Load()
 	switch {
 	case until != nil && s.busy:
 		return aMoment
 	case until == nil:
-		at, ok := s.Window.Closes(now)
+		at, ok := w.Closes(now)
 		if !ok {
 			return time.Hour
 		}
@@ -119,15 +140,16 @@ func (s *shutter) next() time.Duration {
 // Look begins the pause or ends it. What is under way goes on; when that is over, the run ends if there is nothing to wait for, or
 // the next opening is too far away.
 func (s *shutter) Look(ctx context.Context) error {
-	if len(s.Window) == 0 {
+	w := s.spans()
+	if len(w) == 0 {
 		return nil
 	}
 	now := s.now()
-	at, ok := s.Window.Opens(now)
+	at, ok := w.Opens(now)
 	at = at.UTC()
 	if ok && !at.After(now) {
 		if s.Hold(false); s.until.Swap(nil) != nil {
-			s.Log("within its window (%s): the crawl goes on", s.Window)
+			s.Log("within its window (%s): the crawl goes on", w)
 		}
 		return nil
 	}
@@ -140,7 +162,7 @@ func (s *shutter) Look(ctx context.Context) error {
 	s.busy = left.InFlight > 0
 	waits := ok && at.Sub(now) <= s.MaxWait
 	if first && (s.busy || left.Queued > 0) {
-		s.Log("outside of its window (%s): no new exchange begins; %s", s.Window, s.then(waits, at))
+		s.Log("outside of its window (%s): no new exchange begins; %s", w, afterClosing(w, waits, at))
 	}
 	switch {
 	case s.busy:
@@ -153,10 +175,10 @@ func (s *shutter) Look(ctx context.Context) error {
 	return nil
 }
 
-// then is what comes after the window has closed.
-func (s *shutter) then(waits bool, at time.Time) string {
+// afterClosing is what comes after the window has closed.
+func afterClosing(w window.Spans, waits bool, at time.Time) string {
 	if waits {
-		return "goes on at " + s.Window.Clock(at)
+		return "goes on at " + w.Clock(at)
 	}
-	return "the crawl ends, for it opens at " + s.Window.Clock(at) + ", later than --max-wait"
+	return "the crawl ends, for it opens at " + w.Clock(at) + ", later than --max-wait"
 }

@@ -17,7 +17,7 @@ import (
 
 // A run is what a shutter acts on, and what it did, each with the clock's time. A bubble begins at 00:00 UTC of a Saturday.
 type shutterRun struct {
-	shutter
+	*shutter
 	left    shutterLeft
 	fault   error
 	held    bool
@@ -34,21 +34,20 @@ func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutte
 	}
 	r := &shutterRun{over: make(chan struct{}), drained: make(chan struct{})}
 	did := func(what string) { r.did = append(r.did, time.Now().UTC().Format("15:04:05 ")+what) }
-	r.shutter = shutter{
-		Window: w, MaxWait: maxWait, Dates: steady.NewDates(),
-		Hold: func(on bool) {
-			if on != r.held {
-				did(map[bool]string{true: "hold", false: "go on"}[on])
-			}
-			r.held = on
-		},
-		Left: func(context.Context) (shutterLeft, error) { return r.left, r.fault },
-		End: func(_ shutterLeft, missed bool) {
-			did(fmt.Sprintf("end, missed %v", missed))
-			close(r.over)
-		},
-		Log: func(format string, args ...any) { did("log " + strings.Fields(fmt.Sprintf(format, args...))[0]) },
+	r.shutter = newShutter(w)
+	r.MaxWait, r.Dates = maxWait, steady.NewDates()
+	r.Hold = func(on bool) {
+		if on != r.held {
+			did(map[bool]string{true: "hold", false: "go on"}[on])
+		}
+		r.held = on
 	}
+	r.shutter.Left = func(context.Context) (shutterLeft, error) { return r.left, r.fault }
+	r.End = func(_ shutterLeft, missed bool) {
+		did(fmt.Sprintf("end, missed %v", missed))
+		close(r.over)
+	}
+	r.Log = func(format string, args ...any) { did("log " + strings.Fields(fmt.Sprintf(format, args...))[0]) }
 	return r
 }
 
@@ -154,7 +153,8 @@ func TestACountThatCannotBeReadEndsTheLooking(t *testing.T) {
 
 func TestARunWithoutAWindowIsLeftAlone(t *testing.T) {
 	r := newShutterRun(t, 0)
-	if err := errors.Join(r.Look(t.Context()), r.Keep(t.Context(), nil, nil)); err != nil || !r.Open() || len(r.did) > 0 {
+	close(r.over)
+	if err := errors.Join(r.Look(t.Context()), r.Keep(t.Context(), r.over, nil)); err != nil || !r.Open() || len(r.did) > 0 {
 		t.Error(err, r.did)
 	}
 	if q := r.Within(fetch.Request{}); q.Begin != nil {

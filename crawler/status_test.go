@@ -75,6 +75,38 @@ func TestAskingOftenDoesNotCostTheCrawlAWalkOverAllHosts(t *testing.T) {
 	})
 }
 
+// A turn leases several URLs. Those in flight are the one that is requested; the others are still queued.
+func TestStatus_InFlightCountsExchanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 12)
+		for path, p := range site.Pages {
+			p.Delay = 10 * time.Second
+			site.Pages[path] = p
+		}
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most, over := int64(0), make(chan struct{})
+		time.AfterFunc(30*time.Second, func() {
+			defer close(over)
+			for range 40 {
+				time.Sleep(time.Second)
+				s, err := c.Status(t.Context())
+				if sum := s.Fetched + s.Queued + s.InFlight + s.Deferred; err != nil || sum != s.Discovered {
+					t.Errorf("%d of %d URLs, %v", sum, s.Discovered, err)
+				}
+				most = max(most, s.InFlight)
+			}
+		})
+		_, err = c.Run(t.Context())
+		if <-over; err != nil || most != 1 {
+			t.Errorf("%d in flight at one host, %v", most, err)
+		}
+	})
+}
+
 func TestMaxPerHostIsNotBlamedForWhatWaitsForAnotherReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := crawltest.Tree("b.test", 3)

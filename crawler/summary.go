@@ -78,7 +78,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	if s.EndedBy == EndedWaiting && s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0 {
 		s.EndedBy, s.Opens = EndedDrained, nil // an operator dropped what was waited for
 	}
-	if s.EndedBy == EndedDrained && c.cfg.MaxPerTag > 0 && c.quotas.held.Load() {
+	if s.EndedBy == EndedDrained && c.cfg.terms().MaxPerTag > 0 && c.quotas.held.Load() {
 		s.EndedBy = EndedMaxPerTag
 	}
 	s.Incomplete = s.SeedsUnanswered > 0 || s.EndedBy == EndedWaiting

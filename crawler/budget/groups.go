@@ -3,30 +3,56 @@ package budget
 import "sync"
 
 // Groups keep a cap on the pages of each group of a crawl: of a registrable domain, or of a tag. A page is booked before
-// it is asked for, so that those under way never bring a group over its cap. A nil Groups has no cap. The methods may be
-// called concurrently.
+// it is asked for, so that those under way never bring a group over its cap. The methods may be called concurrently.
 type Groups struct {
-	most int64
-
 	mu    sync.Mutex
-	pages map[string]int64 // counted, over all runs
+	most  int64            // zero for no cap
+	pages map[string]int64 // counted, over all runs; nil while pages are not counted
 	out   map[string]int64 // booked
 }
 
-// NewGroups returns groups of at most so many pages each, which have these already. It keeps the map.
+// NewGroups returns groups of at most so many pages each, of which zero means any number. They have these pages already,
+// and do not count pages if that is nil. It keeps the map.
 func NewGroups(most int64, pages map[string]int64) *Groups {
 	return &Groups{most: most, pages: pages, out: map[string]int64{}}
+}
+
+// Counts reports whether pages are counted.
+func (g *Groups) Counts() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.pages != nil
+}
+
+// Add adds pages that were counted elsewhere, and counts pages from now on.
+func (g *Groups) Add(pages map[string]int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pages == nil {
+		g.pages = map[string]int64{}
+	}
+	for name, n := range pages {
+		g.pages[name] += n
+	}
+}
+
+// Limit sets another cap, of which zero means none. Pages that are booked stay booked.
+func (g *Groups) Limit(most int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.most = most
 }
 
 // Book takes room for a page of a group. Full says that the group has all its pages; without room and not full, pages under
 // way may be the last, or give their room back.
 func (g *Groups) Book(name string) (booked, full bool) {
-	if g == nil {
-		return true, false
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.pages == nil {
+		return true, false
+	}
 	switch n := g.pages[name]; {
+	case g.most == 0:
 	case n >= g.most:
 		return false, true
 	case n+g.out[name] >= g.most:
@@ -38,11 +64,11 @@ func (g *Groups) Book(name string) (booked, full bool) {
 
 // Give returns the room that was booked, and counts the pages that it was used for.
 func (g *Groups) Give(name string, pages int64) {
-	if g == nil {
-		return
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.pages == nil {
+		return
+	}
 	if pages > 0 {
 		g.pages[name] += pages
 	}
@@ -52,13 +78,14 @@ func (g *Groups) Give(name string, pages int64) {
 }
 
 // Full reports whether a group has all its pages.
-func (g *Groups) Full(name string) bool { return g != nil && g.Pages(name) >= g.most }
+func (g *Groups) Full(name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.most > 0 && g.pages[name] >= g.most
+}
 
 // Pages is how many pages of a group were counted.
 func (g *Groups) Pages(name string) int64 {
-	if g == nil {
-		return 0
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.pages[name]

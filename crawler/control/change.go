@@ -10,20 +10,30 @@ import (
 
 // What a Change may be about, by the name of the setting. SetOptOuts reads the opt-out lists again.
 const (
-	SetMaxPages   = ledger.ActMaxPages
-	SetMaxPerHost = ledger.ActMaxPerHost
-	SetMaxBytes   = ledger.ActMaxBytes
-	SetMaxTime    = ledger.ActMaxTime
-	SetInclude    = ledger.ActInclude
-	SetExclude    = ledger.ActExclude
-	SetDelay      = ledger.ActDelay
-	SetOptOuts    = ledger.ActOptOuts
+	SetMaxPages     = ledger.ActMaxPages
+	SetMaxPerHost   = ledger.ActMaxPerHost
+	SetMaxPerDomain = ledger.ActMaxPerDomain
+	SetMaxPerTag    = ledger.ActMaxPerTag
+	SetMaxBytes     = ledger.ActMaxBytes
+	SetMaxTime      = ledger.ActMaxTime
+	SetStopWhen     = ledger.ActStopWhen
+	SetWindow       = ledger.ActWindow
+	SetInclude      = ledger.ActInclude
+	SetExclude      = ledger.ActExclude
+	SetDelay        = ledger.ActDelay
+	SetOptOuts      = ledger.ActOptOuts
 )
+
+// Budgets are the settings that end a crawl, or bound its parts and its hours.
+func Budgets() []string {
+	return []string{SetMaxPages, SetMaxPerHost, SetMaxPerDomain, SetMaxPerTag, SetMaxBytes, SetMaxTime, SetStopWhen, SetWindow}
+}
 
 // Change is what an operator wants of a setting, for good: a run that follows keeps it.
 type Change struct {
 	Setting string `json:"setting"`
-	// Value is written as in crawl.toml. Of include and exclude it is one pattern, which is added, or with Remove taken away.
+	// Value is written as in crawl.toml. Of include and exclude it is one pattern, which is added, or with Remove taken away;
+	// of stop-when and window it is all of them, one a line.
 	Value  string `json:"value,omitempty"`
 	Remove bool   `json:"remove,omitempty"`
 	// Host is whom a delay is for, as the match of [[host]]; empty for all hosts.

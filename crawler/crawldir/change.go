@@ -20,6 +20,7 @@ import (
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
+	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -31,7 +32,7 @@ import (
 type changing struct {
 	dir      string
 	frontier frontier.Frontier
-	obeyed   func(ctx context.Context, t crawler.Terms) error     // by a crawl that runs; nil for none
+	running  *crawler.Crawl                                       // nil for none
 	tell     func(ctx context.Context, act ledger.Operator) error // to the ledger
 
 	mu  sync.Mutex
@@ -54,6 +55,10 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 		return done, control.Bad(err)
 	}
 	if err := next.Check(nil); err != nil {
+		return done, control.Bad(err)
+	}
+	was, is, err := c.terms(&next)
+	if err != nil {
 		return done, control.Bad(err)
 	}
 	if err := c.concern(ctx, o, &next, &done); err != nil || o.Try {
@@ -80,8 +85,10 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 	if err := c.tell(ctx, act); err != nil {
 		return done, err
 	}
-	if c.obeyed != nil {
-		err = c.obeyed(ctx, next.terms())
+	if c.running != nil {
+		err = c.running.Change(ctx, is)
+	} else {
+		err = crawler.Reopen(ctx, c.frontier, was, is)
 	}
 	return done, errors.Join(err, removeBefore(c.dir))
 }
@@ -104,13 +111,23 @@ func about(o control.Change, done control.Changed) string {
 // obey changes a setting, and says what it was and is.
 func (s *Settings) obey(o control.Change) (before, after string, err error) {
 	switch o.Setting {
-	case control.SetMaxPages, control.SetMaxPerHost, control.SetMaxBytes, control.SetMaxTime:
+	case control.SetMaxPages, control.SetMaxPerHost, control.SetMaxPerDomain, control.SetMaxPerTag, control.SetMaxBytes, control.SetMaxTime:
 		k, _ := s.key(o.Setting)
 		before = k.other.String()
 		if err := k.set([]string{strings.TrimSpace(o.Value)}); err != nil {
 			return "", "", misuse("%s: %w", o.Setting, err)
 		}
 		after = k.other.String()
+	case control.SetStopWhen, control.SetWindow:
+		k, _ := s.key(o.Setting)
+		before = listed(*k.list)
+		*k.list = nil
+		for line := range strings.Lines(o.Value) {
+			if line = strings.TrimSpace(line); line != "" {
+				*k.list = append(*k.list, line)
+			}
+		}
+		after = listed(*k.list)
 	case control.SetInclude:
 		return pattern(o, &s.Include)
 	case control.SetExclude:
@@ -118,14 +135,16 @@ func (s *Settings) obey(o control.Change) (before, after string, err error) {
 	case control.SetDelay:
 		return s.lengthen(o)
 	default:
-		return "", "", misuse("%q cannot be changed while a crawl goes on; %s can", o.Setting, strings.Join([]string{
-			control.SetMaxPages, control.SetMaxPerHost, control.SetMaxBytes, control.SetMaxTime, control.SetInclude, control.SetExclude, control.SetDelay}, ", "))
+		return "", "", misuse("%q cannot be changed while a crawl goes on; %s can", o.Setting, strings.Join(append(control.Budgets(), control.SetInclude, control.SetExclude, control.SetDelay), ", "))
 	}
 	if before == after {
 		return "", "", misuse("%s is %s already", o.Setting, after)
 	}
 	return before, after, nil
 }
+
+// listed are the elements of a list, in one line.
+func listed(all []string) string { return cmp.Or(strings.Join(all, ", "), window.None) }
 
 // pattern adds a pattern to a list, or takes it away.
 func pattern(o control.Change, list *[]string) (before, after string, err error) {
@@ -196,12 +215,31 @@ func (s *Settings) delayOf(match string) time.Duration {
 	return d
 }
 
-// terms are what a crawl that runs is told.
-func (s *Settings) terms() crawler.Terms {
-	return crawler.Terms{
-		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
-		Hosts: s.Hosts, Include: s.Include, Exclude: s.Exclude,
+// terms are those in force and the next ones. It refuses what a running crawl would refuse, before anything is kept.
+func (c *changing) terms(next *Settings) (was, is crawler.Terms, err error) {
+	if was, err = c.now.terms(); err == nil {
+		is, err = next.terms()
 	}
+	if err == nil && c.running != nil {
+		err = c.running.Check(is)
+	}
+	if _, ok := is.Window.Opens(time.Now()); err == nil && !ok {
+		err = misuse("window %s does not open within two weeks", is.Window)
+	}
+	return was, is, err
+}
+
+// terms are what a crawl that runs is told.
+func (s *Settings) terms() (crawler.Terms, error) {
+	conditions, err := s.stopWhen()
+	if err != nil {
+		return crawler.Terms{}, err
+	}
+	spans, err := window.ParseAll(s.Window)
+	return crawler.Terms{
+		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
+		StopWhen: conditions, Window: spans, Hosts: s.Hosts, Include: s.Include, Exclude: s.Exclude,
+	}, err
 }
 
 // concern counts the queued URLs that a change is about.
@@ -298,7 +336,7 @@ func removed(path string) error {
 // reload looks at the opt-out lists. What they have is closed when its turn comes.
 func (c *changing) reload(ctx context.Context, o control.Change) (done control.Changed, err error) {
 	lists := c.now.lists
-	if lists == nil || c.obeyed == nil {
+	if lists == nil || c.running == nil {
 		return done, control.Bad(misuse("a crawl that does not run reads its opt-out lists when it goes on"))
 	}
 	if o.Try {

@@ -76,10 +76,13 @@ func Names() (names []string) {
 	return names
 }
 
-// Text is a setting of one value as files write it, and whether there is such a one.
+// Text is a number, or a list with an element a line, as files write it, and whether there is such a setting.
 func (s *Settings) Text(name string) (string, bool) {
 	k, ok := s.key(name)
-	if !ok || k.other == nil {
+	switch {
+	case ok && k.list != nil:
+		return strings.Join(*k.list, "\n"), true
+	case !ok || k.other == nil:
 		return "", false
 	}
 	return k.other.String(), true

@@ -34,7 +34,7 @@ func (d *Dir) operated(c *crawler.Crawl) control.Crawl {
 		}
 		return err
 	}
-	return &operated{c, d.Frontier, note, &changing{dir: d.path, frontier: d.Frontier, obeyed: c.Change, tell: note, now: d.settings}}
+	return &operated{c, d.Frontier, note, &changing{dir: d.path, frontier: d.Frontier, running: c, tell: note, now: d.settings}}
 }
 
 // Steer implements control.Crawl.

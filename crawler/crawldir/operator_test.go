@@ -31,15 +31,13 @@ func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o 
 	dir, s = in(t.TempDir(), "d"), Defaults()
 	s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
 	set(&s)
-	given := []string{"http://bakery.test/"}
-	if len(s.Hosts) > 0 {
-		given = append(given, "http://mill.test/")
+	bakery, err := Seed("http://bakery.test/", "bread")
+	mill, bad := Seed("http://mill.test/", "")
+	given := []frontier.Candidate{bakery, mill}
+	if len(s.Hosts) == 0 {
+		given = given[:1]
 	}
-	seeds, err := SeedURLs(given...)
-	if err == nil {
-		err = Create(t.Context(), dir, &s, seeds)
-	}
-	if err != nil {
+	if err = errors.Join(err, bad, Create(t.Context(), dir, &s, Given(given))); err != nil {
 		t.Fatal(err)
 	}
 	o = Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
@@ -201,6 +199,18 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 		{"of a host that has all its pages", func(s *Settings) {
 			s.MaxPerHost, s.Hosts = 3, hostrule.Rules{{Match: "mill.test", Delay: 10 * time.Second, MaxPerHost: 3}}
 		}, []control.Change{{Setting: control.SetMaxPerHost, Value: "9"}}, "max-per-host", 12},
+		{"of a domain that has all its pages", slowMill(func(s *Settings) { s.MaxPerDomain = 3 }),
+			[]control.Change{{Setting: control.SetMaxPerDomain, Value: "9"}}, "max-per-domain", 18},
+		{"the first of domains", func(*Settings) {}, []control.Change{{Setting: control.SetMaxPerDomain, Value: "8"}}, "max-per-domain", 8},
+		{"of a tag that has all its pages", slowMill(func(s *Settings) { s.MaxPerTag = 3 }),
+			[]control.Change{{Setting: control.SetMaxPerTag, Value: "9"}}, "max-per-tag", 18},
+		{"no longer of a tag", slowMill(func(s *Settings) { s.MaxPerTag = 3 }),
+			[]control.Change{{Setting: control.SetMaxPerTag, Value: "0"}}, "drained", 69},
+		{"the first of tags", func(*Settings) {}, []control.Change{{Setting: control.SetMaxPerTag, Value: "8"}}, "max-per-tag", 8},
+		{"a condition", func(*Settings) {}, []control.Change{{Setting: control.SetStopWhen, Value: "errors>5%\npages=9"}}, "stop-when: pages=9", 9},
+		{"a condition that is met", func(*Settings) {}, []control.Change{{Setting: control.SetStopWhen, Value: "tag:bread pages=2"}}, "stop-when: tag:bread pages=2", 4},
+		{"no condition", func(s *Settings) { s.StopWhen = []string{"pages=9"} }, []control.Change{{Setting: control.SetStopWhen, Value: "none"}}, "drained", 60},
+		{"a window", func(*Settings) {}, []control.Change{{Setting: control.SetWindow, Value: "02:00-03:00\nMon 04:00-05:00"}}, "waiting", 4},
 		{"octets", func(*Settings) {}, []control.Change{{Setting: control.SetMaxBytes, Value: "1KiB"}}, "max-bytes", 4},
 		{"time", func(s *Settings) { s.MaxTime = 8 * time.Second }, []control.Change{{Setting: control.SetMaxTime, Value: "20s"}}, "max-time", 17},
 		{"time that is over", func(s *Settings) { s.MaxTime = time.Minute }, []control.Change{{Setting: control.SetMaxTime, Value: "1s"}}, "max-time", 4},
@@ -221,6 +231,58 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// slowMill is set with a second host that outlasts the first one.
+func slowMill(set func(*Settings)) func(*Settings) {
+	return func(s *Settings) {
+		s.Hosts = hostrule.Rules{{Match: "mill.test", Delay: 10 * time.Second}}
+		set(s)
+	}
+}
+
+// A window only becomes narrower while a crawl runs: its archive declares the one that the run began with.
+func TestRule15_AnOperatorNarrowsTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, _, _, sum := steered(t, func(s *Settings) { s.Window = []string{"00:00-06:00", "12:00-18:00"} }, func(_ *crawltest.Web, o control.Crawl) {
+			for _, c := range []struct {
+				window string
+				good   bool
+			}{{"none", false}, {"00:00-06:01", false}, {"Sat 13:00-19:00 Europe/Berlin", false}, {"00:00-00:00", false}, {"x", false}, {"Sat-Sun 00:00-06:00", true}} {
+				_, err := o.Change(t.Context(), control.Change{Setting: control.SetWindow, Value: c.window})
+				if (err == nil) != c.good || err != nil && !control.BadOrder(err) {
+					t.Errorf("%s: %v", c.window, err)
+				}
+			}
+		})
+		if s, err := ReadSettings(dir); err != nil || !slices.Equal(s.Window, []string{"Sat-Sun 00:00-06:00"}) || sum.EndedBy != crawler.EndedDrained {
+			t.Errorf("%q, %v; ended by %s", s.Window, err, sum.EndedBy)
+		}
+		audited(t, dir)
+	})
+}
+
+// What a budget held in a crawl that is stopped is queued again when the budget is raised.
+func TestARaisedBudgetReleasesWhatItHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, _, o, sum := steered(t, func(s *Settings) { s.MaxPerTag = 3 }, func(*crawltest.Web, control.Crawl) {})
+		if sum.EndedBy != crawler.EndedMaxPerTag {
+			t.Errorf("ended by %s", sum.EndedBy)
+		}
+		f, err := OpenStopped(t.Context(), dir, nil)
+		if err == nil {
+			_, err = f.Change(t.Context(), control.Change{Setting: control.SetMaxPerTag, Value: "9"})
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(t.Context(), dir, o)
+		if err != nil || r.Summary.EndedBy != crawler.EndedMaxPerTag || r.Summary.Status.Pages != 9 {
+			t.Errorf("ended by %s with %d pages, %v", r.Summary.EndedBy, r.Summary.Status.Pages, err)
+		}
+		audited(t, dir)
+	})
 }
 
 // A delay only becomes longer, of all hosts and of one, and the next exchange keeps it.

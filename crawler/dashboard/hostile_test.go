@@ -70,7 +70,7 @@ func planted(p string) *fakeCrawl {
 	return &fakeCrawl{
 		name: "/crawls/" + p, look: look, rows: []status.Row{row}, one: one, said: said, lines: []storage.Line{line, refusal},
 		gaps:     []Gap{{Kept: time.Second, Due: time.Second, By: storage.PaceBy(p)}},
-		settings: Settings{MaxPages: p, Include: []string{p}, Exclude: []string{p}, Delay: p, Hosts: []HostDelay{{p, p}}, OptOuts: []string{p}},
+		settings: Settings{Budgets: map[string]string{"max-pages": p, "window": p}, Include: []string{p}, Exclude: []string{p}, Delay: p, Hosts: []HostDelay{{p, p}}, OptOuts: []string{p}},
 		did:      []ledger.Mark{{Time: testTime, Operator: &ledger.Operator{Act: p, About: p, Note: p}}},
 	}
 }
@@ -145,7 +145,10 @@ func foreign(page string) (problems []string) {
 			continue
 		}
 		switch t.Data {
-		case "iframe", "object", "embed", "img", "base", "style", "video", "source", "math", "animate", "textarea", "mtext", "audio":
+		case "iframe", "object", "embed", "img", "base", "style", "video", "source", "math", "animate", "mtext", "audio":
+			problems = append(problems, "element "+t.Data)
+		}
+		if t.Data == "textarea" && !strings.Contains(t.String(), ` name="value" required`) { // ours are empty forms for lists
 			problems = append(problems, "element "+t.Data)
 		}
 		for _, a := range t.Attr {

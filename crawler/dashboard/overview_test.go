@@ -33,6 +33,19 @@ func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
 	}
 }
 
+func TestOverview_CountsTypesAndTags(t *testing.T) {
+	s, c, cookie := guarded(t)
+	c.look.Status = status.Status{State: "running", Types: map[string]int64{"text/html": 1234, "image/*": 56}, Tags: map[string]int64{"<news>": 78}}
+	s.watchers[0].once(t.Context(), firstRead)
+	b, err := io.ReadAll(asked(t, s, "GET", "/crawl/0/", "", cookie).Body)
+	page := strings.ReplaceAll(string(b), "\u202f", ",")
+	for _, want := range []string{"2xx answers by media type", "text/html", "1,234", "image/*", "56", "Pages by the tag of their seed", "&lt;news&gt;", "78"} {
+		if err != nil || !strings.Contains(page, want) {
+			t.Errorf("%v: the page lacks %q", err, want)
+		}
+	}
+}
+
 func TestFrontPage_ShowsEachState(t *testing.T) {
 	running, paused := &fakeCrawl{name: "news"}, &fakeCrawl{name: "docs", look: Look{Look: status.Look{Status: status.Status{State: "paused"}}}}
 	running.look.Status.State = "running"

@@ -87,11 +87,11 @@ type Act struct {
 
 // Settings are those that an operator may change, as crawl.toml writes them.
 type Settings struct {
-	MaxPages, MaxPerHost, MaxBytes, MaxTime string
-	Include, Exclude                        []string
-	Delay                                   string // of all hosts
-	Hosts                                   []HostDelay
-	OptOuts                                 []string // files of lists
+	Budgets          map[string]string // by their names, stop-when and window among them
+	Include, Exclude []string
+	Delay            string // of all hosts
+	Hosts            []HostDelay
+	OptOuts          []string // files of lists
 }
 
 // HostDelay is a longer pause of some hosts.

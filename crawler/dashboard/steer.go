@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"curtsy/crawler/control"
 )
@@ -23,25 +24,31 @@ func (s *Server) steer(r *http.Request, w *watcher, v *view) (string, error) {
 type setting struct {
 	N                      int
 	Form, Name, Label, Now string
-	Running                bool
+	Running, List          bool // a list has an element a line
 	Placeholder, NowSay    string
 }
 
 // Budgets are the forms of the budgets.
 func (v *view) Budgets() []setting {
 	now := func(s string) string {
-		if s == "0" || s == "0s" || s == "0B" || s == "" {
+		switch s {
+		case "0", "0s", "0B", "", "none":
 			return "no limit"
 		}
-		return s
+		return strings.ReplaceAll(s, "\n", ", ")
 	}
 	all := []setting{
-		{Name: control.SetMaxPages, Label: "HTML pages in all", Now: v.Settings.MaxPages, Placeholder: "1000"},
-		{Name: control.SetMaxPerHost, Label: "HTML pages of each host", Now: v.Settings.MaxPerHost, Placeholder: "100"},
-		{Name: control.SetMaxBytes, Label: "Received in all", Now: v.Settings.MaxBytes, Placeholder: "2GiB"},
-		{Name: control.SetMaxTime, Label: "Time of this run, from its beginning", Now: v.Settings.MaxTime, Placeholder: "12h"},
+		{Name: control.SetMaxPages, Label: "HTML pages in all", Placeholder: "1000"},
+		{Name: control.SetMaxPerHost, Label: "HTML pages of each host", Placeholder: "100"},
+		{Name: control.SetMaxPerDomain, Label: "HTML pages of each registrable domain", Placeholder: "1000"},
+		{Name: control.SetMaxPerTag, Label: "HTML pages of the seeds with one tag", Placeholder: "1000"},
+		{Name: control.SetMaxBytes, Label: "Received in all", Placeholder: "2GiB"},
+		{Name: control.SetMaxTime, Label: "Time of this run, from its beginning", Placeholder: "12h"},
+		{Name: control.SetStopWhen, Label: "Conditions that end it", Placeholder: "errors>20%", List: true},
+		{Name: control.SetWindow, Label: "When hosts may be requested", Placeholder: "22:00-06:00 Europe/Berlin", List: true},
 	}
 	for i := range all {
+		all[i].Now = v.Settings.Budgets[all[i].Name]
 		all[i].N, all[i].Form, all[i].Running, all[i].NowSay = v.N, v.Form, v.Running, now(all[i].Now)
 	}
 	return all

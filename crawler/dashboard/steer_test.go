@@ -80,7 +80,7 @@ func TestSteer_FormsAreGuarded(t *testing.T) {
 // What operators did stands on the page; of a crawl that does not run there are no forms, and it says how to go on.
 func TestSteer_SaysWhatOperatorsDid(t *testing.T) {
 	c := &fakeCrawl{name: "news", did: []ledger.Mark{{Time: testTime, Operator: &ledger.Operator{Act: ledger.ActPark, About: "https://a.test", URLs: 7, Note: "asked by phone"}}}}
-	c.settings = Settings{MaxPages: "500", MaxBytes: "0", Exclude: []string{"/cal/"}, Delay: "1s"}
+	c.settings = Settings{Budgets: map[string]string{"max-pages": "500", "max-bytes": "0", "stop-when": "errors>5%\npages=9"}, Exclude: []string{"/cal/"}, Delay: "1s"}
 	s := New(Options{Sources: []Source{c}, Token: testToken})
 	s.watchers[0].once(t.Context(), firstRead)
 	b, err := io.ReadAll(asked(t, s, "GET", "/crawl/0/steer", "", "Cookie: curtsy_8800="+s.guard.session()).Body)
@@ -88,7 +88,7 @@ func TestSteer_SaysWhatOperatorsDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(b)
-	for _, want := range []string{"https://a.test", "asked by phone", "<code>/cal/</code>", ">500<", "no limit", "curtsy frontier set", "curtsy resume"} {
+	for _, want := range []string{"https://a.test", "asked by phone", "<code>/cal/</code>", ">500<", "errors&gt;5%, pages=9", "no limit", "curtsy frontier set", "curtsy resume"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}

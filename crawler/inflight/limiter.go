@@ -27,8 +27,9 @@ type Limiter struct {
 	slots chan struct{}
 	most  int // slow exchanges at once
 
-	mu   sync.Mutex
-	slow map[*flight]struct{}
+	mu    sync.Mutex
+	slow  map[*flight]struct{}
+	begun int // exchanges that have not ended
 }
 
 // New returns a limiter of so many slots.
@@ -44,6 +45,13 @@ func (r *Limiter) Slow() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.slow)
+}
+
+// Exchanges is how many exchanges are under way, the slow ones among them.
+func (r *Limiter) Exchanges() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun
 }
 
 // Take waits for a slot, or for the end of ctx, whose error it returns.
@@ -125,11 +133,13 @@ func (s *Slot) Begin(m Meter, cut func()) (end func()) {
 	r := s.limiter
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.begun++
 	f.timer = time.AfterFunc(Patience, func() { r.late(f) })
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		f.timer.Stop()
+		r.begun--
 		f.over = true
 		delete(r.slow, f)
 	}

@@ -71,10 +71,8 @@ func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
 	if addr, need := all.longest(); need > e.Left {
 		e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, string(storage.ByAddress), all.word(addr)
 	}
-	e.Left = l.settings.Window.Takes(time.Now(), e.Left)
-	if len(l.settings.Window) > 0 {
-		e.Within = l.settings.Window.String()
-	}
+	w := l.budget().Window
+	e.Left, e.Within = w.Takes(time.Now(), e.Left), w.String()
 	l.foretell(&f, st, &e)
 	return e, nil
 }

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"curtsy/crawler/window"
 	"math"
 	"net/netip"
 	"time"
@@ -15,6 +16,7 @@ import (
 type Budget struct {
 	MaxPages, MaxPerHost, MaxBytes int64
 	MaxTime                        time.Duration
+	Window                         window.Spans // in which alone hosts are asked
 }
 
 // What an Estimate is Until.
@@ -186,7 +188,7 @@ func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 			end(UntilBytes, t)
 		}
 	}
-	takes = l.settings.Window.Takes(time.Now(), time.Duration(min(takes, maxSeconds)*float64(time.Second))).Seconds()
+	takes = b.Window.Takes(time.Now(), time.Duration(min(takes, maxSeconds)*float64(time.Second))).Seconds()
 	if b.MaxTime > 0 {
 		end(UntilTime, (b.MaxTime - time.Since(l.began)).Seconds())
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -23,7 +22,6 @@ type Settings struct {
 	Workers int
 	IPDelay time.Duration // between two starts at one address
 	Pacing  func(h frontier.Host, memory *host.State) Pacing
-	Window  window.Spans // in which alone hosts are asked
 	Budget
 }
 

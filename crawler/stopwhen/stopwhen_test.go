@@ -73,7 +73,6 @@ func TestWhenAConditionIsMet(t *testing.T) {
 	}{
 		{"pages", "pages=5", page, 5},
 		{"what is no page is none", "pages=5", func(i int) Answer { return Answer{Page: i%2 == 0} }, 9},
-		{"pages of a tag", "tag:a pages=5", func(i int) Answer { return Answer{Page: true, Tag: string(rune('a' + i%2))} }, 9},
 		{"no errors", "errors>0%", page, 0},
 		{"all fail: 100 are enough to know", "errors>50%", func(int) Answer { return Answer{Failed: true} }, 100},
 		{"half fail is not over half", "errors>50%", func(i int) Answer { return Answer{Failed: i%2 == 1} }, 0},
@@ -102,9 +101,12 @@ func TestRunsBeforeCount(t *testing.T) {
 	if got := New([]Condition{a}, 0, func(tag string) int64 { return int64(len(tag)) * 5 }).Met(); got != "tag:a pages=5" {
 		t.Errorf("%q", got)
 	}
-	none := New(nil, 100, nil)
-	if none.Note(Answer{Failed: true}); none.Met() != "" {
+	w := New(nil, 100, nil)
+	if w.Note(Answer{Failed: true}); w.Met() != "" {
 		t.Error("a condition out of nothing")
+	}
+	if w.Set([]Condition{b}); w.Met() != "pages=10" {
+		t.Error("a later condition does not know the pages before")
 	}
 }
 

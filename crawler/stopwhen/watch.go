@@ -1,6 +1,9 @@
 package stopwhen
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 const (
 	window   = 1000 // exchanges or pages that a share is of
@@ -12,46 +15,43 @@ const (
 type Answer struct {
 	Failed bool
 	Page   bool
-	Tag    string // of the page
 	First  bool   // the page is the first of its host
 	Text   uint64 // the digest of what the page says; 0 if it says too little
 }
 
-// Watch watches one run for conditions. A nil Watch has none. Its methods may be called concurrently.
+// Watch watches one run for conditions. Its methods may be called concurrently.
 type Watch struct {
-	all []Condition
+	ofTag func(tag string) int64 // the pages of a tag so far
 
 	mu     sync.Mutex
+	all    []Condition
 	pages  int64
-	tags   map[string]int64 // pages of the tags that conditions name
 	failed ring
 	copied ring
 	first  ring
 	texts  []uint64
 }
 
-// New returns a Watch for conditions, nil for none. Before are the pages of the runs before, and of a tag.
+// New returns a Watch for conditions. Before are the pages of the runs before; ofTag counts those of a tag, with what Note
+// is about to be told.
 func New(all []Condition, before int64, ofTag func(tag string) int64) *Watch {
-	if len(all) == 0 {
-		return nil
-	}
-	w := &Watch{all: all, pages: before, tags: map[string]int64{}}
-	for _, c := range all {
-		if c.tag != "" {
-			w.tags[c.tag] = ofTag(c.tag)
-		}
-		if c.what == duplicates {
-			w.texts = make([]uint64, recalled)
-		}
-	}
+	w := &Watch{pages: before, ofTag: ofTag}
+	w.Set(all)
 	return w
+}
+
+// Set sets other conditions. The window of duplicates begins with the first condition on them.
+func (w *Watch) Set(all []Condition) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = all
+	if w.texts == nil && slices.ContainsFunc(all, func(c Condition) bool { return c.what == duplicates }) {
+		w.texts, w.copied = make([]uint64, recalled), ring{}
+	}
 }
 
 // Note takes in what came of an exchange.
 func (w *Watch) Note(a Answer) {
-	if w == nil {
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.failed.add(a.Failed)
@@ -59,9 +59,6 @@ func (w *Watch) Note(a Answer) {
 		return
 	}
 	w.pages++
-	if n, ok := w.tags[a.Tag]; ok {
-		w.tags[a.Tag] = n + 1
-	}
 	w.first.add(a.First)
 	met := false
 	if w.texts != nil && a.Text != 0 {
@@ -73,9 +70,6 @@ func (w *Watch) Note(a Answer) {
 
 // Met returns the first condition that is met, in words; "" for none.
 func (w *Watch) Met() string {
-	if w == nil {
-		return ""
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.all {
@@ -91,7 +85,7 @@ func (w *Watch) met(c Condition) bool {
 	case pages:
 		n := w.pages
 		if c.tag != "" {
-			n = w.tags[c.tag]
+			n = w.ofTag(c.tag)
 		}
 		return n >= c.limit
 	case errorRate:

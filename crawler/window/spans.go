@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -72,6 +73,20 @@ func (w Spans) Opens(t time.Time) (at time.Time, ok bool) { return w.turns(t, tr
 
 // Closes is when spans are closed next; false for never.
 func (w Spans) Closes(t time.Time) (at time.Time, ok bool) { return w.turns(t, false) }
+
+// Within reports whether spans are open only while others are, as far as a year from t on tells.
+func (w Spans) Within(others Spans, t time.Time) bool {
+	if len(others) == 0 || slices.Equal(w.Texts(), others.Texts()) {
+		return true
+	}
+	t = t.Truncate(time.Minute)
+	for end := t.AddDate(1, 0, 7); t.Before(end); t = t.Add(time.Minute) {
+		if w.Open(t) && !others.Open(t) {
+			return false
+		}
+	}
+	return true
+}
 
 func (w Spans) turns(t time.Time, open bool) (time.Time, bool) {
 	if w.Open(t) == open {

@@ -10,25 +10,29 @@ import (
 
 // The acts of operators. Others may follow: a reader shows what it does not know as it is.
 const (
-	ActPause      = "pause"        // no exchange begins
-	ActGoOn       = "go on"        // the end of a pause
-	ActDrain      = "drain"        // the run ends when the exchanges under way have
-	ActPark       = "park"         // a host gets no turn
-	ActRelease    = "release"      // the end of that, or of a drop; or a host that was left alone is open again
-	ActDrop       = "drop"         // what is pending of a host is closed, or some of it
-	ActRetry      = "retry"        // what was closed, or held, is tried again
-	ActSeeds      = "add seeds"    // the scope is extended to them
-	ActMaxPages   = "max-pages"    // the budget is another
-	ActMaxPerHost = "max-per-host" // likewise
-	ActMaxBytes   = "max-bytes"
-	ActMaxTime    = "max-time"
-	ActInclude    = "include" // a pattern of the scope came, or went
-	ActExclude    = "exclude" // likewise
-	ActDelay      = "delay"   // the pause of all hosts, or of some, is longer
-	ActOptOuts    = "opt-out" // the opt-out lists were read again
-	maxAct        = 32        // of the name of an act, in octets
-	MaxAbout      = 2 << 10   // of Operator.About, in octets
-	MaxNote       = 500       // of Operator.Note, in octets
+	ActPause        = "pause"        // no exchange begins
+	ActGoOn         = "go on"        // the end of a pause
+	ActDrain        = "drain"        // the run ends when the exchanges under way have
+	ActPark         = "park"         // a host gets no turn
+	ActRelease      = "release"      // the end of that, or of a drop; or a host that was left alone is open again
+	ActDrop         = "drop"         // what is pending of a host is closed, or some of it
+	ActRetry        = "retry"        // what was closed, or held, is tried again
+	ActSeeds        = "add seeds"    // the scope is extended to them
+	ActMaxPages     = "max-pages"    // the budget is another
+	ActMaxPerHost   = "max-per-host" // likewise
+	ActMaxPerDomain = "max-per-domain"
+	ActMaxPerTag    = "max-per-tag"
+	ActMaxBytes     = "max-bytes"
+	ActMaxTime      = "max-time"
+	ActStopWhen     = "stop-when" // the conditions are others
+	ActWindow       = "window"    // the window is another
+	ActInclude      = "include"   // a pattern of the scope came, or went
+	ActExclude      = "exclude"   // likewise
+	ActDelay        = "delay"     // the pause of all hosts, or of some, is longer
+	ActOptOuts      = "opt-out"   // the opt-out lists were read again
+	maxAct          = 32          // of the name of an act, in octets
+	MaxAbout        = 2 << 10     // of Operator.About, in octets
+	MaxNote         = 500         // of Operator.Note, in octets
 )
 
 // Operator is an act of an operator: what a person had the crawl do. It excuses nothing: politeness is judged by what was

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 type set struct {
 	one                                    map[string]*string // by setting
 	exclude, include, noExclude, noInclude []string
+	stopWhen, window                       []string
 	host, reason                           string
 	optOuts, try, json                     bool
 }
@@ -24,9 +26,10 @@ func newSet(std cli.Streams) *cobra.Command {
 	s := set{one: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "set [flags] DIR",
-		Short: "Change budgets, scope and pauses of a crawl",
+		Short: "Change budgets, scope, windows and pauses of a crawl",
 		Long: "Change settings of a crawl for good, while it runs or before it goes on:\n" +
-			"budgets, patterns of its scope, longer pauses. With --try it says what would\n" +
+			"budgets, conditions that end it, patterns of its scope, its window, longer\n" +
+			"pauses. With --try it says what would\n" +
 			"come of it: how many queued URLs a pattern concerns, and some of them. Queued\n" +
 			"URLs that a pattern leaves out are closed when their turn comes, each with its\n" +
 			"line in the ledger; what was refused before does not come back with a wider\n" +
@@ -45,8 +48,11 @@ func newSet(std cli.Streams) *cobra.Command {
 	}
 	budget(control.SetMaxPages, "end after `N` HTML pages; 0 for no limit")
 	budget(control.SetMaxPerHost, "at most `N` HTML pages of one host; 0 likewise")
+	budget(control.SetMaxPerDomain, "at most `N` HTML pages of one registrable domain; 0 likewise")
+	budget(control.SetMaxPerTag, "at most `N` HTML pages of the seeds with one tag; 0 likewise")
 	budget(control.SetMaxBytes, "end after this `SIZE` was received; 0 likewise")
 	budget(control.SetMaxTime, "end a run after this `TIME`; 0 likewise")
+	fs.StringArrayVar(&s.stopWhen, control.SetStopWhen, nil, "end when this `CONDITION` is met, in place of those before; repeatable; or none")
 	cli.Group(fs, "Budgets")
 	fs.StringArrayVar(&s.exclude, "exclude", nil, "leave out what this `PATTERN` (RE2) of URLs matches, too; repeatable")
 	fs.StringArrayVar(&s.include, "include", nil, "let in what this `PATTERN` matches; where there is one, nothing else is in; repeatable")
@@ -56,6 +62,7 @@ func newSet(std cli.Streams) *cobra.Command {
 	cli.Group(fs, "Scope")
 	budget(control.SetDelay, "keep this `TIME` between two exchanges; longer than now")
 	fs.StringVar(&s.host, "host", "", "with --delay: of this `HOST` alone, or *.example.org for all below a name")
+	fs.StringArrayVar(&s.window, control.SetWindow, nil, "ask nobody for anything but within these `TIMES`, in place of those before; while\nthe crawl runs they only become shorter; repeatable; or none")
 	cli.Group(fs, "Pauses")
 	fs.BoolVar(&s.try, "try", false, "say what would come of it, and change nothing")
 	fs.StringVar(&s.reason, "reason", "", "why, a `TEXT` for people: the ledger has it")
@@ -65,8 +72,13 @@ func newSet(std cli.Streams) *cobra.Command {
 
 // changes are those that are asked for.
 func (s *set) changes() (all []control.Change, err error) {
-	for _, name := range []string{control.SetMaxPages, control.SetMaxPerHost, control.SetMaxBytes, control.SetMaxTime, control.SetDelay} {
-		if v := *s.one[name]; v != "" {
+	lists := map[string][]string{control.SetStopWhen: s.stopWhen, control.SetWindow: s.window}
+	for _, name := range append(control.Budgets(), control.SetDelay) {
+		v := strings.Join(lists[name], "\n")
+		if one := s.one[name]; one != nil {
+			v = *one
+		}
+		if v != "" {
 			c := control.Change{Setting: name, Value: v}
 			if name == control.SetDelay {
 				c.Host = s.host

@@ -258,8 +258,10 @@ func (d *Directory) Settings(context.Context) (s dashboard.Settings, err error) 
 		return t
 	}
 	s = dashboard.Settings{
-		MaxPages: text("max-pages"), MaxPerHost: text("max-per-host"), MaxBytes: text("max-bytes"), MaxTime: text("max-time"),
-		Include: now.Include, Exclude: now.Exclude, Delay: text("delay"), OptOuts: now.OptOut,
+		Budgets: map[string]string{}, Include: now.Include, Exclude: now.Exclude, Delay: text("delay"), OptOuts: now.OptOut,
+	}
+	for _, name := range control.Budgets() {
+		s.Budgets[name] = text(name)
 	}
 	for _, r := range now.Hosts {
 		if r.Delay > 0 {

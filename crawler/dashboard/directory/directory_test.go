@@ -121,7 +121,7 @@ func TestActsReachARunningCrawl(t *testing.T) {
 		if _, err := d.Do(t.Context(), dashboard.Act{Verb: "obey"}); err == nil {
 			t.Error("an act that there is not was obeyed")
 		}
-		if s, err := d.Settings(t.Context()); err != nil || s.MaxPages != "5" || len(s.Exclude) != 1 || s.Delay == "" {
+		if s, err := d.Settings(t.Context()); err != nil || s.Budgets["max-pages"] != "5" || len(s.Exclude) != 1 || s.Delay == "" {
 			t.Errorf("%+v, %v", s, err)
 		}
 		do(d, dashboard.Act{Verb: dashboard.ActDrop, Host: a, Reason: "enough"})
