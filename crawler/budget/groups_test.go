@@ -36,9 +36,14 @@ func TestRule15_GroupsNeverPassTheCap(t *testing.T) {
 			}
 		}
 	}
-	var none *Groups
+	none := NewGroups(0, nil)
 	if booked, full := none.Book("a"); !booked || full || none.Full("a") || none.Pages("a") != 0 {
 		t.Error("no groups have a cap")
 	}
 	none.Give("a", 1)
+	none.Limit(1)
+	none.Add(map[string]int64{"a": 1})
+	if booked, full := none.Book("a"); booked || !full {
+		t.Error("a cap that is set later holds for the pages before it")
+	}
 }
