@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler/neardup"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/spool"
 	pagetext "curtsy/storage/text"
 	"curtsy/storage/text/language"
 )
@@ -87,11 +88,12 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 	defer release()
 	input.Turn = true
 	if !r.in.NoLanguage {
-		var read bytes.Buffer
+		read := spool.Spool{Dir: r.in.temp}
+		defer func() { err = errors.Join(err, read.Close()) }()
 		if p.Language, err = c.language(ctx, io.TeeReader(input.Body, &read)); err != nil {
 			return Page{}, err
 		}
-		input.Body = io.MultiReader(&read, input.Body)
+		input.Body = io.MultiReader(read.Section(), input.Body)
 	}
 	p.Page, err = r.pages.HTML(ctx, input)
 	if err != nil {

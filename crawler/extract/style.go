@@ -27,9 +27,7 @@ func (w *walker) style(n *html.Node) {
 
 // sheet reads a style sheet, or declarations, in the page.
 func (w *walker) sheet(element, attr, text string) {
-	o := markup.Options{URL: w.links.base, ContentType: "text/css; charset=utf-8"}
-	// Nothing in a style sheet is an error.
-	_ = markup.FindCSS([]byte(restore(text)), o, func(r markup.Ref) {
+	markup.FindStyles(restore(text), w.links.base, func(r markup.Ref) {
 		if r.Element = element; attr != "" {
 			r.Attr = attr
 		}

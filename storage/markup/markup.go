@@ -153,6 +153,17 @@ func rewrite(in []byte, o Options, visit Visit, c coding,
 // FindCSS calls found with the references in a style sheet, as CSS would.
 func FindCSS(in []byte, o Options, found func(Ref)) error { return find(CSS, in, o, found) }
 
+// FindStyles calls found with the references in the text of a style sheet or in declarations, which it does not copy as
+// FindCSS does.
+func FindStyles(text string, base canon.URL, found func(Ref)) {
+	w := &work{o: Options{URL: base}, sheet: true, visit: func(r Ref) (string, bool) {
+		found(r)
+		return "", false
+	}}
+	d := doc{work: w, base: base, self: true}
+	d.styles(text, Ref{Role: Embed}, func(edit) {})
+}
+
 // FindSVG calls found with the references in a document, as SVG would.
 func FindSVG(in []byte, o Options, found func(Ref)) error { return find(SVG, in, o, found) }
 
