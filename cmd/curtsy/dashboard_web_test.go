@@ -135,7 +135,10 @@ func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (
 		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
-			t.Fatal(err)
+			cancel()
+			ended := <-done
+			done <- ended
+			t.Fatalf("%v; the crawl ended: %v\n%s", err, ended, said.text.String())
 		}
 		ready = resp.StatusCode == http.StatusOK
 		resp.Body.Close()
