@@ -42,7 +42,7 @@ func (f *Frontier) beat() {
 		case f.ctx.Err() != nil:
 			return
 		case errors.Is(err, errExpired):
-			f.lose()
+			_ = f.lose() // it is kept
 			return
 		case err != nil:
 			f.fail(fmt.Errorf("frontier/postgres: heartbeat: %w", err))

@@ -68,7 +68,7 @@ func Start(t testing.TB) *Server {
 	})
 	ready := program("pg_isready")
 	for range 300 {
-		if exec.Command(ready, "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port)).Run() == nil {
+		if exec.CommandContext(t.Context(), ready, "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port)).Run() == nil {
 			return s
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -97,7 +97,7 @@ func program(name string) string {
 
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,15 @@
 
 package pgtest
 
-import "os/exec"
+import (
+	"context"
+	"os/exec"
+)
 
 func own(string) error { return nil }
 
 func command(dir, name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
+	cmd := exec.CommandContext(context.Background(), name, args...) // it is ended in order, after the test
 	cmd.Dir = dir
 	return cmd
 }

@@ -3,6 +3,7 @@
 package pgtest
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"os/user"
@@ -35,7 +36,7 @@ func own(dir string) error {
 
 // command is one that the user of the server runs.
 func command(dir, name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
+	cmd := exec.CommandContext(context.Background(), name, args...) // it is ended in order, after the test
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: other(), Setpgid: true}
 	return cmd
