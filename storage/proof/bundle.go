@@ -198,12 +198,6 @@ func (o *opened) whole(name string) ([]byte, error) {
 	return b, err
 }
 
-// has reports whether there is a member, in the file or in the manifest.
-func (o *opened) has(name string) bool {
-	_, said := o.said[name]
-	return said || o.files[name] != nil
-}
-
 // strangers are members that no bundle has, and those that the manifest alone has.
 func (o *opened) strangers() (names []string) {
 	for name := range o.files {

@@ -164,13 +164,6 @@ func (m *maker) member(name string, b []byte) error {
 	})
 }
 
-func (m *maker) optional(name string, b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	return m.member(name, b)
-}
-
 // linesOf writes the lines of the host, and gathers what the other members need of them.
 func (m *maker) linesOf(ctx context.Context) error {
 	named := map[string]bool{}

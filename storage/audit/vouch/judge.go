@@ -5,13 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"curtsy/frontier/durable"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
@@ -262,14 +260,4 @@ func (j *judge) witnessed() {
 				"it has cosigned none: the ledger was never shown to it, or is another one")
 		}
 	}
-}
-
-// readFile reads so much of a file at most.
-func readFile(path string, most int64) ([]byte, error) {
-	f, err := durable.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
 }
