@@ -3,6 +3,6 @@
 //
 //	go run ./cmd/bench --vs bare --vs peers
 //
-// What is measured runs in processes of their own, so that processor time and memory are told apart. They are hidden
+// Each measured program runs in its own process, so that its processor time and memory can be told apart. These are hidden
 // commands of the program: web, crawl, bare, null, parts, frontier and check. docs/performance.md explains the figures.
 package main
