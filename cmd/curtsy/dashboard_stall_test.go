@@ -1,17 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawltest"
 )
 
@@ -41,12 +37,13 @@ func TestABrowserThatReadsNothingDoesNotHoldUpTheCrawl(t *testing.T) {
 	}
 	defer web.Close()
 	said := &addressIn{found: make(chan string, 1)}
-	cmd := crawlcmd.NewIn(crawlcmd.World{}, cli.Streams{In: strings.NewReader(""), Out: said, Err: said})
-	cmd.SetArgs([]string{"--dashboard", "127.0.0.1:0", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	cmd := curtsy(t, "crawl", "--dashboard", "127.0.0.1:0", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test"))
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.ExecuteContext(ctx) }()
+	go func() { ended <- cmd.Wait() }()
 	var address string
 	select {
 	case address = <-said.found:
@@ -58,7 +55,7 @@ func TestABrowserThatReadsNothingDoesNotHoldUpTheCrawl(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 100 {
-		c, err := new(net.Dialer).DialContext(ctx, "tcp", u.Host)
+		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", u.Host)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,9 +61,9 @@ func write(t *testing.T, text string) string {
 func home(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", dir)
-	t.Setenv("HOME", dir)
-	t.Setenv("AppData", dir)
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData", "XDG_CACHE_HOME", "LocalAppData"} {
+		t.Setenv(name, dir)
+	}
 	path, err := crawldir.UserConfig()
 	if err != nil {
 		t.Fatal(err)
