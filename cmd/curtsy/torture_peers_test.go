@@ -26,7 +26,7 @@ type mirrorer struct {
 	ours bool   // this program, as a process of its own
 }
 
-// mirrorers are the programs that docs/mirror-compared.md compares, with the options that their manuals have for this: no
+// mirrorers are the programs that docs/guides/mirror.md compares, with the options that their manuals have for this: no
 // delays, and few retries.
 func mirrorers() []mirrorer {
 	return []mirrorer{
@@ -109,7 +109,7 @@ func torturedBy(t *testing.T, by mirrorer) mirrored {
 	return m
 }
 
-// tables of mirrors, a line for each program, as docs/mirror-compared.md has it.
+// tables of mirrors, a line for each program, as docs/guides/mirror.md has it.
 func tableOf(list []mirrored) string {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
@@ -156,7 +156,7 @@ func pagesIn(t *testing.T, dir string, o *torture.Web) int {
 	return n
 }
 
-// What docs/mirror-compared.md says can be seen again: of ours nothing is broken, of others' mirrors something is.
+// What docs/guides/mirror.md says can be seen again: of ours nothing is broken, of others' mirrors something is.
 func TestMirrorsOfTheTortureSite(t *testing.T) {
 	amongOthers(t)
 	var list []mirrored
@@ -173,7 +173,7 @@ func TestMirrorsOfTheTortureSite(t *testing.T) {
 				case b.Pages < 100 && (way == "file" || full()), b.Pages < 20:
 					t.Errorf("%s: %d pages are no mirror", way, b.Pages)
 				case !by.ours && len(b.broken()) == 0:
-					t.Errorf("%s: nothing is broken: docs/mirror-compared.md is out of date", way)
+					t.Errorf("%s: nothing is broken: docs/guides/mirror.md is out of date", way)
 				case by.ours && len(b.broken()) > 0:
 					t.Errorf("%s: %d things are broken", way, len(b.broken()))
 				}

@@ -3,7 +3,7 @@
 // # Names
 //
 // A name is HOST/PATH (Host) or PATH without its first folders (Flat), readable, and taken by any file system: see
-// docs/mirror.md. Names that a file system takes for equal are told apart: they are compared folded and normalised, and
+// docs/guides/mirror.md. Names that a file system takes for equal are told apart: they are compared folded and normalised, and
 // the one with the smaller URL keeps the plain name, the other has a hash of its URL in it. No URL is ever "handled":
 // path segments are names by construction, with what is unsafe in them escaped.
 //
