@@ -164,7 +164,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 }
 
 // What an update takes of memory beyond its crawl grows by what the frontier before, which is open while the next one is
-// built, has for each URL in memory, and by nothing else. A million URLs with CURTSY_LONG=1: the figures of docs/update.md.
+// built, has for each URL in memory, and by nothing else. A million URLs with CURTSY_LONG=1: the figures of docs/guides/watch.md.
 func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")

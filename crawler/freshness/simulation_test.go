@@ -261,7 +261,7 @@ func TestSimulation_IdleBudgetFindsAFastPage(t *testing.T) {
 }
 
 // Freshness at equal cost: curtsy's plan, which learns the rates on its visits, against visits at fixed intervals, and
-// against the best plan of who knows the rates. docs/watch.md has the table.
+// against the best plan of who knows the rates. docs/guides/watch.md has the result.
 func TestSimulation_FreshnessAtEqualCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")
