@@ -97,7 +97,7 @@ func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.
 // askNow is ask, whatever was asked of the host today.
 func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	v.kept = v.due()
-	ctx, meter, landed := c.stopper.inFlight(ctx, v.slot)
+	ctx, meter, landed := c.stopper.inFlight(ctx, r.URL.Authority(), v.slot)
 	defer landed()
 	r.Meter = meter
 	if v.own {

@@ -121,8 +121,8 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c.cfg.changed = &atomic.Pointer[Terms]{}
-	c.live, c.stopper = c.cfg.newLive(), newStopper()
 	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
+	c.live, c.stopper = c.cfg.newLive(c.room), newStopper()
 	if err := c.stages(before.Counts); err != nil {
 		return nil, err
 	}

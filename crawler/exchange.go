@@ -143,7 +143,7 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.R
 	if !c.shutter.Open() {
 		return nil, errNotYet
 	}
-	ctx, meter, landed := c.stopper.inFlight(ctx, slot)
+	ctx, meter, landed := c.stopper.inFlight(ctx, r.URL.Authority(), slot)
 	defer landed()
 	r.Meter = meter
 	for {

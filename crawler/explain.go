@@ -31,7 +31,7 @@ func (c *Crawl) Explain(ctx context.Context, q explain.Question) (explain.Explan
 // recorder nor ledger.
 func ExplainStopped(ctx context.Context, cfg Config, q explain.Question) (explain.Explanation, error) {
 	c := &Crawl{cfg: cfg.withDefaults(), clock: steady.Start()}
-	c.live = c.cfg.newLive()
+	c.live = c.cfg.newLive(nil)
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	var err error
 	if c.scope, err = newArea(c.cfg.Scope); err != nil {
@@ -95,7 +95,7 @@ func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, 
 // hostFacts are those about the host.
 func (c *Crawl) hostFacts(ctx context.Context, k *explain.Facts) (err error) {
 	a := k.URL.Authority()
-	if k.Host, k.Known, err = c.cfg.Frontier.Host(ctx, a); err != nil {
+	if k.Host, k.Known, err = c.live.Host(ctx, a); err != nil {
 		return err
 	}
 	if k.Memory, err = host.Read(k.Host.Memory); err != nil {

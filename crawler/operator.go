@@ -26,10 +26,6 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 		s.Runs++
 	}
 	c.addUncounted(&s)
-	// A lease takes several URLs from the queue, of which the exchanges under way have one each.
-	leased := s.InFlight
-	s.InFlight = min(leased, int64(c.room.Exchanges()))
-	s.Queued += leased - s.InFlight
 	s.LimitedByIP = c.exchanger.pacer.Waiting()
 	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
@@ -141,11 +137,11 @@ func notPublic(a canon.Authority) bool {
 	return a.Host() == "localhost" || ok && (!addr.IsGlobalUnicast() || addr.IsPrivate())
 }
 
-// newLive returns the status of a crawl over cfg.Frontier.
-func (c Config) newLive() *status.Live {
+// newLive returns the status of a crawl over c.Frontier; room is nil if it is not running.
+func (c Config) newLive(room status.Exchanges) *status.Live {
 	t := c.terms()
 	return status.NewLive(c.Frontier, status.Settings{
-		Workers: c.Workers, IPDelay: c.IPDelay, Pacing: c.pacing,
+		Workers: c.Workers, IPDelay: c.IPDelay, Pacing: c.pacing, Exchanges: room,
 		Budget: t.budget(),
 	})
 }

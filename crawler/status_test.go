@@ -2,12 +2,14 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/explain"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -88,8 +90,8 @@ func TestStatus_InFlightCountsExchanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		most, over := int64(0), make(chan struct{})
-		time.AfterFunc(30*time.Second, func() {
+		most, over, u := int64(0), make(chan struct{}), parse(t, "http://a.test/")
+		time.AfterFunc(30500*time.Millisecond, func() {
 			defer close(over)
 			for range 40 {
 				time.Sleep(time.Second)
@@ -98,6 +100,12 @@ func TestStatus_InFlightCountsExchanges(t *testing.T) {
 					t.Errorf("%d of %d URLs, %v", sum, s.Discovered, err)
 				}
 				most = max(most, s.InFlight)
+				one, err := c.Live().One(t.Context(), u.Authority())
+				e, bad := c.Explain(t.Context(), explain.Question{URL: u})
+				if err := errors.Join(err, bad); err != nil || one.InFlight > s.InFlight || e.Host.InFlight > s.InFlight ||
+					one.Queued+one.InFlight+one.Deferred != one.Pending || e.Host.Queued+e.Host.InFlight+e.Host.Deferred != one.Pending {
+					t.Errorf("of %d in flight the host has %d, explained as %d, %v", s.InFlight, one.InFlight, e.Host.InFlight, err)
+				}
 			}
 		})
 		_, err = c.Run(t.Context())

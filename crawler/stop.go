@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/record"
+	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
 
@@ -169,10 +170,10 @@ func (c *stopper) abortable(ctx context.Context) (whole context.Context, release
 
 // inFlight returns the context of an exchange, which ends early when the grace is over or others need the place of a slow
 // one, and its meter. end is called when the exchange is over.
-func (c *stopper) inFlight(ctx context.Context, seat *inflight.Slot) (flying context.Context, m *fetch.Meter, end func()) {
+func (c *stopper) inFlight(ctx context.Context, a canon.Authority, seat *inflight.Slot) (flying context.Context, m *fetch.Meter, end func()) {
 	flying, cancel := context.WithCancelCause(ctx)
 	m = &fetch.Meter{}
-	landed := seat.Begin(m, func() { cancel(errCrowded) })
+	landed := seat.Begin(a, m, func() { cancel(errCrowded) })
 	unwatch := context.AfterFunc(c.stopping, func() { cancel(errStopped) })
 	return flying, m, func() {
 		unwatch()

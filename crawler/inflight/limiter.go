@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"curtsy/frontier/canon"
 )
 
 // Meter tells how an exchange goes on. Its methods may be called at any time, concurrently.
@@ -29,12 +31,12 @@ type Limiter struct {
 
 	mu    sync.Mutex
 	slow  map[*flight]struct{}
-	begun int // exchanges that have not ended
+	begun map[canon.Authority]int // exchanges that have not ended
 }
 
 // New returns a limiter of so many slots.
 func New(slots int) *Limiter {
-	return &Limiter{slots: make(chan struct{}, slots), most: slowShare * slots, slow: map[*flight]struct{}{}}
+	return &Limiter{slots: make(chan struct{}, slots), most: slowShare * slots, slow: map[*flight]struct{}{}, begun: map[canon.Authority]int{}}
 }
 
 // Most is how many exchanges there may be in all, the slow ones among them.
@@ -47,11 +49,21 @@ func (r *Limiter) Slow() int {
 	return len(r.slow)
 }
 
-// Exchanges is how many exchanges are under way, the slow ones among them.
-func (r *Limiter) Exchanges() int {
+// Exchanges returns how many exchanges are under way in all, the slow ones among them.
+func (r *Limiter) Exchanges() (n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.begun
+	for _, of := range r.begun {
+		n += int64(of)
+	}
+	return n
+}
+
+// With returns how many exchanges with a host are under way.
+func (r *Limiter) With(a canon.Authority) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(r.begun[a])
 }
 
 // Take waits for a slot, or for the end of ctx, whose error it returns.
@@ -126,20 +138,22 @@ func (f *flight) brings() bool {
 	return float64(f.meter.Octets()) >= brisk*f.lasted().Seconds()
 }
 
-// Begin says that an exchange begins, and returns what is to be called when it is over. cut ends it early: it is called at
+// Begin says that an exchange with a host begins, and returns what is to be called when it is over. cut ends it early: it is called at
 // most once, from another goroutine, perhaps when the exchange is just over.
-func (s *Slot) Begin(m Meter, cut func()) (end func()) {
+func (s *Slot) Begin(a canon.Authority, m Meter, cut func()) (end func()) {
 	f := &flight{slot: s, meter: m, cut: cut, begun: time.Now()}
 	r := s.limiter
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begun++
+	r.begun[a]++
 	f.timer = time.AfterFunc(Patience, func() { r.late(f) })
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		f.timer.Stop()
-		r.begun--
+		if r.begun[a]--; r.begun[a] == 0 {
+			delete(r.begun, a)
+		}
 		f.over = true
 		delete(r.slow, f)
 	}

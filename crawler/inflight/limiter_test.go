@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"curtsy/frontier/canon"
 )
 
 // meter is a Meter that a test sets.
@@ -26,7 +28,7 @@ func fly(t *testing.T, r *Limiter, m Meter, d time.Duration) (cut bool) {
 	}
 	defer s.Leave()
 	done := make(chan struct{})
-	end := s.Begin(m, func() { close(done) })
+	end := s.Begin(canon.Authority{}, m, func() { close(done) })
 	defer end()
 	select {
 	case <-time.After(d):
@@ -119,7 +121,7 @@ func TestRule25_OurOwnWaitsMakeNobodySlow(t *testing.T) {
 		lost := false
 		s, _ := r.Take(t.Context())
 		s.OnLoss(func() { lost = true })
-		end := s.Begin(m, func() {})
+		end := s.Begin(canon.Authority{}, m, func() {})
 		time.Sleep(50 * time.Second)
 		if !s.Held() || lost {
 			t.Error("slow after 50 s, of which half a second was the host's")
@@ -188,7 +190,7 @@ func TestRule25_RoomOfRandomExchanges(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), d)
 					defer cancel()
 					most.Store(max(most.Load(), flying.Add(1)))
-					end := s.Begin(&meter{}, func() {
+					end := s.Begin(canon.Authority{}, &meter{}, func() {
 						cancel()
 						if lasted := time.Since(start); lasted < Patience {
 							t.Errorf("cut after %v", lasted)

@@ -22,7 +22,15 @@ type Settings struct {
 	Workers int
 	IPDelay time.Duration // between two starts at one address
 	Pacing  func(h frontier.Host, memory *host.State) Pacing
+	// Exchanges counts those under way; nil for none.
+	Exchanges Exchanges
 	Budget
+}
+
+// Exchanges counts the exchanges that are under way.
+type Exchanges interface {
+	Exchanges() int64
+	With(a canon.Authority) int64 // with one host
 }
 
 // Live is the status of a crawl that runs. Its methods may be called concurrently.
@@ -69,9 +77,28 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 		return s, err
 	}
 	o.into(&s)
+	if l.settings.Exchanges != nil {
+		s.Queued, s.InFlight = underWay(s.Queued, s.InFlight, l.settings.Exchanges.Exchanges())
+	}
 	all, err := l.Sharing(ctx)
 	s.Longest = all.paced(s.Longest)
 	return s, err
+}
+
+// Host is what the frontier keeps of a host. Its URLs in flight are those that are being requested.
+func (l *Live) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
+	h, ok, err := l.frontier.Host(ctx, a)
+	if l.settings.Exchanges != nil {
+		h.Queued, h.InFlight = underWay(h.Queued, h.InFlight, l.settings.Exchanges.With(a))
+	}
+	return h, ok, err
+}
+
+// underWay divides leased URLs into queued ones and those in flight: a lease takes several URLs from the queue, of which the
+// exchanges under way have one each.
+func underWay(queued, leased, exchanges int64) (q, f int64) {
+	f = min(leased, exchanges)
+	return queued + leased - f, f
 }
 
 // Rebudget says that the budgets are others from now on.

@@ -28,7 +28,7 @@ const MaxRobotsText = 128 << 10
 
 // One returns what there is to say of one host.
 func (l *Live) One(ctx context.Context, a canon.Authority) (One, error) {
-	h, ok, err := l.frontier.Host(ctx, a)
+	h, ok, err := l.Host(ctx, a)
 	if err != nil || !ok {
 		return One{Row: Row{Host: a.Origin()}}, err
 	}
