@@ -85,7 +85,7 @@ func TestTrapFlagNamesEveryRule(t *testing.T) {
 // What stops a crawl is documented, by its name and its number.
 func TestEveryTrapIsDocumented(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "traps.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "research-crawl.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestEveryTrapIsDocumented(t *testing.T) {
 	}
 	for _, name := range crawldir.TrapNames() {
 		if rule := "| `" + name + "=" + itoa(defaults[name]) + "` |"; !strings.Contains(string(b), rule) {
-			t.Errorf("docs/traps.md has no row that begins %s", rule)
+			t.Errorf("docs/guides/research-crawl.md has no row that begins %s", rule)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (s *Sample) name(u canon.URL) string {
 }
 
 // draw puts a name into one of sampleWhole parts: the first 8 bytes of its HMAC-SHA-256, as a number, over all that such
-// a number may be. docs/sampling.md has it for strangers.
+// a number may be. docs/guides/research-crawl.md documents it.
 func (s *Sample) draw(name string) (part uint64) {
 	key := s.Key
 	if key == "" {

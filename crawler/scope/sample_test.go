@@ -39,7 +39,7 @@ func TestASampleIsWrittenAndReadBack(t *testing.T) {
 	}
 }
 
-// The draw is that of docs/sampling.md, by numbers of any size: HMAC-SHA-256, its first 8 bytes over 2^64 below the share.
+// The draw is that of docs/guides/research-crawl.md, by numbers of any size: HMAC-SHA-256, its first 8 bytes over 2^64 below the share.
 func TestAStrangerDrawsTheSame(t *testing.T) {
 	for _, key := range []string{"", "another"} {
 		for i := range 2000 {
@@ -63,7 +63,7 @@ func TestAStrangerDrawsTheSame(t *testing.T) {
 	}
 }
 
-// docs/sampling.md shows these.
+// docs/guides/research-crawl.md shows these.
 func TestTheDrawOfTheDocs(t *testing.T) {
 	hosts, pages := sampleOf(t, "hosts:50%"), sampleOf(t, "pages:50%")
 	if !hosts.Holds(parse(t, "https://www.example.org/x")) || hosts.Holds(parse(t, "http://example.com/")) || pages.Holds(parse(t, "http://example.org/")) {
