@@ -32,7 +32,7 @@ type Crawl struct {
 	scope *area
 	gate  *gate.Gate
 
-	// The stages that a URL goes through (docs/story.md).
+	// The stages that a URL goes through (docs/dev/design.md).
 	policies  *policies
 	bounds    *bounds
 	exchanger *exchanger

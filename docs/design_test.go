@@ -129,9 +129,9 @@ func rowsOf(t *testing.T, page, heading string) (rows [][]string) {
 	return nil
 }
 
-// The files that docs/design.md sends people to are there.
+// The files that docs/dev/design.md sends people to are there.
 func TestAChangeGoesWhereThereIsSomething(t *testing.T) {
-	for _, row := range table(t, "design.md", "## Where a change goes") {
+	for _, row := range table(t, filepath.Join("dev", "design.md"), "## Where a change goes") {
 		for _, path := range words(row[1]) {
 			if !strings.Contains(path, "/") { // beside the one before it
 				continue
@@ -225,10 +225,10 @@ func libraries(t *testing.T) map[string][]string {
 // Some imports would break what a package promises, through whatever other packages they come.
 func TestNoPackageReachesWhatItForswears(t *testing.T) {
 	h := readHouse(t)
-	for _, row := range table(t, "design.md", "### What a package never imports") {
+	for _, row := range table(t, filepath.Join("dev", "design.md"), "### What a package never imports") {
 		for _, pkg := range words(row[0]) {
 			if h[pkg] == nil {
-				t.Errorf("docs/design.md forbids imports to %s, which does not exist", pkg)
+				t.Errorf("docs/dev/design.md forbids imports to %s, which does not exist", pkg)
 				continue
 			}
 			for _, never := range words(row[1]) {

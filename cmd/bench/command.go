@@ -40,7 +40,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 			"process of its own serves on loopback, in rounds that alternate with whom curtsy\n" +
 			"is compared to. Everything is on: robots.txt, a durable frontier, archive and\n" +
 			"ledger. A referee on the servers' side judges each run. What each figure means\n" +
-			"stands in docs/performance.md.",
+			"is in docs/dev/performance.md.",
 		Example: "  bench\n" +
 			"  bench --vs bare --vs peers\n" +
 			"  bench --vs bare --vs 'wget2 -q -r -l inf -P {dir} {url}'\n" +

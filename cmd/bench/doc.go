@@ -4,5 +4,5 @@
 //	go run ./cmd/bench --vs bare --vs peers
 //
 // Each measured program runs in its own process, so that its processor time and memory can be told apart. These are hidden
-// commands of the program: web, crawl, bare, null, parts, frontier and check. docs/performance.md explains the figures.
+// commands of the program: web, crawl, bare, null, parts, frontier and check. docs/dev/performance.md explains the figures.
 package main

@@ -12,7 +12,7 @@ import (
 
 // With real sockets and more hosts than the pace could bore, what limits a crawl is the pace alone: the hosts are the
 // operator's own, at 500 ms, and every exchange takes 20 ms. No gap may be short. The rate is reported, not asserted: a
-// busy machine lowers it. docs/performance.md has what it was.
+// busy machine lowers it. docs/dev/performance.md has what it was.
 //
 //	CURTSY_LONG=1 go test ./cmd/curtsy -run Rule09_Saturation -v
 func TestRule09_SaturationOverSocketsLeavesNoGapShort(t *testing.T) {

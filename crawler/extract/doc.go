@@ -68,7 +68,7 @@
 // Style sheets (text/css) name requisites, SVG documents and web manifests also links: a elements, where a manifest and its
 // shortcuts start. Scripts name what they import, if they are modules, and other documents in XML their style sheets.
 // Package markup reads them, as it reads the style sheets in
-// pages, since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse
+// pages, since the mirror writes anew what is found here (docs/dev/decisions.md, 10). The bounds are those of pages: MaxParse
 // bytes, MaxLinks links, MaxParse bytes of large ones at once.
 //
 // Feeds are read where a Follow says so, by package sitemap: element "feed", attribute "link".

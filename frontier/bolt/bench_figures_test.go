@@ -71,7 +71,7 @@ type measured struct {
 	heap          int64
 }
 
-// TestFigures prints the figures of docs/performance.md. It takes minutes, and asserts nothing: times are for reading.
+// TestFigures prints the figures of docs/dev/performance.md. It takes minutes, and asserts nothing: times are for reading.
 func TestFigures(t *testing.T) {
 	if !*showFigures {
 		t.Skip("for the table of figures: -figures")

@@ -11,7 +11,7 @@
 // # Main text
 //
 // A tree is built of a lean page: the same without what an extractor has no use for. Package readability, which follows
-// the reader view of Firefox line by line, finds the main part of it (docs/adr/0015). The lean page has no formatting
+// the reader view of Firefox line by line, finds the main part of it (docs/dev/decisions.md, 15). The lean page has no formatting
 // elements, of which a hostile page can have the parser make millions; it is bounded in elements and bytes; and package
 // html refuses to nest deeper than 512. A page beyond a bound has no main text, and Page.NoMain says which. So has one
 // that the extractor panics about.

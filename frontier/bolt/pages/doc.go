@@ -2,7 +2,7 @@
 // before bbolt maps it, or without it.
 //
 // It is a second reader of a format that is not ours and that no document promises: bbolt checks its meta pages alone,
-// trusts all others, and ends the process when one of them is not what it should be (ADR 6). A test pins it to the
+// trusts all others, and ends the process when one of them is not what it should be (decision 6). A test pins it to the
 // version of bbolt in go.mod, in whose sources the places are that comments here name.
 //
 // It reads nothing through a memory map, writes nothing, and knows nothing of what a frontier keeps in its buckets.
