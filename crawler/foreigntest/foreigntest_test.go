@@ -15,16 +15,15 @@ const page = "../../docs/dev/foreign-tests.md"
 // docs/dev/foreign-tests.md is made of the files of cases. Each difference that a file numbers is there in a case.
 func TestTheDocumentSaysWhatTheFilesSay(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(`# What other people's tests ask, and where we answer otherwise
+	b.WriteString(`# Tests of other projects
 
-<!-- Made from crawler/foreigntest/cases by: go test ./crawler/foreigntest -update -->
+Generated from crawler/foreigntest/cases by: go test ./crawler/foreigntest -update
 
-Inputs and expected verdicts of other projects' test suites are facts, and stand in ` + "`crawler/foreigntest/cases`" + ` as data of
-our own, with source, version and licence in the first line of each file; code and comments of those suites are not here.
-` + "`go test`" + ` asks each question. Where we answer otherwise the case names a numbered difference; a difference that is none any
-more fails the test as well.
+Each file contains inputs and expected results of a test suite as data, with source, version and licence; code and comments are
+not included. The tests run every case. A numbered difference marks a case where curtsy decides otherwise on purpose; a
+difference that no longer occurs fails the test.
 
-| file | of | from | version | licence | cases | of these otherwise |
+| file | tests | source | version | licence | cases | different |
 |---|---|---|---|---|---|---|
 `)
 	var reasons strings.Builder
@@ -48,7 +47,7 @@ more fails the test as well.
 			fmt.Fprintf(&reasons, "| `%s` | %d | %d | %s |\n", name, i+1, times[i+1], reason)
 		}
 	}
-	b.WriteString("\n## Differences\n\n| file | number | cases | why |\n|---|---|---|---|\n" + reasons.String())
+	b.WriteString("\n## Differences\n\n| file | number | cases | reason |\n|---|---|---|---|\n" + reasons.String())
 	if *update {
 		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
