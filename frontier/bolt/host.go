@@ -5,7 +5,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/queue"
 	"curtsy/frontier/canon"
 )
 
@@ -25,7 +24,7 @@ type host struct {
 	notBefore    int64
 	finished     frontier.Token // of the last Finish that ended a turn
 	lease        *lease
-	queue        queue.Queue // what can be given, now or later
+	queue        queue // what can be given, now or later
 	domain       *domain
 
 	outcomes [len(frontier.Outcomes{})]uint32

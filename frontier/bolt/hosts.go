@@ -8,7 +8,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/queue"
 	"curtsy/frontier/canon"
 )
 
@@ -58,7 +57,7 @@ type sums struct {
 func (hs *hosts) know(a canon.Authority) *host {
 	h := hs.byName[a]
 	if h == nil {
-		h = &host{authority: a, id: uint32(len(hs.all)), notBefore: hs.floor.of(a), queue: queue.New(hs.deep)}
+		h = &host{authority: a, id: uint32(len(hs.all)), notBefore: hs.floor.of(a), queue: newQueue(hs.deep)}
 		h.domain = hs.domain(a)
 		hs.all = append(hs.all, h)
 		hs.byName[a] = h

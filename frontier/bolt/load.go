@@ -7,7 +7,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/queue"
 	"curtsy/frontier/canon"
 )
 
@@ -141,7 +140,7 @@ func (ld loader) loadHost(id uint64) (*host, error) {
 		ld.f.hosts.all = append(ld.f.hosts.all, nil)
 	}
 	if ld.f.hosts.all[id] == nil {
-		ld.f.hosts.all[id] = &host{id: uint32(id), named: true, queue: queue.New(ld.f.hosts.deep)}
+		ld.f.hosts.all[id] = &host{id: uint32(id), named: true, queue: newQueue(ld.f.hosts.deep)}
 	}
 	return ld.f.hosts.all[id], nil
 }

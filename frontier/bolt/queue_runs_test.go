@@ -1,4 +1,4 @@
-package queue
+package bolt
 
 import (
 	"math/rand/v2"

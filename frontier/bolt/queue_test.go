@@ -1,4 +1,4 @@
-package queue
+package bolt
 
 import (
 	"cmp"
@@ -18,14 +18,14 @@ type task struct {
 	suspect bool
 }
 
-// simple is a queue as one would write it first: a slice, sorted for each question.
-type simple struct {
+// simpleQueue is a queue as one would write it first: a slice, sorted for each question.
+type simpleQueue struct {
 	deep  bool
 	tasks []task
 }
 
 // ready returns what can be given at a time, in order.
-func (m *simple) ready(now int64) (refs []layout.Ref) {
+func (m *simpleQueue) ready(now int64) (refs []layout.Ref) {
 	var all []task
 	for _, t := range m.tasks {
 		if !t.suspect && t.due <= now {
@@ -47,7 +47,7 @@ func (m *simple) ready(now int64) (refs []layout.Ref) {
 	return refs
 }
 
-func (m *simple) compare(a, b layout.Ref) int {
+func (m *simpleQueue) compare(a, b layout.Ref) int {
 	if m.deep {
 		a, b = b, a
 	}
@@ -55,7 +55,7 @@ func (m *simple) compare(a, b layout.Ref) int {
 }
 
 // suspect returns the first suspect, zero for none.
-func (m *simple) suspect() (first layout.Ref) {
+func (m *simpleQueue) suspect() (first layout.Ref) {
 	for _, t := range m.tasks {
 		if t.suspect && (first == 0 || m.compare(t.ref, first) < 0) {
 			first = t.ref
@@ -65,12 +65,12 @@ func (m *simple) suspect() (first layout.Ref) {
 }
 
 // remove takes references out.
-func (m *simple) remove(refs []layout.Ref) {
+func (m *simpleQueue) remove(refs []layout.Ref) {
 	m.tasks = slices.DeleteFunc(m.tasks, func(t task) bool { return slices.Contains(refs, t.ref) })
 }
 
 // all returns the references, in ascending order.
-func (m *simple) all() (refs []layout.Ref) {
+func (m *simpleQueue) all() (refs []layout.Ref) {
 	for _, t := range m.tasks {
 		refs = append(refs, t.ref)
 	}
@@ -82,8 +82,8 @@ func (m *simple) all() (refs []layout.Ref) {
 type trial struct {
 	*testing.T
 	rng  *rand.Rand
-	q    Queue
-	m    simple
+	q    queue
+	m    simpleQueue
 	now  int64
 	next layout.Ref
 	out  []task // under a lease, so to speak
@@ -96,7 +96,7 @@ func TestQueue_EqualsASortedSlice(t *testing.T) {
 	for _, deep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deep=%v", deep), func(t *testing.T) {
 			for seed := range uint64(200) {
-				x := &trial{T: t, rng: rand.New(rand.NewPCG(seed, 6)), q: New(deep), m: simple{deep: deep}, next: layout.MakeRef(1, 0)}
+				x := &trial{T: t, rng: rand.New(rand.NewPCG(seed, 6)), q: newQueue(deep), m: simpleQueue{deep: deep}, next: layout.MakeRef(1, 0)}
 				for range 300 {
 					x.step()
 					x.check()

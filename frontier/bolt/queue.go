@@ -1,4 +1,4 @@
-package queue
+package bolt
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// Queue is the tasks of one host. The zero Queue is empty and gives breadth first.
-type Queue struct {
+// queue is the tasks of one host. The zero Queue is empty and gives breadth first.
+type queue struct {
 	runs  runs   // those that have never been given
 	aside *aside // the others; mostly nil
 }
@@ -22,14 +22,14 @@ type aside struct {
 	suspects heap.Heap // given when nothing else is due: at is the rank
 }
 
-// New returns an empty queue: breadth first, or depth first.
-func New(deep bool) Queue { return Queue{runs: runs{deep: deep}} }
+// newQueue returns an empty queue: breadth first, or depth first.
+func newQueue(deep bool) queue { return queue{runs: runs{deep: deep}} }
 
 // Push appends a reference that was never given. It is beyond all others.
-func (q *Queue) Push(r layout.Ref) { q.runs.push(r) }
+func (q *queue) Push(r layout.Ref) { q.runs.push(r) }
 
 // GiveBack returns a reference to its place in the order of acceptance.
-func (q *Queue) GiveBack(r layout.Ref) {
+func (q *queue) GiveBack(r layout.Ref) {
 	if q.aside == nil {
 		q.aside = &aside{}
 	}
@@ -37,7 +37,7 @@ func (q *Queue) GiveBack(r layout.Ref) {
 }
 
 // GiveSuspect returns a reference to be given when nothing else is due.
-func (q *Queue) GiveSuspect(r layout.Ref) {
+func (q *queue) GiveSuspect(r layout.Ref) {
 	if q.aside == nil {
 		q.aside = &aside{}
 	}
@@ -45,7 +45,7 @@ func (q *Queue) GiveSuspect(r layout.Ref) {
 }
 
 // GiveLater returns a deferred reference for when it is due, and says whether it was tried before.
-func (q *Queue) GiveLater(r layout.Ref, due int64, tried bool) {
+func (q *queue) GiveLater(r layout.Ref, due int64, tried bool) {
 	if q.aside == nil {
 		q.aside = &aside{}
 	}
@@ -57,7 +57,7 @@ func (q *Queue) GiveLater(r layout.Ref, due int64, tried bool) {
 }
 
 // Available returns when q has a task to give, suspects apart; ok is false when it has none.
-func (q *Queue) Available(now int64) (at int64, ok bool) {
+func (q *queue) Available(now int64) (at int64, ok bool) {
 	if _, ok := q.runs.front(); ok {
 		return now, true
 	}
@@ -78,7 +78,7 @@ func (q *Queue) Available(now int64) (at int64, ok bool) {
 
 // Take removes up to n references that can be given now, suspects apart, and returns them in their order: what was
 // tried before comes after all that was not, lest what fails again and again keep the rest of the host waiting.
-func (q *Queue) Take(now int64, n int) []layout.Ref {
+func (q *queue) Take(now int64, n int) []layout.Ref {
 	var refs []layout.Ref
 	if a := q.aside; a != nil {
 		for len(a.later) > 0 && a.later[0].At <= now {
@@ -110,7 +110,7 @@ func (q *Queue) Take(now int64, n int) []layout.Ref {
 }
 
 // first returns the reference of the queue that comes first.
-func (q *Queue) first() (r layout.Ref, ok bool) {
+func (q *queue) first() (r layout.Ref, ok bool) {
 	if q.runs.deep {
 		return q.runs.back()
 	}
@@ -118,7 +118,7 @@ func (q *Queue) first() (r layout.Ref, ok bool) {
 }
 
 // popFirst removes what first returns.
-func (q *Queue) popFirst() {
+func (q *queue) popFirst() {
 	if q.runs.deep {
 		q.runs.popBack()
 		return
@@ -127,14 +127,14 @@ func (q *Queue) popFirst() {
 }
 
 // clearAside drops what is aside when there is nothing in it.
-func (q *Queue) clearAside() {
+func (q *queue) clearAside() {
 	if a := q.aside; a != nil && len(a.early)+len(a.later)+len(a.again)+len(a.tried)+len(a.suspects) == 0 {
 		q.aside = nil
 	}
 }
 
 // rank returns the place of a reference in the order of q, least first; the rank of a rank is the reference.
-func (q *Queue) rank(r layout.Ref) int64 {
+func (q *queue) rank(r layout.Ref) int64 {
 	if q.runs.deep {
 		return -int64(r)
 	}
@@ -142,7 +142,7 @@ func (q *Queue) rank(r layout.Ref) int64 {
 }
 
 // unrank returns the reference that has a rank.
-func (q *Queue) unrank(at int64) layout.Ref {
+func (q *queue) unrank(at int64) layout.Ref {
 	if q.runs.deep {
 		return layout.Ref(-at)
 	}
@@ -150,7 +150,7 @@ func (q *Queue) unrank(at int64) layout.Ref {
 }
 
 // TakeAny removes up to n references from q, due or not, and returns them.
-func (q *Queue) TakeAny(n int) (refs []layout.Ref) {
+func (q *queue) TakeAny(n int) (refs []layout.Ref) {
 	if a := q.aside; a != nil {
 		take := func(places *heap.Heap, of func(heap.Entry) layout.Ref) {
 			for len(*places) > 0 && len(refs) < n {
@@ -178,7 +178,7 @@ func (q *Queue) TakeAny(n int) (refs []layout.Ref) {
 }
 
 // TakeThese removes those of refs, which ascend, that are in q, and returns them.
-func (q *Queue) TakeThese(refs []layout.Ref) (taken []layout.Ref) {
+func (q *queue) TakeThese(refs []layout.Ref) (taken []layout.Ref) {
 	taken = q.runs.remove(refs)
 	a := q.aside
 	if a == nil {
@@ -203,24 +203,24 @@ func (q *Queue) TakeThese(refs []layout.Ref) (taken []layout.Ref) {
 }
 
 // ranked returns the reference of an entry that is ordered by rank, timed that of one ordered by time: see aside.
-func (q *Queue) ranked(e heap.Entry) layout.Ref { return q.unrank(e.At) }
+func (q *queue) ranked(e heap.Entry) layout.Ref { return q.unrank(e.At) }
 func timed(e heap.Entry) layout.Ref             { return layout.Ref(e.Tie) }
 
 // Suspected reports whether there is a suspect.
-func (q *Queue) Suspected() bool { return q.aside != nil && len(q.aside.suspects) > 0 }
+func (q *queue) Suspected() bool { return q.aside != nil && len(q.aside.suspects) > 0 }
 
 // Suspect returns the first suspect. There must be one.
-func (q *Queue) Suspect() layout.Ref { return q.unrank(q.aside.suspects[0].At) }
+func (q *queue) Suspect() layout.Ref { return q.unrank(q.aside.suspects[0].At) }
 
 // TakeSuspect removes the first suspect, and returns it.
-func (q *Queue) TakeSuspect() layout.Ref {
+func (q *queue) TakeSuspect() layout.Ref {
 	r := q.unrank(q.aside.suspects.Pop().At)
 	q.clearAside()
 	return r
 }
 
 // Runs returns how many runs of neighbours there is room for: what the queue costs, 8 bytes each.
-func (q *Queue) Runs() int { return cap(q.runs.runs) }
+func (q *queue) Runs() int { return cap(q.runs.runs) }
 
 // Plain reports whether nothing is aside.
-func (q *Queue) Plain() bool { return q.aside == nil }
+func (q *queue) Plain() bool { return q.aside == nil }
