@@ -7,7 +7,6 @@ import (
 
 	"curtsy/storage/graph"
 	"curtsy/storage/graph/archived"
-	"curtsy/storage/graph/picture"
 )
 
 // HostGraph is who links to whom, by the archive. Hosts are names, at all their ports, whether they were asked or not.
@@ -57,7 +56,7 @@ func (r *Report) connect(ctx context.Context, o Options) (err error) {
 	if g.Size() == 0 {
 		return nil
 	}
-	top, err := picture.TopOf(g)
+	top, err := TopOf(g)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
@@ -84,15 +83,15 @@ func (g *HostGraph) First() []RankedHost { return g.Top[:min(len(g.Top), shownRa
 func (g *HostGraph) Shown() int64 { return int64(len(g.Top)) }
 
 // Picture draws the hosts of Top.
-func (g *HostGraph) Picture() *picture.Picture {
-	var t picture.Top
+func (g *HostGraph) Picture() *picture {
+	var t Top
 	for _, h := range g.Top {
-		t.Vertices = append(t.Vertices, picture.Vertex{Name: h.Host, In: h.In, Out: h.Out, Fetched: h.Asked})
+		t.Vertices = append(t.Vertices, Vertex{Name: h.Host, In: h.In, Out: h.Out, Fetched: h.Asked})
 	}
 	for _, l := range g.Drawn {
-		t.Edges = append(t.Edges, picture.Edge{From: l.From, To: l.To, Weight: l.Links})
+		t.Edges = append(t.Edges, Edge{From: l.From, To: l.To, Weight: l.Links})
 	}
-	return picture.Draw(&t)
+	return Draw(&t)
 }
 
 // Says is what a host says when it is pointed at.

@@ -1,4 +1,4 @@
-package picture
+package report
 
 import (
 	"math"
@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// Picture is a drawing in user units, from the upper left corner.
-type Picture struct {
+// picture is a drawing in user units, from the upper left corner.
+type picture struct {
 	Width, Height float64
-	Discs         []Disc // the largest first
-	Lines         []Line // to be drawn below discs, those of few links first
+	Discs         []disc // the largest first
+	Lines         []line // to be drawn below discs, those of few links first
 	Labels        []Label
 }
 
 // Groups is how many groups have a colour of their own; those of further groups share the last.
 const Groups = 8
 
-// Disc is a vertex.
-type Disc struct {
+// disc is a vertex.
+type disc struct {
 	X, Y, R float64
 	Group   int  // below Groups
 	Fetched bool //
 	Vertex  int  // in the Top
 }
 
-// Line is an edge, a curve that bends to its left, so that there and back are two lines.
-type Line struct {
+// line is an edge, a curve that bends to its left, so that there and back are two lines.
+type line struct {
 	Path  string // the attribute d of an SVG path
 	Width float64
 	Group int // of its source
@@ -54,8 +54,8 @@ const (
 )
 
 // Draw draws a Top.
-func Draw(t *Top) *Picture {
-	p := &Picture{Width: width, Height: height}
+func Draw(t *Top) *picture {
+	p := &picture{Width: width, Height: height}
 	if len(t.Vertices) == 0 {
 		return p
 	}
@@ -63,12 +63,12 @@ func Draw(t *Top) *Picture {
 	radius := make([]float64, len(t.Vertices))
 	for i, v := range t.Vertices {
 		share := float64(v.In) / float64(max(t.Vertices[0].In, 1))
-		radius[i] = round(3.5 + 16.5*math.Sqrt(share))
+		radius[i] = tenth(3.5 + 16.5*math.Sqrt(share))
 	}
 	at := places(t, group, radius, width, height)
 	for i := range t.Vertices {
-		at[i] = point{round(at[i].x), round(at[i].y)}
-		p.Discs = append(p.Discs, Disc{at[i].x, at[i].y, radius[i], min(group[i], Groups-1), t.Vertices[i].Fetched, i})
+		at[i] = point{tenth(at[i].x), tenth(at[i].y)}
+		p.Discs = append(p.Discs, disc{at[i].x, at[i].y, radius[i], min(group[i], Groups-1), t.Vertices[i].Fetched, i})
 	}
 	thin := 0.6 // the fewer lines, the bolder
 	switch {
@@ -82,16 +82,16 @@ func Draw(t *Top) *Picture {
 		if e.From == e.To {
 			continue
 		}
-		p.Lines = append(p.Lines, Line{
-			curve(at[e.From], at[e.To], radius[e.To]), round(thin + 0.7*math.Log10(float64(max(e.Weight, 1)))), min(group[e.From], Groups-1),
+		p.Lines = append(p.Lines, line{
+			curve(at[e.From], at[e.To], radius[e.To]), tenth(thin + 0.7*math.Log10(float64(max(e.Weight, 1)))), min(group[e.From], Groups-1),
 		})
 	}
 	p.label(t)
 	return p
 }
 
-// round keeps coordinates short, and hides the last bits of arithmetic.
-func round(f float64) float64 { return math.Round(f*10) / 10 }
+// tenth keeps coordinates short, and hides the last bits of arithmetic.
+func tenth(f float64) float64 { return math.Round(f*10) / 10 }
 
 // curve is the path of a line that ends at a disc of that radius.
 func curve(from, to point, radius float64) string {
@@ -109,8 +109,8 @@ func curve(from, to point, radius float64) string {
 }
 
 func appendPoint(b []byte, p point) []byte {
-	b = strconv.AppendFloat(b, round(p.x), 'f', -1, 64)
-	return strconv.AppendFloat(append(b, ' '), round(p.y), 'f', -1, 64)
+	b = strconv.AppendFloat(b, tenth(p.x), 'f', -1, 64)
+	return strconv.AppendFloat(append(b, ' '), tenth(p.y), 'f', -1, 64)
 }
 
 // box is the space that something takes.
@@ -124,7 +124,7 @@ const maxLabel = 34 // characters
 
 // label writes the labels that have room: beside their disc, on no other and on no other label. The highest
 // in-degrees come first.
-func (p *Picture) label(t *Top) {
+func (p *picture) label(t *Top) {
 	var discs, labels []box
 	for _, d := range p.Discs {
 		discs = append(discs, box{d.X - d.R, d.Y - d.R, d.X + d.R, d.Y + d.R})
@@ -143,7 +143,7 @@ func (p *Picture) label(t *Top) {
 		}
 		b := places[at]
 		labels = append(labels, b)
-		p.Labels = append(p.Labels, Label{round((b.left + b.right) / 2), round((b.top+b.bottom)/2 + Sizes[class]*0.34), class, text, i})
+		p.Labels = append(p.Labels, Label{tenth((b.left + b.right) / 2), tenth((b.top+b.bottom)/2 + Sizes[class]*0.34), class, text, i})
 	}
 }
 
@@ -151,7 +151,7 @@ func (p *Picture) label(t *Top) {
 const important = 30
 
 // around are the places for a label beside a disc, the best first.
-func around(d Disc, wide, high float64) []box {
+func around(d disc, wide, high float64) []box {
 	var places []box
 	for _, at := range [...]point{
 		{d.X, d.Y + d.R + high*0.62}, {d.X, d.Y - d.R - high*0.62}, {d.X + d.R + wide/2 + 1, d.Y}, {d.X - d.R - wide/2 - 1, d.Y},
@@ -164,7 +164,7 @@ func around(d Disc, wide, high float64) []box {
 }
 
 // isFree reports whether b is within the picture and meets no label and no disc but its own.
-func (p *Picture) isFree(b box, discs, labels []box, own int) bool {
+func (p *picture) isFree(b box, discs, labels []box, own int) bool {
 	if b.left < 0 || b.top < 0 || b.right > p.Width || b.bottom > p.Height || slices.ContainsFunc(labels, b.meets) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package picture_test
+package report_test
 
 import (
 	"encoding/json"
@@ -13,18 +13,18 @@ import (
 	"unicode/utf8"
 
 	"curtsy/storage/graph"
-	"curtsy/storage/graph/picture"
+	"curtsy/storage/report"
 )
 
 // random is a Top of n vertices with so many edges at most.
-func random(r *rand.Rand, n, edges int) *picture.Top {
-	t := &picture.Top{}
+func random(r *rand.Rand, n, edges int) *report.Top {
+	t := &report.Top{}
 	for i := range n {
-		t.Vertices = append(t.Vertices, picture.Vertex{Name: fmt.Sprintf("www.host-%d.example", i), In: uint32(1000 / (i + 2)), Fetched: i%3 > 0})
+		t.Vertices = append(t.Vertices, report.Vertex{Name: fmt.Sprintf("www.host-%d.example", i), In: uint32(1000 / (i + 2)), Fetched: i%3 > 0})
 	}
 	has := map[[2]int]bool{}
 	for range edges {
-		e := picture.Edge{From: r.IntN(n), To: int(float64(n) * math.Pow(r.Float64(), 2)), Weight: 1 + uint32(r.IntN(1000))}
+		e := report.Edge{From: r.IntN(n), To: int(float64(n) * math.Pow(r.Float64(), 2)), Weight: 1 + uint32(r.IntN(1000))}
 		if !has[[2]int{e.From, e.To}] {
 			has[[2]int{e.From, e.To}] = true
 			t.Edges = append(t.Edges, e)
@@ -40,9 +40,9 @@ func (a rect) meets(b rect) bool {
 }
 
 // space is what a label takes.
-func space(l picture.Label) rect {
-	size := picture.Sizes[l.Size]
-	wide := picture.Wide[l.Size] * size * float64(utf8.RuneCountInString(l.Text))
+func space(l report.Label) rect {
+	size := report.Sizes[l.Size]
+	wide := report.Wide[l.Size] * size * float64(utf8.RuneCountInString(l.Text))
 	return rect{l.X - wide/2, l.Y - size*0.8, l.X + wide/2, l.Y + size*0.2}
 }
 
@@ -50,12 +50,12 @@ func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 6))
 	for _, c := range []struct{ n, edges int }{{1, 0}, {2, 1}, {3, 0}, {40, 60}, {200, 0}, {200, 800}, {200, 200}} {
 		top := random(r, c.n, c.edges)
-		p := picture.Draw(top)
+		p := report.Draw(top)
 		if len(p.Discs) != c.n {
 			t.Fatalf("%v: %d discs", c, len(p.Discs))
 		}
 		for i, d := range p.Discs {
-			if d.Vertex != i || d.Fetched != top.Vertices[i].Fetched || d.Group < 0 || d.Group >= picture.Groups || d.R > p.Discs[0].R ||
+			if d.Vertex != i || d.Fetched != top.Vertices[i].Fetched || d.Group < 0 || d.Group >= report.Groups || d.R > p.Discs[0].R ||
 				d.X-d.R < 0 || d.X+d.R > p.Width || d.Y-d.R < 0 || d.Y+d.R > p.Height {
 				t.Errorf("%v: disc %+v", c, d)
 			}
@@ -93,7 +93,7 @@ func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
 
 func TestTheSameTopHasTheSamePicture(t *testing.T) {
 	draw := func() string {
-		b, err := json.Marshal(picture.Draw(random(rand.New(rand.NewPCG(16, 7)), 150, 500)))
+		b, err := json.Marshal(report.Draw(random(rand.New(rand.NewPCG(16, 7)), 150, 500)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,17 +112,17 @@ func TestTheSameTopHasTheSamePicture(t *testing.T) {
 
 // Two cliques with one edge between them are two groups, and stand apart.
 func TestGroupsAreWhoLinksToEachOther(t *testing.T) {
-	var top picture.Top
+	var top report.Top
 	for i := range 20 {
-		top.Vertices = append(top.Vertices, picture.Vertex{Name: fmt.Sprint(i), In: 1})
+		top.Vertices = append(top.Vertices, report.Vertex{Name: fmt.Sprint(i), In: 1})
 		for j := range 20 {
 			if i != j && i/10 == j/10 {
-				top.Edges = append(top.Edges, picture.Edge{From: i, To: j, Weight: 1})
+				top.Edges = append(top.Edges, report.Edge{From: i, To: j, Weight: 1})
 			}
 		}
 	}
-	top.Edges = append(top.Edges, picture.Edge{From: 3, To: 13, Weight: 1})
-	p := picture.Draw(&top)
+	top.Edges = append(top.Edges, report.Edge{From: 3, To: 13, Weight: 1})
+	p := report.Draw(&top)
 	far := func(i, j int) float64 { return math.Hypot(p.Discs[i].X-p.Discs[j].X, p.Discs[i].Y-p.Discs[j].Y) }
 	within, between := 0.0, 0.0
 	for i, d := range p.Discs {
@@ -143,15 +143,15 @@ func TestGroupsAreWhoLinksToEachOther(t *testing.T) {
 }
 
 func TestLongNamesKeepTheirEnd(t *testing.T) {
-	top := picture.Top{Vertices: []picture.Vertex{{Name: strings.Repeat("ä", 200) + ".example.org", In: 1}}}
-	p := picture.Draw(&top)
+	top := report.Top{Vertices: []report.Vertex{{Name: strings.Repeat("ä", 200) + ".example.org", In: 1}}}
+	p := report.Draw(&top)
 	if len(p.Labels) != 1 || utf8.RuneCountInString(p.Labels[0].Text) != 34 || !strings.HasSuffix(p.Labels[0].Text, "ä.example.org") || !strings.HasPrefix(p.Labels[0].Text, "ää") {
 		t.Errorf("labels %+v", p.Labels)
 	}
 }
 
 func TestNothingIsAnEmptyPicture(t *testing.T) {
-	if p := picture.Draw(&picture.Top{}); len(p.Discs)+len(p.Lines)+len(p.Labels) != 0 {
+	if p := report.Draw(&report.Top{}); len(p.Discs)+len(p.Lines)+len(p.Labels) != 0 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -196,8 +196,8 @@ func (s star) Rows() iter.Seq2[graph.Row, error] {
 func TestTheTopIsByInDegreeAndHasTheHeaviestEdges(t *testing.T) {
 	const n = 500
 	in := star(n).In()
-	top, err := picture.TopOf(star(n))
-	if err != nil || len(top.Vertices) != picture.MaxVertices || len(top.Edges) != picture.MaxEdges || top.More <= 0 {
+	top, err := report.TopOf(star(n))
+	if err != nil || len(top.Vertices) != report.MaxVertices || len(top.Edges) != report.MaxEdges || top.More <= 0 {
 		t.Fatalf("%d vertices, %d edges and %d more: %v", len(top.Vertices), len(top.Edges), top.More, err)
 	}
 	led := map[int]bool{}
@@ -214,10 +214,10 @@ func TestTheTopIsByInDegreeAndHasTheHeaviestEdges(t *testing.T) {
 			t.Errorf("nothing leads to %s", v.Name)
 		}
 	}
-	if !slices.IsSortedFunc(top.Edges, func(a, b picture.Edge) int { return int(b.Weight) - int(a.Weight) }) {
+	if !slices.IsSortedFunc(top.Edges, func(a, b report.Edge) int { return int(b.Weight) - int(a.Weight) }) {
 		t.Error("edges are not by weight")
 	}
-	again, err := picture.TopOf(star(n))
+	again, err := report.TopOf(star(n))
 	if err != nil || !reflect.DeepEqual(again, top) {
 		t.Errorf("another top: %v", err)
 	}

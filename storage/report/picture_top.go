@@ -1,4 +1,4 @@
-package picture
+package report
 
 import (
 	"cmp"
@@ -35,8 +35,8 @@ type Edge struct {
 	Weight   uint32
 }
 
-// Source is a graph. *graph.Graph is one.
-type Source interface {
+// source is a graph. *graph.Graph is one.
+type source interface {
 	In() []uint32
 	Out() []uint32
 	Vertices() iter.Seq2[graph.Vertex, error]
@@ -45,7 +45,7 @@ type Source interface {
 
 // TopOf picks the vertices of the highest in-degrees, at most MaxVertices, and of the edges between them the heaviest, at most
 // MaxEdges: of each vertex the heaviest that leads to it, then those of all. Equals stand in the order of the graph.
-func TopOf(g Source) (Top, error) {
+func TopOf(g source) (Top, error) {
 	var t Top
 	in := g.In()
 	ids := make([]uint32, len(in))

@@ -1,4 +1,4 @@
-package picture
+package report
 
 import (
 	"math"
@@ -66,7 +66,7 @@ const (
 	gravity    = 0.035
 )
 
-// round moves each vertex by its forces, by reach at most.
+// tenth moves each vertex by its forces, by reach at most.
 func (f *forces) round(reach float64) {
 	clear(f.push)
 	for i := range f.at {
