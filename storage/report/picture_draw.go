@@ -63,11 +63,11 @@ func Draw(t *Top) *picture {
 	radius := make([]float64, len(t.Vertices))
 	for i, v := range t.Vertices {
 		share := float64(v.In) / float64(max(t.Vertices[0].In, 1))
-		radius[i] = tenth(3.5 + 16.5*math.Sqrt(share))
+		radius[i] = round(3.5 + 16.5*math.Sqrt(share))
 	}
 	at := places(t, group, radius, width, height)
 	for i := range t.Vertices {
-		at[i] = point{tenth(at[i].x), tenth(at[i].y)}
+		at[i] = point{round(at[i].x), round(at[i].y)}
 		p.Discs = append(p.Discs, disc{at[i].x, at[i].y, radius[i], min(group[i], Groups-1), t.Vertices[i].Fetched, i})
 	}
 	thin := 0.6 // the fewer lines, the bolder
@@ -83,7 +83,7 @@ func Draw(t *Top) *picture {
 			continue
 		}
 		p.Lines = append(p.Lines, line{
-			curve(at[e.From], at[e.To], radius[e.To]), tenth(thin + 0.7*math.Log10(float64(max(e.Weight, 1)))), min(group[e.From], Groups-1),
+			curve(at[e.From], at[e.To], radius[e.To]), round(thin + 0.7*math.Log10(float64(max(e.Weight, 1)))), min(group[e.From], Groups-1),
 		})
 	}
 	p.label(t)
@@ -91,7 +91,6 @@ func Draw(t *Top) *picture {
 }
 
 // tenth keeps coordinates short, and hides the last bits of arithmetic.
-func tenth(f float64) float64 { return math.Round(f*10) / 10 }
 
 // curve is the path of a line that ends at a disc of that radius.
 func curve(from, to point, radius float64) string {
@@ -109,8 +108,8 @@ func curve(from, to point, radius float64) string {
 }
 
 func appendPoint(b []byte, p point) []byte {
-	b = strconv.AppendFloat(b, tenth(p.x), 'f', -1, 64)
-	return strconv.AppendFloat(append(b, ' '), tenth(p.y), 'f', -1, 64)
+	b = strconv.AppendFloat(b, round(p.x), 'f', -1, 64)
+	return strconv.AppendFloat(append(b, ' '), round(p.y), 'f', -1, 64)
 }
 
 // box is the space that something takes.
@@ -143,7 +142,7 @@ func (p *picture) label(t *Top) {
 		}
 		b := places[at]
 		labels = append(labels, b)
-		p.Labels = append(p.Labels, Label{tenth((b.left + b.right) / 2), tenth((b.top+b.bottom)/2 + Sizes[class]*0.34), class, text, i})
+		p.Labels = append(p.Labels, Label{round((b.left + b.right) / 2), round((b.top+b.bottom)/2 + Sizes[class]*0.34), class, text, i})
 	}
 }
 
