@@ -9,7 +9,6 @@ import (
 	"curtsy/frontier/frontiertest/operator"
 	"curtsy/frontier/frontiertest/stage"
 	"curtsy/frontier/frontiertest/stops"
-	"curtsy/frontier/frontiertest/turns"
 )
 
 // Harness is how the suite handles an engine.
@@ -19,7 +18,7 @@ type Harness = stage.Harness
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
 	lacking := map[string][]stage.Rule{}
-	for _, r := range slices.Concat(turns.Rules(), stops.Rules(), operator.Rules()) {
+	for _, r := range slices.Concat(turnRules(), stops.Rules(), operator.Rules()) {
 		if i := slices.IndexFunc(h.Lacks, func(name string) bool { return strings.HasPrefix(r.Name, name) }); i >= 0 {
 			lacking[h.Lacks[i]] = append(lacking[h.Lacks[i]], r)
 			continue

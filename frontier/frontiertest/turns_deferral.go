@@ -1,4 +1,4 @@
-package turns
+package frontiertest
 
 import (
 	"math/rand/v2"

@@ -1,6 +1,6 @@
 // Package turns is the rules of a crawl that goes on: which URLs are accepted, in what order tasks are given, what a
 // turn is, how it ends, what waits, what there is no room for, and when a crawl is over.
-package turns
+package frontiertest
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"curtsy/frontier/frontiertest/stage"
 )
 
-// Rules are those of this room.
-func Rules() []stage.Rule {
+// turnRules are those of this room.
+func turnRules() []stage.Rule {
 	return slices.Concat(acceptRules(), orderRules(), leaseRules(), keepRules(), authorityRules(), deferralRules(), endRules(),
 		hostRules(), capRules(), depthRules(), sizeRules(), seedRules())
 }
