@@ -8,7 +8,6 @@ import (
 
 	"curtsy/frontier/frontiertest/operator"
 	"curtsy/frontier/frontiertest/stage"
-	"curtsy/frontier/frontiertest/stops"
 )
 
 // Harness is how the suite handles an engine.
@@ -18,7 +17,7 @@ type Harness = stage.Harness
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
 	lacking := map[string][]stage.Rule{}
-	for _, r := range slices.Concat(turnRules(), stops.Rules(), operator.Rules()) {
+	for _, r := range slices.Concat(turnRules(), stopRules(), operator.Rules()) {
 		if i := slices.IndexFunc(h.Lacks, func(name string) bool { return strings.HasPrefix(r.Name, name) }); i >= 0 {
 			lacking[h.Lacks[i]] = append(lacking[h.Lacks[i]], r)
 			continue

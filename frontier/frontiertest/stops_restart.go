@@ -1,4 +1,4 @@
-package stops
+package frontiertest
 
 import (
 	"time"

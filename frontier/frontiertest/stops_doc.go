@@ -1,6 +1,6 @@
 // Package stops is the rules of stops, clean and unclean: what is durable and when, what a commit relies on, how long
 // hosts rest after an opening, and what becomes of a task that was in flight when the process died.
-package stops
+package frontiertest
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"curtsy/frontier/frontiertest/stage"
 )
 
-// Rules are those of this room.
-func Rules() []stage.Rule {
+// stopRules are those of this room.
+func stopRules() []stage.Rule {
 	return slices.Concat(durabilityRules(), commitRules(), restartRules(), suspectRules(), recordRules(), quarantineRules())
 }
