@@ -90,8 +90,6 @@ func Draw(t *Top) *picture {
 	return p
 }
 
-// tenth keeps coordinates short, and hides the last bits of arithmetic.
-
 // curve is the path of a line that ends at a disc of that radius.
 func curve(from, to point, radius float64) string {
 	dx, dy := to.x-from.x, to.y-from.y
