@@ -9,7 +9,7 @@ import (
 	"curtsy/cmd/bench/checkers"
 )
 
-// vsCheckers stands alone: it is no crawl that is measured, but curtsy check beside checkers of others.
+// vsCheckers stands alone: it is no crawl that is measured, but curtsy linkcheck beside checkers of others.
 const vsCheckers = "checkers"
 
 // besideCheckers is the report of them.
@@ -23,7 +23,7 @@ func (b besideCheckers) Verdict() error {
 	return nil
 }
 
-// checkers holds curtsy check beside them.
+// checkers holds curtsy linkcheck beside them.
 func (c Config) checkers(ctx context.Context, say Say) (_ Report, err error) {
 	switch {
 	case len(c.VS) > 1:

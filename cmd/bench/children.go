@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/cmd/curtsy/checkcmd"
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/crawlcmd"
+	"curtsy/cmd/curtsy/linkcheckcmd"
 	"curtsy/crawler/crawldir/value"
 )
 
@@ -161,7 +161,7 @@ func newFrontier(std cli.Streams) *cobra.Command {
 }
 
 func newCheck(std cli.Streams) *cobra.Command {
-	cmd := checkcmd.New(std)
+	cmd := linkcheckcmd.New(std)
 	cmd.Hidden = true
 	return cmd
 }

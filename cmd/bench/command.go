@@ -95,7 +95,7 @@ func (b *benching) webFlags(fs *pflag.FlagSet) {
 func (b *benching) measureFlags(fs *pflag.FlagSet) {
 	b.rounds = 5
 	fs.Var(value.AtLeast(&b.rounds, 1), "rounds", "measure each of them `N` times, in turn; scale measures once")
-	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), dashboard (open in 5 browsers, scraped each second),\nwget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, checkers (curtsy check beside wget --spider, linkchecker, muffet and\nlinkinator, on faults that are known), or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
+	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), dashboard (open in 5 browsers, scraped each second),\nwget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, checkers (curtsy linkcheck beside wget --spider, linkchecker, muffet and\nlinkinator, on faults that are known), or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
 	cli.Words(fs, "vs", "bare", "model", "dashboard", "wget", "wget2", "httrack", "scrapy", "peers", "none", "checkers")
 	b.peerLimit = value.Duration(2 * time.Minute)
 	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and say what it did until then")

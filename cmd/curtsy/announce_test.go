@@ -81,7 +81,7 @@ func TestCrawl_HintsAtDelayOnLoopback(t *testing.T) {
 		"loopback at the default delay": {[]string{dead}, 1},
 		"two loopback seeds":            {[]string{dead, dead + "a"}, 1},
 		"mirror and check as well":      {[]string{"mirror", dead}, 1},
-		"check":                         {[]string{"check", dead}, 1},
+		"check":                         {[]string{"linkcheck", dead}, 1},
 		"a delay was given":             {[]string{"--delay", "0", dead}, 0},
 		"another host":                  {[]string{"http://one.example/"}, 0},
 		"one of two is another host":    {[]string{dead, "http://one.example/"}, 0},
@@ -90,7 +90,7 @@ func TestCrawl_HintsAtDelayOnLoopback(t *testing.T) {
 		"JSON":                          {[]string{"--json", dead}, 0},
 	} {
 		args := c.args
-		if args[0] != "mirror" && args[0] != "check" {
+		if args[0] != "mirror" && args[0] != "linkcheck" {
 			args = append([]string{"crawl"}, args...)
 		}
 		args = append(args, "--contact", "crawl@library.org", "--max-wait", "1s", "--dir", filepath.Join(t.TempDir(), "d"))

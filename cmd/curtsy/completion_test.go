@@ -96,8 +96,8 @@ func TestCompletionOffersWhatMayStandNext(t *testing.T) {
 		{"explain news ", strings.Join(origins, " "), goesOn},
 		{"explain news http://127", strings.Join(origins, " "), goesOn},
 		{"explain newer http", "", noFiles}, // no crawl
-		{"forget news 127", strings.Join(hosts, " "), noFiles},
-		{"forget news http://", strings.Join(origins, " "), goesOn},
+		{"redact news 127", strings.Join(hosts, " "), noFiles},
+		{"redact news http://", strings.Join(origins, " "), goesOn},
 		{"optout add news ", strings.Join(hosts, " "), noFiles},
 		{"audit ", "", filesToo},
 		{"robots lint ", "", filesToo},

@@ -92,7 +92,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 			}
 			commands := [][]string{
 				crawl,
-				{"check", "--offline", dir},
+				{"linkcheck", "--offline", dir},
 				{"export", "--quiet", "-o", t.TempDir() + "/tables", dir},
 				{"audit", "--quiet", dir},
 			}
@@ -101,7 +101,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 				held := tellingPeak(t, cmd)
 				began := time.Now()
 				r := ended(t, cmd)
-				if r.code != 0 && args[0] != "check" {
+				if r.code != 0 && args[0] != "linkcheck" {
 					t.Errorf("%s: exit code %d\n%s%.1000s", args[0], r.code, r.err, r.out)
 				}
 				peak := held()

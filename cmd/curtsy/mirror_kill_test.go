@@ -111,7 +111,7 @@ func TestAnInterruptedMirrorIsWhole(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	wait().want(t, cli.ExitSignalled+2, "making the mirror", "curtsy resume "+dir, "curtsy serve "+dir)
+	wait().want(t, cli.ExitSignalled+2, "making the mirror", "curtsy resume "+dir, "curtsy mirror serve "+dir)
 	if !intact(t, dir) {
 		t.Error("there is no mirror")
 	}

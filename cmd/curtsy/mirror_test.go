@@ -86,7 +86,7 @@ func mirrorSmall(t *testing.T, args ...string) (dir string, web *crawltest.Web, 
 func TestMirrorHasPagesAndWhatTheyNeed(t *testing.T) {
 	t.Parallel()
 	dir, web, r := mirrorSmall(t, "--json")
-	r.want(t, cli.ExitDone, "making the mirror", "URLs left absolute", "noarchive", "scope", "open ", "curtsy serve "+dir)
+	r.want(t, cli.ExitDone, "making the mirror", "URLs left absolute", "noarchive", "scope", "open ", "curtsy mirror serve "+dir)
 	var out struct {
 		Mirror mirrorcmd.Built `json:"mirror"`
 	}
@@ -232,8 +232,8 @@ func TestMirrorSaysWhatIsWrong(t *testing.T) {
 		{[]string{"mirror", "rebuild", filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz")}, "rebuild -o DIR"},
 		{[]string{"mirror", "rebuild", dir, dir}, "one crawl directory"},
 		{[]string{"mirror", "rebuild", t.TempDir()}, "holds no crawl"},
-		{[]string{"serve", t.TempDir()}, "there is no mirror"},
-		{[]string{"serve", "--listen", "nowhere", dir}, "--listen nowhere"},
+		{[]string{"mirror", "serve", t.TempDir()}, "there is no mirror"},
+		{[]string{"mirror", "serve", "--listen", "nowhere", dir}, "--listen nowhere"},
 	} {
 		inside(t, tt.args...).want(t, cli.ExitUsage, tt.says)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/cmd/curtsy/forgetcmd"
+	"curtsy/cmd/curtsy/redactcmd"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/optout"
@@ -36,7 +36,7 @@ func newOptOut(std cli.Streams) *cobra.Command {
 }
 
 func newOptOutAdd(std cli.Streams) *cobra.Command {
-	var user, forget bool
+	var user, remove bool
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "add [flags] DIR ENTRY…",
@@ -48,7 +48,7 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 			"(.example.org), an address or network (192.0.2.0/24), or the beginning of URLs\n" +
 			"(example.org/private/, or with a $ behind it that URL alone); http:// or\n" +
 			"https:// before a host mean that alone.\n\n" +
-			"With --forget the bodies that a stopped crawl has of them are taken down, too.",
+			"With --redact the bodies that a stopped crawl has of them are taken down, too.",
 		Example: "  curtsy optout add --reason 'asked by mail' news your-domain.org\n" +
 			"  curtsy optout add --user .your-domain.org 192.0.2.0/24",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,26 +69,26 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if forget && user {
-				return cli.Usagef("--forget takes down what one crawl has: name its directory in the place of --user")
+			if remove && user {
+				return cli.Usagef("--redact takes down what one crawl has: name its directory in the place of --user")
 			}
-			if forget {
-				if err := forgetcmd.Entries(args); err != nil { // before anything is added
+			if remove {
+				if err := redactcmd.Entries(args); err != nil { // before anything is added
 					return err
 				}
 			}
-			if err := addOptOuts(path, args, reason, std); err != nil || !forget {
+			if err := addOptOuts(path, args, reason, std); err != nil || !remove {
 				return err
 			}
 			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
-				return forgetcmd.Forget(ctx, dir, args, reason, std)
+				return redactcmd.Forget(ctx, dir, args, reason, std)
 			})
 		},
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&user, "user", false, "add to your own list, which holds for all your crawls")
 	fs.StringVar(&reason, "reason", "", "why, a `TEXT`; it stands in the list and the ledger")
-	fs.BoolVar(&forget, "forget", false, "take down what the crawl has of them, as curtsy forget does")
+	fs.BoolVar(&remove, "redact", false, "remove what the crawl has of them, as curtsy redact does")
 	cli.Group(fs, "What to add")
 	return cmd
 }

@@ -85,7 +85,7 @@ func TestAnOptionOfAnotherCrawlerIsAnsweredWithOurs(t *testing.T) {
 		"--no-parent":        "that is --scope prefix here",
 		"-np":                "that is --scope prefix here",
 		"-nc":                "that is curtsy resume DIR here",
-		"--spider":           "that is curtsy check here",
+		"--spider":           "that is curtsy linkcheck here",
 		"-k":                 "that is curtsy mirror here",
 		"--download-delay=3": "that is --delay TIME here",
 		"--depth-limit":      "that is --depth N here",

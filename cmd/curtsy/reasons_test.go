@@ -42,7 +42,7 @@ func TestReasons_NofollowAndDepth(t *testing.T) {
 	if r := atHome(t, "explain", dir, site.URL+"/private"); !strings.Contains(r.out, "scope:nofollow") || strings.Contains(r.out, "perhaps among them") {
 		t.Errorf("%s%s", r.out, r.err)
 	}
-	r := atHome(t, "check", "--offline", dir)
+	r := atHome(t, "linkcheck", "--offline", dir)
 	for _, want := range []string{"scope:nofollow", "scope:depth"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("check lacks %q:\n%s", want, r.out)
@@ -72,7 +72,7 @@ func TestReasons_EachRuleOfTheScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := atHome(t, "check", "--offline", "--json", dir).out
+	check := atHome(t, "linkcheck", "--offline", "--json", dir).out
 	for path, rule := range map[string]string{"/excluded": "scope:exclude", "/not-included": "scope:include", "/in/x.pdf": "scope:accept"} {
 		if !strings.Contains(string(b), path+`","reason":"scope","detail":"`+rule) {
 			t.Errorf("missing.jsonl does not name %s of %s", rule, path)

@@ -67,8 +67,8 @@ func TestWrittenPages_Accessible(t *testing.T) {
 		"letter":    {"report", "--host", "127.0.0.1", "--out"},
 		"audit":     {"audit", "--html"},
 		"practices": {"audit", "--cbcp", "--html"},
-		"changes":   {"changes", "--html"},
-		"check":     {"check", "--offline", "--html"},
+		"changes":   {"diff", "--html"},
+		"check":     {"linkcheck", "--offline", "--html"},
 	} {
 		page := filepath.Join(out, name+".html")
 		inside(t, append(args, page, dir)...)

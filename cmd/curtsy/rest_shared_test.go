@@ -81,7 +81,7 @@ func TestRule26_EveryCommandKeepsARest(t *testing.T) {
 			for name, args := range map[string][]string{
 				"crawl":          {"crawl", "--delay", "0", "--dir", two, site},
 				"mirror":         {"mirror", "--delay", "0", "--dir", in(), site},
-				"check":          {"check", "--delay", "0", "--dir", in(), site},
+				"check":          {"linkcheck", "--delay", "0", "--dir", in(), site},
 				"robots check":   {"robots", "check", site + "page"},
 				"identity check": {"identity", "check", "--contact", "https://bakery.test/bot", site},
 			} {

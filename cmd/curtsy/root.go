@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"curtsy/cmd/curtsy/checkcmd"
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/configcmd"
 	"curtsy/cmd/curtsy/crawlcmd"
@@ -12,10 +11,10 @@ import (
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/cmd/curtsy/exportcmd"
-	"curtsy/cmd/curtsy/forgetcmd"
 	"curtsy/cmd/curtsy/frontiercmd"
 	"curtsy/cmd/curtsy/identity"
-	"curtsy/cmd/curtsy/mirrorcmd"
+	"curtsy/cmd/curtsy/linkcheckcmd"
+	"curtsy/cmd/curtsy/redactcmd"
 	"curtsy/cmd/curtsy/robotscmd"
 	"curtsy/cmd/curtsy/shellcmd"
 	"curtsy/cmd/curtsy/warccmd"
@@ -48,27 +47,26 @@ func newRoot(std cli.Streams) *cobra.Command {
 		crawlcmd.NewPlan(std),
 		crawlcmd.New(std),
 		crawlcmd.NewMirror(std),
-		forgetcmd.First(checkcmd.New(std), std),
-		forgetcmd.First(crawlcmd.NewResume(std), std),
-		forgetcmd.First(crawlcmd.NewUpdate(std), std),
-		forgetcmd.First(crawlcmd.NewWatch(std), std),
+		redactcmd.First(linkcheckcmd.New(std), std),
+		redactcmd.First(crawlcmd.NewResume(std), std),
+		redactcmd.First(crawlcmd.NewUpdate(std), std),
+		redactcmd.First(crawlcmd.NewWatch(std), std),
 		newStatus(std),
 		dashboardcmd.New(std),
 		explaincmd.Command(std),
-		forgetcmd.First(evidencecmd.Changes(std), std),
-		forgetcmd.First(evidencecmd.Report(std), std),
-		forgetcmd.First(evidencecmd.Pack(std), std),
-		forgetcmd.First(exportcmd.New(std), std),
-		mirrorcmd.NewServe(std),
+		redactcmd.First(evidencecmd.Diff(std), std),
+		redactcmd.First(evidencecmd.Report(std), std),
+		redactcmd.First(evidencecmd.Pack(std), std),
+		redactcmd.First(exportcmd.New(std), std),
 		frontiercmd.Command(std),
 		identity.Command(std),
 		configcmd.Command(std),
 		robotscmd.Command(std),
 		newOptOut(std),
-		forgetcmd.Command(std),
+		redactcmd.Command(std),
 		evidencecmd.Ledger(std),
 		warccmd.Command(std),
-		forgetcmd.First(evidencecmd.Audit(std), std),
+		redactcmd.First(evidencecmd.Audit(std), std),
 		crawltestcmd.Command(std),
 		shellcmd.NewCompletion(std),
 		shellcmd.NewInstallDocs(std),

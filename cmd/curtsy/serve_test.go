@@ -23,7 +23,7 @@ func TestServeShowsTheMirrorUntilASignal(t *testing.T) {
 	if err := web.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cmd := curtsy(t, "serve", dir)
+	cmd := curtsy(t, "mirror", "serve", dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

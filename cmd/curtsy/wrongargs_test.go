@@ -26,8 +26,8 @@ var rawWords = regexp.MustCompile(`(^|[ :])(open|stat|lstat|mkdir|read|readdir|r
 // like stand for what is right, and each in turn is replaced by what is wrong. A command that is not here takes no argument
 // at all.
 var commandLines = map[string][]string{
-	"check":            {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL", "--offline DIR"},
-	"changes":          {"DIR"},
+	"linkcheck":        {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL", "--offline DIR"},
+	"diff":             {"DIR"},
 	"crawl":            {"--delay 0 --max-time 1s --max-wait 1ms --dir NEW URL"},
 	"plan":             {"URL", "--ethics NEW URL"},
 	"config init":      {"NEW"},
@@ -44,7 +44,7 @@ var commandLines = map[string][]string{
 	"report":           {"DIR"},
 	"pack":             {"-o NEW.wacz DIR"},
 	"export":           {"-o NEW DIR", "--graph pages -o NEW DIR"},
-	"serve":            {"--listen PORT DIR"},
+	"mirror serve":     {"--listen PORT DIR"},
 	"dashboard":        {"--listen PORT DIR"},
 	"frontier ls":      {"DIR"},
 	"frontier add":     {"DIR URL"},

@@ -89,17 +89,17 @@ func ParseBaseline(name string, text io.Reader) (Baseline, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%s is empty: write it with curtsy check --json, into another file than the one that is read", name)
+		return nil, fmt.Errorf("%s is empty: write it with curtsy linkcheck --json, into another file than the one that is read", name)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%s ends too early: it was cut; write it anew with curtsy check --json", name)
+		return nil, fmt.Errorf("%s ends too early: it was cut; write it anew with curtsy linkcheck --json", name)
 	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("%s is no JSON, at byte %d: give what curtsy check --json printed", name, syntax.Offset)
+		return nil, fmt.Errorf("%s is no JSON, at byte %d: give what curtsy linkcheck --json printed", name, syntax.Offset)
 	case err == nil && d.More():
-		return nil, fmt.Errorf("%s goes on after its result: give what one curtsy check --json printed", name)
+		return nil, fmt.Errorf("%s goes on after its result: give what one curtsy linkcheck --json printed", name)
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) || err == nil && (was.Checked == nil || was.Broken == nil) {
-		return nil, fmt.Errorf("%s is not what curtsy check --json prints: an object with checked and broken", name)
+		return nil, fmt.Errorf("%s is not what curtsy linkcheck --json prints: an object with checked and broken", name)
 	}
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func ParseBaseline(name string, text io.Reader) (Baseline, error) {
 	b := append(Baseline(*was.Broken), was.Known...)
 	for i := range b {
 		if strings.TrimSpace(b[i].URL) == "" {
-			return nil, fmt.Errorf("%s is not what curtsy check --json prints: broken link %d has no url", name, i+1)
+			return nil, fmt.Errorf("%s is not what curtsy linkcheck --json prints: broken link %d has no url", name, i+1)
 		}
 	}
 	return b, nil

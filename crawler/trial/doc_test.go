@@ -7,7 +7,7 @@
 // pipes and in virtual time; only the web is made up, and it judges nothing. What the crawl leaves is audited after each life,
 // with its ledger and with the logs. A violation is the audit's mistake or the crawler's; either is to be mended.
 //
-// Between two lives and behind the last one a URL or a host may be taken down, its bodies or all of it, as curtsy forget does
+// Between two lives and behind the last one a URL or a host may be taken down, its bodies or all of it, as curtsy redact does
 // (package redact, with the opt-out that it enters): the audit tells of each and excuses no more. The operator's key may be
 // rotated before the next life, once or several times; whoever knows the first key alone still finds the ledger signed. The next life
 // may be an update (crawldir.Update). For two

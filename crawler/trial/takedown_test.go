@@ -57,7 +57,7 @@ func (x *trial) rotate(t *testing.T, life int, offset time.Duration) {
 	}
 }
 
-// forget takes down a URL or a host of the stopped crawl now and then, as curtsy forget does.
+// forget takes down a URL or a host of the stopped crawl now and then, as curtsy redact does.
 func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 	t.Helper()
 	d := throw(x.web.seed, "forget", strconv.Itoa(life))

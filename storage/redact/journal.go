@@ -65,7 +65,7 @@ func parseJournal(r io.Reader) (*Journal, error) {
 	j := new(Journal)
 	d := json.NewDecoder(r)
 	if err := d.Decode(j); err != nil {
-		return nil, fmt.Errorf("it is no journal of curtsy forget: %w", err)
+		return nil, fmt.Errorf("it is no journal of curtsy redact: %w", err)
 	}
 	if j.Format != journalFormat {
 		return nil, fmt.Errorf("it is of format %d, and %d is known: finish it with the version of curtsy that began it", j.Format, journalFormat)

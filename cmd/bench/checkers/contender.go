@@ -26,7 +26,7 @@ var linkcheckerrc []byte
 // the site is its user's own, as the others take each to be: it keeps no pace then.
 func contenders(self string) []contender {
 	return []contender{
-		{"curtsy check", []string{self, "check", "--json", "--quiet", "--delay", "0", "--per-host", "8", "--dir", "DIR/crawl", "URL"}, true, ""},
+		{"curtsy linkcheck", []string{self, "linkcheck", "--json", "--quiet", "--delay", "0", "--per-host", "8", "--dir", "DIR/crawl", "URL"}, true, ""},
 		{"wget --spider", strings.Fields("wget --spider -r -l inf -nd -nv -p URL"), false, "\nFound "},
 		{"linkchecker", strings.Fields("linkchecker --config=DIR/linkcheckerrc --no-status URL"), false, ""},
 		{"muffet", strings.Fields("muffet --buffer-size=65536 --max-connections-per-host=8 --timeout=30 URL"), false, ""},

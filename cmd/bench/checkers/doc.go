@@ -1,4 +1,4 @@
-// Package checkers holds curtsy check beside checkers of others: what each finds of the faults of a site that are known
+// Package checkers holds curtsy linkcheck beside checkers of others: what each finds of the faults of a site that are known
 // (crawler/check/faulty), what it takes for one and is none, and how long each takes for a folder of pages.
 //
 //	result, err := checkers.Run(ctx, checkers.Config{Self: program, Docs: "/usr/share/doc/python3-doc/html"}, say)

@@ -131,7 +131,7 @@ func (r *Result) WriteText(w io.Writer) error {
 // Verdict is an error if curtsy missed a fault, or invented one.
 func (r *Result) Verdict() error {
 	if ours := r.Checkers[0]; ours.Found < r.Faults || len(ours.Invented) > 0 {
-		return fmt.Errorf("curtsy check found %d of %d faults, and invented %d", ours.Found, r.Faults, len(ours.Invented))
+		return fmt.Errorf("curtsy linkcheck found %d of %d faults, and invented %d", ours.Found, r.Faults, len(ours.Invented))
 	}
 	return nil
 }

@@ -24,10 +24,21 @@ func Finish(cmd *cobra.Command) {
 	}
 }
 
-// KnownCommand refuses what no command took, with the nearest one that exists.
+// earlier maps what commands were called before to their names.
+var earlier = map[string]string{
+	"curtsy changes": "curtsy diff",
+	"curtsy check":   "curtsy linkcheck",
+	"curtsy forget":  "curtsy redact",
+	"curtsy serve":   "curtsy mirror serve",
+}
+
+// KnownCommand refuses an unknown command, and names the one that was probably meant.
 func KnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if now := earlier[cmd.CommandPath()+" "+args[0]]; now != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], now)
 	}
 	var names []string
 	for _, c := range cmd.Commands() {

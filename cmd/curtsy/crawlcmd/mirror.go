@@ -33,7 +33,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 		Example: "  curtsy mirror https://www.your-domain.org/docs/\n" +
 			"  curtsy mirror --scope host --dir copy https://www.your-domain.org/\n" +
 			"  curtsy update --vanished remove copy\n" +
-			"  curtsy serve copy",
+			"  curtsy mirror serve copy",
 		Args: cobra.ArbitraryArgs,
 	}
 	fs := cmd.Flags()
@@ -54,7 +54,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 		is.Changed = true // whatever a file of settings says: that is what the command is for
 		return crawl(cmd.Context(), fs, &s, &o, World{}, args, std)
 	})
-	cmd.AddCommand(mirrorcmd.NewRebuild(std), mirrorcmd.NewCheck(std))
+	cmd.AddCommand(mirrorcmd.NewServe(std), mirrorcmd.NewCheck(std), mirrorcmd.NewRebuild(std))
 	return cmd
 }
 

@@ -28,7 +28,7 @@ type Built struct {
 	Lacks []Lack `json:"lacks,omitempty"` // what pages need and a command gets, the most important first
 	mirror.Summary
 
-	of      string // the crawl directory, for curtsy serve
+	of      string // the crawl directory, for curtsy mirror serve
 	scripts string // the command that requests what scripts name; empty if that was done
 }
 
@@ -173,7 +173,7 @@ func (b *Built) Text() string {
 	if b.Start != "" {
 		fmt.Fprintf(&t, "open     %s\n", plainly.OneLine(filepath.Join(b.Dir, filepath.FromSlash(b.Start))))
 	}
-	fmt.Fprintf(&t, "or       curtsy serve %s\n", plainly.OneLine(plainly.Argument(b.of)))
+	fmt.Fprintf(&t, "or       curtsy mirror serve %s\n", plainly.OneLine(plainly.Argument(b.of)))
 	return t.String()
 }
 

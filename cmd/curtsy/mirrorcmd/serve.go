@@ -23,13 +23,13 @@ func NewServe(std cli.Streams) *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{
 		Use:   "serve [flags] DIR",
-		Short: "Show a mirror to the browsers of this machine",
+		Short: "Serve a mirror to browsers on this machine",
 		Long: "Show the mirror of a crawl directory, or the mirror that DIR is, to browsers\n" +
 			"of this machine, until Ctrl-C. Its address is printed on standard output. A\n" +
 			"mirror that is made anew meanwhile is shown at once. Any other address than\n" +
 			"one of this machine must be asked for with --listen: whoever reaches that sees\n" +
 			"everything in the mirror.",
-		Example: "  curtsy serve copy\n  curtsy serve --listen 127.0.0.1:8080 --offline copy",
+		Example: "  curtsy mirror serve copy\n  curtsy mirror serve --listen 127.0.0.1:8080 --offline copy",
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveMirror(cmd.Context(), args[0], listen, offline, std)

@@ -82,7 +82,7 @@ var phrases = []Phrase{
 	{[]string{"--limit-rate"}, Wget, "--max-rate SIZE", "per second, in all"},
 	{[]string{"--advanced-maxlinks"}, HTTrack, "--max-urls N", ""},
 	{[]string{"MEMUSAGE_LIMIT_MB"}, Scrapy, "--memory-limit SIZE", ""},
-	{[]string{"--spider"}, Wget + ", " + HTTrack, "curtsy check", "lists broken links and where they are"},
+	{[]string{"--spider"}, Wget + ", " + HTTrack, "curtsy linkcheck", "lists broken links and where they are"},
 
 	// Where it goes, and what comes after.
 	{[]string{"--directory-prefix", "-P"}, Wget, "--dir DIR", ""},

@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/redact"
 )
 
-// takenDown makes a row of which something is taken down behind the forgery, as curtsy forget --all does it: the ledger has
+// takenDown makes a row of which something is taken down behind the forgery, as curtsy redact --all does it: the ledger has
 // its stubs and its mark.
 func takenDown(url, name string, found finding.Code, why string, forge func(e *evidence)) row {
 	return reduced(url, name, found, why, true, forge)

@@ -50,7 +50,7 @@ func Sheet(p *plan.Plan, s *crawldir.Settings, about About) string {
 	scopeSheet(w, p, s)
 	ratesSheet(w, p, s)
 	w("## Retention\n\n%s\n", said(about.Retention, "`curtsy plan --retention TEXT`, or once for all crawls `curtsy identity init --retention TEXT`"))
-	w("A site or a page can be taken out of the archive later (`curtsy forget`), also from its copies in the directory. The log")
+	w("A site or a page can be taken out of the archive later (`curtsy redact`), also from its copies in the directory. The log")
 	w("of decisions says then that something was taken out, and no longer what it said.\n")
 	w("## Who does not want to be crawled\n")
 	w("- A site owner says so in robots.txt for %s or for `*`; it is read anew at least every 24 hours.", code(s.Agent))

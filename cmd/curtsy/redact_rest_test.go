@@ -17,7 +17,7 @@ import (
 // After a kill the ledger alone may know that a host asked to be left alone (Retry-After). Who takes down the page that said
 // so takes the line away, and not the rest: the next run keeps it (politeness rules 11 and 17).
 func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
-	for _, args := range [][]string{{"forget", "--all"}, {"forget"}} {
+	for _, args := range [][]string{{"redact", "--all"}, {"redact"}} {
 		home(t, "")
 		web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 			"/":     {Links: []string{"/a", "/busy"}},

@@ -46,8 +46,8 @@ func TestForgettingExcusesNothingElse(t *testing.T) {
 	_, seed := diary(t, 12)
 	template := filepath.Join(t.TempDir(), "template")
 	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", template, seed).want(t, cli.ExitDone)
-	atHome(t, "forget", "--reason", "by mail", template, seed+"p3.html").want(t, cli.ExitDone)
-	atHome(t, "forget", "--all", template, seed+"p4.html").want(t, cli.ExitDone)
+	atHome(t, "redact", "--reason", "by mail", template, seed+"p3.html").want(t, cli.ExitDone)
+	atHome(t, "redact", "--all", template, seed+"p4.html").want(t, cli.ExitDone)
 	notes, violations, r := codesOf(t, template)
 	if len(violations) > 0 || !slices.Contains(notes, finding.TakenDown) || r.Ledger.Redacted != 1 || r.Ledger.Forgotten != 1 {
 		t.Errorf("notes %v, violations %v, %+v", notes, violations, r.Ledger)
@@ -140,7 +140,7 @@ func TestForgettingIsSeenInAnAccessLog(t *testing.T) {
 	if _, violations, _ := codesOf(t, "--access-log", named, dir); len(violations) > 0 {
 		t.Fatalf("before: %v", violations)
 	}
-	atHome(t, "forget", "--all", dir, seed+"p2.html").want(t, cli.ExitDone)
+	atHome(t, "redact", "--all", dir, seed+"p2.html").want(t, cli.ExitDone)
 	notes, violations, _ := codesOf(t, "--access-log", named, dir)
 	if len(violations) > 0 || !slices.Contains(notes, finding.TakenDown) {
 		t.Errorf("notes %v, violations %v", notes, violations)

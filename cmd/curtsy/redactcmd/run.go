@@ -1,4 +1,4 @@
-package forgetcmd
+package redactcmd
 
 import (
 	"context"
@@ -116,7 +116,7 @@ func (o *options) nothing() string {
 
 // lookedFor shows how far the archive is read for what is to be forgotten.
 func lookedFor(ctx context.Context, dir string, quiet bool, std cli.Streams, do func(ctx context.Context) error) error {
-	return progress.While(ctx, std.Err, quiet, progress.NewWork("forget", "").Reads(1, filepath.Join(dir, crawldir.ArchiveName)), do)
+	return progress.While(ctx, std.Err, quiet, progress.NewWork("redact", "").Reads(1, filepath.Join(dir, crawldir.ArchiveName)), do)
 }
 
 // mustNotRun refuses a crawl that runs.

@@ -19,26 +19,26 @@ import (
 	"curtsy/storage/plainly"
 )
 
-type changesOptions struct {
+type diffOptions struct {
 	from, to    int64
 	html        string
 	json, found bool
 	quiet       bool
 }
 
-// Changes is curtsy changes.
-func Changes(std cli.Streams) *cobra.Command {
-	var o changesOptions
+// Diff is curtsy changes.
+func Diff(std cli.Streams) *cobra.Command {
+	var o diffOptions
 	cmd := &cobra.Command{
-		Use:   "changes [flags] DIR",
-		Short: "Tell which pages are new, changed or gone since the crawl before",
+		Use:   "diff [flags] DIR",
+		Short: "Compare two generations of a crawl",
 		Long: "Compare two generations of a crawl, which are the crawl itself and each update\n" +
 			"of it: which pages are new, changed, moved or gone, with a diff of their texts.\n" +
 			"Only ledger and archive are read: nobody is asked for anything, and the crawl\n" +
 			"may be running. A page whose text is the same is told apart from one that says\n" +
 			"something else, and so is one that changed around its main text alone.\n" +
 			"Exit code 0, whatever changed; with --exit-code 3 where something did.",
-		Example: "  curtsy changes news\n  curtsy changes --from 1 --to 4 --html changes.html news",
+		Example: "  curtsy diff news\n  curtsy diff --from 1 --to 4 --html changes.html news",
 		Args:    cli.OneDir,
 	}
 	flags := cmd.Flags()
@@ -59,7 +59,7 @@ func Changes(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func (o *changesOptions) run(ctx context.Context, dir string, std cli.Streams) error {
+func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) error {
 	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a page of changes", Mark: changestext.PageMark}); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (o *changesOptions) run(ctx context.Context, dir string, std cli.Streams) e
 	}
 	options := changes.Options{From: o.from, To: o.to, Running: err == nil}
 	var r *changes.Result
-	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("changes", "text"), func(ctx context.Context) (err error) {
+	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("diff", "text"), func(ctx context.Context) (err error) {
 		r, err = changes.Compare(ctx, dir, options)
 		return err
 	})

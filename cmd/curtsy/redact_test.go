@@ -156,11 +156,11 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
 		t.Fatalf("it is in %v alone: the test shows little", found)
 	}
-	atHome(t, "forget", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be forgotten: the URL", "1 body")
+	atHome(t, "redact", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be forgotten: the URL", "1 body")
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
 		t.Fatal("a dry run changed something")
 	}
-	r := atHome(t, "forget", "--reason", "asked by mail", "--json", dir, seed+"p3.html")
+	r := atHome(t, "redact", "--reason", "asked by mail", "--json", dir, seed+"p3.html")
 	r.want(t, cli.ExitDone, "forgotten: the URL", "making the mirror anew", "packing ")
 	var told struct {
 		Bodies  int64
@@ -190,7 +190,7 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	atHome(t, "audit", inDir(dir, "x.wacz")).want(t, cli.ExitDone)
 	atHome(t, "mirror", "check", "--wrong", dir).want(t, cli.ExitDone)
 
-	atHome(t, "forget", dir, seed+"p3.html").want(t, cli.ExitDone, "no body of it is there any more")
+	atHome(t, "redact", dir, seed+"p3.html").want(t, cli.ExitDone, "no body of it is there any more")
 	before := askedFor(web, "/p3.html")
 	atHome(t, "update", "--delay", "0", "--quiet", dir)
 	if after := askedFor(web, "/p3.html"); before != 1 || after != before {
@@ -217,7 +217,7 @@ func TestForgetAllOfAHostLeavesStubs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed, other).want(t, cli.ExitDone)
 	host := site(seed)
-	atHome(t, "forget", "--all", dir, host).want(t, cli.ExitDone, "forgotten: the host "+host, "lines of the ledger")
+	atHome(t, "redact", "--all", dir, host).want(t, cli.ExitDone, "forgotten: the host "+host, "lines of the ledger")
 	for _, text := range []string{tale("/"), tale("/p5.html"), host + "/p1.html"} {
 		if found := slices.DeleteFunc(telling(t, dir, text), func(name string) bool { return name == crawldir.FrontierName }); len(found) > 0 {
 			t.Errorf("%s is in %v", text, found)
@@ -239,11 +239,11 @@ func TestForgetAllOfAHostLeavesStubs(t *testing.T) {
 		t.Errorf("%d stubs, %d marks", stubs, marks)
 	}
 	atHome(t, "audit", dir).want(t, cli.ExitDone)
-	atHome(t, "forget", "--all", dir, host).want(t, cli.ExitFailed, "has nothing of the host "+host)
+	atHome(t, "redact", "--all", dir, host).want(t, cli.ExitFailed, "has nothing of the host "+host)
 	atHome(t, "resume", "--quiet", dir)
 	atHome(t, "audit", dir).want(t, cli.ExitDone)
 	// The last answer can go, too: then nothing is left to show.
-	atHome(t, "forget", "--all", dir, site(other)).want(t, cli.ExitDone)
+	atHome(t, "redact", "--all", dir, site(other)).want(t, cli.ExitDone)
 	atHome(t, "audit", dir).want(t, cli.ExitDone)
 }
 
@@ -251,29 +251,29 @@ func TestForgetAllOfAHostLeavesStubs(t *testing.T) {
 func TestForgetLeavesNoMirrorOfNothing(t *testing.T) {
 	_, seed := diary(t, 3)
 	dir := diaryMirrored(t, seed)
-	atHome(t, "forget", dir, site(seed)).want(t, cli.ExitDone, "robots.txt stays")
+	atHome(t, "redact", dir, site(seed)).want(t, cli.ExitDone, "robots.txt stays")
 	if found := telling(t, dir, tale("/p1.html")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
 	atHome(t, "audit", dir).want(t, cli.ExitDone)
-	atHome(t, "forget", "--all", dir, site(seed)).want(t, cli.ExitDone)
+	atHome(t, "redact", "--all", dir, site(seed)).want(t, cli.ExitDone)
 	if _, err := os.Stat(inDir(dir, "mirror")); err == nil {
 		t.Error("there is a mirror of nothing")
 	}
 }
 
-// optout add --forget does both in one step on a stopped crawl. One that runs leaves them alone at once, and the
+// optout add --redact does both in one step on a stopped crawl. One that runs leaves them alone at once, and the
 // command says how to go on.
 func TestOptOutAddForgets(t *testing.T) {
 	_, seed := diary(t, 6)
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
-	atHome(t, "optout", "add", "--forget", "--reason", "by mail", dir, site(seed)+"/p2", site(seed)+"/none").want(t, cli.ExitDone, "2 entries added", "forgotten: all URLs that begin with "+site(seed)+"/p2", "has nothing of the URLs that begin with "+site(seed)+"/none")
+	atHome(t, "optout", "add", "--redact", "--reason", "by mail", dir, site(seed)+"/p2", site(seed)+"/none").want(t, cli.ExitDone, "2 entries added", "forgotten: all URLs that begin with "+site(seed)+"/p2", "has nothing of the URLs that begin with "+site(seed)+"/none")
 	if found := telling(t, dir, tale("/p2.html")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
-	atHome(t, "optout", "add", "--forget", "--user", "x.test").want(t, cli.ExitUsage, "--forget takes down what one crawl has")
-	atHome(t, "optout", "add", "--forget", dir, "192.0.2.0/24").want(t, cli.ExitUsage, "is a network")
+	atHome(t, "optout", "add", "--redact", "--user", "x.test").want(t, cli.ExitUsage, "--redact takes down what one crawl has")
+	atHome(t, "optout", "add", "--redact", dir, "192.0.2.0/24").want(t, cli.ExitUsage, "is a network")
 	if list, err := os.ReadFile(inDir(dir, crawldir.OptOutName)); err != nil || strings.Contains(string(list), "192.0.2") {
 		t.Errorf("%s, %v", list, err)
 	}
@@ -284,12 +284,12 @@ func TestForgetRefusesACrawlThatRuns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	wait := begun(t, asUser(t, "crawl", "--delay", "50ms", "--dir", dir, seed))
 	eventually(t, "five requests", func() bool { return requests(web, "bakery.test") >= 5 })
-	ended(t, asUser(t, "forget", dir, seed)).want(t, cli.ExitFailed, "is running", "curtsy optout add "+dir, "curtsy resume "+dir)
+	ended(t, asUser(t, "redact", dir, seed)).want(t, cli.ExitFailed, "is running", "curtsy optout add "+dir, "curtsy resume "+dir)
 	front := site(seed) + "/$" // the crawl goes on with the rest
-	ended(t, asUser(t, "optout", "add", "--forget", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "give this command again")
+	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "give this command again")
 	ended(t, asUser(t, "optout", "add", dir, site(seed))).want(t, cli.ExitDone, "1 entry added")
 	wait().want(t, cli.ExitDone)
-	ended(t, asUser(t, "optout", "add", "--forget", dir, front)).want(t, cli.ExitDone, "1 stood there already", "forgotten: the URL")
+	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 stood there already", "forgotten: the URL")
 	if found := telling(t, dir, tale("/")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
@@ -324,7 +324,7 @@ func TestForgetSaysWhatIsWrong(t *testing.T) {
 		{[]string{"--wacz", filepath.Join(dir, "none.wacz"), dir, site(seed)}, cli.ExitFailed, "none.wacz"},
 		{[]string{"--wacz", foreign, dir, site(seed)}, cli.ExitFailed, "is not packed of the crawl in"},
 	} {
-		atHome(t, append([]string{"forget"}, c.args...)...).want(t, c.code, c.says)
+		atHome(t, append([]string{"redact"}, c.args...)...).want(t, c.code, c.says)
 	}
 	if found := telling(t, dir, tale("/")); len(found) == 0 {
 		t.Error("it is forgotten all the same")
@@ -340,8 +340,8 @@ func TestForgetLooksIntoWhatAKillLeftOpen(t *testing.T) {
 	if !p.kill() {
 		t.Fatal("it ended before the kill")
 	}
-	ended(t, asUser(t, "forget", "--dry-run", dir, site(seed))).want(t, cli.ExitFailed, "a kill left the last WARC file open")
-	ended(t, asUser(t, "forget", "--all", dir, site(seed))).want(t, cli.ExitDone, "forgotten: the host")
+	ended(t, asUser(t, "redact", "--dry-run", dir, site(seed))).want(t, cli.ExitFailed, "a kill left the last WARC file open")
+	ended(t, asUser(t, "redact", "--all", dir, site(seed))).want(t, cli.ExitDone, "forgotten: the host")
 	if found := telling(t, dir, tale("/")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
@@ -353,7 +353,7 @@ func TestForgetNeedsTheKeyOfTheLedger(t *testing.T) {
 	_, seed := diary(t, 3)
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
-	ended(t, curtsy(t, "forget", dir, site(seed))).want(t, cli.ExitFailed, "signed with another key than yours", "the user who crawls")
+	ended(t, curtsy(t, "redact", dir, site(seed))).want(t, cli.ExitFailed, "signed with another key than yours", "the user who crawls")
 	if found := telling(t, dir, tale("/")); len(found) == 0 || redact.Left(dir) {
 		t.Errorf("it is in %v", found)
 	}
@@ -364,7 +364,7 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 	_, seed := diary(t, 20)
 	template := diaryMirrored(t, seed)
 	for _, what := range [][]string{{}, {"--all"}} {
-		give := func(dir string) []string { return append(append([]string{"forget"}, what...), dir, site(seed)+"/p1") }
+		give := func(dir string) []string { return append(append([]string{"redact"}, what...), dir, site(seed)+"/p1") }
 		shown := false
 		for range 10 {
 			dir := filepath.Join(t.TempDir(), "d")
@@ -410,7 +410,7 @@ func TestAKilledForgetIsFinished(t *testing.T) {
 		}
 		unkept(t, os.Getenv("XDG_CONFIG_HOME"))
 		journal := inDir(dir, redact.JournalName)
-		p := launched(t, asUser(t, "forget", "--all", dir, site(seed)+"/p1"))
+		p := launched(t, asUser(t, "redact", "--all", dir, site(seed)+"/p1"))
 		if round%2 == 1 {
 			p.until(t, "the journal", func() bool { _, err := os.Stat(journal); return err == nil })
 		} else {

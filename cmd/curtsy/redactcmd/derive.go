@@ -1,4 +1,4 @@
-package forgetcmd
+package redactcmd
 
 import (
 	"archive/zip"

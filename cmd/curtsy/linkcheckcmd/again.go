@@ -1,4 +1,4 @@
-package checkcmd
+package linkcheckcmd
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package checkcmd
+package linkcheckcmd
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 	if c.task.Dir() == "" {
 		temp, err := os.MkdirTemp("", "curtsy-check-")
 		if err != nil {
-			return fmt.Errorf("check: %w", err)
+			return fmt.Errorf("linkcheck: %w", err)
 		}
 		defer os.RemoveAll(temp)
 		c.task.In(filepath.Join(temp, "crawl"))
@@ -54,7 +54,7 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 	}
 	l, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("check: serve %s on this machine: %w", folder, err)
+		return fmt.Errorf("linkcheck: serve %s on this machine: %w", folder, err)
 	}
 	origin := "http://" + l.Addr().String()
 	c.within = func(r *check.Result) {

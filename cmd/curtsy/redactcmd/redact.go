@@ -1,4 +1,4 @@
-package forgetcmd
+package redactcmd
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type options struct {
 func Command(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "forget [flags] DIR URL|HOST|HOST/PATH",
-		Short: "Take down what a crawl has of a URL, a part of a host, or a host",
+		Use:   "redact [flags] DIR URL|HOST|HOST/PATH",
+		Short: "Remove content of a URL or host",
 		Long: "Take the bodies of a URL, of a part of a host, or of a host out of a stopped\n" +
 			"crawl: archive, index, mirror, report, and WACZ files. With --all everything\n" +
 			"goes: requests, heads, and lines of the ledger, too. There is no way back.\n" +
@@ -31,15 +31,15 @@ func Command(std cli.Streams) *cobra.Command {
 			"What is forgotten is left alone from now on, as curtsy optout add has it.\n\n" +
 			"With a scheme and a path that URL alone is meant; without scheme HOST/PATH is\n" +
 			"the beginning of URLs, and .example.org a domain with everything below it.",
-		Example: "  curtsy forget --dry-run news https://www.your-domain.org/people/me.html\n" +
-			"  curtsy forget --reason 'asked by mail' news www.your-domain.org/people/\n" +
-			"  curtsy forget --all news www.your-domain.org",
+		Example: "  curtsy redact --dry-run news https://www.your-domain.org/people/me.html\n" +
+			"  curtsy redact --reason 'asked by mail' news www.your-domain.org/people/\n" +
+			"  curtsy redact --all news www.your-domain.org",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) < 2:
-				return cli.Usagef("forget takes a crawl directory, and a URL, a host, or HOST/PATH")
+				return cli.Usagef("redact takes a crawl directory, and a URL, a host, or HOST/PATH")
 			case len(args) > 2:
-				return cli.Usagef("forget takes one URL, host or HOST/PATH at a time")
+				return cli.Usagef("redact takes one URL, host or HOST/PATH at a time")
 			}
 			return nil
 		},
@@ -60,10 +60,10 @@ func Command(std cli.Streams) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&o.all, "all", false, "forget everything, and not bodies alone")
+	fs.BoolVar(&o.all, "all", false, "remove everything, not only bodies")
 	fs.StringVar(&o.reason, "reason", "", "why, a `TEXT`; it stands in the ledger for good, so name nobody in it")
 	fs.StringArrayVar(&o.packed, "wacz", nil, "pack `FILE` again, a WACZ file of this crawl that lies elsewhere; repeatable. Those in DIR are packed again in any case")
-	cli.Group(fs, "What to forget")
+	cli.Group(fs, "What to remove")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "say what would go, and change nothing")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object")
 	cli.QuietFlag(fs, &o.quiet)

@@ -37,7 +37,7 @@ func TestCheckSaysWhatIsBrokenAndWhere(t *testing.T) {
 	t.Parallel()
 	url := sound(t, map[string]string{"/": "<p>\n<a href=/page>p</a> <a href=/lost>Lost <b>one</b></a><img src=/lost.png>", "/page": "<a href=/lost>again</a><a href=#x>x</a>"})
 	dir := filepath.Join(t.TempDir(), "d")
-	r := inside(t, "check", "--delay", "0", "--quiet", "--dir", dir, url+"/")
+	r := inside(t, "linkcheck", "--delay", "0", "--quiet", "--dir", dir, url+"/")
 	r.want(t, cli.ExitFound)
 	for _, line := range []string{
 		"3 broken links, in 4 places on 2 pages; checked 4 URLs, read 2 documents with 5 links\n",
@@ -49,12 +49,12 @@ func TestCheckSaysWhatIsBrokenAndWhere(t *testing.T) {
 			t.Errorf("%q is not said:\n%s", line, r.out)
 		}
 	}
-	if again := inside(t, "check", "--offline", dir); again.out != r.out || again.code != cli.ExitFound {
+	if again := inside(t, "linkcheck", "--offline", dir); again.out != r.out || again.code != cli.ExitFound {
 		t.Errorf("of the directory:\n%s%s", again.out, again.err)
 	}
 	inside(t, "audit", dir).want(t, cli.ExitDone)
 	url = sound(t, map[string]string{"/": "<a href=#>up</a>"})
-	r = inside(t, "check", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
+	r = inside(t, "linkcheck", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
 	r.want(t, cli.ExitDone, "kept in ")
 	if r.out != "no broken links; checked 1 URL, read 1 document with 1 link\n" {
 		t.Errorf("%q", r.out)
@@ -65,7 +65,7 @@ func TestCheckSaysWhatIsBrokenAndWhere(t *testing.T) {
 func TestCheckJSONHasTheFormThatIsPromised(t *testing.T) {
 	t.Parallel()
 	url := sound(t, map[string]string{"/": "<a href=/lost>x</a>"})
-	r := inside(t, "check", "--delay", "0", "--json", "--quiet", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
+	r := inside(t, "linkcheck", "--delay", "0", "--json", "--quiet", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
 	r.want(t, cli.ExitFound)
 	var got struct {
 		Checked int
@@ -93,7 +93,7 @@ func TestCheckEscapesWhatASiteWrites(t *testing.T) {
 	t.Parallel()
 	const evil = "\x1b[31m\x07\u202eevil"
 	url := sound(t, map[string]string{"/": "<a href='/lost#" + evil + "'>" + evil + "</a><a href='http://[" + evil + "'>x</a><p id='" + evil + "'><p id='" + evil + "'><a href='#no" + evil + "'>f</a>"})
-	r := inside(t, "check", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
+	r := inside(t, "linkcheck", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
 	r.want(t, cli.ExitFound)
 	if strings.ContainsAny(r.out+r.err, "\x1b\x07\u202e") {
 		t.Errorf("%q", r.out)
@@ -117,7 +117,7 @@ func TestCheckRefusesWhatItCannotJudge(t *testing.T) {
 		{"a URL and a folder", []string{"https://a.test/", empty}, cli.ExitUsage, "check it by itself"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inside(t, append([]string{"check"}, tt.args...)...).want(t, tt.code, tt.said)
+			inside(t, append([]string{"linkcheck"}, tt.args...)...).want(t, tt.code, tt.said)
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestCheckOfAFolderNamesItsFiles(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", temp)
 	t.Setenv("TMP", temp)
-	r := inside(t, "check", "--clean-urls", "--base", "/docs/", folder)
+	r := inside(t, "linkcheck", "--clean-urls", "--base", "/docs/", folder)
 	r.want(t, cli.ExitFound)
 	want := "3 broken links, in 3 places on 3 pages; checked 6 URLs, read 4 documents with 6 links\n\nBROKEN\n" +
 		"  /docs/alone#x  (no element has this id or name, fragment)\n      " + filepath.Join(folder, "alone.html") + ":1:10  a href  “x”\n" +
@@ -158,7 +158,7 @@ func TestCheckOfAFolderNamesItsFiles(t *testing.T) {
 func TestCheckTellsOfItsCrawlAsEvents(t *testing.T) {
 	t.Parallel()
 	url := sound(t, map[string]string{"/": "<a href=/lost>x</a>"})
-	r := inside(t, "check", "--delay", "0", "--log", "json", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
+	r := inside(t, "linkcheck", "--delay", "0", "--log", "json", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
 	r.want(t, cli.ExitFound)
 	for line := range strings.Lines(r.err) {
 		if !json.Valid([]byte(line)) {
@@ -177,7 +177,7 @@ func TestCheckWritesFilesAndLeavesOutWhatIsListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(to, "d")
-	r := inside(t, "check", "--delay", "0", "--quiet", "--ignore", ignore, "--html", html, "--junit", junit, "--github", "--dir", dir, url+"/")
+	r := inside(t, "linkcheck", "--delay", "0", "--quiet", "--ignore", ignore, "--html", html, "--junit", junit, "--github", "--dir", dir, url+"/")
 	r.want(t, cli.ExitFound, ignore+":2: nothing matches /never$")
 	for _, said := range []string{"1 broken link, in 1 place on 1 page", "1 broken and left out", "::error title=Broken link::" + url + "/lost  (404) on " + url + "/:1:9\n"} {
 		if !strings.Contains(r.out, said) {
@@ -192,12 +192,12 @@ func TestCheckWritesFilesAndLeavesOutWhatIsListed(t *testing.T) {
 			}
 		}
 	}
-	inside(t, "check", "--offline", "--html", html, "--junit", junit, dir).want(t, cli.ExitFound) // they are ours to replace
-	inside(t, "check", "--html", ignore, dir).want(t, cli.ExitUsage, "--html: ", "not a check page")
+	inside(t, "linkcheck", "--offline", "--html", html, "--junit", junit, dir).want(t, cli.ExitFound) // they are ours to replace
+	inside(t, "linkcheck", "--html", ignore, dir).want(t, cli.ExitUsage, "--html: ", "not a check page")
 	if err := os.WriteFile(ignore, []byte("# x\n/known$\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "check", "--ignore", ignore, dir).want(t, cli.ExitUsage, ignore+":2: there is no reason behind the pattern")
+	inside(t, "linkcheck", "--ignore", ignore, dir).want(t, cli.ExitUsage, ignore+":2: there is no reason behind the pattern")
 }
 
 // An earlier check is crawled again, and the difference said.
@@ -206,30 +206,30 @@ func TestCheckUpdateSaysWhatIsNewlyBroken(t *testing.T) {
 	pages := map[string]string{"/": "<a href=/stays>a</a><a href=/mended>b</a><a href=/breaks>c</a><a href=/unlinked>d</a>", "/breaks": "c"}
 	url := sound(t, pages)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "check", "--update", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitUsage, "--update is for the directory of a crawl")
-	inside(t, "check", "--offline", url+"/").want(t, cli.ExitUsage, "--offline is for the directory of a crawl")
-	inside(t, "check", "--update", "--offline", dir).want(t, cli.ExitUsage, "give either")
-	inside(t, "check", "--update", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
-	inside(t, "check", "--delay", "0", "--quiet", "--dir", dir, url+"/").want(t, cli.ExitFound)
+	inside(t, "linkcheck", "--update", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitUsage, "--update is for the directory of a crawl")
+	inside(t, "linkcheck", "--offline", url+"/").want(t, cli.ExitUsage, "--offline is for the directory of a crawl")
+	inside(t, "linkcheck", "--update", "--offline", dir).want(t, cli.ExitUsage, "give either")
+	inside(t, "linkcheck", "--update", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
+	inside(t, "linkcheck", "--delay", "0", "--quiet", "--dir", dir, url+"/").want(t, cli.ExitFound)
 	delete(pages, "/breaks")
 	pages["/"], pages["/mended"] = "<a href=/stays>a</a><a href=/mended>b</a><a href=/breaks>c</a>", "b"
-	r := inside(t, "check", "--quiet", dir)
+	r := inside(t, "linkcheck", "--quiet", dir)
 	r.want(t, cli.ExitFound)
 	want := "since the crawl before: 1 newly broken, 2 mended, 1 still broken\n\nNEWLY BROKEN\n  " + url + "/breaks  (404)\n\nMENDED\n  " +
 		url + "/mended  (404)\n  " + url + "/unlinked  (404)\n\nBROKEN\n"
 	if !strings.Contains(r.out, want) {
 		t.Errorf("%s\nwant:\n%s", r.out, want)
 	}
-	if as := inside(t, "check", "--offline", dir); as.out != r.out {
+	if as := inside(t, "linkcheck", "--offline", dir); as.out != r.out {
 		t.Errorf("as it is:\n%s", as.out)
 	}
 	pages["/breaks"] = "c"
-	inside(t, "check", "--quiet", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitFound) // the same seed: it is that crawl
-	r = inside(t, "check", "--update", "--quiet", dir)
+	inside(t, "linkcheck", "--quiet", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitFound) // the same seed: it is that crawl
+	r = inside(t, "linkcheck", "--update", "--quiet", dir)
 	if r.want(t, cli.ExitFound); !strings.Contains(r.out, "since the crawl before: 0 newly broken, 0 mended, 1 still broken\n") {
 		t.Error(r.out)
 	}
-	inside(t, "check", "--dir", dir, url+"/other").want(t, cli.ExitUsage, "holds a crawl of other pages, begun at "+url+"/ ", "curtsy check "+dir)
+	inside(t, "linkcheck", "--dir", dir, url+"/other").want(t, cli.ExitUsage, "holds a crawl of other pages, begun at "+url+"/ ", "curtsy linkcheck "+dir)
 	inside(t, "audit", dir).want(t, cli.ExitDone)
 }
 
@@ -245,29 +245,29 @@ func TestCheckAgainstABaselineCountsWhatIsNewlyBroken(t *testing.T) {
 		}
 	}
 	write(page, "<a href=stays>x</a><a href=goes>y</a>")
-	r := inside(t, "check", "--json", folder)
+	r := inside(t, "linkcheck", "--json", folder)
 	r.want(t, cli.ExitFound)
 	write(base, r.out)
-	inside(t, "check", "--baseline", base, folder).want(t, cli.ExitDone)
+	inside(t, "linkcheck", "--baseline", base, folder).want(t, cli.ExitDone)
 	write(page, "<p><a href=stays>x</a><a href=comes>z</a>")
-	r = inside(t, "check", "--baseline", base, folder)
+	r = inside(t, "linkcheck", "--baseline", base, folder)
 	r.want(t, cli.ExitFound)
 	want := "1 broken link, in 1 place on 1 page; checked 3 URLs, read 1 document with 2 links\n1 broken and known, as --baseline has it\n" +
 		"since the baseline: 1 newly broken, 1 mended, 1 still broken\n\nMENDED\n  /goes  (404)\n\nBROKEN\n  /comes  (404)\n      " + page + ":1:31  a href  “z”\n"
 	if r.out != want {
 		t.Errorf("%s\nwant:\n%s", r.out, want)
 	}
-	write(base, inside(t, "check", "--json", "--baseline", base, folder).out) // the next one has what was known, too
-	inside(t, "check", "--baseline", base, folder).want(t, cli.ExitDone)
+	write(base, inside(t, "linkcheck", "--json", "--baseline", base, folder).out) // the next one has what was known, too
+	inside(t, "linkcheck", "--baseline", base, folder).want(t, cli.ExitDone)
 	for text, said := range map[string]string{
-		"": "is empty", "{": "ends too early", "plain": "is no JSON, at byte 1", "[]": "is not what curtsy check --json prints", `{"broken": null, "checked": 1}`: "is not what",
+		"": "is empty", "{": "ends too early", "plain": "is no JSON, at byte 1", "[]": "is not what curtsy linkcheck --json prints", `{"broken": null, "checked": 1}`: "is not what",
 		`{"checked": 1, "broken": [{}]}`: "broken link 1 has no url", `{"checked": 1, "broken": []} {}`: "goes on after",
 	} {
 		write(base, text)
-		inside(t, "check", "--baseline", base, folder).want(t, cli.ExitUsage, "--baseline: "+base, said)
+		inside(t, "linkcheck", "--baseline", base, folder).want(t, cli.ExitUsage, "--baseline: "+base, said)
 	}
-	inside(t, "check", "--baseline", to, folder).want(t, cli.ExitUsage, "--baseline: "+to)
-	inside(t, "check", "--ignore", to, folder).want(t, cli.ExitUsage, "--ignore: "+to)
+	inside(t, "linkcheck", "--baseline", to, folder).want(t, cli.ExitUsage, "--baseline: "+to)
+	inside(t, "linkcheck", "--ignore", to, folder).want(t, cli.ExitUsage, "--ignore: "+to)
 }
 
 // Pages of one's own host that fail are findings: all else is tested, and the audit agrees.
@@ -290,7 +290,7 @@ func TestCheckFindsFailingPagesOfAnOwnHost(t *testing.T) {
 	}))
 	defer site.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	r := inside(t, "check", "--delay", "0", "--quiet", "--max-wait", "5s", "--dir", dir, site.URL+"/")
+	r := inside(t, "linkcheck", "--delay", "0", "--quiet", "--max-wait", "5s", "--dir", dir, site.URL+"/")
 	r.want(t, cli.ExitFound)
 	if !strings.HasPrefix(r.out, "7 broken links, in 7 places on 1 page; checked 8 URLs") {
 		t.Error(r.out)
@@ -330,7 +330,7 @@ func TestCheckInterruptedPrintsWhatIsKnown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "d")
 			before := requests.Load()
-			cmd := curtsy(t, append([]string{"check", "--delay", "0", "--dir", dir, site.URL + "/"}, tt.args...)...)
+			cmd := curtsy(t, append([]string{"linkcheck", "--delay", "0", "--dir", dir, site.URL + "/"}, tt.args...)...)
 			cmd.Env = append(cmd.Env, "GITHUB_ACTIONS=")
 			wait := begun(t, cmd)
 			eventually(t, "four requests", func() bool { return requests.Load() >= before+4 })
@@ -338,7 +338,7 @@ func TestCheckInterruptedPrintsWhatIsKnown(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := wait()
-			r.want(t, tt.code, "curtsy check "+dir+" continues", "curtsy check --offline "+dir)
+			r.want(t, tt.code, "curtsy linkcheck "+dir+" continues", "curtsy linkcheck --offline "+dir)
 			if !strings.Contains(r.out, tt.want) || !strings.Contains(r.out, site.URL+"/lost") {
 				t.Errorf("%s", r.out)
 			}

@@ -1,4 +1,4 @@
-package checkcmd
+package linkcheckcmd
 
 import (
 	"context"
@@ -44,8 +44,8 @@ const patience = 90 * time.Second
 func New(std cli.Streams) *cobra.Command {
 	var c checking
 	cmd := &cobra.Command{
-		Use:   "check [flags] DIR|FOLDER|URL…",
-		Short: "Find broken links, and say where they stand",
+		Use:   "linkcheck [flags] DIR|FOLDER|URL…",
+		Short: "Find broken links",
 		Long: "Crawl a site into a new directory, and list its broken links by the broken URL,\n" +
 			"with each page, element, line and column that has it: what answers 4xx or 5xx,\n" +
 			"hosts without a name, redirect loops, fragments (#part) that no element has, and\n" +
@@ -57,10 +57,10 @@ func New(std cli.Streams) *cobra.Command {
 			"files of a site, which is served to this command alone; its crawl is thrown away\n" +
 			"unless --dir keeps it. Exit code 0: nothing is broken; 3: something is; 4: the\n" +
 			"crawl ended incomplete.\n\n" + config.Scopes,
-		Example: "  curtsy check https://www.your-domain.org/\n" +
-			"  curtsy check --scope prefix --json https://www.your-domain.org/docs/\n" +
-			"  curtsy check news\n" +
-			"  curtsy check --clean-urls ./public",
+		Example: "  curtsy linkcheck https://www.your-domain.org/\n" +
+			"  curtsy linkcheck --scope prefix --json https://www.your-domain.org/docs/\n" +
+			"  curtsy linkcheck news\n" +
+			"  curtsy linkcheck --clean-urls ./public",
 		Args: cobra.ArbitraryArgs,
 	}
 	fs := cmd.Flags()
@@ -179,7 +179,7 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 		if r.Partial {
 			next := "give the command again; with --dir the crawl is kept, and continues"
 			if !c.thrown {
-				next = fmt.Sprintf("curtsy check %[1]s continues, and curtsy check --offline %[1]s prints what is known", plainly.Lines(plainly.Argument(dir)))
+				next = fmt.Sprintf("curtsy linkcheck %[1]s continues, and curtsy linkcheck --offline %[1]s prints what is known", plainly.Lines(plainly.Argument(dir)))
 			}
 			fmt.Fprintf(c.std.Err, "interrupted: %s\n", next)
 			if err == nil {

@@ -1,2 +1,0 @@
-// Package checkcmd is the command that says which links of a site are broken.
-package checkcmd
