@@ -49,7 +49,9 @@ func DefaultFollowRel() []string { return []string{"ugc", "sponsored"} }
 type Config struct {
 	Frontier frontier.Frontier // its Options.Barrier must be record.Barrier(Recorder, Ledger)
 	Fetcher  fetcher
-	Proxied  bool // requests go through a proxy, all or some of them
+	// Member says whether requests may be sent, when several processes share Frontier. Nil means that it is not shared.
+	Member  frontier.Member
+	Proxied bool // requests go through a proxy, all or some of them
 	// SignsIn reports whether Fetcher has credentials for an authority. They go to it while it is own; the run ends
 	// where it should prove that, and does not. Nil means none.
 	SignsIn  func(canon.Authority) bool

@@ -132,7 +132,8 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 // recover reads what the ledger knows and the frontier does not, and returns the totals with what exchanges cost. Pages and bytes
 // are missing in good order, too, where no turn of the run before could count them.
 func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[string]int64, err error) {
-	c.patient.Store(c.cfg.Past != nil) // of an update, hosts have answered before
+	// Of an update, hosts have answered before; in a fleet, they may have answered others.
+	c.patient.Store(c.cfg.Past != nil || c.cfg.Member != nil)
 	if c.unclean || c.cfg.limitsPages() {
 		since := totals.GenerationOf(counts).Began
 		if err := c.pages.Read(ctx, c.cfg.Last, since, c.cfg.Frontier, c.clock); err != nil {
@@ -163,6 +164,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	cfg := &c.cfg
 	dates, lined, redirects := steady.NewDates(), refusals.NewRecent(), gate.NewRedirects()
 	c.shutter = newShutter(cfg.Window)
+	c.shutter.Member, c.stopper.member = cfg.Member, cfg.Member
 	c.shutter.MaxWait, c.shutter.Dates, c.shutter.Log = cfg.MaxWait, dates, cfg.Log
 	c.shutter.Left, c.shutter.End = cfg.left(c.budget), c.stopper.endOutside
 	c.shutter.Hold = func(on bool) { c.stopper.hold(byWindow, on) }

@@ -281,7 +281,8 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 	}
 	p.takeBack(x.slot)
 	if errors.Is(x.err, errNotYet) {
-		p.closing = true // outside of the window
+		p.closing = true // no request may be sent
+		v.rest.Wait = max(v.rest.Wait, aMoment)
 	} else if x.err != nil {
 		v.cut()
 	}

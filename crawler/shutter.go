@@ -9,16 +9,18 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/window"
+	"curtsy/frontier"
 )
 
-// errShut says that the window closed before a request went out.
-var errShut = errors.New("crawler: outside of the window")
+// errShut says that no request may be sent any more: the window closed, or other members may own the host by now.
+var errShut = errors.New("crawler: outside of the window, or without the frontier's server")
 
 // aMoment is how long a turn is put off that the window's end came upon: no turn is claimed before it opens.
 const aMoment = time.Second
 
 // A shutter has a run pause outside of its window, or ends it. Begin with newShutter, and set the fields before it is used.
 type shutter struct {
+	Member  frontier.Member                                // nil when the frontier is not shared
 	MaxWait time.Duration                                  // the longest that an opening is waited for
 	Dates   *steady.Dates                                  // of the archive, so that an audit can tell, be the clock set back meanwhile
 	Hold    func(on bool)                                  // begins the pause, or ends it
@@ -69,13 +71,13 @@ func (s *shutter) now() time.Time { return s.Dates.Of(time.Now()) }
 // Open reports whether an exchange may begin now.
 func (s *shutter) Open() bool {
 	w := s.spans()
-	return len(w) == 0 || w.Open(s.now())
+	return (len(w) == 0 || w.Open(s.now())) && (s.Member == nil || s.Member.MayAsk() == nil)
 }
 
-// Within is r, sent within the window or not at all: an address may have been waited for, or a connection. The error is
-// errShut then.
+// Within is r, sent within the window, and while the member may send requests, or not at all: an address may have been waited
+// for, or a connection. The error is errShut then.
 func (s *shutter) Within(r fetch.Request) fetch.Request {
-	if len(s.spans()) == 0 {
+	if len(s.spans()) == 0 && s.Member == nil {
 		return r
 	}
 	begin, begun := r.Begin, r.Begun

@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/record"
+	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -33,6 +34,8 @@ type stopper struct {
 	drain    context.CancelCauseFunc
 	stopping context.Context // done when those under way are to end: Grace after draining
 	stop     context.CancelFunc
+
+	member frontier.Member // nil when the frontier is not shared
 
 	interrupted atomic.Bool // somebody has asked for the end
 
@@ -168,15 +171,20 @@ func (c *stopper) abortable(ctx context.Context) (whole context.Context, release
 	}
 }
 
-// inFlight returns the context of an exchange, which ends early when the grace is over or others need the place of a slow
-// one, and its meter. end is called when the exchange is over.
+// inFlight returns the context of an exchange, which ends early when the grace is over, others need the place of a slow one or
+// the member may send no more requests, and its meter. end is called when the exchange is over.
 func (c *stopper) inFlight(ctx context.Context, a canon.Authority, seat *inflight.Slot) (flying context.Context, m *fetch.Meter, end func()) {
 	flying, cancel := context.WithCancelCause(ctx)
 	m = &fetch.Meter{}
 	landed := seat.Begin(a, m, func() { cancel(errCrowded) })
-	unwatch := context.AfterFunc(c.stopping, func() { cancel(errStopped) })
+	stopping, done := c.stopping, func() {}
+	if c.member != nil {
+		stopping, done = c.member.Asking(stopping)
+	}
+	unwatch := context.AfterFunc(stopping, func() { cancel(errStopped) })
 	return flying, m, func() {
 		unwatch()
+		done()
 		landed()
 		cancel(nil)
 	}

@@ -89,6 +89,9 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 		return nil, fmt.Errorf("crawler: %s: %w", t.Authority, err)
 	}
 	v.memory.Lost = v.memory.Lost || v.first && c.unclean
+	if t.Host.Moved { // another archive has its policy, and a run that is not ours had the last exchange
+		v.memory.Source, v.memory.Proved, v.memory.ProvedAt, v.memory.Lost = host.Source{}, false, 0, true
+	}
 	v.memory.Begin(c.run, c.clock.Micros(time.Now()))
 	c.rests.Recollect(t.Authority, &v.memory, c.clock)
 	if len(t.Host.Robots) > 0 {

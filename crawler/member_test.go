@@ -1,0 +1,87 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+)
+
+// silences are the times in which a member may send no requests. The end of the context comes too late for every other one, as
+// in a process that was stopped.
+type silences [][2]time.Time
+
+func (s silences) MayAsk() error {
+	now := time.Now()
+	for _, x := range s {
+		if !now.Before(x[0]) && now.Before(x[1]) {
+			return errors.New("silent")
+		}
+	}
+	return nil
+}
+
+func (s silences) Asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	for i, x := range s {
+		if d := time.Until(x[0]); d > 0 && i%2 == 0 {
+			time.AfterFunc(d, cancel)
+		}
+	}
+	return ctx, cancel
+}
+
+// connecting is a fetcher that takes a while to connect.
+type connecting struct{ fetcher }
+
+func (c connecting) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	time.Sleep(700 * time.Millisecond)
+	return c.fetcher.Do(ctx, r)
+}
+
+// While a member may send no requests it sends none, of whatever kind and to whatever host, its own at once among them; what is
+// under way is cut, and fetched again later.
+func TestMember_SilentSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const slow = 1700 * time.Millisecond
+		own := crawltest.Tree("localhost", 80)
+		own.Latency = slow
+		web := crawltest.New(own, &crawltest.Site{
+			Name: "a.test", Latency: slow, Robots: crawltest.Robots{Redirect: "http://b.test/robots.txt"},
+			Pages: map[string]crawltest.Page{
+				"/": {Redirect: "/1"}, "/1": {Links: []string{"/2", "/3"}}, "/2": {}, "/3": {},
+				"/map.xml": {Type: "application/xml", Body: `<urlset><url><loc>http://a.test/4</loc></url></urlset>`}, "/4": {},
+			},
+		}, &crawltest.Site{Name: "b.test", Latency: slow, Robots: crawltest.Robots{Body: "Sitemap: http://a.test/map.xml\n"}})
+		w := newWorldOf(t, []string{"http://localhost/", "http://a.test/"}, web)
+		w.cfg.Sitemaps.Robots, w.cfg.PerHost, w.cfg.Delay = true, 4, -1
+		begin := time.Now()
+		var quiet silences
+		for at := time.Duration(0); at < 2*time.Minute; at += 5300 * time.Millisecond { // not a multiple of what a page takes
+			quiet = append(quiet, [2]time.Time{begin.Add(at), begin.Add(at + 2*time.Second)})
+		}
+		w.cfg.Member, w.cfg.Fetcher = quiet, connecting{w.cfg.Fetcher}
+		s := w.run()
+		if s.EndedBy != EndedDrained || s.Status.Fetched != 85 || s.Status.Redirected != 1 {
+			t.Errorf("ended by %s: %d fetched, %d redirected", s.EndedBy, s.Status.Fetched, s.Status.Redirected)
+		}
+		cut := 0
+		for _, r := range w.web.Referee().Requests() {
+			if r.Cut {
+				cut++
+			}
+			for _, x := range quiet {
+				if r.Start.After(x[0]) && r.Start.Before(x[1]) {
+					t.Errorf("%s%s is requested %v after the beginning of a silence", r.Host, r.Target, r.Start.Sub(x[0]))
+				}
+			}
+		}
+		if cut == 0 {
+			t.Error("no exchange was under way when a silence began")
+		}
+	})
+}
