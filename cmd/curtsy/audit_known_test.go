@@ -60,7 +60,7 @@ func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
 	namedBy(t, finding.LedgerKey, "--key", stranger.key, dir)
 
 	url, key := witnessed(t, l.key)
-	l.run("ledger", "lodge", "--witness", url, "--witness-key", key.String(), dir).want(t, cli.ExitDone)
+	l.run("ledger", "submit", "--witness", url, "--witness-key", key.String(), dir).want(t, cli.ExitDone)
 	for _, known := range [][]string{{"--witness-key", key.String()}, {"--witness-key", key.Cosigner()}, {"--key", l.key, "--witness-key", key.String()}} {
 		if r := reaches(audit.Lodged, append(known, dir)...); len(r.Ledger.Lodged) != 1 || r.Ledger.Lodged[0].At.IsZero() || r.Ledger.Since != 0 {
 			t.Errorf("%v: %+v", known, r.Ledger)

@@ -19,7 +19,7 @@ import (
 // lodgedHead: the head that curtsy itself prints is found, another is named, and lines behind it are counted.
 func lodgedHead(t *testing.T, dir string) {
 	note := filepath.Join(t.TempDir(), "head.txt")
-	if err := os.WriteFile(note, []byte(shared(t, "ledger", "head", dir).out), 0o644); err != nil {
+	if err := os.WriteFile(note, []byte(shared(t, "ledger", "checkpoint", dir).out), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if r, exit := audited(t, "--head", note, dir); exit != cli.ExitDone || r.Level != audit.Lodged || r.Ledger.Since != 0 {

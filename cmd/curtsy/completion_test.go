@@ -76,7 +76,7 @@ func TestCompletionOffersWhatMayStandNext(t *testing.T) {
 		{"stat", "status", noFiles},
 		{"comp", "completion", noFiles},
 		{"help fr", "frontier", noFiles},
-		{"help frontier co", "compact", noFiles},
+		{"help frontier rep", "repair", noFiles},
 		{"completion ", "bash zsh fish powershell", noFiles},
 		{"completion bash ", "", noFiles},
 		{"status ", "new~year news", filesToo},
@@ -87,10 +87,10 @@ func TestCompletionOffersWhatMayStandNext(t *testing.T) {
 		{"resume ne", "new~year news", filesToo},
 		{"export news ne", "new~year news", filesToo},
 		{"frontier drop news ", strings.Join(origins, " "), goesOn},
-		{"frontier park --host ", "", noFiles}, // of which crawl?
-		{"frontier park news --host " + hosts[0], hosts[0], noFiles},
-		{"frontier park news --host=" + hosts[0], hosts[0], noFiles},
-		{"frontier park news --host example", "", noFiles},
+		{"frontier pause --host ", "", noFiles}, // of which crawl?
+		{"frontier pause news --host " + hosts[0], hosts[0], noFiles},
+		{"frontier pause news --host=" + hosts[0], hosts[0], noFiles},
+		{"frontier pause news --host example", "", noFiles},
 		{"report news --host ", strings.Join(hosts, " "), noFiles},
 		{"ledger prove news --host ", strings.Join(hosts, " "), noFiles},
 		{"explain news ", strings.Join(origins, " "), goesOn},

@@ -98,7 +98,7 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	config := t.TempDir()
 	env := []string{"XDG_CONFIG_HOME=" + config, "HOME=" + config, "AppData=" + config}
 	keys := filepath.Join(t.TempDir(), "keys")
-	made := curtsy(t, "identity", "webbotauth", "--signature-agent", botAgent, "-o", keys)
+	made := curtsy(t, "identity", "keygen", "--signature-agent", botAgent, "-o", keys)
 	made.Env = append(made.Env, env...)
 	ended(t, made).want(t, cli.ExitDone)
 	score, r := scoredAs(t, env, append([]string{"--keys", keys, "--token", "curtsy", "--", os.Args[0]}, oursPolite...)...)

@@ -169,11 +169,11 @@ func TestExplainLiveKeepsToTheRules(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--max-time", "1ns", "--dir", dir, origin+"/")
 	at := asked.Load()
-	inside(t, "frontier", "park", "--host", origin, dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "pause", "--host", origin, dir).want(t, cli.ExitDone)
 	if e := explainedAs(t, "--live", dir, origin+"/"); !strings.Contains(strings.Join(e.Notes, " "), "not asked live: the host is parked by operator") {
 		t.Errorf("%q", e.Notes)
 	}
-	inside(t, "frontier", "resume", "--host", origin, dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "unpause", "--host", origin, dir).want(t, cli.ExitDone)
 	inside(t, "optout", "add", dir, strings.TrimPrefix(origin, "http://")).want(t, cli.ExitDone)
 	if e := explainedAs(t, "--live", dir, origin+"/"); e.Answer.Word != explain.AnswerOptedOut {
 		t.Errorf("%+v", e.Answer)

@@ -28,7 +28,7 @@ func TestFrontierSetChangesAStoppedAndARunningCrawl(t *testing.T) {
 		} else {
 			dir, _ = stopped(t)
 		}
-		r := inside(t, "frontier", "set", "--exclude", "/late", "--try", "--json", dir)
+		r := inside(t, "config", "set", "--exclude", "/late", "--dry-run", "--json", dir)
 		r.want(t, cli.ExitDone)
 		var tried struct {
 			Setting, After string
@@ -40,15 +40,15 @@ func TestFrontierSetChangesAStoppedAndARunningCrawl(t *testing.T) {
 		if s, err := crawldir.ReadSettings(dir); err != nil || len(s.Exclude) > 0 {
 			t.Errorf("running: %v: a trial changed the settings: %q, %v", running, s.Exclude, err)
 		}
-		r = inside(t, "frontier", "set", "--max-pages", "7", "--exclude", "/late", "--delay", "2s", "--host", "LOCALHOST", "--reason", "by phone", dir)
+		r = inside(t, "config", "set", "--max-pages", "7", "--exclude", "/late", "--delay", "2s", "--host", "LOCALHOST", "--reason", "by phone", dir)
 		r.want(t, cli.ExitDone)
 		for _, says := range []string{"max-pages 7, was ", `exclude has "/late", too`, "delay 2s, was 1s"} {
 			if !strings.Contains(r.out, says) {
 				t.Errorf("running: %v: %q lacks %q", running, r.out, says)
 			}
 		}
-		inside(t, "frontier", "set", "--delay", "1500ms", "--host", "localhost", dir).want(t, cli.ExitUsage, "never lowered")
-		inside(t, "frontier", "set", "--opt-outs", "--try", dir).want(t, cli.ExitUsage)
+		inside(t, "config", "set", "--delay", "1500ms", "--host", "localhost", dir).want(t, cli.ExitUsage, "never lowered")
+		inside(t, "config", "set", "--opt-outs", "--dry-run", dir).want(t, cli.ExitUsage)
 		s, err := crawldir.ReadSettings(dir)
 		if err != nil || s.MaxPages != 7 || len(s.Exclude) != 1 || len(s.Hosts) != 1 || s.Hosts[0].Delay.Seconds() != 2 {
 			t.Errorf("running: %v: %d pages, %q, %+v, %v", running, s.MaxPages, s.Exclude, s.Hosts, err)
@@ -74,7 +74,7 @@ func TestFrontierSetOutlivesAKill(t *testing.T) {
 		_, err := control.Ask(t.Context(), dir)
 		return err == nil && len(web.Referee().Requests()) >= 3
 	})
-	inside(t, "frontier", "set", "--exclude", "html", dir).want(t, cli.ExitDone)
+	inside(t, "config", "set", "--exclude", "html", dir).want(t, cli.ExitDone)
 	if !p.kill() {
 		t.Fatal("it was over before it was killed")
 	}
@@ -123,7 +123,7 @@ func TestFrontierSet_RunningCrawlObeys(t *testing.T) {
 				s, err := control.Ask(t.Context(), dir)
 				return err == nil && s.Pages >= 3
 			})
-			inside(t, append(append([]string{"frontier", "set", "--reason", "by phone"}, c.flags...), dir)...).want(t, cli.ExitDone)
+			inside(t, append(append([]string{"config", "set", "--reason", "by phone"}, c.flags...), dir)...).want(t, cli.ExitDone)
 			p.until(t, "its end", func() bool { return false })
 			var sum crawler.Summary
 			if err := json.Unmarshal([]byte(p.out.String()), &sum); err != nil || sum.EndedBy != c.ended || sum.Status.Pages > 12 {

@@ -75,19 +75,19 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 			args []string
 			says string
 		}{
-			{[]string{"frontier", "park", "--host", "127.0.0.1", "--for", "2h", "--reason", "by phone", dir}, host + ": parked for 2h0m0s\n"},
+			{[]string{"frontier", "pause", "--host", "127.0.0.1", "--for", "2h", "--reason", "by phone", dir}, host + ": paused for 2h0m0s\n"},
 			{[]string{"frontier", "ls", "--condition", "held", dir}, "  parked  "},
 			{[]string{"frontier", "ls", dir}, "parked by operator: by phone"},
 			{[]string{"status", dir}, host + " parked by operator: by phone; asked again in "},
-			{[]string{"frontier", "resume", "--host", host, dir}, host + ": open again\n"},
-			{[]string{"frontier", "resume", "--host", host, dir}, host + ": was open already\n"},
+			{[]string{"frontier", "unpause", "--host", host, dir}, host + ": open again\n"},
+			{[]string{"frontier", "unpause", "--host", host, dir}, host + ": was open already\n"},
 			{[]string{"frontier", "add", dir, host + "/new.html", host + "/new.html"}, "1 seed added, 0 known before"},
 			{[]string{"frontier", "ls", "--urls", "--state", "queued", dir}, "queued      " + host + "/new.html\n"},
 			{[]string{"frontier", "drop", dir, host + "/new.html", host + "/unknown"}, host + ": 1 URL of 2 dropped; the others are not pending, or not known\n"},
 			{[]string{"frontier", "ls", "--urls", "--outcome", "dropped", dir}, "dropped     " + host + "/new.html  (operator)\n"},
 			{[]string{"frontier", "retry", "--dropped", "--reason", "operator", dir}, "1 URL to be tried again"},
-			{[]string{"frontier", "park", "--host", "https://later.test", dir}, "https://later.test: parked until frontier resume\n"},
-			{[]string{"frontier", "check", dir}, "the frontier is in order\n"},
+			{[]string{"frontier", "pause", "--host", "https://later.test", dir}, "https://later.test: paused until frontier unpause\n"},
+			{[]string{"frontier", "repair", "--dry-run", dir}, "the frontier is in order\n"},
 		} {
 			r := inside(t, step.args...)
 			r.want(t, cli.ExitDone)
@@ -99,8 +99,13 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 			t.Errorf("snapshots left behind: %v %v", left, err)
 		}
 		if running {
-			for _, verb := range []string{"compact", "rebuild"} {
-				inside(t, "frontier", verb, dir).want(t, cli.ExitFailed, "is running: frontier "+verb+" needs it stopped", "curtsy resume "+dir)
+			inside(t, "frontier", "repair", dir).want(t, cli.ExitFailed, "is running: frontier repair needs it stopped", "curtsy resume "+dir)
+			inside(t, "frontier", "pause", "--reason", "a storm", dir).want(t, cli.ExitDone)
+			if r := inside(t, "status", dir); !strings.HasPrefix(r.out, "state        paused") {
+				t.Errorf("%s", r.out)
+			}
+			if r := inside(t, "frontier", "unpause", dir); r.out != "the crawl continues\n" {
+				t.Errorf("%+v", r)
 			}
 			inside(t, "frontier", "add", dir, "http://127.0.0.1:1/").want(t, cli.ExitUsage, "stop the crawl, add it, and go on with resume")
 		}
@@ -215,33 +220,41 @@ func TestOfADamagedExportNothingIsImportedUnlessPartIsWanted(t *testing.T) {
 	}
 }
 
-func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
-	t.Parallel()
-	dir, web := stopped(t)
+// spoil overwrites a page of the frontier in dir that is in use.
+func spoil(t *testing.T, dir string) {
+	t.Helper()
 	path := inDir(dir, crawldir.FrontierName)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := os.Getpagesize()
-	damaged := false
-	for at := 2 * page; at < len(b) && !damaged; at += page { // there are pages of which nothing is in use
+	for at := 2 * page; at < len(b); at += page { // there are pages of which nothing is in use
 		spoilt := slices.Concat(b[:at], bytes.Repeat([]byte{0xa5}, page), b[at+page:])
 		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found, err := engine.Check(path)
-		damaged = err != nil || len(found) > 0
+		if found, err := engine.Check(path); err != nil || len(found) > 0 {
+			return
+		}
 	}
-	r := inside(t, "frontier", "check", dir)
-	r.want(t, cli.ExitFound, "The frontier is damaged", "curtsy frontier rebuild "+word(dir))
+	t.Fatal("no page is in use")
+}
+
+func TestFrontierRepair_FindsDamageAndSavesTheRest(t *testing.T) {
+	t.Parallel()
+	dir, web := stopped(t)
+	path := inDir(dir, crawldir.FrontierName)
+	spoil(t, dir)
+	r := inside(t, "frontier", "repair", "--dry-run", dir)
+	r.want(t, cli.ExitFound, "The frontier is damaged", "curtsy frontier repair "+word(dir))
 	if r.out == "" {
 		t.Error("nothing is said of what is wrong")
 	}
-	inside(t, "resume", dir).want(t, cli.ExitFailed, "damaged", "curtsy frontier rebuild "+word(dir))
-	r = inside(t, "frontier", "rebuild", dir)
+	inside(t, "resume", dir).want(t, cli.ExitFailed, "damaged", "curtsy frontier repair "+word(dir))
+	r = inside(t, "frontier", "repair", dir)
 	r.want(t, cli.ExitDone, "the earlier file is kept as "+path+".damaged-", "curtsy resume")
-	inside(t, "frontier", "check", dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "repair", "--dry-run", dir).want(t, cli.ExitDone)
 	if kept, err := filepath.Glob(path + ".damaged-*"); err != nil || len(kept) != 1 {
 		t.Errorf("%v %v", kept, err)
 	}
@@ -252,11 +265,11 @@ func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
 	reopened(t, dir)
 }
 
-func TestCompactMakesTheFileNoLargerAndKeepsTheCrawl(t *testing.T) {
+func TestFrontierRepair_CompactsAndKeepsTheCrawl(t *testing.T) {
 	t.Parallel()
 	dir, _ := stopped(t)
 	before := inside(t, "status", "--json", dir)
-	r := inside(t, "frontier", "compact", "--forget", dir)
+	r := inside(t, "frontier", "repair", "--forget", dir)
 	r.want(t, cli.ExitDone)
 	if !strings.Contains(r.out, " before, ") {
 		t.Errorf("%q", r.out)
@@ -291,8 +304,8 @@ func TestAStaleControlFileIsRecognised(t *testing.T) {
 		if !strings.HasPrefix(r.out, "state        stopped") {
 			t.Errorf("%s", r.out)
 		}
-		inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
-		inside(t, "frontier", "check", dir).want(t, cli.ExitDone)
+		inside(t, "frontier", "pause", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
+		inside(t, "frontier", "repair", "--dry-run", dir).want(t, cli.ExitDone)
 	}
 }
 
@@ -300,8 +313,8 @@ func TestAStaleControlFileIsRecognised(t *testing.T) {
 func TestRunsAreThoseInWhichTurnsWereTaken(t *testing.T) {
 	t.Parallel()
 	dir, _ := stopped(t)
-	inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
-	inside(t, "frontier", "resume", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "pause", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "unpause", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
 	for n := 1; n <= 2; n++ {
 		var s status.Status
 		if err := json.Unmarshal([]byte(inside(t, "status", "--json", dir).out), &s); err != nil {
@@ -318,14 +331,13 @@ func TestWrongWordsForFrontierAreExplained(t *testing.T) {
 	t.Parallel()
 	dir, _ := stopped(t)
 	for _, tt := range []struct{ args, says string }{
-		{"park DIR", "Give --host HOST"},
 		{"drop DIR", "give --host HOST, or URLs"},
 		{"drop --host a.test DIR http://b.test/", "not both"},
 		{"drop DIR www.a.test", "URL \"www.a.test\" has no scheme"},
-		{"park --host nowhere.test DIR", "write --host https://nowhere.test"},
-		{"park --host a..b DIR", "--host a..b"},
-		{"resume --host nowhere.test DIR", "has no URL of that host"},
-		{"park --for 2 --host a.test DIR", `"2" has no unit`},
+		{"pause --host nowhere.test DIR", "write --host https://nowhere.test"},
+		{"pause --host a..b DIR", "--host a..b"},
+		{"unpause --host nowhere.test DIR", "has no URL of that host"},
+		{"pause --for 2 --host a.test DIR", `"2" has no unit`},
 		{"ls --condition sleepy DIR", "open, parked, retired, refused, held"},
 		{"ls --outcome failed DIR", "give --urls"},
 		{"ls --urls --condition parked DIR", "leave out --urls"},

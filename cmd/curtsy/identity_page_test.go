@@ -259,7 +259,7 @@ func TestIdentityCheckLooksForTheKeyThatRequestsAreSignedWith(t *testing.T) {
 	home(t, "")
 	p := publishing(t)
 	directory := filepath.Join(t.TempDir(), "directory")
-	atHome(t, "identity", "webbotauth", "--signature-agent", p.URL, "-o", directory).want(t, cli.ExitDone)
+	atHome(t, "identity", "keygen", "--signature-agent", p.URL, "-o", directory).want(t, cli.ExitDone)
 	p.init(t).want(t, cli.ExitDone)
 	r := p.check(t)
 	r.want(t, cli.ExitFound, "1 disagreement")

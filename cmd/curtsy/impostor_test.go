@@ -26,8 +26,8 @@ func answersAsACrawl() http.Handler {
 
 // The commands that ask the running crawl, with what they need beside the directory.
 var askingCommands = [][]string{
-	{"status"}, {"frontier", "ls"}, {"frontier", "export"}, {"frontier", "park", "--host", "127.0.0.1"}, {"frontier", "check"},
-	{"frontier", "retry", "--failed"}, {"frontier", "drop", "--host", "127.0.0.1"}, {"frontier", "compact"},
+	{"status"}, {"frontier", "ls"}, {"frontier", "export"}, {"frontier", "pause", "--host", "127.0.0.1"}, {"frontier", "repair", "--dry-run"},
+	{"frontier", "retry", "--failed"}, {"frontier", "drop", "--host", "127.0.0.1"}, {"frontier", "repair", "--compact"},
 }
 
 // Whoever has the port of a crawl that was killed, or wrote the control file of a directory that was received, removes

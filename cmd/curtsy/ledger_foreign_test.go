@@ -83,7 +83,7 @@ func TestAWitnessOfOthersCosignsOurLedger(t *testing.T) {
 	l.crawl(ours)
 	do("python3", "-c", followed, db, l.latest(ours).Origin, l.key)
 	lodge := func(dir string) result {
-		return l.run("ledger", "lodge", "--witness", "http://"+at, "--witness-key", vkey[1], dir)
+		return l.run("ledger", "submit", "--witness", "http://"+at, "--witness-key", vkey[1], dir)
 	}
 	other := copied(t, ours)
 	for range 3 {

@@ -56,14 +56,14 @@ func TestLedgerHeadOfACrawl(t *testing.T) {
 		t.Fatal(note, err)
 	}
 	key := note.Signatures[0].Name
-	r := ended(t, curtsy(t, "ledger", "head", dir))
+	r := ended(t, curtsy(t, "ledger", "checkpoint", dir))
 	r.want(t, cli.ExitDone, "signed by "+key, fmt.Sprintf("%d:%x", note.Size, note.Root[:]), "curtsy audit --head")
 	if r.out != string(note.Marshal()) {
 		t.Errorf("printed %q, want %s", r.out, note.Marshal())
 	}
 	var got evidencecmd.HeadJSON
 	r2 := r
-	r = ended(t, curtsy(t, "ledger", "head", "--json", dir))
+	r = ended(t, curtsy(t, "ledger", "checkpoint", "--json", dir))
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Size != note.Size || got.Origin != note.Origin || got.Note != r2.out || len(got.Signatures) != 1 {
 		t.Errorf("%s: %v", r.out, err)
 	}
@@ -92,12 +92,12 @@ func TestLedgerHeadOfACrawl(t *testing.T) {
 	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, curtsy(t, "ledger", "head", dir)).want(t, cli.ExitFailed, "is missing")
+	ended(t, curtsy(t, "ledger", "checkpoint", dir)).want(t, cli.ExitFailed, "is missing")
 	if err := os.Mkdir(inDir(dir, crawldir.LedgerName), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, curtsy(t, "ledger", "head", dir)).want(t, cli.ExitFailed, "has no checkpoint yet")
-	ended(t, curtsy(t, "ledger", "head", t.TempDir())).want(t, cli.ExitUsage, "holds no crawl")
+	ended(t, curtsy(t, "ledger", "checkpoint", dir)).want(t, cli.ExitFailed, "has no checkpoint yet")
+	ended(t, curtsy(t, "ledger", "checkpoint", t.TempDir())).want(t, cli.ExitUsage, "holds no crawl")
 }
 
 // A configuration folder that cannot be had, and a damaged key, cost the signature and not the crawl.
@@ -134,7 +134,7 @@ func TestLedgerWithoutAKeyIsUnsignedAndSaysSoOnce(t *testing.T) {
 			if n, err := ledger.Latest(inDir(dir, crawldir.LedgerName)); err != nil || len(n.Signatures) != 0 {
 				t.Errorf("%+v, %v", n, err)
 			}
-			ended(t, curtsy(t, "ledger", "head", dir)).want(t, cli.ExitDone, "not signed")
+			ended(t, curtsy(t, "ledger", "checkpoint", dir)).want(t, cli.ExitDone, "not signed")
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 // want, such as a damaged frontier that was kept, is not.
 func TestLeftOversOfAKillAreRemovedByTheNextCommand(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"resume", "--quiet", "--max-pages", "0"}, {"frontier", "park", "--host", "127.0.0.1"}, {"frontier", "rebuild"}} {
+	for _, args := range [][]string{{"resume", "--quiet", "--max-pages", "0"}, {"frontier", "pause", "--host", "127.0.0.1"}, {"frontier", "repair"}} {
 		dir, _ := stopped(t)
 		gone := []string{"frontier.db.rebuilt.new123456", "frontier.db.new", "frontier.db.new77", "frontier-snapshot-abc.db", "frontier-snapshot-abc.db.1.part", ".crawl.toml.abcdefgh.new"}
 		kept := []string{"frontier.db.damaged-20260101T000000Z", "frontier-old.db", "frontier.database"}

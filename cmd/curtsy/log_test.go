@@ -86,8 +86,8 @@ func TestWithLogJSONAnOperatorsActsAreEvents(t *testing.T) {
 	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			once.Do(func() { // while the page is under way
-				shared(t, "frontier", "park", "--host", r.Host, "--reason", "a letter of the owner", dir).want(t, cli.ExitDone)
-				shared(t, "frontier", "resume", "--host", r.Host, dir).want(t, cli.ExitDone)
+				shared(t, "frontier", "pause", "--host", r.Host, "--reason", "a letter of the owner", dir).want(t, cli.ExitDone)
+				shared(t, "frontier", "unpause", "--host", r.Host, dir).want(t, cli.ExitDone)
 			})
 		}
 		w.Header().Set("Content-Type", "text/html")

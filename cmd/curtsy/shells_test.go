@@ -94,7 +94,7 @@ func TestCompletionInBash(t *testing.T) {
 	host := completedHost(t)
 	lines := append(typed[:len(typed):len(typed)],
 		struct{ keys, given string }{"curtsy explain news http://" + host[:len(host)-1] + "\tindex\n", "explain|news|http://" + host + "/index"},
-		struct{ keys, given string }{"curtsy frontier park news --host " + host[:len(host)-1] + "\t\n", "frontier|park|news|--host|" + host})
+		struct{ keys, given string }{"curtsy frontier pause news --host " + host[:len(host)-1] + "\t\n", "frontier|pause|news|--host|" + host})
 	for _, begin := range begins {
 		for _, tt := range lines {
 			if out := run(begin+tt.keys+"exit\n", "--norc", "--noprofile", "-i"); said() != tt.given {
@@ -135,13 +135,13 @@ func TestCompletionInFish(t *testing.T) {
 	run, _ := shelled(t, "fish")
 	host := completedHost(t)
 	for line, want := range map[string]string{
-		"curtsy stat":                              "status",
-		"curtsy status news":                       "news",
-		"curtsy crawl --scope dom":                 "domain",
-		"curtsy crawl --scope=dom":                 "--scope=domain",
-		"curtsy export --tables pages,dup":         "pages,duplicates",
-		"curtsy explain news http://" + host[:15]:  "http://" + host + "/",
-		"curtsy frontier park news --host " + host: host,
+		"curtsy stat":                               "status",
+		"curtsy status news":                        "news",
+		"curtsy crawl --scope dom":                  "domain",
+		"curtsy crawl --scope=dom":                  "--scope=domain",
+		"curtsy export --tables pages,dup":          "pages,duplicates",
+		"curtsy explain news http://" + host[:15]:   "http://" + host + "/",
+		"curtsy frontier pause news --host " + host: host,
 	} {
 		out := run("", "--no-config", "-c", "curtsy completion fish | source; complete -C '"+line+"'")
 		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(want) + `(\t|$)`).MatchString(out) {

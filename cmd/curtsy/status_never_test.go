@@ -24,18 +24,18 @@ func TestAHostThatIsParkedForEverIsDueNever(t *testing.T) {
 		line, _, _ := strings.Cut(queues, "\n")
 		return strings.Fields(line)
 	}
-	inside(t, "frontier", "park", "--host", host, dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "pause", "--host", host, dir).want(t, cli.ExitDone)
 	if f := due(); f[3] != "never" {
 		t.Errorf("parked without an end: %q", f)
 	}
 	if r := inside(t, "status", "--json", dir); !strings.Contains(r.out, `"never_due": true`) || strings.Contains(r.out, "wait_s") {
 		t.Errorf("%s", r.out)
 	}
-	inside(t, "frontier", "park", "--for", "3h", "--host", host, dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "pause", "--for", "3h", "--host", host, dir).want(t, cli.ExitDone)
 	if f := due(); f[3] != "2h59m" && f[3] != "3h00m" {
 		t.Errorf("parked for 3 hours: %q", f)
 	}
-	inside(t, "frontier", "resume", "--host", host, dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "unpause", "--host", host, dir).want(t, cli.ExitDone)
 	if f := due(); f[3] == "never" {
 		t.Errorf("open again: %q", f)
 	}

@@ -107,7 +107,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 		if err := os.WriteFile(inDir(copied, crawldir.FrontierName), spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		inside(t, "frontier", "rebuild", copied).want(t, cli.ExitDone)
+		inside(t, "frontier", "repair", copied).want(t, cli.ExitDone)
 		inside(t, "resume", "--quiet", "--max-pages", "0", copied)
 		if r := inside(t, "status", "--json", copied); !strings.Contains(r.out, `"generation": 2`) {
 			continue // which generation it was is lost with the totals: it goes on as a crawl

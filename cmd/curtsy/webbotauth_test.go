@@ -28,7 +28,7 @@ func botKey(t *testing.T, args ...string) string {
 	t.Helper()
 	home(t, "")
 	path := filepath.Join(t.TempDir(), "directory")
-	args = append([]string{"identity", "webbotauth", "--signature-agent", botAgent, "-o", path}, args...)
+	args = append([]string{"identity", "keygen", "--signature-agent", botAgent, "-o", path}, args...)
 	shared(t, args...).want(t, cli.ExitDone, "kept in ", botAgent+webbotauth.WellKnown)
 	return path
 }
@@ -67,7 +67,7 @@ func TestIdentityWebBotAuthMakesTheKeyOnce(t *testing.T) {
 	if ledger, err := crawldir.LedgerKey.Path(); err != nil || ledger == key {
 		t.Errorf("one file for two keys: %s, %v", ledger, err)
 	}
-	again := shared(t, "identity", "webbotauth", "-o", path)
+	again := shared(t, "identity", "keygen", "-o", path)
 	again.want(t, cli.ExitDone)
 	if second, err := os.ReadFile(path); err != nil || string(second) != string(first) {
 		t.Errorf("%v: %s, then %s", err, first, second)
@@ -77,14 +77,14 @@ func TestIdentityWebBotAuthMakesTheKeyOnce(t *testing.T) {
 			t.Errorf("no line %q in\n%s", line, again.out)
 		}
 	}
-	shown := shared(t, "identity", "webbotauth")
+	shown := shared(t, "identity", "keygen")
 	if want := `Signature-Agent: sig1="` + botAgent + webbotauth.WellKnown + `"` + "\nkeyid: "; !strings.HasPrefix(shown.out, want) {
 		t.Errorf("%s", shown.out)
 	}
 	if err := os.WriteFile(key, []byte("none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	shared(t, "identity", "webbotauth").want(t, cli.ExitFailed, "is damaged")
+	shared(t, "identity", "keygen").want(t, cli.ExitFailed, "is damaged")
 	shared(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), "http://127.0.0.1:9/").want(t, cli.ExitFailed, "is damaged")
 }
 
@@ -96,15 +96,15 @@ func TestWebBotAuthBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, says := range map[string]string{ // in any order: some make the key, and none needs it
-		"identity webbotauth": "where will the key be published? give --signature-agent",
-		"identity webbotauth --signature-agent http://a.library.org":                            "keys are published over https",
-		"identity webbotauth --signature-agent a.library.org":                                   "--signature-agent: ",
-		"identity webbotauth --signature-agent " + botAgent + " --signature-draft 1":            "architecture-05",
-		"identity webbotauth --signature-agent " + botAgent + " --signature-life 1s":            "10s is the least and 24h the most",
-		"identity webbotauth --signature-agent " + botAgent + " --valid 1s -o " + none:          "--valid: ",
-		"identity webbotauth --signature-agent " + botAgent + " --nginx":                        "give -o FILE",
-		"identity webbotauth --signature-agent " + botAgent + " -o " + mine:                     "not a key directory of curtsy's making",
-		"identity webbotauth --signature-agent " + botAgent + "/k --signature-draft ietf-00":    "nowhere else",
+		"identity keygen": "where will the key be published? give --signature-agent",
+		"identity keygen --signature-agent http://a.library.org":                                "keys are published over https",
+		"identity keygen --signature-agent a.library.org":                                       "--signature-agent: ",
+		"identity keygen --signature-agent " + botAgent + " --signature-draft 1":                "architecture-05",
+		"identity keygen --signature-agent " + botAgent + " --signature-life 1s":                "10s is the least and 24h the most",
+		"identity keygen --signature-agent " + botAgent + " --valid 1s -o " + none:              "--valid: ",
+		"identity keygen --signature-agent " + botAgent + " --nginx":                            "give -o FILE",
+		"identity keygen --signature-agent " + botAgent + " -o " + mine:                         "not a key directory of curtsy's making",
+		"identity keygen --signature-agent " + botAgent + "/k --signature-draft ietf-00":        "nowhere else",
 		"crawl --signature-agent http://a.library.org http://127.0.0.1:9/":                      "--signature-agent: ",
 		"crawl --signature-agent " + botAgent + " --signature-life 25h http://127.0.0.1:9/":     "24h the most",
 		"crawl --signature-agent " + botAgent + " --signature-draft ietf-7 http://127.0.0.1:9/": "no draft of Web Bot Auth",
@@ -125,7 +125,7 @@ func TestWebBotAuthBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), "--signature-agent", botAgent, "http://127.0.0.1:9/").want(t, cli.ExitUsage,
-		"there is no key to sign with yet: curtsy identity webbotauth makes it")
+		"there is no key to sign with yet: curtsy identity keygen makes it")
 }
 
 // From the command on, all that crawls and asks is signed, by what the configuration file says; the audit takes no
@@ -245,7 +245,7 @@ func TestKeyDirectoryIsServedByNginx(t *testing.T) {
 	if err := os.WriteFile(served, body, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	location := shared(t, "identity", "webbotauth", "-o", path, "--nginx")
+	location := shared(t, "identity", "keygen", "-o", path, "--nginx")
 	location.want(t, cli.ExitDone)
 	answer := nginxAnswer(t, root, location.out, webbotauth.WellKnown)
 	defer answer.Body.Close()

@@ -29,7 +29,7 @@ var (
 	OwnKey    = KeyFile{"own.key", "key of own hosts", "remove it and give each host its new value"}
 	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "remove it, and the next checkpoints are signed by a new one"}
 	BotKey    = KeyFile{"webbotauth.key", "key of Web Bot Auth",
-		"remove it, and publish the new one that curtsy identity webbotauth makes"}
+		"remove it, and publish the new one that curtsy identity keygen makes"}
 )
 
 // Path is where the key is.

@@ -88,7 +88,7 @@ func TestSteer_SaysWhatOperatorsDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(b)
-	for _, want := range []string{"https://a.test", "asked by phone", "<code>/cal/</code>", ">500<", "errors&gt;5%, pages=9", "no limit", "curtsy frontier set", "curtsy resume"} {
+	for _, want := range []string{"https://a.test", "asked by phone", "<code>/cal/</code>", ">500<", "errors&gt;5%, pages=9", "no limit", "curtsy config set", "curtsy resume"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}

@@ -1,18 +1,19 @@
 // Package configcmd is the commands about settings: a file with all of them to begin with, those in force with where each
-// comes from, and all that is wrong with a file.
+// comes from, all that is wrong with a file, and the command that changes those of a crawl.
 package configcmd
 
 import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/frontiercmd"
 )
 
 // Command is curtsy config with its commands.
 func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Make, show and check the settings of crawls",
+		Short: "Create, show, check and change settings",
 		Long: "Make, show and check the settings of crawls. A setting is a flag of curtsy crawl\n" +
 			"(--max-pages 500), an environment variable (CURTSY_MAX_PAGES=500) and a key of a\n" +
 			"TOML file (max-pages = 500). A flag wins over the environment, then --config,\n" +
@@ -20,6 +21,6 @@ func Command(std cli.Streams) *cobra.Command {
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newInit(std), newShow(std), newCheck(std))
+	cmd.AddCommand(newInit(std), newShow(std), newCheck(std), frontiercmd.NewSet(std))
 	return cmd
 }

@@ -26,7 +26,7 @@ type known struct {
 
 func (k *known) flags(f *pflag.FlagSet) {
 	f.StringVar(&k.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed; the ledger must be signed by it, or by one that it was rotated to")
-	f.StringArrayVar(&k.heads, "head", nil, "a head of the ledger as it was lodged elsewhere, as `FILE|SIZE:HEX`: what curtsy ledger head printed; the ledger must have it; repeatable")
+	f.StringArrayVar(&k.heads, "head", nil, "a head of the ledger as it was lodged elsewhere, as `FILE|SIZE:HEX`: what curtsy ledger checkpoint printed; the ledger must have it; repeatable")
 	f.StringArrayVar(&k.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned a checkpoint, as `FILE|KEY`; repeatable")
 }
 

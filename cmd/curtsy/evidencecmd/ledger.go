@@ -26,25 +26,25 @@ import (
 func Ledger(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
-		Short: "Prove what a crawl did: checkpoints, witnesses, bundles for sites",
+		Short: "Manage checkpoints, witnesses and proofs",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLedgerHead(std), newLedgerKey(std), newLedgerProve(std), newLedgerVerify(std), newLedgerLodge(std),
+	cmd.AddCommand(newLedgerCheckpoint(std), newLedgerKey(std), newLedgerProve(std), newLedgerVerify(std), newLedgerSubmit(std),
 		newLedgerCompare(std))
 	return cmd
 }
 
-func newLedgerHead(std cli.Streams) *cobra.Command {
+func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "head [flags] DIR",
-		Short: "Print the checkpoint that stands for the whole ledger",
+		Use:   "checkpoint [flags] DIR",
+		Short: "Print the latest checkpoint",
 		Long: "Print the latest checkpoint of a crawl's ledger, to lodge it where you cannot\n" +
 			"change it: with the site owner, in a mail, in a log of somebody else. Whoever\n" +
 			"has it can prove later that no line before it was changed. It works while the\n" +
 			"crawl runs, too: a checkpoint is made at least every ten minutes.",
-		Example: "  curtsy ledger head news\n  curtsy ledger head news > head.txt\n  curtsy audit --head head.txt news",
+		Example: "  curtsy ledger checkpoint news\n  curtsy ledger checkpoint news > head.txt\n  curtsy audit --head head.txt news",
 		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) },
 	}
@@ -62,7 +62,7 @@ func latest(ctx context.Context, dir string) (*checkpoint.Note, error) {
 	return ledger.Latest(filepath.Join(dir, crawldir.LedgerName)) // which is the same, or says what is wrong
 }
 
-// HeadJSON is what ledger head --json prints.
+// HeadJSON is what ledger checkpoint --json prints.
 type HeadJSON struct {
 	Version    int      `json:"version"`
 	Origin     string   `json:"origin"`

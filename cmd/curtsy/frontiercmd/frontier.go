@@ -13,12 +13,12 @@ import (
 func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "frontier",
-		Short: "See and change what a crawl has to do",
+		Short: "Inspect and change the URL frontier",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newList(std), newAdd(std), newDrop(std), newPark(std), newResume(std),
-		newRetry(std), newRelease(std), newSet(std), newExport(std), newImport(std), newCompact(std), newCheck(std), newRebuild(std))
+	cmd.AddCommand(newList(std), newAdd(std), newPause(std), newUnpause(std), newDrop(std), newRetry(std), newRelease(std),
+		newExport(std), newImport(std), newRepair(std))
 	return cmd
 }
 

@@ -63,14 +63,6 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 	return false, cli.Ordered(errors.Join(err, stopped.Close()))
 }
 
-// mustNotRun refuses a crawl that is running, for what would take its file from under it.
-func mustNotRun(ctx context.Context, dir, verb string) error {
-	if _, err := control.Connect(ctx, dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: frontier %s needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), give the command again, and go on with curtsy resume %s", dir, verb, plainly.Argument(dir))
-	}
-	return nil
-}
-
 // authoritiesOf returns the authorities that people mean by the names of hosts. One that the crawl does not know is
 // taken if unknown says so and the name means one authority only.
 func authoritiesOf(ctx context.Context, o finder, names []string, unknown bool) ([]canon.Authority, error) {

@@ -13,30 +13,31 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// set is what the flags of frontier set ask for.
+// set is what the flags of config set ask for.
 type set struct {
 	one                                    map[string]*string // by setting
 	exclude, include, noExclude, noInclude []string
 	stopWhen, window                       []string
 	host, reason                           string
-	optOuts, try, json                     bool
+	optOuts, dry, json                     bool
 }
 
-func newSet(std cli.Streams) *cobra.Command {
+// NewSet is curtsy config set.
+func NewSet(std cli.Streams) *cobra.Command {
 	s := set{one: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "set [flags] DIR",
-		Short: "Change budgets, scope, windows and pauses of a crawl",
+		Short: "Change settings of a crawl",
 		Long: "Change settings of a crawl for good, while it runs or before it goes on:\n" +
 			"budgets, conditions that end it, patterns of its scope, its window, longer\n" +
-			"pauses. With --try it says what would\n" +
-			"come of it: how many queued URLs a pattern concerns, and some of them. Queued\n" +
+			"pauses. With --dry-run it only shows\n" +
+			"the effect: how many queued URLs a pattern concerns, and some of them. Queued\n" +
 			"URLs that a pattern leaves out are closed when their turn comes, each with its\n" +
 			"line in the ledger; what was refused before does not come back with a wider\n" +
 			"scope. Pauses only become longer. The ledger has each change, with the reason.",
-		Example: "  curtsy frontier set --exclude /calendar/ --try news\n" +
-			"  curtsy frontier set --max-pages 5000 --reason \"more is needed\" news\n" +
-			"  curtsy frontier set --delay 10s --host www.your-domain.org news",
+		Example: "  curtsy config set --exclude /calendar/ --dry-run news\n" +
+			"  curtsy config set --max-pages 5000 --reason \"more is needed\" news\n" +
+			"  curtsy config set --delay 10s --host www.your-domain.org news",
 		Args: cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return s.run(ctx, args[0], std) })
@@ -64,7 +65,7 @@ func newSet(std cli.Streams) *cobra.Command {
 	fs.StringVar(&s.host, "host", "", "with --delay: of this `HOST` alone, or *.example.org for all below a name")
 	fs.StringArrayVar(&s.window, control.SetWindow, nil, "ask nobody for anything but within these `TIMES`, in place of those before; while\nthe crawl runs they only become shorter; repeatable; or none")
 	cli.Group(fs, "Pauses")
-	fs.BoolVar(&s.try, "try", false, "say what would come of it, and change nothing")
+	fs.BoolVar(&s.dry, "dry-run", false, "show the effect, and change nothing")
 	fs.StringVar(&s.reason, "reason", "", "why, a `TEXT` for people: the ledger has it")
 	cli.JSONFlag(cmd, &s.json, "print one JSON object a change")
 	return cmd
@@ -100,12 +101,12 @@ func (s *set) changes() (all []control.Change, err error) {
 	}
 	switch {
 	case len(all) == 0:
-		return nil, cli.Usagef("nothing to set: give --max-pages, --exclude, --delay or another flag; curtsy frontier set --help has them")
+		return nil, cli.Usagef("nothing to set: give --max-pages, --exclude, --delay or another flag; curtsy config set --help has them")
 	case s.host != "" && *s.one[control.SetDelay] == "":
 		return nil, cli.Usagef("--host goes with --delay")
 	}
 	for i := range all {
-		all[i].Try = s.try
+		all[i].Try = s.dry
 	}
 	return all, nil
 }
@@ -141,7 +142,7 @@ func (s *set) run(ctx context.Context, dir string, std cli.Streams) error {
 			return err
 		}
 	}
-	if err == nil && !s.try {
+	if err == nil && !s.dry {
 		goOn(std, dir, running)
 	}
 	return err

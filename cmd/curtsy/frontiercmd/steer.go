@@ -2,6 +2,7 @@ package frontiercmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,13 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/plainly"
 )
 
-// steer is what frontier park, drop and resume are asked for.
+// steer is what the flags of frontier pause, drop and unpause ask for.
 type steer struct {
 	act    frontier.Act
 	hosts  []string
@@ -28,20 +31,21 @@ func (s *steer) hostFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.hosts, "host", nil, "this `HOST`: a name or address, a port if need be, or https://name; repeatable")
 }
 
-func newPark(std cli.Streams) *cobra.Command {
+func newPause(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Park}
 	cmd := &cobra.Command{
-		Use:   "park [flags] DIR",
-		Short: "Leave a host alone for a time",
-		Long: "Leave a host alone, for a time or until frontier resume. Its URLs stay pending,\n" +
-			"and it takes new ones. An exchange under way is not cut short.",
-		Example: "  curtsy frontier park --host www.your-domain.org --for 2h news",
+		Use:   "pause [flags] DIR",
+		Short: "Pause a host or a running crawl",
+		Long: "Pause a host, for a time or until frontier unpause. Its URLs stay pending, and\n" +
+			"new ones are added. Without --host, pause the whole crawl while it runs.\n" +
+			"Requests in flight are finished.",
+		Example: "  curtsy frontier pause --host www.your-domain.org --for 2h news\n  curtsy frontier pause news",
 		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
 	}
 	s.hostFlag(cmd)
-	cmd.Flags().Var(&s.length, "for", "for this `TIME`; without it until frontier resume")
-	cmd.Flags().StringVar(&s.reason, "reason", "", "why, a `TEXT` for people")
+	cmd.Flags().Var(&s.length, "for", "with --host: for this `TIME` (default: until frontier unpause)")
+	cmd.Flags().StringVar(&s.reason, "reason", "", "reason for people, as `TEXT`; the ledger records it")
 	cli.Group(cmd.Flags(), "Which, and how long")
 	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
 	return cmd
@@ -53,7 +57,7 @@ func newDrop(std cli.Streams) *cobra.Command {
 		Use:   "drop [flags] DIR [URL…]",
 		Short: "Take hosts or URLs out of the crawl",
 		Long: "Take hosts out of the crawl, or single URLs. What is pending is closed as\n" +
-			"dropped. Of a host, what is found later is refused, too, until frontier resume;\n" +
+			"dropped. Of a host, what is found later is refused, too, until frontier unpause;\n" +
 			"what was dropped comes back with frontier retry --dropped --reason operator.",
 		Example: "  curtsy frontier drop --host www.your-domain.org --reason \"asked by mail\" news\n" +
 			"  curtsy frontier drop news https://www.your-domain.org/private/",
@@ -67,15 +71,15 @@ func newDrop(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func newResume(std cli.Streams) *cobra.Command {
+func newUnpause(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Resume}
 	cmd := &cobra.Command{
-		Use:   "resume [flags] DIR",
-		Short: "Open a host again that was parked, dropped or refused",
-		Long: "End what frontier park or drop commanded, and open a host that is retired or\n" +
-			"refused. The pause that it is owed is kept. To go on with a stopped crawl is\n" +
-			"another command: curtsy resume DIR.",
-		Example: "  curtsy frontier resume --host www.your-domain.org news",
+		Use:   "unpause [flags] DIR",
+		Short: "Unpause a host or a running crawl",
+		Long: "Undo frontier pause and frontier drop, and open a host that is retired or\n" +
+			"refused. The delay that the host is owed is kept. Without --host, unpause the\n" +
+			"whole crawl. curtsy resume DIR continues a stopped crawl.",
+		Example: "  curtsy frontier unpause --host www.your-domain.org news\n  curtsy frontier unpause news",
 		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
 	}
@@ -98,6 +102,9 @@ const mostSteered = 500
 
 func (s *steer) run(ctx context.Context, args []string, std cli.Streams) error {
 	dir := args[0]
+	if s.act != frontier.Drop && len(s.hosts) == 0 {
+		return s.whole(ctx, dir, std)
+	}
 	single, err := s.urls(args[1:])
 	if err != nil {
 		return err
@@ -140,6 +147,36 @@ func (s *steer) run(ctx context.Context, args []string, std cli.Streams) error {
 	return err
 }
 
+// whole pauses or unpauses a crawl that runs.
+func (s *steer) whole(ctx context.Context, dir string, std cli.Streams) error {
+	on := s.act == frontier.Park
+	if s.length != 0 {
+		return cli.Usagef("--for goes with --host: a whole crawl is paused until frontier unpause")
+	}
+	if err := crawldir.Require(dir); err != nil {
+		return err
+	}
+	remote, err := control.Connect(ctx, dir)
+	if errors.Is(err, control.ErrNotRunning) {
+		return fmt.Errorf("the crawl in %s is not running; continue it with curtsy resume %s, or give --host HOST", dir, plainly.Argument(dir))
+	}
+	if err != nil {
+		return err
+	}
+	if err := remote.Pause(control.Noted(ctx, s.reason), on); err != nil {
+		return err
+	}
+	if s.json {
+		return cli.WriteLine(std.Out, map[string]bool{"paused": on})
+	}
+	text := "the crawl continues"
+	if on {
+		text = "the crawl is paused until frontier unpause"
+	}
+	_, err = fmt.Fprintln(std.Out, text)
+	return err
+}
+
 // noneDropped reports whether commands for single URLs met none that is pending.
 func noneDropped(done []steered) bool {
 	return !slices.ContainsFunc(done, func(d steered) bool { return d.URLs > 0 })
@@ -148,10 +185,8 @@ func noneDropped(done []steered) bool {
 // urls are the commands that close single URLs, by host.
 func (s *steer) urls(args []string) ([]frontier.Steering, error) {
 	switch {
-	case len(args) == 0 && len(s.hosts) == 0 && s.act == frontier.Drop:
-		return nil, cli.Usagef("nothing to drop: give --host HOST, or URLs behind the directory")
 	case len(args) == 0 && len(s.hosts) == 0:
-		return nil, cli.Usagef("which host? Give --host HOST")
+		return nil, cli.Usagef("nothing to drop: give --host HOST, or URLs behind the directory")
 	case len(args) > 0 && len(s.hosts) > 0:
 		return nil, cli.Usagef("give --host or URLs, not both: a host's URLs go with it")
 	case len(args) > 0 && s.reason != "":
@@ -191,9 +226,9 @@ func (d steered) String() string {
 	case s.Act == frontier.Drop:
 		return fmt.Sprintf("%s: dropped, with %s; what is found there later is refused", d.Host, plainly.Count(d.URLs, "pending URL"))
 	case s.Act == frontier.Park && s.For > 0:
-		return fmt.Sprintf("%s: parked for %v", d.Host, s.For)
+		return fmt.Sprintf("%s: paused for %v", d.Host, s.For)
 	case s.Act == frontier.Park:
-		return d.Host + ": parked until frontier resume"
+		return d.Host + ": paused until frontier unpause"
 	case !d.Changed:
 		return d.Host + ": was open already"
 	}

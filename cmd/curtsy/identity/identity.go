@@ -31,7 +31,7 @@ func Command(std cli.Streams) *cobra.Command {
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newInit(std), newCheck(std), newSet(std), newShow(std), newOwn(std), newWebBotAuth(std))
+	cmd.AddCommand(newInit(std), newCheck(std), newSet(std), newShow(std), newOwn(std), newKeygen(std))
 	return cmd
 }
 

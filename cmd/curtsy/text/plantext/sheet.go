@@ -150,7 +150,7 @@ func evidenceSheet(w func(string, ...any), about About) {
 	w("- `curtsy audit DIR` recomputes every verdict and every pause from the archive; `curtsy audit --log` holds them against a")
 	w("  site's own access log; `curtsy ledger prove DIR --host NAME` gives a site owner what concerns the site.")
 	w("- What it cannot prove: that no other program crawled beside it. A checkpoint that the board or a witness")
-	w("  holds from the first day on (`curtsy ledger lodge`) keeps the record from being changed afterwards.")
+	w("  holds from the first day on (`curtsy ledger submit`) keeps the record from being changed afterwards.")
 	if about.Key != "" {
 		w("- The ledger is signed; its verifier key: %s", code(about.Key))
 	}

@@ -90,7 +90,7 @@ func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 	url, key := witnessed(t, l.key)
 	lodge := func(dir string, more ...string) result {
 		t.Helper()
-		return l.run(append([]string{"ledger", "lodge", "--witness", url, "--witness-key", key.Cosigner()}, append(more, dir)...)...)
+		return l.run(append([]string{"ledger", "submit", "--witness", url, "--witness-key", key.Cosigner()}, append(more, dir)...)...)
 	}
 	cosigned := func(dir string) *checkpoint.Note {
 		t.Helper()
@@ -208,7 +208,7 @@ func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
 	url, key := witnessed(t, l.key)
 	deaf, wrong := witnessed(t, "")
 	dead := deadPort(t)
-	r := l.run("ledger", "lodge", "--json", "--witness", dead, "--witness", deaf, "--witness", url, "--witness-key", key.String(), dir)
+	r := l.run("ledger", "submit", "--json", "--witness", dead, "--witness", deaf, "--witness", url, "--witness-key", key.String(), dir)
 	r.want(t, cli.ExitFailed, "2 of 3 did not confirm", dead+": ", deaf+": it does not follow this log", url+": cosigned at ")
 	var got evidencecmd.LodgedJSON
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil || len(got.Answers) != 3 {
@@ -228,7 +228,7 @@ func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
 		t.Errorf("the audit says\n%s", r.out)
 	}
 	// A witness with another key than those given confirms nothing.
-	l.run("ledger", "lodge", "--witness", url, "--witness-key", wrong.String(), dir).want(t, cli.ExitFailed, "by none of the keys given")
+	l.run("ledger", "submit", "--witness", url, "--witness-key", wrong.String(), dir).want(t, cli.ExitFailed, "by none of the keys given")
 	if again := l.latest(dir); string(again.Marshal()) != string(n.Marshal()) {
 		t.Errorf("it is now\n%s", again.Marshal())
 	}
@@ -250,10 +250,10 @@ func TestLodgeAndCompareSayWhatTheyDoNotTake(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"lodge", "--witness", "http://127.0.0.1:9", dir}, cli.ExitUsage, "--witness-key KEY"},
-		{[]string{"lodge", "--witness", "witness.example", "--witness-key", l.key, dir}, cli.ExitUsage, "no URL of a witness"},
-		{[]string{"lodge", "--witness", "http://127.0.0.1:9", "--witness-key", "key", dir}, cli.ExitUsage, "--witness-key"},
-		{[]string{"lodge", "--witness", "http://127.0.0.1:9", "--witness-key", l.key, t.TempDir()}, cli.ExitUsage, "holds no crawl"},
+		{[]string{"submit", "--witness", "http://127.0.0.1:9", dir}, cli.ExitUsage, "--witness-key KEY"},
+		{[]string{"submit", "--witness", "witness.example", "--witness-key", l.key, dir}, cli.ExitUsage, "no URL of a witness"},
+		{[]string{"submit", "--witness", "http://127.0.0.1:9", "--witness-key", "key", dir}, cli.ExitUsage, "--witness-key"},
+		{[]string{"submit", "--witness", "http://127.0.0.1:9", "--witness-key", l.key, t.TempDir()}, cli.ExitUsage, "holds no crawl"},
 		{[]string{"compare", dir}, cli.ExitUsage, "takes two ledgers, not 1"},
 		{[]string{"compare", dir, text}, cli.ExitFailed, "is no checkpoint"},
 		{[]string{"compare", dir, zip}, cli.ExitFailed, "damaged ZIP file"},
@@ -290,5 +290,5 @@ func TestALedgerWithoutAKeyIsNotCosigned(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	l.crawl(dir)
 	url, key := witnessed(t, "")
-	l.run("ledger", "lodge", "--witness", url, "--witness-key", key.String(), dir).want(t, cli.ExitFailed, "the ledger is not signed")
+	l.run("ledger", "submit", "--witness", url, "--witness-key", key.String(), dir).want(t, cli.ExitFailed, "the ledger is not signed")
 }

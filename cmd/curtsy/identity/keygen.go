@@ -18,26 +18,26 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// publishing is what identity webbotauth is told beside the settings.
+// publishing is what identity keygen is told beside the settings.
 type publishing struct {
 	to    string
 	valid value.Duration
 	nginx bool
 }
 
-func newWebBotAuth(std cli.Streams) *cobra.Command {
+func newKeygen(std cli.Streams) *cobra.Command {
 	s := crawldir.Defaults()
 	o := publishing{valid: value.Duration(webbotauth.DefaultDirectoryLife)}
 	cmd := &cobra.Command{
-		Use:   "webbotauth [flags]",
-		Short: "Make the key that requests are signed with",
+		Use:   "keygen [flags]",
+		Short: "Create the key that signs requests",
 		Long: "Make the key that requests are signed with (Web Bot Auth), once, and keep in\n" +
 			"your configuration file where it is published: from then on each request of\n" +
 			"your crawls is signed. With -o it writes the key directory, the file to\n" +
 			"publish there, and prints the header fields to serve it with. They hold a\n" +
 			"signature that ends: publish the file anew before that.",
-		Example: "  curtsy identity webbotauth --signature-agent https://crawl.your-domain.org\n" +
-			"  curtsy identity webbotauth -o http-message-signatures-directory --nginx",
+		Example: "  curtsy identity keygen --signature-agent https://crawl.your-domain.org\n" +
+			"  curtsy identity keygen -o http-message-signatures-directory --nginx",
 		Args: cli.NoArgs,
 	}
 	fs := cmd.Flags()

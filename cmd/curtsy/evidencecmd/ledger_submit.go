@@ -21,7 +21,7 @@ import (
 	"curtsy/storage/witness"
 )
 
-// lodging are the flags of ledger lodge, and what comes of them.
+// lodging are the flags of ledger submit, and what comes of them.
 type lodging struct {
 	witnesses, witnessKeys []string
 	asJSON                 bool
@@ -32,18 +32,18 @@ type lodging struct {
 	keys []checkpoint.Key
 }
 
-func newLedgerLodge(std cli.Streams) *cobra.Command {
+func newLedgerSubmit(std cli.Streams) *cobra.Command {
 	var o lodging
 	cmd := &cobra.Command{
-		Use:   "lodge [flags] DIR",
-		Short: "Have witnesses cosign the latest checkpoint",
+		Use:   "submit [flags] DIR",
+		Short: "Submit the latest checkpoint to witnesses",
 		Long: "Send the latest checkpoint of a crawl's ledger to witnesses, which cosign it if\n" +
 			"it continues all that they have seen of this ledger. Each cosignature is checked\n" +
 			"and kept in the checkpoint, where curtsy audit finds it. From then on nobody can\n" +
 			"change what the ledger says so far, the operator included. It also works while\n" +
 			"the crawl runs. The checkpoint with all its signatures is printed on standard\n" +
 			"output.",
-		Example: "  curtsy ledger lodge --witness http://127.0.0.1:7380 --witness-key KEY news",
+		Example: "  curtsy ledger submit --witness http://127.0.0.1:7380 --witness-key KEY news",
 		Args:    cli.OneDir,
 		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) }),
 	}
@@ -55,7 +55,7 @@ func newLedgerLodge(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// LodgedJSON is what ledger lodge --json prints.
+// LodgedJSON is what ledger submit --json prints.
 type LodgedJSON struct {
 	Version int          `json:"version"`
 	Origin  string       `json:"origin"`
