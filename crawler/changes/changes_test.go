@@ -14,6 +14,7 @@ import (
 
 	"curtsy/crawler/changes"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/foreigntest"
 )
 
 // site is a site whose answers can be replaced between generations.
@@ -55,7 +56,7 @@ func to(place string) func(http.ResponseWriter) {
 }
 
 // crawl crawls a site that is served, and returns what crawls it again.
-func crawl(t *testing.T, s *site) (dir, base string, again func()) {
+func crawl(t *testing.T, s *site, options ...func(*crawldir.Settings)) (dir, base string, again func()) {
 	t.Helper()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {
 		t.Setenv(name, t.TempDir())
@@ -65,6 +66,9 @@ func crawl(t *testing.T, s *site) (dir, base string, again func()) {
 	dir = filepath.Join(t.TempDir(), "news")
 	set := crawldir.Defaults()
 	set.Delay = 0
+	for _, o := range options {
+		o(&set)
+	}
 	seeds, err := crawldir.SeedURLs(server.URL + "/")
 	if err == nil {
 		err = crawldir.Create(t.Context(), dir, &set, seeds)
@@ -225,7 +229,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 
 // If the main text is a small part of a page, the whole text decides the kind of a change, and so the exit code.
 func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
-	aside := "<div class=sidebar><p>The mill grinds rye on Mondays and wheat on Thursdays, and its wheel is older than the road that leads to it.</p></div>"
+	aside := "<aside class=sidebar><p>The mill grinds rye on Mondays and wheat on Thursdays, and its wheel is older than the road that leads to it.</p></aside>"
 	s := &site{pages: map[string]func(http.ResponseWriter){
 		"/":     page("<a href=/most>a</a><a href=/few>b</a>"),
 		"/most": page(article("News", story+story+aside)),
@@ -244,6 +248,67 @@ func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 	got := of(t, r, base+"/few")
 	if got.Kind != changes.Text || got.Diff == nil || got.Diff.Of != "whole" || !strings.Contains(strings.Join(lines(got.Diff), "\n"), "spelt") || !r.Says() {
 		t.Errorf("few of the text is main: %+v, %q", got, lines(got.Diff))
+	}
+}
+
+// A sentence in the main text of real pages is a change of the text, one in the footer is not, but for pages of which the main
+// text is not known well.
+func TestChanged_GoldStandard(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "storage", "text", "testdata", "gold.json"))
+	var trees []struct {
+		Package, Folder  string
+		Sentence, Around string // tags at the beginning of a sentence and of the last part that is not the main text
+		Pages            []string
+	}
+	if err = errors.Join(err, json.Unmarshal(b, &trees)); err != nil {
+		t.Fatal(err)
+	}
+	type edited struct{ path, main, both string }
+	var all []edited
+	s, links := &site{pages: map[string]func(http.ResponseWriter){}}, ""
+	for _, g := range trees {
+		root := foreigntest.Corpus(t, g.Folder, g.Package)
+		for _, name := range g.Pages {
+			b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)+".html"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(b)
+			around := strings.LastIndex(text, g.Around)
+			before := strings.SplitAfter(text[:max(around, 0)], g.Sentence)
+			if len(before) < 2 {
+				t.Fatalf("%s: no sentence, or nothing around it", name)
+			}
+			middle := len(before) / 2
+			e := edited{path: "/" + g.Folder + "/" + name + ".html"}
+			main := strings.Join(before[:middle], "") + "This sentence was not here. " + strings.Join(before[middle:], "")
+			e.main = main + text[around:]
+			e.both = main + strings.Replace(text[around:], g.Around, g.Around+"Edited ", 1)
+			all, links = append(all, e), links+"<a href="+e.path+">x</a>"
+			s.set(e.path, page(text))
+		}
+	}
+	s.set("/", page(links))
+	dir, base, again := crawl(t, s, func(set *crawldir.Settings) { set.Depth = 1 })
+	counts := func() map[string]int {
+		again()
+		r, n := compare(t, dir, changes.Options{}), map[string]int{}
+		for _, e := range all {
+			n[of(t, r, base+e.path).Kind]++
+		}
+		return n
+	}
+	for _, e := range all {
+		s.set(e.path, page(e.main))
+	}
+	main := counts()
+	for _, e := range all {
+		s.set(e.path, page(e.both))
+	}
+	around := counts()
+	t.Logf("%d pages: a sentence of the main text %v, of what is around it %v", len(all), main, around)
+	if len(all) != 180 || main[changes.Text] < 170 || around[changes.Around] < 170 {
+		t.Error("it was better")
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// article returns the main text of a lean page, or why there is none. The extractor is code of others on pages of
-// others: what it panics about is no end of ours.
-func article(lean []byte) (main lines, why string) {
+// article returns the main text of a lean page with this whole text, or why there is none. A panic of the extractor costs
+// the page its main text only.
+func article(lean []byte, whole *lines) (main lines, why string) {
 	defer func() {
 		if recover() != nil {
 			main, why = lines{}, NoExtract
@@ -38,7 +38,40 @@ func article(lean []byte) (main lines, why string) {
 	if write(&main, a.Node); len(main.b) == 0 {
 		return main, NoArticle
 	}
+	if share(&main, whole) < mostShare {
+		if body := document(lean, whole); body != nil {
+			main = lines{most: MaxText}
+			write(&main, body)
+		}
+	}
 	return main, ""
+}
+
+// document returns the smallest element that has nine tenths of the long lines of a page, as the one around all sections of
+// a chapter has; nil if that is the whole body, or if it contains forms, menus or other parts that are not the main text.
+// The extractor chooses one section of such a page.
+func document(lean []byte, whole *lines) (most *html.Node) {
+	root, err := html.Parse(bytes.NewReader(lean))
+	long, _ := whole.own()
+	if err != nil || long < fewBytes {
+		return nil
+	}
+	l := lines{most: MaxText, leave: func(n *html.Node, of int) {
+		if most == nil && of*10 >= long*9 {
+			most = n
+		}
+	}}
+	write(&l, root)
+	if most == nil || most.Data == "body" || most.Data == "html" {
+		return nil
+	}
+	for n := range most.Descendants() {
+		switch n.Data {
+		case "aside", "button", "footer", "form", "header", "input", "nav", "select", "textarea":
+			return nil
+		}
+	}
+	return most
 }
 
 const (
@@ -79,6 +112,7 @@ func write(l *lines, n *html.Node) {
 		l.gap()
 	}
 	outer := l.link
+	before, _ := l.own()
 	l.link = outer || n.Data == "a" && slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "href" })
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		write(l, child)
@@ -92,5 +126,9 @@ func write(l *lines, n *html.Node) {
 		l.end()
 	case cell:
 		l.gap()
+	}
+	if l.leave != nil && n.Type == html.ElementNode {
+		after, _ := l.own()
+		l.leave(n, after-before)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/net/html"
 )
 
 // lines is a text as it grows: white space is one space, blocks are lines of their own, no line is empty.
@@ -20,6 +22,8 @@ type lines struct {
 	line int  // bytes of this line that are counted, a space behind each word among them
 	long int  // the same of the lines before it that have more than longLine
 	all  int  // of all lines before it
+
+	leave func(n *html.Node, long int) // called at the end of an element with its own bytes in long lines; may be nil
 }
 
 // longLine is how many bytes a line of a menu has at most.

@@ -145,7 +145,7 @@ func (p *Page) html(r io.Reader, xml, wholeOnly bool) {
 		p.NoMain = s.full
 	default:
 		var main lines
-		if main, p.NoMain = article(s.lean.Bytes()); p.NoMain == "" {
+		if main, p.NoMain = article(s.lean.Bytes(), &s.whole); p.NoMain == "" {
 			p.Main, p.Share = main.String(), share(&main, &s.whole)
 		}
 	}

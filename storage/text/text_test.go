@@ -173,3 +173,17 @@ func TestAnErrorIsOneOfReadingOrOfTheContext(t *testing.T) {
 		t.Errorf("no body: %q, %v", p.Whole, err)
 	}
 }
+
+// All sections of a chapter are its main text, where the extractor chose one; with a form among them it is not known.
+func TestMain_AllSectionsOfDocument(t *testing.T) {
+	section := func(name string) string {
+		return "<div class=section><h2>" + name + "</h2><div class=note>" + strings.Repeat("<p>The "+name+" has a paragraph, and another one, of some length, with commas.</p>", 9) + "</div></div>"
+	}
+	for around, all := range map[string]bool{"": true, "<form><input></form>": false} {
+		page := "<body><div class=navheader><a href=/>Back</a></div><div class=chapter>" + section("first") + section("second") + around + section("third") + "</div><div class=navfooter>Next</div>"
+		got := read(t, "text/html", page)
+		if whole := strings.Contains(got.Main, "first") && strings.Contains(got.Main, "second") && strings.Contains(got.Main, "third"); whole != all || strings.Contains(got.Main, "Next") {
+			t.Errorf("%q: %s, share %v: %q", around, got.NoMain, got.Share, got.Main)
+		}
+	}
+}
