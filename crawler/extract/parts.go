@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 
 	"curtsy/frontier/canon"
@@ -84,12 +85,19 @@ func (x *Extractor) turn(ctx context.Context, in Input) (release func(), err err
 	return x.Turn(ctx, in.Size)
 }
 
-// octets reads all that src allows; there should be about size.
-func octets(src *source, size int64) ([]byte, error) {
+// octets reads all that src allows; there should be about size. One that turns out to be large is given room for the
+// largest at once: a buffer that is doubled is held twice.
+func octets(src io.Reader, size int64) ([]byte, error) {
 	var b bytes.Buffer
-	if size > 0 {
-		b.Grow(int(min(size, MaxParse)) + bytes.MinRead)
+	if size <= 0 {
+		if _, err := io.CopyN(&b, src, largeTree); errors.Is(err, io.EOF) {
+			return b.Bytes(), nil
+		} else if err != nil {
+			return nil, err
+		}
+		size = MaxParse
 	}
+	b.Grow(int(min(size, MaxParse)) + bytes.MinRead)
 	if _, err := b.ReadFrom(src); err != nil {
 		return nil, err
 	}

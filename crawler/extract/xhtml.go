@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"io"
 	"regexp"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ import (
 // HTML. The links of both are taken. A browser would show what stands before the error; that alone would cost us the
 // rest of every page whose server calls it XML and whose author never saw it shown as that.
 func readXHTML(in Input, head []byte, src *source) Page {
-	raw, err := wholeXML(in, head, src)
+	raw, err := octets(io.MultiReader(bytes.NewReader(head), src), in.Size)
 	if err != nil {
 		return Page{} // src has it
 	}
@@ -101,17 +102,6 @@ func (w *walker) text(doc *goquery.Document) {
 	if w.in.Text != nil {
 		text(doc, w.in.Text)
 	}
-}
-
-// wholeXML reads all of a page. There should be about in.Size bytes.
-func wholeXML(in Input, head []byte, src *source) ([]byte, error) {
-	var b bytes.Buffer
-	if in.Size > 0 {
-		b.Grow(int(min(in.Size, MaxParse)) + bytes.MinRead)
-	}
-	b.Write(head)
-	_, err := b.ReadFrom(src)
-	return b.Bytes(), err
 }
 
 var xmlDeclaration = regexp.MustCompile(`^<\?xml\s[^<>]{0,200}\?>`)

@@ -57,7 +57,8 @@ type Removal struct {
 	Value         string // as written
 }
 
-// HTML rewrites a page. An error says that something cannot be written, never that something is wrong with the page.
+// HTML rewrites a page. Refs and what is returned share the memory of in, which must not change while they are used, as for
+// all functions here. An error says that something cannot be written, never that something is wrong with the page.
 func HTML(in []byte, o Options, visit Visit) ([]byte, error) {
 	c := htmlCoding(in, o)
 	return rewrite(in, o, visit, c, htmlDeclaration, func(w *work, text string, to sink) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+	"unsafe"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/transform"
@@ -32,13 +33,13 @@ type splicer struct {
 	twin *splicer // makes the same edits in the text, to compare; of stateful encodings
 }
 
-// text returns the document as the text that edits are places in.
+// text returns the document as the text that edits are places in. It shares the bytes of a document in UTF-8.
 func (s *splicer) text() (string, error) {
 	body := s.in[s.c.Mark:]
 	s.done = s.c.Mark
 	s.at = cursor{rest: body, src: s.c.Mark}
 	if s.c.Encoding == nil {
-		return string(body), nil
+		return unsafe.String(unsafe.SliceData(body), len(body)), nil
 	}
 	s.at.dec = s.c.Encoding.NewDecoder()
 	text, _, err := transform.Bytes(s.c.Encoding.NewDecoder(), body)
@@ -48,7 +49,7 @@ func (s *splicer) text() (string, error) {
 	if s.c.Name == "iso-2022-jp" {
 		s.twin = &splicer{in: text}
 	}
-	return string(text), nil
+	return unsafe.String(unsafe.SliceData(text), len(text)), nil
 }
 
 // edit is a sink.

@@ -96,7 +96,7 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 			return nil, wrapped("prepare", err)
 		}
 		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp), scripts: script.NewListing(temp),
-			removed: map[string]int64{}, bad: map[*entry]state{}}
+			large: make(chan struct{}, 1), removed: map[string]int64{}, bad: map[*entry]state{}}
 		o := g.options.Progress
 		o.Written.Store(0)
 		o.Total.Store(int64(len(g.plan.entries)))

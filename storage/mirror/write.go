@@ -27,6 +27,9 @@ import (
 // maxDocument is the most bytes of a document that is searched for references: as much as the crawler reads of a page.
 const maxDocument = 10 << 20
 
+// smallDocument is the most bytes of a document that is read beside others.
+const smallDocument = 512 << 10
+
 // maxRewritten is the most bytes that such a document may become.
 const maxRewritten = 8 * maxDocument
 
@@ -39,6 +42,7 @@ type writer struct {
 	absent *absent
 
 	scripts *script.Listing
+	large   chan struct{} // full while a large document is read: one at a time
 
 	files, octets, written, shared, rewritten, unread, kept, stale, pages, redirects, nowhere atomic.Int64
 
@@ -78,7 +82,7 @@ func (w *writer) each(ctx context.Context, entries iter.Seq[*entry]) error {
 			var doc document
 			defer func() { err = errors.Join(err, doc.from.Close(), doc.in.close()) }()
 			for e := range work {
-				if err := w.entry(e, &doc); err != nil {
+				if err := w.entry(ctx, e, &doc); err != nil {
 					return fmt.Errorf("mirror: write %s: %w", e.key, err)
 				}
 				w.options.Progress.Written.Add(1)
@@ -91,7 +95,7 @@ func (w *writer) each(ctx context.Context, entries iter.Seq[*entry]) error {
 
 // entry writes what an entry has in the mirror: its file, if that is its own, and its line of the map. A redirect's
 // line is made of its final entry's record.
-func (w *writer) entry(e *entry, doc *document) error {
+func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 	to := w.plan.fileOf(e)
 	if to == nil {
 		return nil
@@ -131,7 +135,7 @@ func (w *writer) entry(e *entry, doc *document) error {
 		line.Seen = seen
 	}
 	if e.flags&owner != 0 {
-		line.Size, line.Document, err = w.file(e, src, rec, date, doc)
+		line.Size, line.Document, err = w.file(ctx, e, src, rec, date, doc)
 		if state, damaged := damage(err); damaged {
 			w.mu.Lock()
 			w.bad[e] = state
@@ -159,12 +163,13 @@ func (w *writer) tell(line Entry) error {
 type document struct {
 	from warc.Places
 	in   folders
-	text bytes.Buffer
+	head bytes.Buffer
+	text []byte // of the document that is read; what is found in it shares its memory
 }
 
 // file writes the file of an entry, or shares it with the tree before.
-func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, doc *document) (size int64, read string,
-	err error) {
+func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Record, date time.Time, doc *document) (
+	size int64, read string, err error) {
 	archived, err := answer.Read(rec, 0)
 	if err != nil {
 		return 0, "", asDamage(err)
@@ -180,20 +185,22 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 	if rewrite == nil && !script.Is(kind, e.name) {
 		return w.copy(doc, e, from, rec, src, date)
 	}
-	doc.text.Reset()
-	if _, err := io.CopyN(&doc.text, src, maxDocument+1); err != nil && !errors.Is(err, io.EOF) {
+	release, err := w.read(ctx, doc, src)
+	if err != nil {
 		return 0, "", err
 	}
+	defer release()
+	whole := func() io.Reader { return io.MultiReader(bytes.NewReader(doc.text), src) }
 	if rewrite == nil || isModule {
 		if err := w.names(doc, e); err != nil {
 			return 0, "", err
 		}
 	}
-	if rewrite == nil || isModule && !imports(doc.text.Bytes()) {
-		return w.copy(doc, e, from, rec, io.MultiReader(&doc.text, src), date)
+	if rewrite == nil || isModule && !imports(doc.text) {
+		return w.copy(doc, e, from, rec, whole(), date)
 	}
 	var out []byte
-	if doc.text.Len() <= maxDocument {
+	if len(doc.text) <= maxDocument {
 		if err := from.whole(); err != nil {
 			return 0, "", err
 		}
@@ -207,8 +214,38 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 		}
 	}
 	w.unread.Add(1)
-	size, _, err = w.copy(doc, e, from, rec, io.MultiReader(&doc.text, src), date)
+	size, _, err = w.copy(doc, e, from, rec, whole(), date)
 	return size, Unread, err
+}
+
+// read reads a document, at most maxDocument bytes and one. A large one waits for its turn, which ends with release.
+func (w *writer) read(ctx context.Context, doc *document, src io.Reader) (release func(), err error) {
+	doc.head.Reset()
+	_, err = io.CopyN(&doc.head, src, smallDocument)
+	if errors.Is(err, io.EOF) {
+		doc.text = bytes.Clone(doc.head.Bytes())
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case w.large <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	b := bytes.NewBuffer(append(make([]byte, 0, maxDocument+1+bytes.MinRead), doc.head.Bytes()...))
+	_, err = io.CopyN(b, src, maxDocument+1-smallDocument)
+	doc.text = b.Bytes()
+	release = func() {
+		doc.text = nil
+		<-w.large
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		release()
+		return nil, err
+	}
+	return release, nil
 }
 
 // names lists the files that a script names.
@@ -217,7 +254,7 @@ func (w *writer) names(doc *document, e *entry) error {
 	if err != nil {
 		return err
 	}
-	if err := w.scripts.Read(doc.text.Bytes(), u, e.name); err != nil {
+	if err := w.scripts.Read(doc.text, u, e.name); err != nil {
 		return fmt.Errorf("%w: %w", errOurs, err)
 	}
 	return nil
@@ -244,7 +281,7 @@ func (w *writer) rewrite(e *entry, rewrite rewriter, doc *document) ([]byte, err
 		missing: missing, loads: func(of canon.URL) {
 			failed = errors.Join(failed, w.scripts.Loads(u, of))
 		}, nowhere: func() { w.nowhere.Add(1) }}
-	out, err := rewrite(doc.text.Bytes(), markup.Options{
+	out, err := rewrite(doc.text, markup.Options{
 		URL: u, ContentType: w.plan.texts.kinds[e.kind], RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true,
 		Removed: w.remove, Most: maxRewritten,
 		Script: func(text, kind string, base canon.URL) {

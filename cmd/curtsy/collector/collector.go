@@ -43,13 +43,13 @@ func Tune(limit int64) (stop func()) {
 	}
 }
 
-// Bound sets the collector for a command that reads what a crawl has: from 64 MiB on it works harder, since documents of
+// Bound sets the collector for a command that reads what a crawl has: from 56 MiB on it works harder, since documents of
 // several megabytes are read. The caller ends it with stop. Whoever sets GOMEMLIMIT has chosen.
 func Bound() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	before := debug.SetMemoryLimit(64 << 20)
+	before := debug.SetMemoryLimit(56 << 20)
 	return func() { debug.SetMemoryLimit(before) }
 }
 

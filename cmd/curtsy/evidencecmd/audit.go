@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text/audittext"
 	"curtsy/crawler/crawldir/userfile"
@@ -95,6 +96,7 @@ func Audit(std cli.Streams) *cobra.Command {
 }
 
 func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) error {
+	defer collector.Bound()()
 	temp, err := os.MkdirTemp("", "curtsy-audit-")
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
