@@ -39,7 +39,7 @@ func jsonNames(of reflect.Type, names map[string]bool) {
 // The page has every field of the JSON and every word of the answer.
 func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "explain.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "report.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 	}
 	for name := range names {
 		if !written[name] {
-			t.Errorf("docs/explain.md has no `%s`", name)
+			t.Errorf("docs/guides/report.md has no `%s`", name)
 		}
 	}
 }

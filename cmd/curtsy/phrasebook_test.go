@@ -120,7 +120,7 @@ func TestThePageForNewcomersHasTheWholeTable(t *testing.T) {
 		note := strings.ReplaceAll(p.Note, "|", `\|`)
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", strings.Join(p.Theirs, "` `"), p.Of, p.Ours, note)
 	}
-	page := filepath.Join("..", "..", "docs", "coming-from.md")
+	page := filepath.Join("..", "..", "docs", "guides", "coming-from.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

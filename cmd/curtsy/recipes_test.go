@@ -2,7 +2,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,62 +12,52 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-var updateRecipes = flag.Bool("update-recipes", false, "write what came out into docs/recipes")
+var updateRecipes = flag.Bool("update-recipes", false, "write the output into docs/guides/recipes.md")
 
-// recipesDir is where the recipes stand.
-var recipesDir = filepath.Join("..", "..", "docs", "recipes")
+// guides is the folder with the page of recipes.
+var guides = filepath.Join("..", "..", "docs", "guides")
 
 // recipe is a block of code, and the block of text behind it.
 var recipe = regexp.MustCompile("(?s)```(sql|ccindex|python|r)\n(.*?)```\n\n```text\n(.*?)```\n")
 
-// Each block of code in docs/recipes prints the block of text below it.
+// Each block of code of the page prints the block of text below it.
 func TestRecipesPrintWhatTheySay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it tries the documentation")
 	}
 	out := filepath.Join(t.TempDir(), "out")
 	tabled(t, study(t), out)
-	pages, err := filepath.Glob(filepath.Join(recipesDir, "*.md"))
-	if err != nil || len(pages) < 6 {
-		t.Fatal(pages, err)
+	page := filepath.Join(guides, "recipes.md")
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
 	}
-	questions := 0
-	for _, page := range pages {
-		b, err := os.ReadFile(page)
-		if err != nil {
+	text := string(b)
+	found := recipe.FindAllStringSubmatchIndex(text, -1)
+	if blocks := strings.Count(text, "\n```text\n"); blocks != len(found) || blocks < 20 {
+		t.Errorf("%d blocks of text, %d behind a block of code", blocks, len(found))
+	}
+	for i := len(found) - 1; i >= 0; i-- { // from the end, so that places stay
+		at := found[i]
+		kind, code, want := text[at[2]:at[3]], text[at[4]:at[5]], text[at[6]:at[7]]
+		heading := text[strings.LastIndex(text[:at[0]], "\n### ")+5:]
+		heading, _, _ = strings.Cut(heading, "\n")
+		t.Run(kind+"/"+heading, func(t *testing.T) {
+			got := cooked(t, kind, code, out)
+			if strings.Count(got, "\n") < 1 {
+				t.Errorf("nothing came out: %q", got)
+			}
+			if *updateRecipes {
+				text = text[:at[6]] + got + text[at[7]:]
+			} else if got != want {
+				t.Errorf("it prints\n%s\nnot\n%s", got, want)
+			}
+		})
+	}
+	if *updateRecipes && text != string(b) {
+		if err := os.WriteFile(page, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		text := string(b)
-		found := recipe.FindAllStringSubmatchIndex(text, -1)
-		if blocks := strings.Count(text, "\n```text\n"); blocks != len(found) {
-			t.Errorf("%s: %d blocks of text, %d behind a block of code", page, blocks, len(found))
-		}
-		questions += len(found)
-		for i := len(found) - 1; i >= 0; i-- { // from the end, so that places stay
-			at := found[i]
-			kind, code, want := text[at[2]:at[3]], text[at[4]:at[5]], text[at[6]:at[7]]
-			heading := text[strings.LastIndex(text[:at[0]], "\n## ")+4:]
-			heading, _, _ = strings.Cut(heading, "\n")
-			t.Run(fmt.Sprintf("%s/%s", filepath.Base(page), heading), func(t *testing.T) {
-				got := cooked(t, kind, code, out)
-				if strings.Count(got, "\n") < 1 {
-					t.Errorf("nothing came out: %q", got)
-				}
-				if *updateRecipes {
-					text = text[:at[6]] + got + text[at[7]:]
-				} else if got != want {
-					t.Errorf("it prints\n%s\nnot\n%s", got, want)
-				}
-			})
-		}
-		if *updateRecipes && text != string(b) {
-			if err := os.WriteFile(page, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if questions < 20 {
-		t.Errorf("%d questions", questions)
 	}
 }
 
@@ -118,7 +107,7 @@ func inDuckDB(t *testing.T, out, sql string) string {
 // asCommonCrawl has the statements that make our tables theirs.
 func asCommonCrawl(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(recipesDir, "ccindex.sql"))
+	b, err := os.ReadFile(filepath.Join(guides, "ccindex.sql"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // study is a crawl of a small web and its update a year later, in virtual time: the archive that the recipes of
-// docs/recipes are run on. Names and dates are the same whenever it is made; keys are not. No page is named by two hosts at
+// docs/guides/recipes.md are run on. Names and dates are the same whenever it is made; keys are not. No page is named by two hosts at
 // one instant: the tag of whoever comes first is the page's.
 func study(t *testing.T) (dir string) {
 	t.Helper()

@@ -1,5 +1,5 @@
 // Package neardup finds pages that say the same or nearly the same, among any number of them, in bounded memory. It makes
-// the table of duplicates and the similarity hash of the table of pages. docs/duplicates.md has it for users, with what it
+// the table of duplicates and the similarity hash of the table of pages. docs/guides/export.md has it for users, with what it
 // finds and misses.
 //
 // # One definition of what a page says

@@ -28,7 +28,7 @@ func (s *score) count(is, said bool) {
 	}
 }
 
-// TestTheChoice has the figures by which MinHash, its bands and the hashes of a sketch were chosen: docs/duplicates.md.
+// TestTheChoice has the figures by which MinHash, its bands and the hashes of a sketch were chosen: docs/guides/export.md.
 func TestTheChoice(t *testing.T) {
 	n := 1000
 	folder := os.Getenv("CURTSY_DOCS")

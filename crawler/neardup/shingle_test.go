@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shinglesOf is the definition, word by word: docs/duplicates.md has the same in Python.
+// shinglesOf is the definition, word by word: docs/guides/export.md has the same in Python.
 func shinglesOf(words []string) map[uint64]bool {
 	set := map[uint64]bool{}
 	for i := range max(len(words)-Width+1, 0) {
@@ -89,7 +89,7 @@ var vector = []uint64{
 	0x3215ea3aab1f95bb, 0x534c46e1871501f1, 0xadb15376f497431e, 0xd317a144d617dcc4, 0xe956f39c30ece4b6, 0xf5773ab542d24790,
 }
 
-// The numbers are in tables that people keep: docs/duplicates.md has these, too.
+// The numbers are in tables that people keep: docs/guides/export.md has these, too.
 func TestSketchesStayTheSame(t *testing.T) {
 	r := NewReader(parse(t, "http://h.test/page"))
 	r.Text("the quick brown fox jumps over the lazy dog")

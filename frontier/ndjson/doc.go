@@ -15,7 +15,7 @@
 //	totals   once, after all of these: sums that do not follow from hosts and URLs
 //	end      once, the last: how many lines there are of each kind, and the SHA-256 of all bytes before this line
 //
-// docs/frontier.md has the members of each. A member that is left out is zero. Text that is no UTF-8 (a tag, a reason)
+// docs/guides/steer.md has the members of each. A member that is left out is zero. Text that is no UTF-8 (a tag, a reason)
 // is an object with its bytes in base64, so that nothing is altered. Durations are written as Go writes them.
 //
 // # Damage

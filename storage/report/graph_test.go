@@ -151,7 +151,7 @@ func TestNamesInThePictureAreEscaped(t *testing.T) {
 	}
 }
 
-// The figures of docs/graphs.md.
+// The figures of docs/guides/export.md.
 func TestGraphOfALargeArchive(t *testing.T) {
 	if os.Getenv("CURTSY_LONG") != "1" {
 		t.Skip("it takes a minute; CURTSY_LONG=1 runs it")

@@ -109,7 +109,7 @@ func TestAFurtherHostCostsAFewOctets(t *testing.T) {
 	}
 }
 
-// The figures of docs/report.md.
+// The figures of docs/guides/report.md.
 func TestReportOfAHundredThousandHosts(t *testing.T) {
 	if os.Getenv("CURTSY_LONG") != "1" {
 		t.Skip("it takes a minute; CURTSY_LONG=1 runs it")

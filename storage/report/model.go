@@ -5,7 +5,7 @@ import "time"
 // Version is that of the JSON form. It grows when a field changes its meaning or goes; fields may be added without.
 const Version = 2
 
-// Report is what was found; docs/report.md describes its JSON form.
+// Report is what was found; docs/guides/report.md describes its JSON form.
 type Report struct {
 	Version  int       `json:"version"`
 	Made     time.Time `json:"made"`

@@ -192,7 +192,7 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// The JSON form is a contract: docs/report.md. What the archive adds has the date of the test's run, and is left out.
+// The JSON form is a contract: docs/guides/report.md. What the archive adds has the date of the test's run, and is left out.
 func TestJSONFormIsTheDocumentedOne(t *testing.T) {
 	for name, host := range map[string]string{"crawl": "", "host": "slow.example"} {
 		o := whole(t)
@@ -237,9 +237,9 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// docs/report.md names every field of the JSON form.
+// docs/guides/report.md names every field of the JSON form.
 func TestEveryFieldOfTheJSONFormIsDocumented(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "report.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "report.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ package tables
 var Duplicates = Table{
 	Name: "duplicates",
 	Doc: "A page that says what other pages say, or nearly. A cluster is a set of pages of which each is a copy of " +
-		"another one, or so alike that they have 80 % of their shingles together (docs/duplicates.md). A URL that was " +
+		"another one, or so alike that they have 80 % of their shingles together (docs/guides/export.md). A URL that was " +
 		"fetched several times counts as it was last",
 	Key: []string{"cluster", "url_surtkey", "url"},
 	Columns: []Column{

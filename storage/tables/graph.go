@@ -24,6 +24,6 @@ var Edges = Table{
 	Columns: []Column{
 		{Name: "from_id", Kind: Int64, Required: true, Doc: "the vertex that links"},
 		{Name: "to_id", Kind: Int64, Required: true, Doc: "the vertex that is linked to"},
-		{Name: "weight", Kind: Int64, Required: true, Doc: "how many links it stands for"},
+		{Name: "weight", Kind: Int64, Required: true, Doc: "number of its links"},
 	},
 }

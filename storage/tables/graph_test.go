@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// docs/graphs.md has the columns of both tables, as the code has them.
+// docs/guides/export.md has the columns of both tables, as the code has them.
 func TestGraphsAreDocumentedAsTheyAre(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "graphs.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "export.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,6 +21,6 @@ func TestGraphsAreDocumentedAsTheyAre(t *testing.T) {
 		}
 	}
 	if !strings.Contains(string(page), want.String()) {
-		t.Errorf("docs/graphs.md lacks these rows, together:\n%s", want.String())
+		t.Errorf("docs/guides/export.md lacks these rows, together:\n%s", want.String())
 	}
 }

@@ -23,7 +23,7 @@ var readingOf = []Column{
 var readingIn = []Column{
 	{Name: "language", Kind: String, Few: true, Doc: "language that most of the whole text is in by ISO 639-1, or 639-3 where that has none; null where it is not known"},
 	{Name: "content_languages", Kind: String, Few: true, Doc: "all of them by ISO 639-3, at most three, that of most of the text first, joined by commas"},
-	{Name: "language_reliable", Kind: Bool, Required: true, Doc: "the first of them is right as a rule; [text.md](text.md) says how often"},
+	{Name: "language_reliable", Kind: Bool, Required: true, Doc: "the first of them is mostly right: docs/guides/export.md has the accuracy"},
 	{Name: "language_share", Kind: Float64, Doc: "part of what was looked at that is in the first, from 0 to 1"},
 	{Name: "language_declared", Kind: String, Few: true, Doc: "the language that the page or its server declares, a tag of BCP 47; null without one"},
 	{Name: "language_declared_by", Kind: String, Few: true, Doc: "where: `html` (lang of its html element), `meta` (content-language), `header` (Content-Language)"},
@@ -35,7 +35,7 @@ var readingText = []Column{
 	{Name: "text_cut", Kind: String, Few: true, Doc: "why it is not all: `over 10 MiB`, `over 2 MiB of text`, `over 131072 attributes`; null if it is"},
 	{Name: "main_text", Kind: String, Doc: "the part that is no menu, frame or notice; null without one"},
 	{Name: "main_octets", Kind: Int64, Required: true, Doc: "its bytes in UTF-8"},
-	{Name: "main_share", Kind: Float64, Doc: "part of the whole text that the main text has, from 0 to 1, links and menus left out: [text.md](text.md#main-text) says how it is measured; null without a main text"},
+	{Name: "main_share", Kind: Float64, Doc: "part of the whole text that the main text has, from 0 to 1, without links and menus (docs/guides/export.md); null without a main text"},
 	{Name: "main_missing", Kind: String, Few: true, Doc: "why there is no main text: `no text`, `not a page` (of plain text), `no main text found`, `512 open elements`, `over 20000 elements`, `over 1 MiB of text`, `the extractor failed`; `less than three quarters of the text` of one that lacks much (`main_share` below 0.75); else null"},
 }
 

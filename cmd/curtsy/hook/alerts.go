@@ -19,7 +19,7 @@ type Alert struct {
 	Message string
 }
 
-// The kinds of alerts, as docs/hooks.md has them.
+// The kinds of alerts, as docs/guides/deploy.md has them.
 const (
 	Refused     = "refused"     // a host does not want to be crawled, or left the run for good
 	Unreachable = "unreachable" // a host fails again and again

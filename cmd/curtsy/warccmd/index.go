@@ -27,7 +27,7 @@ func newIndex(std cli.Streams) *cobra.Command {
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "index [flags] DIR|FILE…",
-		Short: "Index WARC files as CDXJ",
+		Short: "Make the CDXJ index of WARC files",
 		Long: "Print the CDXJ index of WARC files, sorted; or make that of a stopped crawl anew\n" +
 			"in its directory, from its archive alone.",
 		Example: "  curtsy warc index news\n" +

@@ -28,7 +28,7 @@ func resident() string {
 	return "what was resident is not told here"
 }
 
-// The figures of docs/graphs.md: ten million edges between a million hosts.
+// The figures of docs/guides/export.md: ten million edges between a million hosts.
 func TestTenMillionEdges(t *testing.T) {
 	links, hosts := 200_000, 20_000
 	if os.Getenv("CURTSY_LONG") == "1" {

@@ -153,7 +153,7 @@ func cut(s string, most int) string {
 	return s
 }
 
-// Prints the table of docs/text.md with -v.
+// Prints a table with -v; docs/guides/export.md has its last row.
 func TestOfAPageInALanguageThatIsKnownItIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes many seconds")

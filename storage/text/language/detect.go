@@ -22,7 +22,7 @@ const (
 // Result is what a text is in.
 type Result struct {
 	Codes    []string // of ISO 639-3, that of most of the text first; at most three; none if it is not known
-	Reliable bool     // the first is right as a rule: see docs/text.md for how often
+	Reliable bool     // the first is right as a rule: see docs/guides/export.md for how often
 	Share    float64  // the part of what was looked at that is in the first, from 0 to 1
 }
 

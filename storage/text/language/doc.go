@@ -5,5 +5,5 @@
 // only where there is nothing else. The passages vote by their length and by how sure they are.
 //
 // Codes are those of ISO 639-3, as Common Crawl's index has them: for a group of close languages that of the group, as
-// zho, ara, fas and nor. docs/text.md has the accuracy of 20 languages.
+// zho, ara, fas and nor. docs/guides/export.md has the accuracy.
 package language
