@@ -99,7 +99,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 			tags[s.Tag] = true
 		}
 		c.scope.Load().Extend(s.URL)
-		if a := s.URL.Authority(); s.From == "" && notPublic(a) {
+		if a := s.URL.Authority(); s.From == "" && NotPublic(a) {
 			c.reachable[a] = true
 		}
 	}

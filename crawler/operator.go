@@ -129,10 +129,10 @@ func (c *Crawl) Add(ctx context.Context, seeds []frontier.Candidate) (frontier.A
 
 // Reaches reports whether this run may reach a: the network guard is settled when a run begins, for the addresses that it
 // begins with.
-func (c *Crawl) Reaches(a canon.Authority) bool { return !notPublic(a) || c.reachable[a] }
+func (c *Crawl) Reaches(a canon.Authority) bool { return !NotPublic(a) || c.reachable[a] }
 
-// notPublic reports whether a is written as an address that is not public.
-func notPublic(a canon.Authority) bool {
+// NotPublic reports whether a is written as an address that is not public.
+func NotPublic(a canon.Authority) bool {
 	addr, ok := a.Addr()
 	return a.Host() == "localhost" || ok && (!addr.IsGlobalUnicast() || addr.IsPrivate())
 }

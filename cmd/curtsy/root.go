@@ -47,6 +47,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		crawlcmd.NewPlan(std),
 		crawlcmd.New(std),
 		crawlcmd.NewMirror(std),
+		crawlcmd.NewJoin(std),
 		redactcmd.First(linkcheckcmd.New(std), std),
 		redactcmd.First(crawlcmd.NewResume(std), std),
 		redactcmd.First(crawlcmd.NewUpdate(std), std),

@@ -49,6 +49,9 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 	if o.Setting == control.SetOptOuts {
 		return c.reload(ctx, o)
 	}
+	if engine.Locator(c.dir) != "" {
+		return done, control.Bad(RefusedInFleet("curtsy frontier set"))
+	}
 	next := c.now
 	next.OptOut = slices.Clone(c.now.OptOut) // Check makes paths absolute
 	if done.Before, done.After, err = next.obey(o); err != nil {

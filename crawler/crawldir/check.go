@@ -22,6 +22,9 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if err := id.Validate(); err != nil {
 		return misuse("%w", err)
 	}
+	if err := s.Fleet.check(s, seeds); err != nil {
+		return err
+	}
 	if s.Scope == "any" && s.MaxPages == 0 && s.MaxTime == 0 {
 		return misuse("--scope any has no end: give --max-pages or --max-time")
 	}

@@ -73,11 +73,11 @@ func CreateUnchecked(ctx context.Context, dir string, s *Settings, seeds Seeds) 
 	if err != nil {
 		return err
 	}
-	return lay(ctx, dir, config, seeds)
+	return lay(ctx, dir, func(tmp string) error { return fill(ctx, tmp, s.Fleet.Locator, config, seeds) })
 }
 
-// lay makes a crawl directory of a file of settings, and seeds.
-func lay(ctx context.Context, dir string, config []byte, seeds Seeds) (err error) {
+// lay makes a crawl directory. fill writes settings and frontier.
+func lay(ctx context.Context, dir string, fill func(tmp string) error) (err error) {
 	exists, err := mustBeFree(dir)
 	if err != nil {
 		return err
@@ -96,7 +96,15 @@ func lay(ctx context.Context, dir string, config []byte, seeds Seeds) (err error
 	if entries, err := os.ReadDir(dir); exists && (err != nil || len(entries) != 1) {
 		return taken(dir, err) // since we looked, somebody came and went
 	}
-	if err := fill(ctx, tmp, config, seeds); err != nil {
+	if err := fill(tmp); err != nil {
+		return err
+	}
+	for _, sub := range []string{ArchiveName, LedgerName, IndexName} {
+		if err := os.Mkdir(in(tmp, sub), 0o777); err != nil {
+			return fmt.Errorf("crawl directory: %w", err)
+		}
+	}
+	if err := durable.Names(tmp); err != nil {
 		return err
 	}
 	if exists {
@@ -108,10 +116,22 @@ func lay(ctx context.Context, dir string, config []byte, seeds Seeds) (err error
 	return durable.Names(filepath.Dir(dir))
 }
 
-// fill writes what a new crawl has.
-func fill(ctx context.Context, dir string, config []byte, seeds Seeds) error {
+func writeSettings(dir string, config []byte) error {
 	if err := durable.WriteFile(in(dir, ConfigName), config, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
+	}
+	return nil
+}
+
+// fill writes what a new crawl has. Its frontier is where locator says; empty for in the directory.
+func fill(ctx context.Context, dir, locator string, config []byte, seeds Seeds) error {
+	if err := writeSettings(dir, config); err != nil {
+		return err
+	}
+	if locator != "" {
+		if err := engine.Create(ctx, locator, dir, config); err != nil {
+			return err
+		}
 	}
 	f, err := engine.Open(dir, frontier.Options{})
 	if err != nil {
@@ -126,15 +146,7 @@ func fill(ctx context.Context, dir string, config []byte, seeds Seeds) error {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	for _, sub := range []string{ArchiveName, LedgerName, IndexName} {
-		if err := os.Mkdir(in(dir, sub), 0o777); err != nil {
-			return fmt.Errorf("crawl directory: %w", err)
-		}
-	}
-	return durable.Names(dir)
+	return errors.Join(err, f.Close())
 }
 
 // moveInto moves a new crawl into its directory. The frontier comes last: with it there is a crawl.

@@ -26,7 +26,9 @@ func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 		errs := make(chan error, 2)
 		for range 2 {
 			go func() {
-				errs <- lay(context.Background(), dir, []byte("# settings\n"), Given([]frontier.Candidate{c}))
+				errs <- lay(context.Background(), dir, func(tmp string) error {
+					return fill(context.Background(), tmp, "", []byte("# settings\n"), Given([]frontier.Candidate{c}))
+				})
 			}()
 		}
 		first, second := <-errs, <-errs

@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/hostrule"
+	"curtsy/frontier/engine"
 )
 
 // maxUserFile bounds a file of settings or certificates, which nobody writes as large by hand.
@@ -200,6 +201,7 @@ func (f File) Give(s *Settings, name string) (bool, error) {
 // ReadSettings reads the settings of the crawl in dir. What its file does not say has its default.
 func ReadSettings(dir string) (Settings, error) {
 	s := Defaults()
+	s.Fleet = Fleet{Locator: engine.Locator(dir), OneMachine: true} // seeds were checked when the directory was made
 	f, err := ReadFile(in(dir, ConfigName))
 	if err != nil {
 		return s, err

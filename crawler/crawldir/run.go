@@ -126,6 +126,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	if err != nil {
 		return start, nil, err
 	}
+	cc.Member, _ = d.Frontier.(frontier.Member)
 	cc.Frontier, cc.Recorder, cc.Ledger = d.Frontier, d.Archive, beginning{d.Ledger, d.path}
 	cc.DryRun, cc.DryMaps, cc.DryListed = d.options.DryRun, d.options.DryMaps, d.options.DryListed
 	cc.Last = ledger.Last(in(d.path, LedgerName))

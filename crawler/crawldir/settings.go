@@ -93,7 +93,8 @@ type Settings struct {
 
 	Hosts hostrule.Rules // what holds for some hosts alone; they only ask for more consideration
 
-	LinkCheck bool // of this run, and in no file: see crawler.Config
+	LinkCheck bool  // of this run, and in no file: see crawler.Config
+	Fleet     Fleet // likewise
 
 	lists *optout.Watch // of OptOut and the default places, once open
 }

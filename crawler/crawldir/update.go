@@ -49,6 +49,9 @@ func beginWith(
 	ctx context.Context, dir string, was *Settings, round bool,
 	build func(context.Context, Stopped, totals.Generation) error, before func() error,
 ) (g totals.Generation, err error) {
+	if engine.Locator(dir) != "" {
+		return g, RefusedInFleet(map[bool]string{false: "curtsy update", true: "curtsy watch"}[round])
+	}
 	if was, err = settingsIn(dir, was); err != nil {
 		return g, err
 	}

@@ -23,6 +23,9 @@ func FrontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 	if asked != nil {
 		return do(ctx, filepath.Join(dir, crawldir.FrontierName))
 	}
+	if locator := engine.Locator(dir); locator != "" { // anybody may read the server
+		return do(ctx, locator)
+	}
 	return UntilSignal(ctx, func(ctx context.Context) error { // what is as large as the frontier is not left behind
 		path, err := remote.Snapshot(ctx)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
+	"curtsy/frontier/engine"
 	"curtsy/storage/plainly"
 )
 
@@ -40,6 +41,7 @@ func NewIn(w World, std cli.Streams) *cobra.Command {
 	fs := cmd.Flags()
 	o.placeFlags(fs)
 	config.Flags(&s, fs)
+	fleetFlags(&s, fs)
 	o.flags(fs)
 	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		return crawl(cmd.Context(), fs, &s, &o, w, args, std)
@@ -75,7 +77,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *o
 	if o.dryRun {
 		return o.planning.plan(ctx, s, o, w, seeds, std)
 	}
-	o.made = true
+	o.made = s.Fleet.Locator == "" // other members may have joined by now
 	return runCrawl(ctx, s, o, w, std)
 }
 
@@ -92,6 +94,9 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o 
 		return nil, err
 	}
 	ownRequisites(s, flags, first, o, std)
+	if o.dryRun && s.Fleet.Locator != "" {
+		return nil, crawldir.RefusedInFleet("--dry-run")
+	}
 	if o.dryRun {
 		return rest(ctx, first, from, s)
 	}
@@ -140,6 +145,55 @@ func rest(ctx context.Context, seeds []frontier.Candidate, from *config.Seeds, s
 	return nil, err
 }
 
+// fleetFlags are those of a crawl that several processes share.
+func fleetFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
+	fs.StringVar(&s.Fleet.Locator, "frontier", "", "share the frontier at this `URL` with other members:\npostgres://user@host/database?crawl=NAME")
+	fs.BoolVar(&s.Fleet.OneMachine, "one-machine", false, "all members run on one machine: allow loopback and private seeds")
+	cli.Group(fs, "Fleet")
+}
+
+// NewJoin adds a member to a crawl.
+func NewJoin(std cli.Streams) *cobra.Command {
+	var s crawldir.Settings
+	var o options
+	cmd := &cobra.Command{
+		Use:   "join [flags]",
+		Short: "Join a crawl that another machine began",
+		Long: "Join a crawl that curtsy crawl --frontier created, with a new directory for what\n" +
+			"this member fetches. The settings are those that the crawl was created with.\n" +
+			"Every member ends when nothing is left for any of them; one that was stopped\n" +
+			"continues with curtsy resume. See docs/fleet.md.",
+		Example: "  curtsy join --frontier 'postgres://crawl@db.example/archive?crawl=news' --dir w2",
+		Args:    cli.NoArgs,
+	}
+	fs := cmd.Flags()
+	fleetFlags(&s, fs)
+	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for this member")
+	cli.Group(fs, "Directory")
+	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
+	o.runFlags(fs)
+	cmd.RunE = o.logged(std, func(cmd *cobra.Command, _ []string, std cli.Streams) error {
+		return join(cmd.Context(), &s, &o, std)
+	})
+	return cmd
+}
+
+func join(ctx context.Context, s *crawldir.Settings, o *options, std cli.Streams) error {
+	switch {
+	case s.Fleet.Locator == "":
+		return cli.Usagef("name the crawl with --frontier")
+	case o.dir == "":
+		return cli.Usagef("name a directory for this member with --dir")
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := cli.UntilSignal(ctx, func(ctx context.Context) error { return crawldir.Join(ctx, o.dir, s.Fleet) }); err != nil {
+		return err
+	}
+	return resume(ctx, nil, s, o, std)
+}
+
 // NewResume goes on with a crawl.
 func NewResume(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
@@ -173,10 +227,26 @@ func prepareResume(flags *pflag.FlagSet, s *crawldir.Settings, o *options, std c
 	if err := crawldir.RequireWhole(o.dir); err != nil {
 		return err
 	}
+	if engine.Locator(o.dir) != "" {
+		return prepareMember(flags, s, o)
+	}
 	if err := config.Resolve(s, flags, o.config, filepath.Join(o.dir, crawldir.ConfigName)); err != nil {
 		return err
 	}
 	config.WarnEnv(std.Err, crawldir.Names())
+	return s.Check(nil)
+}
+
+// prepareMember reads the settings of a member, which are those of all.
+func prepareMember(flags *pflag.FlagSet, s *crawldir.Settings, o *options) (err error) {
+	for _, name := range append(crawldir.Names(), "config") {
+		if flags != nil && flags.Changed(name) {
+			return cli.Usagef("--%s: all members of a fleet have the settings that the crawl was created with", name)
+		}
+	}
+	if *s, err = crawldir.ReadSettings(o.dir); err != nil {
+		return err
+	}
 	return s.Check(nil)
 }
 

@@ -33,6 +33,7 @@ func (o *options) flags(fs *pflag.FlagSet) {
 	o.configFlag(fs)
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
 	o.runFlags(fs)
+	cli.Often(fs, "config")
 }
 
 // runFlags are those of whatever runs a crawl.
@@ -42,7 +43,6 @@ func (o *options) runFlags(fs *pflag.FlagSet) {
 	o.hooks.flags(fs)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
-	cli.Often(fs, "config")
 	cli.Group(fs, "Output and settings")
 }
 

@@ -38,6 +38,7 @@ func NewTask(fs *pflag.FlagSet) *Task {
 	config.Flags(&t.settings, fs)
 	t.options.configFlag(fs)
 	t.options.runFlags(fs)
+	cli.Often(fs, "config")
 	return t
 }
 
