@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 )
 
@@ -36,6 +37,16 @@ func TestTheTablesOfFieldsFollowTheSchema(t *testing.T) {
 		"| `outlinksLeftOut` | – | how many links are not named: more than 6,000, or with white space in them |\n")
 	holds(t, "ledger.md", "| field | type | meaning |", ledger.String())
 	holds(t, "warc.md", "| field | in the ledger | meaning |", metadata.String())
+}
+
+// docs/fleet.md lists what crawls with a shared frontier refuse.
+func TestFleet_ListsWhatIsRefused(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| setting or command | why |\n|---|---|\n")
+	for _, u := range crawldir.NotInFleet() {
+		fmt.Fprintf(&table, "| `%s` | %s |\n", u.Name, u.Why)
+	}
+	holds(t, "fleet.md", "| setting or command | why |", table.String())
 }
 
 // holds fails unless a page has the table that begins with head as it should be. With -update it writes the page.

@@ -54,6 +54,7 @@ func TestFleet_TwoProcesses(t *testing.T) {
 		if r := ended(t, curtsy(t, "status", "--json", dir)); !r.says(`"state": "finished"`) {
 			t.Errorf("status %s: %s%s", dir, r.out, r.err)
 		}
+		ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
 	}
 	all := int64(len(web.Referee().Requests()))
 	if asked[w1]+asked[w2] != all || min(asked[w1], asked[w2])*4 < all || all < hosts*(pages+1) {

@@ -163,7 +163,7 @@ func NewJoin(std cli.Streams) *cobra.Command {
 			"this member fetches. The settings are those that the crawl was created with.\n" +
 			"Every member ends when nothing is left for any of them; one that was stopped\n" +
 			"continues with curtsy resume. See docs/fleet.md.",
-		Example: "  curtsy join --frontier 'postgres://crawl@db.example/archive?crawl=news' --dir w2",
+		Example: "  curtsy join --frontier 'postgres://crawl@db/archive?crawl=news' --dir w2",
 		Args:    cli.NoArgs,
 	}
 	fs := cmd.Flags()
