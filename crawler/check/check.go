@@ -30,7 +30,7 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, met: map[uint64]bool{}, r: &Result{Generation: generation, Checked: t.asked}}
+	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, r: &Result{Generation: generation, Checked: t.asked, Left: int64(len(t.rest))}}
 	defer func() { err = errors.Join(err, j.fragments.sorter.Close()) }()
 	r := reader{t}
 	if err := export.Visit(ctx, in, worthReading, r.read, j.take); err != nil {
@@ -48,8 +48,8 @@ type judging struct {
 	told      *told
 	fragments *fragments
 	findings  map[subject]*Finding
-	unasked   [duplicate + 1]int // findings by what they are, of those that the ledger does not bound
-	met       map[uint64]bool    // URLs of the ledger that a document mentions
+	unasked   [duplicate + 1]int // findings by what they are, but for those about URLs that were asked for
+	repeated  int                // places in findings behind the first of each, at most maxRepeated
 	r         *Result
 }
 
@@ -76,8 +76,8 @@ func (j *judging) take(d *reading) error {
 		case duplicate:
 			s.url = d.url + "\x00" + s.url
 		case ofLedger:
-			j.met[m.key] = true
 			if known := j.told.amiss[m.key]; known != nil {
+				known.met = true
 				s.url = known.url // however it is written
 			}
 		}
@@ -90,15 +90,26 @@ func (j *judging) take(d *reading) error {
 func (j *judging) add(s subject, f Finding) {
 	was := j.findings[s]
 	if was == nil {
-		if j.unasked[s.what]++; j.unasked[s.what] > maxUnasked && (s.what != ofLedger || j.told.of(s.url) == nil) {
-			j.r.Left++
-			return
+		if s.what != ofLedger || !j.told.of(s.url).isAsked() {
+			if j.unasked[s.what] == maxUnasked {
+				j.r.Left++
+				return
+			}
+			j.unasked[s.what]++
 		}
-		j.findings[s] = &f
-		return
+		was = &Finding{URL: f.URL, Reason: f.Reason, Kind: f.Kind}
+		j.findings[s] = was
 	}
 	was.Count += f.Count
-	was.On = append(was.On, f.On[:min(len(f.On), MaxPlaces-len(was.On))]...)
+	for _, p := range f.On[:min(len(f.On), MaxPlaces-len(was.On))] {
+		if len(was.On) > 0 {
+			if j.repeated == maxRepeated {
+				break
+			}
+			j.repeated++
+		}
+		was.On = append(was.On, p)
+	}
 	if f.Kind == KindRequisite {
 		was.Kind = KindRequisite // a page lacks something without it
 	}
@@ -111,8 +122,8 @@ func (j *judging) missing(w wanted) {
 
 // unmentioned takes in what is broken though no document was seen to mention it: seeds, and what sitemaps list.
 func (j *judging) unmentioned() {
-	for sum, s := range j.told.amiss {
-		if j.met[sum] || s.kind == storage.KindRedirect || s.kind == storage.KindScript || s.verdict != broken && s.kind != storage.KindSeed {
+	for _, s := range j.told.amiss {
+		if s.met || s.kind == storage.KindRedirect || s.kind == storage.KindScript || s.verdict != broken && s.kind != storage.KindSeed {
 			continue
 		}
 		f := Finding{URL: s.url, Kind: KindLink}

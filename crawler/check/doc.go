@@ -20,7 +20,9 @@
 //
 // # Bounds
 //
-// Memory depends on how many URLs there are, by some tens of bytes, and on how many of them something is amiss with;
-// neither on mentions nor on anchors. A finding has at most MaxPlaces places and a page adds at most pagePlaces; Count
-// has all. Findings about URLs that nobody asked for are at most maxUnasked of a kind; the rest is counted in Result.Left.
+// Memory depends on how many URLs were requested, by some tens of bytes, and on how many of them something is amiss with;
+// neither on mentions nor on anchors. A finding has at most MaxPlaces places, a page adds at most pagePlaces, and all
+// findings have at most maxRepeated behind the first of each; Count has all. Findings about URLs that nobody asked for are
+// at most maxUnasked of a kind. Of URLs that were requested, maxStates redirects and maxStates others that something is
+// amiss with are kept. The rest is counted in Result.Left.
 package check

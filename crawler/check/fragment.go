@@ -38,7 +38,7 @@ type fragments struct {
 }
 
 // sortMemory is how many bytes the sorter holds.
-const sortMemory = 24 << 20
+const sortMemory = 8 << 20
 
 func newFragments(temp string) *fragments {
 	return &fragments{sorter: sorted.New(temp, sortMemory), pages: map[uint64]struct{}{}}

@@ -114,7 +114,9 @@ type document struct {
 	url  canon.URL
 	cut  bool
 	ids  map[uint64]struct{} // digests
-	refs map[string]resolved // by the text of the reference, as long as there are few
+
+	repeated int                 // places of what it mentions behind the first of each
+	refs     map[string]resolved // by the text of the reference, as long as there are few
 }
 
 type resolved struct {
@@ -246,6 +248,9 @@ func (d *document) judge(u canon.URL, kind Kind, r markup.Ref, at *markup.Place)
 	if s := d.told.amiss[key]; s != nil && s.verdict == good {
 		return
 	}
+	if _, ok := d.told.rest[key]; ok {
+		return // it is counted as left
+	}
 	d.add(subject{ofLedger, u.String()}, mentioned{key: key, kind: kind}, r, at)
 }
 
@@ -270,7 +275,7 @@ func (d *document) add(s subject, m mentioned, r markup.Ref, at *markup.Place) {
 		if s.what == fragment {
 			most = maxNames
 		}
-		if len(d.order) >= most && (s.what != ofLedger || d.told.amiss[m.key] == nil) {
+		if len(d.order) >= most && (s.what != ofLedger || !d.told.amiss[m.key].isAsked()) {
 			d.left++
 			return
 		}
@@ -280,7 +285,10 @@ func (d *document) add(s subject, m mentioned, r markup.Ref, at *markup.Place) {
 		d.order = append(d.order, s)
 	}
 	was.count++
-	if len(was.places) < pagePlaces {
+	if n := len(was.places); n == 0 || n < pagePlaces && d.repeated < maxUnasked {
+		if n > 0 {
+			d.repeated++
+		}
 		p := Place{Page: d.reading.url, Element: strings.Clone(r.Element), Attribute: strings.Clone(r.Attr), Text: at.Text()}
 		p.Line, p.Column = at.Line()
 		was.places = append(was.places, p)

@@ -122,3 +122,44 @@ func TestFindingsOfOnePage(t *testing.T) {
 		})
 	}
 }
+
+// URLs of the ledger that something is amiss with are bounded, and the rest is counted. Redirects crowd out nothing that is
+// broken.
+func TestFindings_AboutURLsOfTheLedgerAreBounded(t *testing.T) {
+	const beyond = 100
+	url := func(kind, n int) string { return fmt.Sprintf("https://site.test/%d/%d", kind, n) }
+	var lines []string
+	for n := range maxStates + beyond {
+		lines = append(lines, "refuse dropped 0 "+url(0, n)+" scope:depth", "allow redirected 301 "+url(1, n)+" to https://site.test/", "allow gone 404 "+url(2, n)+" status 404",
+			"refuse dropped 0 "+url(2, n)+" scope:nofollow")
+	}
+	lines = append(lines, "allow fetched 200 "+url(2, maxStates)+" x")
+	told := ledgerOf(t, lines...)
+	if len(told.amiss) != 3*maxStates || len(told.rest) != 2*beyond-1 || told.asked != 2*(maxStates+beyond)+1 {
+		t.Errorf("%d states, %d beyond, %d asked for", len(told.amiss), len(told.rest), told.asked)
+	}
+	j := &judging{told: told, fragments: newFragments(t.TempDir()), findings: map[subject]*Finding{}, r: &Result{Left: int64(len(told.rest))}}
+	d := &reading{found: map[subject]*mentioned{}}
+	for kind := range 3 {
+		for n := range maxStates {
+			s := subject{ofLedger, url(kind, n)}
+			d.order, d.found[s] = append(d.order, s), &mentioned{key: told.sum(s.url), kind: KindLink, places: make([]Place, pagePlaces), count: pagePlaces}
+		}
+	}
+	for range 2 {
+		if err := j.take(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := j.result()
+	if len(r.Untested) != maxUnasked || len(r.Redirects) != maxStates || len(r.Broken) != maxStates || r.Left != 2*beyond-1+2*(maxStates-maxUnasked) {
+		t.Errorf("%d untested, %d redirects, %d broken, %d left", len(r.Untested), len(r.Redirects), len(r.Broken), r.Left)
+	}
+	places, mentions := 0, int64(0)
+	for _, f := range j.findings {
+		places, mentions = places+len(f.On), mentions+f.Count
+	}
+	if n := len(j.findings); places != n+maxRepeated || mentions != int64(2*pagePlaces*n) {
+		t.Errorf("%d places of %d findings, %d mentions", places, n, mentions)
+	}
+}

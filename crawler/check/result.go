@@ -71,6 +71,7 @@ type Result struct {
 const MaxPlaces = 1000
 
 const (
-	pagePlaces = 20    // of one finding on one page
-	maxUnasked = 20000 // findings of a kind about URLs that the ledger does not have
+	pagePlaces  = 20     // of one finding on one page
+	maxUnasked  = 20000  // findings of a kind about URLs that nobody asked for
+	maxRepeated = 100000 // places in all, behind the first of each finding
 )

@@ -3,8 +3,10 @@ package check
 import (
 	"context"
 	"hash/maphash"
+	"maps"
 	"net/http"
 	"strings"
+	"unique"
 
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/export"
@@ -18,6 +20,8 @@ type told struct {
 	seed     maphash.Seed
 	answered map[uint64]answered
 	amiss    map[uint64]*state
+	kept     [3]int            // how many states are in amiss, by their class: at most maxStates of each
+	rest     map[uint64]int64  // generations of requested URLs that something is amiss with beyond that
 	hosts    map[string]bool   // of seeds, without www.
 	area     *scope.Scope      // where the crawl is not of leaves; nil where it has none
 	dead     map[string]string // why nobody answers at an origin, not even for its robots.txt
@@ -47,7 +51,25 @@ type state struct {
 	forever bool // all steps are permanent
 	why     string
 	code    int
+	met     bool // a document mentions it
 }
+
+// isAsked reports whether the URL was asked for; not where there is no state.
+func (s *state) isAsked() bool { return s != nil && s.decision == storage.DecisionAllow }
+
+// class is what a state is counted as, so that redirects do not crowd out what is broken.
+func (s *state) class() int {
+	switch {
+	case !s.isAsked():
+		return 0
+	case s.outcome == storage.OutcomeRedirected:
+		return 1
+	}
+	return 2
+}
+
+// maxStates is how many states of a class are kept. URLs beyond it that nobody asked for count as not in the ledger.
+const maxStates = 30_000
 
 // verdict is what is to be said of a URL.
 type verdict uint8
@@ -62,7 +84,7 @@ const (
 )
 
 func newTold() *told {
-	return &told{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, hosts: map[string]bool{}, dead: map[string]string{}}
+	return &told{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, rest: map[uint64]int64{}, hosts: map[string]bool{}, dead: map[string]string{}}
 }
 
 func (t *told) sum(s string) uint64 { return maphash.String(t.seed, s) | 1 }
@@ -110,6 +132,8 @@ func (t *told) line(l *storage.Line, generation int64) {
 			t.answered[sum] = a
 		} else if s := t.amiss[sum]; s != nil {
 			s.generation = generation
+		} else if _, ok := t.rest[sum]; ok {
+			t.rest[sum] = generation
 		}
 		return
 	}
@@ -119,20 +143,38 @@ func (t *told) line(l *storage.Line, generation int64) {
 	if wasGood && a.generation == generation && !isAsked {
 		return // a page links to it otherwise, as with nofollow
 	}
-	if was != nil && was.generation == generation && was.decision == storage.DecisionAllow && was.outcome != storage.OutcomeDeferred &&
+	if was.isAsked() && was.generation == generation && was.outcome != storage.OutcomeDeferred &&
 		(!isAsked || l.Outcome == storage.OutcomeDeferred) {
 		return
 	}
+	if g, ok := t.rest[sum]; ok && g == generation && !isAsked {
+		return
+	}
+	if was != nil {
+		t.kept[was.class()]--
+	}
+	delete(t.amiss, sum)
+	delete(t.rest, sum)
+	delete(t.answered, sum)
 	if isAsked && l.Outcome == storage.OutcomeFetched {
-		delete(t.amiss, sum)
 		t.answered[sum] = answered{record: t.sum(l.Record), generation: generation}
 		return
 	}
-	delete(t.answered, sum)
-	t.amiss[sum] = &state{
-		url: l.URL, via: l.Via, kind: l.Kind, decision: l.Decision, outcome: l.Outcome, reason: l.Reason, status: l.Status, generation: generation,
+	s := &state{
+		url: l.URL, via: same(l.Via), kind: same(l.Kind), decision: same(l.Decision), outcome: same(l.Outcome), reason: same(l.Reason),
+		status: l.Status, generation: generation,
+	}
+	switch n := &t.kept[s.class()]; {
+	case *n < maxStates:
+		*n++
+		t.amiss[sum] = s
+	case isAsked:
+		t.rest[sum] = generation
 	}
 }
+
+// same returns a string whose memory all states share that have it.
+func same[S ~string](s S) S { return unique.Make(s).Value() }
 
 // silent are the reasons of exchanges in which a host did not come to speak. A look-up that fails is none: that may be ours.
 var silent = map[string]bool{
@@ -172,7 +214,8 @@ func (t *told) judge(latest int64) {
 			delete(t.answered, sum)
 		}
 	}
-	t.asked = int64(len(t.answered))
+	maps.DeleteFunc(t.rest, func(_ uint64, generation int64) bool { return generation < latest })
+	t.asked = int64(len(t.answered) + len(t.rest))
 	for sum, s := range t.amiss {
 		if s.generation < latest {
 			delete(t.amiss, sum)
@@ -288,7 +331,9 @@ func (t *told) follow(s *state) {
 		next := t.amiss[sum]
 		switch {
 		case next == nil:
-			if _, ok := t.answered[sum]; !ok {
+			if _, ok := t.rest[sum]; ok {
+				s.verdict, s.why = untested, "redirects to "+s.to+", which is left out"
+			} else if _, ok := t.answered[sum]; !ok {
 				s.verdict, s.why = untested, "redirects to "+s.to+", which was not asked for"
 			}
 			return
