@@ -48,7 +48,7 @@ func TestACrawlOfOursBreaksNoPractice(t *testing.T) {
 	t.Parallel()
 	dir := crawledBakery(t, "--contact", "https://lantern.test/bot")
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", "-o", file, dir).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", file, dir).want(t, cli.ExitDone)
 	for _, path := range []string{dir, file} {
 		r, c := practised(t, cli.ExitDone, path)
 		if !r.Clean || r.Totals.Exchanges == 0 || brokenClauses(c) != "" || c.Kept < 9 || c.Draft != cbcp.Draft {
@@ -73,7 +73,7 @@ func TestACrawlOfOursBreaksNoPractice(t *testing.T) {
 func TestABrokenShouldIsSaidAndExitsWith0(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", "-o", file, crawledBakery(t, "--contact", "post@lantern.test")).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", file, crawledBakery(t, "--contact", "post@lantern.test")).want(t, cli.ExitDone)
 	_, c := practised(t, cli.ExitDone, file)
 	if brokenClauses(c) != "description-url" || c.Broken != 1 || c.Musts != 0 {
 		t.Errorf("broken %q, %+v", brokenClauses(c), c)

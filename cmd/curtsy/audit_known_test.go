@@ -81,7 +81,7 @@ func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
 	}
 
 	pack := filepath.Join(t.TempDir(), "d.wacz")
-	l.run("pack", "-o", pack, dir).want(t, cli.ExitDone)
+	l.run("export", "--format", "wacz", "-o", pack, dir).want(t, cli.ExitDone)
 	reaches(audit.Lodged, "--key", old, "--witness-key", key.Cosigner(), pack)
 	z, err := zip.OpenReader(pack)
 	if err != nil {

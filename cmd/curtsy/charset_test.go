@@ -94,7 +94,7 @@ func TestPagesAndStyleSheetsAreReadByEveryPartWhateverTheirEncoding(t *testing.T
 	dir, seed := filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")
 	inside(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", "-o", file, dir).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", file, dir).want(t, cli.ExitDone)
 	titles, files := unzipped(t, file)["pages/pages.jsonl"], filesOf(t, mirror.Tree(dir))
 	find := func(suffix string) string {
 		for name, text := range files {

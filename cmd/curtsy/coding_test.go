@@ -49,7 +49,7 @@ func TestABodyIsReadByEveryPartWhateverItsCodingIsCalled(t *testing.T) {
 	dir, seed := filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")
 	inside(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", "-o", file, dir).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", file, dir).want(t, cli.ExitDone)
 	pages, files := unzipped(t, file)["pages/pages.jsonl"], filesOf(t, mirror.Tree(dir))
 	for i, c := range said {
 		if !strings.Contains(pages, fmt.Sprintf(`"title":"p%d"`, i)) {

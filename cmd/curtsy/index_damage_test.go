@@ -39,7 +39,7 @@ func TestADamagedIndexIsNamedOrDoneWithout(t *testing.T) {
 		if err := os.WriteFile(path, damage(b), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		r := inside(t, "pack", "-o", inDir(t.TempDir(), "x.wacz"), dir)
+		r := inside(t, "export", "--format", "wacz", "-o", inDir(t.TempDir(), "x.wacz"), dir)
 		r.want(t, cli.ExitFailed, "make it anew with curtsy warc index "+dir, "curtsy-00000")
 		r = inside(t, "mirror", "rebuild", dir)
 		if r.want(t, cli.ExitDone); files(r) != files(good) || files(r) == "" {
@@ -47,6 +47,6 @@ func TestADamagedIndexIsNamedOrDoneWithout(t *testing.T) {
 		}
 		inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
 		inside(t, "warc", "index", dir).want(t, cli.ExitDone)
-		inside(t, "pack", "-o", inDir(t.TempDir(), "x.wacz"), dir).want(t, cli.ExitDone)
+		inside(t, "export", "--format", "wacz", "-o", inDir(t.TempDir(), "x.wacz"), dir).want(t, cli.ExitDone)
 	}
 }

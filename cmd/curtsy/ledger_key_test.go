@@ -72,7 +72,7 @@ func TestWhatIsPackedAfterARotationIsSound(t *testing.T) {
 		atHome(t, "ledger", "key", "--rotate").want(t, cli.ExitDone)
 	}
 	packed := filepath.Join(t.TempDir(), "d.wacz")
-	atHome(t, "pack", "-o", packed, dir).want(t, cli.ExitDone)
+	atHome(t, "export", "--format", "wacz", "-o", packed, dir).want(t, cli.ExitDone)
 	atHome(t, "audit", packed).want(t, cli.ExitDone)
 }
 

@@ -46,7 +46,7 @@ func TestLeftOversOfAPackAreRemovedByTheNext(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(to, ".x.wacz.abcdefgh.new"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "pack", "-o", filepath.Join(to, "x.wacz"), dir).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", filepath.Join(to, "x.wacz"), dir).want(t, cli.ExitDone)
 	if left, err := os.ReadDir(to); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}

@@ -53,7 +53,7 @@ func TestWhatIsAPageIsOneForEveryPart(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", "-o", file, dir).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", file, dir).want(t, cli.ExitDone)
 	packed, index := unzipped(t, file)["pages/pages.jsonl"], map[string]string{}
 	for line := range strings.Lines(unzipped(t, file)["indexes/index.cdxj"]) {
 		var l struct{ URL, Mime string }

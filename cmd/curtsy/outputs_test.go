@@ -61,7 +61,7 @@ var fileOptions = map[string]string{
 	"ledger verify --key":         reads,
 	"ledger verify --witness-key": reads,
 	"mirror rebuild --output":     "mirror rebuild --output OUT/.. SEGMENT",
-	"pack --output":               "pack --output OUT D",
+	"export --output":             "export --format wacz --output OUT D",
 	"plan --ethics":               "plan --ethics OUT http://127.0.0.1:9/",
 	"report --out":                "report --no-audit --out OUT D",
 	"robots check --config":       reads,

@@ -29,7 +29,7 @@ func TestAKilledCrawlIsPackedWhole(t *testing.T) {
 	}
 	before := exchangesIn(t, dir)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	ended(t, user("pack", dir, "-o", file)).want(t, cli.ExitDone, "which a kill left open, is completed, and the ledger has a mark of it")
+	ended(t, user("export", "--format", "wacz", dir, "-o", file)).want(t, cli.ExitDone, "which a kill left open, is completed, and the ledger has a mark of it")
 	if after := exchangesIn(t, file); after < before-8 || after == 0 { // of the last exchange with each host a part may have been written
 		t.Errorf("the package has %d exchanges, the directory had %d", after, before)
 	}
@@ -93,7 +93,7 @@ func TestPackLeavesALedgerOfAnotherKeyToTheNextRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	inside(t, "pack", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")).want(t, cli.ExitDone, "the ledger is not told", "is completed", "packed ")
+	inside(t, "export", "--format", "wacz", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")).want(t, cli.ExitDone, "the ledger is not told", "is completed", "packed ")
 	if ledger() != before {
 		t.Error("another key has signed the ledger")
 	}
@@ -129,7 +129,7 @@ func TestPackCompletesTheSegmentThatAKillLeftOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, filepath.Base(whole)+".open, which a kill left open, is completed", "tore its end", "packed ")
+	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitDone, filepath.Base(whole)+".open, which a kill left open, is completed", "tore its end", "packed ")
 	if text := unzipped(t, file)["datapackage.json"]; !strings.Contains(text, filepath.Base(whole)) {
 		t.Errorf("it is not in the package: %s", text)
 	}

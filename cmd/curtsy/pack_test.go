@@ -59,7 +59,7 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	r := inside(t, "pack", "-o", file, "--description", "of *bread*", dir)
+	r := inside(t, "export", "--format", "wacz", "-o", file, "--description", "of *bread*", dir)
 	r.want(t, cli.ExitDone, "packed 3 pages", "not signed") // each command of the test has a user of its own
 	if r.out != "" {
 		t.Errorf("standard output: %q", r.out)
@@ -91,7 +91,7 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	again := filepath.Join(t.TempDir(), "y.wacz")
-	inside(t, "pack", "-o", again, "--description", "of *bread*", dir).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", again, "--description", "of *bread*", dir).want(t, cli.ExitDone)
 	one, _ := os.ReadFile(file)
 	two, _ := os.ReadFile(again)
 	if !bytes.Equal(one, two) {
@@ -104,7 +104,7 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
 	t.Parallel()
 	file, folder := filepath.Join(t.TempDir(), "x.wacz"), filepath.Join(t.TempDir(), "x")
-	inside(t, "pack", "-o", file, crawledBakery(t)).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", file, crawledBakery(t)).want(t, cli.ExitDone)
 	r := clean(t, file)
 	if p := r.Package; p == nil || !p.OK || p.Agree != p.Files || p.Files < 4 {
 		t.Errorf("the package: %+v", p)
@@ -133,11 +133,12 @@ func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	dir := crawledBakery(t)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir).want(t, cli.ExitUsage, "-o FILE.wacz")
-	inside(t, "pack", dir, "-o", "x.zip").want(t, cli.ExitUsage, ".wacz")
-	inside(t, "pack", t.TempDir(), "-o", file).want(t, cli.ExitUsage, "holds no crawl")
-	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone)
-	inside(t, "pack", dir, "-o", file).want(t, cli.ExitUsage, "exists")
+	inside(t, "export", "--format", "wacz", dir, "--tables", "pages").want(t, cli.ExitUsage, "not for --format wacz")
+	inside(t, "export", "--title", "x", dir).want(t, cli.ExitUsage, "are for --format wacz")
+	inside(t, "export", "--format", "wacz", dir, "-o", "x.zip").want(t, cli.ExitUsage, ".wacz")
+	inside(t, "export", "--format", "wacz", t.TempDir(), "-o", file).want(t, cli.ExitUsage, "holds no crawl")
+	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitUsage, "exists")
 	other := filepath.Join(t.TempDir(), "y.wacz")
 	lines, err := filepath.Glob(filepath.Join(dir, crawldir.IndexName, "*.cdxj"))
 	if err != nil || len(lines) != 1 {
@@ -151,20 +152,20 @@ func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile(lines[0], rest, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "pack", dir, "-o", other).want(t, cli.ExitFailed, "does not fit", "curtsy warc index "+dir)
+	inside(t, "export", "--format", "wacz", dir, "-o", other).want(t, cli.ExitFailed, "does not fit", "curtsy warc index "+dir)
 	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "pack", dir, "-o", other).want(t, cli.ExitFailed, "curtsy warc index "+dir)
+	inside(t, "export", "--format", "wacz", dir, "-o", other).want(t, cli.ExitFailed, "curtsy warc index "+dir)
 	inside(t, "warc", "index", dir).want(t, cli.ExitDone)
-	inside(t, "pack", dir, "-o", other).want(t, cli.ExitDone, "packed 3 pages")
+	inside(t, "export", "--format", "wacz", dir, "-o", other).want(t, cli.ExitDone, "packed 3 pages")
 }
 
 func TestPackSaysThatACrawlIsNotFinished(t *testing.T) {
 	t.Parallel()
 	dir := crawledBakery(t, "--max-pages", "1")
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, "not finished", "still to go", "packed 1 page,")
+	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitDone, "not finished", "still to go", "packed 1 page,")
 	if text := unzipped(t, file)["datapackage.json"]; !strings.Contains(text, "The crawl is not finished") {
 		t.Errorf("the manifest does not say it: %s", text)
 	}
@@ -185,7 +186,7 @@ func TestPackRefusesARunningCrawl(t *testing.T) {
 	wait := begun(t, cmd)
 	eventually(t, "a page was asked for", func() bool { return len(web.Referee().Requests()) > 1 })
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, cli.ExitFailed, "is running")
+	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitFailed, "is running")
 	if _, err := os.Lstat(file); err == nil {
 		t.Error("there is a file all the same")
 	}
@@ -193,7 +194,7 @@ func TestPackRefusesARunningCrawl(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait()
-	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, "not finished")
+	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitDone, "not finished")
 }
 
 // Politeness rule 19: bodies that an operator keeps for himself are not given away.
@@ -213,7 +214,7 @@ func TestRule19PackLeavesOutWhatKeepNoArchiveKept(t *testing.T) {
 		t.Fatal("the crawl kept nothing that could be left out")
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, "ask not to be archived: 1 record", "packed 1 page,")
+	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitDone, "ask not to be archived: 1 record", "packed 1 page,")
 	all := unzipped(t, file)
 	z := filepath.Join(t.TempDir(), crawldir.ArchiveName)
 	if err := os.Mkdir(z, 0o700); err != nil {

@@ -102,7 +102,7 @@ func TestWrongFilesAreSaidInPlainWords(t *testing.T) {
 		{"status", dir}, {"resume", dir}, {"frontier", "ls", dir}, {"frontier", "export", dir}, {"frontier", "repair", "--dry-run", dir}, {"explain", dir, seed},
 		{"status", none}, {"audit", none}, {"robots", "lint", none}, {"crawl", "--seeds", none}, {"crawl", "--config", none, seed}, {"crawl", "--ca-file", none, "--dir", none, seed},
 		{"warc", "ls", none}, {"warc", "index", none}, {"frontier", "import", dir, none}, {"crawl", "--dedup", none, "--dir", none, seed}, {"mirror", "serve", none}, {"report", none},
-		{"crawl", "--dir", filepath.Join(dir, crawldir.ConfigName, "x"), seed}, {"pack", "-o", filepath.Join(none, "x.wacz"), dir},
+		{"crawl", "--dir", filepath.Join(dir, crawldir.ConfigName, "x"), seed}, {"export", "--format", "wacz", "-o", filepath.Join(none, "x.wacz"), dir},
 	} {
 		r := shared(t, args...)
 		if m := raw.FindString(r.err + r.out); m != "" || r.code == cli.ExitDone {

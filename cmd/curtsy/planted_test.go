@@ -52,7 +52,7 @@ func commandsOn(dir, elsewhere, url string) [][]string {
 		{"update", "--quiet", dir},
 		{"mirror", "rebuild", dir},
 		{"mirror", "check", filepath.Join(dir, "mirror")},
-		{"pack", "-o", filepath.Join(elsewhere, "x.wacz"), dir},
+		{"export", "--format", "wacz", "-o", filepath.Join(elsewhere, "x.wacz"), dir},
 		{"frontier", "repair", dir},
 		{"resume", "--quiet", "--max-pages", "1", dir},
 	}

@@ -144,7 +144,7 @@ func diaryMirrored(t *testing.T, seed string) (dir string) {
 	dir = filepath.Join(t.TempDir(), "d")
 	atHome(t, "mirror", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
 	atHome(t, "report", dir).want(t, cli.ExitDone)
-	atHome(t, "pack", "-o", inDir(dir, "x.wacz"), "--title", "The diary", dir).want(t, cli.ExitDone)
+	atHome(t, "export", "--format", "wacz", "-o", inDir(dir, "x.wacz"), "--title", "The diary", dir).want(t, cli.ExitDone)
 	return dir
 }
 
@@ -297,7 +297,7 @@ func TestForgetRefusesACrawlThatRuns(t *testing.T) {
 
 func TestForgetSaysWhatIsWrong(t *testing.T) {
 	foreign := filepath.Join(t.TempDir(), "other.wacz")
-	inside(t, "pack", "-o", foreign, crawledBakery(t)).want(t, cli.ExitDone)
+	inside(t, "export", "--format", "wacz", "-o", foreign, crawledBakery(t)).want(t, cli.ExitDone)
 	_, seed := diary(t, 3)
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)

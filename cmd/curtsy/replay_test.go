@@ -26,7 +26,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/evidencecmd"
+	"curtsy/cmd/curtsy/exportcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
@@ -254,7 +254,7 @@ func TestAPlayerShowsTheWACZ(t *testing.T) {
 	dir, site := archived(t)
 	file := filepath.Join(t.TempDir(), "bakery.wacz")
 	var errs bytes.Buffer // as the user who crawled: the ledger's key is there
-	if code := run(t.Context(), []string{"pack", dir, "-o", file, "--title", "Bread"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); code != cli.ExitDone {
+	if code := run(t.Context(), []string{"export", "--format", "wacz", dir, "-o", file, "--title", "Bread"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	tab := replays(t, file, site)
@@ -291,7 +291,7 @@ func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
 	clients(t)
 	skipWithout(t, "chromium")
 	dir, site := archived(t)
-	parts, err := evidencecmd.PartsOf(dir)
+	parts, err := exportcmd.PartsOf(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestABrowserVerifiesTheSignatureOfAWACZ(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", seed).want(t, cli.ExitDone)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	if code := run(t.Context(), []string{"pack", dir, "-o", file}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}); code != cli.ExitDone {
+	if code := run(t.Context(), []string{"export", "--format", "wacz", dir, "-o", file}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}); code != cli.ExitDone {
 		t.Fatalf("exit code %d", code)
 	}
 	z, err := zip.OpenReader(file)

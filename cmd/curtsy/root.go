@@ -57,7 +57,6 @@ func newRoot(std cli.Streams) *cobra.Command {
 		explaincmd.Command(std),
 		redactcmd.First(evidencecmd.Diff(std), std),
 		redactcmd.First(evidencecmd.Report(std), std),
-		redactcmd.First(evidencecmd.Pack(std), std),
 		redactcmd.First(exportcmd.New(std), std),
 		frontiercmd.Command(std),
 		identity.Command(std),

@@ -28,7 +28,7 @@ func TestAnUpdatedCrawlIsUnderstood(t *testing.T) {
 	if r := inside(t, "audit", dir); r.code != cli.ExitDone {
 		t.Errorf("audit: exit %d\n%s%s", r.code, r.out, r.err)
 	}
-	for _, args := range [][]string{{"explain", dir, seed}, {"explain", dir, seed + "fresh.css"}, {"report", dir}, {"pack", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")}} {
+	for _, args := range [][]string{{"explain", dir, seed}, {"explain", dir, seed + "fresh.css"}, {"report", dir}, {"export", "--format", "wacz", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")}} {
 		if r := inside(t, args...); r.code != cli.ExitDone {
 			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.out, r.err)
 		}

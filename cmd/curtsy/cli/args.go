@@ -29,6 +29,7 @@ var earlier = map[string]string{
 	"curtsy changes":             "curtsy diff",
 	"curtsy check":               "curtsy linkcheck",
 	"curtsy forget":              "curtsy redact",
+	"curtsy pack":                "curtsy export --format wacz",
 	"curtsy serve":               "curtsy mirror serve",
 	"curtsy frontier check":      "curtsy frontier repair --dry-run",
 	"curtsy frontier compact":    "curtsy frontier repair --compact",

@@ -28,13 +28,14 @@ import (
 
 // options are the flags.
 type options struct {
-	format, out    string
-	graph          string
-	tables         []string
-	headers, exact bool
-	anew, json     bool
-	noLanguage     bool
-	quiet          bool
+	format, out     string
+	graph           string
+	tables          []string
+	headers, exact  bool
+	overwrite, json bool
+	noLanguage      bool
+	title, about    string // of a WACZ file
+	quiet           bool
 }
 
 // New is curtsy export.
@@ -42,16 +43,20 @@ func New(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "export [flags] DIR...",
-		Short: "Write tables of crawls, for DuckDB, pandas, R and others",
+		Short: "Write tables, a graph or a WACZ file",
 		Long: "Write what crawls have as tables: pages with the columns of Common Crawl's index\n" +
 			"and more, hosts, robots.txt by version, decisions, errors. Several crawls share\n" +
 			"their tables: the column crawl tells them apart.\n\n" +
 			"A file has its name when it is whole. A command that was broken off is given\n" +
 			"again: tables that are there, of the same crawls as they are now, are not made\n" +
 			"again. A crawl may be running: its ledger counts up to the latest checkpoint.\n\n" +
-			"With --graph or --format graphml: vertices and edges instead of tables.",
+			"With --graph or --format graphml: vertices and edges instead of tables.\n\n" +
+			"With --format wacz: one file with all of a stopped crawl, for web archive\n" +
+			"players: archive, index, a list of its pages, the ledger, and the report and the\n" +
+			"audit if they are in DIR. It is signed if you have a ledger key. Bodies of pages\n" +
+			"that ask not to be archived are left out.",
 		Example: "  curtsy export news\n  curtsy export --format csv --tables pages,hosts -o out news\n" +
-			"  curtsy export -o both news-2025 news-2026",
+			"  curtsy export -o both news-2025 news-2026\n  curtsy export --format wacz --title 'The news in May' news",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("%s takes one crawl directory or more: write %s", cmd.Name(), cmd.UseLine())
@@ -66,17 +71,19 @@ func New(std cli.Streams) *cobra.Command {
 		formats = append(formats, string(f))
 	}
 	flags.StringVar(&o.format, "format", formats[0],
-		"`FORMAT` of the files: "+strings.Join(formats, ", ")+"; of the table text also wet; of a graph also "+format.Name)
-	cli.Words(flags, "format", append(slices.Clone(formats), string(sink.WET), format.Name)...)
+		"`FORMAT` of the files: "+strings.Join(formats, ", ")+"; of the table text also wet; of a graph also "+format.Name+"; or "+formatWACZ+", one file of a whole crawl")
+	cli.Words(flags, "format", append(slices.Clone(formats), string(sink.WET), format.Name, formatWACZ)...)
 	flags.StringVar(&o.graph, "graph", "", "who links to whom, as a graph of pages, hosts or domains (`LEVEL`; default with --format graphml: hosts)")
 	cli.Words(flags, "graph", "pages", "hosts", "domains")
 	flags.StringSliceVar(&o.tables, "tables", nil, "make these tables (`NAMES` with commas between; default: all but headers): "+strings.Join(names(), ", "))
 	cli.Words(flags, "tables", names()...)
-	flags.StringVarP(&o.out, "out", "o", "", "write to `FOLDER` (default: DIR-tables here; tables for several)")
+	flags.StringVarP(&o.out, "output", "o", "", "write to `FOLDER|FILE` (default: DIR-tables or DIR.wacz here; tables for several)")
 	flags.BoolVar(&o.headers, "headers", false, "also the table headers, which tells of cookies and accounts")
 	flags.BoolVar(&o.exact, "exact-csv", false, "leave formulas in CSV files as they are (default: they are marked as text)")
 	flags.BoolVar(&o.noLanguage, "no-language", false, "leave the languages of pages null: five times as fast where pages are small")
-	flags.BoolVar(&o.anew, "anew", false, "make also the tables that are there")
+	flags.BoolVar(&o.overwrite, "overwrite", false, "also make the tables that are there")
+	flags.StringVar(&o.title, "title", "", "of a WACZ file: `NAME` that players show (default: that of the first host)")
+	flags.StringVar(&o.about, "description", "", "of a WACZ file: longer `TEXT` about it, in Markdown")
 	cli.QuietFlag(flags, &o.quiet)
 	cli.JSONFlag(cmd, &o.json, "print what was made as JSON")
 	return cmd
@@ -118,7 +125,12 @@ func (o *options) sources(form sink.Format) ([]export.Source, error) {
 }
 
 func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err error) {
-	if o.isGraph() {
+	switch {
+	case o.format == formatWACZ:
+		return pack(ctx, dirs, o, std)
+	case o.title != "" || o.about != "":
+		return cli.Usagef("--title and --description are for --format wacz")
+	case o.isGraph():
 		return runGraph(ctx, dirs, o, std)
 	}
 	form, err := sink.Parse(o.format)
@@ -155,7 +167,7 @@ func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err er
 	var m *export.Manifest
 	err = say.to.While(ctx, say.work, func(ctx context.Context) (err error) {
 		m, err = export.Write(ctx, in, export.Options{
-			Dir: out, Format: form, Sources: sources, Anew: o.anew, Told: say.made, Going: say.going,
+			Dir: out, Format: form, Sources: sources, Anew: o.overwrite, Told: say.made, Going: say.going,
 			Sink: sink.Options{Version: crawldir.Version, ExactCSV: o.exact},
 		})
 		return err

@@ -50,8 +50,8 @@ func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (e
 	if err != nil {
 		return cli.Usagef("--graph: there is no level %q; there are pages, hosts, domains", o.graph)
 	}
-	if len(o.tables) > 0 || o.headers || o.anew {
-		return cli.Usagef("a graph has tables of its own: leave --tables, --headers and --anew away")
+	if len(o.tables) > 0 || o.headers || o.overwrite {
+		return cli.Usagef("a graph has tables of its own: leave --tables, --headers and --overwrite away")
 	}
 	var archives []string
 	for _, dir := range dirs {
@@ -121,7 +121,7 @@ func (o *options) graphWriter(level graph.Level, out string) (write func(context
 		write = func(_ context.Context, d *format.Document) ([]string, error) { return graphTables(set, d) }
 	}
 	for _, name := range names {
-		if err := cli.MayWrite("--out", filepath.Join(out, name), made); err != nil {
+		if err := cli.MayWrite("--output", filepath.Join(out, name), made); err != nil {
 			return nil, err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // of a crawl, so that neither the audit nor a takedown would know it.
 func mayHold(out string) error {
 	if fi, err := os.Stat(out); err == nil && !fi.IsDir() {
-		return cli.Usagef("--out: %s is a file: name a folder", plainly.Lines(out))
+		return cli.Usagef("--output: %s is a file: name a folder", plainly.Lines(out))
 	}
 	dir, err := filepath.Abs(out)
 	if err != nil {
@@ -27,7 +27,7 @@ func mayHold(out string) error {
 			dir = real
 		}
 		if is(dir) {
-			return cli.Usagef("--out: %s is within the crawl directory %s: name a place outside of it", plainly.Lines(out), plainly.Lines(dir))
+			return cli.Usagef("--output: %s is within the crawl directory %s: name a place outside of it", plainly.Lines(out), plainly.Lines(dir))
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
@@ -41,7 +41,7 @@ func noFormat(word string) error {
 	for _, f := range sink.Formats() {
 		all = append(all, string(f))
 	}
-	all = append(all, string(sink.WET), format.Name)
+	all = append(all, string(sink.WET), format.Name, formatWACZ)
 	near := ""
 	if n := cli.Nearest(word, all); n != "" {
 		near = "; did you mean " + n + "?"

@@ -44,7 +44,7 @@ func observe(t *testing.T) *world {
 	w.run(t, "report host", "report", "--host", "127.0.0.1", "-o", filepath.Join(w.home, "host.html"), w.dir)
 	w.seen["report host"] = append(w.seen["report host"], belowOf(t, filepath.Join(w.home, "host.html"))...)
 	w.seen["report html"], _ = os.ReadFile(filepath.Join(w.dir, "report.html"))
-	w.run(t, "wacz", "pack", "-q", "-o", filepath.Join(w.home, "d.wacz"), w.dir)
+	w.run(t, "wacz", "export", "--format", "wacz", "-q", "-o", filepath.Join(w.home, "d.wacz"), w.dir)
 	w.seen["wacz"] = belowOf(t, filepath.Join(w.home, "d.wacz"))
 	w.run(t, "bundle", "ledger", "prove", "--host", "127.0.0.1", "-o", filepath.Join(w.home, "b.zip"), w.dir)
 	w.seen["bundle"] = belowOf(t, filepath.Join(w.home, "b.zip"))

@@ -15,6 +15,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/evidencecmd"
+	"curtsy/cmd/curtsy/exportcmd"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
@@ -77,8 +78,8 @@ func packAgain(ctx context.Context, dir, path string, std cli.Streams) error {
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a kill
 		return err
 	}
-	args := []string{"--output", fresh, "--title", m.Title, "--description", m.Description, "--", dir}
-	if err := run(ctx, evidencecmd.Pack(quiet(std)), args...); err != nil {
+	args := []string{"--format", "wacz", "--output", fresh, "--title", m.Title, "--description", m.Description, "--", dir}
+	if err := run(ctx, exportcmd.New(quiet(std)), args...); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, path); err != nil {

@@ -62,7 +62,7 @@ func Command(std cli.Streams) *cobra.Command {
 	fs := cmd.Flags()
 	fs.BoolVar(&o.all, "all", false, "remove everything, not only bodies")
 	fs.StringVar(&o.reason, "reason", "", "why, a `TEXT`; it stands in the ledger for good, so name nobody in it")
-	fs.StringArrayVar(&o.packed, "wacz", nil, "pack `FILE` again, a WACZ file of this crawl that lies elsewhere; repeatable. Those in DIR are packed again in any case")
+	fs.StringArrayVar(&o.packed, "wacz", nil, "rewrite `FILE`, a WACZ file of this crawl that lies elsewhere; repeatable. Those in DIR are always rewritten")
 	cli.Group(fs, "What to remove")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "say what would go, and change nothing")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object")

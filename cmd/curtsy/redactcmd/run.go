@@ -216,7 +216,7 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 		if whole, err := filepath.Abs(dir); err == nil && filepath.Dir(path) == whole {
 			return false
 		}
-		fmt.Fprintf(std.Err, "%s lies elsewhere: pack it again yourself, with curtsy pack\n", plainly.OneLine(path))
+		fmt.Fprintf(std.Err, "%s lies elsewhere: pack it again yourself, with curtsy export --format wacz\n", plainly.OneLine(path))
 		return true
 	})
 	if err := derive(ctx, dir, j, std); err != nil {

@@ -1,4 +1,4 @@
-package evidencecmd
+package exportcmd
 
 import (
 	"cmp"
@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
@@ -26,42 +24,26 @@ import (
 	"curtsy/storage/wacz"
 )
 
-// packOptions are the flags of pack.
-type packOptions struct {
-	to, title, description string
-	quiet                  bool
-}
+// formatWACZ is the format that packs a crawl into one file.
+const formatWACZ = "wacz"
 
-// Pack is curtsy pack.
-func Pack(std cli.Streams) *cobra.Command {
-	var o packOptions
-	cmd := &cobra.Command{
-		Use:   "pack [flags] DIR",
-		Short: "Pack a crawl into one WACZ file",
-		Long: "Pack a crawl that is stopped into one WACZ file, which players of web archives\n" +
-			"open: the archive with its index, a list of its pages, the ledger, and the\n" +
-			"report and the audit if they are in DIR. It is signed if there is a key of\n" +
-			"ledgers. Bodies of pages that ask not to be archived are left out.",
-		Example: "  curtsy pack news -o news.wacz\n  curtsy pack --title 'The news in May' -o news.wacz news",
-		Args:    cli.OneDir,
-		RunE:    func(cmd *cobra.Command, args []string) error { return pack(cmd.Context(), args[0], o, std) },
-	}
-	cmd.Flags().StringVarP(&o.to, "output", "o", "", "write to `FILE`, a new one that ends in .wacz")
-	cmd.Flags().StringVar(&o.title, "title", "", "`NAME` that players show (default: that of the first host)")
-	cmd.Flags().StringVar(&o.description, "description", "", "longer `TEXT` about it, in Markdown")
-	cli.QuietFlag(cmd.Flags(), &o.quiet)
-	cli.Group(cmd.Flags(), "Output")
-	return cmd
-}
-
-func pack(ctx context.Context, dir string, o packOptions, std cli.Streams) error {
+// pack packs a stopped crawl into one WACZ file: the archive with its index, a list of its pages, the ledger, and the
+// report and the audit if they are there.
+func pack(ctx context.Context, dirs []string, o options, std cli.Streams) error {
 	switch {
-	case o.to == "":
-		return cli.Usagef("name the file to write: curtsy pack -o FILE.wacz %s", plainly.Argument(dir))
-	case !strings.HasSuffix(o.to, ".wacz"): // players go by it, and so the specification says
-		return cli.Usagef("--output %s: the name of a WACZ file ends in .wacz", o.to)
+	case len(dirs) > 1:
+		return cli.Usagef("--format wacz takes one crawl directory")
+	case o.graph != "" || len(o.tables) > 0 || o.headers || o.overwrite:
+		return cli.Usagef("--graph, --tables, --headers and --overwrite are not for --format wacz")
 	}
-	if err := cli.MayWrite("--output", o.to, userfile.Kind{}); err != nil {
+	dir := dirs[0]
+	if o.out == "" {
+		o.out = strings.TrimSuffix(o.folder(dirs), "-tables") + ".wacz"
+	}
+	if !strings.HasSuffix(o.out, ".wacz") { // players go by it, and so the specification says
+		return cli.Usagef("--output %s: the name of a WACZ file ends in .wacz", o.out)
+	}
+	if err := cli.MayWrite("--output", o.out, userfile.Kind{}); err != nil {
 		return err
 	}
 	if err := crawldir.Require(dir); err != nil {
@@ -70,15 +52,13 @@ func pack(ctx context.Context, dir string, o packOptions, std cli.Streams) error
 	if err := crawldir.RequireWhole(dir); err != nil {
 		return err
 	}
-	return cli.UntilSignal(ctx, func(ctx context.Context) error {
-		if err := mendKilled(ctx, dir, std); err != nil {
-			return err
-		}
-		return cli.WhileStopped(ctx, dir, func(f frontier.Stored) error { return packStopped(ctx, f, dir, o, std) })
-	})
+	if err := mendKilled(ctx, dir, std); err != nil {
+		return err
+	}
+	return cli.WhileStopped(ctx, dir, func(f frontier.Stored) error { return packStopped(ctx, f, dir, o, std) })
 }
 
-func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptions, std cli.Streams) error {
+func packStopped(ctx context.Context, f frontier.Reader, dir string, o options, std cli.Streams) error {
 	if err := completeSegment(ctx, dir, std); err != nil {
 		return err
 	}
@@ -108,16 +88,16 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	}
 	parts.Index = func(w io.Writer) error { return cdxj.Merge(w, index...) }
 	parts.Lines = ledger.Read(filepath.Join(dir, crawldir.LedgerName))
-	parts.Title, parts.Description = o.title, o.description
+	parts.Title, parts.Description = o.title, o.about
 	parts.Software, parts.Version, parts.Key = "curtsy", crawldir.Version, key
 	parts.Rotations = rotations
 	var r wacz.Result
 	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("pack", "").Reads(2, parts.Segments...), func(ctx context.Context) (err error) {
-		r, err = wacz.Create(ctx, o.to, parts)
+		r, err = wacz.Create(ctx, o.out, parts)
 		return err
 	})
 	if errors.Is(err, wacz.ErrExists) {
-		return cli.Usagef("%s exists: name a new file with --output, or remove it first", o.to)
+		return cli.Usagef("%s exists: name a new file with --output, or remove it first", o.out)
 	}
 	if errors.Is(err, wacz.ErrIndex) {
 		return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, plainly.Argument(dir))
@@ -138,7 +118,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 		fmt.Fprintf(std.Err, "not signed: there is no ledger key in the configuration folder\n")
 	}
 	fmt.Fprintf(std.Err, "packed %s, %s, %s of archive: %s\nits manifest has the hash %s\n",
-		plainly.Count(r.Pages, "page"), plainly.Count(r.Records, "answer"), text.RoughSize(r.Octets), plainly.Lines(o.to), r.Hash)
+		plainly.Count(r.Pages, "page"), plainly.Count(r.Records, "answer"), text.RoughSize(r.Octets), plainly.Lines(o.out), r.Hash)
 	return nil
 }
 
