@@ -33,6 +33,15 @@ func commands(t *testing.T) []*cobra.Command {
 	return all
 }
 
+func TestShortHelp_AtMostEightWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range commands(t) {
+		if n := len(strings.Fields(c.Short)); n > 8 || strings.ContainsAny(c.Short, ".?") && !strings.Contains(c.Short, "robots.txt") {
+			t.Errorf("%s: %d words: %s", c.CommandPath(), n, c.Short)
+		}
+	}
+}
+
 func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
 	t.Parallel()
 	for _, c := range commands(t) {

@@ -27,7 +27,7 @@ import (
 func newOptOut(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "optout",
-		Short: "Keep the lists of those who do not want to be crawled",
+		Short: "Manage hosts that must not be crawled",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -40,7 +40,7 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "add [flags] DIR ENTRY…",
-		Short: "Leave hosts, domains, networks or paths alone from now on",
+		Short: "Exclude hosts, domains, networks or paths",
 		Long: "Add entries to the opt-out list of a crawl, or with --user, and without DIR, to\n" +
 			"your own, which holds for all your crawls. A crawl that runs obeys at its next\n" +
 			"decision, a second later at most; what was waiting in its queue is dropped.\n\n" +
@@ -136,7 +136,7 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 	var user, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [flags] DIR",
-		Short: "Show who is left alone",
+		Short: "List excluded hosts, networks and paths",
 		Long: "Show the entries that bind a crawl, of all its lists: those that --opt-out\n" +
 			"named, your own, and the crawl's. With --user, and without DIR, your own alone.",
 		Example: "  curtsy optout list news\n  curtsy optout list --user",

@@ -24,10 +24,9 @@ import (
 func newRoot(std cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "curtsy",
-		Short: "A polite concurrent web crawler that leaves evidence",
-		Long: "curtsy crawls web sites politely: robots.txt and the pace a site asks for always\n" +
-			"hold, a kill loses nothing, and what was fetched is kept as WARC with a ledger\n" +
-			"of every decision.",
+		Short: "Crawl web sites politely and archive them",
+		Long: "curtsy crawls web sites politely and archives them as WARC, with a\n" +
+			"tamper-evident log of every decision.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cli.KnownCommand,
@@ -42,36 +41,57 @@ func newRoot(std cli.Streams) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetUsageFunc(cli.Usage)
 	root.SetHelpCommand(cli.HelpCommand())
-	root.AddCommand(
-		crawlcmd.NewDemo(std),
-		crawlcmd.NewPlan(std),
-		crawlcmd.New(std),
-		crawlcmd.NewMirror(std),
-		crawlcmd.NewJoin(std),
-		redactcmd.First(linkcheckcmd.New(std), std),
-		redactcmd.First(crawlcmd.NewResume(std), std),
-		redactcmd.First(crawlcmd.NewUpdate(std), std),
-		redactcmd.First(crawlcmd.NewWatch(std), std),
-		newStatus(std),
-		dashboardcmd.New(std),
-		explaincmd.Command(std),
-		redactcmd.First(evidencecmd.Diff(std), std),
-		redactcmd.First(evidencecmd.Report(std), std),
-		redactcmd.First(exportcmd.New(std), std),
-		frontiercmd.Command(std),
-		identity.Command(std),
-		configcmd.Command(std),
-		robotscmd.Command(std),
-		newOptOut(std),
-		redactcmd.Command(std),
-		evidencecmd.Ledger(std),
-		warccmd.Command(std),
-		redactcmd.First(evidencecmd.Audit(std), std),
-		crawltestcmd.Command(std),
-		shellcmd.NewCompletion(std),
-		shellcmd.NewInstallDocs(std),
-		shellcmd.NewVersion(std),
-	)
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Crawl", []*cobra.Command{
+			crawlcmd.New(std),
+			redactcmd.First(crawlcmd.NewResume(std), std),
+			redactcmd.First(crawlcmd.NewUpdate(std), std),
+			redactcmd.First(crawlcmd.NewWatch(std), std),
+			crawlcmd.NewMirror(std),
+			crawlcmd.NewPlan(std),
+			crawlcmd.NewJoin(std),
+		}},
+		{"Inspect", []*cobra.Command{
+			newStatus(std),
+			dashboardcmd.New(std),
+			explaincmd.Command(std),
+			redactcmd.First(evidencecmd.Report(std), std),
+			redactcmd.First(evidencecmd.Diff(std), std),
+			redactcmd.First(linkcheckcmd.New(std), std),
+		}},
+		{"Data", []*cobra.Command{
+			redactcmd.First(exportcmd.New(std), std),
+			warccmd.Command(std),
+		}},
+		{"Compliance", []*cobra.Command{
+			redactcmd.First(evidencecmd.Audit(std), std),
+			evidencecmd.Ledger(std),
+			identity.Command(std),
+			newOptOut(std),
+			redactcmd.Command(std),
+			robotscmd.Command(std),
+		}},
+		{"Manage", []*cobra.Command{
+			configcmd.Command(std),
+			frontiercmd.Command(std),
+			shellcmd.NewCompletion(std),
+			shellcmd.NewInstallDocs(std),
+			shellcmd.NewVersion(std),
+		}},
+		{"Learn and test", []*cobra.Command{
+			crawlcmd.NewDemo(std),
+			crawltestcmd.Command(std),
+		}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, c := range group.commands {
+			c.GroupID = group.title
+			root.AddCommand(c)
+		}
+	}
 	root.InitDefaultHelpCmd()
 	cli.Finish(root)
 	return root

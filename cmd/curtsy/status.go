@@ -26,7 +26,7 @@ func newStatus(std cli.Streams) *cobra.Command {
 	var every value.Duration
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
-		Short: "Show how a crawl is, running or not",
+		Short: "Show progress and host states",
 		Long: "Show how a crawl is: what was found and what became of it, the longest queues,\n" +
 			"the hosts that are left alone and why. A running crawl is asked; of another its\n" +
 			"frontier is read.\n\n" +

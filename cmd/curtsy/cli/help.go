@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+func init() { cobra.EnableCommandSorting = false } // they are listed in the order of their groups
 
 // columns is the width that help is made for.
 const columns = 80
@@ -37,18 +40,23 @@ func Usage(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
 	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\nCommands:\n")
+		last := ""
 		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				fmt.Fprintf(&b, "  %-12s %s\n", c.Name(), c.Short)
+			if !c.IsAvailableCommand() {
+				continue
 			}
+			if title := cmp.Or(c.GroupID, "Commands"); title != last {
+				fmt.Fprintf(&b, "\n%s:\n", title)
+				last = title
+			}
+			fmt.Fprintf(&b, "  %-12s %s\n", c.Name(), c.Short)
 		}
 	}
 	shown, left := shortened(cmd)
 	b.WriteString(flagHelp(cmd, shown))
 	b.WriteString(leftOut(cmd, left))
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help says more.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "\n%s COMMAND --help shows flags and examples.\n", cmd.CommandPath())
 	}
 	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 	return err
@@ -96,7 +104,7 @@ func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 func HelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Say more about a command",
+		Short: "Show help for a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {

@@ -14,7 +14,7 @@ import (
 func newCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say all that is wrong with a file of settings",
+		Short: "Check a settings file",
 		Long: "Say all that is wrong with a file of settings, with line and column: keys that\n" +
 			"are none, with the nearest one that is, values that cannot be, and settings that\n" +
 			"do not go together. Exit code 2 says that something is.",

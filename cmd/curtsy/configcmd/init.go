@@ -22,7 +22,7 @@ import (
 func newInit(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Write a file with every setting, its meaning and its default",
+		Short: "Create a settings file with all defaults",
 		Long: "Write a file with every setting, what it means and what it is by default, each\n" +
 			"behind a #: take that away from those that you want otherwise. Without FILE it\n" +
 			"goes to standard output. A file that is there already is left as it is.",

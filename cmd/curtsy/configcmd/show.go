@@ -27,7 +27,7 @@ func newShow(std cli.Streams) *cobra.Command {
 	var origin, json bool
 	cmd := &cobra.Command{
 		Use:   "show [flags] [DIR]",
-		Short: "Show the settings in force, and where each comes from",
+		Short: "Show effective settings and their origin",
 		Long: "Show the settings that a crawl would have: with DIR if it were resumed, without\n" +
 			"it if it were new. Flags of curtsy crawl count as they would there.",
 		Example: "  curtsy config show --origin news\n" +

@@ -200,7 +200,7 @@ func NewResume(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "resume [flags] DIR",
-		Short: "Go on with a crawl that was stopped or killed",
+		Short: "Continue an interrupted crawl",
 		Long: "Go on with a crawl that was stopped or killed. Settings are those of the crawl;\n" +
 			"flags given now replace them for good.",
 		Example: "  curtsy resume news\n" +

@@ -41,7 +41,7 @@ func NewDemo(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "demo [flags]",
-		Short: "Crawl a small web that curtsy serves, and let a referee judge",
+		Short: "Crawl a local test web and check politeness",
 		Long: "Crawl a small web that curtsy itself serves on loopback ports, under the rules\n" +
 			"for strangers' hosts: one second between two exchanges. A referee on the\n" +
 			"servers' side logs every request and judges the crawl.",

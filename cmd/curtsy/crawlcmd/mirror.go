@@ -23,7 +23,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 	o := options{planning: planningDefaults()}
 	cmd := &cobra.Command{
 		Use:   "mirror [flags] URL…",
-		Short: "Make a browsable copy of a site",
+		Short: "Mirror a site as browsable files",
 		Long: "Crawl from URLs into a new directory, and make a copy of what was found there\n" +
 			"that can be browsed: DIR/mirror, files whose links lead to each other. It is\n" +
 			"curtsy crawl with other defaults (what is below the URLs, with all that its\n" +

@@ -54,7 +54,7 @@ func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 	o := options{planning: planningDefaults(), dryRun: true}
 	cmd := &cobra.Command{
 		Use:   "plan [flags] SEED…",
-		Short: "Say what a crawl would ask of whom, and how long it takes",
+		Short: "Preview hosts, robots.txt and duration of a crawl",
 		Long: "Say what a crawl would ask of whom, before it is begun: the hosts of its seeds,\n" +
 			"their robots.txt and their paces, what of the seeds is forbidden and by which\n" +
 			"rule, what sitemaps list, and how long that takes. Robots.txt and some sitemaps\n" +

@@ -26,7 +26,7 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "update [flags] DIR",
-		Short: "Crawl again what an ended crawl has, and say what changed",
+		Short: "Crawl again and report changes",
 		Long: "Crawl again from the seeds of an ended crawl, into the same archive and ledger.\n" +
 			"Pages are asked for on condition that they changed; what did not change is kept\n" +
 			"as a reference to the answer before. In the end it says what is new, changed,\n" +

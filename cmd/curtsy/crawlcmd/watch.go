@@ -49,7 +49,7 @@ func NewWatch(std cli.Streams) *cobra.Command {
 	var w watching
 	cmd := &cobra.Command{
 		Use:   "watch [flags] DIR",
-		Short: "Go on with a crawl: ask for each page again when it is due",
+		Short: "Recrawl each page when it is due",
 		Long: "Go on with a crawl until you end it. Each page is asked for again as often as it\n" +
 			"seems to change, by what earlier visits told, within a budget of requests to\n" +
 			"each host in a day, on condition that it changed, under the politeness of any\n" +

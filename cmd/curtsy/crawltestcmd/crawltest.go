@@ -23,11 +23,11 @@ import (
 func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crawltest",
-		Short: "Try a crawler, any crawler, on a web that shows its manners",
+		Short: "Score any crawler against the politeness rules",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newServe(std), newScore(std))
+	cmd.AddCommand(newScore(std), newServe(std))
 	return cmd
 }
 
@@ -36,7 +36,7 @@ func newServe(std cli.Streams) *cobra.Command {
 	var wing, torture, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
-		Short: "Serve that web until Ctrl-C, then print the verdict",
+		Short: "Serve the test web, then print the score",
 		Long: "Serve a small web, well- and ill-behaved, on loopback ports until Ctrl-C. It\n" +
 			"prints the URL to begin at and the port of each host; at the end, what the\n" +
 			"crawler that came made of the rules of politeness. With --torture it is a site\n" +

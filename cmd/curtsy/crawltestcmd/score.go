@@ -37,7 +37,7 @@ func newScore(std cli.Streams) *cobra.Command {
 	s := scoring{timeout: value.Duration(5 * time.Minute)}
 	cmd := &cobra.Command{
 		Use:   "score [flags] -- COMMAND…",
-		Short: "Run a crawler on that web and say which rules it keeps",
+		Short: "Run a crawler and score its politeness",
 		Long: "Serve a small web on loopback ports, run a crawler's command on it, and say\n" +
 			"rule by rule, with evidence from the servers' side, what it kept. In the command\n" +
 			"{seed} stands for the URL to begin at and {dir} for a new directory that is\n" +

@@ -25,7 +25,7 @@ func New(std cli.Streams) *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "dashboard [flags] DIR…",
-		Short: "Serve a dashboard of crawls, and steer running ones",
+		Short: "Serve a live web dashboard",
 		Long: "Show one crawl or several as a page for browsers, until Ctrl-C: how fast each is\n" +
 			"and why no faster, what is left, its hosts, its decisions as they fall. A crawl\n" +
 			"that runs, in whatever process, can be paused and steered there; of one that\n" +

@@ -51,7 +51,7 @@ func Audit(std cli.Streams) *cobra.Command {
 	a := auditing{skew: value.Duration(logSkew)}
 	cmd := &cobra.Command{
 		Use:   "audit [flags] [PATH…]",
-		Short: "Prove or refute politeness, from what a crawl left behind",
+		Short: "Verify politeness from the archive",
 		Long: "Judge a crawl by its archive: read the archived robots.txt again and recompute\n" +
 			"every verdict, pause and digest. PATH is a crawl directory, whose ledger must\n" +
 			"agree, or a WACZ file, which must be as its manifest and signatures say, or\n" +

@@ -34,7 +34,7 @@ func newLedgerCompare(std cli.Streams) *cobra.Command {
 	var o comparing
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A B",
-		Short: "Find out whether two were shown one ledger",
+		Short: "Check two checkpoints for one consistent ledger",
 		Long: "Compare what two were shown of one ledger, and say whether one continues the\n" +
 			"other, or whether it has two histories: then both checkpoints are printed on\n" +
 			"standard output, as evidence, and the exit code is 3. A and B are each a crawl\n" +

@@ -17,7 +17,7 @@ func newLedgerKey(std cli.Streams) *cobra.Command {
 	var rotate, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "key [flags]",
-		Short: "Print the key that your ledgers are checked with",
+		Short: "Print or rotate your ledger key",
 		Long: "Print the verifier key of your ledgers: one line, which whoever checks a ledger\n" +
 			"of yours gives to curtsy audit --key. Publish it where nobody but you can change\n" +
 			"it. The key is made once, and its secret kept in your configuration folder.\n\n" +

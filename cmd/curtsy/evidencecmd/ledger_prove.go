@@ -27,7 +27,7 @@ func newLedgerProve(std cli.Streams) *cobra.Command {
 	var host, to string
 	cmd := &cobra.Command{
 		Use:   "prove [flags] DIR",
-		Short: "Make the proof of one site, for its owner",
+		Short: "Create a proof for a site owner",
 		Long: "Make a bundle for the owner of one site: one ZIP file with all that the ledger\n" +
 			"of a crawl says of this host, the proof that it is in the log and that there is\n" +
 			"nothing else of this host in it, robots.txt as it was, the heads of requests and\n" +

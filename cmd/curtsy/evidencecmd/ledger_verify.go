@@ -29,7 +29,7 @@ func newLedgerVerify(std cli.Streams) *cobra.Command {
 	v := verifying{skew: value.Duration(logSkew)}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE",
-		Short: "Check the proof of one site that ledger prove made",
+		Short: "Verify a proof for a site",
 		Long: "Check a bundle that curtsy ledger prove made for one site, offline: that its\n" +
 			"lines are in the log of the crawl, unchanged, and that the log has no others of\n" +
 			"this host; that heads and robots.txt are those of the lines, and that robots.txt\n" +

@@ -38,7 +38,7 @@ func Report(std cli.Streams) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report [flags] DIR",
-		Short: "Tell what a crawl did, as a page and as JSON",
+		Short: "Write an HTML and JSON report",
 		Long: "Tell what a crawl did: what was crawled, by whom and how fast, what robots.txt\n" +
 			"decided, what failed, what was left out and why. A page of HTML and a JSON file\n" +
 			"are written into the crawl directory. Only ledger and archive are read, so the\n" +

@@ -44,7 +44,7 @@ func Command(std cli.Streams) *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
 		Use:   "explain [flags] DIR URL",
-		Short: "Say why a URL is fetched or not, and when",
+		Short: "Show why a URL was or wasn't fetched",
 		Long: "Say all that decides about one URL: scope, opt-out lists, traps, what became of\n" +
 			"it, each rule of robots.txt that matches and why one of them wins, who asks for\n" +
 			"which pause, the budgets, and what the ledger has. A running crawl is asked; of\n" +

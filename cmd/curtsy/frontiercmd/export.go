@@ -20,7 +20,7 @@ func newExport(std cli.Streams) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "export [flags] DIR",
-		Short: "Write the whole frontier as lines of JSON",
+		Short: "Export the frontier as JSON lines",
 		Long: "Write the whole frontier as lines of JSON: hosts and URLs with their states, and\n" +
 			"all that another engine needs to go on. Its last line has a digest, so that\n" +
 			"damage is found. It holds the secret of the crawl's fingerprints, what hosts\n" +

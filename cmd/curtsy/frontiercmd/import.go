@@ -26,7 +26,7 @@ func newImport(std cli.Streams) *cobra.Command {
 	var partial bool
 	cmd := &cobra.Command{
 		Use:   "import [flags] DIR FILE",
-		Short: "Make a frontier of an export",
+		Short: "Import an exported frontier",
 		Long: "Make a frontier of what frontier export wrote (FILE - is standard input), in a\n" +
 			"directory that has none. Nothing is imported unless the export is whole. What\n" +
 			"the directory lacks of a crawl is made, with default settings: copy crawl.toml,\n" +

@@ -26,7 +26,7 @@ func newRelease(std cli.Streams) *cobra.Command {
 	var r release
 	cmd := &cobra.Command{
 		Use:   "release [flags] DIR",
-		Short: "Fetch after all what a trap's rule holds",
+		Short: "Fetch URLs that a trap rule holds",
 		Long: "Release URLs that a trap's rule set aside: a path with ever new queries, or URLs\n" +
 			"that differ in their numbers alone, when they had brought hardly anything new\n" +
 			"for long. They keep their place in the queue, and are not held again; what they\n" +

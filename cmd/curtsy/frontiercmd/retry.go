@@ -26,7 +26,7 @@ func newRetry(std cli.Streams) *cobra.Command {
 	var r retrials
 	cmd := &cobra.Command{
 		Use:   "retry [flags] DIR",
-		Short: "Try again what failed or was refused",
+		Short: "Retry failed, dropped or refused URLs",
 		Long: "Have the crawl try again what it has given up: the URLs that failed, unless\n" +
 			"flags ask for others. They keep their place in the queue; no attempt is counted.\n" +
 			"With --disallowed and --hosts the robots.txt of the hosts concerned is fetched\n" +

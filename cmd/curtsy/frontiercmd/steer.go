@@ -55,7 +55,7 @@ func newDrop(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Drop}
 	cmd := &cobra.Command{
 		Use:   "drop [flags] DIR [URL…]",
-		Short: "Take hosts or URLs out of the crawl",
+		Short: "Remove hosts or URLs from the crawl",
 		Long: "Take hosts out of the crawl, or single URLs. What is pending is closed as\n" +
 			"dropped. Of a host, what is found later is refused, too, until frontier unpause;\n" +
 			"what was dropped comes back with frontier retry --dropped --reason operator.",

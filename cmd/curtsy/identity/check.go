@@ -45,7 +45,7 @@ func newCheck(std cli.Streams) *cobra.Command {
 	config.Flags(&c.settings, c.own)
 	cmd := &cobra.Command{
 		Use:   "check [flags] URL",
-		Short: "Does the published page agree with your settings?",
+		Short: "Compare the published bot page with your settings",
 		Long: "Fetch the page at a URL, the address ranges and the signature agent card that it\n" +
 			"links, and the keys that the card names, as a crawl of yours would; and say of\n" +
 			"each thing in them whether it agrees with your settings. Exit code 0: all does;\n" +

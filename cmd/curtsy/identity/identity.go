@@ -27,11 +27,11 @@ import (
 func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "identity",
-		Short: "Say who crawls",
+		Short: "Manage contact, bot page and request signing",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newInit(std), newCheck(std), newSet(std), newShow(std), newOwn(std), newKeygen(std))
+	cmd.AddCommand(newInit(std), newSet(std), newShow(std), newCheck(std), newOwn(std), newKeygen(std))
 	return cmd
 }
 
@@ -39,7 +39,7 @@ func newSet(std cli.Streams) *cobra.Command {
 	s := crawldir.Defaults()
 	cmd := &cobra.Command{
 		Use:   "set [flags]",
-		Short: "Keep contact, operator, purpose and agent for your crawls",
+		Short: "Store contact, operator, purpose and agent",
 		Long: "Keep contact, operator, purpose and agent in your configuration file, and show\n" +
 			"what requests will carry. What is not given stays as it is.",
 		Example: "  curtsy identity set --contact crawl@your-domain.org --operator 'Your Library'",
@@ -93,7 +93,7 @@ func newShow(std cli.Streams) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "show [flags]",
-		Short: "Show who your crawls say they are",
+		Short: "Show the identity your crawls send",
 		Long: "Show contact, operator, purpose and agent as a new crawl would use them, what\n" +
 			"requests carry, and the configuration file. Nothing is sent. A crawl directory\n" +
 			"keeps its own identity: curtsy config show DIR.",

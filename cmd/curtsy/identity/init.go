@@ -35,7 +35,7 @@ func newInit(std cli.Streams) *cobra.Command {
 	var ranges []string
 	cmd := &cobra.Command{
 		Use:   "init [flags]",
-		Short: "Write the page that tells site owners who crawls",
+		Short: "Create a bot page for site owners",
 		Long: "Ask who crawls, what for, how to reach you and how long data are kept, and write\n" +
 			"a page that says so, with how to slow or stop the crawler, and two JSON files\n" +
 			"beside it: your address ranges and a signature agent card. Publish them; then\n" +

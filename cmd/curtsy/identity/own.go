@@ -13,7 +13,7 @@ import (
 func newOwn(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "own HOST",
-		Short: "Print the value that proves a host to be your own",
+		Short: "Print the value that verifies your host",
 		Long: "Print the value that proves a host to be your own. Put it, in a line of its own,\n" +
 			"into the file " + crawler.OwnerPath + " of the host: a crawl with\n" +
 			"--own-site HOST looks for it there, over https, each day. The key it is made\n" +

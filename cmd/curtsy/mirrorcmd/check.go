@@ -24,7 +24,7 @@ func NewCheck(std cli.Streams) *cobra.Command {
 	var asJSON, wrong bool
 	cmd := &cobra.Command{
 		Use:   "check [flags] DIR",
-		Short: "List what does not lead to a file of the copy, with reasons",
+		Short: "List references the mirror cannot resolve",
 		Long: "List each reference in the files of a mirror that does not lead to another of\n" +
 			"its files, with the reason. One that should is marked as wrong; if there are\n" +
 			"any, the exit code is 3. DIR is a crawl directory, or a mirror itself.",

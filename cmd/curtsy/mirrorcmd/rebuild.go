@@ -35,7 +35,7 @@ func NewRebuild(std cli.Streams) *cobra.Command {
 	o := rebuildOptions{maxBody: 1 << 30}
 	cmd := &cobra.Command{
 		Use:   "rebuild [flags] DIR|WARC…",
-		Short: "Make the copy again, from the archive alone",
+		Short: "Rebuild the mirror from the archive",
 		Long: "Make the mirror of a crawl directory or of WARC files again, from the archive\n" +
 			"alone: nothing is fetched. The same archive gives the same files, octet for\n" +
 			"octet. A crawl keeps its settings of the mirror unless flags say otherwise,\n" +

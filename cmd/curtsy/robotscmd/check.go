@@ -39,7 +39,7 @@ func newCheck(std cli.Streams) *cobra.Command {
 	config.Flags(&c.settings, c.own)
 	cmd := &cobra.Command{
 		Use:   "check [--file FILE | --url URL] [flags] URL…",
-		Short: "May a crawler fetch these URLs? Says which line decides",
+		Short: "Test URLs against robots.txt",
 		Long: "Judge URLs by a robots.txt: that of each URL's host, which is fetched as a crawl\n" +
 			"would; that at another URL; or one in a file. Exit code 0: all are allowed;\n" +
 			"3: some are not; 1: a robots.txt is not to be had.\n\n" +

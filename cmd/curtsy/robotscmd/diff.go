@@ -23,7 +23,7 @@ func newDiff(std cli.Streams) *cobra.Command {
 	var by value.Standard
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [URL…]",
-		Short: "Say what changes between two robots.txt files, and for whom",
+		Short: "Compare two robots.txt files",
 		Long: "Compare what two robots.txt files say to each crawler that one of them names,\n" +
 			"and to all others (\"*\"): its rules, with all groups that bind it taken\n" +
 			"together, its delay, and what it may fetch of the URLs given. Order, comments\n" +

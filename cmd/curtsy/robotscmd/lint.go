@@ -15,7 +15,7 @@ import (
 func newLint(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint FILE",
-		Short: "Find in a robots.txt what does not do what its author may think",
+		Short: "Find mistakes in a robots.txt file",
 		Long: "Print a line FILE:LINE:COLUMN: TEXT (CODE) for everything in a robots.txt that\n" +
 			"is ignored, or read otherwise than its author may think. FILE may be - for\n" +
 			"standard input. Exit code 0: nothing was found; 3: something was.",

@@ -16,7 +16,7 @@ import (
 func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "robots",
-		Short: "Judge URLs by a robots.txt, find mistakes in one, or compare two",
+		Short: "Test, lint and compare robots.txt files",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

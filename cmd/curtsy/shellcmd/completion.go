@@ -24,7 +24,7 @@ func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 func NewCompletion(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print the script by which a shell completes curtsy",
+		Short: "Print a completion script for your shell",
 		Long: "Print the script by which a shell completes curtsy: commands, flags, the words\n" +
 			"that they take, crawl directories, and hosts of the crawl that the line names.\n" +
 			"SHELL is bash, zsh, fish or powershell. curtsy install-docs puts the scripts\n" +

@@ -24,7 +24,7 @@ func newCat(std cli.Streams) *cobra.Command {
 	var payload bool
 	cmd := &cobra.Command{
 		Use:   "cat [--payload] FILE (OFFSET | --id URN | --url URL)",
-		Short: "Print the block of a record, or its payload decoded",
+		Short: "Print a record or its decoded payload",
 		Long: "Print the block of one record as it stands in the archive; of a response that is\n" +
 			"the HTTP head and body as they crossed the connection. With --payload print the\n" +
 			"body alone, with its codings undone, at most 1 GiB. OFFSET is as ls prints it;\n" +

@@ -21,7 +21,7 @@ const shown = 10
 func newCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Check WARC files: members, lengths, digests, references",
+		Short: "Check the integrity of WARC files",
 		Long: "Check that every record of the files can be read, that digests hold, and that\n" +
 			"the records which name each other are there. Print a line FILE:OFFSET: TEXT\n" +
 			"(CODE) for everything found; one with \"note:\" is a leniency that does no harm.\n" +

@@ -27,7 +27,7 @@ func newIndex(std cli.Streams) *cobra.Command {
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "index [flags] DIR|FILE…",
-		Short: "Make the CDXJ index of WARC files",
+		Short: "Index WARC files as CDXJ",
 		Long: "Print the CDXJ index of WARC files, sorted; or make that of a stopped crawl anew\n" +
 			"in its directory, from its archive alone.",
 		Example: "  curtsy warc index news\n" +

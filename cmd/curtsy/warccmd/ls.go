@@ -35,7 +35,7 @@ func newList(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "ls [--json] FILE...",
-		Short: "List the records of WARC files",
+		Short: "List records of WARC files",
 		Long: "Print a line for each record: its offset in the file, type, date, HTTP status,\n" +
 			"media type, length of its block in bytes, and URL, with a tab between them;\n" +
 			"with several files the file's name comes first. What does not apply is -. With\n" +

@@ -19,7 +19,7 @@ import (
 func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "warc",
-		Short: "List, print, check and index the records of web archives",
+		Short: "List, print, check and index WARC files",
 		Long: "Read WARC files of any crawler: versions 1.1, 1.0 and 0.18, compressed with gzip\n" +
 			"or plain. What is not as the standard says is named, and what can be read is.",
 		Args: cli.KnownCommand,
