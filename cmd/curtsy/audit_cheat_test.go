@@ -169,7 +169,7 @@ func TestAuditOfTheScoreboardIsClean(t *testing.T) {
 			args[i] = dir
 		}
 	}
-	one := curtsy(t, append([]string{"crawltest", "score", "--wing", "--quiet", "--timeout", "6m", "--token", "curtsy", "--", os.Args[0]}, args...)...)
+	one := curtsy(t, append([]string{"crawltest", "score", "--all-hostile", "--quiet", "--timeout", "6m", "--token", "curtsy", "--", os.Args[0]}, args...)...)
 	cmd := exec.CommandContext(t.Context(), one.Path, one.Args[1:]...) // it takes longer than a command may
 	cmd.Env = one.Env
 	ended(t, cmd)

@@ -230,7 +230,7 @@ func TestAuditSaysWhatItCannotRead(t *testing.T) {
 		{cli.ExitUsage, "--from", []string{"--from", "here", junk}},
 		{cli.ExitUsage, "give one with --access-log", []string{"--from", "192.0.2.1", junk}},
 		{cli.ExitFailed, "--access-log", []string{"--access-log", "h=" + filepath.Join(empty, "none"), junk}},
-		{cli.ExitUsage, "no unit", []string{"--skew", "2", junk}},
+		{cli.ExitUsage, "no unit", []string{"--clock-skew", "2", junk}},
 	} {
 		if r := inside(t, append([]string{"audit"}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.says) || r.out != "" {
 			t.Errorf("%v: exit code %d, want %d and %q: %s%s", c.args, r.code, c.code, c.says, r.err, r.out)

@@ -53,6 +53,7 @@ func TestWrongUsageIsExplainedWithExitCode2(t *testing.T) {
 		{"status of two", "status a b", []string{"status takes one crawl directory, not 2"}},
 		{"version of something", "version x", []string{`version takes no "x"`}},
 		{"command that has another name now", "serve news", []string{`unknown command "serve"`, "did you mean curtsy mirror serve?"}},
+		{"flag that has another name now", "crawl --requisites all http://127.0.0.1:9/", []string{"did you mean --page-requisites?"}},
 		{"unknown command of a group", "identity st", []string{`unknown command "st"`, "did you mean set?"}},
 		{"unknown shorthand", "crawl -z http://127.0.0.1:9/", []string{"'z'", "curtsy crawl --help"}},
 		{"size without unit", "crawl --max-body 100 http://127.0.0.1:9/", []string{`"100" has no unit`}},

@@ -76,7 +76,7 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 			says string
 		}{
 			{[]string{"frontier", "pause", "--host", "127.0.0.1", "--for", "2h", "--reason", "by phone", dir}, host + ": paused for 2h0m0s\n"},
-			{[]string{"frontier", "ls", "--condition", "held", dir}, "  parked  "},
+			{[]string{"frontier", "ls", "--state", "held", dir}, "  parked  "},
 			{[]string{"frontier", "ls", dir}, "parked by operator: by phone"},
 			{[]string{"status", dir}, host + " parked by operator: by phone; asked again in "},
 			{[]string{"frontier", "unpause", "--host", host, dir}, host + ": open again\n"},
@@ -338,9 +338,9 @@ func TestWrongWordsForFrontierAreExplained(t *testing.T) {
 		{"pause --host a..b DIR", "--host a..b"},
 		{"unpause --host nowhere.test DIR", "has no URL of that host"},
 		{"pause --for 2 --host a.test DIR", `"2" has no unit`},
-		{"ls --condition sleepy DIR", "open, parked, retired, refused, held"},
+		{"ls --state sleepy DIR", "open, parked, retired, refused, held"},
 		{"ls --outcome failed DIR", "give --urls"},
-		{"ls --urls --condition parked DIR", "leave out --urls"},
+		{"ls --urls --state parked DIR", "pending, queued, deferred, closed"},
 		{"add DIR", "no seed"},
 		{"add DIR ftp://a.test/", "only http and https"},
 		{"import DIR", "import does not take 1 argument: write"},

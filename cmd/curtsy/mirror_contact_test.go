@@ -39,7 +39,7 @@ func guideSite(t *testing.T, more string) *httptest.Server {
 
 // Without a contact, a mirror of a loopback site has what its pages need of their own host, wherever it is there. What they
 // need of other hosts is counted in one sentence with the commands that get it, and the mirror is incomplete, unless
-// --requisites leaves it out in so many words.
+// --page-requisites leaves it out in so many words.
 func TestMirror_WithoutContact(t *testing.T) {
 	const other = `<img src="http://pictures.example/x.png">`
 	for _, c := range []struct {
@@ -52,15 +52,15 @@ func TestMirror_WithoutContact(t *testing.T) {
 		{"requisites of the seed's host belong", "", nil, cli.ExitDone, nil, []string{"shared/p.png", "shared/s.css"}},
 		{"a prefix or the seeds alone", "", []string{"--scope", "seeds"}, cli.ExitDone, nil, []string{"shared/p.png", "shared/s.css"}},
 		{"other hosts are named as missing", other, nil, cli.ExitIncomplete,
-			[]string{"pages lack 1 file of other hosts", "curtsy identity set --contact ADDRESS", "curtsy update --contact ADDRESS --requisites all,script "}, []string{"shared/p.png", "shared/s.css"}},
-		{"all in so many words is no different", other, []string{"--requisites", "all"}, cli.ExitIncomplete,
-			[]string{"pages lack 1 file of other hosts", "curtsy update --contact ADDRESS --requisites all "}, []string{"shared/p.png", "shared/s.css"}},
-		{"nor is all,script", other, []string{"--requisites", "all,script"}, cli.ExitIncomplete,
-			[]string{"pages lack 1 file of other hosts", "curtsy update --contact ADDRESS --requisites all,script "}, []string{"shared/p.png", "shared/s.css"}},
-		{"an option that leaves requisites out is named", other, []string{"--requisites", "scope"}, cli.ExitDone,
-			[]string{"pages lack 2 files that --requisites scope leaves out", "curtsy update --contact ADDRESS --requisites all "}, nil},
-		{"so is none", "", []string{"--requisites", "none"}, cli.ExitDone,
-			[]string{"pages lack 1 file that --requisites none leaves out", "curtsy update --requisites host "}, nil},
+			[]string{"pages lack 1 file of other hosts", "curtsy identity set --contact ADDRESS", "curtsy update --contact ADDRESS --page-requisites all,script "}, []string{"shared/p.png", "shared/s.css"}},
+		{"all in so many words is no different", other, []string{"--page-requisites", "all"}, cli.ExitIncomplete,
+			[]string{"pages lack 1 file of other hosts", "curtsy update --contact ADDRESS --page-requisites all "}, []string{"shared/p.png", "shared/s.css"}},
+		{"nor is all,script", other, []string{"--page-requisites", "all,script"}, cli.ExitIncomplete,
+			[]string{"pages lack 1 file of other hosts", "curtsy update --contact ADDRESS --page-requisites all,script "}, []string{"shared/p.png", "shared/s.css"}},
+		{"an option that leaves requisites out is named", other, []string{"--page-requisites", "scope"}, cli.ExitDone,
+			[]string{"pages lack 2 files that --page-requisites scope leaves out", "curtsy update --contact ADDRESS --page-requisites all "}, nil},
+		{"so is none", "", []string{"--page-requisites", "none"}, cli.ExitDone,
+			[]string{"pages lack 1 file that --page-requisites none leaves out", "curtsy update --page-requisites host "}, nil},
 		{"and quiet says it as well", other, []string{"--quiet"}, cli.ExitIncomplete,
 			[]string{"pages lack 1 file of other hosts"}, []string{"shared/p.png", "shared/s.css"}},
 	} {
@@ -99,8 +99,8 @@ func TestMirror_LackedFilesAreFetched(t *testing.T) {
 	home(t, "")
 	site := guideSite(t, "")
 	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "mirror", "--delay", "0", "--requisites", "none", "--dir", dir, site.URL+"/guide/").want(t, cli.ExitDone, "curtsy update --requisites host "+dir)
-	r := atHome(t, "update", "--requisites", "host", dir)
+	atHome(t, "mirror", "--delay", "0", "--page-requisites", "none", "--dir", dir, site.URL+"/guide/").want(t, cli.ExitDone, "curtsy update --page-requisites host "+dir)
+	r := atHome(t, "update", "--page-requisites", "host", dir)
 	r.want(t, cli.ExitDone)
 	if strings.Contains(r.err, "pages lack") {
 		t.Error(r.err)

@@ -35,7 +35,7 @@ func TestAKilledMirrorIsWhole(t *testing.T) {
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
-	rebuild := []string{"mirror", "rebuild", "--quiet", "--fresh", dir}
+	rebuild := []string{"mirror", "rebuild", "--quiet", "--overwrite", dir}
 	args := []string{"mirror", "--quiet", "--contact", "crawl@library.org", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")}
 	inBuild, whole, done := 0, 0, 0
 	for tries := 0; done < kills && tries < 10*kills; tries++ {

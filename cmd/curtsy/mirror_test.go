@@ -141,7 +141,7 @@ func TestRebuiltMirrorIsTheSame(t *testing.T) {
 	inside(t, "resume", dir).want(t, cli.ExitDone, "finished")
 	sameTree(t, mirror.Tree(dir), mirror.Tree(to))
 	inside(t, "mirror", "rebuild", dir).want(t, cli.ExitDone, "files written       0, 5 as before")
-	inside(t, "mirror", "rebuild", "--fresh", dir).want(t, cli.ExitDone, "files written       5, 0 as before")
+	inside(t, "mirror", "rebuild", "--overwrite", dir).want(t, cli.ExitDone, "files written       5, 0 as before")
 	sameTree(t, mirror.Tree(dir), mirror.Tree(to))
 }
 
@@ -162,7 +162,7 @@ func TestUpdatedMirrorHasWhatChanged(t *testing.T) {
 		t.Errorf("%d files, want %d", len(after), len(before))
 	}
 	// Another layout is there without a fetch, and the directory remembers it.
-	inside(t, "mirror", "rebuild", "--layout", "flat", "--cut", "1", dir).want(t, cli.ExitDone, "files written       5, 0 as before", "0 new, 0 changed, 0 gone, 6 unchanged")
+	inside(t, "mirror", "rebuild", "--layout", "flat", "--cut-dirs", "1", dir).want(t, cli.ExitDone, "files written       5, 0 as before", "0 new, 0 changed, 0 gone, 6 unchanged")
 	inside(t, "update", dir).want(t, cli.ExitDone, "files written       0, 5 as before")
 	inside(t, "mirror", "check", "--wrong", dir).want(t, cli.ExitDone, "of these 0 should")
 	inside(t, "mirror", "rebuild", "--layout", "host", dir).want(t, cli.ExitDone, "files written       5, 0 as before")
@@ -225,10 +225,10 @@ func TestMirrorSaysWhatIsWrong(t *testing.T) {
 	}{
 		{[]string{"mirror"}, "seed"},
 		{[]string{"mirror", "--vanished", "hide", "http://bakery.test/"}, "write keep or remove"},
-		{[]string{"mirror", "--cut", "1", "http://bakery.test/"}, "give --layout flat as well"},
+		{[]string{"mirror", "--cut-dirs", "1", "http://bakery.test/"}, "give --layout flat as well"},
 		{[]string{"mirror", "--layout", "round", "http://bakery.test/"}, "write host"},
-		{[]string{"mirror", "rebuild", "--cut", "1", dir}, "give --layout flat as well"},
-		{[]string{"mirror", "rebuild", "--layout", "flat", "--cut", "49", dir}, "from 0 to 48"},
+		{[]string{"mirror", "rebuild", "--cut-dirs", "1", dir}, "give --layout flat as well"},
+		{[]string{"mirror", "rebuild", "--layout", "flat", "--cut-dirs", "49", dir}, "from 0 to 48"},
 		{[]string{"mirror", "rebuild", filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz")}, "rebuild -o DIR"},
 		{[]string{"mirror", "rebuild", dir, dir}, "one crawl directory"},
 		{[]string{"mirror", "rebuild", t.TempDir()}, "holds no crawl"},

@@ -63,7 +63,7 @@ var fileOptions = map[string]string{
 	"mirror rebuild --output":     "mirror rebuild --output OUT/.. SEGMENT",
 	"export --output":             "export --format wacz --output OUT D",
 	"plan --ethics":               "plan --ethics OUT http://127.0.0.1:9/",
-	"report --out":                "report --no-audit --out OUT D",
+	"report --output":             "report --no-audit --output OUT D",
 	"robots check --config":       reads,
 	"robots check --file":         reads,
 }
@@ -152,7 +152,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 			continue
 		}
 		for _, out := range outs {
-			if option == "report --out" && strings.HasSuffix(out, crawldir.ReportName+".html") {
+			if option == "report --output" && strings.HasSuffix(out, crawldir.ReportName+".html") {
 				continue
 			}
 			whole := strings.HasSuffix(line, "OUT/..") || strings.Contains(line, "OUT/.. ")
@@ -197,7 +197,7 @@ func TestAnOptionReplacesWhatItMade(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"audit --html OUT D", "report --no-audit --out OUT D"} {
+	for _, line := range []string{"audit --html OUT D", "report --no-audit --output OUT D"} {
 		for _, out := range []string{filepath.Join(base, strings.Fields(line)[0]+".html"), inDir(d, strings.Fields(line)[0]+".html"), os.DevNull} {
 			args := strings.Fields(strings.NewReplacer("OUT", out, " D", " "+d).Replace(line))
 			if out == os.DevNull && args[0] == "report" {
@@ -208,7 +208,7 @@ func TestAnOptionReplacesWhatItMade(t *testing.T) {
 		}
 	}
 	inside(t, "audit", "--html", empty, d).want(t, cli.ExitDone)
-	inside(t, "report", "--no-audit", "--out", empty, d).want(t, cli.ExitUsage, "not a report of curtsy's making")
+	inside(t, "report", "--no-audit", "--output", empty, d).want(t, cli.ExitUsage, "not a report of curtsy's making")
 	link := filepath.Join(base, "link.html")
 	if err := os.Symlink(inDir(d, crawldir.FrontierName), link); err == nil {
 		inside(t, "audit", "--html", link, d).want(t, cli.ExitUsage, "not an audit page of curtsy's making")

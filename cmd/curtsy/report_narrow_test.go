@@ -63,8 +63,8 @@ func TestWrittenPages_Accessible(t *testing.T) {
 	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	out := t.TempDir()
 	for name, args := range map[string][]string{
-		"report":    {"report", "--out"},
-		"letter":    {"report", "--host", "127.0.0.1", "--out"},
+		"report":    {"report", "--output"},
+		"letter":    {"report", "--host", "127.0.0.1", "--output"},
 		"audit":     {"audit", "--html"},
 		"practices": {"audit", "--cbcp", "--html"},
 		"changes":   {"diff", "--html"},

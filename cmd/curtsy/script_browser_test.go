@@ -45,7 +45,7 @@ function ready() { if (types.length && members.length) search.disabled = false }
 	return s
 }
 
-// A search that needs what a script alone names works in the copy that was opened from disk; without --requisites script,
+// A search that needs what a script alone names works in the copy that was opened from disk; without --page-requisites script,
 // which is the default, the summary names the command that gets it.
 func TestASearchWhoseIndexAScriptNamesWorksFromDisk(t *testing.T) {
 	t.Parallel()
@@ -54,8 +54,8 @@ func TestASearchWhoseIndexAScriptNamesWorksFromDisk(t *testing.T) {
 	whole, lacking := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "d")
 	start := site.URL + "/api/index.html"
 	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", whole, start).want(t, cli.ExitDone)
-	r := inside(t, "mirror", "--delay", "0", "--requisites", "scope", "--dir", lacking, start)
-	r.want(t, cli.ExitDone, "scripts name files that were not requested; get them with curtsy update --requisites scope,script "+lacking)
+	r := inside(t, "mirror", "--delay", "0", "--page-requisites", "scope", "--dir", lacking, start)
+	r.want(t, cli.ExitDone, "scripts name files that were not requested; get them with curtsy update --page-requisites scope,script "+lacking)
 	site.Close()
 
 	host := strings.Replace(strings.TrimPrefix(site.URL, "http://"), ":", "+", 1)

@@ -22,7 +22,7 @@ import (
 )
 
 // often has each page due at each look, and no budget in the way.
-var often = []string{"--min-interval", "1ms", "--max-interval", "1ms", "--gather", "1ms", "--per-host-per-day", "1000000000"}
+var often = []string{"--min-interval", "1ms", "--max-interval", "1ms", "--round-interval", "1ms", "--per-host-per-day", "1000000000"}
 
 func watched(dir string, flags ...string) []string {
 	return append(append([]string{"watch"}, flags...), dir)

@@ -50,7 +50,7 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 		return c.reload(ctx, o)
 	}
 	if engine.Locator(c.dir) != "" {
-		return done, control.Bad(RefusedInFleet("curtsy frontier set"))
+		return done, control.Bad(RefusedInFleet("curtsy config set"))
 	}
 	next := c.now
 	next.OptOut = slices.Clone(c.now.OptOut) // Check makes paths absolute

@@ -29,7 +29,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 		return misuse("--scope any has no end: give --max-pages or --max-time")
 	}
 	if s.MinInterval <= 0 || s.MaxInterval < s.MinInterval || s.Gather <= 0 {
-		return misuse("--min-interval %v, --max-interval %v, --gather %v: each must be above zero, and the first no longer than the second",
+		return misuse("--min-interval %v, --max-interval %v, --round-interval %v: each must be above zero, and the first no longer than the second",
 			plainly.Duration(s.MinInterval), plainly.Duration(s.MaxInterval), plainly.Duration(s.Gather))
 	}
 	if d := s.IPDelay; d < crawler.LeastIPDelay {

@@ -37,7 +37,7 @@ func NotInFleet() []Unsupported {
 		{"--dry-run", "it creates no crawl"},
 		{"curtsy update", "a new generation begins with a frontier of its own"},
 		{"curtsy watch", "a new generation begins with a frontier of its own"},
-		{"curtsy frontier set", "it changes the settings in one directory"},
+		{"curtsy config set", "it changes the settings in one directory"},
 		{"curtsy frontier retry", "it opens URLs and hosts of other members"},
 		{"curtsy frontier drop", "each member writes what it closes into its own ledger"},
 		{"curtsy frontier ls", "it lists all URLs from a file"},

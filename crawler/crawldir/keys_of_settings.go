@@ -40,7 +40,7 @@ func (s *Settings) keys() []key {
 		text("signature-agent", &s.SignatureAgent), {name: "signature-draft", other: (*value.Draft)(&s.SignatureDraft)},
 		{name: "signature-life", other: (*value.Duration)(&s.SignatureLife)},
 		text("scope", &s.Scope), list("include", &s.Include), list("exclude", &s.Exclude), words("accept", &s.Accept),
-		words("reject", &s.Reject), text("requisites", &s.Requisites), words("follow", &s.Follow),
+		words("reject", &s.Reject), text("page-requisites", &s.Requisites), words("follow", &s.Follow),
 		text("external", &s.External), {name: "external-age", other: (*value.Duration)(&s.ExternalAge)}, number("depth", &s.Depth, Unlimited),
 		text("sample", &s.Sample), text("sample-key", &s.SampleKey), flag("sample-seeds", &s.SampleSeeds),
 		list("sitemaps", &s.Sitemaps), list("trap", &s.Traps),
@@ -51,7 +51,7 @@ func (s *Settings) keys() []key {
 		number("max-pages", &s.MaxPages, 0), number("max-per-host", &s.MaxPerHost, 0),
 		number("max-per-domain", &s.MaxPerDomain, 0), number("max-per-tag", &s.MaxPerTag, 0),
 		number("per-host-per-day", &s.PerHostPerDay, 0), list("stop-when", &s.StopWhen), size("max-bytes", &s.MaxBytes),
-		{name: "max-time", other: (*value.Duration)(&s.MaxTime)}, size("max-rate", &s.MaxRate), size("least-speed", &s.LeastSpeed),
+		{name: "max-time", other: (*value.Duration)(&s.MaxTime)}, size("max-rate", &s.MaxRate), size("min-rate", &s.LeastSpeed),
 		size("max-body", &s.MaxBody), {name: "max-wait", other: (*value.Duration)(&s.MaxWait)},
 		list("window", &s.Window),
 		{name: "order", other: (*value.Order)(&s.Order)}, size("max-db-size", &s.MaxDBSize), number("max-urls", &s.MaxURLs, 0),
@@ -59,13 +59,18 @@ func (s *Settings) keys() []key {
 		number("workers", &s.Workers, 1), list("allow-net", &s.AllowNet), text("ca-file", &s.CAFile),
 		text("bind", &s.Network.Bind), flag("ipv4", &s.Network.IPv4), flag("ipv6", &s.Network.IPv6),
 		text("proxy", &s.Network.Proxy), list("auth", &s.Network.Auth), list("header", &s.Network.Header),
-		text("accept-language", &s.AcceptLanguage), flag("offer-zstd", &s.OfferZstd), list("dedup", &s.Dedup),
+		text("accept-language", &s.AcceptLanguage), flag("accept-zstd", &s.OfferZstd), list("dedup", &s.Dedup),
 		size("memory-limit", &s.MemoryLimit), flag("mirror", &s.Mirror),
-		{name: "layout", other: (*value.Layout)(&s.Layout)}, number("cut", &s.Cut, 0),
+		{name: "layout", other: (*value.Layout)(&s.Layout)}, number("cut-dirs", &s.Cut, 0),
 		{name: "vanished", other: (*value.Vanished)(&s.Vanished)}, flag("previews", &s.Previews),
 		{name: "min-interval", other: (*value.Duration)(&s.MinInterval)}, {name: "max-interval", other: (*value.Duration)(&s.MaxInterval)},
-		{name: "fresh", other: (*value.Share)(&s.Fresh)}, {name: "gather", other: (*value.Duration)(&s.Gather)},
+		{name: "fresh", other: (*value.Share)(&s.Fresh)}, {name: "round-interval", other: (*value.Duration)(&s.Gather)},
 	}
+}
+
+// Renamed maps what settings were called before to their names.
+var Renamed = map[string]string{
+	"cut": "cut-dirs", "gather": "round-interval", "least-speed": "min-rate", "offer-zstd": "accept-zstd", "requisites": "page-requisites",
 }
 
 // Names are the names of all settings, in the order of their files.

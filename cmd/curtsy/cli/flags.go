@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/phrasebook"
+	"curtsy/crawler/crawldir"
 )
 
 var flagName = regexp.MustCompile(`--([\w-]+)`)
@@ -27,6 +29,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 			return Usagef("%w; %s", err, p)
 		}
 		if m := flagName.FindStringSubmatch(err.Error()); m != nil {
+			if now := cmp.Or(crawldir.Renamed[m[1]], renamed[m[1]]); cmd.Flags().Lookup(now) != nil {
+				return Usagef("%w; did you mean --%s?", err, now)
+			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 			if near := Nearest(m[1], names); near != "" {
@@ -35,6 +40,12 @@ func FlagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return Usagef("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// renamed maps what flags that are no settings were called before to their names.
+var renamed = map[string]string{
+	"anew": "overwrite", "condition": "state", "forget": "redact", "fresh": "overwrite", "maps": "max-sitemaps", "out": "output",
+	"skew": "clock-skew", "try": "dry-run", "wing": "all-hostile",
 }
 
 // noNumber says what a flag takes that was given something that strconv does not read.

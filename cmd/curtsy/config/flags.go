@@ -36,7 +36,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.Var((*value.Size)(&s.MaxBytes), "max-bytes", "end after this `SIZE` was received; 0 likewise")
 	fs.Var((*value.Duration)(&s.MaxTime), "max-time", "end after this `TIME`; 0 likewise")
 	fs.Var((*value.Size)(&s.MaxRate), "max-rate", "receive at most this `SIZE` per second; 0 likewise")
-	fs.Var((*value.Size)(&s.LeastSpeed), "least-speed", "give up an answer that brings less than this `SIZE` per second over 30s; 0 for any speed")
+	fs.Var((*value.Size)(&s.LeastSpeed), "min-rate", "abort a response that brings less than this `SIZE` per second over 30s; 0 = any rate")
 	fs.Var((*value.Size)(&s.MaxBody), "max-body", "largest `SIZE` of a body, decoded")
 	fs.Var((*value.Duration)(&s.MaxWait), "max-wait", "end when nothing is due within this `TIME`")
 	fs.StringArrayVar(&s.Window, "window", nil, "ask nobody for anything but within these `TIMES`, like \"22:00-06:00 Europe/Berlin\" or\n\"Mon-Fri 22:00-06:00 UTC\": the crawl waits, for --max-wait at most; repeatable; or none")
@@ -59,7 +59,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&s.Network.Auth, "auth", nil, "tell this host of your own who comes: `HOST=FILE`, where the file has user:password\nor Bearer TOKEN, and only you can read it; repeatable")
 	fs.StringArrayVar(&s.Network.Header, "header", nil, "likewise, where the file has header fields, Name: value: `HOST=FILE`")
 	fs.StringVar(&s.AcceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
-	fs.BoolVar(&s.OfferZstd, "offer-zstd", false, "offer the coding zstd beside gzip and br; few tools read it back")
+	fs.BoolVar(&s.OfferZstd, "accept-zstd", false, "accept the coding zstd beside gzip and br; few tools read it back")
 	cli.Group(fs, "Network")
 
 	fs.StringArrayVar(&s.Dedup, "dedup", nil, "refer to answers that this `CDXJ` file, or a crawl directory, has already\ninstead of archiving them again; repeatable")
@@ -116,7 +116,7 @@ func scopeFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&s.Exclude, "exclude", nil, "no URLs that match this `REGEXP`; it wins; repeatable")
 	fs.StringSliceVar(&s.Accept, "accept", nil, "besides pages, only this `LIST` of media types or extensions (image/*,.pdf)")
 	fs.StringSliceVar(&s.Reject, "reject", nil, "none of this `LIST` of media types or extensions")
-	fs.StringVar(&s.Requisites, "requisites", s.Requisites, "`WHICH` images, styles, scripts, media: none, those in scope, those of the seeds' hosts (host), or all; with script (all,script) also files of the site that scripts name")
+	fs.StringVar(&s.Requisites, "page-requisites", s.Requisites, "`WHICH` images, styles, scripts, media: none, those in scope, those of the seeds' hosts (host), or all; with script (all,script) also files of the site that scripts name")
 	fs.StringSliceVar(&s.Follow, "follow", nil, "follow links in documents of these `KINDS`, too: feed (RSS, Atom, JSON Feed)")
 	fs.StringVar(&s.External, "external", s.External, "`HOW` to ask whether what links off the scope lead to is there: none, head or get;\nnothing more is read of it")
 	fs.Var((*value.Duration)(&s.ExternalAge), "external-age", "`TIME` for which what was there is not asked again by --external")
@@ -134,7 +134,7 @@ func watchFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.Var((*value.Duration)(&s.MinInterval), "min-interval", "watch: shortest `TIME` between two visits of a page")
 	fs.Var((*value.Duration)(&s.MaxInterval), "max-interval", "watch: longest `TIME` between two visits of a page, if the budget is enough for that")
 	fs.Var((*value.Share)(&s.Fresh), "fresh", "watch: visit a page no more often than makes it fresh for this `SHARE` of the time, unless budget is idle")
-	fs.Var((*value.Duration)(&s.Gather), "gather", "watch: shortest `TIME` from one round to the next")
+	fs.Var((*value.Duration)(&s.Gather), "round-interval", "watch: shortest `TIME` from one round to the next")
 	cli.Group(fs, "Watching")
 }
 
@@ -142,7 +142,7 @@ func watchFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 func mirrorFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.BoolVar(&s.Mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
 	fs.Var((*value.Layout)(&s.Layout), "layout", "lay out the copy as HOST/PATH (host) or as PATH (flat): `WORD` is one of these")
-	fs.Var(value.AtLeast(&s.Cut, 0), "cut", "leave the first `N` folders of each path out; only of --layout flat")
+	fs.Var(value.AtLeast(&s.Cut, 0), "cut-dirs", "leave the first `N` folders of each path out; only of --layout flat")
 	fs.Var((*value.Vanished)(&s.Vanished), "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
 	fs.BoolVar(&s.Previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")
 	cli.Group(fs, "Mirror")

@@ -29,7 +29,7 @@ func Standards() (names []string) {
 // words says what the flags of settings take that take words.
 func words(fs *pflag.FlagSet) {
 	cli.Words(fs, "scope", "host", "domain", "prefix", "seeds", "any")
-	cli.Words(fs, "requisites", "none", "scope", "host", "all", "script", "all,script")
+	cli.Words(fs, "page-requisites", "none", "scope", "host", "all", "script", "all,script")
 	cli.Words(fs, "external", "none", "head", "get")
 	cli.Words(fs, "sample", "hosts:", "pages:")
 	cli.Words(fs, "sitemaps", "robots", "none")

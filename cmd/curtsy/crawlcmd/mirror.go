@@ -16,7 +16,7 @@ import (
 )
 
 // mirrorDefaults are the settings that a mirror has otherwise than a crawl, unless the user says something else.
-var mirrorDefaults = map[string]string{"scope": "prefix", "requisites": "all,script", "max-body": "1GiB"}
+var mirrorDefaults = map[string]string{"scope": "prefix", "page-requisites": "all,script", "max-body": "1GiB"}
 
 func NewMirror(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
@@ -40,7 +40,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 	o.placeFlags(fs)
 	config.Flags(&s, fs)
 	o.flags(fs)
-	cli.Often(fs, "requisites", "vanished")
+	cli.Often(fs, "page-requisites", "vanished")
 	for name, value := range mirrorDefaults {
 		setDefault(fs.Lookup(name), value)
 	}
@@ -61,7 +61,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 // ownRequisites limits the requisites of a mirror to the hosts of its seeds if these are loopback and no contact is set: any
 // other host must learn whom to ask about the crawler.
 func ownRequisites(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std cli.Streams) {
-	if f := flags.Lookup("requisites"); s.Requisites == "script" && f.DefValue == mirrorDefaults["requisites"] {
+	if f := flags.Lookup("page-requisites"); s.Requisites == "script" && f.DefValue == mirrorDefaults["page-requisites"] {
 		s.Requisites = f.DefValue
 	}
 	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })

@@ -35,13 +35,13 @@ func planningDefaults() planning {
 }
 
 func (p *planning) flags(fs *pflag.FlagSet) {
-	fs.Var(value.AtLeast(&p.maps, 0), "maps", "read at most `N` sitemaps of a host; 0 asks for robots.txt alone")
+	fs.Var(value.AtLeast(&p.maps, 0), "max-sitemaps", "read at most `N` sitemaps of a host; 0 asks for robots.txt alone")
 	fs.Var(value.AtLeast(&p.expect.Pages, 0), "expect-pages", "reckon with `N` pages of each host whose sitemaps list none")
 	fs.Var(value.AtLeast(&p.expect.Files, 0), "expect-files", "reckon with `N` images, styles, scripts and the like with each page")
 	fs.Var((*value.Size)(&p.expect.Size), "expect-size", "reckon with so many bytes a page, a `SIZE`")
 	fs.StringVar(&p.ethics, "ethics", "", "write an ethics sheet (Markdown) into `FILE`, too")
 	fs.StringVar(&p.retention, "retention", "", "how long data are kept, and who sees them, a `TEXT` for that sheet\n(default what curtsy identity init was told)")
-	cli.Often(fs, "maps", "expect-pages", "ethics")
+	cli.Often(fs, "max-sitemaps", "expect-pages", "ethics")
 	cli.Group(fs, "Plan")
 }
 

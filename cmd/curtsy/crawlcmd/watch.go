@@ -74,7 +74,7 @@ func (w *watching) flags(fs *pflag.FlagSet) {
 	fs.Var((*value.Duration)(&w.lasts), "for", "end after this `TIME`; 0 for no end")
 	fs.BoolVar(&w.once, "once", false, "do what is due now, and end")
 	fs.BoolVar(&w.list, "list", false, "print the plan, page by page, and ask nobody for anything")
-	cli.Often(fs, "per-host-per-day", "min-interval", "max-interval", "fresh", "gather", "for", "once", "list")
+	cli.Often(fs, "per-host-per-day", "min-interval", "max-interval", "fresh", "round-interval", "for", "once", "list")
 	cli.Group(fs, "Watching")
 }
 

@@ -49,7 +49,7 @@ func newServe(std cli.Streams) *cobra.Command {
 				return cli.Usagef("--torture is a web of its own: --keys adds nothing to it")
 			}
 			if torture && wing {
-				return cli.Usagef("--torture is a web of its own: --wing adds nothing to it")
+				return cli.Usagef("--torture is a web of its own: --all-hostile adds nothing to it")
 			}
 			if torture {
 				return tortureServe(cmd.Context(), token, asJSON, std)
@@ -102,7 +102,7 @@ func serve(ctx context.Context, token, keys string, wing, asJSON bool, std cli.S
 }
 
 func wingFlag(fs *pflag.FlagSet, wing *bool) {
-	fs.BoolVar(wing, "wing", false, "serve all sites that misbehave, not a few of them: takes minutes more")
+	fs.BoolVar(wing, "all-hostile", false, "serve all sites that misbehave, not a few of them: takes minutes more")
 }
 
 func keysFlag(fs *pflag.FlagSet, path *string) {

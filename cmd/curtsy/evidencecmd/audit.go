@@ -76,7 +76,7 @@ func Audit(std cli.Streams) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringArrayVar(&a.logs, "access-log", nil, "`[HOST=]FILE`: the access log of a host, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable, also for one host")
-	fs.Var(&a.skew, "skew", "by how much the clocks of site and crawler may differ: `D`")
+	fs.Var(&a.skew, "clock-skew", "most `TIME` by which the clocks of site and crawler may differ")
 	fs.StringArrayVar(&a.from, "from", nil, "an `ADDRESS` or CIDR of the crawler: every logged request from there is its own; repeatable")
 	fs.StringArrayVar(&a.texts, "robots", nil, "`[HOST=]FILE`: the robots.txt of a host, to judge an access log alone by; repeatable")
 	cli.Group(fs, "Beside the archive")

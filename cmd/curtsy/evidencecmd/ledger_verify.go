@@ -49,7 +49,7 @@ func newLedgerVerify(std cli.Streams) *cobra.Command {
 	fs.StringArrayVar(&v.known.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned, as `FILE|KEY`; repeatable")
 	cli.Group(fs, "Known keys")
 	fs.StringArrayVar(&v.logs, "access-log", nil, "`FILE`: the site's access log, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable")
-	fs.Var(&v.skew, "skew", "by how much the clocks of site and crawler may differ: `D`")
+	fs.Var(&v.skew, "clock-skew", "most `TIME` by which the clocks of site and crawler may differ")
 	cli.Group(fs, "Beside the bundle")
 	fs.BoolVar(&v.json, "json", false, "print one JSON object")
 	cli.Group(fs, "Output")

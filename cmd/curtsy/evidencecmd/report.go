@@ -53,7 +53,7 @@ func Report(std cli.Streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.host, "host", "", "report on this `HOST` alone, for its owner; a port or scheme narrows it")
-	flags.StringVarP(&o.out, "out", "o", "", "write the page to `FILE`, and the JSON form beside it (default DIR/report.html)")
+	flags.StringVarP(&o.out, "output", "o", "", "write the page to `FILE`, and the JSON form beside it (default DIR/report.html)")
 	flags.BoolVar(&o.noAudit, "no-audit", false, "neither audit the archive nor draw its links: both read all of it")
 	flags.BoolVar(&o.alike, "duplicates", false, "name the largest clusters of pages that say the same, which reads all pages")
 	flags.BoolVar(&o.json, "json", false, "print the JSON form as well")

@@ -23,15 +23,14 @@ import (
 
 // listing is what the flags of frontier ls ask for.
 type listing struct {
-	hosts                             []string
-	condition, state, outcome, reason string
-	urls, json                        bool
+	hosts                  []string
+	state, outcome, reason string
+	urls, json             bool
 }
 
-// What --condition, --state and --outcome take.
+// What --state and --outcome take.
 var (
-	listedConditions = []string{"open", "parked", "retired", "refused", "held"}
-	listedHostStates = []string{"pending", "done"}
+	listedHostStates = []string{"open", "parked", "retired", "refused", "held", "pending", "done"}
 	listedURLStates  = []string{"pending", "queued", "deferred", "closed"}
 	listedOutcomes   = []string{"fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
 )
@@ -44,7 +43,7 @@ func newList(std cli.Streams) *cobra.Command {
 		Long: "List the hosts of a crawl in the order of their names or, with --urls, its URLs\n" +
 			"in the order in which they were found. A running crawl writes a snapshot for\n" +
 			"this, which is removed again.",
-		Example: "  curtsy frontier ls --condition parked news\n" +
+		Example: "  curtsy frontier ls --state parked news\n" +
 			"  curtsy frontier ls --urls --outcome failed --reason \"status 500\" news",
 		Args: cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,11 +56,9 @@ func newList(std cli.Streams) *cobra.Command {
 	fs := cmd.Flags()
 	fs.BoolVar(&l.urls, "urls", false, "URLs, not hosts")
 	fs.StringArrayVar(&l.hosts, "host", nil, "of this `HOST` alone: a name or address, a port if need be, or https://name; repeatable")
-	fs.StringVar(&l.condition, "condition", "", "hosts that are `SO`: "+strings.Join(listedConditions, ", ")+" (by the operator)")
-	fs.StringVar(&l.state, "state", "", "hosts that are `SO`: "+strings.Join(listedHostStates, ", ")+"; with --urls: "+strings.Join(listedURLStates, ", "))
+	fs.StringVar(&l.state, "state", "", "list this `STATE`, of hosts: "+strings.Join(listedHostStates, ", ")+" (held: paused or dropped by the operator); of URLs: "+strings.Join(listedURLStates, ", "))
 	fs.StringVar(&l.outcome, "outcome", "", "with --urls: closed as `OUTCOME`: "+strings.Join(listedOutcomes, ", "))
 	fs.StringVar(&l.reason, "reason", "", "for this `REASON` alone")
-	cli.Words(fs, "condition", listedConditions...)
 	cli.Words(fs, "state", slices.Concat(listedHostStates, listedURLStates[1:])...)
 	cli.Words(fs, "outcome", listedOutcomes...)
 	cli.Group(fs, "What to list")
@@ -78,16 +75,13 @@ func (l *listing) check() error {
 	for _, f := range []struct {
 		name, given string
 		known       []string
-	}{{"condition", l.condition, listedConditions}, {"state", l.state, states}, {"outcome", l.outcome, listedOutcomes}} {
+	}{{"state", l.state, states}, {"outcome", l.outcome, listedOutcomes}} {
 		if f.given != "" && !slices.Contains(f.known, f.given) {
 			return cli.Usagef("--%s %q: write one of %s", f.name, f.given, strings.Join(f.known, ", "))
 		}
 	}
-	switch {
-	case l.urls && l.condition != "":
-		return cli.Usagef("--condition is about hosts: leave out --urls")
-	case !l.urls && l.outcome != "":
-		return cli.Usagef("--outcome is about URLs: give --urls, too")
+	if !l.urls && l.outcome != "" {
+		return cli.Usagef("--outcome is about URLs: also give --urls")
 	}
 	return nil
 }
@@ -220,19 +214,20 @@ func (l *listing) listHosts(ctx context.Context, f frontier.Stored, only []canon
 
 func (l *listing) wantsHost(h frontier.Host) bool {
 	pending := h.Queued+h.Deferred > 0
-	switch {
-	case l.condition == "held" && h.Hold.Act == 0, l.condition != "held" && l.condition != "" && conditionOf(h) != l.condition:
-		return false
-	case l.reason != "" && h.Reason != plainly.Name(l.reason) && h.Hold.Reason != l.reason:
+	if l.reason != "" && h.Reason != plainly.Name(l.reason) && h.Hold.Reason != l.reason {
 		return false
 	}
 	switch l.state {
+	case "":
+		return true
 	case "pending":
 		return pending
 	case "done":
 		return !pending
+	case "held":
+		return h.Hold.Act != 0
 	}
-	return true
+	return conditionOf(h) == l.state
 }
 
 // heldAs is the state of a host that the operator holds.

@@ -19,12 +19,12 @@ type Lack struct {
 	Files   int64  `json:"files"`
 	Why     string `json:"why"`     // "pages lack 3 files that …"
 	Command string `json:"command"` // of the shell
-	Chosen  bool   `json:"chosen"`  // --requisites none or scope left it out
+	Chosen  bool   `json:"chosen"`  // --page-requisites none or scope left it out
 }
 
 func (l Lack) String() string { return l.Why + "; get them with " + l.Command }
 
-// findLacks counts what a missing contact or --requisites left out of the pages of b.
+// findLacks counts what a missing contact or --page-requisites left out of the pages of b.
 func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.Stored) error {
 	hosts := map[string]bool{}
 	for seed, err := range f.AllSeeds(ctx) {
@@ -35,7 +35,7 @@ func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.
 	}
 	which, scripts := scope.SplitRequisites(s.Requisites)
 	if !scripts && which != scope.RequisitesNone {
-		b.scripts = "curtsy update --requisites " + which + ",script " + plainly.Argument(b.of)
+		b.scripts = "curtsy update --page-requisites " + which + ",script " + plainly.Argument(b.of)
 	}
 	var own, other int64
 	for m, err := range mirror.MissingLines(b.Dir) {
@@ -60,14 +60,14 @@ func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.
 	get := scope.RequisitesAll
 	id := s.Identity()
 	unknown := id.CheckContact() != nil
-	l := Lack{Files: own + other, Command: "curtsy update --requisites ", Chosen: which != scope.RequisitesHost}
+	l := Lack{Files: own + other, Command: "curtsy update --page-requisites ", Chosen: which != scope.RequisitesHost}
 	switch {
 	case l.Files == 0:
 		return nil
 	case unknown && other == 0:
 		get = scope.RequisitesHost
 	case unknown:
-		l.Command = "curtsy update --contact ADDRESS --requisites " // an update does not read the user's own settings
+		l.Command = "curtsy update --contact ADDRESS --page-requisites " // an update does not read the user's own settings
 	}
 	if scripts {
 		get += ",script"
@@ -76,7 +76,7 @@ func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.
 	if which == scope.RequisitesHost && unknown {
 		l.Why = fmt.Sprintf("pages lack %s of other hosts, which get no request without a contact", plainly.Count(l.Files, "file"))
 	} else {
-		l.Why = fmt.Sprintf("pages lack %s that --requisites %s leaves out", plainly.Count(l.Files, "file"), s.Requisites)
+		l.Why = fmt.Sprintf("pages lack %s that --page-requisites %s leaves out", plainly.Count(l.Files, "file"), s.Requisites)
 	}
 	b.Lacks = append(b.Lacks, l)
 	return nil

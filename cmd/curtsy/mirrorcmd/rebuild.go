@@ -20,14 +20,14 @@ import (
 
 // rebuildOptions are the flags of mirror rebuild.
 type rebuildOptions struct {
-	to                 string
-	layout             value.Layout
-	cut                int64
-	vanished           value.Vanished
-	previews           bool
-	maxBody            value.Size
-	fresh, json, quiet bool
-	given              func(flag string) bool
+	to                     string
+	layout                 value.Layout
+	cut                    int64
+	vanished               value.Vanished
+	previews               bool
+	maxBody                value.Size
+	overwrite, json, quiet bool
+	given                  func(flag string) bool
 }
 
 // NewRebuild makes the copy again, from the archive alone.
@@ -40,19 +40,19 @@ func NewRebuild(std cli.Streams) *cobra.Command {
 			"alone: nothing is fetched. The same archive gives the same files, octet for\n" +
 			"octet. A crawl keeps its settings of the mirror unless flags say otherwise,\n" +
 			"for this time; but another layout of its own mirror is kept from then on.",
-		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild --layout flat --cut 1 copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
+		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild --layout flat --cut-dirs 1 copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
 		Args:    cobra.MinimumNArgs(1),
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.to, "output", "o", "", "make `DIR`/mirror (default: in the crawl directory)")
 	fs.Var(&o.layout, "layout", "lay out the copy as HOST/PATH (host) or as PATH (flat): `WORD` is one of these")
 	cli.Words(fs, "layout", layout.Words()...)
-	fs.Var(value.AtLeast(&o.cut, 0), "cut", "leave the first `N` folders of each path out; only of --layout flat")
+	fs.Var(value.AtLeast(&o.cut, 0), "cut-dirs", "leave the first `N` folders of each path out; only of --layout flat")
 	fs.Var(&o.vanished, "vanished", "keep or remove `WHAT` is gone (404, 410)")
 	cli.Words(fs, "vanished", "keep", "remove")
 	fs.BoolVar(&o.previews, "previews", false, "link pictures that pages name for others to show (og:image), too")
 	fs.Var(&o.maxBody, "max-body", "largest `SIZE` of a body, decoded")
-	fs.BoolVar(&o.fresh, "fresh", false, "write every file anew, also those that did not change")
+	fs.BoolVar(&o.overwrite, "overwrite", false, "write every file again, also those that did not change")
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	cli.Group(fs, "Output")
@@ -96,7 +96,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 			return nil, err
 		}
 	}
-	out := mirror.Options{Dir: o.to, Fresh: o.fresh, MaxBody: int64(o.maxBody), Progress: progress}
+	out := mirror.Options{Dir: o.to, Fresh: o.overwrite, MaxBody: int64(o.maxBody), Progress: progress}
 	if !fi.IsDir() {
 		if o.to == "" {
 			return nil, cli.Usagef("say where the mirror of WARC files belongs: curtsy mirror rebuild -o DIR %s", plainly.Argument(args[0]))
@@ -141,7 +141,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	if b != nil {
 		b.of = out.Dir
 	}
-	if b != nil && err == nil && o.to == "" && (o.given("layout") || o.given("cut")) {
+	if b != nil && err == nil && o.to == "" && (o.given("layout") || o.given("cut-dirs")) {
 		err = crawldir.RememberLayout(dir, s.MirrorLayout())
 	}
 	return b, err
@@ -152,7 +152,7 @@ func (o *rebuildOptions) lay(s *crawldir.Settings) error {
 	if o.given("layout") && layout.Kind(o.layout) != s.Layout {
 		s.Layout, s.Cut = layout.Kind(o.layout), 0
 	}
-	if o.given("cut") {
+	if o.given("cut-dirs") {
 		s.Cut = o.cut
 	}
 	if err := s.MirrorLayout().Check(); err != nil {

@@ -22,7 +22,7 @@ func TestFindKnowsFlagsAndSettings(t *testing.T) {
 		"-r":                "curtsy crawl", // small letters are other options
 		"-nc":               "curtsy resume DIR",
 		"-P":                "--dir DIR",
-		"-p":                "--requisites all",
+		"-p":                "--page-requisites all",
 		"--LEVEL":           "",
 		"l":                 "",
 		"":                  "",

@@ -47,10 +47,10 @@ const MaxCut = maxDepth
 func (l Layout) Check() error {
 	switch {
 	case l.Cut != 0 && l.Kind != Flat:
-		return fmt.Errorf("--cut %d cuts folders off the names of --layout flat, and the layout is %s; give --layout flat as well, or --cut 0",
+		return fmt.Errorf("--cut-dirs %d cuts folders off the names of --layout flat, and the layout is %s; give --layout flat as well, or --cut-dirs 0",
 			l.Cut, l.Kind)
 	case l.Cut < 0 || l.Cut > MaxCut:
-		return fmt.Errorf("--cut %d: write how many folders to cut off, from 0 to %d", l.Cut, MaxCut)
+		return fmt.Errorf("--cut-dirs %d: write how many folders to cut off, from 0 to %d", l.Cut, MaxCut)
 	}
 	return nil
 }

@@ -14,9 +14,9 @@ func TestALayoutThatCannotBeSaysWhatToGive(t *testing.T) {
 		{Layout{}, nil},
 		{Layout{Kind: Flat}, nil},
 		{Layout{Kind: Flat, Cut: MaxCut}, nil},
-		{Layout{Kind: Host, Cut: 1}, []string{"--cut 1 ", "the layout is host", "give --layout flat as well", "--cut 0"}},
-		{Layout{Kind: Flat, Cut: MaxCut + 1}, []string{"--cut 49", "from 0 to 48"}},
-		{Layout{Kind: Flat, Cut: -1}, []string{"--cut -1", "from 0 to 48"}},
+		{Layout{Kind: Host, Cut: 1}, []string{"--cut-dirs 1 ", "the layout is host", "give --layout flat as well", "--cut-dirs 0"}},
+		{Layout{Kind: Flat, Cut: MaxCut + 1}, []string{"--cut-dirs 49", "from 0 to 48"}},
+		{Layout{Kind: Flat, Cut: -1}, []string{"--cut-dirs -1", "from 0 to 48"}},
 	} {
 		err := tt.layout.Check()
 		if (err == nil) != (tt.says == nil) {
