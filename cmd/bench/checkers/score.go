@@ -3,6 +3,7 @@ package checkers
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,7 +88,8 @@ func others(site *faulty.Site, base, said string) Score {
 	}
 	innocent := map[string]bool{"": true, "/": true, "/good.html#lost": true} // the last is where redirects of faults lead
 	for _, f := range site.Faults() {
-		for _, path := range []string{f.URL, f.Page, f.URL + "/2", f.URL + "/missing.html"} {
+		plain, _, _ := strings.Cut(decoded(f.URL), " ")
+		for _, path := range []string{f.URL, f.Page, f.URL + "/2", f.URL + "/missing.html", decoded(f.URL), plain} {
 			innocent[path] = true
 		}
 	}
@@ -104,6 +106,15 @@ func others(site *faulty.Site, base, said string) Score {
 		case faulty.TwoIDs:
 			return strings.Contains(said, f.Name)
 		}
-		return named[f.URL] || written[f.URL]
+		d := decoded(f.URL)
+		return named[f.URL] || written[f.URL] || d != f.URL && strings.Contains(said, base+d)
 	}, invented)
+}
+
+// decoded is a URL as some print it.
+func decoded(u string) string {
+	if d, err := url.PathUnescape(u); err == nil {
+		return d
+	}
+	return u
 }

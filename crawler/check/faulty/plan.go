@@ -10,7 +10,7 @@ func New() *Site {
 	s := &Site{pages: map[string]string{}, types: map[string]string{}, status: map[string]int{}, moved: map[string]string{}}
 	home := s.page("/")
 	home.say("<!doctype html><title>A site with faults</title>")
-	for _, name := range []string{"statuses", "requisites", "fragments", "redirects", "oddities"} {
+	for _, name := range []string{"statuses", "requisites", "fragments", "redirects", "oddities", "media", "links"} {
 		home.say(fmt.Sprintf("<p><a href=%s.html>%s</a>", name, name))
 	}
 	home.end("")
@@ -26,6 +26,7 @@ func New() *Site {
 	for _, path := range []string{"/good.png", "/good-2x.png"} {
 		s.pages[path], s.types[path] = "\x89PNG\r\n\x1a\n", "image/png"
 	}
+	s.more()
 	return s
 }
 
@@ -124,5 +125,73 @@ func (s *Site) oddities() {
 		s.faults = append(s.faults, Fault{Kind: TwoIDs, URL: p.path, Page: p.path, Line: p.line, Name: name})
 	}
 	p.say("<form><input name=twice><input name=twice></form><a name=old></a><a name=old></a><p id=One><p id=one>")
+	p.end("")
+}
+
+// more has kinds that stand in other places than the usual ones, each beside its like that is well.
+func (s *Site) more() {
+	p := s.page("/media.html")
+	p.say("<!doctype html><title>Media</title><link rel=manifest href=site.webmanifest>")
+	p.say("<video src=good.png poster=good.png><track src=good.png></video><audio src=good.png></audio><object data=good.png></object><embed src=good.png>")
+	p.plant(NoMedia, "/media/poster.png", "<video src=good.png poster=media/poster.png></video>")
+	p.plant(NoMedia, "/media/sound.ogg", "<audio src=media/sound.ogg></audio>")
+	p.plant(NoMedia, "/media/words.vtt", "<video src=good.png><track src=media/words.vtt></video>")
+	p.plant(NoObject, "/media/object.png", "<object data=media/object.png></object>")
+	p.plant(NoObject, "/media/embed.png", "<embed src=media/embed.png>")
+	p.plant(NoObject, "/media/button.png", "<form><input type=image src=media/button.png></form>")
+	p.say("<picture><source srcset='good.png, good-2x.png 2x'><img src=good.png sizes=50vw srcset='good.png?a,b 1w'></picture>")
+	p.plant(NoSource, "/media/source.png", "<picture><source srcset=media/source.png><img src=good.png></picture>")
+	p.plant(NoSource, "/media/comma,1.png", "<img src=good.png srcset='good-2x.png 2x,media/comma,1.png 3x'>")
+	p.plant(NoSource, "/media/preload.png", "<link rel=preload as=image imagesrcset='good.png 1x, media/preload.png 2x'>")
+	p.say("<svg><use href=good.svg#part /><a href=good.html><text>good</text></a></svg>")
+	p.plant(NoSVG, "/media/use.svg", "<svg><use href=media/use.svg#part /></svg>")
+	p.plant(NoSVG, "/media/image.png", "<svg><image xlink:href=media/image.png /></svg>")
+	p.plant(NoSVG, "/media/map.html", "<svg><a xlink:href=media/map.html><text>map</text></a></svg>")
+	p.say("<link rel=icon href=good.png>")
+	p.plant(NoIcon, "/media/favicon.png", "<link rel='shortcut icon' href=media/favicon.png>")
+	p.plant(NoIcon, "/media/touch.png", "<link rel=apple-touch-icon href=media/touch.png>")
+	p.say("<style>@import 'good.css'; p { background: url(good.png) }</style>")
+	p.plant(NoImport, "/media/element.css", "<style>@import 'media/element.css';</style>")
+	p.end("")
+	m := s.page("/site.webmanifest")
+	m.say(`{"start_url": "good.html", "icons": [{"src": "good.png"},`)
+	m.plant(NoIcon, "/media/manifest.png", `{"src": "media/manifest.png"}]}`)
+	m.end("application/manifest+json")
+	s.faults[len(s.faults)-1].Line = 0 // of what a manifest names, check knows no line
+	c := s.page("/importing.css")
+	c.plant(NoImport, "/media/string.css", `@import "media/string.css" screen;`)
+	c.plant(NoImport, "/media/function.css", "@import url( media/function.css );")
+	c.end("text/css")
+	s.pages["/good.svg"], s.types["/good.svg"] = "<svg xmlns='http://www.w3.org/2000/svg'><g id='part'/></svg>", "image/svg+xml"
+
+	p = s.page("/links.html")
+	p.say("<!doctype html><title>Links</title><link rel=stylesheet href=importing.css><link rel=alternate hreflang=en href=good.html>")
+	p.plant(NoAlternate, "/links/de.html", "<link rel=alternate hreflang=de href=links/de.html>")
+	p.plant(NoAlternate, "/links/canonical.html", "<link rel=canonical href=links/canonical.html>")
+	p.plant(NoAlternate, "/links/next.html", "<link rel=next href=links/next.html>")
+	p.say("<a href=two%20words.html>a</a><a href='two words.html'>b</a><a href=gr%C3%B6%C3%9Fe.html>c</a><a href=größe.html>d</a>")
+	p.plant(NoEncoded, "/links/caf%C3%A9.html", "<a href=links/café.html>e</a>")
+	p.plant(NoEncoded, "/links/two%20words.html", "<a href='links/two words.html'>f</a>")
+	p.plant(NoEncoded, "/links/query.html?a=1&b=%20", "<a href='links/query.html?a=1&amp;b=%20'>g</a>")
+	p.say("<a href='good.html#h%65re'>h</a><a href='good.html#old name'>i</a>")
+	p.plant(NoOddFragment, "/good.html#HERE", "<a href='good.html#HERE'>j</a>")
+	p.plant(NoOddFragment, "/good.html#old%2520name", "<a href='good.html#old%2520name'>k</a>")
+	p.plant(NoOddFragment, "/good.html#Old%20Name", "<a href='good.html#Old%20Name'>l</a>")
+	p.say("<a href=based.html>m</a>")
+	for n, then := range []string{"; url=links/later-0.html", ";URL='links/later-1.html'", ", links/later-2.html"} {
+		p.say(fmt.Sprintf("<a href=refresh-%d.html>n</a>", n))
+		r := s.page(fmt.Sprintf("/refresh-%d.html", n))
+		r.plant(NoRefresh, fmt.Sprintf("/links/later-%d.html", n), "<!doctype html><title>Later</title><meta http-equiv=Refresh content=\"600"+then+"\">")
+		r.end("")
+	}
+	p.end("")
+	for _, path := range []string{"/two words.html", "/größe.html", "/sub/deep.html"} {
+		s.pages[path] = s.pages["/good.html"]
+	}
+	p = s.page("/based.html")
+	p.say("<!doctype html><title>Based</title><base href=/sub/><a href=deep.html>a</a><a href=deep.html#here>b</a><img src=/good.png>")
+	p.plant(NoBased, "/sub/based.html", "<a href=based.html>c</a>")
+	p.plant(NoBased, "/sub/img/based.png", "<img src=img/based.png>")
+	p.plant(NoBased, "/sub/good.html#based", "<a href='./good.html#based'>d</a>")
 	p.end("")
 }
