@@ -315,6 +315,19 @@ func TestADashboardInABrowser(t *testing.T) {
 	until(t, tab, "a decision leads to its explanation", `document.querySelector(".answer") && document.querySelector(".answer").textContent.includes("disallow")`)
 	o.none(t, "acts")
 
+	goTo(t, tab, home+"/crawl/0/steer")
+	for _, l := range []struct{ setting, lines, now string }{
+		{"stop-when", "pages=90000\\nerrors>90%", "pages=90000, errors>90%"}, {"window", "Mon-Sun 00:00-24:00", "Mon-Sun 00:00-24:00"},
+	} {
+		form := fmt.Sprintf(`form:has(input[name="setting"][value=%q])`, l.setting)
+		if got := textOf(t, tab, fmt.Sprintf(`document.querySelector('%s textarea').value = "%s"`, form, l.lines)); got == "" {
+			t.Errorf("%s has no text area", l.setting)
+		}
+		press(t, tab, form+" button")
+		until(t, tab, l.setting+" is set", fmt.Sprintf(`document.getElementById("now-%s").textContent === %q`, l.setting, l.now))
+	}
+	o.none(t, "text areas")
+
 	pages := []struct{ name, path string }{
 		{"trouble", "/crawl/0/host?name=%20"}, {"explain", "/crawl/0/explain?url=http://bakery.test/drafts/9"}, {"decisions", "/crawl/0/decisions"}, {"steer", "/crawl/0/steer"},
 		{"hosts", "/crawl/0/hosts"}, {"host", "/crawl/0/host?name=http://bakery.test&url=http://bakery.test/drafts/29"}, {"overview", "/crawl/0/"},
