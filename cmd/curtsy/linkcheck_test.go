@@ -122,6 +122,20 @@ func TestCheckRefusesWhatItCannotJudge(t *testing.T) {
 	}
 }
 
+// A page of a folder that robots.txt forbids is not tested, and the check is complete all the same.
+func TestLinkcheck_DisallowedPageIsNoReasonFor4(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, text := range map[string]string{"index.html": "<a href=x.html>x</a>", "x.html": "x", "robots.txt": "User-agent: *\nDisallow: /x.html\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := inside(t, "linkcheck", folder); r.code != cli.ExitDone || !strings.Contains(r.out, "/x.html: robots.txt forbids it") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A folder is checked without a server: all of its pages, also those that nothing links to, named as files. Nothing is left
 // behind.
 func TestCheckOfAFolderNamesItsFiles(t *testing.T) {

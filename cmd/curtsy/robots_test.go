@@ -140,11 +140,11 @@ func TestRobotsUsage(t *testing.T) {
 	}
 }
 
-func TestRobotsFilesThatAreNotToBeHad(t *testing.T) {
+func TestRobots_MissingFileIsUsage(t *testing.T) {
 	t.Parallel()
 	none := filepath.Join(t.TempDir(), "none")
 	for _, args := range [][]string{{"check", "--file", none, "http://bakery.test/"}, {"lint", none}, {"diff", none, os.DevNull}, {"diff", os.DevNull, none}} {
-		inside(t, append([]string{"robots"}, args...)...).want(t, cli.ExitFailed, "robots.txt: there is no "+none)
+		inside(t, append([]string{"robots"}, args...)...).want(t, cli.ExitUsage, "robots.txt: there is no "+none)
 	}
 }
 

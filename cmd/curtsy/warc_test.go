@@ -126,7 +126,7 @@ func TestWARCCheckExitCodes(t *testing.T) {
 		{[]string{"check", torn}, cli.ExitFound, "(torn)"},
 		{[]string{"check", path, torn}, cli.ExitFound, "(same-id)"},
 		{[]string{"check", zst}, cli.ExitFailed, ".warc.zst"},
-		{[]string{"check", filepath.Join(dir, "none")}, cli.ExitFailed, "there is no file"},
+		{[]string{"check", filepath.Join(dir, "none")}, cli.ExitUsage, "there is no file"},
 		{[]string{"check", empty}, cli.ExitFound, "(no-record)"},
 		{[]string{"check", torn}, cli.ExitFound, ": 1 finding\n"},
 		{[]string{"ls", torn}, 0, "one thing is wrong"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -35,6 +36,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // Usagef is an error in what the user wrote.
 func Usagef(format string, args ...any) error {
 	return &Error{ExitUsage, fmt.Errorf(format, args...)}
+}
+
+// Absent makes a usage error of err where a file that the user named does not exist.
+func Absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return Usagef("%w", err)
+	}
+	return err
 }
 
 // Silent ends with a code and prints nothing more.

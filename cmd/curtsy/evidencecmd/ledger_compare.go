@@ -226,7 +226,7 @@ func viewOf(arg string) (witness.View, error) {
 func checkpointIn(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, cli.Absent(err)
 	}
 	defer f.Close()
 	fi, err := f.Stat()

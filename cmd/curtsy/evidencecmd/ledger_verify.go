@@ -66,7 +66,7 @@ func (v *verifying) run(ctx context.Context, path string, std cli.Streams) error
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("verify: %w", err)
+		return cli.Absent(fmt.Errorf("verify: %w", err))
 	}
 	defer f.Close()
 	fi, err := f.Stat()

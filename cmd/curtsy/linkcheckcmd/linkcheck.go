@@ -15,6 +15,7 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/text/checktext"
+	"curtsy/crawler"
 	"curtsy/crawler/check"
 	"curtsy/crawler/check/static"
 	"curtsy/crawler/crawldir"
@@ -190,7 +191,8 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e crawlcmd.Ended) error {
 		if !c.task.Quiet() {
 			fmt.Fprintf(c.std.Err, "kept in %s\n", plainly.Lines(e.Dir))
 		}
-		if err == nil && e.Result.Incomplete {
+		// In a folder each page is a seed, also one that its robots.txt forbids: only what was not waited for is missing.
+		if err == nil && e.Result.Incomplete && (c.within == nil || e.Result.EndedBy == crawler.EndedWaiting) {
 			if !c.thrown {
 				fmt.Fprintf(c.std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(e.Dir)))
 			}

@@ -33,7 +33,7 @@ func readFile(path string, std cli.Streams) ([]byte, error) {
 	if path != "-" {
 		f, err := userfile.Open(path)
 		if err != nil {
-			return nil, fmt.Errorf("robots.txt: %w", err)
+			return nil, cli.Absent(fmt.Errorf("robots.txt: %w", err))
 		}
 		defer f.Close()
 		in = f

@@ -82,13 +82,13 @@ func openWARC(path string) (*os.File, error) {
 
 func unreadable(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is no file %s", path)
+		return cli.Usagef("there is no file %s", path)
 	}
 	if fi, e := os.Stat(path); e == nil && fi.IsDir() {
 		if fi, e := os.Stat(filepath.Join(path, crawldir.ArchiveName)); e == nil && fi.IsDir() {
 			path = filepath.Join(path, crawldir.ArchiveName)
 		}
-		return fmt.Errorf("%s is a folder: name the WARC files in it, as in %s", path, filepath.Join(path, "*.warc.gz"))
+		return cli.Usagef("%s is a folder: name the WARC files in it, as in %s", path, filepath.Join(path, "*.warc.gz"))
 	}
 	if userfile.Readable(path) != nil {
 		return err // it says so itself
