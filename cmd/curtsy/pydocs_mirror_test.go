@@ -1,12 +1,23 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"image"
+	"image/png"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/foreigntest"
+	"curtsy/storage/mirror"
 )
 
 // sampledPages is every n-th page of a tree, and its first.
@@ -95,3 +106,99 @@ func TestMirrorsOfPythonDocs(t *testing.T) {
 
 // first returns the first n lines.
 func first(list []string, n int) []string { return list[:min(n, len(list))] }
+
+// still opens a page and returns what it shows when two pictures in a row are the same, and the tree of pages that Doxygen makes
+// is there.
+func still(t *testing.T, tab context.Context, at string) image.Image {
+	t.Helper()
+	goTo(t, tab, at)
+	until(t, tab, "the tree of pages", `!document.querySelector("#nav-tree-contents") || document.querySelector("#nav-tree-contents .item")`)
+	var last []byte
+	for range 50 {
+		b, err := chromedp.Run(tab, chromedp.CaptureScreenshot())
+		if err != nil {
+			t.Fatalf("%s: %v", at, err)
+		}
+		if bytes.Equal(b, last) {
+			break
+		}
+		last = b
+	}
+	picture, err := png.Decode(bytes.NewReader(last))
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	return picture
+}
+
+// pixelsApart is the share of pixels in which two pictures differ.
+func pixelsApart(a, b image.Image) float64 {
+	r, apart := a.Bounds(), 0
+	if r != b.Bounds() {
+		return 1
+	}
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			if a.At(x, y) != b.At(x, y) {
+				apart++
+			}
+		}
+	}
+	return float64(apart) / float64(r.Dx()*r.Dy())
+}
+
+// Mirrors that were made with no option but --delay 0 look from disk as the live pages do, when the server has ended, and their
+// search and their trees of pages work.
+func TestMirrorsOfDocs_LookAsLive(t *testing.T) {
+	if testing.Short() || !full() {
+		t.Skip("whole sites in a browser: CURTSY_LONG=1")
+	}
+	const pages = 10 // of each tree
+	for _, d := range []struct {
+		pkg, folder, start    string
+		page, at, keys, works string // what is typed where on a page, and what is then true
+	}{
+		{"openjdk-17-doc", "doc/openjdk-17-doc/api", "index.html", "index.html", "#search-input", "ArrayList", `[...document.querySelectorAll(".ui-autocomplete li")].some((e) => e.textContent.includes("ArrayList"))`},
+		{"libboost-doc", "doc/libboost-doc", "doc/html/index.html", "doc/html/about.html", "", "", `document.querySelector("a[accesskey=n] img").naturalWidth > 0`},
+		{"libstdc++-12-doc", "doc/libstdc++-12-doc/libstdc++", "user/index.html", "user/a04042.html", "", "", `document.querySelectorAll("#nav-tree-contents .item").length > 1`},
+		{"python3-doc", "doc/python3/html", "index.html", "library/index.html", "", "", `document.querySelectorAll("a[href$='html']").length > 20`},
+	} {
+		t.Run(d.pkg, func(t *testing.T) {
+			s := serveFiles(t, foreigntest.Corpus(t, d.folder, d.pkg))
+			dir := filepath.Join(t.TempDir(), "d")
+			ended(t, curtsy(t, "mirror", "--quiet", "--delay", "0", "--dir", dir, "http://"+s.addr+"/"+d.start)).want(t, cli.ExitDone)
+			host := strings.Replace(s.addr, ":", "+", 1)
+			copied := treeOf(t, filepath.Join(mirror.Tree(dir), host))
+			tab := browser(t, 5*time.Minute)
+			if err := chromedp.Do(tab, chromedp.EmulateViewport(1000, 800)); err != nil {
+				t.Fatal(err)
+			}
+			names := []string{d.start}
+			for i := range pages - 1 {
+				names = append(names, copied.names[(2*i+1)*len(copied.names)/(2*pages-2)])
+			}
+			live := map[string]image.Image{}
+			for _, name := range names {
+				live[name] = still(t, tab, "http://"+s.addr+"/"+name)
+			}
+			s.stop()
+			differ := 0
+			for _, name := range names {
+				if apart := pixelsApart(live[name], still(t, tab, "file://"+filepath.Join(copied.dir, name))); apart > 0.001 {
+					differ++
+					t.Logf("%s: %.2f %% of pixels differ", name, 100*apart)
+				}
+			}
+			if t.Logf("%d pages mirrored, %d of %d differ", len(copied.names), differ, len(names)); differ > 0 || len(copied.names) < 500 {
+				t.Error("the copy is not as the site")
+			}
+			goTo(t, tab, "file://"+filepath.Join(copied.dir, d.page))
+			if d.keys != "" {
+				if err := chromedp.Do(tab, chromedp.WaitEnabled(d.at), chromedp.SendKeys(d.at, d.keys)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			until(t, tab, "it works", d.works)
+		})
+	}
+}
