@@ -57,6 +57,9 @@ func (f Fleet) check(s *Settings, seeds []frontier.Candidate) error {
 	if f.Locator == "" {
 		return nil
 	}
+	if err := engine.CheckShared(f.Locator); err != nil {
+		return misuse("--frontier: %w", err)
+	}
 	defaults := Defaults()
 	for _, u := range NotInFleet() {
 		name, _ := strings.CutPrefix(u.Name, "--")
@@ -89,6 +92,9 @@ func (f Fleet) reaches(u canon.URL) error {
 
 // Join makes dir the crawl directory of one more member of a crawl, with the settings of all. Errors are those of Create.
 func Join(ctx context.Context, dir string, f Fleet) error {
+	if err := engine.CheckShared(f.Locator); err != nil {
+		return misuse("--frontier: %w", err)
+	}
 	return lay(ctx, dir, func(tmp string) error {
 		config, err := engine.Join(ctx, f.Locator, tmp)
 		if err == nil {

@@ -50,7 +50,7 @@ func beginWith(
 	build func(context.Context, Stopped, totals.Generation) error, before func() error,
 ) (g totals.Generation, err error) {
 	if engine.Locator(dir) != "" {
-		return g, RefusedInFleet(map[bool]string{false: "curtsy update", true: "curtsy watch"}[round])
+		return g, RefusedInFleet("curtsy update")
 	}
 	if was, err = settingsIn(dir, was); err != nil {
 		return g, err

@@ -23,6 +23,9 @@ const memberHead = "curtsy member 1\n"
 // maxMember is more than such a file has.
 const maxMember = 8 << 10
 
+// CheckShared refuses a locator that is none of a frontier on a server. It contacts nobody.
+func CheckShared(locator string) error { return postgres.Check(locator) }
+
 // Create makes the frontier that a locator on a server names, with the settings of all its members, and makes dir the
 // directory of the first.
 func Create(ctx context.Context, locator, dir string, settings []byte) error {

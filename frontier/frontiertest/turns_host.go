@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest/stage"
 )
 
@@ -63,8 +64,10 @@ func hostUpdate(s *stage.Stage) {
 
 func hostUnknown(s *stage.Stage) {
 	s.Add(s.Links("a/0"))
-	if h, ok, err := s.Frontier.Host(s.Context(), s.Authority("b")); ok || err != nil {
-		s.Fatalf("Host: %+v, ok %v, error %v; want it unknown", h, ok, err)
+	for _, a := range []canon.Authority{s.Authority("b"), {}} {
+		if h, ok, err := s.Frontier.Host(s.Context(), a); ok || err != nil {
+			s.Fatalf("Host: %+v, ok %v, error %v; want it unknown", h, ok, err)
+		}
 	}
 }
 

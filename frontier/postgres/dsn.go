@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -82,8 +83,12 @@ func (p place) explain(err error) error {
 	return err
 }
 
-// cause is the last error in a chain.
+// cause is what the system says, or else the last error in a chain.
 func cause(err error) error {
+	var system syscall.Errno
+	if errors.As(err, &system) {
+		return system
+	}
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
 		err = next
 	}

@@ -62,6 +62,12 @@ var (
 	_ frontier.Member   = (*Frontier)(nil)
 )
 
+// Check refuses a locator that cannot be one.
+func Check(locator string) error {
+	_, err := parse(locator)
+	return err
+}
+
 // Create makes the crawl that a locator names, with the settings of all members.
 func Create(ctx context.Context, locator string, settings []byte) error {
 	p, err := parse(locator)

@@ -126,6 +126,9 @@ func (r *reader) hosts(ctx context.Context, c *pgx.Conn, where string, args ...a
 // Host implements frontier.Reader.
 func (r *reader) Host(ctx context.Context, a canon.Authority) (h frontier.Host, ok bool, err error) {
 	err = r.ask(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		if a.IsZero() {
+			return nil
+		}
 		all, err := r.hosts(ctx, c, "WHERE h.id=$3", hostKey(r.secret, a))
 		if ok = len(all) > 0; ok {
 			h = all[0]

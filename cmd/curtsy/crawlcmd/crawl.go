@@ -216,8 +216,8 @@ func NewResume(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// prepareResume reads the settings of a crawl that is to go on.
-func prepareResume(flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
+// prepareResume reads the settings of a crawl that is to go on, by resume, update or watch.
+func prepareResume(command string, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -227,7 +227,10 @@ func prepareResume(flags *pflag.FlagSet, s *crawldir.Settings, o *options, std c
 	if err := crawldir.RequireWhole(o.dir); err != nil {
 		return err
 	}
-	if engine.Locator(o.dir) != "" {
+	switch shared := engine.Locator(o.dir) != ""; {
+	case shared && command != "resume":
+		return crawldir.RefusedInFleet("curtsy " + command)
+	case shared:
 		return prepareMember(flags, s, o)
 	}
 	if err := config.Resolve(s, flags, o.config, filepath.Join(o.dir, crawldir.ConfigName)); err != nil {
@@ -251,7 +254,7 @@ func prepareMember(flags *pflag.FlagSet, s *crawldir.Settings, o *options) (err 
 }
 
 func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
-	if err := prepareResume(flags, s, o, std); err != nil {
+	if err := prepareResume("resume", flags, s, o, std); err != nil {
 		return err
 	}
 	if err := crawldir.Opens(s, time.Now()); err != nil {

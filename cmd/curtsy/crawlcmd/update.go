@@ -48,7 +48,7 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 }
 
 func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
-	if err := prepareResume(flags, s, o, std); err != nil {
+	if err := prepareResume("update", flags, s, o, std); err != nil {
 		return err
 	}
 	if err := crawldir.Opens(s, time.Now()); err != nil {

@@ -79,7 +79,7 @@ func (w *watching) flags(fs *pflag.FlagSet) {
 }
 
 func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, std cli.Streams) error {
-	if err := prepareResume(flags, s, &w.options, std); err != nil {
+	if err := prepareResume("watch", flags, s, &w.options, std); err != nil {
 		return err
 	}
 	if s.PerHostPerDay == 0 {

@@ -45,6 +45,11 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
+	// A user named locked needs a password; all others are trusted.
+	const trust = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
+	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(trust), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s := &Server{Port: freePort(t)}
 	log := filepath.Join(dir, "log")
 	cmd := command(dir, program("postgres"), "-D", data, "-p", fmt.Sprint(s.Port),
@@ -80,6 +85,15 @@ func Start(t testing.TB) *Server {
 // Locator returns the locator of a crawl that does not exist yet.
 func (s *Server) Locator() string {
 	return fmt.Sprintf("postgres://curtsy@127.0.0.1:%d/postgres?crawl=t%d&sslmode=disable", s.Port, s.crawls.Add(1))
+}
+
+// SQL runs statements as the owner of everything.
+func (s *Server) SQL(t testing.TB, statements string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program("psql"), "-v", "ON_ERROR_STOP=1", "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "curtsy", "-c", statements, "postgres")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", statements, err, out)
+	}
 }
 
 // program finds one of PostgreSQL's programs, of which Debian keeps those of the server apart.
