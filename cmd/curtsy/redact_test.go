@@ -156,12 +156,12 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
 		t.Fatalf("it is in %v alone: the test shows little", found)
 	}
-	atHome(t, "redact", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be forgotten: the URL", "1 body")
+	atHome(t, "redact", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be redacted: the URL", "1 body")
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
 		t.Fatal("a dry run changed something")
 	}
 	r := atHome(t, "redact", "--reason", "asked by mail", "--json", dir, seed+"p3.html")
-	r.want(t, cli.ExitDone, "forgotten: the URL", "making the mirror anew", "packing ")
+	r.want(t, cli.ExitDone, "redacted: the URL", "making the mirror anew", "packing ")
 	var told struct {
 		Bodies  int64
 		Salt    string
@@ -217,7 +217,7 @@ func TestForgetAllOfAHostLeavesStubs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed, other).want(t, cli.ExitDone)
 	host := site(seed)
-	atHome(t, "redact", "--all", dir, host).want(t, cli.ExitDone, "forgotten: the host "+host, "lines of the ledger")
+	atHome(t, "redact", "--all", dir, host).want(t, cli.ExitDone, "redacted: the host "+host, "lines of the ledger")
 	for _, text := range []string{tale("/"), tale("/p5.html"), host + "/p1.html"} {
 		if found := slices.DeleteFunc(telling(t, dir, text), func(name string) bool { return name == crawldir.FrontierName }); len(found) > 0 {
 			t.Errorf("%s is in %v", text, found)
@@ -268,7 +268,7 @@ func TestOptOutAddForgets(t *testing.T) {
 	_, seed := diary(t, 6)
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
-	atHome(t, "optout", "add", "--redact", "--reason", "by mail", dir, site(seed)+"/p2", site(seed)+"/none").want(t, cli.ExitDone, "2 entries added", "forgotten: all URLs that begin with "+site(seed)+"/p2", "has nothing of the URLs that begin with "+site(seed)+"/none")
+	atHome(t, "optout", "add", "--redact", "--reason", "by mail", dir, site(seed)+"/p2", site(seed)+"/none").want(t, cli.ExitDone, "2 entries added", "redacted: all URLs that begin with "+site(seed)+"/p2", "has nothing of the URLs that begin with "+site(seed)+"/none")
 	if found := telling(t, dir, tale("/p2.html")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
@@ -289,7 +289,7 @@ func TestForgetRefusesACrawlThatRuns(t *testing.T) {
 	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "give this command again")
 	ended(t, asUser(t, "optout", "add", dir, site(seed))).want(t, cli.ExitDone, "1 entry added")
 	wait().want(t, cli.ExitDone)
-	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 stood there already", "forgotten: the URL")
+	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 stood there already", "redacted: the URL")
 	if found := telling(t, dir, tale("/")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
@@ -341,7 +341,7 @@ func TestForgetLooksIntoWhatAKillLeftOpen(t *testing.T) {
 		t.Fatal("it ended before the kill")
 	}
 	ended(t, asUser(t, "redact", "--dry-run", dir, site(seed))).want(t, cli.ExitFailed, "a kill left the last WARC file open")
-	ended(t, asUser(t, "redact", "--all", dir, site(seed))).want(t, cli.ExitDone, "forgotten: the host")
+	ended(t, asUser(t, "redact", "--all", dir, site(seed))).want(t, cli.ExitDone, "redacted: the host")
 	if found := telling(t, dir, tale("/")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
@@ -380,7 +380,7 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 			}
 			r := ended(t, asUser(t, give(dir)...))
 			r.want(t, cli.ExitDone)
-			if !strings.Contains(r.err, "is finished first") || !strings.Contains(r.err, "its salt") {
+			if !strings.Contains(r.err, "finishing an interrupted redaction first") || !strings.Contains(r.err, "its salt") {
 				t.Errorf("it says:\n%s", r.err)
 			}
 			shown = true
@@ -425,7 +425,7 @@ func TestAKilledForgetIsFinished(t *testing.T) {
 		switch {
 		case redact.Left(dir):
 			t.Error("something is left of it")
-		case begun && (len(found) > 0 || !strings.Contains(r.err, "is finished first")):
+		case begun && (len(found) > 0 || !strings.Contains(r.err, "finishing an interrupted redaction first")):
 			t.Errorf("round %d: it was begun, and is in %v: %s", round, found, r.err)
 		case begun:
 			finished++

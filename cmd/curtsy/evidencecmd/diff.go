@@ -26,7 +26,7 @@ type diffOptions struct {
 	quiet       bool
 }
 
-// Diff is curtsy changes.
+// Diff is curtsy diff.
 func Diff(std cli.Streams) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{

@@ -40,10 +40,10 @@ func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "checkpoint [flags] DIR",
 		Short: "Print the latest checkpoint",
-		Long: "Print the latest checkpoint of a crawl's ledger, to lodge it where you cannot\n" +
-			"change it: with the site owner, in a mail, in a log of somebody else. Whoever\n" +
-			"has it can prove later that no line before it was changed. It works while the\n" +
-			"crawl runs, too: a checkpoint is made at least every ten minutes.",
+		Long: "Print the latest checkpoint of a crawl's ledger. Store it where you cannot\n" +
+			"change it: with the site owner, in a mail, in a public log. It proves later that\n" +
+			"no line before it was changed. Also works while the crawl runs: a checkpoint is\n" +
+			"made at least every ten minutes.",
 		Example: "  curtsy ledger checkpoint news\n  curtsy ledger checkpoint news > head.txt\n  curtsy audit --head head.txt news",
 		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) },
@@ -99,7 +99,7 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	if len(names) > 0 {
 		signed = "signed by " + plainly.Lines(strings.Join(names, ", "))
 	}
-	fmt.Fprintf(std.Err, "%s, of %s\nlodge it elsewhere, as a file or as %s;\nlater check it with curtsy audit --head FILE %s\n",
+	fmt.Fprintf(std.Err, "%s, of %s\nstore it elsewhere, as a file or as %s;\nlater check it with curtsy audit --head FILE %s\n",
 		signed, plainly.Count(n.Size, "line"), vouch.HeadOf(n.Checkpoint), plainly.Argument(dir))
 	_, err = std.Out.Write(note)
 	return err

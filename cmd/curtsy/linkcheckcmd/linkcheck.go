@@ -41,7 +41,7 @@ type checking struct {
 // for the result would rather know what is left than wait for all of it.
 const patience = 90 * time.Second
 
-// New is curtsy check.
+// New is curtsy linkcheck.
 func New(std cli.Streams) *cobra.Command {
 	var c checking
 	cmd := &cobra.Command{

@@ -145,7 +145,7 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 		return m, err
 	}
 	if theirs == "" || theirs != ours {
-		return m, fmt.Errorf("%s is not packed of the crawl in %s: forget in the directory of its own crawl, or remove it", path, dir)
+		return m, fmt.Errorf("%s is not packed of the crawl in %s: redact it in the directory of its own crawl, or remove it", path, dir)
 	}
 	in, err := z.Open("datapackage.json")
 	if err != nil {
@@ -182,7 +182,7 @@ func originIn(z *zip.Reader) (origin string, err error) {
 		if !ok || name != "" && name != ".zst" {
 			continue
 		}
-		temp, err := os.MkdirTemp("", "curtsy-forget-")
+		temp, err := os.MkdirTemp("", "curtsy-redact-")
 		if err != nil {
 			return "", err
 		}

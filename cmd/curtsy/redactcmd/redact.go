@@ -18,7 +18,7 @@ type options struct {
 	packed                   []string
 }
 
-// Command is curtsy forget.
+// Command is curtsy redact.
 func Command(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
@@ -28,7 +28,7 @@ func Command(std cli.Streams) *cobra.Command {
 			"crawl: archive, index, mirror, report, and WACZ files. With --all everything\n" +
 			"goes: requests, heads, and lines of the ledger, too. There is no way back.\n" +
 			"A mark in the ledger says when, why and how much; audit reports it as redacted.\n" +
-			"What is forgotten is left alone from now on, as curtsy optout add has it.\n\n" +
+			"It is also excluded from now on, as by curtsy optout add.\n\n" +
 			"With a scheme and a path that URL alone is meant; without scheme HOST/PATH is\n" +
 			"the beginning of URLs, and .example.org a domain with everything below it.",
 		Example: "  curtsy redact --dry-run news https://www.your-domain.org/people/me.html\n" +

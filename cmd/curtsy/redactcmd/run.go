@@ -131,7 +131,7 @@ func mustNotRun(ctx context.Context, dir, entry string) error {
 func running(dir, entry string) error {
 	word := plainly.Argument(dir)
 	if entry == "" {
-		return fmt.Errorf("something is being forgotten in %s, or the crawl runs: wait for its end, and give the command again", dir)
+		return fmt.Errorf("a redaction or the crawl is running in %s: wait for its end, and give the command again", dir)
 	}
 	return fmt.Errorf("the crawl in %s is running, and what it has cannot be taken from under it. Have it leave them alone "+
 		"at once with curtsy optout add %s %s; then interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), "+
@@ -181,14 +181,14 @@ func evidence(ctx context.Context, dir string, f crawldir.Stopped, j *redact.Jou
 
 // unfinished says that what was begun is to be finished.
 func unfinished(err error, dir string) error {
-	return fmt.Errorf("%w\nForgetting is begun in %s, and not finished: curtsy audit, resume or forget finish it, whatever they are asked for", err, dir)
+	return fmt.Errorf("%w\nThe redaction in %s is not finished: curtsy audit, resume or redact finishes it first", err, dir)
 }
 
 // Finish finishes what was begun in a crawl directory, if anything was, or takes away what was prepared.
 func Finish(ctx context.Context, dir string, std cli.Streams) error {
 	j, err := finish(ctx, dir, std)
 	if j != nil { // whoever began it was not told
-		fmt.Fprintf(std.Err, "%s is forgotten; the salt of its mark is kept nowhere else: %s\n", plainly.OneLine(j.Subject), plainly.OneLine(j.Salt))
+		fmt.Fprintf(std.Err, "%s is redacted; the salt of its mark is kept nowhere else: %s\n", plainly.OneLine(j.Subject), plainly.OneLine(j.Salt))
 	}
 	return err
 }
@@ -202,7 +202,7 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 		if j, err = redact.Open(dir); err != nil || j == nil {
 			return err
 		}
-		fmt.Fprintf(std.Err, "forgetting that was broken off is finished first\n")
+		fmt.Fprintf(std.Err, "finishing an interrupted redaction first\n")
 		return evidence(ctx, dir, f, j, std)
 	})
 	if errors.Is(err, frontier.ErrInUse) && !redact.Pending(dir) {

@@ -41,9 +41,9 @@ func (o *options) print(std cli.Streams, s *subject, f redact.Found, j *redact.J
 // reportText says what was forgotten, or would be.
 func reportText(s *subject, o *options, f redact.Found, j *redact.Journal, dir string) string {
 	var b strings.Builder
-	verb := "forgotten"
+	verb := "redacted"
 	if o.dryRun {
-		verb = "would be forgotten"
+		verb = "would be redacted"
 	}
 	fmt.Fprintf(&b, "%s: %s\n", verb, plainly.OneLine(s.means()))
 	for _, row := range []struct {
