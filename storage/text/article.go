@@ -66,6 +66,9 @@ func document(lean []byte, whole *lines) (most *html.Node) {
 		return nil
 	}
 	for n := range most.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
 		switch n.Data {
 		case "aside", "button", "footer", "form", "header", "input", "nav", "select", "textarea":
 			return nil
