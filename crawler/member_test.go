@@ -9,6 +9,8 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
 // silences are the times in which a member may send no requests. The end of the context comes too late for every other one, as
@@ -83,5 +85,35 @@ func TestMember_SilentSendsNothing(t *testing.T) {
 		if cut == 0 {
 			t.Error("no exchange was under way when a silence began")
 		}
+	})
+}
+
+// elsewhere is a frontier whose host b.test another member owns.
+type elsewhere struct{ frontier.Frontier }
+
+func (e elsewhere) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
+	h, ok, err := e.Frontier.Host(ctx, a)
+	h.Elsewhere = a.Host() == "b.test"
+	return h, ok, err
+}
+
+func (e elsewhere) ClaimAuthority(context.Context, canon.Authority) (frontier.Turn, error) {
+	return frontier.Turn{}, frontier.ErrNotDue
+}
+
+// A robots.txt that redirects to a host of another member cannot be had: the host is left alone with that reason.
+func TestMember_RobotsRedirectElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"},
+			&crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Redirect: "http://b.test/robots.txt"}, Pages: map[string]crawltest.Page{"/": {}}},
+			&crawltest.Site{Name: "b.test"})
+		w.cfg.Frontier, w.cfg.Member = elsewhere{w.front}, silences{}
+		begin := time.Now()
+		s := w.run()
+		const why = "robots.txt redirects to http://b.test, which another member of the fleet owns"
+		if len(s.Status.Resting) != 1 || s.Status.Resting[0].Reason != why || time.Since(begin) > time.Minute {
+			t.Errorf("after %v: %+v", time.Since(begin), s.Status.Resting)
+		}
+		w.wantAsked("a.test", "/robots.txt")
 	})
 }

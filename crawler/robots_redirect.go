@@ -28,6 +28,10 @@ func (c *policies) fetchElsewhere(ctx context.Context, v *visit, w gate.Request)
 	ready := w.Need.Action == robots.Refresh
 	again := max(there.Wait, c.cfg.floor(a), leastPoll)
 	switch {
+	case there.Elsewhere: // its owner does not lend it
+		if !ready {
+			v.leaveAlone(frontier.Retired, reasonMoved+a.Origin()+", which another member of the fleet owns", 0)
+		}
 	case known && there.Condition > frontier.Parked:
 		if !ready {
 			v.leaveAlone(frontier.Retired, reasonMoved+a.Origin()+", which is left alone: "+there.Reason, 0)
