@@ -72,6 +72,6 @@ const MaxPlaces = 1000
 
 const (
 	pagePlaces  = 20     // of one finding on one page
-	maxUnasked  = 20000  // findings of a kind about URLs that nobody asked for
+	maxUnasked  = 10000  // findings of a kind about URLs that nobody asked for
 	maxRepeated = 100000 // places in all, behind the first of each finding
 )

@@ -69,7 +69,7 @@ func (s *state) class() int {
 }
 
 // maxStates is how many states of a class are kept. URLs beyond it that nobody asked for count as not in the ledger.
-const maxStates = 30_000
+const maxStates = 20_000
 
 // verdict is what is to be said of a URL.
 type verdict uint8

@@ -65,7 +65,7 @@ var ErrNoIndex = errors.New("export: the index is not complete")
 var ErrTwice = errors.New("export: a crawl is named twice")
 
 // sortMemory is how many bytes of lines of indexes are held in memory.
-const sortMemory = 24 << 20
+const sortMemory = 8 << 20
 
 // Open looks at the crawls in dirs. Temporary files go to temp; empty means the system's folder.
 func Open(ctx context.Context, temp string, dirs ...string) (*Inputs, error) {

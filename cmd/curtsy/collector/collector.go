@@ -20,7 +20,7 @@ import (
 const (
 	garbage   = 400 // GOGC
 	lookEvery = 500 * time.Millisecond
-	looks     = 8 // memory that is alive at so many raises the limit; the tree of a large page is not
+	looks     = 30 // memory that is alive at so many raises the limit; the tree of a large page is not
 )
 
 // Tune sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC

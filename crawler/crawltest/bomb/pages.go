@@ -80,6 +80,7 @@ func Pages() []Page {
 		repeated("SVG", "<svg><a><use href=x>"),
 		repeated("comments", "<!---->"),
 		repeated("nested elements", "<div>"),
+		html("a link that is opened again", func() string { return "<p><a href=x b=1 c=2 d=3 e=4 f=5>" + fill("<p>x", large) }),
 		{"UTF-16", "text/html; charset=utf-16", func() []byte { return inUTF16("<!DOCTYPE html><title>x</title>" + numbered("<a href=%x>x", 450_000)) }},
 		{"ids in XML", pageXHTML, func() []byte {
 			return []byte(`<html xmlns="http://www.w3.org/1999/xhtml"><body>` + numbered("<p id='%x'/>", 700_000) + "</body></html>")
