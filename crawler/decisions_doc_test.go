@@ -21,7 +21,7 @@ import (
 
 func decisionsDoc(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "docs", "decisions.md"))
+	b, err := os.ReadFile(filepath.Join("..", "docs", "reference", "ledger.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,12 +128,12 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 	return map[string][]string{
 		"## `decision`": constants(t, "../storage", "Decision[A-Z].*"),
 		"## `outcome`":  constants(t, "../storage", "Outcome[A-Z].*"),
-		"## `change`: since the generation before":                 constants(t, "../storage", "Change[A-Z].*"),
-		"## `kind`: how a URL was found":                           constants(t, "../storage", "Kind[A-Z].*"),
-		"## `pace_by`: who asked for the pause before an exchange": constants(t, "../storage", "By[A-Z].*"),
-		"## `reason` of a verdict":                                 constants(t, "../robots", "Reason"),
-		"## `reason` of what an exchange came to":                  reasons,
-		"## `reason` of a refusal or a hold":                       append(rules, reasonSitemaps, reasonScriptRefused, reasonMaxPerTag, frontier.ReasonOperator, frontier.ReasonQuarantined),
+		"## `change`: since the previous generation":              constants(t, "../storage", "Change[A-Z].*"),
+		"## `kind`: how a URL was found":                          constants(t, "../storage", "Kind[A-Z].*"),
+		"## `pace_by`: the reason for the delay before a request": constants(t, "../storage", "By[A-Z].*"),
+		"## `reason` of a verdict":                                constants(t, "../robots", "Reason"),
+		"## `reason` of a request":                                reasons,
+		"## `reason` of a rejected or held URL":                   append(rules, reasonSitemaps, reasonScriptRefused, reasonMaxPerTag, frontier.ReasonOperator, frontier.ReasonQuarantined),
 	}, within
 }
 
@@ -196,12 +196,12 @@ func TestDecisionsDocCoversTheLinesOfTheWing(t *testing.T) {
 		w.cfg.MaxBody, w.cfg.MaxPerHost, w.cfg.Sitemaps.Robots = 1<<20, 100, true
 		w.run()
 		for _, l := range w.ledger.all {
-			r, exchanged := l.Reason, "## `reason` of what an exchange came to"
+			r, exchanged := l.Reason, "## `reason` of a request"
 			if !known("## `decision`", string(l.Decision)) || l.Outcome != "" && !known("## `outcome`", string(l.Outcome)) ||
 				l.Kind != "" && !known("## `kind`: how a URL was found", string(l.Kind)) {
 				t.Errorf("decision %q, outcome %q, kind %q", l.Decision, l.Outcome, l.Kind)
 			}
-			if r != "" && !known("## `reason` of a verdict", r) && !known(exchanged, r) && !known("## `reason` of a refusal or a hold", r) && !pattern.MatchString(r) {
+			if r != "" && !known("## `reason` of a verdict", r) && !known(exchanged, r) && !known("## `reason` of a rejected or held URL", r) && !pattern.MatchString(r) {
 				t.Errorf("the page does not have the reason %q of %s", r, l.URL)
 			}
 		}

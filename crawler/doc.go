@@ -20,7 +20,7 @@
 //  8. The outcome: how the task ends, or that it comes again. A redirect is an outcome; its target is a candidate like any
 //     other. Then the record of the exchange with that decision and the links found, without its body where that asks not
 //     to be archived; then the ledger's line. What needs no exchange is archived as a refusal before its line.
-//     docs/decisions.md has the words.
+//     docs/reference/ledger.md has the words.
 //  9. Finish: outcome, links, host state and the wait until the next turn, applied together.
 //
 // A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile; what came of a

@@ -26,7 +26,7 @@ import (
 
 func politenessDoc(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "docs", "politeness.md"))
+	b, err := os.ReadFile(filepath.Join("..", "docs", "trust", "politeness.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestEveryRuleOfPolitenessHasItsTests(t *testing.T) {
 			t.Errorf("%d tests carry the number of rule %d", carries[n], n)
 		}
 	}
-	rows := tableOf(t, politenessDoc(t), "| rule | what |")
+	rows := tableOf(t, politenessDoc(t), "| rule | requirement |")
 	for i, row := range rows {
 		if len(row) != 5 || row[0] != strconv.Itoa(i+1) {
 			t.Fatalf("row %d is %q", i+1, row)

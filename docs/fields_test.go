@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,30 +14,27 @@ import (
 
 var update = flag.Bool("update", false, "write the tables that follow from the code anew")
 
-// docs/ledger.md and docs/warc.md have the table of storage.Fields, in their order.
-func TestTheTablesOfFieldsFollowTheSchema(t *testing.T) {
-	var ledger, metadata strings.Builder
-	ledger.WriteString("| field | type | meaning |\n|---|---|---|\n")
+// docs/reference/fields.md has the table of storage.Fields, in their order.
+func TestFields_FollowTheSchema(t *testing.T) {
+	const head = "| ledger | WARC metadata | type | meaning |"
+	var b strings.Builder
+	b.WriteString(head + "\n|---|---|---|---|\n")
 	salted := false
 	for _, f := range storage.Fields() {
 		if f.Withheld() && !salted {
 			salted = true
-			ledger.WriteString("| `salt` * | string | 16 random octets, in hexadecimal digits |\n")
+			b.WriteString("| `salt` * | | string | 16 random bytes, in hexadecimal digits |\n")
 		}
-		star := ""
+		star, metadata := "", ""
 		if f.Always() {
 			star = " *"
 		}
-		fmt.Fprintf(&ledger, "| `%s`%s | %s | %s |\n", f.JSON, star, f.Kind(), f.Meaning)
+		if f.Metadata != "" {
+			metadata = "`" + f.Metadata + "` "
+		}
+		fmt.Fprintf(&b, "| `%s`%s | %s| %s | %s |\n", f.JSON, star, metadata, f.Kind(), f.Meaning)
 	}
-	metadata.WriteString("| field | in the ledger | meaning |\n|---|---|---|\n")
-	for _, f := range storage.InMetadata() {
-		fmt.Fprintf(&metadata, "| `%s` | `%s` | %s |\n", f.Metadata, f.JSON, f.Meaning)
-	}
-	metadata.WriteString("| `outlink` | – | a link found and its kind, for the first 6,000 |\n" +
-		"| `outlinksLeftOut` | – | how many links are not named: more than 6,000, or with white space in them |\n")
-	holds(t, "ledger.md", "| field | type | meaning |", ledger.String())
-	holds(t, "warc.md", "| field | in the ledger | meaning |", metadata.String())
+	holds(t, filepath.Join("reference", "fields.md"), head, b.String())
 }
 
 // docs/fleet.md lists what crawls with a shared frontier refuse.

@@ -3,6 +3,7 @@ package docs
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,15 +13,15 @@ import (
 
 const tablesHead = "## The tables\n\n"
 
-// docs/tables.md has each table and column as the code has it. With -update they are written anew.
+// docs/reference/tables.md has each table and column as the code has it. With -update they are written anew.
 func TestThePageHasTheTablesOfTheCode(t *testing.T) {
-	text, err := os.ReadFile("tables.md")
+	text, err := os.ReadFile(filepath.Join("reference", "tables.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, ok := strings.Cut(string(text), tablesHead)
 	if !ok {
-		t.Fatalf("docs/tables.md has no heading %s", tablesHead)
+		t.Fatalf("docs/reference/tables.md has no heading %s", tablesHead)
 	}
 	var b strings.Builder
 	for _, table := range tables.All() {
@@ -30,15 +31,15 @@ func TestThePageHasTheTablesOfTheCode(t *testing.T) {
 	switch {
 	case rest == want:
 	case *update:
-		if err := os.WriteFile("tables.md", []byte(before+tablesHead+want), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("reference", "tables.md"), []byte(before+tablesHead+want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Error("docs/tables.md does not have the tables of the code; go test ./docs -update writes them")
+		t.Error("docs/reference/tables.md does not have the tables of the code; go test ./docs -update writes them")
 	}
 	for _, f := range sink.Formats() {
 		if !strings.Contains(before, "`"+string(f)+"`") {
-			t.Errorf("docs/tables.md does not say what is written as %s", f)
+			t.Errorf("docs/reference/tables.md does not say what is written as %s", f)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks a bundle of "curtsy ledger prove", with nothing but Python's standard library. Its format: proofs.md.
+"""Checks a bundle of "curtsy ledger prove", with nothing but Python's standard library. Its format: reference/ledger.md.
 
 Exit code 0: the proof holds. 3: it does not, and each reason is printed. 1: the file cannot be read.
 """

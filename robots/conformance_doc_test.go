@@ -40,7 +40,7 @@ func agrees(theirs *robotstxt.RobotsData, e expectation) bool {
 	return theirs.TestAgent(e.target, e.agent) == e.allowed
 }
 
-// conformanceDocument writes docs/conformance.md.
+// conformanceDocument writes docs/trust/robots-conformance.md.
 func conformanceDocument(t *testing.T, all []sentence, cases []corpusCase) []byte {
 	var b bytes.Buffer
 	b.WriteString(conformanceHead)
@@ -59,27 +59,26 @@ func conformanceDocument(t *testing.T, all []sentence, cases []corpusCase) []byt
 	return b.Bytes()
 }
 
-const conformanceHead = "# What the standards say, and what shows that we do it\n\n" +
-	"<!-- Made from testdata/robots by: go test ./robots -run Conformance -update -->\n\n" +
-	"| command | what it shows |\n|---|---|\n" +
+const conformanceHead = "# Conformance with the robots.txt standards\n\n" +
+	"Generated from testdata/robots by: go test ./robots -run Conformance -update\n\n" +
+	"| command | result |\n|---|---|\n" +
 	"| `go test ./robots -run Corpus` | every case of `testdata/robots/cases`, by this package and by `robots/naive`: verdict and deciding line |\n" +
-	"| `go test ./robots -run Corpus/2_2-comments -v` | one of them |\n" +
-	"| `go test ./robots -run Conformance` | every sentence below has a case or a test; what is said of temoto is true; this page is up to date (`-update` writes it) |\n" +
-	"| `go test ./robots -run Temoto -v` | 20,000 random files, our verdicts and temoto's; how many fall into each class that is set apart |\n" +
+	"| `go test ./robots -run Corpus/2_2-comments -v` | one case |\n" +
+	"| `go test ./robots -run Conformance` | every sentence below has a case or a test, and this page is current |\n" +
+	"| `go test ./robots -run Temoto -v` | 20,000 random files, compared with temoto's verdicts; the size of each class of differences |\n" +
 	"| `go test ./robots -run RealFiles` | twenty real files under all three standards (`-update` writes `testdata/robots/golden`) |\n" +
-	"| `go test ./robots -fuzz FuzzMatchEqualsNaive` | random files against the second reading of the standards |\n" +
+	"| `go test ./robots -fuzz FuzzMatchEqualsNaive` | random files, compared with the second implementation |\n" +
 	"| `go test ./robots -bench . -run '^$'` | time and allocations, beside temoto's |\n\n" +
-	"A case is a text file that needs little code to read; `testdata/robots/README.md` describes it. Any one question can be\n" +
-	"asked at the command line, too:\n\n" +
+	"`testdata/robots/README.md` describes the cases, which are text files. You can also test any case on the command line:\n\n" +
 	"```console\n$ printf 'user-agent: *\\ndisallow: /*.gif$\\n' | curtsy robots check --file - --agent curtsy --all-standards https://bakery.test/a.gif/b.gif\n```\n\n"
 
 // writeReaders writes the table of what other readers answer.
 func writeReaders(b *bytes.Buffer, cases []corpusCase) {
-	b.WriteString("## What others get wrong, and what we answer\n\n" +
-		"The column of temoto/robotstxt v1.1.2 is run by the tests: how many of the case's verdicts under RFC 9309 it gives\n" +
-		"otherwise. The last column is what google/robotstxt, grobotstxt, protego, crawler-commons and robots-parser did when\n" +
-		"they were run or read once while this package was planned. The tests do not run them; later versions may differ.\n\n" +
-		"| case | we | temoto | others |\n|---|---|---|---|\n")
+	b.WriteString("## Differences from other parsers\n\n" +
+		"The tests run temoto/robotstxt v1.1.2; its column counts the verdicts under RFC 9309 that differ. The last column\n" +
+		"records one earlier run or reading of google/robotstxt, grobotstxt, protego, crawler-commons and robots-parser;\n" +
+		"later versions may differ.\n\n" +
+		"| case | curtsy | temoto | others |\n|---|---|---|---|\n")
 	for _, c := range cases {
 		if c.row == "" {
 			continue
@@ -108,7 +107,7 @@ func writeSentences(b *bytes.Buffer, all []sentence, cases []corpusCase) {
 	for _, s := range all {
 		if s.section != section {
 			section = s.section
-			fmt.Fprintf(b, "## %s\n\n| sentence | shown by |\n|---|---|\n", section)
+			fmt.Fprintf(b, "## %s\n\n| sentence | tests |\n|---|---|\n", section)
 		}
 		var by []string
 		for _, c := range cases {
@@ -136,9 +135,9 @@ func writeSentences(b *bytes.Buffer, all []sentence, cases []corpusCase) {
 // writeExclusions writes what is set apart in the comparison with temoto.
 func writeExclusions(b *bytes.Buffer) {
 	b.WriteString("## The comparison with temoto\n\n" +
-		"Random files are judged by both. They must agree, except where an input falls into one of these classes; each has an\n" +
-		"example on which temoto/robotstxt v1.1.2 answers otherwise than RFC 9309, and the tests check that it does.\n\n" +
-		"| class | temoto | example | asked for |\n|---|---|---|---|\n")
+		"Both judge random files and must agree, except in these classes. The tests check that temoto/robotstxt v1.1.2 departs\n" +
+		"from RFC 9309 in each example.\n\n" +
+		"| class | temoto | example | target |\n|---|---|---|---|\n")
 	for _, e := range exclusions() {
 		example := fmt.Sprintf("%q", e.file)
 		if len(example) > 100 {
@@ -149,7 +148,7 @@ func writeExclusions(b *bytes.Buffer) {
 }
 
 func (c corpusCase) link() string {
-	return fmt.Sprintf("[%s](../testdata/robots/cases/%s.txt)", c.name, c.name)
+	return fmt.Sprintf("[%s](../../testdata/robots/cases/%s.txt)", c.name, c.name)
 }
 
 // cell makes text fit for a table of Markdown. What stands between backticks is code, in which only the bar counts.

@@ -95,9 +95,9 @@ func goTests(t *testing.T) map[string]bool {
 	return known
 }
 
-// docs/conformance.md is made from the cases. go test ./robots -run Conformance -update writes it.
+// docs/trust/robots-conformance.md is made from the cases. go test ./robots -run Conformance -update writes it.
 func TestConformance_TheDocumentIsUpToDate(t *testing.T) {
-	const path = "../docs/conformance.md"
+	const path = "../docs/trust/robots-conformance.md"
 	got := conformanceDocument(t, sentences(t), corpus(t))
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
@@ -128,13 +128,13 @@ func TestConformance_WhatTheCasesSayOfTemoto(t *testing.T) {
 
 var lintCode = regexp.MustCompile(`(?m)^//\t([a-z0-9-]+) {2,}`)
 
-// docs/robots.md tells of every code of a Warning.
+// docs/reference/robots.md tells of every code of a Warning.
 func TestConformance_LintCodesAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("warning.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../docs/robots.md")
+	page, err := os.ReadFile("../docs/reference/robots.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestConformance_LintCodesAreDocumented(t *testing.T) {
 	}
 	for _, m := range codes {
 		if !bytes.Contains(page, []byte("`"+string(m[1])+"`")) {
-			t.Errorf("docs/robots.md does not tell of %s", m[1])
+			t.Errorf("docs/reference/robots.md does not tell of %s", m[1])
 		}
 	}
 }

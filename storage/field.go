@@ -11,7 +11,7 @@ import (
 )
 
 // Field is one thing that a line says. The table of them, in fields.go, is the schema: the JSON of the ledger, the
-// metadata records of the archive, the reader of either, and the tables in docs/ledger.md and docs/warc.md follow from
+// metadata records of the archive, the reader of either, and the tables in docs/reference/ledger.md and docs/reference/archives.md follow from
 // it.
 type Field struct {
 	JSON     string // the name in the ledger

@@ -1,6 +1,6 @@
 package storage
 
-// The words that a line says of itself. docs/decisions.md has what each means, and a test holds the page to the tables
+// The words that a line says of itself. docs/reference/ledger.md has what each means, and a test holds the page to the tables
 // below. Each is a type of its own, so that none stands where another belongs.
 
 // Decision is which part of the story decided.

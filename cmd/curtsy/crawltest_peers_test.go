@@ -14,7 +14,7 @@ import (
 // bot stands behind the name in a User-Agent: who is asked politely says how to be reached.
 const bot = "(+https://crawler-contact.org/bot)"
 
-// peer is another crawler, with the options that make it as polite as its documentation knows. docs/scoreboard.md has
+// peer is another crawler, with the options that make it as polite as its documentation knows. docs/trust/conformance.md has
 // what came of it, and says why these options.
 type peer struct {
 	program, token string
@@ -59,7 +59,7 @@ func peers(t *testing.T) []peer {
 	}
 }
 
-// What docs/scoreboard.md says of other crawlers can be seen again. They take minutes each: they run beside each other.
+// What docs/trust/conformance.md says of other crawlers can be seen again. They take minutes each: they run beside each other.
 func TestScoreOfOtherCrawlers(t *testing.T) {
 	if !full() {
 		t.Skip("minutes of waiting: CURTSY_LONG=1")
@@ -84,7 +84,7 @@ func TestScoreOfOtherCrawlers(t *testing.T) {
 			}
 			for _, rule := range p.fails {
 				if slices.Contains(by["pass"], rule) { // not shown is possible: a peer may end early
-					t.Errorf("%s: passed: docs/scoreboard.md is out of date", rule)
+					t.Errorf("%s: passed: docs/trust/conformance.md is out of date", rule)
 				}
 			}
 			t.Logf("%s: %d passed, %d failed, %d not shown\nfailed: %q\nnot shown: %q", first, score.Passed, score.Failed, score.NotShown, by["FAIL"], by["not shown"])

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The table of docs/metrics.md is that of the code: copy what is printed when it is not.
+// The table of docs/reference/metrics.md is that of the code: copy what is printed when it is not.
 func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| metric | type | label | what |\n|---|---|---|---|\n")
@@ -23,9 +23,9 @@ func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, kind, label, m.Help)
 	}
 	fmt.Fprintf(&b, "| `%s` | gauge | `version`, `goversion` | %s |\n\n", buildInfo, buildHelp)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
 	if err != nil || !strings.Contains(string(page), "\n"+b.String()) {
-		t.Errorf("%v; docs/metrics.md lacks the table\n%s", err, b.String())
+		t.Errorf("%v; docs/reference/metrics.md lacks the table\n%s", err, b.String())
 	}
 }
 

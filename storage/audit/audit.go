@@ -40,7 +40,7 @@ type Options struct {
 	LeftOut int64
 
 	// Strict holds archives of other crawlers to this crawler's promises too, as far as an archive of theirs can show
-	// whether they were kept (docs/politeness.md).
+	// whether they were kept (docs/trust/politeness.md).
 	Strict bool
 
 	// Witnesses are shown what the archive holds, and may find more.

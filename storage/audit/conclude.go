@@ -80,14 +80,14 @@ func (a *audit) measures(ours bool) []string {
 		"block and payload digests (WARC 1.1, 5.8 and 5.9)",
 	}
 	if ours {
-		m = append(m, "the promises of docs/politeness.md: a floor of 1 s or what the archive declares, the groups "+
+		m = append(m, "the promises of docs/trust/politeness.md: a floor of 1 s or what the archive declares, the groups "+
 			"of the token and of curtsy, "+
 			"Cache-Control of robots.txt, 429 and 5xx as unreachable, the pace of addresses, Request-rate, "+
 			"RateLimit, five times the response time, "+
 			"the crawl's own statements, and whom it names for each pause")
 	}
 	if a.o.Strict && !ours {
-		m = append(m, "of another crawler, as the audit was told, the promises of docs/politeness.md that its "+
+		m = append(m, "of another crawler, as the audit was told, the promises of docs/trust/politeness.md that its "+
 			"archive can show: a floor of 1 s, Cache-Control of "+
 			"robots.txt, 429, 408, 425 and 5xx as unreachable, rests after 429 and errors, the pace of addresses "+
 			"(100 ms), Request-rate, RateLimit, "+
@@ -123,7 +123,7 @@ func (a *audit) cannotShow(ours bool) []string {
 	if ours {
 		c = append(c,
 			"that the value in an owner's proof is the operator's: only the operator's key can tell",
-			"that the rests after errors beyond the first are as long as docs/politeness.md says: they are required "+
+			"that the rests after errors beyond the first are as long as docs/trust/politeness.md says: they are required "+
 				"as long as the crawl itself says",
 			"when an answer began: its first octet is believed to have come when the crawl says, if not after the "+
 				"last, and the pause for slow answers follows from that",

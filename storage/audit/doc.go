@@ -17,7 +17,7 @@
 // # What is required
 //
 // Each check has a Code. Its requirement comes from the standards, and, for archives whose warcinfo says that they
-// are ours, from this crawler's promises (docs/politeness.md), which are stricter. Settings are believed when they
+// are ours, from this crawler's promises (docs/trust/politeness.md), which are stricter. Settings are believed when they
 // bind the crawl more, and tested when they bind it less: a host is the operator's own only when it is loopback, or
 // when its proof stands in the archive.
 //

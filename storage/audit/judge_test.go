@@ -9,9 +9,9 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// Each code of the archive itself is found by a family of rules or by the reader, and docs/audit-reference.md has a row for it.
+// Each code of the archive itself is found by a family of rules or by the reader, and docs/reference/audit-findings.md has a row for it.
 func TestEachCodeHasItsJudge(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit-reference.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "audit-findings.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestEachCodeHasItsJudge(t *testing.T) {
 		for _, c := range f.codes {
 			judged[c] = true
 			if !strings.Contains(string(doc), "\n| `"+string(c)+"` |") {
-				t.Errorf("docs/audit-reference.md has no row for %s", c)
+				t.Errorf("docs/reference/audit-findings.md has no row for %s", c)
 			}
 		}
 	}

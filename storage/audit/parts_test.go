@@ -205,7 +205,7 @@ func TestNothingToAudit(t *testing.T) {
 	}
 }
 
-// The JSON form has the fields that docs/audit-reference.md names.
+// The JSON form has the fields that docs/reference/audit-findings.md names.
 func TestJSONNamesAreDocumented(t *testing.T) {
 	a := ours(t)
 	a.add(fetch{url: site + "/", meta: "none"})
@@ -216,7 +216,7 @@ func TestJSONNamesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit-reference.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "audit-findings.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,12 +230,12 @@ func TestJSONNamesAreDocumented(t *testing.T) {
 	}
 	for _, name := range names {
 		if !bytes.Contains(doc, []byte("`"+name+"`")) {
-			t.Errorf("docs/audit-reference.md does not name `%s`", name)
+			t.Errorf("docs/reference/audit-findings.md does not name `%s`", name)
 		}
 	}
 	for _, c := range finding.Codes() {
 		if !bytes.Contains(doc, []byte("`"+string(c)+"`")) {
-			t.Errorf("docs/audit-reference.md does not name the code `%s`", c)
+			t.Errorf("docs/reference/audit-findings.md does not name the code `%s`", c)
 		}
 	}
 }

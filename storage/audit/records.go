@@ -12,7 +12,7 @@ import (
 	"curtsy/storage/audit/words"
 )
 
-// records holds exchanges to the records that they should have (WARC 1.1; docs/warc.md). Package evidence has checked
+// records holds exchanges to the records that they should have (WARC 1.1; docs/reference/archives.md). Package evidence has checked
 // each record for itself.
 type records struct {
 	mayLack int64 // how many answers whoever packed the files says that he left out
@@ -36,12 +36,12 @@ func (j *records) judge(h *evidence.Joined) {
 	if wrong := h.Disagreement(); j.m.Ledger && wrong != "" {
 		j.found.Add(e.Finding(finding.BadRecord,
 			"request, answer and metadata of an exchange stand together, name each other, and have one date, URL "+
-				"and address (docs/warc.md)", wrong))
+				"and address (docs/reference/archives.md)", wrong))
 	}
 	if e.Line != nil {
 		for _, w := range words.Of(e.Line, words.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
 			LeftOut: e.LeftOut != ""}) {
-			f := e.Finding(finding.BadRecord, w.Required+" (docs/decisions.md)",
+			f := e.Finding(finding.BadRecord, w.Required+" (docs/reference/ledger.md)",
 				"the crawl says "+finding.Short(w.Said))
 			if f.Place = e.LineAt; w.Field == "paceBy" {
 				f.Code = finding.GapTold
@@ -61,11 +61,11 @@ func (j *records) judge(h *evidence.Joined) {
 		j.found.Add(f)
 	}
 	if !h.HasMetadata && !(h.Last && evidence.Unfinished(e.File)) { // a kill may have come before it was written
-		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every exchange (docs/warc.md)",
+		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every exchange (docs/reference/archives.md)",
 			"an exchange without one"))
 	}
 	if !h.HasRequest {
-		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (docs/warc.md)",
+		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (docs/reference/archives.md)",
 			"a response without its request"))
 	}
 	if p, err := weburl.Parse(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
@@ -92,7 +92,7 @@ func (j *records) sameStory(h *evidence.Joined) {
 }
 
 // leftOut takes an exchange whose answer somebody took out of the archive. Whoever packs a crawl for others may leave
-// out pages that ask not to be archived, and says how many (docs/wacz.md); any other answer is missing. The metadata
+// out pages that ask not to be archived, and says how many (docs/reference/archives.md); any other answer is missing. The metadata
 // alone tells what such an answer said.
 func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	e := &h.Exchange
@@ -103,8 +103,8 @@ func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	l, robots := e.Line, e.Asked().IsRobots()
 	if robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack {
 		j.found.Add(e.Finding(finding.BadRecord,
-			"the answer that request and metadata name (docs/warc.md), unless its page asks not to be archived and "+
-				"a package says that such are left out (docs/wacz.md)",
+			"the answer that request and metadata name (docs/reference/archives.md), unless its page asks not to be archived and "+
+				"a package says that such are left out (docs/reference/archives.md)",
 			"there is no record "+e.LeftOut))
 	}
 	if robots {

@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/audit/weburl"
 )
 
-// requests holds what a request says of who asks: by RFC 9309 2.2.1, and of ours by docs/politeness.md, rules 1 to 3.
+// requests holds what a request says of who asks: by RFC 9309 2.2.1, and of ours by docs/trust/politeness.md, rules 1 to 3.
 type requests struct {
 	m     measure.Measure
 	found finding.List
@@ -23,13 +23,13 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 		return
 	}
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" && !j.m.Ours() {
-		j.found.Add(e.Finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)",
+		j.found.Add(e.Finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/trust/politeness.md, rule 3)",
 			e.Method))
 	}
 	if j.m.Ours() {
 		j.promised(h)
 	} else if s := h.Sent.Secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
-		f := e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)",
+		f := e.Finding(finding.Credentials, "no cookies and no credentials (docs/trust/politeness.md, rule 3)",
 			"the request has the fields "+s)
 		f.Note = !j.m.Strict
 		j.found.Add(f)
@@ -48,7 +48,7 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 		j.found.Add(e.Finding(finding.UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
 	case j.m.Strict && !j.m.Ours() && !reachable(e.Agent):
 		j.found.Add(e.Finding(finding.UserAgent,
-			"a User-Agent with a contact, an http(s) URL or a mailbox (docs/politeness.md, rule 2)",
+			"a User-Agent with a contact, an http(s) URL or a mailbox (docs/trust/politeness.md, rule 2)",
 			"User-Agent: "+e.Agent))
 	case token == "" && switched(asker, name):
 		j.found.Add(e.Finding(finding.UserAgent,
@@ -69,24 +69,24 @@ func reachable(agent string) bool {
 	return strings.Contains(agent, "http://") || strings.Contains(agent, "https://") || strings.Contains(agent, "@")
 }
 
-// promised checks what a request of ours says: all of it is fixed by what the archive declares (docs/politeness.md,
+// promised checks what a request of ours says: all of it is fixed by what the archive declares (docs/trust/politeness.md,
 // rules 1 to 3).
 func (j *requests) promised(h *evidence.Joined) {
 	e, s := &h.Exchange, &h.Sent
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
-		j.found.Add(e.Finding(finding.Method, "GET or HEAD (docs/politeness.md, rule 3)", e.Method))
+		j.found.Add(e.Finding(finding.Method, "GET or HEAD (docs/trust/politeness.md, rule 3)", e.Method))
 	}
 	if s.Odd != "" {
 		j.found.Add(e.Finding(finding.BadRecord, "a request as this crawler sends it: HTTP/1.1, lines that end in CRLF, its own header fields "+
-			"each once, and no body (docs/warc.md)", "it has "+s.Odd))
+			"each once, and no body (docs/reference/archives.md)", "it has "+s.Odd))
 	}
 	if s.Secrets != "" {
-		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)",
+		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (docs/trust/politeness.md, rule 3)",
 			"the request has the fields "+s.Secrets))
 	}
 	if s.Masked != "" && !(e.Own && j.m.Info.SignsIn(e.Authority)) {
 		j.found.Add(e.Finding(finding.Credentials, "credentials for hosts alone that are proved to be the operator's own, and that the warcinfo "+
-			"record declares (docs/politeness.md, rule 28)", "the request has the fields "+s.Masked+", masked"))
+			"record declares (docs/trust/politeness.md, rule 28)", "the request has the fields "+s.Masked+", masked"))
 	}
 	if want := weburl.HostOf(e.Authority); s.Hosts != 1 || weburl.HostOf(weburl.Scheme(e.Authority)+s.Host) != want {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL: Host: "+want,
@@ -101,7 +101,7 @@ func (j *requests) promised(h *evidence.Joined) {
 	}
 	if want := mailbox(j.m.Info.Agent); s.From != want || s.Froms > 1 {
 		j.found.Add(e.Finding(finding.UserAgent,
-			fmt.Sprintf("From: %q, the mailbox in the User-Agent (docs/politeness.md, rule 1)", want),
+			fmt.Sprintf("From: %q, the mailbox in the User-Agent (docs/trust/politeness.md, rule 1)", want),
 			fmt.Sprintf("%d fields, the last %q", s.Froms, s.From)))
 	}
 }

@@ -49,7 +49,7 @@ func readForAnother(a *archive, pages ...time.Duration) {
 	}
 }
 
-// Each term of the pace is recomputed, whatever the crawl says of it (docs/politeness.md, rules 7, 9 and 14).
+// Each term of the pace is recomputed, whatever the crawl says of it (docs/trust/politeness.md, rules 7, 9 and 14).
 var paces = []judged{
 	{name: "rule 7: Request-rate", codes: "gap", make: func(a *archive) {
 		a.robots("User-agent: *\nRequest-rate: 2/10 0900-1700\n")
@@ -281,9 +281,9 @@ func TestDatesOfAnswersAreCompared(t *testing.T) {
 	}
 }
 
-// The words for who asked are those of docs/decisions.md.
+// The words for who asked are those of docs/reference/ledger.md.
 func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
-	b, err := os.ReadFile("../../docs/decisions.md")
+	b, err := os.ReadFile("../../docs/reference/ledger.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@
 //
 // Beside them stand checkpoints (package checkpoint), tiles (package tree) and hosts.jsonl (package hostmap). The lines
 // and the checkpoints are the ledger: tiles and hosts follow from the lines, and are made anew where they are torn.
-// docs/ledger.md has the format, so exact that a stranger can write a reader.
+// docs/reference/ledger.md has the format, so exact that a stranger can write a reader.
 //
 // # Lines
 //

@@ -15,10 +15,10 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// page is docs/ledger.md.
+// page is docs/reference/ledger.md.
 func page(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "ledger.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "ledger.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

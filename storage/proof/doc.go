@@ -3,7 +3,7 @@
 //
 // # The bundle
 //
-// docs/proofs.md is the format, written for those who write a verifier of their own; docs/verify.py is one. A bundle
+// docs/reference/ledger.md is the format, written for those who write a verifier of their own; docs/verify.py is one. A bundle
 // holds the host's lines in their public form, the checkpoint that commits to them, one proof of all of them in its
 // Merkle tree, the proof of the completeness map that there are no others, the robots.txt files that the lines name, the
 // heads of requests and answers, and a page that says it in words. Nothing of another host is in it but counts, unless

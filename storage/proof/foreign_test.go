@@ -53,7 +53,7 @@ func byPython(t testing.TB, python string, bundle []byte, o Options) (code int, 
 	return 0, string(out)
 }
 
-// The verifier in docs, which shares nothing with this package but the text of docs/proofs.md, and this package come to
+// The verifier in docs, which shares nothing with this package but the text of docs/reference/ledger.md, and this package come to
 // the same of twenty-six bundles, of which all but seven are forged, or held against a stranger's key.
 func TestPythonComesToTheSame(t *testing.T) {
 	python := program(t, "python3")

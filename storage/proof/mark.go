@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/ledger/hostmap"
 )
 
-// The marks of a ledger that a verifier reads (docs/ledger.md). It reads them by itself, not with the writer's code.
+// The marks of a ledger that a verifier reads (docs/reference/ledger.md). It reads them by itself, not with the writer's code.
 const (
 	markBegin     = "begin"
 	markRun       = "run"

@@ -48,7 +48,7 @@ var linkTarget = []Column{
 // linkJudged is what the crawl made of it.
 var linkJudged = []Column{
 	{Name: "in_scope", Kind: Bool, Few: true, Doc: "the crawl's scope takes it, found here and so; null without a target"},
-	{Name: "scope_rule", Kind: String, Few: true, Doc: "the rule that decided that, as in [decisions.md](decisions.md)"},
+	{Name: "scope_rule", Kind: String, Few: true, Doc: "the rule that decided that, one of those in docs/reference/ledger.md"},
 	{Name: "followed", Kind: Bool, Required: true, Doc: "the crawl asked for the target, by whatever way it was found"},
 	{Name: "why_not", Kind: String, Few: true, Doc: "why it was not: the ledger's reason, or the scope's rule; `scheme`, `malformed` and others where it is no web address; `same page`, `no document`, `too many`; `no decision` where the ledger has no line of it; of `unread` what was not read"},
 	{Name: "target_decision", Kind: String, Few: true, Doc: "decision of the ledger's latest line of the target"},

@@ -24,7 +24,7 @@ const (
 
 var kindNames = [...]string{"string", "bool", "int16", "int32", "int64", "float64", "timestamp", "list of string"}
 
-// String is the name of k in docs/tables.md.
+// String is the name of k in docs/reference/tables.md.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -38,13 +38,13 @@ type Column struct {
 	Kind     Kind
 	Required bool   // never null
 	Few      bool   // few distinct values: writers that can keep a dictionary of them
-	Doc      string // what it means and its unit, for docs/tables.md; a sentence without its full stop
+	Doc      string // what it means and its unit, for docs/reference/tables.md; a sentence without its full stop
 }
 
 // Table is the shape of one table.
 type Table struct {
 	Name    string // also the name of its file, without the format's extension
-	Doc     string // what a row is, for docs/tables.md
+	Doc     string // what a row is, for docs/reference/tables.md
 	Key     []string
 	Lookup  []string // columns that rows are looked up by: an index each, where the format has indexes
 	Columns []Column

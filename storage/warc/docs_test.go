@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// TestEveryFindingIsDocumented: docs/warc.md has each code once, and says rightly whether it is a note.
+// TestEveryFindingIsDocumented: docs/reference/archives.md has each code once, and says rightly whether it is a note.
 func TestEveryFindingIsDocumented(t *testing.T) {
 	src, err := os.ReadFile("finding.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "warc.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "archives.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func ledgerParts(dir string) (parts []wacz.File, err error) {
 	return parts, nil
 }
 
-// tileFolder is where a ledger has its tiles (docs/ledger.md).
+// tileFolder is where a ledger has its tiles (docs/reference/ledger.md).
 const tileFolder = "tile"
 
 // isLedgerPart reports whether a file below the folder of a ledger is one of it, and no half-written one.

@@ -14,7 +14,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// The events. docs/logs.md has them with their attributes.
+// The events. docs/reference/metrics.md has them with their attributes.
 const (
 	Begins    = "crawl begins"
 	Ends      = "crawl ends"

@@ -159,13 +159,13 @@ func TestADecisionHasItsFacts(t *testing.T) {
 
 // The page has each event.
 func TestTheEventsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "logs.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, event := range []string{Begins, Ends, Progress, Estimate, State, LeftAlone, GoesOn, Fails, Acts, Decision, Dashboard} {
 		if !strings.Contains(string(page), "\n| `"+event+"` |") {
-			t.Errorf("docs/logs.md has no row for %q", event)
+			t.Errorf("docs/reference/metrics.md has no row for %q", event)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (p *Past) head(l cdxj.Line) (c capture, err error) {
 }
 
 // leftOut is the digest of a body that is not in the archive, for it asked not to be: the metadata record behind the answer
-// has it (docs/warc.md).
+// has it (docs/reference/archives.md).
 func (p *Past) leftOut(l cdxj.Line, of string) (d [32]byte, ok bool) {
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset+l.Length)
 	if err != nil {

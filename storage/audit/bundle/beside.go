@@ -281,7 +281,7 @@ func (b *beside) stray(name, text string) {
 // tell names what is not so. In packages of other crawlers that is no violation: what a list of theirs means, and how
 // their index writes a URL, is theirs to say.
 func (b *beside) tell() {
-	const asked = "an index and lists of pages that say what the archive holds (docs/audit-reference.md)"
+	const asked = "an index and lists of pages that say what the archive holds (docs/reference/audit-findings.md)"
 	for _, name := range b.order {
 		s := b.off[name]
 		if !b.p.ours {

@@ -28,7 +28,7 @@ func (p *Package) unsigned(keys []string) {
 	p.found = append(p.found, finding.Finding{
 		Code: finding.BadPackage, Note: true, Place: finding.Place{File: p.name + ":" + digestName},
 		Required: "a signature of the package by a key that signs the ledger in it, which curtsy export --format wacz makes where " +
-			"that key is (docs/audit-reference.md)",
+			"that key is (docs/reference/audit-findings.md)",
 		Observed: fmt.Sprintf("key %s signed the ledger, and no such key the package: who has it can have changed "+
 			"all but archive and ledger", named(keys...)),
 	})

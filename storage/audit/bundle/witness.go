@@ -35,7 +35,7 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 	case p.signer != "" && len(l.Keys) == 0:
 		p.says = append(p.says, "whether who made the package also kept the ledger: the ledger names no key")
 	case p.signer != "" && !slices.ContainsFunc(l.Keys, p.speaksFor):
-		p.bad(digestName, "a signature by a key that signs the ledger in the package (docs/wacz.md)",
+		p.bad(digestName, "a signature by a key that signs the ledger in the package (docs/reference/archives.md)",
 			fmt.Sprintf("key %s signed the package, and %s the ledger", named(p.signer), named(l.Keys...)))
 	case p.signer == "" && len(l.Keys) > 0:
 		p.unsigned(l.Keys)

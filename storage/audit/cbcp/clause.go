@@ -37,7 +37,7 @@ type Clause struct {
 	Copy    Level  `json:"level_copy"` // in the editors' copy
 	Asks    string `json:"asks"`       // in words of our own
 
-	How   string `json:"-"` // it is checked, as docs/cbcp.md says
+	How   string `json:"-"` // it is checked, as docs/reference/cbcp.md says
 	check func(f *facts, r *audit.Result) finds
 }
 

@@ -16,7 +16,7 @@
 //
 // A clause is kept only where something shows it. An archive without an exchange, or without an answer that asks for
 // anything, proves nothing: the clause is not provable, and the evidence says why. A number that the draft
-// lacks, such as how often is too often, stands in docs/cbcp.md with its reason.
+// lacks, such as how often is too often, stands in docs/reference/cbcp.md with its reason.
 //
 // Memory grows with hosts, and with URLs up to a bound that the evidence names when it is reached.
 package cbcp

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of clauses in docs/cbcp.md anew")
+var update = flag.Bool("update", false, "write the table of clauses in docs/reference/cbcp.md anew")
 
-// docs/cbcp.md has each clause as the code has it.
+// docs/reference/cbcp.md has each clause as the code has it.
 func TestThePageHasTheClausesOfTheCode(t *testing.T) {
-	const page, head = "../../../docs/cbcp.md", "| clause | section | -00 | copy | asks to | how it is checked |\n"
+	const page, head = "../../../docs/reference/cbcp.md", "| clause | section | -00 | copy | asks to | how it is checked |\n"
 	b, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestThePageHasTheClausesOfTheCode(t *testing.T) {
 	before, rest, ok := strings.Cut(string(b), head)
 	rows, after, end := strings.Cut(rest, "\n\n")
 	if !ok || !end {
-		t.Fatal("docs/cbcp.md has no table of clauses")
+		t.Fatal("docs/reference/cbcp.md has no table of clauses")
 	}
 	var want strings.Builder
 	want.WriteString("|---|---|---|---|---|---|")
@@ -32,7 +32,7 @@ func TestThePageHasTheClausesOfTheCode(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("docs/cbcp.md does not have the table of the code; go test ./storage/audit/cbcp -update writes it")
+		t.Fatal("docs/reference/cbcp.md does not have the table of the code; go test ./storage/audit/cbcp -update writes it")
 	}
 	if err := os.WriteFile(page, []byte(before+head+want.String()+"\n\n"+after), 0o644); err != nil {
 		t.Fatal(err)
@@ -41,17 +41,17 @@ func TestThePageHasTheClausesOfTheCode(t *testing.T) {
 
 // The page says by which numbers clauses are judged that the draft has none for.
 func TestThePageHasTheNumbersOfTheCode(t *testing.T) {
-	b, err := os.ReadFile("../../../docs/cbcp.md")
+	b, err := os.ReadFile("../../../docs/reference/cbcp.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, says := range []string{"three failures in a row", fmt.Sprintf("| `loops` | %d requests", loopMax), "| `re-crawl` | two more requests within 24 hours",
 		"1,048,576 URLs", fmt.Sprintf("%.0f s, where nothing", unhurried.Seconds()), "or a minute"} {
 		if !strings.Contains(string(b), says) {
-			t.Errorf("docs/cbcp.md does not say %q", says)
+			t.Errorf("docs/reference/cbcp.md does not say %q", says)
 		}
 	}
 	if streakMin != 3 || oftenMax != 2 || maxURLs != 1048576 || longPause.Minutes() != 1 {
-		t.Error("a number was changed, and docs/cbcp.md tells the old one")
+		t.Error("a number was changed, and docs/reference/cbcp.md tells the old one")
 	}
 }

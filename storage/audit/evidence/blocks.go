@@ -46,7 +46,7 @@ func (h *Joined) Blocks() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// labelSHA256 is how a digest field names the digest that this crawler writes (docs/warc.md).
+// labelSHA256 is how a digest field names the digest that this crawler writes (docs/reference/archives.md).
 const labelSHA256 = "sha256"
 
 // written checks the fields that each record of ours has.
@@ -57,7 +57,7 @@ func (rd *Reader) written(rec *warc.Record, at finding.Place) {
 	uri := rec.TargetURI()
 	if label := rd.block.block.label; label != labelSHA256 {
 		rd.found(finding.Finding{Code: finding.Digest, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri,
-			Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
+			Required: "a WARC-Block-Digest in SHA-256 (docs/reference/archives.md)",
 			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
 	}
 }

@@ -60,7 +60,7 @@ func isProof(body []byte) bool {
 	return false
 }
 
-// OwnerPath is where a host holds the proof that it is the operator's own (docs/politeness.md, rule 18).
+// OwnerPath is where a host holds the proof that it is the operator's own (docs/trust/politeness.md, rule 18).
 const OwnerPath = "/.well-known/curtsy-owner.txt"
 
 // Unfinished reports whether a file is a segment that was being written.

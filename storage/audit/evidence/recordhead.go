@@ -11,7 +11,7 @@ import (
 )
 
 // The heads of records, beside a ledger of ours. The ledger binds blocks and not heads; but this crawler writes each
-// head in one way (docs/warc.md), and the records of an exchange tell most of it three times.
+// head in one way (docs/reference/archives.md), and the records of an exchange tell most of it three times.
 
 // heading is what the head of a record of an exchange tells that another record of it tells as well.
 type heading struct {
@@ -93,7 +93,7 @@ func (rd *Reader) formal(rec *warc.Record, at finding.Place) {
 			", and not that of its file")
 	}
 	if len(wrong) > 0 {
-		rd.bad(at, rec.TargetURI(), "the fields that docs/warc.md has for a record of "+kind, strings.Join(wrong, ", "))
+		rd.bad(at, rec.TargetURI(), "the fields that docs/reference/archives.md has for a record of "+kind, strings.Join(wrong, ", "))
 	}
 }
 

@@ -45,8 +45,8 @@ func (s *RequestHead) take(name string, value []byte) {
 	}
 }
 
-// sentFields are the fields of the requests of this crawler, as it spells them (docs/warc.md). Those of the operator's
-// own hosts (docs/politeness.md, rule 28) stand beside them, masked.
+// sentFields are the fields of the requests of this crawler, as it spells them (docs/reference/archives.md). Those of the operator's
+// own hosts (docs/trust/politeness.md, rule 28) stand beside them, masked.
 var sentFields = []string{
 	"Host", "User-Agent", "From", "Accept", "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Modified-Since", "Connection",
 	"Signature-Agent", "Signature-Input", "Signature",
@@ -79,7 +79,7 @@ func oddity(head []byte) string {
 	return ""
 }
 
-// Masked stands in the place of the value of a field that says who the user is (docs/network.md).
+// Masked stands in the place of the value of a field that says who the user is (docs/reference/network.md).
 const Masked = "(masked)"
 
 // alsoNamed is a list of names with one more.

@@ -48,12 +48,12 @@ func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
 // declares checks that a warcinfo record of ours is the only one of its file, and says who asks.
 func (rd *Reader) declares(in *Info) {
 	if had := rd.cur.info; had != nil && had.Record != "" {
-		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (docs/warc.md)",
+		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (docs/reference/archives.md)",
 			"another, after "+had.Record)
 	}
 	for _, f := range [][2]string{{"http-header-user-agent", in.Agent}, {"product-token", in.Token}} {
 		if f[1] == "" {
-			rd.bad(in.Place, "", "the fields that docs/warc.md has", "no "+f[0])
+			rd.bad(in.Place, "", "the fields that docs/reference/archives.md has", "no "+f[0])
 		}
 	}
 }
@@ -163,5 +163,5 @@ func millis(s string) time.Duration {
 	return time.Duration(min(n, 10*365*24*60*60*1000)) * time.Millisecond
 }
 
-// OurToken is the product token that binds every crawl of this crawler (docs/politeness.md, rule 1).
+// OurToken is the product token that binds every crawl of this crawler (docs/trust/politeness.md, rule 1).
 const OurToken = "curtsy"

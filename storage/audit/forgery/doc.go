@@ -7,7 +7,7 @@
 // the head that was lodged elsewhere, and the sites' own access logs. Where the ledger is left as it is, or mended
 // without being made anew as a whole, the audit must find the forgery with nothing beside it.
 //
-// The rows stand in rows_*_test.go, by what is forged. docs/audit-forgeries.md shows them as a table, which
+// The rows stand in rows_*_test.go, by what is forged. docs/reference/audit-forgeries.md shows them as a table, which
 //
 //	go test ./storage/audit/forgery -update
 //

@@ -16,7 +16,7 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// The ledger as docs/ledger.md describes it, in the hand of a forger: this knows nothing of package ledger.
+// The ledger as docs/reference/ledger.md describes it, in the hand of a forger: this knows nothing of package ledger.
 
 var (
 	lineCount = regexp.MustCompile(`,"lines":[0-9]+`)

@@ -21,7 +21,7 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-var update = flag.Bool("update", false, "write the table in docs/audit-forgeries.md anew")
+var update = flag.Bool("update", false, "write the table in docs/reference/audit-forgeries.md anew")
 
 // The classes of forgeries, by what is forged.
 const (
@@ -296,7 +296,7 @@ func TestPackageWithoutSignatures_IsNotSigned(t *testing.T) {
 	}
 }
 
-// docTable is the table as docs/audit-forgeries.md shows it.
+// docTable is the table as docs/reference/audit-forgeries.md shows it.
 func docTable() string {
 	var b strings.Builder
 	b.WriteString("| forged | how | found by |\n|---|---|---|\n")
@@ -313,9 +313,9 @@ func docTable() string {
 	return b.String()
 }
 
-// The table in docs/audit-forgeries.md is this one.
+// The table in docs/reference/audit-forgeries.md is this one.
 func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
-	const path, begin, end = "../../../docs/audit-forgeries.md", "<!-- forgeries -->\n", "<!-- end of forgeries -->\n"
+	const path, begin, end = "../../../docs/reference/audit-forgeries.md", "<!-- forgeries -->\n", "<!-- end of forgeries -->\n"
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ type Quota struct {
 }
 
 // RateLimit reads the field: r is what is left of a quota, t the seconds until it is filled again. The longest times of
-// all quotas hold, and more than a year is a day (docs/politeness.md, rule 14).
+// all quotas hold, and more than a year is a day (docs/trust/politeness.md, rule 14).
 func RateLimit(field string) (q Quota) {
 	if len(field) > MaxRateLimit || !limitField.MatchString(field) {
 		return Quota{}

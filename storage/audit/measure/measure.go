@@ -28,7 +28,7 @@ type Measure struct {
 // Ours reports whether the archive says that this crawler made it.
 func (m Measure) Ours() bool { return m.Info != nil && m.Info.Ours }
 
-// Promises reports whether the archive is held to this crawler's promises (docs/politeness.md).
+// Promises reports whether the archive is held to this crawler's promises (docs/trust/politeness.md).
 func (m Measure) Promises() bool { return m.Ours() || m.Strict }
 
 // Declared is the product token that the audit or the archive names, or "".
@@ -60,7 +60,7 @@ func (m Measure) Tokens(agent string) []string {
 	return []string{t}
 }
 
-// Standards are the documents that bind the archive: an older one only adds refusals (docs/politeness.md, rule 6).
+// Standards are the documents that bind the archive: an older one only adds refusals (docs/trust/politeness.md, rule 6).
 func (m Measure) Standards() []string {
 	if m.Info != nil && (m.Info.Standard == "draft1996" || m.Info.Standard == "std1994") {
 		return []string{"rfc9309", m.Info.Standard}

@@ -27,7 +27,7 @@ const (
 // request: resolver, connection and TLS. That moment is not in the archive, so two starts prove little, and many do.
 const connecting = 20 * time.Second
 
-// addressed counts a start at an address (docs/politeness.md, rule 10).
+// addressed counts a start at an address (docs/trust/politeness.md, rule 10).
 func (j *Judge) addressed(e *evidence.Exchange) {
 	if !j.m.Promises() || e.Own || !e.Addr.IsValid() {
 		return
@@ -43,7 +43,7 @@ func (j *Judge) addressed(e *evidence.Exchange) {
 	}
 }
 
-// leastDelay is the least that the pace of an address can be set to (docs/politeness.md, rule 10).
+// leastDelay is the least that the pace of an address can be set to (docs/trust/politeness.md, rule 10).
 const leastDelay = 100 * time.Millisecond
 
 func (j *Judge) addressOf(e *evidence.Exchange) *address {
@@ -70,7 +70,7 @@ func (j *Judge) start(at *address) {
 	}
 	if !at.due.IsZero() && s.t.Add(connecting).Before(at.due) {
 		j.found.Add(finding.Finding{Code: finding.AddressPace, Authority: s.authority, Place: s.at, Time: s.t,
-			Required: "starts " + delay.String() + " apart at one address (docs/politeness.md, rule 10)",
+			Required: "starts " + delay.String() + " apart at one address (docs/trust/politeness.md, rule 10)",
 			Observed: "so many before it that it began " + finding.Round(at.due.Sub(s.t)) + " too early"})
 		at.due = s.t
 	}

@@ -88,7 +88,7 @@ func (s *answers) pace() (p answerPace) {
 	return p
 }
 
-// usual is the middle one; of an even number the larger of the two in the middle (docs/politeness.md, rule 9).
+// usual is the middle one; of an even number the larger of the two in the middle (docs/trust/politeness.md, rule 9).
 func usual(ds []time.Duration) time.Duration {
 	if len(ds) == 0 {
 		return 0

@@ -36,7 +36,7 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 			"it began at "+e.Began.UTC().Format("Mon 2006-01-02 15:04:05")+" UTC"))
 	}
 	if h := in.Hours(e.Authority, e.Began); h != nil && in.Hours(e.Authority, e.Began.Add(-lateSend)) != nil && !j.jumped(e, func(t time.Time) bool { return in.Hours(e.Authority, t) != nil }) {
-		j.found.Add(e.Finding(finding.Hours, fmt.Sprintf("the hours that the archive declares for %s (host-hours, docs/config.md)", finding.Short(h.Hosts)),
+		j.found.Add(e.Finding(finding.Hours, fmt.Sprintf("the hours that the archive declares for %s (host-hours, docs/reference/config.md)", finding.Short(h.Hosts)),
 			"it began at "+e.Began.UTC().Format("15:04:05")+" UTC"))
 	}
 	most := in.Daily(e.Authority)
@@ -56,7 +56,7 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 	to.daily = append(kept, e.Began)
 	if n := len(to.daily); n > most+to.dailyLost {
 		to.daily = to.daily[1:] // each request too many is named once
-		j.found.Add(e.Finding(finding.PerDay, fmt.Sprintf("%d requests to the host within 24 hours, as the archive declares (host-per-day, docs/config.md)", most),
+		j.found.Add(e.Finding(finding.PerDay, fmt.Sprintf("%d requests to the host within 24 hours, as the archive declares (host-per-day, docs/reference/config.md)", most),
 			fmt.Sprintf("it is request %d of them", n)))
 	}
 }

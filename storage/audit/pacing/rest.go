@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/audit/httpfield"
 )
 
-// This crawler leaves a host alone for so long after an answer that names no time (docs/politeness.md, rules 11 and
+// This crawler leaves a host alone for so long after an answer that names no time (docs/trust/politeness.md, rules 11 and
 // 12). After the second in a row it is more; this much is certain.
 const (
 	afterBusy   = time.Minute
@@ -85,11 +85,11 @@ func (j *Judge) rest(h *evidence.Joined, to *Host) {
 	}
 	if until := e.End().Add(wait); wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, e.End(), -1
-		to.backoffWhy = fmt.Sprintf("%v after status %d (docs/politeness.md, rules 11 and 12)", wait, s)
+		to.backoffWhy = fmt.Sprintf("%v after status %d (docs/trust/politeness.md, rules 11 and 12)", wait, s)
 	}
 }
 
-// retryGiven reports whether an answer has a Retry-After that means something with it (docs/politeness.md, rule 11).
+// retryGiven reports whether an answer has a Retry-After that means something with it (docs/trust/politeness.md, rule 11).
 func (j *Judge) retryGiven(h *evidence.Joined) bool {
 	s := h.Exchange.Status
 	if s != 429 && s != 503 && !(j.m.Promises() && (s >= 300 && s < 400 || h.Exchange.Robots)) {

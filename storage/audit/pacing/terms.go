@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/audit/measure"
 )
 
-// terms are the pauses that are due before an exchange, by who asks for them (docs/politeness.md, rules 7, 9 and 14).
+// terms are the pauses that are due before an exchange, by who asks for them (docs/trust/politeness.md, rules 7, 9 and 14).
 type terms struct {
 	settled            time.Duration // the floor that the crawl had set
 	set                time.Duration // what it says it was told to keep with some hosts alone, this one among them
@@ -25,12 +25,12 @@ type terms struct {
 
 // The words with which findings name who asks.
 const (
-	byFloor      = "floor (docs/politeness.md, rule 9)"
+	byFloor      = "floor (docs/trust/politeness.md, rule 9)"
 	bySet        = "the crawl's own setting for the host (host-delay-ms)"
 	byDelay      = "Crawl-delay"
-	byRate       = "Request-rate (docs/politeness.md, rule 7)"
-	byLimit      = "RateLimit (docs/politeness.md, rule 14)"
-	byAnswers    = "five times the usual response time, 30 s at most (docs/politeness.md, rule 9)"
+	byRate       = "Request-rate (docs/trust/politeness.md, rule 7)"
+	byLimit      = "RateLimit (docs/trust/politeness.md, rule 14)"
+	byAnswers    = "five times the usual response time, 30 s at most (docs/trust/politeness.md, rule 9)"
 	answerFactor = 5
 	answerMost   = 30 * time.Second
 )
@@ -164,7 +164,7 @@ func (j *Judge) limited(h *evidence.Joined, to *Host) {
 	to.spaced, to.spacedUntil, to.spacedFor, to.unheard = q.Space, end.Add(q.Until), 0, false
 	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
-		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)",
+		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/trust/politeness.md, rule 14)",
 			finding.Short(h.Answer.RateLimit), q.Wait)
 	}
 }

@@ -69,7 +69,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 			return "not " + string(l.PaceBy) + ", which asks for more than was due anyway: " + finding.Round(required)
 		}
 	default:
-		return "one of the words that docs/decisions.md has"
+		return "one of the words that docs/reference/ledger.md has"
 	}
 	return ""
 }

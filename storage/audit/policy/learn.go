@@ -44,7 +44,7 @@ func (k policyKind) String() string {
 // How long a policy holds.
 const (
 	day     = 24 * time.Hour
-	minLife = 5 * time.Minute // what this crawler makes of less (docs/politeness.md, rule 4)
+	minLife = 5 * time.Minute // what this crawler makes of less (docs/trust/politeness.md, rule 4)
 	grace   = time.Minute     // between the verdict and the first byte of the request: resolver, queue at the address, connection
 )
 

@@ -121,7 +121,7 @@ func (f *markedFiles) holds(name, file string, octets int64, sum string, excused
 	m, known := f.all[name]
 	if !known {
 		d := finding.Finding{Code: finding.FileExtra, Place: at, Observed: "there is none",
-			Required: "a mark in the ledger for each finished file of archive and index (docs/ledger.md)"}
+			Required: "a mark in the ledger for each finished file of archive and index (docs/reference/ledger.md)"}
 		if excused {
 			d.Code, d.Note = finding.CrashInFlight, true
 			d.Observed += ": the crawl was killed, or goes on, before it was written down"

@@ -18,14 +18,14 @@ const atCrash = 30 * time.Second
 const atBegin = 2 * time.Second
 
 // lostAfter is how long behind the last trace a kill may have come, and with it the requests that left none: as long as
-// the longest pause of a host that is waited for by default (docs/politeness.md, rule 7).
+// the longest pause of a host that is waited for by default (docs/trust/politeness.md, rule 7).
 const lostAfter = 5 * time.Minute
 
 // maxKnown bounds the runs that are kept. Nothing is excused by what goes beyond.
 const maxKnown = 100_000
 
 // usualAtOnce is how many exchanges a run has under way at most that does not say so: 64 workers, and four times as
-// many slow ones (docs/politeness.md, rule 25).
+// many slow ones (docs/trust/politeness.md, rule 25).
 const usualAtOnce = 5 * 64
 
 // runs follows the runs of a crawl by the marks of its ledger. A kill tears something off the run that it ended: two

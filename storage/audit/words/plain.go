@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Plain writes a text as both the ledger and the archive can: within a line, in UTF-8 (docs/ledger.md, docs/warc.md).
+// Plain writes a text as both the ledger and the archive can: within a line, in UTF-8 (docs/reference/ledger.md, docs/reference/archives.md).
 func Plain(s string) string {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f {

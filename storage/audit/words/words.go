@@ -1,4 +1,4 @@
-// Package words holds what a crawl of ours says of an exchange to the words that docs/decisions.md has, and its
+// Package words holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
 // outcome to what was answered. It is pure.
 package words
 

@@ -9,9 +9,9 @@ import (
 	"curtsy/storage"
 )
 
-// The words are those of docs/decisions.md, but for those of lines without an exchange.
+// The words are those of docs/reference/ledger.md, but for those of lines without an exchange.
 func TestTheWordsAreThoseOfTheDocs(t *testing.T) {
-	b, err := os.ReadFile("../../../docs/decisions.md")
+	b, err := os.ReadFile("../../../docs/reference/ledger.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,7 +168,7 @@ func TestEntriesOutOfOrderAreRefused(t *testing.T) {
 	}
 }
 
-// The digest is as docs/proofs.md defines it, computed here by hand.
+// The digest is as docs/reference/ledger.md defines it, computed here by hand.
 func TestDigestOfEntries(t *testing.T) {
 	e := Entry{Key: Key("o", "h")}
 	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))

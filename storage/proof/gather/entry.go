@@ -49,7 +49,7 @@ func hashIn(b []byte) (h tlog.Hash, err error) {
 }
 
 // host is the host of a decision. It exists for its speed: there is a line for every URL ever met, and most are of other
-// hosts. Lines begin with their time and their URL (docs/ledger.md), so the others need not be parsed.
+// hosts. Lines begin with their time and their URL (docs/reference/ledger.md), so the others need not be parsed.
 func (e entry) host() string {
 	if rest, ok := bytes.CutPrefix(e.Line, timeStart); ok {
 		at := bytes.IndexByte(rest, '"')

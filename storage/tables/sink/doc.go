@@ -11,5 +11,5 @@
 // A Set is the tables of one export. Those of SQLite share a file, which is one transaction without a journal and gets its
 // indexes at the end.
 //
-// Values come back from each file as they were: docs/tables.md says what each format makes of null, lists and instants.
+// Values come back from each file as they were: docs/reference/tables.md says what each format makes of null, lists and instants.
 package sink

@@ -63,7 +63,7 @@ func duckdb(t testing.TB, queries ...string) (answers []answer) {
 	return answers
 }
 
-// duckTypes are the types of docs/tables.md as DuckDB has them.
+// duckTypes are the types of docs/reference/tables.md as DuckDB has them.
 var duckTypes = map[tables.Kind]string{
 	tables.String: "VARCHAR", tables.Bool: "BOOLEAN", tables.Int16: "SMALLINT", tables.Int32: "INTEGER", tables.Int64: "BIGINT",
 	tables.Float64: "DOUBLE", tables.Time: "TIMESTAMP WITH TIME ZONE", tables.List: "VARCHAR[]",
@@ -151,7 +151,7 @@ func TestDuckDBReadsHostileRowsOfEachFormat(t *testing.T) {
 	}
 }
 
-// Every table of an export has the types of docs/tables.md, the name of its row and its order.
+// Every table of an export has the types of docs/reference/tables.md, the name of its row and its order.
 func TestDuckDBReadsEveryTableWithTheTypesPromised(t *testing.T) {
 	all := append(tables.All(), every)
 	var queries []string
