@@ -37,14 +37,14 @@ func TestFields_FollowTheSchema(t *testing.T) {
 	holds(t, filepath.Join("reference", "fields.md"), head, b.String())
 }
 
-// docs/fleet.md lists what crawls with a shared frontier refuse.
+// docs/guides/fleet.md lists what crawls with a shared frontier refuse.
 func TestFleet_ListsWhatIsRefused(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| setting or command | why |\n|---|---|\n")
 	for _, u := range crawldir.NotInFleet() {
 		fmt.Fprintf(&table, "| `%s` | %s |\n", u.Name, u.Why)
 	}
-	holds(t, "fleet.md", "| setting or command | why |", table.String())
+	holds(t, "guides/fleet.md", "| setting or command | why |", table.String())
 }
 
 // holds fails unless a page has the table that begins with head as it should be. With -update it writes the page.

@@ -35,5 +35,5 @@
 // # What the package never does
 //
 // It asks nobody anything, opens no frontier and takes no lock: its caller holds the directory. It overwrites no
-// sector: docs/guides/redact.md says what a file system may keep.
+// sector: docs/trust/opt-out.md says what a file system may keep.
 package redact

@@ -162,7 +162,7 @@ func NewJoin(std cli.Streams) *cobra.Command {
 		Long: "Join a crawl that curtsy crawl --frontier created, with a new directory for what\n" +
 			"this member fetches. The settings are those that the crawl was created with.\n" +
 			"Every member ends when nothing is left for any of them; one that was stopped\n" +
-			"continues with curtsy resume. See docs/fleet.md.",
+			"continues with curtsy resume. See docs/guides/fleet.md.",
 		Example: "  curtsy join --frontier 'postgres://crawl@db/archive?crawl=news' --dir w2",
 		Args:    cli.NoArgs,
 	}

@@ -79,7 +79,7 @@ func oddity(head []byte) string {
 	return ""
 }
 
-// Masked stands in the place of the value of a field that says who the user is (docs/reference/network.md).
+// Masked stands in the place of the value of a field that says who the user is (docs/reference/config.md).
 const Masked = "(masked)"
 
 // alsoNamed is a list of names with one more.

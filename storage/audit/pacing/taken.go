@@ -2,7 +2,7 @@ package pacing
 
 import "curtsy/storage/audit/evidence"
 
-// Taken is what was taken down of a host (docs/guides/redact.md), as far as marks, stubs and the map of hosts tell. Nobody knows
+// Taken is what was taken down of a host (docs/trust/opt-out.md), as far as marks, stubs and the map of hosts tell. Nobody knows
 // any more what it said: how soon it was answered, whether it had a RateLimit. All else binds as ever, and so do those
 // of the last response times that are there.
 type Taken struct {

@@ -135,10 +135,10 @@ func (t *redacted) tell(dir string, found finding.Report) {
 			what += fmt.Sprintf("; the reason: %q", d.reason)
 		}
 		found(finding.Finding{Code: finding.TakenDown, Note: true, Time: d.at, Place: finding.Place{File: dir},
-			Required: "nothing: the ledger has a mark of it (docs/guides/redact.md)", Observed: what})
+			Required: "nothing: the ledger has a mark of it (docs/trust/opt-out.md)", Observed: what})
 	}
 	if t.more > 0 {
 		found(finding.Finding{Code: finding.TakenDown, Note: true, Place: finding.Place{File: dir},
-			Required: "nothing: the ledger has marks of them (docs/guides/redact.md)", Observed: plainly.Count(t.more, "further redaction")})
+			Required: "nothing: the ledger has marks of them (docs/trust/opt-out.md)", Observed: plainly.Count(t.more, "further redaction")})
 	}
 }
