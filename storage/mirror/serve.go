@@ -226,6 +226,6 @@ func refuse(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'")
 	w.WriteHeader(status)
 	title, text = html.EscapeString(title), html.EscapeString(text)
-	w.Write([]byte("<!DOCTYPE html><meta charset=utf-8><title>" + title + "</title><h1>" + title + "</h1><p>" + text +
-		"</p>\n"))
+	w.Write([]byte("<!DOCTYPE html><html lang=en><meta charset=utf-8><title>" + title + "</title><main><h1>" + title + "</h1><p>" + text +
+		"</p></main>\n"))
 }
