@@ -9,7 +9,7 @@ import (
 	"curtsy/cmd/bench/checkers"
 )
 
-// vsCheckers stands alone: it is no crawl that is measured, but curtsy linkcheck beside checkers of others.
+// vsCheckers excludes the other values: it measures link checkers, not crawlers.
 const vsCheckers = "checkers"
 
 // besideCheckers is the report of them.

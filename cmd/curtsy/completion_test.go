@@ -87,7 +87,7 @@ func TestCompletionOffersWhatMayStandNext(t *testing.T) {
 		{"resume ne", "new~year news", filesToo},
 		{"export news ne", "new~year news", filesToo},
 		{"frontier drop news ", strings.Join(origins, " "), goesOn},
-		{"frontier pause --host ", "", noFiles}, // of which crawl?
+		{"frontier pause --host ", "", noFiles}, // the crawl directory is not given yet
 		{"frontier pause news --host " + hosts[0], hosts[0], noFiles},
 		{"frontier pause news --host=" + hosts[0], hosts[0], noFiles},
 		{"frontier pause news --host example", "", noFiles},

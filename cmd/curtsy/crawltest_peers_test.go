@@ -59,7 +59,7 @@ func peers(t *testing.T) []peer {
 	}
 }
 
-// What docs/trust/conformance.md says of other crawlers can be seen again. They take minutes each: they run beside each other.
+// Reproduces the results that docs/trust/conformance.md gives for other crawlers. Each takes minutes, so they run in parallel.
 func TestScoreOfOtherCrawlers(t *testing.T) {
 	if !full() {
 		t.Skip("minutes of waiting: CURTSY_LONG=1")

@@ -68,7 +68,7 @@ func TestFleet_TwoProcesses(t *testing.T) {
 	t.Logf("%d and %d of %d answers", asked[w1], asked[w2], all)
 }
 
-// What cannot work is refused with one sentence that names the next step; nothing is written, and no host is contacted.
+// Invalid input is refused with one sentence that names the next step. Nothing is written, and no host is contacted.
 func TestFleet_BadInput(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)

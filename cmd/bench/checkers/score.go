@@ -36,7 +36,7 @@ func scored(site *faulty.Site, found func(faulty.Fault) bool, invented []string)
 func own(site *faulty.Site, base, said string) (Score, error) {
 	var r check.Result
 	if err := json.Unmarshal([]byte(said), &r); err != nil {
-		return Score{}, fmt.Errorf("bench: what curtsy linkcheck printed is no JSON object: %w: %.200q", err, said)
+		return Score{}, fmt.Errorf("bench: read the JSON output of curtsy linkcheck: %w: %.200q", err, said)
 	}
 	told := map[string]bool{}
 	add := func(list, what string) { told[list+" "+strings.TrimPrefix(what, base)] = false }

@@ -28,7 +28,7 @@ type listing struct {
 	urls, json             bool
 }
 
-// What --state and --outcome take.
+// The values of --state and --outcome.
 var (
 	listedHostStates = []string{"open", "parked", "retired", "refused", "held", "pending", "done"}
 	listedURLStates  = []string{"pending", "queued", "deferred", "closed"}
