@@ -176,6 +176,14 @@ func (l *deadly) Append(ctx context.Context, line storage.Line) error {
 	return err
 }
 
+// tardy is a frontier whose turns hear of their commit when the host's next turn has begun.
+type tardy struct{ frontier.Frontier }
+
+func (f tardy) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
+	defer time.Sleep(2 * Floor)
+	return f.Frontier.Finish(ctx, rs)
+}
+
 // Politeness rule 15: pages that a kill keeps from the frontier count, and so do those that are fetched again: the ledger
 // never has more pages than a budget allows, and neither has a run that follows in good order.
 func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
@@ -208,6 +216,7 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 					w.cfg.Ledger = deadly
 					var s Summary
 					for range 20 {
+						w.cfg.Frontier = tardy{w.front}
 						crawl, err := New(t.Context(), w.cfg)
 						if err != nil {
 							t.Fatal(err)

@@ -103,7 +103,9 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	v.owns(&c.cfg)
 	v.setRules(gate.Rules{})
 	v.begin()
-	c.pages.Recollect(t.Authority, &v.memory, c.clock, v.result.Counts, c.cfg.tagged)
+	if v.first { // a turn of this run that was applied has counted them, even if it has not heard of that yet
+		c.pages.Recollect(t.Authority, &v.memory, c.clock, v.result.Counts, c.cfg.tagged)
+	}
 	return v, nil
 }
 
