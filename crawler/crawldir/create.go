@@ -128,25 +128,26 @@ func fill(ctx context.Context, dir, locator string, config []byte, seeds Seeds) 
 	if err := writeSettings(dir, config); err != nil {
 		return err
 	}
-	if locator != "" {
-		if err := engine.Create(ctx, locator, dir, config); err != nil {
-			return err
+	enter := func(f frontier.Frontier) (err error) {
+		for err == nil {
+			var batch []frontier.Candidate
+			if batch, err = seeds(); err == nil {
+				_, err = f.Add(ctx, batch)
+			}
 		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return err
+	}
+	if locator != "" {
+		return engine.Create(ctx, locator, dir, config, enter)
 	}
 	f, err := engine.Open(dir, frontier.Options{})
 	if err != nil {
 		return err
 	}
-	for err == nil {
-		var batch []frontier.Candidate
-		if batch, err = seeds(); err == nil {
-			_, err = f.Add(ctx, batch)
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return errors.Join(err, f.Close())
+	return errors.Join(enter(f), f.Close())
 }
 
 // moveInto moves a new crawl into its directory. The frontier comes last: with it there is a crawl.

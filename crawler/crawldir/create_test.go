@@ -2,11 +2,14 @@ package crawldir
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"curtsy/frontier"
+	"curtsy/frontier/postgres/pgtest"
 )
 
 // Two that make the same directory at once: one has it, the other is told, and nothing of the loser is left.
@@ -41,5 +44,45 @@ func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 5 {
 			t.Errorf("exists %v: it holds %v %v", exists, left, err)
 		}
+	}
+}
+
+// A shared frontier can be joined when its last seed is entered. Without that one, an error removes it.
+func TestCreate_SharedFrontierWhole(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	s.Fleet.Locator = pgtest.Start(t).Locator()
+	seed, err := Seed("http://a.test/", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, cut := t.TempDir(), errors.New("cut")
+	dir := func(name string) string { return filepath.Join(parent, name) }
+	batches := 0
+	err = CreateUnchecked(t.Context(), dir("w1"), &s, func() ([]frontier.Candidate, error) {
+		if batches++; batches == 1 {
+			return []frontier.Candidate{seed}, nil
+		}
+		for what, err := range map[string]error{
+			"join":  Join(t.Context(), dir("w2"), s.Fleet),
+			"crawl": CreateUnchecked(t.Context(), dir("w3"), &s, Given([]frontier.Candidate{seed})),
+		} {
+			if err == nil || !strings.Contains(err.Error(), `crawl "t1" lacks seeds`) || !strings.Contains(err.Error(), "DROP SCHEMA curtsy_t1 CASCADE") {
+				t.Errorf("%s among the seeds: %v", what, err)
+			}
+		}
+		return nil, cut
+	})
+	if !errors.Is(err, cut) {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+	if err := CreateUnchecked(t.Context(), dir("w1"), &s, Given([]frontier.Candidate{seed})); err != nil {
+		t.Fatal(err)
+	}
+	if err := Join(t.Context(), dir("w2"), s.Fleet); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -84,6 +84,8 @@ func maintained(t *testing.T, locator string) map[string]error {
 	return errs
 }
 
+func noSeeds(frontier.Frontier) error { return nil }
+
 // A member's directory is opened like any other; who has it open locks it, and a server that is not there is named.
 func TestAMemberOfASharedFrontier(t *testing.T) {
 	t.Parallel()
@@ -91,10 +93,10 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 	if _, err := engine.Join(t.Context(), locator, w2); err == nil || !strings.Contains(err.Error(), "there is no crawl") {
 		t.Errorf("Join before Create: %v", err)
 	}
-	if err := engine.Create(t.Context(), locator, w1, []byte("settings")); err != nil {
+	if err := engine.Create(t.Context(), locator, w1, []byte("settings"), noSeeds); err != nil {
 		t.Fatal(err)
 	}
-	if err := engine.Create(t.Context(), locator, w2, nil); err == nil || !strings.Contains(err.Error(), "exists: use curtsy join") {
+	if err := engine.Create(t.Context(), locator, w2, nil, noSeeds); err == nil || !strings.Contains(err.Error(), "exists: use curtsy join") {
 		t.Errorf("Create again: %v", err)
 	}
 	if settings, err := engine.Join(t.Context(), locator, w2); err != nil || string(settings) != "settings" {
@@ -156,7 +158,7 @@ func TestLocatorsThatCannotBe(t *testing.T) {
 		"postgres://crawl@127.0.0.1:1/db?crawl=news&sslmode=disable": "no server at 127.0.0.1:1",
 	} {
 		dir := t.TempDir()
-		err := engine.Create(t.Context(), locator, dir, nil)
+		err := engine.Create(t.Context(), locator, dir, nil, noSeeds)
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", locator, err)
 		}

@@ -27,12 +27,13 @@ const maxMember = 8 << 10
 func CheckShared(locator string) error { return postgres.Check(locator) }
 
 // Create makes the frontier that a locator on a server names, with the settings of all its members, and makes dir the
-// directory of the first.
-func Create(ctx context.Context, locator, dir string, settings []byte) error {
-	if err := postgres.Create(ctx, locator, settings); err != nil {
-		return err
-	}
-	return writeMember(locator, dir)
+// directory of the first. Others can join when enter has entered the seeds; an error of it removes the frontier.
+func Create(ctx context.Context, locator, dir string, settings []byte, enter func(frontier.Frontier) error) error {
+	id := uuid.New()
+	m := postgres.Member{Locator: locator, Dir: postgres.Dir(id), Name: dir, Place: place(dir)}
+	return postgres.Create(ctx, m, settings, func(f *postgres.Frontier) error {
+		return errors.Join(enter(f), writeMember(locator, dir, id))
+	})
 }
 
 // Join makes dir the directory of one more member of the crawl that a locator names, and returns the settings of all.
@@ -40,11 +41,11 @@ func Join(ctx context.Context, locator, dir string) (settings []byte, err error)
 	if settings, err = postgres.Settings(ctx, locator); err != nil {
 		return nil, err
 	}
-	return settings, writeMember(locator, dir)
+	return settings, writeMember(locator, dir, uuid.New())
 }
 
-func writeMember(locator, dir string) error {
-	return durable.WriteFile(filepath.Join(dir, FileName), []byte(memberHead+locator+"\n"+uuid.NewString()+"\n"), 0o666)
+func writeMember(locator, dir string, id uuid.UUID) error {
+	return durable.WriteFile(filepath.Join(dir, FileName), []byte(memberHead+locator+"\n"+id.String()+"\n"), 0o666)
 }
 
 // member reads the file of a member; ok is false when path is another file, or none.

@@ -27,7 +27,7 @@ func harness(s *pgtest.Server) frontiertest.Harness {
 			if !ok {
 				h.locator = s.Locator()
 				rand.Read(h.dir[:])
-				if err := Create(t.Context(), h.locator, []byte("settings")); err != nil {
+				if err := Create(t.Context(), Member{Locator: h.locator}, []byte("settings"), nil); err != nil {
 					t.Fatal(err)
 				}
 				homes[dir] = h

@@ -51,6 +51,11 @@ func parse(locator string) (place, error) {
 	return p, nil
 }
 
+// drop is the statement that removes the crawl.
+func (p place) drop() string { return "DROP SCHEMA curtsy_" + p.crawl + " CASCADE" }
+
+var errExists = errors.New("exists: use curtsy join, or another name")
+
 // server names the server for people.
 func (p place) server() string {
 	return net.JoinHostPort(p.config.Host, fmt.Sprint(p.config.Port))
@@ -60,6 +65,9 @@ func (p place) server() string {
 func (p place) explain(err error) error {
 	var pg *pgconn.PgError
 	var connect *pgconn.ConnectError
+	if errors.Is(err, errSeeds) {
+		return fmt.Errorf("crawl %q %w: wait until curtsy crawl has entered them; if it was killed, run %s, then create the crawl again", p.crawl, errSeeds, p.drop())
+	}
 	if !errors.As(err, &pg) {
 		if errors.As(err, &connect) {
 			return fmt.Errorf("no server at %s (%w): is it running?", p.server(), cause(err))
@@ -74,7 +82,7 @@ func (p place) explain(err error) error {
 	case "42501":
 		return fmt.Errorf("%s: grant the user CREATE on the database", pg.Message)
 	case "42P06":
-		return fmt.Errorf("crawl %q exists: use curtsy join, or another name", p.crawl)
+		return fmt.Errorf("crawl %q %w", p.crawl, errExists)
 	case "42P01", "3F000":
 		return fmt.Errorf("there is no crawl %q in database %q: create it with curtsy crawl --frontier", p.crawl, p.config.Database)
 	case "25006":

@@ -74,7 +74,7 @@ func TestFleet(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			locator, dirs := server.Locator(), t.TempDir()
-			if err := Create(t.Context(), locator, []byte("settings")); err != nil {
+			if err := Create(t.Context(), Member{Locator: locator}, []byte("settings"), nil); err != nil {
 				t.Fatal(err)
 			}
 			quick := timing{ttl: 15 * time.Second, beat: 500 * time.Millisecond, poll: 500 * time.Millisecond, now: still.now}

@@ -68,9 +68,10 @@ func Check(locator string) error {
 	return err
 }
 
-// Create makes the crawl that a locator names, with the settings of all members.
-func Create(ctx context.Context, locator string, settings []byte) error {
-	p, err := parse(locator)
+// Create makes the crawl that the locator of its first member names, with the settings of all members. Until enter has
+// entered the seeds, nobody else can open the crawl; an error of enter removes it. Without enter there are no seeds.
+func Create(ctx context.Context, m Member, settings []byte, enter func(*Frontier) error) error {
+	p, err := parse(m.Locator)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func Create(ctx context.Context, locator string, settings []byte) error {
 	rand.Read(secret)
 	l := newLink(p)
 	defer l.close()
-	return l.sure(ctx, func(ctx context.Context, c *pgx.Conn) error {
+	err = l.sure(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "CREATE SCHEMA curtsy_"+p.crawl); err != nil {
 				return err
@@ -90,6 +91,38 @@ func Create(ctx context.Context, locator string, settings []byte) error {
 			return err
 		})
 	})
+	if errors.Is(err, errExists) {
+		if _, why := Settings(ctx, m.Locator); errors.Is(why, errSeeds) {
+			return why
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if enter != nil {
+		err = m.enter(enter)
+	}
+	if err == nil {
+		return l.do(ctx, func(ctx context.Context, c *pgx.Conn) error {
+			_, err := c.Exec(ctx, "UPDATE crawl SET whole=true")
+			return err
+		})
+	}
+	_ = l.sure(context.WithoutCancel(ctx), func(ctx context.Context, c *pgx.Conn) error { // if it stays, all refuse it
+		_, err := c.Exec(ctx, p.drop())
+		return err
+	})
+	return err
+}
+
+// enter opens the crawl before it has all its seeds.
+func (m Member) enter(enter func(*Frontier) error) error {
+	m.entering = true
+	f, err := Open(m, frontier.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(enter(f), f.Close())
 }
 
 // Settings returns the settings that the crawl of a locator was created with.
@@ -101,7 +134,7 @@ func Settings(ctx context.Context, locator string) (settings []byte, err error) 
 	l := newLink(p)
 	defer l.close()
 	return settings, l.sure(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		_, settings, err = head(ctx, c)
+		_, settings, err = head(ctx, c, false)
 		return err
 	})
 }
@@ -109,10 +142,12 @@ func Settings(ctx context.Context, locator string) (settings []byte, err error) 
 // head reads what a crawl begins with, and refuses one that this version cannot take part in.
 func head(ctx context.Context, c interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}) (secret, settings []byte, err error) {
+}, entering bool) (secret, settings []byte, err error) {
 	var version int
 	var commit string
-	err = c.QueryRow(ctx, "SELECT format, secret, settings, current_setting('synchronous_commit') FROM crawl").Scan(&version, &secret, &settings, &commit)
+	var whole bool
+	err = c.QueryRow(ctx, "SELECT format, secret, settings, whole, current_setting('synchronous_commit') FROM crawl").
+		Scan(&version, &secret, &settings, &whole, &commit)
 	switch {
 	case err != nil:
 	case version > format:
@@ -121,9 +156,13 @@ func head(ctx context.Context, c interface {
 		err = fmt.Errorf("the crawl was created by an older curtsy (format %d): %w", version, frontier.ErrOlder)
 	case commit == "off":
 		err = errSynchronous
+	case !whole && !entering:
+		err = errSeeds
 	}
 	return secret, settings, err
 }
+
+var errSeeds = errors.New("lacks seeds")
 
 var errSynchronous = errors.New("the server has synchronous_commit=off and would lose pages at a crash: set it to on for this user or database")
 
@@ -136,6 +175,8 @@ type Member struct {
 	// Place is the machine and the path. Who opens a directory holds it, so that a session that began at the same place and
 	// did not end is that of a process that is gone.
 	Place string
+
+	entering bool // seeds may be missing
 }
 
 // Open begins a session of a member. One of the same directory that has not ended is expired at once if it began at the
@@ -191,7 +232,7 @@ func (f *Frontier) join(ctx context.Context) error {
 	var before, beat int64
 	var elsewhere bool
 	err := f.beats.sure(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		if f.secret, _, err = head(ctx, c); err != nil {
+		if f.secret, _, err = head(ctx, c, f.member.entering); err != nil {
 			return err
 		}
 		var state int

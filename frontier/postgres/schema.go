@@ -7,7 +7,8 @@ const format = 1
 // server's clock.
 const schemaSQL = `
 CREATE TABLE crawl(one bool PRIMARY KEY DEFAULT true CHECK(one), format int NOT NULL, id uuid NOT NULL DEFAULT gen_random_uuid(),
-  secret bytea NOT NULL, settings bytea NOT NULL, run bigint NOT NULL DEFAULT 0);
+  secret bytea NOT NULL, settings bytea NOT NULL, run bigint NOT NULL DEFAULT 0,
+  whole bool NOT NULL DEFAULT false);
 CREATE TABLE member(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, dir uuid NOT NULL, name text NOT NULL, place text NOT NULL,
   state smallint NOT NULL DEFAULT 0, beat bigint NOT NULL DEFAULT 0, software text NOT NULL) WITH (fillfactor=20);
 CREATE UNIQUE INDEX ON member(dir) WHERE state=0;

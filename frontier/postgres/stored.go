@@ -23,7 +23,7 @@ func OpenReadOnly(locator string, dir Dir) (*Stored, error) {
 	}
 	s := &Stored{reader{link: newLink(p), dir: dir}}
 	err = s.link.sure(context.Background(), func(ctx context.Context, c *pgx.Conn) (err error) {
-		if s.secret, _, err = head(ctx, c); err != nil {
+		if s.secret, _, err = head(ctx, c, false); err != nil {
 			return err
 		}
 		return c.QueryRow(ctx, `SELECT count(*), coalesce((array_agg(state ORDER BY id DESC))[1]<>1, false) FROM member WHERE dir=$1`, dir).
