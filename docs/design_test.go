@@ -179,13 +179,13 @@ func TestPackages_ListedAsTheyAre(t *testing.T) {
 	}
 }
 
-// docs/dev/contributing.md says which package is the home of each library: no other imports it, and that one does.
+// docs/dependencies.md says which package is the home of each library: no other imports it, and that one does.
 func TestDependencies_StayAtHome(t *testing.T) {
 	h, homes := readHouse(t), libraries(t)
 	for pkg, r := range h {
 		for name, file := range r.imports {
 			if h[name] == nil && strings.Contains(strings.SplitN(name, "/", 2)[0], ".") && !slices.ContainsFunc(homes[name], func(home string) bool { return within(pkg, home) }) {
-				t.Errorf("%s imports %s, whose home is another by docs/dev/contributing.md: %v", file, name, homes[name])
+				t.Errorf("%s imports %s, whose home is another by docs/dependencies.md: %v", file, name, homes[name])
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func TestDependencies_StayAtHome(t *testing.T) {
 				used = used || within(pkg, home) && r.imports[lib] != ""
 			}
 			if !used {
-				t.Errorf("docs/dev/contributing.md gives %s a home in %s, which does not import it", lib, home)
+				t.Errorf("docs/dependencies.md gives %s a home in %s, which does not import it", lib, home)
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func within(pkg, home string) bool {
 // libraries reads which packages of ours import each package of others.
 func libraries(t *testing.T) map[string][]string {
 	homes := map[string][]string{}
-	for _, row := range table(t, "dev/contributing.md", "## Dependencies") {
+	for _, row := range table(t, "dependencies.md", "# Dependencies") {
 		if strings.HasPrefix(row[1], "tests of ") {
 			continue
 		}

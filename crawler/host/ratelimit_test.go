@@ -69,7 +69,7 @@ func FuzzRule14_TheFieldIsBounded(f *testing.F) {
 		if !l.Given && l != (RateLimit{}) {
 			t.Fatalf("%q asks for nothing and says %+v", field, l)
 		}
-		if _, ok := readQuotas(field); !ok && l.Given {
+		if _, ok := readQuotas([]string{field}); !ok && l.Given {
 			t.Fatalf("%q is malformed, and obeyed: %+v", field, l)
 		}
 	})

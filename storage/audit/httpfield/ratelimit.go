@@ -1,25 +1,9 @@
 package httpfield
 
 import (
-	"regexp"
-	"strconv"
 	"time"
-)
 
-// The field RateLimit (draft-ietf-httpapi-ratelimit-headers) is a list of strings with parameters, as RFC 9651 writes
-// such things. A field that does not fit is malformed as a whole, and asks for nothing.
-const (
-	quotedForm = `"(?:[ !#-\[\]-~]|\\["\\])*"`
-	valueForm  = `(?:` + quotedForm + `|\?[01]|:[A-Za-z0-9+/=]*:|[A-Za-z*][A-Za-z0-9!#$%&'*+.^_` + "`" + `|~:/-]*|-?[0-9]{1,12}\.[0-9]{1,3}|-?[0-9]{1,15})`
-	paramForm  = `; *([a-z*][a-z0-9_.*-]*)(?:=(` + valueForm + `))?`
-	quotaForm  = quotedForm + `(?:; *[a-z*][a-z0-9_.*-]*(?:=` + valueForm + `)?)*`
-)
-
-var (
-	limitField = regexp.MustCompile(`^ *` + quotaForm + `(?:[ \t]*,[ \t]*` + quotaForm + `)*[ \t]*$`)
-	limitQuota = regexp.MustCompile(`^[ \t,]*` + quotedForm)
-	limitParam = regexp.MustCompile(`^` + paramForm)
-	limitWhole = regexp.MustCompile(`^-?[0-9]{1,15}$`)
+	"github.com/dunglas/httpsfv"
 )
 
 // MaxRateLimit bounds what is read of the field, in bytes. A longer one is not judged.
@@ -33,42 +17,37 @@ type Quota struct {
 	Until time.Duration // how long space holds
 }
 
-// RateLimit reads the field: r is what is left of a quota, t the seconds until it is filled again. The longest times of
-// all quotas hold, and more than a year is a day (docs/trust/politeness.md, rule 14).
+// RateLimit reads the field (draft-ietf-httpapi-ratelimit-headers), a list of strings with parameters (RFC 9651): r is what
+// is left of a quota, t the seconds until it is filled again. The longest times of all quotas hold, and more than a year
+// is a day (docs/trust/politeness.md, rule 14). A field that is malformed anywhere asks for nothing.
 func RateLimit(field string) (q Quota) {
-	if len(field) > MaxRateLimit || !limitField.MatchString(field) {
+	if len(field) > MaxRateLimit {
 		return Quota{}
 	}
-	for rest := field; ; {
-		at := limitQuota.FindStringIndex(rest)
-		if at == nil {
-			return q
+	list, err := httpsfv.UnmarshalList([]string{field})
+	if err != nil {
+		return Quota{}
+	}
+	for _, m := range list {
+		item, ok := m.(httpsfv.Item)
+		if !ok {
+			return Quota{}
 		}
-		rest = rest[at[1]:]
-		left, reset := int64(-1), int64(-1)
-		for {
-			m := limitParam.FindStringSubmatch(rest)
-			if m == nil {
-				break
-			}
-			rest = rest[len(m[0]):]
-			if m[1] != "r" && m[1] != "t" {
-				continue
-			}
-			n, err := strconv.ParseInt(m[2], 10, 64)
-			if err != nil || n < 0 || !limitWhole.MatchString(m[2]) {
-				return Quota{}
-			}
-			if m[1] == "r" {
-				left = n
-			} else {
-				reset = n
-			}
+		if _, ok = item.Value.(string); !ok {
+			return Quota{}
 		}
-		if left >= 0 && reset >= 0 {
-			q.add(left, reset)
+		left, hasLeft := item.Params.Get("r")
+		reset, hasReset := item.Params.Get("t")
+		l, lok := left.(int64)
+		t, tok := reset.(int64)
+		if hasLeft && (!lok || l < 0) || hasReset && (!tok || t < 0) {
+			return Quota{}
+		}
+		if hasLeft && hasReset {
+			q.add(l, t)
 		}
 	}
+	return q
 }
 
 func (q *Quota) add(left, reset int64) {
