@@ -90,6 +90,9 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if c.scope, err = newArea(c.cfg.Scope); err != nil {
 		return nil, err
 	}
+	if m := c.cfg.Member; m != nil {
+		m.OnSeed(func(u canon.URL) { c.scope.Load().Extend(u) })
+	}
 	tags := map[string]bool{}
 	for s, err := range c.cfg.Frontier.AllSeeds(ctx) { // those that seeds redirected to among them
 		if err != nil {

@@ -27,6 +27,8 @@ func (s silences) MayAsk() error {
 	return nil
 }
 
+func (silences) OnSeed(func(canon.URL)) {}
+
 func (s silences) Asking(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	for i, x := range s {
@@ -115,5 +117,38 @@ func TestMember_RobotsRedirectElsewhere(t *testing.T) {
 			t.Errorf("after %v: %+v", time.Since(begin), s.Status.Resting)
 		}
 		w.wantAsked("a.test", "/robots.txt")
+	})
+}
+
+// extended is a frontier whose other member extends the scope to b.test before the first claim.
+type extended struct {
+	frontier.Frontier
+	silences
+	on func(canon.URL)
+}
+
+func (e *extended) OnSeed(f func(canon.URL)) { e.on = f }
+
+func (e *extended) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
+	u, err := canon.Parse("http://b.test/")
+	if err != nil {
+		return frontier.Claimed{}, err
+	}
+	if e.on != nil {
+		e.on(u)
+	}
+	return e.Frontier.Claim(ctx, w)
+}
+
+// What another member extends the scope to is in the scope of this one.
+func TestMember_ScopeExtendedElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"},
+			&crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Links: []string{"http://b.test/1"}}}},
+			&crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/1": {}}})
+		e := &extended{Frontier: w.front}
+		w.cfg.Frontier, w.cfg.Member = e, e
+		w.run()
+		w.wantAsked("b.test", "/robots.txt", "/1")
 	})
 }

@@ -234,4 +234,8 @@ type Member interface {
 
 	// MayAsk returns nil, or why no exchange may start now. It only reads a clock.
 	MayAsk() error
+
+	// OnSeed has f called with each seed and each extension of scope that any member commits, from those that AllSeeds does
+	// not yield yet: before the first Claim of this member returns that began later. It is called before the first Claim.
+	OnSeed(f func(canon.URL))
 }

@@ -134,7 +134,7 @@ func (f *Frontier) out() (keys []int64) {
 }
 
 var claimSQL = at(`SELECT h.id, h.auth, h.queued, h.deferred, h.cond, h.pace, h.ends, r.reason, r.width, r.memory,
-	CASE WHEN h.dir=$2 THEN r.robots END, coalesce(h.dir<>$2,false), t.fps, t.us, t.cs
+	CASE WHEN h.dir=$2 THEN r.robots END, coalesce(h.dir<>$2,false), t.fps, t.us, t.cs, (SELECT coalesce(max(n),0) FROM seed)
 	FROM (SELECT h.* FROM slot s, LATERAL (SELECT * FROM host WHERE slot=s.id AND queued+deferred>0 AND cond<2 AND hold<>2
 			AND (hold=0 OR hold_until<=NOW) AND due<=NOW AND s.gate+pace<=NOW AND NOT id=ANY($3) ORDER BY due LIMIT $4) h
 		WHERE s.id=ANY($5) AND s.owner=$6 ORDER BY h.due, h.last LIMIT $4) h
@@ -169,7 +169,8 @@ func (f *Frontier) claim(ctx context.Context, c *pgx.Conn, hosts, tasks int) ([]
 	var fps []int64
 	var us []string
 	var cs [][]byte
-	_, err = pgx.ForEachRow(rows, append(v.columns(), &fps, &us, &cs), func() error {
+	var lastSeed int64
+	_, err = pgx.ForEachRow(rows, append(v.columns(), &fps, &us, &cs, &lastSeed), func() error {
 		h, err := v.host()
 		if err != nil {
 			return err
@@ -192,6 +193,9 @@ func (f *Frontier) claim(ctx context.Context, c *pgx.Conn, hosts, tasks int) ([]
 	if err == nil && len(lacking) > 0 {
 		err = retries(ctx, c, now, lacking, tasks, byKey)
 	}
+	if err == nil && lastSeed > f.seeds {
+		err = f.learn(ctx, c)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +213,22 @@ func (f *Frontier) claim(ctx context.Context, c *pgx.Conn, hosts, tasks int) ([]
 		turns = append(turns, f.grant(x.l, x.h))
 	}
 	return turns, nil
+}
+
+// learn calls onSeed with the seeds that are new.
+func (f *Frontier) learn(ctx context.Context, c *pgx.Conn) error {
+	for {
+		seeds, last, err := seedsAfter(ctx, c, f.seeds)
+		if err != nil || len(seeds) == 0 {
+			return err
+		}
+		for _, s := range seeds {
+			if f.onSeed != nil {
+				f.onSeed(s.URL)
+			}
+		}
+		f.seeds = last
+	}
 }
 
 // retries adds the tasks that were deferred and are due, behind all that were never tried.

@@ -623,7 +623,8 @@ func (b *batch) rest(q *pgx.Batch, counts map[string]int64) {
 	if len(sums) > 0 {
 		q.Queue("INSERT INTO blob SELECT * FROM unnest($1::bytea[],$2::bytea[]) l(sha,body) ORDER BY sha ON CONFLICT DO NOTHING", sums, bodies)
 	}
-	if len(us) > 0 {
+	if len(us) > 0 { // one at a time: who has read the last number lacks none before it
+		q.Queue("LOCK TABLE seed IN SHARE ROW EXCLUSIVE MODE")
 		q.Queue(`INSERT INTO seed(url,tag,from_url) SELECT url, coalesce(tag,''), from_url
 			FROM unnest($1::text[],$2::bytea[],$3::text[]) WITH ORDINALITY l(url,tag,from_url,i) ORDER BY i`, us, tags, from)
 	}

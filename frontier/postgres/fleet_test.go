@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest"
 	"curtsy/frontier/frontiertest/stage"
 	"curtsy/frontier/postgres/pgtest"
@@ -71,6 +72,7 @@ func TestFleet(t *testing.T) {
 		{"a host that has moved has no robots state, and says so", fleetMoved},
 		{"no host of a slot that was taken is claimed before its pace is over", fleetGate},
 		{"the totals are the same for all", fleetStats},
+		{"a member knows what another extended the scope to with its next turn", fleetExtends},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			locator, dirs := server.Locator(), t.TempDir()
@@ -286,6 +288,21 @@ func fleetGate(f fleet) {
 	if d := time.Since(begin); d < 15*time.Second+3*time.Second || d > 20*time.Second {
 		f.Fatalf("claimed %v after the kill: want the TTL and the pace", d)
 	}
+}
+
+func fleetExtends(f fleet) {
+	var known []string
+	member(f.second).OnSeed(func(u canon.URL) { known = append(known, stage.Short(u)) })
+	here, there := hostOf(f.Stage, 0), hostOf(f.second, 0)
+	f.Add(f.Seeds(here+"/0", there+"/0"))
+	f.second.Finish(stage.Fetched(f.second.Turn(1)))
+	r := stage.Fetched(f.Turn(1))
+	r.Extend = []frontier.Seed{{URL: f.URL("z/0"), From: "http://a.test/"}}
+	r.Found = f.Links(there + "/1")
+	f.Finish(r)
+	f.Sleep(2 * time.Second)
+	f.second.Finish(stage.Fetched(f.second.Turn(1)))
+	stage.Want(f.Stage, "known to the other", fmt.Sprint(known), fmt.Sprint([]string{here + "/0", there + "/0", "z/0"}))
 }
 
 func fleetStats(f fleet) {

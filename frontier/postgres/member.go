@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
 // slots is the number of groups of hosts.
@@ -232,6 +233,9 @@ func (f *Frontier) MayAsk() error {
 	}
 	return nil
 }
+
+// OnSeed implements frontier.Member.
+func (f *Frontier) OnSeed(do func(canon.URL)) { f.onSeed = do }
 
 // Asking implements frontier.Member.
 func (f *Frontier) Asking(ctx context.Context) (context.Context, context.CancelFunc) {

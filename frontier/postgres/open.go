@@ -54,7 +54,10 @@ type Frontier struct {
 	closed  bool
 	changed chan struct{} // closed, and replaced, at every change that a claim may wait for
 	sharing bool          // the share of slots is not the fair one yet
-	asking  asking
+
+	onSeed func(canon.URL)
+	seeds  int64 // the number of the last seed that it was called with; of whoever claims
+	asking asking
 }
 
 var (
@@ -297,8 +300,8 @@ func (f *Frontier) begin(ctx context.Context, tx pgx.Tx, before int64) error {
 	if err != nil {
 		return err
 	}
-	return tx.QueryRow(ctx, "INSERT INTO member(dir,name,place,software) VALUES($1,$2,$3,'curtsy') RETURNING id",
-		f.dir, text(f.member.Name), text(f.member.Place)).Scan(&f.me)
+	return tx.QueryRow(ctx, `INSERT INTO member(dir,name,place,software) VALUES($1,$2,$3,'curtsy')
+		RETURNING id, (SELECT coalesce(max(n),0) FROM seed)`, f.dir, text(f.member.Name), text(f.member.Place)).Scan(&f.me, &f.seeds)
 }
 
 // usable returns why f takes no calls, or nil. The caller holds mu.

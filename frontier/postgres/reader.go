@@ -322,20 +322,8 @@ func (r *reader) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
 	return func(yield func(frontier.Seed, error) bool) {
 		for last := int64(0); ; {
 			var page []frontier.Seed
-			var n int64
-			err := r.ask(ctx, func(ctx context.Context, c *pgx.Conn) error {
-				page = nil
-				rows, err := c.Query(ctx, "SELECT n, url, tag, from_url FROM seed WHERE n>$1 ORDER BY n LIMIT 1000", last)
-				if err != nil {
-					return err
-				}
-				var raw, from string
-				var tag []byte
-				_, err = pgx.ForEachRow(rows, []any{&n, &raw, &tag, &from}, func() error {
-					u, err := canon.Parse(raw)
-					page = append(page, frontier.Seed{URL: u, Tag: string(tag), From: from})
-					return err
-				})
+			err := r.ask(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+				page, last, err = seedsAfter(ctx, c, last)
 				return err
 			})
 			if err != nil {
@@ -347,11 +335,31 @@ func (r *reader) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
 					return
 				}
 			}
-			if last = n; len(page) == 0 {
+			if len(page) == 0 {
 				return
 			}
 		}
 	}
+}
+
+// seedsAfter returns some seeds after number n, and the number of the last of them. They are committed in the order of their
+// numbers: see batch.rest.
+func seedsAfter(ctx context.Context, c *pgx.Conn, n int64) (page []frontier.Seed, last int64, err error) {
+	rows, err := c.Query(ctx, "SELECT n, url, tag, from_url FROM seed WHERE n>$1 ORDER BY n LIMIT 1000", n)
+	if err != nil {
+		return nil, n, err
+	}
+	var raw, from string
+	var tag []byte
+	_, err = pgx.ForEachRow(rows, []any{&last, &raw, &tag, &from}, func() error {
+		u, err := canon.Parse(raw)
+		page = append(page, frontier.Seed{URL: u, Tag: string(tag), From: from})
+		return err
+	})
+	if err != nil {
+		return nil, n, err
+	}
+	return page, last, nil
 }
 
 // Blob implements frontier.Reader.
