@@ -41,14 +41,14 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add [flags] DIR ENTRY…",
 		Short: "Exclude hosts, domains, networks or paths",
-		Long: "Add entries to the opt-out list of a crawl, or with --user, and without DIR, to\n" +
-			"your own, which holds for all your crawls. A crawl that runs obeys at its next\n" +
-			"decision, a second later at most; what was waiting in its queue is dropped.\n\n" +
-			"An entry is a host (example.org), a domain with everything below it\n" +
-			"(.example.org), an address or network (192.0.2.0/24), or the beginning of URLs\n" +
-			"(example.org/private/, or with a $ behind it that URL alone); http:// or\n" +
-			"https:// before a host mean that alone.\n\n" +
-			"With --redact the bodies that a stopped crawl has of them are taken down, too.",
+		Long: "Add entries to the opt-out list of a crawl or, with --user and without DIR, to\n" +
+			"your own list, which applies to all your crawls. A running crawl obeys within a\n" +
+			"second, and drops matching URLs from its queue.\n\n" +
+			"An entry is a host (example.org), a domain with its subdomains (.example.org),\n" +
+			"an address or network (192.0.2.0/24), or the beginning of URLs\n" +
+			"(example.org/private/, or followed by $ that URL only); http:// or https://\n" +
+			"before a host limits it to that scheme.\n\n" +
+			"With --redact, the bodies that a stopped crawl has of them are removed as well.",
 		Example: "  curtsy optout add --reason 'asked by mail' news your-domain.org\n" +
 			"  curtsy optout add --user .your-domain.org 192.0.2.0/24",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,9 +86,9 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&user, "user", false, "add to your own list, which holds for all your crawls")
-	fs.StringVar(&reason, "reason", "", "why, a `TEXT`; it stands in the list and the ledger")
-	fs.BoolVar(&remove, "redact", false, "remove what the crawl has of them, as curtsy redact does")
+	fs.BoolVar(&user, "user", false, "add to your own list, which applies to all your crawls")
+	fs.StringVar(&reason, "reason", "", "`TEXT` reason to record in the list and the ledger")
+	fs.BoolVar(&remove, "redact", false, "also remove their content from the crawl, as curtsy redact does")
 	cli.Group(fs, "What to add")
 	return cmd
 }
@@ -137,8 +137,8 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [flags] DIR",
 		Short: "List excluded hosts, networks and paths",
-		Long: "Show the entries that bind a crawl, of all its lists: those that --opt-out\n" +
-			"named, your own, and the crawl's. With --user, and without DIR, your own alone.",
+		Long: "Show the entries that apply to a crawl, from all its lists: those of --opt-out,\n" +
+			"your own, and the crawl's. With --user and without DIR, show only your own list.",
 		Example: "  curtsy optout list news\n  curtsy optout list --user",
 		RunE: func(_ *cobra.Command, args []string) error {
 			var s crawldir.Settings
@@ -166,7 +166,7 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&user, "user", false, "your own list, which holds for all your crawls")
+	fs.BoolVar(&user, "user", false, "show your own list, which applies to all your crawls")
 	cli.Group(fs, "What to show")
 	fs.BoolVar(&asJSON, "json", false, "print a JSON object for each entry")
 	cli.Group(fs, "Output")

@@ -27,14 +27,14 @@ func newStatus(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
 		Short: "Show progress and host states",
-		Long: "Show how a crawl is: what was found and what became of it, the longest queues,\n" +
-			"the hosts that are left alone and why. A running crawl is asked; of another its\n" +
-			"frontier is read.\n\n" +
-			"Exchanges are those that the ledger tells of, after a kill too. An audit counts\n" +
-			"those of the archive, and says which of them a kill left in one of the two.\n\n" +
-			"--watch shows a running crawl until it ends: on a terminal a screen, drawn anew\n" +
-			"each second, elsewhere a line every ten seconds. Ctrl-C ends the watching, and\n" +
-			"not the crawl.",
+		Long: "Show the progress of a crawl: URLs by outcome, the longest queues, and the hosts\n" +
+			"that are not being crawled, with the reason. Queries a running crawl; reads the\n" +
+			"frontier of a stopped one.\n\n" +
+			"Requests are counted from the ledger, also after a kill. An audit counts those\n" +
+			"in the archive, and reports the difference that a kill can cause.\n\n" +
+			"--watch follows a running crawl until it ends: as a screen that is redrawn every\n" +
+			"second on a terminal, otherwise as a line every ten seconds. Ctrl-C stops\n" +
+			"watching, not the crawl.",
 		Example: "  curtsy status news\n  curtsy status --json news\n  curtsy status --watch news",
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,8 +52,8 @@ func newStatus(std cli.Streams) *cobra.Command {
 			return watchStatus(cmd.Context(), args[0], time.Duration(every), asJSON, std)
 		},
 	}
-	cmd.Flags().BoolVar(&watch, "watch", false, "show it again and again, until the crawl ends")
-	cmd.Flags().Var(&every, "interval", "with --watch: time between two looks, `D` (default 1s on a terminal, else 10s)")
+	cmd.Flags().BoolVar(&watch, "watch", false, "refresh until the crawl ends")
+	cmd.Flags().Var(&every, "interval", "`TIME` with --watch: time between two updates (default 1s on a terminal, else 10s)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object; with --watch one on each line")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd

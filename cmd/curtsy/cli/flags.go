@@ -79,5 +79,5 @@ func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrasebook.Phr
 
 // QuietFlag declares --quiet of a long work.
 func QuietFlag(fs *pflag.FlagSet, quiet *bool) {
-	fs.BoolVarP(quiet, "quiet", "q", false, "do not say how far it is")
+	fs.BoolVarP(quiet, "quiet", "q", false, "do not show progress")
 }

@@ -62,6 +62,28 @@ func Usage(cmd *cobra.Command) error {
 	return err
 }
 
+// Shown returns a flag as help, manual pages and settings files show it: a placeholder that its usage begins with is not repeated
+// in the text.
+func Shown(f *pflag.Flag) *pflag.Flag {
+	shown := *f
+	if name, _ := pflag.UnquoteUsage(f); strings.HasPrefix(f.Usage, "`"+name+"` ") {
+		shown.Usage = f.Usage[len(name)+3:]
+		shown.Value = named{f.Value, name}
+		if shown.DefValue == "[]" || shown.DefValue == "0s" {
+			shown.DefValue = ""
+		}
+	}
+	return &shown
+}
+
+// A named value has its placeholder as type, which pflag shows.
+type named struct {
+	pflag.Value
+	name string
+}
+
+func (n named) Type() string { return n.name }
+
 // flagHelp lists flags under the titles of their groups, in the order of declaration.
 func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 	some := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -70,9 +92,9 @@ func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 	for _, s := range sections {
 		for _, f := range s.Flags {
 			if shown(f) {
-				folded := *f // here, to what the longest of their names leaves
-				folded.Usage = strings.ReplaceAll(f.Usage, "\n", " ")
-				some.AddFlag(&folded)
+				folded := Shown(f) // here, to what the longest of their names leaves
+				folded.Usage = strings.ReplaceAll(folded.Usage, "\n", " ")
+				some.AddFlag(folded)
 			}
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 // Scopes explains the values of --scope, for help.
 const Scopes = "Scopes, for --scope:\n" +
-	"  host    the hosts of the seeds, by http and https, with and without www.\n" +
+	"  host    the hosts of the seeds, http and https, with and without www.\n" +
 	"  domain  all hosts of the registrable domain: blog.example.org for example.org\n" +
-	"  prefix  the host of a seed, and there what is below its last /\n" +
-	"  seeds   the seeds alone; no link is followed\n" +
+	"  prefix  the URLs of a seed's host below the last / of the seed\n" +
+	"  seeds   seeds only; links are not followed\n" +
 	"  any     every host that links lead to; needs --max-pages or --max-time"
 
 // Standards are the names of the documents on robots.txt.

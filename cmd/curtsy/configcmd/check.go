@@ -15,9 +15,9 @@ func newCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a settings file",
-		Long: "Say all that is wrong with a file of settings, with line and column: keys that\n" +
-			"are none, with the nearest one that is, values that cannot be, and settings that\n" +
-			"do not go together. Exit code 2 says that something is.",
+		Long: "Report every error in a settings file, with line and column: unknown keys, with\n" +
+			"the closest known one, invalid values, and settings that conflict. Exit code 2:\n" +
+			"there are errors.",
 		Example: "  curtsy config check crawl.toml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

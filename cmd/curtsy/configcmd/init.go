@@ -23,9 +23,9 @@ func newInit(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Create a settings file with all defaults",
-		Long: "Write a file with every setting, what it means and what it is by default, each\n" +
-			"behind a #: take that away from those that you want otherwise. Without FILE it\n" +
-			"goes to standard output. A file that is there already is left as it is.",
+		Long: "Write a file with every setting, its meaning and its default. Each line is\n" +
+			"commented out: remove the # from those you want to change. Without FILE, write\n" +
+			"to standard output. Does not overwrite an existing file.",
 		Example: "  curtsy config init crawl.toml\n" +
 			"  curtsy crawl --config crawl.toml https://www.your-domain.org/",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -102,7 +102,7 @@ func Commented() ([]byte, error) {
 			group = g[0]
 			fmt.Fprintf(&b, "\n# ---- %s ----\n", group)
 		}
-		_, usage := pflag.UnquoteUsage(f)
+		_, usage := pflag.UnquoteUsage(cli.Shown(f))
 		b.WriteByte('\n')
 		comment(&b, strings.ReplaceAll(usage, "\n", " "))
 		b.WriteString("# " + lines[i])

@@ -28,8 +28,8 @@ func newShow(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [flags] [DIR]",
 		Short: "Show effective settings and their origin",
-		Long: "Show the settings that a crawl would have: with DIR if it were resumed, without\n" +
-			"it if it were new. Flags of curtsy crawl count as they would there.",
+		Long: "Show the settings that a crawl would have: with DIR, if it were resumed;\n" +
+			"without, if it were new. Flags of curtsy crawl have the same effect as there.",
 		Example: "  curtsy config show --origin news\n" +
 			"  curtsy config show --config crawl.toml --max-pages 500 --origin",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -40,9 +40,9 @@ func newShow(std cli.Streams) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&origin, "origin", false, "say where each setting comes from")
-	fs.StringVar(&file, "config", "", "take settings from `FILE` (TOML), too")
-	fs.BoolVar(&json, "json", false, "print one object with all settings, and where each comes from")
+	fs.BoolVar(&origin, "origin", false, "show the source of each setting")
+	fs.StringVar(&file, "config", "", "`FILE` also read settings from this file (TOML)")
+	fs.BoolVar(&json, "json", false, "print one object with all settings and their sources")
 	cli.Group(fs, "Output and settings")
 	config.Flags(&s, fs)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

@@ -30,10 +30,10 @@ func NewIn(w World, std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crawl [flags] SEED…",
 		Short: "Crawl from seeds into a new directory",
-		Long: "Crawl from seeds into a new directory. Each setting below but those of the first\n" +
-			"and the last group is also an environment variable (CURTSY_MAX_PAGES=500) and a\n" +
-			"key of a TOML file (max-pages = 500). A flag wins over the environment, then\n" +
-			"--config, then your own configuration file.\n\n" + config.Scopes,
+		Long: "Crawl from seeds into a new directory. Each setting below, except those of the\n" +
+			"first and the last group, is also an environment variable (CURTSY_MAX_PAGES=500)\n" +
+			"and a key of a TOML file (max-pages = 500). A flag wins over the environment,\n" +
+			"then --config, then your own configuration file.\n\n" + config.Scopes,
 		Example: "  curtsy crawl https://www.your-domain.org/\n" +
 			"  curtsy crawl --scope prefix --max-pages 500 https://www.your-domain.org/docs/\n" +
 			"  curtsy crawl --dry-run --seeds list.txt",
@@ -147,7 +147,7 @@ func rest(ctx context.Context, seeds []frontier.Candidate, from *config.Seeds, s
 
 // fleetFlags are those of a crawl that several processes share.
 func fleetFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
-	fs.StringVar(&s.Fleet.Locator, "frontier", "", "share the frontier at this `URL` with other members:\npostgres://user@host/database?crawl=NAME")
+	fs.StringVar(&s.Fleet.Locator, "frontier", "", "`URL` frontier to share with other members:\npostgres://user@host/database?crawl=NAME")
 	fs.BoolVar(&s.Fleet.OneMachine, "one-machine", false, "all members run on one machine: allow loopback and private seeds")
 	cli.Group(fs, "Fleet")
 }
@@ -161,14 +161,14 @@ func NewJoin(std cli.Streams) *cobra.Command {
 		Short: "Join a crawl that another machine began",
 		Long: "Join a crawl that curtsy crawl --frontier created, with a new directory for what\n" +
 			"this member fetches. The settings are those that the crawl was created with.\n" +
-			"Every member ends when nothing is left for any of them; one that was stopped\n" +
+			"Every member ends when no work is left for any of them; a stopped one\n" +
 			"continues with curtsy resume. See docs/guides/fleet.md.",
 		Example: "  curtsy join --frontier 'postgres://crawl@db/archive?crawl=news' --dir w2",
 		Args:    cli.NoArgs,
 	}
 	fs := cmd.Flags()
 	fleetFlags(&s, fs)
-	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for this member")
+	fs.StringVar(&o.dir, "dir", "", "`DIR` new or empty directory for this member")
 	cli.Group(fs, "Directory")
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
 	o.runFlags(fs)
@@ -201,8 +201,8 @@ func NewResume(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [flags] DIR",
 		Short: "Continue an interrupted crawl",
-		Long: "Go on with a crawl that was stopped or killed. Settings are those of the crawl;\n" +
-			"flags given now replace them for good.",
+		Long: "Continue a crawl that was stopped or killed. Settings are those of the crawl;\n" +
+			"flags replace them permanently.",
 		Example: "  curtsy resume news\n" +
 			"  curtsy resume --max-pages 0 news",
 		Args: cli.OneDir,

@@ -25,7 +25,7 @@ func leave(o *options, well bool, std cli.Streams) error {
 		return os.RemoveAll(o.dir)
 	}
 	dir := plainly.Lines(plainly.Argument(o.dir))
-	_, err := fmt.Fprintf(std.Err, "\nThe crawl is kept in %[1]s; look at it, and remove it when you have seen enough:\n"+
+	_, err := fmt.Fprintf(std.Err, "\nThe crawl is in %[1]s. Inspect it, then remove it:\n"+
 		"  curtsy audit %[1]s\n  curtsy report %[1]s\n  rm -r %[1]s\n", dir)
 	return err
 }
@@ -42,13 +42,13 @@ func NewDemo(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [flags]",
 		Short: "Crawl a local test web and check politeness",
-		Long: "Crawl a small web that curtsy itself serves on loopback ports, under the rules\n" +
-			"for strangers' hosts: one second between two exchanges. A referee on the\n" +
-			"servers' side logs every request and judges the crawl.",
+		Long: "Crawl a small web that curtsy serves on loopback ports, under the rules for\n" +
+			"third-party hosts: one second between two requests. The servers log every\n" +
+			"request and check the crawl.",
 		Args: cli.NoArgs,
 		RunE: o.logged(std, func(cmd *cobra.Command, _ []string, std cli.Streams) error { return demo(cmd.Context(), &o, std) }),
 	}
-	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the crawl in `DIR` (default: a new temporary one; with --quiet it goes)")
+	cmd.Flags().StringVar(&o.dir, "dir", "", "`DIR` directory for the crawl (default: a temporary one, which --quiet removes)")
 	o.pageFlag(cmd.Flags())
 	o.logFlag(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
@@ -85,7 +85,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 		return err
 	}
 	if !o.quiet {
-		fmt.Fprintf(std.Err, "Crawling %d hosts of a small web on loopback, at most one exchange a second with each.\n", len(web.Hosts()))
+		fmt.Fprintf(std.Err, "Crawling %d hosts of a small web on loopback, at most one request per second to each.\n", len(web.Hosts()))
 	}
 	err = runCrawl(ctx, &s, o, World{Resolve: web.Resolve, Dial: web.Dial}, std)
 	var e *cli.Error
@@ -93,7 +93,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 		return err // the demo has a host that is out of order: incomplete is how it ends
 	}
 	verdict := web.Referee().Judge(crawltest.Rules{Token: s.Agent, Pace: crawler.Floor})
-	fmt.Fprintln(std.Out, "\nThe referee, on the servers' side:")
+	fmt.Fprintln(std.Out, "\nResult, as the servers measured it:")
 	if err := verdict.WriteTable(std.Out); err != nil {
 		return err
 	}

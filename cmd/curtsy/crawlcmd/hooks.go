@@ -26,8 +26,8 @@ type hooks struct {
 }
 
 func (h *hooks) flags(fs *pflag.FlagSet) {
-	fs.StringVar(&h.onEnd, "on-end", "", "run this `COMMAND` when the crawl has ended, however: no shell,\n{dir}, {state}, {exit}, {message} and the like are put in")
-	fs.StringVar(&h.onAlert, "on-alert", "", "run this `COMMAND` when something is wrong: {alert}, {host},\n{message} are put in")
+	fs.StringVar(&h.onEnd, "on-end", "", "`COMMAND` run when the crawl has ended for any reason, without a\nshell; {dir}, {state}, {exit}, {message} and others are replaced")
+	fs.StringVar(&h.onAlert, "on-alert", "", "`COMMAND` run when something is wrong; {alert}, {host} and {message}\nare replaced")
 }
 
 func (h *hooks) any() bool { return h.onEnd != "" || h.onAlert != "" }

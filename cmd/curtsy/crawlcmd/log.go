@@ -23,7 +23,7 @@ const (
 
 // logFlag is that of what standard error is for.
 func (o *options) logFlag(fs *pflag.FlagSet) {
-	fs.StringVar(&o.log, "log", logText, "write standard error as text, for people, or as json: an\nevent a line, with time, level and msg; a `FORMAT`")
+	fs.StringVar(&o.log, "log", logText, "`FORMAT` format of standard error: text, or json with an event per\nline (time, level, msg)")
 	cli.Words(fs, "log", logText, logJSON)
 }
 

@@ -24,12 +24,11 @@ func NewMirror(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mirror [flags] URL…",
 		Short: "Mirror a site as browsable files",
-		Long: "Crawl from URLs into a new directory, and make a copy of what was found there\n" +
-			"that can be browsed: DIR/mirror, files whose links lead to each other. It is\n" +
-			"curtsy crawl with other defaults (what is below the URLs, with all that its\n" +
-			"pages need from wherever that is, and bodies of up to 1 GiB), and the copy is\n" +
-			"made when the crawl ends, also after Ctrl-C. curtsy resume and curtsy update\n" +
-			"make it anew.\n\n" + config.Scopes,
+		Long: "Crawl from URLs into a new directory and write a browsable copy to DIR/mirror,\n" +
+			"with links that work from disk. It is curtsy crawl with other defaults: scope\n" +
+			"prefix, page requisites from any host, bodies of up to 1 GiB. The copy is\n" +
+			"written when the crawl ends, also after Ctrl-C. curtsy resume and curtsy update\n" +
+			"rewrite it.\n\n" + config.Scopes,
 		Example: "  curtsy mirror https://www.your-domain.org/docs/\n" +
 			"  curtsy mirror --scope host --dir copy https://www.your-domain.org/\n" +
 			"  curtsy update --vanished remove copy\n" +
@@ -46,10 +45,10 @@ func NewMirror(std cli.Streams) *cobra.Command {
 	}
 	is := fs.Lookup("mirror")
 	setDefault(is, "true")
-	is.Usage = "make the copy at the end of each run; false leaves it to curtsy mirror rebuild"
+	is.Usage = "write the copy at the end of each run; false leaves it to curtsy mirror rebuild"
 	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		if is.Changed && s.Mirror {
-			return cli.Usagef("--mirror adds nothing: curtsy mirror makes the copy anyway, and --mirror=false leaves it to curtsy mirror rebuild")
+			return cli.Usagef("--mirror is the default here; --mirror=false leaves the copy to curtsy mirror rebuild")
 		}
 		is.Changed = true // whatever a file of settings says: that is what the command is for
 		return crawl(cmd.Context(), fs, &s, &o, World{}, args, std)
@@ -75,7 +74,7 @@ func ownRequisites(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.
 		s.Requisites += ",script"
 	}
 	if !o.quiet {
-		fmt.Fprintln(std.Err, "no contact is set: files of other hosts are left out; set it once with curtsy identity set --contact ADDRESS")
+		fmt.Fprintln(std.Err, "no contact is set, so files on other hosts are left out; set one with curtsy identity set --contact ADDRESS")
 	}
 }
 

@@ -42,31 +42,31 @@ func (o *options) runFlags(fs *pflag.FlagSet) {
 	o.logFlag(fs)
 	o.hooks.flags(fs)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
-	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
+	fs.BoolVarP(&o.verbose, "verbose", "v", false, "report every decision")
 	cli.Group(fs, "Output and settings")
 }
 
 func (o *options) configFlag(fs *pflag.FlagSet) {
-	fs.StringVar(&o.config, "config", "", "take settings from `FILE` (TOML), too")
+	fs.StringVar(&o.config, "config", "", "`FILE` also read settings from this file (TOML)")
 }
 
 // pageFlag is that of the live page.
 func (o *options) pageFlag(fs *pflag.FlagSet) {
-	fs.StringVar(&o.page.Address, "dashboard", "", "serve a dashboard of the crawl at `ADDRESS:PORT`, like\n127.0.0.1:0; its address is printed")
-	fs.StringVar(&o.page.Token, "dashboard-token", "", "take the token of that page from `FILE`, which you alone\nmay read, so that it stays the same and Prometheus can\nscrape /metrics; the address is printed without it")
+	fs.StringVar(&o.page.Address, "dashboard", "", "`ADDRESS:PORT` serve a dashboard of the crawl, as in 127.0.0.1:0; its\naddress is printed")
+	fs.StringVar(&o.page.Token, "dashboard-token", "", "`FILE` dashboard token, in a file that only you can read: stays the\nsame, so Prometheus can scrape /metrics, and is not printed")
 }
 
 // placeFlags are those of a new crawl.
 func (o *options) placeFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
+	fs.StringVar(&o.dir, "dir", "", "`DIR` new or empty directory for the crawl (default\n./<host>-<UTC date>)")
 	o.seedFlag(fs)
-	fs.BoolVar(&o.dryRun, "dry-run", false, "say what the crawl would ask of whom, and how long it takes; as curtsy plan")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "list hosts, robots.txt and duration as curtsy plan does, without crawling")
 	cli.Often(fs, "dir", "seeds", "dry-run")
 	cli.Group(fs, "Seeds and directory")
 }
 
 func (o *options) seedFlag(fs *pflag.FlagSet) {
-	fs.StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
+	fs.StringVar(&o.seeds, "seeds", "", "`FILE` seed file, - for standard input: on each line a URL and, after a tab, an optional tag")
 }
 
 // check refuses what contradicts itself.

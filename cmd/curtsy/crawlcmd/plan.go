@@ -35,12 +35,12 @@ func planningDefaults() planning {
 }
 
 func (p *planning) flags(fs *pflag.FlagSet) {
-	fs.Var(value.AtLeast(&p.maps, 0), "max-sitemaps", "read at most `N` sitemaps of a host; 0 asks for robots.txt alone")
-	fs.Var(value.AtLeast(&p.expect.Pages, 0), "expect-pages", "reckon with `N` pages of each host whose sitemaps list none")
-	fs.Var(value.AtLeast(&p.expect.Files, 0), "expect-files", "reckon with `N` images, styles, scripts and the like with each page")
-	fs.Var((*value.Size)(&p.expect.Size), "expect-size", "reckon with so many bytes a page, a `SIZE`")
-	fs.StringVar(&p.ethics, "ethics", "", "write an ethics sheet (Markdown) into `FILE`, too")
-	fs.StringVar(&p.retention, "retention", "", "how long data are kept, and who sees them, a `TEXT` for that sheet\n(default what curtsy identity init was told)")
+	fs.Var(value.AtLeast(&p.maps, 0), "max-sitemaps", "`N` maximum sitemaps to read for each host; 0 = robots.txt only")
+	fs.Var(value.AtLeast(&p.expect.Pages, 0), "expect-pages", "`N` pages to expect on each host without a sitemap")
+	fs.Var(value.AtLeast(&p.expect.Files, 0), "expect-files", "`N` images, styles, scripts and the like to expect for each page")
+	fs.Var((*value.Size)(&p.expect.Size), "expect-size", "`SIZE` bytes to expect for each page")
+	fs.StringVar(&p.ethics, "ethics", "", "`FILE` also write an ethics sheet (Markdown)")
+	fs.StringVar(&p.retention, "retention", "", "`TEXT` for the ethics sheet: how long data are kept, and who sees them\n(default: the answer given to curtsy identity init)")
 	cli.Often(fs, "max-sitemaps", "expect-pages", "ethics")
 	cli.Group(fs, "Plan")
 }
@@ -55,11 +55,11 @@ func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [flags] SEED…",
 		Short: "Preview hosts, robots.txt and duration of a crawl",
-		Long: "Say what a crawl would ask of whom, before it is begun: the hosts of its seeds,\n" +
-			"their robots.txt and their paces, what of the seeds is forbidden and by which\n" +
-			"rule, what sitemaps list, and how long that takes. Robots.txt and some sitemaps\n" +
-			"are asked for, as politely as in a crawl; nothing else, and nothing is kept.\n" +
-			"All flags of curtsy crawl hold; curtsy crawl --dry-run is the same.",
+		Long: "List the hosts that a crawl would contact, the delay of each, the seeds that\n" +
+			"robots.txt disallows and by which rule, the URLs in sitemaps, and the expected\n" +
+			"duration. Requests only robots.txt and some sitemaps, as politely as a crawl,\n" +
+			"and keeps nothing. Takes all flags of curtsy crawl; curtsy crawl --dry-run does\n" +
+			"the same.",
 		Example: "  curtsy plan https://www.your-domain.org/\n" +
 			"  curtsy plan --max-pages 5000 --seeds list.txt --ethics sheet.md\n" +
 			"  curtsy plan --json --expect-pages 300 --seeds list.txt",

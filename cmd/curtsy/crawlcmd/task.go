@@ -31,7 +31,7 @@ type Ended struct {
 // NewTask declares the flags of a crawl.
 func NewTask(fs *pflag.FlagSet) *Task {
 	t := &Task{flags: fs}
-	fs.StringVar(&t.options.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
+	fs.StringVar(&t.options.dir, "dir", "", "`DIR` new or empty directory for the crawl (default\n./<host>-<UTC date>)")
 	t.options.seedFlag(fs)
 	cli.Often(fs, "dir", "seeds")
 	cli.Group(fs, "Seeds and directory")

@@ -28,11 +28,11 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 		Use:   "update [flags] DIR",
 		Short: "Crawl again and report changes",
 		Long: "Crawl again from the seeds of an ended crawl, into the same archive and ledger.\n" +
-			"Pages are asked for on condition that they changed; what did not change is kept\n" +
-			"as a reference to the answer before. In the end it says what is new, changed,\n" +
-			"unchanged and gone; DIR/" + crawldir.ChangesName + " has it URL by URL. Settings are those of\n" +
-			"the crawl; flags given now replace them for good, and budgets count anew. An\n" +
-			"interrupted update goes on with curtsy resume.",
+			"Requests are conditional; unchanged pages are recorded as references to the\n" +
+			"earlier responses. The summary counts new, changed, unchanged and deleted pages;\n" +
+			"DIR/" + crawldir.ChangesName + " lists every URL. Settings are those of the crawl; flags\n" +
+			"replace them permanently, and budgets start again at zero. curtsy resume\n" +
+			"continues an interrupted update.",
 		Example: "  curtsy update news\n" +
 			"  curtsy update --max-pages 500 --json news",
 		Args: cli.OneDir,

@@ -50,11 +50,11 @@ func NewWatch(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags] DIR",
 		Short: "Recrawl each page when it is due",
-		Long: "Go on with a crawl until you end it. Each page is asked for again as often as it\n" +
-			"seems to change, by what earlier visits told, within a budget of requests to\n" +
-			"each host in a day, on condition that it changed, under the politeness of any\n" +
-			"crawl. Pages that are due make a round, which is an update of these pages.\n" +
-			"Interrupted or killed, it goes on when it is begun again.",
+		Long: "Keep a crawl current until you stop it. Pages are requested again about as often\n" +
+			"as earlier visits show them to change, with conditional requests, within a daily\n" +
+			"budget of requests to each host, and as politely as in any crawl. Pages that are\n" +
+			"due form a round, which is an update of these pages. After an interruption or\n" +
+			"a kill, give the same command to continue.",
 		Example: "  curtsy watch --per-host-per-day 500 news\n" +
 			"  curtsy watch --once news     # for cron\n" +
 			"  curtsy watch --list news     # what is due when, and why",
@@ -71,9 +71,9 @@ func NewWatch(std cli.Streams) *cobra.Command {
 }
 
 func (w *watching) flags(fs *pflag.FlagSet) {
-	fs.Var((*value.Duration)(&w.lasts), "for", "end after this `TIME`; 0 for no end")
-	fs.BoolVar(&w.once, "once", false, "do what is due now, and end")
-	fs.BoolVar(&w.list, "list", false, "print the plan, page by page, and ask nobody for anything")
+	fs.Var((*value.Duration)(&w.lasts), "for", "`TIME` end after this time; 0 = never")
+	fs.BoolVar(&w.once, "once", false, "visit what is due now, then end")
+	fs.BoolVar(&w.list, "list", false, "print the plan, page by page, without any request")
 	cli.Often(fs, "per-host-per-day", "min-interval", "max-interval", "fresh", "round-interval", "for", "once", "list")
 	cli.Group(fs, "Watching")
 }
@@ -95,7 +95,7 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 		return cli.UntilSignal(ctx, func(ctx context.Context) error { return w.print(ctx, o, std) })
 	}
 	if _, err := control.AskWatch(ctx, w.dir); err == nil {
-		return fmt.Errorf("%s is watched already: see curtsy status %s", w.dir, plainly.Argument(w.dir))
+		return fmt.Errorf("%s is already being watched: see curtsy status %s", w.dir, plainly.Argument(w.dir))
 	}
 	if err := crawldir.Remember(w.dir, s); err != nil {
 		return err

@@ -37,10 +37,11 @@ func newServe(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Serve the test web, then print the score",
-		Long: "Serve a small web, well- and ill-behaved, on loopback ports until Ctrl-C. It\n" +
-			"prints the URL to begin at and the port of each host; at the end, what the\n" +
-			"crawler that came made of the rules of politeness. With --torture it is a site\n" +
-			"made to try mirrors by: all that pages embed, and names that files cannot have.",
+		Long: "Serve a small web, with well-behaved and misbehaving sites, on loopback ports\n" +
+			"until Ctrl-C. Prints the start URL and the port of each host and, at the end,\n" +
+			"how the crawler scored on the politeness rules. With --torture, serve a site\n" +
+			"that tests mirrors: every kind of embedded file, and names that files cannot\n" +
+			"have.",
 		Example: "  curtsy crawltest serve --token examplebot\n" +
 			"  curtsy crawltest serve --torture",
 		Args: cli.NoArgs,
@@ -57,12 +58,12 @@ func newServe(std cli.Streams) *cobra.Command {
 			return serve(cmd.Context(), token, keys, wing, asJSON, std)
 		},
 	}
-	cmd.Flags().StringVar(&token, "token", "curtsy", "product `TOKEN` of the crawler: the name that it looks for in robots.txt")
+	cmd.Flags().StringVar(&token, "token", "curtsy", "`TOKEN` product token of the crawler, the name it matches in robots.txt")
 	wingFlag(cmd.Flags(), &wing)
 	keysFlag(cmd.Flags(), &keys)
-	cmd.Flags().BoolVar(&torture, "torture", false, "serve a site that is hard to mirror, instead of the sites of the scoreboard")
+	cmd.Flags().BoolVar(&torture, "torture", false, "serve a site that is hard to mirror instead of the scoreboard's sites")
 	cli.Group(cmd.Flags(), "Crawler")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the map at the start, the verdict at the end")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the hosts at the start, the score at the end")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
@@ -102,11 +103,11 @@ func serve(ctx context.Context, token, keys string, wing, asJSON bool, std cli.S
 }
 
 func wingFlag(fs *pflag.FlagSet, wing *bool) {
-	fs.BoolVar(wing, "all-hostile", false, "serve all sites that misbehave, not a few of them: takes minutes more")
+	fs.BoolVar(wing, "all-hostile", false, "serve all misbehaving sites, not only a few; takes minutes longer")
 }
 
 func keysFlag(fs *pflag.FlagSet, path *string) {
-	fs.StringVar(path, "keys", "", "verify the crawler's signatures (Web Bot Auth) by the key directory in `FILE`")
+	fs.StringVar(path, "keys", "", "`FILE` key directory to verify the crawler's signatures (Web Bot Auth)")
 }
 
 // directoryIn reads the key directory of a crawler; nil if none is named.

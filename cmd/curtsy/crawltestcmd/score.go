@@ -38,13 +38,12 @@ func newScore(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "score [flags] -- COMMAND…",
 		Short: "Run a crawler and score its politeness",
-		Long: "Serve a small web on loopback ports, run a crawler's command on it, and say\n" +
-			"rule by rule, with evidence from the servers' side, what it kept. In the command\n" +
-			"{seed} stands for the URL to begin at and {dir} for a new directory that is\n" +
-			"removed afterwards. The crawler must be allowed to go to every port of\n" +
-			"127.0.0.1, and should be told its pace of one second and an address for site\n" +
-			"owners.\n" +
-			"Exit code 0: no rule was broken; 3: one was; 1: the command could not be run.",
+		Long: "Serve a small web on loopback ports, run a crawler's command on it, and report\n" +
+			"for each rule whether the crawler obeyed it, with evidence from the servers. In\n" +
+			"the command, {seed} is the start URL and {dir} a new directory that is removed\n" +
+			"afterwards. The crawler must be allowed to contact every port of 127.0.0.1, and\n" +
+			"should be configured with a delay of one second and an address for site owners.\n\n" +
+			"Exit code 0: no rule was broken; 3: some were; 1: the command could not be run.",
 		Example: "  curtsy crawltest score -- curtsy crawl --dir {dir} --scope any --max-time 4m \\\n" +
 			"    --max-wait 25s --own-site none --allow-net 127.0.0.0/8 \\\n" +
 			"    --contact https://www.your-domain.org/bot {seed}\n" +
@@ -61,14 +60,14 @@ func newScore(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false) // what follows the command's name is the command's own
-	fs.StringVar(&s.token, "token", "", "product `TOKEN` of the crawler: the name that it looks for in robots.txt (default the command's name)")
+	fs.StringVar(&s.token, "token", "", "`TOKEN` product token of the crawler, the name it matches in robots.txt (default: the command's name)")
 	wingFlag(fs, &s.wing)
 	keysFlag(fs, &s.keys)
-	fs.Var(&s.timeout, "timeout", "end the command after this `TIME`")
+	fs.Var(&s.timeout, "timeout", "`TIME` end the command after this time")
 	cli.Group(fs, "Crawler")
-	fs.StringSliceVar(&s.rules, "rules", nil, "show only rules whose name contains one of this `LIST`")
+	fs.StringSliceVar(&s.rules, "rules", nil, "`LIST` show only rules whose names contain one of these")
 	fs.BoolVar(&s.json, "json", false, "print the score as JSON on standard output")
-	fs.StringVar(&s.log, "log", "", "keep what the command prints in `FILE`")
+	fs.StringVar(&s.log, "log", "", "`FILE` write the command's output to this file")
 	fs.BoolVarP(&s.quiet, "quiet", "q", false, "print the score only")
 	fs.BoolVarP(&s.verbose, "verbose", "v", false, "show what the command prints")
 	cli.Group(fs, "Output")

@@ -26,12 +26,11 @@ func New(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dashboard [flags] DIR…",
 		Short: "Serve a live web dashboard",
-		Long: "Show one crawl or several as a page for browsers, until Ctrl-C: how fast each is\n" +
-			"and why no faster, what is left, its hosts, its decisions as they fall. A crawl\n" +
-			"that runs, in whatever process, can be paused and steered there; of one that\n" +
-			"does not run the page is for reading. The address with its token is printed on\n" +
-			"standard output: whoever has it may do all that. curtsy crawl --dashboard shows\n" +
-			"the same beside a crawl.",
+		Long: "Serve a web page about one or more crawls until Ctrl-C: speed and what limits\n" +
+			"it, work left, hosts, and decisions as they are made. Running crawls, in any\n" +
+			"process, can be paused and changed there; stopped crawls are read-only. Prints\n" +
+			"the address, whose token gives access to all of this. curtsy crawl --dashboard\n" +
+			"serves the same page from the crawl itself.",
 		Example: "  curtsy dashboard news\n  curtsy dashboard --listen 127.0.0.1:8800 news archive-2025",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -43,9 +42,9 @@ func New(std cli.Streams) *cobra.Command {
 			return show(cmd.Context(), args, listen, token, names, std)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` to listen at; port 0 takes any that is free")
-	cmd.Flags().StringSliceVar(&names, "name", nil, "host `NAME` by which browsers reach the page, beside addresses and localhost")
-	cmd.Flags().StringVar(&token, "token", "", "take the token from `FILE`, which you alone may read, so that it stays the\nsame and Prometheus can scrape /metrics; the address is printed without it")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` address to listen on; port 0 takes any free port")
+	cmd.Flags().StringSliceVar(&names, "name", nil, "`NAME` host name for browsers, besides addresses and localhost; repeatable")
+	cmd.Flags().StringVar(&token, "token", "", "`FILE` token, in a file that only you can read: stays the same, so Prometheus can\nscrape /metrics, and is not printed")
 	cli.Group(cmd.Flags(), "Server")
 	return cmd
 }

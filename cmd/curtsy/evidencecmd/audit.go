@@ -52,17 +52,17 @@ func Audit(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [flags] [PATH…]",
 		Short: "Verify politeness from the archive",
-		Long: "Judge a crawl by its archive: read the archived robots.txt again and recompute\n" +
-			"every verdict, pause and digest. PATH is a crawl directory, whose ledger must\n" +
-			"agree, or a WACZ file, which must be as its manifest and signatures say, or\n" +
-			"WARC files of any crawler. With the site's own access log beside them,\n" +
-			"both must tell of the same requests. Without PATH an access log is judged alone,\n" +
-			"by the robots.txt and the product token that are given. The first lines say how\n" +
-			"far the evidence reaches: give what you know of the operator's key, of heads\n" +
-			"that were lodged, of witnesses and of time stamps, and it reaches further.\n" +
-			"Exit code 0: no violation; 3: violations, each of them named; 1: it cannot be\n" +
-			"read. --cbcp also goes through the draft on crawler best practices, clause by\n" +
-			"clause.",
+		Long: "Check a crawl from its archive: reread the archived robots.txt files and\n" +
+			"recompute every verdict, delay and digest. PATH is a crawl directory, whose\n" +
+			"ledger must agree with the archive; a WACZ file, which must match its manifest\n" +
+			"and signatures; or WARC files of any crawler. With the site's own access log,\n" +
+			"both must contain the same requests. Without PATH, check an access log by\n" +
+			"itself, with the given robots.txt and product token.\n\n" +
+			"The first lines show how strong the evidence is. It becomes stronger with the\n" +
+			"operator's key, with checkpoints stored elsewhere and with witnesses. --cbcp\n" +
+			"also checks the draft on crawler best practices, clause by clause.\n\n" +
+			"Exit code 0: no violation; 3: violations, each with a code; 1: the archive\n" +
+			"cannot be read.",
 		Example: "  curtsy audit news\n" +
 			"  curtsy audit --key operator.key --head lodged.txt news\n" +
 			"  curtsy audit --access-log www.your-domain.org=access.log news\n" +
@@ -76,21 +76,21 @@ func Audit(std cli.Streams) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringArrayVar(&a.logs, "access-log", nil, "`[HOST=]FILE`: the access log of a host, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable, also for one host")
-	fs.Var(&a.skew, "clock-skew", "most `TIME` by which the clocks of site and crawler may differ")
-	fs.StringArrayVar(&a.from, "from", nil, "an `ADDRESS` or CIDR of the crawler: every logged request from there is its own; repeatable")
+	fs.Var(&a.skew, "clock-skew", "`TIME` largest difference allowed between the clocks of site and crawler")
+	fs.StringArrayVar(&a.from, "from", nil, "`ADDRESS` address or CIDR of the crawler: every logged request from there is the crawler's; repeatable")
 	fs.StringArrayVar(&a.texts, "robots", nil, "`[HOST=]FILE`: the robots.txt of a host, to judge an access log alone by; repeatable")
 	cli.Group(fs, "Beside the archive")
 	a.known.flags(fs)
 	cli.Group(fs, "Who vouches for the ledger")
-	fs.Var(&a.floor, "floor", "shortest pause to require of hosts that are not the operator's own: `D` (default: what the archive declares, at least 1s, if curtsy made it)")
-	fs.StringVar(&a.rules, "rules", "standards", "the `RULES` that other crawlers are held to: standards, or curtsy, for what curtsy promises as well, as far as their archive shows it")
+	fs.Var(&a.floor, "floor", "`TIME` minimum delay to require for third-party hosts (default: the archive's, at least 1s, if curtsy wrote it)")
+	fs.StringVar(&a.rules, "rules", "standards", "`RULES` rules for archives of other crawlers: standards, or curtsy for curtsy's rules as well, as far as the archive shows")
 	cli.Words(fs, "rules", "standards", "curtsy")
-	fs.StringVar(&a.token, "agent", "", "product `TOKEN` to judge for (default: the archive's)")
+	fs.StringVar(&a.token, "agent", "", "`TOKEN` product token of the crawler (default: the archive's)")
 	a.practices.flag(fs)
 	cli.Group(fs, "Judgement")
 	fs.BoolVar(&a.json, "json", false, "print one JSON object")
 	cli.QuietFlag(fs, &a.quiet)
-	fs.StringVar(&a.html, "html", "", "also write a page for people to `FILE`")
+	fs.StringVar(&a.html, "html", "", "`FILE` also write an HTML page")
 	cli.Group(fs, "Output")
 	return cmd
 }

@@ -24,9 +24,9 @@ type practices struct {
 }
 
 func (p *practices) flag(fs *pflag.FlagSet) {
-	fs.BoolVar(&p.on, "cbcp", false, "also go through draft-illyes-webbotauth-cbcp, crawler best practices, clause by clause: kept, broken or not provable; a broken MUST is exit code 3, too")
-	fs.StringVar(&p.page, "bot-page", "", "a copy of the crawler's page, an HTML `FILE`, for --cbcp")
-	fs.StringVar(&p.ranges, "bot-ranges", "", "a copy of the crawler's address ranges, a JAFAR `FILE`, for --cbcp")
+	fs.BoolVar(&p.on, "cbcp", false, "also check draft-illyes-webbotauth-cbcp (crawler best practices), clause by clause: kept, broken or not provable; a broken MUST also exits with 3")
+	fs.StringVar(&p.page, "bot-page", "", "`FILE` with --cbcp: a copy of the crawler's page (HTML)")
+	fs.StringVar(&p.ranges, "bot-ranges", "", "`FILE` with --cbcp: a copy of the crawler's address ranges (JAFAR)")
 }
 
 // begin lets the judge see the audit.

@@ -25,9 +25,9 @@ type known struct {
 }
 
 func (k *known) flags(f *pflag.FlagSet) {
-	f.StringVar(&k.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed; the ledger must be signed by it, or by one that it was rotated to")
-	f.StringArrayVar(&k.heads, "head", nil, "a head of the ledger as it was lodged elsewhere, as `FILE|SIZE:HEX`: what curtsy ledger checkpoint printed; the ledger must have it; repeatable")
-	f.StringArrayVar(&k.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned a checkpoint, as `FILE|KEY`; repeatable")
+	f.StringVar(&k.key, "key", "", "`FILE|KEY` the operator's verifier key, from curtsy ledger key; it, or a key that replaced it, must have signed the ledger")
+	f.StringArrayVar(&k.heads, "head", nil, "`FILE|SIZE:HEX` a checkpoint stored elsewhere, from curtsy ledger checkpoint; the ledger must contain it; repeatable")
+	f.StringArrayVar(&k.witnesses, "witness-key", nil, "`FILE|KEY` verifier key of a witness that must have cosigned a checkpoint; repeatable")
 }
 
 // given refuses what is given and empty: an empty variable of a shell must not pass for a check.

@@ -32,20 +32,20 @@ func Diff(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [flags] DIR",
 		Short: "Compare two generations of a crawl",
-		Long: "Compare two generations of a crawl, which are the crawl itself and each update\n" +
-			"of it: which pages are new, changed, moved or gone, with a diff of their texts.\n" +
-			"Only ledger and archive are read: nobody is asked for anything, and the crawl\n" +
-			"may be running. A page whose text is the same is told apart from one that says\n" +
-			"something else, and so is one that changed around its main text alone.\n" +
-			"Exit code 0, whatever changed; with --exit-code 3 where something did.",
+		Long: "Compare two generations of a crawl, which are the crawl itself and each of its\n" +
+			"updates: new, changed, moved and deleted pages, with a diff of their texts.\n" +
+			"Reads only ledger and archive, makes no requests, and works while the crawl\n" +
+			"runs. Pages with the same text, or the same main text, are listed separately\n" +
+			"from pages with another text. Exit code 0; with --exit-code 3 if something\n" +
+			"changed.",
 		Example: "  curtsy diff news\n  curtsy diff --from 1 --to 4 --html changes.html news",
 		Args:    cli.OneDir,
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&o.from, "from", 0, "the older generation: `N`, from 1 (default: the one before the newer)")
-	flags.Int64Var(&o.to, "to", 0, "the newer generation: `N` (default: the last)")
-	flags.StringVar(&o.html, "html", "", "also write a page for people to `FILE`")
-	flags.BoolVar(&o.found, "exit-code", false, "end with exit code 3 where a page is new, gone, or says\nsomething else")
+	flags.Int64Var(&o.from, "from", 0, "`N` older generation, from 1 (default: the one before the newer)")
+	flags.Int64Var(&o.to, "to", 0, "`N` newer generation (default: the last)")
+	flags.StringVar(&o.html, "html", "", "`FILE` also write an HTML page")
+	flags.BoolVar(&o.found, "exit-code", false, "exit with 3 if a page is new, is gone, or has another text")
 	cli.QuietFlag(flags, &o.quiet)
 	cli.JSONFlag(cmd, &o.json, "print one JSON object")
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error {

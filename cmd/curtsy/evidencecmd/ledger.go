@@ -42,8 +42,8 @@ func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
 		Short: "Print the latest checkpoint",
 		Long: "Print the latest checkpoint of a crawl's ledger. Store it where you cannot\n" +
 			"change it: with the site owner, in a mail, in a public log. It proves later that\n" +
-			"no line before it was changed. Also works while the crawl runs: a checkpoint is\n" +
-			"made at least every ten minutes.",
+			"no earlier line was changed. Works while the crawl runs, which makes a\n" +
+			"checkpoint at least every ten minutes.",
 		Example: "  curtsy ledger checkpoint news\n  curtsy ledger checkpoint news > head.txt\n  curtsy audit --head head.txt news",
 		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) },

@@ -35,20 +35,20 @@ func newLedgerCompare(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A B",
 		Short: "Check two checkpoints for one consistent ledger",
-		Long: "Compare what two were shown of one ledger, and say whether one continues the\n" +
-			"other, or whether it has two histories: then both checkpoints are printed on\n" +
-			"standard output, as evidence, and the exit code is 3. A and B are each a crawl\n" +
-			"directory, a copy of its ledger, a file with a checkpoint, a bundle that curtsy\n" +
-			"ledger prove made, or the URL of a witness. Where the sizes differ, the larger\n" +
-			"one has to be a directory: a checkpoint proves nothing of those before it.",
+		Long: "Compare two checkpoints of one ledger, and report whether one continues the\n" +
+			"other or the ledger has two histories. In that case, both checkpoints are\n" +
+			"printed as evidence and the exit code is 3. A and B are each a crawl directory,\n" +
+			"a copy of its ledger, a file with a checkpoint, a bundle of curtsy ledger prove,\n" +
+			"or the URL of a witness. If their sizes differ, the larger one must be a\n" +
+			"directory: a checkpoint proves nothing about earlier ones.",
 		Example: "  curtsy ledger compare news checkpoint-of-last-week\n" +
 			"  curtsy ledger compare news http://127.0.0.1:7380",
 		Args: cli.Exactly(2, "two ledgers"),
 		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, [2]string(args), std) }),
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.origin, "origin", "", "`ORIGIN` of the ledger, where both are witnesses (default that of the other)")
-	fs.StringVar(&o.key, "key", "", "verifier `KEY` of the operator, or a file with it: say whether it signed both")
+	fs.StringVar(&o.origin, "origin", "", "`ORIGIN` origin of the ledger, if A and B are witnesses")
+	fs.StringVar(&o.key, "key", "", "`KEY` the operator's verifier key, or a file with it: check that it signed both")
 	cli.Group(fs, "Ledger")
 	cli.JSONFlag(cmd, &o.asJSON, "print JSON")
 	return cmd

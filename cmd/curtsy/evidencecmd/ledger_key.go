@@ -18,17 +18,17 @@ func newLedgerKey(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key [flags]",
 		Short: "Print or rotate your ledger key",
-		Long: "Print the verifier key of your ledgers: one line, which whoever checks a ledger\n" +
-			"of yours gives to curtsy audit --key. Publish it where nobody but you can change\n" +
-			"it. The key is made once, and its secret kept in your configuration folder.\n\n" +
-			"--rotate makes another key, which the old one signs and which signs the old one,\n" +
-			"and destroys the old secret. Crawls that begin or go on later write the rotation\n" +
-			"into their ledgers; one that runs keeps the old key to its end.",
+		Long: "Print the verifier key of your ledgers: one line, for curtsy audit --key.\n" +
+			"Publish it where only you can change it. The key is created once; its secret\n" +
+			"stays in your configuration folder.\n\n" +
+			"--rotate creates another key, signed by the old one and signing it, and destroys\n" +
+			"the old secret. Crawls that start or resume later record the rotation in their\n" +
+			"ledgers; a running crawl keeps the old key until it ends.",
 		Example: "  curtsy ledger key\n  curtsy ledger key --rotate",
 		Args:    cli.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return ledgerKey(rotate, asJSON, std) },
 	}
-	cmd.Flags().BoolVar(&rotate, "rotate", false, "make another key in the place of this one")
+	cmd.Flags().BoolVar(&rotate, "rotate", false, "replace the key by a new one")
 	cli.Group(cmd.Flags(), "Key")
 	cli.JSONFlag(cmd, &asJSON, "print JSON, earlier keys and the notes of their rotations with it")
 	return cmd

@@ -28,21 +28,21 @@ func newLedgerProve(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prove [flags] DIR",
 		Short: "Create a proof for a site owner",
-		Long: "Make a bundle for the owner of one site: one ZIP file with all that the ledger\n" +
-			"of a crawl says of this host, the proof that it is in the log and that there is\n" +
-			"nothing else of this host in it, robots.txt as it was, the heads of requests and\n" +
-			"answers, and a page that says it in words. It reveals nothing of other hosts but\n" +
-			"their number. It proves, too, that a host was never met. It works while the\n" +
-			"crawl runs, up to the latest checkpoint. The owner checks it with\n" +
-			"curtsy ledger verify, or with docs/verify.py, which needs Python alone.",
+		Long: "Create a bundle for the owner of one site: a ZIP file with all ledger lines of\n" +
+			"this host, a proof that they are in the log and that the log has no others of\n" +
+			"this host, its robots.txt files, the header fields of requests and responses,\n" +
+			"and a page that explains them. Of other hosts it reveals only their number. It\n" +
+			"can also prove that a host was never contacted. Works while the crawl runs, up\n" +
+			"to the latest checkpoint. The owner verifies it with curtsy ledger verify or\n" +
+			"with docs/verify.py, which needs only Python.",
 		Example: "  curtsy ledger prove --host example.org -o example.org.zip news",
 		Args:    cli.OneDir,
 		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return ledgerProve(ctx, args[0], host, to, std) }),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&host, "host", "", "`NAME` of the host, as example.org: all that is of it counts, whatever scheme and port")
+	cmd.Flags().StringVar(&host, "host", "", "`NAME` host, as in example.org: all its schemes and ports")
 	cli.Group(cmd.Flags(), "What to prove")
-	cmd.Flags().StringVarP(&to, "output", "o", "", "write to `FILE`, a new one (default: NAME.zip)")
+	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` write to this new file (default: NAME.zip)")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }

@@ -38,18 +38,17 @@ func newLedgerSubmit(std cli.Streams) *cobra.Command {
 		Use:   "submit [flags] DIR",
 		Short: "Submit the latest checkpoint to witnesses",
 		Long: "Send the latest checkpoint of a crawl's ledger to witnesses, which cosign it if\n" +
-			"it continues all that they have seen of this ledger. Each cosignature is checked\n" +
-			"and kept in the checkpoint, where curtsy audit finds it. From then on nobody can\n" +
-			"change what the ledger says so far, the operator included. It also works while\n" +
-			"the crawl runs. The checkpoint with all its signatures is printed on standard\n" +
-			"output.",
+			"it continues what they have seen of this ledger. Each cosignature is verified\n" +
+			"and stored in the checkpoint, where curtsy audit finds it. From then on nobody,\n" +
+			"not even the operator, can change what the ledger contains so far. Works while\n" +
+			"the crawl runs. Prints the checkpoint with all its signatures.",
 		Example: "  curtsy ledger submit --witness http://127.0.0.1:7380 --witness-key KEY news",
 		Args:    cli.OneDir,
 		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) }),
 	}
 	fs := cmd.Flags()
-	fs.StringArrayVar(&o.witnesses, "witness", nil, "`URL` of a witness; repeatable")
-	fs.StringArrayVar(&o.witnessKeys, "witness-key", nil, "verifier `KEY` of a witness; repeatable")
+	fs.StringArrayVar(&o.witnesses, "witness", nil, "`URL` address of a witness; repeatable")
+	fs.StringArrayVar(&o.witnessKeys, "witness-key", nil, "`KEY` verifier key of a witness; repeatable")
 	cli.Group(fs, "Witnesses")
 	cli.JSONFlag(cmd, &o.asJSON, "print JSON")
 	return cmd

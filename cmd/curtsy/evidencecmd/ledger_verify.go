@@ -30,13 +30,12 @@ func newLedgerVerify(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE",
 		Short: "Verify a proof for a site",
-		Long: "Check a bundle that curtsy ledger prove made for one site, offline: that its\n" +
-			"lines are in the log of the crawl, unchanged, and that the log has no others of\n" +
-			"this host; that heads and robots.txt are those of the lines, and that robots.txt\n" +
-			"says what the lines say. With the site's access log, both must tell of the same\n" +
-			"requests. Exit code 0: the proof holds; 3: it does not, and each reason is\n" +
-			"named; 1: it cannot be read. docs/verify.py does the same in Python, without\n" +
-			"this program.",
+		Long: "Verify a bundle of curtsy ledger prove offline: its lines are in the crawl's\n" +
+			"log, unchanged and complete for this host, and they agree with the header fields\n" +
+			"and robots.txt files in the bundle. With the site's access log, also check that\n" +
+			"both contain the same requests. Exit code 0: the proof is valid; 3: it is not,\n" +
+			"with each reason; 1: it cannot be read. docs/verify.py does the same in Python,\n" +
+			"without curtsy.",
 		Example: "  curtsy ledger verify example.org.zip\n" +
 			"  curtsy ledger verify --key KEY --access-log access.log example.org.zip",
 		Args:    cli.Exactly(1, "one bundle"),
@@ -45,11 +44,11 @@ func newLedgerVerify(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&v.known.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed")
-	fs.StringArrayVar(&v.known.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned, as `FILE|KEY`; repeatable")
+	fs.StringVar(&v.known.key, "key", "", "`FILE|KEY` the operator's verifier key, from curtsy ledger key")
+	fs.StringArrayVar(&v.known.witnesses, "witness-key", nil, "`FILE|KEY` verifier key of a witness that must have cosigned; repeatable")
 	cli.Group(fs, "Known keys")
-	fs.StringArrayVar(&v.logs, "access-log", nil, "`FILE`: the site's access log, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable")
-	fs.Var(&v.skew, "clock-skew", "most `TIME` by which the clocks of site and crawler may differ")
+	fs.StringArrayVar(&v.logs, "access-log", nil, "`FILE` the site's access log, in Common or Combined Log Format or JSON, also .gz or .zst; - for standard input; repeatable")
+	fs.Var(&v.skew, "clock-skew", "`TIME` largest difference allowed between the clocks of site and crawler")
 	cli.Group(fs, "Beside the bundle")
 	fs.BoolVar(&v.json, "json", false, "print one JSON object")
 	cli.Group(fs, "Output")

@@ -39,12 +39,11 @@ func Report(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [flags] DIR",
 		Short: "Write an HTML and JSON report",
-		Long: "Tell what a crawl did: what was crawled, by whom and how fast, what robots.txt\n" +
-			"decided, what failed, what was left out and why. A page of HTML and a JSON file\n" +
-			"are written into the crawl directory. Only ledger and archive are read, so the\n" +
-			"crawl may be running. The archive is audited, too, and a picture shows which\n" +
-			"hosts link to which.\n\n" +
-			"With --host the page is for the owner of that host, to be sent by mail.",
+		Long: "Report what a crawl did: pages, speed, the crawler's identity, robots.txt\n" +
+			"decisions, failures, and what was left out and why. Writes an HTML page and a\n" +
+			"JSON file to the crawl directory. Reads only ledger and archive, so the crawl\n" +
+			"may be running. Also audits the archive and draws the links between hosts.\n\n" +
+			"With --host, the page is for the owner of that host, ready to be sent by mail.",
 		Example: "  curtsy report news\n  curtsy report --host www.your-domain.org news",
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,11 +51,11 @@ func Report(std cli.Streams) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.host, "host", "", "report on this `HOST` alone, for its owner; a port or scheme narrows it")
-	flags.StringVarP(&o.out, "output", "o", "", "write the page to `FILE`, and the JSON form beside it (default DIR/report.html)")
-	flags.BoolVar(&o.noAudit, "no-audit", false, "neither audit the archive nor draw its links: both read all of it")
-	flags.BoolVar(&o.alike, "duplicates", false, "name the largest clusters of pages that say the same, which reads all pages")
-	flags.BoolVar(&o.json, "json", false, "print the JSON form as well")
+	flags.StringVar(&o.host, "host", "", "`HOST` report on this host only, for its owner; may have a port or scheme")
+	flags.StringVarP(&o.out, "output", "o", "", "`FILE` write the page to this file and the JSON next to it (default: DIR/report.html)")
+	flags.BoolVar(&o.noAudit, "no-audit", false, "skip the audit and the picture of links, which read the whole archive")
+	flags.BoolVar(&o.alike, "duplicates", false, "list the largest clusters of near-duplicate pages; reads all pages")
+	flags.BoolVar(&o.json, "json", false, "also print the JSON")
 	cli.QuietFlag(flags, &o.quiet)
 	cli.Group(flags, "Output")
 	return cmd

@@ -45,13 +45,12 @@ func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [flags] DIR URL",
 		Short: "Show why a URL was or wasn't fetched",
-		Long: "Say all that decides about one URL: scope, opt-out lists, traps, what became of\n" +
-			"it, each rule of robots.txt that matches and why one of them wins, who asks for\n" +
-			"which pause, the budgets, and what the ledger has. A running crawl is asked; of\n" +
-			"another its frontier is read. The first line is the answer.\n\n" +
-			"With --at, robots.txt is the one that was valid then, told anew from the\n" +
-			"archive. With --live it is asked for now, beside a crawl that does not run; that\n" +
-			"is recorded nowhere.",
+		Long: "Show everything that decides about a URL: scope, opt-out lists, traps, its\n" +
+			"outcome, each matching robots.txt rule and why one of them wins, each delay and\n" +
+			"its source, budgets, and ledger lines. The first line is the answer. Queries a\n" +
+			"running crawl; reads the frontier of a stopped one.\n\n" +
+			"With --at, use the robots.txt that was valid at that time, from the archive.\n" +
+			"With --live, request it now, while the crawl is stopped; nothing is recorded.",
 		Example: "  curtsy explain news https://www.your-domain.org/search?q=rye\n" +
 			"  curtsy explain --at '2026-11-21 10:00' news https://www.your-domain.org/\n" +
 			"  curtsy explain --at -2h --json news https://www.your-domain.org/",
@@ -63,8 +62,8 @@ func Command(std cli.Streams) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&at, "at", "", "explain as of a `TIME` that is over: 2026-11-21T10:00:00Z,\n'2026-11-21 10:00' (UTC), or -2h for two hours ago")
-	fs.BoolVar(&x.live, "live", false, "ask the host for its robots.txt now")
+	fs.StringVar(&at, "at", "", "`TIME` explain as of a past time: 2026-11-21T10:00:00Z,\n'2026-11-21 10:00' (UTC), or -2h for two hours ago")
+	fs.BoolVar(&x.live, "live", false, "request the host's robots.txt now")
 	cli.Group(fs, "Question")
 	fs.BoolVar(&x.json, "json", false, "print one JSON object")
 	cli.Group(fs, "Output")

@@ -44,17 +44,17 @@ func New(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [flags] DIR...",
 		Short: "Write tables, a graph or a WACZ file",
-		Long: "Write what crawls have as tables: pages with the columns of Common Crawl's index\n" +
-			"and more, hosts, robots.txt by version, decisions, errors. Several crawls share\n" +
-			"their tables: the column crawl tells them apart.\n\n" +
-			"A file has its name when it is whole. A command that was broken off is given\n" +
-			"again: tables that are there, of the same crawls as they are now, are not made\n" +
-			"again. A crawl may be running: its ledger counts up to the latest checkpoint.\n\n" +
+		Long: "Write crawls as tables: pages with the columns of Common Crawl's index and more,\n" +
+			"hosts, robots.txt versions, decisions, errors. Several crawls share their\n" +
+			"tables, which have a column crawl.\n\n" +
+			"Each file gets its name when it is complete. Repeat an interrupted command to\n" +
+			"continue it: finished tables of unchanged crawls are kept. A crawl may be\n" +
+			"running: its ledger is read up to the latest checkpoint.\n\n" +
 			"With --graph or --format graphml: vertices and edges instead of tables.\n\n" +
-			"With --format wacz: one file with all of a stopped crawl, for web archive\n" +
-			"players: archive, index, a list of its pages, the ledger, and the report and the\n" +
-			"audit if they are in DIR. It is signed if you have a ledger key. Bodies of pages\n" +
-			"that ask not to be archived are left out.",
+			"With --format wacz: one file with everything of a stopped crawl, for web archive\n" +
+			"players: archive, index, page list, ledger, and the report and audit if DIR has\n" +
+			"them. It is signed if you have a ledger key. Bodies of pages with noarchive are\n" +
+			"left out.",
 		Example: "  curtsy export news\n  curtsy export --format csv --tables pages,hosts -o out news\n" +
 			"  curtsy export -o both news-2025 news-2026\n  curtsy export --format wacz --title 'The news in May' news",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -71,21 +71,21 @@ func New(std cli.Streams) *cobra.Command {
 		formats = append(formats, string(f))
 	}
 	flags.StringVar(&o.format, "format", formats[0],
-		"`FORMAT` of the files: "+strings.Join(formats, ", ")+"; of the table text also wet; of a graph also "+format.Name+"; or "+formatWACZ+", one file of a whole crawl")
+		"`FORMAT` format of the files: "+strings.Join(formats, ", ")+"; for the table text also wet; for a graph also "+format.Name+"; or "+formatWACZ+", one file of the whole crawl")
 	cli.Words(flags, "format", append(slices.Clone(formats), string(sink.WET), format.Name, formatWACZ)...)
-	flags.StringVar(&o.graph, "graph", "", "who links to whom, as a graph of pages, hosts or domains (`LEVEL`; default with --format graphml: hosts)")
+	flags.StringVar(&o.graph, "graph", "", "`LEVEL` write a graph of links between pages, hosts or domains (default with --format graphml: hosts)")
 	cli.Words(flags, "graph", "pages", "hosts", "domains")
-	flags.StringSliceVar(&o.tables, "tables", nil, "make these tables (`NAMES` with commas between; default: all but headers): "+strings.Join(names(), ", "))
+	flags.StringSliceVar(&o.tables, "tables", nil, "`NAMES` tables to write, separated by commas (default: all except headers): "+strings.Join(names(), ", "))
 	cli.Words(flags, "tables", names()...)
-	flags.StringVarP(&o.out, "output", "o", "", "write to `FOLDER|FILE` (default: DIR-tables or DIR.wacz here; tables for several)")
-	flags.BoolVar(&o.headers, "headers", false, "also the table headers, which tells of cookies and accounts")
-	flags.BoolVar(&o.exact, "exact-csv", false, "leave formulas in CSV files as they are (default: they are marked as text)")
-	flags.BoolVar(&o.noLanguage, "no-language", false, "leave the languages of pages null: five times as fast where pages are small")
-	flags.BoolVar(&o.overwrite, "overwrite", false, "also make the tables that are there")
-	flags.StringVar(&o.title, "title", "", "of a WACZ file: `NAME` that players show (default: that of the first host)")
-	flags.StringVar(&o.about, "description", "", "of a WACZ file: longer `TEXT` about it, in Markdown")
+	flags.StringVarP(&o.out, "output", "o", "", "`FOLDER|FILE` where to write (default: DIR-tables or DIR.wacz in this folder; tables for several crawls)")
+	flags.BoolVar(&o.headers, "headers", false, "also write the table headers, which may contain cookies and account names")
+	flags.BoolVar(&o.exact, "exact-csv", false, "keep formulas in CSV files (default: mark them as text)")
+	flags.BoolVar(&o.noLanguage, "no-language", false, "leave the languages of pages null; five times as fast for small pages")
+	flags.BoolVar(&o.overwrite, "overwrite", false, "also rewrite existing tables")
+	flags.StringVar(&o.title, "title", "", "`NAME` title of a WACZ file (default: the first host)")
+	flags.StringVar(&o.about, "description", "", "`TEXT` description of a WACZ file, in Markdown")
 	cli.QuietFlag(flags, &o.quiet)
-	cli.JSONFlag(cmd, &o.json, "print what was made as JSON")
+	cli.JSONFlag(cmd, &o.json, "print the result as JSON")
 	return cmd
 }
 

@@ -27,10 +27,10 @@ func newImport(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [flags] DIR FILE",
 		Short: "Import an exported frontier",
-		Long: "Make a frontier of what frontier export wrote (FILE - is standard input), in a\n" +
-			"directory that has none. Nothing is imported unless the export is whole. What\n" +
-			"the directory lacks of a crawl is made, with default settings: copy crawl.toml,\n" +
-			"warc and ledger of the old crawl into it before, to go on with them.",
+		Long: "Create a frontier from the output of frontier export (FILE - is standard input),\n" +
+			"in a directory without one. Nothing is imported unless the export is complete.\n" +
+			"Missing parts of the crawl directory are created with default settings: to\n" +
+			"continue an old crawl, copy its crawl.toml, warc and ledger there first.",
 		Example: "  curtsy frontier import news2 news.ndjson\n  zstd -dc news.ndjson.zst | curtsy frontier import news2 -",
 		Args:    dirFirst(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +39,7 @@ func newImport(std cli.Streams) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&partial, "partial", false, "import what is readable of a damaged export, and list each damaged line")
+	cmd.Flags().BoolVar(&partial, "partial", false, "import the readable part of a damaged export, and list each damaged line")
 	cli.Group(cmd.Flags(), "Damage")
 	return cmd
 }

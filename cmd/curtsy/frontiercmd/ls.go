@@ -40,9 +40,9 @@ func newList(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [flags] DIR",
 		Short: "List hosts or URLs with their states",
-		Long: "List the hosts of a crawl in the order of their names or, with --urls, its URLs\n" +
-			"in the order in which they were found. A running crawl writes a snapshot for\n" +
-			"this, which is removed again.",
+		Long: "List the hosts of a crawl by name or, with --urls, its URLs in the order of\n" +
+			"discovery. A running crawl writes a snapshot for this, which is removed\n" +
+			"afterwards.",
 		Example: "  curtsy frontier ls --state parked news\n" +
 			"  curtsy frontier ls --urls --outcome failed --reason \"status 500\" news",
 		Args: cli.OneDir,
@@ -54,11 +54,11 @@ func newList(std cli.Streams) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&l.urls, "urls", false, "URLs, not hosts")
-	fs.StringArrayVar(&l.hosts, "host", nil, "of this `HOST` alone: a name or address, a port if need be, or https://name; repeatable")
-	fs.StringVar(&l.state, "state", "", "list this `STATE`, of hosts: "+strings.Join(listedHostStates, ", ")+" (held: paused or dropped by the operator); of URLs: "+strings.Join(listedURLStates, ", "))
-	fs.StringVar(&l.outcome, "outcome", "", "with --urls: closed as `OUTCOME`: "+strings.Join(listedOutcomes, ", "))
-	fs.StringVar(&l.reason, "reason", "", "for this `REASON` alone")
+	fs.BoolVar(&l.urls, "urls", false, "list URLs instead of hosts")
+	fs.StringArrayVar(&l.hosts, "host", nil, "`HOST` only this host: name or address, optionally with a port, or https://name; repeatable")
+	fs.StringVar(&l.state, "state", "", "`STATE` only this state, of hosts: "+strings.Join(listedHostStates, ", ")+" (held: paused or dropped by the operator); of URLs: "+strings.Join(listedURLStates, ", "))
+	fs.StringVar(&l.outcome, "outcome", "", "`OUTCOME` with --urls: only URLs closed with this outcome: "+strings.Join(listedOutcomes, ", "))
+	fs.StringVar(&l.reason, "reason", "", "`REASON` only this reason")
 	cli.Words(fs, "state", slices.Concat(listedHostStates, listedURLStates[1:])...)
 	cli.Words(fs, "outcome", listedOutcomes...)
 	cli.Group(fs, "What to list")

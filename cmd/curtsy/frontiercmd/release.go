@@ -27,21 +27,21 @@ func newRelease(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release [flags] DIR",
 		Short: "Fetch URLs that a trap rule holds",
-		Long: "Release URLs that a trap's rule set aside: a path with ever new queries, or URLs\n" +
-			"that differ in their numbers alone, when they had brought hardly anything new\n" +
-			"for long. They keep their place in the queue, and are not held again; what they\n" +
-			"lead to is, unless the rule is off or has a larger number: resume takes --trap.\n" +
-			"What --max-per-tag holds is held again unless that has a larger number, too.\n" +
-			"A running crawl obeys at once, a stopped one when it is resumed.",
+		Long: "Release URLs that a trap rule holds: a path with ever new queries, or URLs that\n" +
+			"differ only in numbers, after they led to almost nothing new for a long time.\n" +
+			"They keep their place in the queue and are not held again. URLs that they link\n" +
+			"to are, unless the rule is off or has a larger number: give --trap to resume.\n" +
+			"URLs that --max-per-tag holds are held again unless it is larger. A running\n" +
+			"crawl applies this at once, a stopped one when it resumes.",
 		Example: "  curtsy frontier release news\n" +
 			"  curtsy frontier release --trap queries --host www.your-domain.org news",
 		Args: cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&r.trap, "trap", "", "what this `RULE` holds alone: queries, template or max-per-tag")
+	fs.StringVar(&r.trap, "trap", "", "`RULE` only URLs that this rule holds: queries, template or max-per-tag")
 	cli.Words(fs, "trap", "queries", "template", "max-per-tag")
-	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
+	fs.StringVar(&r.host, "host", "", "`HOST` only this host: name or address, optionally with a port, or https://name")
 	cli.Group(fs, "What to release")
 	cli.JSONFlag(cmd, &r.json, "print one JSON object")
 	return cmd

@@ -35,20 +35,20 @@ func newRepair(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [flags] DIR",
 		Short: "Check, repair and compact a frontier",
-		Long: "Read the whole frontier of a stopped crawl and check its pages and what must\n" +
-			"hold between its parts. If it is damaged, make a new one of what is readable and\n" +
-			"of the ledger, which records how URLs ended. The damaged file is kept under\n" +
+		Long: "Read the whole frontier of a stopped crawl, and check its pages and its\n" +
+			"invariants. If it is damaged, write a new one from the readable parts and from\n" +
+			"the ledger, which records the outcome of URLs. The damaged file is kept under\n" +
 			"another name, and URLs not known to be fetched are fetched again.\n\n" +
-			"With --dry-run nothing is changed, and exit code 3 says that the frontier is\n" +
+			"With --dry-run nothing is changed, and exit code 3 means that the frontier is\n" +
 			"damaged. Of a running crawl a snapshot is checked.",
 		Example: "  curtsy frontier repair --dry-run news\n  curtsy frontier repair news\n  curtsy frontier repair --compact news",
 		Args:    cli.OneDir,
 		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) }),
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&o.dry, "dry-run", false, "only check, also a running crawl")
-	fs.BoolVar(&o.compact, "compact", false, "also make the file smaller; until then both need room")
-	fs.BoolVar(&o.forget, "forget", false, "compact, and drop the texts of URLs that were fetched or redirected, where no others stand among them: they are not fetched again, but ls and export no longer name them")
+	fs.BoolVar(&o.dry, "dry-run", false, "only check; also works on a running crawl")
+	fs.BoolVar(&o.compact, "compact", false, "also shrink the file; needs space for both files")
+	fs.BoolVar(&o.forget, "forget", false, "compact, and remove the texts of fetched and redirected URLs where no others lie among them; they are not fetched again, but ls and export no longer list them")
 	cli.Group(fs, "What to do")
 	cli.QuietFlag(fs, &o.quiet)
 	cli.Group(fs, "Output")

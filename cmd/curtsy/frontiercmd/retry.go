@@ -27,25 +27,25 @@ func newRetry(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry [flags] DIR",
 		Short: "Retry failed, dropped or refused URLs",
-		Long: "Have the crawl try again what it has given up: the URLs that failed, unless\n" +
-			"flags ask for others. They keep their place in the queue; no attempt is counted.\n" +
-			"With --disallowed and --hosts the robots.txt of the hosts concerned is fetched\n" +
-			"anew before any page, so that a change in it takes effect at once. What a rule\n" +
-			"of the scope or a trap refused before its turn stays out. A running crawl obeys\n" +
-			"at once, a stopped one when it is resumed.",
+		Long: "Try again what the crawl has given up: failed URLs, unless flags select others.\n" +
+			"They keep their place in the queue; no attempt is counted. With --disallowed and\n" +
+			"--hosts, robots.txt is fetched again before any page of the host, so changes\n" +
+			"take effect at once. URLs that a scope or trap rule rejected when they were\n" +
+			"found stay out. A running crawl applies this at once, a stopped one when it\n" +
+			"resumes.",
 		Example: "  curtsy frontier retry news\n" +
 			"  curtsy frontier retry --disallowed --host www.your-domain.org news",
 		Args: cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&r.failed, "failed", false, "URLs whose attempts were used up, or whose answer no attempt mends; alone if nothing else is asked for")
+	fs.BoolVar(&r.failed, "failed", false, "URLs that failed, permanently or after all attempts (the default)")
 	fs.BoolVar(&r.disallowed, "disallowed", false, "URLs that robots.txt disallowed")
-	fs.BoolVar(&r.gone, "gone", false, "URLs that were not there: status 404 or 410")
-	fs.BoolVar(&r.dropped, "dropped", false, "URLs that were dropped when their turn came")
-	fs.BoolVar(&r.hosts, "hosts", false, "hosts that are refused; a single further refusal is enough to refuse them again")
-	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
-	fs.StringVar(&r.reason, "reason", "", "only URLs that were closed for this `REASON`, as status and ls write it (\"status 500\", quarantined)")
+	fs.BoolVar(&r.gone, "gone", false, "URLs with status 404 or 410")
+	fs.BoolVar(&r.dropped, "dropped", false, "URLs that were dropped before their request")
+	fs.BoolVar(&r.hosts, "hosts", false, "hosts that were given up; one more refusal gives them up again")
+	fs.StringVar(&r.host, "host", "", "`HOST` only this host: name or address, optionally with a port, or https://name")
+	fs.StringVar(&r.reason, "reason", "", "`REASON` only URLs closed for this reason, as status and ls print it (\"status 500\", quarantined)")
 	cli.Group(fs, "What to try again")
 	fs.BoolVar(&r.json, "json", false, "print one JSON object")
 	cli.Group(fs, "Output")

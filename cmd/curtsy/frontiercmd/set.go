@@ -28,13 +28,13 @@ func NewSet(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set [flags] DIR",
 		Short: "Change settings of a crawl",
-		Long: "Change settings of a crawl for good, while it runs or before it goes on:\n" +
-			"budgets, conditions that end it, patterns of its scope, its window, longer\n" +
-			"pauses. With --dry-run it only shows\n" +
-			"the effect: how many queued URLs a pattern concerns, and some of them. Queued\n" +
-			"URLs that a pattern leaves out are closed when their turn comes, each with its\n" +
-			"line in the ledger; what was refused before does not come back with a wider\n" +
-			"scope. Pauses only become longer. The ledger has each change, with the reason.",
+		Long: "Change settings of a crawl permanently, while it runs or before it resumes:\n" +
+			"budgets, stop conditions, scope patterns, window, longer delays. With --dry-run,\n" +
+			"only show the effect: how many queued URLs a pattern affects, and some of them.\n" +
+			"Queued URLs that a pattern leaves out are closed when they are due, each with\n" +
+			"its ledger line; URLs that were rejected earlier do not return with a wider\n" +
+			"scope. Delays can only be increased. The ledger records each change with its\n" +
+			"reason.",
 		Example: "  curtsy config set --exclude /calendar/ --dry-run news\n" +
 			"  curtsy config set --max-pages 5000 --reason \"more is needed\" news\n" +
 			"  curtsy config set --delay 10s --host www.your-domain.org news",
@@ -47,26 +47,26 @@ func NewSet(std cli.Streams) *cobra.Command {
 	budget := func(name, usage string) {
 		s.one[name] = fs.String(name, "", usage)
 	}
-	budget(control.SetMaxPages, "end after `N` HTML pages; 0 for no limit")
-	budget(control.SetMaxPerHost, "at most `N` HTML pages of one host; 0 likewise")
-	budget(control.SetMaxPerDomain, "at most `N` HTML pages of one registrable domain; 0 likewise")
-	budget(control.SetMaxPerTag, "at most `N` HTML pages of the seeds with one tag; 0 likewise")
-	budget(control.SetMaxBytes, "end after this `SIZE` was received; 0 likewise")
-	budget(control.SetMaxTime, "end a run after this `TIME`; 0 likewise")
-	fs.StringArrayVar(&s.stopWhen, control.SetStopWhen, nil, "end when this `CONDITION` is met, in place of those before; repeatable; or none")
+	budget(control.SetMaxPages, "`N` end after this many HTML pages; 0 = unlimited")
+	budget(control.SetMaxPerHost, "`N` maximum HTML pages of one host; 0 = unlimited")
+	budget(control.SetMaxPerDomain, "`N` maximum HTML pages of one registrable domain; 0 = unlimited")
+	budget(control.SetMaxPerTag, "`N` maximum HTML pages found from the seeds with one tag; 0 = unlimited")
+	budget(control.SetMaxBytes, "`SIZE` end after receiving this much; 0 = unlimited")
+	budget(control.SetMaxTime, "`TIME` end a run after this time; 0 = unlimited")
+	fs.StringArrayVar(&s.stopWhen, control.SetStopWhen, nil, "`CONDITION` end when it is met; replaces earlier conditions; repeatable; or none")
 	cli.Group(fs, "Budgets")
-	fs.StringArrayVar(&s.exclude, "exclude", nil, "leave out what this `PATTERN` (RE2) of URLs matches, too; repeatable")
-	fs.StringArrayVar(&s.include, "include", nil, "let in what this `PATTERN` matches; where there is one, nothing else is in; repeatable")
-	fs.StringArrayVar(&s.noExclude, "no-exclude", nil, "take this `PATTERN` of exclude away; repeatable")
-	fs.StringArrayVar(&s.noInclude, "no-include", nil, "take this `PATTERN` of include away; repeatable")
-	fs.BoolVar(&s.optOuts, "opt-outs", false, "read the opt-out lists of a running crawl again")
+	fs.StringArrayVar(&s.exclude, "exclude", nil, "`PATTERN` also skip URLs that match (RE2); repeatable")
+	fs.StringArrayVar(&s.include, "include", nil, "`PATTERN` also accept URLs that match; with any include pattern, all others are skipped; repeatable")
+	fs.StringArrayVar(&s.noExclude, "no-exclude", nil, "`PATTERN` remove this exclude pattern; repeatable")
+	fs.StringArrayVar(&s.noInclude, "no-include", nil, "`PATTERN` remove this include pattern; repeatable")
+	fs.BoolVar(&s.optOuts, "opt-outs", false, "reread the opt-out lists of a running crawl")
 	cli.Group(fs, "Scope")
-	budget(control.SetDelay, "keep this `TIME` between two exchanges; longer than now")
-	fs.StringVar(&s.host, "host", "", "with --delay: of this `HOST` alone, or *.example.org for all below a name")
-	fs.StringArrayVar(&s.window, control.SetWindow, nil, "ask nobody for anything but within these `TIMES`, in place of those before; while\nthe crawl runs they only become shorter; repeatable; or none")
+	budget(control.SetDelay, "`TIME` minimum delay between two requests to a host; must be longer than before")
+	fs.StringVar(&s.host, "host", "", "`HOST` with --delay: only this host, or *.example.org for all subdomains")
+	fs.StringArrayVar(&s.window, control.SetWindow, nil, "`TIMES` send requests only at these times; replaces earlier ones; in a running crawl\nthe new times must lie within the old; repeatable; or none")
 	cli.Group(fs, "Pauses")
-	fs.BoolVar(&s.dry, "dry-run", false, "show the effect, and change nothing")
-	fs.StringVar(&s.reason, "reason", "", "why, a `TEXT` for people: the ledger has it")
+	fs.BoolVar(&s.dry, "dry-run", false, "show the effect, but change nothing")
+	fs.StringVar(&s.reason, "reason", "", "`TEXT` reason to record in the ledger")
 	cli.JSONFlag(cmd, &s.json, "print one JSON object a change")
 	return cmd
 }

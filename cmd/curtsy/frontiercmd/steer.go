@@ -28,7 +28,7 @@ type steer struct {
 }
 
 func (s *steer) hostFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&s.hosts, "host", nil, "this `HOST`: a name or address, a port if need be, or https://name; repeatable")
+	cmd.Flags().StringArrayVar(&s.hosts, "host", nil, "`HOST` name or address, optionally with a port, or https://name; repeatable")
 }
 
 func newPause(std cli.Streams) *cobra.Command {
@@ -36,16 +36,16 @@ func newPause(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause [flags] DIR",
 		Short: "Pause a host or a running crawl",
-		Long: "Pause a host, for a time or until frontier unpause. Its URLs stay pending, and\n" +
+		Long: "Pause a host for a time, or until frontier unpause. Its URLs stay pending, and\n" +
 			"new ones are added. Without --host, pause the whole crawl while it runs.\n" +
-			"Requests in flight are finished.",
+			"Requests in flight are completed.",
 		Example: "  curtsy frontier pause --host www.your-domain.org --for 2h news\n  curtsy frontier pause news",
 		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
 	}
 	s.hostFlag(cmd)
-	cmd.Flags().Var(&s.length, "for", "with --host: for this `TIME` (default: until frontier unpause)")
-	cmd.Flags().StringVar(&s.reason, "reason", "", "reason for people, as `TEXT`; the ledger records it")
+	cmd.Flags().Var(&s.length, "for", "`TIME` with --host: for this time (default: until frontier unpause)")
+	cmd.Flags().StringVar(&s.reason, "reason", "", "`TEXT` reason to record in the ledger")
 	cli.Group(cmd.Flags(), "Which, and how long")
 	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
 	return cmd
@@ -56,16 +56,16 @@ func newDrop(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drop [flags] DIR [URL…]",
 		Short: "Remove hosts or URLs from the crawl",
-		Long: "Take hosts out of the crawl, or single URLs. What is pending is closed as\n" +
-			"dropped. Of a host, what is found later is refused, too, until frontier unpause;\n" +
-			"what was dropped comes back with frontier retry --dropped --reason operator.",
+		Long: "Remove hosts or single URLs from the crawl. Pending URLs are closed as dropped.\n" +
+			"URLs of a dropped host that are found later are rejected until frontier unpause.\n" +
+			"Dropped URLs return with frontier retry --dropped --reason operator.",
 		Example: "  curtsy frontier drop --host www.your-domain.org --reason \"asked by mail\" news\n" +
 			"  curtsy frontier drop news https://www.your-domain.org/private/",
 		Args: dirFirst(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
 	}
 	s.hostFlag(cmd)
-	cmd.Flags().StringVar(&s.reason, "reason", "", "with --host: why, a `TEXT` for people")
+	cmd.Flags().StringVar(&s.reason, "reason", "", "`TEXT` with --host: reason to record in the ledger")
 	cli.Group(cmd.Flags(), "Which")
 	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
 	return cmd
@@ -76,9 +76,9 @@ func newUnpause(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unpause [flags] DIR",
 		Short: "Unpause a host or a running crawl",
-		Long: "Undo frontier pause and frontier drop, and open a host that is retired or\n" +
-			"refused. The delay that the host is owed is kept. Without --host, unpause the\n" +
-			"whole crawl. curtsy resume DIR continues a stopped crawl.",
+		Long: "Undo frontier pause and frontier drop, and open a host that is retired or was\n" +
+			"given up. The delay of the host still applies. Without --host, unpause the whole\n" +
+			"crawl. curtsy resume DIR continues a stopped crawl.",
 		Example: "  curtsy frontier unpause --host www.your-domain.org news\n  curtsy frontier unpause news",
 		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },

@@ -47,22 +47,22 @@ func newCheck(std cli.Streams) *cobra.Command {
 		Use:   "check [flags] URL",
 		Short: "Compare the published bot page with your settings",
 		Long: "Fetch the page at a URL, the address ranges and the signature agent card that it\n" +
-			"links, and the keys that the card names, as a crawl of yours would; and say of\n" +
-			"each thing in them whether it agrees with your settings. Exit code 0: all does;\n" +
-			"3: something does not, or is missing; 1: there was no answer at all.",
+			"links to, and the keys that the card names, as a crawl would, and compare each\n" +
+			"with your settings. Exit code 0: all agree; 3: something differs or is missing;\n" +
+			"1: no response.",
 		Example: "  curtsy identity check https://www.your-domain.org/crawler.html\n" +
 			"  curtsy identity check --address 198.51.100.7 https://www.your-domain.org/bot/",
 		Args: cli.Exactly(1, "one URL"),
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringSliceVar(&c.addresses, "address", nil, "an `ADDRESS` that requests of this machine come from: is it published? Repeatable")
+	fs.StringSliceVar(&c.addresses, "address", nil, "`ADDRESS` public address of this machine: check that it is published; repeatable")
 	cli.Group(fs, "Check")
 	cli.JSONFlag(cmd, &c.json, "print JSON")
 	for _, name := range config.AskingNames() {
 		fs.AddFlag(c.own.Lookup(name))
 	}
-	fs.StringVar(&c.config, "config", "", "TOML `FILE` of settings")
+	fs.StringVar(&c.config, "config", "", "`FILE` settings file (TOML)")
 	cli.Group(fs, "Asking the host")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], std) }
 	return cmd

@@ -40,8 +40,8 @@ func newSet(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set [flags]",
 		Short: "Store contact, operator, purpose and agent",
-		Long: "Keep contact, operator, purpose and agent in your configuration file, and show\n" +
-			"what requests will carry. What is not given stays as it is.",
+		Long: "Save contact, operator, purpose and agent in your configuration file, and show\n" +
+			"what requests will carry. Values that you do not give stay the same.",
 		Example: "  curtsy identity set --contact crawl@your-domain.org --operator 'Your Library'",
 		Args:    cli.NoArgs,
 	}
@@ -94,9 +94,9 @@ func newShow(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [flags]",
 		Short: "Show the identity your crawls send",
-		Long: "Show contact, operator, purpose and agent as a new crawl would use them, what\n" +
-			"requests carry, and the configuration file. Nothing is sent. A crawl directory\n" +
-			"keeps its own identity: curtsy config show DIR.",
+		Long: "Show contact, operator, purpose and agent of a new crawl, what its requests\n" +
+			"carry, and the configuration file. Makes no requests. A crawl directory has its\n" +
+			"own identity: curtsy config show DIR.",
 		Example: "  curtsy identity show",
 		Args:    cli.NoArgs,
 	}

@@ -36,12 +36,12 @@ func newInit(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [flags]",
 		Short: "Create a bot page for site owners",
-		Long: "Ask who crawls, what for, how to reach you and how long data are kept, and write\n" +
-			"a page that says so, with how to slow or stop the crawler, and two JSON files\n" +
-			"beside it: your address ranges and a signature agent card. Publish them; then\n" +
-			"curtsy identity check URL says whether what is there agrees with your settings.\n\n" +
-			"It asks on a terminal only, and nothing that a flag answers. Answers are kept:\n" +
-			"later it writes the same files anew without a question, if there is no terminal.",
+		Long: "Ask who runs the crawler, why, how to contact you and how long data are kept.\n" +
+			"Then write a page with the answers and with how to slow or stop the crawler, and\n" +
+			"two JSON files: your address ranges and a signature agent card. Publish them,\n" +
+			"then run curtsy identity check URL to compare them with your settings.\n\n" +
+			"It asks only on a terminal, and only what no flag answers. Answers are kept:\n" +
+			"without a terminal it rewrites the files from them.",
 		Example: "  curtsy identity init\n" +
 			"  curtsy identity init --operator 'Your Library' --purpose 'A yearly archive.' \\\n" +
 			"      --contact crawl@your-domain.org --retention 'One year.' \\\n" +
@@ -50,11 +50,11 @@ func newInit(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	config.IdentityFlags(&flags.settings, fs)
-	fs.StringVar(&flags.kept.Retention, "retention", "", "how long data are kept, and who sees them, a `TEXT`")
-	fs.StringVar(&flags.kept.URL, "url", "", "the `URL` where the page will be published")
-	fs.StringSliceVar(&ranges, "range", nil, "networks (`CIDR`) that requests come from, repeatable; none if that changes")
+	fs.StringVar(&flags.kept.Retention, "retention", "", "`TEXT` how long data are kept, and who sees them")
+	fs.StringVar(&flags.kept.URL, "url", "", "`URL` address where you will publish the page")
+	fs.StringSliceVar(&ranges, "range", nil, "`CIDR` network that requests come from; repeatable; none if it changes")
 	cli.Group(fs, "Page")
-	fs.StringVar(&in.dir, "dir", "crawler-page", "`FOLDER` to write the files to")
+	fs.StringVar(&in.dir, "dir", "crawler-page", "`FOLDER` folder for the files")
 	cli.Group(fs, "Output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		flags.ranges, flags.kept.Contact = strings.Join(ranges, " "), flags.settings.Contact

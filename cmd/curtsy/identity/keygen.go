@@ -31,20 +31,20 @@ func newKeygen(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keygen [flags]",
 		Short: "Create the key that signs requests",
-		Long: "Make the key that requests are signed with (Web Bot Auth), once, and keep in\n" +
-			"your configuration file where it is published: from then on each request of\n" +
-			"your crawls is signed. With -o it writes the key directory, the file to\n" +
-			"publish there, and prints the header fields to serve it with. They hold a\n" +
-			"signature that ends: publish the file anew before that.",
+		Long: "Create the key that signs requests (Web Bot Auth), once, and record in your\n" +
+			"configuration file where it is published: from then on every request of your\n" +
+			"crawls is signed. With -o, write the key directory, the file to publish there,\n" +
+			"and print the header fields to serve it with. They contain a signature that\n" +
+			"expires: write and publish the file again before that.",
 		Example: "  curtsy identity keygen --signature-agent https://crawl.your-domain.org\n" +
 			"  curtsy identity keygen -o http-message-signatures-directory --nginx",
 		Args: cli.NoArgs,
 	}
 	fs := cmd.Flags()
 	config.SignatureFlags(&s, fs)
-	fs.StringVarP(&o.to, "output", "o", "", "write the key directory to `FILE`")
-	fs.Var(&o.valid, "valid", "let the directory's own signature count for this `TIME`")
-	fs.BoolVar(&o.nginx, "nginx", false, "print the header fields as a location for nginx")
+	fs.StringVarP(&o.to, "output", "o", "", "`FILE` write the key directory to this file")
+	fs.Var(&o.valid, "valid", "`TIME` validity of the directory's signature")
+	fs.BoolVar(&o.nginx, "nginx", false, "print the header fields as an nginx location")
 	cli.Group(fs, "Key directory")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given := map[string]string{}

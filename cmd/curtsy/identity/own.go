@@ -14,10 +14,10 @@ func newOwn(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "own HOST",
 		Short: "Print the value that verifies your host",
-		Long: "Print the value that proves a host to be your own. Put it, in a line of its own,\n" +
-			"into the file " + crawler.OwnerPath + " of the host: a crawl with\n" +
-			"--own-site HOST looks for it there, over https, each day. The key it is made\n" +
-			"with is made once, and kept in your configuration folder.",
+		Long: "Print the value that proves that a host is yours. Put it on a separate line of\n" +
+			"the file " + crawler.OwnerPath + " on the host: a crawl with\n" +
+			"--own-site HOST requests it daily, over https. Its key is created once and kept\n" +
+			"in your configuration folder.",
 		Example: "  curtsy identity own www.your-domain.org",
 		Args:    cli.Exactly(1, "one host"),
 		RunE: func(cmd *cobra.Command, args []string) error {

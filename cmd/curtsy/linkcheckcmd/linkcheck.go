@@ -47,17 +47,18 @@ func New(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "linkcheck [flags] DIR|FOLDER|URL…",
 		Short: "Find broken links",
-		Long: "Crawl a site into a new directory, and list its broken links by the broken URL,\n" +
-			"with each page, element, line and column that has it: what answers 4xx or 5xx,\n" +
-			"hosts without a name, redirect loops, fragments (#part) that no element has, and\n" +
-			"what is no URL. Also permanent redirects, http where https answers, mixed\n" +
-			"content, ids that stand twice, and what could not be tested, as what robots.txt\n" +
-			"forbids. DIR is the directory of a crawl, which is crawled again: the result\n" +
-			"begins with what is newly broken, and what is mended. So is a URL whose crawl is\n" +
-			"there already. --offline judges DIR as it is, and asks nobody. FOLDER holds the\n" +
-			"files of a site, which is served to this command alone; its crawl is thrown away\n" +
-			"unless --dir keeps it. Exit code 0: nothing is broken; 3: something is; 4: the\n" +
-			"crawl ended incomplete.\n\n" + config.Scopes,
+		Long: "Crawl a site into a new directory and list its broken links, with each page,\n" +
+			"element, line and column that contains them: 4xx and 5xx responses, unknown\n" +
+			"hosts, redirect loops, missing fragments (#part) and invalid URLs. Also lists\n" +
+			"permanent redirects, http links to hosts that support https, mixed content,\n" +
+			"duplicate ids, and links that could not be tested, as when robots.txt disallows\n" +
+			"them.\n\n" +
+			"DIR is the directory of a crawl, which is crawled again: the result begins with\n" +
+			"newly broken and repaired links. The same holds for a URL that has a crawl\n" +
+			"directory. --offline checks DIR without any request. FOLDER contains the files\n" +
+			"of a site, which is served to this command only; its crawl is deleted unless\n" +
+			"--dir keeps it.\n\n" +
+			"Exit code 0: no broken links; 3: broken links; 4: the crawl is incomplete.\n\n" + config.Scopes,
 		Example: "  curtsy linkcheck https://www.your-domain.org/\n" +
 			"  curtsy linkcheck --scope prefix --json https://www.your-domain.org/docs/\n" +
 			"  curtsy linkcheck news\n" +
@@ -68,12 +69,12 @@ func New(std cli.Streams) *cobra.Command {
 	c.task = crawlcmd.NewTask(fs)
 	c.task.Checks(patience)
 	cli.Often(fs, "external", "max-wait")
-	fs.BoolVar(&c.offline, "offline", false, "of a crawl that is there: judge it as it is, and ask nobody")
-	fs.BoolVar(&c.update, "update", false, "of a crawl that is there: crawl again, which is the default; refuses anything else")
+	fs.BoolVar(&c.offline, "offline", false, "check an existing crawl without any request")
+	fs.BoolVar(&c.update, "update", false, "crawl an existing crawl again (the default); refuses anything else")
 	cli.Often(fs, "offline")
 	cli.Group(fs, "An earlier check")
-	fs.BoolVar(&c.site.Clean, "clean-urls", false, "of a folder: /about is about.html")
-	fs.StringVar(&c.site.Base, "base", "/", "of a folder: serve it below this `PATH`, like /docs/")
+	fs.BoolVar(&c.site.Clean, "clean-urls", false, "resolve /about to about.html")
+	fs.StringVar(&c.site.Base, "base", "/", "`PATH` path of the folder on the site, as in /docs/")
 	cli.Often(fs, "clean-urls", "base")
 	cli.Group(fs, "A folder of files")
 	c.outputs.flags(fs)

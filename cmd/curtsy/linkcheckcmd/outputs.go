@@ -25,11 +25,11 @@ type outputs struct {
 }
 
 func (o *outputs) flags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.ignore, "ignore", "", "leave out what this `FILE` lists: each line a REGEXP for\nURLs, a space, and why")
-	fs.StringVar(&o.baseline, "baseline", "", "take what is broken in this `FILE`, an earlier --json, as\nknown: it is told apart, and exit code 3 is for the rest")
-	fs.StringVar(&o.html, "html", "", "also write a page for people to `FILE`")
-	fs.StringVar(&o.junit, "junit", "", "also write JUnit's XML to `FILE`, for CI")
-	fs.BoolVar(&o.github, "github", false, "also write annotations for GitHub Actions (default where\nGITHUB_ACTIONS is true)")
+	fs.StringVar(&o.ignore, "ignore", "", "`FILE` leave out listed URLs: on each line a regular expression, a\nspace, and the reason")
+	fs.StringVar(&o.baseline, "baseline", "", "`FILE` earlier --json output, whose broken links are known: they\nare listed separately and do not cause exit code 3")
+	fs.StringVar(&o.html, "html", "", "`FILE` also write an HTML page")
+	fs.StringVar(&o.junit, "junit", "", "`FILE` also write JUnit XML, for CI")
+	fs.BoolVar(&o.github, "github", false, "also write annotations for GitHub Actions (default if\nGITHUB_ACTIONS is true)")
 	cli.Often(fs, "ignore", "baseline", "html", "junit", "github")
 	cli.Group(fs, "Findings")
 }

@@ -36,23 +36,23 @@ func NewRebuild(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild [flags] DIR|WARC…",
 		Short: "Rebuild the mirror from the archive",
-		Long: "Make the mirror of a crawl directory or of WARC files again, from the archive\n" +
-			"alone: nothing is fetched. The same archive gives the same files, octet for\n" +
-			"octet. A crawl keeps its settings of the mirror unless flags say otherwise,\n" +
-			"for this time; but another layout of its own mirror is kept from then on.",
+		Long: "Rebuild the mirror of a crawl directory or of WARC files from the archive,\n" +
+			"without any request. The same archive gives the same files, byte for byte. Flags\n" +
+			"override the mirror settings of a crawl this time only, except that a new layout\n" +
+			"of the crawl's own mirror is kept.",
 		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild --layout flat --cut-dirs 1 copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
 		Args:    cobra.MinimumNArgs(1),
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&o.to, "output", "o", "", "make `DIR`/mirror (default: in the crawl directory)")
-	fs.Var(&o.layout, "layout", "lay out the copy as HOST/PATH (host) or as PATH (flat): `WORD` is one of these")
+	fs.StringVarP(&o.to, "output", "o", "", "`DIR` write to DIR/mirror (default: in the crawl directory)")
+	fs.Var(&o.layout, "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
 	cli.Words(fs, "layout", layout.Words()...)
-	fs.Var(value.AtLeast(&o.cut, 0), "cut-dirs", "leave the first `N` folders of each path out; only of --layout flat")
-	fs.Var(&o.vanished, "vanished", "keep or remove `WHAT` is gone (404, 410)")
+	fs.Var(value.AtLeast(&o.cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
+	fs.Var(&o.vanished, "vanished", "`ACTION` keep or remove pages that are gone (404, 410)")
 	cli.Words(fs, "vanished", "keep", "remove")
-	fs.BoolVar(&o.previews, "previews", false, "link pictures that pages name for others to show (og:image), too")
-	fs.Var(&o.maxBody, "max-body", "largest `SIZE` of a body, decoded")
-	fs.BoolVar(&o.overwrite, "overwrite", false, "write every file again, also those that did not change")
+	fs.BoolVar(&o.previews, "previews", false, "also link preview pictures (og:image)")
+	fs.Var(&o.maxBody, "max-body", "`SIZE` largest decoded body")
+	fs.BoolVar(&o.overwrite, "overwrite", false, "rewrite every file, also unchanged ones")
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	cli.Group(fs, "Output")

@@ -24,19 +24,18 @@ func NewServe(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags] DIR",
 		Short: "Serve a mirror to browsers on this machine",
-		Long: "Show the mirror of a crawl directory, or the mirror that DIR is, to browsers\n" +
-			"of this machine, until Ctrl-C. Its address is printed on standard output. A\n" +
-			"mirror that is made anew meanwhile is shown at once. Any other address than\n" +
-			"one of this machine must be asked for with --listen: whoever reaches that sees\n" +
-			"everything in the mirror.",
+		Long: "Serve the mirror of a crawl directory, or a mirror folder, to browsers on this\n" +
+			"machine until Ctrl-C. Prints the address on standard output. A rebuilt mirror\n" +
+			"shows at once. To serve it on other addresses, give --listen: anyone who can\n" +
+			"connect sees the whole mirror.",
 		Example: "  curtsy mirror serve copy\n  curtsy mirror serve --listen 127.0.0.1:8080 --offline copy",
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveMirror(cmd.Context(), args[0], listen, offline, std)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` to listen at; port 0 takes any that is free")
-	cmd.Flags().BoolVar(&offline, "offline", false, "have browsers load nothing from elsewhere")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` address to listen on; port 0 takes any free port")
+	cmd.Flags().BoolVar(&offline, "offline", false, "keep browsers from loading anything from other hosts")
 	cli.Group(cmd.Flags(), "Server")
 	return cmd
 }

@@ -24,13 +24,13 @@ func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redact [flags] DIR URL|HOST|HOST/PATH",
 		Short: "Remove content of a URL or host",
-		Long: "Take the bodies of a URL, of a part of a host, or of a host out of a stopped\n" +
-			"crawl: archive, index, mirror, report, and WACZ files. With --all everything\n" +
-			"goes: requests, heads, and lines of the ledger, too. There is no way back.\n" +
-			"A mark in the ledger says when, why and how much; audit reports it as redacted.\n" +
-			"It is also excluded from now on, as by curtsy optout add.\n\n" +
-			"With a scheme and a path that URL alone is meant; without scheme HOST/PATH is\n" +
-			"the beginning of URLs, and .example.org a domain with everything below it.",
+		Long: "Remove the bodies of a URL, a host or part of a host from a stopped crawl:\n" +
+			"archive, index, mirror, report and WACZ files. --all also removes requests,\n" +
+			"header fields and ledger lines. This cannot be undone. A ledger entry records\n" +
+			"when, why and how much; audit reports it as redacted. The content is also\n" +
+			"excluded from now on, as by curtsy optout add.\n\n" +
+			"A scheme and a path mean that URL only; HOST/PATH without a scheme means all\n" +
+			"URLs that begin with it, and .example.org a domain and its subdomains.",
 		Example: "  curtsy redact --dry-run news https://www.your-domain.org/people/me.html\n" +
 			"  curtsy redact --reason 'asked by mail' news www.your-domain.org/people/\n" +
 			"  curtsy redact --all news www.your-domain.org",
@@ -61,10 +61,10 @@ func Command(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&o.all, "all", false, "remove everything, not only bodies")
-	fs.StringVar(&o.reason, "reason", "", "why, a `TEXT`; it stands in the ledger for good, so name nobody in it")
-	fs.StringArrayVar(&o.packed, "wacz", nil, "rewrite `FILE`, a WACZ file of this crawl that lies elsewhere; repeatable. Those in DIR are always rewritten")
+	fs.StringVar(&o.reason, "reason", "", "`TEXT` reason; the ledger keeps it forever, so name nobody")
+	fs.StringArrayVar(&o.packed, "wacz", nil, "`FILE` also rewrite this WACZ file of the crawl; those in DIR are always rewritten; repeatable")
 	cli.Group(fs, "What to remove")
-	fs.BoolVar(&o.dryRun, "dry-run", false, "say what would go, and change nothing")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "list what would be removed, but change nothing")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object")
 	cli.QuietFlag(fs, &o.quiet)
 	cli.Group(fs, "Output")

@@ -40,12 +40,12 @@ func newCheck(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--file FILE | --url URL] [flags] URL…",
 		Short: "Test URLs against robots.txt",
-		Long: "Judge URLs by a robots.txt: that of each URL's host, which is fetched as a crawl\n" +
-			"would; that at another URL; or one in a file. Exit code 0: all are allowed;\n" +
-			"3: some are not; 1: a robots.txt is not to be had.\n\n" +
+		Long: "Check URLs against a robots.txt: that of each URL's host, fetched as a crawl\n" +
+			"would; one at another URL; or one in a file. Exit code 0: all are allowed;\n" +
+			"3: some are not; 1: a robots.txt is unavailable.\n\n" +
 			"With --batch, standard input holds a JSON object per line,\n" +
 			"  {\"id\",\"standard\",\"robots_txt\" or \"robots_b64\",\"agent\",\"url\"}\n" +
-			"and each is answered by one, in order:\n" +
+			"and standard output has one for each, in the same order:\n" +
 			"  {\"id\",\"allow\",\"reason\",\"line\",\"rule\",\"delay_s\",\"sitemaps\"} or {\"id\",\"error\"}",
 		Example: "  curtsy robots check https://www.your-domain.org/search?q=rye\n" +
 			"  curtsy robots check --file robots.txt --agent Googlebot --all-standards \\\n" +
@@ -54,20 +54,20 @@ func newCheck(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&c.file, "file", "", "judge by this `FILE`; - for standard input")
-	fs.StringVar(&c.url, "url", "", "judge by the robots.txt at this `URL`")
-	fs.StringVar(&c.token, "agent", "", "product `TOKEN` of the crawler to judge for (default: yours)")
-	fs.Var(&c.standard, "robots-standard", "`STANDARD` to judge by: "+strings.Join(config.Standards(), ", "))
+	fs.StringVar(&c.file, "file", "", "`FILE` robots.txt file; - for standard input")
+	fs.StringVar(&c.url, "url", "", "`URL` address of the robots.txt")
+	fs.StringVar(&c.token, "agent", "", "`TOKEN` product token of the crawler (default: yours)")
+	fs.Var(&c.standard, "robots-standard", "`STANDARD` standard to apply: "+strings.Join(config.Standards(), ", "))
 	cli.Words(fs, "robots-standard", config.Standards()...)
-	fs.BoolVar(&c.everyStandard, "all-standards", false, "judge by all of them, side by side")
+	fs.BoolVar(&c.everyStandard, "all-standards", false, "apply all standards, side by side")
 	cli.Group(fs, "Judgement")
 	fs.BoolVar(&c.json, "json", false, "print a JSON object per URL")
-	fs.BoolVar(&c.batch, "batch", false, "answer questions from standard input, a JSON object per line")
+	fs.BoolVar(&c.batch, "batch", false, "answer queries from standard input, a JSON object per line")
 	cli.Group(fs, "Output")
 	for _, name := range config.AskingNames() {
 		fs.AddFlag(c.own.Lookup(name))
 	}
-	fs.StringVar(&c.config, "config", "", "TOML `FILE` of settings")
+	fs.StringVar(&c.config, "config", "", "`FILE` settings file (TOML)")
 	cli.Group(fs, "Asking the host")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args, std) }
 	return cmd

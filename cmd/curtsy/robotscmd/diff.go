@@ -24,15 +24,15 @@ func newDiff(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [URL…]",
 		Short: "Compare two robots.txt files",
-		Long: "Compare what two robots.txt files say to each crawler that one of them names,\n" +
-			"and to all others (\"*\"): its rules, with all groups that bind it taken\n" +
-			"together, its delay, and what it may fetch of the URLs given. Order, comments\n" +
-			"and spellings that change nothing are passed over. Exit code 0: nothing changes\n" +
-			"for anyone; 3: something does.",
+		Long: "Compare what two robots.txt files mean to each crawler that they name, and to\n" +
+			"all others (\"*\"): its rules, with all matching groups combined, its delay, and\n" +
+			"whether it may fetch the given URLs. Ignores changes of order, comments and\n" +
+			"spelling that have no effect. Exit code 0: no effective change; 3: there are\n" +
+			"some.",
 		Example: "  curtsy robots diff old.txt robots.txt https://www.your-domain.org/search?q=rye",
 		Args:    cobra.MinimumNArgs(2),
 	}
-	cmd.Flags().Var(&by, "robots-standard", "`STANDARD` to read them by: "+strings.Join(config.Standards(), ", "))
+	cmd.Flags().Var(&by, "robots-standard", "`STANDARD` standard to apply: "+strings.Join(config.Standards(), ", "))
 	cli.Words(cmd.Flags(), "robots-standard", config.Standards()...)
 	cli.Group(cmd.Flags(), "Judgement")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

@@ -17,8 +17,8 @@ func newLint(std cli.Streams) *cobra.Command {
 		Use:   "lint FILE",
 		Short: "Find mistakes in a robots.txt file",
 		Long: "Print a line FILE:LINE:COLUMN: TEXT (CODE) for everything in a robots.txt that\n" +
-			"is ignored, or read otherwise than its author may think. FILE may be - for\n" +
-			"standard input. Exit code 0: nothing was found; 3: something was.",
+			"crawlers ignore or read differently than its author may expect. FILE may be -\n" +
+			"for standard input. Exit code 0: nothing found; 3: problems found.",
 		Example: "  curtsy robots lint public/robots.txt",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -25,10 +25,10 @@ func NewCompletion(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for your shell",
-		Long: "Print the script by which a shell completes curtsy: commands, flags, the words\n" +
-			"that they take, crawl directories, and hosts of the crawl that the line names.\n" +
-			"SHELL is bash, zsh, fish or powershell. curtsy install-docs puts the scripts\n" +
-			"where shells look for them, for all but PowerShell.",
+		Long: "Print a script that completes curtsy's commands, flags, values, crawl\n" +
+			"directories, and the hosts of the crawl on the command line. SHELL is bash, zsh,\n" +
+			"fish or powershell. curtsy install-docs installs the scripts for all of them\n" +
+			"except PowerShell.",
 		Example: "  source <(curtsy completion bash)   # this session; or a line of ~/.bashrc\n" +
 			"  source <(curtsy completion zsh)    # of ~/.zshrc, behind compinit\n" +
 			"  curtsy completion fish | source    # of ~/.config/fish/config.fish\n" +

@@ -29,13 +29,13 @@ func NewInstallDocs(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install-docs [flags]",
 		Short: "Install manual pages and completions",
-		Long: "Write the manual pages of all commands, and the completions of bash, zsh and\n" +
-			"fish, to where systems look for them below a folder: share/man/man1,\n" +
+		Long: "Install the manual pages of all commands, and completions for bash, zsh and\n" +
+			"fish, in the usual folders below a prefix: share/man/man1,\n" +
 			"share/bash-completion/completions, share/zsh/site-functions and\n" +
-			"share/fish/vendor_completions.d. A file of that name that curtsy has not written\n" +
-			"is not replaced, and then none is. zsh looks in your own folder if ~/.zshrc adds\n" +
-			"it to fpath before compinit. PowerShell has no such place: see curtsy completion\n" +
-			"for it.",
+			"share/fish/vendor_completions.d. If one of the files exists and curtsy did not\n" +
+			"write it, nothing is installed. zsh finds completions in your own folder if\n" +
+			"~/.zshrc adds it to fpath before compinit. For PowerShell, see curtsy\n" +
+			"completion.",
 		Example: "  curtsy install-docs --dry-run\n" +
 			"  sudo curtsy install-docs\n" +
 			"  curtsy install-docs --prefix build/root/usr",
@@ -52,8 +52,8 @@ func NewInstallDocs(std cli.Streams) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&prefix, "prefix", "", "write below `FOLDER` (default: /usr/local for root, ~/.local for others)")
-	fs.BoolVar(&dryRun, "dry-run", false, "say what would be written, and write nothing")
+	fs.StringVar(&prefix, "prefix", "", "`FOLDER` write below this folder (default: /usr/local for root, else ~/.local)")
+	fs.BoolVar(&dryRun, "dry-run", false, "list what would be written, but write nothing")
 	cli.Group(fs, "Where")
 	return cmd
 }

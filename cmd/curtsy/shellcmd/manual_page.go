@@ -161,6 +161,7 @@ func (p *page) option(f *pflag.Flag) {
 // meaning is what help says about a flag: its usage, and its default if that says something.
 func meaning(f *pflag.Flag) string {
 	one := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f = cli.Shown(f)
 	one.AddFlag(f)
 	_, usage := pflag.UnquoteUsage(f)
 	whole := one.FlagUsagesWrapped(0)

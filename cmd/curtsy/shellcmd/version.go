@@ -64,8 +64,8 @@ func NewVersion(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version [flags]",
 		Short: "Print the version",
-		Long: "Print the version, the system and the Go that the program was built for and\n" +
-			"with, and the commit of its source: what a report of a bug should begin with.",
+		Long: "Print the version, operating system, architecture, Go version and commit. Begin\n" +
+			"bug reports with it.",
 		Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {

@@ -25,10 +25,10 @@ func newCat(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cat [--payload] FILE (OFFSET | --id URN | --url URL)",
 		Short: "Print a record or its decoded payload",
-		Long: "Print the block of one record as it stands in the archive; of a response that is\n" +
-			"the HTTP head and body as they crossed the connection. With --payload print the\n" +
-			"body alone, with its codings undone, at most 1 GiB. OFFSET is as ls prints it;\n" +
-			"--url takes the last response of that URL in the file.",
+		Long: "Print the block of one record as archived; for a response, the HTTP header and\n" +
+			"body as transferred. With --payload, print only the body, decoded, at most 1\n" +
+			"GiB. OFFSET is the value that ls prints; --url selects the last response for\n" +
+			"that URL in the file.",
 		Example: "  curtsy warc cat curtsy-00000.warc.gz 1742\n" +
 			"  curtsy warc cat --payload curtsy-00000.warc.gz --url http://127.0.0.1:8080/",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -45,10 +45,10 @@ func newCat(std cli.Streams) *cobra.Command {
 			return catAt(std.Out, args[0], offset, within, payload)
 		},
 	}
-	cmd.Flags().StringVar(&id, "id", "", "the record with this id, a `URN`")
-	cmd.Flags().StringVar(&url, "url", "", "the last response of this `URL`")
+	cmd.Flags().StringVar(&id, "id", "", "`URN` record with this ID")
+	cmd.Flags().StringVar(&url, "url", "", "`URL` last response for this URL")
 	cli.Group(cmd.Flags(), "Record")
-	cmd.Flags().BoolVar(&payload, "payload", false, "print the payload with its codings undone")
+	cmd.Flags().BoolVar(&payload, "payload", false, "print the decoded payload")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }

@@ -22,12 +22,11 @@ func newCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check the integrity of WARC files",
-		Long: "Check that every record of the files can be read, that digests hold, and that\n" +
-			"the records which name each other are there. Print a line FILE:OFFSET: TEXT\n" +
-			"(CODE) for everything found; one with \"note:\" is a leniency that does no harm.\n" +
-			"Of one kind in a file ten are printed and the others counted. Give files that\n" +
-			"refer to each other together.\n" +
-			"Exit code 0: nothing but notes; 3: something is wrong; 1: a file cannot be read.",
+		Long: "Check that every record is readable, that digests match, and that records that\n" +
+			"refer to each other exist. Prints a line FILE:OFFSET: TEXT (CODE) for each\n" +
+			"problem; \"note:\" marks harmless deviations. Of each kind, a file's first ten are\n" +
+			"printed and the others counted. Give files that refer to each other together.\n\n" +
+			"Exit code 0: only notes; 3: problems; 1: a file cannot be read.",
 		Example: "  curtsy warc check news/warc/*.warc.gz",
 		Args:    someFiles,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -28,8 +28,8 @@ func newIndex(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "index [flags] DIR|FILE…",
 		Short: "Index WARC files as CDXJ",
-		Long: "Print the CDXJ index of WARC files, sorted; or make that of a stopped crawl anew\n" +
-			"in its directory, from its archive alone.",
+		Long: "Print the sorted CDXJ index of WARC files, or rewrite the index of a stopped\n" +
+			"crawl from its archive.",
 		Example: "  curtsy warc index news\n" +
 			"  curtsy warc index other.warc.gz > other.cdxj",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -36,10 +36,9 @@ func newList(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [--json] FILE...",
 		Short: "List records of WARC files",
-		Long: "Print a line for each record: its offset in the file, type, date, HTTP status,\n" +
-			"media type, length of its block in bytes, and URL, with a tab between them;\n" +
-			"with several files the file's name comes first. What does not apply is -. With\n" +
-			"--json print a JSON object a line.",
+		Long: "Print a line for each record: offset, type, date, HTTP status, media type, block\n" +
+			"length in bytes, and URL, separated by tabs; with several files, the file name\n" +
+			"comes first. A missing value is -. With --json, print a JSON object per line.",
 		Example: "  curtsy warc ls news/warc/curtsy-00000.warc.gz\n" +
 			"  curtsy warc ls --json *.warc.gz | jq -r 'select(.status==404).url'",
 		Args: someFiles,

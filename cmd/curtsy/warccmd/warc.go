@@ -21,7 +21,8 @@ func Command(std cli.Streams) *cobra.Command {
 		Use:   "warc",
 		Short: "List, print, check and index WARC files",
 		Long: "Read WARC files of any crawler: versions 1.1, 1.0 and 0.18, compressed with gzip\n" +
-			"or plain. What is not as the standard says is named, and what can be read is.",
+			"or uncompressed. Reads what it can and reports everything that deviates from the\n" +
+			"standard.",
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
