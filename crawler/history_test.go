@@ -19,6 +19,14 @@ import (
 // long says that the sizes are those of the rule; else they are a tenth, and so are the limits.
 var long = os.Getenv("CURTSY_LONG") != ""
 
+// rounds returns how many of n random cases a test plays: all with CURTSY_LONG, else a third.
+func rounds(n int) int {
+	if long {
+		return n
+	}
+	return n / 3
+}
+
 // scaled is n, or a tenth of it.
 func scaled(n int) int {
 	if long {

@@ -199,7 +199,7 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 		"crawl":      {func(c *Config) { c.MaxPages = 9 }, all, 9},
 		"conditions": {func(c *Config) { c.StopWhen = []stopwhen.Condition{condition(t, "pages=9")}; c.Workers = 1 }, all, 9},
 	} {
-		for seed := range uint64(6) {
+		for seed := range uint64(rounds(6)) {
 			t.Run(fmt.Sprintf("%s %d", name, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					hosts := []string{"a.one.test", "b.one.test", "two.test", "three.test"}

@@ -79,7 +79,7 @@ func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
 // At whatever instant an abort comes, alone or in the grace, with one exchange at a time or with several.
 func TestRule17_AnAbortAtAnyInstantAccountsForEachRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 25))
-	for i := range 60 {
+	for i := range rounds(60) {
 		d, left, latency := time.Duration(r.IntN(6000))*time.Millisecond, time.Duration(r.IntN(3))*150*time.Millisecond, time.Duration(r.IntN(4))*100*time.Millisecond
 		name := []string{"a.test", "localhost"}[i%2]
 		t.Run(fmt.Sprintf("%s after %v and %v, latency %v", name, d, left, latency), func(t *testing.T) {

@@ -146,7 +146,7 @@ func TestRule25_SlowHostsTakeNobodysPlace(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		cases = map[string]int{allKinds: 140}
+		cases = map[string]int{allKinds: 80}
 	}
 	for kind, hosts := range cases {
 		t.Run(fmt.Sprintf("%d, %s", hosts, kind), func(t *testing.T) {

@@ -10,10 +10,13 @@ import (
 // machine that it does not lead to.
 const shareVar = "CURTSY_SHARE"
 
-// Corpus returns a folder of a Debian package, named relative to /usr/share, links resolved. The test is skipped if
-// CURTSY_SHARE is not set or lacks the folder; it fails if CURTSY_MUST_RUN is set as well.
+// Corpus returns a folder of a Debian package, named relative to /usr/share, links resolved. The test is skipped with -short,
+// and if CURTSY_SHARE is not set or lacks the folder; the latter fails the test if CURTSY_MUST_RUN is set as well.
 func Corpus(t testing.TB, folder, pkg string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it reads the documentation of Debian's package " + pkg)
+	}
 	share := os.Getenv(shareVar)
 	root, err := filepath.EvalSymlinks(filepath.Join(share, filepath.FromSlash(folder)))
 	switch {
@@ -29,5 +32,8 @@ func Corpus(t testing.TB, folder, pkg string) string {
 	return ""
 }
 
-// HasCorpora reports whether CURTSY_SHARE or CURTSY_MUST_RUN asks for corpora, for tests that do without them otherwise.
-func HasCorpora() bool { return os.Getenv(shareVar) != "" || os.Getenv("CURTSY_MUST_RUN") != "" }
+// HasCorpora reports whether CURTSY_SHARE or CURTSY_MUST_RUN asks for corpora, for tests that do without them otherwise, as
+// with -short.
+func HasCorpora() bool {
+	return !testing.Short() && (os.Getenv(shareVar) != "" || os.Getenv("CURTSY_MUST_RUN") != "")
+}

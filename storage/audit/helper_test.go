@@ -18,6 +18,17 @@ import (
 	"curtsy/storage/audit/weburl"
 )
 
+// seeds returns how many of n random cases a test plays: all with CURTSY_LONG, else a quarter, with -short a twentieth.
+func seeds(n uint64) uint64 {
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
+		return n
+	case testing.Short():
+		return n / 20
+	}
+	return n / 4
+}
+
 // day0 is when the archives of tests begin.
 var day0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 

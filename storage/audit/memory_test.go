@@ -49,6 +49,9 @@ func weighed(t *testing.T, size int64) (most, exchanges uint64) {
 
 // The memory of an audit depends on the number of hosts, and not on the size of the archive.
 func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	small, few := weighed(t, 2<<20)
 	large, many := weighed(t, 8<<20)
 	t.Logf("%d exchanges: %d octets; %d exchanges: %d octets", few, small, many, large)

@@ -144,11 +144,7 @@ var plants = map[finding.Code]func(w *world, a *archive, s *worldSite){
 
 // Random well-behaved archives are clean, and one planted violation is named by its code, and alone.
 func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
-	seeds := uint64(60)
-	if testing.Short() {
-		seeds = 10
-	}
-	for seed := range seeds {
+	for seed := range seeds(60) {
 		w := newWorld(seed)
 		a := ours(t)
 		s := w.sites[0]

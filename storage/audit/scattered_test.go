@@ -53,7 +53,7 @@ func shuffled(t *testing.T, random *rand.Rand, delay int) *archive {
 
 // In whatever order the records of another crawler stand, its pauses are judged by their dates, and kept ones accuse nobody.
 func TestPausesAreJudgedByDatesInWhateverOrder(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range seeds(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		if r := shuffled(t, random, 3).audit(Options{}); strings.Contains(codes(r), string(finding.Gap)) || strings.Contains(codes(r), string(finding.InFlight)) {
 			t.Errorf("seed %d: a pause of 3 s that was kept: %q%s", seed, codes(r), shown(r))

@@ -14,8 +14,8 @@ import (
 // and of one that does not, and keeps cookies. It comes to loopback directly, and to other names through a proxy.
 func TestArchivesOfWgetAreJudgedByWhatItDid(t *testing.T) {
 	wget, err := exec.LookPath("wget")
-	if err != nil {
-		t.Skip("wget is not installed")
+	if err != nil || testing.Short() {
+		t.Skip("wget is not installed, or -short is set")
 	}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

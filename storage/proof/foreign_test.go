@@ -17,6 +17,9 @@ import (
 // program finds a program of others, or skips the test with the reason.
 func program(t testing.TB, name string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs " + name)
+	}
 	path, err := exec.LookPath(name)
 	if err == nil && name == "python3" { // a stand-in may be there that starts nothing
 		err = exec.Command(path, "-c", "import hashlib, zipfile").Run()

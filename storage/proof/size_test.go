@@ -47,6 +47,9 @@ func (nobody) Fatal(args ...any)        { panic(fmt.Sprint(args...)) }
 
 // The bundle of one host of a large crawl has its lines and at most 64 KiB more, as they are packed.
 func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes a ledger of 100,000 lines")
+	}
 	w, note := large()
 	if n := len(w.lines); n != 100_003 {
 		t.Fatalf("%d lines", n)
@@ -73,6 +76,9 @@ func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
 // Nothing of another host is in a bundle: no name, no path, no digest of a name, no digest of its robots.txt, none of its
 // entry hashes.
 func TestABundleNamesNobodyElse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes a ledger of 100,000 lines")
+	}
 	w, note := large()
 	m := unpacked(t, w.bundle(largeHost(500), note))
 	var all bytes.Buffer

@@ -29,8 +29,14 @@ func TestATakedownAccusesNobody(t *testing.T) {
 			}
 		}
 	}
-	taken := 0
-	for _, s := range subjects {
+	taken, every := 0, 1
+	if testing.Short() {
+		every = 6
+	}
+	for i, s := range subjects {
+		if i%every > 0 {
+			continue
+		}
 		for _, all := range []bool{false, true} {
 			after := t.TempDir()
 			if err := os.CopyFS(after, os.DirFS(dir)); err != nil {
@@ -47,7 +53,7 @@ func TestATakedownAccusesNobody(t *testing.T) {
 			}
 		}
 	}
-	if taken < 50 {
+	if taken < 50/every {
 		t.Errorf("%d of %d subjects were taken down", taken, len(subjects))
 	}
 }
