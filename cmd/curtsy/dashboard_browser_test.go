@@ -399,13 +399,13 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 		t.Fatalf("no Tab leads to %s, but to %q", want, passed)
 		return nil
 	}
-	if passed := walk("a|To the content"); len(passed) > 0 {
+	if passed := walk("a|Skip to content"); len(passed) > 0 {
 		t.Errorf("before the link to the content come %q", passed)
 	}
 	walk("button|Pause")
 	hit(kb.Enter)
 	until(t, tab, "the crawl is paused", `document.getElementById("state").textContent === "paused" && document.getElementById("told").textContent === "The crawl is paused."`)
-	walk("button|Go on")
+	walk("button|Unpause")
 	hit(kb.Enter)
 	until(t, tab, "the crawl goes on", `document.getElementById("state").textContent === "running"`)
 	walk("summary|End…")
@@ -436,8 +436,8 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 		return said
 	}
 	goTo(t, tab, home+"/crawl/0/")
-	if said := reads("body"); !strings.Contains(said, "Rate, and what politeness permits") || !strings.Contains(said, "town crawl") ||
-		strings.Contains(said, "Hold updates") || !strings.Contains(said, "Stop reloading") {
+	if said := reads("body"); !strings.Contains(said, "Rate and permitted rate") || !strings.Contains(said, "town crawl") ||
+		strings.Contains(said, "Stop updates") || !strings.Contains(said, "Stop reloading") {
 		t.Errorf("the overview says\n%s", said)
 	}
 	goTo(t, tab, home+"/crawl/0/host?name=http://museum.test&still=1")
@@ -450,7 +450,7 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 	if _, err := chromedp.Run(tab, chromedp.WaitVisible(".said")); err != nil {
 		t.Fatal(err)
 	}
-	if said := reads("body"); !strings.Contains(said, "is released") || strings.Contains(said, "parked by operator") {
+	if said := reads("body"); !strings.Contains(said, "is unpaused") || strings.Contains(said, "parked by operator") {
 		t.Errorf("after the release the page says\n%s", said)
 	}
 }

@@ -100,39 +100,39 @@ func back(text string, n int, param, value, page string) string {
 	return to.String()
 }
 
-// maxChange bounds what a setting is changed to, in octets.
+// maxChange bounds what a setting is changed to, in bytes.
 const maxChange = 2000
 
 // actOf reads a form, strictly.
 func actOf(p url.Values) (a Act, err error) {
 	a.Verb, a.Reason = p.Get("verb"), strings.TrimSpace(p.Get("reason"))
 	if len(a.Reason) > maxSearch {
-		return a, errors.New("the reason is longer than 200 octets")
+		return a, errors.New("the reason is longer than 200 bytes")
 	}
 	switch a.Verb {
 	case ActPause, ActGoOn, ActDrain:
 		return a, nil
 	case ActSeed:
 		if a.Seed, err = canon.Parse(strings.TrimSpace(p.Get("seed"))); err != nil {
-			return a, fmt.Errorf("this is no URL that can be fetched: %w", err)
+			return a, fmt.Errorf("not a URL that can be fetched: %w", err)
 		}
 		return a, nil
 	case ActChange:
 		a.Change = control.Change{Setting: p.Get("setting"), Value: strings.TrimSpace(p.Get("value")), Remove: p.Get("remove") != "", Host: strings.TrimSpace(p.Get("match"))}
 		if len(a.Change.Value) > maxChange || len(a.Change.Host) > maxChange {
-			return a, errors.New("what is to be changed is longer than 2,000 octets")
+			return a, errors.New("the value is longer than 2,000 bytes")
 		}
 		return a, nil
 	case ActPark, ActRelease, ActDrop, ActRetry:
 		if a.Host, err = canon.ParseAuthority(p.Get("host")); err != nil {
-			return a, fmt.Errorf("this is no host: %w", err)
+			return a, fmt.Errorf("not a host: %w", err)
 		}
 	default:
-		return a, fmt.Errorf("there is no act %q", a.Verb)
+		return a, fmt.Errorf("unknown action %q", a.Verb)
 	}
 	if text := strings.TrimSpace(p.Get("for")); a.Verb == ActPark && text != "" {
 		if a.For, err = time.ParseDuration(text); err != nil || a.For <= 0 {
-			return a, fmt.Errorf("%q is no time: write it like 90m or 24h, or nothing for without an end", text)
+			return a, fmt.Errorf("%q is not a duration: write it like 90m or 24h, or leave it empty for no end", text)
 		}
 	}
 	if a.Verb == ActRetry {

@@ -169,7 +169,7 @@ func (h histogram) SVG() template.HTML {
 	most := max(slices.Max(append([]int{0}, h.Counts...)), 1)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 -3 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`, chartWidth, chartHeight+6,
-		template.HTMLEscapeString(fmt.Sprintf("Histogram of %d pauses from 0 to %s; the shortest is %s, the median %s, due are %s",
+		template.HTMLEscapeString(fmt.Sprintf("Histogram of %d delays from 0 to %s: minimum %s, median %s, required %s",
 			h.N, lasting(h.Top), lasting(h.Least), lasting(h.Median), lasting(h.Pace))))
 	fmt.Fprintf(&b, `<line class="rule" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, chartHeight, chartHeight)
 	width := float64(chartWidth) / bins

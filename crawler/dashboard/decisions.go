@@ -85,7 +85,7 @@ func (s *Server) explain(r *http.Request, w *watcher, v *view) (string, error) {
 	}
 	u, err := canon.Parse(v.Asked)
 	if err != nil {
-		v.Trouble = "This is no URL that can be fetched: " + err.Error()
+		v.Trouble = "Not a URL that can be fetched: " + err.Error()
 		return "explain.html", nil
 	}
 	e, err := w.source.Explain(r.Context(), u)

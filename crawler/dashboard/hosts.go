@@ -77,8 +77,8 @@ func newTable(page status.Page, q status.Query) table {
 	for _, c := range []column{
 		{Name: "Host", Key: "host"}, {Name: "State", Key: "state"}, {Name: "To go", Key: "pending", Number: true},
 		{Name: "Fetched", Key: "fetched", Number: true}, {Name: "Failed", Key: "failed", Number: true},
-		{Name: "Disallowed", Key: "disallowed", Number: true}, {Name: "Pace", Key: "pace", Number: true},
-		{Name: "Next turn", Key: "wait", Number: true}, {Name: "Last asked", Key: "last", Number: true},
+		{Name: "Disallowed", Key: "disallowed", Number: true}, {Name: "Delay", Key: "pace", Number: true},
+		{Name: "Next request", Key: "wait", Number: true}, {Name: "Last request", Key: "last", Number: true},
 	} {
 		by := q
 		by.Sort, by.Offset, by.Up = c.Key, 0, !c.Number
@@ -128,7 +128,7 @@ func (s *Server) host(r *http.Request, w *watcher, v *view) (string, error) {
 	v.Title, v.Page = "Host", "host"
 	a, err := canon.ParseAuthority(strings.TrimSuffix(r.URL.Query().Get("name"), "/"))
 	if err != nil {
-		return "", fmt.Errorf("this is no host: %w", err)
+		return "", fmt.Errorf("not a host: %w", err)
 	}
 	if v.One, err = w.source.Host(r.Context(), a); err != nil {
 		return "", err

@@ -57,7 +57,7 @@ func (s *Server) make(r *http.Request, x *watcher, n int, show func(r *http.Requ
 	var b bytes.Buffer
 	if err := render(&b, name, v); err != nil {
 		b.Reset()
-		fmt.Fprintln(&b, "the page could not be made")
+		fmt.Fprintln(&b, "the page could not be written")
 		m.status = http.StatusInternalServerError
 	}
 	m.html, m.at = b.Bytes(), time.Now()

@@ -42,15 +42,15 @@ func (s *Server) overview(_ *http.Request, _ *watcher, v *view) (string, error) 
 func (v *view) Waiting() []part {
 	w := v.Waits
 	return []part{
-		{"turn", "have their turn now", "an exchange is under way, or about to be", status.StateInTurn, w.InTurn},
-		{"due", "are due", "they wait for a worker; where they are many, more --workers help", status.StateDue, w.Due},
-		{"pace", "keep their pace", "the pause that robots.txt, the site's answers or the floor ask for", status.StatePace, w.Pace},
-		{"address", "wait for their address", "they share it with others, and its pace", "", w.Address},
-		{"retry", "try again later", "all that is left of them failed before", status.StateRetry, w.Retry},
-		{"rest", "rest", "Retry-After, or failures in a row", status.StateRest, w.Rest},
-		{"robots", "wait for robots.txt", "it cannot be had, so nothing may be fetched", status.StateRobots, w.Robots},
-		{"operator", "are held by you", "parked or dropped", status.StateParked, w.Operator},
-		{"shut", "are shut", "retired or refused, until a later run or a release", "", w.Shut},
+		{"turn", "are active", "a request is in flight or about to start", status.StateInTurn, w.InTurn},
+		{"due", "are due", "they wait for a worker; if there are many, raise --workers", status.StateDue, w.Due},
+		{"pace", "wait for their delay", "from robots.txt, responses or the default", status.StatePace, w.Pace},
+		{"address", "wait for their address", "they share an IP address, and its delay, with other hosts", "", w.Address},
+		{"retry", "retry later", "all their remaining URLs failed before", status.StateRetry, w.Retry},
+		{"rest", "back off", "Retry-After or repeated failures", status.StateRest, w.Rest},
+		{"robots", "wait for robots.txt", "it is unavailable, so nothing may be fetched", status.StateRobots, w.Robots},
+		{"operator", "are held by you", "paused or dropped", status.StateParked, w.Operator},
+		{"shut", "are closed", "retired or given up, until a later run or until unpaused", "", w.Shut},
 	}
 }
 
@@ -60,7 +60,7 @@ func (v *view) Outcomes() []count {
 	return []count{
 		{"fetched", "good", "", s.Fetched}, {"redirected", "plain", "", s.Redirected}, {"gone", "plain", "404 and 410", s.Gone},
 		{"failed", "bad", "", s.Failed}, {"disallowed", "robots", "by robots.txt", s.Disallowed}, {"dropped", "plain", "", s.Dropped},
-		{"held", "rest", "by a trap's rule", s.Held}, {"to go", "pace", "queued, in flight and deferred", v.Left()},
+		{"held", "rest", "by a trap rule", s.Held}, {"to go", "pace", "queued, in flight and deferred", v.Left()},
 	}
 }
 
@@ -94,7 +94,7 @@ func (v *view) Chart() template.HTML {
 	for _, r := range v.Course {
 		achieved, permitted = append(achieved, r.Exchanges), append(permitted, r.Permitted)
 	}
-	return curve(achieved, permitted, "rate", fmt.Sprintf("Exchanges a second over the last %s: now %s, permitted %s",
+	return curve(achieved, permitted, "rate", fmt.Sprintf("Requests per second over the last %s: now %s, permitted %s",
 		lasting(v.Span), perS(v.Now.Exchanges), perS(v.Waits.Permitted)))
 }
 
@@ -110,7 +110,7 @@ func (v *view) LongChart() template.HTML {
 	for _, r := range v.LongRates {
 		achieved, permitted = append(achieved, r.Exchanges), append(permitted, r.Permitted)
 	}
-	return curve(achieved, permitted, "rate", "Exchanges a second, and what was permitted, over the last "+lasting(v.LongSpan))
+	return curve(achieved, permitted, "rate", "Requests per second, and the permitted rate, over the last "+lasting(v.LongSpan))
 }
 
 // LongTop is the upper end of its axis.
@@ -129,7 +129,7 @@ func (v *view) Spark(what string) template.HTML {
 	for _, r := range v.Course {
 		values = append(values, map[string]float64{"pages": r.Pages, "bytes": r.Bytes, "archive": r.Archive}[what])
 	}
-	return curve(values, nil, what, what+" a second over the last "+lasting(v.Span))
+	return curve(values, nil, what, what+" per second over the last "+lasting(v.Span))
 }
 
 // Reached is the share of the permitted rate that was reached over a minute, in which hosts came and went: what is more than
@@ -178,7 +178,7 @@ func (v *view) Why() string {
 		return "The crawl is not running."
 	}
 	if at := v.Status.Opens; at != nil {
-		return "The crawl is outside of its window (--window): nothing is asked for until " + at.UTC().Format("Mon 2 Jan 15:04 MST") + "."
+		return "The crawl is outside its window (--window): no requests until " + at.UTC().Format("Mon 2 Jan 15:04 MST") + "."
 	}
 	return v.Waits.Why(v.Status.State, v.Minute.Exchanges, v.Minute.Permitted)
 }

@@ -18,7 +18,7 @@ func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
 		{status.Estimate{Host: "http://a.test", Left: time.Minute, Likely: 3 * time.Hour}, []string{"<h2>Done about</h2>", "about 3 h 0 min left<"}},
 		{status.Estimate{Host: "http://a.test", Left: time.Minute, Likely: 2 * time.Minute, Until: "max-pages"}, []string{"<h2>Done about</h2>", "about 2 min left, by --max-pages<"}},
 		{status.Estimate{Host: "http://a.test", Left: time.Minute, Open: true}, []string{"<h2>Done at the earliest</h2>", "at least 1 min left, more is found<"}},
-		{status.Estimate{}, []string{"only hosts that rest are left<"}},
+		{status.Estimate{}, []string{"only hosts that are backing off are left<"}},
 	} {
 		s, c, cookie := guarded(t)
 		c.look = Look{Running: true}
@@ -39,7 +39,7 @@ func TestOverview_CountsTypesAndTags(t *testing.T) {
 	s.watchers[0].once(t.Context(), firstRead)
 	b, err := io.ReadAll(asked(t, s, "GET", "/crawl/0/", "", cookie).Body)
 	page := strings.ReplaceAll(string(b), "\u202f", ",")
-	for _, want := range []string{"2xx answers by media type", "text/html", "1,234", "image/*", "56", "Pages by the tag of their seed", "&lt;news&gt;", "78"} {
+	for _, want := range []string{"2xx responses by media type", "text/html", "1,234", "image/*", "56", "Pages by seed tag", "&lt;news&gt;", "78"} {
 		if err != nil || !strings.Contains(page, want) {
 			t.Errorf("%v: the page lacks %q", err, want)
 		}

@@ -59,7 +59,7 @@ type Gap struct {
 }
 
 // ErrReadOnly says that a crawl does not run, and takes no orders.
-var ErrReadOnly = errors.New("the crawl is not running, so it takes no orders here; see curtsy frontier")
+var ErrReadOnly = errors.New("the crawl is not running; see curtsy frontier")
 
 // The verbs of an Act. None of them lowers politeness: what a host is owed it gets.
 const (

@@ -38,13 +38,13 @@ func (v *view) Budgets() []setting {
 		return strings.ReplaceAll(s, "\n", ", ")
 	}
 	all := []setting{
-		{Name: control.SetMaxPages, Label: "HTML pages in all", Placeholder: "1000"},
+		{Name: control.SetMaxPages, Label: "HTML pages in total", Placeholder: "1000"},
 		{Name: control.SetMaxPerHost, Label: "HTML pages of each host", Placeholder: "100"},
 		{Name: control.SetMaxPerDomain, Label: "HTML pages of each registrable domain", Placeholder: "1000"},
-		{Name: control.SetMaxPerTag, Label: "HTML pages of the seeds with one tag", Placeholder: "1000"},
-		{Name: control.SetMaxBytes, Label: "Received in all", Placeholder: "2GiB"},
-		{Name: control.SetMaxTime, Label: "Time of this run, from its beginning", Placeholder: "12h"},
-		{Name: control.SetStopWhen, Label: "Conditions that end it", Placeholder: "errors>20%", List: true},
+		{Name: control.SetMaxPerTag, Label: "HTML pages of each seed tag", Placeholder: "1000"},
+		{Name: control.SetMaxBytes, Label: "Bytes received in total", Placeholder: "2GiB"},
+		{Name: control.SetMaxTime, Label: "Time since the start of this run", Placeholder: "12h"},
+		{Name: control.SetStopWhen, Label: "Stop conditions", Placeholder: "errors>20%", List: true},
 		{Name: control.SetWindow, Label: "When hosts may be requested", Placeholder: "22:00-06:00 Europe/Berlin", List: true},
 	}
 	for i := range all {

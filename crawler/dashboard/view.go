@@ -122,7 +122,7 @@ func (v seen) State() string {
 	case !v.First && v.Err != nil:
 		return "unavailable"
 	case !v.First:
-		return "not seen yet"
+		return "no data yet"
 	}
 	return v.Status.State
 }

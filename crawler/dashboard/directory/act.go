@@ -30,20 +30,20 @@ func do(ctx context.Context, r *control.Remote, a dashboard.Act) (string, error)
 		done, err := r.Change(ctx, a.Change)
 		return changed(a.Change, done), err
 	case dashboard.ActPause:
-		return "Paused: no new exchange begins.", r.Pause(ctx, true)
+		return "Paused: no new requests start.", r.Pause(ctx, true)
 	case dashboard.ActGoOn:
-		return "The crawl goes on.", r.Pause(ctx, false)
+		return "The crawl continues.", r.Pause(ctx, false)
 	case dashboard.ActDrain:
-		return "The crawl ends when the exchanges under way have.", r.Drain(ctx)
+		return "The crawl ends after the requests in flight.", r.Drain(ctx)
 	case dashboard.ActSeed:
 		added, err := r.Add(ctx, []frontier.Candidate{{URL: a.Seed, Kind: frontier.KindSeed, Seed: a.Seed.String()}})
 		if err == nil && added.New == 0 {
-			return fmt.Sprintf("%s was known already; the scope includes it now.", a.Seed), nil
+			return fmt.Sprintf("%s was already known; the scope now includes it.", a.Seed), nil
 		}
 		return fmt.Sprintf("%s was added.", a.Seed), err
 	case dashboard.ActRetry:
 		done, err := r.Retry(ctx, frontier.Retrial{Outcome: a.What, Authority: a.Host, Hosts: true})
-		return fmt.Sprintf("%s of %s tried again.", plainly.Count(done.URLs, "URL"), a.Host.Origin()), err
+		return fmt.Sprintf("%s of %s will be retried.", plainly.Count(done.URLs, "URL"), a.Host.Origin()), err
 	}
 	return steer(ctx, r, a)
 }
@@ -66,16 +66,16 @@ func changed(c control.Change, done control.Changed) string {
 	var text string
 	switch {
 	case c.Setting == control.SetOptOuts:
-		text = "The opt-out lists were read again: " + done.After + "."
+		text = "The opt-out lists were reread: " + done.After + "."
 	case done.Before == "":
-		text = fmt.Sprintf("%s has %q now.", c.Setting, done.After)
+		text = fmt.Sprintf("%s now has %q.", c.Setting, done.After)
 	case done.After == "":
-		text = fmt.Sprintf("%s has %q no more.", c.Setting, done.Before)
+		text = fmt.Sprintf("%s no longer has %q.", c.Setting, done.Before)
 	default:
-		text = fmt.Sprintf("%s is %s now; it was %s.", c.Setting, done.After, done.Before)
+		text = fmt.Sprintf("%s is now %s; it was %s.", c.Setting, done.After, done.Before)
 	}
 	if done.URLs > 0 {
-		text += fmt.Sprintf(" It concerns %s of %d that are queued.", plainly.Count(done.URLs, "URL"), done.Pending)
+		text += fmt.Sprintf(" It affects %s of %d in the queue.", plainly.Count(done.URLs, "URL"), done.Pending)
 	}
 	for _, trouble := range done.Trouble {
 		text += " " + trouble
@@ -94,7 +94,7 @@ func steer(ctx context.Context, r *control.Remote, a dashboard.Act) (string, err
 	case dashboard.ActRelease:
 		s.Act, s.Reason = frontier.Resume, ""
 	default:
-		return "", fmt.Errorf("there is no act %q", a.Verb)
+		return "", fmt.Errorf("unknown action %q", a.Verb)
 	}
 	done, err := r.Steer(ctx, s)
 	switch {
@@ -103,9 +103,9 @@ func steer(ctx context.Context, r *control.Remote, a dashboard.Act) (string, err
 	case !done.Changed:
 		return fmt.Sprintf("%s: nothing to change.", a.Host.Origin()), nil
 	case a.Verb == dashboard.ActPark:
-		return fmt.Sprintf("%s is parked.", a.Host.Origin()), nil
+		return fmt.Sprintf("%s is paused.", a.Host.Origin()), nil
 	case a.Verb == dashboard.ActDrop:
 		return fmt.Sprintf("%s is dropped: %s closed.", a.Host.Origin(), plainly.Count(done.URLs, "URL")), nil
 	}
-	return fmt.Sprintf("%s is released, and keeps the pause that it is owed.", a.Host.Origin()), nil
+	return fmt.Sprintf("%s is unpaused; its delay still applies.", a.Host.Origin()), nil
 }

@@ -83,7 +83,7 @@ func (d *Directory) asked(ctx context.Context, ask func(r *control.Remote) error
 func (d *Directory) read(ask func(f frontier.Stored) error) error {
 	f, err := engine.OpenReadOnly(d.path)
 	if errors.Is(err, frontier.ErrInUse) {
-		return fmt.Errorf("%s is in use, by a crawl that begins or ends, or by another command", d.path)
+		return fmt.Errorf("%s is in use by a crawl that is starting or ending, or by another command", d.path)
 	}
 	if err != nil {
 		return err

@@ -100,15 +100,15 @@ func TestActsReachARunningCrawl(t *testing.T) {
 			want string
 		}{
 			{dashboard.Act{Verb: dashboard.ActSeed, Seed: seed}, "was added"},
-			{dashboard.Act{Verb: dashboard.ActSeed, Seed: seed}, "known already"},
-			{dashboard.Act{Verb: dashboard.ActPark, Host: a, Reason: "asked by phone"}, "is parked"},
-			{dashboard.Act{Verb: dashboard.ActRelease, Host: a}, "is released"},
+			{dashboard.Act{Verb: dashboard.ActSeed, Seed: seed}, "already known"},
+			{dashboard.Act{Verb: dashboard.ActPark, Host: a, Reason: "asked by phone"}, "is paused"},
+			{dashboard.Act{Verb: dashboard.ActRelease, Host: a}, "is unpaused"},
 			{dashboard.Act{Verb: dashboard.ActRelease, Host: a}, "nothing to change"},
 			{dashboard.Act{Verb: dashboard.ActRetry, Host: a, What: frontier.Failed}, "0 URLs"},
-			{dashboard.Act{Verb: dashboard.ActChange, Change: control.Change{Setting: "max-pages", Value: "5"}, Reason: "enough"}, "max-pages is 5 now; it was 0"},
-			{dashboard.Act{Verb: dashboard.ActChange, Change: control.Change{Setting: "exclude", Value: "p3"}}, "It concerns 1 URL of 2"},
-			{dashboard.Act{Verb: dashboard.ActChange, Change: control.Change{Setting: "opt-out"}}, "read again"},
-			{dashboard.Act{Verb: dashboard.ActGoOn}, "goes on"},
+			{dashboard.Act{Verb: dashboard.ActChange, Change: control.Change{Setting: "max-pages", Value: "5"}, Reason: "enough"}, "max-pages is now 5; it was 0"},
+			{dashboard.Act{Verb: dashboard.ActChange, Change: control.Change{Setting: "exclude", Value: "p3"}}, "It affects 1 URL of 2"},
+			{dashboard.Act{Verb: dashboard.ActChange, Change: control.Change{Setting: "opt-out"}}, "reread"},
+			{dashboard.Act{Verb: dashboard.ActGoOn}, "continues"},
 			{dashboard.Act{Verb: dashboard.ActPause}, "Paused"},
 		} {
 			if said := do(d, x.act); !strings.Contains(said, x.want) {
