@@ -103,18 +103,7 @@ func (s sighting) String() string {
 	if s.lookups > 0 {
 		evidence += ", " + plainly.Count(s.lookups, "look-up")
 	}
-	return fmt.Sprintf("%s, at most %s and %s each", evidence, size(s.octets), text.Seconds(s.longest))
-}
-
-// size writes bytes so that orders of magnitude can be told.
-func size(n int64) string {
-	switch {
-	case n < 10<<10:
-		return plainly.Count(int(n), "octet")
-	case n < 10<<20:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d MiB", n>>20)
+	return fmt.Sprintf("%s, at most %s and %s each", evidence, plainly.RoughSize(s.octets), text.Seconds(s.longest))
 }
 
 // see holds what one site saw against what it expects.
@@ -142,7 +131,7 @@ func (t *Trial) see(h *host) sighting {
 			fault(x, "is request %d at this host; %d are forgiven", s.requests, e.Most)
 		}
 		if e.Octets > 0 && x.Octets > e.Octets {
-			fault(x, "took %s of the answer; %s are enough", size(x.Octets), size(e.Octets))
+			fault(x, "took %s of the answer; %s are enough", plainly.RoughSize(x.Octets), plainly.RoughSize(e.Octets))
 		}
 		if e.Within > 0 && (x.End.IsZero() || x.End.Sub(x.Start) > e.Within) {
 			fault(x, "was not over within %v", e.Within)

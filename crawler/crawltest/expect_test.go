@@ -33,7 +33,7 @@ func TestExpectationsAreJudged(t *testing.T) {
 		{"too many requests", Expect{Most: 2}, Page{}, Rules{},
 			func(c *visitor.Client) { c.Get("a.test/x"); c.Get("a.test/y") }, Broken, "/y: GET at 0.000s is request 3 at this host; 2 are forgiven"},
 		{"too much", Expect{Octets: 1000}, large, Rules{}, func(c *visitor.Client) { c.Get("a.test/x") }, Broken, "/x: GET at 0.000s took "},
-		{"not too much", Expect{Octets: 2000}, large, Rules{}, func(c *visitor.Client) { c.Get("a.test/x") }, Kept, "octets"},
+		{"not too much", Expect{Octets: 2000}, large, Rules{}, func(c *visitor.Client) { c.Get("a.test/x") }, Kept, "KiB and"},
 		{"too long", Expect{Within: 5 * time.Second}, slow, Rules{}, func(c *visitor.Client) { c.Get("a.test/x") }, Broken, "was not over within 5s"},
 		{"left in time", Expect{Within: 5 * time.Second}, slow, Rules{}, func(c *visitor.Client) {
 			ctx, cancel := context.WithTimeout(c.T.Context(), 4500*time.Millisecond)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
 // Charts are SVG without scripts or styles of their own: their colours are those of the style sheet. What is written into
@@ -151,7 +153,9 @@ func histogramOf(gaps []Gap) (h histogram) {
 }
 
 // Most is how many the highest bar stands for.
-func (h histogram) Most() string { return grouped(int64(slices.Max(append([]int{0}, h.Counts...)))) }
+func (h histogram) Most() string {
+	return plainly.Grouped(int64(slices.Max(append([]int{0}, h.Counts...))))
+}
 
 // Ticks are the words below the histogram, at equal distances.
 func (h histogram) Ticks() (words []string) {

@@ -62,11 +62,11 @@ type crawlLink struct {
 }
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"n": grouped, "per": perS, "octets": octets, "octetsf": octetsF, "dur": lasting, "secs": secondsText, "share": share,
+	"n": plainly.Grouped, "per": perS, "octets": plainly.RoughSize[int64], "octetsf": plainly.RoughSize[float64], "dur": lasting, "secs": secondsText, "share": share,
 	"clock": clock, "stamp": stamp, "bar": bar, "meter": meter, "curve": curve, "reason": plainly.Reason,
 	"line": plainly.OneLine, "f": func(n int64) float64 { return float64(n) },
-	"base": filepath.Base, "n64": func(n int) string { return grouped(int64(n)) },
-	"np":   func(n *int64) string { return grouped(*n) },
+	"base": filepath.Base, "n64": func(n int) string { return plainly.Grouped(int64(n)) },
+	"np":   func(n *int64) string { return plainly.Grouped(*n) },
 	"ltc":  func(a int, b int64) bool { return int64(a) < b },
 	"slug": slug, "act": act, "hostact": hostAct, "patterns": patterns, "held": held,
 	"table":  func(caption string, all []count) countTable { return countTable{caption, all, most(all)} },

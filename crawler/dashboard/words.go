@@ -5,20 +5,9 @@ import (
 	"math"
 	"strconv"
 	"time"
-)
 
-// grouped writes a number with its thousands apart.
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "−", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
+	"curtsy/storage/plainly"
+)
 
 // perS writes how often something happens in a second.
 func perS(f float64) string {
@@ -30,22 +19,7 @@ func perS(f float64) string {
 	case f < 99.95:
 		return fmt.Sprintf("%.1f", f)
 	}
-	return grouped(int64(math.Round(f)))
-}
-
-// octets writes a size; binary prefixes, as everywhere.
-func octets(n int64) string { return octetsF(float64(n)) }
-
-func octetsF(f float64) string {
-	unit := 0
-	for f >= 999.5 && unit < 4 {
-		f /= 1024
-		unit++
-	}
-	if unit == 0 || f >= 99.5 {
-		return fmt.Sprintf("%.0f %s", f, [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit])
-	}
-	return fmt.Sprintf("%.1f %s", f, [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit])
+	return plainly.Grouped(int64(math.Round(f)))
 }
 
 // lasting writes a time for people, in two units at most.
@@ -77,11 +51,11 @@ func secondsText(s float64) string {
 func budget(name string, n int64) string {
 	switch name {
 	case "max-bytes":
-		return octets(n)
+		return plainly.RoughSize(n)
 	case "max-time":
 		return lasting(time.Duration(n) * time.Second)
 	}
-	return grouped(n)
+	return plainly.Grouped(n)
 }
 
 // share writes a part of a whole.

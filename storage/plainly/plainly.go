@@ -115,6 +115,29 @@ func Size(n int64) string {
 	return strconv.FormatInt(n, 10) + "B"
 }
 
+// RoughSize writes bytes for people, with binary units: 512 B, 1.5 MiB, 120 GiB.
+func RoughSize[N int64 | float64](n N) string {
+	f, unit := float64(n), 0
+	for f >= 999.5 && unit < 4 {
+		f /= 1024
+		unit++
+	}
+	decimals := 1
+	if unit == 0 || f >= 99.5 {
+		decimals = 0
+	}
+	return strconv.FormatFloat(f, 'f', decimals, 64) + " " + [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit]
+}
+
+// Grouped writes a number with its thousands apart: 1,234,567.
+func Grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
 // OneLine makes a text from the web safe to be shown in one line: what is not printable is escaped, marks of writing
 // direction and new lines among it.
 func OneLine(s string) string { return escaped(s, unicode.IsPrint) }

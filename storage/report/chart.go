@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
 // The size of a drawing and of the space for its labels, in user units.
@@ -67,7 +69,7 @@ func (c *Chart) bar(from, to, share float64, short bool, title string) {
 func (c *Chart) heights(most int64) {
 	step := tickStep(most)
 	for n := int64(0); n <= most; n += step {
-		c.Y = append(c.Y, Tick{round(c.Base - (c.Base-c.Top)*float64(n)/float64(max(most, 1))), grouped(n)})
+		c.Y = append(c.Y, Tick{round(c.Base - (c.Base-c.Top)*float64(n)/float64(max(most, 1))), plainly.Grouped(n)})
 	}
 }
 
@@ -110,7 +112,7 @@ func gapChart(p Pauses) *Chart {
 	for _, b := range p.Bins {
 		if b.Count > 0 {
 			c.bar(x(b.From), x(b.To), float64(b.Count)/float64(most), b.To <= 1 && (p.PaceMs > 0 || p.Varies),
-				fmt.Sprintf("%s to %s: %s", write(b.From), write(b.To), grouped(b.Count)))
+				fmt.Sprintf("%s to %s: %s", write(b.From), write(b.To), plainly.Grouped(b.Count)))
 		}
 	}
 	steps := []float64{1, 2, 5}
@@ -147,7 +149,7 @@ func timeChart(tl Timeline) *Chart {
 		x := c.Left + float64(i)*step
 		if s.Exchanges > 0 {
 			c.bar(x, x+step, float64(s.Exchanges)/float64(most), false,
-				fmt.Sprintf("%s: %s, %s", at(i).Format(time.DateTime), plural(s.Exchanges, "exchange"), octets(s.Octets)))
+				fmt.Sprintf("%s: %s, %s", at(i).Format(time.DateTime), plural(s.Exchanges, "exchange"), plainly.RoughSize(s.Octets)))
 		}
 	}
 	form := time.TimeOnly

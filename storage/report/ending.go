@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/storage/ledger"
+	"curtsy/storage/plainly"
 )
 
 // maxRuns is how many runs are told apart.
@@ -67,7 +68,7 @@ func (e *ending) tell(c *Crawl) {
 		c.Ended = "Its last run has no end in the ledger: it still runs, or it was killed, or its disk was full."
 	}
 	if e.torn > 0 {
-		c.Ended += fmt.Sprintf(" Of the runs before, %s ended otherwise: by a kill or a crash.", grouped(e.torn))
+		c.Ended += fmt.Sprintf(" Of the runs before, %s ended otherwise: by a kill or a crash.", plainly.Grouped(e.torn))
 	}
 	c.Key = clean(e.key)
 }

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"curtsy/storage/plainly"
 )
 
 //go:embed pages/*.html
@@ -28,7 +30,7 @@ type view struct {
 // WriteHTML writes the page.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"duration": duration, "measured": measured, "site": site, "octets": octets, "n": grouped, "plural": plural,
+		"duration": duration, "measured": measured, "site": site, "octets": plainly.RoughSize[int64], "n": plainly.Grouped, "plural": plural,
 		"instant": instant, "moment": moment, "meaning": meaning, "paceword": paceWord,
 		"gapchart": gapChart, "timechart": timeChart, "add": func(a, b float64) float64 { return round(a + b) },
 		"addresses": addresses, "add1": func(i int) int { return i + 1 }, "minus1": func(n int64) int64 { return n - 1 },
@@ -146,7 +148,7 @@ func (v view) Seconds() float64 {
 func (v view) Rate() string {
 	if s := v.Seconds() / 1000; s >= 1 {
 		return fmt.Sprintf("%.2f exchanges and %s a second", float64(v.Totals.Exchanges)/s,
-			octets(int64(float64(v.Totals.Octets)/s)))
+			plainly.RoughSize(int64(float64(v.Totals.Octets)/s)))
 	}
 	return plural(v.Totals.Exchanges, "exchange")
 }

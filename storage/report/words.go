@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -58,45 +57,18 @@ func site(authority string) string {
 	return authority
 }
 
-// octets writes a size for people.
-func octets(n int64) string {
-	f, units := float64(n), []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	if n < 1024 {
-		return plural(n, "byte")
-	}
-	for _, unit := range units {
-		if f /= 1024; f < 1024 {
-			return fmt.Sprintf("%.1f %s", f, unit)
-		}
-	}
-	return fmt.Sprintf("%.1f EiB", f)
-}
-
-// grouped writes a number with spaces between its thousands that no line is broken at.
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && c != '-' && s[i-1] != '-' && (len(s)-i)%3 == 0 {
-			b.WriteRune('\u202f')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
-
 func plural(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	return grouped(n) + " " + thing + "s"
+	return plainly.Grouped(n) + " " + thing + "s"
 }
 
 func addresses(n int64) string {
 	if n == 1 {
 		return "1 address"
 	}
-	return grouped(n) + " addresses"
+	return plainly.Grouped(n) + " addresses"
 }
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

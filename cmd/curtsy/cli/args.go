@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"curtsy/storage/plainly"
 )
 
 // Finish gives root and the commands below it what is the same for all: usage lines as they are written, and
@@ -56,7 +58,7 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near := Nearest(args[0], names); near != "" {
+	if near := plainly.Nearest(args[0], names); near != "" {
 		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], near)
 	}
 	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())

@@ -13,6 +13,7 @@ import (
 
 	"curtsy/cmd/curtsy/phrasebook"
 	"curtsy/crawler/crawldir"
+	"curtsy/storage/plainly"
 )
 
 var flagName = regexp.MustCompile(`--([\w-]+)`)
@@ -34,7 +35,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			if near := Nearest(m[1], names); near != "" {
+			if near := plainly.Nearest(m[1], names); near != "" {
 				return Usagef("%w; did you mean --%s?", err, near)
 			}
 		}

@@ -53,7 +53,7 @@ func Nearer(err error) error {
 	}
 	if p, ok := phrasebook.Find(unknown.Key); ok && slices.Contains(names, p.Flag()) {
 		return fmt.Errorf("%w; that is %s here", err, p.Flag())
-	} else if near := cli.Nearest(unknown.Key, names); near != "" {
+	} else if near := plainly.Nearest(unknown.Key, names); near != "" {
 		return fmt.Errorf("%w; did you mean %q?", err, near)
 	}
 	return err
@@ -146,7 +146,7 @@ func WarnEnv(w io.Writer, names []string) {
 			continue
 		}
 		for _, k := range known {
-			if cli.Nearest(rest, []string{strings.TrimPrefix(k, envPrefix)}) != "" {
+			if plainly.Nearest(rest, []string{strings.TrimPrefix(k, envPrefix)}) != "" {
 				fmt.Fprintf(w, "%s in the environment is no setting; did you mean %s?\n", plainly.Lines(name), k)
 				break
 			}

@@ -133,7 +133,7 @@ func proveSaid(std cli.Streams, to, host string, made *proof.Made) error {
 		what = fmt.Sprintf("%s of %s: %s, %s not asked for", plainly.Count(s.Lines, "line"), host, plainly.Count(s.Exchanges, "request"), plainly.Count(s.Avoided, "URL"))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s): %s\n", to, text.RoughSize(fi.Size()), what)
+	fmt.Fprintf(&b, "%s (%s): %s\n", to, plainly.RoughSize(fi.Size()), what)
 	if s.Redacted > 0 {
 		fmt.Fprintf(&b, "%s of them %s taken out later: the proof says so\n", plainly.Count(s.Redacted, "line"), map[bool]string{true: "was", false: "were"}[s.Redacted == 1])
 	}

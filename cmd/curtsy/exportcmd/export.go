@@ -108,7 +108,7 @@ func (o *options) sources(form sink.Format) ([]export.Source, error) {
 	for _, name := range o.tables {
 		if !slices.Contains(names(), name) {
 			near := ""
-			if n := cli.Nearest(name, names()); n != "" {
+			if n := plainly.Nearest(name, names()); n != "" {
 				near = "; did you mean " + n + "?"
 			}
 			return nil, cli.Usagef("--tables: there is no table %q%s; there are %s", name, near, strings.Join(names(), ", "))

@@ -14,7 +14,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
-	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
@@ -118,7 +117,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o options, 
 		fmt.Fprintf(std.Err, "not signed: there is no ledger key in the configuration folder\n")
 	}
 	fmt.Fprintf(std.Err, "packed %s, %s, %s of archive: %s\nits manifest has the hash %s\n",
-		plainly.Count(r.Pages, "page"), plainly.Count(r.Records, "answer"), text.RoughSize(r.Octets), plainly.Lines(o.out), r.Hash)
+		plainly.Count(r.Pages, "page"), plainly.Count(r.Records, "answer"), plainly.RoughSize(r.Octets), plainly.Lines(o.out), r.Hash)
 	return nil
 }
 

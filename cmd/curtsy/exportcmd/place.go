@@ -43,7 +43,7 @@ func noFormat(word string) error {
 	}
 	all = append(all, string(sink.WET), format.Name, formatWACZ)
 	near := ""
-	if n := cli.Nearest(word, all); n != "" {
+	if n := plainly.Nearest(word, all); n != "" {
 		near = "; did you mean " + n + "?"
 	}
 	return cli.Usagef("--format: there is no format %q%s; there are %s", word, near, strings.Join(all, ", "))

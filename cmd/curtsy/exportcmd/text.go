@@ -9,7 +9,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
-	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/export"
 	"curtsy/storage/plainly"
 )
@@ -30,9 +29,9 @@ func (t *teller) going(table string, rows int64) { t.work.At(table, rows) }
 func (t *teller) made(m *export.Made) {
 	path := plainly.Lines(filepath.Join(t.out, m.File))
 	if m.Again {
-		t.to.Tell("%-10s %10s  %9s  as it was: %s", m.Table, plainly.Count(m.Rows, "row"), text.RoughSize(m.Octets), path)
+		t.to.Tell("%-10s %10s  %9s  as it was: %s", m.Table, plainly.Count(m.Rows, "row"), plainly.RoughSize(m.Octets), path)
 	} else {
-		t.to.Tell("%-10s %10s  %9s  in %.1f s: %s", m.Table, plainly.Count(m.Rows, "row"), text.RoughSize(m.Octets), m.Seconds, path)
+		t.to.Tell("%-10s %10s  %9s  in %.1f s: %s", m.Table, plainly.Count(m.Rows, "row"), plainly.RoughSize(m.Octets), m.Seconds, path)
 	}
 	t.counts("without a row", m.LeftOut)
 	t.counts("rows that lack values", m.Problems)

@@ -14,7 +14,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
-	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/totals"
@@ -133,7 +132,7 @@ func (o *repair) compactFile(ctx context.Context, dir string, std cli.Streams) e
 	if err != nil {
 		return cli.InUse(err, dir)
 	}
-	_, err = fmt.Fprintf(std.Out, "%s before, %s after\n", text.RoughSize(before), text.RoughSize(after))
+	_, err = fmt.Fprintf(std.Out, "%s before, %s after\n", plainly.RoughSize(before), plainly.RoughSize(after))
 	return err
 }
 

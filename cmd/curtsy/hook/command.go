@@ -55,7 +55,7 @@ func Parse(flag, text string, names []string) (*Command, error) {
 				continue
 			}
 			hint := "; there are {" + strings.Join(names, "}, {") + "}"
-			if near := cli.Nearest(m[1], names); near != "" {
+			if near := plainly.Nearest(m[1], names); near != "" {
 				hint = "; did you mean {" + near + "}?"
 			}
 			return nil, cli.Usagef("--%s %q: there is no %s%s", flag, text, m[0], hint)

@@ -130,7 +130,7 @@ func (b *Built) Text() string {
 	for _, l := range b.Lacks {
 		fmt.Fprintf(&t, "  %s\n", plainly.OneLine(l.String()))
 	}
-	fmt.Fprintf(&t, "  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, text.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
+	fmt.Fprintf(&t, "  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, plainly.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
 	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
 		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
 		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d gone, %d unchanged\n", "since the last one", b.New, b.Differ, b.Lost, b.Unchanged)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/plainly"
 )
 
 // bashWords is for bash without the package bash-completion: the words of the line, as the script wants them.
@@ -67,7 +68,7 @@ func completion(root *cobra.Command, shell string) ([]byte, error) {
 	}[shell]
 	if write == nil {
 		near := ""
-		if n := cli.Nearest(shell, shells()); n != "" {
+		if n := plainly.Nearest(shell, shells()); n != "" {
 			near = "; did you mean " + n + "?"
 		}
 		return nil, fmt.Errorf("there is no completion for %q%s: write one of %s", shell, near, strings.Join(shells(), ", "))

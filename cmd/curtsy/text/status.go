@@ -41,7 +41,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 			fmt.Fprintf(&b, "  %-10s %d%s\n", r.name, r.n, Because(s.Reasons[r.outcome]))
 		}
 	}
-	row("received", "%s, %s in %s, %d for robots.txt", plainly.Count(s.Pages, "HTML page"), RoughSize(s.Bytes), plainly.Count(s.Exchanges, "exchange"), s.Robots)
+	row("received", "%s, %s in %s, %d for robots.txt", plainly.Count(s.Pages, "HTML page"), plainly.RoughSize(s.Bytes), plainly.Count(s.Exchanges, "exchange"), s.Robots)
 	if s.Sitemaps > 0 {
 		row("sitemaps", "%d read, %s in them", s.Sitemaps, plainly.Count(s.Listed, "URL"))
 	}
@@ -57,7 +57,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 		row("suspects", "%d to be tried alone, %d set aside as %s", s.Suspects, s.Quarantined, frontier.ReasonQuarantined)
 	}
 	if s.Size > 0 {
-		row("frontier", "%s", RoughSize(s.Size))
+		row("frontier", "%s", plainly.RoughSize(s.Size))
 	}
 	hostsText(&b, s)
 	return b.String()

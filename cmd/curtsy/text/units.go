@@ -8,16 +8,6 @@ import (
 	"curtsy/frontier"
 )
 
-// RoughSize writes bytes for people.
-func RoughSize(n int64) string {
-	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
-		if f := int64(1) << (40 - 10*i); n >= f {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(f), unit)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // ShortWait writes a duration in a few characters: its two largest units.

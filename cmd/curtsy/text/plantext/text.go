@@ -67,16 +67,8 @@ func sentence(e plan.Estimate) string {
 		return "Nothing is known that may be asked for."
 	}
 	s := fmt.Sprintf("About %s for %s (%s) and about %s.", status.Roughly(e.Duration()),
-		plainly.Count(e.Requests, "request"), plainly.Count(e.Pages, "known page"), plainly.Size(rounded(e.Bytes)))
+		plainly.Count(e.Requests, "request"), plainly.Count(e.Pages, "known page"), plainly.RoughSize(e.Bytes))
 	return s + " " + decided(e)
-}
-
-// rounded is a size in whole KiB or MiB.
-func rounded(n int64) int64 {
-	if n > 10<<20 {
-		return n >> 20 << 20
-	}
-	return n >> 10 << 10
 }
 
 // decided says what decides.

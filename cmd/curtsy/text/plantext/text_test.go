@@ -64,7 +64,7 @@ func TestTheSheetHasWhatAnApplicationAsksFor(t *testing.T) {
 	sheet := Sheet(made(), &s, About{Retention: "Two years, the group alone.", Key: "lab+1+x"})
 	for _, want := range []string{
 		Mark, "## Who, and what for", "| Purpose | **not stated yet**", "| Contact for site owners | lab@example.edu |", "## Scope", "`*.b.test` alone: at least 5s between two requests; asked from 22:00-06:00 UTC alone",
-		"## Rates", "Budgets: 500 pages in all", "About 1 h 57 min for 703 requests (701 known pages) and about 22MiB.", "| `http://b.test` | 10s | crawl-delay | 1 h 57 min |",
+		"## Rates", "Budgets: 500 pages in all", "About 1 h 57 min for 703 requests (701 known pages) and about 22.0 MiB.", "| `http://b.test` | 10s | crawl-delay | 1 h 57 min |",
 		"## Retention\n\nTwo years, the group alone.", "## Who does not want to be crawled", "## Personal data", "**To be said by the applicant**", "## Evidence", "`lab+1+x`",
 		"| `http://b.test` | 1 | 720 | 21 | rules; 2 sitemaps read, and there are more |",
 	} {

@@ -17,7 +17,7 @@ import (
 func Full(v View, columns, rows int) []terminal.Line {
 	s := &v.Look.Status
 	lines := []terminal.Line{
-		{{Text: v.elapsed() + " "}, v.state(), {Text: "  " + plainly.Count(s.Hosts, "host") + ", " + text.RoughSize(s.Bytes)}, {Text: "  " + v.Dir, Style: terminal.Bold}},
+		{{Text: v.elapsed() + " "}, v.state(), {Text: "  " + plainly.Count(s.Hosts, "host") + ", " + plainly.RoughSize(s.Bytes)}, {Text: "  " + v.Dir, Style: terminal.Bold}},
 		nil,
 	}
 	row := func(name string, parts ...terminal.Part) {

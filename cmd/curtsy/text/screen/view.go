@@ -43,7 +43,7 @@ func Compact(v View) []terminal.Line {
 	if n := s.Parked + s.Retired + s.Refused; n > 0 {
 		head = append(head, terminal.Part{Text: fmt.Sprintf(" (%d resting)", n), Style: terminal.Yellow})
 	}
-	head = append(head, terminal.Part{Text: "  " + text.RoughSize(s.Bytes), Style: terminal.Dim})
+	head = append(head, terminal.Part{Text: "  " + plainly.RoughSize(s.Bytes), Style: terminal.Dim})
 	lines := []terminal.Line{head}
 	if s.Opens != nil {
 		lines = append(lines, terminal.Line{{Text: "outside of its window; goes on at " + s.Opens.Format(opening), Style: terminal.Yellow}})
@@ -55,7 +55,7 @@ func Compact(v View) []terminal.Line {
 	if share, ok := v.share(); ok {
 		second = append(second, terminal.Part{Text: fmt.Sprintf(", %.0f %% of permitted", 100*share)})
 	}
-	lines = append(lines, append(second, terminal.Part{Text: ", " + text.RoughSize(int64(v.Rates.Bytes)) + "/s", Style: terminal.Dim}))
+	lines = append(lines, append(second, terminal.Part{Text: ", " + plainly.RoughSize(int64(v.Rates.Bytes)) + "/s", Style: terminal.Dim}))
 	if waits := v.waits(); len(waits) > 0 {
 		third := append(terminal.Line{{Text: "waiting for ", Style: terminal.Dim}}, waits...)
 		if q := v.slowest(); q != nil {
@@ -85,7 +85,7 @@ func (v *View) speed() terminal.Line {
 	} else {
 		l = append(l, terminal.Part{Text: " requests/s"})
 	}
-	return append(l, terminal.Part{Text: ", " + text.RoughSize(int64(v.Rates.Bytes)) + "/s", Style: terminal.Dim})
+	return append(l, terminal.Part{Text: ", " + plainly.RoughSize(int64(v.Rates.Bytes)) + "/s", Style: terminal.Dim})
 }
 
 // share is how much of the permitted rate was reached; hosts come and go meanwhile, so that it may seem to be more than all.
@@ -169,7 +169,7 @@ func (v *View) slowest() (longest *status.Queue) {
 func Plain(v View) string {
 	s := &v.Look.Status
 	line := fmt.Sprintf("%s %s  %d fetched  %d to go  %s  %s", v.elapsed(), s.State,
-		s.Fetched, v.left(), plainly.Count(s.Hosts, "host"), text.RoughSize(s.Bytes))
+		s.Fetched, v.left(), plainly.Count(s.Hosts, "host"), plainly.RoughSize(s.Bytes))
 	if n := s.Failed; n > 0 {
 		line += fmt.Sprintf("  %d failed", n)
 	}

@@ -23,7 +23,7 @@ type Work struct {
 // count writes a number of things, or bytes.
 func (w Work) count(n int64) string {
 	if w.Thing == "" {
-		return text.RoughSize(n)
+		return plainly.RoughSize(n)
 	}
 	return plainly.Count(n, w.Thing)
 }
@@ -33,7 +33,7 @@ func (w Work) far() string {
 	if w.Total == 0 {
 		return w.count(w.Done)
 	}
-	done := text.RoughSize(w.Done)
+	done := plainly.RoughSize(w.Done)
 	if w.Thing != "" {
 		done = fmt.Sprint(w.Done)
 	}
@@ -47,7 +47,7 @@ func (w Work) rate() string {
 	}
 	n := float64(w.Done) / w.Took.Seconds()
 	if w.Thing == "" {
-		return text.RoughSize(int64(n)) + "/s"
+		return plainly.RoughSize(int64(n)) + "/s"
 	}
 	return perSecond(n) + "/s"
 }

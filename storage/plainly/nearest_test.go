@@ -1,9 +1,10 @@
-package cli
+package plainly_test
 
 import (
 	"testing"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/storage/plainly"
 )
 
 func TestNearestName(t *testing.T) {
@@ -12,7 +13,7 @@ func TestNearestName(t *testing.T) {
 		"dely": "delay", "max-page": "max-pages", "maxpages": "max-pages", "conatct": "contact",
 		"zebra": "", "x": "",
 	} {
-		if got := Nearest(given, names); got != want {
+		if got := plainly.Nearest(given, names); got != want {
 			t.Errorf("nearest to %q: %q, want %q", given, got, want)
 		}
 	}

@@ -1,18 +1,18 @@
-package cli
+package plainly
 
 // Nearest returns the name that differs least from s, or "" when none is near: at most one of three letters differs, or one.
 func Nearest(s string, names []string) string {
 	best, least := "", max(len(s)/3, 1)+1
 	for _, n := range names {
-		if d := distance(s, n); d < least {
+		if d := Distance(s, n); d < least {
 			best, least = n, d
 		}
 	}
 	return best
 }
 
-// distance is how many letters to insert, delete, replace or swap with the next (optimal string alignment).
-func distance(a, b string) int {
+// Distance is how many letters to insert, delete, replace or swap with the next (optimal string alignment).
+func Distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		above[j] = j
