@@ -130,6 +130,8 @@ const (
 	RuleOfTraps = "trap:"
 	RuleOfScope = "scope:"
 
+	RuleOfBudget = "budget: " // the name of its flag follows
+
 	// Rules of the scope by how a link was found: a later one may bring the URL in.
 	RuleNoFollow = "scope:nofollow"
 	RuleDepth    = "scope:depth"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler/totals"
+	"curtsy/frontier"
 )
 
 // The names of the budgets: those of the flags that set them.
@@ -19,6 +20,12 @@ const (
 	MaxTime      = "max-time"
 	Depth        = "depth"
 )
+
+// Caps are the reasons of frontier.Stats.Capped with the name of the flag of each, in the order in which caps are asked.
+var Caps = [...][2]string{
+	{frontier.ReasonCapSize, "max-db-size"}, {frontier.ReasonCapCrawl, "max-urls"}, {frontier.ReasonCapDomain, "max-urls-per-domain"},
+	{frontier.ReasonCapHost, "max-urls-per-host"},
+}
 
 // HeldByTag is why a URL is set aside whose tag has all its pages.
 const HeldByTag = "budget: " + MaxPerTag

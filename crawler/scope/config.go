@@ -59,7 +59,8 @@ type Config struct {
 	Mode Mode
 
 	// Include and Exclude are RE2 patterns, unanchored, matched against the fetch URL. Where Include is not empty, one
-	// of its patterns must match; seeds and what they redirect to are exempt. Exclude wins over everything.
+	// of its patterns must match; seeds and what they redirect to are exempt. Exclude wins over everything. Empty patterns
+	// are passed over: curtsy update --exclude '' takes back what excluded before.
 	Include, Exclude []string
 
 	// Hosts narrow the scope of some hosts alone, likewise: of each rule that matches a host and has Include one pattern
@@ -170,6 +171,9 @@ func (c Config) traps() (map[string]int, error) {
 func compile(list string, patterns []string) ([]*regexp.Regexp, error) {
 	var res []*regexp.Regexp
 	for i, p := range patterns {
+		if p == "" {
+			continue
+		}
 		re, err := regexp.Compile(p)
 		if err == nil {
 			res = append(res, re)

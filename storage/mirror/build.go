@@ -95,7 +95,7 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 		if err := d.mkdir(nextDir); err != nil {
 			return nil, wrapped("prepare", err)
 		}
-		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp), scripts: script.NewListing(temp),
+		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp, g.options.Unfetched), scripts: script.NewListing(temp),
 			large: make(chan struct{}, 1), removed: map[string]int64{}, bad: map[*entry]state{}}
 		o := g.options.Progress
 		o.Written.Store(0)

@@ -20,14 +20,15 @@ type Reason string
 const (
 	Robots       Reason = "robots"          // robots.txt forbids it, or could not be had
 	OptOut       Reason = "opt-out"         // an opt-out list names it
-	Scope        Reason = "scope"           // the crawl's scope or one of its limits leaves it out
+	Scope        Reason = "scope"           // the crawl's scope leaves it out
+	Budget       Reason = "budget"          // a limit of the crawl leaves it out
 	NoFollow     Reason = "nofollow"        // the links to it say nofollow
 	Held         Reason = "held"            // held until the operator frees it
 	Failed       Reason = "error"           // no usable answer: a failure, or a status that is not 200
 	Gone         Reason = "gone"            // status 404 or 410
 	NoArchive    Reason = "noarchive"       // it asks not to be archived
 	Truncated    Reason = "truncated"       // its body was cut
-	TooLarge     Reason = "too large"       // its body is larger than Options.MaxBody
+	TooLarge     Reason = "too large"       // its body is larger than Options.MaxBody, or than the crawl's limit
 	Damaged      Reason = "damaged"         // its record cannot be read, or its body not be decoded
 	NoOriginal   Reason = "no original"     // a revisit of what is not in the archive
 	Redirect     Reason = "redirect"        // it redirects to what is not in the mirror, or in circles

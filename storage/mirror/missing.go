@@ -39,6 +39,8 @@ type absent struct {
 	why   map[uint64]why // by a hash of the key
 	hosts map[string]why // of hosts whose refusals the ledger counts without naming all
 	shut  map[string]why // of hosts, what came of asking for robots.txt last; without a reason if it was had
+
+	unfetched func(canon.URL, bool) (string, error) // Options.Unfetched
 }
 
 type why struct {
@@ -53,9 +55,9 @@ func (w why) after(was why) bool {
 	return cmp.Or(cmp.Compare(w.rank, was.rank), cmp.Compare(w.at, was.at), strings.Compare(w.detail, was.detail)) > 0
 }
 
-func newAbsent(temp string) *absent {
+func newAbsent(temp string, unfetched func(canon.URL, bool) (string, error)) *absent {
 	return &absent{lines: newSorter(temp), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{},
-		shut: map[string]why{}}
+		shut: map[string]why{}, unfetched: unfetched}
 }
 
 // add notes that a file names u.
@@ -135,7 +137,10 @@ func (a *absent) explain(w io.Writer, gathered *sorter, p *plan, s *Summary) err
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			return err
 		}
-		m.Reason, m.Detail = a.reason(p, key)
+		var err error
+		if m.Reason, m.Detail, err = a.reason(p, key, m.Embeds > 0); err != nil {
+			return err
+		}
 		switch {
 		case m.Links+m.Embeds == 0:
 			s.Scripted[m.Reason]++
@@ -158,23 +163,40 @@ func (a *absent) explain(w io.Writer, gathered *sorter, p *plan, s *Summary) err
 }
 
 // reason returns why a URL is not in the mirror.
-func (a *absent) reason(p *plan, key string) (Reason, string) {
-	if e, ok := p.find(key); ok {
-		return p.reasonOf(e)
-	}
+func (a *absent) reason(p *plan, key string, embed bool) (Reason, string, error) {
 	found := a.why[maphash.String(a.seed, key)]
-	if found.reason == NotFetched {
-		if u, err := canon.Parse(key); err == nil {
-			host := u.Authority().String()
-			if w, ok := a.hosts[host]; ok {
-				return w.reason, w.detail
-			}
-			if w := a.shut[host]; w.reason != "" && found.detail == "" {
-				return w.reason, w.detail
-			}
+	if e, ok := p.find(key); ok {
+		reason, detail := p.reasonOf(e)
+		if reason == Truncated && (found.reason == Scope || found.reason == TooLarge) { // the crawl cut it
+			reason, detail = found.reason, found.detail
 		}
+		return reason, detail, nil
 	}
-	return found.reason, found.detail
+	if found.reason != NotFetched || found.detail != "" {
+		return found.reason, found.detail, nil
+	}
+	u, err := canon.Parse(key)
+	if err != nil {
+		return NotFetched, "", nil //nolint:nilerr // what is no URL has no host
+	}
+	host := u.Authority().String()
+	if w, ok := a.hosts[host]; ok {
+		return w.reason, w.detail, nil
+	}
+	if w := a.shut[host]; w.reason != "" {
+		return w.reason, w.detail, nil
+	}
+	if a.unfetched == nil {
+		return NotFetched, "", nil
+	}
+	detail, err := a.unfetched(u, embed)
+	if budget, ok := strings.CutPrefix(detail, storage.RuleOfBudget); ok {
+		return Budget, budget, err
+	}
+	if strings.HasPrefix(detail, storage.RuleOfScope) {
+		return Scope, detail, err
+	}
+	return NotFetched, detail, err
 }
 
 // reasonOf returns why an archived URL has no file.
@@ -279,6 +301,8 @@ func whyOf(l *storage.Line) why {
 			w.reason = Gone
 		case l.Outcome == storage.OutcomeDropped && strings.HasPrefix(l.Reason, storage.RuleOfScope):
 			w.reason = Scope
+		case l.Outcome == storage.OutcomeDropped && l.Reason == string(TooLarge):
+			w.reason = TooLarge
 		default:
 			w.reason = Failed
 		}

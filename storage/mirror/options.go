@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"curtsy/frontier/canon"
 	"curtsy/storage/mirror/layout"
 	"curtsy/storage/script"
 )
@@ -35,6 +36,10 @@ type Options struct {
 	// Previews says that pictures which pages only name for others to show (og:image) belong to them: where they are not
 	// in the mirror they are missing. They are linked in any case.
 	Previews bool
+
+	// Unfetched, if not nil, returns why the crawl did not request a URL of which neither archive nor ledger says so, as a rule of
+	// the ledger's or in words. embed reports that pages need it to be complete.
+	Unfetched func(u canon.URL, embed bool) (string, error)
 
 	// Fresh writes every file anew. Otherwise those that did not change are shared with the mirror before.
 	Fresh bool

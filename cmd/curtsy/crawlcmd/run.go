@@ -69,6 +69,9 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 			return err
 		}
 	case !o.quiet:
+		if o.mirrored != nil {
+			fmt.Fprint(std.Err, o.mirrored.Lead())
+		}
 		fmt.Fprint(std.Err, text.Summary(summary, o.dir, w.Dial == nil))
 		if result.Changes != nil {
 			fmt.Fprint(std.Err, changesText(result.Changes))

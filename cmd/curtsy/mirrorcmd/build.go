@@ -25,11 +25,10 @@ import (
 type Built struct {
 	Dir   string `json:"dir"`             // of its files
 	Start string `json:"start,omitempty"` // the file of the first seed, or else of another page
-	Lacks []Lack `json:"lacks,omitempty"` // what pages need and a command gets, the most important first
+	Lacks []Lack `json:"lacks,omitempty"` // what is missing and a command gets, the most important first
 	mirror.Summary
 
-	of      string // the crawl directory, for curtsy mirror serve
-	scripts string // the command that requests what scripts name; empty if that was done
+	of string // the crawl directory, for curtsy mirror serve
 }
 
 // Build makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays. It returns nil
@@ -77,6 +76,9 @@ func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror
 				break
 			}
 		}
+		if o.Unfetched, err = crawldir.Unfetched(ctx, s, f); err != nil {
+			return err
+		}
 		b, err = buildTree(ctx, o, first)
 		if b == nil || err != nil {
 			return err
@@ -117,6 +119,15 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, err
 	return b, nil
 }
 
+// Lead says what is missing and which commands get it, for the first lines of a summary.
+func (b *Built) Lead() string {
+	var t strings.Builder
+	for _, l := range b.Lacks {
+		t.WriteString(plainly.OneLine(l.String()) + "\n")
+	}
+	return t.String()
+}
+
 // Incomplete reports whether pages lack what a command gets and the user did not choose to leave out. A nil Built lacks
 // nothing.
 func (b *Built) Incomplete() bool {
@@ -127,9 +138,6 @@ func (b *Built) Incomplete() bool {
 func (b *Built) Text() string {
 	var t strings.Builder
 	t.WriteString("\nmirror\n")
-	for _, l := range b.Lacks {
-		fmt.Fprintf(&t, "  %s\n", plainly.OneLine(l.String()))
-	}
 	fmt.Fprintf(&t, "  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, plainly.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
 	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
 		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
@@ -149,9 +157,6 @@ func (b *Built) Text() string {
 	row("URLs left absolute", b.Missing)
 	row("  needed by pages", b.MissingEmbeds)
 	row("named by scripts", b.Scripted)
-	if b.scripts != "" && b.Scripted[mirror.NotFetched] > 0 {
-		fmt.Fprintf(&t, "  scripts name files that were not requested; get them with %s\n", b.scripts)
-	}
 	row("archived, not in it", b.Left)
 	for _, r := range []struct {
 		name string

@@ -72,7 +72,7 @@ func NewRebuild(std cli.Streams) *cobra.Command {
 		case b == nil:
 			return fmt.Errorf("nothing is archived in %s: there is no mirror to make", args[0])
 		case !o.quiet:
-			fmt.Fprint(std.Err, b.Text())
+			fmt.Fprint(std.Err, b.Lead(), b.Text())
 		}
 		if o.json {
 			return cli.WriteJSON(std.Out, b)

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"curtsy/crawler"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/status"
@@ -44,13 +46,17 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	elapsed := time.Duration(s.Status.Elapsed * float64(time.Second))
 	switch {
 	case elapsed == 0:
-		fmt.Fprintf(&b, "%s is finished: nothing is left to do.\n\n", plainly.OneLine(dir))
+		fmt.Fprintf(&b, "%s is finished: nothing is left to do%s.\n\n", plainly.OneLine(dir), capped(s.Status, " but links over "))
 	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Opens == nil:
 		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
 	case s.Opens != nil:
 		fmt.Fprintf(&b, "Ended after %s: it is outside of its --window, which opens at %s, later than --max-wait waits for.\n\n", Clock(elapsed), s.Opens.Format("Mon 2 Jan 15:04 MST"))
 	default:
-		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", Clock(elapsed), ending(s.EndedBy))
+		how := ending(s.EndedBy)
+		if s.EndedBy == crawler.EndedDrained {
+			how = cmp.Or(capped(s.Status, "everything is done but links over "), how)
+		}
+		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", Clock(elapsed), how)
 	}
 	fmt.Fprintf(&b, "%s\n", Status(s.Status, "", time.Now()))
 	for _, seed := range s.Seeds {
@@ -78,6 +84,20 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 		b.WriteString(next(s.Status, plainly.OneLine(plainly.Argument(dir))))
 	}
 	return b.String()
+}
+
+// capped returns what with the flags of the limits that links were over, or "" if none was.
+func capped(s status.Status, what string) string {
+	var flags []string
+	for _, c := range budget.Caps {
+		if s.Capped[c[0]] > 0 {
+			flags = append(flags, "--"+c[1])
+		}
+	}
+	if flags == nil {
+		return ""
+	}
+	return what + strings.Join(flags, ", ") + " (curtsy update with a larger limit requests them)"
 }
 
 // empty says which pages show nothing without JavaScript.
