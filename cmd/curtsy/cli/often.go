@@ -91,30 +91,30 @@ func groupOf(f *pflag.Flag) string {
 	return helpGroup
 }
 
-// A Section is a part of a manual: a title and the flags in it.
-type Section struct {
+// A section is a part of the help: a title and the flags in it.
+type section struct {
 	Title string
 	Flags []*pflag.Flag
 }
 
-// Sections are the flags of a command by their groups, in the order of declaration, those for help last.
-func Sections(cmd *cobra.Command) []Section {
+// sections are the flags of a command by their groups, in the order of declaration, those for help last.
+func sections(cmd *cobra.Command) []section {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	var all []Section
+	var all []section
 	fs.VisitAll(func(f *pflag.Flag) {
 		title := groupOf(f)
-		i := slices.IndexFunc(all, func(s Section) bool { return s.Title == title })
+		i := slices.IndexFunc(all, func(s section) bool { return s.Title == title })
 		if i < 0 {
-			i, all = len(all), append(all, Section{Title: title})
+			i, all = len(all), append(all, section{Title: title})
 		}
 		all[i].Flags = append(all[i].Flags, f)
 	})
-	slices.SortStableFunc(all, func(a, b Section) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(all, func(a, b section) int { return rank(a) - rank(b) })
 	return all
 }
 
-func rank(s Section) int {
+func rank(s section) int {
 	if s.Title == helpGroup {
 		return 1
 	}

@@ -73,17 +73,21 @@ func usualPrefix() (string, error) {
 	return filepath.Join(home, ".local"), nil
 }
 
-// a doc is a file to install.
-type doc struct {
+// a page is a file to install.
+type page struct {
 	path string
 	text []byte
 }
 
 // docs are all files, in the order of their paths.
-func docs(root *cobra.Command, prefix string) ([]doc, error) {
-	var all []doc
-	for _, p := range manualOf(root, mark, built()) {
-		all = append(all, doc{filepath.Join(prefix, "share", "man", "man1", p.Name), []byte(p.Text)})
+func docs(root *cobra.Command, prefix string) ([]page, error) {
+	var all []page
+	man, err := manual(root, mark, built())
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range man {
+		all = append(all, page{filepath.Join(prefix, "share", "man", "man1", name), text})
 	}
 	for shell, path := range map[string]string{
 		"bash": "bash-completion/completions/" + root.Name(),
@@ -97,9 +101,9 @@ func docs(root *cobra.Command, prefix string) ([]doc, error) {
 		// The first line of a zsh script says what it completes.
 		first, rest, _ := bytes.Cut(script, []byte("\n"))
 		text := slices.Concat(first, []byte("\n# "+mark+"\n"), rest)
-		all = append(all, doc{filepath.Join(prefix, "share", filepath.FromSlash(path)), text})
+		all = append(all, page{filepath.Join(prefix, "share", filepath.FromSlash(path)), text})
 	}
-	slices.SortFunc(all, func(a, b doc) int { return bytes.Compare([]byte(a.path), []byte(b.path)) })
+	slices.SortFunc(all, func(a, b page) int { return bytes.Compare([]byte(a.path), []byte(b.path)) })
 	return all, nil
 }
 
