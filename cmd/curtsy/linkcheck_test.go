@@ -284,6 +284,19 @@ func TestCheckAgainstABaselineCountsWhatIsNewlyBroken(t *testing.T) {
 	inside(t, "linkcheck", "--ignore", to, folder).want(t, cli.ExitUsage, "--ignore: "+to)
 }
 
+// Links that a budget kept from being tested have its name, and the check is incomplete.
+func TestLinkcheck_BudgetIsIncomplete(t *testing.T) {
+	t.Parallel()
+	url := sound(t, map[string]string{"/": "<a href=/a>a</a><a href=/b>b</a>", "/a": "a", "/b": "b"})
+	for _, flag := range []string{"max-urls", "max-pages", "max-per-host"} {
+		r := ended(t, curtsy(t, "linkcheck", "--delay", "0", "--"+flag, "1", "--dir", filepath.Join(t.TempDir(), "d"), url+"/"))
+		r.want(t, cli.ExitIncomplete, "2 URLs were not tested because of --"+flag)
+		if !strings.Contains(r.out, "/a: budget: "+flag) {
+			t.Error(r.out)
+		}
+	}
+}
+
 // Pages of one's own host that fail are findings: all else is tested, and the audit agrees.
 func TestCheckFindsFailingPagesOfAnOwnHost(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

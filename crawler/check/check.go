@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/export"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
 	"curtsy/storage"
 )
 
@@ -22,7 +25,11 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 	if generation == 0 {
 		generation = in.Crawls[0].Generation()
 	}
-	area, err := areaOf(dir)
+	s, err := crawldir.ReadSettings(dir)
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	area, err := areaOf(&s)
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
@@ -40,7 +47,19 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 		return nil, err
 	}
 	j.unmentioned()
-	return j.result(), nil
+	if generation != in.Crawls[0].Generation() {
+		return j.result(nil)
+	}
+	f, err := engine.OpenReadOnly(dir)
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	unfetched, err := crawldir.Unfetched(ctx, &s, f)
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	return j.result(unfetched)
 }
 
 // judging gathers what the documents mention.
@@ -142,8 +161,9 @@ func (j *judging) unmentioned() {
 	}
 }
 
-// result sorts findings into where they belong.
-func (j *judging) result() *Result {
+// result sorts findings into where they belong. unfetched reports why a URL that the ledger lacks was not requested; nil of an
+// earlier generation, whose frontier is gone.
+func (j *judging) result(unfetched func(canon.URL, bool) (string, error)) (*Result, error) {
 	r := j.r
 	r.Broken, r.Redirects, r.Insecure, r.Mixed, r.Duplicates, r.Untested = []Finding{}, []Redirect{}, []Finding{}, []Finding{}, []Finding{}, []Finding{}
 	r.Unclear = []Finding{}
@@ -162,14 +182,16 @@ func (j *judging) result() *Result {
 			f.URL = f.On[0].Page
 			r.Duplicates = append(r.Duplicates, *f)
 		case ofLedger:
-			j.byLedger(f)
+			if err := j.byLedger(f, unfetched); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, all := range [][]Finding{r.Broken, r.Insecure, r.Mixed, r.Duplicates, r.Unclear, r.Untested} {
 		slices.SortFunc(all, mostFirst)
 	}
 	slices.SortFunc(r.Redirects, func(a, b Redirect) int { return mostFirst(a.Finding, b.Finding) })
-	return r
+	return r, nil
 }
 
 func mostFirst(a, b Finding) int {
@@ -177,23 +199,29 @@ func mostFirst(a, b Finding) int {
 }
 
 // byLedger sorts in what the ledger decides of.
-func (j *judging) byLedger(f *Finding) {
+func (j *judging) byLedger(f *Finding, unfetched func(canon.URL, bool) (string, error)) error {
 	s := j.told.of(f.URL)
 	if s == nil {
-		if why := j.told.silence(f.URL); why != "" {
+		why := j.told.silence(f.URL)
+		if silent[why] {
 			if f.Reason = why; f.Kind == KindLink && j.told.isOutside(f.URL) {
 				f.Kind = KindExternal
 			}
 			j.r.Broken = append(j.r.Broken, *f)
-			return
+			return nil
 		}
 		if j.told.isOutside(f.URL) && j.told.area == nil {
 			j.r.External++
-			return
+			return nil
 		}
-		f.Reason = "not asked for"
+		if u, err := canon.Parse(f.URL); why == "" && err == nil && unfetched != nil {
+			if why, err = unfetched(u, f.Kind == KindRequisite); err != nil {
+				return err
+			}
+		}
+		f.Reason = cmp.Or(why, "not requested")
 		j.r.Untested = append(j.r.Untested, *f)
-		return
+		return nil
 	}
 	f.Status, f.Reason = s.code, s.why
 	switch s.verdict {
@@ -218,4 +246,5 @@ func (j *judging) byLedger(f *Finding) {
 	case untested:
 		j.r.Untested = append(j.r.Untested, *f)
 	}
+	return nil
 }

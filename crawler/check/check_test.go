@@ -169,27 +169,42 @@ func TestAnchors_OfAPageAreBounded(t *testing.T) {
 	}
 }
 
-// Links that a page has and the crawl did not come to are told as not tested, and break nothing.
+// Links that a page has and the crawl did not come to are told as not tested, with the reason, and break nothing.
 func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
-	server := httptest.NewServer(pages{"/": "<a href=a><a href=b>", "/a": "a"})
+	server := httptest.NewServer(pages{"/": "<a href=a><a href=b><img src=c.png>", "/a": "a"})
 	defer server.Close()
-	dir := filepath.Join(t.TempDir(), "crawl")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	seeds, err := crawldir.SeedURLs(server.URL + "/")
-	s := settings()
-	s.MaxPages = 1
-	if err == nil {
-		err = crawldir.Create(t.Context(), dir, s, seeds)
-	}
-	if err == nil {
-		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := judged(t, dir)
-	if len(r.Broken) > 0 || len(r.Untested) != 2 || r.Untested[0].Reason != "not asked for" {
-		t.Errorf("%+v", r)
+	for _, c := range []struct {
+		reason string
+		set    func(*crawldir.Settings)
+	}{
+		{"budget: max-pages", func(s *crawldir.Settings) { s.MaxPages = 1 }},
+		{"budget: max-per-host", func(s *crawldir.Settings) { s.MaxPerHost = 1 }},
+		{"budget: max-urls", func(s *crawldir.Settings) { s.MaxURLs = 1 }},
+		{"scope:requisites", func(s *crawldir.Settings) { s.Requisites = "none" }},
+	} {
+		dir := filepath.Join(t.TempDir(), "crawl")
+		seeds, err := crawldir.SeedURLs(server.URL + "/")
+		s := settings()
+		c.set(s)
+		if err == nil {
+			err = crawldir.Create(t.Context(), dir, s, seeds)
+		}
+		if err == nil {
+			_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := judged(t, dir)
+		if len(r.Untested) == 0 {
+			t.Errorf("%s: %+v", c.reason, r)
+		}
+		for _, f := range r.Untested {
+			if f.Reason != c.reason {
+				t.Errorf("%s: %+v", c.reason, f)
+			}
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func TestFindings_AboutURLsOfTheLedgerAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := j.result()
+	r, _ := j.result(nil)
 	if len(r.Untested) != maxUnasked || len(r.Redirects) != maxStates || len(r.Broken) != maxStates || r.Left != 2*beyond-1+2*(maxStates-maxUnasked) {
 		t.Errorf("%d untested, %d redirects, %d broken, %d left", len(r.Untested), len(r.Redirects), len(r.Broken), r.Left)
 	}

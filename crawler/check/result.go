@@ -1,5 +1,11 @@
 package check
 
+import (
+	"strings"
+
+	"curtsy/storage"
+)
+
 // Kind says which kind of link is broken.
 type Kind string
 
@@ -65,6 +71,17 @@ type Result struct {
 	External int64 `json:"external"`       // URLs of other hosts that nobody asked for
 	Unread   int64 `json:"unread"`         // documents of which the archive lacks the body
 	Left     int64 `json:"left,omitempty"` // findings beyond the bound
+}
+
+// OverBudget counts the untested URLs that budgets left out, by the flag.
+func (r *Result) OverBudget() map[string]int64 {
+	over := map[string]int64{}
+	for i := range r.Untested {
+		if flag, ok := strings.CutPrefix(r.Untested[i].Reason, storage.RuleOfBudget); ok {
+			over[flag]++
+		}
+	}
+	return over
 }
 
 // MaxPlaces is how many places a finding has.

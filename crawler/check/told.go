@@ -24,7 +24,7 @@ type told struct {
 	rest     map[uint64]int64  // generations of requested URLs that something is amiss with beyond that
 	hosts    map[string]bool   // of seeds, without www.
 	area     *scope.Scope      // where the crawl is not of leaves; nil where it has none
-	dead     map[string]string // why nobody answers at an origin, not even for its robots.txt
+	dead     map[string]string // why an origin sent no robots.txt
 	asked    int64
 }
 
@@ -188,14 +188,14 @@ func (t *told) robots(l *storage.Line) {
 	if err != nil {
 		return
 	}
-	if origin := u.Authority().Origin(); l.Status == 0 && silent[l.Reason] {
-		t.dead[origin] = l.Reason
+	if origin := u.Authority().Origin(); l.Status == 0 && l.Reason != "" {
+		t.dead[origin] = same(l.Reason)
 	} else {
 		delete(t.dead, origin)
 	}
 }
 
-// silence is why nobody answers where a URL is; empty where somebody does.
+// silence is why the origin of a URL sent no robots.txt; empty where it did.
 func (t *told) silence(url string) string {
 	u, err := canon.Parse(url)
 	if err != nil {
@@ -249,10 +249,9 @@ var guards = map[int]bool{
 }
 
 // areaOf is the scope of a crawl that asks for leaves off it, without its seeds; nil where it asks for none.
-func areaOf(dir string) (*scope.Scope, error) {
-	s, err := crawldir.ReadSettings(dir)
-	if err != nil || s.External == "" || s.External == scope.ExternalNone {
-		return nil, err
+func areaOf(s *crawldir.Settings) (*scope.Scope, error) {
+	if s.External == "" || s.External == scope.ExternalNone {
+		return nil, nil
 	}
 	return scope.New(scope.Config{Mode: scope.Mode(s.Scope)}, nil)
 }

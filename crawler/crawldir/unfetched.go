@@ -19,8 +19,8 @@ const (
 )
 
 // Unfetched returns a function that reports why the crawl of s with the frontier f did not request a URL that its pages name
-// and that its ledger does not: a budget ("budget: max-urls"), a rule of the scope, what its host is shut for, StillQueued or
-// NotFollowed. embed reports that pages need the URL to be complete.
+// and that its ledger does not: a budget ("budget: max-urls"), a rule of the scope, what its host is shut for, StillQueued,
+// NotFollowed, or "" if it is done. embed reports that pages need the URL to be complete.
 func Unfetched(ctx context.Context, s *Settings, f frontier.Frontier) (func(u canon.URL, embed bool) (string, error), error) {
 	config, err := s.ScopeConfig()
 	if err != nil {
@@ -60,8 +60,11 @@ func Unfetched(ctx context.Context, s *Settings, f frontier.Frontier) (func(u ca
 		}
 		if seen[0] {
 			h, _, err := f.Host(ctx, u.Authority())
-			if err != nil || h.Condition == frontier.Open {
-				return queued, err
+			switch {
+			case err != nil || h.Pending() == 0: // it is done, and the caller lacks its line
+				return "", err
+			case h.Condition == frontier.Open:
+				return queued, nil
 			}
 			return cmp.Or(h.Reason, queued), nil
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -236,8 +238,19 @@ func (c *checking) say(dir string, r *check.Result) error {
 	} else {
 		_, err = io.WriteString(c.std.Out, checktext.Text(r))
 	}
-	if err == nil && len(r.Broken) > 0 && !r.Partial {
-		return cli.Silent(cli.ExitFound)
+	if err != nil || r.Partial {
+		return err
 	}
-	return err
+	over := r.OverBudget()
+	for _, flag := range slices.Sorted(maps.Keys(over)) {
+		n := over[flag]
+		fmt.Fprintf(c.std.Err, "curtsy: %s not tested because of --%s\n", map[bool]string{true: "1 URL was", false: fmt.Sprintf("%d URLs were", n)}[n == 1], flag)
+	}
+	switch {
+	case len(r.Broken) > 0:
+		return cli.Silent(cli.ExitFound)
+	case len(over) > 0:
+		return cli.Silent(cli.ExitIncomplete)
+	}
+	return nil
 }
