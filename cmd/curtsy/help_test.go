@@ -1,7 +1,6 @@
 package main
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 
@@ -31,15 +30,6 @@ func commands(t *testing.T) []*cobra.Command {
 		t.Fatalf("%d commands", len(all))
 	}
 	return all
-}
-
-func TestShortHelp_AtMostEightWords(t *testing.T) {
-	t.Parallel()
-	for _, c := range commands(t) {
-		if n := len(strings.Fields(c.Short)); n > 8 || strings.ContainsAny(c.Short, ".?") && !strings.Contains(c.Short, "robots.txt") {
-			t.Errorf("%s: %d words: %s", c.CommandPath(), n, c.Short)
-		}
-	}
 }
 
 func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
@@ -93,19 +83,6 @@ func TestHelpShowsEachFlagUnderItsTitleAndWithWhatItTakes(t *testing.T) {
 	}
 }
 
-func TestHelpOfCrawlIsGrouped(t *testing.T) {
-	t.Parallel()
-	out := inside(t, "crawl", "--help-all").out
-	at := -1
-	for _, s := range []string{"Usage:", "Examples:", "Seeds and directory:", "Identity:", "Scope:", "Politeness:", "Budgets:", "Network:", "Output and settings:"} {
-		i := strings.Index(out, s)
-		if i <= at {
-			t.Errorf("%q is missing or out of order:\n%s", s, out)
-		}
-		at = i
-	}
-}
-
 // mostHelp is the flag that shows all flags of a command.
 func mostHelp(c *cobra.Command) string {
 	if c.Flags().Lookup("help-all") != nil {
@@ -113,34 +90,6 @@ func mostHelp(c *cobra.Command) string {
 	}
 	return "--help"
 }
-
-// A newcomer sees the dozen that most need, and how to see the others.
-func TestHelpOfCrawlShowsADozenFlagsAndExplainsScopes(t *testing.T) {
-	t.Parallel()
-	short := inside(t, "crawl", "--help").out
-	if again := inside(t, "help", "crawl").out; again != short {
-		t.Errorf("help crawl says otherwise:\n%s", again)
-	}
-	shown := flagLine.FindAllString(short, -1)
-	if len(shown) != 13+2 || !strings.Contains(short, "--per-host") { // and the two for help
-		t.Errorf("%d flags: %q", len(shown), shown)
-	}
-	for _, says := range []string{"Scopes, for --scope:", "curtsy crawl --help-all lists "} {
-		if !strings.Contains(short, says) {
-			t.Errorf("it does not say %q:\n%s", says, short)
-		}
-	}
-	for _, scope := range cli.WordsOf(find(t, "crawl").Flags().Lookup("scope")) {
-		if !strings.Contains(short, "\n  "+scope+" ") {
-			t.Errorf("scope %s is not explained:\n%s", scope, short)
-		}
-	}
-	if all := flagLine.FindAllString(inside(t, "crawl", "--help-all").out, -1); len(all) < 60 {
-		t.Errorf("--help-all shows %d flags", len(all))
-	}
-}
-
-var flagLine = regexp.MustCompile(`(?m)^ {2}(?:-\w,|   ) --([\w-]+)`)
 
 // With --help-all nothing else is looked at, as with --help.
 func TestHelpAllNeedsNoArguments(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/hostrule"
 	"curtsy/crawler/plan"
 	"curtsy/storage"
 )
@@ -49,36 +48,6 @@ func TestWhatAHostSaysDoesNothing(t *testing.T) {
 	for line := range strings.Lines(Sheet(p, &s, About{})) {
 		if strings.HasPrefix(line, "| Purpose") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 3 {
 			t.Errorf("a cell of the table is torn: %s", line)
-		}
-	}
-}
-
-// The sheet has what an application asks for; what only people can say it asks them for.
-func TestTheSheetHasWhatAnApplicationAsksFor(t *testing.T) {
-	s := crawldir.Defaults()
-	s.Contact, s.Hosts = "lab@example.edu", hostrule.Rules{{Match: "*.b.test", Delay: 5 * time.Second, Hours: []string{"22:00-06:00"}}}
-	s.MaxPages = 500
-	if err := s.OpenLists("", nil); err != nil {
-		t.Fatal(err)
-	}
-	sheet := Sheet(made(), &s, About{Retention: "Two years, the group alone.", Key: "lab+1+x"})
-	for _, want := range []string{
-		Mark, "## Who, and what for", "| Purpose | **not stated yet**", "| Contact for site owners | lab@example.edu |", "## Scope", "`*.b.test` alone: at least 5s between two requests; asked from 22:00-06:00 UTC alone",
-		"## Rates", "Budgets: 500 pages in all", "About 1 h 57 min for 703 requests (701 known pages) and about 22.0 MiB.", "| `http://b.test` | 10s | crawl-delay | 1 h 57 min |",
-		"## Retention\n\nTwo years, the group alone.", "## Who does not want to be crawled", "## Personal data", "**To be said by the applicant**", "## Evidence", "`lab+1+x`",
-		"| `http://b.test` | 1 | 720 | 21 | rules; 2 sitemaps read, and there are more |",
-	} {
-		if !strings.Contains(sheet, want) {
-			t.Errorf("it lacks %q", want)
-		}
-	}
-	if t.Failed() {
-		t.Log(sheet)
-	}
-	text := Text(made())
-	for _, want := range []string{"0 of 1", "700 of 720", "crawl-delay", "1 seed of 2 will not be asked for", "robots.txt line 3, for *: Disallow:", "http://b.test takes longest.", "Something."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
 	}
 }
