@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/steady"
-	"curtsy/crawler/wayout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -53,7 +52,7 @@ type exchanger struct {
 	stopper   *stopper
 	shutter   *shutter
 	setBack   sync.Once    // said that the clock was set back
-	outage    wayout.Watch // of the proxy
+	outage    watch        // of the proxy
 	patient   *atomic.Bool // something had to wait that was no fault of its host
 }
 
@@ -184,13 +183,13 @@ func (c *exchanger) proxied(ex *fetch.Exchange) (wait time.Duration, err error) 
 	}
 	now := time.Now()
 	switch c.outage.Failed(ex.URL.Authority(), fault.Kind, ex.Start, now) {
-	case wayout.Over:
+	case wayoutOver:
 		return 0, fmt.Errorf("crawler: %w; nothing was decided about the URLs that are left: see to the proxy, then go on with curtsy resume", fault)
-	case wayout.First:
+	case first:
 		wait = c.outage.Closed(now)
 		c.cfg.Log("%v: nothing is asked for %v", fault, wait)
 		return wait, nil
-	case wayout.Resting:
+	case resting:
 		return max(c.outage.Closed(now), time.Millisecond), nil
 	}
 	return 0, nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/traps"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -61,11 +60,11 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 		t.Skip("it crawls much, for long under the race detector")
 	}
 	for _, site := range []*crawltest.Site{
-		traps.Forum("forum.test", scaled(5000)),
-		traps.Tiles("tiles.test", scaled(20_000)),
-		traps.OlderPosts("diary.test", 300),
-		traps.Shop("shop.test", scaled(3000)),
-		traps.Wiki("wiki.test", scaled(3000)),
+		crawltest.Forum("forum.test", scaled(5000)),
+		crawltest.Tiles("tiles.test", scaled(20_000)),
+		crawltest.OlderPosts("diary.test", 300),
+		crawltest.Shop("shop.test", scaled(3000)),
+		crawltest.Wiki("wiki.test", scaled(3000)),
 	} {
 		t.Run(site.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -90,12 +89,12 @@ func TestRule22_WhatHasNoEndIsLeft(t *testing.T) {
 		rule string // of what is held; "" when nothing is
 		copy bool   // copies were met
 	}{
-		{traps.Calendar("calendar.test", false, queries+learn), trap.RuleQueries, false},
-		{traps.Calendar("almanac.test", true, template), trap.RuleTemplate, false},
-		{traps.Sessions("sessions.test", 5, 5*queries+learn), trap.RuleQueries, true},
-		{traps.Mirrored("mirrored.test", 3), "", true},
-		{traps.Facets("facets.test", queries+learn), trap.RuleQueries, true},
-		{traps.SoftNotFound("soft.test", 6), "", true},
+		{crawltest.Calendar("calendar.test", false, queries+learn), trap.RuleQueries, false},
+		{crawltest.Calendar("almanac.test", true, template), trap.RuleTemplate, false},
+		{crawltest.Sessions("sessions.test", 5, 5*queries+learn), trap.RuleQueries, true},
+		{crawltest.Mirrored("mirrored.test", 3), "", true},
+		{crawltest.Facets("facets.test", queries+learn), trap.RuleQueries, true},
+		{crawltest.SoftNotFound("soft.test", 6), "", true},
 	} {
 		t.Run(tt.site.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -129,7 +128,7 @@ func (w *world) requestsIn(host, prefix string) (n int) {
 // The history is of the host and not of the run: it is there after a restart.
 func TestRule22_TheHistoryOutlivesARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://calendar.test/"}, traps.Calendar("calendar.test", false, 120))
+		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 120))
 		w.cfg.Traps = trap.Limits{Queries: 100}
 		for _, pages := range []int64{40, 80, 0} {
 			w.cfg.MaxPages = pages
@@ -144,7 +143,7 @@ func TestRule22_TheHistoryOutlivesARun(t *testing.T) {
 // Politeness rule 22: what is held has a line that says so and names the rule, and is there to be released.
 func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://calendar.test/"}, traps.Calendar("calendar.test", false, 999))
+		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 999))
 		w.cfg.Traps = trap.Limits{Queries: 50}
 		s := w.run()
 		var held []string
@@ -176,7 +175,7 @@ func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 // A released URL that fails at first is tried again like any other: to be released twice would be asking too much.
 func TestRule22_AReleasedURLThatFailsIsNotHeldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := traps.Calendar("calendar.test", false, 999)
+		site := crawltest.Calendar("calendar.test", false, 999)
 		w := newWorld(t, []string{"http://calendar.test/"}, site)
 		w.cfg.Traps = trap.Limits{Queries: 50}
 		w.run()
@@ -219,21 +218,21 @@ func TestRule22_ASeedIsNotHeld(t *testing.T) {
 
 func TestRule22_ARuleThatIsOffHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://calendar.test/"}, traps.Calendar("calendar.test", false, 999))
+		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 999))
 		w.cfg.Traps, w.cfg.MaxPages = trap.Limits{Queries: -1}, 300
 		if s := w.run(); s.EndedBy != EndedMaxPages || s.Status.Held != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://soft.test/"}, traps.SoftNotFound("soft.test", 999))
+		w := newWorld(t, []string{"http://soft.test/"}, crawltest.SoftNotFound("soft.test", 999))
 		w.cfg.Traps, w.cfg.MaxPages = trap.Limits{Copy: -1}, 100
 		if s := w.run(); s.EndedBy != EndedMaxPages || s.Status.Links[trap.RuleCopy] != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // the links of the first generation of copies are followed: 1 + 5 + 25
-		w := newWorld(t, []string{"http://soft.test/"}, traps.SoftNotFound("soft.test", 31))
+		w := newWorld(t, []string{"http://soft.test/"}, crawltest.SoftNotFound("soft.test", 31))
 		w.cfg.Traps = trap.Limits{Copy: 2}
 		w.run()
 		w.judged(crawltest.Rules{})

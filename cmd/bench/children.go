@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/linkcheckcmd"
 	"curtsy/crawler/crawldir/value"
@@ -61,7 +60,7 @@ func newBare(cli.Streams) *cobra.Command {
 			if err != nil {
 				return coded(err)
 			}
-			stop := collector.Tune(int64(memory))
+			stop := cli.Tune(int64(memory))
 			err = Bare(cmd.Context(), from, workers, most)
 			stop()
 			return errors.Join(err, SaveStats(stats))
@@ -114,7 +113,7 @@ func newParts(std cli.Streams) *cobra.Command {
 			if err != nil {
 				return coded(err)
 			}
-			stop := collector.Tune(int64(memory))
+			stop := cli.Tune(int64(memory))
 			parts, err := MeasureParts(cmd.Context(), from, PartsPages)
 			stop()
 			if err != nil {

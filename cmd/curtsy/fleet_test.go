@@ -13,7 +13,7 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
-	"curtsy/frontier/postgres/pgtest"
+	"curtsy/frontier/frontiertest"
 	"curtsy/storage/ledger"
 )
 
@@ -21,7 +21,7 @@ import (
 // page once, one request to a host at a time, the Crawl-delay between any two of them, and the work divided.
 func TestFleet_TwoProcesses(t *testing.T) {
 	t.Parallel()
-	locator := pgtest.Start(t).Locator()
+	locator := frontiertest.Start(t).Locator()
 	const hosts, pages = 40, 20
 	sites := make([]*crawltest.Site, hosts)
 	for i := range sites {
@@ -71,7 +71,7 @@ func TestFleet_TwoProcesses(t *testing.T) {
 // Invalid input is refused with one sentence that names the next step. Nothing is written, and no host is contacted.
 func TestFleet_BadInput(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t)
+	server := frontiertest.Start(t)
 	locator, newer := server.Locator(), server.Locator()
 	web := crawltest.New(crawltest.Tree("bakery.test", 2000))
 	if err := web.Start(); err != nil {

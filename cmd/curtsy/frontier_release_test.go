@@ -9,14 +9,13 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/traps"
 	"curtsy/crawler/scope"
 )
 
 // almanac is a crawl that ended because all that was left of a calendar is held: two URLs, next month and the one before.
 func almanac(t *testing.T) (dir string, web *crawltest.Web) {
 	t.Helper()
-	web = crawltest.New(traps.Calendar("calendar.test", false, 60))
+	web = crawltest.New(crawltest.Calendar("calendar.test", false, 60))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
-	"curtsy/crawler/mutual"
 )
 
 // answersAsACrawl answers as a running crawl does whose snapshot is the frontier itself.
@@ -36,7 +35,7 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 	t.Parallel()
 	for who, handler := range map[string]http.Handler{
 		"a stranger":              answersAsACrawl(),
-		"one who knows the token": mutual.Handler("known", 1<<20, answersAsACrawl()),
+		"one who knows the token": control.Handler("known", 1<<20, answersAsACrawl()),
 	} {
 		dir, _ := stopped(t)
 		s := httptest.NewServer(handler)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/phrasebook"
 )
 
 func testRoot() *cobra.Command {
@@ -33,7 +32,7 @@ func called(t *testing.T, path ...string) *cobra.Command {
 // command. What is theirs is not ours as well, and stands in the table once.
 func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 	t.Parallel()
-	all := phrasebook.All()
+	all := cli.All()
 	met := map[string]bool{}
 	for _, p := range all {
 		name, value, _ := strings.Cut(p.Ours, " ")
@@ -64,7 +63,7 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 			if long, ok := strings.CutPrefix(theirs, "--"); ok && called(t, "mirror").Flags().Lookup(long) != nil {
 				t.Errorf("%s is a flag of ours, too: nobody would ever read this", theirs)
 			}
-			if got, ok := phrasebook.Find(theirs); !ok || got.Ours != p.Ours {
+			if got, ok := cli.Find(theirs); !ok || got.Ours != p.Ours {
 				t.Errorf("%s is not found: %+v", theirs, got)
 			}
 		}
@@ -116,7 +115,7 @@ func TestThePageForNewcomersHasTheWholeTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("| theirs | of | ours | |\n|---|---|---|---|\n")
-	for _, p := range phrasebook.All() {
+	for _, p := range cli.All() {
 		note := strings.ReplaceAll(p.Note, "|", `\|`)
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", strings.Join(p.Theirs, "` `"), p.Of, p.Ours, note)
 	}

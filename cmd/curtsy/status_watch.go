@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/terminal"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
-	"curtsy/cmd/curtsy/text/screen"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/dashboard"
 	"curtsy/crawler/dashboard/directory"
@@ -29,7 +28,7 @@ type statusWatch struct {
 	source interface {
 		Look(ctx context.Context) (dashboard.Look, error)
 	}
-	screen *terminal.Screen // nil where lines are printed
+	screen *progress.Screen // nil where lines are printed
 	rates  pulse.Samples
 	last   dashboard.Look // of the crawl while it ran
 	ran    bool           // there was one that ran
@@ -49,7 +48,7 @@ const (
 func watchStatus(ctx context.Context, dir string, every time.Duration, asJSON bool, std cli.Streams) error {
 	w := &statusWatch{std: std, dir: dir, every: every, json: asJSON, source: directory.New(dir)}
 	if !asJSON {
-		w.screen = terminal.Of(std.Out)
+		w.screen = progress.Of(std.Out)
 	}
 	return cli.UntilSignal(ctx, w.run)
 }
@@ -107,15 +106,15 @@ func (w *statusWatch) look(ctx context.Context) (over bool, err error) {
 
 // show shows a look.
 func (w *statusWatch) show(now time.Time, look dashboard.Look) error {
-	v := screen.View{Dir: w.dir, At: now, Running: look.Running, Look: look.Look, Rates: w.rates.Over(rateSpan)}
+	v := progress.View{Dir: w.dir, At: now, Running: look.Running, Look: look.Look, Rates: w.rates.Over(rateSpan)}
 	switch {
 	case w.json:
 		return cli.WriteLine(w.std.Out, lineOf(v))
 	case w.screen != nil:
 		columns, rows := w.screen.Size()
-		return w.screen.Draw(screen.Full(v, columns, rows))
+		return w.screen.Draw(progress.Full(v, columns, rows))
 	}
-	_, err := fmt.Fprintln(w.std.Out, screen.Plain(v))
+	_, err := fmt.Fprintln(w.std.Out, progress.Plain(v))
 	return err
 }
 
@@ -186,7 +185,7 @@ type watchEstimate struct {
 	PaceBy   string  `json:"pace_by,omitempty"`
 }
 
-func lineOf(v screen.View) watchLine {
+func lineOf(v progress.View) watchLine {
 	e := v.Look.Estimate
 	l := watchLine{Time: v.At.UTC(), Running: v.Running, Status: v.Look.Status, Waits: v.Look.Waits, Estimate: watchEstimate{
 		Least: e.Left.Seconds(), Likely: e.Likely.Seconds(), Known: e.Known, Expected: e.Expected, Open: e.Open, Until: e.Until,

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 
-	"curtsy/crawler/mutual"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -84,7 +83,7 @@ func (s *server) handler(token string) http.Handler {
 			return snapshotAt{}, ctx.Err()
 		}
 	}))
-	return mutual.Handler(token, maxOrder+1<<10, mux) // a little more, so that what is too long is told so
+	return Handler(token, maxOrder+1<<10, mux) // a little more, so that what is too long is told so
 }
 
 func respond(w http.ResponseWriter, v any, err error) {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/crawler/mutual"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 )
@@ -48,8 +47,8 @@ func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
 	const token = "0123456789abcdef0123456789abcdef"
 	for what, by := range map[string]func(http.Handler) http.Handler{
 		"nothing":         func(h http.Handler) http.Handler { return h },
-		"another secret":  func(h http.Handler) http.Handler { return mutual.Handler("another", maxOrder, h) },
-		"an empty secret": func(h http.Handler) http.Handler { return mutual.Handler("", maxOrder, h) },
+		"another secret":  func(h http.Handler) http.Handler { return Handler("another", maxOrder, h) },
+		"an empty secret": func(h http.Handler) http.Handler { return Handler("", maxOrder, h) },
 		"somewhere else": func(http.Handler) http.Handler {
 			return http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect)
 		},
@@ -73,7 +72,7 @@ func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
 func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
 	dir := t.TempDir()
 	var said strings.Builder
-	leftControl(t, dir, "", mutual.Handler("", maxOrder, impostor("frontier.db", &said)))
+	leftControl(t, dir, "", Handler("", maxOrder, impostor("frontier.db", &said)))
 	if _, err := Connect(t.Context(), dir); !errors.Is(err, ErrNotRunning) || said.Len() > 0 {
 		t.Errorf("%v, and was asked %q", err, said.String())
 	}
@@ -85,7 +84,7 @@ func TestTheNameOfASnapshotIsOurs(t *testing.T) {
 	for _, name := range []string{"frontier.db", "", ".", "..", "../x", "crawl.toml", SnapshotPrefix + "x.db", NewSnapshot()} {
 		dir := t.TempDir()
 		var said strings.Builder
-		leftControl(t, dir, "known", mutual.Handler("known", maxOrder, impostor(name, &said)))
+		leftControl(t, dir, "known", Handler("known", maxOrder, impostor(name, &said)))
 		r, err := Connect(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/crawler/mutual"
 	"curtsy/frontier"
 )
 
@@ -31,7 +30,7 @@ func ordered(t *testing.T, dir, path, body string) (status int, says string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := (&http.Client{Transport: &mutual.Transport{Secret: at.Token, Base: http.DefaultTransport}}).Do(req)
+	resp, err := (&http.Client{Transport: &Transport{Secret: at.Token, Base: http.DefaultTransport}}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"curtsy/crawler/mutual"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -73,7 +72,7 @@ func connect(ctx context.Context, dir, file string, is any) (*Remote, error) {
 		return nil, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, file)
 	}
 	r.client = http.Client{
-		Transport: &mutual.Transport{Secret: r.at.Token, Base: &http.Transport{Proxy: nil, DisableKeepAlives: true}},
+		Transport: &Transport{Secret: r.at.Token, Base: &http.Transport{Proxy: nil, DisableKeepAlives: true}},
 		// Nobody who answers for a crawl sends us elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

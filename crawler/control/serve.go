@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"curtsy/crawler/explain"
-	"curtsy/crawler/mutual"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -74,7 +73,7 @@ const WatchFile = "watch.json"
 // ServeWatch answers what a watch of dir does until ctx ends, as Serve does for a crawl.
 func ServeWatch(ctx context.Context, dir string, is func() status.Watch) error {
 	return serve(ctx, filepath.Join(dir, WatchFile), func(token string) http.Handler {
-		return mutual.Handler(token, 0, answering(func(*http.Request) (any, error) { return is(), nil }))
+		return Handler(token, 0, answering(func(*http.Request) (any, error) { return is(), nil }))
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
-	"curtsy/frontier/postgres/pgtest"
+	"curtsy/frontier/frontiertest"
 )
 
 // Two that make the same directory at once: one has it, the other is told, and nothing of the loser is left.
@@ -51,7 +51,7 @@ func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 func TestCreate_SharedFrontierWhole(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
-	s.Fleet.Locator = pgtest.Start(t).Locator()
+	s.Fleet.Locator = frontiertest.Start(t).Locator()
 	seed, err := Seed("http://a.test/", "")
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"curtsy/crawler"
-	"curtsy/crawler/crawldir/network"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/freshness"
@@ -73,10 +72,10 @@ type Settings struct {
 	MaxDBSize                                 int64          // bytes of the frontier; 0 for no limit
 	MaxURLs, MaxURLsPerHost, MaxURLsPerDomain int64          // that links lead to; 0 for no limit
 
-	Network        network.Settings // local address, family
-	Workers        int64            // exchanges in flight in all
-	AllowNet       []string         // private addresses (CIDR) that may be reached
-	CAFile         string           // certificates (PEM) to trust, too
+	Network        settings // local address, family
+	Workers        int64    // exchanges in flight in all
+	AllowNet       []string // private addresses (CIDR) that may be reached
+	CAFile         string   // certificates (PEM) to trust, too
 	AcceptLanguage string
 	OfferZstd      bool
 	MemoryLimit    int64 // bytes of memory to save time with; 0 leaves it to Go

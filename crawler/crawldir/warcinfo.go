@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"curtsy/crawler"
-	"curtsy/crawler/crawldir/network"
 	"curtsy/crawler/window"
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger/checkpoint"
@@ -46,7 +45,7 @@ func (s *Settings) PolitenessFields() warc.Fields {
 		fields = append(fields, warc.Field{Name: "proxy", Value: said})
 	}
 	if set, err := s.Network.Credentials(ours(s)); err == nil { // else FetchConfig has said why
-		for _, said := range network.DeclareCredentials(set) {
+		for _, said := range declareCredentials(set) {
 			fields = append(fields, warc.Field{Name: "credentials", Value: said})
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"strings"
 
-	"curtsy/crawler/neardup"
 	"curtsy/storage/tables"
 )
 
@@ -19,11 +18,11 @@ const (
 
 // Duplicates finds the pages of all crawls that say the same or nearly the same. What has none of them is counted in out,
 // which may be nil. Close frees its files.
-func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *neardup.Finder, pages int64, err error) {
+func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *finder, pages int64, err error) {
 	if out == nil {
 		out = NewOut(&tables.Duplicates, nil)
 	}
-	f = neardup.New(in.temp, 0)
+	f = neardupNew(in.temp, 0)
 	quick := *in
 	quick.NoLanguage = true
 	err = visit(ctx, &quick, out, visitor[seenPage]{size: batchSize, wants: answered, work: sketched, take: func(p seenPage) error {
@@ -49,8 +48,8 @@ func answered(l *listed) bool { return l.line.Status >= 200 && l.line.Status <= 
 
 // seenPage is a page, or why there is none.
 type seenPage struct {
-	page   neardup.Page
-	sketch neardup.Sketch
+	page   neardupPage
+	sketch Sketch
 	left   string
 
 	payload uint64 // a hash of its digest, 0 for none
@@ -80,8 +79,8 @@ func sketched(ctx context.Context, c *Capture) ([]seenPage, error) {
 	return []seenPage{{page: pageOf(c), payload: payloadOf(c), sketch: p.Sketch}}, nil
 }
 
-func pageOf(c *Capture) neardup.Page {
-	return neardup.Page{Key: c.Key, URL: strings.ReplaceAll(c.Index.URL, "\x00", ""), Fetched: c.Index.Time}
+func pageOf(c *Capture) neardupPage {
+	return neardupPage{Key: c.Key, URL: strings.ReplaceAll(c.Index.URL, "\x00", ""), Fetched: c.Index.Time}
 }
 
 // payloadOf is a hash of the digest that the index has of a payload; 0 for none.

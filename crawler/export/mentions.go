@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/export/links"
 	"curtsy/crawler/extract"
 	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
@@ -26,7 +25,7 @@ const (
 
 // mentions makes a row for each mention of a URL.
 func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
-	var crawls []links.Crawl
+	var crawls []crawl
 	for _, c := range in.Crawls {
 		judging, err := c.judging()
 		if err != nil {
@@ -34,8 +33,8 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 		}
 		crawls = append(crawls, judging)
 	}
-	reader := links.NewReader(in.temp, crawls, in.pages)
-	all := links.NewTable(reader)
+	reader := linksNewReader(in.temp, crawls, in.pages)
+	all := newTable(reader)
 	defer func() { err = errors.Join(err, all.Close()) }()
 	for i, c := range in.Crawls {
 		quiet := NewOut(out.table, nil) // what is amiss with the ledger is told with its own tables
@@ -43,17 +42,17 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 			return err
 		}
 	}
-	err = visit(ctx, in, out, visitor[*links.Document]{
+	err = visit(ctx, in, out, visitor[*linksDocument]{
 		size: fewRows,
-		work: func(ctx context.Context, c *Capture) ([]*links.Document, error) {
+		work: func(ctx context.Context, c *Capture) ([]*linksDocument, error) {
 			d, err := c.mentions(ctx, reader, slices.Index(in.Crawls, c.Crawl))
 			if d == nil || err != nil {
 				return nil, err
 			}
-			return []*links.Document{d}, nil
+			return []*linksDocument{d}, nil
 		},
-		take: func(d *links.Document) error { return errors.Join(all.Add(d), d.Close()) },
-		drop: func(d *links.Document) { _ = d.Close() },
+		take: func(d *linksDocument) error { return errors.Join(all.Add(d), d.Close()) },
+		drop: func(d *linksDocument) { _ = d.Close() },
 	})
 	if err != nil {
 		return err
@@ -62,8 +61,8 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 }
 
 // judging is how a crawl reads and judges links, by its settings. Without them the columns of scope are null.
-func (c *Crawl) judging() (links.Crawl, error) {
-	l := links.Crawl{Name: c.Name}
+func (c *Crawl) judging() (crawl, error) {
+	l := crawl{Name: c.Name}
 	settings, err := crawldir.ReadSettings(c.Dir)
 	if err != nil {
 		return l, nil //nolint:nilerr // a crawl directory is exported without its settings, too
@@ -78,15 +77,15 @@ func (c *Crawl) judging() (links.Crawl, error) {
 	if err != nil {
 		return l, nil //nolint:nilerr // as above
 	}
-	if l.Scope, err = links.NewJudge(scope, rels); err != nil {
+	if l.Scope, err = newJudge(scope, rels); err != nil {
 		return l, fmt.Errorf("export: %w", err)
 	}
 	return l, nil
 }
 
 // mentions reads the mentions of a capture; nil where it has none.
-func (c *Capture) mentions(ctx context.Context, reader *links.Reader, crawl int) (*links.Document, error) {
-	s := links.Source{
+func (c *Capture) mentions(ctx context.Context, reader *linksReader, crawl int) (*linksDocument, error) {
+	s := source{
 		Crawl: crawl, Key: c.Key, URL: c.Index.URL, Time: c.Index.Time, Generation: c.Crawl.generations[c.Index.Filename],
 		Status: c.Index.Status, Header: http.Header{"Content-Type": {c.Index.Mime}},
 	}

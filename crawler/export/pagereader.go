@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"curtsy/crawler/extract"
-	"curtsy/crawler/neardup"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/spool"
@@ -25,7 +24,7 @@ type Page struct {
 	Detected   string // media type by the first bytes, or the server's; empty without a body
 	Is         bool   // it is a page, and was read; else only Detected and, of plain text, Language are known
 	TextLength int64  // bytes of its text, the words joined by single spaces
-	Sketch     neardup.Sketch
+	Sketch     Sketch
 	Language   language.Result // as the table text has it; none with Inputs.NoLanguage
 }
 
@@ -37,13 +36,13 @@ const (
 // pageReader measures the text of a page.
 type pageReader struct {
 	length int64
-	says   *neardup.Reader // nil for what is no web address
+	says   *Reader // nil for what is no web address
 }
 
 func (p *pageReader) begin(u canon.URL) {
 	*p = pageReader{}
 	if !u.IsZero() {
-		p.says = neardup.NewReader(u)
+		p.says = newNeardupReader(u)
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/proof"
-	"curtsy/storage/proof/gather"
 	"curtsy/storage/redact"
 )
 
@@ -184,7 +183,7 @@ func (x *trial) prove(t *testing.T, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := gather.Crawl{Ledger: filepath.Join(x.dir, "ledger"), Archive: filepath.Join(x.dir, "warc"), Index: index, TempDir: filepath.Join(root, "temp")}
+	c := proof.Crawl{Ledger: filepath.Join(x.dir, "ledger"), Archive: filepath.Join(x.dir, "warc"), Index: index, TempDir: filepath.Join(root, "temp")}
 	d := throw(x.web.seed, "prove")
 	for range 2 {
 		host := hostmap.Host("http://" + x.web.host(d.IntN(x.web.hosts)).name + "/")
@@ -198,9 +197,9 @@ func (x *trial) prove(t *testing.T, root string) {
 }
 
 // bundle makes the bundle of a host, and checks it.
-func (x *trial) bundle(t *testing.T, c gather.Crawl, host string) *proof.Result {
+func (x *trial) bundle(t *testing.T, c proof.Crawl, host string) *proof.Result {
 	t.Helper()
-	g, err := gather.Of(t.Context(), c, host)
+	g, err := proof.Of(t.Context(), c, host)
 	if err != nil {
 		t.Fatal(fmt.Errorf("case %d, %s: %w", x.web.seed, host, err))
 	}

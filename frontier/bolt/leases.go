@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/heap"
 	"curtsy/frontier/bolt/layout"
 )
 
@@ -19,8 +18,8 @@ type leases struct {
 	epoch  uint64 // of this opening
 	length time.Duration
 	claims uint32
-	expiry heap.Heap // at is when a lease expires, tie is claim<<32 | id of the host
-	out    int       // their number
+	expiry heap // at is when a lease expires, tie is claim<<32 | id of the host
+	out    int  // their number
 }
 
 // begin leases h, which is not leased.
@@ -30,9 +29,9 @@ func (ls *leases) begin(h *host, now int64) {
 		token: frontier.Token(ls.epoch<<32 | uint64(ls.claims)), expires: layout.After(now, ls.length), width: max(h.width, 1),
 	}
 	ls.out++
-	ls.expiry.Push(heap.Entry{At: h.lease.expires, Tie: uint64(ls.claims)<<32 | uint64(h.id)})
+	ls.expiry.Push(entry{At: h.lease.expires, Tie: uint64(ls.claims)<<32 | uint64(h.id)})
 	if len(ls.expiry) > 2*ls.out+64 {
-		ls.expiry.Keep(func(e heap.Entry) bool { return ls.host(e) != nil })
+		ls.expiry.Keep(func(e entry) bool { return ls.host(e) != nil })
 	}
 }
 
@@ -61,7 +60,7 @@ func (ls *leases) earliest() int64 {
 }
 
 // host returns the host whose lease e stands for, nil when that lease has ended.
-func (ls *leases) host(e heap.Entry) *host {
+func (ls *leases) host(e entry) *host {
 	h := ls.hosts.all[uint32(e.Tie)]
 	if h.lease == nil || uint32(h.lease.token) != uint32(e.Tie>>32) {
 		return nil

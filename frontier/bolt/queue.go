@@ -3,7 +3,6 @@ package bolt
 import (
 	"slices"
 
-	"curtsy/frontier/bolt/heap"
 	"curtsy/frontier/bolt/layout"
 )
 
@@ -15,11 +14,11 @@ type queue struct {
 
 // aside holds references out of their run.
 type aside struct {
-	early    heap.Heap // to be claimed before those of the queue beyond them: at is the rank of the reference
-	later    heap.Heap // deferred, and untried for all that: at is the time when they are due, tie the reference
-	again    heap.Heap // tried before: likewise
-	tried    heap.Heap // of these, those that are due, given when nothing untried is: at is the rank
-	suspects heap.Heap // given when nothing else is due: at is the rank
+	early    heap // to be claimed before those of the queue beyond them: at is the rank of the reference
+	later    heap // deferred, and untried for all that: at is the time when they are due, tie the reference
+	again    heap // tried before: likewise
+	tried    heap // of these, those that are due, given when nothing untried is: at is the rank
+	suspects heap // given when nothing else is due: at is the rank
 }
 
 // newQueue returns an empty queue: breadth first, or depth first.
@@ -33,7 +32,7 @@ func (q *queue) GiveBack(r layout.Ref) {
 	if q.aside == nil {
 		q.aside = &aside{}
 	}
-	q.aside.early.Push(heap.Entry{At: q.rank(r)})
+	q.aside.early.Push(entry{At: q.rank(r)})
 }
 
 // GiveSuspect returns a reference to be given when nothing else is due.
@@ -41,7 +40,7 @@ func (q *queue) GiveSuspect(r layout.Ref) {
 	if q.aside == nil {
 		q.aside = &aside{}
 	}
-	q.aside.suspects.Push(heap.Entry{At: q.rank(r)})
+	q.aside.suspects.Push(entry{At: q.rank(r)})
 }
 
 // GiveLater returns a deferred reference for when it is due, and says whether it was tried before.
@@ -53,7 +52,7 @@ func (q *queue) GiveLater(r layout.Ref, due int64, tried bool) {
 	if tried {
 		places = &q.aside.again
 	}
-	places.Push(heap.Entry{At: due, Tie: uint64(r)})
+	places.Push(entry{At: due, Tie: uint64(r)})
 }
 
 // Available returns when q has a task to give, suspects apart; ok is false when it has none.
@@ -82,10 +81,10 @@ func (q *queue) Take(now int64, n int) []layout.Ref {
 	var refs []layout.Ref
 	if a := q.aside; a != nil {
 		for len(a.later) > 0 && a.later[0].At <= now {
-			a.early.Push(heap.Entry{At: q.rank(timed(a.later.Pop()))})
+			a.early.Push(entry{At: q.rank(timed(a.later.Pop()))})
 		}
 		for len(a.again) > 0 && a.again[0].At <= now {
-			a.tried.Push(heap.Entry{At: q.rank(timed(a.again.Pop()))})
+			a.tried.Push(entry{At: q.rank(timed(a.again.Pop()))})
 		}
 	}
 	for len(refs) < n {
@@ -152,7 +151,7 @@ func (q *queue) unrank(at int64) layout.Ref {
 // TakeAny removes up to n references from q, due or not, and returns them.
 func (q *queue) TakeAny(n int) (refs []layout.Ref) {
 	if a := q.aside; a != nil {
-		take := func(places *heap.Heap, of func(heap.Entry) layout.Ref) {
+		take := func(places *heap, of func(entry) layout.Ref) {
 			for len(*places) > 0 && len(refs) < n {
 				last := len(*places) - 1
 				refs = append(refs, of((*places)[last]))
@@ -184,8 +183,8 @@ func (q *queue) TakeThese(refs []layout.Ref) (taken []layout.Ref) {
 	if a == nil {
 		return taken
 	}
-	take := func(places *heap.Heap, of func(heap.Entry) layout.Ref) {
-		places.Keep(func(e heap.Entry) bool {
+	take := func(places *heap, of func(entry) layout.Ref) {
+		places.Keep(func(e entry) bool {
 			_, yes := slices.BinarySearch(refs, of(e))
 			if yes {
 				taken = append(taken, of(e))
@@ -203,8 +202,8 @@ func (q *queue) TakeThese(refs []layout.Ref) (taken []layout.Ref) {
 }
 
 // ranked returns the reference of an entry that is ordered by rank, timed that of one ordered by time: see aside.
-func (q *queue) ranked(e heap.Entry) layout.Ref { return q.unrank(e.At) }
-func timed(e heap.Entry) layout.Ref             { return layout.Ref(e.Tie) }
+func (q *queue) ranked(e entry) layout.Ref { return q.unrank(e.At) }
+func timed(e entry) layout.Ref             { return layout.Ref(e.Tie) }
 
 // Suspected reports whether there is a suspect.
 func (q *queue) Suspected() bool { return q.aside != nil && len(q.aside.suspects) > 0 }

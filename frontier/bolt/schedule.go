@@ -13,16 +13,14 @@ package bolt
 
 import (
 	"math"
-
-	"curtsy/frontier/bolt/heap"
 )
 
 // schedule is a set of ids and when they are due. Ids are small numbers: there is a slot for each up to the largest.
 // The zero Schedule is empty.
 type schedule struct {
-	heap    heap.Heap // at is when an id is due, tie is turn<<32 | id
-	slots   []slot    // by id
-	waiting int       // ids in the schedule
+	heap    heap   // at is when an id is due, tie is turn<<32 | id
+	slots   []slot // by id
+	waiting int    // ids in the schedule
 }
 
 // slot is what is known of an id.
@@ -110,11 +108,11 @@ func (s *schedule) Next(now int64) (id uint32, due int64, ok bool) {
 }
 
 // valid reports whether e is the entry of an id as it is in the schedule now.
-func (s *schedule) valid(e heap.Entry) bool {
+func (s *schedule) valid(e entry) bool {
 	x := &s.slots[uint32(e.Tie)]
 	return x.waiting && x.due == e.At && x.turn == uint32(e.Tie>>32)
 }
 
-func (x *slot) entry(id uint32) heap.Entry {
-	return heap.Entry{At: x.due, Tie: uint64(x.turn)<<32 | uint64(id)}
+func (x *slot) entry(id uint32) entry {
+	return entry{At: x.due, Tie: uint64(x.turn)<<32 | uint64(id)}
 }

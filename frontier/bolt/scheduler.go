@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/heap"
 )
 
 // scheduler says whose turn it is. A host is in the schedule when it has a task to give and is neither leased, retired,
@@ -18,9 +17,9 @@ type scheduler struct {
 	caps     *caps
 	groups   *groups
 
-	due     schedule  // hosts, by their ids
-	holds   heap.Heap // of parks by an operator: at is when one ends by itself, tie is the host
-	closing bool      // a Drop of a host is under way
+	due     schedule // hosts, by their ids
+	holds   heap     // of parks by an operator: at is when one ends by itself, tie is the host
+	closing bool     // a Drop of a host is under way
 }
 
 // enter puts h into the schedule, if it has something to give and may: when its wait and its first task let it, and
@@ -125,7 +124,7 @@ func (sc *scheduler) wakeEnded(now int64) {
 // watch sees to it that the hold of h ends in time.
 func (sc *scheduler) watch(h *host) {
 	if h.hold != nil && h.hold.Ends() {
-		sc.holds.Push(heap.Entry{At: h.hold.Until, Tie: uint64(h.id)})
+		sc.holds.Push(entry{At: h.hold.Until, Tie: uint64(h.id)})
 	}
 }
 

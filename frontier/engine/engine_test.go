@@ -10,7 +10,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
-	"curtsy/frontier/postgres/pgtest"
+	"curtsy/frontier/frontiertest"
 )
 
 func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
@@ -89,7 +89,7 @@ func noSeeds(frontier.Frontier) error { return nil }
 // A member's directory is opened like any other; who has it open locks it, and a server that is not there is named.
 func TestAMemberOfASharedFrontier(t *testing.T) {
 	t.Parallel()
-	locator, w1, w2 := pgtest.Start(t).Locator(), t.TempDir(), t.TempDir()
+	locator, w1, w2 := frontiertest.Start(t).Locator(), t.TempDir(), t.TempDir()
 	if _, err := engine.Join(t.Context(), locator, w2); err == nil || !strings.Contains(err.Error(), "there is no crawl") {
 		t.Errorf("Join before Create: %v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"curtsy/frontier/frontiertest/operator"
 	"curtsy/frontier/frontiertest/stage"
 )
 
@@ -17,7 +16,7 @@ type Harness = stage.Harness
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
 	lacking := map[string][]stage.Rule{}
-	for _, r := range slices.Concat(turnRules(), stopRules(), operator.Rules()) {
+	for _, r := range slices.Concat(turnRules(), stopRules(), operatorRules()) {
 		if i := slices.IndexFunc(h.Lacks, func(name string) bool { return strings.HasPrefix(r.Name, name) }); i >= 0 {
 			lacking[h.Lacks[i]] = append(lacking[h.Lacks[i]], r)
 			continue

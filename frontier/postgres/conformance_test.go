@@ -7,14 +7,13 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/frontiertest"
-	"curtsy/frontier/postgres/pgtest"
 )
 
 // still is a timing in which nothing happens by itself: an hour of virtual time would be 7,200 heartbeats.
 var still = timing{ttl: 1e6 * time.Hour, beat: 1e5 * time.Hour, poll: 1e5 * time.Hour, now: func() int64 { return time.Now().UnixMicro() }}
 
 // harness is how the conformance suite handles this engine: the crawl of a directory is made at its first opening.
-func harness(s *pgtest.Server) frontiertest.Harness {
+func harness(s *frontiertest.Server) frontiertest.Harness {
 	type home struct {
 		locator string
 		dir     Dir
@@ -63,4 +62,4 @@ func (f *Frontier) kill() {
 	f.release()
 }
 
-func TestConformance(t *testing.T) { frontiertest.Run(t, harness(pgtest.Start(t))) }
+func TestConformance(t *testing.T) { frontiertest.Run(t, harness(frontiertest.Start(t))) }

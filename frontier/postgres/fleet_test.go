@@ -14,7 +14,6 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest"
 	"curtsy/frontier/frontiertest/stage"
-	"curtsy/frontier/postgres/pgtest"
 )
 
 // fleet is a crawl of two members, each on a stage of its own. Their sums are checked after each step.
@@ -56,7 +55,7 @@ func hostOf(s *stage.Stage, nth int) string {
 }
 
 func TestFleet(t *testing.T) {
-	server := pgtest.Start(t)
+	server := frontiertest.Start(t)
 	for _, r := range []struct {
 		name string
 		test func(f fleet)

@@ -7,7 +7,6 @@ import (
 	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/pacing"
 	"curtsy/storage/audit/pauses"
-	"curtsy/storage/audit/policy"
 )
 
 // host is what is known of an authority while its exchanges go by: what each judge keeps of it, and what was counted.
@@ -15,7 +14,7 @@ type host struct {
 	name string
 
 	pace   pacing.Host
-	policy policy.Host
+	policy policyHost
 	skew   pauses.Sample // by which the dates of answers differ from the archive's
 
 	// The operator's own (politeness rule 18).

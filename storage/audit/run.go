@@ -7,7 +7,6 @@ import (
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/pacing"
-	"curtsy/storage/audit/policy"
 	"curtsy/storage/audit/rules"
 )
 
@@ -25,7 +24,7 @@ type audit struct {
 	records  records
 	requests requests
 	pace     *pacing.Judge
-	robots   *policy.Judge
+	robots   *judge
 
 	found map[codeAt]int
 	codes map[finding.Code]*Count
@@ -49,7 +48,7 @@ func newAudit(o Options) (*audit, error) {
 		found: map[codeAt]int{}, codes: map[finding.Code]*Count{}, quiet: &host{},
 	}
 	a.read = evidence.NewReader(evidence.Options{Files: o.Files, Ours: o.Ours, Texts: t}, a.report)
-	a.robots = policy.NewJudge(t, func(name string) *policy.Host { return &a.host(name).policy }, a.read.Expect)
+	a.robots = newJudge(t, func(name string) *policyHost { return &a.host(name).policy }, a.read.Expect)
 	return a, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"curtsy/cmd/curtsy/phrasebook"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
@@ -64,18 +63,18 @@ func noNumber(err *pflag.InvalidValueError) error {
 }
 
 // elsewhere finds what the user may know by another name, from another crawler, if it can be said with this command.
-func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrasebook.Phrase, bool) {
+func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrase, bool) {
 	given := []string{"--" + unknown.GetSpecifiedName()}
 	if short := unknown.GetSpecifiedShortnames(); short != "" {
 		given = []string{"-" + short, "-" + unknown.GetSpecifiedName()} // -np; or -l5
 	}
 	for _, g := range given {
-		p, ok := phrasebook.Find(g)
+		p, ok := Find(g)
 		if ok && cmd.Flags().Lookup("seeds") != nil && (p.Flag() == "" || cmd.Flags().Lookup(p.Flag()) != nil || strings.Contains(p.Note, "curtsy mirror")) {
 			return p, true
 		}
 	}
-	return phrasebook.Phrase{}, false
+	return phrase{}, false
 }
 
 // QuietFlag declares --quiet of a long work.

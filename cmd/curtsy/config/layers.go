@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/phrasebook"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -51,7 +50,7 @@ func Nearer(err error) error {
 	if now := crawldir.Renamed[unknown.Key]; now != "" {
 		return fmt.Errorf("%w; did you mean %q?", err, now)
 	}
-	if p, ok := phrasebook.Find(unknown.Key); ok && slices.Contains(names, p.Flag()) {
+	if p, ok := cli.Find(unknown.Key); ok && slices.Contains(names, p.Flag()) {
 		return fmt.Errorf("%w; that is %s here", err, p.Flag())
 	} else if near := plainly.Nearest(unknown.Key, names); near != "" {
 		return fmt.Errorf("%w; did you mean %q?", err, near)

@@ -10,7 +10,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/seedlist"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
@@ -22,7 +21,7 @@ const MaxComplaints = 20
 
 // Seeds gives the seeds of the arguments and of a file in batches, each seed once, and reports bad lines.
 type Seeds struct {
-	*seedlist.Source
+	*crawldir.Source
 	file    *os.File // to be closed; nil for standard input
 	name    string   // of the list; empty without one
 	verbose bool
@@ -60,12 +59,12 @@ func OpenSeeds(args []string, file string, verbose bool, std cli.Streams) (*Seed
 	if len(args) == 0 && list == nil {
 		return nil, cli.Usagef("no seed: give a URL, as in curtsy crawl https://example.com/, or --seeds FILE")
 	}
-	s.Source = seedlist.New(given, s.name, list, s.complain)
+	s.Source = crawldir.New(given, s.name, list, s.complain)
 	return s, nil
 }
 
 // complain reports a bad line: the first ones, and with verbose all of them, at once.
-func (s *Seeds) complain(wrong *seedlist.BadLine) (err error) {
+func (s *Seeds) complain(wrong *crawldir.BadLine) (err error) {
 	text := plainly.OneLine(fmt.Sprintf("%s:%d: %s", s.name, wrong.Number, wrong.Why))
 	if s.Bad++; s.verbose || s.Bad <= MaxComplaints {
 		fmt.Fprintln(s.std.Err, text)

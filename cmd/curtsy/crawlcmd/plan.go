@@ -13,7 +13,7 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/identity"
 	"curtsy/cmd/curtsy/progress"
-	"curtsy/cmd/curtsy/text/plantext"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -80,7 +80,7 @@ func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 
 // plan makes the plan and prints it.
 func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w World, seeds []frontier.Candidate, std cli.Streams) error {
-	made := userfile.Kind{Name: "an ethics sheet", Mark: plantext.Mark}
+	made := userfile.Kind{Name: "an ethics sheet", Mark: text.Mark}
 	if err := cli.MayWrite("--ethics", p.ethics, made); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w
 		return err
 	}
 	if p.ethics != "" {
-		sheet := plantext.Sheet(plan, s, about)
+		sheet := text.Sheet(plan, s, about)
 		if err := durable.Output(p.ethics, func(w io.Writer) error { _, err := io.WriteString(w, sheet); return err }); err != nil {
 			return err
 		}
@@ -118,12 +118,12 @@ func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w
 	if o.json {
 		return cli.WriteJSON(std.Out, plan)
 	}
-	_, err = fmt.Fprint(std.Out, plantext.Text(plan))
+	_, err = fmt.Fprint(std.Out, text.Text(plan))
 	return err
 }
 
 // about is what a sheet says that settings do not.
-func (p *planning) about() (about plantext.About, err error) {
+func (p *planning) about() (about text.About, err error) {
 	if p.ethics == "" {
 		return about, nil
 	}

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
@@ -33,7 +32,7 @@ type World struct {
 
 // runCrawl runs the crawl in o.dir until its end and reports on it.
 func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, std cli.Streams) error {
-	defer collector.Tune(s.MemoryLimit)()
+	defer cli.Tune(s.MemoryLimit)()
 	if err := o.page.Begin(ctx, o.dir, std); err != nil {
 		return err
 	}

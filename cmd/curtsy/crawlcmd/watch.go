@@ -19,7 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/progress"
@@ -105,7 +104,7 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 			return err
 		}
 	}
-	defer collector.Tune(s.MemoryLimit)()
+	defer cli.Tune(s.MemoryLimit)()
 	if err := w.page.Listen(ctx); err != nil {
 		return err
 	}

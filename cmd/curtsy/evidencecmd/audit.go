@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text/audittext"
 	"curtsy/crawler/crawldir/userfile"
@@ -22,8 +21,8 @@ import (
 	"curtsy/robots"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
-	"curtsy/storage/audit/bundle"
 	"curtsy/storage/audit/reconcile"
+	"curtsy/storage/wacz"
 )
 
 // auditing is one invocation of audit.
@@ -96,7 +95,7 @@ func Audit(std cli.Streams) *cobra.Command {
 }
 
 func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) error {
-	defer collector.Bound()()
+	defer cli.Bound()()
 	temp, err := os.MkdirTemp("", "curtsy-audit-")
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -191,7 +190,7 @@ func (a *auditing) mayWrite() error {
 }
 
 // options reads paths and flags.
-func (a *auditing) options(ctx context.Context, paths []string, temp string) (o audit.Options, l reconcile.Options, pack *bundle.Package, err error) {
+func (a *auditing) options(ctx context.Context, paths []string, temp string) (o audit.Options, l reconcile.Options, pack *wacz.Package, err error) {
 	o = audit.Options{Floor: time.Duration(a.floor), Token: a.token}
 	switch a.rules {
 	case "standards":

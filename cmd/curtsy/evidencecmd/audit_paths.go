@@ -14,19 +14,19 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/storage/audit/bundle"
 	"curtsy/storage/audit/reconcile"
+	"curtsy/storage/wacz"
 )
 
 // archivesAt returns the WARC files that paths stand for, in the order of their names, and the ledger beside them, which
 // may be missing. What a WACZ file holds is unpacked into temp.
-func archivesAt(ctx context.Context, paths []string, temp string) (files []string, ledgerDir string, pack *bundle.Package, err error) {
+func archivesAt(ctx context.Context, paths []string, temp string) (files []string, ledgerDir string, pack *wacz.Package, err error) {
 	for _, p := range paths {
 		if isPackage(p) {
 			if len(paths) > 1 {
 				return nil, "", nil, cli.Usagef("%s is a WACZ file: audit it by itself", p)
 			}
-			if pack, err = bundle.Open(ctx, p, filepath.Join(temp, "wacz")); err != nil {
+			if pack, err = wacz.Open(ctx, p, filepath.Join(temp, "wacz")); err != nil {
 				return nil, "", nil, err
 			}
 			return pack.Files, pack.Ledger, pack, nil

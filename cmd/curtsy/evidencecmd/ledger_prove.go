@@ -20,7 +20,6 @@ import (
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/plainly"
 	"curtsy/storage/proof"
-	"curtsy/storage/proof/gather"
 )
 
 func newLedgerProve(std cli.Streams) *cobra.Command {
@@ -86,11 +85,11 @@ func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) err
 		return fmt.Errorf("prove: %w", err)
 	}
 	defer os.RemoveAll(temp)
-	c := gather.Crawl{Ledger: book, Archive: filepath.Join(dir, crawldir.ArchiveName), TempDir: temp}
+	c := proof.Crawl{Ledger: book, Archive: filepath.Join(dir, crawldir.ArchiveName), TempDir: temp}
 	if c.Index, err = crawldir.IndexFiles(dir); err != nil {
 		fmt.Fprintf(std.Err, "there is no index of the archive (%v): heads and robots.txt are left out; curtsy warc index %s makes it\n", plainly.Error(err), plainly.Argument(dir))
 	}
-	g, err := gather.Of(ctx, c, host)
+	g, err := proof.Of(ctx, c, host)
 	switch {
 	case errors.Is(err, ledger.ErrNoCheckpoint):
 		return fmt.Errorf("%s: %w: the next run begins with one", book, ledger.ErrNoCheckpoint)

@@ -14,13 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/export"
 	"curtsy/frontier/durable"
-	"curtsy/storage/graph/format"
+	"curtsy/storage/graph"
 	"curtsy/storage/plainly"
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
@@ -71,8 +70,8 @@ func New(std cli.Streams) *cobra.Command {
 		formats = append(formats, string(f))
 	}
 	flags.StringVar(&o.format, "format", formats[0],
-		"`FORMAT` format of the files: "+strings.Join(formats, ", ")+"; for the table text also wet; for a graph also "+format.Name+"; or "+formatWACZ+", one file of the whole crawl")
-	cli.Words(flags, "format", append(slices.Clone(formats), string(sink.WET), format.Name, formatWACZ)...)
+		"`FORMAT` format of the files: "+strings.Join(formats, ", ")+"; for the table text also wet; for a graph also "+graph.Name+"; or "+formatWACZ+", one file of the whole crawl")
+	cli.Words(flags, "format", append(slices.Clone(formats), string(sink.WET), graph.Name, formatWACZ)...)
 	flags.StringVar(&o.graph, "graph", "", "`LEVEL` write a graph of links between pages, hosts or domains (default with --format graphml: hosts)")
 	cli.Words(flags, "graph", "pages", "hosts", "domains")
 	flags.StringSliceVar(&o.tables, "tables", nil, "`NAMES` tables to write, separated by commas (default: all except headers): "+strings.Join(names(), ", "))
@@ -159,7 +158,7 @@ func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err er
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	in.NoLanguage = o.noLanguage
-	defer collector.Bound()()
+	defer cli.Bound()()
 	if err := bound(ctx, in, std); err != nil {
 		return err
 	}

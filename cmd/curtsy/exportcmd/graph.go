@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/graph"
 	"curtsy/storage/graph/archived"
-	"curtsy/storage/graph/format"
 	"curtsy/storage/plainly"
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
@@ -35,7 +34,7 @@ type madeGraph struct {
 }
 
 // isGraph reports whether a graph was asked for, and no tables of crawls.
-func (o *options) isGraph() bool { return o.graph != "" || o.format == format.Name }
+func (o *options) isGraph() bool { return o.graph != "" || o.format == graph.Name }
 
 // graphFolder is where the files of a graph go.
 func (o *options) graphFolder(dirs []string) string {
@@ -73,7 +72,7 @@ func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	files, err := write(ctx, &format.Document{Level: g.Level, Graph: g})
+	files, err := write(ctx, &graph.Document{Level: g.Level, Graph: g})
 	if err != nil {
 		return err
 	}
@@ -89,17 +88,17 @@ func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (e
 }
 
 // graphWriter makes the folder and returns what writes into it.
-func (o *options) graphWriter(level graph.Level, out string) (write func(context.Context, *format.Document) ([]string, error), err error) {
+func (o *options) graphWriter(level graph.Level, out string) (write func(context.Context, *graph.Document) ([]string, error), err error) {
 	if err := mayHold(out); err != nil {
 		return nil, err
 	}
-	made := userfile.Kind{Name: "a graph", Mark: format.Mark}
-	names := []string{format.File(level)}
-	write = func(ctx context.Context, d *format.Document) ([]string, error) {
+	made := userfile.Kind{Name: "a graph", Mark: graph.Mark}
+	names := []string{graph.File(level)}
+	write = func(ctx context.Context, d *graph.Document) ([]string, error) {
 		path, err := d.Write(ctx, out)
 		return []string{path}, err
 	}
-	if o.format != format.Name {
+	if o.format != graph.Name {
 		names = nil
 		f, err := sink.Parse(o.format)
 		if err != nil {
@@ -118,7 +117,7 @@ func (o *options) graphWriter(level graph.Level, out string) (write func(context
 				names = append(names, name)
 			}
 		}
-		write = func(_ context.Context, d *format.Document) ([]string, error) { return graphTables(set, d) }
+		write = func(_ context.Context, d *graph.Document) ([]string, error) { return graphTables(set, d) }
 	}
 	for _, name := range names {
 		if err := cli.MayWrite("--output", filepath.Join(out, name), made); err != nil {
@@ -132,7 +131,7 @@ func (o *options) graphWriter(level graph.Level, out string) (write func(context
 }
 
 // graphTables writes the tables of a graph.
-func graphTables(set *sink.Set, d *format.Document) (files []string, err error) {
+func graphTables(set *sink.Set, d *graph.Document) (files []string, err error) {
 	defer set.Abort()
 	for _, each := range []struct {
 		table *tables.Table

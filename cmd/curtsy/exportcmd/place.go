@@ -7,7 +7,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/storage/graph/format"
+	"curtsy/storage/graph"
 	"curtsy/storage/plainly"
 	"curtsy/storage/tables/sink"
 )
@@ -41,7 +41,7 @@ func noFormat(word string) error {
 	for _, f := range sink.Formats() {
 		all = append(all, string(f))
 	}
-	all = append(all, string(sink.WET), format.Name, formatWACZ)
+	all = append(all, string(sink.WET), graph.Name, formatWACZ)
 	near := ""
 	if n := plainly.Nearest(word, all); n != "" {
 		near = "; did you mean " + n + "?"

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/text/checktext"
@@ -120,7 +119,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 
 // runDirectory checks a crawl that is there, or a folder of files.
 func (c *checking) runDirectory(cmd *cobra.Command, dir string) error {
-	defer collector.Bound()()
+	defer cli.Bound()()
 	if err := only(cmd, "the crawl of a site, and "+plainly.Argument(dir)+" is a directory: give either", "seeds"); err != nil {
 		return err
 	}

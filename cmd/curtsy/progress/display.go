@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"curtsy/cmd/curtsy/terminal"
-	"curtsy/cmd/curtsy/text/screen"
 	"curtsy/crawler/status"
 	"curtsy/crawler/status/pulse"
 	"curtsy/storage"
@@ -26,8 +24,8 @@ type Display struct {
 	mu     sync.Mutex
 	w      io.Writer
 	lost   bool
-	screen *terminal.Screen // nil where there is no terminal
-	lines  []terminal.Line  // that are on it
+	screen *Screen        // nil where there is no terminal
+	lines  []terminalLine // that are on it
 }
 
 // Times between two looks at the crawl.
@@ -38,7 +36,7 @@ const (
 
 // New is a display on w, which is that of a terminal if w is one.
 func New(w io.Writer, quiet, dry bool) *Display {
-	return &Display{w: w, Quiet: quiet, dry: dry, Deaf: make(chan struct{}), screen: terminal.Of(w)}
+	return &Display{w: w, Quiet: quiet, dry: dry, Deaf: make(chan struct{}), screen: Of(w)}
 }
 
 // Live reports whether there is a terminal.
@@ -94,7 +92,7 @@ func (v *Display) folded(text string) string {
 	columns, _ := v.screen.Size()
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, strings.Join(terminal.Fold(line, columns-len(indent)), "\n"+indent))
+		lines = append(lines, strings.Join(fold(line, columns-len(indent)), "\n"+indent))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -108,7 +106,7 @@ func (v *Display) clear() {
 }
 
 // draw replaces the live lines; called with mu held.
-func (v *Display) draw(lines []terminal.Line) {
+func (v *Display) draw(lines []terminalLine) {
 	v.heard(v.screen.Draw(lines))
 	v.lines = lines
 }
@@ -121,10 +119,10 @@ func (v *Display) Finish() {
 }
 
 // Show replaces the live lines by one, or prints a plain one.
-func (v *Display) Show(line string) { v.show(line, terminal.Text(line)) }
+func (v *Display) Show(line string) { v.show(line, terminalText(line)) }
 
 // show replaces the live lines, or prints a plain one.
-func (v *Display) show(plain string, live ...terminal.Line) {
+func (v *Display) show(plain string, live ...terminalLine) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.screen == nil {
@@ -165,8 +163,8 @@ func (v *Display) Follow(ctx context.Context, c watched) {
 				for _, text := range troubles.look(look.Status) {
 					v.Say("%s", plainly.OneLine(text))
 				}
-				view := screen.View{At: time.Now(), Running: true, Look: look, Rates: rated(&rates, look)}
-				v.show(screen.Plain(view), screen.Compact(view)...)
+				view := View{At: time.Now(), Running: true, Look: look, Rates: rated(&rates, look)}
+				v.show(Plain(view), compact(view)...)
 			}
 		case <-looks.C:
 			said = v.estimate(ctx, c, said)

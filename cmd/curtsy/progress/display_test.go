@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"curtsy/cmd/curtsy/terminal"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
 )
@@ -100,7 +99,7 @@ func TestQuietFollowsNothing(t *testing.T) {
 // Sentences stand above the live lines, which stay below them.
 func TestSentencesStandAboveTheLiveLines(t *testing.T) {
 	var b bytes.Buffer
-	v := &Display{w: &b, screen: terminal.New(&b, false, func() (int, int) { return 21, 5 })}
+	v := &Display{w: &b, screen: terminalNew(&b, false, func() (int, int) { return 21, 5 })}
 	v.Show("0123456789012345678901234")
 	v.Say("a sentence that is folded")
 	v.Finish()
@@ -190,7 +189,7 @@ func TestWhatFailsInTheFirstSecondsIsSaidOffATerminalToo(t *testing.T) {
 
 // What is folded is no wider than the terminal, with what is put before it.
 func TestAFoldedSentenceFitsTheTerminal(t *testing.T) {
-	v := &Display{w: io.Discard, screen: terminal.New(io.Discard, false, func() (int, int) { return 21, 5 })}
+	v := &Display{w: io.Discard, screen: terminalNew(io.Discard, false, func() (int, int) { return 21, 5 })}
 	for line := range strings.SplitSeq(v.folded("a sentence that is folded at some words"), "\n") {
 		if len(line) > 20 {
 			t.Errorf("%d columns: %q", len(line), line)

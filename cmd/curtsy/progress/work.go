@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"curtsy/cmd/curtsy/text/screen"
 	"curtsy/frontier/durable/meter"
 )
 
@@ -75,7 +74,7 @@ func (v *Display) While(ctx context.Context, w *Work, do func(ctx context.Contex
 	return v.while(ctx, w.now, func() error { return do(w.hears(ctx)) })
 }
 
-func (v *Display) while(ctx context.Context, now func() screen.Work, do func() error) error {
+func (v *Display) while(ctx context.Context, now func() work, do func() error) error {
 	if v.Quiet {
 		return do()
 	}
@@ -91,8 +90,8 @@ func (v *Display) while(ctx context.Context, now func() screen.Work, do func() e
 }
 
 // now is the work as it is.
-func (w *Work) now() screen.Work {
-	x := screen.Work{Name: w.name, Thing: w.thing, Done: w.done.Load(), Total: w.total.Load()}
+func (w *Work) now() work {
+	x := work{Name: w.name, Thing: w.thing, Done: w.done.Load(), Total: w.total.Load()}
 	if p := w.part.Load(); p != nil {
 		x.Part, x.Took = p.name, time.Since(p.began)
 	}
@@ -100,7 +99,7 @@ func (w *Work) now() screen.Work {
 }
 
 // follow shows a work until ctx ends.
-func (v *Display) follow(ctx context.Context, now func() screen.Work) {
+func (v *Display) follow(ctx context.Context, now func() work) {
 	wait := plainEvery
 	if v.Live() {
 		wait = shownAfter
@@ -120,6 +119,6 @@ func (v *Display) follow(ctx context.Context, now func() screen.Work) {
 		if v.screen != nil {
 			columns, _ = v.screen.Size()
 		}
-		v.show(screen.PlainWork(x), screen.Bar(x, columns))
+		v.show(plainWork(x), Bar(x, columns))
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"curtsy/storage/audit"
-	"curtsy/storage/audit/bundle"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/cdxj"
@@ -120,7 +119,7 @@ func (p *packed) show(t *testing.T) trial {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := bundle.Open(context.Background(), path, filepath.Join(t.TempDir(), "u"))
+	b, err := wacz.Open(context.Background(), path, filepath.Join(t.TempDir(), "u"))
 	if err != nil {
 		t.Fatal(err)
 	}

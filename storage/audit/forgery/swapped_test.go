@@ -10,7 +10,6 @@ import (
 	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/proof"
-	"curtsy/storage/proof/gather"
 )
 
 // elsewhere is the evidence of the crawl in dir, with a ledger of the same operator that says of a page what the crawl's
@@ -42,7 +41,7 @@ func bundleOf(t *testing.T, dir string) string {
 			t.Fatal(err)
 		}
 	}
-	g, err := gather.Of(t.Context(), gather.Crawl{Ledger: filepath.Join(dir, "ledger"), Archive: filepath.Join(dir, "warc"),
+	g, err := proof.Of(t.Context(), proof.Crawl{Ledger: filepath.Join(dir, "ledger"), Archive: filepath.Join(dir, "warc"),
 		Index: []string{filepath.Join(dir, filepath.FromSlash(index))}, TempDir: t.TempDir()}, "bakery.test")
 	must(err)
 	var b bytes.Buffer

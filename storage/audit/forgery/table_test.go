@@ -13,12 +13,12 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
-	"curtsy/storage/audit/bundle"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/wacz"
 )
 
 var update = flag.Bool("update", false, "write the table in docs/reference/audit-forgeries.md anew")
@@ -70,7 +70,7 @@ type trial struct {
 	l reconcile.Options // without a Dir there is no ledger to compare with
 	// logs are the access logs.
 	logs []accesslog.Log
-	pack *bundle.Package // nil for what is no package
+	pack *wacz.Package // nil for what is no package
 }
 
 // rows are all rows, in the order of their classes.

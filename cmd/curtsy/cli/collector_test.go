@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"math"
+	"os"
+	"runtime/debug"
+	"testing"
+)
+
+// settingsOfTheCollector reads what is in force, without changing it.
+func settingsOfTheCollector() (percent int, limit int64) {
+	percent = debug.SetGCPercent(-1)
+	debug.SetGCPercent(percent)
+	return percent, debug.SetMemoryLimit(-1)
+}
+
+// unset takes a variable out of the environment for a test.
+func unset(t *testing.T, names ...string) {
+	for _, name := range names {
+		t.Setenv(name, "")
+		os.Unsetenv(name)
+	}
+}
+
+func TestMemoryLimitHoldsWhileACrawlRunsAndNoLonger(t *testing.T) {
+	unset(t, "GOGC", "GOMEMLIMIT")
+	percent, limit := settingsOfTheCollector()
+	stop := Tune(1 << 30)
+	if p, l := settingsOfTheCollector(); p != garbage || l != 1<<30 {
+		t.Errorf("while it runs: GOGC %d, limit %d", p, l)
+	}
+	stop()
+	if p, l := settingsOfTheCollector(); p != percent || l != limit {
+		t.Errorf("after: GOGC %d, limit %d; before: %d, %d", p, l, percent, limit)
+	}
+}
+
+// Whoever has chosen is not overruled.
+func TestMemoryLimitLeavesAChoiceAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name, value string
+		limit       int64
+	}{{"GOGC", "50", 1 << 30}, {"GOMEMLIMIT", "1GiB", 1 << 30}, {"GOGC", "", 0}} {
+		unset(t, "GOGC", "GOMEMLIMIT")
+		if tt.value != "" {
+			t.Setenv(tt.name, tt.value)
+		}
+		percent, limit := settingsOfTheCollector()
+		stop := Tune(tt.limit)
+		if p, l := settingsOfTheCollector(); p != percent || l != limit {
+			t.Errorf("%s=%s, limit %d: GOGC %d, limit %d", tt.name, tt.value, tt.limit, p, l)
+		}
+		stop()
+	}
+}
+
+// A limit below what lives would have the collector run without end: it grows to twice that, and goes back.
+func TestMemoryLimitDoesNotStrangle(t *testing.T) {
+	for _, tt := range []struct{ asked, live, want int64 }{
+		{64 << 20, 0, 64 << 20}, {64 << 20, 32 << 20, 64 << 20}, {64 << 20, 33 << 20, 66 << 20}, {1, 1 << 40, 2 << 40}, {math.MaxInt64, 1 << 40, math.MaxInt64},
+	} {
+		if got := room(tt.asked, tt.live); got != tt.want {
+			t.Errorf("asked for %d, %d live: %d, want %d", tt.asked, tt.live, got, tt.want)
+		}
+	}
+}

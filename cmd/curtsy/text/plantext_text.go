@@ -1,0 +1,153 @@
+// Package plantext is what people read of a plan: as text, and as a sheet in Markdown for those who must judge a crawl before
+// it is begun. What hosts say is hostile in both: it is escaped.
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"curtsy/crawler/plan"
+	"curtsy/crawler/status"
+	"curtsy/storage/plainly"
+)
+
+// maxHosts and maxForbidden are how many hosts and seeds the text names.
+const (
+	maxHosts     = 40
+	maxForbidden = 20
+)
+
+// Text is the plan for a terminal.
+func Text(p *plan.Plan) string {
+	var b strings.Builder
+	hosts := longestFirst(p.Hosts)
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "HOST\tSEEDS\tLISTED\tREQUESTS\tPACE\tWHO ASKED\tTAKES\tROBOTS.TXT")
+	for _, h := range hosts[:min(len(hosts), maxHosts)] {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", plainly.OneLine(h.Host), of(h.Seeds-h.Forbidden, h.Seeds), of(h.Listed-h.Disallow, h.Listed),
+			h.Requests, seconds(h.Pace), h.PaceBy, takes(h), plainly.OneLine(robots(h)))
+	}
+	_ = table.Flush() // a strings.Builder takes everything
+	if n := len(hosts) - maxHosts; n > 0 {
+		fmt.Fprintf(&b, "… and %s; --json has them all\n", plainly.Count(n, "other host"))
+	}
+	if len(p.Forbidden) > 0 {
+		n := int64(len(p.Forbidden)) + p.More
+		fmt.Fprintf(&b, "\n%s of %s will not be asked for:\n", plainly.Count(n, "seed"), fmt.Sprint(p.Seeds))
+		for _, f := range p.Forbidden[:min(len(p.Forbidden), maxForbidden)] {
+			fmt.Fprintf(&b, "  %s\n    %s\n", plainly.OneLine(f.URL), plainly.OneLine(why(f)))
+		}
+		if n -= maxForbidden; n > 0 {
+			fmt.Fprintf(&b, "  … and %s\n", plainly.Count(n, "other"))
+		}
+	}
+	b.WriteByte('\n')
+	b.WriteString(Wrap(strings.ReplaceAll(sentence(p.Estimate), ". ", ".\n") + "\n"))
+	for _, line := range p.Estimate.Basis {
+		b.WriteString(Wrap("  -  " + line + "\n"))
+	}
+	b.WriteString("Not known:\n")
+	for _, line := range p.Estimate.Unknown {
+		b.WriteString(Wrap("  -  " + line + "\n"))
+	}
+	if p.Ended != "" {
+		fmt.Fprintf(&b, "The asking was ended by %s before every host was done.\n", p.Ended)
+	}
+	return b.String()
+}
+
+// sentence is the estimate.
+func sentence(e plan.Estimate) string {
+	if e.Pages == 0 {
+		return "Nothing is known that may be asked for."
+	}
+	s := fmt.Sprintf("About %s for %s (%s) and about %s.", status.Roughly(e.Duration()),
+		plainly.Count(e.Requests, "request"), plainly.Count(e.Pages, "known page"), plainly.RoughSize(e.Bytes))
+	return s + " " + decided(e)
+}
+
+// decided says what decides.
+func decided(e plan.Estimate) string {
+	switch e.By {
+	case plan.DecidedByHost:
+		return plainly.OneLine(e.Host) + " takes longest."
+	case plan.DecidedByDaily:
+		return plainly.OneLine(e.Host) + " takes longest, by --per-host-per-day."
+	case plan.DecidedByAddress:
+		return "The " + plainly.OneLine(e.Host) + " share its pace, and take longest."
+	case plan.DecidedByWorkers:
+		return "--workers decides: there are more hosts than exchanges in flight."
+	case plan.DecidedByRate:
+		return "--max-rate decides."
+	case plan.DecidedByPages:
+		return "--max-pages ends it then."
+	case plan.DecidedByTime:
+		return "--max-time ends it then."
+	}
+	return ""
+}
+
+// longestFirst are the hosts with those first that take longest.
+func longestFirst(hosts []plan.Host) []plan.Host {
+	hosts = slices.Clone(hosts)
+	slices.SortStableFunc(hosts, func(a, b plan.Host) int { return cmp.Compare(b.Takes, a.Takes) })
+	return hosts
+}
+
+// of says how many of all, where these are not the same.
+func of(n, all int64) string {
+	if n == all {
+		return fmt.Sprint(all)
+	}
+	return fmt.Sprintf("%d of %d", n, all)
+}
+
+func seconds(s float64) string { return plainly.Duration(time.Duration(s * float64(time.Second))) }
+
+func takes(h plan.Host) string {
+	if h.Left != "" {
+		return "left alone"
+	}
+	return status.Roughly(time.Duration(h.Takes * float64(time.Second)))
+}
+
+// robots says what a host's robots.txt means, and of its sitemaps how many were read.
+func robots(h plan.Host) string {
+	s := h.Robots
+	if h.Left != "" && !strings.Contains(s, "cannot be had") {
+		s = h.Left
+	}
+	switch {
+	case h.Maps > 0 && h.MapsLeft:
+		s += fmt.Sprintf("; %s read, and there are more", plainly.Count(h.Maps, "sitemap"))
+	case h.Maps > 0:
+		s += fmt.Sprintf("; %s read", plainly.Count(h.Maps, "sitemap"))
+	case h.MapsLeft:
+		s += "; its sitemaps were not read"
+	}
+	return s
+}
+
+// why says who forbids a seed.
+func why(f plan.Forbidden) string {
+	switch f.By {
+	case plan.ByRobots:
+		if f.Rule != "" {
+			return fmt.Sprintf("robots.txt line %d, for %s: %s", f.Line, f.Group, f.Rule)
+		}
+		return "robots.txt: " + plainly.Reason(f.Reason)
+	case plan.ByOptOut:
+		s := "opted out: " + f.Rule
+		if f.Reason != "" {
+			s += " (" + f.Reason + ")"
+		}
+		return s
+	case plan.ByHost:
+		return "its host is left alone: " + plainly.Reason(f.Reason)
+	}
+	return "the settings: " + f.Reason
+}

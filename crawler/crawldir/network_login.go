@@ -1,0 +1,122 @@
+package crawldir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"curtsy/crawler/fetch/credential"
+	"curtsy/frontier/canon"
+)
+
+// networkOurs says which hosts may be the operator's own: names of public hosts, which are to prove it, and whether loopback is.
+type networkOurs struct {
+	Names    []string
+	Loopback bool
+}
+
+// Credentials are those that --auth and --header name. The error quotes nothing that may be a secret.
+func (s settings) Credentials(own networkOurs) (*credential.Set, error) {
+	if len(s.Auth)+len(s.Header) == 0 {
+		return nil, nil
+	}
+	set := &credential.Set{}
+	for _, given := range s.Auth {
+		a, path, err := own.parse("--auth", given)
+		if err != nil {
+			return nil, err
+		}
+		line, err := readSecret(path)
+		if err != nil {
+			return nil, fmt.Errorf("--auth %s: %w", a.Origin(), err)
+		}
+		field, err := credential.ParseAuth(line)
+		if err == nil {
+			err = set.Add(a, field)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--auth %s: %s: %w", a.Origin(), path, err)
+		}
+	}
+	for _, given := range s.Header {
+		a, path, err := own.parse("--header", given)
+		if err != nil {
+			return nil, err
+		}
+		text, err := readSecrets(path)
+		if err != nil {
+			return nil, fmt.Errorf("--header %s: %w", a.Origin(), err)
+		}
+		fields, err := credential.ParseFields(text)
+		if err == nil {
+			err = set.Add(a, fields...)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--header %s: %s: %w", a.Origin(), path, err)
+		}
+	}
+	return set, nil
+}
+
+// parse reads HOST=FILE. A name alone means https at its usual port, which is what a public host can prove; http is for
+// loopback alone, and only where it is written.
+func (o networkOurs) parse(flag, given string) (a canon.Authority, path string, err error) {
+	host, path, ok := strings.Cut(given, "=")
+	if !ok || host == "" || path == "" {
+		return a, "", errors.New(flag + ": write HOST=FILE: the name of one of your own hosts, and the file with the secret")
+	}
+	raw := host
+	if !strings.Contains(raw, "://") {
+		raw = "https://" + raw
+	}
+	u, err := canon.Parse(raw + "/")
+	if err != nil || u.RequestURI() != "/" || strings.ContainsAny(raw, "@?#\\ ") {
+		return a, "", errors.New(flag + ": the part before = is no host: write www.your-domain.org or, on this machine, http://127.0.0.1:8080")
+	}
+	if a = u.Authority(); !o.may(a) {
+		return a, "", fmt.Errorf("%s %s: credentials go only to hosts that are proved to be your own: %s", flag, a.Origin(), o.how(a))
+	}
+	if _, err := os.Stat(path); err != nil && looksLikeField(path) {
+		return a, "", fmt.Errorf("%s %s: others on this machine see what is on a command line, and settings are kept: "+
+			"write the header field into a file that only you can read, and give the file", flag, a.Origin())
+	}
+	return a, path, nil
+}
+
+// may reports whether a can be an own host at all.
+func (o networkOurs) may(a canon.Authority) bool {
+	if a.Loopback() {
+		return o.Loopback
+	}
+	return a.Scheme() == "https" && a.HostPort() == a.Host() && slices.Contains(o.Names, a.Host())
+}
+
+// how is what makes a an own host, if anything does.
+func (o networkOurs) how(a canon.Authority) string {
+	switch _, literal := a.Addr(); {
+	case a.Loopback():
+		return "--own-site none says that this machine's are not"
+	case literal || !strings.Contains(a.Host(), "."):
+		return "only a host with a public name can prove that it is"
+	case a.Scheme() != "https" || a.HostPort() != a.Host():
+		return "the proof is of https at its usual port, and of nothing else; write " + a.Host()
+	}
+	return "add --own-site " + a.Host() + ", and put there what curtsy identity own " + a.Host() + " prints"
+}
+
+// looksLikeField reports whether what should be a file is a header field, or user and password.
+func looksLikeField(s string) bool { return strings.Contains(s, ":") || strings.ContainsAny(s, " \t") }
+
+// declareCredentials says in the archive which hosts got which fields. It has no value.
+func declareCredentials(set *credential.Set) (lines []string) {
+	for _, a := range set.Authorities() {
+		var names []string
+		for _, f := range set.Of(a) {
+			names = append(names, f.Name)
+		}
+		lines = append(lines, a.Origin()+": "+strings.Join(names, ", "))
+	}
+	return lines
+}

@@ -1,0 +1,42 @@
+package crawldir
+
+import (
+	"strings"
+	"testing"
+
+	"curtsy/crawler/fetch"
+)
+
+func TestFamilyAndLocalAddress(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		s      settings
+		family fetch.Family
+		wrong  string // part of the error
+	}{
+		{"nothing", settings{}, 0, ""},
+		{"IPv4", settings{IPv4: true}, fetch.IPv4, ""},
+		{"IPv6", settings{IPv6: true}, fetch.IPv6, ""},
+		{"both", settings{IPv4: true, IPv6: true}, 0, "exclude each other"},
+		{"local address", settings{Bind: "127.0.0.1"}, fetch.IPv4, ""},
+		{"mapped", settings{Bind: "::ffff:127.0.0.1"}, fetch.IPv4, ""},
+		{"a name", settings{Bind: "localhost"}, 0, "in digits"},
+		{"a network", settings{Bind: "127.0.0.0/8"}, 0, "in digits"},
+		{"with a port", settings{Bind: "127.0.0.1:80"}, 0, "in digits"},
+		{"somebody else's", settings{Bind: "192.0.2.7"}, 0, "192.0.2.7 is no address of this machine"},
+		{"the wrong family", settings{Bind: "127.0.0.1", IPv6: true}, 0, "by IPv6 alone"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got fetch.Config
+			err := c.s.Apply(&got)
+			switch {
+			case c.wrong == "" && err != nil:
+				t.Error(err)
+			case c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)):
+				t.Errorf("error %v, want one with %q", err, c.wrong)
+			case err == nil && got.Family != c.family:
+				t.Errorf("family %v, want %v", got.Family, c.family)
+			}
+		})
+	}
+}

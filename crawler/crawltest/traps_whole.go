@@ -1,0 +1,135 @@
+package crawltest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"curtsy/crawler/crawltest/prose"
+)
+
+// The sites of this file look like traps to whoever counts URLs, and are none: a crawler must fetch all of them.
+
+// Forum is a site of topics at /viewtopic.php?t=1 and on, listed by pages of 50 at /viewforum.php?start=0 and on. Every
+// topic has a text of its own.
+func Forum(name string, topics int) *Site {
+	const listed = 50
+	s := &Site{Name: name, Pages: make(map[string]Page, topics+topics/listed+2)}
+	s.Pages["/"] = Page{Title: "The forum", Links: []string{"/viewforum.php?start=0"}}
+	for from := 0; from < topics; from += listed {
+		p := Page{Title: "Topics", Text: madeUp(name, -1-from, "the list")}
+		for t := from + 1; t <= min(from+listed, topics); t++ {
+			p.Links = append(p.Links, fmt.Sprintf("/viewtopic.php?t=%d", t))
+		}
+		if from+listed < topics {
+			p.Links = append(p.Links, fmt.Sprintf("/viewforum.php?start=%d", from+listed))
+		}
+		s.Pages[fmt.Sprintf("/viewforum.php?start=%d", from)] = p
+	}
+	for t := 1; t <= topics; t++ {
+		s.Pages[fmt.Sprintf("/viewtopic.php?t=%d", t)] = Page{
+			Title: fmt.Sprintf("Topic %d", t), Text: madeUp(name, t, "a question"), Links: []string{"/"},
+		}
+	}
+	return s
+}
+
+// Tiles is a map of the given number of pictures, /12/2048/1361.png and on in squares of 100, and of the pages that
+// show them.
+func Tiles(name string, tiles int) *Site {
+	const shown, column = 100, 1000
+	s := &Site{Name: name, Pages: make(map[string]Page, tiles+tiles/shown+1)}
+	index := Page{Title: "The map"}
+	for from := 0; from < tiles; from += shown {
+		p := Page{Title: fmt.Sprintf("Sheet %d", from/shown), Text: madeUp(name, from, "the surveyor")}
+		for i := from; i < min(from+shown, tiles); i++ {
+			target := fmt.Sprintf("/12/%d/%d.png", 2048+i/column, 1361+i%column)
+			p.Embeds = append(p.Embeds, target)
+			s.Pages[target] = Page{Body: fmt.Sprintf("\x89PNG\r\n\x1a\nTile %d", i)}
+		}
+		sheet := fmt.Sprintf("/sheet/%d", from/shown)
+		index.Links = append(index.Links, sheet)
+		s.Pages[sheet] = p
+	}
+	s.Pages["/"] = index
+	return s
+}
+
+// OlderPosts is a chain of pages, each of which leads to the one with older posts alone.
+func OlderPosts(name string, pages int) *Site {
+	s := &Site{Name: name, Pages: make(map[string]Page, pages)}
+	for i := 1; i <= pages; i++ {
+		p := Page{Title: "All posts", Text: madeUp(name, i, "the diarist")}
+		if i < pages {
+			p.Links = []string{fmt.Sprintf("/page/%d/", i+1)}
+		}
+		target := fmt.Sprintf("/page/%d/", i)
+		if i == 1 {
+			target = "/"
+		}
+		s.Pages[target] = p
+	}
+	return s
+}
+
+// Shop is a site of products, /p/1 and on, and of filters, /list?colour=…&size=…&maker=…&sort=…: each combination shows
+// products of its own, and each order of them differs from the others.
+func Shop(name string, products int) *Site {
+	colours, sizes := []string{"red", "green", "blue", "grey", "white"}, []string{"s", "m", "l"}
+	sorts := []string{"price", "name", "age", "rating"}
+	s := &Site{Name: name, Pages: make(map[string]Page, 2*products)}
+	shelves := map[string][]int{}
+	for i := 1; i <= products; i++ {
+		shelf := fmt.Sprintf("colour=%s&size=%s&maker=%d", colours[i%5], sizes[i/5%3], i/15%20)
+		shelves[shelf] = append(shelves[shelf], i)
+		s.Pages[fmt.Sprintf("/p/%d", i)] = Page{Title: fmt.Sprintf("No. %d", i), Text: madeUp(name, i, "the maker"),
+			Links: []string{"/"}}
+	}
+	home := Page{Title: "The shop"}
+	for shelf, all := range shelves {
+		home.Links = append(home.Links, "/list?"+shelf+"&sort="+sorts[0])
+		for n, sort := range sorts[:min(len(sorts), len(all))] {
+			p := Page{Title: shelf, Text: "What there is:"}
+			for _, i := range append(slices.Clone(all[n:]), all[:n]...) {
+				p.Text += fmt.Sprintf("\n\nNo. %d: %s", i, madeUp(name, i, "the maker"))
+				p.Links = append(p.Links, fmt.Sprintf("/p/%d", i))
+			}
+			for _, other := range sorts[:min(len(sorts), len(all))] {
+				p.Links = append(p.Links, "/list?"+shelf+"&sort="+other)
+			}
+			s.Pages["/list?"+shelf+"&sort="+sort] = p
+		}
+	}
+	slices.Sort(home.Links)
+	s.Pages["/"] = home
+	return s
+}
+
+// Wiki is a site of articles, each with a history, and each of which links to some others.
+func Wiki(name string, articles int) *Site {
+	s := &Site{Name: name, Pages: make(map[string]Page, 2*articles+1)}
+	title := func(i int) string { return fmt.Sprintf("Article_%c%c%d", 'A'+rune(i%26), 'a'+rune(i/26%26), i) }
+	for i := range articles {
+		article, history := "/wiki/"+title(i), "/index.php?title="+title(i)+"&action=history"
+		p := Page{Title: title(i), Text: madeUp(name, i, "the editor"), Links: []string{history}}
+		for _, to := range []int{3*i + 1, 3*i + 2, 3*i + 3, i / 2} {
+			if to < articles {
+				p.Links = append(p.Links, "/wiki/"+title(to))
+			}
+		}
+		s.Pages[article] = p
+		s.Pages[history] = Page{Title: "History of " + title(i), Text: madeUp(name, -1-i, "a change"),
+			Links: []string{article}}
+	}
+	s.Pages["/"] = Page{Title: "The wiki", Links: []string{"/wiki/" + title(0)}}
+	return s
+}
+
+// madeUp makes up a text that is the same for the same name and number.
+func madeUp(name string, n int, subject string) string {
+	seed := uint64(len(name))
+	for _, c := range []byte(name) {
+		seed = seed*131 + uint64(c)
+	}
+	return prose.Paragraphs(rand.New(rand.NewPCG(seed, uint64(n))), []string{subject})
+}

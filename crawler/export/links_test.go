@@ -1,0 +1,289 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/extract"
+	"curtsy/storage"
+	"curtsy/storage/tables"
+)
+
+// rowsOf are the rows of a crawl, each as the named columns, with the site's address left out.
+func rowsOf(t testing.TB, dir, base string, columns ...string) (lines []string) {
+	t.Helper()
+	places := tables.Links.Places()
+	var last tables.Row
+	table(t, dir, func(r tables.Row) error {
+		if err := tables.Links.Check(r); err != nil {
+			t.Error(err)
+		}
+		if last != nil && tables.Keyed(places, last, r) > 0 {
+			t.Errorf("out of order: %v behind %v", named(r), named(last))
+		}
+		last = r
+		m := named(r)
+		var line []string
+		for _, c := range columns {
+			line = append(line, cmpOr(m[c]))
+		}
+		lines = append(lines, strings.ReplaceAll(strings.Join(line, " | "), base, ""))
+		return nil
+	})
+	return lines
+}
+
+func cmpOr(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// Each mention has a row, with what it says, whether the scope takes it, and what became of its target.
+func TestRows_OfACrawl(t *testing.T) {
+	s := newSite(t, map[string]string{
+		"/robots.txt": "Content-Type: text/plain\n\nUser-agent: *\nDisallow: /no",
+		"/": `x<a href=a>first</a> <a href="/a#x" rel="nofollow Me">again</a><a href=/no/b>b</a><a href=http://other.invalid/>o</a>` +
+			`<a href=mailto:me@x>mail</a><a href=#top>top</a><img src=i.png alt=I><a href=/gone>g</a><a href=/moved>m</a><link rel=preconnect href=//x.invalid>`,
+		"/a":     `x<a href=/>home</a><a href=/deep>d</a>`,
+		"/deep":  `x<a href=/deeper>d</a>`,
+		"/i.png": "Content-Type: image/png\n\n\x89PNG",
+		"/moved": "302\nLocation: /a?x\n\n",
+		"/a?x":   `Refresh: 0; url=/` + "\n\n" + `x<style>p{background:url(i.png)}</style>`,
+	})
+	dir := linksCrawled(t, s.URL+"/", func(s *crawldir.Settings) { s.Depth = 2 })
+	got := rowsOf(t, dir, s.URL, "source_url", "position", "kind", "element", "attribute", "rel", "nofollow", "repeated", "anchor_text", "target_written",
+		"target_url", "internal", "in_scope", "scope_rule", "followed", "why_not", "target_outcome", "target_status")
+	want := []string{
+		"/ | 1 | link | a | href | - | false | false | first | a | /a | true | true | scope:host | true | - | fetched | 200",
+		"/ | 2 | link | a | href | nofollow me | true | true | again | /a#x | /a | true | false | scope:nofollow | true | - | fetched | 200",
+		"/ | 3 | link | a | href | - | false | false | b | /no/b | /no/b | true | true | scope:host | false | disallow rule | disallowed | -",
+		"/ | 4 | link | a | href | - | false | false | o | http://other.invalid/ | http://other.invalid/ | false | false | scope:host | false | scope:host | dropped | -",
+		"/ | 5 | link | a | href | - | false | false | mail | mailto:me@x | - | - | - | - | false | scheme | - | -",
+		"/ | 6 | link | a | href | - | false | false | top | #top | / | true | true | scope:host | true | - | fetched | 200",
+		"/ | 7 | embed | img | src | - | false | false | - | i.png | /i.png | true | true | scope:host | true | - | fetched | 200",
+		"/ | 8 | link | a | href | - | false | false | g | /gone | /gone | true | true | scope:host | true | - | gone | 404",
+		"/ | 9 | link | a | href | - | false | false | m | /moved | /moved | true | true | scope:host | true | - | redirected | 302",
+		"/ | 10 | link | link | href | preconnect | false | false | - | //x.invalid | http://x.invalid/ | false | false | scope:host | false | no document | - | -",
+		"/a | 1 | link | a | href | - | false | false | home | / | / | true | true | scope:host | true | - | fetched | 200",
+		"/a | 2 | link | a | href | - | false | false | d | /deep | /deep | true | true | scope:host | true | - | fetched | 200",
+		"/a?x | 1 | refresh | - | Refresh | - | false | false | - | / | / | true | true | scope:host | true | - | fetched | 200",
+		"/a?x | 2 | embed | style | url | - | false | false | - | i.png | /i.png | true | true | scope:host | true | - | fetched | 200",
+		"/deep | 1 | link | a | href | - | false | false | d | /deeper | /deeper | true | false | scope:depth | false | scope:depth | dropped | -",
+		"/moved | 1 | redirect | - | Location | - | false | false | - | /a?x | /a?x | true | true | scope:host | true | - | fetched | 200",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The crawler's own verdicts are the test of ours: whatever it refused or took is so in the table.
+func TestRows_ScopeIsTheCrawlers(t *testing.T) {
+	pages := map[string]string{}
+	for i := range 30 {
+		var b strings.Builder
+		b.WriteString("x")
+		for k := range 8 {
+			fmt.Fprintf(&b, `<a href="/p%d">t</a><a href="/x/x/x/x/x/x/x/x/q%d">t</a><a href="/no-%d.zip">t</a><img src="http://e.invalid/%d"><a rel=nofollow href=/n%d>t</a>`, (i*7+k*3)%30, k, k, i, k)
+		}
+		pages[fmt.Sprintf("/p%d", i)] = b.String()
+	}
+	pages["/"] = "301\nLocation: /p0\n\n"
+	s := newSite(t, pages)
+	dir := linksCrawled(t, s.URL+"/", func(s *crawldir.Settings) { s.Reject = []string{".zip"} })
+	n := map[string]int{}
+	for _, line := range rowsOf(t, dir, s.URL, "target_decision", "target_reason", "in_scope", "scope_rule") {
+		f := strings.Split(line, " | ")
+		n[f[0]]++
+		switch {
+		case f[0] == "refuse" && (f[2] != "false" || f[3] != f[1]):
+			t.Errorf("the crawl says %s by %s, the table %s by %s", f[0], f[1], f[2], f[3])
+		case f[0] == "allow" && f[2] != "true":
+			t.Errorf("the crawl fetched it, the table says %s by %s", f[2], f[3])
+		}
+	}
+	if n["refuse"] < 50 || n["allow"] < 50 {
+		t.Errorf("too little to compare: %v", n)
+	}
+}
+
+// What is not read of a document is a row that says why.
+func TestRows_SayWhatIsNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
+	var many strings.Builder
+	many.WriteString("x")
+	for i := range extract.MaxTags/2 + 1 {
+		fmt.Fprintf(&many, "<hr><a href=%d></a>", i)
+	}
+	s := newSite(t, map[string]string{"/": "x" + strings.Repeat("<table><td>", 600) + "<a href=b>", "/a": many.String()})
+	for path, want := range map[string]string{"/": extract.UnparsedDeep, "/a": extract.UnparsedTags} {
+		dir := linksCrawled(t, s.URL+path, func(s *crawldir.Settings) { s.Scope, s.MaxPages = "seeds", 1 })
+		got := rowsOf(t, dir, s.URL, "kind", "why_not", "position", "followed", "target_written")
+		if last := got[len(got)-1]; !strings.HasPrefix(last, "unread | "+want+" | "+fmt.Sprint(len(got))+" | false | -") {
+			t.Errorf("%s: %s of %d", path, last, len(got))
+		}
+	}
+}
+
+// linksRead reads one page that was never crawled.
+func linksRead(t testing.TB, r *linksReader, url, body string) *linksDocument {
+	t.Helper()
+	d, err := r.Read(t.Context(), source{Key: url, URL: url, Time: time.Unix(1e9, 0), Status: 200,
+		Header: map[string][]string{"Content-Type": {"text/html"}}, Body: strings.NewReader(body), Size: int64(len(body))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// All mentions of a page have rows, however many there are, in memory that does not depend on it.
+func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
+	const pages, each = 4, 100_000
+	r := linksNewReader(t.TempDir(), []crawl{{Name: "c"}}, extract.New())
+	all := newTable(r)
+	defer all.Close()
+	var b bytes.Buffer
+	b.WriteString("x")
+	for i := range each {
+		fmt.Fprintf(&b, "<a href=%d>t</a>", i)
+	}
+	if b.Len() > extract.MaxParse {
+		t.Fatal("too long", b.Len())
+	}
+	var before, after runtime.MemStats
+	for i := range pages {
+		d := linksRead(t, r, fmt.Sprintf("http://h.test/%d/", i), b.String())
+		if i == 0 {
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+		}
+		if err := all.Add(d); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > joinMemory+8<<20 {
+		t.Errorf("%d MiB are held", grown>>20)
+	}
+	n := 0
+	why := map[string]int{}
+	err := all.Rows(t.Context(), func(r tables.Row) error {
+		if n%1000 == 0 {
+			m := named(r)
+			if want := fmt.Sprintf("http://h.test/%d/%d", n/each, n%each); m["target_url"] != want || m["position"] != fmt.Sprint(n%each+1) {
+				t.Fatalf("row %d: %v", n, m)
+			}
+			why[m["why_not"]]++
+		}
+		n++
+		return nil
+	})
+	if err != nil || n != pages*each {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	if want := (map[string]int{"no decision": pages * 6, "too many": pages * (each/1000 - 6)}); !maps.Equal(why, want) {
+		t.Errorf("%v, want %v", why, want)
+	}
+}
+
+// A line of the ledger meets the mentions of its URL, by whatever spelling, and no others; the latest line counts.
+func TestJoin_TheLatestLineOfATarget(t *testing.T) {
+	r := linksNewReader(t.TempDir(), []crawl{{Name: "one"}, {Name: "two"}}, extract.New())
+	all := newTable(r)
+	defer all.Close()
+	line := func(crawl int, url string, decision storage.Decision, outcome storage.Outcome, status, attempt int) {
+		if err := all.Line(crawl, &storage.Line{Time: time.Unix(1e9, 0), URL: url, Decision: decision, Outcome: outcome, Status: status, Attempt: attempt}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line(0, "http://h.test/a", storage.DecisionAllow, storage.OutcomeFetched, 200, 1)
+	line(0, "http://h.test/%61", storage.DecisionAllow, storage.OutcomeGone, 404, 1)
+	line(0, "http://h.test/robots.txt", storage.DecisionRobots, "", 200, 1)
+	line(1, "http://h.test/b", storage.DecisionAllow, storage.OutcomeFetched, 200, 1)
+	line(0, "http://h.test/c", storage.DecisionAllow, storage.OutcomeDeferred, 503, 1)
+	line(0, "http://h.test/c", storage.DecisionDisallow, storage.OutcomeDisallowed, 0, 0)
+	if err := all.Add(linksRead(t, r, "http://h.test/", `x<a href=a><a href="%61"><a href=robots.txt><a href=b><a href=c>`)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if err := all.Rows(t.Context(), func(r tables.Row) error {
+		m := named(r)
+		got = append(got, strings.Join([]string{m["target_written"], m["followed"], m["why_not"], m["target_outcome"], m["target_status"]}, " "))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a true  gone 404", "%61 true  gone 404", "robots.txt false no decision  ", "b false no decision  ", "c true  disallowed "}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What is written down of a mention is read back, whatever a site puts into it.
+func TestCoder_RoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	text := func() string {
+		b := make([]byte, rng.IntN(20))
+		for i := range b {
+			b[i] = "\x00\xff\n\"a/é"[rng.IntN(8)]
+		}
+		return string(b)
+	}
+	w, r := coder{last: "http://h.test/x"}, coder{last: "http://h.test/x"}
+	for range 2000 {
+		m := mention{kind: kinds[rng.IntN(len(kinds))], element: text(), attribute: text(), rel: text(), text: text(), why: text(),
+			repeated: rng.IntN(2) == 0, nofollow: rng.IntN(2) == 0, rels: extract.Rels(rng.IntN(8))}
+		switch rng.IntN(4) {
+		case 0:
+			m.written = text()
+		case 1:
+			m.url = "http://h.test/" + text()
+			m.written = m.url[rng.IntN(len(m.url)):]
+		case 2:
+			m.url, m.written = "http://h.test/"+text(), text()
+		}
+		in := bufio.NewReader(bytes.NewReader(w.encode(&m)))
+		var got mention
+		if err := r.decode(in, &got); err != nil || got != m {
+			t.Fatalf("%v: %+v, want %+v", err, got, m)
+		}
+		if _, err := in.ReadByte(); err == nil {
+			t.Fatal("something is left")
+		}
+	}
+}
+
+// A temporary file that somebody changed is an error, and no panic.
+func FuzzCoder_Decode(f *testing.F) {
+	var c coder
+	f.Add(bytes.Clone(c.encode(&mention{kind: kindLink, element: "a", url: "http://h.test/", written: "h.test/"})))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in := bufio.NewReader(bytes.NewReader(b))
+		var c coder
+		var m mention
+		for c.decode(in, &m) == nil {
+			if len(m.url)+len(m.written) > 2*len(b)+len(c.last)*2+maxText {
+				t.Fatal("more than there was")
+			}
+		}
+	})
+}

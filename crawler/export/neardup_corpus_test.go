@@ -1,0 +1,165 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawltest/prose"
+	"curtsy/crawler/extract"
+	"curtsy/frontier/canon"
+)
+
+// neardupText is a page: its URL and its words.
+type neardupText struct {
+	url   string
+	words []string
+}
+
+func parse(t testing.TB, raw string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// read is the shingles and the digest of a text.
+func (p *neardupText) read(t testing.TB) (set []uint64, words int, digest uint64) {
+	r := newNeardupReader(parse(t, p.url))
+	for _, w := range p.words {
+		r.Text(w)
+	}
+	digest, _ = r.says.Digests()
+	return r.shingles.set(), r.shingles.words, digest
+}
+
+// neardupDocuments reads up to n pages of HTML below a folder, evenly chosen, as a crawl reads them.
+func neardupDocuments(t testing.TB, root string, n int) (all []neardupText) {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, ".html") {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: %d pages, %v", root, len(names), err)
+	}
+	x := extract.New()
+	for i := range min(n, len(names)) {
+		name := names[i*len(names)/min(n, len(names))]
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, _ := filepath.Rel(root, name)
+		p := neardupText{url: parse(t, "http://docs.test/"+filepath.ToSlash(rel)).String()}
+		_, err = x.HTML(context.Background(), extract.Input{
+			URL: parse(t, p.url), ContentType: "text/html; charset=utf-8", Body: f, Token: "curtsy",
+			Text: func(s string) { p.words = append(p.words, strings.Fields(s)...) },
+		})
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// madeUp are n pages of made-up text, of 30 to 3,000 words.
+func madeUp(r *rand.Rand, n int) (all []neardupText) {
+	for i := range n {
+		p := neardupText{url: fmt.Sprintf("http://made-up.test/%d", i)}
+		for long := 30 << r.IntN(7); len(p.words) < long; {
+			p.words = append(p.words, strings.Fields(prose.Paragraphs(r, []string{fmt.Sprintf("number %d", i)}))...)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// changed appends n copies of pages, each changed in one of the ways that pages of the web are.
+func changed(r *rand.Rand, all []neardupText, n int) []neardupText {
+	menu := strings.Fields(prose.Paragraphs(r, nil) + prose.Paragraphs(r, nil) + prose.Paragraphs(r, nil))
+	from := len(all)
+	for i := range n {
+		p := &all[r.IntN(from)]
+		c := neardupText{url: fmt.Sprintf("http://copies.test/%d", i)}
+		switch r.IntN(6) {
+		case 0: // only the date differs
+			c.words = append(slices.Clone(p.words), "Seen", "on", fmt.Sprint(i), "by", "many")
+		case 1: // a site's own menu before it
+			c.words = append(slices.Clone(menu[:r.IntN(len(menu))]), p.words...)
+		case 2: // the end is left out
+			c.words = slices.Clone(p.words[:len(p.words)-r.IntN(len(p.words)/2+1)])
+		case 3: // two parts in another order
+			at := r.IntN(len(p.words) + 1)
+			c.words = append(slices.Clone(p.words[at:]), p.words[:at]...)
+		default:
+			c.words = edited(r, p.words, r.Float64()*0.08)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// edited is a text in which a share of the words is replaced, left out or followed by another one.
+func edited(r *rand.Rand, words []string, share float64) (out []string) {
+	for _, w := range words {
+		if r.Float64() >= share {
+			out = append(out, w)
+			continue
+		}
+		switch r.IntN(3) {
+		case 0:
+			out = append(out, fmt.Sprintf("word%d", r.IntN(1000)))
+		case 1:
+			out = append(out, w, fmt.Sprintf("word%d", r.IntN(1000)))
+		}
+	}
+	return out
+}
+
+// pair is two pages by their places, the lower one first.
+type pair struct {
+	a, b    int32
+	jaccard float64
+}
+
+// neardupAlike are all pairs of sets of which at least a share of the members that they have together is in both. Each pair is
+// counted, member by member.
+func neardupAlike(sets [][]uint64, least float64) (all []pair) {
+	having := map[uint64][]int32{} // the sets that a member is in
+	both := make([]uint32, len(sets))
+	for i, set := range sets {
+		clear(both)
+		for _, h := range set {
+			for _, j := range having[h] {
+				both[j]++
+			}
+			having[h] = append(having[h], int32(i))
+		}
+		for j, n := range both[:i] {
+			if share := float64(n) / float64(len(set)+len(sets[j])-int(n)); share >= least {
+				all = append(all, pair{int32(j), int32(i), share})
+			}
+		}
+	}
+	return all
+}
+
+func sortedSet(set []uint64) []uint64 {
+	set = slices.Clone(set)
+	slices.Sort(set)
+	return slices.Compact(set)
+}

@@ -1,0 +1,99 @@
+package crawler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"curtsy/crawler/fetch/proxy"
+	"curtsy/frontier/canon"
+)
+
+func wayoutHost(t *testing.T, n int) canon.Authority {
+	t.Helper()
+	u, err := canon.Parse(fmt.Sprintf("https://h%d.test/", n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Authority()
+}
+
+func TestWhoseFailureItIs(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	for _, c := range []struct {
+		name   string
+		served bool
+		kind   proxy.Kind
+		hosts  int // that fail in a row
+		want   verdict
+	}{
+		{"down at the start", false, proxy.Down, 1, wayoutOver},
+		{"odd at the start", false, proxy.Odd, 1, wayoutOver},
+		{"one host that it does not reach", false, proxy.Said, 1, ofHost},
+		{"nine hosts that it does not reach", true, proxy.Said, 9, ofHost},
+		{"ten hosts that it does not reach", true, proxy.Said, 10, first},
+		{"ten hosts, and none ever reached", false, proxy.Said, 10, first},
+		{"down later", true, proxy.Down, 1, first},
+		{"odd for one host", true, proxy.Odd, 1, ofHost},
+		{"odd for three", true, proxy.Odd, 3, first},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var w watch
+			if c.served {
+				w.Served()
+			}
+			var got verdict
+			for i := range c.hosts {
+				got = w.Failed(wayoutHost(t, i), c.kind, at, at)
+			}
+			if got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+			if closed := w.Closed(at) > 0; closed != (c.want == first) {
+				t.Errorf("closed for %v", w.Closed(at))
+			}
+		})
+	}
+}
+
+// One host that the proxy closes the connection for, again and again, is that host's failure: the crawl comes to an end.
+func TestOneHostInARowIsNeverTheProxy(t *testing.T) {
+	var w watch
+	w.Served()
+	for range 100 {
+		if got := w.Failed(wayoutHost(t, 1), proxy.Odd, time.Time{}, time.Now()); got != ofHost {
+			t.Fatal(got)
+		}
+	}
+}
+
+// An outage rests longer each time, counts the failures of exchanges that were under way once, and ends the crawl.
+func TestAnOutageEndsTheCrawlAfterItsRests(t *testing.T) {
+	var w watch
+	w.Served()
+	now, total := time.Unix(1e9, 0), time.Duration(0)
+	for i := range maxRests {
+		began := now
+		if got := w.Failed(wayoutHost(t, 1), proxy.Down, began, now); got != first {
+			t.Fatalf("rest %d: %v", i, got)
+		}
+		for range 64 {
+			if got := w.Failed(wayoutHost(t, 2), proxy.Down, began.Add(-time.Millisecond), now.Add(time.Millisecond)); got != resting {
+				t.Fatalf("of the same outage: %v", got)
+			}
+		}
+		rest := w.Closed(now)
+		if rest <= 0 || rest > longestRest {
+			t.Fatalf("rest %d: %v", i, rest)
+		}
+		total += rest
+		now = now.Add(rest)
+	}
+	if got := w.Failed(wayoutHost(t, 1), proxy.Down, now, now); got != wayoutOver || total < 4*time.Minute || total > 6*time.Minute {
+		t.Errorf("after %v: %v", total, got)
+	}
+	w.Served()
+	if got := w.Failed(wayoutHost(t, 1), proxy.Down, now, now); got != first || w.Closed(now) != firstRest {
+		t.Errorf("after an answer: %v", got)
+	}
+}

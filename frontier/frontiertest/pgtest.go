@@ -1,0 +1,120 @@
+// Package pgtest starts a PostgreSQL server for tests: a temporary cluster of its own, on loopback, never as root.
+package frontiertest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Server is a running server.
+type Server struct {
+	Port   int
+	crawls atomic.Int64
+}
+
+// Start starts a server that ends with the test. Without PostgreSQL's programs it skips the test, or fails it with
+// CURTSY_MUST_RUN.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	initdb := program("initdb")
+	if initdb == "" {
+		const why = "PostgreSQL's initdb is not installed (Debian: apt install postgresql)"
+		if os.Getenv("CURTSY_MUST_RUN") != "" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+	dir, err := os.MkdirTemp("", "pgtest-") // not t.TempDir, which another user cannot enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := own(dir); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	out, err := command(dir, initdb, "-D", data, "-U", "curtsy", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
+	if err != nil {
+		t.Fatalf("initdb: %v\n%s", err, out)
+	}
+	// A user named locked needs a password; all others are trusted.
+	const trust = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
+	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(trust), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Port: freePort(t)}
+	log := filepath.Join(dir, "log")
+	cmd := command(dir, program("postgres"), "-D", data, "-p", fmt.Sprint(s.Port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=60")
+	f, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd.Stdout, cmd.Stderr = f, f
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // a fast shutdown
+		_ = cmd.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(log)
+			t.Logf("the server's log:\n%s", text[max(0, len(text)-2000):])
+		}
+	})
+	ready := program("pg_isready")
+	for range 300 {
+		if exec.CommandContext(t.Context(), ready, "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port)).Run() == nil {
+			return s
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("the server does not take connections")
+	return nil
+}
+
+// Locator returns the locator of a crawl that does not exist yet.
+func (s *Server) Locator() string {
+	return fmt.Sprintf("postgres://curtsy@127.0.0.1:%d/postgres?crawl=t%d&sslmode=disable", s.Port, s.crawls.Add(1))
+}
+
+// SQL runs statements as the owner of everything.
+func (s *Server) SQL(t testing.TB, statements string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program("psql"), "-v", "ON_ERROR_STOP=1", "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "curtsy", "-c", statements, "postgres")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", statements, err, out)
+	}
+}
+
+// program finds one of PostgreSQL's programs, of which Debian keeps those of the server apart.
+func program(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	all, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortFunc(all, strings.Compare)
+	return all[len(all)-1]
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

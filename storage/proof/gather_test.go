@@ -1,0 +1,372 @@
+package proof
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/warc"
+)
+
+// site is a crawl directory that is being written.
+type site struct {
+	t      testing.TB
+	dir    string
+	book   *ledger.Writer
+	signer *checkpoint.Signer
+	index  *cdxj.Store
+	warc   *warc.Writer
+	now    time.Time
+}
+
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{t: t, dir: t.TempDir(), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	var err error
+	if s.signer, err = checkpoint.NewSigner(bytes.Repeat([]byte{3}, 32)); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	if s.index, err = cdxj.Open(t.Context(), s.dir, cdxj.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.warc, err = warc.Open(warc.Options{Dir: filepath.Join(s.dir, "warc"), Name: "curtsy", Index: s.index}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *site) open() {
+	s.t.Helper()
+	var err error
+	if s.book, err = ledger.Open(ledger.Options{Dir: filepath.Join(s.dir, "ledger"), Software: "curtsy/test", Signer: s.signer}); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.book.Begin(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *site) line(l storage.Line) {
+	s.t.Helper()
+	if l.Time.IsZero() {
+		l.Time = s.now
+	}
+	if err := s.book.Append(s.t.Context(), l); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// asks archives an exchange and writes its line.
+func (s *site) asks(l storage.Line, head, body string) {
+	s.t.Helper()
+	s.now = s.now.Add(2 * time.Second)
+	host, path, _ := strings.Cut(strings.TrimPrefix(l.URL, "http://"), "/")
+	l.Attempt, l.Began, l.Took = 1, s.now, 50*time.Millisecond
+	r := storage.Record{URL: l.URL, Time: s.now, Line: &l, HeadSize: int64(len(head)),
+		Request:  []byte("GET /" + path + " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: curtsy/test\r\n\r\n"),
+		Response: io.NewSectionReader(strings.NewReader(head+body), 0, int64(len(head)+len(body))),
+	}
+	l.Status, _ = warc.StatusAndType([]byte(head))
+	if head == "" {
+		r.Response = nil
+	}
+	kept, err := s.warc.Record(s.t.Context(), r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	l.Record, l.Blocks, l.Heads = kept.ID, kept.Blocks, kept.Heads
+	s.line(l)
+}
+
+func (s *site) commit() {
+	s.t.Helper()
+	if err := s.book.Commit(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// proven makes the bundle of a host, and checks it.
+func (s *site) proven(host string) (*Made, *Result) {
+	s.t.Helper()
+	b, made := s.bundle(host)
+	r, err := Verify(s.t.Context(), bytes.NewReader(b), int64(len(b)), Options{Key: s.signer.Key(), TempDir: s.t.TempDir()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !r.Holds {
+		s.t.Errorf("%s: %+v", host, r.Findings)
+	}
+	return made, r
+}
+
+func (s *site) bundle(host string) ([]byte, *Made) {
+	s.t.Helper()
+	g, err := s.gathered(host)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer g.Close()
+	var b bytes.Buffer
+	made, err := Make(s.t.Context(), &b, g.Source)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return b.Bytes(), made
+}
+
+func (s *site) gathered(host string) (*gathered, error) {
+	index, err := cdxj.Files(filepath.Join(s.dir, "index"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return Of(context.Background(), Crawl{Ledger: filepath.Join(s.dir, "ledger"), Archive: filepath.Join(s.dir, "warc"), Index: index, TempDir: s.t.TempDir()}, host)
+}
+
+func sum(b string) string {
+	d := sha256.Sum256([]byte(b))
+	return hex.EncodeToString(d[:])
+}
+
+const html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+
+// The heads and the robots.txt come from the archive, also of a segment that is being written: from behind a redirect to
+// another host, and out of a content coding.
+func TestHeadsAndRobotsComeFromTheArchive(t *testing.T) {
+	s := newSite(t)
+	const rules, packed = "User-agent: *\nDisallow: /no\n", "User-agent: *\nDisallow: /packed\n"
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	if _, err := io.WriteString(w, packed); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.asks(storage.Line{URL: "http://a.test/robots.txt", Decision: storage.DecisionRobots, Reason: "status 301", Standard: "rfc9309"},
+		"HTTP/1.1 301 Moved\r\nLocation: http://b.test/robots.txt\r\n\r\n", "")
+	s.asks(storage.Line{URL: "http://b.test/robots.txt", Via: "http://a.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sum(rules), Standard: "rfc9309"}, html, rules)
+	s.asks(storage.Line{URL: "http://c.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sum(packed), Standard: "rfc9309"},
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", z.String())
+	for i := range 40 {
+		for host, sha := range map[string]string{"a.test": sum(rules), "c.test": sum(packed)} {
+			s.asks(storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: storage.DecisionAllow, RobotsSHA256: sha, Standard: "rfc9309",
+				Outcome: storage.OutcomeFetched}, html, strings.Repeat("\x1f\x8b\x08", 100)+fmt.Sprint(i))
+		}
+	}
+	s.asks(storage.Line{URL: "http://a.test/silent", Decision: storage.DecisionAllow, RobotsSHA256: sum(rules), Standard: "rfc9309", Outcome: storage.OutcomeFailed}, "", "")
+	s.commit()
+	check := func() {
+		t.Helper()
+		made, r := s.proven("a.test")
+		if made.Texts != 1 || r.Robots.Right != 41 || r.Heads.Right != 41 || r.Heads.NotThere != 1 || made.Lacking != 1 {
+			t.Errorf("a.test: %+v %+v %+v", made, r.Heads, r.Robots)
+		}
+		made, r = s.proven("c.test")
+		if made.Texts != 1 || r.Robots.Right != 40 || r.Heads.Right != 41 || r.Heads.NotThere != 0 {
+			t.Errorf("c.test: %+v %+v %+v", made, r.Heads, r.Robots)
+		}
+	}
+	check() // while it runs
+	for _, close := range []func() error{s.warc.Close, s.index.Close, s.book.Close} {
+		if err := close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check()
+}
+
+// What was forgotten is proven as forgotten, of the host whose digest tells, though its lines name nobody any more.
+func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
+	for name, forget := range map[string]func(of map[string][]int64) [][]int64{
+		"some of one host":         func(of map[string][]int64) [][]int64 { return [][]int64{of["a.test"][1:3]} },
+		"all of it":                func(of map[string][]int64) [][]int64 { return [][]int64{of["a.test"]} },
+		"of two hosts, one by one": func(of map[string][]int64) [][]int64 { return [][]int64{of["a.test"][2:4], of["b.test"][:2]} },
+		"of two hosts, all at once": func(of map[string][]int64) [][]int64 {
+			return [][]int64{append(slices.Clone(of["a.test"][:2]), of["b.test"][:2]...)}
+		},
+		"of the other host, all of it": func(of map[string][]int64) [][]int64 { return [][]int64{of["b.test"]} },
+	} {
+		s := newSite(t)
+		for i := range 5 {
+			for _, host := range []string{"a.test", "b.test", "c.test"} {
+				s.line(storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
+			}
+		}
+		if err := s.book.Close(); err != nil {
+			t.Fatal(err)
+		}
+		book, of := filepath.Join(s.dir, "ledger"), map[string][]int64{}
+		for e, err := range ledger.Skim(book) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Problem == nil && e.Mark == nil {
+				host := strings.SplitN(e.Line.URL, "/", 4)[2]
+				of[host] = append(of[host], e.Index)
+			}
+		}
+		s.open()
+		forgotten := map[int64]bool{}
+		for _, entries := range forget(of) {
+			slices.Sort(entries)
+			for _, i := range entries {
+				forgotten[i] = true
+			}
+			if err := s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum(name), Entries: entries}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.book.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := ledger.Forget(book, slices.Sorted(maps.Keys(forgotten))); err != nil {
+			t.Fatal(err)
+		}
+		if err := ledger.ForgetHosts(book, []string{"a.test"}); err != nil {
+			t.Fatal(err)
+		}
+		for host, entries := range of {
+			want := int64(0)
+			for _, i := range entries {
+				if forgotten[i] {
+					want++
+				}
+			}
+			if _, r := s.proven(host); r.Summary.Redacted != want || r.Summary.Lines != 5 {
+				t.Errorf("%s: %s: %d of %d lines are said to be redacted, want %d", name, host, r.Summary.Redacted, r.Summary.Lines, want)
+			}
+		}
+	}
+}
+
+// A crawl that runs makes another checkpoint between what is gathered and what is made of it, and a kill leaves a
+// checkpoint whose map has not taken its place yet: the proof is made all the same, of the checkpoint that was read.
+// Where lines were forgotten, nothing else has the map.
+func TestAMapThatIsReplacedMeanwhile(t *testing.T) {
+	s := newSite(t)
+	refuse := func(host string) {
+		s.line(storage.Line{URL: "http://" + host + "/", Decision: storage.DecisionRefuse, Reason: "scope:host"})
+	}
+	refuse("a.test")
+	refuse("b.test")
+	s.commit()
+	g, err := s.gathered("a.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	refuse("c.test")
+	s.commit()
+	if _, err := Make(t.Context(), io.Discard, g.Source); err != nil {
+		t.Error(err)
+	}
+	if err := s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum("b"), Entries: []int64{3}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.book.Close(); err != nil {
+		t.Fatal(err)
+	}
+	book := filepath.Join(s.dir, "ledger")
+	if err := ledger.Forget(book, []int64{3}); err != nil {
+		t.Fatal(err)
+	}
+	hosts, err := os.ReadFile(filepath.Join(book, ledger.HostsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(book, ledger.HostsNext), hosts, 0o600), os.WriteFile(filepath.Join(book, ledger.HostsName), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.proven("a.test")
+}
+
+// A ledger that does not fit its checkpoint is not proven from.
+func TestADamagedLedgerIsRefused(t *testing.T) {
+	for name, damage := range map[string]func(lines []byte) []byte{
+		"cut off": func(b []byte) []byte { return b[:len(b)/2] },
+		"a line is gone": func(b []byte) []byte {
+			return slices.Concat(b[:bytes.Index(b, []byte(`{"time"`))], b[bytes.Index(b, []byte("http://a.test/1"))-40:])
+		},
+		"a line changed": func(b []byte) []byte {
+			return bytes.Replace(b, []byte("http://a.test/1"), []byte("http://a.test/2"), 1)
+		},
+		"a line moved to another host": func(b []byte) []byte {
+			return bytes.Replace(b, []byte("http://a.test/1"), []byte("http://x.test/1"), 1)
+		},
+		"another's line moved here": func(b []byte) []byte {
+			return bytes.Replace(b, []byte("http://b.test/1"), []byte("http://a.test/1"), 1)
+		},
+	} {
+		s := newSite(t)
+		for i := range 5 {
+			s.line(storage.Line{URL: fmt.Sprintf("http://a.test/%d", i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
+			s.line(storage.Line{URL: fmt.Sprintf("http://b.test/%d", i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
+		}
+		if err := s.book.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(s.dir, "ledger", "000000.jsonl")
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, damage(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		g, err := s.gathered("a.test")
+		if err == nil {
+			_, err = Make(t.Context(), io.Discard, g.Source)
+			g.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), ErrDamaged.Error()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The cosignatures that stand with the checkpoint in its folder go with it.
+func TestCosignaturesGoWithTheCheckpoint(t *testing.T) {
+	s := newSite(t)
+	s.line(storage.Line{URL: "http://a.test/", Decision: storage.DecisionRefuse, Reason: "scope:host"})
+	if err := s.book.Close(); err != nil {
+		t.Fatal(err)
+	}
+	book := filepath.Join(s.dir, "ledger")
+	n, err := ledger.Latest(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	witness, err := checkpoint.WitnessSigner("w.test/w", bytes.Repeat([]byte{9}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig, err := witness.Cosign(n)
+	if err != nil || !n.Add(sig) {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ledger.CheckpointPath(book, n.Size), n.Marshal(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := s.bundle("a.test")
+	r, err := Verify(t.Context(), bytes.NewReader(b), int64(len(b)), Options{Key: s.signer.Key(), Witnesses: []checkpoint.Key{witness.Key()}})
+	if err != nil || r.Level != Cosigned {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

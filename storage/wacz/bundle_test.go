@@ -1,0 +1,384 @@
+package wacz
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/ledger/checkpoint"
+)
+
+// made is a WACZ file in the making.
+type made struct {
+	t        *testing.T
+	names    []string // in their order; a name may be there twice
+	files    map[string]string
+	manifest map[string]any
+	digest   map[string]any
+	key      *ecdsa.PrivateKey
+}
+
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// foreign is a package as other tools make it: no ledger, an index, pages.
+func foreign(t *testing.T) *made {
+	m := &made{t: t, files: map[string]string{}, manifest: map[string]any{"profile": "data-package", "wacz_version": "1.1.1", "software": "otherbot 2"}}
+	m.add("archive/data.warc.gz", "octets of an archive")
+	m.add("indexes/index.cdxj", "")
+	m.add("pages/pages.jsonl", `{"format":"json-pages-1.0"}`)
+	m.list()
+	m.seal()
+	return m
+}
+
+func (m *made) add(name, text string) {
+	m.names, m.files[name] = append(m.names, name), text
+}
+
+// list puts all files into the manifest.
+func (m *made) list() {
+	var all []any
+	for _, n := range m.names {
+		all = append(all, map[string]any{"name": filepath.Base(n), "path": n, "hash": hashOf(m.files[n]), "bytes": len(m.files[n])})
+	}
+	m.manifest["resources"] = all
+}
+
+// bundleResource is the manifest's entry of that number.
+func (m *made) resource(i int) map[string]any {
+	return m.manifest["resources"].([]any)[i].(map[string]any)
+}
+
+func (m *made) text() string {
+	b, err := json.Marshal(m.manifest)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// seal makes the digest of the manifest.
+func (m *made) seal() {
+	m.digest = map[string]any{"path": "datapackage.json", "hash": hashOf(m.text())}
+}
+
+// sign signs anonymously, as Web Cryptography does, or in ASN.1.
+func (m *made) sign(curve elliptic.Curve, der bool) {
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.key = key
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.digest["signedData"] = map[string]any{"hash": m.digest["hash"], "signature": m.signature(der), "publicKey": base64.StdEncoding.EncodeToString(public)}
+}
+
+func (m *made) signature(der bool) string {
+	sum := sha256.Sum256([]byte(m.digest["hash"].(string)))
+	sig, err := m.key.Sign(rand.Reader, sum[:], crypto.SHA256)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if !der {
+		var rs struct{ R, S *big.Int }
+		if _, err := asn1.Unmarshal(sig, &rs); err != nil {
+			m.t.Fatal(err)
+		}
+		half := (m.key.Curve.Params().BitSize + 7) / 8
+		sig = make([]byte, 2*half)
+		rs.R.FillBytes(sig[:half])
+		rs.S.FillBytes(sig[half:])
+	}
+	return base64.StdEncoding.EncodeToString(sig)
+}
+
+// certify signs as a domain.
+func (m *made) certify(domain string) {
+	m.sign(elliptic.P256(), true)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"archive.example"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &m.key.PublicKey, m.key)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.digest["signedData"] = map[string]any{
+		"hash": m.digest["hash"], "signature": m.signature(true), "domain": domain,
+		"domainCert": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), "timeSignature": "x",
+	}
+}
+
+func (m *made) byLedger() ed25519.PrivateKey {
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, 32))
+	m.digest["ledgerSignature"] = map[string]any{"algorithm": "Ed25519", "key": hex.EncodeToString(key.Public().(ed25519.PublicKey)),
+		"sig": hex.EncodeToString(ed25519.Sign(key, LedgerMessage(m.digest["hash"].(string))))}
+	return key
+}
+
+// write makes the ZIP file. A nil manifest or digest is left out.
+func (m *made) write() string {
+	path := filepath.Join(m.t.TempDir(), "x.wacz")
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	put := func(name, text string) {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	for _, n := range m.names {
+		put(n, m.files[n])
+	}
+	if m.manifest != nil {
+		put(manifestName, m.text())
+	}
+	if m.digest != nil {
+		d, err := json.Marshal(m.digest)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		put(digestName, string(d))
+	}
+	if err := z.Close(); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	return path
+}
+
+// opened opens the file and returns what it found: violations, then notes in brackets.
+func (m *made) opened(r *audit.Result) (*Package, string) {
+	m.t.Helper()
+	file := m.write()
+	p, err := Open(m.t.Context(), file, filepath.Join(m.t.TempDir(), "u"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var all []string
+	if err := p.Close(m.t.Context(), r, func(f finding.Finding) {
+		s := strings.TrimPrefix(f.File, file+":") + ": " + f.Observed
+		if f.Note {
+			s = "(" + s + ")"
+		}
+		all = append(all, s)
+	}); err != nil {
+		m.t.Fatal(err)
+	}
+	return p, strings.Join(all, "\n")
+}
+
+// TestAPackageIsWhatItsManifestSays: each way in which it is not is named, and nothing else.
+func TestAPackageIsWhatItsManifestSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(m *made)
+		want string // "" when nothing is to be found; else what is said first
+	}{
+		"as it should be": {func(m *made) {}, ""},
+		"another octet":   {func(m *made) { m.files["archive/data.warc.gz"] = "octets of an archivE" }, "archive/data.warc.gz: sha256:"},
+		"more octets":     {func(m *made) { m.files["archive/data.warc.gz"] += "!" }, "archive/data.warc.gz: 21 octets"},
+		"a page that is not archived": {func(m *made) { m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`; m.list(); m.seal() },
+			"(pages/pages.jsonl: of 1 lines it cannot be shown, first: http://evil.example/"},
+		"a page that is not archived, of ours": {func(m *made) {
+			m.manifest["software"] = "curtsy 1"
+			m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`
+			m.list()
+			m.seal()
+		}, "pages/pages.jsonl: http://evil.example/"},
+		"an index line of nothing": {func(m *made) {
+			m.files["indexes/index.cdxj"] = `a)/ 20260101000000 {"url":"http://a/","offset":"0","length":"5","filename":"data.warc.gz"}`
+			m.list()
+			m.seal()
+		}, "(indexes/index.cdxj: of 1 lines it cannot be shown, first: data.warc.gz 0 http://a/"},
+		"no index, of ours": {func(m *made) {
+			m.manifest["software"] = "curtsy 1"
+			m.names = append(m.names[:1:1], m.names[2:]...)
+			m.list()
+			m.seal()
+		}, "indexes/index.cdxj: it is not there"},
+		"an archive that is not read":          {func(m *made) { m.add("archive/x.warc.zst", "x"); m.list(); m.seal() }, "(archive/x.warc.zst: what is in it is not audited"},
+		"an archive that is not read, of ours": {func(m *made) { m.manifest["software"] = "curtsy 1"; m.add("archive/x.arc.gz", "x"); m.list(); m.seal() }, "archive/x.arc.gz: what is in it is not audited"},
+		"another page list":                    {func(m *made) { m.files["pages/pages.jsonl"] = `{"format":"json-pages-2.0"}` }, "pages/pages.jsonl: sha256:"},
+		"size":                                 {func(m *made) { m.resource(0)["bytes"] = 7; m.seal() }, "archive/data.warc.gz: 20 octets"},
+		"hash, and sealed anew":                {func(m *made) { m.resource(0)["hash"] = hashOf("x"); m.seal() }, "archive/data.warc.gz: sha256:"},
+		"hash, and not sealed":                 {func(m *made) { m.resource(0)["hash"] = hashOf("x") }, "datapackage-digest.json: path \"datapackage.json\""},
+		"hash of another kind":                 {func(m *made) { m.resource(0)["hash"] = "md5:00"; m.seal() }, "archive/data.warc.gz: its hash is md5:00"},
+		"a file is gone":                       {func(m *made) { m.names = m.names[1:] }, "archive/data.warc.gz: it is not in the package"},
+		"an archive more":                      {func(m *made) { m.add("archive/more.warc.gz", "x") }, "archive/more.warc.gz: it is not listed"},
+		"a ledger more":                        {func(m *made) { m.add("ledger/000000.jsonl", "x") }, "ledger/000000.jsonl: it is not listed"},
+		"a file of no account more":            {func(m *made) { m.add("thumbnail.png", "x") }, "(thumbnail.png: it is not listed)"},
+		"listed twice": {func(m *made) {
+			m.manifest["resources"] = append(m.manifest["resources"].([]any), m.resource(0))
+			m.seal()
+		}, "archive/data.warc.gz: it is listed twice"},
+		"twice in the ZIP file":       {func(m *made) { m.names = append(m.names, m.names[0]) }, "archive/data.warc.gz: there are two files of that name"},
+		"no manifest":                 {func(m *made) { m.manifest, m.digest = nil, nil }, "datapackage.json: there is none"},
+		"a manifest without a format": {func(m *made) { delete(m.manifest, "wacz_version"); m.seal() }, "(datapackage.json: it does not say both)"},
+		"another manifest":            {func(m *made) { m.manifest["title"] = "x" }, "datapackage-digest.json: path"},
+		"a digest of another file":    {func(m *made) { m.digest["path"] = "pages/pages.jsonl" }, "datapackage-digest.json: path \"pages/pages.jsonl\""},
+		"no digest":                   {func(m *made) { m.digest = nil }, ""},
+		"no digest, of ours":          {func(m *made) { m.manifest["software"] = "curtsy 1"; m.digest = nil }, "datapackage-digest.json: it is not there"},
+		"signed":                      {func(m *made) { m.sign(elliptic.P384(), false) }, ""},
+		"signed with P-256, in ASN.1": {func(m *made) { m.sign(elliptic.P256(), true) }, ""},
+		"signed, then changed": {func(m *made) {
+			m.sign(elliptic.P384(), false)
+			m.manifest["title"] = "x"
+			m.digest["hash"] = hashOf(m.text())
+		}, "datapackage-digest.json: signedData is of another hash"},
+		"signature of another hash": {func(m *made) {
+			m.sign(elliptic.P384(), false)
+			m.manifest["title"] = "x"
+			m.digest["hash"] = hashOf(m.text())
+			m.digest["signedData"].(map[string]any)["hash"] = m.digest["hash"]
+		}, "datapackage-digest.json: key "},
+		"signature by another key": {func(m *made) {
+			m.sign(elliptic.P384(), false)
+			old := m.digest["signedData"].(map[string]any)["signature"]
+			m.sign(elliptic.P384(), false)
+			m.digest["signedData"].(map[string]any)["signature"] = old
+		}, "datapackage-digest.json: key "},
+		"a signature that is none": {func(m *made) {
+			m.sign(elliptic.P384(), false)
+			m.digest["signedData"].(map[string]any)["signature"] = "!"
+		}, "datapackage-digest.json: key "},
+		"a key that is none": {func(m *made) {
+			m.sign(elliptic.P384(), false)
+			m.digest["signedData"].(map[string]any)["publicKey"] = "AAAA"
+		}, "datapackage-digest.json: key "},
+		"a domain":            {func(m *made) { m.certify("archive.example") }, ""},
+		"another domain":      {func(m *made) { m.certify("bank.example") }, "datapackage-digest.json: domain bank.example: x509"},
+		"by the ledger's key": {func(m *made) { m.byLedger() }, ""},
+		"a ledger signature that is none": {func(m *made) {
+			m.byLedger()
+			m.digest["ledgerSignature"].(map[string]any)["sig"] = strings.Repeat("0", 128)
+		}, "datapackage-digest.json: ledgerSignature is not"},
+		"a ledger signature without a key": {func(m *made) { m.byLedger(); m.digest["ledgerSignature"].(map[string]any)["key"] = "00" }, "datapackage-digest.json: ledgerSignature cannot be read"},
+	} {
+		m := foreign(t)
+		c.make(m)
+		r := &audit.Result{}
+		p, found := m.opened(r)
+		if (c.want == "") != (found == "") || !strings.HasPrefix(found, c.want) {
+			t.Errorf("%s: %q, want %q", name, found, c.want)
+		}
+		if r.Package != &p.check || r.Package.OK != (c.want == "" || strings.HasPrefix(c.want, "(")) || r.Package.OK && len(r.CannotShow) == 0 {
+			t.Errorf("%s: %+v, %q", name, r.Package, r.CannotShow)
+		}
+	}
+}
+
+// TestThePackageIsSignedByWhoSignedTheLedger: another key is named.
+func TestThePackageIsSignedByWhoSignedTheLedger(t *testing.T) {
+	m := foreign(t)
+	key := m.byLedger()
+	of := checkpoint.KeyOf(key.Public().(ed25519.PublicKey))
+	mine := of.Name()
+	if p, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{of.String()}}}); found != "" || !slices.Equal(p.check.Signed, []string{"ledger key " + mine}) {
+		t.Errorf("%q, %+v", found, p.check)
+	}
+	if _, found := foreign(t).opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{of.String()}}}); !strings.HasPrefix(found, "(datapackage-digest.json: key "+mine) {
+		t.Errorf("a package that nobody signed: %q", found)
+	}
+	killed := &audit.Result{Ledger: &audit.LedgerCheck{}}
+	if _, found := m.opened(killed); found != "" || !strings.Contains(strings.Join(killed.CannotShow, "\n"), "the ledger names no key") {
+		t.Errorf("a ledger whose runs were all killed: %q, %q", found, killed.CannotShow)
+	}
+	if _, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{"another"}}}); !strings.Contains(found, mine+" signed the package, and another the ledger") {
+		t.Errorf("%q", found)
+	}
+}
+
+// TestNothingInAPackageLeadsOutOfItsFolder: whatever the names, what is unpacked lies in the folder given.
+func TestNothingInAPackageLeadsOutOfItsFolder(t *testing.T) {
+	m := foreign(t)
+	for _, n := range []string{"archive/../../../evil.warc.gz", "ledger/../evil.jsonl", `archive\..\evil.warc`, "/archive/evil.warc", "archive//x/../../e.warc.gz", "archive/ü ?*.warc.gz", "archive/" + strings.Repeat("n", 300) + ".warc", "ledger/.hidden", "ledger/sub/x.jsonl", "ledger/tile/../../../evil", "ledger/tile/0/..", "ledger/tile/0/000.p/3", "ledger/tile/" + strings.Repeat("x/", 50) + "y", "ledger/checkpoints/000000000001", "ARCHIVE/x.warc", "archive/x.txt"} {
+		m.add(n, n)
+	}
+	m.list()
+	m.seal()
+	up := t.TempDir()
+	dir := filepath.Join(up, "a", "b")
+	p, err := Open(t.Context(), m.write(), dir)
+	if errors.Is(err, zip.ErrInsecurePath) {
+		t.Fatal("it is not read, though names are not believed anyway")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(up, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Dir(path) != filepath.Join(dir, "archive") && !strings.HasPrefix(path, filepath.Join(dir, "ledger")+string(filepath.Separator)) && filepath.Dir(path) != filepath.Join(dir, "beside") {
+			t.Errorf("unpacked to %s", path)
+		}
+		return err
+	})
+	if err != nil || len(p.Files) < 4 {
+		t.Errorf("%v, %d files", err, len(p.Files))
+	}
+}
+
+// TestWhatIsNoPackageIsNotRead: an error that says why, and no result.
+func TestWhatIsNoPackageIsNotRead(t *testing.T) {
+	m := &made{t: t, files: map[string]string{}}
+	m.add("readme.txt", "x")
+	text := filepath.Join(t.TempDir(), "x.wacz")
+	if err := os.WriteFile(text, []byte("no ZIP file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bomb := foreign(t)
+	bomb.add("archive/bomb.warc", strings.Repeat("\x00", 4<<20))
+	bomb.list()
+	bomb.seal()
+	for path, says := range map[string]string{text: errNoPackage.Error(), m.write(): "without an archive", filepath.Join(t.TempDir(), "none.wacz"): "no such file"} {
+		if p, err := Open(t.Context(), path, t.TempDir()); p != nil || err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", path, err, says)
+		}
+	}
+	p := &Package{dir: t.TempDir(), names: map[string]string{}}
+	z, err := zip.OpenReader(bomb.write())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == "archive/bomb.warc" })
+	if _, err := p.entry(t.Context(), z.File[at], bundleResource{}, false, 1<<20); err == nil || !strings.Contains(err.Error(), "far more than it is") {
+		t.Errorf("a bomb: %v", err)
+	}
+}
+
+// TestAnRSAKeyIsNotGuessedAt: a key of another kind is named.
+func TestAnRSAKeyIsNotGuessedAt(t *testing.T) {
+	if err := verify(&rsa.PublicKey{}, "", ""); err == nil || err.Error() != fmt.Sprintf("its key is a %T: only ECDSA is checked", &rsa.PublicKey{}) {
+		t.Error(err)
+	}
+}
