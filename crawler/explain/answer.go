@@ -225,6 +225,9 @@ func whyOf(reason string) string {
 }
 
 func (e *Explanation) byBudget() Answer {
+	if e.over != "" && e.State.State == stateUnknown && e.State.Reason == "" && e.At == nil {
+		return Answer{Word: AnswerBudget, Text: fmt.Sprintf("not queued: --%s is used up; curtsy update with a larger limit requests links beyond it", e.over)}
+	}
 	for _, b := range e.Budgets {
 		if b.spent() && e.At == nil {
 			return Answer{Word: AnswerBudget, Text: fmt.Sprintf("nothing more is fetched: --%s %d is used up", b.Name, *b.Limit)}

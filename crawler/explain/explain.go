@@ -3,6 +3,7 @@ package explain
 import (
 	"strings"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/totals"
 )
 
@@ -21,6 +22,12 @@ func Explain(k *Facts) Explanation {
 	}
 	if hit := k.OptOut; hit != nil {
 		e.OptOut = &Entry{File: hit.File, Line: hit.Line, Entry: hit.Text, Reason: hit.Reason, SHA256: hit.SHA256()}
+	}
+	for _, limit := range budget.Caps {
+		if k.Stats.Capped[limit[0]] > 0 {
+			e.over = limit[1]
+			break
+		}
 	}
 	e.Conclude()
 	return e

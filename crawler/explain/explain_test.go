@@ -152,6 +152,9 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{func(k *Facts) { k.Host.Hold = frontier.Hold{Act: frontier.Drop} }, AnswerHost, "dropped by operator", -1},
 		{func(k *Facts) { k.Settings.MaxPages, k.Stats.Counts = 5, map[string]int64{totals.Pages: 5} }, AnswerBudget, "--max-pages 5 is used up", -1},
 		{func(k *Facts) { k.Settings.MaxPerHost, k.Memory.Pages = 2, 2 }, AnswerBudget, "--max-per-host 2", -1},
+		{func(k *Facts) {
+			k.Seen, k.Entry, k.Stats.Capped = false, nil, map[string]int64{frontier.ReasonCapCrawl: 3}
+		}, AnswerBudget, "not queued: --max-urls is used up", -1},
 		{func(k *Facts) { k.Settings.MaxPerDomain, k.Domain = 7, 7 }, AnswerBudget, "--max-per-domain 7 is used up", -1},
 		{func(k *Facts) {
 			k.Found = k.Candidate()

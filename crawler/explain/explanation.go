@@ -32,6 +32,8 @@ type Explanation struct {
 	Budgets     []Budget         `json:"budgets"`
 	NotFollowed map[string]int64 `json:"not_followed,omitempty"` // links of the whole crawl that were not followed, by rule
 	Notes       []string         `json:"notes,omitempty"`        // what is not known, and why
+
+	over string // the flag of a limit that links of the crawl were over
 }
 
 // Answer is the explanation in a line.
