@@ -13,59 +13,134 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
 	"curtsy/frontier/frontiertest"
 	"curtsy/storage/ledger"
 )
 
-// Two processes with a crawl directory each, and caches apart so that they share nothing but the frontier, crawl as one: every
-// page once, one request to a host at a time, the Crawl-delay between any two of them, and the work divided.
-func TestFleet_TwoProcesses(t *testing.T) {
-	t.Parallel()
-	locator := frontiertest.Start(t).Locator()
-	const hosts, pages = 40, 20
-	sites := make([]*crawltest.Site, hosts)
+// fleet is two processes with a crawl directory each, and caches apart so that they share nothing but the frontier.
+type fleet struct {
+	web     *crawltest.Web
+	dirs    [2]string
+	members [2]*process
+}
+
+const fleetHosts = 40
+
+// newFleet has two processes crawl hosts with a Crawl-delay of 0.3 s.
+func newFleet(t *testing.T, server *frontiertest.Server, pages int) *fleet {
+	t.Helper()
+	locator := server.Locator()
+	sites := make([]*crawltest.Site, fleetHosts)
 	for i := range sites {
 		sites[i] = crawltest.Tree("host"+itoa(i)+".test", pages)
 		sites[i].Robots.Body = "User-agent: *\nCrawl-delay: 0.3\n"
 	}
-	web := crawltest.New(sites...)
-	if err := web.Start(); err != nil {
+	f := &fleet{web: crawltest.New(sites...)}
+	if err := f.web.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer web.Close()
-	w1, w2 := filepath.Join(t.TempDir(), "w1"), filepath.Join(t.TempDir(), "w2")
-	args := []string{"crawl", "--frontier", locator, "--one-machine", "--delay", "0", "--dir", w1}
-	for _, name := range web.Hosts() {
-		args = append(args, web.LoopbackURL(name))
+	t.Cleanup(func() { f.web.Close() })
+	for i, name := range []string{"w1", "w2"} {
+		f.dirs[i] = filepath.Join(t.TempDir(), name)
 	}
-	first := launched(t, curtsy(t, args...))
-	if !first.until(t, "the crawl is there to be joined", func() bool { return crawldir.Require(w1) == nil }) {
-		t.Fatal(first.errs.String())
+	args := []string{"crawl", "--frontier", locator, "--one-machine", "--delay", "0", "--dir", f.dirs[0]}
+	for _, name := range f.web.Hosts() {
+		args = append(args, f.web.LoopbackURL(name))
 	}
-	second := ended(t, curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", w2))
-	second.want(t, cli.ExitDone)
-	if <-first.over; first.err != nil {
-		t.Fatalf("%v\n%s", first.err, first.errs.String())
+	f.members[0] = launched(t, curtsy(t, args...))
+	if !f.members[0].until(t, "the crawl is there to be joined", func() bool { return crawldir.Require(f.dirs[0]) == nil }) {
+		t.Fatal(f.members[0].errs.String())
 	}
+	f.members[1] = launched(t, curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", f.dirs[1]))
+	return f
+}
 
-	judged(t, web, crawltest.Rules{Pace: 300 * time.Millisecond})
+// until waits for more requests.
+func (f *fleet) until(t *testing.T, more int) {
+	t.Helper()
+	before := len(f.web.Referee().Requests())
+	f.members[0].until(t, "some requests", func() bool { return len(f.web.Referee().Requests()) >= before+more })
+}
+
+// complete waits for the end and checks it: each page once, but those that were under way at an incident; one request to a host
+// at a time, the Crawl-delay between any two of them; each directory finished and clean.
+func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
+	t.Helper()
+	for i, p := range f.members {
+		p.end().want(t, cli.ExitDone)
+		if r := ended(t, curtsy(t, "status", "--json", f.dirs[i])); !r.says(`"state": "finished"`) {
+			t.Errorf("status %s: %s%s", f.dirs[i], r.out, r.err)
+		}
+		ended(t, curtsy(t, "audit", f.dirs[i])).want(t, cli.ExitDone)
+	}
+	judged(t, f.web, crawltest.Rules{Pace: 300 * time.Millisecond, Repeats: len(incidents) * fleetHosts})
+	last := map[string]time.Time{}
+	for _, r := range f.web.Referee().Requests() {
+		if r.Target == "/robots.txt" {
+			continue
+		}
+		if at, again := last[r.Host+r.Target]; again && !nearAKill(at, incidents, frontier.GroupDelay+2*time.Second) {
+			t.Errorf("%s%s is requested again", r.Host, r.Target)
+		}
+		last[r.Host+r.Target] = r.Start
+	}
+	if len(last) != fleetHosts*pages {
+		t.Errorf("%d pages of %d are requested", len(last), fleetHosts*pages)
+	}
+}
+
+// Two processes crawl as one, and divide the work.
+func TestFleet_TwoProcesses(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, frontiertest.Start(t), 20)
+	f.complete(t, 20)
 	asked := map[string]int64{}
-	for _, dir := range []string{w1, w2} {
+	for _, dir := range f.dirs {
 		told, err := ledger.Asked(inDir(dir, crawldir.LedgerName), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		asked[dir] = told.Answers
-		if r := ended(t, curtsy(t, "status", "--json", dir)); !r.says(`"state": "finished"`) {
-			t.Errorf("status %s: %s%s", dir, r.out, r.err)
+	}
+	n1, n2, all := asked[f.dirs[0]], asked[f.dirs[1]], int64(len(f.web.Referee().Requests()))
+	if n1+n2 != all || min(n1, n2)*4 < all {
+		t.Errorf("%d answers in one ledger, %d in the other, of %d: each should have a quarter", n1, n2, all)
+	}
+	t.Logf("%d and %d of %d answers", n1, n2, all)
+}
+
+// Connections that break, and a server that restarts, cost no page, no pause and no member.
+func TestFleet_ServerRestarts(t *testing.T) {
+	t.Parallel()
+	server := frontiertest.Start(t)
+	f := newFleet(t, server, 20)
+	var incidents []time.Time
+	for i := range 4 {
+		f.until(t, 100)
+		incidents = append(incidents, time.Now())
+		if i%2 == 0 {
+			server.SQL(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name='curtsy'")
+			continue
 		}
-		ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
+		server.Stop()
+		server.Restart(t)
 	}
-	all := int64(len(web.Referee().Requests()))
-	if asked[w1]+asked[w2] != all || min(asked[w1], asked[w2])*4 < all || all < hosts*(pages+1) {
-		t.Errorf("%d answers in one ledger, %d in the other, of %d: each should have a quarter", asked[w1], asked[w2], all)
+	f.complete(t, 20, incidents...)
+}
+
+// A member that is killed, and resumed each time, costs no page and no pause.
+func TestFleet_Killed(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, frontiertest.Start(t), 20)
+	var kills []time.Time
+	for i := range 4 {
+		f.until(t, 60)
+		kills = append(kills, time.Now())
+		f.members[i%2].kill()
+		f.members[i%2] = launched(t, curtsy(t, "resume", f.dirs[i%2]))
 	}
-	t.Logf("%d and %d of %d answers", asked[w1], asked[w2], all)
+	f.complete(t, 20, kills...)
 }
 
 // Invalid input is refused with one sentence that names the next step. Nothing is written, and no host is contacted.

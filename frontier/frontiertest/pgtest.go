@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -18,6 +19,8 @@ import (
 type Server struct {
 	Port   int
 	crawls atomic.Int64
+	dir    string
+	cmd    *exec.Cmd // nil while it is stopped
 }
 
 // Start starts a server that ends with the test. Without PostgreSQL's programs it skips the test, or fails it with
@@ -50,36 +53,54 @@ func Start(t testing.TB) *Server {
 	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(trust), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Port: freePort(t)}
-	log := filepath.Join(dir, "log")
-	cmd := command(dir, program("postgres"), "-D", data, "-p", fmt.Sprint(s.Port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=60")
-	f, err := os.Create(log)
+	s := &Server{Port: freePort(t), dir: dir}
+	t.Cleanup(func() {
+		s.stop(os.Interrupt) // a fast shutdown
+		if t.Failed() {
+			text, _ := os.ReadFile(s.log())
+			t.Logf("the server's log:\n%s", text[max(0, len(text)-2000):])
+		}
+	})
+	s.Restart(t)
+	return s
+}
+
+func (s *Server) log() string { return filepath.Join(s.dir, "log") }
+
+// Restart starts the server again, and returns when it takes connections.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	f, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	cmd := command(s.dir, program("postgres"), "-D", filepath.Join(s.dir, "data"), "-p", fmt.Sprint(s.Port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=60")
 	cmd.Stdout, cmd.Stderr = f, f
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // a fast shutdown
-		_ = cmd.Wait()
-		if t.Failed() {
-			text, _ := os.ReadFile(log)
-			t.Logf("the server's log:\n%s", text[max(0, len(text)-2000):])
-		}
-	})
+	s.cmd = cmd
 	ready := program("pg_isready")
 	for range 300 {
 		if exec.CommandContext(t.Context(), ready, "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port)).Run() == nil {
-			return s
+			return
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatal("the server does not take connections")
-	return nil
+}
+
+// Stop ends the server in the middle of what it does: the next start recovers, as after a crash.
+func (s *Server) Stop() { s.stop(syscall.SIGQUIT) }
+
+func (s *Server) stop(how os.Signal) {
+	if s.cmd != nil {
+		_ = s.cmd.Process.Signal(how)
+		_ = s.cmd.Wait()
+		s.cmd = nil
+	}
 }
 
 // Locator returns the locator of a crawl that does not exist yet.

@@ -110,7 +110,7 @@ func passing(err error) bool {
 	var broken net.Error
 	if !errors.As(err, &pg) {
 		return errors.As(err, &broken) || pgconn.SafeToRetry(err) || errors.Is(err, context.DeadlineExceeded) ||
-			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
 	}
 	switch cmp.Or(pg.Code, "?????")[:2] {
 	case "08", "53", "57", "58": // connection, resources, operator's intervention, system

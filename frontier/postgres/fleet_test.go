@@ -67,6 +67,7 @@ func TestFleet(t *testing.T) {
 		{"one key from two members is new once", fleetNewOnce},
 		{"what an expired member finishes is stale and changes nothing", fleetExpired},
 		{"a member that cannot reach the server sends nothing soon, and goes on later", fleetSilent},
+		{"an outage of the server expires nobody", fleetOutage},
 		{"the repeat of a committed Finish is nil", fleetRepeat},
 		{"a host that has moved has no robots state, and says so", fleetMoved},
 		{"no host of a slot that was taken is claimed before its pace is over", fleetGate},
@@ -240,6 +241,18 @@ func fleetSilent(f fleet) {
 	thaw()
 	f.Sleep(time.Second)
 	stage.Want(f.Stage, "MayAsk with a heartbeat", m.MayAsk(), nil)
+}
+
+func fleetOutage(f fleet) {
+	for _, s := range [][2]*stage.Stage{{f.Stage, f.second}, {f.second, f.Stage}} {
+		early, late := freeze(s[0]), freeze(s[1])
+		f.Sleep(time.Minute)
+		early()
+		f.Sleep(2 * time.Second)
+		late()
+		f.Sleep(time.Second)
+		stage.Want(f.Stage, "MayAsk", [2]error{member(s[0]).MayAsk(), member(s[1]).MayAsk()}, [2]error{})
+	}
 }
 
 func fleetRepeat(f fleet) {

@@ -20,7 +20,7 @@ var errExpired = errors.New("the session has expired")
 
 // beat keeps the member alive and its slots in balance, until f is released.
 func (f *Frontier) beat() {
-	seen := map[int64]sighting{}
+	seen, last := map[int64]sighting{}, time.Now()
 	for {
 		wait := f.t.beat
 		f.mu.Lock()
@@ -34,11 +34,15 @@ func (f *Frontier) beat() {
 			return
 		}
 		err := f.beats.do(f.ctx, func(ctx context.Context, c *pgx.Conn) error {
+			if time.Since(last) > f.t.ttl/3 { // in an outage the others were silent, too
+				clear(seen)
+			}
 			if err := f.pulse(ctx, c); err != nil {
 				return err
 			}
 			return f.expire(ctx, c, seen)
 		})
+		last = time.Now()
 		switch {
 		case f.ctx.Err() != nil:
 			return
