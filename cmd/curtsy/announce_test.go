@@ -117,7 +117,7 @@ func TestAResumedCrawlCountsTheSeedsThatWereGiven(t *testing.T) {
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--delay", "0", "--max-pages", "1", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone, "crawling from 1 seed into")
-	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "going on with the crawl from 1 seed in")
+	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "resuming crawl (1 seed) in")
 }
 
 // nobodyKnows is a world without names.

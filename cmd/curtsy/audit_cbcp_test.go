@@ -132,7 +132,7 @@ func TestCopiesOfOurPageAndRangesKeepTheirClauses(t *testing.T) {
 	if brokenClauses(c) != "ranges" || c.Musts != 1 {
 		t.Errorf("broken %q, %+v", brokenClauses(c), c)
 	}
-	inside(t, "audit", "--bot-page", write(t, ""), dir).want(t, cli.ExitUsage, "--bot-page and --bot-ranges are for --cbcp")
+	inside(t, "audit", "--bot-page", write(t, ""), dir).want(t, cli.ExitUsage, "--bot-page and --bot-ranges need --cbcp")
 	inside(t, "audit", "--cbcp", "--bot-page", "no-such-file", dir).want(t, cli.ExitFailed, "--bot-page: ", "no-such-file")
 	inside(t, "audit", "--cbcp", "--bot-ranges", write(t, strings.Repeat("x", policypage.MaxDocument+1)), dir).want(t, cli.ExitFailed, "--bot-ranges: ")
 }

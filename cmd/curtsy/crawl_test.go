@@ -220,7 +220,7 @@ func TestTheFirstInterruptDrainsWithExitCode130(t *testing.T) {
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		wait().want(t, code, "finishing the exchanges under way", "it was interrupted", "curtsy resume "+dir)
+		wait().want(t, code, "finishing requests in flight", "it was interrupted", "curtsy resume "+dir)
 		if _, err := os.Stat(filepath.Join(dir, control.File)); err == nil {
 			t.Error("the control file is still there")
 		}

@@ -22,7 +22,7 @@ func TestADirectorysNameIsNoPattern(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(inDir(dir, crawldir.IndexName)), os.WriteFile(left, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if r := inside(t, "explain", "--at", "0s", dir, seed); r.code != cli.ExitDone || !strings.HasPrefix(r.out, "done: fetched;") || strings.Contains(r.out, "not to be had") {
+	if r := inside(t, "explain", "--at", "0s", dir, seed); r.code != cli.ExitDone || !strings.HasPrefix(r.out, "done: fetched;") || strings.Contains(r.out, "no record") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	if err := crawldir.RemoveLeftOvers(dir); err != nil {
@@ -31,5 +31,5 @@ func TestADirectorysNameIsNoPattern(t *testing.T) {
 	if _, err := os.Stat(left); err == nil {
 		t.Error("what a kill left of a snapshot is still there")
 	}
-	inside(t, "resume", "--max-pages", "100", dir).want(t, cli.ExitDone, "it is made anew from the archive")
+	inside(t, "resume", "--max-pages", "100", dir).want(t, cli.ExitDone, "rebuilding it from the archive")
 }

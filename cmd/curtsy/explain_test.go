@@ -170,7 +170,7 @@ func TestExplainLiveKeepsToTheRules(t *testing.T) {
 	inside(t, "crawl", "--quiet", "--max-time", "1ns", "--dir", dir, origin+"/")
 	at := asked.Load()
 	inside(t, "frontier", "pause", "--host", origin, dir).want(t, cli.ExitDone)
-	if e := explainedAs(t, "--live", dir, origin+"/"); !strings.Contains(strings.Join(e.Notes, " "), "not asked live: the host is parked by operator") {
+	if e := explainedAs(t, "--live", dir, origin+"/"); !strings.Contains(strings.Join(e.Notes, " "), "not requested: the host is parked by operator") {
 		t.Errorf("%q", e.Notes)
 	}
 	inside(t, "frontier", "unpause", "--host", origin, dir).want(t, cli.ExitDone)

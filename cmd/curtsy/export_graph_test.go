@@ -94,7 +94,7 @@ func TestExportOfAGraphRefusesWhatItCannotDo(t *testing.T) {
 	}
 	for said, args := range map[string][]string{
 		"pages, hosts, domains": {"--graph", "sites", dir},
-		"leave --tables":        {"--graph", "hosts", "--tables", "pages", dir},
+		"omit --tables":         {"--graph", "hosts", "--tables", "pages", dir},
 		"sqlite, wet, graphml":  {"--graph", "hosts", "--format", "dot", "-o", out, dir},
 		"hosts.graphml exists and is not a graph of curtsy's making": {"--format", "graphml", "-o", out, dir},
 		"is within the crawl directory":                              {"--format", "graphml", "-o", filepath.Join(dir, crawldir.ArchiveName), dir},

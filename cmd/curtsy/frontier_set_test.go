@@ -42,7 +42,7 @@ func TestFrontierSetChangesAStoppedAndARunningCrawl(t *testing.T) {
 		}
 		r = inside(t, "config", "set", "--max-pages", "7", "--exclude", "/late", "--delay", "2s", "--host", "LOCALHOST", "--reason", "by phone", dir)
 		r.want(t, cli.ExitDone)
-		for _, says := range []string{"max-pages 7, was ", `exclude has "/late", too`, "delay 2s, was 1s"} {
+		for _, says := range []string{"max-pages 7, was ", `exclude now also has "/late"`, "delay 2s, was 1s"} {
 			if !strings.Contains(r.out, says) {
 				t.Errorf("running: %v: %q lacks %q", running, r.out, says)
 			}

@@ -202,7 +202,7 @@ func TestIdentityCheckFindsEachDisagreement(t *testing.T) {
 		"huge":         {answer("/bot/", says(200, strings.Repeat("a", 600<<10))), "it is larger than 500KiB"},
 		"circle":       {answer("/bot/", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/bot/", http.StatusFound) }), "more than 5 redirects"},
 		"inwards": {answer("/bot/", says(200, `<link rel=client-ranges href="http://169.254.169.254/latest/meta-data/"><link rel=describedby href="http://127.0.0.2:9/">`)),
-			"its host's robots.txt cannot be had: its address is not public"},
+			"its host's robots.txt is unavailable: its address is not public"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home(t, "")
@@ -242,12 +242,12 @@ func TestIdentityCheckReportsRedirectsAndWhoDoesNotAnswer(t *testing.T) {
 	}
 	dead := deadPort(t)
 	r = atHome(t, "identity", "check", dead)
-	r.want(t, cli.ExitFailed, "the page could not be had")
+	r.want(t, cli.ExitFailed, "the page is unavailable")
 	if !strings.Contains(r.out, "connection refused") {
 		t.Errorf("%s", r.out)
 	}
 	p.answers["/robots.txt"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
-	p.check(t).want(t, cli.ExitFailed, "the page could not be had")
+	p.check(t).want(t, cli.ExitFailed, "the page is unavailable")
 	var out identity.CheckJSON
 	if err := json.Unmarshal([]byte(atHome(t, "identity", "check", "--json", dead).out), &out); err != nil || out.Agree || len(out.Documents) != 1 {
 		t.Errorf("%v, %+v", err, out)
@@ -403,7 +403,7 @@ func TestIdentityInitSaysWhichAnswersItLacksOrDoesNotTake(t *testing.T) {
 // What is kept can be mended by hand, and a mistake there is named.
 func TestKeptAnswersWithAMistakeAreNamed(t *testing.T) {
 	for text, says := range map[string]string{
-		"url = 3\n": "identity.toml cannot be read", "x = 'y'\n": "line 1 has a key that is none of its own", "url = 'a\n": "identity.toml cannot be read: line 1",
+		"url = 3\n": "identity.toml cannot be read", "x = 'y'\n": "line 1 has an unknown key", "url = 'a\n": "identity.toml cannot be read: line 1",
 		"ranges = ['a']\n": `"a" is no network`, "url = 'library.org'\n": "write an http or https URL",
 	} {
 		home(t, "")

@@ -28,7 +28,7 @@ func TestAnOptionThatSwitchesOnWhatIsOnIsRefused(t *testing.T) {
 			for c := cmd; c.HasParent(); c = c.Parent() {
 				args = append([]string{c.Name()}, args...)
 			}
-			inside(t, append(args, "--"+f.Name, "http://127.0.0.1:9/")...).want(t, cli.ExitUsage, "--"+f.Name+" adds nothing", "--"+f.Name+"=false")
+			inside(t, append(args, "--"+f.Name, "http://127.0.0.1:9/")...).want(t, cli.ExitUsage, "--"+f.Name+" is the default here", "--"+f.Name+"=false")
 		})
 	}
 	visit(newRoot(cli.Streams{}))

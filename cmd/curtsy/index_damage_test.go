@@ -40,7 +40,7 @@ func TestADamagedIndexIsNamedOrDoneWithout(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := inside(t, "export", "--format", "wacz", "-o", inDir(t.TempDir(), "x.wacz"), dir)
-		r.want(t, cli.ExitFailed, "make it anew with curtsy warc index "+dir, "curtsy-00000")
+		r.want(t, cli.ExitFailed, "rebuild it with curtsy warc index "+dir, "curtsy-00000")
 		r = inside(t, "mirror", "rebuild", dir)
 		if r.want(t, cli.ExitDone); files(r) != files(good) || files(r) == "" {
 			t.Errorf("%s: %q files, want %q\n%s%s", how, files(r), files(good), r.out, r.err)

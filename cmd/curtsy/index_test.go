@@ -84,7 +84,7 @@ func TestACrawlKeepsAnIndexThatCanBeMadeAnew(t *testing.T) {
 	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil { // as in a directory of an older version
 		t.Fatal(err)
 	}
-	inside(t, "resume", dir).want(t, cli.ExitDone, inDir(dir, crawldir.IndexName)+" is missing: it is made anew")
+	inside(t, "resume", dir).want(t, cli.ExitDone, inDir(dir, crawldir.IndexName)+" is missing: rebuilding it")
 	if again := indexText(t, inDir(dir, crawldir.IndexName)); !maps.Equal(kept, again) {
 		t.Errorf("made by resume\n%v\nkept\n%v", again, kept)
 	}

@@ -46,13 +46,13 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 	cmd := curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
 	p := launched(t, cmd)
 	<-asked
-	for _, answer := range []string{"finishing the exchanges", "aborting"} { // two signals at one instant are one
+	for _, answer := range []string{"finishing requests", "aborting"} { // two signals at one instant are one
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
 		p.until(t, answer, func() bool { return strings.Contains(p.errs.String(), answer) })
 	}
-	p.end().want(t, 130, "finishing the exchanges under way", "aborting", "it was interrupted", "curtsy resume "+dir)
+	p.end().want(t, 130, "finishing requests in flight", "aborting", "it was interrupted", "curtsy resume "+dir)
 	leftClean(t, dir)
 	// What was asked for is in the archive, though nothing came of it.
 	r := inside(t, "audit", dir)
@@ -115,6 +115,6 @@ func TestAHangUpDrains(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	wait().want(t, 129, "finishing the exchanges under way")
+	wait().want(t, 129, "finishing requests in flight")
 	leftClean(t, dir)
 }

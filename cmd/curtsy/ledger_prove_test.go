@@ -199,7 +199,7 @@ func TestProvingWhileTheCrawlRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "a.zip")
-	shared(t, "ledger", "prove", dir, "--host", "a.example", "-o", file).want(t, cli.ExitDone, "5 URLs not asked for")
+	shared(t, "ledger", "prove", dir, "--host", "a.example", "-o", file).want(t, cli.ExitDone, "5 URLs not requested")
 	if r := shared(t, "ledger", "verify", file); r.code != cli.ExitDone || !strings.Contains(r.out, "5 lines, and there are no others") {
 		t.Errorf("%d\n%s", r.code, r.out)
 	}

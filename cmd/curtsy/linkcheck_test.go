@@ -222,14 +222,14 @@ func TestCheckUpdateSaysWhatIsNewlyBroken(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "linkcheck", "--update", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitUsage, "--update is for the directory of a crawl")
 	inside(t, "linkcheck", "--offline", url+"/").want(t, cli.ExitUsage, "--offline is for the directory of a crawl")
-	inside(t, "linkcheck", "--update", "--offline", dir).want(t, cli.ExitUsage, "give either")
+	inside(t, "linkcheck", "--update", "--offline", dir).want(t, cli.ExitUsage, "give one of them")
 	inside(t, "linkcheck", "--update", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
 	inside(t, "linkcheck", "--delay", "0", "--quiet", "--dir", dir, url+"/").want(t, cli.ExitFound)
 	delete(pages, "/breaks")
 	pages["/"], pages["/mended"] = "<a href=/stays>a</a><a href=/mended>b</a><a href=/breaks>c</a>", "b"
 	r := inside(t, "linkcheck", "--quiet", dir)
 	r.want(t, cli.ExitFound)
-	want := "since the crawl before: 1 newly broken, 2 mended, 1 still broken\n\nNEWLY BROKEN\n  " + url + "/breaks  (404)\n\nMENDED\n  " +
+	want := "since the crawl before: 1 newly broken, 2 repaired, 1 still broken\n\nNEWLY BROKEN\n  " + url + "/breaks  (404)\n\nREPAIRED\n  " +
 		url + "/mended  (404)\n  " + url + "/unlinked  (404)\n\nBROKEN\n"
 	if !strings.Contains(r.out, want) {
 		t.Errorf("%s\nwant:\n%s", r.out, want)
@@ -240,10 +240,10 @@ func TestCheckUpdateSaysWhatIsNewlyBroken(t *testing.T) {
 	pages["/breaks"] = "c"
 	inside(t, "linkcheck", "--quiet", "--delay", "0", "--dir", dir, url+"/").want(t, cli.ExitFound) // the same seed: it is that crawl
 	r = inside(t, "linkcheck", "--update", "--quiet", dir)
-	if r.want(t, cli.ExitFound); !strings.Contains(r.out, "since the crawl before: 0 newly broken, 0 mended, 1 still broken\n") {
+	if r.want(t, cli.ExitFound); !strings.Contains(r.out, "since the crawl before: 0 newly broken, 0 repaired, 1 still broken\n") {
 		t.Error(r.out)
 	}
-	inside(t, "linkcheck", "--dir", dir, url+"/other").want(t, cli.ExitUsage, "holds a crawl of other pages, begun at "+url+"/ ", "curtsy linkcheck "+dir)
+	inside(t, "linkcheck", "--dir", dir, url+"/other").want(t, cli.ExitUsage, "has a crawl of other pages, from seeds such as "+url+"/: ", "curtsy linkcheck "+dir)
 	inside(t, "audit", dir).want(t, cli.ExitDone)
 }
 
@@ -267,7 +267,7 @@ func TestCheckAgainstABaselineCountsWhatIsNewlyBroken(t *testing.T) {
 	r = inside(t, "linkcheck", "--baseline", base, folder)
 	r.want(t, cli.ExitFound)
 	want := "1 broken link, in 1 place on 1 page; checked 3 URLs, read 1 document with 2 links\n1 broken and known, as --baseline has it\n" +
-		"since the baseline: 1 newly broken, 1 mended, 1 still broken\n\nMENDED\n  /goes  (404)\n\nBROKEN\n  /comes  (404)\n      " + page + ":1:31  a href  “z”\n"
+		"since the baseline: 1 newly broken, 1 repaired, 1 still broken\n\nREPAIRED\n  /goes  (404)\n\nBROKEN\n  /comes  (404)\n      " + page + ":1:31  a href  “z”\n"
 	if r.out != want {
 		t.Errorf("%s\nwant:\n%s", r.out, want)
 	}

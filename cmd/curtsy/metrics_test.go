@@ -242,7 +242,7 @@ func TestATokenThatOthersMayReadOrGuessIsRefused(t *testing.T) {
 		mode os.FileMode
 		says string
 	}{
-		"open":  {"9f2c1ad04be77c1d63f08a5be1d24c60\n", 0o644, "other users may read"},
+		"open":  {"9f2c1ad04be77c1d63f08a5be1d24c60\n", 0o644, "other users can read"},
 		"short": {"secret\n", 0o600, "holds no token"},
 		"empty": {"", 0o600, "holds no token"},
 		"lines": {"9f2c1ad04be77c1d63f0\n8a5be1d24c60\n", 0o600, "holds no token"},

@@ -126,7 +126,7 @@ func addOptOuts(path string, texts []string, reason string, std cli.Streams) err
 	}
 	fmt.Fprintf(std.Err, "%s added to %s", text.Entries(added), plainly.Lines(path))
 	if known := len(texts) - added; known > 0 {
-		fmt.Fprintf(std.Err, ", %d stood there already", known)
+		fmt.Fprintf(std.Err, ", %d already listed", known)
 	}
 	fmt.Fprintln(std.Err)
 	return nil

@@ -109,7 +109,7 @@ func TestRule16_TheUsersListBindsEveryCrawl(t *testing.T) {
 	bakery, library, web := two(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "optout", "add", "--user", "--reason", "by mail", "x.test", site(bakery)).want(t, cli.ExitDone, "2 entries added")
-	atHome(t, "optout", "add", "--user", site(bakery)).want(t, cli.ExitDone, "0 entries added", "1 stood there already")
+	atHome(t, "optout", "add", "--user", site(bakery)).want(t, cli.ExitDone, "0 entries added", "1 already listed")
 	r := atHome(t, "crawl", "--json", "--delay", "0", "--dir", dir, bakery, library)
 	wantOptOut(t, r, dir, bakery, web, site(bakery)+" # by mail", 2)
 

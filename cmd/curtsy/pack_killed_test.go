@@ -93,7 +93,7 @@ func TestPackLeavesALedgerOfAnotherKeyToTheNextRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	inside(t, "export", "--format", "wacz", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")).want(t, cli.ExitDone, "the ledger is not told", "is completed", "packed ")
+	inside(t, "export", "--format", "wacz", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")).want(t, cli.ExitDone, "the ledger has no entry", "is completed", "packed ")
 	if ledger() != before {
 		t.Error("another key has signed the ledger")
 	}
@@ -129,7 +129,7 @@ func TestPackCompletesTheSegmentThatAKillLeftOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitDone, filepath.Base(whole)+".open, which a kill left open, is completed", "tore its end", "packed ")
+	inside(t, "export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitDone, filepath.Base(whole)+".open, which a kill left open, is completed", "a kill left it incomplete", "packed ")
 	if text := unzipped(t, file)["datapackage.json"]; !strings.Contains(text, filepath.Base(whole)) {
 		t.Errorf("it is not in the package: %s", text)
 	}

@@ -81,7 +81,7 @@ func TestReasons_EachRuleOfTheScope(t *testing.T) {
 			t.Errorf("check does not name %s", rule)
 		}
 	}
-	if strings.Contains(string(b), "not fetched") || strings.Contains(check, "not asked for") {
+	if strings.Contains(string(b), "not fetched") || strings.Contains(check, "not checked") {
 		t.Errorf("a reason is not named:\n%s\n%s", b, check)
 	}
 }

@@ -161,7 +161,7 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 		t.Fatal("a dry run changed something")
 	}
 	r := atHome(t, "redact", "--reason", "asked by mail", "--json", dir, seed+"p3.html")
-	r.want(t, cli.ExitDone, "redacted: the URL", "making the mirror anew", "packing ")
+	r.want(t, cli.ExitDone, "redacted: the URL", "rebuilding the mirror", "packing ")
 	var told struct {
 		Bodies  int64
 		Salt    string
@@ -286,10 +286,10 @@ func TestForgetRefusesACrawlThatRuns(t *testing.T) {
 	eventually(t, "five requests", func() bool { return requests(web, "bakery.test") >= 5 })
 	ended(t, asUser(t, "redact", dir, seed)).want(t, cli.ExitFailed, "is running", "curtsy optout add "+dir, "curtsy resume "+dir)
 	front := site(seed) + "/$" // the crawl goes on with the rest
-	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "give this command again")
+	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "repeat this command")
 	ended(t, asUser(t, "optout", "add", dir, site(seed))).want(t, cli.ExitDone, "1 entry added")
 	wait().want(t, cli.ExitDone)
-	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 stood there already", "redacted: the URL")
+	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 already listed", "redacted: the URL")
 	if found := telling(t, dir, tale("/")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
@@ -317,12 +317,12 @@ func TestForgetSaysWhatIsWrong(t *testing.T) {
 		{[]string{dir, "https://a.test/x/*"}, cli.ExitUsage, "write a.test/x/, without the scheme"},
 		{[]string{dir, "a.test/*"}, cli.ExitUsage, "write a.test/"},
 		{[]string{dir, "10.0.0.0/8"}, cli.ExitUsage, "is a network"},
-		{[]string{"--reason", "two\nlines", dir, "a.test"}, cli.ExitUsage, "--reason: it is one line"},
+		{[]string{"--reason", "two\nlines", dir, "a.test"}, cli.ExitUsage, "--reason: must be one line"},
 		{[]string{dir, "never.test"}, cli.ExitFailed, "has nothing of the host never.test with a body"},
 		{[]string{"--all", dir, seed + "never"}, cli.ExitFailed, "has nothing of the URL " + seed + "never"},
 		{[]string{"--wacz", "x.zip", dir, site(seed)}, cli.ExitUsage, "ends in .wacz"},
 		{[]string{"--wacz", filepath.Join(dir, "none.wacz"), dir, site(seed)}, cli.ExitFailed, "none.wacz"},
-		{[]string{"--wacz", foreign, dir, site(seed)}, cli.ExitFailed, "is not packed of the crawl in"},
+		{[]string{"--wacz", foreign, dir, site(seed)}, cli.ExitFailed, "is not a package of the crawl in"},
 	} {
 		atHome(t, append([]string{"redact"}, c.args...)...).want(t, c.code, c.says)
 	}

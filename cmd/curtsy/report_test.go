@@ -123,7 +123,7 @@ func TestReportRefusesWhatItCannotTell(t *testing.T) {
 		{[]string{"report", t.TempDir()}, cli.ExitUsage, "holds no crawl"},
 		{[]string{"report", file}, cli.ExitUsage, "is a file"},
 		{[]string{"report", "--host", "other.test", dir}, cli.ExitUsage, "no decision about this host"},
-		{[]string{"report", "--host", "a b/c", dir}, cli.ExitUsage, "no host"},
+		{[]string{"report", "--host", "a b/c", dir}, cli.ExitUsage, "not a host"},
 		{[]string{"report", "-o", "x.json", dir}, cli.ExitUsage, "beside it"},
 		{[]string{"report", "-o", t.TempDir(), dir}, cli.ExitUsage, "is a directory"},
 		{[]string{"report", "-o", filepath.Join(dir, "none", "x.html"), dir}, cli.ExitFailed, "x.html"},

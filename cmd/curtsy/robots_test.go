@@ -197,7 +197,7 @@ func TestRobotsCheckTakesAStatusForWhatItMeans(t *testing.T) {
 	}{
 		{204, "rfc9309", cli.ExitDone, ""}, {404, "rfc9309", cli.ExitDone, ""}, {403, "rfc9309", cli.ExitDone, ""},
 		{403, "draft1996", cli.ExitFound, ""}, {403, "std1994", cli.ExitDone, ""},
-		{503, "rfc9309", cli.ExitFailed, "is not to be had: status 503; nothing may be fetched"},
+		{503, "rfc9309", cli.ExitFailed, "is unavailable: status 503; nothing may be fetched"},
 		{429, "rfc9309", cli.ExitFailed, "status 429"}, {500, "draft1996", cli.ExitFailed, "status 500"},
 	} {
 		status = row.status
@@ -246,7 +246,7 @@ func TestRobotsCheckOfSeveralHosts(t *testing.T) {
 	down := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	up := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("user-agent: *\ndisallow: /a\n")) })
 	r := inside(t, "robots", "check", up.URL+"/a", down.URL+"/a", down.URL+"/b", up.URL+"/b")
-	r.want(t, cli.ExitFailed, down.URL+"/robots.txt is not to be had: status 502")
+	r.want(t, cli.ExitFailed, down.URL+"/robots.txt is unavailable: status 502")
 	if lines := strings.Split(r.out, "\n"); len(lines) != 6 || strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(lines[4], "allowed ") {
 		t.Errorf("%s%s", r.out, r.err)
 	}

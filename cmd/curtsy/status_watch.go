@@ -133,11 +133,11 @@ func (w *statusWatch) ended(now time.Time, look dashboard.Look) error {
 	case !w.ran:
 		return w.end("does not run; go on with curtsy resume " + resume)
 	case s.Killed:
-		return w.end("was killed, and nothing is lost: go on with curtsy resume " + resume)
+		return w.end("was killed, and nothing is lost: continue it with curtsy resume " + resume)
 	case s.State == "finished":
 		return w.end("has ended: everything is done. See curtsy report " + resume)
 	}
-	return w.end(fmt.Sprintf("has ended, and %s left: go on with curtsy resume %s", be(left), resume))
+	return w.end(fmt.Sprintf("has ended, and %s left: continue it with curtsy resume %s", be(left), resume))
 }
 
 // be puts the verb behind a number of things.

@@ -118,7 +118,7 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 		s.Pages["/new"] = crawltest.Page{}
 	})
 	r := inside(t, "update", "--json", dir)
-	r.want(t, cli.ExitDone, "generation 2", "new                1\n", "changed            1\n", "unchanged          5\n", "fresh, not asked   1\n",
+	r.want(t, cli.ExitDone, "generation 2", "new                1\n", "changed            1\n", "unchanged          5\n", "fresh, no request  1\n",
 		"gone (404, 410)    1\n", "no longer linked   1\n", inDir(dir, crawldir.ChangesName))
 	counts, of := changesOf(t, dir)
 	if want := map[string]int64{"new": 1, "changed": 1, "unchanged": 5, "fresh": 1, "gone": 1, "unknown": 0, "unlinked": 1}; !maps.Equal(counts, want) {

@@ -62,7 +62,7 @@ func TestWatch_RoundsAreUpdatesOfWhatIsDue(t *testing.T) {
 	})
 	before := len(web.Referee().Requests())
 	r = inside(t, watched(dir, append(often, "--once", "--json")...)...)
-	r.want(t, cli.ExitDone, "round 2: ", "new 1, changed 1, unchanged 6, fresh, not asked 1, gone 1, not known now 0")
+	r.want(t, cli.ExitDone, "round 2: ", "new 1, changed 1, unchanged 6, fresh, no request 1, gone 1, not known now 0")
 	if !strings.Contains(r.out, `"generation":2,`) || !strings.Contains(r.out, `"round":true`) || strings.Contains(r.out, `"unlinked"`) {
 		t.Errorf("the round says %s", r.out)
 	}
@@ -201,7 +201,7 @@ func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 	if r := inside(t, "status", dir); !strings.Contains(r.out, "watching") || !strings.Contains(r.out, "min-interval, http://") {
 		t.Errorf("the status of a watch that sleeps: %s", r.out)
 	}
-	inside(t, watched(dir)...).want(t, cli.ExitFailed, "watched already")
+	inside(t, watched(dir)...).want(t, cli.ExitFailed, "already being watched")
 	if e := planOf(t, dir)["/"]; e.Due.Sub(e.Last) != 2*time.Hour { // as the watch has it
 		t.Errorf("the plan beside the watch: %+v", e)
 	}

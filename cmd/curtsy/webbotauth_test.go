@@ -110,7 +110,7 @@ func TestWebBotAuthBadInput(t *testing.T) {
 		"crawl --signature-agent " + botAgent + " --signature-draft ietf-7 http://127.0.0.1:9/": "no draft of Web Bot Auth",
 		"crawltest score --keys " + mine + " -- none {seed}":                                    "no key of Ed25519 or RSA",
 		"crawltest score --keys " + none + " -- none {seed}":                                    "--keys: ",
-		"crawltest serve --torture --keys " + mine:                                              "--torture is a web of its own",
+		"crawltest serve --torture --keys " + mine:                                              "--torture serves another web",
 	} {
 		shared(t, strings.Fields(line)...).want(t, cli.ExitUsage, says)
 	}

@@ -196,7 +196,7 @@ func openIndex(ctx context.Context, dir string, earlier []string, finished func(
 	}
 	if _, err := os.Stat(in(dir, IndexName)); errors.Is(err, fs.ErrNotExist) {
 		if archived, err := Entries(in(dir, ArchiveName), "", ""); err == nil && len(archived) > 0 {
-			plain(say)("%s is missing: it is made anew from the archive", in(dir, IndexName))
+			plain(say)("%s is missing: rebuilding it from the archive", in(dir, IndexName))
 		}
 	}
 	index, err := cdxj.Open(ctx, dir, cdxj.Options{Earlier: files, Finished: finished})

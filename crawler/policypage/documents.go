@@ -48,7 +48,7 @@ func (l *looking) published(ctx context.Context, at string) error {
 		l.add(Check{Subject: "creationTime", Document: rangesDocument, Result: Differs,
 			Published: r.Created.UTC().Format(jafarTime), Note: "it lies in the future"})
 	case age > 24*time.Hour:
-		l.note("the address ranges are %d days old: the draft wants them written anew once a day, which "+
+		l.note("the address ranges are %d days old: the draft requires a new file every day, which "+
 			"curtsy identity init does", int(age/(24*time.Hour)))
 	}
 	if r.Ignored > 0 {
@@ -66,7 +66,7 @@ func (l *looking) card(ctx context.Context, at, ranges string, page ...string) e
 	l.secure("signature agent card", a.URL)
 	if len(a.Redirects) > 0 {
 		l.add(Check{Subject: "document", Document: cardDocument, Result: Differs, Published: a.URL,
-			Note: "it stands behind a redirect, which readers of cards must not follow"})
+			Note: "it is behind a redirect, which readers of cards must not follow"})
 	}
 	c, err := ReadCard(a.Body)
 	if err != nil {
@@ -142,7 +142,7 @@ func (l *looking) keys(ctx context.Context, c Card) error {
 		l.note("the card names no key directory: requests are not signed")
 		return nil
 	case https(c.JWKSURI) == "":
-		l.add(Check{Subject: "jwks_uri", Document: cardDocument, Result: Differs, Published: c.JWKSURI, Note: "it is no https URL"})
+		l.add(Check{Subject: "jwks_uri", Document: cardDocument, Result: Differs, Published: c.JWKSURI, Note: "not an https URL"})
 		return nil
 	}
 	a, ok, err := l.get(ctx, keysDocument, c.JWKSURI)

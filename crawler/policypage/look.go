@@ -277,6 +277,6 @@ func difference(have, want []netip.Prefix) string {
 // secure reports whether a URL is one of https, and notes a document that is not.
 func (l *looking) secure(what, at string) {
 	if u, err := url.Parse(at); err == nil && u.Scheme != "https" {
-		l.note("the %s is not published over https: whoever is on the way may change it", what)
+		l.note("the %s is not published over https: anyone on the network path can change it", what)
 	}
 }

@@ -35,7 +35,7 @@ func (r *recovery) absorb() error {
 		if r.stubs > 0 {
 			why = fmt.Sprintf("%d lines were forgotten, and count for no host any more", r.stubs)
 		}
-		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's map of hosts, made anew, is another one: %s", why))
+		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's rebuilt map of hosts differs: %s", why))
 	}
 	w.tail.reset(r.index)
 	return nil
@@ -58,10 +58,10 @@ func (r *recovery) finish() error {
 		w.tail.reset(r.index)
 	}
 	if r.note != nil && r.tiles {
-		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's tiles did not fit its checkpoint: they are made anew from %d lines", r.index))
+		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's tiles did not match its checkpoint: rebuilt from %d lines", r.index))
 	}
 	if r.note != nil && r.anew {
-		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's map of hosts did not fit its checkpoint: it is made anew from %d lines", r.mapped))
+		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's map of hosts did not match its checkpoint: rebuilt from %d lines", r.mapped))
 	}
 	return r.complete()
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNoBundle says that a file is no bundle, or none of a format that is known.
-var ErrNoBundle = errors.New("it is no bundle that curtsy ledger prove makes")
+var ErrNoBundle = errors.New("not a bundle of curtsy ledger prove")
 
 // opened is a bundle that is read. No member has been held against its digest yet: reading it does.
 type opened struct {

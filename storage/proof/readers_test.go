@@ -174,7 +174,7 @@ func TestAMapOfTheBeginningAloneIsSaid(t *testing.T) {
 		if code != map[bool]int{true: 0, false: 3}[holds] || holds && !strings.Contains(said, "no others in the first 2 of") {
 			t.Errorf("%d: Python ends with %d: %s", past, code, said)
 		}
-		if page := unpacked(t, b)[pageName]; !bytes.Contains(page, fmt.Appendf(nil, "its last %d lines left aside", past)) {
+		if page := unpacked(t, b)[pageName]; !bytes.Contains(page, fmt.Appendf(nil, "its last %d lines excluded", past)) {
 			t.Error("the page does not say it")
 		}
 	}
@@ -185,10 +185,10 @@ func TestAPageThatCannotBeCheckedIsSaid(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 1)
 	honest := w.bundle("a.test", w.commit())
-	for version, holds := range map[int]bool{-1: false, 0: false, 1: false, 2: true} {
+	for version, holds := range map[int]bool{-1: false, 0: false, 1: true, 2: false, 3: true} {
 		m := unpacked(t, honest)
 		m[pageName] = []byte("lies")
-		m[manifestName] = bytes.Replace(m[manifestName], []byte(`"page": 1`), fmt.Appendf(nil, `"page": %d`, version), 1)
+		m[manifestName] = bytes.Replace(m[manifestName], []byte(`"page": 2`), fmt.Appendf(nil, `"page": %d`, version), 1)
 		if r := verified(t, m.packed(t), Options{}); r.Holds != holds || holds && r.PageChecked {
 			t.Errorf("%d: %+v", version, r)
 		}

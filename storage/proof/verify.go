@@ -156,17 +156,17 @@ func (v *verification) page() {
 		v.r.found(BadMember, "%v", err)
 		return
 	}
-	if v.bundle.manifest.Page < pageVersion {
-		v.r.found(BadPage, "%s is said to be of version %d, which never was: do not believe it", pageName, v.bundle.manifest.Page)
+	if v.bundle.manifest.Page < 1 {
+		v.r.found(BadPage, "%s has version %d, which does not exist: do not trust it", pageName, v.bundle.manifest.Page)
 		return
 	}
 	if v.r.PageChecked = v.bundle.manifest.Page == pageVersion; !v.r.PageChecked {
-		v.r.CannotShow = append(v.r.CannotShow, "the page: another version of curtsy made it, and this one cannot tell whether it says what the lines say")
+		v.r.CannotShow = append(v.r.CannotShow, "the page: another version of curtsy wrote it, so it cannot be compared with the lines")
 		return
 	}
 	want, err := render(v.note, v.marks.hosts, v.r.Host, v.r.Summary)
 	if err != nil || string(want) != string(b) {
-		v.r.found(BadPage, "%s does not say what the lines say: do not believe it", pageName)
+		v.r.found(BadPage, "%s does not match the lines: do not trust it", pageName)
 	}
 }
 

@@ -137,7 +137,7 @@ func gapChart(p Pauses) *Chart {
 // timeChart draws exchanges over time.
 func timeChart(tl Timeline) *Chart {
 	slot := time.Duration(tl.SlotS) * time.Second
-	c := newChart("Exchanges over time", "exchanges begun in each "+duration(ms(slot))+", UTC")
+	c := newChart("Exchanges over time", "requests started in each "+duration(ms(slot))+", UTC")
 	var most int64
 	for _, s := range tl.Slots {
 		most = max(most, s.Exchanges)

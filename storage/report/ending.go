@@ -63,7 +63,7 @@ func (e *ending) tell(c *Crawl) {
 	case !e.any:
 		c.Ended = "Not known: the ledger has no marks of its runs."
 	case e.ended:
-		c.Ended = "Its last run ended in good order, " + instant(e.stop) + "."
+		c.Ended = "Its last run ended normally, " + instant(e.stop) + "."
 	default:
 		c.Ended = "Its last run has no end in the ledger: it still runs, or it was killed, or its disk was full."
 	}

@@ -99,7 +99,7 @@ func (g *HostGraph) Says(i int) string {
 	h := g.Top[i]
 	s := fmt.Sprintf("%d. %s: linked to by %s, links to %s", i+1, h.Host, plural(int64(h.In), "host"), plural(int64(h.Out), "host"))
 	if !h.Asked {
-		s += "; it was not asked"
+		s += "; it was not requested"
 	}
 	return s
 }

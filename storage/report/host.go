@@ -151,11 +151,11 @@ func (a *account) result() Host {
 	case a.OptedOut > 0 && !a.part:
 		h.State = "opted out"
 	case a.dumb:
-		h.State = "left alone"
+		h.State = "not crawled"
 	case a.waits:
 		h.State = "to be tried again"
 	case a.Exchanges+a.Unreached == 0:
-		h.State = "not asked"
+		h.State = "not requested"
 	default:
 		h.State = "answers"
 	}
@@ -176,4 +176,4 @@ func span(l *storage.Line) (from, to time.Time) {
 func isTrap(reason string) bool { return strings.HasPrefix(reason, storage.RuleOfTraps) }
 
 // silentRobots begins what is said of a robots.txt that could not be had.
-const silentRobots = "not to be had"
+const silentRobots = "unavailable"

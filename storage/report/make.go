@@ -23,7 +23,7 @@ const maxCounted = 4 << 20
 var ErrNoHost = errors.New("report: the ledger has no decision about this host")
 
 // ErrHost says that Options.Host is no host.
-var ErrHost = errors.New("report: this is no host")
+var ErrHost = errors.New("report: not a host")
 
 // Make reads ledger and archive and returns what they say.
 func Make(ctx context.Context, o Options) (*Report, error) {

@@ -132,7 +132,7 @@ func (v view) Judgements() []Part {
 	return band(
 		Part{Name: "allowed", Class: "good", N: v.Robots.Allowed},
 		Part{Name: "disallowed by a rule", Class: "no", N: v.Robots.Disallowed - v.Robots.Unreachable},
-		Part{Name: "disallowed because robots.txt could not be had", Class: "warn", N: v.Robots.Unreachable},
+		Part{Name: "disallowed because robots.txt was unavailable", Class: "warn", N: v.Robots.Unreachable},
 	)
 }
 

@@ -33,7 +33,7 @@ func TestAttemptsThatReachedNobodyAreNoExchanges(t *testing.T) {
 		t.Errorf("%+v", r.Errors)
 	}
 	for _, h := range r.Hosts {
-		if h.Name == "http://gone.example" && (h.Robots != "could not be had: nxdomain" || h.State != "left alone") {
+		if h.Name == "http://gone.example" && (h.Robots != "could not be had: nxdomain" || h.State != "not crawled") {
 			t.Errorf("%+v", h)
 		}
 	}

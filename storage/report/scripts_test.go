@@ -37,7 +37,7 @@ func TestTheReportTellsWhatBecameOfFilesThatScriptsName(t *testing.T) {
 	if len(r.Errors) != 1 || r.Errors[0].Count != 1 {
 		t.Errorf("errors: %+v", r.Errors)
 	}
-	if page := render(t, r); !strings.Contains(page, "a word in a script looked like a file, and is none") {
+	if page := render(t, r); !strings.Contains(page, "a word in a script looked like a file, but is not one") {
 		t.Error("the page does not say what that means")
 	}
 }

@@ -29,11 +29,11 @@ func advice(d *crawldir.DirError) string {
 	case errors.Is(d, crawldir.ErrNoCrawl):
 		return "; begin one with curtsy crawl"
 	case errors.Is(d, crawldir.ErrTaken):
-		return ": go on with curtsy resume " + plainly.Argument(d.Dir) + ", or name another with --dir"
+		return ": continue it with curtsy resume " + plainly.Argument(d.Dir) + ", or name another with --dir"
 	case errors.Is(d, crawldir.ErrNotEmpty):
 		return ": name another directory with --dir"
 	case errors.Is(d, crawldir.ErrNotEnded):
-		return ": go on with curtsy resume " + plainly.Argument(d.Dir) + ", and update it then"
+		return ": continue it with curtsy resume " + plainly.Argument(d.Dir) + ", then update it"
 	case errors.Is(d, crawldir.ErrTouched):
 		return ": give the command again"
 	}
@@ -46,7 +46,7 @@ func Note(n crawldir.Note, dir string) string {
 	case crawldir.IndexDamaged:
 		return n.Text + "; see curtsy warc check"
 	case crawldir.IndexWrong:
-		return n.Text + ": curtsy warc index makes it anew"
+		return n.Text + ": curtsy warc index rebuilds it"
 	case crawldir.Quarantined:
 		return fmt.Sprintf("%s. See curtsy frontier ls --urls --reason %s %s; try again with curtsy frontier retry --reason %s %s",
 			n.Text, frontier.ReasonQuarantined, plainly.Argument(dir), frontier.ReasonQuarantined, plainly.Argument(dir))
@@ -65,7 +65,7 @@ func Ordered(err error) error {
 // InUse says what to do about a frontier that somebody has and that does not answer.
 func InUse(err error, dir string) error {
 	if errors.Is(err, frontier.ErrInUse) {
-		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and go on with curtsy resume after this", err, plainly.Argument(dir))
+		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and continue with curtsy resume afterwards", err, plainly.Argument(dir))
 	}
 	return Damaged(err, dir)
 }

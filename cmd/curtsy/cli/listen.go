@@ -35,7 +35,7 @@ func mayListen(flag, at string) error {
 		return Usagef("%s %s is no address with a port; %s", flag, at, like)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return Usagef("%s %s: the port is no number up to 65535; %s", flag, at, like)
+		return Usagef("%s %s: the port is not a number up to 65535; %s", flag, at, like)
 	}
 	return nil
 }

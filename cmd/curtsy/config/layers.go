@@ -43,9 +43,9 @@ func Nearer(err error) error {
 		names, other = other, names
 	}
 	if slices.Contains(other, unknown.Key) && unknown.Host {
-		return fmt.Errorf("%w; as a setting of the whole crawl it stands above the first [[%s]]", err, crawldir.HostTable)
+		return fmt.Errorf("%w; a setting of the whole crawl belongs above the first [[%s]]", err, crawldir.HostTable)
 	} else if slices.Contains(other, unknown.Key) {
-		return fmt.Errorf("%w; it stands below a [[%s]]", err, crawldir.HostTable)
+		return fmt.Errorf("%w; it is below a [[%s]]", err, crawldir.HostTable)
 	}
 	if now := crawldir.Renamed[unknown.Key]; now != "" {
 		return fmt.Errorf("%w; did you mean %q?", err, now)
@@ -146,7 +146,7 @@ func WarnEnv(w io.Writer, names []string) {
 		}
 		for _, k := range known {
 			if plainly.Nearest(rest, []string{strings.TrimPrefix(k, envPrefix)}) != "" {
-				fmt.Fprintf(w, "%s in the environment is no setting; did you mean %s?\n", plainly.Lines(name), k)
+				fmt.Fprintf(w, "%s in the environment is not a setting; did you mean %s?\n", plainly.Lines(name), k)
 				break
 			}
 		}

@@ -136,7 +136,7 @@ func TestAMistypedVariableIsNamed(t *testing.T) {
 	t.Setenv("CURTSY_SOMETHING_ELSE_ENTIRELY", "3")
 	var b strings.Builder
 	WarnEnv(&b, crawldir.Names())
-	if got := b.String(); got != "CURTSY_MAX_PAGE in the environment is no setting; did you mean CURTSY_MAX_PAGES?\n" {
+	if got := b.String(); got != "CURTSY_MAX_PAGE in the environment is not a setting; did you mean CURTSY_MAX_PAGES?\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -145,8 +145,8 @@ func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
 				"hours = ['a']\nexclude = ['(']\n[[host]]\nmax-per-host = -1\n[host.x]\ny = 1\n",
 			[]string{
 				`:1:1: unknown key "max-pags"; did you mean "max-pages"?`, `:2:3: delay: "5" has no unit`, `:3:1: unknown key "quota"`,
-				`:4:1: unknown key "match"; it stands below a [[host]]`, `:5:1: max-body:`, `:6:1: workers:`, `:9:1: [[host]] match: "http://x"`,
-				`:10:1: [[host]] delay: 10ms is below the floor of 1s`, `:11:1: unknown key "max-pages" of [[host]]; as a setting of the whole crawl it stands above the first [[host]]`,
+				`:4:1: unknown key "match"; it is below a [[host]]`, `:5:1: max-body:`, `:6:1: workers:`, `:9:1: [[host]] match: "http://x"`,
+				`:10:1: [[host]] delay: 10ms is below the floor of 1s`, `:11:1: unknown key "max-pages" of [[host]]; a setting of the whole crawl belongs above the first [[host]]`,
 				`:12:1: [[host]] hours: "a"`, `:13:1: [[host]] exclude: "("`, `:14:3: [[host]] match: it is missing`, `:15:1: [[host]] max-per-host:`, `:16:`, `:17:`,
 			},
 		},

@@ -78,7 +78,7 @@ var hostComments = map[string][2]string{
 	"per-host-per-day": {`1000`, "at most N requests to each within 24 hours"},
 	"include":          {`["/articles/"]`, "of each only URLs that match one of these REGEXPs; seeds are exempt"},
 	"exclude":          {`["/search", '\?sort=']`, "no URLs that match one of these"},
-	"hours":            {`["22:00-06:00"]`, "hours of the day, in UTC, in which they may be asked"},
+	"hours":            {`["22:00-06:00"]`, "hours of the day, in UTC, in which they may be requested"},
 }
 
 // Commented is a file of all settings, of which none takes effect.

@@ -57,7 +57,7 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 					continue
 				}
 				sig = got
-				display.Say("finishing the exchanges under way; once more to abort them")
+				display.Say("finishing requests in flight; press Ctrl-C again to abort them")
 				c.Drain()
 			}
 		}

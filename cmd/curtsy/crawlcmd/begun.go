@@ -40,7 +40,7 @@ func (t *Task) Begun(ctx context.Context, seeds []string) (dir string, err error
 	}
 	for s := range have {
 		if !want[s] || len(have) != len(want) {
-			return "", cli.Usagef("%s holds a crawl of other pages, begun at %s among them: check that again with curtsy linkcheck %s, or name another directory with --dir",
+			return "", cli.Usagef("%s has a crawl of other pages, from seeds such as %s: check it again with curtsy linkcheck %s, or name another directory with --dir",
 				dir, plainly.OneLine(s), plainly.Argument(dir))
 		}
 	}

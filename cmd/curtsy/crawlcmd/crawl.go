@@ -261,7 +261,7 @@ func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 		return err
 	}
 	if _, err := control.Connect(ctx, o.dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: there is nothing to go on with; see curtsy status %s", o.dir, plainly.Argument(o.dir))
+		return fmt.Errorf("the crawl in %s is running; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
 	if err := o.page.Listen(ctx); err != nil {
 		return err

@@ -153,13 +153,13 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 	seeds := plainly.Count(start.Seeds, "seed")
 	switch {
 	case o.dryRun:
-		display.Say("asking for robots.txt and sitemaps alone, for %s", seeds)
+		display.Say("requesting only robots.txt and sitemaps, for %s", seeds)
 	case o.follower() != nil:
 		if err := o.begins(s, start); err != nil {
 			return err
 		}
 	case o.again:
-		display.Say("going on with the crawl from %s in %s", seeds, o.dir)
+		display.Say("resuming crawl (%s) in %s", seeds, o.dir)
 	default:
 		display.Say("crawling from %s into %s", seeds, o.dir)
 	}

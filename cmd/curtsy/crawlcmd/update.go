@@ -74,7 +74,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 		return cli.InUse(err, o.dir)
 	}
 	if !o.quiet {
-		fmt.Fprintf(std.Err, "generation %d of %s begins; should it be interrupted, go on with curtsy resume %s\n", g.Number, plainly.Lines(o.dir), plainly.Lines(plainly.Argument(o.dir)))
+		fmt.Fprintf(std.Err, "starting generation %d of %s; after an interruption, continue with curtsy resume %s\n", g.Number, plainly.Lines(o.dir), plainly.Lines(plainly.Argument(o.dir)))
 	}
 	o.again = true
 	return runCrawl(ctx, s, o, World{}, std)
@@ -86,7 +86,7 @@ func changesText(c *past.Changes) string {
 	fmt.Fprintf(&b, "\nsince the generation before\n")
 	for _, r := range []struct{ word, name string }{
 		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged"},
-		{string(storage.ChangeFresh), "fresh, not asked"}, {string(storage.ChangeGone), "gone (404, 410)"}, {past.Unknown, "not known now"}, {past.Unlinked, "no longer linked"},
+		{string(storage.ChangeFresh), "fresh, no request"}, {string(storage.ChangeGone), "gone (404, 410)"}, {past.Unknown, "not known now"}, {past.Unlinked, "no longer linked"},
 	} {
 		if n, known := c.Counts[r.word]; known {
 			fmt.Fprintf(&b, "  %-18s %d\n", r.name, n)

@@ -220,7 +220,7 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 func (w *watching) tell(c *past.Changes, std cli.Streams) error {
 	if !w.quiet {
 		n := func(word storage.Change) int64 { return c.Counts[string(word)] }
-		fmt.Fprintf(std.Err, "round %d: new %d, changed %d, unchanged %d, fresh, not asked %d, gone %d, not known now %d\n", c.Generation,
+		fmt.Fprintf(std.Err, "round %d: new %d, changed %d, unchanged %d, fresh, no request %d, gone %d, not known now %d\n", c.Generation,
 			n(storage.ChangeNew), n(storage.ChangeChanged), n(storage.ChangeUnchanged), n(storage.ChangeFresh), n(storage.ChangeGone), c.Counts[past.Unknown])
 	}
 	if !w.json {

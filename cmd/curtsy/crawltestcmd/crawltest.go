@@ -47,10 +47,10 @@ func newServe(std cli.Streams) *cobra.Command {
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if torture && keys != "" {
-				return cli.Usagef("--torture is a web of its own: --keys adds nothing to it")
+				return cli.Usagef("--torture serves another web: --keys has no effect on it")
 			}
 			if torture && wing {
-				return cli.Usagef("--torture is a web of its own: --all-hostile adds nothing to it")
+				return cli.Usagef("--torture serves another web: --all-hostile has no effect on it")
 			}
 			if torture {
 				return tortureServe(cmd.Context(), token, asJSON, std)

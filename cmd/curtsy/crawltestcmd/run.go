@@ -81,7 +81,7 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	display.Say("%s", r.describe(failed))
 	idle := len(board.Referee().Requests()) == 0
 	if idle {
-		display.Say("it has asked for nothing; was it told that it may go to 127.0.0.1?")
+		display.Say("it has made no request; is it allowed to contact 127.0.0.1?")
 	}
 	if failed := r.exit != nil && *r.exit != 0 && !r.timedOut; (failed || idle) && !s.verbose {
 		display.Say("%s", out.tail())

@@ -32,7 +32,7 @@ func tokenIn(flag, path string) (string, error) {
 	case err != nil:
 		return "", cli.Usagef("%s: %w", flag, err)
 	case runtime.GOOS != "windows" && fi.Mode().IsRegular() && fi.Mode().Perm()&0o077 != 0:
-		return "", cli.Usagef("%s: other users may read %s, and whoever has the token may steer the crawl; chmod 600 keeps them out", flag, path)
+		return "", cli.Usagef("%s: other users can read %s, and anyone with the token can steer the crawl; chmod 600 prevents that", flag, path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxToken))
 	if err != nil {

@@ -77,7 +77,7 @@ func Audit(std cli.Streams) *cobra.Command {
 	fs.StringArrayVar(&a.logs, "access-log", nil, "`[HOST=]FILE`: the access log of a host, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable, also for one host")
 	fs.Var(&a.skew, "clock-skew", "`TIME` largest difference allowed between the clocks of site and crawler")
 	fs.StringArrayVar(&a.from, "from", nil, "`ADDRESS` address or CIDR of the crawler: every logged request from there is the crawler's; repeatable")
-	fs.StringArrayVar(&a.texts, "robots", nil, "`[HOST=]FILE`: the robots.txt of a host, to judge an access log alone by; repeatable")
+	fs.StringArrayVar(&a.texts, "robots", nil, "`[HOST=]FILE` robots.txt of a host, to check an access log without an archive; repeatable")
 	cli.Group(fs, "Beside the archive")
 	a.known.flags(fs)
 	cli.Group(fs, "Who vouches for the ledger")

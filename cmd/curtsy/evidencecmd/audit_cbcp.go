@@ -33,7 +33,7 @@ func (p *practices) flag(fs *pflag.FlagSet) {
 func (p *practices) begin(o *audit.Options) error {
 	if !p.on {
 		if p.page != "" || p.ranges != "" {
-			return cli.Usagef("--bot-page and --bot-ranges are for --cbcp: give that, too")
+			return cli.Usagef("--bot-page and --bot-ranges need --cbcp")
 		}
 		return nil
 	}

@@ -140,7 +140,7 @@ func (c ComparedJSON) print(std cli.Streams) error {
 		fmt.Fprintf(std.Err, "two ledgers: %s and %s have nothing to do with each other\n",
 			plainly.OneLine(a.Origin), plainly.OneLine(b.Origin))
 	case witness.Unknown:
-		fmt.Fprintln(std.Err, "not known: the larger one is a checkpoint alone, and does not show that it\n"+
+		fmt.Fprintln(std.Err, "not known: the larger one is only a checkpoint, and does not show that it\n"+
 			"continues the other; compare with the crawl directory that it is of")
 	case witness.Fork:
 		fmt.Fprint(std.Err, "FORK: one ledger has two histories; neither continues the other\n")

@@ -129,7 +129,7 @@ func proveSaid(std cli.Streams, to, host string, made *proof.Made) error {
 	s := made.Summary
 	what := "the proof that the log has no line of " + host
 	if s.Lines > 0 {
-		what = fmt.Sprintf("%s of %s: %s, %s not asked for", plainly.Count(s.Lines, "line"), host, plainly.Count(s.Exchanges, "request"), plainly.Count(s.Avoided, "URL"))
+		what = fmt.Sprintf("%s of %s: %s, %s not requested", plainly.Count(s.Lines, "line"), host, plainly.Count(s.Exchanges, "request"), plainly.Count(s.Avoided, "URL"))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s): %s\n", to, plainly.RoughSize(fi.Size()), what)

@@ -12,9 +12,9 @@ import (
 
 // proofLevels say what the levels mean.
 var proofLevels = map[proof.Level]string{
-	proof.SelfConsistent: "self-consistent: its parts agree; whoever made it could have made all of them",
+	proof.SelfConsistent: "self-consistent: its parts agree; its author could have forged all of them",
 	proof.Signed:         "signed by a key that you know",
-	proof.Cosigned:       "cosigned by a witness that you know: it was not written anew since",
+	proof.Cosigned:       "cosigned by a witness that you know: it was not rewritten since",
 	proof.Confirmed:      "confirmed by the site's own access log",
 }
 
@@ -49,7 +49,7 @@ func proofText(r *proof.Result) string {
 		row("log", "%s, of %d entries", plainly.OneLine(r.Origin), r.Size)
 	}
 	if !r.AsOf.IsZero() {
-		row("as of", "%s, by the crawler's clock; %s known, and of the others nothing is told", r.AsOf.UTC().Format(stamp), plainly.Count(r.Hosts, "host"))
+		row("as of", "%s, by the crawler's clock; %s known, nothing is revealed of the others", r.AsOf.UTC().Format(stamp), plainly.Count(r.Hosts, "host"))
 	}
 	proofSigners(row, r)
 	proofLines(row, r)
@@ -93,7 +93,7 @@ func proofSigners(row func(label, format string, args ...any), r *proof.Result) 
 		case s.Known:
 			row("signer", "%s, which you know", name)
 		default:
-			row("signer", "%s: unknown; give --key or --witness-key to hold it against one that you know", name)
+			row("signer", "%s: unknown; give --key or --witness-key to compare it with one that you know", name)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func proofLines(row func(label, format string, args ...any), r *proof.Result) {
 		}
 	}
 	row("requests", "%d, of which %d for robots.txt; %d answered", s.Exchanges, s.Robots, s.Answered)
-	row("not asked", "%s, %d because of robots.txt", plainly.Count(s.Avoided, "URL"), s.Forbidden)
+	row("not requested", "%s, %d because of robots.txt", plainly.Count(s.Avoided, "URL"), s.Forbidden)
 	if p := s.Pauses; p.Count > 0 {
 		below := "none shorter than was due"
 		if p.Below > 0 {
@@ -144,9 +144,9 @@ func proofLines(row func(label, format string, args ...any), r *proof.Result) {
 	row("robots.txt", "%s; %d verdicts read again are right, %d cannot be read again", plainly.Count(int64(len(s.Texts)), "text"), r.Robots.Right, r.Robots.Unprovable)
 	row("heads", "%d right, %d not in the bundle, %d not bound by their lines", r.Heads.Right, r.Heads.NotThere, r.Heads.Unprovable)
 	if l := r.Log; l != nil {
-		row("access log", "%d requests stand in both; %d in the lines alone, %d in the log alone", l.Agree, l.Missing, l.Extra)
+		row("access log", "%d requests are in both; %d only in the lines, %d only in the log", l.Agree, l.Missing, l.Extra)
 		if l.Crash > 0 {
-			row("", "%d in the log alone may have been under way when a run was killed", l.Crash)
+			row("", "%d that are only in the log may have been in flight when a run was killed", l.Crash)
 		}
 		if rest := l.Uncovered + l.Unanswered + l.Outside; rest > 0 {
 			row("", "%d more were outside of what both cover, or not answered", rest)

@@ -20,7 +20,7 @@ import (
 // asked, whoever wants to know.
 func (x *explaining) askLive(ctx context.Context, e *explain.Explanation) (err error) {
 	if why := leftAlone(e); why != "" {
-		e.Notes = append(e.Notes, "not asked live: "+why)
+		e.Notes = append(e.Notes, "not requested: "+why)
 		return nil
 	}
 	locks, err := x.hostLocks(e)
@@ -41,7 +41,7 @@ func (x *explaining) askLive(ctx context.Context, e *explain.Explanation) (err e
 	for need.Action == robots.Fetch {
 		ex, err = q.Exchange(ctx, need.URL)
 		if resting := (*inquiry.Resting)(nil); errors.As(err, &resting) {
-			e.Notes = append(e.Notes, "not asked live: "+resting.Wish.String())
+			e.Notes = append(e.Notes, "not requested: "+resting.Wish.String())
 			return nil
 		}
 		if err != nil {
@@ -65,7 +65,7 @@ func (x *explaining) hostLocks(e *explain.Explanation) (*hostlock.Locks, error) 
 	switch {
 	case err != nil:
 	case wait > 0:
-		e.Notes = append(e.Notes, "not asked live: another crawl of yours is asking that host; try again later")
+		e.Notes = append(e.Notes, "not requested: another crawl of yours is using that host; try again later")
 	default: // the exchange takes it anew
 		if err = locks.Release(a, 0); err == nil {
 			return locks, nil
@@ -85,7 +85,7 @@ func leftAlone(e *explain.Explanation) string {
 	case h.Condition == "refused" || h.Condition == "retired":
 		return "the host is " + h.Condition + ": " + h.Reason
 	case h.Until != nil && h.Until.After(e.Now):
-		return fmt.Sprintf("the host is left alone until %s", h.Until.Format(time.RFC3339))
+		return fmt.Sprintf("the host is backing off until %s", h.Until.Format(time.RFC3339))
 	}
 	return ""
 }

@@ -226,7 +226,7 @@ func (p *page) pace(x explain.Pace) {
 		p.line("", "%-14s %s between two starts at one address", storage.ByAddress, secs(x.Address))
 	}
 	if x.Rest > x.Seconds {
-		p.line("", "after the last exchange %s were asked for, by %s", secs(x.Rest), x.RestBy)
+		p.line("", "after the last request a delay of %s was requested, by %s", secs(x.Rest), x.RestBy)
 	}
 	if x.Last != nil {
 		p.line("", "the last exchange ended %s", stamp(*x.Last))

@@ -10,7 +10,7 @@ import (
 // robots writes where the policy comes from and how it judges.
 func (p *page) robots(r explain.Robots) {
 	from := map[string]string{
-		explain.PolicyNone: "never had", explain.PolicyLive: "asked for just now, beside the crawl", explain.PolicyArchive: "from the archive",
+		explain.PolicyNone: "none yet", explain.PolicyLive: "requested just now, besides the crawl", explain.PolicyArchive: "from the archive",
 	}[r.Source]
 	if from != "" {
 		from = ": " + from
@@ -54,14 +54,14 @@ func (p *page) source(r explain.Robots) {
 		p.line("", "%s", text)
 	}
 	if r.Failure != "" {
-		text := fmt.Sprintf("could not be had: %s, %s in a row", plainly.Reason(r.Failure), plainly.Count(int64(r.Fails), "time"))
+		text := fmt.Sprintf("unavailable: %s, %s in a row", plainly.Reason(r.Failure), plainly.Count(int64(r.Fails), "time"))
 		if r.Retry != nil {
 			text += ", tried again after " + stamp(*r.Retry)
 		}
 		p.line("", "%s", text)
 	}
 	if r.Need == "refresh" || r.Need == "fetch" {
-		p.line("", "it is asked for before the next page")
+		p.line("", "it is requested before the next page")
 	}
 	if r.Flags != "" {
 		p.line("", "odd: %s", r.Flags)

@@ -180,7 +180,7 @@ func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err er
 		return err
 	}
 	for _, file := range m.Outdated {
-		fmt.Fprintf(std.Err, "note: %s is not of these crawls as they are now: make it anew, or remove it\n", plainly.Lines(filepath.Join(out, file)))
+		fmt.Fprintf(std.Err, "note: %s is from other crawls or an earlier state: rewrite it with --overwrite, or delete it\n", plainly.Lines(filepath.Join(out, file)))
 	}
 	if o.json {
 		if err := cli.WriteJSON(std.Out, m); err != nil {

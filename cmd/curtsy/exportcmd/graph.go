@@ -50,7 +50,7 @@ func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (e
 		return cli.Usagef("--graph: there is no level %q; there are pages, hosts, domains", o.graph)
 	}
 	if len(o.tables) > 0 || o.headers || o.overwrite {
-		return cli.Usagef("a graph has tables of its own: leave --tables, --headers and --overwrite away")
+		return cli.Usagef("a graph has other tables: omit --tables, --headers and --overwrite")
 	}
 	var archives []string
 	for _, dir := range dirs {

@@ -82,7 +82,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o options, 
 	}
 	for _, path := range index {
 		if err := cdxj.Sound(path); err != nil && !errors.Is(err, cdxj.ErrEmpty) { // one that has too few lines is found out later
-			return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, plainly.Argument(dir))
+			return fmt.Errorf("%w; rebuild it with curtsy warc index %s", err, plainly.Argument(dir))
 		}
 	}
 	parts.Index = func(w io.Writer) error { return cdxj.Merge(w, index...) }
@@ -99,7 +99,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o options, 
 		return cli.Usagef("%s exists: name a new file with --output, or remove it first", o.out)
 	}
 	if errors.Is(err, wacz.ErrIndex) {
-		return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, plainly.Argument(dir))
+		return fmt.Errorf("%w; rebuild it with curtsy warc index %s", err, plainly.Argument(dir))
 	}
 	if err != nil {
 		return err

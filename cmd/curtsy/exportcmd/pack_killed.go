@@ -53,7 +53,7 @@ func mendKilled(ctx context.Context, dir string, std cli.Streams) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		sayTo(std, "note: the ledger is not told of what a kill left open, for it cannot be written: %v; curtsy resume %s tells it",
+		sayTo(std, "note: the ledger has no entry for a file that a kill left open, since it cannot be written: %v; curtsy resume %s adds it",
 			err, plainly.Argument(dir))
 	default:
 		sayTo(std, "%s, which a kill left open, is completed, and the ledger has a mark of it", open)
@@ -82,7 +82,7 @@ func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
 	}
 	sayTo(std, "%s, which a kill left open, is completed", open)
 	if file, n := archive.Cut(); n > 0 {
-		sayTo(std, "%s: the kill tore its end; %d octets of an unfinished record were cut off", file, n)
+		sayTo(std, "%s: a kill left it incomplete; %d bytes of an unfinished record were cut off", file, n)
 	}
 	return errors.Join(archive.Close(), index.Close())
 }

@@ -40,7 +40,7 @@ func (t *teller) made(m *export.Made) {
 	case c == nil:
 	case !c.Agrees():
 		t.differ = true
-		t.to.Tell("           COUNTS DIFFER: %d %s, and %d that the table tells of", c.Counted, c.Of, c.Rows)
+		t.to.Tell("           COUNTS DIFFER: %d %s, and %d in the table", c.Counted, c.Of, c.Rows)
 	default:
 		t.to.Tell("           as many as the %d %s", c.Counted, c.Of)
 	}

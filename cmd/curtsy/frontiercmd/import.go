@@ -83,7 +83,7 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std cli
 	var line *ndjson.LineError
 	switch {
 	case errors.As(err, &line) && !partial:
-		return fmt.Errorf("%s:%d: %w. Nothing was imported. Have the export made or copied anew; or import what is readable of it with --partial", name, line.Line, line.Err)
+		return fmt.Errorf("%s:%d: %w. Nothing was imported. Export or copy it again, or import the readable part with --partial", name, line.Line, line.Err)
 	case err != nil:
 		return fmt.Errorf("%s: %w. Nothing was imported", name, err)
 	}
@@ -93,7 +93,7 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std cli
 	n := r.Counts()
 	fmt.Fprintf(std.Out, "imported: %s, %s, %s\n", plainly.Count(n.Hosts, "host"), plainly.Count(n.URLs, "URL"), plainly.Count(n.Seeds, "seed"))
 	if damages > 0 {
-		fmt.Fprintf(std.Err, "%s of damage: what stood there is not in the frontier\n", plainly.Count(damages, "piece"))
+		fmt.Fprintf(std.Err, "%s of damage: the lines there are not in the frontier\n", plainly.Count(damages, "piece"))
 	}
 	goOn(std, dir, false)
 	return nil

@@ -92,6 +92,6 @@ func authoritiesOf(ctx context.Context, o finder, names []string, unknown bool) 
 // goOn says how a stopped crawl that was changed goes on.
 func goOn(std cli.Streams, dir string, running bool) {
 	if !running {
-		fmt.Fprintf(std.Err, "go on with curtsy resume %s\n", plainly.Lines(plainly.Argument(dir)))
+		fmt.Fprintf(std.Err, "continue with curtsy resume %s\n", plainly.Lines(plainly.Argument(dir)))
 	}
 }

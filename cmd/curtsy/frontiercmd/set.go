@@ -155,7 +155,7 @@ func (d wasSet) write(to io.Writer) error {
 	case d.Setting == control.SetOptOuts:
 		text += "lists read again: " + d.After
 	case d.Changed.Before == "":
-		text += fmt.Sprintf("has %q, too", d.After)
+		text += fmt.Sprintf("now also has %q", d.After)
 	case d.After == "":
 		text += fmt.Sprintf("has %q no more", d.Before)
 	default:

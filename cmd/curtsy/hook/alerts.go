@@ -107,9 +107,9 @@ func (x *Alerts) conditions(now time.Time, s status.Status, free int64) (all []A
 	for _, r := range s.Resting {
 		switch why := plainly.Reason(r.Reason); {
 		case strings.HasPrefix(r.Reason, "robots"):
-			add(Robots, r.Host, "The robots.txt of %s cannot be had: %s.", r.Host, why)
+			add(Robots, r.Host, "The robots.txt of %s is unavailable: %s.", r.Host, why)
 		case r.Condition == "refused" || r.Condition == "retired" && strings.HasPrefix(r.Reason, "status 4"):
-			add(Refused, r.Host, "Left alone for good: %s (%s).", r.Host, why)
+			add(Refused, r.Host, "Given up: %s (%s).", r.Host, why)
 		case r.Condition == "retired" && s.Failures[r.Reason] > 0, r.Condition == "parked" && s.Failures[r.Reason] > 0:
 			add(Unreachable, r.Host, "No usable answer of %s: %s.", r.Host, why)
 		}
@@ -118,7 +118,7 @@ func (x *Alerts) conditions(now time.Time, s status.Status, free int64) (all []A
 	if left := s.Queued + s.Deferred; s.State != "running" || left == 0 || s.Exchanges != x.last || x.moved.IsZero() {
 		x.moved, x.last = now, s.Exchanges
 	} else if now.Sub(x.moved) >= span {
-		add(Stalled, "", "The crawl has asked for nothing for half an hour, and %s left.", plainly.Count(left, "URL"))
+		add(Stalled, "", "The crawl has made no request for half an hour, with %s left.", plainly.Count(left, "URL"))
 	}
 	if free > 0 && free < leastDisk {
 		add(Disk, "", "The disk of the crawl is nearly full: %s are free.", plainly.Size(free))

@@ -78,7 +78,7 @@ func split(text string) (args []string, err error) {
 	for _, r := range text {
 		switch {
 		case r == 0:
-			return nil, errors.New("an argument cannot hold the octet 0")
+			return nil, errors.New("an argument cannot contain a zero byte")
 		case quote != 0 && r == quote:
 			quote = 0
 		case quote == 0 && (r == '"' || r == '\''):

@@ -142,7 +142,7 @@ func TestAWrongCommandIsRefusedAtOnce(t *testing.T) {
 		`mail "x`:                      `a quote " has no end`,
 		"mail {mesage}":                "there is no {mesage}; did you mean {message}?",
 		"mail {host}":                  "there is no {host}; there are {dir}, {state}",
-		"mail \x00":                    "octet 0",
+		"mail \x00":                    "zero byte",
 		"mail --subject={ended_byy} x": "did you mean {ended_by}?",
 	} {
 		if _, err := Parse("on-end", text, EndNames); err == nil || !strings.Contains(err.Error(), want) {

@@ -114,7 +114,7 @@ func (c *checking) wanted() (w policypage.Wanted, err error) {
 		return w, cli.Usagef("%w", err)
 	}
 	if id.Contact == "" && !k.there {
-		return w, cli.Usagef("your settings do not say who crawls: there is nothing to hold a page against; begin with curtsy identity init")
+		return w, cli.Usagef("your settings do not identify you, so there is nothing to compare a page with; begin with curtsy identity init")
 	}
 	if w.Statement, err = k.statement(&c.settings, false); err != nil {
 		return w, err
@@ -166,7 +166,7 @@ func (c *checking) ask(ctx context.Context, raw string) (policypage.Answer, erro
 	for {
 		u, err := canon.Parse(a.URL)
 		if err != nil {
-			a.Trouble = "that is no URL that can be asked for"
+			a.Trouble = "not a URL that can be requested"
 			return a, nil
 		}
 		had, err := c.inquiry.Ask(ctx, u.Authority(), "", robots.RFC9309)
@@ -174,7 +174,7 @@ func (c *checking) ask(ctx context.Context, raw string) (policypage.Answer, erro
 			return a, err
 		}
 		if had.Body == nil && !had.Verdict.Allowed {
-			a.Trouble, a.Silent = "its host's robots.txt cannot be had: "+reason(had.Failure), true
+			a.Trouble, a.Silent = "its host's robots.txt is unavailable: "+reason(had.Failure), true
 			return a, nil
 		}
 		if a.Trouble = c.forbidden(u, had); a.Trouble != "" {
@@ -287,9 +287,9 @@ func (c *checking) print(at string, f *policypage.Findings, std cli.Streams) err
 	case n == 0:
 		fmt.Fprintln(std.Err, "what is published agrees with your settings")
 	case f.Silent:
-		fmt.Fprintln(std.Err, "the page could not be had")
+		fmt.Fprintln(std.Err, "the page is unavailable")
 	default:
-		fmt.Fprintf(std.Err, "%s: publish what curtsy identity init writes, or mend the settings\n", plainly.Count(n, "disagreement"))
+		fmt.Fprintf(std.Err, "%s: publish the files of curtsy identity init, or fix the settings\n", plainly.Count(n, "disagreement"))
 	}
 	return nil
 }

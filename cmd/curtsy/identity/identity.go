@@ -155,7 +155,7 @@ func printIdentity(std cli.Streams, path string) error {
 func setKeys(path string, values map[string]string) error {
 	before, err := config.ReadLayer(path, true)
 	if err != nil {
-		return fmt.Errorf("%w; mend it first", err)
+		return fmt.Errorf("%w; fix it first", err)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -33,7 +33,7 @@ type kept struct {
 
 const (
 	keptName = "identity.toml"
-	keptHead = "# Kept by curtsy identity init; curtsy identity check holds what is published against it.\n"
+	keptHead = "# Written by curtsy identity init; curtsy identity check compares it with the published page.\n"
 	maxKept  = 1 << 20
 )
 
@@ -58,7 +58,7 @@ func readKept() (k kept, err error) {
 	d := toml.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&k); err != nil {
-		return kept{}, cli.Usagef("%s cannot be read: %s; mend it, or remove it and answer again", path, tomlTrouble(err))
+		return kept{}, cli.Usagef("%s cannot be read: %s; fix it, or delete it and answer again", path, tomlTrouble(err))
 	}
 	if k.there = true; k.URL != "" && policypage.PageURL(k.URL) != nil {
 		return kept{}, cli.Usagef("%s: url %q: %w", path, k.URL, policypage.PageURL(k.URL))
@@ -74,7 +74,7 @@ func tomlTrouble(err error) string {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
 		row, _ := strict.Errors[0].Position()
-		return fmt.Sprintf("line %d has a key that is none of its own", row)
+		return fmt.Sprintf("line %d has an unknown key", row)
 	}
 	var syntax *toml.DecodeError
 	if errors.As(err, &syntax) {

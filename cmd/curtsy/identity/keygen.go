@@ -106,7 +106,7 @@ func (o *publishing) run(s *crawldir.Settings, given map[string]string, std cli.
 	if err := durable.WriteFile(o.to, publication.Body, 0o666); err != nil {
 		return fmt.Errorf("key directory: %w", err)
 	}
-	fmt.Fprintf(std.Err, "Publish %s, octet for octet and with the fields below, at\n  %s\nand write it anew before %s:\n",
+	fmt.Fprintf(std.Err, "Publish %s, unchanged and with the fields below, at\n  %s\nand write it again before %s:\n",
 		plainly.Argument(o.to), publication.URL, now.Add(valid).UTC().Format("2 January 2006"))
 	return writeFields(std.Out, publication, o.nginx)
 }

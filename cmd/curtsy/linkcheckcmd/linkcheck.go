@@ -94,7 +94,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if c.update && c.offline {
-		return cli.Usagef("--offline asks nobody, and --update crawls again: give either")
+		return cli.Usagef("--offline makes no requests, and --update crawls again: give one of them")
 	}
 	if dir, ok := directory(args); ok {
 		return c.runDirectory(cmd, dir)

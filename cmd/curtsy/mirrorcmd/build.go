@@ -162,7 +162,7 @@ func (b *Built) Text() string {
 		name string
 		n    int64
 	}{
-		{"gone, kept", b.Kept}, {"older answer shown", b.Stale}, {"not rewritten", b.Unread}, {"files of others", b.Others}, {"records unreadable", b.Unreadable},
+		{"gone, kept", b.Kept}, {"older response shown", b.Stale}, {"not rewritten", b.Unread}, {"third-party files", b.Others}, {"records unreadable", b.Unreadable},
 	} {
 		if r.n > 0 {
 			fmt.Fprintf(&t, "  %-19s %d\n", r.name, r.n)

@@ -143,7 +143,7 @@ func TestHostsThatRestedBeforeAreNotCountedAmongTheTroubled(t *testing.T) {
 		s.Resting = append(s.Resting, status.Resting{Host: "http://new" + name + ".test", Reason: "status 403"})
 	}
 	says := x.look(s)
-	if len(says) != mostTroubled+1 || !strings.HasPrefix(says[0], "http://new1.test is left alone") || !strings.HasPrefix(says[mostTroubled], "more hosts are left alone") {
+	if len(says) != mostTroubled+1 || !strings.HasPrefix(says[0], "http://new1.test is not being crawled") || !strings.HasPrefix(says[mostTroubled], "more hosts are not being crawled") {
 		t.Errorf("%q", says)
 	}
 	if again := x.look(s); len(again) > 0 {

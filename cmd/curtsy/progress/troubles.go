@@ -44,11 +44,11 @@ func (t *troubles) look(s status.Status) (says []string) {
 		}
 		switch t.said++; {
 		case t.said > mostTroubled:
-			says = append(says, "more hosts are left alone; curtsy status names them")
+			says = append(says, "more hosts are not being crawled; curtsy status lists them")
 		case r.Wait > 0:
 			says = append(says, fmt.Sprintf("%s rests: %s; asked again in %v", r.Host, plainly.Reason(r.Reason), text.Seconds(r.Wait).Round(time.Second)))
 		default:
-			says = append(says, fmt.Sprintf("%s is left alone: %s", r.Host, plainly.Reason(r.Reason)))
+			says = append(says, fmt.Sprintf("%s is not being crawled: %s", r.Host, plainly.Reason(r.Reason)))
 		}
 	}
 	return says

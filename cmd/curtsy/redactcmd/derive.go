@@ -29,13 +29,13 @@ import (
 func derive(ctx context.Context, dir string, j *redact.Journal, std cli.Streams) error {
 	return j.Derived(ctx, dir, redact.Ending{Derive: func(ctx context.Context, j *redact.Journal) error {
 		if slices.Contains(j.Made, "mirror") {
-			fmt.Fprintln(std.Err, "making the mirror anew")
+			fmt.Fprintln(std.Err, "rebuilding the mirror")
 			if err := mirrorcmd.Again(ctx, dir); err != nil {
 				return err
 			}
 		}
 		if slices.Contains(j.Made, "report.json") {
-			fmt.Fprintln(std.Err, "making the report anew")
+			fmt.Fprintln(std.Err, "rewriting the report")
 			if err := run(ctx, evidencecmd.Report(quiet(std)), dir); err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 		return m, err
 	}
 	if theirs == "" || theirs != ours {
-		return m, fmt.Errorf("%s is not packed of the crawl in %s: redact it in the directory of its own crawl, or remove it", path, dir)
+		return m, fmt.Errorf("%s is not a package of the crawl in %s: redact it in its crawl's directory, or delete it", path, dir)
 	}
 	in, err := z.Open("datapackage.json")
 	if err != nil {

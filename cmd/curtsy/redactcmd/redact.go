@@ -73,7 +73,7 @@ func Command(std cli.Streams) *cobra.Command {
 
 func (o *options) check() error {
 	if strings.ContainsFunc(o.reason, unicode.IsControl) || len(o.reason) > 1000 {
-		return cli.Usagef("--reason: it is one line of at most 1000 octets")
+		return cli.Usagef("--reason: must be one line of at most 1000 bytes")
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (o *options) nothing() string {
 	if o.all {
 		return ""
 	}
-	return " with a body; --all looks for requests, refusals and lines of the ledger, too"
+	return " with a body; --all also finds requests, refusals and ledger lines"
 }
 
 // lookedFor shows how far the archive is read for what is to be forgotten.
@@ -135,7 +135,7 @@ func running(dir, entry string) error {
 	}
 	return fmt.Errorf("the crawl in %s is running, and what it has cannot be taken from under it. Have it leave them alone "+
 		"at once with curtsy optout add %s %s; then interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), "+
-		"give this command again, and go on with curtsy resume %s", dir, word, plainly.Argument(entry), word)
+		"repeat this command, and continue with curtsy resume %s", dir, word, plainly.Argument(entry), word)
 }
 
 // inUse is an error of a directory that somebody else has.

@@ -62,10 +62,10 @@ func reportText(s *subject, o *options, f redact.Found, j *redact.Journal, dir s
 		}
 	}
 	if f.Files > 0 {
-		fmt.Fprintf(&b, "from %s, of which all other records stay octet for octet\n", plainly.Count(f.Files, "WARC file"))
+		fmt.Fprintf(&b, "from %s, whose other records are unchanged\n", plainly.Count(f.Files, "WARC file"))
 	}
 	if f.Robots > 0 {
-		fmt.Fprintf(&b, "robots.txt stays: it is what the crawl was bound by; --all takes it, too\n")
+		fmt.Fprintf(&b, "robots.txt stays, since it bound the crawl; --all removes it as well\n")
 	}
 	if f.Repeats > 0 {
 		fmt.Fprintf(&b, "%s of other URLs had the same body, archived once, and lose it with this\n", plainly.Count(f.Repeats, "answer"))
@@ -80,7 +80,7 @@ func reportText(s *subject, o *options, f redact.Found, j *redact.Journal, dir s
 		return b.String()
 	}
 	fmt.Fprintf(&b, "the ledger says so, under a digest that names nobody:\n  %s\n", j.Digest)
-	fmt.Fprintf(&b, "its salt is kept nowhere; whoever asked can be given it as a receipt:\n  %s\n", j.Salt)
-	fmt.Fprintf(&b, "left alone from now on, by %s; the frontier knows the URLs still\n", plainly.OneLine(dir+"/optout.txt"))
+	fmt.Fprintf(&b, "its salt is not stored; give it as a receipt to the person who asked:\n  %s\n", j.Salt)
+	fmt.Fprintf(&b, "not crawled from now on, by %s; the frontier still has the URLs\n", plainly.OneLine(dir+"/optout.txt"))
 	return b.String()
 }

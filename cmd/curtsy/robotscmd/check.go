@@ -134,7 +134,7 @@ func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standa
 			switch {
 			case o.Reason == string(robots.Unreachable):
 				code = cli.ExitFailed
-				if why := fmt.Sprintf("curtsy: %s is not to be had: %s; nothing may be fetched", had.From, plainly.Reason(had.Failure)); !said[why] {
+				if why := fmt.Sprintf("curtsy: %s is unavailable: %s; nothing may be fetched", had.From, plainly.Reason(had.Failure)); !said[why] {
 					said[why] = true
 					fmt.Fprintln(std.Err, plainly.Lines(why))
 				}

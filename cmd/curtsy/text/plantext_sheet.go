@@ -37,7 +37,7 @@ func Sheet(p *plan.Plan, s *crawldir.Settings, about About) string {
 	}
 	w("%s", Mark)
 	w("# Ethics sheet of a web crawl\n")
-	w("Made on %s by `curtsy plan`, before the crawl: %s were made for it, for robots.txt and sitemaps alone.\n",
+	w("Made on %s by `curtsy plan`, before the crawl: it needed %s, only for robots.txt and sitemaps.\n",
 		p.Made.Format("2 January 2006, 15:04 MST"), plainly.Count(p.Requests, "request"))
 	w("## Who, and what for\n")
 	w("| | |\n|---|---|")
@@ -53,7 +53,7 @@ func Sheet(p *plan.Plan, s *crawldir.Settings, about About) string {
 	w("A site or a page can be taken out of the archive later (`curtsy redact`), also from its copies in the directory. The log")
 	w("of decisions says then that something was taken out, and no longer what it said.\n")
 	w("## Who does not want to be crawled\n")
-	w("- A site owner says so in robots.txt for %s or for `*`; it is read anew at least every 24 hours.", code(s.Agent))
+	w("- A site owner says so in robots.txt for %s or for `*`; it is reread at least every 24 hours.", code(s.Agent))
 	w("- Or writes to the contact above: the operator enters host, path or network in an opt-out list, which binds a running")
 	w("  crawl at once and every later one, and wins over all other settings. Lists in force now: %s.", lists(s))
 	w("- A host that refuses (ten answers 401, 402, 403, 407 or 451 in a row, or 403 on robots.txt and its first page) is left")
@@ -82,7 +82,7 @@ func scopeSheet(w func(string, ...any), p *plan.Plan, s *crawldir.Settings) {
 		}
 	}
 	for _, r := range s.Hosts {
-		w("- For %s alone:%s", code(r.Match), ruled(r))
+		w("- Only for %s:%s", code(r.Match), ruled(r))
 	}
 	w("\n| host | seeds | listed by sitemaps | forbidden | robots.txt |\n|---|---:|---:|---:|---|")
 	hosts := longestFirst(p.Hosts)
@@ -93,7 +93,7 @@ func scopeSheet(w func(string, ...any), p *plan.Plan, s *crawldir.Settings) {
 		w("\n… and %s.", plainly.Count(n, "other host"))
 	}
 	if len(p.Forbidden) > 0 {
-		w("\nSeeds that will not be asked for:\n")
+		w("\nSeeds that will not be requested:\n")
 		for _, f := range p.Forbidden[:min(len(p.Forbidden), maxSheet)] {
 			w("- %s: %s", code(f.URL), code(why(f)))
 		}
@@ -121,7 +121,7 @@ func ratesSheet(w func(string, ...any), p *plan.Plan, s *crawldir.Settings) {
 	for _, h := range p.Hosts {
 		if h.PaceBy != storage.ByFloor {
 			if slow++; slow == 1 {
-				w("| host | pace | who asked for it | takes |\n|---|---:|---|---:|")
+				w("|| host | delay | source | duration ||\n|---|---:|---|---:|")
 			}
 			if slow <= maxSheet {
 				w("| %s | %s | %s | %s |", code(h.Host), seconds(h.Pace), h.PaceBy, takes(h))
@@ -147,7 +147,7 @@ func evidenceSheet(w func(string, ...any), about About) {
 	w("## Evidence\n")
 	w("- Every exchange is archived as it crossed the connection (WARC); every decision, also not to ask, is a line of a ledger")
 	w("  with the rule that decided and the pause that was kept.")
-	w("- `curtsy audit DIR` recomputes every verdict and every pause from the archive; `curtsy audit --log` holds them against a")
+	w("- `curtsy audit DIR` recomputes every verdict and delay from the archive; `curtsy audit --log` compares them with a")
 	w("  site's own access log; `curtsy ledger prove DIR --host NAME` gives a site owner what concerns the site.")
 	w("- What it cannot prove: that no other program crawled beside it. A checkpoint that the board or a witness")
 	w("  holds from the first day on (`curtsy ledger submit`) keeps the record from being changed afterwards.")
@@ -176,7 +176,7 @@ func ruled(r hostrule.Rule) string {
 		add("no URLs that match %s", code(p))
 	}
 	for _, h := range r.Hours {
-		add("asked from %s UTC alone", inline(h))
+		add("requested only from %s UTC", inline(h))
 	}
 	return strings.TrimSuffix(b.String(), ";")
 }

@@ -37,7 +37,7 @@ func Text(p *plan.Plan) string {
 	}
 	if len(p.Forbidden) > 0 {
 		n := int64(len(p.Forbidden)) + p.More
-		fmt.Fprintf(&b, "\n%s of %s will not be asked for:\n", plainly.Count(n, "seed"), fmt.Sprint(p.Seeds))
+		fmt.Fprintf(&b, "\n%s of %s will not be requested:\n", plainly.Count(n, "seed"), fmt.Sprint(p.Seeds))
 		for _, f := range p.Forbidden[:min(len(p.Forbidden), maxForbidden)] {
 			fmt.Fprintf(&b, "  %s\n    %s\n", plainly.OneLine(f.URL), plainly.OneLine(why(f)))
 		}
@@ -63,7 +63,7 @@ func Text(p *plan.Plan) string {
 // sentence is the estimate.
 func sentence(e plan.Estimate) string {
 	if e.Pages == 0 {
-		return "Nothing is known that may be asked for."
+		return "No URL that may be fetched is known."
 	}
 	s := fmt.Sprintf("About %s for %s (%s) and about %s.", status.Roughly(e.Duration()),
 		plainly.Count(e.Requests, "request"), plainly.Count(e.Pages, "known page"), plainly.RoughSize(e.Bytes))
@@ -110,7 +110,7 @@ func seconds(s float64) string { return plainly.Duration(time.Duration(s * float
 
 func takes(h plan.Host) string {
 	if h.Left != "" {
-		return "left alone"
+		return "not crawled"
 	}
 	return status.Roughly(time.Duration(h.Takes * float64(time.Second)))
 }
@@ -147,7 +147,7 @@ func why(f plan.Forbidden) string {
 		}
 		return s
 	case plan.ByHost:
-		return "its host is left alone: " + plainly.Reason(f.Reason)
+		return "its host is not being crawled: " + plainly.Reason(f.Reason)
 	}
 	return "the settings: " + f.Reason
 }

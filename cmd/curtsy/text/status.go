@@ -26,7 +26,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 		row("watch", "%s", Watch(*s.Watch))
 	}
 	if s.Killed && s.State != "running" && dir != "" {
-		row("", "nothing is lost; go on with curtsy resume %s", plainly.OneLine(plainly.Argument(dir)))
+		row("", "nothing is lost; continue with curtsy resume %s", plainly.OneLine(plainly.Argument(dir)))
 	}
 	row("discovered", "%d", s.Discovered)
 	for _, r := range []struct {
@@ -54,7 +54,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 		}
 	}
 	if s.Suspects > 0 || s.Quarantined > 0 {
-		row("suspects", "%d to be tried alone, %d set aside as %s", s.Suspects, s.Quarantined, frontier.ReasonQuarantined)
+		row("suspects", "%d to be retried one at a time, %d set aside as %s", s.Suspects, s.Quarantined, frontier.ReasonQuarantined)
 	}
 	if s.Size > 0 {
 		row("frontier", "%s", plainly.RoughSize(s.Size))

@@ -122,7 +122,7 @@ func empty(s crawler.Summary) string {
 func next(s status.Status, dir string) string {
 	var commands [][2]string
 	if s.Queued+s.InFlight+s.Deferred > 0 {
-		commands = append(commands, [2]string{"status " + dir, "what is left, and which hosts are left alone"})
+		commands = append(commands, [2]string{"status " + dir, "URLs left, and hosts that are not being crawled"})
 	}
 	commands = append(commands, [2]string{"report " + dir, "what was crawled, and what was not, as a page"}, [2]string{"audit " + dir, "was it polite?"})
 	if s.Failed+s.Disallowed+s.Dropped > 0 {

@@ -131,7 +131,7 @@ func printRecord(out io.Writer, path string, r *warc.Record, payload bool) error
 	body := r.Block
 	if payload {
 		if r.Type == "revisit" {
-			return fmt.Errorf("the record at offset %d of %s is a revisit, without a payload of its own: it refers to %q of %s",
+			return fmt.Errorf("the record at offset %d of %s is a revisit without a payload: it refers to %q of %s",
 				r.Offset, path, r.Fields.Get("WARC-Refers-To-Target-URI"), r.Fields.Get("WARC-Refers-To-Date"))
 		}
 		if r.Type == "response" {

@@ -119,6 +119,6 @@ func rebuildIndex(ctx context.Context, dir string, quiet bool, std cli.Streams) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Err, "%s is made anew\n", plainly.Lines(filepath.Join(dir, crawldir.IndexName)))
+	fmt.Fprintf(std.Err, "rebuilding %s\n", plainly.Lines(filepath.Join(dir, crawldir.IndexName)))
 	return nil
 }

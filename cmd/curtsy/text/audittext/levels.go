@@ -13,11 +13,11 @@ var levels = []struct {
 	words string
 	not   string // what is missing for it
 }{
-	{audit.SelfConsistent, "archive, ledger, index and settings were compared with one another alone", ""},
-	{audit.SignedByKnown, "nobody but the operator can have made it, or who has the key", "give the operator's verifier key, --key"},
-	{audit.Lodged, "the operator has not changed it since, nor cut it off", "give a head that was lodged, --head, or the key of a witness that cosigned it, --witness-key"},
-	{audit.ConfirmedByLog, "the sites' own access logs tell of the same requests", "give the logs of the sites, --access-log"},
-	{audit.LogAlone, "there is no archive: it is what the site's own access log and the robots.txt that was given show", ""},
+	{audit.SelfConsistent, "archive, ledger, index and settings were compared only with one another", ""},
+	{audit.SignedByKnown, "only the operator, or someone with the key, can have written it", "give the operator's verifier key, --key"},
+	{audit.Lodged, "the operator has not changed or truncated it since", "give a stored checkpoint, --head, or the key of a witness that cosigned it, --witness-key"},
+	{audit.ConfirmedByLog, "the sites' own access logs have the same requests", "give the logs of the sites, --access-log"},
+	{audit.LogAlone, "there is no archive: the result is from the site's own access log and the given robots.txt", ""},
 }
 
 func levelWords(r *audit.Result) string {

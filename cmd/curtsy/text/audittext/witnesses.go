@@ -85,7 +85,7 @@ func logWords(h *audit.HostLog) string {
 		s += fmt.Sprintf("; %d are not in it so", h.Missing)
 	}
 	if h.Extra > 0 {
-		s += fmt.Sprintf("; %d more stand in it", h.Extra)
+		s += fmt.Sprintf("; it has %d more", h.Extra)
 	}
 	if h.Unread > 0 {
 		s += fmt.Sprintf("; %d lines cannot be read", h.Unread)

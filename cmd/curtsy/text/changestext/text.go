@@ -73,7 +73,7 @@ func remarks(r *changes.Result) (all []string) {
 		all = append(all, "the crawl is running: this is how it stood at its last checkpoint")
 	}
 	if r.Round {
-		all = append(all, "this generation asked for some pages alone: nothing is said of others")
+		all = append(all, "this generation requested only some pages: others are not compared")
 	} else if n := r.Counts[changes.Unasked].All(); n > 0 && r.To.Number == r.Latest {
 		all = append(all, "this generation did not come to its end: what is left of it may still change what is said here")
 	}
@@ -162,12 +162,12 @@ func sections(r *changes.Result) (all []section) {
 		{ID: changes.Gone, Title: "Gone (404, 410)"},
 		{ID: changes.Unknown, Title: "Not known now: no answer that says what is there"},
 		{ID: changes.Unlinked, Title: "No longer linked"},
-		{ID: changes.Unasked, Title: "Not asked for again"},
+		{ID: changes.Unasked, Title: "Not requested again"},
 		{ID: changes.Unread, Title: "Changed, and not to be compared"},
-		{ID: changes.Around, Title: "Changed outside of the main text alone"},
+		{ID: changes.Around, Title: "Changed only outside the main text"},
 		{ID: changes.File, Title: "Changed files", Quiet: true},
 		{ID: "new files", Title: "New files and redirects", Quiet: true},
-		{ID: changes.Markup, Title: "Markup alone: the text is the same", Quiet: true},
+		{ID: changes.Markup, Title: "Only the markup changed: the text is the same", Quiet: true},
 		{ID: changes.Coding, Title: "Sent otherwise: the bytes are the same", Quiet: true},
 	} {
 		if s.Changes = by[s.ID]; len(s.Changes) > 0 {
@@ -261,7 +261,7 @@ func Name(word string) string {
 	case changes.Unlinked:
 		return "no longer linked"
 	case changes.Unasked:
-		return "not asked for again"
+		return "not requested again"
 	}
 	return word
 }
@@ -270,11 +270,11 @@ func Name(word string) string {
 func Kind(kind string) string {
 	switch kind {
 	case changes.Around:
-		return "outside of the main text alone"
+		return "only outside the main text"
 	case changes.Markup:
-		return "markup alone"
+		return "only the markup"
 	case changes.Coding:
-		return "sent with another coding alone"
+		return "only the content coding"
 	case changes.File:
 		return "files"
 	case changes.Redirect:

@@ -55,8 +55,8 @@ func tablesOf(r *check.Result) []table {
 		mended = r.Since.Mended
 	}
 	return []table{
-		{"broken", "Broken links", r.Broken}, {"mended", "Mended", mended}, {"known", "Broken, and known", r.Known}, {"redirected", "Redirected: update these links", moved}, {"http", "http where https answers", r.Insecure},
-		{"mixed", "Mixed content", r.Mixed}, {"ids", "Ids that stand twice in a page", r.Duplicates}, {"unclear", "Could not be told", r.Unclear}, {"untested", "Not tested", r.Untested},
+		{"broken", "Broken links", r.Broken}, {"mended", "Repaired", mended}, {"known", "Broken, and known", r.Known}, {"redirected", "Redirected: update these links", moved}, {"http", "http links to hosts that support https", r.Insecure},
+		{"mixed", "Mixed content", r.Mixed}, {"ids", "Duplicate ids", r.Duplicates}, {"unclear", "Undecided", r.Unclear}, {"untested", "Not tested", r.Untested},
 	}
 }
 

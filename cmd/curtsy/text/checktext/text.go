@@ -61,7 +61,7 @@ func summary(r *check.Result) string {
 		count int64
 		what  string
 	}{
-		{r.External, "not asked for, on other hosts"},
+		{r.External, "not checked, on other hosts"},
 		{r.Unread, "not read in full, so not all their links are known"},
 		{int64(len(r.Ignored)), "broken and left out, as --ignore has it"},
 		{int64(len(r.Known)), "broken and known, as --baseline has it"},
@@ -75,7 +75,7 @@ func summary(r *check.Result) string {
 }
 
 func sinceLine(s *check.Since) string {
-	return fmt.Sprintf("since %s: %d newly broken, %d mended, %d still broken\n", plainly.OneLine(string(s.Than)), len(s.New), len(s.Mended), s.Still)
+	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.Than)), len(s.New), len(s.Mended), s.Still)
 }
 
 // since says what became of broken links. Those that are newly broken and are all that is broken are listed as such.
@@ -84,7 +84,7 @@ func since(b *strings.Builder, s *check.Since) {
 	for _, l := range []struct {
 		title string
 		all   []check.Finding
-	}{{"NEWLY BROKEN", s.New}, {"MENDED", s.Mended}} {
+	}{{"NEWLY BROKEN", s.New}, {"REPAIRED", s.Mended}} {
 		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.Than == check.ThanBaseline {
 			continue
 		}
@@ -166,7 +166,7 @@ func redirects(b *strings.Builder, all []check.Redirect) {
 			via = fmt.Sprintf(", in %d steps", n+1)
 		}
 		if !r.Permanent {
-			via += ", not for good"
+			via += ", temporary"
 		}
 		fmt.Fprintf(b, "  %s  to %s (%d%s)\n", plainly.OneLine(r.URL), plainly.OneLine(r.To), r.Status, via)
 		places(b, r.Finding)
