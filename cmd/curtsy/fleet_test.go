@@ -72,8 +72,8 @@ func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
 		if r := ended(t, curtsy(t, "status", "--json", f.dirs[i])); !r.says(`"state": "finished"`) {
 			t.Errorf("status %s: %s%s", f.dirs[i], r.out, r.err)
 		}
-		ended(t, curtsy(t, "audit", f.dirs[i])).want(t, cli.ExitDone)
 	}
+	ended(t, curtsy(t, "audit", f.dirs[0], f.dirs[1])).want(t, cli.ExitDone)
 	judged(t, f.web, crawltest.Rules{Pace: 300 * time.Millisecond, Repeats: len(incidents) * fleetHosts})
 	last := map[string]time.Time{}
 	for _, r := range f.web.Referee().Requests() {
@@ -141,6 +141,31 @@ func TestFleet_Killed(t *testing.T) {
 		f.members[i%2] = launched(t, curtsy(t, "resume", f.dirs[i%2]))
 	}
 	f.complete(t, 20, kills...)
+}
+
+// Two crawls of one host at one time, which know nothing of each other, are sound by themselves and not together.
+func TestFleet_AuditTogether(t *testing.T) {
+	t.Parallel()
+	site := crawltest.Tree("bakery.test", 6)
+	site.Robots.Body = "User-agent: *\nCrawl-delay: 0.3\n"
+	web := crawltest.New(site)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	var dirs []string
+	var waits []func() result
+	for range 2 {
+		dirs = append(dirs, filepath.Join(t.TempDir(), "w"))
+		waits = append(waits, begun(t, curtsy(t, "crawl", "--delay", "0", "--quiet", "--dir", dirs[len(dirs)-1], web.LoopbackURL("bakery.test"))))
+	}
+	for i, wait := range waits {
+		wait().want(t, cli.ExitDone)
+		ended(t, curtsy(t, "audit", dirs[i])).want(t, cli.ExitDone)
+	}
+	if r := ended(t, curtsy(t, append([]string{"audit"}, dirs...)...)); r.code != cli.ExitFound || !r.says(dirs[0]) || !r.says(dirs[1]) {
+		t.Errorf("exit code %d: %s%s", r.code, r.out, r.err)
+	}
 }
 
 // Invalid input is refused with one sentence that names the next step. Nothing is written, and no host is contacted.

@@ -1,12 +1,14 @@
 package evidencecmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text/audittext"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/durable"
@@ -40,6 +43,7 @@ type auditing struct {
 	html  string
 
 	practices
+	fleet *audit.Fleet // of the directories of several members, given together
 }
 
 // logSkew is by how much the clocks of a site and of the crawler may differ, unless the operator says otherwise.
@@ -56,13 +60,15 @@ func Audit(std cli.Streams) *cobra.Command {
 			"ledger must agree with the archive; a WACZ file, which must match its manifest\n" +
 			"and signatures; or WARC files of any crawler. With the site's own access log,\n" +
 			"both must contain the same requests. Without PATH, check an access log by\n" +
-			"itself, with the given robots.txt and product token.\n\n" +
+			"itself, with the given robots.txt and product token. The crawl directories of\n" +
+			"all members of a fleet are also checked together.\n\n" +
 			"The first lines show how strong the evidence is. It becomes stronger with the\n" +
 			"operator's key, with checkpoints stored elsewhere and with witnesses. --cbcp\n" +
 			"also checks the draft on crawler best practices, clause by clause.\n\n" +
 			"Exit code 0: no violation; 3: violations, each with a code; 1: the archive\n" +
 			"cannot be read.",
 		Example: "  curtsy audit news\n" +
+			"  curtsy audit w1 w2\n" +
 			"  curtsy audit --key operator.key --head lodged.txt news\n" +
 			"  curtsy audit --access-log www.your-domain.org=access.log news\n" +
 			"  curtsy audit --cbcp news\n" +
@@ -70,7 +76,12 @@ func Audit(std cli.Streams) *cobra.Command {
 			"  curtsy audit --access-log access.log.gz --robots robots.txt --agent otherbot",
 		Args:    cobra.ArbitraryArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return a.known.given(cmd.Flags()) },
-		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return a.run(ctx, args, std) }),
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error {
+			if len(args) > 1 && !slices.ContainsFunc(args, func(p string) bool { return !isDir(filepath.Join(p, crawldir.LedgerName)) }) {
+				return a.members(ctx, args, std)
+			}
+			return a.run(ctx, args, std)
+		}),
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
@@ -92,6 +103,32 @@ func Audit(std cli.Streams) *cobra.Command {
 	fs.StringVar(&a.html, "html", "", "`FILE` also write an HTML page")
 	cli.Group(fs, "Output")
 	return cmd
+}
+
+// members audits the crawl directories of several members of a fleet, and then all together.
+func (a *auditing) members(ctx context.Context, dirs []string, std cli.Streams) error {
+	if len(a.logs) > 0 || a.json || a.html != "" {
+		return cli.Usagef("--access-log, --json and --html are for one crawl directory at a time")
+	}
+	var fleet audit.Fleet
+	var found error
+	for i, dir := range dirs {
+		if slices.Contains(dirs[:i], dir) {
+			return cli.Usagef("%s is given twice", dir)
+		}
+		one := *a
+		one.fleet, fleet.Member = &fleet, dir
+		if _, err := fmt.Fprintf(std.Out, "%s%s:\n", strings.Repeat("\n", min(i, 1)), dir); err != nil {
+			return err
+		}
+		err := one.run(ctx, []string{dir}, std)
+		var code *cli.Error
+		if err != nil && (!errors.As(err, &code) || code.Code != cli.ExitFound) {
+			return err
+		}
+		found = cmp.Or(found, err)
+	}
+	return found
 }
 
 func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) error {
@@ -122,6 +159,9 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 	}
 	if folder := archiveFolder(o.Files, l.Dir); l.Dir != "" && pack == nil && folder != "" {
 		o.Witnesses = append(o.Witnesses, audit.NotRead(folder, o.Files))
+	}
+	if a.fleet != nil {
+		o.Witnesses = append(o.Witnesses, a.fleet)
 	}
 	if err := a.accessLogs(&o, book, std); err != nil {
 		return err

@@ -54,6 +54,8 @@ type Exchange struct {
 
 	Stepped bool // its file says that the clock was set back before it
 
+	Due time.Duration // the pause that its host's delay asks for, between any two exchanges
+
 	Own    bool          // its host is the operator's own
 	Robots bool          // it asked for robots.txt, or for what a robots.txt redirected to
 	Line   *storage.Line // the decision as the metadata record tells it; nil without one

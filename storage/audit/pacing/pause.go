@@ -22,16 +22,17 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 	}
 	j.rested(e, to)
 	j.addressed(e)
+	t := j.terms(e, to, site)
+	required, by := t.standing(j.m.Promises(), e.Own)
+	e.Due = required
 	if !to.met {
 		if to.lost {
 			j.found.Doubt(e.Authority, finding.Gap, "the clock was set back before it", 0, 0)
-			to.was = j.terms(e, to, site)
+			to.was = t
 		}
 		j.row(h, to, 0)
 		return
 	}
-	t := j.terms(e, to, site)
-	required, by := t.standing(j.m.Promises(), e.Own)
 	if to.Gaps.N() == 0 || required < to.Lowest {
 		to.Lowest = required
 	}
