@@ -231,13 +231,14 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 	aside := "<aside class=sidebar><p>The mill grinds rye on Mondays and wheat on Thursdays, and its wheel is older than the road that leads to it.</p></aside>"
 	s := &site{pages: map[string]func(http.ResponseWriter){
-		"/":     page("<a href=/most>a</a><a href=/few>b</a>"),
-		"/most": page(article("News", story+story+aside)),
+		"/":     page("<a href=/most>a</a><a href=/few>b</a><a href=/some>c</a>"),
+		"/most": page(article("News", story+story+story+aside)),
 		"/few":  page(article("News", story+story+strings.Repeat(aside, 8))),
+		"/some": page(article("News", story+story+strings.Repeat(aside, 2)+"<aside class=sidebar>Printed on Monday</aside>")),
 	}}
 	dir, base, again := crawl(t, s)
 	edited := strings.Replace(aside, "rye", "spelt", 1)
-	s.set("/most", page(article("News", story+story+edited)))
+	s.set("/most", page(article("News", story+story+story+edited)))
 	again()
 	if r := compare(t, dir, changes.Options{}); of(t, r, base+"/most").Kind != changes.Around || r.Says() {
 		t.Errorf("most of the text is main: %+v, %v", of(t, r, base+"/most"), r.Kinds)
@@ -248,6 +249,16 @@ func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 	got := of(t, r, base+"/few")
 	if got.Kind != changes.Text || got.Diff == nil || got.Diff.Of != "whole" || !strings.Contains(strings.Join(lines(got.Diff), "\n"), "spelt") || !r.Says() {
 		t.Errorf("few of the text is main: %+v, %q", got, lines(got.Diff))
+	}
+	for _, c := range []struct{ rest, kind string }{
+		{aside + aside + "<aside class=sidebar>Printed on Tuesday</aside>", changes.Around},
+		{aside + edited + "<aside class=sidebar>Printed on Tuesday</aside>", changes.Text},
+	} {
+		s.set("/some", page(article("News", story+story+c.rest)))
+		again()
+		if r := compare(t, dir, changes.Options{}); of(t, r, base+"/some").Kind != c.kind {
+			t.Errorf("some of the text is not main: %+v, want %s", of(t, r, base+"/some"), c.kind)
+		}
 	}
 }
 

@@ -98,6 +98,9 @@ func (c *comparing) texts(x *Change, before, after *reading) {
 	main := differ(before.main, after.main)
 	if main == nil {
 		x.Kind = Around
+		if min(before.share, after.share) < surelyMain && all.hasProse() {
+			x.Kind = Text
+		}
 		c.show(x, all)
 		return
 	}
@@ -106,6 +109,25 @@ func (c *comparing) texts(x *Change, before, after *reading) {
 		main = all
 	}
 	c.show(x, main)
+}
+
+const (
+	surelyMain = 0.9 // share of the text from which all prose of a page is in its main text
+	shortLine  = 60  // bytes that a line of a menu or footer has at most
+)
+
+// hasProse reports whether d changes a line that is longer than those of menus and footers.
+func (d *Diff) hasProse() bool {
+	for _, l := range d.Lines {
+		n := 0
+		for _, s := range l.Spans {
+			n += len(s.Text)
+		}
+		if (l.Mark == '+' || l.Mark == '-') && n > shortLine {
+			return true
+		}
+	}
+	return d.LeftOut > 0
 }
 
 // of is which text of a reading is compared.

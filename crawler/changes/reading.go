@@ -30,6 +30,7 @@ type reading struct {
 	whole    string
 	main     string
 	partial  bool // main lacks much of whole
+	share    float64
 	cut      bool
 	sum      [sha256.Size]byte // of the body without codings
 }
@@ -171,7 +172,7 @@ func (r *reading) text(ctx context.Context, contentType string, body io.Reader) 
 		return err
 	}
 	r.whole, r.main, r.cut = p.Whole, p.Main, r.cut || p.Cut != ""
-	r.partial = p.MainMissing() == text.NoMost
+	r.partial, r.share = p.MainMissing() == text.NoMost, p.Share
 	if r.main == "" {
 		r.main = p.Whole
 	}
