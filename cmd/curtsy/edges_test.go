@@ -55,12 +55,6 @@ func TestSummaryTextSaysHowToGoOnBeyondALimit(t *testing.T) {
 	}
 }
 
-func TestWrongNumbersOfArgumentsAreSaidInWords(t *testing.T) {
-	t.Parallel()
-	inside(t, "frontier", "add").want(t, cli.ExitUsage, "add takes a crawl directory first: write curtsy frontier add [flags] DIR [URL…]")
-	inside(t, "frontier", "import", "d").want(t, cli.ExitUsage, "import does not take 1 argument: write curtsy frontier import [flags] DIR FILE")
-}
-
 // What stands beside the file that is written may be somebody's, or another export under way.
 func TestExportTouchesNothingBesideItsFile(t *testing.T) {
 	t.Parallel()

@@ -113,27 +113,6 @@ func TestExplainSaysWhatDecidesAboutEveryURL(t *testing.T) {
 	}
 }
 
-// What the sections say to a reader: each has its name in front and the parts that a dispute is about.
-func TestExplainTextHasEverySection(t *testing.T) {
-	t.Parallel()
-	origin, _ := bakery(t, stern)
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/\x2e/#x").want(t, cli.ExitDone)
-	r := inside(t, "explain", dir, origin+"/secret/open")
-	for _, want := range []string{
-		"\nurl      ", "\nkey      the same\n", "\nscope    in, by rule scope:host\n", "asked before, without an opinion: scope:seed, trap:segments,\n",
-		"\nopt-out  on no list\n", "\ntraps    none of 6 has an opinion\n", "\nstate    unknown\n", "\nhost     open, your own", "\nrobots   " + origin + "/robots.txt\n",
-		"curtsy by rfc9309: allowed; the groups of *, for none names it; 2 of 2 rules match\n",
-		"line 3     length 12   Allow: /secret/open  ← decides: the longest match, by its octets (RFC 9309 2.2.2)\n",
-		"line 2     length 7    Disallow: /secret  (runner-up)\n",
-		"\npace     10ms, by crawl-delay\n", "floor          0s\n", "response time  asks for nothing\n", "\nbudgets  max-pages      ", "\nhistory  the ledger has no decision on it\n",
-	} {
-		if !strings.Contains(r.out, want) {
-			t.Errorf("no %q in\n%s", want, r.out)
-		}
-	}
-}
-
 func TestExplainOfAnEmptyCrawlAsksTheHostOnlyWithLive(t *testing.T) {
 	t.Parallel()
 	origin, asked := bakery(t, stern)

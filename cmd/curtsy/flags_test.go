@@ -156,23 +156,6 @@ func TestTimeAndBodyLimits(t *testing.T) {
 	inside(t, "crawl", "--max-body", "9B", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitIncomplete, "too large")
 }
 
-func TestAHostThatAsksForTooLongAPauseIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	site := crawltest.Tree("bakery.test", 2)
-	site.Robots.Body = "User-agent: *\nCrawl-delay: 0.2\n"
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	for _, longest := range []string{"0", "100ms"} {
-		inside(t, "crawl", "--delay", "0", "--max-crawl-delay", longest, "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")).
-			want(t, cli.ExitIncomplete, "is longer than --max-crawl-delay")
-	}
-	inside(t, "crawl", "--delay", "0", "--max-crawl-delay", "300ms", "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")).
-		want(t, cli.ExitDone)
-}
-
 func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
 	t.Parallel()
 	var languages []string

@@ -127,16 +127,6 @@ func TestHelpOfAnUnknownCommandIsAUsageError(t *testing.T) {
 	inside(t, "help", "crwl").want(t, cli.ExitUsage, `unknown command "crwl"`, "did you mean crawl?")
 }
 
-// find is a command by its path.
-func find(t *testing.T, path ...string) *cobra.Command {
-	t.Helper()
-	c, rest, err := newRoot(cli.Streams{}).Find(path)
-	if err != nil || len(rest) > 0 {
-		t.Fatalf("%q: %q, %v", path, rest, err)
-	}
-	return c
-}
-
 func TestVersionAsAFlagAndAsACommand(t *testing.T) {
 	t.Parallel()
 	a, b := inside(t, "version"), inside(t, "--version")

@@ -202,7 +202,14 @@ func unchanged(t testing.TB, body string) {
 
 // The same holds of pages that nest, misnest, end nothing and never end.
 func TestMention_RandomPages(t *testing.T) {
-	for seed := range 3000 {
+	pages := 1000
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
+		pages = 20_000
+	case testing.Short():
+		pages = 200
+	}
+	for seed := range pages {
 		body := string(randomPage(rand.New(rand.NewPCG(uint64(seed), 1))))
 		unchanged(t, body)
 	}

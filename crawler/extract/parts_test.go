@@ -173,6 +173,9 @@ func FuzzStyle_ElementAndFile(f *testing.F) {
 
 // What a tag may cost is bounded, whatever stands in its attributes: the page is read, and all of it.
 func TestHostile_ManyStylesAndPagesInAttributes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the page is as large as the limit")
+	}
 	for rule, one := range map[string]string{
 		"styles":          `<p style="x(">`,
 		"formatting":      `<b style="url(a)">`,

@@ -117,9 +117,12 @@ func TestPrune_EqualsTheWholeTree(t *testing.T) {
 
 // TestPrune_RandomPages reads pages made of pieces that nest, misnest, end nothing and never end.
 func TestPrune_RandomPages(t *testing.T) {
-	pages, used := 5_000, 0
-	if os.Getenv("CURTSY_LONG") != "" {
+	pages, used := 2_000, 0
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
 		pages = 20_000
+	case testing.Short():
+		pages = 300
 	}
 	for seed := range pages {
 		r := rand.New(rand.NewPCG(uint64(seed), 0))

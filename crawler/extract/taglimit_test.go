@@ -15,6 +15,9 @@ import (
 // HTML Standard 13.2.4.3: formatting elements that were left open are opened anew in each paragraph. Fourteen KiB of
 // that would be 800,000 nodes.
 func TestTame_NoTreeOutOfProportion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	var open strings.Builder
 	for i := range 400 {
 		fmt.Fprintf(&open, "<font size=%d>", i)
@@ -51,6 +54,9 @@ func TestTame_NoTreeOutOfProportion(t *testing.T) {
 }
 
 func TestUnparsed_TooManyTags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the page is as large as the limit")
+	}
 	fill := "<a href=first>" + strings.Repeat("<p>", MaxTags-2)
 	ended := "<a href=first>" + strings.Repeat("<!></div>", MaxTags-2)
 	within := func(n int) string {

@@ -61,6 +61,9 @@ func all(t *testing.T, dir string) (text []byte) {
 
 // TestForeignRoot: the lines of Python in the documentation come to the roots of our checkpoints, forgotten lines included.
 func TestForeignRoot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs Python")
+	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")

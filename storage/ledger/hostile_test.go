@@ -118,6 +118,9 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestBombs: a few bytes that unfold without end, or that ask for a large window, take no memory and are named.
 func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	large := int64(64 << 20)
 	if long() {
 		large = maxSegment + 1<<20

@@ -53,6 +53,9 @@ func site(t testing.TB, dir string) (octets int64) {
 // A file costs a bounded number of allocations: its record is read twice, of 15 fields each, and each link is a URL, a
 // relative reference and an edit.
 func TestAFileTakesLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	dir := t.TempDir()
 	site(t, dir)
 	o := options(t, dir)

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 
 // A process that is killed at any instant leaves a whole tree.
 func TestAKillLeavesAWholeTree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills processes")
+	}
 	rounds := 6
 	if os.Getenv("CURTSY_LONG") != "" {
 		rounds = 50

@@ -100,6 +100,9 @@ func weighed(t *testing.T, hosts int) uint64 {
 
 // The report tells 1,000 hosts apart. Each further one costs a few bytes, while it is found out which those are.
 func TestAFurtherHostCostsAFewOctets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	const few, many, each = 1000, 6000, 128
 	const buffers = 512 << 10 // of a reader that is closed: whether they are collected before or after is chance
 	small, large := weighed(t, few), weighed(t, many)

@@ -278,6 +278,9 @@ func busy(n, hosts int) (lines []storage.Line) {
 
 // What is held while a ledger is read does not depend on its length, and of more hosts no more than is said.
 func TestMemoryDoesNotGrowWithTheLedger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	held := func(n, hosts int) uint64 {
 		o := made(t, busy(n, hosts)...)
 		o.MaxHosts = 10

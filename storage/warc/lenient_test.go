@@ -135,6 +135,9 @@ func TestLenientReadErrorIsNoFinding(t *testing.T) {
 
 // TestLenientMemoryIsBounded: neither a large block nor a bomb nor endless garbage is held in memory.
 func TestLenientMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	const size = 64 << 20
 	zeros := string(make([]byte, size))
 	for name, in := range map[string][]byte{

@@ -106,6 +106,9 @@ func TestReaderRefuses(t *testing.T) {
 
 // TestReaderBomb: a head that never ends is given up after maxHead octets.
 func TestReaderBomb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	bomb := members("WARC/1.1\r\nx: " + strings.Repeat("y", 64<<20))
 	if n := allocation(func() {
 		if _, err := NewReader(bytes.NewReader(bomb)).Next(); !errors.Is(err, errHead) {
