@@ -13,20 +13,20 @@ func work() []Metric {
 			return one(yes(g.Running && g.Err == nil))
 		}},
 		{"curtsy_crawl_state", "1 for the state that the crawl is in, 0 for all others.", "state", states},
-		{"curtsy_window_opens_timestamp_seconds", "When the window of the crawl is open again (--window); absent while it is open, or there is none.", "", func(g *dashboard.Glance) values {
+		{"curtsy_window_opens_timestamp_seconds", "When the crawl's window opens next (--window); absent while it is open or without one.", "", func(g *dashboard.Glance) values {
 			if !g.Running || g.Status.Opens == nil {
 				return nil
 			}
 			return one(float64(g.Status.Opens.Unix()))
 		}},
-		{"curtsy_crawl_seen_timestamp_seconds", "When the crawl, or its frontier, was last seen.", "", knownOne(func(g *dashboard.Glance) float64 {
+		{"curtsy_crawl_seen_timestamp_seconds", "When the crawl or its frontier was last read.", "", knownOne(func(g *dashboard.Glance) float64 {
 			return float64(g.At.UnixMilli()) / 1e3
 		})},
-		{"curtsy_crawl_generation", "Which generation the crawl is in: each update begins another, and counters begin anew.", "", knownOne(func(g *dashboard.Glance) float64 {
+		{"curtsy_crawl_generation", "Generation of the crawl: each update starts another, and resets the counters.", "", knownOne(func(g *dashboard.Glance) float64 {
 			return float64(g.Status.Generation)
 		})},
-		{"curtsy_run_seconds", "How long this run of the crawl has taken so far.", "", runningOne(func(g *dashboard.Glance) float64 { return g.Status.Elapsed })},
-		{"curtsy_exchanges_total", "Requests that were sent: for robots.txt, or for URLs, sitemaps among them.", "kind", knownEach(func(g *dashboard.Glance) map[string]int64 {
+		{"curtsy_run_seconds", "Duration of this run so far.", "", runningOne(func(g *dashboard.Glance) float64 { return g.Status.Elapsed })},
+		{"curtsy_exchanges_total", "Requests sent, for robots.txt or for URLs including sitemaps.", "kind", knownEach(func(g *dashboard.Glance) map[string]int64 {
 			return map[string]int64{"robots.txt": g.Status.Robots, "url": max(g.Status.Exchanges-g.Status.Robots, 0)}
 		})},
 		{"curtsy_responses_total", "Responses by class of status code, those for robots.txt included.", "class", func(g *dashboard.Glance) values {
@@ -40,28 +40,28 @@ func work() []Metric {
 		{"curtsy_responses_by_type_total", "2xx responses by media type; rarer types are counted together.", "type", open(func(g *dashboard.Glance) map[string]int64 {
 			return g.Status.Types
 		})},
-		{"curtsy_pages_by_tag_total", "HTML pages that were fetched, by the tag of their seed.", "tag", open(func(g *dashboard.Glance) map[string]int64 {
+		{"curtsy_pages_by_tag_total", "HTML pages fetched, by the tag of their seed.", "tag", open(func(g *dashboard.Glance) map[string]int64 {
 			return g.Status.Tags
 		})},
-		{"curtsy_pages_total", "HTML pages that were fetched.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Pages) })},
-		{"curtsy_received_bytes_total", "Bytes received, as they crossed the connection.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Bytes) })},
-		{"curtsy_urls", "URLs that are known, by what became of them: an outcome, or the queue that they are in.", "state", knownEach(urls)},
-		{"curtsy_urls_quarantined", "URLs set aside since they brought the process down again and again.", "", knownOne(func(g *dashboard.Glance) float64 {
+		{"curtsy_pages_total", "HTML pages fetched.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Pages) })},
+		{"curtsy_received_bytes_total", "Bytes received on connections.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Bytes) })},
+		{"curtsy_urls", "Known URLs, by outcome or queue.", "state", knownEach(urls)},
+		{"curtsy_urls_quarantined", "URLs set aside because the process repeatedly died with them.", "", knownOne(func(g *dashboard.Glance) float64 {
 			return float64(g.Status.Quarantined)
 		})},
-		{"curtsy_links_not_followed_total", "Links that are no candidates, by the rule that says so.", "rule", open(func(g *dashboard.Glance) map[string]int64 {
+		{"curtsy_links_not_followed_total", "Links not accepted, by rule.", "rule", open(func(g *dashboard.Glance) map[string]int64 {
 			return g.Status.Links
 		})},
 		{"curtsy_links_capped_total", "Links that a cap dropped, by cap.", "cap", open(func(g *dashboard.Glance) map[string]int64 { return g.Status.Capped })},
-		{"curtsy_failures_total", "Exchanges that a host failed, robots.txt included, mended by a retry or not, by class.", "class", open(func(g *dashboard.Glance) map[string]int64 {
+		{"curtsy_failures_total", "Failed requests, robots.txt included, whether or not a retry succeeded, by class.", "class", open(func(g *dashboard.Glance) map[string]int64 {
 			return g.Status.Failures
 		})},
-		{"curtsy_documents_not_read_total", "Documents that were fetched and whose links are not all known, by reason.", "reason", open(func(g *dashboard.Glance) map[string]int64 {
+		{"curtsy_documents_not_read_total", "Fetched documents whose links are not all known, by reason.", "reason", open(func(g *dashboard.Glance) map[string]int64 {
 			return g.Status.NotRead
 		})},
-		{"curtsy_sitemaps_total", "Sitemaps that were read.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Sitemaps) })},
-		{"curtsy_sitemap_entries_total", "Entries of sitemaps, taken or not.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Listed) })},
-		{"curtsy_estimate_left_seconds", "How long what is known now takes at least, from paces and queues.", "", runningOne(func(g *dashboard.Glance) float64 {
+		{"curtsy_sitemaps_total", "Sitemaps read.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Sitemaps) })},
+		{"curtsy_sitemap_entries_total", "Entries of sitemaps, accepted or not.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Listed) })},
+		{"curtsy_estimate_left_seconds", "Minimum time for the URLs known now, from delays and queues.", "", runningOne(func(g *dashboard.Glance) float64 {
 			return g.Estimate.Left.Seconds()
 		})},
 	}
@@ -92,31 +92,31 @@ func urls(g *dashboard.Glance) map[string]int64 {
 // hosts is what hosts do, and the rate that they permit.
 func hosts() []Metric {
 	return []Metric{
-		{"curtsy_hosts", "Hosts that are known.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Hosts) })},
-		{"curtsy_hosts_left_alone", "Hosts that are left alone: parked, retired or refused by the crawl, or held by an operator.", "condition", knownEach(func(g *dashboard.Glance) map[string]int64 {
+		{"curtsy_hosts", "Known hosts.", "", knownOne(func(g *dashboard.Glance) float64 { return float64(g.Status.Hosts) })},
+		{"curtsy_hosts_left_alone", "Hosts that are not being crawled: parked, retired or given up by the crawl, or held by an operator.", "condition", knownEach(func(g *dashboard.Glance) map[string]int64 {
 			s := &g.Status
 			return map[string]int64{"parked": s.Parked, "retired": s.Retired, "refused": s.Refused, "operator": s.Stopped}
 		})},
-		{"curtsy_hosts_waiting", "Hosts with something left, each once, by what keeps them from their next turn; of the first 10,000 of the crawl.", "reason", knownEach(func(g *dashboard.Glance) map[string]int64 {
+		{"curtsy_hosts_waiting", "Hosts with URLs left, by what they wait for; among the first 10,000 of the crawl.", "reason", knownEach(func(g *dashboard.Glance) map[string]int64 {
 			w := &g.Waits
 			return map[string]int64{
 				"in_turn": w.InTurn, "worker": w.Due, "pace": w.Pace, "address": w.Address, "retry": w.Retry, "rest": w.Rest,
 				"robots.txt": w.Robots, "operator": w.Operator, "shut": w.Shut,
 			}
 		})},
-		{"curtsy_permitted_exchanges_per_second", "The rate that politeness permits now, from the paces of all hosts with something left.", "", runningOne(func(g *dashboard.Glance) float64 {
+		{"curtsy_permitted_exchanges_per_second", "Rate that politeness permits now, from the delays of all hosts with URLs left.", "", runningOne(func(g *dashboard.Glance) float64 {
 			return g.Waits.Permitted
 		})},
-		{"curtsy_achieved_exchanges_per_second", "The rate of the last ten seconds.", "", runningOne(func(g *dashboard.Glance) float64 { return g.Rate })},
-		{"curtsy_workers", "Exchanges that there may be at a time.", "", runningOne(func(g *dashboard.Glance) float64 { return float64(g.Workers) })},
+		{"curtsy_achieved_exchanges_per_second", "Rate over the last ten seconds.", "", runningOne(func(g *dashboard.Glance) float64 { return g.Rate })},
+		{"curtsy_workers", "Maximum concurrent requests.", "", runningOne(func(g *dashboard.Glance) float64 { return float64(g.Workers) })},
 	}
 }
 
 // machine is what a crawl takes of its machine.
 func machine() []Metric {
 	return []Metric{
-		{"curtsy_memory_bytes", "Memory that the process of the crawl has of the system.", "", runningOne(func(g *dashboard.Glance) float64 { return float64(g.Memory) })},
-		{"curtsy_disk_free_bytes", "What is free on the disk of the crawl, for whoever crawls.", "", func(g *dashboard.Glance) values {
+		{"curtsy_memory_bytes", "Memory of the crawl's process.", "", runningOne(func(g *dashboard.Glance) float64 { return float64(g.Memory) })},
+		{"curtsy_disk_free_bytes", "Free disk space for the crawling user.", "", func(g *dashboard.Glance) values {
 			if g.Disk.Free == 0 {
 				return nil // the system does not say
 			}

@@ -10,7 +10,7 @@ import (
 // package storage.
 var Decisions = Table{
 	Name: "decisions",
-	Doc: "A line of the ledger: a decision, or one of those that `line_kind` tells apart. So there are as many rows as " +
+	Doc: "A ledger line: a decision, or another kind that `line_kind` names. So there are as many rows as " +
 		"the ledger has lines",
 	Key:     []string{"crawl", "entry"},
 	Lookup:  []string{"url"},

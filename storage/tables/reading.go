@@ -12,19 +12,19 @@ var Reading = Table{
 
 var readingOf = []Column{
 	{Name: "url_surtkey", Kind: String, Required: true, Doc: "sort key of the URL, as in `pages`"},
-	{Name: "url", Kind: String, Required: true, Doc: "the URL that was asked for"},
-	{Name: "fetch_time", Kind: Time, Required: true, Doc: "when it was asked for, to the second, as in `pages`"},
+	{Name: "url", Kind: String, Required: true, Doc: "the requested URL"},
+	{Name: "fetch_time", Kind: Time, Required: true, Doc: "when it was requested, to the second, as in `pages`"},
 	{Name: "crawl", Kind: String, Required: true, Few: true, Doc: "name of the crawl directory"},
 	{Name: "content_digest", Kind: String, Doc: "SHA-256 of the payload, as in `pages`"},
-	{Name: "content_mime_type", Kind: String, Few: true, Doc: "media type that the server named"},
-	{Name: "charset", Kind: String, Few: true, Doc: "charset by which it is read, as the Encoding Standard names it"},
+	{Name: "content_mime_type", Kind: String, Few: true, Doc: "media type from the server"},
+	{Name: "charset", Kind: String, Few: true, Doc: "charset used to decode it, as the Encoding Standard names it"},
 }
 
 var readingIn = []Column{
-	{Name: "language", Kind: String, Few: true, Doc: "language that most of the whole text is in by ISO 639-1, or 639-3 where that has none; null where it is not known"},
-	{Name: "content_languages", Kind: String, Few: true, Doc: "all of them by ISO 639-3, at most three, that of most of the text first, joined by commas"},
-	{Name: "language_reliable", Kind: Bool, Required: true, Doc: "the first of them is mostly right: docs/guides/export.md has the accuracy"},
-	{Name: "language_share", Kind: Float64, Doc: "part of what was looked at that is in the first, from 0 to 1"},
+	{Name: "language", Kind: String, Few: true, Doc: "main language of the whole text by ISO 639-1, or 639-3 where that has none; null if unknown"},
+	{Name: "content_languages", Kind: String, Few: true, Doc: "all languages by ISO 639-3, at most three, the main one first, joined by commas"},
+	{Name: "language_reliable", Kind: Bool, Required: true, Doc: "the first is usually right; docs/guides/export.md has the accuracy"},
+	{Name: "language_share", Kind: Float64, Doc: "share of the examined text in the first language, from 0 to 1"},
 	{Name: "language_declared", Kind: String, Few: true, Doc: "the language that the page or its server declares, a tag of BCP 47; null without one"},
 	{Name: "language_declared_by", Kind: String, Few: true, Doc: "where: `html` (lang of its html element), `meta` (content-language), `header` (Content-Language)"},
 }
@@ -32,11 +32,11 @@ var readingIn = []Column{
 var readingText = []Column{
 	{Name: "text", Kind: String, Doc: "the whole text: a block is a line, white space is one space, at most 2 MiB; null if it is empty"},
 	{Name: "text_octets", Kind: Int64, Required: true, Doc: "its bytes in UTF-8"},
-	{Name: "text_cut", Kind: String, Few: true, Doc: "why it is not all: `over 10 MiB`, `over 2 MiB of text`, `over 131072 attributes`; null if it is"},
-	{Name: "main_text", Kind: String, Doc: "the part that is no menu, frame or notice; null without one"},
+	{Name: "text_cut", Kind: String, Few: true, Doc: "why it is incomplete: `over 10 MiB`, `over 2 MiB of text`, `over 131072 attributes`; null if it is"},
+	{Name: "main_text", Kind: String, Doc: "the text without menus, frames and notices; null without one"},
 	{Name: "main_octets", Kind: Int64, Required: true, Doc: "its bytes in UTF-8"},
-	{Name: "main_share", Kind: Float64, Doc: "part of the whole text that the main text has, from 0 to 1, without links and menus (docs/guides/export.md); null without a main text"},
-	{Name: "main_missing", Kind: String, Few: true, Doc: "why there is no main text: `no text`, `not a page` (of plain text), `no main text found`, `512 open elements`, `over 20000 elements`, `over 1 MiB of text`, `the extractor failed`; `less than three quarters of the text` of one that lacks much (`main_share` below 0.75); else null"},
+	{Name: "main_share", Kind: Float64, Doc: "share of the whole text in the main text, from 0 to 1, without links and menus (docs/guides/export.md); null without a main text"},
+	{Name: "main_missing", Kind: String, Few: true, Doc: "why there is no main text: `no text`, `not a page` (of plain text), `no main text found`, `512 open elements`, `over 20000 elements`, `over 1 MiB of text`, `the extractor failed`; `less than three quarters of the text` if much is missing (`main_share` below 0.75); else null"},
 }
 
 var readingArchived = []Column{
