@@ -45,6 +45,7 @@ var places = map[string]map[string]use{
 	"link":   {"href": {Link, plainURL}, "imagesrcset": {Embed, sourceSet}},
 	"meta":   {"content": {Refresh, plainURL}},
 	"object": {"data": {Embed, plainURL}},
+	"portal": {"src": {Frame, plainURL}},
 	"q":      {"cite": {Cite, plainURL}},
 	"script": {"src": {Script, plainURL}},
 	"source": {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}},
@@ -60,6 +61,8 @@ var places = map[string]map[string]use{
 
 	"amp-*":      {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}, "poster": {Embed, plainURL}},
 	"amp-iframe": {"src": {Frame, plainURL}},
+	"amp-story": {"poster-portrait-src": {Embed, plainURL}, "poster-landscape-src": {Embed, plainURL},
+		"poster-square-src": {Embed, plainURL}, "publisher-logo-src": {Embed, plainURL}},
 
 	"*":          {"style": {Embed, styles}},
 	"math:*":     {"href": {Link, plainURL}, "xlink:href": {Link, plainURL}},

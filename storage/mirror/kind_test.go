@@ -24,7 +24,7 @@ func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 		got{url: "http://a.test/n.js?v=2", head: plain("text/javascript"), body: `load("/o.js")`},
 		got{url: "http://a.test/x.xml", head: plain("text/xml"), body: `<?xml-stylesheet href="/d/x.xsl"?><x href="/i.png"/>`},
 		got{url: "http://a.test/d/x.xsl", head: plain("text/xsl"), body: `<xsl:include href="/d/x.xsl"/>`},
-		got{url: "http://a.test/m.html", body: `<script type=module>import "/m.js?v=1"</script><amp-img src="/i.png"></amp-img><noframes><a href=/m.html>x</a></noframes><math href=/i.png></math>`},
+		got{url: "http://a.test/m.html", body: `<script type=module>import "/m.js?v=1"</script><amp-img src="/i.png"></amp-img><noframes><a href=/m.html>x</a></noframes><math href=/i.png></math><amp-story poster-portrait-src="/i.png" publisher-logo-src="/i.png"></amp-story><portal src="/m.html"></portal>`},
 		got{url: "http://a.test/i.png", body: "i"})
 	built(t, options(t, dir))
 	tree := treeOf(t, Tree(dir))
@@ -38,7 +38,7 @@ func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 		"a.test/n@v=2.js":           `load("/o.js")`,
 		"a.test/x.xml":              `<?xml-stylesheet href="d/x.xsl"?><x href="/i.png"/>`,
 		"a.test/d/x.xsl":            `<xsl:include href="x.xsl"/>`,
-		"a.test/m.html":             `<script type=module>import "./m@v=1.js"</script><amp-img src="i.png"></amp-img><noframes><a href="m.html">x</a></noframes><math href="i.png"></math>`,
+		"a.test/m.html":             `<script type=module>import "./m@v=1.js"</script><amp-img src="i.png"></amp-img><noframes><a href="m.html">x</a></noframes><math href="i.png"></math><amp-story poster-portrait-src="i.png" publisher-logo-src="i.png"></amp-story><portal src="m.html"></portal>`,
 	} {
 		if tree[name] != want {
 			t.Errorf("%s is %q, want %q", name, tree[name], want)

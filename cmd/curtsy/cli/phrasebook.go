@@ -92,7 +92,7 @@ var phrases = []phrase{
 	{[]string{"-m", "--convert-links", "-k", "--adjust-extension", "-E"}, wget, "curtsy mirror", "makes a copy you can browse, without fetching twice"},
 	{[]string{"--continue", "-c", "--no-clobber", "-nc"}, wget + ", " + htTrack, "curtsy resume DIR", ""},
 	{[]string{"--timestamping", "-N", "--update"}, wget + ", " + htTrack, "curtsy update DIR", "makes conditional requests"},
-	{[]string{"--no-host-directories", "-nH"}, wget, "--layout flat", "of curtsy mirror"},
+	{[]string{"--no-host-directories", "-nH"}, wget, "--layout flat", "of curtsy mirror; --cut-dirs N with it is as in wget"},
 	{[]string{"--purge-old"}, htTrack, "--vanished remove", "of curtsy mirror"},
 	{[]string{"--no-verbose", "-nv", "--nolog"}, wget + ", " + scrapy, "--quiet", ""},
 	{[]string{"--loglevel", "LOG_LEVEL"}, scrapy, "--verbose", "prints every decision"},
