@@ -8,7 +8,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
-	"curtsy/cmd/curtsy/linkcheckcmd"
 	"curtsy/crawler/crawldir/value"
 )
 
@@ -160,7 +159,7 @@ func newFrontier(std cli.Streams) *cobra.Command {
 }
 
 func newCheck(std cli.Streams) *cobra.Command {
-	cmd := linkcheckcmd.New(std)
+	cmd := crawlcmd.NewLinkCheck(std)
 	cmd.Hidden = true
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"curtsy/cmd/curtsy/text/audittext"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -52,10 +52,10 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 	t.Parallel()
 	r := hostileResult()
 	var page strings.Builder
-	if err := audittext.WritePage(&page, r); err != nil {
+	if err := text.WriteAuditPage(&page, r); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"page": page.String(), "text": audittext.Text(r)} {
+	for name, text := range map[string]string{"page": page.String(), "text": text.Audit(r)} {
 		if strings.ContainsAny(text, "\x1b\u202e") {
 			t.Errorf("the %s has control characters", name)
 		}
@@ -78,7 +78,7 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 func TestAuditPageIsInertInABrowser(t *testing.T) {
 	amongOthers(t)
 	var page strings.Builder
-	if err := audittext.WritePage(&page, hostileResult()); err != nil {
+	if err := text.WriteAuditPage(&page, hostileResult()); err != nil {
 		t.Fatal(err)
 	}
 	asked := make(chan string, 100)

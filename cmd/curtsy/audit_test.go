@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/text/audittext"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
@@ -62,7 +62,7 @@ func TestAuditOfAKilledCrawlIsClean(t *testing.T) {
 	if r.Ledger.Crashes == 0 || killed == 0 || r.Totals.Pages < 50 {
 		t.Errorf("%d kills: %+v %+v", killed, r.Ledger, r.Totals)
 	}
-	if len(r.OwnHosts) != 1 || !strings.Contains(audittext.Text(r), "own hosts") {
+	if len(r.OwnHosts) != 1 || !strings.Contains(text.Audit(r), "own hosts") {
 		t.Errorf("own hosts: %+v", r.OwnHosts)
 	}
 }
@@ -149,7 +149,7 @@ func TestAuditOfWgetNamesThePageBeforeRobots(t *testing.T) {
 	if len(r.Hosts) != 1 || r.Hosts[0].Unprovable == 0 || len(r.Hosts[0].Why) == 0 || r.Totals.Pages != 3 {
 		t.Errorf("the pauses are not unprovable: %+v", r.Hosts[0])
 	}
-	text := audittext.Text(r)
+	text := text.Audit(r)
 	for _, says := range []string{"robots-missing: 1", "unprovable: ", "Wget/", "ledger: there is none"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("the text lacks %q:\n%s", says, text)

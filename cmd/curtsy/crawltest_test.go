@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/crawltestcmd"
 )
 
 // oursPolite is how curtsy is run on the scoreboard: with the pace for strangers, on loopback.
@@ -23,19 +22,19 @@ var oursPolite = []string{
 
 // scored runs crawltest score as a process, and reads its JSON. The command inherits the environment: where it is the
 // test binary it is curtsy as well, unless env says otherwise.
-func scored(t *testing.T, args ...string) (crawltestcmd.ScoreJSON, result) {
+func scored(t *testing.T, args ...string) (scoreJSON, result) {
 	t.Helper()
 	return scoredAs(t, nil, args...)
 }
 
 // scoredAs is scored by a user with such an environment.
-func scoredAs(t *testing.T, env []string, args ...string) (crawltestcmd.ScoreJSON, result) {
+func scoredAs(t *testing.T, env []string, args ...string) (scoreJSON, result) {
 	t.Helper()
 	one := curtsy(t, append([]string{"crawltest", "score", "--json"}, args...)...)
 	cmd := exec.CommandContext(t.Context(), one.Path, one.Args[1:]...) // other crawlers take longer than a command of ours may
 	cmd.Env = append(one.Env, env...)
 	r := ended(t, cmd)
-	var score crawltestcmd.ScoreJSON
+	var score scoreJSON
 	if err := json.Unmarshal([]byte(r.out), &score); err != nil {
 		t.Fatalf("%v: %s\n%s", err, r.out, r.err)
 	}
@@ -43,7 +42,7 @@ func scoredAs(t *testing.T, env []string, args ...string) (crawltestcmd.ScoreJSO
 }
 
 // verdictsOf returns the rules by verdict.
-func verdictsOf(s crawltestcmd.ScoreJSON) map[string][]string {
+func verdictsOf(s scoreJSON) map[string][]string {
 	m := map[string][]string{}
 	for _, r := range s.Rules {
 		m[r.Verdict] = append(m[r.Verdict], r.Rule)
@@ -179,7 +178,7 @@ func TestCrawltestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	dec := json.NewDecoder(out)
-	var board crawltestcmd.BoardMap
+	var board boardMap
 	if err := dec.Decode(&board); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +190,7 @@ func TestCrawltestServe(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	var score crawltestcmd.ScoreJSON
+	var score scoreJSON
 	if err := dec.Decode(&score); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +217,7 @@ func TestCrawltestServeTorture(t *testing.T) {
 		t.Fatal(err)
 	}
 	dec := json.NewDecoder(out)
-	var m crawltestcmd.TortureMap
+	var m tortureMap
 	if err := dec.Decode(&m); err != nil {
 		t.Fatal(err)
 	}
@@ -242,11 +241,11 @@ func TestCrawltestServeTorture(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	var rules []crawltestcmd.RuleJSON
+	var rules []ruleJSON
 	if err := dec.Decode(&rules); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(rules, func(r crawltestcmd.RuleJSON) bool { return r.Rule == "robots.txt first" && r.Verdict == "FAIL" }) {
+	if !slices.ContainsFunc(rules, func(r ruleJSON) bool { return r.Rule == "robots.txt first" && r.Verdict == "FAIL" }) {
 		t.Errorf("%+v", rules)
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/identity"
+	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch/webbotauth"
 )
@@ -219,7 +219,7 @@ func TestIdentityCheckFindsEachDisagreement(t *testing.T) {
 					t.Errorf("a line of %d columns: %s", n, line)
 				}
 			}
-			var out identity.CheckJSON
+			var out crawlcmd.CheckJSON
 			j := p.check(t, append(more, "--json")...)
 			if err := json.Unmarshal([]byte(j.out), &out); err != nil || j.code != cli.ExitFound || out.Version != 1 || out.Agree || len(out.Checks) == 0 {
 				t.Errorf("%v, exit code %d: %s", err, j.code, j.out)
@@ -248,7 +248,7 @@ func TestIdentityCheckReportsRedirectsAndWhoDoesNotAnswer(t *testing.T) {
 	}
 	p.answers["/robots.txt"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
 	p.check(t).want(t, cli.ExitFailed, "the page is unavailable")
-	var out identity.CheckJSON
+	var out crawlcmd.CheckJSON
 	if err := json.Unmarshal([]byte(atHome(t, "identity", "check", "--json", dead).out), &out); err != nil || out.Agree || len(out.Documents) != 1 {
 		t.Errorf("%v, %+v", err, out)
 	}

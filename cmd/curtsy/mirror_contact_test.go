@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/mirrorcmd"
+	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/storage/mirror"
 )
 
@@ -75,7 +75,7 @@ func TestMirror_WithoutContact(t *testing.T) {
 				t.Errorf("nothing is missing: %s", r.err)
 			}
 			var out struct {
-				Mirror mirrorcmd.Built `json:"mirror"`
+				Mirror crawlcmd.Built `json:"mirror"`
 			}
 			if err := json.Unmarshal([]byte(r.out), &out); err != nil || (len(out.Mirror.Lacks) > 0) != (c.want != nil) {
 				t.Errorf("%v: lacks %+v", err, out.Mirror.Lacks)

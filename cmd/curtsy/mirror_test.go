@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/mirrorcmd"
+	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/mirror"
@@ -88,7 +88,7 @@ func TestMirrorHasPagesAndWhatTheyNeed(t *testing.T) {
 	dir, web, r := mirrorSmall(t, "--json")
 	r.want(t, cli.ExitDone, "making the mirror", "URLs left absolute", "noarchive", "scope", "open ", "curtsy mirror serve "+dir)
 	var out struct {
-		Mirror mirrorcmd.Built `json:"mirror"`
+		Mirror crawlcmd.Built `json:"mirror"`
 	}
 	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
 		t.Fatalf("%v: %s", err, r.out)

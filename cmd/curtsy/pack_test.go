@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/text/audittext"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
@@ -115,7 +115,7 @@ func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
 	if len(r.Files) != 1 || r.Files[0].Name != file+":archive/curtsy-00000.warc.gz" {
 		t.Errorf("its files: %+v", r.Files)
 	}
-	if text := audittext.Text(r); !strings.Contains(text, "WACZ file: ") || !strings.Contains(text, "nobody signed the package") {
+	if text := text.Audit(r); !strings.Contains(text, "WACZ file: ") || !strings.Contains(text, "nobody signed the package") {
 		t.Error(text)
 	}
 	for name, text := range unzipped(t, file) {

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/robotscmd"
 )
 
 func TestRobotsBatch(t *testing.T) {
@@ -46,7 +45,7 @@ func TestRobotsBatchOfALongURL(t *testing.T) {
 	for path, line := range map[string]int{"/" + long: 2, "/" + long + "?q#f": 2, "/" + long[1:]: 0, "?" + long: 3, "/" + long[1:] + "#" + long: 0} {
 		in := fmt.Sprintf(`{"id":1,"robots_txt":"user-agent: *\ndisallow: /%s\ndisallow: /?a\nsitemap: /s","agent":"bot","url":"http://bakery.test%s"}`, long, path)
 		r := fed(t, in, "robots", "check", "--batch")
-		var got robotscmd.Answer
+		var got answer
 		if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Line != line || got.Allow != (line == 0) || len(got.Sitemaps) != 1 {
 			t.Errorf("%.20s…: %.200s, %v", path, r.out, err)
 		}
@@ -71,12 +70,12 @@ func TestRobotsBatchAnswersBadLinesAndGoesOn(t *testing.T) {
 		{`{"id":2,"robots_txt":"","agent":"bot"}`, `2`, "url: "},
 		{`{"id":2,"robots_txt":"","agent":"bot","url":"mailto:a@bakery.test"}`, `2`, "url: "},
 		{`{"id":2,"robots_txt":"","agent":"bot","url":"http://` + strings.Repeat("x", 40000) + `"}`, `2`, "url too long"},
-		{strings.Repeat("x", robotscmd.MaxQuestion+1), `null`, "longer than 16MiB"},
+		{strings.Repeat("x", maxQuestion+1), `null`, "longer than 16MiB"},
 	} {
 		r := fed(t, c.in+"\n\n"+good, "robots", "check", "--batch")
 		r.want(t, cli.ExitDone)
 		first, second, _ := strings.Cut(r.out, "\n")
-		var bad robotscmd.Refusal
+		var bad refusal
 		if err := json.Unmarshal([]byte(first), &bad); err != nil || string(bad.ID) != c.id || !strings.Contains(bad.Error, c.says) {
 			t.Errorf("%.99s: %.200s; want id %s and %q", c.in, first, c.id, c.says)
 		}

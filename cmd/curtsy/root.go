@@ -6,18 +6,12 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/configcmd"
 	"curtsy/cmd/curtsy/crawlcmd"
-	"curtsy/cmd/curtsy/crawltestcmd"
-	"curtsy/cmd/curtsy/dashboardcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/cmd/curtsy/exportcmd"
 	"curtsy/cmd/curtsy/frontiercmd"
-	"curtsy/cmd/curtsy/identity"
-	"curtsy/cmd/curtsy/linkcheckcmd"
 	"curtsy/cmd/curtsy/redactcmd"
-	"curtsy/cmd/curtsy/robotscmd"
 	"curtsy/cmd/curtsy/shellcmd"
-	"curtsy/cmd/curtsy/warccmd"
 	"curtsy/crawler/crawldir"
 )
 
@@ -56,23 +50,23 @@ func newRoot(std cli.Streams) *cobra.Command {
 		}},
 		{"Inspect", []*cobra.Command{
 			newStatus(std),
-			dashboardcmd.New(std),
+			crawlcmd.NewDashboard(std),
 			explaincmd.Command(std),
 			redactcmd.First(evidencecmd.Report(std), std),
 			redactcmd.First(evidencecmd.Diff(std), std),
-			redactcmd.First(linkcheckcmd.New(std), std),
+			redactcmd.First(crawlcmd.NewLinkCheck(std), std),
 		}},
 		{"Data", []*cobra.Command{
 			redactcmd.First(exportcmd.New(std), std),
-			warccmd.Command(std),
+			newWARC(std),
 		}},
 		{"Compliance", []*cobra.Command{
 			redactcmd.First(evidencecmd.Audit(std), std),
 			evidencecmd.Ledger(std),
-			identity.Command(std),
+			crawlcmd.NewIdentity(std),
 			newOptOut(std),
 			redactcmd.Command(std),
-			robotscmd.Command(std),
+			newRobots(std),
 		}},
 		{"Manage", []*cobra.Command{
 			configcmd.Command(std),
@@ -83,7 +77,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		}},
 		{"Learn and test", []*cobra.Command{
 			crawlcmd.NewDemo(std),
-			crawltestcmd.Command(std),
+			newCrawltest(std),
 		}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})

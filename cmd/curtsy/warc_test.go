@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/warccmd"
 	"curtsy/crawler/crawldir"
 )
 
@@ -80,7 +79,7 @@ func TestWARCListLeadsToTheRecords(t *testing.T) {
 	statuses := map[string]int{}
 	n := 0
 	for line := range strings.Lines(r.out) {
-		var l warccmd.Listed
+		var l listed
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"curtsy/cmd/curtsy/journal"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler"
 )
@@ -19,7 +18,7 @@ import (
 // caught when it returns, so that one that comes late does not interrupt the closing of the directory.
 //
 // alerts, if not nil, follows the crawl, too.
-func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal.Journal, alerts func(context.Context)) (summary crawler.Summary, sig os.Signal, err error) {
+func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal, alerts func(context.Context)) (summary crawler.Summary, sig os.Signal, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	over, end := context.WithCancel(context.WithoutCancel(ctx))

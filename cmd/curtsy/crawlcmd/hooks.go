@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/hook"
 	"curtsy/crawler"
 	"curtsy/crawler/dashboard/directory"
 	"curtsy/crawler/status"
@@ -20,7 +19,7 @@ import (
 // directory that somebody was sent must not run anything.
 type hooks struct {
 	onEnd, onAlert string // as they are given
-	end, alert     *hook.Command
+	end, alert     *Command
 
 	summary *crawler.Summary // of the run; nil when there was none
 }
@@ -35,12 +34,12 @@ func (h *hooks) any() bool { return h.onEnd != "" || h.onAlert != "" }
 // check reads the commands, and finds their programs.
 func (h *hooks) check() (err error) {
 	if h.onEnd != "" {
-		if h.end, err = hook.Parse("on-end", h.onEnd, hook.EndNames); err != nil {
+		if h.end, err = parse("on-end", h.onEnd, endNames); err != nil {
 			return err
 		}
 	}
 	if h.onAlert != "" {
-		h.alert, err = hook.Parse("on-alert", h.onAlert, hook.AlertNames)
+		h.alert, err = parse("on-alert", h.onAlert, alertNames)
 	}
 	return err
 }
@@ -51,8 +50,8 @@ func (h *hooks) follow(ctx context.Context, dir string, c *crawler.Crawl, say fu
 		return
 	}
 	dir = absolute(dir)
-	hook.Follow(ctx, c.Status, func() int64 { return directory.Free(dir) }, func(a hook.Alert, s status.Status) {
-		err := h.alert.Run(ctx, hook.Facts{"dir": dir, "state": s.State, "alert": a.Name, "host": a.Host, "message": a.Message})
+	follow(ctx, c.Status, func() int64 { return directory.Free(dir) }, func(a alert, s status.Status) {
+		err := h.alert.Run(ctx, hookFacts{"dir": dir, "state": s.State, "alert": a.Name, "host": a.Host, "message": a.Message})
 		if err != nil {
 			say("%s", plainly.OneLine(err.Error()))
 		}
@@ -69,7 +68,7 @@ func (h *hooks) ended(ctx context.Context, dir string, err error, std cli.Stream
 	if text == "" {
 		text = fmt.Sprintf("%s: %s, %d failed, %d left", h.summary.EndedBy, plainly.Count(s.Pages, "page"), s.Failed, s.Queued+s.InFlight+s.Deferred)
 	}
-	facts := hook.Facts{
+	facts := hookFacts{
 		"dir": absolute(dir), "state": stateOf(code), "exit": strconv.Itoa(code), "ended_by": h.summary.EndedBy,
 		"pages": strconv.FormatInt(s.Pages, 10), "failed": strconv.FormatInt(s.Failed, 10),
 		"left": strconv.FormatInt(s.Queued+s.InFlight+s.Deferred, 10), "message": text,

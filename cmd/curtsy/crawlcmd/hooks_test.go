@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 {
+		hookChild()
+	}
 	os.Exit(m.Run())
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/journal"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
@@ -39,7 +38,7 @@ func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []str
 		default:
 			return cli.Usagef("--log %s: write %s or %s", o.log, logText, logJSON)
 		}
-		o.journal = journal.New(std.Err)
+		o.journal = newJournal(std.Err)
 		std.Err = o.journal
 		err := do(cmd, args, std)
 		o.hooks.ended(cmd.Context(), o.dir, err, std)
@@ -56,7 +55,7 @@ func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []str
 }
 
 // follower is the journal that tells of a run, if there is one and it is to tell.
-func (o *options) follower() *journal.Journal {
+func (o *options) follower() *journal {
 	if o.quiet {
 		return nil
 	}
@@ -76,7 +75,7 @@ func (o *options) lines(people func(storage.Line)) func(storage.Line) {
 
 // begins is the event of a run that begins.
 func (o *options) begins(s *crawldir.Settings, start crawldir.Start) error {
-	return o.journal.Tell(slog.LevelInfo, journal.Begins, slog.String("dir", o.dir), slog.Int64("seeds", start.Seeds),
+	return o.journal.Tell(slog.LevelInfo, begins, slog.String("dir", o.dir), slog.Int64("seeds", start.Seeds),
 		slog.Bool("again", o.again), slog.Int64("workers", s.Workers), slog.String("version", crawldir.Version))
 }
 
@@ -85,12 +84,12 @@ func (o *options) ends(s crawler.Summary, changes *past.Changes) error {
 	facts := []slog.Attr{
 		slog.String("ended_by", s.EndedBy), slog.Bool("incomplete", s.Incomplete), slog.Int64("seeds_unanswered", s.SeedsUnanswered),
 	}
-	facts = append(facts, journal.Figures(s.Status)...)
+	facts = append(facts, figures(s.Status)...)
 	if changes != nil {
 		facts = append(facts, slog.Any("changes", changes.Counts))
 	}
 	if o.mirrored != nil {
 		facts = append(facts, slog.String("mirror", o.mirrored.Dir))
 	}
-	return o.journal.Tell(slog.LevelInfo, journal.Ends, facts...)
+	return o.journal.Tell(slog.LevelInfo, ends, facts...)
 }

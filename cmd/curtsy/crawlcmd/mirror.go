@@ -9,7 +9,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
@@ -53,7 +52,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 		is.Changed = true // whatever a file of settings says: that is what the command is for
 		return crawl(cmd.Context(), fs, &s, &o, World{}, args, std)
 	})
-	cmd.AddCommand(mirrorcmd.NewServe(std), mirrorcmd.NewCheck(std), mirrorcmd.NewRebuild(std))
+	cmd.AddCommand(newServe(std), newMirrorCheck(std), newRebuild(std))
 	return cmd
 }
 

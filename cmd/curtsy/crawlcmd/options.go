@@ -4,9 +4,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/dashboardcmd"
-	"curtsy/cmd/curtsy/journal"
-	"curtsy/cmd/curtsy/mirrorcmd"
 )
 
 // options are the flags of one invocation that are no settings of the crawl.
@@ -18,14 +15,14 @@ type options struct {
 	again  bool // it is of an earlier one
 	dryRun bool
 
-	planning planning         // of a dry run
-	mirrored *mirrorcmd.Built // the browsable copy, if there is one
-	page     dashboardcmd.Beside
+	planning planning // of a dry run
+	mirrored *Built   // the browsable copy, if there is one
+	page     beside
 
 	hooks hooks // commands of the user's
 
 	log     string            // how standard error is written
-	journal *journal.Journal  // it, as events; nil for text
+	journal *journal          // it, as events; nil for text
 	then    func(Ended) error // in the place of the summary; nil for none
 }
 

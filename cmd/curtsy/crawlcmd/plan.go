@@ -11,7 +11,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/cmd/curtsy/identity"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
@@ -127,7 +126,7 @@ func (p *planning) about() (about text.About, err error) {
 	if p.ethics == "" {
 		return about, nil
 	}
-	if about.Retention, about.Page, err = identity.Kept(); err != nil {
+	if about.Retention, about.Page, err = Kept(); err != nil {
 		return about, err
 	}
 	if p.retention != "" {

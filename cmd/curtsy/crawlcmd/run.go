@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
@@ -46,7 +45,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 		return withdraw(o, summary, std)
 	}
 	if err == nil && s.Mirror {
-		o.mirrored, err = mirrorcmd.Build(ctx, s, o.dir, display)
+		o.mirrored, err = build(ctx, s, o.dir, display)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy resume %s", err, plainly.Argument(o.dir))
@@ -89,8 +88,8 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 	if o.json {
 		out := struct {
 			crawler.Summary
-			Update *past.Changes    `json:"update,omitempty"`
-			Mirror *mirrorcmd.Built `json:"mirror,omitempty"`
+			Update *past.Changes `json:"update,omitempty"`
+			Mirror *Built        `json:"mirror,omitempty"`
 		}{summary, result.Changes, o.mirrored}
 		if err := cli.WriteJSON(std.Out, out); err != nil {
 			return err

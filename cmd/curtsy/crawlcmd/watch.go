@@ -20,7 +20,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
@@ -192,7 +191,7 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 	result, sig, err := runIn(ctx, s, &w.options, World{}, display)
 	display.Finish()
 	if err == nil && s.Mirror {
-		_, err = mirrorcmd.Build(ctx, s, w.dir, display)
+		_, err = build(ctx, s, w.dir, display)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy watch %s", err, plainly.Argument(w.dir))

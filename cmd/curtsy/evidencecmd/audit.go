@@ -16,7 +16,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
-	"curtsy/cmd/curtsy/text/audittext"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
@@ -203,7 +203,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 // write puts the result where it was asked for, and says by the exit code what it is.
 func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 	if a.html != "" {
-		if err := durable.Output(a.html, func(w io.Writer) error { return audittext.WritePageWith(w, r, a.judged) }); err != nil {
+		if err := durable.Output(a.html, func(w io.Writer) error { return text.WritePageWith(w, r, a.judged) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
@@ -211,7 +211,7 @@ func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 		if err := cli.WriteJSON(std.Out, a.object(r)); err != nil {
 			return err
 		}
-	} else if _, err := io.WriteString(std.Out, audittext.Text(r)+a.text()); err != nil {
+	} else if _, err := io.WriteString(std.Out, text.Audit(r)+a.text()); err != nil {
 		return err
 	}
 	if !r.Clean || a.brokenMust() {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/text/audittext"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/policypage"
 	"curtsy/storage/audit"
@@ -113,7 +113,7 @@ func (p *practices) text() string {
 	if p.judged == nil {
 		return ""
 	}
-	return audittext.Practices(p.judged)
+	return text.Practices(p.judged)
 }
 
 // brokenMust reports whether the crawl broke something that a crawler must do.

@@ -10,7 +10,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
-	"curtsy/cmd/curtsy/text/changestext"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/changes"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir/userfile"
@@ -60,7 +60,7 @@ func Diff(std cli.Streams) *cobra.Command {
 }
 
 func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) error {
-	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a page of changes", Mark: changestext.PageMark}); err != nil {
+	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a page of changes", Mark: text.ChangesPageMark}); err != nil {
 		return err
 	}
 	if err := mustHoldLedger(dir); err != nil {
@@ -88,14 +88,14 @@ func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) erro
 		return err
 	}
 	if o.html != "" {
-		if err := durable.Output(o.html, func(w io.Writer) error { return changestext.WritePage(w, r) }); err != nil {
+		if err := durable.Output(o.html, func(w io.Writer) error { return text.WriteChangesPage(w, r) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
 	if o.json {
 		err = cli.WriteJSON(std.Out, r)
 	} else {
-		_, err = io.WriteString(std.Out, changestext.Text(r))
+		_, err = io.WriteString(std.Out, text.Changes(r))
 	}
 	if err == nil && o.found && r.Says() {
 		return cli.Silent(cli.ExitFound)

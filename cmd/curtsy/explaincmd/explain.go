@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
-	"curtsy/crawler/explain/history"
 	"curtsy/crawler/found"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -117,7 +116,7 @@ func ParseAt(text string, now time.Time) (time.Time, error) {
 // Told is what explain prints.
 type Told struct {
 	explain.Explanation
-	History history.History `json:"history"`
+	History History `json:"history"`
 }
 
 func (x *explaining) run(ctx context.Context, std cli.Streams) error {
@@ -161,7 +160,7 @@ func (x *explaining) answer(ctx context.Context) (Told, error) {
 	if x.live && x.running {
 		return Told{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
 	}
-	l := history.Of(history.Subject{Dir: x.dir, URL: x.url, Via: e.State.Via, At: x.at, Config: x.config})
+	l := Of(Subject{Dir: x.dir, URL: x.url, Via: e.State.Via, At: x.at, Config: x.config})
 	if err := l.Read(ctx); err != nil {
 		return Told{}, err
 	}

@@ -3,13 +3,12 @@ package explaincmd
 import (
 	"fmt"
 
-	"curtsy/crawler/explain/history"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
 // history writes what the ledger has.
-func (p *page) history(h history.History) {
+func (p *page) history(h History) {
 	defer p.asked(h)
 	if h.Total == 0 {
 		p.line("history", "the ledger has no decision on it")
@@ -28,7 +27,7 @@ func (p *page) history(h history.History) {
 const maxAsked = 5
 
 // asked writes the last exchanges for the host's robots.txt, redirects included.
-func (p *page) asked(h history.History) {
+func (p *page) asked(h History) {
 	all := h.Asked()
 	for i, l := range all[max(len(all)-maxAsked, 0):] {
 		section := ""

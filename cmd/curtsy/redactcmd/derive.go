@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/exportcmd"
-	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger"
@@ -30,7 +30,7 @@ func derive(ctx context.Context, dir string, j *redact.Journal, std cli.Streams)
 	return j.Derived(ctx, dir, redact.Ending{Derive: func(ctx context.Context, j *redact.Journal) error {
 		if slices.Contains(j.Made, "mirror") {
 			fmt.Fprintln(std.Err, "rebuilding the mirror")
-			if err := mirrorcmd.Again(ctx, dir); err != nil {
+			if err := crawlcmd.Again(ctx, dir); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,92 @@
+package crawlcmd
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawldir"
+)
+
+// fresh is an init of somebody who answered nothing yet.
+func fresh() *initing { return &initing{settings: crawldir.Defaults()} }
+
+func never(string) bool { return false }
+
+func TestInitAsksUntilTheAnswerWillDo(t *testing.T) {
+	in := fresh()
+	var said strings.Builder
+	err := in.ask(strings.NewReader(strings.Join([]string{
+		"", "The \x1b[31mLibrary", " The Library ", // an empty answer, a control character
+		"A yearly archive.",
+		"nobody", "me@example.com", "mailto:crawl@library.org", // no contact, a reserved one
+		"One year.",
+		"Googlebot", "libbot 2", "libbot", // taken, no token
+		"library.org", "https://WWW.library.org/bot", // no URL
+		"192.0.2.1/99", "192.0.2.17/28, 2001:db8::1", // no network
+	}, "\n")+"\n"), &said, never)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.settings.Operator != "The Library" || in.settings.Purpose != "A yearly archive." || in.kept.Contact != "crawl@library.org" ||
+		in.kept.Retention != "One year." || in.settings.Agent != "libbot" || in.kept.URL != "https://www.library.org/bot" ||
+		in.ranges != "192.0.2.16/28 2001:db8::1/128" {
+		t.Errorf("%+v", in)
+	}
+	if n := strings.Count(said.String(), "That will not do:"); n != 8 || strings.Contains(said.String(), "\x1b") {
+		t.Errorf("%d answers were refused:\n%s", n, said.String())
+	}
+	for line := range strings.Lines(said.String()) {
+		if line = strings.TrimPrefix(line, "> "); len([]rune(line)) > 81 {
+			t.Errorf("a line of %d columns: %s", len([]rune(line)), line)
+		}
+	}
+}
+
+// An empty line keeps what was answered before, and may stay empty only where nothing has to be said.
+func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
+	in := fresh()
+	in.settings.Operator, in.settings.Purpose, in.kept.Contact, in.kept.Retention = "Ada", "A thesis.", "ada@library.org", "One year."
+	before := *in
+	var said strings.Builder
+	if err := in.ask(strings.NewReader(strings.Repeat("\n", 7)), &said, never); err != nil {
+		t.Fatal(err)
+	}
+	if in.settings.Operator != before.settings.Operator || in.settings.Agent != "curtsy" || in.kept.Contact != before.kept.Contact ||
+		in.kept.URL != "" || in.ranges != "" {
+		t.Errorf("%+v", in)
+	}
+	if !strings.Contains(said.String(), "Enter for: Ada\n") {
+		t.Errorf("the answer of before is not shown:\n%s", said.String())
+	}
+}
+
+// A flag answers its question: nobody is asked it.
+func TestWhatAFlagAnswersIsNotAsked(t *testing.T) {
+	in := fresh()
+	var said strings.Builder
+	err := in.ask(strings.NewReader(""), &said, func(string) bool { return true })
+	if err != nil || said.Len() > 0 {
+		t.Errorf("%v, %q", err, said.String())
+	}
+}
+
+func TestAnswersThatEndEarlyAreAnError(t *testing.T) {
+	for _, given := range []string{"", "The Library\n", "The Library", "The Library\n\n"} {
+		err := fresh().ask(strings.NewReader(given), io.Discard, never)
+		if err == nil || !strings.Contains(err.Error(), "nothing was written") {
+			t.Errorf("%q: %v", given, err)
+		}
+	}
+	err := fresh().ask(strings.NewReader(strings.Repeat("a", 2*maxAnswer)), io.Discard, never)
+	if err == nil || !strings.Contains(err.Error(), "more than 64KiB") {
+		t.Errorf("an endless answer: %v", err)
+	}
+}
+
+// Ranges that were kept can be taken back.
+func TestNoneTakesRangesBack(t *testing.T) {
+	if got, err := checkRanges(none); got != "" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}

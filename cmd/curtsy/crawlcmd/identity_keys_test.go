@@ -1,0 +1,49 @@
+package crawlcmd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "c.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestIdentitySetKeepsTheRestOfTheFile(t *testing.T) {
+	path := write(t, "# mine\ncontact = 'mailto:old@library.org' # old\nworkers = 3\n")
+	if err := setKeys(path, map[string]string{"contact": "mailto:new@library.org", "operator": `The "Library"`}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "# mine\ncontact = 'mailto:new@library.org'\nworkers = 3\noperator = 'The \"Library\"'\n"
+	if string(b) != want {
+		t.Errorf("the file is\n%s\nwant\n%s", b, want)
+	}
+}
+
+// A line that looks like a key may be part of a text of several lines.
+func TestIdentitySetChangesNothingElse(t *testing.T) {
+	text := "operator = \"\"\"\ncontact = 3\n\"\"\"\n"
+	path := write(t, text)
+	err := setKeys(path, map[string]string{"contact": "new@library.org"})
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "by hand") {
+		t.Errorf("%v", err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != text {
+		t.Errorf("%q, %v", b, err)
+	}
+	broken := write(t, "workers = 3\nx y\n")
+	if err := setKeys(broken, map[string]string{"contact": "new@library.org"}); err == nil || !strings.Contains(err.Error(), "c.toml:2:3: ") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,204 @@
+package crawlcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage/mirror"
+	"curtsy/storage/plainly"
+)
+
+// Built is a mirror that was made.
+type Built struct {
+	Dir   string `json:"dir"`             // of its files
+	Start string `json:"start,omitempty"` // the file of the first seed, or else of another page
+	Lacks []lack `json:"lacks,omitempty"` // what is missing and a command gets, the most important first
+	mirror.Summary
+
+	of string // the crawl directory, for curtsy mirror serve
+}
+
+// build makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays. It returns nil
+// if nothing is archived.
+func build(ctx context.Context, s *crawldir.Settings, dir string, display *progress.Display) (b *Built, err error) {
+	display.Say("making the mirror in %s; Ctrl-C leaves the one before, if any, and curtsy mirror rebuild makes it later", mirror.Tree(dir))
+	var progress mirror.Progress
+	err = cli.UntilSignal(ctx, func(ctx context.Context) error {
+		return display.WhileMirrored(ctx, &progress, func() (err error) {
+			b, err = mirrorCrawl(ctx, s, dir, mirror.Options{Dir: dir, MaxBody: s.MaxBody, Progress: &progress})
+			return err
+		})
+	})
+	if err != nil {
+		display.Say("the mirror was not finished, and the one before is as it was; make it with curtsy mirror rebuild %s", plainly.Argument(dir))
+	}
+	return b, err
+}
+
+// mirrorCrawl makes the mirror of the crawl in dir, which does not run meanwhile. It returns nil if nothing is archived.
+func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror.Options) (b *Built, err error) {
+	err = cli.WhileStopped(ctx, dir, func(f frontier.Stored) error {
+		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
+			if files, _ := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName)); len(files) == 0 {
+				return nil // a crawl that came to nothing has no mirror
+			}
+			return err
+		}
+		stats, err := f.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		o.Previews, o.Vanished, o.Layout = s.Previews, s.Vanished, s.MirrorLayout()
+		o.MaxBody = max(o.MaxBody, 1<<30)
+		if g := totals.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
+			o.GoneBefore = g.Began // what this generation found gone stays until it is completed
+		}
+		var first string
+		for seed, err := range f.AllSeeds(ctx) {
+			if err != nil {
+				return err
+			}
+			if seed.From == "" {
+				first = seed.URL.Key()
+				break
+			}
+		}
+		if o.Unfetched, err = crawldir.Unfetched(ctx, s, f); err != nil {
+			return err
+		}
+		b, err = buildTree(ctx, o, first)
+		if b == nil || err != nil {
+			return err
+		}
+		b.of = dir
+		return b.findLacks(ctx, s, f)
+	})
+	return b, err
+}
+
+// buildTree makes a mirror, and finds the page to open first: that of start, or the one nearest to a host's first page. It
+// returns nil if nothing is archived.
+func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, error) {
+	summary, err := mirror.Build(ctx, o)
+	switch {
+	case errors.Is(err, mirror.ErrNothing):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	b := &Built{Dir: mirror.Tree(o.Dir), Summary: summary, of: o.Dir}
+	best := ""
+	for e, err := range mirror.Map(b.Dir) {
+		if err != nil {
+			return nil, err
+		}
+		if e.File == "" {
+			continue // it is within pages
+		}
+		if e.URL == start {
+			b.Start = e.File
+			break
+		}
+		if strings.HasPrefix(e.Type, "text/html") && (best == "" || len(e.URL) < len(best)) {
+			best, b.Start = e.URL, e.File
+		}
+	}
+	return b, nil
+}
+
+// Lead says what is missing and which commands get it, for the first lines of a summary.
+func (b *Built) Lead() string {
+	var t strings.Builder
+	for _, l := range b.Lacks {
+		t.WriteString(plainly.OneLine(l.String()) + "\n")
+	}
+	return t.String()
+}
+
+// Incomplete reports whether pages lack what a command gets and the user did not choose to leave out. A nil Built lacks
+// nothing.
+func (b *Built) Incomplete() bool {
+	return b != nil && slices.ContainsFunc(b.Lacks, func(l lack) bool { return !l.Chosen })
+}
+
+// Text says what is in the mirror, for people.
+func (b *Built) Text() string {
+	var t strings.Builder
+	t.WriteString("\nmirror\n")
+	fmt.Fprintf(&t, "  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, plainly.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
+	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
+		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
+		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d gone, %d unchanged\n", "since the last one", b.New, b.Differ, b.Lost, b.Unchanged)
+	}
+	row := func(name string, reasons map[mirror.Reason]int64) {
+		n := int64(0)
+		words := map[string]int64{}
+		for reason, count := range maps.All(reasons) {
+			words[string(reason)] += count
+			n += count
+		}
+		if n > 0 {
+			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, text.Because(words))
+		}
+	}
+	row("URLs left absolute", b.Missing)
+	row("  needed by pages", b.MissingEmbeds)
+	row("named by scripts", b.Scripted)
+	row("archived, not in it", b.Left)
+	for _, r := range []struct {
+		name string
+		n    int64
+	}{
+		{"gone, kept", b.Kept}, {"older response shown", b.Stale}, {"not rewritten", b.Unread}, {"third-party files", b.Others}, {"records unreadable", b.Unreadable},
+	} {
+		if r.n > 0 {
+			fmt.Fprintf(&t, "  %-19s %d\n", r.name, r.n)
+		}
+	}
+	for i, note := range b.Notes {
+		if i == text.MaxShown {
+			fmt.Fprintf(&t, "  and %d notes more\n", len(b.Notes)-i)
+			break
+		}
+		fmt.Fprintf(&t, "  note: %s\n", plainly.OneLine(note))
+	}
+	if b.Start != "" {
+		fmt.Fprintf(&t, "open     %s\n", plainly.OneLine(filepath.Join(b.Dir, filepath.FromSlash(b.Start))))
+	}
+	fmt.Fprintf(&t, "or       curtsy mirror serve %s\n", plainly.OneLine(plainly.Argument(b.of)))
+	return t.String()
+}
+
+// firstSeed is the URL that a crawl began with, as far as that can be known.
+func firstSeed(ctx context.Context, dir string) string {
+	var first canon.URL
+	err := cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
+		for seed, err := range f.AllSeeds(ctx) {
+			if err != nil {
+				return err
+			}
+			if seed.From == "" {
+				first = seed.URL
+				return nil
+			}
+		}
+		return errors.New("no seed was given")
+	})
+	if err != nil {
+		return "" // it is a convenience
+	}
+	return first.Key()
+}

@@ -1,0 +1,126 @@
+package crawlcmd
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/mirror"
+	"curtsy/storage/plainly"
+)
+
+// newMirrorCheck lists what does not lead to a file of the copy.
+func newMirrorCheck(std cli.Streams) *cobra.Command {
+	var asJSON, wrong bool
+	cmd := &cobra.Command{
+		Use:   "check [flags] DIR",
+		Short: "List references the mirror cannot resolve",
+		Long: "List each reference in the files of a mirror that does not lead to another of\n" +
+			"its files, with the reason. References that should lead to one are marked wrong;\n" +
+			"if there are any, the exit code is 3. DIR is a crawl directory or a mirror\n" +
+			"folder.",
+		Example: "  curtsy mirror check copy\n  curtsy mirror check --json --wrong copy",
+		Args:    cli.OneDir,
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error {
+			return mirrorCheck(ctx, args[0], asJSON, wrong, std)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object per line")
+	cmd.Flags().BoolVar(&wrong, "wrong", false, "list only references that should lead to a file")
+	cli.Group(cmd.Flags(), "Output")
+	return cmd
+}
+
+func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std cli.Streams) error {
+	tree, err := mirrorIn(dir)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(std.Out)
+	all, wrong := int64(0), int64(0)
+	absolute := map[string]bool{} // URLs
+	for b, err := range mirror.Check(ctx, tree) {
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+		all++
+		if b.Wrong {
+			wrong++
+		} else {
+			if b.URL != "" && b.Reason != mirror.ByScript {
+				absolute[b.URL] = true
+			}
+			if wrongOnly {
+				continue
+			}
+		}
+		if err := writeBroken(out, b, asJSON); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.Err, "%s to no file of the mirror; of these %d should\n", referencesLead(all), wrong)
+	if n := int64(len(absolute)); n > 0 {
+		fmt.Fprintf(std.Err, "the references name %s that the mirror does not have: its summary calls them left absolute\n", plainly.Count(n, "URL"))
+	}
+	if wrong > 0 {
+		return cli.Silent(cli.ExitFound)
+	}
+	return nil
+}
+
+func referencesLead(n int64) string {
+	if n == 1 {
+		return "1 reference leads"
+	}
+	return fmt.Sprintf("%d references lead", n)
+}
+
+// writeBroken writes a reference: FILE, what it says, and why, with tabs between.
+func writeBroken(out *bufio.Writer, b mirror.Broken, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(b)
+	}
+	why := string(b.Reason)
+	if b.Detail != "" {
+		why += ": " + b.Detail
+	}
+	if b.Wrong {
+		why = "WRONG " + why
+	}
+	ref := b.Ref
+	if b.URL != "" {
+		ref = b.URL
+	}
+	_, err := fmt.Fprintf(out, "%s\t%s\t%s\n", plainly.OneLine(b.File), plainly.OneLine(ref), plainly.OneLine(why))
+	return err
+}
+
+// mirrorIn finds the mirror of a crawl directory, or the one that dir is.
+func mirrorIn(dir string) (string, error) {
+	for _, tree := range []string{dir, mirror.Tree(dir)} {
+		_, err := os.Stat(filepath.Join(tree, mirror.MapFile))
+		if err == nil {
+			return tree, nil
+		}
+		if errors.Is(err, syscall.ENOTDIR) {
+			return "", crawldir.NotDirectory(dir)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", cli.Usagef("mirror: %w", err)
+		}
+	}
+	return "", cli.Usagef("there is no mirror in %s; make one with curtsy mirror rebuild %s", dir, plainly.Argument(dir))
+}

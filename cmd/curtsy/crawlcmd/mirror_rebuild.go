@@ -1,0 +1,162 @@
+package crawlcmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/progress"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/crawldir/value"
+	"curtsy/storage/mirror"
+	"curtsy/storage/mirror/layout"
+	"curtsy/storage/plainly"
+)
+
+// rebuildOptions are the flags of mirror rebuild.
+type rebuildOptions struct {
+	to                     string
+	layout                 value.Layout
+	cut                    int64
+	vanished               value.Vanished
+	previews               bool
+	maxBody                value.Size
+	overwrite, json, quiet bool
+	given                  func(flag string) bool
+}
+
+// newRebuild makes the copy again, from the archive alone.
+func newRebuild(std cli.Streams) *cobra.Command {
+	o := rebuildOptions{maxBody: 1 << 30}
+	cmd := &cobra.Command{
+		Use:   "rebuild [flags] DIR|WARC…",
+		Short: "Rebuild the mirror from the archive",
+		Long: "Rebuild the mirror of a crawl directory or of WARC files from the archive,\n" +
+			"without any request. The same archive gives the same files, byte for byte. Flags\n" +
+			"override the mirror settings of a crawl this time only, except that a new layout\n" +
+			"of the crawl's own mirror is kept.",
+		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild --layout flat --cut-dirs 1 copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&o.to, "output", "o", "", "`DIR` write to DIR/mirror (default: in the crawl directory)")
+	fs.Var(&o.layout, "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
+	cli.Words(fs, "layout", layout.Words()...)
+	fs.Var(value.AtLeast(&o.cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
+	fs.Var(&o.vanished, "vanished", "`ACTION` keep or remove pages that are gone (404, 410)")
+	cli.Words(fs, "vanished", "keep", "remove")
+	fs.BoolVar(&o.previews, "previews", false, "also link preview pictures (og:image)")
+	fs.Var(&o.maxBody, "max-body", "`SIZE` largest decoded body")
+	fs.BoolVar(&o.overwrite, "overwrite", false, "rewrite every file, also unchanged ones")
+	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
+	cli.Group(fs, "Output")
+	o.given = fs.Changed
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var b *Built
+		err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) (err error) {
+			var far mirror.Progress
+			return progress.New(std.Err, o.quiet, false).WhileMirrored(ctx, &far, func() (err error) {
+				b, err = rebuildMirror(ctx, args, &o, &far)
+				return err
+			})
+		})
+		switch {
+		case err != nil:
+			return err
+		case b == nil:
+			return fmt.Errorf("nothing is archived in %s: there is no mirror to make", args[0])
+		case !o.quiet:
+			fmt.Fprint(std.Err, b.Lead(), b.Text())
+		}
+		if o.json {
+			return cli.WriteJSON(std.Out, b)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// rebuildMirror makes the mirror of a crawl directory or of WARC files.
+func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progress *mirror.Progress) (*Built, error) {
+	fi, err := os.Stat(args[0])
+	if err != nil {
+		return nil, cli.Usagef("%w", err)
+	}
+	if o.to != "" {
+		if err := (userfile.Kind{Own: []string{mirror.Tree("")}}).Outside(mirror.Tree(o.to), crawldir.Place()); err != nil {
+			return nil, cli.Usagef("--output: %w", err)
+		}
+		if err := os.MkdirAll(o.to, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	out := mirror.Options{Dir: o.to, Fresh: o.overwrite, MaxBody: int64(o.maxBody), Progress: progress}
+	if !fi.IsDir() {
+		if o.to == "" {
+			return nil, cli.Usagef("say where the mirror of WARC files belongs: curtsy mirror rebuild -o DIR %s", plainly.Argument(args[0]))
+		}
+		for _, path := range args {
+			if err := userfile.Readable(path); err != nil {
+				return nil, cli.Usagef("mirror: %w", err)
+			}
+		}
+		out.Layout = layout.Layout{Kind: layout.Kind(o.layout), Cut: int(min(o.cut, layout.MaxCut+1))}
+		if err := out.Layout.Check(); err != nil {
+			return nil, cli.Usagef("%w", err)
+		}
+		out.Archive.Segments, out.Previews, out.Vanished = args, o.previews, mirror.Vanished(o.vanished)
+		return buildTree(ctx, out, "")
+	}
+	dir := args[0]
+	if len(args) > 1 {
+		return nil, cli.Usagef("mirror rebuild takes one crawl directory, or WARC files: not %s and more", plainly.Argument(dir))
+	}
+	if err := crawldir.Require(dir); err != nil {
+		return nil, err
+	}
+	s, err := config.Of(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.lay(s); err != nil {
+		return nil, err
+	}
+	if o.given("vanished") {
+		s.Vanished = mirror.Vanished(o.vanished)
+	}
+	if o.given("previews") {
+		s.Previews = o.previews
+	}
+	if o.to == "" {
+		out.Dir = dir
+	}
+	out.MaxBody = max(out.MaxBody, s.MaxBody)
+	b, err := mirrorCrawl(ctx, s, dir, out)
+	if b != nil {
+		b.of = out.Dir
+	}
+	if b != nil && err == nil && o.to == "" && (o.given("layout") || o.given("cut-dirs")) {
+		err = crawldir.RememberLayout(dir, s.MirrorLayout())
+	}
+	return b, err
+}
+
+// lay gives s the layout that the flags ask for. Another one than that of the crawl begins without its cut.
+func (o *rebuildOptions) lay(s *crawldir.Settings) error {
+	if o.given("layout") && layout.Kind(o.layout) != s.Layout {
+		s.Layout, s.Cut = layout.Kind(o.layout), 0
+	}
+	if o.given("cut-dirs") {
+		s.Cut = o.cut
+	}
+	if err := s.MirrorLayout().Check(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	return nil
+}

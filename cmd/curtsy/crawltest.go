@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/crawltest/botauth"
+	"curtsy/crawler/crawltest/scoreboard"
+)
+
+// newCrawltest is the group of commands about a web that crawlers are tried on, ours and any other.
+func newCrawltest(std cli.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "crawltest",
+		Short: "Score any crawler against the politeness rules",
+		Args:  cli.KnownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newScore(std), newServe(std))
+	return cmd
+}
+
+func newServe(std cli.Streams) *cobra.Command {
+	var token, keys string
+	var wing, torture, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Serve the test web, then print the score",
+		Long: "Serve a small web, with well-behaved and misbehaving sites, on loopback ports\n" +
+			"until Ctrl-C. Prints the start URL and the port of each host and, at the end,\n" +
+			"how the crawler scored on the politeness rules. With --torture, serve a site\n" +
+			"that tests mirrors: every kind of embedded file, and names that files cannot\n" +
+			"have.",
+		Example: "  curtsy crawltest serve --token examplebot\n" +
+			"  curtsy crawltest serve --torture",
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if torture && keys != "" {
+				return cli.Usagef("--torture serves another web: --keys has no effect on it")
+			}
+			if torture && wing {
+				return cli.Usagef("--torture serves another web: --all-hostile has no effect on it")
+			}
+			if torture {
+				return tortureServe(cmd.Context(), token, asJSON, std)
+			}
+			return crawltestServe(cmd.Context(), token, keys, wing, asJSON, std)
+		},
+	}
+	cmd.Flags().StringVar(&token, "token", "curtsy", "`TOKEN` product token of the crawler, the name it matches in robots.txt")
+	wingFlag(cmd.Flags(), &wing)
+	keysFlag(cmd.Flags(), &keys)
+	cmd.Flags().BoolVar(&torture, "torture", false, "serve a site that is hard to mirror instead of the scoreboard's sites")
+	cli.Group(cmd.Flags(), "Crawler")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the hosts at the start, the score at the end")
+	cli.Group(cmd.Flags(), "Output")
+	return cmd
+}
+
+func crawltestServe(ctx context.Context, token, keys string, wing, asJSON bool, std cli.Streams) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	board, err := startBoard(token, keys, wing)
+	if err != nil {
+		return err
+	}
+	defer board.Close()
+	if asJSON {
+		err = cli.WriteJSON(std.Out, newBoardMap(board))
+	} else {
+		err = writeBoard(std.Out, board)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(std.Err, "serving until Ctrl-C")
+	<-ctx.Done()
+	if err := board.Close(); err != nil {
+		return err
+	}
+	score := board.Judge(scoreboard.Ending{})
+	if asJSON {
+		err = cli.WriteJSON(std.Out, newScoreJSON(score, board.Seed()))
+	} else {
+		fmt.Fprintln(std.Out)
+		err = score.WriteTable(std.Out)
+	}
+	if err == nil && !score.OK() {
+		err = cli.Silent(cli.ExitFound)
+	}
+	return err
+}
+
+func wingFlag(fs *pflag.FlagSet, wing *bool) {
+	fs.BoolVar(wing, "all-hostile", false, "serve all misbehaving sites, not only a few; takes minutes longer")
+}
+
+func keysFlag(fs *pflag.FlagSet, path *string) {
+	fs.StringVar(path, "keys", "", "`FILE` key directory to verify the crawler's signatures (Web Bot Auth)")
+}
+
+// directoryIn reads the key directory of a crawler; nil if none is named.
+func directoryIn(path string) (*botauth.Directory, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := userfile.ReadAll(path, botauth.MaxDirectory)
+	if err != nil {
+		return nil, cli.Usagef("--keys: %w", err)
+	}
+	d, err := botauth.ParseDirectory(b)
+	if err != nil {
+		return nil, cli.Usagef("--keys %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// startBoard serves the scoreboard for a crawler of that product token, whose key directory is in a file.
+func startBoard(token, keys string, wing bool) (*scoreboard.Board, error) {
+	if !canBeToken(token) {
+		return nil, cli.Usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); behind them a number is let pass", token)
+	}
+	directory, err := directoryIn(keys)
+	if err != nil {
+		return nil, err
+	}
+	board := scoreboard.New(token, wing)
+	board.Keys = directory
+	if err := board.Start(); err != nil {
+		return nil, err
+	}
+	return board, nil
+}
+
+// canBeToken reports whether a name can stand in a User-agent line and mean one crawler.
+func canBeToken(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+	return name != "" && strings.Contains(letters, name[:1]) && strings.Trim(name, letters+"0123456789.") == ""
+}
+
+// writeBoard prints where a crawl begins and which port is which host.
+func writeBoard(w io.Writer, board *scoreboard.Board) error {
+	fmt.Fprintf(w, "seed  %s\n\n", board.Seed())
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "HOST\tSERVED AT")
+	for _, h := range board.Hosts() {
+		fmt.Fprintf(tw, "%s\t%s\n", h, board.LoopbackURL(h))
+	}
+	return tw.Flush()
+}

@@ -1,2 +1,0 @@
-// Package crawltestcmd is curtsy crawltest: it tries a crawler, ours or any other, on a web that shows its manners.
-package crawltestcmd

@@ -1,0 +1,294 @@
+package explaincmd
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/explain"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+	"curtsy/storage/warc"
+)
+
+// noon is when each crawl began.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+const (
+	historyPage = "http://a.test/private/x"
+	robotsTxt   = "http://a.test/robots.txt"
+)
+
+func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+
+// crawl writes the ledger of a crawl and returns its directory.
+func crawl(t *testing.T, dir string, lines ...storage.Line) string {
+	t.Helper()
+	w, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, crawldir.LedgerName)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		if err := w.Append(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// archived puts exchanges for robots.txt, one a minute, into the archive below dir, and returns their lines. An empty
+// text is the status 404.
+func archived(t *testing.T, dir string, texts ...string) (lines []storage.Line) {
+	t.Helper()
+	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "crawl"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range texts {
+		l := storage.Line{Time: at(i + 1), URL: robotsTxt, Decision: storage.DecisionRobots, Attempt: 1, Began: at(i + 1),
+			Status: 200}
+		wire := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		if text == "" {
+			l.Status, l.Reason = 404, "status 404"
+			wire = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+		}
+		kept, err := w.Record(t.Context(), storage.Record{URL: robotsTxt, Time: l.Began,
+			Addr: netip.MustParseAddrPort("192.0.2.7:80"), Request: []byte("GET /robots.txt HTTP/1.1\r\nHost: a.test\r\n\r\n"),
+			Response: io.NewSectionReader(strings.NewReader(wire), 0, int64(len(wire)))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Record = kept.ID
+		lines = append(lines, l)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// told reads what a crawl has of page at an instant; zero is now.
+func told(t *testing.T, dir string, x Subject) *View {
+	t.Helper()
+	u, err := canon.Parse(historyPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Dir, x.URL = dir, u
+	l := Of(x)
+	if err := l.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.Pack()
+	return l
+}
+
+// What was decided at an instant belongs to it; what came later does not, nor what was decided on other URLs.
+func TestAHistoryEndsAtItsInstant(t *testing.T) {
+	dir := crawl(t, t.TempDir(),
+		storage.Line{Time: at(0), URL: "http://a.test/", Kind: storage.KindSeed, Decision: storage.DecisionAllow,
+			Outcome: storage.OutcomeFetched},
+		storage.Line{Time: at(1), URL: historyPage, Kind: storage.KindLink, Decision: storage.DecisionAllow,
+			Outcome: storage.OutcomeDeferred},
+		storage.Line{Time: at(2), URL: "http://a.test/x/../private/x", Decision: storage.DecisionAllow,
+			Outcome: storage.OutcomeFetched}, // another spelling of it
+		storage.Line{Time: at(2), URL: historyPage + "y", Decision: storage.DecisionAllow, Outcome: storage.OutcomeGone},
+		storage.Line{Time: at(2), URL: "http://b.test/private/x", Decision: storage.DecisionAllow},
+		storage.Line{Time: at(3), URL: historyPage, Decision: storage.DecisionAllow, Outcome: storage.OutcomeGone},
+	)
+	for _, c := range []struct {
+		until time.Time
+		total int
+		last  storage.Outcome
+	}{
+		{at(0), 0, ""},
+		{at(1), 1, storage.OutcomeDeferred},
+		{at(2).Add(-1), 1, storage.OutcomeDeferred},
+		{at(2), 2, storage.OutcomeFetched},
+		{at(3), 3, storage.OutcomeGone},
+		{time.Time{}, 3, storage.OutcomeGone},
+	} {
+		l := told(t, dir, Subject{At: c.until, Via: "http://a.test/"})
+		if l.Total != c.total || len(l.Lines) != c.total || l.Last.Outcome != c.last {
+			t.Errorf("until %v: %d decisions, %d lines, last %q", c.until, l.Total, len(l.Lines), l.Last.Outcome)
+		}
+		if l.Began == nil || !l.Began.Equal(at(0)) || l.Found == nil || !l.Found.Equal(at(0)) {
+			t.Errorf("until %v: began %v, found %v", c.until, l.Began, l.Found)
+		}
+		if c.total > 0 && (!l.First.Equal(at(1)) || l.How.Kind != storage.KindLink) {
+			t.Errorf("until %v: first %v, found as %q", c.until, l.First, l.How.Kind)
+		}
+	}
+	l := told(t, dir, Subject{At: at(0).Add(-1)})
+	if l.Began != nil || len(l.Notes) != 1 || !strings.Contains(l.Notes[0], "2026-03-01T12:00:00.000Z") {
+		t.Errorf("before the crawl: began %v, %q", l.Began, l.Notes)
+	}
+}
+
+// However long a ledger is, its last lines are kept, and all are counted.
+func TestTheLastLinesAreKept(t *testing.T) {
+	var lines []storage.Line
+	for i := range maxHistory + 5 {
+		lines = append(lines, storage.Line{Time: at(i), URL: historyPage, Decision: storage.DecisionAllow,
+			Outcome: storage.OutcomeDeferred, Attempt: i + 1, FirstByte: time.Duration(i) * time.Millisecond, Began: at(i), Took: time.Second},
+			storage.Line{Time: at(i), URL: robotsTxt, Decision: storage.DecisionRobots, Reason: "timeout"})
+	}
+	l := told(t, crawl(t, t.TempDir(), lines...), Subject{})
+	if l.Total != maxHistory+5 || len(l.Decisions()) != maxHistory || l.Decisions()[maxHistory-1].Attempt != l.Total {
+		t.Errorf("%d decisions, %d kept", l.Total, len(l.Decisions()))
+	}
+	if n := len(l.Asked()); n != maxRobots || !l.Asked()[n-1].Time.Equal(at(maxHistory+4)) {
+		t.Errorf("%d exchanges for robots.txt", n)
+	}
+	if n := len(l.responses); n != 5 || l.responses[0] != maxHistory*time.Millisecond {
+		t.Errorf("of the last answers: %v", l.responses)
+	}
+	if !l.ended.Equal(at(maxHistory + 4).Add(time.Second)) {
+		t.Errorf("the last exchange ended at %v", l.ended)
+	}
+}
+
+// An exchange is for a host's robots.txt by its own URL, or as a hop of its redirects: by where that began.
+func TestWhichExchangesAreForTheRobotsTxtOfAHost(t *testing.T) {
+	const other = "http://b.test/robots.txt"
+	for _, c := range []struct {
+		url, via string
+		decision storage.Decision
+		want     bool
+	}{
+		{robotsTxt, "", storage.DecisionRobots, true},
+		{other, robotsTxt, storage.DecisionRobots, true},
+		{other, "", storage.DecisionRobots, false},
+		{robotsTxt, other, storage.DecisionRobots, false}, // it answers for the other host
+		{robotsTxt, "", storage.DecisionAllow, false},     // a link to it
+	} {
+		if got := isRobotsOf(storage.Line{URL: c.url, Via: c.via, Decision: c.decision}, robotsTxt); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// What robots.txt said at an instant is what the archive has of the exchanges until then.
+func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
+	dir := t.TempDir()
+	lines := archived(t, dir, "User-agent: *\nDisallow: /private\n", "User-agent: *\nDisallow: /x\n", "")
+	crawl(t, dir, lines...)
+	for _, c := range []struct {
+		until  time.Time
+		known  bool
+		allow  bool
+		record string
+	}{
+		{at(1).Add(-1), false, false, ""},
+		{at(1), true, false, lines[0].Record},
+		{at(2).Add(-1), true, false, lines[0].Record},
+		{at(2), true, true, lines[1].Record},
+		{at(3), true, true, lines[2].Record},
+	} {
+		l := told(t, dir, Subject{At: c.until, Config: crawler.Config{}})
+		var e explain.Explanation
+		l.Past(&e)
+		v := e.Robots.Verdict
+		if (v != nil) != c.known || v != nil && v.Allow != c.allow || e.Robots.Record != c.record {
+			t.Errorf("at %v: %+v by record %q, want %q", c.until, v, e.Robots.Record, c.record)
+		}
+		if v != nil && !v.Allow && (v.Line != 2 || v.Rule != "Disallow: /private") {
+			t.Errorf("at %v: by line %d, %q", c.until, v.Line, v.Rule)
+		}
+	}
+}
+
+// A record that is gone is no answer: what was known stays, and a note says what is missing.
+func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
+	dir := t.TempDir()
+	lines := archived(t, dir, "User-agent: *\nDisallow: /private\n", "")
+	lines[1].Record = "urn:uuid:00000000-0000-4000-8000-000000000000"
+	for range maxReplayNotes {
+		lines = append(lines, lines[1])
+	}
+	l := told(t, crawl(t, dir, lines...), Subject{At: at(9)})
+	var e explain.Explanation
+	l.Past(&e)
+	if v := e.Robots.Verdict; v == nil || v.Allow || e.Robots.Record != lines[0].Record {
+		t.Errorf("%+v by record %q", v, e.Robots.Record)
+	}
+	if len(l.Notes) != maxReplayNotes || !strings.Contains(l.Notes[0], lines[1].Record) {
+		t.Errorf("%q", l.Notes)
+	}
+}
+
+// A line in the index, or in a ledger that somebody has changed, leads to no file outside of the archive.
+func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
+	dir := t.TempDir()
+	lines := archived(t, dir, "")
+	files, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, error %v", files, err)
+	}
+	name := filepath.Base(files[0])
+	offset, err := offsetOf(files[0], lines[0].Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := archive{dir}
+	rec, closer, err := a.at(name, offset, lines[0].Record)
+	if err != nil || rec.ID() != lines[0].Record {
+		t.Fatal(err)
+	}
+	closer.Close() // only read
+	for _, name := range []string{"../" + crawldir.ArchiveName + "/" + name, "x/" + name, files[0]} {
+		if _, _, err := a.at(name, offset, lines[0].Record); err == nil {
+			t.Errorf("%s was opened", name)
+		}
+	}
+	if _, _, err := a.at(name, offset, lines[0].Record+"0"); err == nil {
+		t.Error("another record was taken")
+	}
+	if err := os.Rename(files[0], files[0]+".open"); err != nil {
+		t.Fatal(err)
+	}
+	_, closer, err = a.at(name, offset, lines[0].Record)
+	if err != nil {
+		t.Fatalf("in the file that is still written: %v", err)
+	}
+	closer.Close() // only read
+}
+
+func TestACrawlWithoutALedgerHasNoHistory(t *testing.T) {
+	l := told(t, t.TempDir(), Subject{})
+	if l.Total != 0 || l.Began != nil || !slices.Equal(l.Notes, []string{"there is no ledger"}) {
+		t.Errorf("%d decisions, began %v, %q", l.Total, l.Began, l.Notes)
+	}
+}
+
+func TestLinesThatCannotBeReadAreCounted(t *testing.T) {
+	dir := crawl(t, t.TempDir(), storage.Line{Time: at(0), URL: historyPage, Decision: storage.DecisionAllow})
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "0*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, error %v", files, err)
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0], append([]byte("x\ny\nz\n"), b...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := told(t, dir, Subject{})
+	if l.Total != 1 || len(l.Notes) != 2 || !strings.Contains(l.Notes[0], "damaged") ||
+		l.Notes[1] != "3 lines of the ledger cannot be read" {
+		t.Errorf("%d decisions, %q", l.Total, l.Notes)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/storage/plainly"
+)
+
+// newRobots is curtsy robots.
+func newRobots(std cli.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "robots",
+		Short: "Test, lint and compare robots.txt files",
+		Args:  cli.KnownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCheck(std), newLint(std), newDiff(std))
+	return cmd
+}
+
+// maxFile bounds a robots.txt that is read from a file. Beyond robots.MaxBody it is not parsed anyway.
+const maxFile = 64 << 20
+
+// readFile reads a robots.txt from a file, "-" for standard input.
+func readFile(path string, std cli.Streams) ([]byte, error) {
+	in := std.In
+	if path != "-" {
+		f, err := userfile.Open(path)
+		if err != nil {
+			return nil, cli.Absent(fmt.Errorf("robots.txt: %w", err))
+		}
+		defer f.Close()
+		in = f
+	}
+	body, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("robots.txt: %w", err)
+	}
+	if len(body) > maxFile {
+		return nil, fmt.Errorf("robots.txt: %s is larger than %s", path, plainly.Size(maxFile))
+	}
+	return body, nil
+}
+
+// jsonLines writes an object per line, with "&" and "<" as they are.
+func jsonLines(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}

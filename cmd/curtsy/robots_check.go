@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/value"
+	"curtsy/frontier/canon"
+	"curtsy/robots"
+	"curtsy/storage/plainly"
+)
+
+// check is one invocation of robots check.
+type check struct {
+	settings      crawldir.Settings // who asks, when a robots.txt has to be fetched
+	own           *pflag.FlagSet    // the flags of settings
+	token         string            // who is judged; empty means settings.agent
+	file, url     string            // where the robots.txt comes from; empty means each URL's host
+	standard      value.Standard
+	everyStandard bool
+	config        string
+	json, batch   bool
+}
+
+func newCheck(std cli.Streams) *cobra.Command {
+	c := check{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
+	config.Flags(&c.settings, c.own)
+	cmd := &cobra.Command{
+		Use:   "check [--file FILE | --url URL] [flags] URL…",
+		Short: "Test URLs against robots.txt",
+		Long: "Check URLs against a robots.txt: that of each URL's host, fetched as a crawl\n" +
+			"would; one at another URL; or one in a file. Exit code 0: all are allowed;\n" +
+			"3: some are not; 1: a robots.txt is unavailable.\n\n" +
+			"With --batch, standard input holds a JSON object per line,\n" +
+			"  {\"id\",\"standard\",\"robots_txt\" or \"robots_b64\",\"agent\",\"url\"}\n" +
+			"and standard output has one for each, in the same order:\n" +
+			"  {\"id\",\"allow\",\"reason\",\"line\",\"rule\",\"delay_s\",\"sitemaps\"} or {\"id\",\"error\"}",
+		Example: "  curtsy robots check https://www.your-domain.org/search?q=rye\n" +
+			"  curtsy robots check --file robots.txt --agent Googlebot --all-standards \\\n" +
+			"      https://www.your-domain.org/private/",
+		Args: cobra.ArbitraryArgs,
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&c.file, "file", "", "`FILE` robots.txt file; - for standard input")
+	fs.StringVar(&c.url, "url", "", "`URL` address of the robots.txt")
+	fs.StringVar(&c.token, "agent", "", "`TOKEN` product token of the crawler (default: yours)")
+	fs.Var(&c.standard, "robots-standard", "`STANDARD` standard to apply: "+strings.Join(config.Standards(), ", "))
+	cli.Words(fs, "robots-standard", config.Standards()...)
+	fs.BoolVar(&c.everyStandard, "all-standards", false, "apply all standards, side by side")
+	cli.Group(fs, "Judgement")
+	fs.BoolVar(&c.json, "json", false, "print a JSON object per URL")
+	fs.BoolVar(&c.batch, "batch", false, "answer queries from standard input, a JSON object per line")
+	cli.Group(fs, "Output")
+	for _, name := range config.AskingNames() {
+		fs.AddFlag(c.own.Lookup(name))
+	}
+	fs.StringVar(&c.config, "config", "", "`FILE` settings file (TOML)")
+	cli.Group(fs, "Asking the host")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args, std) }
+	return cmd
+}
+
+func (c *check) run(ctx context.Context, args []string, std cli.Streams) error {
+	if err := config.Resolve(&c.settings, c.own, c.config, ""); err != nil {
+		return err
+	}
+	if c.token == "" {
+		c.token = c.settings.Agent
+	}
+	if err := robots.ValidToken(c.token); err != nil {
+		return cli.Usagef("--agent: %w", err)
+	}
+	standards := []robots.Standard{robots.Standard(c.standard)}
+	if c.everyStandard {
+		standards = robots.Standards()
+	}
+	switch {
+	case c.file != "" && c.url != "":
+		return cli.Usagef("--file and --url: give one of them")
+	case c.batch && (len(args) > 0 || c.file != "" || c.url != "" || c.everyStandard):
+		return cli.Usagef("--batch takes everything from standard input: no URL, --file, --url or --all-standards beside it")
+	case c.batch:
+		return batch(std.In, std.Out, question{Agent: c.token, Standard: c.standard.String()})
+	case len(args) == 0:
+		return cli.Usagef("no URL to judge; see curtsy robots check --help")
+	}
+	urls := make([]canon.URL, len(args))
+	for i, a := range args {
+		u, err := cli.URL(a)
+		if err != nil {
+			return err
+		}
+		urls[i] = u
+	}
+	from, done, err := c.source(urls, std)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return c.judge(ctx, from, urls, standards, std)
+}
+
+// judge prints what is known of each URL, and says by the exit code what came out.
+func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standards []robots.Standard, std cli.Streams) error {
+	var all []judgement
+	code := cli.ExitDone
+	said := map[string]bool{}
+	for _, u := range urls {
+		j := judgement{URL: u.String(), Agent: c.token}
+		for _, s := range standards {
+			had, err := from(ctx, u, s)
+			if err != nil {
+				return err
+			}
+			j.Robots = had.From
+			if had.Body != nil {
+				j.SHA256 = hex.EncodeToString(had.Digest[:])
+			}
+			o := opinionOn(u, had, c.token, s)
+			j.Verdicts = append(j.Verdicts, o)
+			switch {
+			case o.Reason == string(robots.Unreachable):
+				code = cli.ExitFailed
+				if why := fmt.Sprintf("curtsy: %s is unavailable: %s; nothing may be fetched", had.From, plainly.Reason(had.Failure)); !said[why] {
+					said[why] = true
+					fmt.Fprintln(std.Err, plainly.Lines(why))
+				}
+			case !o.Allow && code == cli.ExitDone:
+				code = cli.ExitFound
+			}
+		}
+		if c.json {
+			if err := jsonLines(std.Out).Encode(j); err != nil {
+				return err
+			}
+			continue
+		}
+		all = append(all, j)
+	}
+	if err := c.print(all, std); err != nil || code == cli.ExitDone {
+		return err
+	}
+	return cli.Silent(code)
+}
+
+// judgement is what is said of one URL, by each standard that was asked for.
+type judgement struct {
+	URL      string    `json:"url"`
+	Agent    string    `json:"agent"`
+	Robots   string    `json:"robots_txt"`       // where it came from
+	SHA256   string    `json:"sha256,omitempty"` // of the file; none when no file decides
+	Verdicts []opinion `json:"verdicts"`
+}
+
+// opinion is what one standard says. Its fields are named as in the answers of --batch.
+type opinion struct {
+	Standard string   `json:"standard"`
+	Allow    bool     `json:"allow"`
+	Reason   string   `json:"reason"`
+	Line     int      `json:"line"` // 0 when no rule decides
+	Rule     string   `json:"rule"`
+	Group    string   `json:"group"`
+	RunnerUp string   `json:"runner_up"`
+	DelayS   *float64 `json:"delay_s"` // null when no pause is asked for
+}
+
+func newOpinion(v robots.Verdict, s robots.Standard) opinion {
+	return opinion{
+		Standard: s.String(), Allow: v.Allowed, Reason: string(v.Reason),
+		Line: v.Line, Rule: v.Rule, Group: v.Group, RunnerUp: v.RunnerUp,
+	}
+}
+
+// setDelay keeps the pause that p asks for.
+func (o *opinion) setDelay(p *robots.Policy) {
+	if d, ok := p.AskedDelay(); ok {
+		seconds := d.Seconds()
+		o.DelayS = &seconds
+	}
+}
+
+func (o opinion) verdict() string {
+	if o.Allow {
+		return "allowed"
+	}
+	return "disallowed"
+}
+
+func (o opinion) line() string {
+	if o.Line == 0 {
+		return "-"
+	}
+	return strconv.Itoa(o.Line)
+}
+
+func (o opinion) delay() string {
+	if o.DelayS == nil {
+		return "-"
+	}
+	return time.Duration(*o.DelayS * float64(time.Second)).String()
+}
+
+// print writes judgements for people: a line each, or side by side when there are several standards.
+func (c *check) print(all []judgement, std cli.Streams) error {
+	if len(all) == 0 {
+		return nil
+	}
+	table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
+	if !c.everyStandard {
+		fmt.Fprintln(table, "VERDICT\tLINE\tRULE\tRUNNER-UP\tDELAY\tURL")
+		for _, j := range all {
+			o := j.Verdicts[0]
+			rule := text.Cell(o.Rule)
+			if o.Line == 0 {
+				rule = "(" + o.Reason + ")"
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", o.verdict(), o.line(), rule, text.Cell(o.RunnerUp), o.delay(), j.URL)
+		}
+		return table.Flush()
+	}
+	for i, j := range all {
+		if i > 0 {
+			fmt.Fprintln(table)
+		}
+		fmt.Fprintln(table, j.URL)
+		row := func(name string, of func(opinion) string) {
+			cells := []string{"  " + name}
+			for _, o := range j.Verdicts {
+				cells = append(cells, of(o))
+			}
+			fmt.Fprintln(table, strings.Join(cells, "\t"))
+		}
+		row("standard", func(o opinion) string { return o.Standard })
+		row("verdict", opinion.verdict)
+		row("reason", func(o opinion) string { return o.Reason })
+		row("line", opinion.line)
+		row("rule", func(o opinion) string { return text.Cell(o.Rule) })
+		row("runner-up", func(o opinion) string { return text.Cell(o.RunnerUp) })
+		row("group", func(o opinion) string { return text.Cell(o.Group) })
+		row("delay", opinion.delay)
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/plainly"
+)
+
+// clockSeconds is the skew from which a host's is worth a line: the field Date has whole seconds.
+const clockSeconds = 2
+
+// clocks says by how much the dates of answers differ from the archive's.
+func clocks(b *strings.Builder, r *audit.Result) {
+	var all []float64
+	var off []*audit.Host
+	for _, h := range r.Hosts {
+		if h.Dates == 0 {
+			continue
+		}
+		if all = append(all, h.Skew); math.Abs(h.Skew) >= clockSeconds {
+			off = append(off, h)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	fmt.Fprintf(b, "\nClocks, by the Date fields of answers (observed, and no proof): %s.\n", clockWords(all))
+	for i, h := range off {
+		if i == MaxShown {
+			fmt.Fprintf(b, "  and %s; --json and --html list them\n", plainly.Count(int64(len(off)-i), "more host"))
+			break
+		}
+		fmt.Fprintf(b, "  %s: %s\n", plainly.OneLine(h.Authority), skewText(h))
+	}
+}
+
+// clockWords say how hosts' clocks stand to the archive's dates. all is by how much each is ahead, in order.
+func clockWords(all []float64) string {
+	least, middle, most := all[0], all[len(all)/2], all[len(all)-1]
+	hosts := plainly.Count(int64(len(all)), "host")
+	if -least < clockSeconds && most < clockSeconds { // Date has whole seconds
+		return fmt.Sprintf("those of %s agree with the archive's, as far as a field of whole seconds tells", hosts)
+	}
+	if len(all) == 1 {
+		return "that of 1 host, against the archive's: " + aheadBy(middle)
+	}
+	return fmt.Sprintf("those of %s, against the archive's: from %s to %s, the middle one %s", hosts, aheadBy(least),
+		aheadBy(most), aheadBy(middle))
+}
+
+func aheadBy(s float64) string {
+	if s < 0 {
+		return fmt.Sprintf("%.1f s behind", -s)
+	}
+	return fmt.Sprintf("%.1f s ahead", s)
+}
+
+// skewText is the skew of a host in words, "" when it sent no dates.
+func skewText(h *audit.Host) string {
+	if h.Dates == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f s by %s", h.Skew, plainly.Count(h.Dates, "date"))
+}

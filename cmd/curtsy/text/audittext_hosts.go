@@ -1,0 +1,90 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/plainly"
+)
+
+func ownHosts(b *strings.Builder, r *audit.Result) {
+	if len(r.OwnHosts) == 0 {
+		return
+	}
+	b.WriteString("\nThe operator's own hosts, for which other rules hold:\n")
+	for i, h := range r.OwnHosts {
+		if i == MaxShown {
+			fmt.Fprintf(b, "  and %d more\n", len(r.OwnHosts)-i)
+			break
+		}
+		fmt.Fprintf(b, "  %s: %s\n", plainly.OneLine(h.Authority), plainly.OneLine(h.Why))
+	}
+}
+
+// pauseText writes a pause for people, as exact as it matters.
+func pauseText(s float64) string { return fmt.Sprintf("%.3f s", s) }
+
+// hosts is the table of hosts, as wide as their names make it.
+func hosts(r *audit.Result) string {
+	var b strings.Builder
+	b.WriteString("\n")
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "ASKED\tROBOTS\tAVOIDED\tPACE DUE\tLEAST GAP\tMEDIAN GAP\tVIOLATIONS\tUNPROVABLE\t  HOST")
+	for i, h := range r.Hosts {
+		if i == 5*MaxShown {
+			break
+		}
+		row := row(h)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%d\t  %s\n", h.Pages, h.Robots, h.Disallowed, row.Pace, row.Least, row.Median, h.Violations, h.Unprovable, plainly.OneLine(h.Authority))
+	}
+	_ = w.Flush() // into memory
+	if more := len(r.Hosts) - 5*MaxShown; more > 0 {
+		fmt.Fprintf(&b, "and %s; --json and --html list them\n", plainly.Count(int64(more), "more host"))
+	}
+	return b.String()
+}
+
+// unprovable says what could not be proved of which host, and why.
+func unprovable(b *strings.Builder, r *audit.Result) {
+	shown := 0
+	for _, h := range r.Hosts {
+		for _, u := range h.Why {
+			if shown++; shown <= MaxShown {
+				fmt.Fprintf(b, "unprovable: %s, %s, %s: %s\n", plainly.OneLine(h.Authority), u.What, plainly.Count(u.Count, "time"), plainly.OneLine(unproved(u)))
+			}
+		}
+	}
+	if shown > MaxShown {
+		fmt.Fprintf(b, "and %s; --json and --html list them\n", plainly.Count(int64(shown-MaxShown), "further reason"))
+	}
+}
+
+// unproved says why something cannot be proved, and within which bounds it lies.
+func unproved(u audit.Unproved) string {
+	if u.Least == 0 && u.Most == 0 {
+		return u.Why
+	}
+	return fmt.Sprintf("%s; between %s and %s", u.Why, pauseText(u.Least), pauseText(u.Most))
+}
+
+// gaps are a host's pauses in words.
+type gaps struct{ Pace, Least, Median string }
+
+func row(h *audit.Host) gaps {
+	g := gaps{"–", "–", "–"}
+	if h.RequiredBy != "" || h.Required > 0 {
+		g.Pace = pauseText(h.Required)
+		if h.Lowest < h.Required { // another robots.txt or other settings held for a part of the time
+			g.Pace = fmt.Sprintf("%.3f–%s", h.Lowest, g.Pace)
+		}
+	}
+	if h.Gaps > 0 {
+		g.Least, g.Median = pauseText(h.MinGap), pauseText(h.MedianGap)
+	}
+	if h.Gaps > 0 && h.StartToStart { // of which the exchange is a part
+		g.Least, g.Median = "≤ "+g.Least, "≤ "+g.Median
+	}
+	return g
+}

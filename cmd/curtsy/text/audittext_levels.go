@@ -1,0 +1,77 @@
+package text
+
+import (
+	"fmt"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/plainly"
+)
+
+// levels say what the levels mean, from the lowest.
+var levels = []struct {
+	level audit.Level
+	words string
+	not   string // what is missing for it
+}{
+	{audit.SelfConsistent, "archive, ledger, index and settings were compared only with one another", ""},
+	{audit.SignedByKnown, "only the operator, or someone with the key, can have written it", "give the operator's verifier key, --key"},
+	{audit.Lodged, "the operator has not changed or truncated it since", "give a stored checkpoint, --head, or the key of a witness that cosigned it, --witness-key"},
+	{audit.ConfirmedByLog, "the sites' own access logs have the same requests", "give the logs of the sites, --access-log"},
+	{audit.LogAlone, "there is no archive: the result is from the site's own access log and the given robots.txt", ""},
+}
+
+func levelWords(r *audit.Result) string {
+	s := string(r.Level)
+	if how := how(r, r.Level); how != "" {
+		s += ": " + how
+	}
+	for _, l := range levels {
+		if l.level == r.Level.Whole() {
+			s += " (" + l.words + ")"
+		}
+	}
+	return s
+}
+
+// how says how far a level reaches.
+func how(r *audit.Result, level audit.Level) string {
+	if c := r.Confirmed; c != nil && level == audit.ConfirmedByLog {
+		return fmt.Sprintf("%d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "exchange"))
+	}
+	for _, l := range r.Levels {
+		if l.Level.Whole() == level.Whole() {
+			return l.How
+		}
+	}
+	return ""
+}
+
+// reached is a level as it was reached, whole or in part.
+func reached(r *audit.Result, level audit.Level) audit.Level {
+	for _, l := range r.Levels {
+		if l.Level.Whole() == level {
+			return l.Level
+		}
+	}
+	return level
+}
+
+// reach says of each level whether it is reached.
+func reach(r *audit.Result) (all []string) {
+	if r.Level == audit.LogAlone {
+		return nil
+	}
+	for _, l := range levels[:len(levels)-1] {
+		switch far := how(r, l.level); {
+		case l.level == audit.SelfConsistent && !r.Clean:
+			all = append(all, string(l.level)+": no, there are violations")
+		case far != "":
+			all = append(all, fmt.Sprintf("%s: %s", reached(r, l.level), far))
+		case l.not == "":
+			all = append(all, string(l.level))
+		default:
+			all = append(all, fmt.Sprintf("%s: not shown; %s", l.level, l.not))
+		}
+	}
+	return all
+}

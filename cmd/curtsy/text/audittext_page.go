@@ -1,0 +1,114 @@
+package text
+
+import (
+	_ "embed" // for the page
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/cbcp"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/plainly"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed practices.html
+var practicesHTML string
+
+// WriteAuditPage writes the result as one page that needs nothing else: no script, no other file. html/template escapes all
+// that the archive brought, and plain what cannot be seen.
+func WriteAuditPage(w io.Writer, r *audit.Result) error { return WritePageWith(w, r, nil) }
+
+// WritePageWith is WritePage with how the crawl stands to the crawler best practices, unless that is nil.
+func WritePageWith(w io.Writer, r *audit.Result, practices *cbcp.Result) error {
+	t, err := template.New("audit").Funcs(template.FuncMap{
+		"plain": plainly.OneLine, "row": row, "unproved": unproved, "skew": skewText, "place": findingPlace, "ledger": ledgerWords, "log": logWords,
+		"by": func(who string) string { // without the document that says so
+			short, _, _ := strings.Cut(who, " (")
+			return plainly.OneLine(short)
+		},
+		"at": func(t time.Time) string {
+			if t.IsZero() {
+				return ""
+			}
+			return t.UTC().Format("2006-01-02 15:04:05.000000")
+		},
+		"level": clauseLevel, "where": placeText,
+	}).Parse(pageHTML + practicesHTML)
+	if err != nil {
+		return fmt.Errorf("audit page: %w", err)
+	}
+	s := newSheet(r)
+	if practices != nil {
+		s.Practices = &practicesSheet{practicesVerdict(practices), practicesTexts(practices), practiceStates(practices)}
+	}
+	return t.Execute(w, s)
+}
+
+// sheet is what the page shows.
+type sheet struct {
+	*audit.Result
+	Verdict, When    string
+	LevelWords       string
+	Reach            []string
+	Against, Named   []codeFindings
+	Making, Settings []string
+	Version          string
+	Practices        *practicesSheet
+}
+
+// practicesSheet is what the page shows of the crawler best practices.
+type practicesSheet struct {
+	Verdict, Texts string
+	States         []practiceState
+}
+
+// codeFindings is all that was found under one code.
+type codeFindings struct {
+	Code     finding.Code
+	Count    int64
+	Words    string
+	Findings []finding.Finding
+	More     int64 // not kept
+}
+
+// firstShown is how many findings of a code stand open on the page.
+const firstShown = 3
+
+// First are the findings that stand open.
+func (c codeFindings) First() []finding.Finding { return c.Findings[:min(firstShown, len(c.Findings))] }
+
+// Rest are the others.
+func (c codeFindings) Rest() []finding.Finding { return c.Findings[len(c.First()):] }
+
+func newSheet(r *audit.Result) sheet {
+	s := sheet{
+		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r),
+		Making: making(r), Settings: settings(r), Version: crawldir.Version,
+	}
+	for _, c := range r.Counts {
+		against, named := codeFindings{Code: c.Code, Count: c.Found - c.Notes, Words: codeWords[c.Code]}, codeFindings{Code: c.Code, Count: c.Notes, Words: codeWords[c.Code]}
+		for _, f := range r.Findings {
+			switch {
+			case f.Code != c.Code:
+			case f.Note:
+				named.Findings = append(named.Findings, f)
+			default:
+				against.Findings = append(against.Findings, f)
+			}
+		}
+		if against.More = against.Count - int64(len(against.Findings)); against.Count > 0 {
+			s.Against = append(s.Against, against)
+		}
+		if named.More = named.Count - int64(len(named.Findings)); named.Count > 0 {
+			s.Named = append(s.Named, named)
+		}
+	}
+	return s
+}

@@ -1,0 +1,79 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/plainly"
+)
+
+// Audit is the result for a terminal: the verdict and what stands against it first.
+func Audit(r *audit.Result) string {
+	var head, tail strings.Builder
+	fmt.Fprintf(&head, "%s\n%s.\n", verdict(r), times(r))
+	fmt.Fprintf(&head, "Level reached: %s.\n", levelWords(r))
+	ownHosts(&head, r)
+	findings(&head, r, false)
+	list(&tail, "How far it reaches", reach(r))
+	unprovable(&tail, r)
+	clocks(&tail, r)
+	witnesses(&tail, r)
+	findings(&tail, r, true)
+	list(&tail, "What the archive says of its making", making(r))
+	list(&tail, "Settings that differ from the default", settings(r))
+	list(&tail, "What was required", r.Measures)
+	list(&tail, "What this cannot show", r.CannotShow)
+	return Wrap(head.String()) + hosts(r) + Wrap(tail.String())
+}
+
+// verdict is the headline: what was found in how much, and how much could not be found out.
+func verdict(r *audit.Result) string {
+	t := r.Totals
+	asked := int64(0)
+	for _, h := range r.Hosts {
+		if h.Pages+h.Robots > 0 { // of others the archive says only that they were not asked
+			asked++
+		}
+	}
+	s := fmt.Sprintf("in %s with %s", plainly.Count(t.Exchanges, "exchange"), plainly.Count(asked, "host"))
+	if r.Clean {
+		s = "No violation " + s
+	} else {
+		s = plainly.Count(t.Violations, "violation") + " " + s
+	}
+	if l := r.Ledger; l != nil && l.Unsent > 0 {
+		s += " and " + plainly.Count(l.Unsent, "attempt") + " that reached nobody"
+	}
+	if l := r.Ledger; l != nil && l.Untold > 0 {
+		s += fmt.Sprintf("; %d of %d records and refusals have no ledger line", l.Untold, l.Records+l.Refusals)
+	}
+	for _, c := range r.Counts {
+		if c.Code == finding.ClockStep {
+			s += "; the clock is said to have been set back " + plainly.Count(c.Found, "time")
+		}
+	}
+	if t.Unprovable > 0 {
+		s += "; " + plainly.Count(t.Unprovable, "check") + " could not be proved either way"
+	}
+	return s
+}
+
+func times(r *audit.Result) string {
+	if r.From.IsZero() {
+		return "At no known time"
+	}
+	return fmt.Sprintf("From %s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime+" UTC"))
+}
+
+func list(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	for _, item := range items {
+		fmt.Fprintf(b, "  %s\n", plainly.OneLine(item))
+	}
+}

@@ -1,0 +1,286 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"curtsy/crawler/changes"
+	"curtsy/storage/plainly"
+)
+
+// How much a terminal shows; the page and JSON have more.
+const (
+	maxShown = 50 // URLs of a section
+	maxLines = 16 // lines of a diff
+	maxWidth = 300
+)
+
+// Changes is what is said of a result.
+func Changes(r *changes.Result) string {
+	var b strings.Builder
+	b.WriteString(changesSummary(r))
+	for _, s := range sections(r) {
+		fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(s.Title))
+		for i, c := range s.Changes {
+			if i == maxShown {
+				fmt.Fprintf(&b, "  … and %d more; --json and --html have them\n", len(s.Changes)-i)
+				break
+			}
+			one(&b, &c.Change, s.Quiet)
+			if n := len(c.Alike); n > 0 {
+				fmt.Fprintf(&b, "    the same on %s\n", plural(int64(n), "more page", "more pages"))
+			}
+		}
+	}
+	return b.String()
+}
+
+// changesSummary says what there is, in numbers.
+func changesSummary(r *changes.Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: generation %d (%s) since generation %d (%s)\n", plainly.OneLine(r.Dir), r.To.Number, day(r.To.Began), r.From.Number, day(r.From.Began))
+	fmt.Fprintf(&b, "  %-38s %9s %9s\n", "", "pages", "other")
+	for _, word := range changes.Words() {
+		n := r.Counts[word]
+		if n.All() == 0 && (word == changes.Unlinked || word == changes.Unasked) {
+			continue
+		}
+		fmt.Fprintf(&b, "  %-38s %9d %9d\n", name(word), n.Pages, n.Other)
+		if word != changes.Changed {
+			continue
+		}
+		for _, kind := range changes.Kinds() {
+			if k := r.Kinds[kind]; k > 0 {
+				fmt.Fprintf(&b, "    %-36s %9d\n", changesKind(kind), k)
+			}
+		}
+	}
+	for _, line := range remarks(r) {
+		fmt.Fprintf(&b, "%s\n", line)
+	}
+	return b.String()
+}
+
+// remarks are what else is to be known.
+func remarks(r *changes.Result) (all []string) {
+	add := func(n int64, format string, args ...any) {
+		if n > 0 {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	if r.Running {
+		all = append(all, "the crawl is running: this is how it stood at its last checkpoint")
+	}
+	if r.Round {
+		all = append(all, "this generation requested only some pages: others are not compared")
+	} else if n := r.Counts[changes.Unasked].All(); n > 0 && r.To.Number == r.Latest {
+		all = append(all, "this generation did not come to its end: what is left of it may still change what is said here")
+	}
+	add(r.Moved, "%s where another URL had it: moved", plural(r.Moved, "page is", "pages are"))
+	for _, why := range missing(r) {
+		add(r.Missing[why], "%s without a text to compare: %s", plainly.Count(r.Missing[why], "page"), why)
+	}
+	add(r.LeftOut, "%s counted and not listed: a list has %d at most", plural(r.LeftOut, "change is", "changes are"), changes.MaxListed)
+	add(r.NoDiffs, "%s counted and not shown: all together have %s at most", plural(r.NoDiffs, "diff is", "diffs are"), plainly.Size(changes.MaxDiffs))
+	add(r.BadLines, "%s of the ledger about no URL that a crawl can have", plainly.Count(r.BadLines, "line"))
+	return all
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// missing are the reasons that there are, in an order of their own.
+func missing(r *changes.Result) (all []string) {
+	for _, why := range changes.Reasons() {
+		if r.Missing[why] > 0 {
+			all = append(all, why)
+		}
+	}
+	return all
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return "no decision yet"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+// An entry is a change, with those URLs that changed by the same lines.
+type entry struct {
+	changes.Change
+	Alike []string
+}
+
+// A section is what is told together.
+type changesSection struct {
+	ID, Title string
+	Changes   []entry
+	Quiet     bool // URLs alone
+}
+
+// All is how many URLs it has.
+func (s changesSection) All() (n int) {
+	for _, e := range s.Changes {
+		n += 1 + len(e.Alike)
+	}
+	return n
+}
+
+// sections are the changes, those first that somebody waits for.
+func sections(r *changes.Result) (all []changesSection) {
+	by, alike := map[string][]entry{}, map[string][]string{}
+	for _, c := range r.Changes {
+		if c.SameAs != "" {
+			alike[c.SameAs] = append(alike[c.SameAs], c.URL)
+		}
+	}
+	for _, c := range r.Changes {
+		key := c.Change
+		switch {
+		case c.MovedFrom != "", c.SameAs != "": // told there
+			continue
+		case c.MovedTo != "":
+			key = "moved"
+		case c.Change == changes.Changed:
+			key = c.Kind
+		case !c.Page && c.Change == changes.New:
+			key = "new files"
+		}
+		by[key] = append(by[key], entry{c, alike[c.URL]})
+	}
+	for _, s := range []changesSection{
+		{ID: changes.New, Title: "New pages"},
+		{ID: changes.Text, Title: "Changed: text"},
+		{ID: changes.Redirect, Title: "Redirected, or elsewhere"},
+		{ID: "moved", Title: "Moved"},
+		{ID: changes.Gone, Title: "Gone (404, 410)"},
+		{ID: changes.Unknown, Title: "Not known now: no answer that says what is there"},
+		{ID: changes.Unlinked, Title: "No longer linked"},
+		{ID: changes.Unasked, Title: "Not requested again"},
+		{ID: changes.Unread, Title: "Changed, and not to be compared"},
+		{ID: changes.Around, Title: "Changed only outside the main text"},
+		{ID: changes.File, Title: "Changed files", Quiet: true},
+		{ID: "new files", Title: "New files and redirects", Quiet: true},
+		{ID: changes.Markup, Title: "Only the markup changed: the text is the same", Quiet: true},
+		{ID: changes.Coding, Title: "Sent otherwise: the bytes are the same", Quiet: true},
+	} {
+		if s.Changes = by[s.ID]; len(s.Changes) > 0 {
+			s.ID = strings.ReplaceAll(s.ID, " ", "-")
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// one tells of one URL.
+func one(b *strings.Builder, c *changes.Change, quiet bool) {
+	fmt.Fprintf(b, "  %s%s\n", plainly.OneLine(c.URL), plainly.OneLine(note(c)))
+	if quiet || c.Diff == nil {
+		return
+	}
+	left := c.Diff.LeftOut
+	for i, l := range c.Diff.Lines {
+		if i >= maxLines {
+			if l.Mark != '@' {
+				left++
+			}
+			continue
+		}
+		text := plainly.OneLine(l.String())
+		if l.Mark == '@' {
+			fmt.Fprintf(b, "      %s\n", text)
+			continue
+		}
+		fmt.Fprintf(b, "    %c %s\n", l.Mark, cut(text))
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "      … %s\n", plural(int64(left), "more line", "more lines"))
+	}
+}
+
+func cut(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > maxWidth {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// note is what is said behind a URL.
+func note(c *changes.Change) string {
+	var b strings.Builder
+	if c.Diff != nil && c.Change == changes.Changed {
+		fmt.Fprintf(&b, "  +%d −%d", c.Diff.Added, c.Diff.Removed)
+		if c.Diff.Of == "main" {
+			b.WriteString(" in the main text")
+		}
+	}
+	if c.MovedTo != "" {
+		b.WriteString("  → " + c.MovedTo)
+	}
+	if c.Kind == changes.Redirect {
+		b.WriteString("  " + stood(c.Before) + " → " + stood(c.After))
+	}
+	if c.Why != "" {
+		b.WriteString("  (" + plainly.Reason(c.Why) + ")")
+	}
+	if c.Missing != "" {
+		b.WriteString("  (" + c.Missing + ")")
+	}
+	return b.String()
+}
+
+// stood is what an answer was, where one of the two redirects.
+func stood(a *changes.Answer) string {
+	switch {
+	case a == nil:
+		return "?"
+	case a.Location != "":
+		return fmt.Sprintf("%d to %s", a.Status, a.Location)
+	case a.Status/100 == 3:
+		return fmt.Sprintf("%d to a place that is not known", a.Status)
+	}
+	return fmt.Sprintf("a page (%d)", a.Status)
+}
+
+// name is what became of URLs, in words.
+func name(word string) string {
+	switch word {
+	case changes.Gone:
+		return "gone (404, 410)"
+	case changes.Unknown:
+		return "not known now"
+	case changes.Unlinked:
+		return "no longer linked"
+	case changes.Unasked:
+		return "not requested again"
+	}
+	return word
+}
+
+// changesKind is a way to change, in words.
+func changesKind(kind string) string {
+	switch kind {
+	case changes.Around:
+		return "only outside the main text"
+	case changes.Markup:
+		return "only the markup"
+	case changes.Coding:
+		return "only the content coding"
+	case changes.File:
+		return "files"
+	case changes.Redirect:
+		return "redirects"
+	case changes.Unread:
+		return "not to be compared"
+	}
+	return kind
+}

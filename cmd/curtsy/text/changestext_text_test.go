@@ -1,0 +1,53 @@
+package text_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/changes"
+)
+
+// What sites wrote steers no terminal and no browser, and all that is not shown is counted.
+func TestWhatSitesWroteIsText(t *testing.T) {
+	evil := "<script>alert(1)</script>\x1b[2J\u202e"
+	r := &changes.Result{
+		Dir: "news", Counts: map[string]changes.Count{changes.Changed: {Pages: 61}}, Kinds: map[string]int64{changes.Text: 61}, LeftOut: 3,
+		Missing: map[string]int64{changes.NoRecord: 1},
+	}
+	for i := range 61 {
+		lines := []changes.Line{{Mark: '@', Spans: []changes.Span{{Text: "line 1"}}}}
+		for range 20 {
+			lines = append(lines, changes.Line{Mark: '+', Spans: []changes.Span{{Text: "a "}, {Text: evil, Changed: true}}})
+		}
+		r.Changes = append(r.Changes, changes.Change{
+			URL: fmt.Sprintf("javascript:%s/%d", evil, i), Change: changes.Changed, Kind: changes.Text, Page: true, Title: evil,
+			Diff: &changes.Diff{Of: "main", Added: 20, Lines: lines},
+		})
+	}
+	r.Changes[60].SameAs = r.Changes[0].URL
+	shown := text.Changes(r)
+	var page strings.Builder
+	if err := text.WriteChangesPage(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(shown, "\x1b\u202e") {
+		t.Errorf("it steers a terminal:\n%q", shown)
+	}
+	for _, bad := range []string{"<script", `href="javascript`, "http-equiv=\"refresh"} {
+		if strings.Contains(page.String(), bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+	for _, want := range []string{
+		"… and 10 more", "the same on 1 more page\n", "… 5 more lines\n", "3 changes are counted and not listed", "1 page without a text to compare: not in the archive",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not said:\n%s", want, shown[:min(len(shown), 3000)])
+		}
+	}
+	if n := strings.Count(page.String(), "<ins>"); n != 60*20 {
+		t.Errorf("%d insertions", n)
+	}
+}

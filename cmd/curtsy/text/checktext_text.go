@@ -1,0 +1,201 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"curtsy/crawler/check"
+	"curtsy/storage/plainly"
+)
+
+// How much of a list is shown; JSON has all.
+const (
+	maxBroken = 200 // broken links
+	maxOther  = 10  // of what is no defect
+	maxPlaces = 5   // of a link
+)
+
+// Links is what is said of a result.
+func Links(r *check.Result) string {
+	var b strings.Builder
+	b.WriteString(summary(r))
+	if r.Since != nil {
+		since(&b, r.Since)
+	}
+	section(&b, "BROKEN", maxBroken, r.Broken, func(f check.Finding) string { return head(f) })
+	redirects(&b, r.Redirects)
+	section(&b, "HTTP WHERE HTTPS ANSWERS", maxOther, r.Insecure, bare)
+	section(&b, "MIXED CONTENT: a page by https that needs this by http", maxOther, r.Mixed, bare)
+	section(&b, "IDS THAT STAND TWICE IN A PAGE", maxOther, byID(r.Duplicates), func(f check.Finding) string {
+		return plainly.OneLine(f.Reason) + " in " + plainly.OneLine(f.URL)
+	})
+	section(&b, "COULD NOT BE TOLD: these hosts turn robots away, or ask for rest", maxOther, r.Unclear, func(f check.Finding) string { return head(f) })
+	section(&b, "NOT TESTED", maxOther, r.Untested, func(f check.Finding) string {
+		return plainly.OneLine(f.URL) + ": " + reason(f.Reason)
+	})
+	return b.String()
+}
+
+// summary says how it is in a line or two.
+func summary(r *check.Result) string {
+	var b strings.Builder
+	if r.Partial {
+		b.WriteString("partial, interrupted: ")
+	}
+	if len(r.Broken) == 0 {
+		b.WriteString("no broken links")
+	} else {
+		var places int64
+		on := map[string]bool{}
+		for _, f := range r.Broken {
+			places += f.Count
+			for _, p := range f.On {
+				on[p.Page] = true
+			}
+		}
+		fmt.Fprintf(&b, "%s, in %s on %s", plainly.Count(len(r.Broken), "broken link"), plainly.Count(places, "place"), plainly.Count(len(on), "page"))
+	}
+	fmt.Fprintf(&b, "; checked %s, read %s with %s\n", plainly.Count(r.Checked, "URL"), plainly.Count(r.Pages, "document"), plainly.Count(r.Mentions, "link"))
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{
+		{r.External, "not checked, on other hosts"},
+		{r.Unread, "not read in full, so not all their links are known"},
+		{int64(len(r.Ignored)), "broken and left out, as --ignore has it"},
+		{int64(len(r.Known)), "broken and known, as --baseline has it"},
+		{r.Left, "left out: there are too many findings"},
+	} {
+		if n.count > 0 {
+			fmt.Fprintf(&b, "%d %s\n", n.count, n.what)
+		}
+	}
+	return b.String()
+}
+
+func sinceLine(s *check.Since) string {
+	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.Than)), len(s.New), len(s.Mended), s.Still)
+}
+
+// since says what became of broken links. Those that are newly broken and are all that is broken are listed as such.
+func since(b *strings.Builder, s *check.Since) {
+	b.WriteString(sinceLine(s))
+	for _, l := range []struct {
+		title string
+		all   []check.Finding
+	}{{"NEWLY BROKEN", s.New}, {"REPAIRED", s.Mended}} {
+		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.Than == check.ThanBaseline {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s\n", l.title)
+		for i, f := range l.all {
+			if i == maxBroken {
+				more(b, len(l.all)-i, "  ")
+				break
+			}
+			fmt.Fprintf(b, "  %s\n", head(f))
+		}
+	}
+}
+
+// head says what is wrong with a URL.
+func head(f check.Finding) string {
+	what := reason(f.Reason)
+	if f.Status > 0 && f.Reason == fmt.Sprintf("status %d", f.Status) {
+		what = fmt.Sprint(f.Status)
+	}
+	if f.Kind != check.KindLink {
+		what += ", " + string(f.Kind)
+	}
+	return plainly.OneLine(f.URL) + "  (" + what + ")"
+}
+
+func reason(name string) string { return plainly.OneLine(plainly.Reason(name)) }
+
+// byID has each id once: a template gives the same to all of its pages.
+func byID(all []check.Finding) []check.Finding {
+	var ids []check.Finding
+	at, pages := map[string]int{}, map[string]int{}
+	for _, f := range all {
+		i, met := at[f.Reason]
+		if pages[f.Reason]++; !met {
+			at[f.Reason] = len(ids)
+			f.On = slices.Clip(f.On)
+			ids = append(ids, f)
+			continue
+		}
+		one := &ids[i]
+		one.Count += f.Count
+		one.On = append(one.On, f.On[:min(len(f.On), max(0, maxPlaces-len(one.On)))]...)
+		one.URL = plainly.Count(pages[f.Reason], "page")
+	}
+	return ids
+}
+
+func bare(f check.Finding) string { return plainly.OneLine(f.URL) }
+
+// section lists findings with their places.
+func section(b *strings.Builder, title string, most int, all []check.Finding, head func(check.Finding) string) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	for i, f := range all {
+		if i == most {
+			more(b, len(all)-i, "  ")
+			return
+		}
+		fmt.Fprintf(b, "  %s\n", head(f))
+		places(b, f)
+	}
+}
+
+func redirects(b *strings.Builder, all []check.Redirect) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("\nREDIRECTED: update these links\n")
+	for i, r := range all {
+		if i == maxOther {
+			more(b, len(all)-i, "  ")
+			return
+		}
+		via := ""
+		if n := len(r.Via); n > 0 {
+			via = fmt.Sprintf(", in %d steps", n+1)
+		}
+		if !r.Permanent {
+			via += ", temporary"
+		}
+		fmt.Fprintf(b, "  %s  to %s (%d%s)\n", plainly.OneLine(r.URL), plainly.OneLine(r.To), r.Status, via)
+		places(b, r.Finding)
+	}
+}
+
+// places says where a URL is mentioned.
+func places(b *strings.Builder, f check.Finding) {
+	for i, p := range f.On {
+		if i == maxPlaces {
+			break
+		}
+		b.WriteString("      " + plainly.OneLine(p.Page))
+		if p.Line > 0 {
+			fmt.Fprintf(b, ":%d:%d", p.Line, p.Column)
+		}
+		if at := strings.TrimSpace(p.Element + " " + p.Attribute); at != "" {
+			b.WriteString("  " + plainly.OneLine(at))
+		}
+		if p.Text != "" {
+			b.WriteString("  “" + plainly.OneLine(p.Text) + "”")
+		}
+		b.WriteByte('\n')
+	}
+	if n := f.Count - int64(min(len(f.On), maxPlaces)); n > 0 {
+		more(b, int(n), "      ")
+	}
+}
+
+func more(b *strings.Builder, n int, indent string) {
+	fmt.Fprintf(b, "%s… and %d more\n", indent, n)
+}

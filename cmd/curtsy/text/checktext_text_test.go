@@ -1,0 +1,106 @@
+package text
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/check"
+)
+
+// linksHostile is a result in which each text of a site is an attack on whatever shows it.
+func linksHostile() *check.Result {
+	const evil = "\x1b[2J\n::error::x\r\n\"'><script>alert(1)</script>]]>&\u202e\x00%0A,file=x"
+	f := check.Finding{
+		URL: "javascript:alert(1)//" + evil, Reason: evil, Kind: check.KindLink, Count: 9,
+		On: []check.Place{{Page: "javascript:" + evil, Element: evil, Attribute: evil, Text: evil, Line: 1, Column: 2}, {Page: "http://x/" + evil}},
+	}
+	all := []check.Finding{f}
+	return &check.Result{
+		Broken: all, Insecure: all, Mixed: all, Duplicates: all, Untested: all, Unclear: all, Ignored: []check.Ignored{{Finding: f, Why: evil}},
+		Since: &check.Since{Than: evil, New: all, Mended: all}, Known: all,
+		Redirects: []check.Redirect{{Finding: f, To: evil, Via: []string{evil}}},
+	}
+}
+
+func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
+	r := linksHostile()
+	if text := Links(r); strings.ContainsAny(text, "\x1b\x00\r\u202e") || strings.Contains(text, "\n::error") {
+		t.Errorf("text: %q", text)
+	}
+	for _, files := range []bool{false, true} {
+		lines := strings.Split(strings.TrimSuffix(Annotations(r, files), "\n"), "\n")
+		for _, line := range lines {
+			if !strings.HasPrefix(line, "::error ") || strings.ContainsAny(line, "\x1b\x00\r\u202e") || strings.Contains(strings.Split(line, "::")[1], ",file=x") {
+				t.Errorf("annotation: %q", line)
+			}
+		}
+		if len(lines) != 2 {
+			t.Errorf("%d annotations", len(lines))
+		}
+	}
+	var junit strings.Builder
+	if err := WriteJUnit(&junit, r); err != nil {
+		t.Fatal(err)
+	}
+	elements := 0
+	for d := xml.NewDecoder(strings.NewReader(junit.String())); ; {
+		tok, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, junit.String())
+		}
+		if _, ok := tok.(xml.StartElement); ok {
+			elements++
+		}
+	}
+	if elements != 5 || !strings.Contains(junit.String()[:200], JUnitMark) {
+		t.Errorf("%d elements in %s", elements, junit.String())
+	}
+	var page strings.Builder
+	if err := WriteLinksPage(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	if text := page.String(); strings.Count(text, "<script") != 1 || strings.Contains(text, `href="javascript:`) || strings.ContainsAny(text, "\x1b\x00\u202e") || !strings.Contains(text[:200], LinksPageMark) {
+		t.Error(text)
+	}
+}
+
+// The policy of the page lets its own script run, and no other: the digest is that of the script as it is written.
+func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
+	var b strings.Builder
+	if err := WriteLinksPage(&b, linksHostile()); err != nil {
+		t.Fatal(err)
+	}
+	_, script, _ := strings.Cut(b.String(), "<script>")
+	script, _, _ = strings.Cut(script, "</script>")
+	sum := sha256.Sum256([]byte(script))
+	if want := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(b.String(), want) {
+		t.Errorf("%s is not in the policy", want)
+	}
+}
+
+// An id that a template gives twice to each page is one thing to mend, and is told once.
+func TestAnIdOfManyPagesIsToldOnce(t *testing.T) {
+	r := &check.Result{}
+	for i := range 40 {
+		page := fmt.Sprintf("http://a.test/%d", i)
+		r.Duplicates = append(r.Duplicates, check.Finding{URL: page, Reason: "id menu", Count: 1, On: []check.Place{{Page: page, Line: 3, Column: 5}}})
+	}
+	r.Duplicates = append(r.Duplicates, check.Finding{URL: "http://a.test/x", Reason: "id own", Count: 2, On: []check.Place{{Page: "http://a.test/x"}}})
+	_, got, _ := strings.Cut(Links(r), "IDS THAT STAND TWICE IN A PAGE\n")
+	want := "  id menu in 40 pages\n"
+	for i := range maxPlaces {
+		want += fmt.Sprintf("      http://a.test/%d:3:5\n", i)
+	}
+	want += "      … and 35 more\n  id own in http://a.test/x\n      http://a.test/x\n      … and 1 more\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

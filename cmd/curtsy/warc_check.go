@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
+	"curtsy/storage/plainly"
+	"curtsy/storage/warc"
+)
+
+// warcShown is how many findings of one kind are printed for a file; the others are counted.
+const warcShown = 10
+
+func newWarcCheck(std cli.Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Check the integrity of WARC files",
+		Long: "Check that every record is readable, that digests match, and that records that\n" +
+			"refer to each other exist. Prints a line FILE:OFFSET: TEXT (CODE) for each\n" +
+			"problem; \"note:\" marks harmless deviations. Of each kind, a file's first ten are\n" +
+			"printed and the others counted. Give files that refer to each other together.\n\n" +
+			"Exit code 0: only notes; 3: problems; 1: a file cannot be read.",
+		Example: "  curtsy warc check news/warc/*.warc.gz",
+		Args:    someFiles,
+		RunE: func(_ *cobra.Command, args []string) error {
+			c := warcCheck{out: bufio.NewWriter(std.Out), checker: warc.NewChecker(), files: args}
+			err := c.run(std.Err)
+			if ferr := c.out.Flush(); err == nil {
+				err = ferr
+			}
+			if err == nil && c.wrong > 0 {
+				err = cli.Silent(cli.ExitFound)
+			}
+			return err
+		},
+	}
+}
+
+// warcCheck prints what a check finds.
+type warcCheck struct {
+	out     *bufio.Writer
+	checker *warc.Checker
+	files   []string
+	seen    map[string]int // of each code, in the current file
+	wrong   int
+}
+
+func (c *warcCheck) run(say io.Writer) error {
+	for i, path := range c.files {
+		c.seen = map[string]int{}
+		before := c.wrong
+		f, err := openWARC(path)
+		if err != nil {
+			return err
+		}
+		n, err := c.checker.File(f, func(f warc.Finding) { c.print(i, f) })
+		f.Close() // only read
+		if err != nil {
+			return unreadable(path, err)
+		}
+		c.rest(path)
+		verdict := "nothing wrong"
+		if wrong := c.wrong - before; wrong > 0 {
+			verdict = plainly.Count(int64(wrong), "finding")
+		}
+		fmt.Fprintf(say, "%s: %s, %d block and %d payload digests hold: %s\n", plainly.Lines(path), plainly.Count(n.Records, "record"), n.Blocks, n.Bodies, verdict)
+	}
+	last := -1
+	c.checker.Finish(func(file int, f warc.Finding) {
+		if file != last {
+			if last >= 0 {
+				c.rest(c.files[last])
+			}
+			last, c.seen = file, map[string]int{}
+		}
+		c.print(file, f)
+	})
+	if last >= 0 {
+		c.rest(c.files[last])
+	}
+	return nil
+}
+
+func (c *warcCheck) print(file int, f warc.Finding) {
+	note := ""
+	if f.Note() {
+		note = "note: "
+	} else {
+		c.wrong++
+	}
+	if c.seen[f.Code]++; c.seen[f.Code] > warcShown {
+		return
+	}
+	fmt.Fprintf(c.out, "%s:%d: %s%s (%s)\n", plainly.Lines(c.files[file]), f.Offset, note, text.Cell(f.Text), f.Code)
+}
+
+// rest counts the findings that were not printed.
+func (c *warcCheck) rest(path string) {
+	for _, code := range slices.Sorted(maps.Keys(c.seen)) {
+		n := c.seen[code] - warcShown
+		if n <= 0 {
+			continue
+		}
+		note := ""
+		if (warc.Finding{Code: code}).Note() {
+			note = "note: "
+		}
+		fmt.Fprintf(c.out, "%s: %sthe same %d times more (%s)\n", plainly.Lines(path), note, n, code)
+	}
+}
