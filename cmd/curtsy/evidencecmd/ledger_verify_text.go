@@ -133,7 +133,7 @@ func proofLines(row func(label, format string, args ...any), r *proof.Result) {
 		}
 	}
 	row("requests", "%d, of which %d for robots.txt; %d answered", s.Exchanges, s.Robots, s.Answered)
-	row("not requested", "%s, %d because of robots.txt", plainly.Count(s.Avoided, "URL"), s.Forbidden)
+	row("avoided", "%s, %d because of robots.txt", plainly.Count(s.Avoided, "URL"), s.Forbidden)
 	if p := s.Pauses; p.Count > 0 {
 		below := "none shorter than was due"
 		if p.Below > 0 {
