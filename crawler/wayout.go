@@ -1,8 +1,9 @@
-// Package wayout says whether a failure of a proxy is that of one host or of the proxy, and what a crawl does then. A
+// This file says whether a failure of a proxy is that of one host or of the proxy, and what a crawl does then. A
 // crawl whose only way out is gone must not fail ten thousand URLs: it rests, all hosts alike, and ends when that does
 // not help. What a proxy cannot do for one host alone is that host's failure, or the crawl would never end.
 //
-// The package has no clock and makes no connection.
+// It has no clock and makes no connection.
+
 package crawler
 
 import (

@@ -1,7 +1,7 @@
 // Command curtsy is a polite concurrent web crawler.
 //
 // This package is wiring: the root command, and commands that have no room of their own. A family of commands is a room
-// below it (crawlcmd, mirrorcmd, frontiercmd, …); package cli is the contract that all of them keep, package config is where
+// below it (crawlcmd, evidencecmd, frontiercmd, …); package cli is the contract that all of them keep, package config is where
 // settings come from, package text is what people read. What a crawl does is in package crawler and below it, what a
 // crawl directory is in crawler/crawldir.
 //

@@ -1,4 +1,5 @@
-// Package heap is a priority queue of values: the order of all that waits in the engine, by time or by rank.
+// This file is a priority queue of values: the order of all that waits in the engine, by time or by rank.
+
 package bolt
 
 // entry is an item of a heap: a time (or another rank), and a tie-break that also says what the item is.

@@ -1,5 +1,6 @@
-// Package operator is the rules of what people command and ask: Retry, Steer with its parks and drops, what is told of
+// The files operator_* have the rules of what operators command and ask: Retry, Steer with its parks and drops, what is told of
 // them, and Survey.
+
 package frontiertest
 
 import (

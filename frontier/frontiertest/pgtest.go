@@ -1,4 +1,5 @@
-// Package pgtest starts a PostgreSQL server for tests: a temporary cluster of its own, on loopback, never as root.
+// This file starts a PostgreSQL server for tests: a temporary cluster of its own, on loopback, never as root.
+
 package frontiertest
 
 import (

@@ -1,5 +1,6 @@
-// Package stops is the rules of stops, clean and unclean: what is durable and when, what a commit relies on, how long
+// The files stops_* have the rules of stops, clean and unclean: what is durable and when, what a commit relies on, how long
 // hosts rest after an opening, and what becomes of a task that was in flight when the process died.
+
 package frontiertest
 
 import (

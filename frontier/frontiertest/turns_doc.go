@@ -1,5 +1,6 @@
-// Package turns is the rules of a crawl that goes on: which URLs are accepted, in what order tasks are given, what a
+// The files turns_* have the rules of a running crawl: which URLs are accepted, in what order tasks are given, what a
 // turn is, how it ends, what waits, what there is no room for, and when a crawl is over.
+
 package frontiertest
 
 import (

@@ -1,4 +1,4 @@
-// Package collector sets the garbage collector for a crawl.
+// This file sets the garbage collector for a crawl.
 //
 // What a crawl allocates is garbage soon: a page's tree lives for a millisecond. Collected at every doubling of what
 // lives (GOGC=100), it takes a good part of all processor time. So memory up to --memory-limit is given to save that
@@ -7,6 +7,7 @@
 // The limit is soft, and must not strangle: the closer what lives comes to it, the more often the collector runs, in vain.
 // A crawl that must hold more than half of the limit therefore gets twice what it holds, which is how much Go takes
 // by default. What lives for a short time only, as the tree of a large page, does not raise the limit.
+
 package cli
 
 import (

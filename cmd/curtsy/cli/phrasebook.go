@@ -1,5 +1,6 @@
-// Package phrasebook knows what options of wget, HTTrack and Scrapy are called here. It is one table: the error about an
+// This file knows what options of wget, HTTrack and Scrapy are called here. It is one table: the error about an
 // unknown flag and docs/guides/coming-from.md both read it.
+
 package cli
 
 import (

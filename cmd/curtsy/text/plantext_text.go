@@ -1,5 +1,6 @@
-// Package plantext is what people read of a plan: as text, and as a sheet in Markdown for those who must judge a crawl before
+// This file is what people read of a plan: as text, and as a sheet in Markdown for those who must judge a crawl before
 // it is begun. What hosts say is hostile in both: it is escaped.
+
 package text
 
 import (
