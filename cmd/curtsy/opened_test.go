@@ -21,6 +21,8 @@ var openedOtherwise = map[string]string{
 	"storage/cdxj/lookup.go:lookupFile":     "a path of a directory that was inspected, or that a user names",
 	"crawler/control/snapshot.go:snapshot":  "the permissions of a file that was just made",
 	"crawler/crawldir/keyfile.go:Read":      "a key of the user's, beside the configuration",
+	"storage/wacz/bundle_beside.go:lines":   "a temporary file, unpacked from a WACZ",
+	"storage/wacz/bundle_open.go:entry":     "a temporary file, made there",
 	"storage/cdxj/merge.go:mergeFew":        "a temporary file, just made",
 	"storage/mirror/swap_linux.go:syncTree": "the directory itself",
 	"frontier/durable/durable.go:Output":    "a device that a user names",

@@ -135,7 +135,7 @@ func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
 	watch.run("resize-window", "-x", "200", "-y", "50")
 	end := watch.until("has ended")
 	watch.cursor()
-	if !strings.Contains(end, "stopped") || !strings.Contains(strings.ReplaceAll(end, "\n", ""), "go on with curtsy resume "+dir) {
+	if !strings.Contains(end, "stopped") || !strings.Contains(strings.ReplaceAll(end, "\n", ""), "continue it with curtsy resume "+dir) {
 		t.Errorf("the end:\n%s", end)
 	}
 	crawl.until("no violation")
@@ -157,7 +157,7 @@ func TestTerminal_InAPipeTheWatchingIsLines(t *testing.T) {
 	}
 	plain := begun(t, curtsy(t, "status", "--watch", "--interval", "1s", dir))
 	ndjson := ended(t, curtsy(t, "status", "--watch", "--json", "--interval", "1s", dir))
-	ndjson.want(t, 0, "has ended, and 1 URL is left: go on with curtsy resume")
+	ndjson.want(t, 0, "has ended, and 1 URL is left: continue it with curtsy resume")
 	for line := range strings.Lines(ndjson.out) {
 		if !strings.HasPrefix(line, `{"time":"`) || !strings.Contains(line, `"per_s":{"pages":`) {
 			t.Errorf("%q", line)
