@@ -94,7 +94,7 @@ func TestMirror_WithoutContact(t *testing.T) {
 	}
 }
 
-// What an option or a budget leaves out of pages is the first sentence of the summary, with a command that gets it. missing.jsonl
+// The summary begins with the files that an option or a budget left out of pages, and a command that fetches them. missing.jsonl
 // has the reason. A budget makes the mirror incomplete, and what the user left out in so many words does not.
 func TestMirror_LeftOutByOptions(t *testing.T) {
 	t.Parallel()

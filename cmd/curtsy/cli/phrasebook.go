@@ -20,14 +20,14 @@ type phrase struct {
 	Theirs []string // options and settings, as they are written there
 	Of     string   // the programs that have them
 	Ours   string   // a flag with its value ("--scope prefix"), or a command ("curtsy update DIR")
-	Note   string   // what is different; may be empty
+	Note   string   // how curtsy differs; may be empty
 }
 
 // All returns the table, in the order of the documentation.
 func All() []phrase { return slices.Clone(phrases) }
 
 var phrases = []phrase{
-	// What is crawled.
+	// Scope.
 	{[]string{"--recursive", "-r"}, wget, "curtsy crawl", "follows links unless you give --depth 0"},
 	{[]string{"--level", "-l"}, wget, "--depth N", "without a limit by default"},
 	{[]string{"DEPTH_LIMIT"}, scrapy, "--depth N", "0 means seeds only, -1 no limit"},

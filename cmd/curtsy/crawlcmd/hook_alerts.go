@@ -21,9 +21,9 @@ type alert struct {
 
 // The kinds of alerts, as docs/guides/deploy.md has them.
 const (
-	refused     = "refused"     // a host does not want to be crawled, or left the run for good
+	refused     = "refused"     // a host refuses to be crawled, or was retired
 	unreachable = "unreachable" // a host fails again and again
-	noRobots    = "robots"      // the robots.txt of a host cannot be had
+	noRobots    = "robots"      // the robots.txt of a host is unavailable
 	failing     = "failing"     // more than a quarter of the exchanges fail
 	slowDown    = "slow-down"   // more than one in twenty exchanges is answered with 429
 	stalled     = "stalled"     // nothing was asked for in half an hour

@@ -129,5 +129,5 @@ func (j *journal) Line(l storage.Line) {
 			facts = append(facts, slog.Int64(f.name, f.value))
 		}
 	}
-	_ = j.Tell(slog.LevelDebug, decision, facts...) // who cannot be told is noticed by what is said to people
+	_ = j.Tell(slog.LevelDebug, decision, facts...) // a broken log also fails for the messages to the user, which report it
 }

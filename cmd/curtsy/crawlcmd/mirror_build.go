@@ -25,7 +25,7 @@ import (
 type Built struct {
 	Dir   string `json:"dir"`             // of its files
 	Start string `json:"start,omitempty"` // the file of the first seed, or else of another page
-	Lacks []lack `json:"lacks,omitempty"` // what is missing and a command gets, the most important first
+	Lacks []lack `json:"lacks,omitempty"` // missing files that a command would fetch, the most important first
 	mirror.Summary
 
 	of string // the crawl directory, for curtsy mirror serve

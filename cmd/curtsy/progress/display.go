@@ -24,7 +24,7 @@ type Display struct {
 	mu     sync.Mutex
 	w      io.Writer
 	lost   bool
-	screen *Screen        // nil where there is no terminal
+	screen *Screen        // nil without a terminal
 	lines  []terminalLine // that are on it
 }
 
