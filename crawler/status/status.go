@@ -86,7 +86,8 @@ const Watching = "watching"
 
 // Watch is what a watch does.
 type Watch struct {
-	Next time.Time `json:"next,omitzero"` // when it looks for the next round; zero while a round runs
+	Next time.Time `json:"next,omitzero"` // when it looks for the next round; zero while a round runs, and with Ends
+	Ends time.Time `json:"ends,omitzero"` // when the watch ends, if no further round starts before
 	Why  string    `json:"why"`           // what decides that
 	URL  string    `json:"url,omitempty"` // the first that is due then
 	URLs int       `json:"urls"`          // that are watched

@@ -188,11 +188,8 @@ func (m *making) host(pages []*page) error {
 			URL: p.url, Visits: p.history.Visits, Changes: p.history.Changes, Rate: all[i].Rate, Interval: intervals[i].Every,
 			Seconds: intervals[i].Every.Seconds(), Last: p.tried, Due: due, Why: string(by), html: p.isHTML,
 		}
-		if why != "" {
-			e.Why = why
-			if e.Due = until; !until.IsZero() && due.After(until) {
-				e.Due = due
-			}
+		if why != "" && (until.IsZero() || !due.After(until)) {
+			e.Due, e.Why = until, why
 		}
 		entries[i] = e
 		if m.each != nil {

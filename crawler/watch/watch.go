@@ -55,8 +55,12 @@ func (w *Watch) Next(ctx context.Context) (more bool, err error) {
 			return false, nil
 		}
 		until := w.sleepsUntil()
-		if w.is.Next = until; !w.Once && w.Sleep != nil && time.Until(until) > 0 {
-			w.Sleep(w.is)
+		if !w.Once && w.Sleep != nil && time.Until(until) > 0 {
+			is := w.is
+			if is.Next = until; until.Equal(w.End) {
+				is = status.Watch{Ends: w.End, Why: "for", URLs: w.is.URLs}
+			}
+			w.Sleep(is)
 		}
 		if !w.Once && !sleep(ctx, time.Until(until)) {
 			return false, ctx.Err()

@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/freshness"
+	"curtsy/crawler/status"
 	"curtsy/storage/warc"
 )
 
@@ -337,6 +338,28 @@ func TestWatch_HostileSitemapsAreBounded(t *testing.T) {
 		t.Logf("%d visits in 5 days, %d in the 5 after", early, late)
 		if late >= early || late == 0 {
 			t.Errorf("%d visits in 5 days, %d in the 5 after, of pages that never change", early, late)
+		}
+	})
+}
+
+// A watch that sleeps names its next round, or its end if that comes first.
+func TestWatch_SleepNamesTheNextRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := crawled(t, map[string]changing{"/": {always("front"), nil}}, nil)
+		for _, lasts := range []time.Duration{time.Minute, 30 * day} {
+			w := Watch{Dir: l.dir, Settings: &l.s, End: time.Now().Add(lasts)}
+			var last status.Watch
+			w.Sleep = func(is status.Watch) { last = is }
+			more, err := w.Next(t.Context())
+			if err != nil || more != (lasts > day) {
+				t.Fatalf("%v: %v %v", lasts, more, err)
+			}
+			switch now := time.Now(); {
+			case more && (!last.Ends.IsZero() || last.Next.After(now) || now.Sub(last.Next) > time.Second || last.Why != "min-interval"):
+				t.Errorf("a round began at %v: %+v", now, last)
+			case !more && (!last.Next.IsZero() || !last.Ends.Equal(w.End)):
+				t.Errorf("the watch ended at %v: %+v", w.End, last)
+			}
 		}
 	})
 }

@@ -97,6 +97,8 @@ func TestHTML_WhatIsRemoved(t *testing.T) {
 		{"one that does not", `<meta http-equiv="Content-Security-Policy" content="frame-ancestors 'none'">`, "", `<meta http-equiv="Content-Security-Policy" content="frame-ancestors 'none'">`},
 		{"integrity and crossorigin of what is local", `<script integrity=sha256-x src=a crossorigin integrity=y nonce=z></script><link rel=stylesheet crossorigin=anonymous integrity=q href=b>`, "script script src a; style link href b",
 			`<script  src="r1.x"   nonce=z></script><link rel=stylesheet   href="r2.x">`},
+		{"what sends requests without loading anything", `<a href=a ping="/p https://o.test/q" attributionsrc=r></a><area ping=p ping=q><img attributionsrc src=b><script attributionsrc="r"></script><svg><a ping=p href=c></a></svg>`, "link a href a; embed img src b; link a href c",
+			`<a href="r1.x"  ></a><area  ><img  src="r2.x"><script ></script><svg><a  href="r3.x"></a></svg>`},
 		{"a sign behind what is removed", `<script async integrity="x" = src=a></script>`, "script script src a", `<script async _="" = src="r1.x"></script>`},
 	})
 }

@@ -77,6 +77,13 @@ func (p *part) escapeQuotes(end int) {
 
 // removable returns which attributes of an element go away, and which do if what it refers to is local now.
 func (h *htmlDoc) removable(t *tag) (always, ifLocal []string) {
+	if h.o.RemovePolicy {
+		for _, key := range []string{"ping", "attributionsrc"} {
+			if t.attribute(key) != nil {
+				always = append(always, key)
+			}
+		}
+	}
 	switch {
 	case t.foreign:
 	case t.name == "base" && h.o.RemoveBase:

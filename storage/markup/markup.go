@@ -29,9 +29,10 @@ type Options struct {
 	Intact func(Ref) bool
 
 	RemoveBase   bool // take href from base elements; Ref.Base has been what they say
-	RemovePolicy bool // take Content-Security-Policy meta elements that say from where to load: they would block files
-	Declare      bool // write the charset into a document that only its Content-Type, or what links to it, tells
-	Previews     bool // also visit the pictures that meta elements name: og:image, twitter:image, msapplication-TileImage
+	RemovePolicy bool // take Content-Security-Policy meta elements that say from where to load, since they would block
+	// files, and ping and attributionsrc of all elements, since a copy would send requests
+	Declare  bool // write the charset into a document that only its Content-Type, or what links to it, tells
+	Previews bool // also visit the pictures that meta elements name: og:image, twitter:image, msapplication-TileImage
 
 	// Most is the most bytes of what is written; zero means that there is no limit. References may become longer than
 	// they were by any factor, and whoever writes a page decides how many there are. A larger document is ErrTooLarge.

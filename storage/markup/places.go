@@ -78,7 +78,7 @@ var places = map[string]map[string]use{
 }
 
 // decisive are attributes that say something of others.
-const decisive = " rel type http-equiv name property itemprop as id integrity crossorigin shadowrootmode encoding color face size "
+const decisive = " rel type http-equiv name property itemprop as id integrity crossorigin shadowrootmode encoding color face size ping attributionsrc "
 
 var attributes = attributesOf(places)
 

@@ -63,7 +63,7 @@ func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 		`<meta http-equiv=refresh content="1; url='e1.html'"><meta content="no.png"><script>"no.js"</script><textarea><a href=no></a></textarea>` +
 		`<noframes><a href=n1></a></noframes><noscript><img src=n2></noscript><svg><use xlink:href="v1.svg#a"/></svg>` +
 		`<a href=here.js download="no.pdf" :src="no.png" v-bind:href="no.url"></a><object data=o1.swf></object>` +
-		`<img srcset="data:image/svg+xml,<svg viewBox='0 0 1 1'/> 1x">`
+		`<a ping="g1 https://o.test/g ./g2" attributionsrc="g3.html"></a><img srcset="data:image/svg+xml,<svg viewBox='0 0 1 1'/> 1x">`
 	crawled(t, dir, got{url: "http://a.test/", body: "x"}, got{url: "http://a.test/here.js", head: "200 OK\r\nContent-Type: text/javascript", body: `import "./here.js"`},
 		got{url: "http://a.test/w.webmanifest", head: "200 OK\r\nContent-Type: application/manifest+json", body: "{}"}, got{url: "http://a.test/x.svg", head: "200 OK\r\nContent-Type: image/svg+xml", body: "<svg/>"},
 		got{url: "http://a.test/x.xml", head: "200 OK\r\nContent-Type: text/xml", body: "<x/>"},
@@ -82,7 +82,7 @@ func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 		refs = append(refs, b.Ref)
 	}
 	slices.Sort(refs)
-	if got := strings.Join(refs, " "); got != "../j1.js ./m1.js ./p2 ./w2 c1.css c2.png e1.html f1.png g1.png i1.png n1 n2 o1.swf p1.png r1.png s1.png s2.png v1.svg#a w1.png x1.xsl x2.xsl" {
+	if got := strings.Join(refs, " "); got != "../j1.js ./g2 ./m1.js ./p2 ./w2 c1.css c2.png e1.html f1.png g1 g1.png g3.html i1.png n1 n2 o1.swf p1.png r1.png s1.png s2.png v1.svg#a w1.png x1.xsl x2.xsl" {
 		t.Errorf("wrong are %s", got)
 	}
 	if len(other) != 2 || other[0].Ref != "d1.json" || other[0].Reason != ByScript {

@@ -102,7 +102,7 @@ type Summary struct {
 	// Nowhere counts references that lead to nothing now: requisites among files of the reader, and what was relative to a
 	// base that is not on the web.
 	Nowhere int64 `json:"nowhere"`
-	// Removed counts what was taken from documents because it would block local files, by element and attribute.
+	// Removed counts what was taken from documents because it would block local files or send requests, by element and attribute.
 	Removed map[string]int64 `json:"removed"`
 
 	New       int64 `json:"new"`       // URLs that the mirror before did not have

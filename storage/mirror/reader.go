@@ -98,6 +98,10 @@ func (r *reader) tag(t html.Token) {
 		switch v := strings.TrimSpace(a.Val); {
 		case a.Key == "style":
 			r.style(t.Data, a.Key, v)
+		case a.Key == "ping", a.Key == "attributionsrc":
+			for ref := range strings.FieldsSeq(v) {
+				r.found(t.Data, a.Key, ref)
+			}
 		case a.Key == "srcdoc" && r.depth < 3:
 			(&reader{found: r.found, depth: r.depth + 1}).page([]byte(v))
 		case strings.HasSuffix(a.Key, "srcset"):

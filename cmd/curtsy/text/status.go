@@ -65,6 +65,9 @@ func Status(s status.Status, dir string, now time.Time) string {
 
 // Watch says what a watch does.
 func Watch(w status.Watch) string {
+	if !w.Ends.IsZero() {
+		return fmt.Sprintf("%s watched; no further round starts before the watch ends at %s (--for)", plainly.Count(w.URLs, "URL"), w.Ends.UTC().Format(time.RFC3339))
+	}
 	if w.Next.IsZero() {
 		return "a round is running"
 	}

@@ -8,6 +8,19 @@ import (
 	"curtsy/crawler/status"
 )
 
+func TestWatch_NextRoundOrEnd(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, w := range map[string]status.Watch{
+		"a round is running": {URLs: 2},
+		"2 URLs watched; the next round is not before 2026-01-02T03:04:05Z (min-interval, http://a.test/)": {Next: at, Why: "min-interval", URL: "http://a.test/", URLs: 2},
+		"1 URL watched; no further round starts before the watch ends at 2026-01-02T03:04:05Z (--for)":     {Ends: at, URLs: 1},
+	} {
+		if got := Watch(w); got != want {
+			t.Errorf("%+v:\n got %s\nwant %s", w, got, want)
+		}
+	}
+}
+
 // A list of reasons stands behind how many there are in all, on every line that has one.
 func TestReasonsStandBehindTheirSum(t *testing.T) {
 	got := Status(status.Status{
