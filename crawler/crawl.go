@@ -214,6 +214,9 @@ func (c *stopper) end(why string) { c.drain(ended(why)) }
 func (c *stopper) interrupt() {
 	c.interrupted.Store(true)
 	c.end(EndedInterrupted)
+	if c.member != nil {
+		c.member.Hurry(patienceInDrain)
+	}
 }
 
 // Run crawls until the end and says how it ended. Cancelling ctx aborts the exchanges under way, which are archived as far

@@ -27,6 +27,8 @@ func (s silences) MayAsk() error {
 	return nil
 }
 
+func (silences) Hurry(time.Duration) {}
+
 func (silences) OnSeed(func(canon.URL)) {}
 
 func (s silences) Asking(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -54,6 +54,12 @@ const (
 	byWindow
 )
 
+// How long a shared frontier may take to commit what is left, once somebody asks for the end, and asks again.
+const (
+	patienceInDrain = 10 * time.Second
+	patienceInAbort = time.Second
+)
+
 func newStopper() *stopper {
 	e := &stopper{}
 	e.draining, e.drain = context.WithCancelCause(context.Background())
@@ -164,6 +170,9 @@ func (c *stopper) abortable(ctx context.Context) (whole context.Context, release
 	unwatch := context.AfterFunc(ctx, func() {
 		c.interrupt()
 		cut(errStopped)
+		if c.member != nil {
+			c.member.Hurry(patienceInAbort)
+		}
 	})
 	return whole, func() {
 		unwatch()

@@ -235,6 +235,10 @@ type Member interface {
 	// MayAsk returns nil, or why no exchange may start now. It only reads a clock.
 	MayAsk() error
 
+	// Hurry bounds how long a call waits for the others, when the process is to end: those under way and those that follow
+	// fail after within. What they were to commit is a matter of the next run.
+	Hurry(within time.Duration)
+
 	// OnSeed has f called with each seed and each extension of scope that any member commits, from those that AllSeeds does
 	// not yield yet: before the first Claim of this member returns that began later. It is called before the first Claim.
 	OnSeed(f func(canon.URL))

@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -141,6 +143,40 @@ func TestFleet_Killed(t *testing.T) {
 		f.members[i%2] = launched(t, curtsy(t, "resume", f.dirs[i%2]))
 	}
 	f.complete(t, 20, kills...)
+}
+
+// Members that are stopped while the server is away end, at once with the second signal, and say that nothing is lost.
+func TestFleet_StoppedInOutage(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	server := frontiertest.Start(t)
+	f := newFleet(t, server, 10)
+	f.until(t, 100)
+	incidents := []time.Time{time.Now()}
+	server.Stop()
+	for i, p := range f.members {
+		for _, answer := range []string{"finishing requests", "aborting"}[:i+1] {
+			if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			p.until(t, answer, func() bool { return strings.Contains(p.errs.String(), answer) })
+		}
+	}
+	incidents = append(incidents, time.Now())
+	for i, p := range f.members {
+		r := p.end()
+		r.want(t, cli.ExitFailed, "no reply from the server at 127.0.0.1:", "(connection refused)", "curtsy resume "+f.dirs[i])
+		if n := strings.Count(r.err, "no reply"); n != 1 {
+			t.Errorf("it says so %d times:\n%s", n, r.err)
+		}
+	}
+	server.Restart(t)
+	for i := range f.members {
+		f.members[i] = launched(t, curtsy(t, "resume", f.dirs[i]))
+	}
+	f.complete(t, 10, incidents...)
 }
 
 // Two crawls of one host at one time, which know nothing of each other, are sound by themselves and not together.

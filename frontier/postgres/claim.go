@@ -88,6 +88,9 @@ func (f *Frontier) call(ctx context.Context, do func(ctx context.Context, c *pgx
 	defer cancel()
 	defer context.AfterFunc(f.ctx, cancel)()
 	err := f.claims.do(ctx, do)
+	if errors.Is(err, errAway) {
+		f.fail(err)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil && f.usable() != nil {

@@ -333,15 +333,16 @@ func (f *Frontier) apply(parts []*part) error {
 		b := batch{f: f, parts: parts, expired: expired}
 		if err = f.writes.do(f.ctx, b.run); errors.Is(err, errExpired) {
 			err = f.lose()
+		} else if err != nil && f.ctx.Err() == nil {
+			f.fail(err)
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case err == nil:
+	if err == nil {
 		f.expired -= expired
-	case f.err == nil && f.ctx.Err() == nil:
-		f.err = err
+	} else if f.err != nil {
+		err = f.err
 	}
 	for _, p := range parts {
 		if p.lease != nil {

@@ -68,6 +68,7 @@ func TestFleet(t *testing.T) {
 		{"what an expired member finishes is stale and changes nothing", fleetExpired},
 		{"a member that cannot reach the server sends nothing soon, and goes on later", fleetSilent},
 		{"an outage of the server expires nobody", fleetOutage},
+		{"a member that is to end does not wait for the server for ever", fleetHurry},
 		{"the repeat of a committed Finish is nil", fleetRepeat},
 		{"a host that has moved has no robots state, and says so", fleetMoved},
 		{"no host of a slot that was taken is claimed before its pace is over", fleetGate},
@@ -253,6 +254,29 @@ func fleetOutage(f fleet) {
 		f.Sleep(time.Second)
 		stage.Want(f.Stage, "MayAsk", [2]error{member(s[0]).MayAsk(), member(s[1]).MayAsk()}, [2]error{})
 	}
+}
+
+func fleetHurry(f fleet) {
+	name := hostOf(f.Stage, 0)
+	f.Add(f.Links(name + "/0"))
+	t, m := f.Turn(1), member(f.Stage)
+	<-m.writes.free // the server takes no commits
+	ended := make(chan error)
+	go func() {
+		_, err := m.Finish(f.Context(), []frontier.Result{stage.Fetched(t)})
+		ended <- err
+	}()
+	f.Sleep(time.Minute)
+	m.Hurry(10 * time.Second)
+	m.Hurry(time.Second)
+	begin := time.Now()
+	if err := <-ended; !errors.Is(err, errAway) || time.Since(begin) != time.Second {
+		f.Fatalf("Finish after %v: %v", time.Since(begin), err)
+	}
+	m.writes.free <- struct{}{}
+	f.Close()
+	f.Sleep(time.Minute)
+	stage.Want(f.Stage, "tasks of the next owner", stage.Names(f.second.Turn(5).Tasks), name+"/0")
 }
 
 func fleetRepeat(f fleet) {

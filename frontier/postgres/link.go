@@ -1,8 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,12 +15,13 @@ import (
 // link is one connection, which one call at a time uses.
 type link struct {
 	place place
+	hurry *hurry
 	free  chan struct{} // holds one token when nobody uses the connection
 	conn  *pgx.Conn     // nil: to be made
 }
 
-func newLink(p place) *link {
-	l := &link{place: p, free: make(chan struct{}, 1)}
+func newLink(p place, h *hurry) *link {
+	l := &link{place: p, hurry: h, free: make(chan struct{}, 1)}
 	l.free <- struct{}{}
 	return l
 }
@@ -24,30 +29,85 @@ func newLink(p place) *link {
 // callTime is how long one attempt of a call may take.
 const callTime = 10 * time.Second
 
-// do calls f with the connection, and again with a new one while the error may pass, until ctx ends.
+// hurry bounds how long calls wait for the server; nil does not.
+type hurry struct {
+	mu    sync.Mutex
+	most  time.Duration // 0: no bound
+	calls map[*int]context.CancelFunc
+}
+
+var errAway = errors.New("no reply from the server")
+
+// bound returns a context that also ends at the bound.
+func (h *hurry) bound(ctx context.Context) (bounded context.Context, done func()) {
+	bounded, end := context.WithCancel(ctx)
+	if h == nil {
+		return bounded, end
+	}
+	key := new(int)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.calls[key] = end; h.most > 0 {
+		time.AfterFunc(h.most, end)
+	}
+	return bounded, func() {
+		end()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.calls, key)
+	}
+}
+
+// set sets the bound, unless it is lower, for calls under way and for others.
+func (h *hurry) set(most time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.most > 0 && h.most <= most {
+		return
+	}
+	h.most = most
+	for _, end := range h.calls {
+		time.AfterFunc(most, end)
+	}
+}
+
+// do calls f with the connection, and again with a new one while the error may pass, until ctx ends or the bound is
+// reached.
 func (l *link) do(ctx context.Context, f func(ctx context.Context, c *pgx.Conn) error) error {
+	bounded, done := l.hurry.bound(ctx)
+	defer done()
 	select {
 	case <-l.free:
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-bounded.Done():
+		return cmp.Or(ctx.Err(), l.away(nil))
 	}
 	defer func() { l.free <- struct{}{} }()
+	var last error
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		err := l.once(ctx, f)
+		err := l.once(bounded, f)
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
+		case bounded.Err() != nil:
 		case !passing(err):
 			return l.place.explain(err)
+		default:
+			last = err
 		}
 		select {
 		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-bounded.Done():
+			return cmp.Or(ctx.Err(), l.away(last))
 		}
 	}
+}
+
+// away is the error of a call that reached the bound. last is that of its last attempt, or nil.
+func (l *link) away(last error) error {
+	if last == nil {
+		return fmt.Errorf("%w at %s", errAway, l.place.server())
+	}
+	return fmt.Errorf("%w at %s (%w)", errAway, l.place.server(), cause(last))
 }
 
 // sure is do for the beginning: it does not wait for a server that is away.

@@ -36,6 +36,7 @@ type Frontier struct {
 	member Member
 
 	beats, claims, writes *link
+	hurry                 *hurry // of all three
 
 	ctx   context.Context // of everything that goes on by itself
 	stop  context.CancelFunc
@@ -80,7 +81,7 @@ func Create(ctx context.Context, m Member, settings []byte, enter func(*Frontier
 	}
 	secret := make([]byte, 32)
 	rand.Read(secret)
-	l := newLink(p)
+	l := newLink(p, nil)
 	defer l.close()
 	err = l.sure(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
@@ -134,7 +135,7 @@ func Settings(ctx context.Context, locator string) (settings []byte, err error) 
 	if err != nil {
 		return nil, err
 	}
-	l := newLink(p)
+	l := newLink(p, nil)
 	defer l.close()
 	return settings, l.sure(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
 		_, settings, err = head(ctx, c, false)
@@ -197,10 +198,11 @@ func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
 	if o.LeaseLength == 0 {
 		o.LeaseLength = 40 * time.Minute
 	}
+	h := &hurry{calls: map[*int]context.CancelFunc{}}
 	p.config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(min(t.ttl*2/3, time.Hour).Milliseconds())
 	f := &Frontier{
 		o: o, t: t, member: m,
-		beats: newLink(p), claims: newLink(p), writes: newLink(p),
+		beats: newLink(p, h), claims: newLink(p, h), writes: newLink(p, h), hurry: h,
 		claiming: make(chan struct{}, 1), jobs: make(chan *job, 64),
 		own: map[int16]uint64{}, leases: map[canon.Authority]*lease{}, changed: make(chan struct{}),
 		asking: asking{ends: map[*int]context.CancelCauseFunc{}},
@@ -325,12 +327,23 @@ func (f *Frontier) broadcast() {
 func (f *Frontier) fail(err error) {
 	f.mu.Lock()
 	if f.err == nil {
-		f.err = err
+		f.err = f.uncommitted(err)
 	}
 	f.broadcast()
 	f.mu.Unlock()
 	f.asking.end(err)
 }
+
+// uncommitted adds to the error of a server that is away what that means. The caller holds mu.
+func (f *Frontier) uncommitted(err error) error {
+	if !errors.Is(err, errAway) {
+		return err
+	}
+	return fmt.Errorf("%w, results not committed: %d; curtsy resume %s fetches their pages again", err, len(f.leases), f.member.Name)
+}
+
+// Hurry implements frontier.Member.
+func (f *Frontier) Hurry(within time.Duration) { f.hurry.set(within) }
 
 // Close implements frontier.Engine. The member leaves: others take its slots at once.
 func (f *Frontier) Close() error {
@@ -339,8 +352,13 @@ func (f *Frontier) Close() error {
 	f.closed = true
 	f.broadcast()
 	f.mu.Unlock()
-	if err == nil {
-		err = f.leave()
+	switch {
+	case err == nil:
+		if err = f.leave(); errors.Is(err, errAway) {
+			err = fmt.Errorf("%w, all results are committed; other members take the hosts of %s after %v", err, f.member.Name, f.t.ttl)
+		}
+	case errors.Is(err, errAway):
+		err = nil // the run has ended with it
 	}
 	f.release()
 	if errors.Is(err, frontier.ErrLost) {

@@ -21,7 +21,7 @@ func OpenReadOnly(locator string, dir Dir) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stored{reader{link: newLink(p), dir: dir}}
+	s := &Stored{reader{link: newLink(p, nil), dir: dir}}
 	err = s.link.sure(context.Background(), func(ctx context.Context, c *pgx.Conn) (err error) {
 		if s.secret, _, err = head(ctx, c, false); err != nil {
 			return err
