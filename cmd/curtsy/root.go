@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/configcmd"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
@@ -69,7 +68,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 			newRobots(std),
 		}},
 		{"Manage", []*cobra.Command{
-			configcmd.Command(std),
+			command(std),
 			frontiercmd.Command(std),
 			shellcmd.NewCompletion(std),
 			shellcmd.NewInstallDocs(std),

@@ -1,6 +1,6 @@
 // Package configcmd is the commands about settings: a file with all of them to begin with, those in force with where each
 // comes from, all that is wrong with a file, and the command that changes those of a crawl.
-package configcmd
+package main
 
 import (
 	"github.com/spf13/cobra"
@@ -9,8 +9,8 @@ import (
 	"curtsy/cmd/curtsy/frontiercmd"
 )
 
-// Command is curtsy config with its commands.
-func Command(std cli.Streams) *cobra.Command {
+// command is curtsy config with its commands.
+func command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Create, show, check and change settings",
@@ -21,6 +21,6 @@ func Command(std cli.Streams) *cobra.Command {
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newInit(std), newShow(std), newCheck(std), frontiercmd.NewSet(std))
+	cmd.AddCommand(newInit(std), newShow(std), newConfigCheck(std), frontiercmd.NewSet(std))
 	return cmd
 }

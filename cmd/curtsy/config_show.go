@@ -1,4 +1,4 @@
-package configcmd
+package main
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// shown is a setting as --json has it.
-type shown struct {
+// configShown is a setting as --json has it.
+type configShown struct {
 	Name   string         `json:"name"`
 	Value  string         `json:"value"` // as TOML has it
 	Origin *config.Origin `json:"origin,omitempty"`
@@ -63,7 +63,7 @@ func newShow(std cli.Streams) *cobra.Command {
 		}
 		if json {
 			return cli.WriteJSON(std.Out, struct {
-				Settings []shown          `json:"settings"`
+				Settings []configShown    `json:"settings"`
 				Hosts    []map[string]any `json:"hosts,omitempty"`
 			}{all, s.HostTables()})
 		}
@@ -71,7 +71,7 @@ func newShow(std cli.Streams) *cobra.Command {
 		for _, x := range all {
 			fmt.Fprintf(table, "%s = %s", x.Name, plainly.OneLine(x.Value))
 			if origin {
-				fmt.Fprintf(table, "\t# %s", word(*x.Origin))
+				fmt.Fprintf(table, "\t# %s", configWord(*x.Origin))
 			}
 			fmt.Fprintln(table)
 		}
@@ -79,7 +79,7 @@ func newShow(std cli.Streams) *cobra.Command {
 			return err
 		}
 		if origin && hosts != "" {
-			hosts = strings.Replace(hosts, "\n[[", fmt.Sprintf("\n# %s\n[[", word(origins[crawldir.HostTable])), 1)
+			hosts = strings.Replace(hosts, "\n[[", fmt.Sprintf("\n# %s\n[[", configWord(origins[crawldir.HostTable])), 1)
 		}
 		if hosts != "" {
 			_, err = fmt.Fprintln(std.Out, plainly.Lines(strings.TrimRight(hosts, "\n")))
@@ -90,7 +90,7 @@ func newShow(std cli.Streams) *cobra.Command {
 }
 
 // lines are the settings as their file has them, and the tables for some hosts.
-func lines(s *crawldir.Settings, origins map[string]config.Origin) (all []shown, hosts string, err error) {
+func lines(s *crawldir.Settings, origins map[string]config.Origin) (all []configShown, hosts string, err error) {
 	file, err := s.TOML()
 	if err != nil {
 		return nil, "", err
@@ -100,13 +100,13 @@ func lines(s *crawldir.Settings, origins map[string]config.Origin) (all []shown,
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
 		o := origins[name]
-		all = append(all, shown{name, strings.TrimPrefix(line, name+" = "), &o})
+		all = append(all, configShown{name, strings.TrimPrefix(line, name+" = "), &o})
 	}
 	return all, rest, nil
 }
 
-// word is an origin for people.
-func word(o config.Origin) string {
+// configWord is an origin for people.
+func configWord(o config.Origin) string {
 	switch o.From {
 	case config.FromFlag, config.FromEnvironment, config.FromDefault:
 		if o.At != "" {

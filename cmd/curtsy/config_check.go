@@ -1,4 +1,4 @@
-package configcmd
+package main
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newCheck(std cli.Streams) *cobra.Command {
+func newConfigCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a settings file",

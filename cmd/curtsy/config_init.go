@@ -1,4 +1,4 @@
-package configcmd
+package main
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func newInit(std cli.Streams) *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			file, err := Commented()
+			file, err := commented()
 			if err != nil {
 				return err
 			}
@@ -81,8 +81,8 @@ var hostComments = map[string][2]string{
 	"hours":            {`["22:00-06:00"]`, "hours of the day, in UTC, in which they may be requested"},
 }
 
-// Commented is a file of all settings, of which none takes effect.
-func Commented() ([]byte, error) {
+// commented is a file of all settings, of which none takes effect.
+func commented() ([]byte, error) {
 	var s crawldir.Settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	flags.SortFlags = false

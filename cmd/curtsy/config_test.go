@@ -1,4 +1,4 @@
-package configcmd
+package main
 
 import (
 	"encoding/json"
@@ -13,11 +13,11 @@ import (
 	"curtsy/crawler/crawldir"
 )
 
-// run runs a command of curtsy config, in a home without settings.
-func run(t *testing.T, args ...string) (out, errs string, code int) {
+// configRun runs a command of curtsy config, in a home without settings.
+func configRun(t *testing.T, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var o, e strings.Builder
-	cmd := Command(cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
+	cmd := command(cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	cli.Finish(cmd)
@@ -26,7 +26,7 @@ func run(t *testing.T, args ...string) (out, errs string, code int) {
 	return o.String(), e.String(), code
 }
 
-func atHome(t *testing.T, text string) (path string) {
+func configAtHome(t *testing.T, text string) (path string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
@@ -39,11 +39,11 @@ func atHome(t *testing.T, text string) (path string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, path, text)
+	configWrite(t, path, text)
 	return path
 }
 
-func write(t *testing.T, path, text string) {
+func configWrite(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -53,9 +53,9 @@ func write(t *testing.T, path, text string) {
 // The file that init writes has every setting and every key of a table for some hosts; as it is, it says nothing, and with
 // its settings set free it says the defaults.
 func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
-	atHome(t, "")
+	configAtHome(t, "")
 	path := filepath.Join(t.TempDir(), "c.toml")
-	if out, errs, code := run(t, "init", path); code != 0 || out != "" {
+	if out, errs, code := configRun(t, "init", path); code != 0 || out != "" {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
 	b, err := os.ReadFile(path)
@@ -67,7 +67,7 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 	}
 	settings, hosts, _ := strings.Cut(string(b), "# [[host]]\n")
 	setFree := regexp.MustCompile(`(?m)^# ([a-z0-9-]+ = )`)
-	write(t, path, setFree.ReplaceAllString(settings, "$1"))
+	configWrite(t, path, setFree.ReplaceAllString(settings, "$1"))
 	if wrong := crawldir.CheckFile(path); len(wrong) > 0 {
 		t.Error(wrong)
 	}
@@ -88,7 +88,7 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 	if was != defaults {
 		t.Errorf("%s\ndefaults\n%s", was, defaults)
 	}
-	write(t, path, "[[host]]\n"+setFree.ReplaceAllString(hosts, "$1"))
+	configWrite(t, path, "[[host]]\n"+setFree.ReplaceAllString(hosts, "$1"))
 	if wrong := crawldir.CheckFile(path); len(wrong) > 0 {
 		t.Error(wrong)
 	}
@@ -119,14 +119,14 @@ func mustTOML(t *testing.T, s *crawldir.Settings) string {
 
 func TestInitLeavesAFileAsItIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.toml")
-	write(t, path, "max-pages = 3\n")
-	if _, errs, code := run(t, "init", path); code != cli.ExitUsage || !strings.Contains(errs, "left as it is") {
+	configWrite(t, path, "max-pages = 3\n")
+	if _, errs, code := configRun(t, "init", path); code != cli.ExitUsage || !strings.Contains(errs, "left as it is") {
 		t.Errorf("%d %s", code, errs)
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != "max-pages = 3\n" {
 		t.Errorf("%v %s", err, b)
 	}
-	if out, _, code := run(t, "init"); code != 0 || !strings.Contains(out, "# max-pages = 0\n") {
+	if out, _, code := configRun(t, "init"); code != 0 || !strings.Contains(out, "# max-pages = 0\n") {
 		t.Errorf("%d %s", code, out)
 	}
 }
@@ -154,8 +154,8 @@ func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
 		{"delay = '2s'\nip-delay = '1ms'\n", []string{":2:1: --ip-delay 1ms"}},
 		{"include = ['(']\n", []string{":1:1: "}},
 	} {
-		write(t, path, tt.file)
-		out, errs, code := run(t, "check", path)
+		configWrite(t, path, tt.file)
+		out, errs, code := configRun(t, "check", path)
 		if len(tt.want) == 0 {
 			if code != 0 || !strings.Contains(out, "is well") {
 				t.Errorf("%s\n%d %s", tt.file, code, errs)
@@ -173,19 +173,19 @@ func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
 			}
 		}
 	}
-	if _, errs, code := run(t, "check", filepath.Join(t.TempDir(), "none")); code != cli.ExitUsage || errs == "" {
+	if _, errs, code := configRun(t, "check", filepath.Join(t.TempDir(), "none")); code != cli.ExitUsage || errs == "" {
 		t.Errorf("%d %s", code, errs)
 	}
 }
 
 // Every setting is shown with who says so: a flag before the environment, before --config, before the user's file.
 func TestShowSaysWhereEachSettingComesFrom(t *testing.T) {
-	user := atHome(t, "# mine\ncontact = 'crawl@library.org'\ndelay = '7s'\nmax-time = '7h'\nmax-pages = 7\n[[host]]\nmatch = 'a.test'\n")
+	user := configAtHome(t, "# mine\ncontact = 'crawl@library.org'\ndelay = '7s'\nmax-time = '7h'\nmax-pages = 7\n[[host]]\nmatch = 'a.test'\n")
 	file := filepath.Join(t.TempDir(), "c.toml")
-	write(t, file, "delay = '2s'\n\nmax-time = '2h'\nmax-pages = 2\n[[host]]\nmatch = 'b.test'\ndelay = '5s'\n")
+	configWrite(t, file, "delay = '2s'\n\nmax-time = '2h'\nmax-pages = 2\n[[host]]\nmatch = 'b.test'\ndelay = '5s'\n")
 	t.Setenv("CURTSY_MAX_TIME", "3h")
 	t.Setenv("CURTSY_MAX_PAGES", "3")
-	out, errs, code := run(t, "show", "--origin", "--config", file, "--max-pages", "4")
+	out, errs, code := configRun(t, "show", "--origin", "--config", file, "--max-pages", "4")
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -202,19 +202,19 @@ func TestShowSaysWhereEachSettingComesFrom(t *testing.T) {
 	}
 	// What it shows is a file of settings again.
 	again := filepath.Join(t.TempDir(), "again.toml")
-	write(t, again, out)
+	configWrite(t, again, out)
 	if wrong := crawldir.CheckFile(again); len(wrong) > 0 {
 		t.Error(wrong)
 	}
-	out, _, _ = run(t, "show", "--json")
+	out, _, _ = configRun(t, "show", "--json")
 	var got struct {
-		Settings []shown
+		Settings []configShown
 		Hosts    []struct{ Match string }
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Settings) != len(crawldir.Names()) || len(got.Hosts) != 1 || got.Hosts[0].Match != "a.test" {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if _, errs, code := run(t, "show", t.TempDir()); code != cli.ExitUsage {
+	if _, errs, code := configRun(t, "show", t.TempDir()); code != cli.ExitUsage {
 		t.Errorf("%d %s", code, errs)
 	}
 }
