@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/frontiercmd"
 )
 
 // command is curtsy config with its commands.
@@ -21,6 +20,6 @@ func command(std cli.Streams) *cobra.Command {
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newInit(std), newShow(std), newConfigCheck(std), frontiercmd.NewSet(std))
+	cmd.AddCommand(newInit(std), newShow(std), newConfigCheck(std), newSet(std))
 	return cmd
 }

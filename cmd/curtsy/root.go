@@ -8,7 +8,6 @@ import (
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/cmd/curtsy/exportcmd"
-	"curtsy/cmd/curtsy/frontiercmd"
 	"curtsy/cmd/curtsy/redactcmd"
 	"curtsy/cmd/curtsy/shellcmd"
 	"curtsy/crawler/crawldir"
@@ -69,7 +68,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		}},
 		{"Manage", []*cobra.Command{
 			command(std),
-			frontiercmd.Command(std),
+			frontierCommand(std),
 			shellcmd.NewCompletion(std),
 			shellcmd.NewInstallDocs(std),
 			shellcmd.NewVersion(std),

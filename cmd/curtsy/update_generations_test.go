@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/frontiercmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
@@ -47,7 +46,7 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 		t.Errorf("%v %v", counts, of)
 	}
 	inside(t, "update", "--quiet", dir).want(t, cli.ExitIncomplete) // its host still rests
-	g, err := frontiercmd.GenerationIn(t.Context(), inDir(dir, crawldir.FrontierName))
+	g, err := generationIn(t.Context(), inDir(dir, crawldir.FrontierName))
 	if err != nil || g.Number != 3 || g.Before != 0 || g.Lines == 0 {
 		t.Errorf("%v: the next is compared with what came after line %d: %+v", err, g.Before, g)
 	}

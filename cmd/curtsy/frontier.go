@@ -1,4 +1,4 @@
-package frontiercmd
+package main
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Command is the group of commands about what a crawl has to do, and what it has done.
-func Command(std cli.Streams) *cobra.Command {
+// frontierCommand is the group of commands about what a crawl has to do, and what it has done.
+func frontierCommand(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "frontier",
 		Short: "Inspect and change the URL frontier",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newList(std), newAdd(std), newPause(std), newUnpause(std), newDrop(std), newRetry(std), newRelease(std),
+	cmd.AddCommand(newFrontierList(std), newAdd(std), newPause(std), newUnpause(std), newDrop(std), newRetry(std), newRelease(std),
 		newExport(std), newImport(std), newRepair(std))
 	return cmd
 }

@@ -1,4 +1,4 @@
-package frontiercmd
+package main
 
 import (
 	"context"
@@ -27,14 +27,14 @@ func newExport(std cli.Streams) *cobra.Command {
 			"fingerprints, messages of hosts and operators, and URLs: keep it private.",
 		Example: "  curtsy frontier export -o news.ndjson news\n  curtsy frontier export news | zstd > news.ndjson.zst",
 		Args:    cli.OneDir,
-		RunE:    func(cmd *cobra.Command, args []string) error { return export(cmd.Context(), args[0], to, std) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return frontierExport(cmd.Context(), args[0], to, std) },
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` write to this file, readable only by you, instead of standard output")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
-func export(ctx context.Context, dir, to string, std cli.Streams) error {
+func frontierExport(ctx context.Context, dir, to string, std cli.Streams) error {
 	if err := cli.MayWrite("--output", to, userfile.Kind{}); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package frontiercmd
+package main
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package frontiercmd
+package main
 
 import (
 	"bufio"
@@ -35,7 +35,7 @@ var (
 	listedOutcomes   = []string{"fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
 )
 
-func newList(std cli.Streams) *cobra.Command {
+func newFrontierList(std cli.Streams) *cobra.Command {
 	var l listing
 	cmd := &cobra.Command{
 		Use:   "ls [flags] DIR",
@@ -66,7 +66,7 @@ func newList(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// check refuses words that mean nothing, and flags that do not go together.
+// frontierCheck refuses words that mean nothing, and flags that do not go together.
 func (l *listing) check() error {
 	states := listedHostStates
 	if l.urls {

@@ -1,4 +1,4 @@
-package frontiercmd
+package main
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type set struct {
 	optOuts, dry, json                     bool
 }
 
-// NewSet is curtsy config set.
-func NewSet(std cli.Streams) *cobra.Command {
+// newSet is curtsy config set.
+func newSet(std cli.Streams) *cobra.Command {
 	s := set{one: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "set [flags] DIR",

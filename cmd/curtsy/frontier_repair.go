@@ -1,4 +1,4 @@
-package frontiercmd
+package main
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func (o *repair) run(ctx context.Context, dir string, std cli.Streams) error {
 			return err
 		}
 	}
-	found, err := check(ctx, dir, std)
+	found, err := frontierCheck(ctx, dir, std)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func mayRepair(ctx context.Context, dir string) error {
 	return nil
 }
 
-// check returns what is wrong with a frontier.
-func check(ctx context.Context, dir string, std cli.Streams) (found []string, err error) {
+// frontierCheck returns what is wrong with a frontier.
+func frontierCheck(ctx context.Context, dir string, std cli.Streams) (found []string, err error) {
 	err = cli.FrontierFile(ctx, dir, func(_ context.Context, path string) error {
 		found, err = engine.Check(path)
 		if errors.Is(err, frontier.ErrDamaged) {
@@ -177,7 +177,7 @@ func rebuildOnce(ctx context.Context, dir, beside string) (engine.Salvage, ledge
 		return salvage, lines, err
 	}
 	// The endings of an earlier generation say nothing of this one. Which it is, is known when it was read once.
-	g, err := GenerationIn(ctx, beside)
+	g, err := generationIn(ctx, beside)
 	if err != nil || g.Lines == 0 {
 		return salvage, lines, err
 	}
@@ -196,8 +196,8 @@ func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.
 	return salvage, lines, err
 }
 
-// GenerationIn reads which generation the frontier at path is of.
-func GenerationIn(ctx context.Context, path string) (totals.Generation, error) {
+// generationIn reads which generation the frontier at path is of.
+func generationIn(ctx context.Context, path string) (totals.Generation, error) {
 	f, err := engine.OpenReadOnly(path)
 	if err != nil {
 		return totals.Generation{}, err
