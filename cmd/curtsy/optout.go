@@ -15,7 +15,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/cmd/curtsy/redactcmd"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/optout"
@@ -73,7 +72,7 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 				return cli.Usagef("--redact takes down what one crawl has: name its directory in the place of --user")
 			}
 			if remove {
-				if err := redactcmd.Entries(args); err != nil { // before anything is added
+				if err := entries(args); err != nil { // before anything is added
 					return err
 				}
 			}
@@ -81,7 +80,7 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 				return err
 			}
 			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
-				return redactcmd.Forget(ctx, dir, args, reason, std)
+				return Forget(ctx, dir, args, reason, std)
 			})
 		},
 	}

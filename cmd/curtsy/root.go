@@ -8,7 +8,6 @@ import (
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/cmd/curtsy/exportcmd"
-	"curtsy/cmd/curtsy/redactcmd"
 	"curtsy/cmd/curtsy/shellcmd"
 	"curtsy/crawler/crawldir"
 )
@@ -39,9 +38,9 @@ func newRoot(std cli.Streams) *cobra.Command {
 	}{
 		{"Crawl", []*cobra.Command{
 			crawlcmd.New(std),
-			redactcmd.First(crawlcmd.NewResume(std), std),
-			redactcmd.First(crawlcmd.NewUpdate(std), std),
-			redactcmd.First(crawlcmd.NewWatch(std), std),
+			redactFirst(crawlcmd.NewResume(std), std),
+			redactFirst(crawlcmd.NewUpdate(std), std),
+			redactFirst(crawlcmd.NewWatch(std), std),
 			crawlcmd.NewMirror(std),
 			crawlcmd.NewPlan(std),
 			crawlcmd.NewJoin(std),
@@ -50,20 +49,20 @@ func newRoot(std cli.Streams) *cobra.Command {
 			newStatus(std),
 			crawlcmd.NewDashboard(std),
 			explaincmd.Command(std),
-			redactcmd.First(evidencecmd.Report(std), std),
-			redactcmd.First(evidencecmd.Diff(std), std),
-			redactcmd.First(crawlcmd.NewLinkCheck(std), std),
+			redactFirst(evidencecmd.Report(std), std),
+			redactFirst(evidencecmd.Diff(std), std),
+			redactFirst(crawlcmd.NewLinkCheck(std), std),
 		}},
 		{"Data", []*cobra.Command{
-			redactcmd.First(exportcmd.New(std), std),
+			redactFirst(exportcmd.New(std), std),
 			newWARC(std),
 		}},
 		{"Compliance", []*cobra.Command{
-			redactcmd.First(evidencecmd.Audit(std), std),
+			redactFirst(evidencecmd.Audit(std), std),
 			evidencecmd.Ledger(std),
 			crawlcmd.NewIdentity(std),
 			newOptOut(std),
-			redactcmd.Command(std),
+			redactCommand(std),
 			newRobots(std),
 		}},
 		{"Manage", []*cobra.Command{

@@ -1,4 +1,4 @@
-package redactcmd
+package main
 
 import (
 	"context"
@@ -18,8 +18,8 @@ type options struct {
 	packed                   []string
 }
 
-// Command is curtsy redact.
-func Command(std cli.Streams) *cobra.Command {
+// redactCommand is curtsy redact.
+func redactCommand(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "redact [flags] DIR URL|HOST|HOST/PATH",

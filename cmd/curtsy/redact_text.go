@@ -1,4 +1,4 @@
-package redactcmd
+package main
 
 import (
 	"fmt"

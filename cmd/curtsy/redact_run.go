@@ -1,4 +1,4 @@
-package redactcmd
+package main
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	r := redact.Request{Dir: dir, Subject: s.Subject, All: o.all, Reason: o.reason, OptOut: s.entry, Packed: packed}
 	var j *redact.Journal
 	var found redact.Found
-	err = held(ctx, dir, s.entry, func(f crawldir.Stopped) error {
+	err = redactHeld(ctx, dir, s.entry, func(f crawldir.Stopped) error {
 		if o.dryRun {
 			err = lookedFor(ctx, dir, o.quiet, std, func(ctx context.Context) (err error) {
 				found, err = redact.Find(ctx, r)
@@ -63,7 +63,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 			return err
 		}
 		found = j.Found
-		return evidence(ctx, dir, f, j, std)
+		return redactEvidence(ctx, dir, f, j, std)
 	})
 	same := finished != nil && finished.Subject == s.Text && (finished.Extent == ledger.ExtentAll) == o.all
 	switch {
@@ -143,8 +143,8 @@ type inUse struct{ error }
 
 func (inUse) Is(err error) bool { return err == frontier.ErrInUse }
 
-// held has do work on a crawl that nobody else has.
-func held(ctx context.Context, dir, entry string, do func(f crawldir.Stopped) error) error {
+// redactHeld has do work on a crawl that nobody else has.
+func redactHeld(ctx context.Context, dir, entry string, do func(f crawldir.Stopped) error) error {
 	settings, err := config.Of(dir)
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ func held(ctx context.Context, dir, entry string, do func(f crawldir.Stopped) er
 	return errors.Join(do(f), f.Close())
 }
 
-// evidence does what a journal says of archive and ledger. It is not broken off by a signal: it is short, and begun.
-func evidence(ctx context.Context, dir string, f crawldir.Stopped, j *redact.Journal, std cli.Streams) error {
+// redactEvidence does what a journal says of archive and ledger. It is not broken off by a signal: it is short, and begun.
+func redactEvidence(ctx context.Context, dir string, f crawldir.Stopped, j *redact.Journal, std cli.Streams) error {
 	if j.OptOut != "" {
 		if _, err := optout.Append(filepath.Join(dir, crawldir.OptOutName), []string{j.OptOut}, j.Reason); err != nil {
 			return err
@@ -198,12 +198,12 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 	if !redact.Left(dir) {
 		return nil, nil
 	}
-	err = held(ctx, dir, "", func(f crawldir.Stopped) (err error) {
+	err = redactHeld(ctx, dir, "", func(f crawldir.Stopped) (err error) {
 		if j, err = redact.Open(dir); err != nil || j == nil {
 			return err
 		}
 		fmt.Fprintf(std.Err, "finishing an interrupted redaction first\n")
-		return evidence(ctx, dir, f, j, std)
+		return redactEvidence(ctx, dir, f, j, std)
 	})
 	if errors.Is(err, frontier.ErrInUse) && !redact.Pending(dir) {
 		return nil, nil // somebody is preparing it, or a run goes on beside what a kill left: nothing is changed yet
@@ -225,8 +225,8 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 	return j, nil
 }
 
-// First has a command finish what was begun in the crawl directories that it is given.
-func First(cmd *cobra.Command, std cli.Streams) *cobra.Command {
+// redactFirst has a command finish what was begun in the crawl directories that it is given.
+func redactFirst(cmd *cobra.Command, std cli.Streams) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, dir := range args {
@@ -242,8 +242,8 @@ func First(cmd *cobra.Command, std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// Entries refuses entries of opt-out lists of which nothing can be forgotten.
-func Entries(entries []string) error {
+// entries refuses entries of opt-out lists of which nothing can be forgotten.
+func entries(entries []string) error {
 	for _, entry := range entries {
 		if _, err := entrySubject(entry); err != nil {
 			return err
@@ -271,8 +271,8 @@ func Forget(ctx context.Context, dir string, entries []string, reason string, st
 	return nil
 }
 
-// run runs another command.
-func run(ctx context.Context, cmd *cobra.Command, args ...string) error {
+// redactRun runs another command.
+func redactRun(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	return cmd.ExecuteContext(ctx)

@@ -1,4 +1,4 @@
-package redactcmd
+package main
 
 import (
 	"archive/zip"
@@ -36,7 +36,7 @@ func derive(ctx context.Context, dir string, j *redact.Journal, std cli.Streams)
 		}
 		if slices.Contains(j.Made, "report.json") {
 			fmt.Fprintln(std.Err, "rewriting the report")
-			if err := run(ctx, evidencecmd.Report(quiet(std)), dir); err != nil {
+			if err := redactRun(ctx, evidencecmd.Report(quiet(std)), dir); err != nil {
 				return err
 			}
 		}
@@ -79,7 +79,7 @@ func packAgain(ctx context.Context, dir, path string, std cli.Streams) error {
 		return err
 	}
 	args := []string{"--format", "wacz", "--output", fresh, "--title", m.Title, "--description", m.Description, "--", dir}
-	if err := run(ctx, exportcmd.New(quiet(std)), args...); err != nil {
+	if err := redactRun(ctx, exportcmd.New(quiet(std)), args...); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, path); err != nil {
@@ -140,7 +140,7 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", path, err)
 	}
-	ours, err := originOf(filepath.Join(dir, crawldir.LedgerName))
+	ours, err := redactOriginOf(filepath.Join(dir, crawldir.LedgerName))
 	if err != nil {
 		return m, err
 	}
@@ -158,8 +158,8 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 	return m, nil
 }
 
-// originOf is the origin of the log in a folder; "" without one.
-func originOf(folder string) (string, error) {
+// redactOriginOf is the origin of the log in a folder; "" without one.
+func redactOriginOf(folder string) (string, error) {
 	for m, err := range ledger.Marks(folder) {
 		if err != nil {
 			return "", err
@@ -199,7 +199,7 @@ func originIn(z *zip.Reader) (origin string, err error) {
 		if err != nil {
 			return "", err
 		}
-		return originOf(temp)
+		return redactOriginOf(temp)
 	}
 	return "", nil
 }
