@@ -6,7 +6,7 @@ import (
 	"runtime"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/shellcmd/complete"
+	"curtsy/cmd/curtsy/shellcmd"
 )
 
 func main() {
@@ -18,8 +18,8 @@ func main() {
 func run(ctx context.Context, args []string, std cli.Streams) int {
 	root := newRoot(std)
 	root.SetArgs(args)
-	if complete.Asked(args) {
-		complete.Attach(root)
+	if shellcmd.Asked(args) {
+		shellcmd.Attach(root)
 	}
 	return cli.Report(std.Err, root.ExecuteContext(ctx))
 }
