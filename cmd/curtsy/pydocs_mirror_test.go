@@ -21,7 +21,7 @@ import (
 )
 
 // sampledPages is every n-th page of a tree, and its first.
-func sampledPages(s tree, n int) tree {
+func sampledPages(s fileTree, n int) fileTree {
 	var some []string
 	for i, name := range s.names {
 		if i%n == 0 || name == "index.html" {

@@ -55,9 +55,9 @@ func picturedBakery() *crawltest.Site {
 	}}
 }
 
-// archived crawls the bakery and closes it, so that whatever is seen of it later comes from the archive. Its last record
+// replayArchive crawls the bakery and closes it, so that whatever is seen of it later comes from the archive. Its last record
 // is a revisit: /again.html had the same octets as /about.html.
-func archived(t *testing.T) (dir, site string) {
+func replayArchive(t *testing.T) (dir, site string) {
 	t.Helper()
 	web := crawltest.New(picturedBakery())
 	if err := web.Start(); err != nil {
@@ -251,7 +251,7 @@ func TestAPlayerShowsTheWACZ(t *testing.T) {
 	t.Parallel()
 	clients(t)
 	skipWithout(t, "chromium")
-	dir, site := archived(t)
+	dir, site := replayArchive(t)
 	file := filepath.Join(t.TempDir(), "bakery.wacz")
 	var errs bytes.Buffer // as the user who crawled: the ledger's key is there
 	if code := run(t.Context(), []string{"export", "--format", "wacz", dir, "-o", file, "--title", "Bread"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); code != cli.ExitDone {
@@ -290,7 +290,7 @@ func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
 	t.Parallel()
 	clients(t)
 	skipWithout(t, "chromium")
-	dir, site := archived(t)
+	dir, site := replayArchive(t)
 	parts, err := exportcmd.PartsOf(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -368,7 +368,7 @@ func TestAPlayerShowsThePlainWARC(t *testing.T) {
 	t.Parallel()
 	clients(t)
 	skipWithout(t, "chromium")
-	dir, site := archived(t)
+	dir, site := replayArchive(t)
 	file := filepath.Join(t.TempDir(), "bakery.warc.gz")
 	var all []byte
 	for _, path := range segmentsOf(t, dir) {

@@ -29,8 +29,8 @@ type question struct {
 	URL       string          `json:"url"`
 }
 
-// answer is what one is answered with.
-type answer struct {
+// batchAnswer is what one is answered with.
+type batchAnswer struct {
 	ID       json.RawMessage `json:"id"`
 	Allow    bool            `json:"allow"`
 	Reason   string          `json:"reason"`
@@ -109,26 +109,26 @@ func reply(line []byte, preset question) any {
 	return a
 }
 
-func (q question) answer() (answer, error) {
+func (q question) answer() (batchAnswer, error) {
 	body, err := q.body()
 	if err != nil {
-		return answer{}, err
+		return batchAnswer{}, err
 	}
 	standard, err := robots.ParseStandard(cmp.Or(q.Standard, robots.RFC9309.String()))
 	if err != nil {
-		return answer{}, fmt.Errorf("standard: %w", err)
+		return batchAnswer{}, fmt.Errorf("standard: %w", err)
 	}
 	if err := robots.ValidToken(q.Agent); err != nil {
-		return answer{}, fmt.Errorf("agent: %w", err)
+		return batchAnswer{}, fmt.Errorf("agent: %w", err)
 	}
 	u, target, err := readTarget(q.URL)
 	if err != nil {
-		return answer{}, fmt.Errorf("url: %w", err)
+		return batchAnswer{}, fmt.Errorf("url: %w", err)
 	}
 	p := robots.Parse(body, robots.Options{Token: q.Agent, Standard: standard})
 	o := newOpinion(p.Match(target), standard)
 	o.setDelay(p)
-	a := answer{ID: q.ID, Allow: o.Allow, Reason: o.Reason, Line: o.Line, Rule: o.Rule, DelayS: o.DelayS}
+	a := batchAnswer{ID: q.ID, Allow: o.Allow, Reason: o.Reason, Line: o.Line, Rule: o.Rule, DelayS: o.DelayS}
 	a.Sitemaps = append([]string{}, p.ResolveSitemaps(u.Authority().Scheme()+"://"+u.Authority().HostPort()+"/robots.txt")...)
 	return a, nil
 }

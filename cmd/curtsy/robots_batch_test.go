@@ -45,7 +45,7 @@ func TestRobotsBatchOfALongURL(t *testing.T) {
 	for path, line := range map[string]int{"/" + long: 2, "/" + long + "?q#f": 2, "/" + long[1:]: 0, "?" + long: 3, "/" + long[1:] + "#" + long: 0} {
 		in := fmt.Sprintf(`{"id":1,"robots_txt":"user-agent: *\ndisallow: /%s\ndisallow: /?a\nsitemap: /s","agent":"bot","url":"http://bakery.test%s"}`, long, path)
 		r := fed(t, in, "robots", "check", "--batch")
-		var got answer
+		var got batchAnswer
 		if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Line != line || got.Allow != (line == 0) || len(got.Sitemaps) != 1 {
 			t.Errorf("%.20s…: %.200s, %v", path, r.out, err)
 		}

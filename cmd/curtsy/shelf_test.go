@@ -20,20 +20,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tree is a folder of files, looked at over file://.
-type tree struct {
+// fileTree is a folder of files, looked at over file://.
+type fileTree struct {
 	dir   string
 	names []string // of the pages, slashed, relative
 }
 
 // treeOf finds the pages of a folder: what looks like HTML, whatever its name.
-func treeOf(t *testing.T, dir string) tree {
+func treeOf(t *testing.T, dir string) fileTree {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := tree{dir: dir}
+	out := fileTree{dir: dir}
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -71,9 +71,9 @@ func looksLikeHTML(p string) bool {
 	return false
 }
 
-func (s tree) files() bool { return true }
+func (s fileTree) files() bool { return true }
 
-func (s tree) pages() []string {
+func (s fileTree) pages() []string {
 	urls := make([]string, len(s.names))
 	for i, name := range s.names {
 		urls[i] = (&url.URL{Scheme: "file", Path: path.Join(filepath.ToSlash(s.dir), name)}).String()
@@ -81,7 +81,7 @@ func (s tree) pages() []string {
 	return urls
 }
 
-func (s tree) holds(u *url.URL) (string, have) {
+func (s fileTree) holds(u *url.URL) (string, have) {
 	if u.Scheme != "file" {
 		return "", outside
 	}
@@ -97,12 +97,12 @@ func (s tree) holds(u *url.URL) (string, have) {
 
 // served is a tree behind a plain server of files.
 type served struct {
-	tree
+	fileTree
 	at *httptest.Server
 }
 
 // serveTree serves a tree as servers of files do: the type of a file is that of its extension, its charset is not said.
-func serveTree(t *testing.T, s tree) served {
+func serveTree(t *testing.T, s fileTree) served {
 	t.Helper()
 	plain := http.FileServer(http.Dir(s.dir))
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
