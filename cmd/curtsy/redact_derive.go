@@ -16,7 +16,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
-	"curtsy/cmd/curtsy/exportcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger"
@@ -79,7 +78,7 @@ func packAgain(ctx context.Context, dir, path string, std cli.Streams) error {
 		return err
 	}
 	args := []string{"--format", "wacz", "--output", fresh, "--title", m.Title, "--description", m.Description, "--", dir}
-	if err := redactRun(ctx, exportcmd.New(quiet(std)), args...); err != nil {
+	if err := redactRun(ctx, exportNew(quiet(std)), args...); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, path); err != nil {

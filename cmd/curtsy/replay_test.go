@@ -26,7 +26,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/exportcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
@@ -291,7 +290,7 @@ func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
 	clients(t)
 	skipWithout(t, "chromium")
 	dir, site := replayArchive(t)
-	parts, err := exportcmd.PartsOf(dir)
+	parts, err := partsOf(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

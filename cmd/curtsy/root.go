@@ -7,7 +7,6 @@ import (
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
-	"curtsy/cmd/curtsy/exportcmd"
 	"curtsy/cmd/curtsy/shellcmd"
 	"curtsy/crawler/crawldir"
 )
@@ -54,7 +53,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 			redactFirst(crawlcmd.NewLinkCheck(std), std),
 		}},
 		{"Data", []*cobra.Command{
-			redactFirst(exportcmd.New(std), std),
+			redactFirst(exportNew(std), std),
 			newWARC(std),
 		}},
 		{"Compliance", []*cobra.Command{

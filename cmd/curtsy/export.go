@@ -1,4 +1,4 @@
-package exportcmd
+package main
 
 import (
 	"context"
@@ -25,8 +25,8 @@ import (
 	"curtsy/storage/tables/sink"
 )
 
-// options are the flags.
-type options struct {
+// exportOptions are the flags.
+type exportOptions struct {
 	format, out     string
 	graph           string
 	tables          []string
@@ -37,9 +37,9 @@ type options struct {
 	quiet           bool
 }
 
-// New is curtsy export.
-func New(std cli.Streams) *cobra.Command {
-	var o options
+// exportNew is curtsy export.
+func exportNew(std cli.Streams) *cobra.Command {
+	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export [flags] DIR...",
 		Short: "Write tables, a graph or a WACZ file",
@@ -62,7 +62,7 @@ func New(std cli.Streams) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return run(ctx, args, o, std) }),
+		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return exportRun(ctx, args, o, std) }),
 	}
 	flags := cmd.Flags()
 	var formats []string
@@ -74,8 +74,8 @@ func New(std cli.Streams) *cobra.Command {
 	cli.Words(flags, "format", append(slices.Clone(formats), string(sink.WET), graph.Name, formatWACZ)...)
 	flags.StringVar(&o.graph, "graph", "", "`LEVEL` write a graph of links between pages, hosts or domains (default with --format graphml: hosts)")
 	cli.Words(flags, "graph", "pages", "hosts", "domains")
-	flags.StringSliceVar(&o.tables, "tables", nil, "`NAMES` tables to write, separated by commas (default: all except headers): "+strings.Join(names(), ", "))
-	cli.Words(flags, "tables", names()...)
+	flags.StringSliceVar(&o.tables, "tables", nil, "`NAMES` tables to write, separated by commas (default: all except headers): "+strings.Join(exportNames(), ", "))
+	cli.Words(flags, "tables", exportNames()...)
 	flags.StringVarP(&o.out, "output", "o", "", "`FOLDER|FILE` where to write (default: DIR-tables or DIR.wacz in this folder; tables for several crawls)")
 	flags.BoolVar(&o.headers, "headers", false, "also write the table headers, which may contain cookies and account names")
 	flags.BoolVar(&o.exact, "exact-csv", false, "keep formulas in CSV files (default: mark them as text)")
@@ -88,7 +88,7 @@ func New(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func names() []string {
+func exportNames() []string {
 	var all []string
 	for _, s := range export.Sources() {
 		all = append(all, s.Table.Name)
@@ -97,7 +97,7 @@ func names() []string {
 }
 
 // sources are the tables that were asked for.
-func (o *options) sources(form sink.Format) ([]export.Source, error) {
+func (o *exportOptions) sources(form sink.Format) ([]export.Source, error) {
 	if form == sink.WET {
 		if o.headers || slices.ContainsFunc(o.tables, func(name string) bool { return name != tables.Reading.Name }) {
 			return nil, cli.Usagef("--format wet makes the table %s and no other", tables.Reading.Name)
@@ -105,12 +105,12 @@ func (o *options) sources(form sink.Format) ([]export.Source, error) {
 		o.tables = []string{tables.Reading.Name}
 	}
 	for _, name := range o.tables {
-		if !slices.Contains(names(), name) {
+		if !slices.Contains(exportNames(), name) {
 			near := ""
-			if n := plainly.Nearest(name, names()); n != "" {
+			if n := plainly.Nearest(name, exportNames()); n != "" {
 				near = "; did you mean " + n + "?"
 			}
-			return nil, cli.Usagef("--tables: there is no table %q%s; there are %s", name, near, strings.Join(names(), ", "))
+			return nil, cli.Usagef("--tables: there is no table %q%s; there are %s", name, near, strings.Join(exportNames(), ", "))
 		}
 	}
 	var all []export.Source
@@ -123,7 +123,7 @@ func (o *options) sources(form sink.Format) ([]export.Source, error) {
 	return all, nil
 }
 
-func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err error) {
+func exportRun(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) (err error) {
 	switch {
 	case o.format == formatWACZ:
 		return pack(ctx, dirs, o, std)
@@ -194,7 +194,7 @@ func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err er
 }
 
 // folder is where the files go.
-func (o *options) folder(dirs []string) string {
+func (o *exportOptions) folder(dirs []string) string {
 	switch {
 	case o.out != "":
 		return o.out

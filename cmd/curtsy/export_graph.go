@@ -1,4 +1,4 @@
-package exportcmd
+package main
 
 import (
 	"cmp"
@@ -34,17 +34,17 @@ type madeGraph struct {
 }
 
 // isGraph reports whether a graph was asked for, and no tables of crawls.
-func (o *options) isGraph() bool { return o.graph != "" || o.format == graph.Name }
+func (o *exportOptions) isGraph() bool { return o.graph != "" || o.format == graph.Name }
 
 // graphFolder is where the files of a graph go.
-func (o *options) graphFolder(dirs []string) string {
+func (o *exportOptions) graphFolder(dirs []string) string {
 	if o.out == "" && len(dirs) > 1 {
 		return "graph"
 	}
 	return cmp.Or(o.out, strings.TrimSuffix(o.folder(dirs), "-tables")+"-graph")
 }
 
-func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (err error) {
+func runGraph(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) (err error) {
 	level, err := graph.ParseLevel(cmp.Or(o.graph, graph.Hosts.String()))
 	if err != nil {
 		return cli.Usagef("--graph: there is no level %q; there are pages, hosts, domains", o.graph)
@@ -88,7 +88,7 @@ func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (e
 }
 
 // graphWriter makes the folder and returns what writes into it.
-func (o *options) graphWriter(level graph.Level, out string) (write func(context.Context, *graph.Document) ([]string, error), err error) {
+func (o *exportOptions) graphWriter(level graph.Level, out string) (write func(context.Context, *graph.Document) ([]string, error), err error) {
 	if err := mayHold(out); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package exportcmd
+package main
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package exportcmd
+package main
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ const formatWACZ = "wacz"
 
 // pack packs a stopped crawl into one WACZ file: the archive with its index, a list of its pages, the ledger, and the
 // report and the audit if they are there.
-func pack(ctx context.Context, dirs []string, o options, std cli.Streams) error {
+func pack(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) error {
 	switch {
 	case len(dirs) > 1:
 		return cli.Usagef("--format wacz takes one crawl directory")
@@ -57,11 +57,11 @@ func pack(ctx context.Context, dirs []string, o options, std cli.Streams) error 
 	return cli.WhileStopped(ctx, dir, func(f frontier.Stored) error { return packStopped(ctx, f, dir, o, std) })
 }
 
-func packStopped(ctx context.Context, f frontier.Reader, dir string, o options, std cli.Streams) error {
+func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOptions, std cli.Streams) error {
 	if err := completeSegment(ctx, dir, std); err != nil {
 		return err
 	}
-	parts, err := PartsOf(dir)
+	parts, err := partsOf(dir)
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o options, 
 	return nil
 }
 
-// PartsOf finds what of a crawl directory is packed, and what is not.
-func PartsOf(dir string) (o wacz.Options, err error) {
+// partsOf finds what of a crawl directory is packed, and what is not.
+func partsOf(dir string) (o wacz.Options, err error) {
 	archive, err := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName))
 	if err != nil {
 		return o, fmt.Errorf("pack: %w", err)

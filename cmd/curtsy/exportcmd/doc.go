@@ -1,2 +1,0 @@
-// Package exportcmd is curtsy export: tables out of crawl directories.
-package exportcmd
