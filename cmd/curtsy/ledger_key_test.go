@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger/checkpoint"
 )
@@ -49,7 +48,7 @@ func TestLedgerKeyRotatesWithASignatureOfBothKeys(t *testing.T) {
 	}
 	plain := atHome(t, "ledger", "key")
 	plain.want(t, cli.ExitDone, "1 key before it")
-	var out evidencecmd.KeyJSON
+	var out keyJSON
 	if err := json.Unmarshal([]byte(atHome(t, "ledger", "key", "--json").out), &out); err != nil {
 		t.Fatal(err)
 	}

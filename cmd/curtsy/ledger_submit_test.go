@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
@@ -192,7 +191,7 @@ func TestALabLodgesItsLedgersWithAWitness(t *testing.T) {
 	l.run("ledger", "compare", "--origin", first.Origin, url, url).want(t, cli.ExitDone, "equal")
 	r = l.run("ledger", "compare", "--json", "--key", l.key, dir, other)
 	r.want(t, cli.ExitFound)
-	var got evidencecmd.ComparedJSON
+	var got comparedJSON
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Relation != witness.Fork || got.Common == nil || *got.Common != first.Size ||
 		got.Views[0].Size != third.Size || got.Views[0].Signed == nil || !*got.Views[0].Signed {
 		t.Errorf("%s\n%v, want that they part behind line %d", r.out, err, first.Size)
@@ -210,7 +209,7 @@ func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
 	dead := deadPort(t)
 	r := l.run("ledger", "submit", "--json", "--witness", dead, "--witness", deaf, "--witness", url, "--witness-key", key.String(), dir)
 	r.want(t, cli.ExitFailed, "2 of 3 did not confirm", dead+": ", deaf+": it does not follow this log", url+": cosigned at ")
-	var got evidencecmd.LodgedJSON
+	var got lodgedJSON
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil || len(got.Answers) != 3 {
 		t.Fatalf("%s: %v", r.out, err)
 	}

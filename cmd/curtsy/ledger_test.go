@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
@@ -61,7 +60,7 @@ func TestLedgerHeadOfACrawl(t *testing.T) {
 	if r.out != string(note.Marshal()) {
 		t.Errorf("printed %q, want %s", r.out, note.Marshal())
 	}
-	var got evidencecmd.HeadJSON
+	var got headJSON
 	r2 := r
 	r = ended(t, curtsy(t, "ledger", "checkpoint", "--json", dir))
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Size != note.Size || got.Origin != note.Origin || got.Note != r2.out || len(got.Signatures) != 1 {

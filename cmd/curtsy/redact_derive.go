@@ -15,7 +15,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
-	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger"
@@ -35,7 +34,7 @@ func derive(ctx context.Context, dir string, j *redact.Journal, std cli.Streams)
 		}
 		if slices.Contains(j.Made, "report.json") {
 			fmt.Fprintln(std.Err, "rewriting the report")
-			if err := redactRun(ctx, evidencecmd.Report(quiet(std)), dir); err != nil {
+			if err := redactRun(ctx, report(quiet(std)), dir); err != nil {
 				return err
 			}
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
@@ -157,14 +156,14 @@ func TestReportShowsTheAuditsResult(t *testing.T) {
 func TestEveryCodeOfAnAuditHasAMeaning(t *testing.T) {
 	t.Parallel()
 	for _, c := range finding.Codes() {
-		if evidencecmd.AuditMeanings[c] == "" {
+		if auditMeanings[c] == "" {
 			t.Errorf("%s has none", c)
 		}
 	}
 	r := &audit.Result{Level: audit.SelfConsistent, Counts: []audit.Count{{Code: finding.Gap, Found: 3}, {Code: finding.CrashInFlight, Found: 2, Notes: 2}}}
 	r.Totals.Violations = 3
 	r.Findings = []finding.Finding{{Code: finding.Gap, URL: "http://h.example/", Required: "1 s", Observed: "0.5 s"}}
-	a := evidencecmd.AuditTold(r)
+	a := auditTold(r)
 	if a.Clean || a.Violations != 3 || len(a.Findings) != 2 || !a.Findings[0].Violation || a.Findings[1].Violation || len(a.Findings[0].Samples) != 1 {
 		t.Errorf("%+v", a)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
-	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/cmd/curtsy/shellcmd"
 	"curtsy/crawler/crawldir"
@@ -48,8 +47,8 @@ func newRoot(std cli.Streams) *cobra.Command {
 			newStatus(std),
 			crawlcmd.NewDashboard(std),
 			explaincmd.Command(std),
-			redactFirst(evidencecmd.Report(std), std),
-			redactFirst(evidencecmd.Diff(std), std),
+			redactFirst(report(std), std),
+			redactFirst(evidenceDiff(std), std),
 			redactFirst(crawlcmd.NewLinkCheck(std), std),
 		}},
 		{"Data", []*cobra.Command{
@@ -57,8 +56,8 @@ func newRoot(std cli.Streams) *cobra.Command {
 			newWARC(std),
 		}},
 		{"Compliance", []*cobra.Command{
-			redactFirst(evidencecmd.Audit(std), std),
-			evidencecmd.Ledger(std),
+			redactFirst(evidenceAudit(std), std),
+			evidenceLedger(std),
 			crawlcmd.NewIdentity(std),
 			newOptOut(std),
 			redactCommand(std),

@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"context"

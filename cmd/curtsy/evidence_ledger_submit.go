@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"context"
@@ -54,17 +54,17 @@ func newLedgerSubmit(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// LodgedJSON is what ledger submit --json prints.
-type LodgedJSON struct {
+// lodgedJSON is what ledger submit --json prints.
+type lodgedJSON struct {
 	Version int          `json:"version"`
 	Origin  string       `json:"origin"`
 	Size    int64        `json:"size"`
 	Root    string       `json:"root"`
-	Answers []AnswerJSON `json:"answers"`
+	Answers []answerJSON `json:"answers"`
 }
 
-// AnswerJSON is what one of those said that were asked.
-type AnswerJSON struct {
+// answerJSON is what one of those said that were asked.
+type answerJSON struct {
 	URL   string     `json:"url"`
 	Kind  string     `json:"kind"` // witness
 	Time  *time.Time `json:"time,omitempty"`
@@ -77,15 +77,15 @@ func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 		return err
 	}
 	defer o.http.CloseIdleConnections()
-	out := LodgedJSON{1, o.note.Origin, o.note.Size, o.note.Root.String(), []AnswerJSON{}}
+	out := lodgedJSON{1, o.note.Origin, o.note.Size, o.note.Root.String(), []answerJSON{}}
 	fmt.Fprintf(std.Err, "checkpoint of %s\n", plainly.Count(o.note.Size, "line"))
 	failed := 0
 	for _, url := range o.witnesses {
-		a := AnswerJSON{URL: url, Kind: "witness"}
+		a := answerJSON{URL: url, Kind: "witness"}
 		at, by, err := o.cosign(ctx, url)
 		if err != nil {
 			failed++
-			a.Error = plainly.Error(said(err))
+			a.Error = plainly.Error(evidenceSaid(err))
 			fmt.Fprintf(std.Err, "%s: %s\n", plainly.OneLine(url), plainly.OneLine(a.Error))
 		} else {
 			a.Time, a.By = &at, by
@@ -179,7 +179,7 @@ func (o *lodging) cosign(ctx context.Context, url string) (at time.Time, by stri
 }
 
 // show prints the checkpoint as it is kept now.
-func (o *lodging) show(out LodgedJSON, std cli.Streams) error {
+func (o *lodging) show(out lodgedJSON, std cli.Streams) error {
 	if o.asJSON {
 		return cli.WriteJSON(std.Out, out)
 	}
@@ -193,8 +193,8 @@ func (o *lodging) show(out LodgedJSON, std cli.Streams) error {
 	return err
 }
 
-// said makes the error of a client one that says what happened, without what was asked for.
-func said(err error) error {
+// evidenceSaid makes the error of a client one that says what happened, without what was asked for.
+func evidenceSaid(err error) error {
 	u := (*url.Error)(nil)
 	switch {
 	case !errors.As(err, &u):

@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"context"
@@ -26,8 +26,8 @@ type diffOptions struct {
 	quiet       bool
 }
 
-// Diff is curtsy diff.
-func Diff(std cli.Streams) *cobra.Command {
+// evidenceDiff is curtsy diff.
+func evidenceDiff(std cli.Streams) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff [flags] DIR",

@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"context"
@@ -31,18 +31,18 @@ func auditFor(dir string) func(context.Context) (reports.Audit, error) {
 		if err != nil {
 			return reports.Audit{}, err
 		}
-		return AuditTold(r), nil
+		return auditTold(r), nil
 	}
 }
 
-// AuditTold is a result as a report tells it.
-func AuditTold(r *audit.Result) reports.Audit {
+// auditTold is a result as a report tells it.
+func auditTold(r *audit.Result) reports.Audit {
 	a := reports.Audit{Level: string(r.Level), Clean: r.Clean, Violations: r.Totals.Violations, Unprovable: r.Totals.Unprovable, CannotShow: r.CannotShow}
 	for _, c := range r.Counts {
-		f := reports.AuditFinding{Code: string(c.Code), Meaning: AuditMeanings[c.Code], Count: c.Found, Violation: c.Found > c.Notes}
+		f := reports.AuditFinding{Code: string(c.Code), Meaning: auditMeanings[c.Code], Count: c.Found, Violation: c.Found > c.Notes}
 		for i := range r.Findings {
 			if found := &r.Findings[i]; found.Code == c.Code && len(f.Samples) < 3 {
-				f.Samples = append(f.Samples, sample(found))
+				f.Samples = append(f.Samples, evidenceSample(found))
 			}
 		}
 		a.Findings = append(a.Findings, f)
@@ -50,7 +50,7 @@ func AuditTold(r *audit.Result) reports.Audit {
 	return a
 }
 
-func sample(f *finding.Finding) string {
+func evidenceSample(f *finding.Finding) string {
 	what := f.URL
 	if what == "" {
 		what = f.Authority
@@ -61,8 +61,8 @@ func sample(f *finding.Finding) string {
 	return what + f.Observed + "; required: " + f.Required
 }
 
-// AuditMeanings say in a sentence what each code stands for.
-var AuditMeanings = map[finding.Code]string{
+// auditMeanings say in a sentence what each code stands for.
+var auditMeanings = map[finding.Code]string{
 	finding.RobotsMissing:     "A page was requested before any robots.txt of its host.",
 	finding.RobotsExpired:     "The robots.txt that a page was judged by was too old.",
 	finding.RobotsUnreachable: "A page was requested while robots.txt was unavailable.",

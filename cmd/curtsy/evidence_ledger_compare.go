@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"archive/zip"
@@ -54,16 +54,16 @@ func newLedgerCompare(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// ComparedJSON is what ledger compare --json prints.
-type ComparedJSON struct {
+// comparedJSON is what ledger compare --json prints.
+type comparedJSON struct {
 	Version  int              `json:"version"`
 	Relation witness.Relation `json:"relation"`
 	Common   *int64           `json:"common,omitempty"` // entries that both have, where that is known
-	Views    [2]ViewJSON      `json:"views"`
+	Views    [2]viewJSON      `json:"views"`
 }
 
-// ViewJSON is one of the two.
-type ViewJSON struct {
+// viewJSON is one of the two.
+type viewJSON struct {
 	Name   string `json:"name"`
 	Origin string `json:"origin"`
 	Size   int64  `json:"size"`
@@ -88,13 +88,13 @@ func (o *comparing) run(ctx context.Context, args [2]string, std cli.Streams) er
 	if err != nil {
 		return err
 	}
-	out := ComparedJSON{Version: 1, Relation: v.Relation}
+	out := comparedJSON{Version: 1, Relation: v.Relation}
 	if v.Common >= 0 {
 		out.Common = &v.Common
 	}
 	for i, view := range views {
 		n := view.Note
-		out.Views[i] = ViewJSON{args[i], n.Origin, n.Size, n.Root.String(), nil, string(n.Marshal())}
+		out.Views[i] = viewJSON{args[i], n.Origin, n.Size, n.Root.String(), nil, string(n.Marshal())}
 		if !key.IsZero() {
 			signed := n.SignedBy(key)
 			out.Views[i].Signed = &signed
@@ -117,7 +117,7 @@ func (o *comparing) run(ctx context.Context, args [2]string, std cli.Streams) er
 }
 
 // print says it in words; the notes of a fork go to standard output.
-func (c ComparedJSON) print(std cli.Streams) error {
+func (c comparedJSON) print(std cli.Streams) error {
 	a, b := c.Views[0], c.Views[1]
 	for _, v := range c.Views {
 		signed := ""
@@ -175,7 +175,7 @@ func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness
 		}
 		n, err := cosignedBy(ctx, args[i], origin)
 		if err != nil {
-			return views, fmt.Errorf("%s: %w", args[i], said(err))
+			return views, fmt.Errorf("%s: %w", args[i], evidenceSaid(err))
 		}
 		views[i] = witness.View{Note: n}
 	}

@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // verifying is one invocation of ledger verify.
 type verifying struct {
-	known known
+	known evidenceKnown
 	logs  []string
 	skew  value.Duration
 	json  bool

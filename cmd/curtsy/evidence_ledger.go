@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Ledger is the group of commands about the ledger of a crawl.
-func Ledger(std cli.Streams) *cobra.Command {
+// evidenceLedger is the group of commands about the ledger of a crawl.
+func evidenceLedger(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
 		Short: "Manage checkpoints, witnesses and proofs",
@@ -62,8 +62,8 @@ func latest(ctx context.Context, dir string) (*checkpoint.Note, error) {
 	return ledger.Latest(filepath.Join(dir, crawldir.LedgerName)) // which is the same, or says what is wrong
 }
 
-// HeadJSON is what ledger checkpoint --json prints.
-type HeadJSON struct {
+// headJSON is what ledger checkpoint --json prints.
+type headJSON struct {
 	Version    int      `json:"version"`
 	Origin     string   `json:"origin"`
 	Size       int64    `json:"size"`
@@ -93,7 +93,7 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	}
 	note := n.Marshal()
 	if asJSON {
-		return cli.WriteJSON(std.Out, HeadJSON{1, n.Origin, n.Size, hex.EncodeToString(n.Root[:]), names, string(note)})
+		return cli.WriteJSON(std.Out, headJSON{1, n.Origin, n.Size, hex.EncodeToString(n.Root[:]), names, string(note)})
 	}
 	signed := "not signed"
 	if len(names) > 0 {

@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"context"
@@ -33,8 +33,8 @@ type reportOptions struct {
 	quiet     bool
 }
 
-// Report is curtsy report.
-func Report(std cli.Streams) *cobra.Command {
+// report is curtsy report.
+func report(std cli.Streams) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report [flags] DIR",
@@ -111,7 +111,7 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	if err := write(data, r.WriteJSON); err != nil {
 		return err
 	}
-	fmt.Fprint(std.Err, reportText(r, page, data))
+	fmt.Fprint(std.Err, evidenceReportText(r, page, data))
 	if o.json {
 		return r.WriteJSON(std.Out)
 	}
@@ -239,8 +239,8 @@ func unbracketed(s string) string {
 	return plainly.OneLine(s)
 }
 
-// reportText is the report in a few lines.
-func reportText(r *reports.Report, page, data string) string {
+// evidenceReportText is the report in a few lines.
+func evidenceReportText(r *reports.Report, page, data string) string {
 	var b strings.Builder
 	t := &r.Totals
 	fmt.Fprintf(&b, "%s with %s: %s, %d disallowed by robots.txt\n", plainly.Count(t.Exchanges, "exchange"), plainly.Count(r.Reached, "host"), plainly.Count(t.Pages, "page"), r.Robots.Disallowed)

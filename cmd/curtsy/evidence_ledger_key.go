@@ -1,4 +1,4 @@
-package evidencecmd
+package main
 
 import (
 	"fmt"
@@ -34,15 +34,15 @@ func newLedgerKey(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// KeyJSON is what ledger key --json prints.
-type KeyJSON struct {
+// keyJSON is what ledger key --json prints.
+type keyJSON struct {
 	Version int          `json:"version"`
 	Key     string       `json:"key"`
-	Earlier []EarlierKey `json:"earlier"` // the oldest first
+	Earlier []earlierKey `json:"earlier"` // the oldest first
 }
 
-// EarlierKey is a key that another took the place of.
-type EarlierKey struct {
+// earlierKey is a key that another took the place of.
+type earlierKey struct {
 	Key   string    `json:"key"`
 	Until time.Time `json:"until"`
 	Note  string    `json:"note"` // of the rotation, signed by this key and the next
@@ -76,9 +76,9 @@ func ledgerKey(rotate, asJSON bool, std cli.Streams) error {
 		return err
 	}
 	if asJSON {
-		out := KeyJSON{1, key.String(), []EarlierKey{}}
+		out := keyJSON{1, key.String(), []earlierKey{}}
 		for _, r := range led {
-			out.Earlier = append(out.Earlier, EarlierKey{r.Old.String(), r.At, string(r.Note)})
+			out.Earlier = append(out.Earlier, earlierKey{r.Old.String(), r.At, string(r.Note)})
 		}
 		return cli.WriteJSON(std.Out, out)
 	}
