@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/crawler/explain"
 )
 
@@ -48,7 +47,7 @@ func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 		written[m[1]] = true
 	}
 	names := map[string]bool{}
-	jsonNames(reflect.TypeFor[explaincmd.Told](), names)
+	jsonNames(reflect.TypeFor[Told](), names)
 	for _, word := range explain.Answers() {
 		names[word] = true
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
 	"curtsy/storage"
@@ -21,11 +20,11 @@ import (
 )
 
 // explainedAs asks for an explanation as JSON.
-func explainedAs(t *testing.T, args ...string) explaincmd.Told {
+func explainedAs(t *testing.T, args ...string) Told {
 	t.Helper()
 	r := inside(t, append([]string{"explain", "--json"}, args...)...)
 	r.want(t, cli.ExitDone)
-	var e explaincmd.Told
+	var e Told
 	if err := json.Unmarshal([]byte(r.out), &e); err != nil {
 		t.Fatalf("%v in %s", err, r.out)
 	}
@@ -201,7 +200,7 @@ func reopenedByRobots(t *testing.T) (origin, dir string, policies [2]storage.Lin
 func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 	t.Parallel()
 	origin, dir, policies, decided := reopenedByRobots(t)
-	ask := func(at time.Time) explaincmd.Told {
+	ask := func(at time.Time) Told {
 		return explainedAs(t, "--at", at.UTC().Format(time.RFC3339Nano), dir, origin+"/b")
 	}
 	check := func(way string) {
@@ -316,7 +315,7 @@ func TestAtIsReadInEveryForm(t *testing.T) {
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	want := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	for _, text := range []string{"2026-11-21T10:00:00Z", "2026-11-21 10:00", "2026-11-21T11:00:00+01:00", "2026-11-21 10:00:00", "-23h"} {
-		if got, err := explaincmd.ParseAt(text, now); err != nil || !got.Equal(want) {
+		if got, err := parseAt(text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
-	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/cmd/curtsy/shellcmd"
 	"curtsy/crawler/crawldir"
 )
@@ -46,7 +45,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		{"Inspect", []*cobra.Command{
 			newStatus(std),
 			crawlcmd.NewDashboard(std),
-			explaincmd.Command(std),
+			explainCommand(std),
 			redactFirst(report(std), std),
 			redactFirst(evidenceDiff(std), std),
 			redactFirst(crawlcmd.NewLinkCheck(std), std),

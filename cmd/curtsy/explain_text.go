@@ -1,4 +1,4 @@
-package explaincmd
+package main
 
 import (
 	"fmt"
@@ -11,25 +11,25 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// page is a text in sections: a word in front, the lines of the section aligned behind it.
-type page struct{ strings.Builder }
+// explainPage is a text in sections: a word in front, the lines of the section aligned behind it.
+type explainPage struct{ strings.Builder }
 
 // line writes one line, with the section's name or none. Whatever comes from the web is escaped here.
-func (p *page) line(section, format string, args ...any) {
+func (p *explainPage) line(section, format string, args ...any) {
 	fmt.Fprintf(p, "%-9s%s\n", section, plainly.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // prose writes a line that is broken where a terminal ends: no table, and nothing that is copied whole.
-func (p *page) prose(section, format string, args ...any) {
+func (p *explainPage) prose(section, format string, args ...any) {
 	p.WriteString(text.Wrap(fmt.Sprintf("%-9s%s\n", section, plainly.OneLine(fmt.Sprintf(format, args...)))))
 }
 
 // explanationText is an explanation for people. The first line is the answer.
 func explanationText(e Told) string {
-	var p page
+	var p explainPage
 	p.WriteString(plainly.OneLine(e.Answer.Text) + "\n\n")
 	if e.At != nil {
-		p.line("as of", "%s, by the archive", stamp(*e.At))
+		p.line("as of", "%s, by the archive", explainStamp(*e.At))
 	}
 	p.url(e.URL)
 	p.scope(e.Scope)
@@ -47,15 +47,15 @@ func explanationText(e Told) string {
 	return p.String()
 }
 
-// stamp writes an instant.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// explainStamp writes an instant.
+func explainStamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // secs writes a number of seconds.
 func secs(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(time.Microsecond).String()
 }
 
-func (p *page) url(u explain.URL) {
+func (p *explainPage) url(u explain.URL) {
 	p.line("url", "%s", u.Fetch)
 	if u.Key != u.Fetch {
 		p.line("key", "%s", u.Key)
@@ -67,7 +67,7 @@ func (p *page) url(u explain.URL) {
 	}
 }
 
-func (p *page) scope(s explain.Scope) {
+func (p *explainPage) scope(s explain.Scope) {
 	in := "in"
 	if !s.In {
 		in = "out"
@@ -86,7 +86,7 @@ func (p *page) scope(s explain.Scope) {
 	}
 }
 
-func (p *page) optOut(o *explain.Entry) {
+func (p *explainPage) optOut(o *explain.Entry) {
 	if o == nil {
 		p.line("opt-out", "on no list")
 		return
@@ -97,7 +97,7 @@ func (p *page) optOut(o *explain.Entry) {
 	}
 }
 
-func (p *page) traps(all []explain.Rule) {
+func (p *explainPage) traps(all []explain.Rule) {
 	var says []string
 	for _, t := range all {
 		if t.Says != "no opinion" {
@@ -110,14 +110,14 @@ func (p *page) traps(all []explain.Rule) {
 	p.line("traps", "%s", strings.Join(says, ", "))
 }
 
-func (p *page) state(e Told) {
+func (p *explainPage) state(e Told) {
 	s, h := e.State, e.History
 	text := s.State
 	if s.Reason != "" {
 		text += " (" + plainly.Reason(s.Reason) + ")"
 	}
 	if s.Due != nil {
-		text += ", tried again after " + stamp(*s.Due)
+		text += ", tried again after " + explainStamp(*s.Due)
 	}
 	if s.Attempts > 0 {
 		text += fmt.Sprintf(", attempt %d", s.Attempts)
@@ -143,7 +143,7 @@ func (p *page) state(e Told) {
 			found += " by " + s.Via
 		}
 		if h.Found != nil {
-			found += ", " + stamp(*h.Found)
+			found += ", " + explainStamp(*h.Found)
 		}
 		p.line("", "%s", found)
 		if s.Seed != "" {
@@ -162,7 +162,7 @@ func tagged(tag string) string {
 	return ", tag " + tag
 }
 
-func (p *page) host(h explain.Host) {
+func (p *explainPage) host(h explain.Host) {
 	if !h.Known {
 		p.line("host", "not met so far")
 		return
@@ -175,7 +175,7 @@ func (p *page) host(h explain.Host) {
 		parts = append(parts, "your own")
 	}
 	if h.Until != nil {
-		parts = append(parts, "next turn after "+stamp(*h.Until))
+		parts = append(parts, "next turn after "+explainStamp(*h.Until))
 	}
 	if h.Leased {
 		parts = append(parts, "has its turn right now")
@@ -210,7 +210,7 @@ func behind(reason string) string {
 	return " (" + reason + ")"
 }
 
-func (p *page) pace(x explain.Pace) {
+func (p *explainPage) pace(x explain.Pace) {
 	p.line("pace", "%s, by %s", secs(x.Seconds), x.By)
 	for _, t := range x.Terms {
 		ask := "asks for nothing"
@@ -229,11 +229,11 @@ func (p *page) pace(x explain.Pace) {
 		p.line("", "after the last request a delay of %s was requested, by %s", secs(x.Rest), x.RestBy)
 	}
 	if x.Last != nil {
-		p.line("", "the last exchange ended %s", stamp(*x.Last))
+		p.line("", "the last exchange ended %s", explainStamp(*x.Last))
 	}
 }
 
-func (p *page) budgets(all []explain.Budget) {
+func (p *explainPage) budgets(all []explain.Budget) {
 	section := "budgets"
 	for _, b := range all {
 		used := fmt.Sprintf("%d used, and no limit is set", b.Used)

@@ -1,4 +1,4 @@
-package explaincmd
+package main
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // robots writes where the policy comes from and how it judges.
-func (p *page) robots(r explain.Robots) {
+func (p *explainPage) robots(r explain.Robots) {
 	from := map[string]string{
 		explain.PolicyNone: "none yet", explain.PolicyLive: "requested just now, besides the crawl", explain.PolicyArchive: "from the archive",
 	}[r.Source]
@@ -35,12 +35,12 @@ func permits(allow bool) string {
 	return "disallowed"
 }
 
-func (p *page) source(r explain.Robots) {
+func (p *explainPage) source(r explain.Robots) {
 	if r.Final != "" {
 		p.line("", "redirected to %s", r.Final)
 	}
 	if r.Fetched != nil {
-		text := "had " + stamp(*r.Fetched)
+		text := "had " + explainStamp(*r.Fetched)
 		if r.Status > 0 {
 			text += fmt.Sprintf(", status %d", r.Status)
 		}
@@ -49,14 +49,14 @@ func (p *page) source(r explain.Robots) {
 			if !r.Valid {
 				until = ", expired "
 			}
-			text += until + stamp(*r.Expires)
+			text += until + explainStamp(*r.Expires)
 		}
 		p.line("", "%s", text)
 	}
 	if r.Failure != "" {
 		text := fmt.Sprintf("unavailable: %s, %s in a row", plainly.Reason(r.Failure), plainly.Count(int64(r.Fails), "time"))
 		if r.Retry != nil {
-			text += ", tried again after " + stamp(*r.Retry)
+			text += ", tried again after " + explainStamp(*r.Retry)
 		}
 		p.line("", "%s", text)
 	}
@@ -75,7 +75,7 @@ func (p *page) source(r explain.Robots) {
 }
 
 // policy writes what one token reads by one standard.
-func (p *page) policy(v explain.PolicyView) {
+func (p *explainPage) policy(v explain.PolicyView) {
 	group := "no group is for it"
 	switch {
 	case v.Named:

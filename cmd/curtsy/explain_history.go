@@ -1,4 +1,4 @@
-package explaincmd
+package main
 
 import (
 	"context"
@@ -46,8 +46,8 @@ func (t *tail) raw() []json.RawMessage {
 }
 
 // A View is one pass over a ledger with a URL in mind. It remembers a bounded number of lines, however many there are.
-type View struct {
-	History
+type view struct {
+	history
 	dir    string
 	url    canon.URL
 	origin string // of the host, with a slash behind it
@@ -65,7 +65,7 @@ type View struct {
 }
 
 // A Subject is what a history is of.
-type Subject struct {
+type explainSubject struct {
 	Dir    string // of the crawl
 	URL    canon.URL
 	Via    string    // the page that led to the URL, if that is known already
@@ -73,12 +73,12 @@ type Subject struct {
 	Config crawler.Config
 }
 
-// Of is the history of a URL, to be read.
-func Of(x Subject) *View {
+// of is the history of a URL, to be read.
+func of(x explainSubject) *view {
 	a := x.URL.Authority()
 	origin := a.Origin()
-	l := &View{dir: x.Dir, url: x.URL, origin: origin + "/", robots: origin + "/robots.txt", via: x.Via, until: x.At}
-	l.History.decisions.most, l.History.asked.most = maxHistory, maxRobots
+	l := &view{dir: x.Dir, url: x.URL, origin: origin + "/", robots: origin + "/robots.txt", via: x.Via, until: x.At}
+	l.history.decisions.most, l.history.asked.most = maxHistory, maxRobots
 	if !x.At.IsZero() {
 		l.policy = newReplay(x, origin)
 	}
@@ -86,7 +86,7 @@ func Of(x Subject) *View {
 }
 
 // Read goes through the ledger. One that is missing has no lines; lines that cannot be read are counted.
-func (l *View) Read(ctx context.Context) error {
+func (l *view) Read(ctx context.Context) error {
 	var after time.Time // the first line behind the instant
 	for line, err := range ledger.Read(filepath.Join(l.dir, crawldir.LedgerName)) {
 		switch {
@@ -117,7 +117,7 @@ func (l *View) Read(ctx context.Context) error {
 	return nil
 }
 
-func (l *View) take(line storage.Line) {
+func (l *view) take(line storage.Line) {
 	if l.Began == nil {
 		began := line.Time
 		l.Began = &began
@@ -127,7 +127,7 @@ func (l *View) take(line storage.Line) {
 		l.Found = &found
 	}
 	if isRobotsOf(line, l.robots) {
-		l.History.asked.add(line)
+		l.history.asked.add(line)
 		if l.policy != nil {
 			l.policy.take(line)
 		}
@@ -150,15 +150,15 @@ func (l *View) take(line storage.Line) {
 }
 
 // same reports whether a URL of the host is another spelling of ours.
-func (l *View) same(url string) bool {
+func (l *view) same(url string) bool {
 	u, err := canon.Parse(url)
 	return err == nil && u.Key() == l.url.Key()
 }
 
 // met takes in a line of the URL itself.
-func (l *View) met(line storage.Line) {
+func (l *view) met(line storage.Line) {
 	l.Total++
-	l.History.decisions.add(line)
+	l.history.decisions.add(line)
 	if l.First == nil {
 		first := line.Time
 		l.First = &first
@@ -180,7 +180,7 @@ func isRobotsOf(l storage.Line, url string) bool {
 }
 
 // Past makes an explanation one of the past.
-func (l *View) Past(e *explain.Explanation) {
+func (l *view) Past(e *explain.Explanation) {
 	e.AsOf(l.until)
 	if l.Last.Decision != "" {
 		e.TakeLine(l.Last)
@@ -203,7 +203,7 @@ type replay struct {
 	notes   []string
 }
 
-func newReplay(x Subject, origin string) *replay {
+func newReplay(x explainSubject, origin string) *replay {
 	terms := robots.Terms{Standard: x.Config.Standard, Strict: true}
 	return &replay{config: x.Config, dir: x.Dir, origin: origin, terms: terms, archive: archive{dir: x.Dir}}
 }
@@ -231,7 +231,7 @@ func (r *replay) take(l storage.Line) {
 }
 
 // A History is what the ledger has of the URL, up to the instant that is asked about.
-type History struct {
+type history struct {
 	Began  *time.Time        `json:"began,omitempty"` // of the crawl: its first line
 	Found  *time.Time        `json:"found,omitempty"` // when the page that led here was done; of a seed, when the crawl began
 	First  *time.Time        `json:"first,omitempty"` // the first line of the URL
@@ -243,12 +243,12 @@ type History struct {
 }
 
 // Pack writes the lines as the ledger has them.
-func (h *History) Pack() {
+func (h *history) Pack() {
 	h.Lines, h.Robots = h.decisions.raw(), h.asked.raw()
 }
 
 // Decisions are the last lines of the URL.
-func (h *History) Decisions() []storage.Line { return h.decisions.lines }
+func (h *history) Decisions() []storage.Line { return h.decisions.lines }
 
 // Asked are the last exchanges for the robots.txt of its host.
-func (h *History) Asked() []storage.Line { return h.asked.lines }
+func (h *history) Asked() []storage.Line { return h.asked.lines }

@@ -1,4 +1,4 @@
-package explaincmd
+package main
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package explaincmd
+package main
 
 import (
 	"context"
@@ -37,8 +37,8 @@ type explaining struct {
 	running  bool
 }
 
-// Command is curtsy explain.
-func Command(std cli.Streams) *cobra.Command {
+// explainCommand is curtsy explain.
+func explainCommand(std cli.Streams) *cobra.Command {
 	var x explaining
 	var at string
 	cmd := &cobra.Command{
@@ -82,7 +82,7 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 		return err
 	}
 	if at != "" {
-		if x.at, err = ParseAt(at, now); err != nil {
+		if x.at, err = parseAt(at, now); err != nil {
 			return err
 		}
 	}
@@ -92,8 +92,8 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 	return crawldir.Require(x.dir)
 }
 
-// ParseAt reads an instant that is over.
-func ParseAt(text string, now time.Time) (time.Time, error) {
+// parseAt reads an instant that is over.
+func parseAt(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		if d > 0 {
 			return time.Time{}, cli.Usagef("--at %s lies ahead; write -%s for that long ago", text, text)
@@ -116,7 +116,7 @@ func ParseAt(text string, now time.Time) (time.Time, error) {
 // Told is what explain prints.
 type Told struct {
 	explain.Explanation
-	History History `json:"history"`
+	History history `json:"history"`
 }
 
 func (x *explaining) run(ctx context.Context, std cli.Streams) error {
@@ -160,7 +160,7 @@ func (x *explaining) answer(ctx context.Context) (Told, error) {
 	if x.live && x.running {
 		return Told{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
 	}
-	l := Of(Subject{Dir: x.dir, URL: x.url, Via: e.State.Via, At: x.at, Config: x.config})
+	l := of(explainSubject{Dir: x.dir, URL: x.url, Via: e.State.Via, At: x.at, Config: x.config})
 	if err := l.Read(ctx); err != nil {
 		return Told{}, err
 	}
@@ -170,7 +170,7 @@ func (x *explaining) answer(ctx context.Context) (Told, error) {
 			return Told{}, err
 		}
 	}
-	out := Told{e, l.History}
+	out := Told{e, l.history}
 	out.Notes = append(out.Notes, l.Notes...)
 	switch {
 	case !x.at.IsZero():

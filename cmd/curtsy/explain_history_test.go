@@ -1,4 +1,4 @@
-package explaincmd
+package main
 
 import (
 	"fmt"
@@ -48,9 +48,9 @@ func crawl(t *testing.T, dir string, lines ...storage.Line) string {
 	return dir
 }
 
-// archived puts exchanges for robots.txt, one a minute, into the archive below dir, and returns their lines. An empty
+// explainArchived puts exchanges for robots.txt, one a minute, into the archive below dir, and returns their lines. An empty
 // text is the status 404.
-func archived(t *testing.T, dir string, texts ...string) (lines []storage.Line) {
+func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage.Line) {
 	t.Helper()
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "crawl"})
 	if err != nil {
@@ -79,15 +79,15 @@ func archived(t *testing.T, dir string, texts ...string) (lines []storage.Line) 
 	return lines
 }
 
-// told reads what a crawl has of page at an instant; zero is now.
-func told(t *testing.T, dir string, x Subject) *View {
+// explainTold reads what a crawl has of page at an instant; zero is now.
+func explainTold(t *testing.T, dir string, x explainSubject) *view {
 	t.Helper()
 	u, err := canon.Parse(historyPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x.Dir, x.URL = dir, u
-	l := Of(x)
+	l := of(x)
 	if err := l.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestAHistoryEndsAtItsInstant(t *testing.T) {
 		{at(3), 3, storage.OutcomeGone},
 		{time.Time{}, 3, storage.OutcomeGone},
 	} {
-		l := told(t, dir, Subject{At: c.until, Via: "http://a.test/"})
+		l := explainTold(t, dir, explainSubject{At: c.until, Via: "http://a.test/"})
 		if l.Total != c.total || len(l.Lines) != c.total || l.Last.Outcome != c.last {
 			t.Errorf("until %v: %d decisions, %d lines, last %q", c.until, l.Total, len(l.Lines), l.Last.Outcome)
 		}
@@ -131,7 +131,7 @@ func TestAHistoryEndsAtItsInstant(t *testing.T) {
 			t.Errorf("until %v: first %v, found as %q", c.until, l.First, l.How.Kind)
 		}
 	}
-	l := told(t, dir, Subject{At: at(0).Add(-1)})
+	l := explainTold(t, dir, explainSubject{At: at(0).Add(-1)})
 	if l.Began != nil || len(l.Notes) != 1 || !strings.Contains(l.Notes[0], "2026-03-01T12:00:00.000Z") {
 		t.Errorf("before the crawl: began %v, %q", l.Began, l.Notes)
 	}
@@ -145,7 +145,7 @@ func TestTheLastLinesAreKept(t *testing.T) {
 			Outcome: storage.OutcomeDeferred, Attempt: i + 1, FirstByte: time.Duration(i) * time.Millisecond, Began: at(i), Took: time.Second},
 			storage.Line{Time: at(i), URL: robotsTxt, Decision: storage.DecisionRobots, Reason: "timeout"})
 	}
-	l := told(t, crawl(t, t.TempDir(), lines...), Subject{})
+	l := explainTold(t, crawl(t, t.TempDir(), lines...), explainSubject{})
 	if l.Total != maxHistory+5 || len(l.Decisions()) != maxHistory || l.Decisions()[maxHistory-1].Attempt != l.Total {
 		t.Errorf("%d decisions, %d kept", l.Total, len(l.Decisions()))
 	}
@@ -183,7 +183,7 @@ func TestWhichExchangesAreForTheRobotsTxtOfAHost(t *testing.T) {
 // What robots.txt said at an instant is what the archive has of the exchanges until then.
 func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
 	dir := t.TempDir()
-	lines := archived(t, dir, "User-agent: *\nDisallow: /private\n", "User-agent: *\nDisallow: /x\n", "")
+	lines := explainArchived(t, dir, "User-agent: *\nDisallow: /private\n", "User-agent: *\nDisallow: /x\n", "")
 	crawl(t, dir, lines...)
 	for _, c := range []struct {
 		until  time.Time
@@ -197,7 +197,7 @@ func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
 		{at(2), true, true, lines[1].Record},
 		{at(3), true, true, lines[2].Record},
 	} {
-		l := told(t, dir, Subject{At: c.until, Config: crawler.Config{}})
+		l := explainTold(t, dir, explainSubject{At: c.until, Config: crawler.Config{}})
 		var e explain.Explanation
 		l.Past(&e)
 		v := e.Robots.Verdict
@@ -213,12 +213,12 @@ func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
 // A record that is gone is no answer: what was known stays, and a note says what is missing.
 func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
 	dir := t.TempDir()
-	lines := archived(t, dir, "User-agent: *\nDisallow: /private\n", "")
+	lines := explainArchived(t, dir, "User-agent: *\nDisallow: /private\n", "")
 	lines[1].Record = "urn:uuid:00000000-0000-4000-8000-000000000000"
 	for range maxReplayNotes {
 		lines = append(lines, lines[1])
 	}
-	l := told(t, crawl(t, dir, lines...), Subject{At: at(9)})
+	l := explainTold(t, crawl(t, dir, lines...), explainSubject{At: at(9)})
 	var e explain.Explanation
 	l.Past(&e)
 	if v := e.Robots.Verdict; v == nil || v.Allow || e.Robots.Record != lines[0].Record {
@@ -232,7 +232,7 @@ func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
 // A line in the index, or in a ledger that somebody has changed, leads to no file outside of the archive.
 func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 	dir := t.TempDir()
-	lines := archived(t, dir, "")
+	lines := explainArchived(t, dir, "")
 	files, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%q, error %v", files, err)
@@ -267,7 +267,7 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 }
 
 func TestACrawlWithoutALedgerHasNoHistory(t *testing.T) {
-	l := told(t, t.TempDir(), Subject{})
+	l := explainTold(t, t.TempDir(), explainSubject{})
 	if l.Total != 0 || l.Began != nil || !slices.Equal(l.Notes, []string{"there is no ledger"}) {
 		t.Errorf("%d decisions, began %v, %q", l.Total, l.Began, l.Notes)
 	}
@@ -286,7 +286,7 @@ func TestLinesThatCannotBeReadAreCounted(t *testing.T) {
 	if err := os.WriteFile(files[0], append([]byte("x\ny\nz\n"), b...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := told(t, dir, Subject{})
+	l := explainTold(t, dir, explainSubject{})
 	if l.Total != 1 || len(l.Notes) != 2 || !strings.Contains(l.Notes[0], "damaged") ||
 		l.Notes[1] != "3 lines of the ledger cannot be read" {
 		t.Errorf("%d decisions, %q", l.Total, l.Notes)

@@ -1,4 +1,4 @@
-package explaincmd
+package main
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // history writes what the ledger has.
-func (p *page) history(h History) {
+func (p *explainPage) history(h history) {
 	defer p.asked(h)
 	if h.Total == 0 {
 		p.line("history", "the ledger has no decision on it")
@@ -27,7 +27,7 @@ func (p *page) history(h History) {
 const maxAsked = 5
 
 // asked writes the last exchanges for the host's robots.txt, redirects included.
-func (p *page) asked(h History) {
+func (p *explainPage) asked(h history) {
 	all := h.Asked()
 	for i, l := range all[max(len(all)-maxAsked, 0):] {
 		section := ""
@@ -38,7 +38,7 @@ func (p *page) asked(h History) {
 		if l.Via != "" {
 			what = ", for " + l.Via
 		}
-		p.prose(section, "%s %s%s: %s", stamp(l.Time), l.URL, what, gotText(l))
+		p.prose(section, "%s %s%s: %s", explainStamp(l.Time), l.URL, what, gotText(l))
 	}
 }
 
@@ -56,7 +56,7 @@ func gotText(l storage.Line) string {
 
 // decisionText is a line of the ledger for people.
 func decisionText(l storage.Line) string {
-	text := stamp(l.Time) + " " + string(l.Decision)
+	text := explainStamp(l.Time) + " " + string(l.Decision)
 	if l.Outcome != "" {
 		text += ": " + string(l.Outcome)
 	}
