@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/shellcmd"
 )
 
 func main() {
@@ -18,8 +17,8 @@ func main() {
 func run(ctx context.Context, args []string, std cli.Streams) int {
 	root := newRoot(std)
 	root.SetArgs(args)
-	if shellcmd.Asked(args) {
-		shellcmd.Attach(root)
+	if shellAsked(args) {
+		attach(root)
 	}
 	return cli.Report(std.Err, root.ExecuteContext(ctx))
 }

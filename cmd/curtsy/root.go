@@ -5,7 +5,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
-	"curtsy/cmd/curtsy/shellcmd"
 	"curtsy/crawler/crawldir"
 )
 
@@ -22,7 +21,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		Version:       crawldir.Version,
 	}
 	root.Flags().Bool("version", false, "print the version") // without cobra's -v, which is --verbose elsewhere
-	root.SetVersionTemplate(shellcmd.VersionText())
+	root.SetVersionTemplate(versionText())
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
@@ -65,9 +64,9 @@ func newRoot(std cli.Streams) *cobra.Command {
 		{"Manage", []*cobra.Command{
 			command(std),
 			frontierCommand(std),
-			shellcmd.NewCompletion(std),
-			shellcmd.NewInstallDocs(std),
-			shellcmd.NewVersion(std),
+			newCompletion(std),
+			newInstallDocs(std),
+			newVersion(std),
 		}},
 		{"Learn and test", []*cobra.Command{
 			crawlcmd.NewDemo(std),

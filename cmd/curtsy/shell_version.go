@@ -1,4 +1,4 @@
-package shellcmd
+package main
 
 import (
 	"fmt"
@@ -55,11 +55,11 @@ func (b build) String() string {
 	return text + fmt.Sprintf("commit %s of %s%s\n", b.Commit, b.Time.Format("2006-01-02"), changed)
 }
 
-// VersionText is what curtsy version prints.
-func VersionText() string { return thisBuild().String() }
+// versionText is what curtsy version prints.
+func versionText() string { return thisBuild().String() }
 
-// NewVersion is curtsy version.
-func NewVersion(std cli.Streams) *cobra.Command {
+// newVersion is curtsy version.
+func newVersion(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version [flags]",
@@ -71,7 +71,7 @@ func NewVersion(std cli.Streams) *cobra.Command {
 			if asJSON {
 				return cli.WriteJSON(std.Out, thisBuild())
 			}
-			_, err := fmt.Fprint(std.Out, VersionText())
+			_, err := fmt.Fprint(std.Out, versionText())
 			return err
 		},
 	}

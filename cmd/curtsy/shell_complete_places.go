@@ -1,4 +1,4 @@
-package shellcmd
+package main
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 
 // Bounds of an answer.
 const (
-	patience    = 2 * time.Second // for which hosts are looked for
-	mostHosts   = 200
-	mostEntries = 10_000 // of a folder that are looked at
+	shellPatience = 2 * time.Second // for which hosts are looked for
+	mostHosts     = 200
+	mostEntries   = 10_000 // of a folder that are looked at
 )
 
 // crawls are the crawl directories whose paths begin as given.
@@ -61,7 +61,7 @@ func hosts(ctx context.Context, dir string, n control.Names) []string {
 	if !isCrawl(dir) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, shellPatience)
 	defer cancel()
 	answer := make(chan []string, 1)
 	// The opening of a large frontier cannot be cancelled. One that takes too long is left to the end of the process,

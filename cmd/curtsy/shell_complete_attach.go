@@ -1,4 +1,4 @@
-package shellcmd
+package main
 
 import (
 	"regexp"
@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	files   = cobra.ShellCompDirectiveDefault // the shell offers files
-	nothing = cobra.ShellCompDirectiveNoFileComp
-	goesOn  = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace // more of the same word follows
+	shellFiles  = cobra.ShellCompDirectiveDefault // the shell offers files
+	nothing     = cobra.ShellCompDirectiveNoFileComp
+	shellGoesOn = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace // more of the same word follows
 )
 
-// Asked reports whether a command line comes from a shell that completes.
-func Asked(args []string) bool {
+// shellAsked reports whether a command line comes from a shell that completes.
+func shellAsked(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// Attach has cmd, and all commands below it, complete their arguments and flags. Cobra keeps what completes flags, and
+// attach has cmd, and all commands below it, complete their arguments and flags. Cobra keeps what completes flags, and
 // the commands with it, as long as the process lives: only a process that is Asked may need it.
-func Attach(cmd *cobra.Command) {
+func attach(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if complete := ofFlag(f); complete != nil {
 			// The error says that there is a function already, or no such flag.
@@ -33,12 +33,12 @@ func Attach(cmd *cobra.Command) {
 	})
 	switch {
 	case cmd.Name() == "help":
-		cmd.ValidArgsFunction = commands
+		cmd.ValidArgsFunction = shellCommands
 	case cmd.ValidArgsFunction == nil:
 		cmd.ValidArgsFunction = ofArgs(cmd)
 	}
 	for _, sub := range cmd.Commands() {
-		Attach(sub)
+		attach(sub)
 	}
 }
 
@@ -46,19 +46,19 @@ func Attach(cmd *cobra.Command) {
 type kind int
 
 const (
-	other   kind = iota // something that nobody but the user knows
-	file                // what the shell finds best
-	crawl               // a crawl directory
-	host                // a host of the crawl in the first argument
-	url                 // a URL, likewise
-	command             // of another program
+	other        kind = iota // something that nobody but the user knows
+	file                     // what the shell finds best
+	shellCrawl               // a crawl directory
+	host                     // a host of the crawl in the first argument
+	shellUrl                 // a URL, likewise
+	shellCommand             // of another program
 )
 
-// kinds of what usage lines and flags call what they take.
-var kinds = map[string]kind{
-	"DIR": crawl, "PATH": file, "FILE": file, "WARC": file, "FOLDER": file, "CDXJ": file, "A": file, "B": file, "OLD": file, "NEW": file,
+// shellKinds of what usage lines and flags call what they take.
+var shellKinds = map[string]kind{
+	"DIR": shellCrawl, "PATH": file, "FILE": file, "WARC": file, "FOLDER": file, "CDXJ": file, "A": file, "B": file, "OLD": file, "NEW": file,
 	"CONFIG": file, "[HOST=]FILE": file, "FILE|KEY": file, "FILE|SIZE:HEX": file, "KEY": file,
-	"HOST": host, "NAME": host, "ENTRY": host, "URL": url, "COMMAND": command,
+	"HOST": host, "NAME": host, "ENTRY": host, "URL": shellUrl, "COMMAND": shellCommand,
 }
 
 // noArgument is what stands in usage lines and is no argument.
@@ -72,7 +72,7 @@ func takes(use string) (args [][]kind, again bool) {
 		again = bare != w
 		var ks []kind
 		for _, name := range strings.Split(bare, "|") {
-			ks = append(ks, kinds[name])
+			ks = append(ks, shellKinds[name])
 		}
 		args = append(args, ks)
 	}
@@ -99,18 +99,18 @@ func offer(cmd *cobra.Command, ks []kind, given []string, begun string) (all []s
 	then = nothing
 	for _, k := range ks {
 		switch k {
-		case crawl:
-			all, then = append(all, crawls(begun)...), files
-		case file, command:
-			then = files
+		case shellCrawl:
+			all, then = append(all, crawls(begun)...), shellFiles
+		case file, shellCommand:
+			then = shellFiles
 		case host:
 			if len(given) > 0 {
 				all = append(all, hosts(cmd.Context(), given[0], control.Names{Beginning: begun, Most: mostHosts})...)
 			}
-		case url:
+		case shellUrl:
 			if len(given) > 0 && (len(ks) == 1 || strings.Contains(begun, "://")) {
 				for _, origin := range hosts(cmd.Context(), given[0], control.Names{Beginning: begun, Origins: true, Most: mostHosts}) {
-					all, then = append(all, origin+"/"), goesOn
+					all, then = append(all, origin+"/"), shellGoesOn
 				}
 			}
 		}
@@ -124,13 +124,13 @@ func ofFlag(f *pflag.Flag) cobra.CompletionFunc {
 		return ofWords(words, f.Value.Type() == "stringSlice")
 	}
 	what, _ := pflag.UnquoteUsage(f)
-	k := kinds[what]
+	k := shellKinds[what]
 	switch {
 	case f.NoOptDefVal != "":
 		return nil
-	case k == crawl: // to be made, but for few
+	case k == shellCrawl: // to be made, but for few
 		k = file
-	case k == host && f.Name != "host", k == url: // a name of something else, or a URL that is elsewhere
+	case k == host && f.Name != "host", k == shellUrl: // a name of something else, or a URL that is elsewhere
 		k = other
 	}
 	return func(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -150,7 +150,7 @@ func ofWords(words []string, list bool) cobra.CompletionFunc {
 			if strings.HasPrefix(w, last) && !strings.Contains(","+before, ","+w+",") {
 				all = append(all, before+w)
 				if list || strings.ContainsAny(w[len(w)-1:], "=:<>") {
-					then = goesOn
+					then = shellGoesOn
 				}
 			}
 		}
@@ -158,8 +158,8 @@ func ofWords(words []string, list bool) cobra.CompletionFunc {
 	}
 }
 
-// commands completes the names of commands, for help.
-func commands(cmd *cobra.Command, given []string, begun string) (all []string, then cobra.ShellCompDirective) {
+// shellCommands completes the names of commands, for help.
+func shellCommands(cmd *cobra.Command, given []string, begun string) (all []string, then cobra.ShellCompDirective) {
 	about, rest, err := cmd.Root().Find(given)
 	if err != nil || len(rest) > 0 {
 		return nil, nothing

@@ -1,4 +1,4 @@
-package shellcmd
+package main
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ var bashWords string
 // shells are those that there are scripts for.
 func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
-// NewCompletion is curtsy completion.
-func NewCompletion(std cli.Streams) *cobra.Command {
+// newCompletion is curtsy completion.
+func newCompletion(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for your shell",

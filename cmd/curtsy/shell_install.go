@@ -1,4 +1,4 @@
-package shellcmd
+package main
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 // mark stands at the top of every file that install-docs writes, so that it knows its own.
 const mark = "Written by curtsy install-docs from the help of the command."
 
-// NewInstallDocs is curtsy install-docs.
-func NewInstallDocs(std cli.Streams) *cobra.Command {
+// newInstallDocs is curtsy install-docs.
+func newInstallDocs(std cli.Streams) *cobra.Command {
 	var prefix string
 	var dryRun bool
 	cmd := &cobra.Command{
@@ -74,20 +74,20 @@ func usualPrefix() (string, error) {
 }
 
 // a page is a file to install.
-type page struct {
+type shellPage struct {
 	path string
 	text []byte
 }
 
 // docs are all files, in the order of their paths.
-func docs(root *cobra.Command, prefix string) ([]page, error) {
-	var all []page
+func docs(root *cobra.Command, prefix string) ([]shellPage, error) {
+	var all []shellPage
 	man, err := manual(root, mark, built())
 	if err != nil {
 		return nil, err
 	}
 	for name, text := range man {
-		all = append(all, page{filepath.Join(prefix, "share", "man", "man1", name), text})
+		all = append(all, shellPage{filepath.Join(prefix, "share", "man", "man1", name), text})
 	}
 	for shell, path := range map[string]string{
 		"bash": "bash-completion/completions/" + root.Name(),
@@ -101,9 +101,9 @@ func docs(root *cobra.Command, prefix string) ([]page, error) {
 		// The first line of a zsh script says what it completes.
 		first, rest, _ := bytes.Cut(script, []byte("\n"))
 		text := slices.Concat(first, []byte("\n# "+mark+"\n"), rest)
-		all = append(all, page{filepath.Join(prefix, "share", filepath.FromSlash(path)), text})
+		all = append(all, shellPage{filepath.Join(prefix, "share", filepath.FromSlash(path)), text})
 	}
-	slices.SortFunc(all, func(a, b page) int { return bytes.Compare([]byte(a.path), []byte(b.path)) })
+	slices.SortFunc(all, func(a, b shellPage) int { return bytes.Compare([]byte(a.path), []byte(b.path)) })
 	return all, nil
 }
 
