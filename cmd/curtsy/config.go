@@ -1,5 +1,3 @@
-// Package configcmd is the commands about settings: a file with all of them to begin with, those in force with where each
-// comes from, all that is wrong with a file, and the command that changes those of a crawl.
 package main
 
 import (
@@ -8,8 +6,8 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// command is curtsy config with its commands.
-func command(std cli.Streams) *cobra.Command {
+// configCommand is curtsy config with its commands.
+func configCommand(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Create, show, check and change settings",

@@ -17,7 +17,7 @@ import (
 func configRun(t *testing.T, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var o, e strings.Builder
-	cmd := command(cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
+	cmd := configCommand(cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	cli.Finish(cmd)

@@ -113,8 +113,8 @@ func parseAt(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, cli.Usagef("--at %q is no time; write it like 2026-11-21T10:00:00Z, '2026-11-21 10:00' (UTC) or -2h", text)
 }
 
-// Told is what explain prints.
-type Told struct {
+// explanation is what explain prints.
+type explanation struct {
 	explain.Explanation
 	History history `json:"history"`
 }
@@ -151,26 +151,26 @@ func (x *explaining) configure() error {
 }
 
 // answer asks the crawl, then the ledger, and the archive or the host if that was asked for.
-func (x *explaining) answer(ctx context.Context) (Told, error) {
+func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	q := explain.Question{URL: x.url, Written: x.written}
 	e, err := x.ask(ctx, q)
 	if err != nil {
-		return Told{}, err
+		return explanation{}, err
 	}
 	if x.live && x.running {
-		return Told{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
+		return explanation{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
 	}
 	l := of(explainSubject{Dir: x.dir, URL: x.url, Via: e.State.Via, At: x.at, Config: x.config})
 	if err := l.Read(ctx); err != nil {
-		return Told{}, err
+		return explanation{}, err
 	}
 	if how := found.As(x.url, l.How); e.State.Assumed && how.Kind != 0 {
 		q.Found = how
 		if e, err = x.ask(ctx, q); err != nil {
-			return Told{}, err
+			return explanation{}, err
 		}
 	}
-	out := Told{e, l.history}
+	out := explanation{e, l.history}
 	out.Notes = append(out.Notes, l.Notes...)
 	switch {
 	case !x.at.IsZero():

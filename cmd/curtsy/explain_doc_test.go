@@ -47,7 +47,7 @@ func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 		written[m[1]] = true
 	}
 	names := map[string]bool{}
-	jsonNames(reflect.TypeFor[Told](), names)
+	jsonNames(reflect.TypeFor[explanation](), names)
 	for _, word := range explain.Answers() {
 		names[word] = true
 	}

@@ -79,8 +79,8 @@ func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage
 	return lines
 }
 
-// explainTold reads what a crawl has of page at an instant; zero is now.
-func explainTold(t *testing.T, dir string, x explainSubject) *view {
+// explainOf reads what a crawl has of page at an instant; zero is now.
+func explainOf(t *testing.T, dir string, x explainSubject) *view {
 	t.Helper()
 	u, err := canon.Parse(historyPage)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestAHistoryEndsAtItsInstant(t *testing.T) {
 		{at(3), 3, storage.OutcomeGone},
 		{time.Time{}, 3, storage.OutcomeGone},
 	} {
-		l := explainTold(t, dir, explainSubject{At: c.until, Via: "http://a.test/"})
+		l := explainOf(t, dir, explainSubject{At: c.until, Via: "http://a.test/"})
 		if l.Total != c.total || len(l.Lines) != c.total || l.Last.Outcome != c.last {
 			t.Errorf("until %v: %d decisions, %d lines, last %q", c.until, l.Total, len(l.Lines), l.Last.Outcome)
 		}
@@ -131,7 +131,7 @@ func TestAHistoryEndsAtItsInstant(t *testing.T) {
 			t.Errorf("until %v: first %v, found as %q", c.until, l.First, l.How.Kind)
 		}
 	}
-	l := explainTold(t, dir, explainSubject{At: at(0).Add(-1)})
+	l := explainOf(t, dir, explainSubject{At: at(0).Add(-1)})
 	if l.Began != nil || len(l.Notes) != 1 || !strings.Contains(l.Notes[0], "2026-03-01T12:00:00.000Z") {
 		t.Errorf("before the crawl: began %v, %q", l.Began, l.Notes)
 	}
@@ -145,7 +145,7 @@ func TestTheLastLinesAreKept(t *testing.T) {
 			Outcome: storage.OutcomeDeferred, Attempt: i + 1, FirstByte: time.Duration(i) * time.Millisecond, Began: at(i), Took: time.Second},
 			storage.Line{Time: at(i), URL: robotsTxt, Decision: storage.DecisionRobots, Reason: "timeout"})
 	}
-	l := explainTold(t, crawl(t, t.TempDir(), lines...), explainSubject{})
+	l := explainOf(t, crawl(t, t.TempDir(), lines...), explainSubject{})
 	if l.Total != maxHistory+5 || len(l.Decisions()) != maxHistory || l.Decisions()[maxHistory-1].Attempt != l.Total {
 		t.Errorf("%d decisions, %d kept", l.Total, len(l.Decisions()))
 	}
@@ -197,7 +197,7 @@ func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
 		{at(2), true, true, lines[1].Record},
 		{at(3), true, true, lines[2].Record},
 	} {
-		l := explainTold(t, dir, explainSubject{At: c.until, Config: crawler.Config{}})
+		l := explainOf(t, dir, explainSubject{At: c.until, Config: crawler.Config{}})
 		var e explain.Explanation
 		l.Past(&e)
 		v := e.Robots.Verdict
@@ -218,7 +218,7 @@ func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
 	for range maxReplayNotes {
 		lines = append(lines, lines[1])
 	}
-	l := explainTold(t, crawl(t, dir, lines...), explainSubject{At: at(9)})
+	l := explainOf(t, crawl(t, dir, lines...), explainSubject{At: at(9)})
 	var e explain.Explanation
 	l.Past(&e)
 	if v := e.Robots.Verdict; v == nil || v.Allow || e.Robots.Record != lines[0].Record {
@@ -267,7 +267,7 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 }
 
 func TestACrawlWithoutALedgerHasNoHistory(t *testing.T) {
-	l := explainTold(t, t.TempDir(), explainSubject{})
+	l := explainOf(t, t.TempDir(), explainSubject{})
 	if l.Total != 0 || l.Began != nil || !slices.Equal(l.Notes, []string{"there is no ledger"}) {
 		t.Errorf("%d decisions, began %v, %q", l.Total, l.Began, l.Notes)
 	}
@@ -286,7 +286,7 @@ func TestLinesThatCannotBeReadAreCounted(t *testing.T) {
 	if err := os.WriteFile(files[0], append([]byte("x\ny\nz\n"), b...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := explainTold(t, dir, explainSubject{})
+	l := explainOf(t, dir, explainSubject{})
 	if l.Total != 1 || len(l.Notes) != 2 || !strings.Contains(l.Notes[0], "damaged") ||
 		l.Notes[1] != "3 lines of the ledger cannot be read" {
 		t.Errorf("%d decisions, %q", l.Total, l.Notes)

@@ -20,11 +20,11 @@ import (
 )
 
 // explainedAs asks for an explanation as JSON.
-func explainedAs(t *testing.T, args ...string) Told {
+func explainedAs(t *testing.T, args ...string) explanation {
 	t.Helper()
 	r := inside(t, append([]string{"explain", "--json"}, args...)...)
 	r.want(t, cli.ExitDone)
-	var e Told
+	var e explanation
 	if err := json.Unmarshal([]byte(r.out), &e); err != nil {
 		t.Fatalf("%v in %s", err, r.out)
 	}
@@ -200,7 +200,7 @@ func reopenedByRobots(t *testing.T) (origin, dir string, policies [2]storage.Lin
 func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 	t.Parallel()
 	origin, dir, policies, decided := reopenedByRobots(t)
-	ask := func(at time.Time) Told {
+	ask := func(at time.Time) explanation {
 		return explainedAs(t, "--at", at.UTC().Format(time.RFC3339Nano), dir, origin+"/b")
 	}
 	check := func(way string) {

@@ -25,7 +25,7 @@ func (p *explainPage) prose(section, format string, args ...any) {
 }
 
 // explanationText is an explanation for people. The first line is the answer.
-func explanationText(e Told) string {
+func explanationText(e explanation) string {
 	var p explainPage
 	p.WriteString(plainly.OneLine(e.Answer.Text) + "\n\n")
 	if e.At != nil {
@@ -110,7 +110,7 @@ func (p *explainPage) traps(all []explain.Rule) {
 	p.line("traps", "%s", strings.Join(says, ", "))
 }
 
-func (p *explainPage) state(e Told) {
+func (p *explainPage) state(e explanation) {
 	s, h := e.State, e.History
 	text := s.State
 	if s.Reason != "" {

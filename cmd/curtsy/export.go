@@ -37,8 +37,8 @@ type exportOptions struct {
 	quiet           bool
 }
 
-// exportNew is curtsy export.
-func exportNew(std cli.Streams) *cobra.Command {
+// exportCommand is curtsy export.
+func exportCommand(std cli.Streams) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export [flags] DIR...",

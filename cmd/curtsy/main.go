@@ -17,7 +17,7 @@ func main() {
 func run(ctx context.Context, args []string, std cli.Streams) int {
 	root := newRoot(std)
 	root.SetArgs(args)
-	if shellAsked(args) {
+	if completionAsked(args) {
 		attach(root)
 	}
 	return cli.Report(std.Err, root.ExecuteContext(ctx))

@@ -80,7 +80,7 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 				return err
 			}
 			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
-				return Forget(ctx, dir, args, reason, std)
+				return redactEntries(ctx, dir, args, reason, std)
 			})
 		},
 	}

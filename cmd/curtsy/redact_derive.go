@@ -34,7 +34,7 @@ func derive(ctx context.Context, dir string, j *redact.Journal, std cli.Streams)
 		}
 		if slices.Contains(j.Made, "report.json") {
 			fmt.Fprintln(std.Err, "rewriting the report")
-			if err := redactRun(ctx, report(quiet(std)), dir); err != nil {
+			if err := runWithout(ctx, report(quiet(std)), dir); err != nil {
 				return err
 			}
 		}
@@ -77,7 +77,7 @@ func packAgain(ctx context.Context, dir, path string, std cli.Streams) error {
 		return err
 	}
 	args := []string{"--format", "wacz", "--output", fresh, "--title", m.Title, "--description", m.Description, "--", dir}
-	if err := redactRun(ctx, exportNew(quiet(std)), args...); err != nil {
+	if err := runWithout(ctx, exportCommand(quiet(std)), args...); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, path); err != nil {
@@ -138,7 +138,7 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", path, err)
 	}
-	ours, err := redactOriginOf(filepath.Join(dir, crawldir.LedgerName))
+	ours, err := originOfFolder(filepath.Join(dir, crawldir.LedgerName))
 	if err != nil {
 		return m, err
 	}
@@ -156,8 +156,8 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 	return m, nil
 }
 
-// redactOriginOf is the origin of the log in a folder; "" without one.
-func redactOriginOf(folder string) (string, error) {
+// originOfFolder is the origin of the log in a folder; "" without one.
+func originOfFolder(folder string) (string, error) {
 	for m, err := range ledger.Marks(folder) {
 		if err != nil {
 			return "", err
@@ -197,7 +197,7 @@ func originIn(z *zip.Reader) (origin string, err error) {
 		if err != nil {
 			return "", err
 		}
-		return redactOriginOf(temp)
+		return originOfFolder(temp)
 	}
 	return "", nil
 }

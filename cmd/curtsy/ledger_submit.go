@@ -85,7 +85,7 @@ func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 		at, by, err := o.cosign(ctx, url)
 		if err != nil {
 			failed++
-			a.Error = plainly.Error(evidenceSaid(err))
+			a.Error = plainly.Error(explainedError(err))
 			fmt.Fprintf(std.Err, "%s: %s\n", plainly.OneLine(url), plainly.OneLine(a.Error))
 		} else {
 			a.Time, a.By = &at, by
@@ -193,8 +193,8 @@ func (o *lodging) show(out lodgedJSON, std cli.Streams) error {
 	return err
 }
 
-// evidenceSaid makes the error of a client one that says what happened, without what was asked for.
-func evidenceSaid(err error) error {
+// explainedError makes the error of a client one that says what happened, without what was asked for.
+func explainedError(err error) error {
 	u := (*url.Error)(nil)
 	switch {
 	case !errors.As(err, &u):

@@ -42,7 +42,7 @@ func auditTold(r *audit.Result) reports.Audit {
 		f := reports.AuditFinding{Code: string(c.Code), Meaning: auditMeanings[c.Code], Count: c.Found, Violation: c.Found > c.Notes}
 		for i := range r.Findings {
 			if found := &r.Findings[i]; found.Code == c.Code && len(f.Samples) < 3 {
-				f.Samples = append(f.Samples, evidenceSample(found))
+				f.Samples = append(f.Samples, findingSample(found))
 			}
 		}
 		a.Findings = append(a.Findings, f)
@@ -50,7 +50,7 @@ func auditTold(r *audit.Result) reports.Audit {
 	return a
 }
 
-func evidenceSample(f *finding.Finding) string {
+func findingSample(f *finding.Finding) string {
 	what := f.URL
 	if what == "" {
 		what = f.Authority

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	shellFiles  = cobra.ShellCompDirectiveDefault // the shell offers files
-	nothing     = cobra.ShellCompDirectiveNoFileComp
-	shellGoesOn = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace // more of the same word follows
+	offerFiles = cobra.ShellCompDirectiveDefault // the shell offers files
+	nothing    = cobra.ShellCompDirectiveNoFileComp
+	wordGoesOn = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace // more of the same word follows
 )
 
-// shellAsked reports whether a command line comes from a shell that completes.
-func shellAsked(args []string) bool {
+// completionAsked reports whether a command line comes from a shell that completes.
+func completionAsked(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
@@ -33,7 +33,7 @@ func attach(cmd *cobra.Command) {
 	})
 	switch {
 	case cmd.Name() == "help":
-		cmd.ValidArgsFunction = shellCommands
+		cmd.ValidArgsFunction = commandsOffered
 	case cmd.ValidArgsFunction == nil:
 		cmd.ValidArgsFunction = ofArgs(cmd)
 	}
@@ -46,19 +46,19 @@ func attach(cmd *cobra.Command) {
 type kind int
 
 const (
-	other        kind = iota // something that nobody but the user knows
-	file                     // what the shell finds best
-	shellCrawl               // a crawl directory
-	host                     // a host of the crawl in the first argument
-	shellUrl                 // a URL, likewise
-	shellCommand             // of another program
+	other       kind = iota // something that nobody but the user knows
+	file                    // what the shell finds best
+	crawlWord               // a crawl directory
+	host                    // a host of the crawl in the first argument
+	urlWord                 // a URL, likewise
+	commandWord             // of another program
 )
 
-// shellKinds of what usage lines and flags call what they take.
-var shellKinds = map[string]kind{
-	"DIR": shellCrawl, "PATH": file, "FILE": file, "WARC": file, "FOLDER": file, "CDXJ": file, "A": file, "B": file, "OLD": file, "NEW": file,
+// kindsOfWords of what usage lines and flags call what they take.
+var kindsOfWords = map[string]kind{
+	"DIR": crawlWord, "PATH": file, "FILE": file, "WARC": file, "FOLDER": file, "CDXJ": file, "A": file, "B": file, "OLD": file, "NEW": file,
 	"CONFIG": file, "[HOST=]FILE": file, "FILE|KEY": file, "FILE|SIZE:HEX": file, "KEY": file,
-	"HOST": host, "NAME": host, "ENTRY": host, "URL": shellUrl, "COMMAND": shellCommand,
+	"HOST": host, "NAME": host, "ENTRY": host, "URL": urlWord, "COMMAND": commandWord,
 }
 
 // noArgument is what stands in usage lines and is no argument.
@@ -72,7 +72,7 @@ func takes(use string) (args [][]kind, again bool) {
 		again = bare != w
 		var ks []kind
 		for _, name := range strings.Split(bare, "|") {
-			ks = append(ks, shellKinds[name])
+			ks = append(ks, kindsOfWords[name])
 		}
 		args = append(args, ks)
 	}
@@ -99,18 +99,18 @@ func offer(cmd *cobra.Command, ks []kind, given []string, begun string) (all []s
 	then = nothing
 	for _, k := range ks {
 		switch k {
-		case shellCrawl:
-			all, then = append(all, crawls(begun)...), shellFiles
-		case file, shellCommand:
-			then = shellFiles
+		case crawlWord:
+			all, then = append(all, crawls(begun)...), offerFiles
+		case file, commandWord:
+			then = offerFiles
 		case host:
 			if len(given) > 0 {
 				all = append(all, hosts(cmd.Context(), given[0], control.Names{Beginning: begun, Most: mostHosts})...)
 			}
-		case shellUrl:
+		case urlWord:
 			if len(given) > 0 && (len(ks) == 1 || strings.Contains(begun, "://")) {
 				for _, origin := range hosts(cmd.Context(), given[0], control.Names{Beginning: begun, Origins: true, Most: mostHosts}) {
-					all, then = append(all, origin+"/"), shellGoesOn
+					all, then = append(all, origin+"/"), wordGoesOn
 				}
 			}
 		}
@@ -124,13 +124,13 @@ func ofFlag(f *pflag.Flag) cobra.CompletionFunc {
 		return ofWords(words, f.Value.Type() == "stringSlice")
 	}
 	what, _ := pflag.UnquoteUsage(f)
-	k := shellKinds[what]
+	k := kindsOfWords[what]
 	switch {
 	case f.NoOptDefVal != "":
 		return nil
-	case k == shellCrawl: // to be made, but for few
+	case k == crawlWord: // to be made, but for few
 		k = file
-	case k == host && f.Name != "host", k == shellUrl: // a name of something else, or a URL that is elsewhere
+	case k == host && f.Name != "host", k == urlWord: // a name of something else, or a URL that is elsewhere
 		k = other
 	}
 	return func(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -150,7 +150,7 @@ func ofWords(words []string, list bool) cobra.CompletionFunc {
 			if strings.HasPrefix(w, last) && !strings.Contains(","+before, ","+w+",") {
 				all = append(all, before+w)
 				if list || strings.ContainsAny(w[len(w)-1:], "=:<>") {
-					then = shellGoesOn
+					then = wordGoesOn
 				}
 			}
 		}
@@ -158,8 +158,8 @@ func ofWords(words []string, list bool) cobra.CompletionFunc {
 	}
 }
 
-// shellCommands completes the names of commands, for help.
-func shellCommands(cmd *cobra.Command, given []string, begun string) (all []string, then cobra.ShellCompDirective) {
+// commandsOffered completes the names of commands, for help.
+func commandsOffered(cmd *cobra.Command, given []string, begun string) (all []string, then cobra.ShellCompDirective) {
 	about, rest, err := cmd.Root().Find(given)
 	if err != nil || len(rest) > 0 {
 		return nil, nothing

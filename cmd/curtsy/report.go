@@ -111,7 +111,7 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	if err := write(data, r.WriteJSON); err != nil {
 		return err
 	}
-	fmt.Fprint(std.Err, evidenceReportText(r, page, data))
+	fmt.Fprint(std.Err, textOfReport(r, page, data))
 	if o.json {
 		return r.WriteJSON(std.Out)
 	}
@@ -239,8 +239,8 @@ func unbracketed(s string) string {
 	return plainly.OneLine(s)
 }
 
-// evidenceReportText is the report in a few lines.
-func evidenceReportText(r *reports.Report, page, data string) string {
+// textOfReport is the report in a few lines.
+func textOfReport(r *reports.Report, page, data string) string {
 	var b strings.Builder
 	t := &r.Totals
 	fmt.Fprintf(&b, "%s with %s: %s, %d disallowed by robots.txt\n", plainly.Count(t.Exchanges, "exchange"), plainly.Count(r.Reached, "host"), plainly.Count(t.Pages, "page"), r.Robots.Disallowed)

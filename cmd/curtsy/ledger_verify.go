@@ -19,7 +19,7 @@ import (
 
 // verifying is one invocation of ledger verify.
 type verifying struct {
-	known evidenceKnown
+	known knownLedgers
 	logs  []string
 	skew  value.Duration
 	json  bool

@@ -26,8 +26,8 @@ type diffOptions struct {
 	quiet       bool
 }
 
-// evidenceDiff is curtsy diff.
-func evidenceDiff(std cli.Streams) *cobra.Command {
+// diffCommand is curtsy diff.
+func diffCommand(std cli.Streams) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff [flags] DIR",

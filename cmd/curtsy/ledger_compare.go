@@ -175,7 +175,7 @@ func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness
 		}
 		n, err := cosignedBy(ctx, args[i], origin)
 		if err != nil {
-			return views, fmt.Errorf("%s: %w", args[i], evidenceSaid(err))
+			return views, fmt.Errorf("%s: %w", args[i], explainedError(err))
 		}
 		views[i] = witness.View{Note: n}
 	}

@@ -17,7 +17,7 @@ import (
 
 // Bounds of an answer.
 const (
-	shellPatience = 2 * time.Second // for which hosts are looked for
+	hostsPatience = 2 * time.Second // for which hosts are looked for
 	mostHosts     = 200
 	mostEntries   = 10_000 // of a folder that are looked at
 )
@@ -61,7 +61,7 @@ func hosts(ctx context.Context, dir string, n control.Names) []string {
 	if !isCrawl(dir) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, shellPatience)
+	ctx, cancel := context.WithTimeout(ctx, hostsPatience)
 	defer cancel()
 	answer := make(chan []string, 1)
 	// The opening of a large frontier cannot be cancelled. One that takes too long is left to the end of the process,

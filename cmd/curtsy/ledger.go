@@ -22,8 +22,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// evidenceLedger is the group of commands about the ledger of a crawl.
-func evidenceLedger(std cli.Streams) *cobra.Command {
+// ledgerCommand is the group of commands about the ledger of a crawl.
+func ledgerCommand(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
 		Short: "Manage checkpoints, witnesses and proofs",

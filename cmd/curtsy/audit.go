@@ -33,7 +33,7 @@ type auditing struct {
 	logs  []string // [HOST=]FILE
 	texts []string // robots.txt, [HOST=]FILE
 	from  []string // addresses of the crawler
-	known evidenceKnown
+	known knownLedgers
 	floor value.Duration
 	rules string
 	token string
@@ -49,8 +49,8 @@ type auditing struct {
 // logSkew is by how much the clocks of a site and of the crawler may differ, unless the operator says otherwise.
 const logSkew = 2 * time.Second
 
-// evidenceAudit is curtsy audit.
-func evidenceAudit(std cli.Streams) *cobra.Command {
+// auditCommand is curtsy audit.
+func auditCommand(std cli.Streams) *cobra.Command {
 	a := auditing{skew: value.Duration(logSkew)}
 	cmd := &cobra.Command{
 		Use:   "audit [flags] [PATH…]",

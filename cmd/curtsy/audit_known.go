@@ -17,21 +17,21 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// evidenceKnown is what an auditor knows, and who is believed.
-type evidenceKnown struct {
+// knownLedgers is what an auditor knows, and who is believed.
+type knownLedgers struct {
 	key       string   // FILE or the key
 	heads     []string // FILE or SIZE:HEX
 	witnesses []string // FILE or the key
 }
 
-func (k *evidenceKnown) flags(f *pflag.FlagSet) {
+func (k *knownLedgers) flags(f *pflag.FlagSet) {
 	f.StringVar(&k.key, "key", "", "`FILE|KEY` the operator's verifier key, from curtsy ledger key; it, or a key that replaced it, must have signed the ledger")
 	f.StringArrayVar(&k.heads, "head", nil, "`FILE|SIZE:HEX` a checkpoint stored elsewhere, from curtsy ledger checkpoint; the ledger must contain it; repeatable")
 	f.StringArrayVar(&k.witnesses, "witness-key", nil, "`FILE|KEY` verifier key of a witness that must have cosigned a checkpoint; repeatable")
 }
 
 // given refuses what is given and empty: an empty variable of a shell must not pass for a check.
-func (k *evidenceKnown) given(f *pflag.FlagSet) error {
+func (k *knownLedgers) given(f *pflag.FlagSet) error {
 	for name, of := range map[string][]string{"key": {k.key}, "head": k.heads, "witness-key": k.witnesses} {
 		for _, s := range of {
 			if s == "" && f.Changed(name) {
@@ -43,14 +43,14 @@ func (k *evidenceKnown) given(f *pflag.FlagSet) error {
 }
 
 // any reports whether something is known.
-func (k *evidenceKnown) any() bool {
+func (k *knownLedgers) any() bool {
 	return k.key != "" || len(k.heads)+len(k.witnesses) > 0
 }
 
 var errNoLedger = cli.Usagef("--key, --head and --witness-key are of a ledger: give the crawl directory or the WACZ file that holds it")
 
 // read puts what is known into the options of the comparison with a ledger.
-func (k *evidenceKnown) read(l *reconcile.Options) error {
+func (k *knownLedgers) read(l *reconcile.Options) error {
 	if l.Dir == "" && k.any() {
 		return errNoLedger
 	}
@@ -89,7 +89,7 @@ func keptHead(l *reconcile.Options) error {
 }
 
 // trusted returns the keys of those who are believed; the operator's is zero if none was given.
-func (k *evidenceKnown) trusted() (key checkpoint.Key, witnesses []checkpoint.Key, err error) {
+func (k *knownLedgers) trusted() (key checkpoint.Key, witnesses []checkpoint.Key, err error) {
 	if k.key != "" {
 		if key, err = keyAt("--key", k.key); err != nil {
 			return key, nil, err

@@ -46,7 +46,7 @@ func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) e
 		return err
 	}
 	defer os.RemoveAll(fresh)
-	if _, err := tree.Rebuild(fresh, evidenceEntries(dir, n.Size)); err != nil {
+	if _, err := tree.Rebuild(fresh, ledgerEntries(dir, n.Size)); err != nil {
 		return err
 	}
 	if err := use(tree.Reader(fresh, n.Size, n.Root)); err != nil {
@@ -56,8 +56,8 @@ func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) e
 	return nil
 }
 
-// evidenceEntries are the hashes of the first lines of a ledger.
-func evidenceEntries(dir string, size int64) iter.Seq2[tlog.Hash, error] {
+// ledgerEntries are the hashes of the first lines of a ledger.
+func ledgerEntries(dir string, size int64) iter.Seq2[tlog.Hash, error] {
 	return func(yield func(tlog.Hash, error) bool) {
 		for e, err := range ledger.Skim(dir) {
 			switch {

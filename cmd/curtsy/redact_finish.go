@@ -41,7 +41,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	r := redact.Request{Dir: dir, Subject: s.Subject, All: o.all, Reason: o.reason, OptOut: s.entry, Packed: packed}
 	var j *redact.Journal
 	var found redact.Found
-	err = redactHeld(ctx, dir, s.entry, func(f crawldir.Stopped) error {
+	err = holdCrawl(ctx, dir, s.entry, func(f crawldir.Stopped) error {
 		if o.dryRun {
 			err = lookedFor(ctx, dir, o.quiet, std, func(ctx context.Context) (err error) {
 				found, err = redact.Find(ctx, r)
@@ -63,7 +63,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 			return err
 		}
 		found = j.Found
-		return redactEvidence(ctx, dir, f, j, std)
+		return keepEvidence(ctx, dir, f, j, std)
 	})
 	same := finished != nil && finished.Subject == s.Text && (finished.Extent == ledger.ExtentAll) == o.all
 	switch {
@@ -143,8 +143,8 @@ type inUse struct{ error }
 
 func (inUse) Is(err error) bool { return err == frontier.ErrInUse }
 
-// redactHeld has do work on a crawl that nobody else has.
-func redactHeld(ctx context.Context, dir, entry string, do func(f crawldir.Stopped) error) error {
+// holdCrawl has do work on a crawl that nobody else has.
+func holdCrawl(ctx context.Context, dir, entry string, do func(f crawldir.Stopped) error) error {
 	settings, err := config.Of(dir)
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ func redactHeld(ctx context.Context, dir, entry string, do func(f crawldir.Stopp
 	return errors.Join(do(f), f.Close())
 }
 
-// redactEvidence does what a journal says of archive and ledger. It is not broken off by a signal: it is short, and begun.
-func redactEvidence(ctx context.Context, dir string, f crawldir.Stopped, j *redact.Journal, std cli.Streams) error {
+// keepEvidence does what a journal says of archive and ledger. It is not broken off by a signal: it is short, and begun.
+func keepEvidence(ctx context.Context, dir string, f crawldir.Stopped, j *redact.Journal, std cli.Streams) error {
 	if j.OptOut != "" {
 		if _, err := optout.Append(filepath.Join(dir, crawldir.OptOutName), []string{j.OptOut}, j.Reason); err != nil {
 			return err
@@ -184,8 +184,8 @@ func unfinished(err error, dir string) error {
 	return fmt.Errorf("%w\nThe redaction in %s is not finished: curtsy audit, resume or redact finishes it first", err, dir)
 }
 
-// Finish finishes what was begun in a crawl directory, if anything was, or takes away what was prepared.
-func Finish(ctx context.Context, dir string, std cli.Streams) error {
+// finishRedaction finishes what was begun in a crawl directory, if anything was, or takes away what was prepared.
+func finishRedaction(ctx context.Context, dir string, std cli.Streams) error {
 	j, err := finish(ctx, dir, std)
 	if j != nil { // whoever began it was not told
 		fmt.Fprintf(std.Err, "%s is redacted; the salt of its mark is kept nowhere else: %s\n", plainly.OneLine(j.Subject), plainly.OneLine(j.Salt))
@@ -198,12 +198,12 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 	if !redact.Left(dir) {
 		return nil, nil
 	}
-	err = redactHeld(ctx, dir, "", func(f crawldir.Stopped) (err error) {
+	err = holdCrawl(ctx, dir, "", func(f crawldir.Stopped) (err error) {
 		if j, err = redact.Open(dir); err != nil || j == nil {
 			return err
 		}
 		fmt.Fprintf(std.Err, "finishing an interrupted redaction first\n")
-		return redactEvidence(ctx, dir, f, j, std)
+		return keepEvidence(ctx, dir, f, j, std)
 	})
 	if errors.Is(err, frontier.ErrInUse) && !redact.Pending(dir) {
 		return nil, nil // somebody is preparing it, or a run goes on beside what a kill left: nothing is changed yet
@@ -233,7 +233,7 @@ func redactFirst(cmd *cobra.Command, std cli.Streams) *cobra.Command {
 			if strings.TrimSpace(dir) == "" || !redact.Left(dir) {
 				continue
 			}
-			if err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return Finish(ctx, dir, std) }); err != nil {
+			if err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return finishRedaction(ctx, dir, std) }); err != nil {
 				return err
 			}
 		}
@@ -252,9 +252,9 @@ func entries(entries []string) error {
 	return nil
 }
 
-// Forget forgets the bodies of what entries of the opt-out list of a crawl mean, which stand on it. Of one that the
+// redactEntries forgets the bodies of what entries of the opt-out list of a crawl mean, which stand on it. Of one that the
 // crawl has nothing of, that is said.
-func Forget(ctx context.Context, dir string, entries []string, reason string, std cli.Streams) error {
+func redactEntries(ctx context.Context, dir string, entries []string, reason string, std cli.Streams) error {
 	for _, entry := range entries {
 		s, err := entrySubject(entry)
 		if err == nil {
@@ -271,8 +271,8 @@ func Forget(ctx context.Context, dir string, entries []string, reason string, st
 	return nil
 }
 
-// redactRun runs another command.
-func redactRun(ctx context.Context, cmd *cobra.Command, args ...string) error {
+// runWithout runs another command.
+func runWithout(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	return cmd.ExecuteContext(ctx)
