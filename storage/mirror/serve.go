@@ -223,9 +223,10 @@ func redirect(w http.ResponseWriter, file string) {
 // refuse answers with a page that no text in it can make run anything.
 func refuse(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.WriteHeader(status)
 	title, text = html.EscapeString(title), html.EscapeString(text)
-	w.Write([]byte("<!DOCTYPE html><html lang=en><meta charset=utf-8><title>" + title + "</title><main><h1>" + title + "</h1><p>" + text +
+	w.Write([]byte("<!DOCTYPE html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width, initial-scale=1\"><title>" + title +
+		"</title><style>:root { color-scheme: light dark } body { overflow-wrap: anywhere }</style><main><h1>" + title + "</h1><p>" + text +
 		"</p></main>\n"))
 }

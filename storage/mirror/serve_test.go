@@ -62,7 +62,7 @@ func TestServeShowsTheTree(t *testing.T) {
 		{"what is missing has its reason", "/a.test/secret", 404, "", "", "noarchive"},
 		{"a reason is text", "/b.test/x", 404, "", "", "&lt;script&gt;"},
 		{"an address is text", "/b.test/%3Cscript%3E", 404, "", "", "Nothing in it"},
-		{"what nobody names", "/a.test/nothing", 404, "Content-Security-Policy", "default-src 'none'", ""},
+		{"what nobody names", "/a.test/nothing", 404, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'", ""},
 		{"the map is no file of it", "/" + MapFile, 404, "", "", ""},
 		{"nothing above", "/../warc/curtsy-00000.warc.gz", 404, "", "", ""},
 		{"nothing above", "/a.test/..%2f..%2f..%2fwarc", 404, "", "", ""},

@@ -4,7 +4,7 @@ package proof
 const Format = "curtsy-proof/1"
 
 // pageVersion is the version of the page's words and looks: Verify compares only pages of its own version.
-const pageVersion = 2
+const pageVersion = 3
 
 // The members of a bundle.
 const (
