@@ -233,7 +233,13 @@ func (w *workload) restartCrash() {
 	w.pass(w.rand.IntN(3000))
 	w.Open(w.Options)
 	w.turns, w.past = nil, nil
-	w.follow.Crashed(at, w.Picture())
+	w.follow.Crashed(at, w.Picture(), func(u canon.URL) frontier.Entry {
+		e, _, err := w.Frontier.Entry(w.Context(), u)
+		if err != nil {
+			w.Fatalf("Entry %s: %v", u, err)
+		}
+		return e
+	})
 }
 
 // compare fails unless what can be seen of the engine is what the follower says.
@@ -241,7 +247,6 @@ func (w *workload) compare(when string) {
 	w.Helper()
 	w.CheckSums()
 	w.surveyed()
-	w.follow.Suspected(w.Stats().Suspects)
 	if diff := w.follow.Picture().Diff(w.Picture()); diff != "" {
 		w.Fatalf("%s: the model, then the engine:%s", when, diff)
 	}

@@ -12,41 +12,34 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Judge is what a Follower tells of an engine that does what it may not: a testing.TB.
+// Judge receives what a Follower reports of an engine that does what it may not: a testing.TB.
 type Judge interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
 // Follower is the model that follows an engine, call by call: it makes the choices that the engine has made, if they are
-// lawful, and tells the judge if they are not. So what can be seen of both must be the same at any time.
+// lawful, and fails the test if they are not. So what can be seen of both must be the same at any time.
 type Follower struct {
 	Judge
-	options frontier.Options
-	dealer  dealer
-	journal []event
-	durable int // events that must not be lost
-
-	prints  map[taskID]frontier.Fingerprint // the model's fingerprints of the tasks that were leased in this opening
-	records []record                        // what the engine may have recorded as in flight in this opening, oldest first
-}
-
-// taskID is a task's identity in the engine.
-type taskID struct {
-	authority canon.Authority
-	print     frontier.Fingerprint
+	journal
+	durable int // steps that must not be lost
 }
 
 // NewFollower returns the follower of an engine that has just been opened, for the first time, with o.
 func NewFollower(j Judge, o frontier.Options) *Follower {
-	f := &Follower{
-		Judge: j, options: o, dealer: newDealer(newState()), prints: map[taskID]frontier.Fingerprint{},
-	}
-	f.opening(opened{})
+	f := &Follower{Judge: j, journal: journal{state: fold(nil)}}
+	f.open(time.Now(), o, false, nil)
 	return f
 }
 
-// want tells the judge when got is not what is wanted.
+// open follows an opening.
+func (f *Follower) open(now time.Time, o frontier.Options, unclean bool, flight []suspicion) {
+	do(&f.journal, always, func(s *state, _ time.Time) bool { s.open(now, o, unclean, flight); return true })
+	f.Synced()
+}
+
+// want fails the test when got is not what is wanted.
 func (f *Follower) want(what string, got, want any) {
 	f.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -55,33 +48,15 @@ func (f *Follower) want(what string, got, want any) {
 }
 
 // Survey returns what Survey of the engine should, with up to n hosts in each list.
-func (f *Follower) Survey(n int) frontier.Survey { return f.dealer.survey(f.now(), n) }
-
-// record applies an event.
-func (f *Follower) record(e event) frontier.Added {
-	f.journal = append(f.journal, e)
-	return f.dealer.apply(e)
-}
-
-// opening records that the engine was opened just now.
-func (f *Follower) opening(how opened) {
-	how.options = f.options
-	f.record(event{at: time.Now(), opened: &how})
-	f.Synced()
-	f.records = nil
-	f.leases(true, true)
-}
+func (f *Follower) Survey(n int) frontier.Survey { return f.survey(f.now(), n) }
 
 // Synced notes that everything so far is durable.
-func (f *Follower) Synced() { f.durable = len(f.journal) }
+func (f *Follower) Synced() { f.durable = len(f.steps) }
 
 // now returns the time, with the leases that have expired taken back.
 func (f *Follower) now() time.Time {
 	now := time.Now()
-	if over := f.dealer.expire(now); len(over) > 0 {
-		f.record(event{at: now, expired: over})
-		f.leases(false, false) // which is no reason for a commit
-	}
+	f.expired(now)
 	return now
 }
 
@@ -89,68 +64,104 @@ func (f *Follower) now() time.Time {
 func (f *Follower) Picture() Picture {
 	now := f.now()
 	var hosts []frontier.Host
-	for _, h := range f.dealer.order {
-		hosts = append(hosts, f.dealer.view(h, now))
+	for _, h := range f.order {
+		hosts = append(hosts, h.view(now))
 	}
-	return Take(f.dealer.stats(now), hosts, f.dealer.seeds)
+	return Take(f.stats(now), hosts, f.seeds)
 }
 
-// Add follows an Add. It is durable, and with it all that was applied before: what is durable is what was applied up
-// to some instant.
+// lasting follows a call that is durable when it returns, and with it all that was applied before: what is durable is
+// what was applied up to some instant.
+func followed[T any](f *Follower, take func(s *state, now time.Time) T) T {
+	f.now()
+	did := do(&f.journal, perhaps, take)
+	f.Synced()
+	return did
+}
+
+// Add follows an Add.
 func (f *Follower) Add(cs []frontier.Candidate) frontier.Added {
-	added := f.record(event{at: f.now(), added: slices.Clone(cs)})
-	f.Synced()
-	return added
+	cs = slices.Clone(cs)
+	return followed(f, func(s *state, now time.Time) frontier.Added { return s.add(now, cs) })
 }
 
-// Retry follows a Retry, which is durable like an Add.
+// Retry follows a Retry.
 func (f *Follower) Retry(r frontier.Retrial) frontier.Retried {
-	now := f.now()
-	n := f.dealer.counted(r, func() { f.record(f.dealer.retrial(now, r)) })
-	f.Synced()
-	return n
+	return followed(f, func(s *state, _ time.Time) frontier.Retried { return s.retry(r) })
 }
 
-// Steer follows a Steer, which is durable like an Add.
+// Steer follows a Steer.
 func (f *Follower) Steer(c frontier.Steering) frontier.Steered {
-	now := f.now()
-	n := f.dealer.obeyed(now, c, func() { f.record(f.dealer.steering(now, c)) })
-	f.Synced()
-	return n
+	return followed(f, func(s *state, now time.Time) frontier.Steered { return s.steer(now, c) })
 }
 
-// Lease follows a turn that the engine has given: the authority must be due, and the tasks those at its head.
+// Lease follows a turn that the engine has given: the authority must be due, and the tasks those at its head. A suspect
+// comes after all others, in a turn of its own.
 func (f *Follower) Lease(t frontier.Turn, most int) {
 	f.Helper()
 	now := f.now()
-	h := f.dealer.hosts[t.Authority]
-	if h == nil || f.dealer.leases[t.Authority] != nil {
+	h := f.hosts[t.Authority]
+	if h == nil || h.lease != nil {
 		f.Fatalf("%s is leased, but it is leased already, or unknown: %v", t.Authority, h == nil)
 	}
 	if at, ok := h.due(); !ok || at.After(now) {
 		f.Fatalf("%s is leased, %v before it is due (at all: %v)", t.Authority, at.Sub(now), ok)
 	}
-	f.described(t, h, now)
-	f.beside(t)
-	f.dealer.grant(h, now, t.Token, f.taken(h, t.Tasks, most, now))
-	f.leases(true, f.dealer.careful() || f.dealer.leases[h.authority].stops > 0)
+	f.want("number of tasks", len(t.Tasks), len(f.offer(h, now, most)))
+	if !f.room(t.Tasks[0].Stops) {
+		f.Fatalf("%s, a suspect of %d stops, is given beside other leases, or beside one of a suspect", t.Tasks[0].URL, t.Tasks[0].Stops)
+	}
+	r := soon
+	if f.careful() || t.Tasks[0].Stops > 0 {
+		r = always
+	}
+	f.granted(h, t, now, r)
 }
 
-// described fails unless a turn describes h.
-func (f *Follower) described(t frontier.Turn, h *host, now time.Time) {
+// granted follows a turn that may be given.
+func (f *Follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) {
 	f.Helper()
 	f.want("Width", t.Width, max(h.update.Width, 1))
-	f.want("Length", t.Length, f.dealer.length())
+	f.want("Length", t.Length, f.length())
 	u := h.update
 	if t.Host.Condition != u.Condition || t.Host.Pace != u.Pace || !bytes.Equal(t.Host.Robots, u.Robots) || t.Host.Wait != 0 {
-		f.Fatalf("Turn.Host is %+v, want %+v", t.Host, f.dealer.view(h, now))
+		f.Fatalf("Turn.Host is %+v, want %+v", t.Host, h.view(now))
 	}
+	ps := f.taken(h, t.Tasks, now)
+	do(&f.journal, r, func(s *state, now time.Time) bool { s.grant(now, t.Authority, t.Token, ps); return true })
+}
+
+// taken returns the prints of the tasks of h that the engine has given. They must be the head of what is ready: those
+// never deferred in their order, and any of those whose deferral is over, but those tried before only after all others.
+func (f *Follower) taken(h *host, given []frontier.Task, now time.Time) (ps []frontier.Fingerprint) {
+	f.Helper()
+	ready, suspects := f.ready(h, now)
+	if len(ready) == 0 {
+		ready = suspects
+	}
+	for _, x := range given {
+		t := first(ready, func(t *task) bool { return t.URL.Key() == x.URL.Key() })
+		if t == nil {
+			f.Fatalf("%s: task %s is not ready, or was given twice, or is a suspect that comes too early", h.authority, x.URL)
+		}
+		same := t.Task
+		same.Print = x.Print // keyed by the engine's own secret
+		f.want("the task", fmt.Sprintf("%+v", x), fmt.Sprintf("%+v", same))
+		before := first(ready, func(o *task) bool { return t.Attempts > 0 && o.Attempts == 0 || !t.deferred && !o.deferred })
+		if t.Stops == 0 && before != nil && before != t {
+			f.Fatalf("%s: task %s, tried %d times, comes before %s", h.authority, x.URL, t.Attempts, before.URL)
+		}
+		ready = slices.DeleteFunc(slices.Clone(ready), func(o *task) bool { return o == t })
+		do(&f.journal, perhaps, func(s *state, _ time.Time) bool { s.hosts[h.authority].named(x.URL).Print = x.Print; return true })
+		ps = append(ps, x.Print)
+	}
+	return ps
 }
 
 // Fair fails if an engine gives fewer hosts than are due and wanted.
 func (f *Follower) Fair(c frontier.Claimed, wanted int) {
 	f.Helper()
-	if left := len(f.dealer.candidates(f.now())); len(c.Turns) > wanted || len(c.Turns) < wanted && left > 0 {
+	if left := len(f.candidates(f.now())); len(c.Turns) > wanted || len(c.Turns) < wanted && left > 0 {
 		f.Fatalf("%d turns of %d, and %d hosts are still due", len(c.Turns), wanted, left)
 	}
 }
@@ -158,10 +169,10 @@ func (f *Follower) Fair(c frontier.Claimed, wanted int) {
 // Nothing follows a Claim that was cancelled because it found nothing: it must have had reason to wait.
 func (f *Follower) Nothing(begin time.Time, w frontier.Want) {
 	f.Helper()
-	if due := f.dealer.candidates(begin); len(due) > 0 {
+	if due := f.candidates(begin); len(due) > 0 {
 		f.Fatalf("Claim waits, although %s is due", due[0].authority)
 	}
-	state, due := f.dealer.summary(f.now())
+	state, due := f.summary(f.now())
 	if state == frontier.Drained || state == frontier.Waiting && due > w.MaxWait {
 		f.Fatalf("Claim waits, although the frontier is in state %d, due %v", state, due)
 	}
@@ -170,26 +181,24 @@ func (f *Follower) Nothing(begin time.Time, w frontier.Want) {
 // Ended follows a Claim that gave no turn.
 func (f *Follower) Ended(w frontier.Want, c frontier.Claimed) {
 	f.Helper()
-	state, due := f.dealer.summary(f.now())
+	state, due := f.summary(f.now())
 	if c.State != state || c.Due != due || state == frontier.Busy || state == frontier.Waiting && due <= w.MaxWait {
 		f.Fatalf("Claim within %v ends with state %d, due %v; want state %d, due %v", w.MaxWait, c.State, c.Due, state, due)
 	}
 }
 
-// Authority follows a ClaimAuthority.
+// Authority follows a ClaimAuthority of a known authority.
 func (f *Follower) Authority(a canon.Authority, t frontier.Turn, err error) {
 	f.Helper()
 	now := f.now()
-	h := f.dealer.hosts[a]
-	due := f.dealer.single(h, now)
+	h := f.hosts[a]
+	due := f.single(h, now)
 	if due != (err == nil) {
 		f.Fatalf("ClaimAuthority %s: error %v, want it to be leased: %v", a, err, due)
 	}
 	if due {
 		f.want("tasks of ClaimAuthority", len(t.Tasks), 0)
-		f.described(t, h, now)
-		f.dealer.grant(h, now, t.Token, nil)
-		f.leases(false, false) // nothing is in flight under it
+		f.granted(h, t, now, perhaps) // nothing is in flight under it
 	}
 }
 
@@ -197,45 +206,91 @@ func (f *Follower) Authority(a canon.Authority, t frontier.Turn, err error) {
 func (f *Follower) Finish(r frontier.Result, got frontier.Finished) {
 	f.Helper()
 	now := f.now()
-	held := f.dealer.holds(r.Authority, r.Token)
+	held := f.holds(r.Authority, r.Token)
 	if held != (got.Err == nil) || !held && !errors.Is(got.Err, frontier.ErrStale) {
 		f.Fatalf("Finish %s: %v, want it to be applied: %v", r.Authority, got.Err, held)
 	}
 	if !held {
 		return
 	}
-	r = f.translate(r)
-	dropped := make([]frontier.Fingerprint, len(got.Dropped))
-	for i, p := range got.Dropped {
-		dropped[i] = f.prints[taskID{r.Authority, p}]
+	want := do(&f.journal, always, func(s *state, now time.Time) frontier.Finished { return s.settle(now, r) })
+	slices.Sort(got.Dropped)
+	slices.Sort(want.Dropped)
+	f.want("Dropped of Finish", fmt.Sprint(got.Dropped), fmt.Sprint(want.Dropped))
+	f.want("Added of Finish", got.Added, want.Added)
+	if !r.Keep {
+		return
 	}
-	slices.Sort(dropped)
-	f.want("Dropped of Finish", fmt.Sprint(dropped), fmt.Sprint(slices.Sorted(slices.Values(f.dealer.dropped(r)))))
-	f.want("Added of Finish", got.Added, f.record(f.dealer.event(now, r)))
-	f.dealer.release(r)
-	if r.Keep {
-		f.extended(r, got.Tasks, now)
-	}
-	f.leases(true, false)
+	h := f.hosts[r.Authority]
+	f.want("number of further tasks", len(got.Tasks), len(f.more(h, now, r.Want)))
+	ps := f.taken(h, got.Tasks, now)
+	do(&f.journal, soon, func(s *state, _ time.Time) bool { s.hosts[r.Authority].give(ps); return true })
 }
 
 // Repeat follows a Finish that was sent before. Nothing changes, whatever the answer.
 func (f *Follower) Repeat(r frontier.Result, got frontier.Finished) {
 	f.Helper()
 	f.now()
-	if last := f.dealer.repeats(r.Authority, r.Token); last && got.Err != nil || !last && !errors.Is(got.Err, frontier.ErrStale) {
+	if last := f.repeats(r.Authority, r.Token); last && got.Err != nil || !last && !errors.Is(got.Err, frontier.ErrStale) {
 		f.Fatalf("the repeat of a Finish of %s: %v; is it the last that was applied: %v", r.Authority, got.Err, last)
 	}
 }
 
-// translate returns r with the model's fingerprints in place of the engine's, which are keyed by another secret.
-func (f *Follower) translate(r frontier.Result) frontier.Result {
-	r = clone(r)
-	for i, d := range r.Done {
-		r.Done[i].Print = f.prints[taskID{r.Authority, d.Print}]
+// Closed follows a clean stop and the opening after it.
+func (f *Follower) Closed() { f.open(time.Now(), f.options, false, nil) }
+
+// Crashed follows a crash and the opening after it. The engine must have come back as it was at some instant between
+// the last commit that it owed and the crash; seen tells which. entry is Entry of the engine: it tells what counted as in
+// flight, which must be what was in flight at that instant, or since the last step that had the engine record it.
+func (f *Follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) frontier.Entry) {
+	f.Helper()
+	now, all, o := time.Now(), f.steps, f.options
+	owed := func(x step) bool { return x.at.Before(at.Add(-frontier.GroupDelay)) }
+	kept := f.durable
+	for kept < len(all) && owed(all[kept]) {
+		kept++
 	}
-	for i, d := range r.Deferred {
-		r.Deferred[i].Print = f.prints[taskID{r.Authority, d.Print}]
+	for n := len(all); n >= kept; n-- {
+		for m := n; ; m-- {
+			f.journal = journal{fold(all[:n]), slices.Clone(all[:n])}
+			if flight, lawful := f.judged(fold(all[:m]), entry); lawful {
+				f.open(now, o, true, flight)
+				if f.Picture().Diff(seen) == "" {
+					return
+				}
+			}
+			if last := all[m-1]; last.recorded == always || last.recorded == soon && owed(last) {
+				break
+			}
+		}
 	}
-	return r
+	f.Fatalf("after a crash the engine is in none of the states it was in from its last commit on; that of the commit, %d "+
+		"steps before the crash, then the engine:%s", len(all)-kept, f.Picture().Diff(seen))
+}
+
+// judged returns what the engine counts as in flight of the leases of out, and whether it may count that. A lease with
+// no task beside one with a task may count, or not.
+func (f *Follower) judged(out *state, entry func(canon.URL) frontier.Entry) (flight []suspicion, lawful bool) {
+	leases, might := out.stats(time.Time{}).Leases, out.flight()
+	for _, h := range f.order {
+		for _, t := range h.pending {
+			x := slices.IndexFunc(might, func(x suspicion) bool { return x.authority == h.authority && x.print == t.Print })
+			if t.drop || x < 0 && t.Stops == 0 {
+				continue
+			}
+			e := entry(t.first.URL)
+			stops, alone := e.Stops-t.Stops, e.Alone-t.alone
+			if e.Reason == frontier.ReasonQuarantined {
+				stops, alone = 1, 1
+			}
+			switch {
+			case x < 0 && stops == 0 && alone == 0:
+			case x >= 0 && stops == 1 && (alone == might[x].alone || alone == 0 && leases > 1):
+				flight = append(flight, suspicion{h.authority, t.Print, alone})
+			default:
+				return nil, false
+			}
+		}
+	}
+	return flight, true
 }

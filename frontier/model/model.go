@@ -3,28 +3,24 @@ package model
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
-// Model is a frontier in memory: plain, obvious and slow. It is what engines are compared with, and a stand-in for
-// an engine in tests of the crawler.
-//
-// It is a journal of events and the state that they lead to. The events before durable would survive a crash; the
-// others are applied but not committed. A commit is a call of the barrier that moves durable.
+// Model is a frontier in memory: plain, obvious and slow. The first steps of its journal, as many as are durable, would
+// survive a crash; the others are applied but not committed. A commit is a call of the barrier that makes steps durable.
 type Model struct {
-	mu      sync.Mutex
-	dealer  dealer
-	journal []event
-	durable int         // events that a crash does not lose
-	told    int         // of what an operator had closed, what Options.Tell was called with and is durable
-	epoch   uint64      // of this opening
-	claims  uint64      // in this opening
-	known   uint64      // of these, the last of which it is durable that it was made
-	flight  []suspicion // what was in flight then
+	mu sync.Mutex
+	journal
+	durable int // steps that a crash does not lose
+	told    int // of what an operator had closed, what Options.Tell was called with and is durable
 
 	changed chan struct{} // closed, and replaced, at every change
 	err     error         // set by a failed commit, for good
@@ -32,10 +28,9 @@ type Model struct {
 	crashed bool
 	clean   bool // a Close has made everything durable
 
-	wanted  int           // events that somebody wants durable
-	awaited uint64        // the last claim that somebody wants recorded
+	wanted  int           // steps that somebody wants durable
 	results int           // applied since wanted was moved
-	timer   *time.Timer   // moves wanted GroupDelay after the first event; nil when there is none
+	timer   *time.Timer   // moves wanted GroupDelay after the first step; nil when there is none
 	running bool          // commit is running
 	abandon func()        // cancels the barrier of the running commit
 	idle    chan struct{} // closed when commit has returned; nil before the first
@@ -44,39 +39,34 @@ type Model struct {
 var _ frontier.Frontier = (*Model)(nil)
 
 // New returns an empty frontier.
-func New(o frontier.Options) *Model {
-	return newModel(nil, 0, opened{options: o})
-}
+func New(o frontier.Options) *Model { return newModel(nil, 0, o, false, nil) }
 
 // Reopen returns the frontier that is found when the place that m kept is opened again. It panics when m is still
 // open: that would be a second owner.
-func (m *Model) Reopen(o frontier.Options) *Model {
+func (m *Model) Reopen(o frontier.Options) *Model { return m.reopen(o, func([]suspicion) {}) }
+
+// reopen is Reopen, with spoil for tests: it may change what counts as in flight.
+func (m *Model) reopen(o frontier.Options, spoil func([]suspicion)) *Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.closed {
 		panic("frontier/model: the model is reopened before Close or Crash")
 	}
-	how := opened{options: o}
-	if !m.clean {
-		how.unclean, how.flight = true, m.flight
+	steps := m.steps[:m.durable]
+	flight := fold(steps).flight()
+	if m.clean {
+		flight = nil
 	}
-	return newModel(m.journal[:m.durable], m.told, how)
+	spoil(flight)
+	return newModel(steps, m.told, o, !m.clean, flight)
 }
 
-// newModel opens the frontier that journal tells of, of which Options.Tell has been told so much. That it has been opened is
-// durable before anything else; what is closed by that is told with the first commit, or after the next opening.
-func newModel(journal []event, told int, how opened) *Model {
-	journal = append(slices.Clip(journal), event{at: time.Now(), opened: &how})
-	s := fold(journal)
-	m := &Model{
-		dealer:  newDealer(s),
-		journal: journal,
-		durable: len(journal),
-		told:    told,
-		wanted:  len(journal),
-		epoch:   uint64(s.openings),
-		changed: make(chan struct{}),
-	}
+// newModel opens the frontier that steps lead to, of which Options.Tell has been told so much. That it has been opened is
+// durable before anything else; Options.Tell is called with what that closes at the first commit, or after the next opening.
+func newModel(steps []step, told int, o frontier.Options, unclean bool, flight []suspicion) *Model {
+	m := &Model{journal: journal{fold(steps), slices.Clone(steps)}, told: told, changed: make(chan struct{})}
+	do(&m.journal, always, func(s *state, now time.Time) bool { s.open(now, o, unclean, flight); return true })
+	m.durable, m.wanted = len(m.steps), len(m.steps)
 	m.mu.Lock() // the commit that this arms may come at once
 	defer m.mu.Unlock()
 	if m.untold() {
@@ -86,7 +76,7 @@ func newModel(journal []event, told int, how opened) *Model {
 }
 
 // untold reports whether there is something for Options.Tell. The caller holds mu, or m alone.
-func (m *Model) untold() bool { return m.told < len(m.dealer.operated) }
+func (m *Model) untold() bool { return m.told < len(m.operated) }
 
 // Crash ends m as kill -9 would end a process: what was applied but not committed is lost.
 func (m *Model) Crash() {
@@ -96,35 +86,42 @@ func (m *Model) Crash() {
 	if m.abandon != nil {
 		m.abandon()
 	}
-	idle := m.idle
+	m.rest()
 	m.mu.Unlock()
-	if idle != nil {
-		<-idle
-	}
 }
 
 // Close implements frontier.Frontier.
 func (m *Model) Close() error {
 	m.mu.Lock()
-	if err := m.usable(); err != nil {
-		m.shut()
-		m.mu.Unlock()
+	defer m.mu.Unlock()
+	err := m.usable()
+	m.shut()
+	if err != nil {
 		return err
 	}
-	m.shut()
 	m.flush()
-	idle := m.idle
-	m.mu.Unlock()
-	if idle != nil {
-		<-idle
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.rest()
 	m.clean = m.err == nil && !m.crashed
-	if m.clean && m.dealer.unclean && m.dealer.options.Operator {
-		m.clean, m.flight = false, nil
+	if m.clean && m.unclean && m.options.Operator {
+		m.clean = false
+		do(&m.journal, always, func(s *state, _ time.Time) bool { // nothing was in flight at this stop
+			for _, h := range s.order {
+				s.takeBack(h)
+			}
+			return true
+		})
+		m.durable = len(m.steps)
 	}
 	return m.err
+}
+
+// rest waits until no commit is running. The caller holds mu; it is free during the wait.
+func (m *Model) rest() {
+	if idle := m.idle; idle != nil {
+		m.mu.Unlock()
+		<-idle
+		m.mu.Lock()
+	}
 }
 
 // shut refuses further calls and wakes those that wait. The caller holds mu.
@@ -138,13 +135,10 @@ func (m *Model) shut() {
 
 // usable returns why m takes no calls, or nil. The caller holds mu.
 func (m *Model) usable() error {
-	switch {
-	case m.err != nil:
-		return m.err
-	case m.closed:
+	if m.err == nil && m.closed {
 		return frontier.ErrClosed
 	}
-	return nil
+	return m.err
 }
 
 // broadcast wakes everybody who waits for a change. The caller holds mu.
@@ -153,60 +147,49 @@ func (m *Model) broadcast() {
 	m.changed = make(chan struct{})
 }
 
-// record applies an event, for the next group to commit. The caller holds mu.
-func (m *Model) record(e event) frontier.Added {
-	m.journal = append(m.journal, e)
-	added := m.dealer.apply(e)
-	m.arm()
-	if e.result != nil {
-		if m.results++; m.results >= frontier.GroupPages {
-			m.flush()
-		}
-	}
-	m.broadcast()
-	return added
+// enter takes a step, for the next group to commit. The caller holds mu.
+func enter[T any](m *Model, take func(s *state, now time.Time) T) T {
+	defer m.arm()
+	return do(&m.journal, soon, take)
 }
 
 // arm sees to it that there is a commit within GroupDelay. The caller holds mu.
 func (m *Model) arm() {
 	if m.timer == nil {
-		m.timer = time.AfterFunc(frontier.GroupDelay, m.tick)
+		m.timer = time.AfterFunc(frontier.GroupDelay, func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.timer = nil
+			if m.usable() == nil {
+				m.flush()
+			}
+		})
 	}
 }
 
-// tick ends the wait for more company in a group.
-func (m *Model) tick() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.timer = nil
-	if m.usable() == nil {
-		m.flush()
-	}
-}
-
-// flush sees to it that all events so far become durable. The caller holds mu.
+// flush sees to it that all steps so far become durable. The caller holds mu.
 func (m *Model) flush() {
-	m.wanted, m.awaited, m.results = len(m.journal), m.claims, 0
-	if m.running || m.wanted == m.durable && m.awaited == m.known && !m.untold() {
+	m.wanted, m.results = len(m.steps), 0
+	if m.running || m.wanted == m.durable && !m.untold() {
 		return
 	}
 	m.running, m.idle = true, make(chan struct{})
 	go m.commit() // Close and Crash wait for it
 }
 
-// commit makes durable what is wanted, group by group. Meanwhile events go on being applied: they are for the next.
+// commit makes durable what is wanted, group by group. Meanwhile steps go on being taken: they are for the next.
 func (m *Model) commit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.err == nil && !m.crashed && (m.durable < m.wanted || m.known < m.awaited || m.untold()) {
-		group, told, claims, flight := len(m.journal), len(m.dealer.operated), m.claims, m.dealer.flight()
-		err := m.barrier(m.dealer.operated[m.told:told])
+	for m.err == nil && !m.crashed && (m.durable < m.wanted || m.untold()) {
+		group, told := len(m.steps), len(m.operated)
+		err := m.barrier(m.operated[m.told:told])
 		switch {
 		case m.crashed:
 		case err != nil:
 			m.err = fmt.Errorf("frontier/model: commit: barrier: %w", err)
 		default:
-			m.durable, m.told, m.known, m.flight = group, told, claims, flight
+			m.durable, m.told = group, told
 		}
 		m.broadcast()
 	}
@@ -216,14 +199,22 @@ func (m *Model) commit() {
 
 // barrier calls Options.Tell and Options.Barrier without mu, which the caller holds before and after.
 func (m *Model) barrier(closed []operated) error {
-	tell, call := m.dealer.options.Tell, m.dealer.options.Barrier
+	tell, call := m.options.Tell, m.options.Barrier
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	m.abandon = cancel
 	m.mu.Unlock()
 	defer m.mu.Lock()
 	if tell != nil && len(closed) > 0 {
-		if err := tell(ctx, droppedBy(closed)); err != nil {
+		d := frontier.Closings{Hosts: map[canon.Authority]int64{}}
+		for _, o := range closed {
+			if o.n > 0 {
+				d.Hosts[o.host] += o.n
+			} else {
+				d.URLs = append(d.URLs, o.url)
+			}
+		}
+		if err := tell(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -233,21 +224,17 @@ func (m *Model) barrier(closed []operated) error {
 	return call(ctx)
 }
 
-// Sync implements frontier.Frontier.
-func (m *Model) Sync(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(); err != nil {
-		return err
-	}
-	return m.sync(ctx)
-}
-
-// sync waits until all events so far are durable. The caller holds mu; it is free during the wait.
+// sync waits until all steps so far are durable. The caller holds mu; it is free during the wait.
 func (m *Model) sync(ctx context.Context) error {
 	m.flush()
-	for upto := len(m.journal); m.durable < upto; {
-		if err := m.halted(ctx); err != nil {
+	for upto := len(m.steps); m.durable < upto; {
+		switch {
+		case m.err != nil:
+			return m.err
+		case m.crashed:
+			return frontier.ErrClosed
+		}
+		if err := m.await(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -261,12 +248,54 @@ func (m *Model) await(ctx context.Context, timer <-chan time.Time) error {
 	defer m.mu.Lock()
 	select {
 	case <-changed:
-		return nil
 	case <-timer:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return nil
+}
+
+// locked calls f under mu, with the leases that have expired taken back, unless m takes no calls.
+func (m *Model) locked(ctx context.Context, f func(now time.Time) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(); err != nil {
+		return err
+	}
+	return f(m.now())
+}
+
+// now returns the time, with the leases that have expired taken back. The caller holds mu.
+func (m *Model) now() time.Time {
+	now := time.Now()
+	if m.expired(now) {
+		m.arm()
+		m.broadcast()
+	}
+	return now
+}
+
+// lasting takes a step and returns when it is durable.
+func lasting[T any](ctx context.Context, m *Model, take func(s *state, now time.Time) T) (did T, err error) {
+	err = m.locked(ctx, func(time.Time) error {
+		did = enter(m, take)
+		m.broadcast()
+		return m.sync(ctx)
+	})
+	return did, err
+}
+
+// Sync implements frontier.Frontier.
+func (m *Model) Sync(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(); err != nil {
+		return err
+	}
+	return m.sync(ctx)
 }
 
 // Add implements frontier.Frontier.
@@ -276,14 +305,298 @@ func (m *Model) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Adde
 			return frontier.Added{}, fmt.Errorf("frontier/model: add: candidate %d has no URL", i)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return frontier.Added{}, err
+	cs = slices.Clone(cs)
+	return lasting(ctx, m, func(s *state, now time.Time) frontier.Added { return s.add(now, cs) })
+}
+
+// Retry implements frontier.Frontier.
+func (m *Model) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
+	if err := r.Check(); err != nil {
+		return frontier.Retried{}, fmt.Errorf("frontier/model: retry: %w", err)
 	}
+	return lasting(ctx, m, func(s *state, _ time.Time) frontier.Retried { return s.retry(r) })
+}
+
+// Steer implements frontier.Frontier.
+func (m *Model) Steer(ctx context.Context, c frontier.Steering) (frontier.Steered, error) {
+	if err := c.Check(); err != nil {
+		return frontier.Steered{}, fmt.Errorf("frontier/model: steer: %w", err)
+	}
+	c.URLs = slices.Clone(c.URLs)
+	return lasting(ctx, m, func(s *state, now time.Time) frontier.Steered { return s.steer(now, c) })
+}
+
+// Claim implements frontier.Frontier.
+func (m *Model) Claim(ctx context.Context, w frontier.Want) (c frontier.Claimed, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.usable(); err != nil {
-		return frontier.Added{}, err
+	for {
+		if err := m.usable(); err != nil {
+			return c, err
+		}
+		if err := ctx.Err(); err != nil {
+			return c, err
+		}
+		now := m.now()
+		for _, h := range m.candidates(now) {
+			if len(c.Turns) < max(w.Hosts, 1) && m.free(h, now) {
+				c.Turns = append(c.Turns, m.grant(h.authority, m.offer(h, now, max(w.Tasks, 1))))
+			}
+		}
+		if len(c.Turns) > 0 {
+			if c.Turns, err = m.noted(ctx, c.Turns); err != nil || len(c.Turns) > 0 {
+				return c, err
+			}
+			continue
+		}
+		state, due := m.summary(now)
+		if state == frontier.Drained || state == frontier.Full || state == frontier.Waiting && due > w.MaxWait {
+			return frontier.Claimed{State: state, Due: due}, nil
+		}
+		timer := time.NewTimer(m.next(now))
+		err := m.await(ctx, timer.C)
+		timer.Stop()
+		if err != nil {
+			return c, err
+		}
 	}
-	added := m.record(event{at: time.Now(), added: slices.Clone(cs)})
-	return added, m.sync(ctx)
 }
+
+// grant leases a and describes the turn. The caller holds mu.
+func (m *Model) grant(a canon.Authority, ts []*task) frontier.Turn {
+	token := frontier.Token(uint64(m.openings)<<32 | (m.claims + 1))
+	ps := prints(ts)
+	now := enter(m, func(s *state, now time.Time) time.Time { s.grant(now, a, token, ps); return now })
+	h := m.hosts[a]
+	return frontier.Turn{
+		Lease: frontier.Lease{Authority: a, Token: token, Length: m.length(), Width: h.lease.width},
+		Host:  h.view(now),
+		Tasks: material(ts),
+	}
+}
+
+func prints(ts []*task) (ps []frontier.Fingerprint) {
+	for _, t := range ts {
+		ps = append(ps, t.Print)
+	}
+	return ps
+}
+
+// material returns what a holder receives of tasks.
+func material(ts []*task) (out []frontier.Task) {
+	for _, t := range ts {
+		out = append(out, t.Task)
+	}
+	return out
+}
+
+// noted returns turns when it is durable that they are out, if that is due: in a run after an unclean stop until it
+// has come far enough, and always with a suspect. Those that have expired meanwhile are left out. The caller holds mu;
+// it is free during the wait.
+func (m *Model) noted(ctx context.Context, turns []frontier.Turn) ([]frontier.Turn, error) {
+	suspect := slices.ContainsFunc(turns, func(t frontier.Turn) bool { return m.hosts[t.Authority].lease.stops > 0 })
+	if !suspect && !m.careful() {
+		return turns, nil
+	}
+	err := m.sync(ctx)
+	if err == nil {
+		m.now()
+	}
+	return slices.DeleteFunc(turns, func(t frontier.Turn) bool {
+		held := m.holds(t.Authority, t.Token)
+		if held && err != nil {
+			enter(m, func(s *state, _ time.Time) bool { s.takeBack(s.hosts[t.Authority]); return true })
+			m.broadcast()
+		}
+		return !held || err != nil
+	}), err
+}
+
+// ClaimAuthority implements frontier.Frontier. A parked authority whose time has come is leased like any other.
+func (m *Model) ClaimAuthority(ctx context.Context, a canon.Authority) (t frontier.Turn, err error) {
+	if a.IsZero() {
+		return t, fmt.Errorf("frontier/model: claim: no authority")
+	}
+	err = m.locked(ctx, func(now time.Time) error {
+		h := m.hosts[a]
+		if h == nil {
+			h = m.newHost(now, a)
+		}
+		if !m.single(h, now) {
+			return frontier.ErrNotDue
+		}
+		t = m.grant(a, nil)
+		m.broadcast()
+		return nil
+	})
+	return t, err
+}
+
+// Finish implements frontier.Frontier. A result that breaks a bound of the contract is an error of the caller: the
+// call changes nothing, and the frontier stays usable.
+func (m *Model) Finish(ctx context.Context, rs []frontier.Result) (fs []frontier.Finished, err error) {
+	for _, r := range rs {
+		if err := check(r); err != nil {
+			return nil, err
+		}
+	}
+	err = m.locked(ctx, func(now time.Time) error {
+		for _, r := range rs {
+			fs = append(fs, m.finish(now, r))
+		}
+		return nil
+	})
+	return fs, err
+}
+
+// finish applies one result. The caller holds mu.
+func (m *Model) finish(now time.Time, r frontier.Result) frontier.Finished {
+	switch {
+	case m.holds(r.Authority, r.Token):
+	case m.repeats(r.Authority, r.Token):
+		return frontier.Finished{}
+	default:
+		return frontier.Finished{Err: frontier.ErrStale}
+	}
+	r = clone(r)
+	f := enter(m, func(s *state, now time.Time) frontier.Finished { return s.settle(now, r) })
+	if r.Keep {
+		ts := m.more(m.hosts[r.Authority], now, r.Want)
+		ps := prints(ts)
+		f.Tasks = material(ts)
+		enter(m, func(s *state, _ time.Time) bool { s.hosts[r.Authority].give(ps); return true })
+	}
+	if m.results++; m.results >= frontier.GroupPages {
+		m.flush()
+	}
+	m.broadcast()
+	return f
+}
+
+// check returns how r breaks a bound of the contract, or nil.
+func check(r frontier.Result) error {
+	if h := r.Host; h != nil && len(h.Robots) > frontier.MaxRobots {
+		return fmt.Errorf("frontier/model: finish %s: robots state of %d octets: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
+	} else if h != nil && len(h.Memory) > frontier.MaxMemory {
+		return fmt.Errorf("frontier/model: finish %s: memory of %d octets: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
+	}
+	for i, c := range r.Found {
+		if c.URL.IsZero() {
+			return fmt.Errorf("frontier/model: finish %s: found candidate %d has no URL", r.Authority, i)
+		}
+	}
+	return nil
+}
+
+// clone returns a copy of r that shares nothing that the caller may change.
+func clone(r frontier.Result) frontier.Result {
+	r.Done, r.Deferred = slices.Clone(r.Done), slices.Clone(r.Deferred)
+	r.Found, r.Extend = slices.Clone(r.Found), slices.Clone(r.Extend)
+	r.Blobs, r.Counts = slices.Clone(r.Blobs), maps.Clone(r.Counts)
+	for i, b := range r.Blobs {
+		r.Blobs[i] = slices.Clone(b)
+	}
+	if r.Host != nil {
+		h := *r.Host
+		h.Robots, h.Memory = slices.Clone(h.Robots), slices.Clone(h.Memory)
+		r.Host = &h
+	}
+	return r
+}
+
+// read calls f with the state.
+func read[T any](ctx context.Context, m *Model, f func(now time.Time) T) (v T, err error) {
+	err = m.locked(ctx, func(now time.Time) error { v = f(now); return nil })
+	return v, err
+}
+
+// Seen implements frontier.Frontier. It never errs.
+func (m *Model) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
+	return read(ctx, m, func(time.Time) []bool {
+		seen := make([]bool, len(us))
+		for i, u := range us {
+			seen[i] = m.seen[u.Key()]
+		}
+		return seen
+	})
+}
+
+// Entry implements frontier.Reader.
+func (m *Model) Entry(ctx context.Context, u canon.URL) (e frontier.Entry, ok bool, err error) {
+	err = m.locked(ctx, func(now time.Time) error {
+		if h := m.hosts[u.Authority()]; h != nil {
+			e, ok = h.entry(u, now)
+		}
+		return nil
+	})
+	return e, ok, err
+}
+
+// Quarantined implements frontier.Engine.
+func (m *Model) Quarantined(ctx context.Context) ([]frontier.Candidate, error) {
+	return read(ctx, m, func(time.Time) []frontier.Candidate { return slices.Clone(m.quarantined) })
+}
+
+// AllSeeds implements frontier.Frontier.
+func (m *Model) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
+	return func(yield func(frontier.Seed, error) bool) {
+		seeds, err := read(ctx, m, func(time.Time) []frontier.Seed { return slices.Clone(m.seeds) })
+		if err != nil {
+			yield(frontier.Seed{}, err)
+		}
+		for _, s := range seeds {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Blob implements frontier.Frontier.
+func (m *Model) Blob(ctx context.Context, sum [32]byte) (body []byte, err error) {
+	err = m.locked(ctx, func(time.Time) error {
+		b, found := m.blobs[sum]
+		if body = slices.Clone(b); !found {
+			return frontier.ErrNoBlob
+		}
+		return nil
+	})
+	return body, err
+}
+
+// Host implements frontier.Frontier.
+func (m *Model) Host(ctx context.Context, a canon.Authority) (v frontier.Host, ok bool, err error) {
+	err = m.locked(ctx, func(now time.Time) error {
+		var h *host
+		if h, ok = m.hosts[a]; ok {
+			v = h.view(now)
+		}
+		return nil
+	})
+	return v, ok, err
+}
+
+// Hosts implements frontier.Frontier.
+func (m *Model) Hosts(ctx context.Context, after canon.Authority, limit int) ([]frontier.Host, error) {
+	return read(ctx, m, func(now time.Time) (page []frontier.Host) {
+		hosts := slices.Clone(m.order)
+		slices.SortFunc(hosts, func(a, b *host) int { return strings.Compare(a.authority.String(), b.authority.String()) })
+		for _, h := range hosts {
+			if len(page) < limit && h.authority.String() > after.String() {
+				page = append(page, h.view(now))
+			}
+		}
+		return page
+	})
+}
+
+// Stats implements frontier.Frontier.
+func (m *Model) Stats(ctx context.Context) (frontier.Stats, error) { return read(ctx, m, m.stats) }
+
+// Survey implements frontier.Frontier.
+func (m *Model) Survey(ctx context.Context, n int) (frontier.Survey, error) {
+	return read(ctx, m, func(now time.Time) frontier.Survey { return m.survey(now, n) })
+}
+
+// Snapshot implements frontier.Operator: there is no file.
+func (m *Model) Snapshot(context.Context, string) error { return frontier.ErrNoSnapshot }

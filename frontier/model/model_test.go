@@ -1,6 +1,8 @@
 package model_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"curtsy/frontier"
@@ -25,3 +27,13 @@ func inMemory() frontiertest.Harness {
 }
 
 func TestModelKeepsTheContract(t *testing.T) { frontiertest.Run(t, inMemory()) }
+
+func TestModelFollowsItself(t *testing.T) {
+	seeds := uint64(20)
+	if os.Getenv("CURTSY_LONG") == "1" {
+		seeds = 2000
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { frontiertest.Workload(t, seed, 400, inMemory()) })
+	}
+}

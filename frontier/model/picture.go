@@ -11,7 +11,7 @@ import (
 
 // Picture is what can be seen of a frontier without changing it: facts by name. What the contract leaves open is
 // left out: whether a deferred task that is due counts as Queued or Deferred, the Wait of a host that has nothing
-// queued, the Reason of an Open host, how many leases expired, and how many suspects there are: the follower may not know.
+// queued, the Reason of an Open host, and how many leases expired.
 type Picture map[string]string
 
 // Take makes a picture.
@@ -31,7 +31,7 @@ func Take(st frontier.Stats, hosts []frontier.Host, seeds []frontier.Seed) Pictu
 	set("counts", counts)
 	set("hosts, pending, parked, retired, refused", st.Hosts, st.Pending, st.Parked, st.Retired, st.Refused)
 	set("stopped by an operator", st.Stopped)
-	set("leases", st.Leases)
+	set("leases, suspects", st.Leases, st.Suspects)
 	set("state", st.State)
 	if st.State == frontier.Waiting {
 		set("due", st.Due)

@@ -9,8 +9,10 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// state is what a frontier knows, leases and clock apart. It is a fold over events and nothing else, so that the
-// state after a crash is the fold over those events that were durable.
+// secret keys the fingerprints of the model. It is a constant, so that two models given the same calls agree.
+var secret = []byte("frontier/model: a secret for tests")
+
+// state is what a frontier knows. It depends on the steps that were taken and on nothing else.
 type state struct {
 	options  frontier.Options // of the latest opening
 	openings int64
@@ -21,110 +23,114 @@ type state struct {
 	floor    time.Time // no host is due before, unless its own RestartPace is over: see restartFloor
 
 	hosts    map[canon.Authority]*host
-	order    []*host          // in the order in which they became known
-	seen     map[string]bool  // by key
-	accepted int64            // of those, the ones that became tasks
-	domains  map[string]int64 // of these, those of each registrable domain
-	capped   map[string]int64 // links, by reason
+	order    []*host         // in the order in which they became known
+	seen     map[string]bool // by key
+	accepted int64           // of those, the ones that became tasks
+	claims   uint64
 
+	seeds       []frontier.Seed
+	blobs       map[[sha256.Size]byte][]byte
+	ended       map[ending]int64     // URLs, refused candidates among them
+	capped      map[string]int64     // links, by reason
+	counts      map[string]int64     // of results
 	quarantined []frontier.Candidate // by the latest opening
-
-	seeds   []frontier.Seed
-	blobs   map[[sha256.Size]byte][]byte
-	reasons map[frontier.Outcome]map[string]int64
-	counts  map[string]int64
-
-	operated []operated // all that was closed for an operator and no answer to a Finish named, ever
+	operated    []operated           // all that was closed for an operator and no Finished named, ever
 }
 
-// event is one thing that happened. Exactly one of the fields after at is set.
-type event struct {
-	at      time.Time
-	opened  *opened
-	added   []frontier.Candidate
-	result  *frontier.Result
-	expired []canon.Authority // the leases of these
-	retried *retried
-	steered *steered
-	pinned  *pinned // only in the follower
+// ending is how a URL ended.
+type ending struct {
+	outcome frontier.Outcome
+	reason  string
 }
 
-// opened is the event that the frontier was opened.
-type opened struct {
-	options   frontier.Options
-	unclean   bool
-	flight    []suspicion          // after an unclean stop: what was in flight at it
-	condemned frontier.Fingerprint // only in the follower: the one in doubt that the engine has put in quarantine
+// operated is a URL that was closed for an operator, or so many of a host.
+type operated struct {
+	url  frontier.Candidate
+	host canon.Authority
+	n    int64
 }
 
-// secret keys the fingerprints of the model. It is a constant, so that two models given the same calls agree.
-var secret = []byte("frontier/model: a secret for tests")
+// journal is the steps that were taken, and the state that they lead to.
+type journal struct {
+	*state
+	steps []step
+}
 
-func newState() *state {
-	return &state{
-		hosts:   map[canon.Authority]*host{},
-		seen:    map[string]bool{},
-		domains: map[string]int64{},
-		capped:  map[string]int64{},
-		blobs:   map[[sha256.Size]byte][]byte{},
-		reasons: map[frontier.Outcome]map[string]int64{},
-		counts:  map[string]int64{},
+// step is one thing that happened.
+type step struct {
+	at       time.Time
+	recorded recorded
+	take     func(s *state)
+}
+
+// recorded says what an engine records of the leases that are out after a step.
+type recorded int
+
+const (
+	perhaps recorded = iota // nothing needs to be recorded
+	soon                    // within GroupDelay
+	always                  // when the step is durable
+)
+
+// do takes a step.
+func do[T any](j *journal, r recorded, take func(s *state, now time.Time) T) T {
+	now := time.Now()
+	j.steps = append(j.steps, step{at: now, recorded: r, take: func(s *state) { take(s, now) }})
+	return take(j.state, now)
+}
+
+// expired takes back the leases whose time is over, as a step, and reports whether there were any.
+func (j *journal) expired(now time.Time) bool {
+	over := func(h *host) bool { return h.lease != nil && !h.lease.expires.After(now) }
+	return slices.ContainsFunc(j.order, over) && do(j, perhaps, func(s *state, _ time.Time) bool {
+		for _, h := range s.order {
+			if over(h) {
+				s.counts[frontier.ReasonExpired]++
+				s.takeBack(h)
+			}
+		}
+		return true
+	})
+}
+
+// fold returns the state that steps lead to.
+func fold(steps []step) *state {
+	s := &state{
+		hosts: map[canon.Authority]*host{}, seen: map[string]bool{}, blobs: map[[sha256.Size]byte][]byte{},
+		ended: map[ending]int64{}, capped: map[string]int64{}, counts: map[string]int64{},
 	}
-}
-
-// fold returns the state that events lead to.
-func fold(events []event) *state {
-	s := newState()
-	for _, e := range events {
-		s.apply(e)
+	for _, x := range steps {
+		x.take(s)
 	}
 	return s
 }
 
-// apply takes the step of one event. The answer is about the candidates of the event.
-func (s *state) apply(e event) frontier.Added {
-	switch {
-	case e.opened != nil:
-		s.open(e.at, *e.opened)
-	case e.result != nil:
-		return s.settle(e.at, e.result)
-	case e.retried != nil:
-		s.retry(e.retried)
-	case e.steered != nil:
-		s.steer(e.at, e.steered)
-	case e.pinned != nil:
-		s.pin(e.pinned)
-	case e.expired != nil:
-		s.counts[frontier.ReasonExpired] += int64(len(e.expired))
-		for _, a := range e.expired {
-			s.lapse(s.hosts[a])
-		}
-	default:
-		for _, c := range e.added {
-			if c.Kind == frontier.KindSeed {
-				s.seeds = append(s.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
-			}
-		}
-		return s.accept(e.at, e.added)
-	}
-	return frontier.Added{}
-}
-
-// open begins a run: retired hosts take part again, and no host is asked before its stored time or its pace. After
-// an unclean stop the floor holds for every authority, also for one that is not known yet: it may have been discovered
-// and asked just before the stop, and both have been lost.
-func (s *state) open(now time.Time, o opened) {
-	s.options, s.unclean, s.opened = o.options, o.unclean, now
+// open begins a run: no lease is out, retired hosts take part again, and no host is asked before its stored time or its
+// pace. After an unclean stop the floor holds for every authority, also for one that is not known yet: it may have been
+// discovered and asked just before the stop, and both have been lost.
+func (s *state) open(now time.Time, o frontier.Options, unclean bool, flight []suspicion) {
+	s.options, s.unclean, s.opened = o, unclean, now
 	s.openings++
-	s.quarantined = nil
-	s.known, s.results = int64(len(s.order)), 0
-	if o.unclean {
-		s.floor = now.Add(o.options.Pace)
+	s.quarantined, s.known, s.results = nil, int64(len(s.order)), 0
+	if unclean {
+		s.floor = now.Add(o.Pace)
 	}
 	for _, h := range s.order {
-		s.lapse(h)
+		s.takeBack(h)
 	}
-	s.suspect(o)
+	for _, x := range flight {
+		h := s.hosts[x.authority]
+		t := h.find(x.print)
+		if t == nil {
+			continue
+		}
+		t.Stops++
+		t.alone += x.alone
+		if t.alone >= frontier.QuarantineStops {
+			s.end(h, t, frontier.Failed, frontier.ReasonQuarantined)
+			s.quarantined = append(s.quarantined, t.first)
+		}
+	}
 	for _, h := range s.order {
 		if h.update.Condition == frontier.Retired {
 			h.update.Condition, h.update.Reason = frontier.Open, ""
@@ -148,47 +154,173 @@ func (s *state) restartFloor(a canon.Authority) time.Time {
 func (s *state) host(now time.Time, a canon.Authority) *host {
 	h := s.hosts[a]
 	if h == nil {
-		h = &host{authority: a, notBefore: now}
-		h.wait(s.restartFloor(a), 0)
+		h = s.newHost(now, a)
 		s.hosts[a] = h
 		s.order = append(s.order, h)
 	}
 	return h
 }
 
-// close counts a closed URL.
-func (s *state) close(h *host, o frontier.Outcome, reason string) {
-	h.outcomes[o]++
-	if reason == "" {
-		return
+func (s *state) newHost(now time.Time, a canon.Authority) *host {
+	h := &host{authority: a, domain: a.RegistrableDomain(), notBefore: now}
+	h.wait(s.restartFloor(a), 0)
+	return h
+}
+
+// add enters candidates, the seeds of them also in the list of seeds.
+func (s *state) add(now time.Time, cs []frontier.Candidate) frontier.Added {
+	for _, c := range cs {
+		if c.Kind == frontier.KindSeed {
+			s.seeds = append(s.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
+		}
 	}
-	if s.reasons[o] == nil {
-		s.reasons[o] = map[string]int64{}
+	return s.accept(now, cs)
+}
+
+// accept enters the candidates that are new, in order.
+func (s *state) accept(now time.Time, cs []frontier.Candidate) (n frontier.Added) {
+	for i, c := range cs {
+		a, refused, over := c.URL.Authority(), c.Refused, ""
+		if h := s.hosts[a]; refused == "" && h != nil && h.hold.act == frontier.Drop {
+			refused = frontier.ReasonOperator
+			if !s.seen[c.URL.Key()] {
+				n.Barred = append(n.Barred, i)
+			}
+		}
+		if c.Kind != frontier.KindSeed {
+			over = s.over(a)
+		}
+		switch {
+		case s.seen[c.URL.Key()]:
+			n.Known++
+		case refused != "":
+			s.seen[c.URL.Key()] = true
+			s.count(s.host(now, a), ending{frontier.Dropped, refused}, 1)
+			n.Refused++
+		case over != "":
+			s.capped[over]++
+			n.Capped++
+		default:
+			s.seen[c.URL.Key()] = true
+			h := s.host(now, a)
+			h.accepted++
+			s.accepted++
+			h.pending = append(h.pending, newTask(c, s.accepted))
+			n.New++
+		}
 	}
-	s.reasons[o][reason]++
+	return n
+}
+
+// over returns the reason of the first cap that leaves no room for a URL of a, or nothing.
+func (s *state) over(a canon.Authority) string {
+	o, domain := s.options, ""
+	if o.MaxURLsPerDomain > 0 {
+		domain = a.RegistrableDomain()
+	}
+	var ofHost, ofDomain int64
+	for _, h := range s.order {
+		if h.authority == a {
+			ofHost = h.accepted
+		}
+		if h.domain == domain {
+			ofDomain += h.accepted
+		}
+	}
+	switch {
+	case o.MaxSize > 0 && s.size()+octets > o.MaxSize:
+		return frontier.ReasonCapSize
+	case o.MaxURLs > 0 && s.accepted >= o.MaxURLs:
+		return frontier.ReasonCapCrawl
+	case o.MaxURLsPerDomain > 0 && ofDomain >= o.MaxURLsPerDomain:
+		return frontier.ReasonCapDomain
+	case o.MaxURLsPerAuthority > 0 && ofHost >= o.MaxURLsPerAuthority:
+		return frontier.ReasonCapHost
+	}
+	return ""
+}
+
+// octets is what the model counts for a URL, as a file with its text and endings would. Nothing else counts.
+const octets = 1 << 10
+
+// size returns the octets that are kept.
+func (s *state) size() int64 { return octets * int64(len(s.seen)) }
+
+// full reports whether Options.MaxSize is reached except for a reserve of an eighth.
+func (s *state) full() bool {
+	most := s.options.MaxSize
+	return most > 0 && s.size() >= most-most/8
+}
+
+// count adds n URLs that ended.
+func (s *state) count(h *host, e ending, n int64) {
+	h.outcomes[e.outcome] += n
+	s.ended[e] += n
 }
 
 // end closes a task.
 func (s *state) end(h *host, t *task, o frontier.Outcome, reason string) {
 	h.pending = slices.DeleteFunc(h.pending, func(x *task) bool { return x == t })
-	s.close(h, o, reason)
-	h.closed = append(h.closed, closed{task: t, outcome: o, reason: reason})
+	t.ending = ending{o, reason}
+	h.closed = append(h.closed, t)
+	s.count(h, t.ending, 1)
 }
 
-// settle applies a result whose token has been checked and whose tasks are under that lease.
-func (s *state) settle(now time.Time, r *frontier.Result) frontier.Added {
-	h := s.host(now, r.Authority)
+// grant leases the host of a.
+func (s *state) grant(now time.Time, a canon.Authority, token frontier.Token, ps []frontier.Fingerprint) {
+	h := s.host(now, a)
+	s.claims++
+	h.served = s.claims
+	h.lease = &lease{token: token, expires: now.Add(s.length()), width: max(h.update.Width, 1)}
+	h.give(ps)
+	if len(ps) == 1 {
+		h.lease.stops = h.lease.tasks[0].Stops
+	}
+}
+
+// length is how long a turn may last.
+func (s *state) length() time.Duration {
+	if s.options.LeaseLength > 0 {
+		return s.options.LeaseLength
+	}
+	return 40 * time.Minute
+}
+
+// takeBack ends the lease of h, if there is one, with nothing settled. Its tasks have never left their place in the
+// queue. No Finished names those that an operator has dropped.
+func (s *state) takeBack(h *host) {
+	if h.lease == nil {
+		return
+	}
+	for _, t := range h.lease.tasks {
+		t.leased = false
+		if t.drop {
+			s.operated = append(s.operated, operated{url: t.first})
+			s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
+		}
+	}
+	h.lease = nil
+}
+
+// settle applies a result whose token has been checked. What it says of tasks that are not under its lease is ignored:
+// they were settled by an earlier Finish of the same turn, or belong to nobody here.
+func (s *state) settle(now time.Time, r frontier.Result) (f frontier.Finished) {
+	h := s.hosts[r.Authority]
 	s.results++
 	for _, d := range r.Done {
-		if t := h.find(d.Print); t != nil {
+		if t := h.lease.settled(d.Print); t != nil {
 			s.end(h, t, d.Outcome, d.Reason)
 		}
 	}
+	drop := func(t *task) {
+		f.Dropped = append(f.Dropped, t.Print)
+		s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
+	}
 	for _, d := range r.Deferred {
-		switch t := h.find(d.Print); {
+		switch t := h.lease.settled(d.Print); {
 		case t == nil:
 		case t.drop:
-			s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
+			drop(t)
 		default:
 			t.deferUntil(now.Add(max(d.After, 0)), d)
 		}
@@ -198,8 +330,12 @@ func (s *state) settle(now time.Time, r *frontier.Result) frontier.Added {
 	}
 	h.wait(now, r.Wait)
 	if !r.Keep {
-		h.finished = r.Token
-		s.sweep(h)
+		for _, t := range h.lease.tasks {
+			if t.leased = false; t.drop {
+				drop(t)
+			}
+		}
+		h.finished, h.lease = r.Token, nil
 	}
 	s.seeds = append(s.seeds, r.Extend...)
 	for _, b := range r.Blobs {
@@ -208,5 +344,117 @@ func (s *state) settle(now time.Time, r *frontier.Result) frontier.Added {
 	for name, n := range r.Counts {
 		s.counts[name] += n
 	}
-	return s.accept(now, r.Found)
+	f.Added = s.accept(now, r.Found)
+	return f
+}
+
+// retry opens URLs, at their old places, and hosts.
+func (s *state) retry(r frontier.Retrial) (n frontier.Retried) {
+	for _, h := range s.order {
+		if !r.Authority.IsZero() && h.authority != r.Authority {
+			continue
+		}
+		before := n
+		h.closed = slices.DeleteFunc(h.closed, func(t *task) bool {
+			if t.outcome != r.Outcome || r.Reason != "" && t.reason != r.Reason {
+				return false
+			}
+			s.count(h, t.ending, -1)
+			n.URLs++
+			t = newTask(t.first, t.number)
+			if r.Outcome == frontier.Held {
+				t.Reason = frontier.ReasonReleased
+			}
+			h.pending = append(h.pending, t)
+			return true
+		})
+		slices.SortFunc(h.pending, func(a, b *task) int { return int(a.number - b.number) })
+		if h.lease != nil {
+			continue
+		}
+		if r.Hosts && !h.claimable() {
+			h.update.Condition, h.update.Reason = frontier.Open, ""
+			n.Hosts++
+		}
+		if r.Robots && n != before {
+			h.update.Robots = nil
+		}
+	}
+	return n
+}
+
+// steer obeys a command.
+func (s *state) steer(now time.Time, c frontier.Steering) frontier.Steered {
+	if s.hosts[c.Authority] == nil && (len(c.URLs) > 0 || c.Act == frontier.Resume) {
+		return frontier.Steered{}
+	}
+	h := s.host(now, c.Authority)
+	before := *h
+	drop := func(t *task) bool { // now, or when its lease ends
+		if t.drop = t.leased; !t.leased {
+			s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
+		}
+		return !t.leased
+	}
+	switch {
+	case len(c.URLs) > 0:
+		for _, u := range c.URLs {
+			if t := h.named(u); t != nil && drop(t) {
+				s.operated = append(s.operated, operated{url: t.first})
+			}
+		}
+	case c.Act == frontier.Drop:
+		h.hold = hold{act: frontier.Drop, reason: c.Reason}
+		for _, t := range slices.Clone(h.pending) {
+			drop(t)
+		}
+		if n := h.outcomes[frontier.Dropped] - before.outcomes[frontier.Dropped]; n > 0 {
+			s.operated = append(s.operated, operated{host: c.Authority, n: n})
+		}
+	case c.Act == frontier.Park:
+		h.hold = hold{act: frontier.Park, reason: c.Reason}
+		if c.For > 0 {
+			h.hold.until = now.Add(c.For)
+		}
+	case c.Act == frontier.Rest:
+		h.wait(now, c.For)
+	default:
+		h.hold = hold{}
+		if h.lease == nil && !h.claimable() {
+			h.update.Condition, h.update.Reason = frontier.Open, ""
+		}
+	}
+	longer := h.notBefore.After(before.notBefore) && h.notBefore.After(now)
+	return frontier.Steered{
+		Changed: before.hold.at(now) != h.hold.at(now) || before.claimable() != h.claimable() || longer,
+		URLs:    h.outcomes[frontier.Dropped] - before.outcomes[frontier.Dropped],
+	}
+}
+
+// suspicion says that a task was in flight at an unclean stop.
+type suspicion struct {
+	authority canon.Authority
+	print     frontier.Fingerprint
+	alone     int // 1 when nothing else was
+}
+
+// flight returns what is in flight, as it is to be recorded: of each lease the first tasks that are not settled, as
+// many as it has Width.
+func (s *state) flight() (all []suspicion) {
+	for _, h := range s.order {
+		if l := h.lease; l != nil {
+			for _, t := range l.tasks[:min(len(l.tasks), l.width)] {
+				all = append(all, suspicion{authority: h.authority, print: t.Print})
+			}
+		}
+	}
+	if len(all) == 1 {
+		all[0].alone = 1
+	}
+	return all
+}
+
+// careful reports whether the last stop was unclean and too few results have been applied since to forget it.
+func (s *state) careful() bool {
+	return s.unclean && s.results < s.known+frontier.GroupPages
 }
