@@ -9,10 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.etcd.io/bbolt"
-
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/plainly"
 )
@@ -143,44 +140,6 @@ func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
 	r := ended(t, curtsy(t, "status", "--json", dir))
 	if r.code != 0 || !strings.Contains(r.out, `"state": "running"`) {
 		t.Errorf("status of the running crawl: %+v", r)
-	}
-}
-
-func TestADirectoryOfANewerFormatIsRefusedUntouched(t *testing.T) {
-	t.Parallel()
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, cli.ExitDone)
-	raiseFormat(t, inDir(dir, crawldir.FrontierName))
-	before, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitFailed, "newer")
-	ended(t, curtsy(t, "status", dir)).want(t, cli.ExitFailed, "newer")
-	after, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
-	if err != nil || string(after) != string(before) {
-		t.Errorf("the file was changed (%v)", err)
-	}
-}
-
-// raiseFormat makes a frontier's file one that a later version wrote.
-func raiseFormat(t *testing.T, path string) {
-	t.Helper()
-	db, err := bbolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte("meta"))
-		v := append([]byte(nil), b.Get([]byte("format"))...)
-		v[len(v)-1] += 100
-		return b.Put([]byte("format"), v)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -85,20 +85,6 @@ func TestResumeRefusesADirectoryThatLacksAPart(t *testing.T) {
 	}
 }
 
-func TestAnEmptyFrontierIsDamageNotAFinishedCrawl(t *testing.T) {
-	t.Parallel()
-	dir, _ := stopped(t)
-	if err := os.Truncate(inDir(dir, crawldir.FrontierName), 0); err != nil {
-		t.Fatal(err)
-	}
-	for _, command := range []string{"resume", "status"} {
-		inside(t, command, dir).want(t, cli.ExitFailed, "it is empty", "damaged")
-	}
-	if fi, err := os.Stat(inDir(dir, crawldir.FrontierName)); err != nil || fi.Size() != 0 {
-		t.Errorf("%v %v: the file was changed", fi, err)
-	}
-}
-
 // The second to open a directory is refused before it touches anything: the first has bodies under way there.
 func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/scope"
 )
 
 var (
@@ -202,4 +204,22 @@ func codeOf(text string) (spans, commands []string) {
 		}
 	}
 	return spans, commands
+}
+
+// What stops a crawl is documented, by its name and its number.
+func TestEveryTrapIsDocumented(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "research-crawl.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := scope.TrapDefaults()
+	for name, n := range map[string]int{"queries": 1000, "template": 10_000, "copy": 1} {
+		defaults[name] = n
+	}
+	for _, name := range crawldir.TrapNames() {
+		if rule := "| `" + name + "=" + itoa(defaults[name]) + "` |"; !strings.Contains(string(b), rule) {
+			t.Errorf("docs/guides/research-crawl.md has no row that begins %s", rule)
+		}
+	}
 }

@@ -14,7 +14,6 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
-	"curtsy/frontier"
 )
 
 // limited crawls a site of one page with many links, or whatever there is, with flags, and returns its summary.
@@ -35,24 +34,6 @@ func limited(t *testing.T, site *crawltest.Site, flags ...string) (dir string, w
 	return dir, web, s
 }
 
-func TestLinksOverALimitAreDroppedAndCountedWithTheirReason(t *testing.T) {
-	t.Parallel()
-	for flag, reason := range map[string]string{
-		"--max-urls": frontier.ReasonCapCrawl, "--max-urls-per-host": frontier.ReasonCapHost, "--max-urls-per-domain": frontier.ReasonCapDomain,
-	} {
-		dir, web, s := limited(t, crawltest.Tree("bakery.test", 20), flag, "5")
-		if n := len(targets(web)); n < 5 || n > 6 { // the seed does not count against every cap
-			t.Errorf("%s 5: %d pages were asked for", flag, n)
-		}
-		if s.Status.Capped[reason] == 0 || s.EndedBy != crawler.EndedDrained {
-			t.Errorf("%s 5: %v, ended by %s", flag, s.Status.Capped, s.EndedBy)
-		}
-		if r := inside(t, "status", dir); !strings.Contains(r.out, "over a limit") || !strings.Contains(r.out, reason) {
-			t.Errorf("%s 5: status:\n%s", flag, r.out)
-		}
-	}
-}
-
 func TestDepthFirstTakesTheLastFoundFirst(t *testing.T) {
 	t.Parallel()
 	site := func() *crawltest.Site {
@@ -71,21 +52,6 @@ func TestDepthFirstTakesTheLastFoundFirst(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("--order %s: %v, want %s", order, got, want)
 		}
-	}
-}
-
-// A frontier that is full ends the run, is said to, and goes on with a larger limit.
-func TestAFullFrontierEndsTheRunAndResumeTakesALargerLimit(t *testing.T) {
-	t.Parallel()
-	site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": {Links: []string{"/x"}}, "/x": {}}}
-	dir, web, s := limited(t, site, "--max-db-size", "4KiB")
-	if s.EndedBy != crawler.EndedMaxDBSize || s.Incomplete || s.Status.State != "stopped" {
-		t.Fatalf("ended by %q, incomplete %v, %s", s.EndedBy, s.Incomplete, s.Status.State)
-	}
-	inside(t, "resume", dir).want(t, cli.ExitDone, "the frontier is as large as --max-db-size lets it be", "curtsy resume --max-db-size ", "(a larger limit)")
-	inside(t, "resume", "--quiet", "--max-db-size", "1GiB", dir).want(t, cli.ExitDone)
-	if n := len(targets(web)); n != 2 {
-		t.Errorf("%d pages were asked for, want 2", n)
 	}
 }
 

@@ -16,50 +16,6 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// A stopped crawl and a running one are changed alike: a trial changes nothing, all changes of one command are kept, less
-// polite ones are refused, and an audit finds nothing wrong.
-func TestFrontierSetChangesAStoppedAndARunningCrawl(t *testing.T) {
-	t.Parallel()
-	for _, running := range []bool{false, true} {
-		var dir string
-		end := func() result { return result{} }
-		if running {
-			dir, _, end = paced(t)
-		} else {
-			dir, _ = stopped(t)
-		}
-		r := inside(t, "config", "set", "--exclude", "/late", "--dry-run", "--json", dir)
-		r.want(t, cli.ExitDone)
-		var tried struct {
-			Setting, After string
-			Try, Known     bool
-		}
-		if err := json.Unmarshal([]byte(r.out), &tried); err != nil || tried.Setting != "exclude" || tried.After != "/late" || !tried.Try || !tried.Known {
-			t.Errorf("running: %v: %+v, %v: %s", running, tried, err, r.out)
-		}
-		if s, err := crawldir.ReadSettings(dir); err != nil || len(s.Exclude) > 0 {
-			t.Errorf("running: %v: a trial changed the settings: %q, %v", running, s.Exclude, err)
-		}
-		r = inside(t, "config", "set", "--max-pages", "7", "--exclude", "/late", "--delay", "2s", "--host", "LOCALHOST", "--reason", "by phone", dir)
-		r.want(t, cli.ExitDone)
-		for _, says := range []string{"max-pages 7, was ", `exclude now also has "/late"`, "delay 2s, was 1s"} {
-			if !strings.Contains(r.out, says) {
-				t.Errorf("running: %v: %q lacks %q", running, r.out, says)
-			}
-		}
-		inside(t, "config", "set", "--delay", "1500ms", "--host", "localhost", dir).want(t, cli.ExitUsage, "never lowered")
-		inside(t, "config", "set", "--opt-outs", "--dry-run", dir).want(t, cli.ExitUsage)
-		s, err := crawldir.ReadSettings(dir)
-		if err != nil || s.MaxPages != 7 || len(s.Exclude) != 1 || len(s.Hosts) != 1 || s.Hosts[0].Delay.Seconds() != 2 {
-			t.Errorf("running: %v: %d pages, %q, %+v, %v", running, s.MaxPages, s.Exclude, s.Hosts, err)
-		}
-		if running {
-			end()
-		}
-		clean(t, dir)
-	}
-}
-
 // What was set while a crawl ran holds after kill -9: resume keeps the scope, and an audit finds no fault.
 func TestFrontierSetOutlivesAKill(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,9 @@ func TestAFullDiskIsSaidOnceAndLeavesNothingBeside(t *testing.T) {
 	dir := unanswered(t)
 	for _, how := range []string{"--compact", "--quiet"} {
 		if how == "--quiet" {
-			spoil(t, dir)
+			if err := spoilFrontier(inDir(dir, crawldir.FrontierName)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		r := ended(t, onFullDisk(curtsy(t, "frontier", "repair", how, dir), 1))
 		r.want(t, cli.ExitFailed, "file too large")

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.etcd.io/bbolt"
+
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier/engine"
+)
+
+// TestScripts runs testdata/script: the commands as a user gives them, each script with folders and a web of its own.
+// Beside testscript's own commands there are
+//
+//	curtsy ARG...             exits with 0
+//	exits CODE ARG...         curtsy exits with CODE
+//	refuse PATTERN ARG...     curtsy exits with 2, prints nothing to standard output, and the error matches PATTERN
+//	web NAME KIND N           serves a site of crawltest on loopback; sets $seed (its URL) and $host (without the slash)
+//	web FILE...               the same, of crawltest.Sites in JSON; sets $seed2 and $host2 for the second site …
+//	change FILE               gives a site of the web other pages and another robots.txt
+//	requests                  prints "method target status user-agent" of the requests since the last call
+//	judge [PACE]              fails unless the crawl was polite and complete, by the referee
+//	running DIR N             waits until the crawl in DIR can be asked, and N requests were made
+//	line PATTERN DIR          waits until the ledger has such a line
+//	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c or a.# (the length)
+//	replace FILE OLD NEW      replaces text in a file once
+//	append FILE TEXT          adds text to a file
+//	truncate FILE N           shortens a file by N bytes, or to nothing with "all"
+//	mode FILE PERM            compares the permissions, where there are any
+//	spoil DIR                 overwrites a page of the frontier that is in use
+//	newer DIR                 makes the frontier one that a later version wrote
+//
+// In the environment, $dead is the URL of a port where nobody listens.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                filepath.Join("testdata", "script"),
+		RequireUniqueNames: true,
+		UpdateScripts:      os.Getenv("CURTSY_UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Setenv("dead", "http://"+l.Addr().String()+"/")
+			exe, err := os.Executable()
+			bin := filepath.Join(e.WorkDir, ".bin")
+			if err := errors.Join(l.Close(), err, os.Mkdir(bin, 0o700), os.Symlink(exe, filepath.Join(bin, "curtsy"))); err != nil {
+				return err
+			}
+			for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData", "XDG_CACHE_HOME", "LocalAppData"} {
+				e.Setenv(name, filepath.Join(e.WorkDir, ".home"))
+			}
+			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Setenv("GORACE", os.Getenv("GORACE"))
+			e.Setenv(asCurtsy, "1")
+			e.Values[theWeb{}] = &scriptWeb{ctx: t.Context()}
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"curtsy": func(ts *testscript.TestScript, neg bool, args []string) {
+				if code := scriptExit(ts, args); (code == 0) == neg {
+					ts.Fatalf("exit code %d", code)
+				}
+			},
+			"exits": func(ts *testscript.TestScript, _ bool, args []string) {
+				if code := scriptExit(ts, args[1:]); strconv.Itoa(code) != args[0] {
+					ts.Fatalf("exit code %d, want %s", code, args[0])
+				}
+			},
+			"refuse": func(ts *testscript.TestScript, _ bool, args []string) {
+				if code := scriptExit(ts, args[1:]); code != 2 || ts.ReadFile("stdout") != "" {
+					ts.Fatalf("exit code %d, want 2 and no output", code)
+				}
+				if says := ts.ReadFile("stderr"); !regexp.MustCompile("(?m)"+args[0]).MatchString(says) {
+					ts.Fatalf("no match for %s", args[0])
+				}
+			},
+			"web":      scriptServe,
+			"change":   scriptChange,
+			"requests": scriptRequests,
+			"judge":    scriptJudge,
+			"json":     scriptJSON,
+			"running": func(ts *testscript.TestScript, _ bool, args []string) {
+				n, err := strconv.Atoi(args[1])
+				ts.Check(err)
+				web := ts.Value(theWeb{}).(*scriptWeb)
+				if !within(patience, looking, nil, func() bool {
+					_, err := control.Ask(web.ctx, ts.MkAbs(args[0]))
+					return err == nil && len(web.Referee().Requests()) >= n
+				}) {
+					ts.Fatalf("no running crawl with %d requests", n)
+				}
+			},
+			"line": func(ts *testscript.TestScript, _ bool, args []string) {
+				pattern := regexp.MustCompile(args[0])
+				if !within(patience, looking, nil, func() bool {
+					segments, _ := filepath.Glob(filepath.Join(ts.MkAbs(args[1]), crawldir.LedgerName, "0*.jsonl"))
+					for _, path := range segments {
+						if b, err := os.ReadFile(path); err == nil && pattern.Match(b) {
+							return true
+						}
+					}
+					return false
+				}) {
+					ts.Fatalf("no such line")
+				}
+			},
+			"replace": func(ts *testscript.TestScript, _ bool, args []string) {
+				before := ts.ReadFile(args[0])
+				if !strings.Contains(before, args[1]) {
+					ts.Fatalf("%s has no %q", args[0], args[1])
+				}
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(before, args[1], args[2], 1)), 0o600))
+			},
+			"append": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+args[1]+"\n"), 0o600))
+			},
+			"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
+				size := len(ts.ReadFile(args[0]))
+				n := size
+				if args[1] != "all" {
+					var err error
+					n, err = strconv.Atoi(args[1])
+					ts.Check(err)
+				}
+				ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(size-n)))
+			},
+			"mode": func(ts *testscript.TestScript, _ bool, args []string) {
+				fi, err := os.Stat(ts.MkAbs(args[0]))
+				ts.Check(err)
+				if got := strconv.FormatUint(uint64(fi.Mode().Perm()), 8); got != args[1] && runtime.GOOS != "windows" {
+					ts.Fatalf("%s has mode %s", args[0], got)
+				}
+			},
+			"spoil": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(spoilFrontier(filepath.Join(ts.MkAbs(args[0]), crawldir.FrontierName)))
+			},
+			"newer": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(raiseFrontier(filepath.Join(ts.MkAbs(args[0]), crawldir.FrontierName)))
+			},
+		},
+	})
+}
+
+// scriptExit runs curtsy to its end.
+func scriptExit(ts *testscript.TestScript, args []string) int {
+	err := ts.Exec("curtsy", args...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+// theWeb is the key under which a script has its web.
+type theWeb struct{}
+
+type scriptWeb struct {
+	*crawltest.Web
+	ctx     context.Context
+	printed int // requests
+}
+
+// scriptSites are the sites that a script names by their kind.
+var scriptSites = map[string]func(name string, n int) *crawltest.Site{
+	"tree":     crawltest.Tree,
+	"calendar": func(name string, n int) *crawltest.Site { return crawltest.Calendar(name, false, n) },
+}
+
+func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
+	var sites []*crawltest.Site
+	if len(args) == 3 && scriptSites[args[1]] != nil {
+		n, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		sites = append(sites, scriptSites[args[1]](args[0], n))
+	} else {
+		for _, name := range args {
+			sites = append(sites, scriptSite(ts, name))
+		}
+	}
+	web := ts.Value(theWeb{}).(*scriptWeb)
+	*web = scriptWeb{Web: crawltest.New(sites...), ctx: web.ctx}
+	ts.Check(web.Start())
+	served := web.Web
+	ts.Defer(func() { served.Close() })
+	for i, s := range sites {
+		n := ""
+		if i > 0 {
+			n = strconv.Itoa(i + 1)
+		}
+		seed := web.LoopbackURL(s.Name)
+		ts.Setenv("seed"+n, seed)
+		ts.Setenv("host"+n, strings.TrimSuffix(seed, "/"))
+		ts.Setenv("port"+n, strings.Trim(seed[strings.LastIndexByte(seed, ':'):], ":/"))
+	}
+}
+
+func scriptSite(ts *testscript.TestScript, file string) *crawltest.Site {
+	var s crawltest.Site
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		ts.Fatalf("%s: %v", file, err)
+	}
+	return &s
+}
+
+func scriptChange(ts *testscript.TestScript, _ bool, args []string) {
+	changed := scriptSite(ts, args[0])
+	ts.Value(theWeb{}).(*scriptWeb).Change(changed.Name, func(s *crawltest.Site) { s.Pages, s.Robots = changed.Pages, changed.Robots })
+}
+
+func scriptRequests(ts *testscript.TestScript, _ bool, _ []string) {
+	web := ts.Value(theWeb{}).(*scriptWeb)
+	all := web.Referee().Requests()
+	for _, r := range all[web.printed:] {
+		fmt.Fprintf(ts.Stdout(), "%s %s %d %s\n", r.Method, r.Target, r.Status, r.UserAgent)
+	}
+	web.printed = len(all)
+}
+
+func scriptJudge(ts *testscript.TestScript, _ bool, args []string) {
+	var rules crawltest.Rules
+	if len(args) > 0 {
+		pace, err := time.ParseDuration(args[0])
+		ts.Check(err)
+		rules.Pace = pace
+	}
+	if report := ts.Value(theWeb{}).(*scriptWeb).Referee().Judge(rules); !report.OK() {
+		var b bytes.Buffer
+		ts.Check(report.WriteTable(&b))
+		ts.Fatalf("the referee:\n%s", b.String())
+	}
+}
+
+func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
+	file := "stdout"
+	if args[0] == "-f" {
+		file, args = args[1], args[2:]
+	}
+	var all any
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		ts.Fatalf("%s: %v", file, err)
+	}
+	for _, arg := range args {
+		path, want, _ := strings.Cut(arg, "=")
+		v := all
+		for _, step := range strings.Split(path, ".") {
+			switch at := v.(type) {
+			case map[string]any:
+				if step == "#" {
+					v = len(at)
+				} else {
+					v = at[step]
+				}
+			case []any:
+				if n, err := strconv.Atoi(step); err == nil && n < len(at) {
+					v = at[n]
+				} else if step == "#" {
+					v = len(at)
+				} else {
+					v = nil
+				}
+			default:
+				v = nil
+			}
+		}
+		got := fmt.Sprint(v)
+		if (got == want) == neg {
+			ts.Fatalf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
+// spoilFrontier overwrites a page of a frontier's file that is in use.
+func spoilFrontier(path string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	page := os.Getpagesize()
+	for at := 2 * page; at < len(b); at += page { // there are pages of which nothing is in use
+		spoilt := slices.Concat(b[:at], bytes.Repeat([]byte{0xa5}, page), b[at+page:])
+		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
+			return err
+		}
+		if found, err := engine.Check(path); err != nil || len(found) > 0 {
+			return nil
+		}
+	}
+	return errors.New("no page is in use")
+}
+
+// raiseFrontier makes a frontier's file one that a later version wrote.
+func raiseFrontier(path string) error {
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte("meta"))
+		v := slices.Clone(b.Get([]byte("format")))
+		v[len(v)-1] += 100
+		return b.Put([]byte("format"), v)
+	}), db.Close())
+}
