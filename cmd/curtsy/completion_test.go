@@ -205,9 +205,3 @@ func TestCompletionIsSilentAboutWhatIsDamagedOrHostile(t *testing.T) {
 		t.Errorf("%q then %d", words, then)
 	}
 }
-
-func TestCompletionOfAnUnknownShellIsAUsageError(t *testing.T) {
-	t.Parallel()
-	inside(t, "completion", "zhs").want(t, cli.ExitUsage, `no completion for "zhs"`, "did you mean zsh?")
-	inside(t, "completion").want(t, cli.ExitUsage, "takes one shell")
-}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -34,13 +33,6 @@ func shared(t *testing.T, args ...string) result {
 	cmd := curtsy(t, args...)
 	cmd.Env = append(os.Environ(), asCurtsy+"=1")
 	return ended(t, cmd)
-}
-
-// inProcess runs a command line in this process: for arguments that no process can be given.
-func inProcess(args ...string) result {
-	var out, errs bytes.Buffer
-	code := run(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-	return result{out.String(), errs.String(), code}
 }
 
 // fed is inside, with something on standard input.

@@ -35,20 +35,6 @@ func TestAnEmptyDirectoryIsUsedInPlace(t *testing.T) {
 	reopened(t, target)
 }
 
-func TestADirectoryThatIsAFileIsNamed(t *testing.T) {
-	t.Parallel()
-	seed, web := small(t)
-	file := write(t, "")
-	for _, args := range [][]string{
-		{"crawl", "--dir", file, seed}, {"resume", file}, {"status", file}, {"crawl", "--dir", filepath.Join(file, "d"), seed},
-	} {
-		inside(t, args...).want(t, cli.ExitUsage, file, "is a file")
-	}
-	if n := len(web.Referee().Requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
-}
-
 // stopped is a crawl that a budget ended.
 func stopped(t *testing.T) (dir string, web *crawltest.Web) {
 	t.Helper()

@@ -15,16 +15,6 @@ import (
 	"curtsy/frontier/engine"
 )
 
-// Each worker costs memory from the start.
-func TestWorkersBeyondReasonAreAUsageError(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--workers", itoa(crawldir.MaxWorkers+1), "--dir", dir, "http://127.0.0.1:1/").want(t, cli.ExitUsage, "--workers", itoa(crawldir.MaxWorkers))
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("a directory was made")
-	}
-}
-
 // Resume may be called from elsewhere.
 func TestCAFileIsKeptWithItsWholePath(t *testing.T) {
 	dir := t.TempDir()

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
 )
 
 // commands are all commands that help shows.
@@ -91,18 +90,6 @@ func mostHelp(c *cobra.Command) string {
 	return "--help"
 }
 
-// With --help-all nothing else is looked at, as with --help.
-func TestHelpAllNeedsNoArguments(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"crawl", "mirror", "resume", "update", "watch"} {
-		inside(t, name, "--help-all").want(t, cli.ExitDone)
-		if r := inside(t, name, "a", "b", "c", "--help-all"); r.code != cli.ExitDone || !strings.Contains(r.out, "--memory-limit") {
-			t.Errorf("%s: %+v", name, r)
-		}
-	}
-	inside(t, "status", "--help-all").want(t, cli.ExitUsage, "unknown flag")
-}
-
 // A flag takes the words that completion offers for it: each stands in its help.
 func TestWordsOfAFlagStandInItsHelp(t *testing.T) {
 	t.Parallel()
@@ -119,18 +106,5 @@ func TestWordsOfAFlagStandInItsHelp(t *testing.T) {
 	}
 	if n < 80 {
 		t.Errorf("%d words", n)
-	}
-}
-
-func TestHelpOfAnUnknownCommandIsAUsageError(t *testing.T) {
-	t.Parallel()
-	inside(t, "help", "crwl").want(t, cli.ExitUsage, `unknown command "crwl"`, "did you mean crawl?")
-}
-
-func TestVersionAsAFlagAndAsACommand(t *testing.T) {
-	t.Parallel()
-	a, b := inside(t, "version"), inside(t, "--version")
-	if a.code != 0 || a != b || !strings.HasPrefix(a.out, "curtsy "+crawldir.Version+" ") {
-		t.Errorf("%+v, %+v", a, b)
 	}
 }

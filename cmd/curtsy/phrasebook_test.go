@@ -73,43 +73,6 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 	}
 }
 
-// Whoever writes an option of another crawler is told ours, with exit code 2; also in short, and as a setting.
-func TestAnOptionOfAnotherCrawlerIsAnsweredWithOurs(t *testing.T) {
-	t.Parallel()
-	for given, says := range map[string]string{
-		"--level=3":          "that is --depth N here",
-		"-l5":                "that is --depth N here",
-		"--wait=2":           "that is --delay TIME here",
-		"--quota=10m":        "that is --max-bytes SIZE here",
-		"--no-parent":        "that is --scope prefix here",
-		"-np":                "that is --scope prefix here",
-		"-nc":                "that is curtsy resume DIR here",
-		"--spider":           "that is curtsy linkcheck here",
-		"-k":                 "that is curtsy mirror here",
-		"--download-delay=3": "that is --delay TIME here",
-		"--depth-limit":      "that is --depth N here",
-		"--timestamping":     "that is curtsy update DIR here",
-		"--dept=3":           "did you mean --depth?",
-		"--zebra":            "see curtsy crawl --help",
-	} {
-		r := shared(t, "crawl", given, "http://127.0.0.1:1/")
-		if r.code != cli.ExitUsage || !strings.Contains(r.err, says) {
-			t.Errorf("%s: exit code %d, %q; want %q", given, r.code, r.err, says)
-		}
-		if strings.Contains(says, "here") && strings.Contains(r.err, "did you mean") {
-			t.Errorf("%s: two answers: %q", given, r.err)
-		}
-	}
-	config := write(t, "DOWNLOAD_DELAY = 3\n")
-	r := shared(t, "crawl", "--config", config, "http://127.0.0.1:1/")
-	if r.code != cli.ExitUsage || !strings.Contains(r.err, "that is delay here") {
-		t.Errorf("%q", r.err)
-	}
-	if r := shared(t, "status", "--level=3", "d"); strings.Contains(r.err, "--depth") {
-		t.Errorf("status has no such flag: %q", r.err)
-	}
-}
-
 // The page for those who come from elsewhere has the table as it is.
 func TestThePageForNewcomersHasTheWholeTable(t *testing.T) {
 	t.Parallel()

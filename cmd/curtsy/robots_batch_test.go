@@ -2,55 +2,15 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
 )
-
-func TestRobotsBatch(t *testing.T) {
-	t.Parallel()
-	b64 := base64.StdEncoding.EncodeToString([]byte("user-agent: *\rdisallow: /caf\xE9\r"))
-	for _, c := range []struct{ in, want string }{
-		{`{"id":"a","robots_txt":"user-agent: *\ndisallow: /x&<\ncrawl-delay: 1.5\nsitemap: /s.xml\nsitemap: ftp://x/","agent":"bot","url":"http://bakery.test:81/x&%3C?y#z"}`,
-			`{"id":"a","allow":false,"reason":"disallow rule","line":2,"rule":"disallow: /x&<","delay_s":1.5,"sitemaps":["http://bakery.test:81/s.xml"]}`},
-		{`{"id":7,"robots_txt":"","agent":"bot","url":"http://bakery.test"}`,
-			`{"id":7,"allow":true,"reason":"no rules","line":0,"rule":"","delay_s":null,"sitemaps":[]}`},
-		{`{"id":{"n":1},"robots_b64":"` + b64 + `","agent":"bot","url":"http://bakery.test/caf%e9","more":"is passed over"}`,
-			`{"id":{"n":1},"allow":false,"reason":"disallow rule","line":2,"rule":"disallow: /caf` + "\uFFFD" + `","delay_s":null,"sitemaps":[]}`},
-		{`{"id":1,"standard":"draft1996","robots_txt":"user-agent: *\nallow: /a\ndisallow: /a/b","agent":"bot","url":"http://bakery.test/a/b"}`,
-			`{"id":1,"allow":true,"reason":"allow rule","line":2,"rule":"allow: /a","delay_s":null,"sitemaps":[]}`},
-		{`{"id":1,"standard":null,"robots_txt":"user-agent: curtsy\ndisallow: /","url":"http://bakery.test/a"}`,
-			`{"id":1,"allow":false,"reason":"disallow rule","line":2,"rule":"disallow: /","delay_s":null,"sitemaps":[]}`},
-		{`{"robots_txt":"user-agent: *\nrequest-rate: 1/5\ncrawl-delay: 2","agent":"bot","url":"http://bakery.test/robots.txt"}`,
-			`{"id":null,"allow":true,"reason":"robots.txt itself","line":0,"rule":"","delay_s":5,"sitemaps":[]}`},
-	} {
-		r := fed(t, c.in+"\n", "robots", "check", "--batch")
-		r.want(t, cli.ExitDone)
-		r.prints(t, strings.ReplaceAll(c.want, "\uFFFD", `\ufffd`)+"\n")
-	}
-}
-
-// A long line of a robots.txt is read whole, and so must a URL be that it matches.
-func TestRobotsBatchOfALongURL(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("a", 40000)
-	for path, line := range map[string]int{"/" + long: 2, "/" + long + "?q#f": 2, "/" + long[1:]: 0, "?" + long: 3, "/" + long[1:] + "#" + long: 0} {
-		in := fmt.Sprintf(`{"id":1,"robots_txt":"user-agent: *\ndisallow: /%s\ndisallow: /?a\nsitemap: /s","agent":"bot","url":"http://bakery.test%s"}`, long, path)
-		r := fed(t, in, "robots", "check", "--batch")
-		var got batchAnswer
-		if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Line != line || got.Allow != (line == 0) || len(got.Sitemaps) != 1 {
-			t.Errorf("%.20s…: %.200s, %v", path, r.out, err)
-		}
-	}
-}
 
 func TestRobotsBatchAnswersBadLinesAndGoesOn(t *testing.T) {
 	t.Parallel()
@@ -82,35 +42,6 @@ func TestRobotsBatchAnswersBadLinesAndGoesOn(t *testing.T) {
 		if !strings.HasPrefix(second, `{"id":"good","allow":true,`) || strings.Count(second, "\n") != 1 {
 			t.Errorf("%.99s: then %s", c.in, second)
 		}
-	}
-}
-
-func TestRobotsBatchOf10000LinesInOrder(t *testing.T) {
-	t.Parallel()
-	const lines = 10000
-	var in bytes.Buffer
-	for i := range lines {
-		if i%7 == 3 {
-			fmt.Fprintf(&in, `{"id":%d,"robots_txt":1}`+"\n", i)
-			continue
-		}
-		fmt.Fprintf(&in, `{"id":%d,"robots_txt":"user-agent: *\ndisallow: /%d$","agent":"bot","url":"http://bakery.test/%d"}`+"\r\n", i, i%3, i%4)
-	}
-	r := fed(t, in.String(), "robots", "check", "--batch")
-	r.want(t, cli.ExitDone)
-	n := 0
-	for line := range strings.Lines(r.out) {
-		want := fmt.Sprintf(`{"id":%d,"allow":%v,`, n, n%3 != n%4)
-		if n%7 == 3 {
-			want = fmt.Sprintf(`{"id":%d,"error":`, n)
-		}
-		if !strings.HasPrefix(line, want) {
-			t.Fatalf("line %d: %s, want %s…", n+1, line, want)
-		}
-		n++
-	}
-	if n != lines {
-		t.Errorf("%d answers, want %d", n, lines)
 	}
 }
 
@@ -150,17 +81,5 @@ func TestRobotsBatchWithoutInputOrOutput(t *testing.T) {
 		if code := run(context.Background(), []string{"robots", "check", "--batch"}, std); code != cli.ExitFailed {
 			t.Errorf("exit code %d, want %d", code, cli.ExitFailed)
 		}
-	}
-}
-
-// The process, too: a shell's pipe is what people use.
-func TestRobotsBatchAsAProcess(t *testing.T) {
-	t.Parallel()
-	cmd := curtsy(t, "robots", "check", "--batch")
-	cmd.Stdin = strings.NewReader(strings.Repeat(`{"id":"p","robots_txt":"user-agent: *\ndisallow: /","agent":"bot","url":"http://bakery.test/"}`+"\n", 3))
-	r := ended(t, cmd)
-	r.want(t, cli.ExitDone)
-	if lines := strings.Split(r.out, "\n"); len(lines) != 4 || len(slices.Compact(lines[:3])) != 1 || !strings.Contains(lines[0], `"allow":false`) {
-		t.Errorf("%s", r.out)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,7 @@ import (
 //	exits CODE ARG...         curtsy exits with CODE
 //	refuse PATTERN ARG...     curtsy exits with 2, prints nothing to standard output, and the error matches PATTERN
 //	web NAME KIND N           serves a site of crawltest on loopback; sets $seed (its URL) and $host (without the slash)
+//	web NAME dir DIR          the same, of the files of a folder
 //	web FILE...               the same, of crawltest.Sites in JSON; sets $seed2 and $host2 for the second site …
 //	change FILE               gives a site of the web other pages and another robots.txt
 //	requests                  prints "method target status user-agent" of the requests since the last call
@@ -53,6 +55,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
+		ContinueOnError:    true,
 		UpdateScripts:      os.Getenv("CURTSY_UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +92,7 @@ func TestScripts(t *testing.T) {
 				if code := scriptExit(ts, args[1:]); code != 2 || ts.ReadFile("stdout") != "" {
 					ts.Fatalf("exit code %d, want 2 and no output", code)
 				}
-				if says := ts.ReadFile("stderr"); !regexp.MustCompile("(?m)"+args[0]).MatchString(says) {
+				if says := ts.ReadFile("stderr"); !regexp.MustCompile("(?m)" + args[0]).MatchString(says) {
 					ts.Fatalf("no match for %s", args[0])
 				}
 			},
@@ -191,6 +194,8 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 		n, err := strconv.Atoi(args[2])
 		ts.Check(err)
 		sites = append(sites, scriptSites[args[1]](args[0], n))
+	} else if len(args) == 3 && args[1] == "dir" {
+		sites = append(sites, &crawltest.Site{Name: args[0], Handler: http.FileServer(http.Dir(ts.MkAbs(args[2])))})
 	} else {
 		for _, name := range args {
 			sites = append(sites, scriptSite(ts, name))
