@@ -53,7 +53,7 @@ type join struct {
 }
 
 // joinMemory is how many bytes each sorter holds in memory.
-const joinMemory = 12 << 20
+const joinMemory = 6 << 20
 
 func newJoin(dir string) *join {
 	return &join{byTarget: sorted.New(dir, joinMemory), byPlace: sorted.New(dir, joinMemory), numbers: map[state]uint16{}}

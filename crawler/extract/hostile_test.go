@@ -20,7 +20,7 @@ func TestRule22_LinksBeyondTheLimitAreCounted(t *testing.T) {
 	}
 	var b strings.Builder
 	for i := range 100_000 {
-		fmt.Fprintf(&b, `<a href="/%d">`, i)
+		fmt.Fprintf(&b, `<a href="/%d"></a>`, i)
 	}
 	b.WriteString(`<a href="/0"><img src="/0"><a href="mailto:x">`)
 	page := extract(t, b.String())

@@ -18,6 +18,9 @@ const MaxAnchor = 1 << 10
 // maxAnchorNodes is how many nodes of a link are looked at for its text. In XML, links may stand in one another.
 const maxAnchorNodes = 1 << 10
 
+// maxOpened is how many links are remembered of which the parser may make others.
+const maxOpened = 1 << 13
+
 // Mention is one mention of a URL in a document, be it one of the page's links or not. Its strings are the site's, and
 // may hold on to the whole document.
 type Mention struct {
@@ -80,7 +83,7 @@ func (t *teller) element(n *html.Node) {
 
 // isCopy reports whether the parser has opened a link anew for what stands behind a block that ended before the link did
 // (HTML Standard 13.2.4.3). Such an element has the values of the first one, in the same place of memory. A value of
-// one byte has none of its own: those that have no other value count each time.
+// one byte has none of its own: those that have no other value count each time. So does one behind maxOpened other links.
 func (t *teller) isCopy(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if len(a.Val) < 2 {
@@ -88,6 +91,9 @@ func (t *teller) isCopy(n *html.Node) bool {
 		}
 		at := unsafe.StringData(a.Val)
 		_, met := t.opened[at]
+		if len(t.opened) >= maxOpened {
+			clear(t.opened)
+		}
 		t.opened[at] = struct{}{}
 		return met
 	}

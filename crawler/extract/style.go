@@ -15,12 +15,18 @@ func (w *walker) style(n *html.Node) {
 		return
 	}
 	var b strings.Builder
+	text := ""
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.TextNode {
+		switch {
+		case c.Type != html.TextNode:
+		case c == n.LastChild && b.Len() == 0:
+			text = c.Data // in HTML there is one text, which may be large: it is not copied
+		default:
 			b.WriteString(c.Data)
+			text = b.String()
 		}
 	}
-	if text := b.String(); strings.ContainsAny(text, "(@") {
+	if strings.ContainsAny(text, "(@") {
 		w.sheet("style", "", text)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxTags is how many tags of a page are read, except end tags that add nothing to the tree. A node takes a hundred bytes
-// and more, and a tag may be three bytes long.
+// and more, and a tag may be three bytes long. Tags behind which the parser may open a link again count two- or threefold.
 const MaxTags = 1 << 17
 
 // tagLimit is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
@@ -23,8 +23,8 @@ const MaxTags = 1 << 17
 // or MathML has begun they become a meta, too, which ends these as they do; and where a script has a comment, in which
 // "<!" means more to the parser than to the Standard.
 //
-// Links with many attributes, or very long. They are opened anew likewise, one at a time, but with all that they have:
-// they become an area, which links likewise.
+// Links with many attributes, or very long. The parser opens these again as well, one at a time, but with all that they
+// have: they become an area, which links as well. Other links stay, and what is in one counts more.
 //
 // The html and body of a page that has too many of them. Each one's attributes are compared with all that came before.
 type tagLimit struct {
@@ -33,6 +33,8 @@ type tagLimit struct {
 	over bool   // there were more
 	put  string // goes before what is read next
 	root int    // tags of html and body
+	link int    // 0: no link is open; else one and the blocks that began in it, or unending
+	rich bool   // the link has more than fewAttrs attributes
 
 	script  bool // a script began, and has not ended, it seems
 	escaped bool // there was a comment in one
@@ -49,9 +51,11 @@ const (
 )
 
 const (
-	maxRoots = 64      // tags of html and body; conditional comments have some, too
-	maxAttrs = 6       // of a link that stays one, of formatting that becomes a comment
+	maxRoots = 64 // tags of html and body; conditional comments have some, too
+	maxAttrs = 6  // of a link that stays one, of formatting that becomes a comment
+	fewAttrs = 3
 	maxAhead = 2 << 10 // bytes of a tag that are looked at
+	unending = 8       // blocks in a link behind which its end tag may not end it (HTML Standard 13.2.6.4.7, adoption agency)
 )
 
 // longest is how many bytes tell a tag: "<", the longest name and what ends it.
@@ -99,11 +103,9 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 		if len(tag) < longest {
 			tag = t.ahead(i, longest)
 		}
-		if isNode(tag) {
-			if t.left--; t.left < 0 {
-				t.over = true
-				return i, nil
-			}
+		if t.left -= t.cost(tag); t.left < 0 {
+			t.over = true
+			return i, nil
 		}
 		if t.put = t.instead(tag, i); t.put != "" {
 			n = i + 1
@@ -127,11 +129,74 @@ func isNode(tag []byte) bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
+// cost returns how many tags a tag counts as. In a link an end tag does as well: what follows it may stand in the link,
+// opened again.
+func (t *tagLimit) cost(tag []byte) int {
+	switch {
+	case t.link == 0 && isNode(tag):
+		return 1
+	case t.link == 0 || !isNode(tag) && !isEndTag(tag) || linkEnds(tag):
+		return 0
+	case t.rich || t.link == unending:
+		return 3
+	}
+	return 2
+}
+
+// isEndTag reports whether a tag begins as an end tag with a name does.
+func isEndTag(tag []byte) bool { return len(tag) > 2 && tag[1] == '/' && isLetter(tag[2]) }
+
+// linkEnds reports whether a tag is the plain end tag of a link.
+func linkEnds(tag []byte) bool { return begins(tag, "</a>") }
+
+// follow keeps account of the link that the parser may open again. An end tag ends it for sure if only text and plain
+// tags stand before it: in a value, a comment or a script it is no tag, and in a cell, a form or a drawing it may be that
+// of another link. Otherwise the link counts as open to the end of the page.
+func (t *tagLimit) follow(name string, tag []byte, i int) {
+	plain := false
+	switch {
+	case t.link == 0 && name != "a" || t.link == unending || !isNode(tag) && !isEndTag(tag):
+		return
+	case linkEnds(tag):
+		t.link = 0
+		return
+	case name == "":
+		end, _, ok := bytes.Cut(t.ahead(i+2, longest), []byte(">"))
+		plain = isEndTag(tag) && ok && plainInLink(strings.ToLower(string(end)))
+	default:
+		whole := t.ahead(i, maxAhead)
+		end := endOf(whole, 1+len(name), maxAhead)
+		plain = (name == "a" || plainInLink(name)) && end >= 0 && bytes.IndexByte(whole[1:end], '<') < 0
+	}
+	switch name {
+	case "a":
+		if t.end(tag, i, 2) >= 0 { // else it becomes an area
+			t.link, t.rich = 1, endOf(t.ahead(i, maxAhead), 2, fewAttrs) < 0
+		}
+	case "div", "p", "h1", "h2", "h3", "h4", "h5", "h6":
+		t.link++
+	}
+	if !plain && t.link > 0 {
+		t.link = unending
+	}
+}
+
+// plainInLink reports whether elements of that name begin and end in a link without a change of what an end tag means.
+func plainInLink(name string) bool {
+	switch name {
+	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+		"br", "img", "span", "wbr", "div", "p", "h1", "h2", "h3", "h4", "h5", "h6":
+		return true
+	}
+	return false
+}
+
 // instead returns what goes behind the "<" that a tag begins with, which is i bytes behind the reader's beginning.
 func (t *tagLimit) instead(tag []byte, i int) string {
 	var name [longest]byte
 	n := nameOf(tag, &name)
 	t.escaped = t.escaped || t.script && begins(tag, "<!--")
+	t.follow(string(name[:n]), tag, i)
 	switch string(name[:n]) {
 	case "":
 		t.script = t.script && !begins(tag, "</script")

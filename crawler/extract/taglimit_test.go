@@ -3,6 +3,7 @@ package extract
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"regexp"
 	"runtime"
 	"strings"
@@ -57,10 +58,10 @@ func TestUnparsed_TooManyTags(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the page is as large as the limit")
 	}
-	fill := "<a href=first>" + strings.Repeat("<p>", MaxTags-2)
-	ended := "<a href=first>" + strings.Repeat("<!></div>", MaxTags-2)
+	fill := "<a href=first></a>" + strings.Repeat("<p>", MaxTags-2)
+	ended := "<a href=first></a>" + strings.Repeat("<!></div>", MaxTags-2)
 	within := func(n int) string {
-		return "<iframe srcdoc='" + strings.Repeat("&lt;p>", n) + "<a href=/in>'></iframe>"
+		return "<iframe srcdoc='" + strings.Repeat("&lt;p>", n) + "<a href=/in></a>'></iframe>"
 	}
 	for _, tt := range []struct{ rule, body, want, unparsed string }{
 		{"exactly the limit", fill + "<a href=/last>", "a href /dir/first; a href /last", ""},
@@ -73,6 +74,54 @@ func TestUnparsed_TooManyTags(t *testing.T) {
 		if page := extract(t, tt.body); lines(page) != tt.want || page.Unparsed != tt.unparsed {
 			t.Errorf("%s: %q, %q; want %q, %q", tt.rule, lines(page), page.Unparsed, tt.want, tt.unparsed)
 		}
+	}
+}
+
+// Tags in a link count more, for the parser may open it again behind each. Whatever the page, a link that is open for the
+// parser is open for the limit.
+func TestTagLimit_TagsInLinksCountMore(t *testing.T) {
+	for page, want := range map[string]int{
+		`<a href=1>x</a><p><p>`: 3, `<a 1 2 3><p><p>x</p></a>`: 1 + 2 + 2 + 2, `<a 1 2 3 4><p>`: 1 + 3, `<a 1><p><a 2><p>`: 1 + 2 + 2 + 2,
+		`<a 1><b><img></b><span></span></a><p>`: 1 + 5*2 + 1, `<a 1><p x='</a>'><p>`: 1 + 2 + 3, `<a 1><!--</a>--><p>`: 1 + 2 + 3, `<a 1><td></a><p>`: 1 + 2 + 3,
+		`<a 1 2 3 4 5 6 7></a><p>`: 2, `<a 1>` + strings.Repeat("<div>", 7) + `</a><p>`: 1 + 7*2 + 3,
+	} {
+		limit := newTagLimit(strings.NewReader(page))
+		if _, err := io.Copy(io.Discard, limit); err != nil || MaxTags-limit.left != want {
+			t.Errorf("%s: %d tags, %v; want %d", page, MaxTags-limit.left, err, want)
+		}
+	}
+	pieces := strings.Fields(`<a> <a·1·2·3·4·5·6·7> <a·x='</a>'> </a> </a> </A·> <p> </p> <p·x=' <p·x=" ' " > = <div> <div> </div> <span> </span> <b> </b> <!-- --> <!x ]]> <![CDATA[
+		<table> <td> </td> </table> <svg> <foreignObject> </foreignObject> </svg> <math> <select> </select> <template> </template> <object> </object> <script> </script> <title> </title>
+		<textarea> </textarea> <button> </button> <h1> <li> <frameset> <form> <p=' </p="' <option> <marquee> x < / </x·y='`)
+	random, open := rand.New(rand.NewPCG(3, 9)), 0
+	for range 30_000 {
+		var page strings.Builder
+		for range 1 + random.IntN(16) {
+			page.WriteString(strings.ReplaceAll(pieces[random.IntN(len(pieces))], "·", " "))
+		}
+		page.WriteString(`'>">--></script></title></textarea></select>`)
+		limit := newTagLimit(strings.NewReader(page.String()))
+		limited, err := io.ReadAll(limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, err := html.ParseWithOptions(strings.NewReader(string(limited)+"<x-y>"), html.ParseOptionEnableScripting(false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range root.Descendants() {
+			for in := n.Parent; n.Data == "x-y" && in != nil; in = in.Parent {
+				if in.Data == "a" && in.Namespace == "" {
+					if open++; limit.link == 0 {
+						t.Fatalf("%s: a link is open", &page)
+					}
+					break
+				}
+			}
+		}
+	}
+	if open < 1000 {
+		t.Errorf("only %d pages with an open link", open)
 	}
 }
 

@@ -33,31 +33,28 @@ func readXHTML(in Input, head []byte, src *source) Page {
 		page.Unparsed = UnparsedBroken
 		return page
 	}
-	x := newXMLTree(body[len(xmlDeclaration.Find(body)):])
-	x.malformed = x.malformed || odd
+	xml := body[len(xmlDeclaration.Find(body)):]
+	x := newXMLTree(xml, true)
+	malformed := x.malformed || odd
 	switch {
 	case x.over:
 		page.Unparsed = UnparsedTags
 	case src.over:
 		page.Unparsed = UnparsedLong
-	case x.malformed:
+	case malformed:
 		page.Unparsed = UnparsedXML
 	}
 	page.Base = base(x.doc(), in.URL)
 	w := walker{in: in, page: &page, left: newBudget()}
-	if x.malformed {
-		w.bothWays(x, body)
+	if malformed {
+		w.bothWays(body, xml)
 	} else {
-		w.xhtml(x)
+		w.collect(page.Base)
+		w.xml(x)
 		w.text(x.doc())
 	}
 	w.links.into(&page)
 	return page
-}
-
-func (w *walker) xhtml(x *xmlTree) {
-	w.collect(w.page.Base)
-	w.xml(x)
 }
 
 func (w *walker) xml(x *xmlTree) {
@@ -69,9 +66,9 @@ func (w *walker) xml(x *xmlTree) {
 	w.document(x.doc())
 }
 
-// bothWays walks a page that is not well-formed as XML and as HTML. Its text is that of HTML, which leaves nothing out;
-// so are its mentions, and behind them comes what only the XML has.
-func (w *walker) bothWays(x *xmlTree, body []byte) {
+// bothWays walks a page that is not well-formed as HTML and then as XML, so that one tree exists at a time. Its text is
+// that of HTML, which leaves nothing out; so are its mentions, and behind them comes what only the XML has.
+func (w *walker) bothWays(body, xml []byte) {
 	doc, over, err := parsed(bytes.NewReader(body), &w.left)
 	if over != "" {
 		w.page.Unparsed = over
@@ -79,23 +76,30 @@ func (w *walker) bothWays(x *xmlTree, body []byte) {
 	if err == nil && w.page.Base == w.in.URL {
 		w.page.Base = base(doc, w.in.URL)
 	}
+	w.collect(w.page.Base)
 	if err != nil {
-		w.xhtml(x)
+		x := newXMLTree(xml, false)
+		w.xml(x)
 		w.page.Robots.scan(bytes.NewReader(body), w.in.Token)
 		w.text(x.doc())
 		return
 	}
-	w.collect(w.page.Base)
-	tell := w.links.tell
-	w.links.tell = nil
-	w.xml(x)
-	w.links.tell = tell
-	w.titled = w.page.Title != ""
+	w.links.charset = w.page.Charset
 	w.document(doc)
-	if tell != nil {
+	w.text(doc)
+	tell := w.links.tell
+	if w.links.tell = nil; tell != nil {
+		tell.about = nil
+	}
+	w.titled = w.page.Title != ""
+	x := newXMLTree(xml, false)
+	if x.over {
+		w.page.Unparsed = UnparsedTags
+	}
+	w.xml(x)
+	if w.links.tell = tell; tell != nil {
 		tell.rest(&w.links)
 	}
-	w.text(doc)
 }
 
 func (w *walker) text(doc *goquery.Document) {

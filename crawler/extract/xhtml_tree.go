@@ -47,19 +47,12 @@ type xmlOpen struct {
 	space string // its namespace
 }
 
-// newXMLTree reads a page in UTF-8 that has no XML declaration. One that is not well-formed is read again, leniently:
-// the lenient decoder goes over what it can (names of entities that do not exist, end tags that do not fit), and what
-// it finds up to the error is all that the strict one found.
-func newXMLTree(body []byte) *xmlTree {
-	entities := entitiesIn(body)
-	whole := len(body)
-	body = body[:crowded(body)]
-	x := &xmlTree{root: html.Node{Type: html.DocumentNode}}
-	if x.read(body, entities, true); !x.malformed && len(body) == whole {
-		return x
-	}
-	x = &xmlTree{root: html.Node{Type: html.DocumentNode}, malformed: true}
-	x.read(body, entities, false)
+// newXMLTree reads a page in UTF-8 that has no XML declaration. The lenient decoder goes over what it can (names of
+// entities that do not exist, end tags that do not fit), and what it finds up to an error is all that the strict one finds.
+func newXMLTree(body []byte, strict bool) *xmlTree {
+	read := body[:crowded(body)]
+	x := &xmlTree{root: html.Node{Type: html.DocumentNode}, malformed: len(read) < len(body)}
+	x.read(read, entitiesIn(body), strict)
 	return x
 }
 

@@ -154,6 +154,7 @@ func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if s.err == nil && len(s.runs) > 0 && len(s.held) > 0 {
 			s.err = s.spill()
+			s.held, s.chunks = nil, nil
 		}
 		switch {
 		case s.err != nil:
