@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"curtsy/crawler/crawltest/hostile"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
+	"curtsy/storage/plainly"
 )
 
 // The page of the ledger's words is held to the code: it has every word that a line can say, and no other.
@@ -206,4 +208,42 @@ func TestDecisionsDocCoversTheLinesOfTheWing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Every reason that explain, linkcheck and missing.jsonl give has a meaning on its page and words for people, and shares neither.
+func TestReasons_EachHasItsOwnWords(t *testing.T) {
+	words, _ := lineWords(t)
+	codes := append(constants(t, "../storage/mirror", "Reason"), constants(t, "crawldir", "StillQueued|NotFollowed")...)
+	codes = append(codes, literals(t, "check", `(?:untested|broken|unclear), "([^"]+)"\n`)...)
+	guide, err := os.ReadFile(filepath.Join("..", "docs", "guides", "mirror.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := tableOf(t, string(guide), "| reason | meaning |")
+	for _, code := range codes {
+		if slices.Contains(constants(t, "../storage/mirror", "Reason"), code) && !strings.Contains(string(guide), "`"+code+"`") {
+			t.Errorf("the mirror guide has no %q", code)
+		}
+	}
+	for heading := range words {
+		if strings.HasPrefix(heading, "## `reason`") {
+			_, section, _ := strings.Cut(decisionsDoc(t), heading+"\n")
+			rows, codes = append(rows, tableOf(t, section, "| word |")...), append(codes, words[heading]...)
+		}
+	}
+	meant := map[string]string{}
+	for _, row := range rows {
+		if other, ok := meant[row[1]]; ok || row[1] == "" {
+			t.Errorf("%s and %s both mean %q", row[0], other, row[1])
+		}
+		meant[row[1]] = row[0]
+	}
+	said := map[string]string{}
+	for _, code := range codes {
+		plain := plainly.Reason(code)
+		if other, ok := said[plain]; ok && other != code {
+			t.Errorf("%s and %s are both shown as %q", code, other, plain)
+		}
+		said[plain] = code
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"curtsy/crawler/explain"
 	"curtsy/crawler/host"
+	"curtsy/crawler/scope"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -88,7 +89,15 @@ func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, 
 	k.Settings.MaxPerHost = c.cfg.maxPerHost(q.URL.Authority())
 	k.Domain = c.quotas.domains.Pages(q.URL.Authority().RegistrableDomain())
 	k.OptOut = c.cfg.OptOut.URL(q.URL)
-	k.Scope, k.Asked = c.scope.Load().Explain(InScope(k.Candidate()))
+	area := c.scope.Load()
+	k.Scope, k.Asked = area.Explain(InScope(k.Candidate()))
+	if k.Found.Kind == 0 {
+		needed := scope.Candidate{URL: q.URL, Embeds: 1, Embed: true}
+		if !area.Covers(q.URL) {
+			needed.Away = 1
+		}
+		k.Requisite = area.Judge(needed)
+	}
 	return k, nil
 }
 

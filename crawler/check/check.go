@@ -210,7 +210,7 @@ func (j *judging) byLedger(f *Finding, unfetched func(canon.URL, bool) (string, 
 			j.r.Broken = append(j.r.Broken, *f)
 			return nil
 		}
-		if j.told.isOutside(f.URL) && j.told.area == nil {
+		if why == "" && j.told.isOutside(f.URL) && j.told.area == nil {
 			j.r.External++
 			return nil
 		}

@@ -112,7 +112,11 @@ func (e *Explanation) byScope() Answer {
 	if e.Scope.In {
 		return Answer{}
 	}
-	return Answer{Word: AnswerOutOfScope, Text: "out of scope: rule " + e.Scope.Rule}
+	a := Answer{Word: AnswerOutOfScope, Text: "out of scope: rule " + e.Scope.Rule}
+	if r := e.Scope.Requisite; r != nil {
+		a.Text += "; as a page requisite it would be in, by rule " + r.Rule
+	}
+	return a
 }
 
 // byRobots is the answer of the policy, if it is no. One that has expired decides nothing any more: it is asked for first.
@@ -242,6 +246,8 @@ func (e *Explanation) mayBeFetched() Answer {
 	switch {
 	case e.At != nil:
 		return a
+	case e.State.State == stateUnknown && e.State.Assumed && e.Scope.Requisite != nil:
+		a.Text += ", but no page has linked to it yet; as a page requisite it is out of scope: rule " + e.Scope.Requisite.Rule
 	case e.State.State == stateUnknown && e.State.Assumed:
 		a.Text += ", but no page has led to it yet"
 	case e.State.State == stateUnknown && e.Generation > 1:

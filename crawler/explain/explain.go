@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"curtsy/crawler/budget"
+	"curtsy/crawler/scope"
 	"curtsy/crawler/totals"
 )
 
@@ -19,6 +20,9 @@ func Explain(k *Facts) Explanation {
 	}
 	for _, o := range k.Asked {
 		e.Scope.Asked = append(e.Scope.Asked, Rule{o.Rule, o.Says})
+	}
+	if v := k.Requisite; v.Rule != "" && v.In != e.Scope.In {
+		e.Scope.Requisite = &Rule{v.Rule, map[bool]string{true: scope.SaysIn, false: scope.SaysOut}[v.In]}
 	}
 	if hit := k.OptOut; hit != nil {
 		e.OptOut = &Entry{File: hit.File, Line: hit.Line, Entry: hit.Text, Reason: hit.Reason, SHA256: hit.SHA256()}

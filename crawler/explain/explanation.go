@@ -82,6 +82,8 @@ type Scope struct {
 	Rule    string `json:"rule"`     // the one that decides
 	ForGood bool   `json:"for_good"` // no other way to the URL can make it in
 	Asked   []Rule `json:"asked"`    // the rules in the order in which they are asked, up to the one that decides
+	// Requisite is the verdict on the URL as a page requisite, if nobody knows how it was found and that differs.
+	Requisite *Rule `json:"as_requisite,omitempty"`
 }
 
 // Rule is what one rule says.

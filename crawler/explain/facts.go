@@ -51,9 +51,10 @@ type Facts struct {
 	Gate    *gate.Gate
 	Sharing status.Sharing // who is at the host's address
 
-	Scope  scope.Verdict
-	Asked  []scope.Opinion
-	OptOut *optout.Hit
+	Scope     scope.Verdict
+	Requisite scope.Verdict // if pages needed the URL to be complete; where nobody knows how it was found
+	Asked     []scope.Opinion
+	OptOut    *optout.Hit
 }
 
 // Settings are those of a crawl that an explanation names. Zero means no limit.
