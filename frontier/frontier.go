@@ -158,6 +158,11 @@ type Options struct {
 	// each is told before it is durable; after a death in between it is told again. Nil tells nobody.
 	Tell func(ctx context.Context, c Closings) error
 
+	// Shared is told, one call at a time, what changes in a frontier that several processes share: before a slot is used
+	// that was taken, and before one is given that was used. It returns false when it cannot keep it yet, and is told again.
+	// Nil tells nobody.
+	Shared func(Share) bool
+
 	// Operator says that this opening is an operator's and no run's. An unclean stop before it stays one: a clean Close does
 	// not take it from the run that follows, which may know from elsewhere what the stop made the frontier forget.
 	Operator bool
@@ -226,6 +231,14 @@ const QuarantineStops = 3
 
 // ErrLost is why a Member ends: it was silent for too long, and others have its hosts.
 var ErrLost = errors.New("frontier: this member expired: other members own its hosts")
+
+// Share is a change in what a member owns, and in the members that it knows.
+type Share struct {
+	Crawl, Dir    string            // identify the crawl, and the crawl directory of the member
+	Taken, Given  []int             // slots (canon.Authority.Slot)
+	Members       map[string]string // names of members that it did not know, itself among them, by Dir
+	Asked, Server time.Time         // the server's clock, and when it was asked by the own
+}
 
 // Member is implemented by a Frontier that several processes share.
 type Member interface {

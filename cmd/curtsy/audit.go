@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/reconcile"
+	"curtsy/storage/ledger"
 	"curtsy/storage/wacz"
 )
 
@@ -110,14 +112,14 @@ func (a *auditing) members(ctx context.Context, dirs []string, std cli.Streams) 
 	if len(a.logs) > 0 || a.json || a.html != "" {
 		return cli.Usagef("--access-log, --json and --html are for one crawl directory at a time")
 	}
-	var fleet audit.Fleet
+	fleet, err := a.notices(dirs)
+	if err != nil {
+		return err
+	}
 	var found error
 	for i, dir := range dirs {
-		if slices.Contains(dirs[:i], dir) {
-			return cli.Usagef("%s is given twice", dir)
-		}
 		one := *a
-		one.fleet, fleet.Member = &fleet, dir
+		one.fleet, fleet.Member, fleet.Last = fleet, dir, i == len(dirs)-1
 		if _, err := fmt.Fprintf(std.Out, "%s%s:\n", strings.Repeat("\n", min(i, 1)), dir); err != nil {
 			return err
 		}
@@ -129,6 +131,39 @@ func (a *auditing) members(ctx context.Context, dirs []string, std cli.Streams) 
 		found = cmp.Or(found, err)
 	}
 	return found
+}
+
+// notices reads the marks of the members' ledgers.
+func (a *auditing) notices(dirs []string) (*audit.Fleet, error) {
+	f := &audit.Fleet{}
+	var crawl, of string
+	given, known := map[string]bool{}, map[string]string{}
+	for i, dir := range dirs {
+		if slices.Contains(dirs[:i], dir) {
+			return nil, cli.Usagef("%s is given twice", dir)
+		}
+		for m, err := range ledger.Marks(filepath.Join(dir, crawldir.LedgerName)) {
+			if err != nil { // the audit of the directory reports it
+				break
+			}
+			n := m.Fleet
+			if n == nil {
+				continue
+			}
+			if crawl != "" && n.Crawl != crawl {
+				return nil, cli.Usagef("%s and %s are of different crawls: audit the members of one crawl together", of, dir)
+			}
+			crawl, of, given[n.Dir] = n.Crawl, dir, true
+			maps.Copy(known, n.Members)
+			f.Notice(dir, audit.Notice{Taken: n.Taken, Given: n.Given, Asked: n.Asked, Server: n.Server, Time: m.Time})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		if !given[id] {
+			f.Missing = append(f.Missing, known[id]+" ("+id+")")
+		}
+	}
+	return f, nil
 }
 
 func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) error {

@@ -20,17 +20,17 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// fleet is two processes with a crawl directory each, and caches apart so that they share nothing but the frontier.
+// fleet is processes with a crawl directory each, and caches apart so that they share nothing but the frontier.
 type fleet struct {
 	web     *crawltest.Web
-	dirs    [2]string
-	members [2]*process
+	dirs    []string
+	members []*process
 }
 
 const fleetHosts = 40
 
-// newFleet has two processes crawl hosts with a Crawl-delay of 0.3 s.
-func newFleet(t *testing.T, server *frontiertest.Server, pages int) *fleet {
+// newFleet has some processes crawl hosts with a Crawl-delay of 0.3 s.
+func newFleet(t *testing.T, server *frontiertest.Server, members, pages int) *fleet {
 	t.Helper()
 	locator := server.Locator()
 	sites := make([]*crawltest.Site, fleetHosts)
@@ -43,18 +43,20 @@ func newFleet(t *testing.T, server *frontiertest.Server, pages int) *fleet {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.web.Close() })
-	for i, name := range []string{"w1", "w2"} {
-		f.dirs[i] = filepath.Join(t.TempDir(), name)
+	for i := range members {
+		f.dirs = append(f.dirs, filepath.Join(t.TempDir(), "w"+itoa(i+1)))
 	}
 	args := []string{"crawl", "--frontier", locator, "--one-machine", "--delay", "0", "--dir", f.dirs[0]}
 	for _, name := range f.web.Hosts() {
 		args = append(args, f.web.LoopbackURL(name))
 	}
-	f.members[0] = launched(t, curtsy(t, args...))
+	f.members = []*process{launched(t, curtsy(t, args...))}
 	if !f.members[0].until(t, "the crawl is there to be joined", func() bool { return crawldir.Require(f.dirs[0]) == nil }) {
 		t.Fatal(f.members[0].errs.String())
 	}
-	f.members[1] = launched(t, curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", f.dirs[1]))
+	for _, dir := range f.dirs[1:] {
+		f.members = append(f.members, launched(t, curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", dir)))
+	}
 	return f
 }
 
@@ -75,7 +77,7 @@ func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
 			t.Errorf("status %s: %s%s", f.dirs[i], r.out, r.err)
 		}
 	}
-	ended(t, curtsy(t, "audit", f.dirs[0], f.dirs[1])).want(t, cli.ExitDone)
+	ended(t, curtsy(t, append([]string{"audit"}, f.dirs...)...)).want(t, cli.ExitDone)
 	judged(t, f.web, crawltest.Rules{Pace: 300 * time.Millisecond, Repeats: len(incidents) * fleetHosts})
 	last := map[string]time.Time{}
 	for _, r := range f.web.Referee().Requests() {
@@ -95,7 +97,7 @@ func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
 // Two processes crawl as one, and divide the work.
 func TestFleet_TwoProcesses(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, frontiertest.Start(t), 20)
+	f := newFleet(t, frontiertest.Start(t), 2, 20)
 	f.complete(t, 20)
 	asked := map[string]int64{}
 	for _, dir := range f.dirs {
@@ -116,7 +118,7 @@ func TestFleet_TwoProcesses(t *testing.T) {
 func TestFleet_ServerRestarts(t *testing.T) {
 	t.Parallel()
 	server := frontiertest.Start(t)
-	f := newFleet(t, server, 20)
+	f := newFleet(t, server, 2, 20)
 	var incidents []time.Time
 	for i := range 4 {
 		f.until(t, 100)
@@ -134,7 +136,7 @@ func TestFleet_ServerRestarts(t *testing.T) {
 // A member that is killed, and resumed each time, costs no page and no pause.
 func TestFleet_Killed(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, frontiertest.Start(t), 20)
+	f := newFleet(t, frontiertest.Start(t), 2, 20)
 	var kills []time.Time
 	for i := range 4 {
 		f.until(t, 60)
@@ -152,7 +154,7 @@ func TestFleet_StoppedInOutage(t *testing.T) {
 		t.Skip("no signals")
 	}
 	server := frontiertest.Start(t)
-	f := newFleet(t, server, 10)
+	f := newFleet(t, server, 2, 10)
 	f.until(t, 100)
 	incidents := []time.Time{time.Now()}
 	server.Stop()

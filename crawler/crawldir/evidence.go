@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"curtsy/crawler/crawldir/keyring"
@@ -307,7 +308,8 @@ func Remember(dir string, s *Settings) error {
 // beginning is the ledger of a run. Its mark of the run binds the settings, so those before have had their use.
 type beginning struct {
 	*ledger.Writer
-	dir string
+	dir   string
+	begun *atomic.Bool
 }
 
 // Begin implements storage.Ledger.
@@ -315,6 +317,7 @@ func (b beginning) Begin(ctx context.Context) error {
 	if err := b.Writer.Begin(ctx); err != nil {
 		return err
 	}
+	b.begun.Store(true)
 	return removeBefore(b.dir)
 }
 

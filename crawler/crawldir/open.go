@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"curtsy/crawler"
 	"curtsy/crawler/record"
@@ -66,6 +67,7 @@ type Dir struct {
 	config     []byte // the settings, to be written anew; nil when the directory has them
 	evidence   evidence
 	generation totals.Generation
+	begun      atomic.Bool // the ledger has the mark of the run
 }
 
 // Open opens a crawl directory for a run. A kill's torn tails are cut off archive and ledger, and said. What of the index
@@ -172,6 +174,9 @@ func (d *Dir) guards(o *frontier.Options) (opened func()) {
 			return errors.New("archive and ledger are not open")
 		}
 		return record.Closed(d.evidence.archive, d.evidence.ledger)(ctx, closed)
+	}
+	o.Shared = func(s frontier.Share) bool {
+		return d.begun.Load() && d.evidence.ledger.Fleet(context.Background(), ledger.Fleet(s)) == nil
 	}
 	o.Barrier = func(ctx context.Context) error {
 		if !whole(ctx) {

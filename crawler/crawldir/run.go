@@ -127,7 +127,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 		return start, nil, err
 	}
 	cc.Member, _ = d.Frontier.(frontier.Member)
-	cc.Frontier, cc.Recorder, cc.Ledger = d.Frontier, d.Archive, beginning{d.Ledger, d.path}
+	cc.Frontier, cc.Recorder, cc.Ledger = d.Frontier, d.Archive, beginning{d.Ledger, d.path, &d.begun}
 	cc.DryRun, cc.DryMaps, cc.DryListed = d.options.DryRun, d.options.DryMaps, d.options.DryListed
 	cc.Last = ledger.Last(in(d.path, LedgerName))
 	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(in(d.path, LedgerName), d.generation.Began) }

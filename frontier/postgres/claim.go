@@ -209,7 +209,7 @@ func (f *Frontier) claim(ctx context.Context, c *pgx.Conn, hosts, tasks int) ([]
 	}
 	var turns []frontier.Turn
 	for _, x := range all {
-		slot := slotOf(x.l.authority)
+		slot := x.l.authority.Slot()
 		if f.own[slot] == 0 || f.own[slot] != own[slot] || f.leases[x.l.authority] != nil || len(x.l.tasks) == 0 {
 			continue
 		}
@@ -341,7 +341,7 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (t fro
 	if err := ctx.Err(); err != nil {
 		return t, err
 	}
-	key, slot := hostKey(f.secret, a), slotOf(a)
+	key, slot := hostKey(f.secret, a), a.Slot()
 	err = f.call(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		f.mu.Lock()
 		f.expireLeases()
@@ -387,7 +387,7 @@ const knowSQL = `WITH n AS (INSERT INTO host(id,slot,auth,pace) SELECT DISTINCT 
 
 // know makes one host known.
 func (f *Frontier) know(ctx context.Context, c *pgx.Conn, a canon.Authority) error {
-	_, err := c.Exec(ctx, knowSQL, []int64{hostKey(f.secret, a)}, []int16{slotOf(a)}, []string{a.String()}, []int64{f.floor(a)})
+	_, err := c.Exec(ctx, knowSQL, []int64{hostKey(f.secret, a)}, []int{a.Slot()}, []string{a.String()}, []int64{f.floor(a)})
 	if err != nil {
 		return fmt.Errorf("%s: %w", a, err)
 	}

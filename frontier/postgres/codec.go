@@ -62,17 +62,3 @@ func hostKey(secret []byte, a canon.Authority) int64 {
 	}
 	return int64(frontier.Print(secret, u))
 }
-
-// slotOf is the group of a host. http and https, and a name with and without www, share one; each port of an address or
-// of localhost has its own.
-func slotOf(a canon.Authority) int16 {
-	key := strings.TrimPrefix(a.Host(), "www.")
-	if _, ok := a.Addr(); ok || key == "localhost" {
-		key += ":" + a.Port()
-	}
-	h := uint32(2166136261) // FNV-1a, which no later version may change
-	for i := range len(key) {
-		h = (h ^ uint32(key[i])) * 16777619
-	}
-	return int16((h ^ h>>8 ^ h>>16 ^ h>>24) & 0xff)
-}

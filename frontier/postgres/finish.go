@@ -489,10 +489,10 @@ func (b *batch) enter(ctx context.Context, c *pgx.Conn, links []place1) (applied
 		}
 	}
 	var keys, paces []int64
-	var slots []int16
+	var slots []int
 	var names []string
 	for key, a := range hosts {
-		keys, slots, names, paces = append(keys, key), append(slots, slotOf(a)), append(names, a.String()), append(paces, b.f.floor(a))
+		keys, slots, names, paces = append(keys, key), append(slots, a.Slot()), append(names, a.String()), append(paces, b.f.floor(a))
 	}
 	if len(keys) > 0 {
 		q.Queue(knowSQL, keys, slots, names, paces)

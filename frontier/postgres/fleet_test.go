@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ func hostOf(s *stage.Stage, nth int) string {
 		name := fmt.Sprintf("h%d", i)
 		f := member(s)
 		f.mu.Lock()
-		own := f.own[slotOf(s.Authority(name))] != 0
+		own := f.own[s.Authority(name).Slot()] != 0
 		f.mu.Unlock()
 		if own {
 			if nth--; nth < 0 {
@@ -72,6 +73,7 @@ func TestFleet(t *testing.T) {
 		{"the repeat of a committed Finish is nil", fleetRepeat},
 		{"a host that has moved has no robots state, and says so", fleetMoved},
 		{"no host of a slot that was taken is claimed before its pace is over", fleetGate},
+		{"a slot is used when that was told, and told before it is given", fleetShared},
 		{"the totals are the same for all", fleetStats},
 		{"a member knows what another extended the scope to with its next turn", fleetExtends},
 	} {
@@ -147,7 +149,7 @@ func fleetShare(f fleet) {
 		m.mu.Lock()
 		n := len(m.own)
 		m.mu.Unlock()
-		stage.Want(f.Stage, "slots", n, slots/2)
+		stage.Want(f.Stage, "slots", n, canon.Slots/2)
 	}
 }
 
@@ -339,6 +341,48 @@ func fleetExtends(f fleet) {
 	f.Sleep(2 * time.Second)
 	f.second.Finish(stage.Fetched(f.second.Turn(1)))
 	stage.Want(f.Stage, "known to the other", fmt.Sprint(known), fmt.Sprint([]string{here + "/0", there + "/0", "z/0"}))
+}
+
+func fleetShared(f fleet) {
+	f.second.Close()
+	ready, used := false, map[int]bool{}
+	var known map[string]string
+	second, err := open(Member{Locator: member(f.Stage).member.Locator, Name: "there/w3"}, frontier.Options{Shared: func(s frontier.Share) bool {
+		if !ready {
+			return false
+		}
+		for _, id := range s.Taken {
+			used[id] = true
+		}
+		for _, id := range s.Given {
+			delete(used, id)
+		}
+		known = s.Members
+		return true
+	}}, member(f.Stage).t)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer second.Close()
+	own := func(m *Frontier) map[int]bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		all := map[int]bool{}
+		for id := range m.own {
+			all[id] = true
+		}
+		return all
+	}
+	f.Sleep(5 * time.Second)
+	stage.Want(f.Stage, "slots that nobody was told of", len(own(second)), 0)
+	ready = true
+	f.Sleep(time.Second)
+	stage.Want(f.Stage, "slots", len(own(second)), canon.Slots/2)
+	stage.Want(f.Stage, "members", fmt.Sprint(slices.Sorted(maps.Values(known))), "[w1 w2 w3]")
+	f.second = f.join()
+	f.Sleep(time.Second)
+	stage.Want(f.Stage, "slots of three", len(used) < 90, true)
+	stage.Want(f.Stage, "told", maps.Equal(used, own(second)), true)
 }
 
 func fleetStats(f fleet) {

@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
-
-// slots is the number of groups of hosts.
-const slots = 256
 
 var errExpired = errors.New("the session has expired")
 
@@ -82,55 +81,86 @@ func (f *Frontier) pulse(ctx context.Context, c *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	rows, err := c.Query(ctx, "SELECT id, (SELECT count(*) FROM member WHERE state=0) FROM slot WHERE owner=$1", f.me)
+	share := frontier.Share{Asked: time.Now()}
+	var own []int
+	var members int
+	var now, last int64
+	err = c.QueryRow(ctx, at(`SELECT id::text, NOW, (SELECT coalesce(array_agg(id ORDER BY id),'{}') FROM slot WHERE owner=$2),
+		(SELECT count(*) FROM member WHERE state=0), (SELECT max(id) FROM member) FROM crawl`), f.clock(), f.me).Scan(&share.Crawl, &now, &own, &members, &last)
 	if err != nil {
 		return err
 	}
-	var id int16
-	var members int
-	own := map[int16]bool{}
-	if _, err := pgx.ForEachRow(rows, []any{&id, &members}, func() error { own[id] = true; return nil }); err != nil {
-		return err
+	share.Server = time.UnixMicro(now)
+	surplus := f.owns(&share, own, max(members, 1))
+	if last > f.known && f.o.Shared != nil {
+		if share.Members, err = f.members(ctx, c); err != nil {
+			return err
+		}
 	}
-	if surplus := f.owns(own, max(members, 1)); len(surplus) > 0 {
+	if len(share.Taken)+len(share.Given)+len(share.Members) > 0 && f.tell(share) {
+		f.known = last
+	}
+	if len(surplus) > 0 {
 		_, err = c.Exec(ctx, "UPDATE slot SET owner=NULL WHERE owner=$1 AND id=ANY($2)", f.me, surplus)
 	}
 	return err
 }
 
-// owns notes which slots are the member's, and returns those to be given, which are its own no more: a claim under way
-// discards their hosts.
-func (f *Frontier) owns(own map[int16]bool, members int) (surplus []int16) {
+// members returns the directories of sessions that Options.Shared was not told of, with their names.
+func (f *Frontier) members(ctx context.Context, c *pgx.Conn) (map[string]string, error) {
+	rows, err := c.Query(ctx, "SELECT dir::text, name FROM member WHERE id>$1", f.known)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	var dir, name string
+	_, err = pgx.ForEachRow(rows, []any{&dir, &name}, func() error { all[dir] = filepath.Base(name); return nil })
+	return all, err
+}
+
+// owns compares what the server says that the member owns with what it uses, and returns what is to be given. That it
+// uses no more: a claim under way discards their hosts.
+func (f *Frontier) owns(share *frontier.Share, all []int, members int) (surplus []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := map[int16]bool{}
+	out := map[int]bool{}
 	for a := range f.leases {
-		out[slotOf(a)] = true
+		out[a.Slot()] = true
 	}
-	more := len(own) - (slots+members-1)/members
-	for id := range own {
-		if more > 0 && !out[id] {
+	more := len(all) - (canon.Slots+members-1)/members
+	for _, id := range all {
+		switch {
+		case more > 0 && !out[id]:
 			surplus = append(surplus, id)
 			more--
+			if f.own[id] != 0 {
+				share.Given = append(share.Given, id)
+				delete(f.own, id)
+			}
+		case f.own[id] == 0:
+			share.Taken = append(share.Taken, id)
 		}
 	}
-	for _, id := range surplus {
-		delete(own, id)
-	}
-	f.sharing = len(own) < slots/members || more > 0
-	for id := range f.own {
-		if !own[id] {
-			delete(f.own, id)
-		}
-	}
-	for id := range own {
-		if f.own[id] == 0 {
-			f.taken++
-			f.own[id] = f.taken
-			f.broadcast()
-		}
-	}
+	f.sharing = len(all) < canon.Slots/members || len(surplus) > 0 || more > 0
 	return surplus
+}
+
+// tell tells Options.Shared of a change. When it is told, the member uses what it has taken.
+func (f *Frontier) tell(share frontier.Share) bool {
+	share.Dir = uuid.UUID(f.dir).String()
+	told := f.o.Shared == nil || f.o.Shared(share)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !told {
+		f.sharing = true
+		return false
+	}
+	for _, id := range share.Taken {
+		f.taken++
+		f.own[id] = f.taken
+		f.broadcast()
+	}
+	return true
 }
 
 // sighting is a beat of another member, and since when it is the same.

@@ -46,7 +46,7 @@ type Frontier struct {
 	jobs     chan *job     // for the writer
 
 	mu      sync.Mutex // never held across a call of the server
-	own     map[int16]uint64
+	own     map[int]uint64
 	taken   uint64 // counts the slots that became own
 	leases  map[canon.Authority]*lease
 	tokens  uint64
@@ -54,7 +54,9 @@ type Frontier struct {
 	err     error // why everything ends
 	closed  bool
 	changed chan struct{} // closed, and replaced, at every change that a claim may wait for
-	sharing bool          // the share of slots is not the fair one yet
+	sharing bool          // the share of slots is not the fair one yet, or not told
+
+	known int64 // the last session that Options.Shared was told of; of the heartbeat
 
 	onSeed func(canon.URL)
 	seeds  int64 // the number of the last seed that it was called with; of whoever claims
@@ -204,7 +206,7 @@ func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
 		o: o, t: t, member: m,
 		beats: newLink(p, h), claims: newLink(p, h), writes: newLink(p, h), hurry: h,
 		claiming: make(chan struct{}, 1), jobs: make(chan *job, 64),
-		own: map[int16]uint64{}, leases: map[canon.Authority]*lease{}, changed: make(chan struct{}),
+		own: map[int]uint64{}, leases: map[canon.Authority]*lease{}, changed: make(chan struct{}),
 		asking: asking{ends: map[*int]context.CancelCauseFunc{}},
 	}
 	f.claiming <- struct{}{}

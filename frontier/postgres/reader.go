@@ -135,7 +135,7 @@ func (r *reader) Host(ctx context.Context, a canon.Authority) (h frontier.Host, 
 		} else if r.local != nil {
 			r.local.mu.Lock()
 			defer r.local.mu.Unlock()
-			h.Elsewhere = r.local.own[slotOf(a)] == 0
+			h.Elsewhere = r.local.own[a.Slot()] == 0
 		}
 		return err
 	})

@@ -3,22 +3,91 @@ package audit
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"sort"
+	"strconv"
 	"time"
 
+	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
 
-// Fleet is a Witness of the audits of all members of a fleet, one after another. At the end of each it reports where two
-// members requested from one host at one time, or without the delay between them. Dates are compared as they are: the clocks of
-// the members must agree.
+// Fleet is a Witness of the audits of all members of a fleet, one after another. It reports requests to hosts that another
+// member owned, by the notices of all members. At the end of each audit it reports where two members requested from one host
+// at one time, or without the delay between them. Dates are compared by the clock of the fleet's server, as far as notices
+// have it.
 type Fleet struct {
-	Member string // whose audit is next
-	spans  map[string][]span
+	Member  string   // whose audit is next
+	Missing []string // members that the others knew, and that are not audited; reported with the last
+	Last    bool     // Member is the last
+
+	spans    map[string][]span
+	clocks   map[string][]reading
+	holdings [canon.Slots][]holding
+}
+
+// Notice is what a mark in the ledger of a member says.
+type Notice struct {
+	Taken, Given        []int // slots
+	Asked, Server, Time time.Time
+}
+
+// reading is by how much the server's clock was before a member's, within half of a round trip.
+type reading struct {
+	at     time.Time
+	ahead  time.Duration
+	within time.Duration
+}
+
+// holding is who owns a slot from a time of the server's on; empty for nobody.
+type holding struct {
+	member string
+	from   time.Time
+}
+
+// Notice adds a notice of a member. All come before the first audit, those of a member in the order of its ledger.
+func (f *Fleet) Notice(member string, n Notice) {
+	if f.clocks == nil {
+		f.clocks = map[string][]reading{}
+	}
+	trip := n.Time.Sub(n.Asked)
+	f.clocks[member] = append(f.clocks[member], reading{n.Time, n.Server.Sub(n.Asked.Add(trip / 2)), max(trip, 0) / 2})
+	for owner, slots := range map[string][]int{member: n.Taken, "": n.Given} {
+		for _, id := range slots {
+			if 0 <= id && id < canon.Slots {
+				f.holdings[id] = append(f.holdings[id], holding{owner, n.Server})
+			}
+		}
+	}
+}
+
+// server is a time of a member's clock by the server's.
+func (f *Fleet) server(member string, t time.Time) (at time.Time, within time.Duration) {
+	all := f.clocks[member]
+	if len(all) == 0 {
+		return t, 0
+	}
+	i := max(sort.Search(len(all), func(i int) bool { return all[i].at.After(t) })-1, 0)
+	return t.Add(all[i].ahead), all[i].within
+}
+
+// owned reports whether a member owned a slot at a time between two.
+func (f *Fleet) owned(member string, slot int, from, to time.Time) bool {
+	ok := false
+	for _, h := range f.holdings[slot] {
+		switch {
+		case !h.from.After(from):
+			ok = h.member == member
+		case !h.from.After(to):
+			ok = ok || h.member == member
+		}
+	}
+	return ok
 }
 
 // span is the time in which a member requests from a host with no room for another: no pause in it is twice the delay.
@@ -26,28 +95,43 @@ type span struct {
 	member   string
 	url      string
 	at       finding.Place
-	from, to time.Time
+	from, to time.Time     // by the server's clock,
+	within   time.Duration // as far as it is known
 	due      time.Duration // the delay
 }
 
 // Exchange implements Witness.
-func (f *Fleet) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Report) error {
+func (f *Fleet) Exchange(_ context.Context, e *evidence.Exchange, found finding.Report) error {
 	if e.Began.IsZero() {
 		return nil
 	}
 	if f.spans == nil {
 		f.spans = map[string][]span{}
-	}
-	all := f.spans[e.Authority]
-	if n := len(all) - 1; n >= 0 && all[n].member == f.Member && !e.Began.Before(all[n].from) && e.Began.Sub(all[n].to) < 2*min(all[n].due, e.Due) {
-		last := &all[n]
-		if end := e.End(); end.After(last.to) {
-			last.to = end
+		for _, all := range f.holdings {
+			slices.SortStableFunc(all, func(a, b holding) int { return a.from.Compare(b.from) })
 		}
-		last.due = e.Due
+	}
+	from, within := f.server(f.Member, e.Began)
+	slack := within + pauses.Slack(0)
+	if a, err := canon.ParseAuthority(e.Authority); err == nil && len(f.clocks[f.Member]) > 0 &&
+		!f.owned(f.Member, a.Slot(), from.Add(-slack), from.Add(e.Resolution+slack)) {
+		found(finding.Finding{
+			Code: finding.Owner, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began,
+			Required: "requests only to hosts that the member owns (docs/guides/fleet.md)",
+			Observed: f.Member + " did not own slot " + strconv.Itoa(a.Slot()) + ", by the marks of all members",
+		})
+	}
+	to := from.Add(e.Took)
+	all := f.spans[e.Authority]
+	if n := len(all) - 1; n >= 0 && all[n].member == f.Member && !from.Before(all[n].from) && from.Sub(all[n].to) < 2*min(all[n].due, e.Due) {
+		last := &all[n]
+		if to.After(last.to) {
+			last.to = to
+		}
+		last.due, last.within = e.Due, max(last.within, within)
 		return nil
 	}
-	f.spans[e.Authority] = append(all, span{f.Member, e.URL, e.Place, e.Began, e.End(), e.Due})
+	f.spans[e.Authority] = append(all, span{f.Member, e.URL, e.Place, from, to, within, e.Due})
 	return nil
 }
 
@@ -61,38 +145,55 @@ func (*Fleet) Info(context.Context, *evidence.Info, finding.Report) error { retu
 
 // Close implements Witness.
 func (f *Fleet) Close(_ context.Context, r *Result, found finding.Report) error {
+	var vague int64
+	var widest time.Duration
 	for _, authority := range slices.Sorted(maps.Keys(f.spans)) {
 		all := f.spans[authority]
 		slices.SortStableFunc(all, func(a, b span) int { return cmp.Or(a.from.Compare(b.from), cmp.Compare(a.member, b.member)) })
 		last := all[0] // to end
 		for _, s := range all[1:] {
 			if s.member != last.member && (s.member == f.Member || last.member == f.Member) {
-				s.after(last, authority, found)
+				if !s.after(last, authority, found) {
+					vague++
+					widest = max(widest, last.within+s.within)
+				}
 			}
 			if s.to.After(last.to) {
 				last = s
 			}
 		}
 	}
-	r.CannotShow = append(r.CannotShow, "between members: whether their clocks agreed, and whether there are members whose directory was not given")
+	if f.Last {
+		for _, name := range f.Missing {
+			found(finding.Finding{Code: finding.MemberMissing, Required: "the directories of all members", Observed: "that of " + name + " is not given"})
+		}
+	}
+	switch {
+	case len(f.clocks) == 0:
+		r.CannotShow = append(r.CannotShow, "between members: whether their clocks agreed, and whether there are members whose directory was not given")
+	case vague > 0:
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("between members: %d pauses, because the marks give their clocks only to within %v", vague, finding.Round(widest)))
+	}
 	return nil
 }
 
-// after reports that s began too early after another member's requests.
-func (s *span) after(last span, authority string, found finding.Report) {
+// after reports that s began too early after another member's requests, and returns false when the clocks are too vague
+// to tell.
+func (s *span) after(last span, authority string, found finding.Report) (sure bool) {
 	f := finding.Finding{Authority: authority, URL: s.url, Place: s.at, Time: s.from}
-	pause := s.from.Sub(last.to)
+	pause, slack := s.from.Sub(last.to), last.within+s.within
 	switch {
-	case pause < -pauses.Slack(0):
+	case pause+slack < -pauses.Slack(0):
 		f.Code = finding.InFlight
 		f.Required = "one member of a fleet at a time with an authority (docs/trust/politeness.md, rule 9)"
 		f.Observed = s.member + " requested it " + finding.Round(-pause) + " before the last of the requests of " + last.member + " ended"
-	case pause+pauses.Slack(last.due) < last.due:
+	case pause+slack+pauses.Slack(last.due) < last.due:
 		f.Code = finding.Gap
 		f.Required = "at least " + finding.Round(last.due) + " since the end of the authority's last exchange, with any member"
 		f.Observed = finding.Round(max(pause, 0)) + " after a request of " + last.member + ", by " + s.member
 	default:
-		return
+		return pause-slack+pauses.Slack(last.due) >= last.due
 	}
 	found(f)
+	return true
 }

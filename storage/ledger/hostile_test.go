@@ -213,6 +213,8 @@ func FuzzMark(f *testing.F) {
 	f.Add(appendMark(nil, &Mark{Kind: KindRedaction, Redaction: &Redaction{Extent: ExtentBodies, Subject: strings.Repeat("0a", 32), Entries: []int64{1, 2},
 		Records: []RedactedRecord{{ID: "x"}}, Files: []RedactedFile{{"w", 1, strings.Repeat("0b", 32), strings.Repeat("0c", 32)}}}}))
 	f.Add(appendMark(nil, &Mark{Kind: KindKey, Note: string(rotated(f, 1, 2)[0])}))
+	f.Add(appendMark(nil, &Mark{Kind: KindFleet, Time: time.Unix(9, 0), Fleet: &Fleet{Crawl: "c", Dir: "d", Taken: []int{0, 255}, Given: []int{7},
+		Members: map[string]string{"d": "w1", "e": "w\u202e"}, Asked: time.Unix(1e9, 0), Server: time.Unix(2e9, 0)}}))
 	f.Add(appendMark(nil, &Mark{Kind: KindFile, Name: "warc/\u202e", Octets: 1 << 62, SHA256: strings.Repeat("0d", 32)}))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		m, err := parseMark(line)

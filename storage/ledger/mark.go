@@ -23,6 +23,7 @@ const (
 	KindKey       = "key"       // the operator's key is another one from here on
 	KindRedaction = "redaction" // something was forgotten
 	KindOperator  = "operator"  // an operator had the crawl do something
+	KindFleet     = "fleet"     // a member of a fleet took or gave slots, or learned of other members
 	KindStop      = "stop"      // the run ended in good order
 )
 
@@ -59,6 +60,15 @@ type Mark struct {
 	Rotation  checkpoint.Rotation // key: what it says
 	Redaction *Redaction          // redaction
 	Operator  *Operator           // operator
+	Fleet     *Fleet              // fleet
+}
+
+// Fleet is what a member of a fleet knows at a time. Slots are those of canon.Authority.Slot.
+type Fleet struct {
+	Crawl, Dir    string            // identify the crawl, and the crawl directory
+	Taken, Given  []int             // slots
+	Members       map[string]string // names of members that no mark before has, by Dir
+	Asked, Server time.Time         // the server's clock, read between Asked and the time of the mark
 }
 
 // The extents of a redaction.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -91,6 +92,8 @@ func appendMark(b []byte, m *Mark) []byte {
 		appendRedaction(&o, m.Redaction)
 	case KindOperator:
 		m.Operator.appendTo(&o)
+	case KindFleet:
+		m.Fleet.appendTo(&o)
 	case KindStop:
 		o.number("lines", m.Lines)
 	}
@@ -116,6 +119,22 @@ func appendRedaction(o *object, r *Redaction) {
 		o.text("before_sha256", f.Before)
 		*o = append(*o, '}')
 	})
+}
+
+func (f *Fleet) appendTo(o *object) {
+	slot := func(o *object, id int) { *o = strconv.AppendInt(*o, int64(id), 10) }
+	o.text("crawl", f.Crawl)
+	o.text("dir", f.Dir)
+	list(o, "taken", f.Taken, slot)
+	list(o, "given", f.Given, slot)
+	list(o, "members", slices.Sorted(maps.Keys(f.Members)), func(o *object, dir string) {
+		*o = append(*o, `{"dir":`...)
+		*o = storage.AppendString(*o, dir)
+		o.text("name", f.Members[dir])
+		*o = append(*o, '}')
+	})
+	o.text("asked", f.Asked.UTC().Format(timeForm))
+	o.text("server", f.Server.UTC().Format(timeForm))
 }
 
 // markJSON is a mark as it is read. Pointers are of what must be there.
@@ -153,6 +172,16 @@ type markJSON struct {
 	Subject   string           `json:"subject_sha256"`
 	Records   []RedactedRecord `json:"records"`
 	Files     []RedactedFile   `json:"files"`
+	Crawl     string           `json:"crawl"`
+	Dir       string           `json:"dir"`
+	Taken     []int            `json:"taken"`
+	Given     []int            `json:"given"`
+	Members   []struct {
+		Dir  string `json:"dir"`
+		Name string `json:"name"`
+	} `json:"members"`
+	Asked  time.Time `json:"asked"`
+	Server time.Time `json:"server"`
 }
 
 func parseMark(line []byte) (*Mark, error) {
@@ -239,6 +268,14 @@ func (m *Mark) read(j *markJSON) (err error) {
 		m.Operator = &Operator{Act: j.Act, About: j.About, URLs: j.URLs, Note: j.Note, Settings: j.Settings, Hosts: j.Whom,
 			Delay: time.Duration(min(max(j.Delay, -1), int64(1<<62/time.Millisecond))) * time.Millisecond}
 		return m.Operator.check()
+	case KindFleet:
+		m.Fleet = &Fleet{Crawl: j.Crawl, Dir: j.Dir, Taken: j.Taken, Given: j.Given, Members: map[string]string{}, Asked: j.Asked, Server: j.Server}
+		for _, x := range j.Members {
+			m.Fleet.Members[x.Dir] = x.Name
+		}
+		if m.Fleet.Crawl == "" || m.Fleet.Dir == "" || !inCentury(j.Asked) || !inCentury(j.Server) {
+			return errors.New("crawl, dir, asked or server is missing")
+		}
 	case KindStop:
 		if j.Lines == nil {
 			return errors.New("lines is missing")
@@ -249,6 +286,9 @@ func (m *Mark) read(j *markJSON) (err error) {
 	}
 	return err
 }
+
+// inCentury reports whether a time of a fleet mark is one that a computer of today may have.
+func inCentury(t time.Time) bool { y := t.UTC().Year(); return 2000 <= y && y < 2100 }
 
 func (m *Mark) readRedaction(j *markJSON) error {
 	m.Redaction = &Redaction{Extent: j.Extent, Reason: j.Reason, Subject: j.Subject, Records: j.Records, Files: j.Files}

@@ -107,6 +107,11 @@ func (w *Writer) OptOuts(ctx context.Context, sha256 string, entries int64) erro
 	return w.tell(ctx, Mark{Kind: KindOptOuts, SHA256: sha256, Entries: entries})
 }
 
+// Fleet notes what a member of a fleet took, gave and learned.
+func (w *Writer) Fleet(ctx context.Context, f Fleet) error {
+	return w.tell(ctx, Mark{Kind: KindFleet, Fleet: &f})
+}
+
 // tell puts a mark of a run.
 func (w *Writer) tell(ctx context.Context, m Mark) error {
 	if err := ctx.Err(); err != nil {

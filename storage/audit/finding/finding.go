@@ -54,6 +54,8 @@ const (
 	LogExtra      Code = "log-extra"       // the access log has a request of the crawler that the archive has not
 	LogLine       Code = "access-log-line" // a line of the access log cannot be read
 	BadPackage    Code = "wacz"            // the WACZ file is not what its manifest, its digest or its signatures say
+	Owner         Code = "owner"           // a member of a fleet requested from a host of another
+	MemberMissing Code = "member-missing"  // the directory of a member of a fleet was not given
 	ClockStep     Code = "clock-step"      // named, no violation: the crawl's clock was set back between two runs
 	CrashInFlight Code = "crash-in-flight" // named, no violation: what was in flight when the crawl was killed
 )
@@ -65,7 +67,7 @@ func Codes() []Code {
 		Verdict, GapTold, UserAgent, Method, Credentials, Digest, BadRecord,
 		LedgerLines, LedgerRoot, LedgerHosts, LedgerTiles, LedgerSigner, LedgerKey, LedgerOrigin, LedgerShort, LedgerFork,
 		LedgerHead, Redacted, TakenDown, LedgerMissing, LedgerExtra, LedgerDiffers, FileDiffers, FileMissing, FileExtra, Settings,
-		OptOuts, Cosignature, LogMissing, LogExtra, LogLine, BadPackage,
+		OptOuts, Cosignature, LogMissing, LogExtra, LogLine, BadPackage, Owner, MemberMissing,
 		ClockStep, CrashInFlight,
 	}
 }
