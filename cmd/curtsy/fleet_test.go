@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -25,12 +26,46 @@ type fleet struct {
 	web     *crawltest.Web
 	dirs    []string
 	members []*process
+	env     []string
+	stale   int // results that came too late, of members that were resumed
+}
+
+// fleetTTL in the environment of a process that is curtsy sets postgres.TTL.
+const fleetTTL = "CURTSY_TEST_FLEET_TTL"
+
+// curtsy is a command of a member.
+func (f *fleet) curtsy(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := curtsy(t, args...)
+	cmd.Env = append(cmd.Env, f.env...)
+	return cmd
+}
+
+// resumeLost resumes a member if it has ended because it was silent for too long, or waits for its end to tell.
+func (f *fleet) resumeLost(t *testing.T, i int, wait bool) {
+	t.Helper()
+	for {
+		p := f.members[i]
+		if !wait {
+			select {
+			case <-p.over:
+			default:
+				return
+			}
+		}
+		r := p.end()
+		if !strings.Contains(r.err, "was silent for") {
+			return
+		}
+		f.stale += strings.Count(r.err, "its result is dropped")
+		f.members[i] = launched(t, f.curtsy(t, "resume", f.dirs[i]))
+	}
 }
 
 const fleetHosts = 40
 
 // newFleet has some processes crawl hosts with a Crawl-delay of 0.3 s.
-func newFleet(t *testing.T, server *frontiertest.Server, members, pages int) *fleet {
+func newFleet(t *testing.T, server *frontiertest.Server, members, pages int, env ...string) *fleet {
 	t.Helper()
 	locator := server.Locator()
 	sites := make([]*crawltest.Site, fleetHosts)
@@ -38,7 +73,7 @@ func newFleet(t *testing.T, server *frontiertest.Server, members, pages int) *fl
 		sites[i] = crawltest.Tree("host"+itoa(i)+".test", pages)
 		sites[i].Robots.Body = "User-agent: *\nCrawl-delay: 0.3\n"
 	}
-	f := &fleet{web: crawltest.New(sites...)}
+	f := &fleet{web: crawltest.New(sites...), env: env}
 	if err := f.web.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +85,12 @@ func newFleet(t *testing.T, server *frontiertest.Server, members, pages int) *fl
 	for _, name := range f.web.Hosts() {
 		args = append(args, f.web.LoopbackURL(name))
 	}
-	f.members = []*process{launched(t, curtsy(t, args...))}
+	f.members = []*process{launched(t, f.curtsy(t, args...))}
 	if !f.members[0].until(t, "the crawl is there to be joined", func() bool { return crawldir.Require(f.dirs[0]) == nil }) {
 		t.Fatal(f.members[0].errs.String())
 	}
 	for _, dir := range f.dirs[1:] {
-		f.members = append(f.members, launched(t, curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", dir)))
+		f.members = append(f.members, launched(t, f.curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", dir)))
 	}
 	return f
 }
@@ -71,8 +106,9 @@ func (f *fleet) until(t *testing.T, more int) {
 // at a time, the Crawl-delay between any two of them; each directory finished and clean.
 func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
 	t.Helper()
-	for i, p := range f.members {
-		p.end().want(t, cli.ExitDone)
+	for i := range f.members {
+		f.resumeLost(t, i, true)
+		f.members[i].end().want(t, cli.ExitDone)
 		if r := ended(t, curtsy(t, "status", "--json", f.dirs[i])); !r.says(`"state": "finished"`) {
 			t.Errorf("status %s: %s%s", f.dirs[i], r.out, r.err)
 		}

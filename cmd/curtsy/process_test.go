@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/frontier/postgres"
 )
 
 // asCurtsy in the environment makes the test binary be curtsy, so that tests run it as a process of its own.
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 
 // beCurtsy is main, and says how much memory it took if that is asked for.
 func beCurtsy() {
+	if d, err := time.ParseDuration(os.Getenv(fleetTTL)); err == nil {
+		postgres.TTL = d
+	}
 	path := os.Getenv(tellPeak)
 	if path == "" {
 		main()

@@ -499,7 +499,7 @@ func (b *batch) enter(ctx context.Context, c *pgx.Conn, links []place1) (applied
 		q.Queue("SELECT id, last FROM host WHERE id=ANY($1) ORDER BY id FOR NO KEY UPDATE", keys).Query(func(rows pgx.Rows) error {
 			var id, last int64
 			_, err := pgx.ForEachRow(rows, []any{&id, &last}, func() error {
-				if token, ok := tokens[id]; ok && last >= token {
+				if token, ok := tokens[id]; ok && last == token {
 					applied = true
 				}
 				return nil

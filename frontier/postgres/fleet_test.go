@@ -72,6 +72,7 @@ func TestFleet(t *testing.T) {
 		{"a member that is to end does not wait for the server for ever", fleetHurry},
 		{"the repeat of a committed Finish is nil", fleetRepeat},
 		{"a host that has moved has no robots state, and says so", fleetMoved},
+		{"what a host's owner finishes counts when the owner before began later", fleetOlder},
 		{"no host of a slot that was taken is claimed before its pace is over", fleetGate},
 		{"a slot is used when that was told, and told before it is given", fleetShared},
 		{"the totals are the same for all", fleetStats},
@@ -309,6 +310,16 @@ func fleetMoved(f fleet) {
 	h = f.second.Turn(1).Host
 	stage.Want(f.Stage, "robots state, memory", string(h.Robots)+string(h.Memory), "memory")
 	stage.Want(f.Stage, "moved", h.Moved, true)
+}
+
+func fleetOlder(f fleet) {
+	name := hostOf(f.second, 0)
+	f.Add(f.Links(name+"/0", name+"/1"))
+	f.second.Finish(stage.Fetched(f.second.Turn(1)))
+	f.second.Close()
+	f.Sleep(3 * time.Second)
+	f.Finish(stage.Fetched(f.Turn(1)))
+	stage.Want(f.Stage, "Fetched", f.Stats().Outcomes[frontier.Fetched], 2)
 }
 
 func fleetGate(f fleet) {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"curtsy/frontier"
@@ -85,8 +84,8 @@ func (f *Frontier) pulse(ctx context.Context, c *pgx.Conn) error {
 	var own []int
 	var members int
 	var now, last int64
-	err = c.QueryRow(ctx, at(`SELECT id::text, NOW, (SELECT coalesce(array_agg(id ORDER BY id),'{}') FROM slot WHERE owner=$2),
-		(SELECT count(*) FROM member WHERE state=0), (SELECT max(id) FROM member) FROM crawl`), f.clock(), f.me).Scan(&share.Crawl, &now, &own, &members, &last)
+	err = c.QueryRow(ctx, at(`SELECT id::text, (SELECT dir::text FROM member WHERE id=$2), NOW, (SELECT coalesce(array_agg(id ORDER BY id),'{}') FROM slot WHERE owner=$2),
+		(SELECT count(*) FROM member WHERE state=0), (SELECT max(id) FROM member) FROM crawl`), f.clock(), f.me).Scan(&share.Crawl, &share.Dir, &now, &own, &members, &last)
 	if err != nil {
 		return err
 	}
@@ -147,7 +146,6 @@ func (f *Frontier) owns(share *frontier.Share, all []int, members int) (surplus 
 
 // tell tells Options.Shared of a change. When it is told, the member uses what it has taken.
 func (f *Frontier) tell(share frontier.Share) bool {
-	share.Dir = uuid.UUID(f.dir).String()
 	told := f.o.Shared == nil || f.o.Shared(share)
 	f.mu.Lock()
 	defer f.mu.Unlock()

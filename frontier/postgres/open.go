@@ -25,8 +25,9 @@ type timing struct {
 	now  func() int64  // microseconds; nil for the server's clock. Tests are in virtual time
 }
 
-// usual is the timing of members. All members of a crawl must have the same.
-var usual = timing{ttl: 15 * time.Second, beat: 500 * time.Millisecond, poll: 500 * time.Millisecond}
+// TTL is how long a member may be silent before others expire it. All members of a crawl must have the same. It is no
+// constant so that tests of processes need not wait for it.
+var TTL = 15 * time.Second
 
 // Frontier is a session of one member.
 type Frontier struct {
@@ -187,7 +188,9 @@ type Member struct {
 
 // Open begins a session of a member. One of the same directory that has not ended is expired at once if it began at the
 // same place, and else when it has been silent for the usual time; frontier.ErrInUse says that it is not silent.
-func Open(m Member, o frontier.Options) (*Frontier, error) { return open(m, o, usual) }
+func Open(m Member, o frontier.Options) (*Frontier, error) {
+	return open(m, o, timing{ttl: TTL, beat: 500 * time.Millisecond, poll: 500 * time.Millisecond})
+}
 
 func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
 	p, err := parse(m.Locator)
