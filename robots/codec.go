@@ -68,7 +68,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		}
 	}
 	if d.bad || len(d.b) > 0 || bits > 3 || !t.sound() {
-		return fmt.Errorf("robots: read state: the %d octets are damaged", len(b))
+		return fmt.Errorf("robots: read state: the %d bytes are damaged", len(b))
 	}
 	*s = t
 	return nil

@@ -50,7 +50,7 @@ func ParseAll(body []byte) *File {
 	}
 	l.parse()
 	if len(body) > MaxBody {
-		l.warnAt(l.file.Lines+1, 1, "oversize", "the file is longer than %d octets; what follows line %d is not read by a crawler that keeps to the limit of RFC 9309 2.5: shorten it", MaxBody, l.file.Lines)
+		l.warnAt(l.file.Lines+1, 1, "oversize", "the file is longer than %d bytes; a crawler with the limit of RFC 9309 2.5 reads nothing after line %d: shorten it", MaxBody, l.file.Lines)
 	}
 	l.judge()
 	l.finish()
@@ -85,7 +85,7 @@ func (l *linter) parse() {
 		case ok:
 			l.record(r)
 		case r.written.len() > 0 && l.file.Flags&(HTML|Binary) == 0:
-			l.warn(r.written, "missing-colon", "%s is no record: write a field, a colon and a value, or begin the line with # if it is a comment", quote(r.written.in(l.text)))
+			l.warn(r.written, "missing-colon", "%s is not a record: write a field, a colon and a value, or start the line with # if it is a comment", quote(r.written.in(l.text)))
 		}
 	}
 }
@@ -121,10 +121,10 @@ func (l *linter) record(r record) {
 	if l.group == nil {
 		l.file.Unknown = append(l.file.Unknown, out)
 		if r.field == allow || r.field == disallow {
-			l.warn(r.written, "rule-before-agent", "the rule binds nobody, because no User-agent line stands before it (RFC 9309 2.2.2): write \"User-agent: *\" above it")
+			l.warn(r.written, "rule-before-agent", "the rule applies to no crawler, because no User-agent line precedes it (RFC 9309 2.2.2): write \"User-agent: *\" above it")
 		} else {
 			l.warn(r.written, "record-before-agent",
-				"%v binds nobody, because no User-agent line stands before it: write \"User-agent: *\" above it", r.field)
+				"%v applies to no crawler, because no User-agent line precedes it: write \"User-agent: *\" above it", r.field)
 		}
 		return
 	}
@@ -154,7 +154,7 @@ func (l *linter) record(r record) {
 func (l *linter) agent(r record, out Record) {
 	l.begin()
 	if l.delayed {
-		l.warn(r.written, "delay-between-agents", "the delay above is asked of the agents above it, not of %s: write it below all User-agent lines of the group", quote(out.Value))
+		l.warn(r.written, "delay-between-agents", "the delay above applies to the agents above it, not to %s: write it below all User-agent lines of the group", quote(out.Value))
 		l.delayed = false
 	}
 	l.group.Agents = append(l.group.Agents, out)

@@ -11,7 +11,7 @@ import (
 func (l *linter) first() {
 	f := l.file.Flags
 	if f&BOM != 0 {
-		l.warnAt(1, 1, "bom", "the file begins with a byte order mark; we pass over it, others read it as part of the first line: save the file as UTF-8 without one")
+		l.warnAt(1, 1, "bom", "the file begins with a byte order mark; curtsy ignores it, other crawlers read it as part of the first line: save the file as UTF-8 without one")
 	}
 	if l.wide {
 		l.warnAt(1, 1, "utf-16",
@@ -31,14 +31,14 @@ func (l *linter) legible(r record) bool {
 	for i := 0; i < len(value); i++ {
 		if octets[value[i]]&control != 0 {
 			l.warn(span{from: r.value.from + uint32(i)}, "control-octet",
-				"the line is ignored, because octet %#02x is not allowed in a value (RFC 9309 2.2): remove it", value[i])
+				"the line is ignored, because byte %#02x is not allowed in a value (RFC 9309 2.2): remove it", value[i])
 			return false
 		}
 	}
 	if !utf8.ValidString(written) {
 		i := strings.IndexFunc(written, func(c rune) bool { return c == utf8.RuneError })
 		l.warn(span{from: r.written.from + uint32(i)}, "invalid-utf8",
-			"the line is no UTF-8, and its octets are compared one by one: save the file as UTF-8, or escape them as %%XX")
+			"the line is not UTF-8, and is compared byte by byte: save the file as UTF-8, or escape these bytes as %%XX")
 	}
 	if rest := l.text[r.written.to:l.start.to]; strings.HasPrefix(rest, "#") && r.value.len() > 0 {
 		l.warn(span{from: r.written.to}, "comment-in-value",
@@ -48,10 +48,10 @@ func (l *linter) legible(r record) bool {
 	switch {
 	case r.field == unknown:
 	case r.forgotten:
-		l.warn(r.key, "missing-colon", "%s is read as %q, but not by everyone: write a colon after the field", quote(written),
+		l.warn(r.key, "missing-colon", "%s is read as %q, but not by every crawler: write a colon after the field", quote(written),
 			right+": "+clip(value))
 	case !strings.EqualFold(r.key.in(l.text), right):
-		l.warn(r.key, "typo-key", "%s is read as %s, but not by everyone: write %s", quote(r.key.in(l.text)), right, right)
+		l.warn(r.key, "typo-key", "%s is read as %s, but not by every crawler: write %s", quote(r.key.in(l.text)), right, right)
 	}
 	return true
 }
@@ -72,14 +72,14 @@ func (l *linter) checkAgent(r record) {
 	next = strings.TrimLeft(next, " \t")
 	switch {
 	case token == "":
-		l.warn(r.value, "bad-agent", "%s names nobody: write a product token, which has only letters, \"_\" and \"-\" (RFC 9309 2.2.1), or \"*\" for all", quote(value))
+		l.warn(r.value, "bad-agent", "%s names no crawler: write a product token, which has only letters, \"_\" and \"-\" (RFC 9309 2.2.1), or \"*\" for all", quote(value))
 	case rest == "":
 	case next != "" && (octets[next[0]]&inToken != 0 || next[0] == '*'):
 		l.warn(span{from: r.value.to - uint32(len(next))}, "two-agents-on-a-line",
-			"only %q is named; %s is passed over: write a User-agent line for each", clip(token), quote(next))
+			"only %q is named, and %s is ignored: write a User-agent line for each", clip(token), quote(next))
 	default:
 		l.warn(span{from: r.value.to - uint32(len(rest))}, "version-in-agent",
-			"only %q counts; %s is passed over: write the product token alone (RFC 9309 2.2.1)", clip(token), quote(rest))
+			"only %q counts, and %s is ignored: write only the product token (RFC 9309 2.2.1)", clip(token), quote(rest))
 	}
 }
 
@@ -95,29 +95,29 @@ func (l *linter) checkPath(r record) {
 	}
 	if i := strings.IndexAny(path, " \t"); i >= 0 {
 		l.warn(span{from: r.value.from + uint32(i)}, "blank-in-path",
-			"the white space is read as %%20, part of one path: write it so, or write a line for each path")
+			"the white space is read as %%20, part of one path: write %%20, or a line for each path")
 	}
 	if i := strings.IndexByte(path, '$'); i >= 0 && i < len(path)-1 {
 		l.warn(span{from: r.value.from + uint32(i)}, "dollar-in-path",
-			"a \"$\" that is not last stands for itself (RFC 9309 2.2.3): write %%24 if that is meant")
+			"a \"$\" that is not last matches itself (RFC 9309 2.2.3): write %%24 if you mean that")
 	}
 	if len(path) > 1 && path[len(path)-1] == '*' {
 		l.warn(span{from: r.value.to - 1}, "star-at-end",
-			"a path matches whatever begins with it, so that a last \"*\" only makes the rule longer: write %q",
+			"a path matches everything that begins with it, so a final \"*\" only makes the rule longer: write %q",
 			strings.TrimRight(clip(path), "*"))
 	}
 }
 
 func (l *linter) checkDelay(r record, d delay, code, want string) {
 	if !d.ok {
-		l.warn(r.value, code, "%s is ignored, because it is no %v: write %s", quote(r.value.in(l.text)), r.field, want)
+		l.warn(r.value, code, "%s is ignored, because it is not a valid %v: write %s", quote(r.value.in(l.text)), r.field, want)
 	}
 }
 
 func (l *linter) checkSitemap(r record) {
 	u, err := url.Parse(r.value.in(l.text))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		l.warn(r.value, "bad-sitemap", "%s is no absolute URL, and most crawlers pass over it: write it with http:// or https:// and the host", quote(r.value.in(l.text)))
+		l.warn(r.value, "bad-sitemap", "%s is not an absolute URL, and most crawlers ignore it: write it with http:// or https:// and the host", quote(r.value.in(l.text)))
 	}
 }
 
@@ -128,11 +128,11 @@ func (l *linter) checkUnknown(r record) {
 	key := r.key.in(l.text)
 	for _, name := range fieldNames[unknown+1:] {
 		if near(strings.ToLower(clip(key)), strings.ToLower(name)) {
-			l.warn(r.key, "unknown-key", "%s is passed over: did you mean %s?", quote(key), name)
+			l.warn(r.key, "unknown-key", "%s is ignored: did you mean %s?", quote(key), name)
 			return
 		}
 	}
-	l.warn(r.key, "unknown-key", "%s is passed over: RFC 9309 has no such field", quote(key))
+	l.warn(r.key, "unknown-key", "%s is ignored: RFC 9309 has no such field", quote(key))
 }
 
 // near reports whether a and b are at most two insertions, deletions or changes of a byte apart. Commands measure the
@@ -170,7 +170,7 @@ func (l *linter) judge() {
 		if len(g.Rules) == 0 && len(g.Agents) > 0 {
 			a := g.Agents[0]
 			l.warnAt(a.Line, a.Column, "empty-group",
-				"the group has no rules, and so allows everything (RFC 9309 2.2.2): write an empty Disallow if that is meant")
+				"the group has no rules, so it allows everything (RFC 9309 2.2.2): write an empty Disallow if you mean that")
 		}
 		alone := !slices.ContainsFunc(g.tokens(), func(name string) bool { return named[name] > 1 })
 		l.compare(g.Rules, alone)
@@ -207,12 +207,12 @@ func (l *linter) compare(all []Rule, alone bool) {
 		access := rule{allow: r.Allow}.access()
 		before := lines[pattern]
 		if same := before[access]; same != nil {
-			l.warnAt(r.Line, r.Column, "duplicate-rule", "line %d says the same: remove one", same.Line)
+			l.warnAt(r.Line, r.Column, "duplicate-rule", "line %d is the same rule: remove one", same.Line)
 			continue
 		}
 		if other := before[1-access]; other != nil {
 			l.warnAt(r.Line, r.Column, "contradiction",
-				"line %d says the opposite, and the Allow wins (RFC 9309 2.2.2): remove one", other.Line)
+				"line %d is the opposite rule, and Allow wins (RFC 9309 2.2.2): remove one", other.Line)
 		}
 		before[access] = r
 		lines[pattern] = before

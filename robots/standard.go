@@ -65,7 +65,7 @@ func ValidToken(token string) error {
 		return fmt.Errorf("robots: the product token is empty; it needs at least one letter, \"_\" or \"-\"")
 	}
 	if n := len(leadingToken(token)); n < len(token) {
-		return fmt.Errorf("robots: product token %q: octet %d is none of A-Z a-z _ -", token, n+1)
+		return fmt.Errorf("robots: product token %q: byte %d is not a letter, _ or -", token, n+1)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (l *linter) finish() {
 	})
 	if l.more > 0 {
 		l.file.Warnings = append(l.file.Warnings,
-			Warning{max(l.file.Lines, 1), 1, "more", fmt.Sprintf("%d more warnings are left out: mend these first", l.more)})
+			Warning{max(l.file.Lines, 1), 1, "more", fmt.Sprintf("%d more warnings are left out: fix these first", l.more)})
 	}
 }
 

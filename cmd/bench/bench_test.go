@@ -123,7 +123,7 @@ func TestBench_TableAndProfile(t *testing.T) {
 	dir := t.TempDir()
 	r := ended(t, command(t, "--rounds", "2", "--pages", "20", "--vs", "none", "--profile", dir))
 	r.want(t, cli.ExitDone, "round 2 of 2: curtsy: ")
-	for _, s := range []string{"one-host: 20 pages at 1 host, 16 at a time, 2 rounds", "PAGES/S", "CPU MS/PAGE", "PEAK RSS", "\ncurtsy ", "the referee found nothing"} {
+	for _, s := range []string{"one-host: 20 pages at 1 host, 16 at a time, 2 rounds", "PAGES/S", "CPU MS/PAGE", "PEAK RSS", "\ncurtsy ", "the servers found no violation"} {
 		if !strings.Contains(r.out, s) {
 			t.Errorf("%q is missing:\n%s", s, r.out)
 		}
@@ -167,7 +167,7 @@ func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
 		{"--setup saturation --pace 0", "is about the pace"},
 		{"--setup saturation --vs bare", "keeps no pace"},
 		{"--vs bare --vs bare", "there already"},
-		{"--vs none --vs bare", "stands alone"},
+		{"--vs none --vs bare", "excludes other values"},
 		{"--vs curl", "a command line with {url}"},
 		{"--vs no-such-crawler={url}", "a command line with {url}"},
 		{"extra", "takes no"},
@@ -175,9 +175,9 @@ func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
 		{"--setup growth --discovered 100", "makes 4100 URLs at least"},
 		{"--setup growth --discovered 10000 --pages 250", "one is enough"},
 		{"--max-body 1MiB", "for --setup hostile"},
-		{"--setup hostile --vs bare", "holds curtsy against itself"},
+		{"--setup hostile --vs bare", "compares curtsy with itself"},
 		{"--svg scale.svg", "for --setup scale"},
-		{"--setup scale --pages 5", "steps of its own"},
+		{"--setup scale --pages 5", "its own steps"},
 		{"--setup growth --vs peers", "have no end"},
 	} {
 		ended(t, command(t, strings.Fields(tt.args)...)).want(t, cli.ExitUsage, tt.says)

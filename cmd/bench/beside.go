@@ -27,13 +27,13 @@ func (b besideCheckers) Verdict() error {
 func (c Config) checkers(ctx context.Context, say Say) (_ Report, err error) {
 	switch {
 	case len(c.VS) > 1:
-		return nil, usagef("--vs checkers stands alone")
+		return nil, usagef("--vs checkers excludes other values of --vs")
 	case c.Profile != "" || c.SVG != "":
 		return nil, usagef("--vs checkers draws no picture and writes no profile: leave --svg and --profile out")
 	}
 	for _, flag := range []string{"setup", "pages", "hosts", "workers", "pace", "latency", "discovered", "max-body", "large", "memory-limit"} {
 		if c.Given(flag) {
-			return nil, usagef("--%s: --vs checkers has sites of its own: leave it out, or name a folder with --docs", flag)
+			return nil, usagef("--%s: --vs checkers has its own sites: omit the flag, or name a folder with --docs", flag)
 		}
 	}
 	self, err := os.Executable()

@@ -23,7 +23,7 @@ func newCrawl(std cli.Streams) *cobra.Command {
 		Args:   cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] != "crawl" {
-				return cli.Usagef("this command is for bench alone")
+				return cli.Usagef("only bench runs this command")
 			}
 			w := crawlcmd.World{}
 			if volatile {

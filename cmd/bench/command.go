@@ -35,12 +35,12 @@ func newRoot(std cli.Streams) *cobra.Command {
 	var b benching
 	root := &cobra.Command{
 		Use:   "bench [flags]",
-		Short: "Measure what crawling costs, here, beside others",
-		Long: "Measure what crawling costs on this machine: on a web of made-up pages that a\n" +
-			"process of its own serves on loopback, in rounds that alternate with whom curtsy\n" +
-			"is compared to. Everything is on: robots.txt, a durable frontier, archive and\n" +
-			"ledger. A referee on the servers' side judges each run. What each figure means\n" +
-			"is in docs/dev/performance.md.",
+		Short: "Measure the cost of crawling on this machine",
+		Long: "Measure the cost of crawling on this machine, on a web of made-up pages that\n" +
+			"another process serves on loopback, in rounds that alternate between curtsy and\n" +
+			"the programs it is compared with. Everything is on: robots.txt, a durable\n" +
+			"frontier, archive and ledger. The servers check each run.\n" +
+			"docs/dev/performance.md explains each figure.",
 		Example: "  bench\n" +
 			"  bench --vs bare --vs peers\n" +
 			"  bench --vs bare --vs 'wget2 -q -r -l inf -P {dir} {url}'\n" +
@@ -77,33 +77,33 @@ func newRoot(std cli.Streams) *cobra.Command {
 }
 
 func (b *benching) webFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&b.setup, "setup", OneHost, "what is measured, a `NAME`: "+Setups())
+	fs.StringVar(&b.setup, "setup", OneHost, "measure this setup, `NAME`: "+Setups())
 	cli.Words(fs, "setup", SetupNames()...)
-	fs.Var(value.AtLeast(&b.pages, 0), "pages", "`N` pages in all; 0 for what the setup has")
-	fs.Var(value.AtLeast(&b.hosts, 0), "hosts", "`N` hosts; 0 likewise")
-	fs.Var(value.AtLeast(&b.workers, 0), "workers", "`N` exchanges at a time; 0 likewise")
+	fs.Var(value.AtLeast(&b.pages, 0), "pages", "`N` pages in all; 0 = the default of the setup")
+	fs.Var(value.AtLeast(&b.hosts, 0), "hosts", "`N` hosts; 0 = the default of the setup")
+	fs.Var(value.AtLeast(&b.workers, 0), "workers", "`N` requests at a time; 0 = the default of the setup")
 	b.pace = value.Duration(500 * time.Millisecond)
-	fs.Var(&b.pace, "pace", "`TIME` between exchanges that the hosts of saturation ask for; from 1s on they\nare foreign hosts, below that your own")
+	fs.Var(&b.pace, "pace", "`TIME` between requests that the hosts of saturation require; from 1s on they\nare third-party hosts, below that your own")
 	b.latency = value.Duration(20 * time.Millisecond)
-	fs.Var(&b.latency, "latency", "`TIME` that each answer of saturation takes")
+	fs.Var(&b.latency, "latency", "`TIME` that each response of saturation takes")
 	fs.IntSliceVar(&b.discovered, "discovered", []int{100_000, 1_000_000}, "crawl until `N` URLs are known, once for each N, in growth;\nin scale, the steps (there 1,000 to 1,000,000)")
 	b.maxBody = 100 << 20
-	fs.Var(&b.maxBody, "max-body", "largest `SIZE` of a body in hostile, as of crawl")
-	fs.BoolVar(&b.large, "large", false, "go on to 10,000,000 URLs in scale; that takes minutes")
+	fs.Var(&b.maxBody, "max-body", "maximum `SIZE` of a body in hostile, as for crawl")
+	fs.BoolVar(&b.large, "large", false, "continue to 10,000,000 URLs in scale; takes minutes")
 }
 
 func (b *benching) measureFlags(fs *pflag.FlagSet) {
 	b.rounds = 5
-	fs.Var(value.AtLeast(&b.rounds, 1), "rounds", "measure each of them `N` times, in turn; scale measures once")
-	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), dashboard (open in 5 browsers, scraped each second),\nwget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, checkers (curtsy linkcheck beside wget --spider, linkchecker, muffet and\nlinkinator, on faults that are known), or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
+	fs.Var(value.AtLeast(&b.rounds, 1), "rounds", "measure each program `N` times, alternately; scale measures once")
+	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `PROGRAM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), dashboard (open in 5 browsers, scraped each second),\nwget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, checkers (curtsy linkcheck beside wget --spider, linkchecker, muffet and\nlinkinator, on known faults), or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
 	cli.Words(fs, "vs", "bare", "model", "dashboard", "wget", "wget2", "httrack", "scrapy", "peers", "none", "checkers")
 	b.peerLimit = value.Duration(2 * time.Minute)
-	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and say what it did until then")
-	fs.StringVar(&b.docs, "docs", "", "have checkers check the pages in `FOLDER`, too, for time")
+	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and report its result until then")
+	fs.StringVar(&b.docs, "docs", "", "also time the checkers on the pages in `FOLDER`")
 	b.memory = value.Size(crawldir.Defaults().MemoryLimit)
-	fs.Var(&b.memory, "memory-limit", "`SIZE` of memory to save time with, as of crawl")
+	fs.Var(&b.memory, "memory-limit", "use up to `SIZE` of memory to save time, as for crawl")
 	fs.StringVar(&b.dir, "dir", "", "keep crawls under `DIR` while they run; the disk counts (default a temporary\none)")
-	fs.StringVar(&b.profile, "profile", "", "write profiles of each crawl into `DIR`, of the processor and of allocations, for\ngo tool pprof, and say what each stage takes; it costs a little")
+	fs.StringVar(&b.profile, "profile", "", "write processor and allocation profiles of each crawl into `DIR`, for\ngo tool pprof, and report the cost of each stage; slightly slower")
 }
 
 // config is what the command line comes to.

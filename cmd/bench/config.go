@@ -44,7 +44,7 @@ func Run(ctx context.Context, c Config, say Say) (Report, error) {
 	case slices.Contains(c.VS, vsCheckers):
 		return c.checkers(ctx, say)
 	case c.Docs != "":
-		return nil, usagef("--docs is of --vs checkers alone")
+		return nil, usagef("--docs applies only to --vs checkers")
 	}
 	plan, err := c.plan()
 	if err != nil {

@@ -73,7 +73,7 @@ func LoadFrontier(ctx context.Context, dir string, urls, hosts int, volatile boo
 	s.CPU = 1e3 * cpu.Seconds() / float64(s.Pages)
 	s.PeakRSS = peakRSS()
 	if err := errors.Join(err, f.Close()); err != nil {
-		return s, fmt.Errorf("bench: the frontier alone: %w", err)
+		return s, fmt.Errorf("bench: frontier only: %w", err)
 	}
 	if !volatile {
 		file, err := os.Stat(path)

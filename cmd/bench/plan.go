@@ -107,7 +107,7 @@ func (p *Plan) meet(vs []string, webs []webOf) error {
 		case slices.Contains(vs[:i], whom):
 			err = usagef("--vs %s: it is there already", whom)
 		case whom == vsNone && len(vs) > 1:
-			err = usagef("--vs none stands alone")
+			err = usagef("--vs none excludes other values of --vs")
 		case whom == vsNone:
 		case whom == vsBare && p.web.Pace > 0:
 			err = usagef("--vs bare: it keeps no pace, which --setup %s is about", p.setup)

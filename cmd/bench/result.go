@@ -161,11 +161,11 @@ func (r *Result) conclude(p *Plan) {
 	}
 	for _, c := range r.Contenders {
 		if c.stopped() {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s was %s, with %d of %d pages asked for; it was not run again", plainly.Lines(c.Name), "stopped after "+plainly.Duration(p.peerLimit), c.Rounds[len(c.Rounds)-1].Referee.Pages, c.Rounds[0].Referee.Expected))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s was %s, after it had requested %d of %d pages; it was not run again", plainly.Lines(c.Name), "stopped after "+plainly.Duration(p.peerLimit), c.Rounds[len(c.Rounds)-1].Referee.Pages, c.Rounds[0].Referee.Expected))
 		}
 	}
 	if r.NullRate > 0 && r.NullRate < slowWeb*ours.PagesPerS.Median {
-		r.Notes = append(r.Notes, fmt.Sprintf("the web answers %.0f requests per second to who does nothing with them: too few to be out of the way", r.NullRate))
+		r.Notes = append(r.Notes, fmt.Sprintf("the web serves only %.0f requests per second to a client that discards them: too few for a fair measurement", r.NullRate))
 	}
 	if runtime.GOOS == "windows" {
 		r.Notes = append(r.Notes, "on Windows the memory of other processes, and the processor time of the web, are not measured")
@@ -176,7 +176,7 @@ func (r *Result) conclude(p *Plan) {
 func (r *Result) Verdict() error {
 	switch {
 	case len(r.Violations) > 0:
-		return &Found{fmt.Errorf("the referee found what a polite and complete crawl does not do: %s", r.Violations[0])}
+		return &Found{fmt.Errorf("the servers found a violation, or an incomplete crawl: %s", r.Violations[0])}
 	case r.Void != "":
 		return fmt.Errorf("the run is void: %s", r.Void)
 	}

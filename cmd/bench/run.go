@@ -157,7 +157,7 @@ func (p *Plan) measure(ctx context.Context, m *measuring, c contender, round int
 		return run, err
 	}
 	if report.Pages == 0 && !ended.stopped {
-		return run, fmt.Errorf("it asked for no page: %s", ended.said)
+		return run, fmt.Errorf("it requested no page: %s", ended.said)
 	}
 	own, err := readStats(in.stats, c.peer)
 	if err != nil {

@@ -162,7 +162,7 @@ func (p *Plan) crawlStep(ctx context.Context, m *measuring, s *scaleStep) error 
 		return err
 	}
 	if found := run.Referee.Violations(); len(found) > 0 {
-		return &Found{fmt.Errorf("the referee found what a polite and complete crawl does not do: %s", found[0])}
+		return &Found{fmt.Errorf("the servers found a violation, or an incomplete crawl: %s", found[0])}
 	}
 	s.CPU, s.PeakRSS = run.CPUPerPage, run.PeakRSS
 	return nil

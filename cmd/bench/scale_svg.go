@@ -37,11 +37,11 @@ func scaleCharts(r *ScaleResult) []chart {
 	cpu := func(s scaleStep) float64 { return s.CPU }
 	return []chart{
 		{"What a page costs", "URLs known", "CPU ms per page", []chartLine{
-			line("whole crawl", scaleCrawl, "urls", cpu), line("frontier alone", scaleBolt, "urls", cpu), line("frontier in memory", scaleModel, "urls", cpu)}},
-		{"What a URL takes", "URLs known", "octets per URL", []chartLine{
+			line("whole crawl", scaleCrawl, "urls", cpu), line("frontier only", scaleBolt, "urls", cpu), line("frontier in memory", scaleModel, "urls", cpu)}},
+		{"What a URL takes", "URLs known", "bytes per URL", []chartLine{
 			line("disk", scaleBolt, "urls", func(s scaleStep) float64 { return s.Disk }), line("memory", scaleBolt, "urls", func(s scaleStep) float64 { return s.RAM })}},
 		{"What hosts cost", "hosts", "CPU ms per page", []chartLine{
-			line("whole crawl", scaleCrawl, "hosts", cpu), line("frontier alone", scaleBolt, "hosts", cpu)}},
+			line("whole crawl", scaleCrawl, "hosts", cpu), line("frontier only", scaleBolt, "hosts", cpu)}},
 	}
 }
 

@@ -82,8 +82,8 @@ func TestChart_PointsAreWhereTheirLogarithmsSay(t *testing.T) {
 	svg := string(scaleSVG(r))
 	wellFormed(t, svg)
 	for _, want := range []string{
-		`d="M48.0 228.0L166.0 153.0L284.0 78.0"`, ">1k</text>", ">100k</text>", ">0.01</text>", ">octets per URL</text>", "prefers-color-scheme:dark",
-		"<title>frontier alone, 10000: 0.1</title>",
+		`d="M48.0 228.0L166.0 153.0L284.0 78.0"`, ">1k</text>", ">100k</text>", ">0.01</text>", ">bytes per URL</text>", "prefers-color-scheme:dark",
+		"<title>frontier only, 10000: 0.1</title>",
 	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("%s is missing:\n%s", want, svg)

@@ -108,9 +108,9 @@ func (c *Config) fits(s setup) error {
 	case s.name == setupSaturation && c.Pace <= 0:
 		return usagef("--pace 0: --setup %s is about the pace", setupSaturation)
 	case s.name == setupHostile && c.VS != nil && !slices.Equal(c.VS, []string{vsNone}):
-		return usagef("--vs: --setup %s holds curtsy against itself, on the same web without what is hostile", setupHostile)
+		return usagef("--vs: --setup %s compares curtsy with itself, on the same web without the hostile parts", setupHostile)
 	case s.name == setupScale && (c.VS != nil || c.Pages > 0 || c.Hosts > 0 || c.Profile != ""):
-		return usagef("--setup %s has steps of its own: --pages, --hosts, --vs and --profile are for the others", setupScale)
+		return usagef("--setup %s has its own steps: --pages, --hosts, --vs and --profile are for the other setups", setupScale)
 	}
 	return nil
 }

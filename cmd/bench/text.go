@@ -14,11 +14,11 @@ func (r *Result) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s at %s, %d at a time, %s\n", r.Setup, plainly.Count(r.Pages, "page"), plainly.Count(r.Hosts, "host"), r.Workers, plainly.Count(len(r.Contenders[0].Rounds), "round"))
 	if r.Pace > 0 {
-		fmt.Fprintf(&b, "the hosts ask for a pace of %g s, and answer after %g s\n", r.Pace, r.Latency)
+		fmt.Fprintf(&b, "the hosts require a delay of %g s, and respond after %g s\n", r.Pace, r.Latency)
 	}
 	fmt.Fprintf(&b, "curtsy %s, %s, %s, %s; memory limit %s", r.Version, r.Go, r.System, plainly.Count(r.CPUs, "CPU"), plainly.Size(r.Memory))
 	if r.NullRate > 0 {
-		fmt.Fprintf(&b, "; the web alone: %.0f requests/s", r.NullRate)
+		fmt.Fprintf(&b, "; the web by itself: %.0f requests/s", r.NullRate)
 	}
 	b.WriteString("\n\n")
 	if err := r.table(&b); err != nil {
@@ -125,7 +125,7 @@ func (r *Result) remarks(w io.Writer) {
 		fmt.Fprintf(w, "VIOLATION  %s\n", plainly.Lines(v))
 	}
 	if len(r.Violations) == 0 {
-		fmt.Fprintln(w, "the referee found nothing against curtsy in any round")
+		fmt.Fprintln(w, "the servers found no violation by curtsy in any round")
 	}
 	if r.Void != "" {
 		fmt.Fprintf(w, "VOID  %s\n", r.Void)

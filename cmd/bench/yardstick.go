@@ -71,7 +71,7 @@ func (r *Result) void() string {
 		}
 	}
 	if y := r.Yardstick; y != nil && y.Judged && y.ToParts > barePasses {
-		return fmt.Sprintf("%s takes %.2f times the processor time of fetching and parsing alone, and %.1f times is the most for a yardstick", bareWords, y.ToParts, barePasses)
+		return fmt.Sprintf("%s takes %.2f times the processor time of fetching and parsing; a yardstick may take up to %.1f times", bareWords, y.ToParts, barePasses)
 	}
 	return ""
 }
@@ -84,22 +84,22 @@ func (r *Result) yardstickLines(unjudged string) (lines []string) {
 	}
 	switch {
 	case y.ToWget2 == 0 && unjudged == "":
-		lines = append(lines, bareWords+" was not held against wget2, which fetched nothing")
+		lines = append(lines, bareWords+" was not compared with wget2, which fetched nothing")
 	case y.ToWget2 == 0:
-		lines = append(lines, fmt.Sprintf("%s was not held against wget2: %s", bareWords, unjudged))
+		lines = append(lines, fmt.Sprintf("%s was not compared with wget2: %s", bareWords, unjudged))
 	case y.Met:
-		lines = append(lines, fmt.Sprintf("the yardstick rule is met: %s is %.2f times as fast as wget2 (%.0f times is asked for)", bareWords, y.ToWget2, yardTimes))
+		lines = append(lines, fmt.Sprintf("the yardstick rule is met: %s is %.2f times as fast as wget2 (required: %.0f times)", bareWords, y.ToWget2, yardTimes))
 	default:
-		lines = append(lines, fmt.Sprintf("the yardstick rule is not met: %s is %.2f times as fast as wget2 (%.0f times is asked for), which takes %.3f CPU ms for a page, files written, where parsing alone takes %.3f",
+		lines = append(lines, fmt.Sprintf("the yardstick rule is not met: %s is %.2f times as fast as wget2 (required: %.0f times), which takes %.3f CPU ms for a page, files written; parsing takes %.3f",
 			bareWords, y.ToWget2, yardTimes, r.named(nameYard).CPUPerPage.Median, y.Parse))
 	}
 	switch {
 	case y.Judged:
 		lines = append(lines, fmt.Sprintf("%s takes %.2f times the processor time of its parts (fetch %.3f + parse %.3f CPU ms a page); up to %.1f times it is a good yardstick", bareWords, y.ToParts, y.Fetch, y.Parse, barePasses))
 	case runtime.GOOS == "windows":
-		lines = append(lines, bareWords+" was not held against its parts: their processor time is not measured on Windows")
+		lines = append(lines, bareWords+" was not compared with its parts: their processor time is not measured on Windows")
 	default:
-		lines = append(lines, fmt.Sprintf("%s was not held against its parts: fewer than %d pages say little", bareWords, fewPages))
+		lines = append(lines, fmt.Sprintf("%s was not compared with its parts: fewer than %d pages show little", bareWords, fewPages))
 	}
 	return lines
 }

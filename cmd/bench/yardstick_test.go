@@ -49,7 +49,7 @@ func TestBench_IsVoidWithoutAGoodYardstick(t *testing.T) {
 		"a page missing":     {[]Rows{missing}, fewPages, "8 of 9 pages, and 0 again, in round 2", ""},
 		"a page twice":       {[]Rows{twice}, fewPages, "and 1 again, in round 3", ""},
 		"time wasted":        {[]Rows{wasteful}, fewPages, "1.60 times the processor time", ""},
-		"few pages":          {[]Rows{wasteful}, fewPages - 1, "", "fewer than 1000 pages say little"},
+		"few pages":          {[]Rows{wasteful}, fewPages - 1, "", "fewer than 1000 pages show little"},
 	} {
 		r := Result{Pages: tt.pages, Parts: parts(3, 0.25, 0.75), Contenders: append([]Rows{rows(nameCurtsy, 100, 100, 100)}, tt.others...)}
 		r.conclude(&Plan{unjudged: "it is not installed"})

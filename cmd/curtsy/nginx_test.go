@@ -119,7 +119,7 @@ func (s *server) asked() map[string]map[string]int {
 }
 
 // Real input: the documentation of Python under nginx. Every reachable page is fetched exactly once, what style
-// sheets name included, and what is reachable is what wget finds: docs/dev/testing.md.
+// sheets name included, and what is reachable is what wget finds: docs/dev/contributing.md.
 func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
 	amongOthers(t)
 	if testing.Short() {
@@ -166,7 +166,7 @@ func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
 	}
 }
 
-// sheets are the files that style sheets alone name, and where. docs/dev/testing.md has the table.
+// sheets are the files that style sheets alone name, and where. docs/dev/contributing.md has the table.
 var sheets = map[string]string{
 	"/_static/default.css":    "@import of pydoctheme.css",
 	"/_static/classic.css":    "@import of default.css",

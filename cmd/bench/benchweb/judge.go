@@ -57,8 +57,8 @@ func (r Report) Violations() (found []string) {
 		}
 	}
 	add(r.Pages != r.Expected, "%d of %d pages were fetched", r.Pages, r.Expected)
-	add(r.Duplicates > 0, "%s for a page asked for before", plainly.Count(r.Duplicates, "request"))
-	add(r.Ill != "" && r.Sick == 0, "the hostile page was not asked for")
+	add(r.Duplicates > 0, "%s for a page requested before", plainly.Count(r.Duplicates, "request"))
+	add(r.Ill != "" && r.Sick == 0, "the hostile page was not requested")
 	add(r.Other > 0, "%s for what there is not", plainly.Count(r.Other, "request"))
 	add(r.Short > 0, "%d of %s short of the pace, the smallest %.6f s", r.Short, plainly.Count(r.Gaps, "gap"),
 		r.SmallestGap)

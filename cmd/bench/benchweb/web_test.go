@@ -178,7 +178,7 @@ func TestReferee_FindsEachFault(t *testing.T) {
 	}{
 		"nothing":           {ok, ""},
 		"a page missing":    {ok[:2], "[3 of 4 pages were fetched]"},
-		"a page twice":      {append(ok[:3:3], request{0, 2000 * ms, 2001 * ms}), "[1 request for a page asked for before]"},
+		"a page twice":      {append(ok[:3:3], request{0, 2000 * ms, 2001 * ms}), "[1 request for a page requested before]"},
 		"what there is not": {append(ok[:3:3], request{noPage, 2000 * ms, 2001 * ms}), "[1 request for what there is not]"},
 		"a gap short": {with(func(l []request) []request { l[2].start = 1109 * ms; return l }),
 			"[1 of 4 gaps short of the pace, the smallest 0.499000 s]"},
