@@ -2,10 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -43,68 +40,6 @@ func brokenClauses(r *cbcp.Result) string {
 	return strings.Join(ids, " ")
 }
 
-// A crawl of ours breaks none of the practices that an archive shows, as a directory and packed.
-func TestACrawlOfOursBreaksNoPractice(t *testing.T) {
-	t.Parallel()
-	dir := crawledBakery(t, "--contact", "https://lantern.test/bot")
-	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "export", "--format", "wacz", "-o", file, dir).want(t, cli.ExitDone)
-	for _, path := range []string{dir, file} {
-		r, c := practised(t, cli.ExitDone, path)
-		if !r.Clean || r.Totals.Exchanges == 0 || brokenClauses(c) != "" || c.Kept < 9 || c.Draft != cbcp.Draft {
-			t.Errorf("%s: broken %q, %d kept of %d: %+v", path, brokenClauses(c), c.Kept, len(c.Clauses), c.Clauses)
-		}
-	}
-	page := filepath.Join(t.TempDir(), "audit.html")
-	inside(t, "audit", "--cbcp", "--html", page, dir).want(t, cli.ExitDone)
-	b, err := os.ReadFile(page)
-	if err != nil || !strings.Contains(string(b), "<h2>Crawler best practices</h2>") {
-		t.Errorf("%v", err)
-	}
-	if out := inside(t, "audit", "--cbcp", dir).out; !strings.Contains(out, "\nCrawler best practices: ") || !strings.HasPrefix(out, "No violation") {
-		t.Error(out)
-	}
-	if out := inside(t, "audit", dir).out; strings.Contains(out, "best practices") {
-		t.Error("they were not asked for")
-	}
-}
-
-// A mailbox for a contact leads to no page: that is said and counted, and no reason for another exit code.
-func TestABrokenShouldIsSaidAndExitsWith0(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "export", "--format", "wacz", "-o", file, crawledBakery(t, "--contact", "post@lantern.test")).want(t, cli.ExitDone)
-	_, c := practised(t, cli.ExitDone, file)
-	if brokenClauses(c) != "description-url" || c.Broken != 1 || c.Musts != 0 {
-		t.Errorf("broken %q, %+v", brokenClauses(c), c)
-	}
-	for _, j := range c.Clauses {
-		for _, e := range j.Examples {
-			if e.File != file+":archive/curtsy-00000.warc.gz" {
-				t.Errorf("the place of an example is %q", e.File)
-			}
-		}
-	}
-}
-
-// A broken MUST is exit code 3, also where the audit, which goes by other documents, finds no violation.
-func TestABrokenMustExitsWith3(t *testing.T) {
-	t.Parallel()
-	const request = "GET /robots.txt HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: python-requests/2\r\n\r\n"
-	warc := fmt.Sprintf("WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2026-03-01T12:00:00Z\r\n"+
-		"WARC-Target-URI: http://bakery.test/robots.txt\r\nContent-Type: application/http; msgtype=request\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
-		len(request), request)
-	path := filepath.Join(t.TempDir(), "other.warc")
-	if err := os.WriteFile(path, []byte(warc), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	clean(t, path)
-	r, c := practised(t, cli.ExitFound, path)
-	if !r.Clean || brokenClauses(c) != "unique-name description-url" || c.Musts != 1 {
-		t.Errorf("clean: %v, broken %q, %d of them a must", r.Clean, brokenClauses(c), c.Musts)
-	}
-}
-
 // The page and the ranges that curtsy identity writes keep what copies of them can show.
 func TestCopiesOfOurPageAndRangesKeepTheirClauses(t *testing.T) {
 	t.Parallel()
@@ -135,12 +70,4 @@ func TestCopiesOfOurPageAndRangesKeepTheirClauses(t *testing.T) {
 	inside(t, "audit", "--bot-page", write(t, ""), dir).want(t, cli.ExitUsage, "--bot-page and --bot-ranges need --cbcp")
 	inside(t, "audit", "--cbcp", "--bot-page", "no-such-file", dir).want(t, cli.ExitFailed, "--bot-page: ", "no-such-file")
 	inside(t, "audit", "--cbcp", "--bot-ranges", write(t, strings.Repeat("x", policypage.MaxDocument+1)), dir).want(t, cli.ExitFailed, "--bot-ranges: ")
-}
-
-func TestPracticesNeedAnArchive(t *testing.T) {
-	t.Parallel()
-	log := write(t, "")
-	inside(t, "audit", "--cbcp", "--access-log", log, "--agent", "lantern").want(t, cli.ExitUsage, "--cbcp is judged by an archive")
-	inside(t, "audit", "--bot-page", log, "--access-log", log, "--agent", "lantern").want(t, cli.ExitUsage, "--cbcp is judged by an archive")
-	inside(t, "audit", "--cbcp").want(t, cli.ExitUsage, "audit takes a crawl directory")
 }

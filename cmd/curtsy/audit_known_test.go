@@ -93,23 +93,3 @@ func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
 		}
 	}
 }
-
-func TestTheAuditSaysWhatIsNoKeyAndNoHead(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	l.crawl(dir)
-	junk := filepath.Join(t.TempDir(), "junk")
-	if err := os.WriteFile(junk, []byte("hello\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ flag, value, says string }{
-		{"--key", "", "--key is empty"}, {"--key", "abc", "is no verifier key"}, {"--key", junk, "is no verifier key"}, {"--key", t.TempDir(), "is no file"},
-		{"--head", "", "--head is empty"}, {"--head", "12:ab", "a head is SIZE:HEX"}, {"--head", junk, "a head is SIZE:HEX"},
-		{"--witness-key", "", "--witness-key is empty"}, {"--witness-key", junk, "is no verifier key"},
-	} {
-		if r := l.run("audit", c.flag, c.value, dir); r.code != cli.ExitUsage || !strings.Contains(r.err, c.says) {
-			t.Errorf("%s %q: exit code %d, %s", c.flag, c.value, r.code, r.err)
-		}
-	}
-}

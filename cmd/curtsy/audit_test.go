@@ -179,65 +179,6 @@ func (f *foreign) get(target, answer string) {
 	f.at = f.at.Add(3 * time.Second)
 }
 
-// An archive of another crawler that behaved is clean, and without a floor of ours.
-func TestAuditOfAnotherCrawlersCleanArchive(t *testing.T) {
-	t.Parallel()
-	const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello"
-	write := func(order ...string) string {
-		f := foreign{at: time.Date(2026, 3, 1, 12, 0, 0, 250_000_000, time.UTC)}
-		f.record("warcinfo", "", "application/warc-fields", "software: OtherBot/2.0\r\nformat: WARC File Format 1.0\r\n")
-		for _, target := range order {
-			answer := ok
-			if target == "/robots.txt" {
-				answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: otherbot\nDisallow: /no\nCrawl-delay: 2\n\nUser-agent: *\nDisallow: /\n"
-			}
-			f.get(target, answer)
-		}
-		path := filepath.Join(t.TempDir(), "other.warc")
-		if err := os.WriteFile(path, []byte(f.b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	r := clean(t, write("/robots.txt", "/", "/a", "/b?c=d"))
-	if r.Totals.Pages != 3 || r.Totals.Judged != 3 || r.Hosts[0].Required != 2 {
-		t.Errorf("%+v %+v", r.Totals, r.Hosts[0])
-	}
-	namedBy(t, finding.Disallowed, write("/robots.txt", "/", "/no/1"))
-	namedBy(t, finding.RobotsMissing, write("/", "/robots.txt"))
-	namedBy(t, finding.Disallowed, "--agent", "thirdbot", write("/robots.txt", "/"))
-	namedBy(t, finding.Gap, "--floor", "5s", write("/robots.txt", "/", "/a"))
-}
-
-// What cannot be read is no clean bill: exit code 1. What was asked for in a wrong way: 2.
-func TestAuditSaysWhatItCannotRead(t *testing.T) {
-	t.Parallel()
-	empty, junk := t.TempDir(), filepath.Join(t.TempDir(), "x.warc")
-	if err := os.WriteFile(junk, []byte("no archive\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		code int
-		says string
-		args []string
-	}{
-		{cli.ExitUsage, "PATH", nil},
-		{cli.ExitUsage, "there is no ", []string{filepath.Join(empty, "none.warc")}},
-		{cli.ExitUsage, "holds no WARC file", []string{empty}},
-		{cli.ExitFailed, "no web archive", []string{junk}},
-		{cli.ExitUsage, "--witness-key are of a ledger", []string{"--head", "1:" + strings.Repeat("0", 64), junk}},
-		{cli.ExitUsage, "--agent", []string{"--agent", "a b", junk}},
-		{cli.ExitUsage, "--from", []string{"--from", "here", junk}},
-		{cli.ExitUsage, "give one with --access-log", []string{"--from", "192.0.2.1", junk}},
-		{cli.ExitFailed, "--access-log", []string{"--access-log", "h=" + filepath.Join(empty, "none"), junk}},
-		{cli.ExitUsage, "no unit", []string{"--clock-skew", "2", junk}},
-	} {
-		if r := inside(t, append([]string{"audit"}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.says) || r.out != "" {
-			t.Errorf("%v: exit code %d, want %d and %q: %s%s", c.args, r.code, c.code, c.says, r.err, r.out)
-		}
-	}
-}
-
 // A kill may come before the first exchange: the ledger has begun, and there is nothing else. The audit judges that. Where
 // the ledger tells of a file, or nothing tells that a crawl began, no archive is no clean one.
 func TestAuditJudgesALedgerWithoutAnExchange(t *testing.T) {

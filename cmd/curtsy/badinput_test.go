@@ -1,17 +1,14 @@
 package main
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
-	"curtsy/storage/plainly"
 )
 
 // small serves a site of three pages on a loopback port.
@@ -23,57 +20,6 @@ func small(t *testing.T) (seed string, web *crawltest.Web) {
 	}
 	t.Cleanup(func() { web.Close() })
 	return web.LoopbackURL("bakery.test"), web
-}
-
-func TestACrawlIntoAUsedDirectoryNamesResume(t *testing.T) {
-	t.Parallel()
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, cli.ExitDone, "everything in scope is done", "archive", "ledger")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, cli.ExitUsage, "holds a crawl already", "curtsy resume "+dir)
-	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone, "finished")
-	other := t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "letter.txt"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ended(t, curtsy(t, "crawl", "--dir", other, seed)).want(t, cli.ExitUsage, "is not empty")
-}
-
-func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
-	t.Parallel()
-	web := crawltest.New(crawltest.Tree("bakery.test", 500))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	running := curtsy(t, "crawl", "--dir", dir, "--quiet", web.LoopbackURL("bakery.test"))
-	if err := running.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer running.Wait()
-	defer running.Process.Kill()
-	eventually(t, "it runs", func() bool {
-		r := ended(t, curtsy(t, "status", dir))
-		return r.code == 0 && strings.Contains(r.out, "running")
-	})
-	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitFailed, "is running", "curtsy status "+dir)
-	r := ended(t, curtsy(t, "status", "--json", dir))
-	if r.code != 0 || !strings.Contains(r.out, `"state": "running"`) {
-		t.Errorf("status of the running crawl: %+v", r)
-	}
-}
-
-func TestAClosedPortEndsIncompleteAtOnce(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed := "http://" + l.Addr().String() + "/"
-	l.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--dir", dir, seed)).want(t, cli.ExitIncomplete, plainly.Reason("connect"), "no host was reached")
 }
 
 func TestAHostThatDoesNotExistEndsIncomplete(t *testing.T) {

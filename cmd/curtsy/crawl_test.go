@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,10 +13,8 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
-	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
-	"curtsy/storage/ledger"
 )
 
 // inside runs a command line to its end, with a configuration folder of its own.
@@ -119,27 +115,6 @@ func TestAQuietDemoLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestSeedsFromAFileCarryTheirTags(t *testing.T) {
-	t.Parallel()
-	seed, web := small(t)
-	file := write(t, "\ufeff# seeds\r\n"+seed+"\tbakers\r\nnonsense\r\n")
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, "--seeds", file).want(t, cli.ExitDone, ":3: seed")
-	judged(t, web, crawltest.Rules{})
-	tagged := 0
-	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l.Tag == "bakers" && l.Seed == seed {
-			tagged++
-		}
-	}
-	if tagged != 3 {
-		t.Errorf("%d lines carry the tag, want one for each page", tagged)
-	}
-}
-
 func TestStatusSumsToDiscovered(t *testing.T) {
 	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 30))
@@ -161,36 +136,6 @@ func TestStatusSumsToDiscovered(t *testing.T) {
 	}
 	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "everything in scope is done")
 	judged(t, web, crawltest.Rules{})
-}
-
-func TestIdentityIsKeptAndSent(t *testing.T) {
-	t.Parallel()
-	config := t.TempDir()
-	with := func(args ...string) *exec.Cmd {
-		cmd := curtsy(t, args...)
-		cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config, "XDG_CACHE_HOME="+config, "LocalAppData="+config)
-		return cmd
-	}
-	r := ended(t, with("identity", "set", "--contact", "crawl@library.org", "--operator", "The Library", "--agent", "libbot"))
-	r.want(t, cli.ExitDone, "kept in")
-	const agent = "libbot/" + crawldir.Version + " (+crawl@library.org) curtsy/" + crawldir.Version
-	if !strings.Contains(r.out, "User-Agent: "+agent+"\n") || !strings.Contains(r.out, "From: crawl@library.org\n") {
-		t.Errorf("%s", r.out)
-	}
-	var agents []string
-	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		agents = append(agents, r.UserAgent())
-	})})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	cmd := with("crawl", "--delay", "0", web.LoopbackURL("bakery.test"))
-	cmd.Dir = t.TempDir()
-	ended(t, cmd).want(t, cli.ExitDone)
-	if len(agents) == 0 || agents[0] != agent {
-		t.Errorf("sent %q, want %q", agents, agent)
-	}
 }
 
 func TestTheFirstInterruptDrainsWithExitCode130(t *testing.T) {

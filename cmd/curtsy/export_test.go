@@ -16,7 +16,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawltest"
 	"curtsy/crawler/export"
 )
 
@@ -38,57 +37,6 @@ func linesIn(t *testing.T, pattern ...string) (n int64) {
 		n += int64(bytes.Count(b, []byte("\n")))
 	}
 	return n
-}
-
-// An export has as many rows as there are records and lines, of a crawl, of an updated one, and of both together; what is
-// there is not made again.
-func TestExportCounts(t *testing.T) {
-	t.Parallel()
-	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
-	other, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
-	shared(t, "update", "--quiet", dir).want(t, cli.ExitDone)
-	out := filepath.Join(t.TempDir(), "out")
-	r := inside(t, "export", "--format", "jsonl", "--headers", "-o", out, dir)
-	r.want(t, cli.ExitDone, "as many as the", "lines of the index", "lines of the ledger")
-	captures, lines := linesIn(t, dir, crawldir.IndexName, "*.cdxj"), linesIn(t, dir, crawldir.LedgerName, "0*.jsonl")
-	all := exportedTo(t, out)
-	if all["pages"].Rows != captures || all["decisions"].Rows != lines || all["hosts"].Rows != 1 || all["headers"].Rows == 0 {
-		t.Errorf("%d captures, %d lines: %+v", captures, lines, all)
-	}
-	generations := map[any]int{}
-	for _, row := range rowsOf(t, filepath.Join(out, "pages.jsonl")) {
-		generations[row["generation"]]++
-	}
-	if len(generations) != 2 || generations[2.0] == 0 {
-		t.Errorf("generations: %v", generations)
-	}
-	again := inside(t, "export", "--format", "jsonl", "--headers", "-o", out, dir)
-	if again.want(t, cli.ExitDone); strings.Count(again.err, "as it was") != len(all) {
-		t.Errorf("%s", again.err)
-	}
-
-	both := filepath.Join(t.TempDir(), "both")
-	inside(t, "export", "--format", "jsonl", "--tables", "pages,decisions", "-o", both, dir, other).want(t, cli.ExitDone)
-	all = exportedTo(t, both)
-	captures += linesIn(t, other, crawldir.IndexName, "*.cdxj")
-	lines += linesIn(t, other, crawldir.LedgerName, "0*.jsonl")
-	if all["pages"].Rows != captures || all["decisions"].Rows != lines {
-		t.Errorf("%d captures, %d lines: %+v", captures, lines, all)
-	}
-	keys, crawls := []string{}, map[any]int{}
-	for _, row := range rowsOf(t, filepath.Join(both, "pages.jsonl")) {
-		keys = append(keys, row["url_surtkey"].(string))
-		crawls[row["crawl"]]++
-	}
-	if !slices.IsSorted(keys) || len(crawls) != 2 {
-		t.Errorf("%v, sorted: %v", crawls, slices.IsSorted(keys))
-	}
-
-	shared(t, "update", "--quiet", dir).want(t, cli.ExitDone) // then what is there is of another crawl
-	r = inside(t, "export", "--format", "jsonl", "--tables", "pages", "-o", out, dir)
-	if r.want(t, cli.ExitDone, "decisions.jsonl is from other crawls or an earlier state"); strings.Contains(r.err, "as it was") {
-		t.Errorf("%s", r.err)
-	}
 }
 
 // A kill at any moment leaves no half file: what has its name is whole, and the next export makes what is missing.
@@ -266,55 +214,4 @@ func TestExportOfAHostileSite(t *testing.T) {
 			t.Errorf("%q", titles)
 		}
 	}
-}
-
-// What cannot be exported is refused in words, and nothing is made.
-func TestExportRefuses(t *testing.T) {
-	t.Parallel()
-	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
-	out := filepath.Join(t.TempDir(), "out")
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		says string
-		args []string
-	}{
-		{"takes one crawl directory or more", nil},
-		{"holds no crawl: there is no folder ledger in it", []string{t.TempDir()}},
-		{"is a file, not a crawl directory", []string{file}},
-		{`there is no format "xls"; there are parquet, csv, jsonl, sqlite, wet, graphml`, []string{"--format", "xls", dir}},
-		{`there is no format "parket"; did you mean parquet?`, []string{"--format", "parket", dir}},
-		{"leave --graph away", []string{"--graph", "hosts", "--format", "wet", dir}},
-		{`there is no level "host"`, []string{"--graph", "host", dir}},
-		{"is a file: name a folder", []string{"-o", file, dir}},
-		{"is within the crawl directory", []string{"-o", inDir(dir, "tables"), dir}},
-		{"is within the crawl directory", []string{"--graph", "hosts", "-o", inDir(dir, "a/b"), dir}},
-		{`there is no table "page"; did you mean pages?`, []string{"--tables", "page", dir}},
-		{"a crawl is named twice", []string{dir, dir + "/"}},
-		{"is within the crawl directory", []string{"-o", inDir(dir, crawldir.ArchiveName), dir}},
-	} {
-		args := append([]string{"export"}, c.args...)
-		if !slices.Contains(args, "-o") {
-			args = append(args, "-o", out)
-		}
-		inside(t, args...).want(t, cli.ExitUsage, c.says)
-	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("a folder was made")
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(out, "hosts.csv"), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	inside(t, "export", "--format", "csv", "-o", out, dir).want(t, cli.ExitUsage, "a file is in the way that no export made", "hosts.csv")
-	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil {
-		t.Fatal(err)
-	}
-	inside(t, "export", "-o", out, dir).want(t, cli.ExitFailed, "make it with curtsy warc index "+dir)
-	inside(t, "warc", "index", dir).want(t, cli.ExitDone)
-	inside(t, "export", "-o", out, dir).want(t, cli.ExitDone)
 }

@@ -34,27 +34,6 @@ func limited(t *testing.T, site *crawltest.Site, flags ...string) (dir string, w
 	return dir, web, s
 }
 
-func TestDepthFirstTakesTheLastFoundFirst(t *testing.T) {
-	t.Parallel()
-	site := func() *crawltest.Site {
-		return &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-			"/": {Links: []string{"/a", "/b"}}, "/a": {Links: []string{"/a1"}}, "/a1": {}, "/b": {Links: []string{"/b1"}}, "/b1": {},
-		}}
-	}
-	for order, want := range map[string]string{"breadth": "/ /a /b /a1 /b1", "depth": "/ /b /b1 /a /a1"} {
-		_, web, _ := limited(t, site(), "--order", order)
-		var got []string
-		for _, r := range web.Referee().Requests() {
-			if r.Target != "/robots.txt" {
-				got = append(got, r.Target)
-			}
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("--order %s: %v, want %s", order, got, want)
-		}
-	}
-}
-
 // A list as people make them, large: every bad line is in a list, the rest is used, each once.
 func TestALongSeedListIsReadInPieces(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package main
 import (
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -43,10 +42,6 @@ func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
 		return err == nil && len(web.Referee().Requests()) >= 3
 	})
 	return dir, web, end
-}
-
-func originOf(web *crawltest.Web) string {
-	return strings.TrimSuffix(web.LoopbackURL("bakery.test"), "/")
 }
 
 // exported is an export of a crawl, by its verb.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,71 +8,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/storage/ledger/checkpoint"
 )
-
-// The verifier key is made once, printed alone on standard output, and not the secret.
-func TestLedgerKeyIsMadeOnceAndPrintedForOthers(t *testing.T) {
-	home(t, "")
-	first := atHome(t, "ledger", "key")
-	first.want(t, cli.ExitDone)
-	key, err := checkpoint.ParseKey(first.out)
-	if err != nil || first.out != key.String()+"\n" || first.err != "" {
-		t.Fatalf("%q, %q, %v", first.out, first.err, err)
-	}
-	if again := atHome(t, "ledger", "key"); again.out != first.out {
-		t.Errorf("%q, then %q", first.out, again.out)
-	}
-	path, err := crawldir.LedgerKey.Path()
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := crawldir.LedgerKey.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s, err := checkpoint.NewSigner(secret); err != nil || s.Key() != key {
-		t.Errorf("the key in the folder is another: %v", err)
-	}
-}
-
-func TestLedgerKeyRotatesWithASignatureOfBothKeys(t *testing.T) {
-	home(t, "")
-	old := strings.TrimSpace(atHome(t, "ledger", "key").out)
-	r := atHome(t, "ledger", "key", "--rotate")
-	r.want(t, cli.ExitDone, "took the place of "+old[:len("curtsy-00000000")], "destroyed")
-	fresh := strings.TrimSpace(r.out)
-	if fresh == old {
-		t.Fatal("the key is the same")
-	}
-	plain := atHome(t, "ledger", "key")
-	plain.want(t, cli.ExitDone, "1 key before it")
-	var out keyJSON
-	if err := json.Unmarshal([]byte(atHome(t, "ledger", "key", "--json").out), &out); err != nil {
-		t.Fatal(err)
-	}
-	if plain.out != fresh+"\n" || out.Version != 1 || out.Key != fresh || len(out.Earlier) != 1 || out.Earlier[0].Key != old {
-		t.Fatalf("%q, %+v", plain.out, out)
-	}
-	if note, err := checkpoint.ParseRotation([]byte(out.Earlier[0].Note)); err != nil || note.Old.String() != old ||
-		note.New.String() != fresh || !note.At.Equal(out.Earlier[0].Until) {
-		t.Errorf("%+v, %v", note, err)
-	}
-}
-
-// A crawl that is packed after its key was rotated, and before a run goes on with it, is nobody's forgery.
-func TestWhatIsPackedAfterARotationIsSound(t *testing.T) {
-	home(t, "")
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
-	for range 2 {
-		atHome(t, "ledger", "key", "--rotate").want(t, cli.ExitDone)
-	}
-	packed := filepath.Join(t.TempDir(), "d.wacz")
-	atHome(t, "export", "--format", "wacz", "-o", packed, dir).want(t, cli.ExitDone)
-	atHome(t, "audit", packed).want(t, cli.ExitDone)
-}
 
 func TestADamagedLedgerKeyIsNeitherPrintedNorRotated(t *testing.T) {
 	home(t, "")

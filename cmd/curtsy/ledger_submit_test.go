@@ -233,36 +233,6 @@ func TestWhatEachOfThoseAskedSaysIsPrinted(t *testing.T) {
 	}
 }
 
-func TestLodgeAndCompareSayWhatTheyDoNotTake(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	l.crawl(dir)
-	text, zip := filepath.Join(t.TempDir(), "text"), filepath.Join(t.TempDir(), "zip")
-	for path, b := range map[string]string{text: "hello\n", zip: "PK\x03\x04 and so on"} {
-		if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, tt := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"submit", "--witness", "http://127.0.0.1:9", dir}, cli.ExitUsage, "--witness-key KEY"},
-		{[]string{"submit", "--witness", "witness.example", "--witness-key", l.key, dir}, cli.ExitUsage, "no URL of a witness"},
-		{[]string{"submit", "--witness", "http://127.0.0.1:9", "--witness-key", "key", dir}, cli.ExitUsage, "--witness-key"},
-		{[]string{"submit", "--witness", "http://127.0.0.1:9", "--witness-key", l.key, t.TempDir()}, cli.ExitUsage, "holds no crawl"},
-		{[]string{"compare", dir}, cli.ExitUsage, "takes two ledgers, not 1"},
-		{[]string{"compare", dir, text}, cli.ExitFailed, "is no checkpoint"},
-		{[]string{"compare", dir, zip}, cli.ExitFailed, "damaged ZIP file"},
-		{[]string{"compare", dir, "--key", "key", dir}, cli.ExitUsage, "--key"},
-		{[]string{"compare", dir, deadPort(t)}, cli.ExitFailed, "refused"},
-	} {
-		l.run(append([]string{"ledger"}, tt.args...)...).want(t, tt.code, tt.want)
-	}
-}
-
 func TestALedgerWithoutAKeyIsNotCosigned(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -30,12 +30,3 @@ func TestRebuildFromNothingLeavesTheMirror(t *testing.T) {
 		t.Errorf("the mirror before: %q, %v", b, err)
 	}
 }
-
-// Where a page cannot be written is said before an audit that may take hours.
-func TestAuditSaysAtOnceThatAFolderIsMissing(t *testing.T) {
-	t.Parallel()
-	r := inside(t, "audit", "--html", filepath.Join(t.TempDir(), "none", "audit.html"), "no-such-crawl")
-	if r.code != cli.ExitUsage || !strings.Contains(r.err, "there is no folder") {
-		t.Errorf("%+v", r)
-	}
-}

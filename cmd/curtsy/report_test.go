@@ -15,25 +15,10 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 	reports "curtsy/storage/report"
 )
-
-// crawled crawls a small web and returns the crawl's directory.
-func crawled(t *testing.T) string {
-	t.Helper()
-	web := crawltest.New(crawltest.Tree("bakery.test", 12))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--max-pages", "50", "--operator", "Example Library", "--dir", dir, "--quiet", web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
-	return dir
-}
 
 func readReport(t *testing.T, path string) *reports.Report {
 	t.Helper()
@@ -46,111 +31,6 @@ func readReport(t *testing.T, path string) *reports.Report {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return &r
-}
-
-func TestReportWritesThePageAndItsJSONForm(t *testing.T) {
-	t.Parallel()
-	dir := crawled(t)
-	r := inside(t, "report", "--json", dir)
-	r.want(t, cli.ExitDone, "exchanges", filepath.Join(dir, "report.html"), filepath.Join(dir, "report.json"))
-	told := readReport(t, filepath.Join(dir, "report.json"))
-	var printed reports.Report
-	if err := json.Unmarshal([]byte(r.out), &printed); err != nil {
-		t.Fatal(err)
-	}
-	if told.Totals.Exchanges < 12 || printed.Totals.Exchanges != told.Totals.Exchanges || len(told.Hosts) == 0 {
-		t.Errorf("%+v", told.Totals)
-	}
-	if len(told.Crawl.By) != 1 || told.Crawl.By[0].Operator != "Example Library" {
-		t.Errorf("who crawled: %+v", told.Crawl.By)
-	}
-	settings := fmt.Sprint(told.Crawl.Settings)
-	if !strings.Contains(settings, "{max-pages 50 0}") || !strings.Contains(settings, "{delay 0 1s}") || strings.Contains(settings, "workers") {
-		t.Errorf("settings that differ: %s", settings)
-	}
-	again := inside(t, "report", dir)
-	again.want(t, cli.ExitDone)
-	if again.out != "" {
-		t.Errorf("standard output without --json: %q", again.out)
-	}
-	if entries, err := filepath.Glob(filepath.Join(dir, ".report*")); err != nil || len(entries) > 0 {
-		t.Errorf("left behind: %q %v", entries, err)
-	}
-}
-
-func TestReportOfAHostGoesToAFileOfItsOwn(t *testing.T) {
-	t.Parallel()
-	dir := crawled(t)
-	inside(t, "report", "--host", "127.0.0.1", dir).want(t, cli.ExitDone, "report-127.0.0.1.html")
-	if r := readReport(t, filepath.Join(dir, "report-127.0.0.1.json")); r.Host != "127.0.0.1" || len(r.Asked) == 0 {
-		t.Errorf("%q, %d exchanges listed", r.Host, len(r.Asked))
-	}
-	out := filepath.Join(t.TempDir(), "letter.htm")
-	inside(t, "report", "--host", "127.0.0.1", "-o", out, dir).want(t, cli.ExitDone, out)
-	readReport(t, strings.TrimSuffix(out, ".htm")+".json")
-	if _, err := os.Stat(filepath.Join(dir, "report.html")); err == nil {
-		t.Error("the page of a host was written over that of the crawl")
-	}
-}
-
-// What is the same host has the same file, however it is written.
-func TestReportOfAHostHasOneName(t *testing.T) {
-	t.Parallel()
-	dir := crawled(t)
-	inside(t, "report", dir).want(t, cli.ExitDone)
-	authority := readReport(t, filepath.Join(dir, "report.json")).Hosts[0].Name
-	_, hostPort, _ := strings.Cut(authority, "://")
-	want := "report-" + strings.ReplaceAll(hostPort, ":", "-") + ".html"
-	for _, host := range []string{hostPort, authority, authority + "/", strings.ToUpper(authority)} {
-		inside(t, "report", "--no-audit", "--host", host, dir).want(t, cli.ExitDone, want)
-	}
-	if pages, err := filepath.Glob(filepath.Join(dir, "report-*.html")); err != nil || len(pages) != 1 {
-		t.Errorf("%q %v", pages, err)
-	}
-}
-
-func TestReportRefusesWhatItCannotTell(t *testing.T) {
-	t.Parallel()
-	dir := crawled(t)
-	file := write(t, "text")
-	for _, tt := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{"report"}, cli.ExitUsage, "takes one crawl directory"},
-		{[]string{"report", t.TempDir()}, cli.ExitUsage, "holds no crawl"},
-		{[]string{"report", file}, cli.ExitUsage, "is a file"},
-		{[]string{"report", "--host", "other.test", dir}, cli.ExitUsage, "no decision about this host"},
-		{[]string{"report", "--host", "a b/c", dir}, cli.ExitUsage, "not a host"},
-		{[]string{"report", "-o", "x.json", dir}, cli.ExitUsage, "beside it"},
-		{[]string{"report", "-o", t.TempDir(), dir}, cli.ExitUsage, "is a directory"},
-		{[]string{"report", "-o", filepath.Join(dir, "none", "x.html"), dir}, cli.ExitFailed, "x.html"},
-	} {
-		inside(t, tt.args...).want(t, tt.code, tt.says)
-	}
-}
-
-// The report shows the audit of the archive that lies beside it, and that there is none.
-func TestReportShowsTheAuditsResult(t *testing.T) {
-	t.Parallel()
-	dir := crawled(t)
-	path := filepath.Join(dir, "report.json")
-	inside(t, "report", dir).want(t, cli.ExitDone, "audit: 0 violations")
-	if a := readReport(t, path).Audit; a == nil || !a.Clean || a.Level == "" || len(a.CannotShow) == 0 {
-		t.Errorf("%+v", a)
-	}
-	inside(t, "report", "--no-audit", dir).want(t, cli.ExitDone)
-	if a := readReport(t, path).Audit; a != nil {
-		t.Errorf("with --no-audit: %+v", a)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, crawldir.ArchiveName)); err != nil {
-		t.Fatal(err)
-	}
-	inside(t, "report", dir).want(t, cli.ExitDone, "no audit: ")
-	if r := readReport(t, path); r.Audit == nil || r.Audit.Failed == "" || len(r.Remarks) == 0 || r.Totals.Exchanges == 0 {
-		t.Errorf("without an archive: %+v, %q", r.Audit, r.Remarks)
-	}
 }
 
 func TestEveryCodeOfAnAuditHasAMeaning(t *testing.T) {

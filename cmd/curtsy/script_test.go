@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -42,15 +43,17 @@ import (
 //	judge [PACE]              fails unless the crawl was polite and complete, by the referee
 //	running DIR N             waits until the crawl in DIR can be asked, and N requests were made
 //	line PATTERN DIR          waits until the ledger has such a line
-//	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c or a.# (the length)
+//	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c, or a.len for the length
 //	replace FILE OLD NEW      replaces text in a file once
 //	append FILE TEXT          adds text to a file
+//	members FILE              prints the names in a ZIP file
+//	crlf FILE                 ends the lines of a file as HTTP and WARC do
 //	truncate FILE N           shortens a file by N bytes, or to nothing with "all"
 //	mode FILE PERM            compares the permissions, where there are any
 //	spoil DIR                 overwrites a page of the frontier that is in use
 //	newer DIR                 makes the frontier one that a later version wrote
 //
-// In the environment, $dead is the URL of a port where nobody listens.
+// In the environment, $dead is the URL of a port where nobody listens, and $root the folder of the repository.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -71,6 +74,11 @@ func TestScripts(t *testing.T) {
 			for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData", "XDG_CACHE_HOME", "LocalAppData"} {
 				e.Setenv(name, filepath.Join(e.WorkDir, ".home"))
 			}
+			root, err := filepath.Abs(filepath.Join("..", ".."))
+			if err != nil {
+				return err
+			}
+			e.Setenv("root", root)
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			e.Setenv(asCurtsy, "1")
@@ -135,6 +143,17 @@ func TestScripts(t *testing.T) {
 			},
 			"append": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+args[1]+"\n"), 0o600))
+			},
+			"members": func(ts *testscript.TestScript, _ bool, args []string) {
+				z, err := zip.OpenReader(ts.MkAbs(args[0]))
+				ts.Check(err)
+				defer z.Close()
+				for _, f := range z.File {
+					fmt.Fprintln(ts.Stdout(), f.Name)
+				}
+			},
+			"crlf": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r\n")), 0o600))
 			},
 			"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
 				size := len(ts.ReadFile(args[0]))
@@ -235,9 +254,9 @@ func scriptChange(ts *testscript.TestScript, _ bool, args []string) {
 
 func scriptRequests(ts *testscript.TestScript, _ bool, _ []string) {
 	web := ts.Value(theWeb{}).(*scriptWeb)
-	all := web.Referee().Requests()
+	all, out := web.Referee().Requests(), ts.Stdout()
 	for _, r := range all[web.printed:] {
-		fmt.Fprintf(ts.Stdout(), "%s %s %d %s\n", r.Method, r.Target, r.Status, r.UserAgent)
+		fmt.Fprintf(out, "%s %s %d %s\n", r.Method, r.Target, r.Status, r.UserAgent)
 	}
 	web.printed = len(all)
 }
@@ -273,7 +292,7 @@ func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
 		for _, step := range strings.Split(path, ".") {
 			switch at := v.(type) {
 			case map[string]any:
-				if step == "#" {
+				if step == "len" {
 					v = len(at)
 				} else {
 					v = at[step]
@@ -281,7 +300,7 @@ func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
 			case []any:
 				if n, err := strconv.Atoi(step); err == nil && n < len(at) {
 					v = at[n]
-				} else if step == "#" {
+				} else if step == "len" {
 					v = len(at)
 				} else {
 					v = nil
