@@ -11,11 +11,10 @@ import (
 
 	"curtsy/crawler/address"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/fetch/proxy"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
-	"curtsy/crawler/steady"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -47,7 +46,7 @@ type exchanger struct {
 	cfg       *Config
 	pacer     *address.Pacer
 	chooser   *address.Chooser
-	dates     *steady.Dates
+	dates     *record.Dates
 	redirects *gate.Redirects
 	stopper   *stopper
 	shutter   *shutter
@@ -196,7 +195,7 @@ func (c *exchanger) proxied(ex *fetch.Exchange) (wait time.Duration, err error) 
 }
 
 // proxyFault is why an exchange failed at a proxy; nil when it did not.
-func proxyFault(ex *fetch.Exchange) (fault *proxy.Fault) {
+func proxyFault(ex *fetch.Exchange) (fault *fetch.Fault) {
 	if ex.Failure != nil && ex.Failure.Class == fetch.Proxy {
 		errors.As(ex.Failure, &fault)
 	}

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
-	"curtsy/crawler/stopwhen"
 	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -24,7 +24,7 @@ import (
 type Terms struct {
 	MaxPages, MaxPerHost, MaxPerDomain, MaxPerTag, MaxBytes int64
 	MaxTime                                                 time.Duration
-	StopWhen                                                []stopwhen.Condition
+	StopWhen                                                []budget.Condition
 	Window                                                  window.Spans
 	Hosts                                                   hostrule.Rules
 	Include, Exclude                                        []string // of Config.Scope

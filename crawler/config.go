@@ -14,11 +14,10 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/hostrule"
-	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/record"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/stopwhen"
 	"curtsy/crawler/trap"
 	"curtsy/crawler/window"
 	"curtsy/frontier"
@@ -131,7 +130,7 @@ type Config struct {
 	ExternalAge time.Duration
 
 	// StopWhen are conditions, each of which ends the run.
-	StopWhen []stopwhen.Condition
+	StopWhen []budget.Condition
 
 	// Hosts are what the operator sets for some hosts alone. Each only asks for more consideration. Their patterns are those
 	// of Scope.Hosts, and their daily budgets those of Daily.
@@ -177,7 +176,7 @@ type fetcher interface {
 }
 
 // AtOnce is how many exchanges a crawl of so many workers has under way at most, those with slow hosts among them.
-func AtOnce(workers int) int { return inflight.New(workers).Most() }
+func AtOnce(workers int) int { return record.InflightNew(workers).Most() }
 
 // Validate says what is wrong with c, or nil.
 func (c Config) Validate() error {

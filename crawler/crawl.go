@@ -14,12 +14,9 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/gate"
-	"curtsy/crawler/inflight"
 	"curtsy/crawler/record"
 	"curtsy/crawler/recovery"
-	"curtsy/crawler/refusals"
 	"curtsy/crawler/status"
-	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/frontier/canon"
 )
@@ -27,7 +24,7 @@ import (
 // Crawl is one run over a frontier. It is used once.
 type Crawl struct {
 	cfg   Config
-	clock steady.Clock
+	clock record.Clock
 	run   uint64 // which run of the crawl this is, from 0
 	scope *area
 	gate  *gate.Gate
@@ -48,8 +45,8 @@ type Crawl struct {
 	book    *seedBook
 	budget  *budget.Tickets
 	quotas  quotas
-	room    *inflight.Limiter // of the exchanges in flight
-	crew    chan struct{}     // one place for each worker that is at work and has no slow exchange
+	room    *record.Limiter // of the exchanges in flight
+	crew    chan struct{}   // one place for each worker that is at work and has no slow exchange
 	buffers resultPool
 	live    *status.Live
 
@@ -85,7 +82,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Crawl{cfg: cfg.withDefaults(), clock: steady.Start(), reachable: map[canon.Authority]bool{}}
+	c := &Crawl{cfg: cfg.withDefaults(), clock: record.Start(), reachable: map[canon.Authority]bool{}}
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	if c.scope, err = newArea(c.cfg.Scope); err != nil {
 		return nil, err
@@ -124,7 +121,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c.cfg.changed = &atomic.Pointer[Terms]{}
-	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
+	c.room, c.crew = record.InflightNew(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
 	c.live, c.stopper = c.cfg.newLive(c.room), newStopper()
 	if err := c.stages(before.Counts); err != nil {
 		return nil, err
@@ -165,7 +162,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 		return err
 	}
 	cfg := &c.cfg
-	dates, lined, redirects := steady.NewDates(), refusals.NewRecent(), gate.NewRedirects()
+	dates, lined, redirects := record.NewDates(), record.NewRecent(), gate.NewRedirects()
 	c.shutter = newShutter(cfg.Window)
 	c.shutter.Member, c.stopper.member = cfg.Member, cfg.Member
 	c.shutter.MaxWait, c.shutter.Dates, c.shutter.Log = cfg.MaxWait, dates, cfg.Log
@@ -174,7 +171,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	c.gate = c.cfg.Gate()
 	c.record = record.New(cfg.Recorder, cfg.Ledger, dates)
 	c.book = newSeedBook(counts)
-	c.reader = &pageReader{cfg: cfg, extract: extract.New(), cpu: inflight.NewCPU()}
+	c.reader = &pageReader{cfg: cfg, extract: extract.New(), cpu: record.NewCPU()}
 	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book}
 	c.settler = &settler{cfg: cfg, record: c.record, lined: lined, book: c.book}
 	c.linker = &linker{cfg: cfg, gate: c.gate, reader: c.reader, bounds: c.bounds, settler: c.settler, book: c.book}

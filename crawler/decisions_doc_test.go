@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"curtsy/crawler/crawltest/hostile"
+	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -193,7 +193,7 @@ func TestDecisionsDocCoversTheLinesOfTheWing(t *testing.T) {
 	any := strings.Join(list, "|")
 	pattern := regexp.MustCompile(`^(status \d+|to \S+|(redirect|truncated): (` + any + `)|robots\.txt: .+|sitemap:(` + any + `|content coding): \d+ of \d+ entries in scope.*)$`)
 	synctest.Test(t, func(t *testing.T) {
-		sites := hostile.Sites(0)
+		sites := scoreboard.Sites(0)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody, w.cfg.MaxPerHost, w.cfg.Sitemaps.Robots = 1<<20, 100, true
 		w.run()

@@ -10,7 +10,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
-	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/sitemap"
@@ -26,7 +26,7 @@ type attempt struct {
 	found   frontier.Candidate // as it was found
 	verdict robots.Verdict
 	due     host.Pace // before the exchange
-	slot    *inflight.Slot
+	slot    *record.Slot
 	shape   bool // of its page is worth knowing
 
 	own canon.Authority // that may be told who we are; zero for none
@@ -53,7 +53,7 @@ type panicked struct {
 }
 
 // attempt begins the attempt at a task.
-func (c *Crawl) attempt(v *visit, task frontier.Task, verdict robots.Verdict, slot *inflight.Slot) *attempt {
+func (c *Crawl) attempt(v *visit, task frontier.Task, verdict robots.Verdict, slot *record.Slot) *attempt {
 	return &attempt{
 		task: c.bounds.asSitemap(v, task), found: task.Candidate, verdict: verdict, due: v.due(), slot: slot, shape: v.watched(task, c.cfg.Traps),
 		own: v.trusted(),
@@ -136,7 +136,7 @@ func (c *bounds) wanted(task frontier.Task) func(int, http.Header) string {
 }
 
 // fetchNow makes an exchange in a slot, without a look at address or pace.
-func (c *exchanger) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.Request) (*fetch.Exchange, error) {
+func (c *exchanger) fetchNow(ctx context.Context, slot *record.Slot, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}

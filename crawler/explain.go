@@ -7,8 +7,8 @@ import (
 
 	"curtsy/crawler/explain"
 	"curtsy/crawler/host"
+	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/steady"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -31,7 +31,7 @@ func (c *Crawl) Explain(ctx context.Context, q explain.Question) (explain.Explan
 // ExplainStopped says the same of a crawl that is not running: as if a run began now. Of cfg it needs neither fetcher nor
 // recorder nor ledger.
 func ExplainStopped(ctx context.Context, cfg Config, q explain.Question) (explain.Explanation, error) {
-	c := &Crawl{cfg: cfg.withDefaults(), clock: steady.Start()}
+	c := &Crawl{cfg: cfg.withDefaults(), clock: record.Start()}
 	c.live = c.cfg.newLive(nil)
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	var err error

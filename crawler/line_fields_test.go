@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/hostile"
+	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/storage"
 )
 
@@ -65,7 +65,7 @@ func TestRecord_LineIsTheLedgersWithoutTheRecordsID(t *testing.T) {
 		t.Skip("the crawl of TestHostileWing: this is about what it writes")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		sites := hostile.Sites(0)
+		sites := scoreboard.Sites(0)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody, w.cfg.MaxPerHost = 1<<20, 100
 		w.run()

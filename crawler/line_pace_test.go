@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/hostile"
+	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
@@ -54,7 +54,7 @@ func TestRule09_NoLineHasAGapBelowItsPace(t *testing.T) {
 		slow, busy := crawltest.Tree("slow.test", 3), crawltest.Tree("busy.test", 3)
 		slow.Latency = 2 * time.Second
 		busy.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, RetryAfter: "300"}
-		sites := append(hostile.Sites(0), slow, busy)
+		sites := append(scoreboard.Sites(0), slow, busy)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody, w.cfg.MaxPerHost = 1<<20, 100
 		w.cfg.MaxWait, w.cfg.MaxTime = time.Hour, 2*time.Hour

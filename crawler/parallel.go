@@ -7,7 +7,7 @@ import (
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
-	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -47,11 +47,11 @@ type parallel struct {
 	c        *Crawl
 	v        *visit
 	width    int
-	queue    []frontier.Task  // under the lease, not begun
-	inFlight int              // exchanges
-	sitemaps int              // of them
-	free     []*inflight.Slot // for exchanges not begun, the worker's own among them
-	tickets  int              // of the budget
+	queue    []frontier.Task // under the lease, not begun
+	inFlight int             // exchanges
+	sitemaps int             // of them
+	free     []*record.Slot  // for exchanges not begun, the worker's own among them
+	tickets  int             // of the budget
 	done     chan *attempt
 	begun    bool           // an exchange, or more
 	closing  bool           // no further exchange is begun
@@ -70,7 +70,7 @@ func (c *Crawl) exchanges(ctx context.Context, v *visit, tasks []frontier.Task) 
 	ctx, cancel := context.WithCancel(ctx)
 	p := &parallel{
 		c: c, v: v, width: c.widthNow(v, tasks), queue: tasks, tickets: 1,
-		free: []*inflight.Slot{v.slot}, until: time.Now().Add(min(parallelTurn, v.turn.Length/3)),
+		free: []*record.Slot{v.slot}, until: time.Now().Add(min(parallelTurn, v.turn.Length/3)),
 	}
 	p.done = make(chan *attempt, p.width)
 	defer func() { err = errors.Join(err, p.end(whole, err)) }()
@@ -260,7 +260,7 @@ func (p *parallel) hasRoom() bool {
 }
 
 // takeBack takes back the slot of an exchange that is over, if it is one still.
-func (p *parallel) takeBack(slot *inflight.Slot) {
+func (p *parallel) takeBack(slot *record.Slot) {
 	if slot.Held() {
 		p.free = append(p.free, slot)
 	}

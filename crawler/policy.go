@@ -15,7 +15,6 @@ import (
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/recovery"
-	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -41,7 +40,7 @@ type policies struct {
 	exchanger *exchanger
 	settler   *settler
 	record    *record.Writer
-	dates     *steady.Dates
+	dates     *record.Dates
 	stopper   *stopper
 	rests     recovery.Rests
 	waits     func() bool // whether the run waits for hosts: some host has answered, or had to wait for no fault of its own

@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
-	"curtsy/crawler/stopwhen"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -28,7 +27,7 @@ const quotaWait = time.Second
 // totals. Pages that it does not count are those of recovery.Pages. So a kill forgets no page that the ledger names.
 type quotas struct {
 	domains, tags *budget.Groups
-	watch         *stopwhen.Watch
+	watch         *budget.Watch
 	missed        map[string]int64 // pages of domains that the frontier does not count
 	held          *atomic.Bool     // a task was set aside because of its tag
 }
@@ -45,7 +44,7 @@ func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64
 		held: &atomic.Bool{}, missed: missed,
 		domains: budget.NewGroups(cfg.MaxPerDomain, nil), tags: budget.NewGroups(cfg.MaxPerTag, tags),
 	}
-	q.watch = stopwhen.New(cfg.StopWhen, counts[totals.Pages], q.tags.Pages)
+	q.watch = budget.StopwhenNew(cfg.StopWhen, counts[totals.Pages], q.tags.Pages)
 	if cfg.MaxPerDomain > 0 {
 		return q, q.countDomains(ctx, cfg.Frontier)
 	}
@@ -91,7 +90,7 @@ func (c *Config) limitsPages() bool {
 
 // checkTags refuses a limit that goes by the pages of a tag where tags are not told apart.
 func (t *Terms) checkTags(tagged bool) error {
-	if !tagged && (t.MaxPerTag > 0 || slices.ContainsFunc(t.StopWhen, func(s stopwhen.Condition) bool { return s.Tag() != "" })) {
+	if !tagged && (t.MaxPerTag > 0 || slices.ContainsFunc(t.StopWhen, func(s budget.Condition) bool { return s.Tag() != "" })) {
 		return fmt.Errorf("crawler: the seeds have more than %d tags: pages are counted for so many at most", maxTags)
 	}
 	return nil
@@ -188,7 +187,7 @@ func (p *parallel) noted(x *attempt, before uint64) {
 	if x.ex == nil || stopped(x.ex) {
 		return
 	}
-	p.c.quotas.watch.Note(stopwhen.Answer{
+	p.c.quotas.watch.Note(budget.Answer{
 		Failed: p.v.blamed, Page: pages > 0, First: before == 0 && pages > 0, Text: p.v.text,
 	})
 	p.c.endIfMet()

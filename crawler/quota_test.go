@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/stopwhen"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -197,7 +197,7 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 		"per domain": {func(c *Config) { c.MaxPerDomain = 6 }, domainOf(t), 6},
 		"per tag":    {func(c *Config) { c.MaxPerTag = 7 }, func(l storage.Line) string { return l.Tag }, 7},
 		"crawl":      {func(c *Config) { c.MaxPages = 9 }, all, 9},
-		"conditions": {func(c *Config) { c.StopWhen = []stopwhen.Condition{condition(t, "pages=9")}; c.Workers = 1 }, all, 9},
+		"conditions": {func(c *Config) { c.StopWhen = []budget.Condition{condition(t, "pages=9")}; c.Workers = 1 }, all, 9},
 	} {
 		for seed := range uint64(rounds(6)) {
 			t.Run(fmt.Sprintf("%s %d", name, seed), func(t *testing.T) {
@@ -287,9 +287,9 @@ func TestRule15_QuotasAreExactInWideTurns(t *testing.T) {
 	}
 }
 
-func condition(t *testing.T, text string) stopwhen.Condition {
+func condition(t *testing.T, text string) budget.Condition {
 	t.Helper()
-	c, err := stopwhen.Parse(text)
+	c, err := budget.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestStopWhenEndsTheRunAndSaysWhy(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := tagged(t, map[string]string{"a.test": "news", "b.test": "shop"}, crawltest.Tree("a.test", 300), crawltest.Tree("b.test", 300))
-			w.cfg.StopWhen = []stopwhen.Condition{condition(t, "pages=100000"), condition(t, c.when)}
+			w.cfg.StopWhen = []budget.Condition{condition(t, "pages=100000"), condition(t, c.when)}
 			s := w.run()
 			if s.EndedBy != EndedStopWhen+c.when || s.Incomplete || s.Status.Pages < c.least || s.Status.Pages > c.most {
 				t.Errorf("%s: ended by %q with %d pages", c.when, s.EndedBy, s.Status.Pages)
@@ -341,7 +341,7 @@ func TestStopWhenLooksAtTheLastPagesOfACrawl(t *testing.T) {
 			site.Pages["/"] = root
 			w := wideWorld(t, site)
 			w.cfg.Traps.Copy, w.cfg.Traps.Template = -1, -1
-			w.cfg.StopWhen = []stopwhen.Condition{condition(t, c.when)}
+			w.cfg.StopWhen = []budget.Condition{condition(t, c.when)}
 			s := w.run()
 			want, most := EndedDrained, int64(pages+1)
 			if c.ends {
@@ -373,7 +373,7 @@ func TestStopWhenErrorsAreMany(t *testing.T) {
 				sites = append(sites, &crawltest.Site{Name: name, Pages: map[string]crawltest.Page{"/": page}})
 			}
 			w := newWorld(t, seeds, sites...)
-			w.cfg.StopWhen, w.cfg.MaxWait = []stopwhen.Condition{condition(t, c.when)}, time.Second
+			w.cfg.StopWhen, w.cfg.MaxWait = []budget.Condition{condition(t, c.when)}, time.Second
 			if s := w.run(); s.EndedBy != c.want {
 				t.Errorf("%s: ended by %q with %d pages", c.when, s.EndedBy, s.Status.Pages)
 			}

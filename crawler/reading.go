@@ -9,7 +9,7 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
-	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage/mediatype"
@@ -19,7 +19,7 @@ import (
 type pageReader struct {
 	cfg     *Config
 	extract *extract.Extractor
-	cpu     inflight.CPU
+	cpu     record.CPU
 }
 
 // digested is a page: what it names, and what it says for the traps.

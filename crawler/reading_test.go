@@ -18,7 +18,7 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
-	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier/canon"
@@ -185,7 +185,7 @@ func (c *throng) Record(ctx context.Context, r storage.Record) (storage.Receipt,
 // Not more is archived at one time than there are tokens, whatever the number of workers.
 func TestCPU_BoundsWhatIsArchivedAtOneTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		most := cap(inflight.NewCPU())
+		most := cap(record.NewCPU())
 		var seeds []string
 		var sites []*crawltest.Site
 		for i := range 3 * most {
@@ -206,7 +206,7 @@ func TestCPU_BoundsWhatIsArchivedAtOneTime(t *testing.T) {
 
 func TestPageReader_SmallPagesPassLargeOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &pageReader{cfg: &Config{}, extract: extract.New(), cpu: inflight.NewCPU()}
+		r := &pageReader{cfg: &Config{}, extract: extract.New(), cpu: record.NewCPU()}
 		gate := make(chan struct{})
 		var large sync.WaitGroup
 		for range 2 * cap(r.cpu) {

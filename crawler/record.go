@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
-	"curtsy/crawler/refusals"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -49,7 +48,7 @@ type decision struct {
 type settler struct {
 	cfg    *Config
 	record *record.Writer
-	lined  *refusals.Recent
+	lined  *record.Recent
 	book   *seedBook
 }
 

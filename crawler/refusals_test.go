@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/refusals"
+	"curtsy/crawler/record"
 	"curtsy/storage"
 )
 
@@ -43,7 +43,7 @@ func TestRule22_RefusalsOfAKindAreCountedNotListed(t *testing.T) {
 						lines++
 					}
 				}
-				if want := s.Status.Pages * 1300; lines != refusals.MaxLines || lines+counted != want || s.Status.Dropped != want {
+				if want := s.Status.Pages * 1300; lines != record.MaxLines || lines+counted != want || s.Status.Dropped != want {
 					t.Errorf("%d lines, %d counted, %d dropped; want %d", lines, counted, s.Status.Dropped, want)
 				}
 				w.sameRefusals()

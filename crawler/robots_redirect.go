@@ -7,7 +7,7 @@ import (
 
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
-	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/robots"
 )
@@ -64,7 +64,7 @@ func holdRest(h frontier.Hold) time.Duration {
 }
 
 // hop leases the authority that a request leads to and makes the exchange.
-func (c *Crawl) hop(ctx context.Context, slot *inflight.Slot, w gate.Request) error {
+func (c *Crawl) hop(ctx context.Context, slot *record.Slot, w gate.Request) error {
 	turn, err := c.cfg.Frontier.ClaimAuthority(ctx, w.URL.Authority())
 	if errors.Is(err, frontier.ErrNotDue) {
 		c.policies.redirects.Add(w)

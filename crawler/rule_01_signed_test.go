@@ -7,18 +7,17 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/botauth"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
 )
 
 // signing returns a signer by the newest draft, and the key directory that its key is published in.
-func signing(t *testing.T) (*webbotauth.Signer, *botauth.Directory) {
+func signing(t *testing.T) (*webbotauth.Signer, *crawltest.Directory) {
 	t.Helper()
 	return signingBy(t, webbotauth.DefaultDraft, webbotauth.DefaultLife)
 }
 
-func signingBy(t *testing.T, d webbotauth.Draft, life time.Duration) (*webbotauth.Signer, *botauth.Directory) {
+func signingBy(t *testing.T, d webbotauth.Draft, life time.Duration) (*webbotauth.Signer, *crawltest.Directory) {
 	t.Helper()
 	key, err := webbotauth.NewKey([]byte(strings.Repeat("s", 32)))
 	if err != nil {
@@ -36,7 +35,7 @@ func signingBy(t *testing.T, d webbotauth.Draft, life time.Duration) (*webbotaut
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := botauth.ParseDirectory(published.Body)
+	keys, err := crawltest.ParseDirectory(published.Body)
 	if err != nil {
 		t.Fatal(err)
 	}

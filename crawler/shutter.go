@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/steady"
+	"curtsy/crawler/record"
 	"curtsy/crawler/window"
 	"curtsy/frontier"
 )
@@ -22,7 +22,7 @@ const aMoment = time.Second
 type shutter struct {
 	Member  frontier.Member                                // nil when the frontier is not shared
 	MaxWait time.Duration                                  // the longest that an opening is waited for
-	Dates   *steady.Dates                                  // of the archive, so that an audit can tell, be the clock set back meanwhile
+	Dates   *record.Dates                                  // of the archive, so that an audit can tell, be the clock set back meanwhile
 	Hold    func(on bool)                                  // begins the pause, or ends it
 	Left    func(ctx context.Context) (shutterLeft, error) // what is left of the run
 	End     func(l shutterLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/steady"
+	"curtsy/crawler/record"
 	"curtsy/crawler/window"
 )
 
@@ -35,7 +35,7 @@ func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutte
 	r := &shutterRun{over: make(chan struct{}), drained: make(chan struct{})}
 	did := func(what string) { r.did = append(r.did, time.Now().UTC().Format("15:04:05 ")+what) }
 	r.shutter = newShutter(w)
-	r.MaxWait, r.Dates = maxWait, steady.NewDates()
+	r.MaxWait, r.Dates = maxWait, record.NewDates()
 	r.Hold = func(on bool) {
 		if on != r.held {
 			did(map[bool]string{true: "hold", false: "go on"}[on])

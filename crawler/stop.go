@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
-	"curtsy/crawler/inflight"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -182,7 +181,7 @@ func (c *stopper) abortable(ctx context.Context) (whole context.Context, release
 
 // inFlight returns the context of an exchange, which ends early when the grace is over, others need the place of a slow one or
 // the member may send no more requests, and its meter. end is called when the exchange is over.
-func (c *stopper) inFlight(ctx context.Context, a canon.Authority, seat *inflight.Slot) (flying context.Context, m *fetch.Meter, end func()) {
+func (c *stopper) inFlight(ctx context.Context, a canon.Authority, seat *record.Slot) (flying context.Context, m *fetch.Meter, end func()) {
 	flying, cancel := context.WithCancelCause(ctx)
 	m = &fetch.Meter{}
 	landed := seat.Begin(a, m, func() { cancel(errCrowded) })

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"curtsy/crawler/gate"
-	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 )
 
@@ -48,7 +48,7 @@ func (c *Crawl) oneTurn(ctx, going context.Context, leave func()) (pages int64, 
 //
 // The story's context ends at two thirds of the lease, so that its exchange is over, and there is time left to keep
 // it, before anybody else may ask the host.
-func (c *Crawl) take(ctx context.Context, slot *inflight.Slot, t frontier.Turn, story func(context.Context, *visit) (*gate.Request, error)) (pages int64, err error) {
+func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, story func(context.Context, *visit) (*gate.Request, error)) (pages int64, err error) {
 	v, err := c.visit(t)
 	if err != nil {
 		return 0, err

@@ -7,7 +7,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/found"
-	"curtsy/crawler/refusals"
+	"curtsy/crawler/record"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -19,8 +19,8 @@ import (
 type bounds struct {
 	cfg   *Config
 	scope *area
-	rels  extract.Rels     // of Config.FollowRel
-	lined *refusals.Recent // keys of refused URLs that have a line of the ledger
+	rels  extract.Rels   // of Config.FollowRel
+	lined *record.Recent // keys of refused URLs that have a line of the ledger
 	book  *seedBook
 }
 

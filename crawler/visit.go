@@ -13,8 +13,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/hostrule"
-	"curtsy/crawler/inflight"
-	"curtsy/crawler/steady"
+	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -27,7 +26,7 @@ import (
 // result that the turn will finish with.
 type visit struct {
 	turn frontier.Turn
-	slot *inflight.Slot // for its exchanges
+	slot *record.Slot // for its exchanges
 	site
 	rested
 	yield
@@ -35,7 +34,7 @@ type visit struct {
 
 // site is what is known of a visit's host.
 type site struct {
-	clock    steady.Clock
+	clock    record.Clock
 	own      bool // the operator's
 	ownCheck bool // its failing pages are findings: see Config.LinkCheck
 	brief    bool // only links off the scope lead to it: likewise

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"curtsy/crawler/fetch/proxy"
+	"curtsy/crawler/fetch"
 	"curtsy/frontier/canon"
 )
 
@@ -63,7 +63,7 @@ func (w *watch) Served() {
 }
 
 // Failed notes that an exchange with a, begun at a time, failed at the proxy.
-func (w *watch) Failed(a canon.Authority, k proxy.Kind, began, now time.Time) verdict {
+func (w *watch) Failed(a canon.Authority, k fetch.Kind, began, now time.Time) verdict {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.row == nil {
@@ -71,9 +71,9 @@ func (w *watch) Failed(a canon.Authority, k proxy.Kind, began, now time.Time) ve
 	}
 	w.row[a] = true
 	switch {
-	case k == proxy.Said && len(w.row) < hostsSaid, k == proxy.Odd && w.served && len(w.row) < hostsOdd:
+	case k == fetch.Said && len(w.row) < hostsSaid, k == fetch.Odd && w.served && len(w.row) < hostsOdd:
 		return ofHost
-	case !w.served && k != proxy.Said:
+	case !w.served && k != fetch.Said:
 		return wayoutOver // whoever mistyped a proxy wants to know it now
 	case now.Before(w.until) || began.Before(w.began):
 		return resting // of the same outage

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/crawler/fetch/proxy"
+	"curtsy/crawler/fetch"
 	"curtsy/frontier/canon"
 )
 
@@ -23,19 +23,19 @@ func TestWhoseFailureItIs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		served bool
-		kind   proxy.Kind
+		kind   fetch.Kind
 		hosts  int // that fail in a row
 		want   verdict
 	}{
-		{"down at the start", false, proxy.Down, 1, wayoutOver},
-		{"odd at the start", false, proxy.Odd, 1, wayoutOver},
-		{"one host that it does not reach", false, proxy.Said, 1, ofHost},
-		{"nine hosts that it does not reach", true, proxy.Said, 9, ofHost},
-		{"ten hosts that it does not reach", true, proxy.Said, 10, first},
-		{"ten hosts, and none ever reached", false, proxy.Said, 10, first},
-		{"down later", true, proxy.Down, 1, first},
-		{"odd for one host", true, proxy.Odd, 1, ofHost},
-		{"odd for three", true, proxy.Odd, 3, first},
+		{"down at the start", false, fetch.Down, 1, wayoutOver},
+		{"odd at the start", false, fetch.Odd, 1, wayoutOver},
+		{"one host that it does not reach", false, fetch.Said, 1, ofHost},
+		{"nine hosts that it does not reach", true, fetch.Said, 9, ofHost},
+		{"ten hosts that it does not reach", true, fetch.Said, 10, first},
+		{"ten hosts, and none ever reached", false, fetch.Said, 10, first},
+		{"down later", true, fetch.Down, 1, first},
+		{"odd for one host", true, fetch.Odd, 1, ofHost},
+		{"odd for three", true, fetch.Odd, 3, first},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var w watch
@@ -61,7 +61,7 @@ func TestOneHostInARowIsNeverTheProxy(t *testing.T) {
 	var w watch
 	w.Served()
 	for range 100 {
-		if got := w.Failed(wayoutHost(t, 1), proxy.Odd, time.Time{}, time.Now()); got != ofHost {
+		if got := w.Failed(wayoutHost(t, 1), fetch.Odd, time.Time{}, time.Now()); got != ofHost {
 			t.Fatal(got)
 		}
 	}
@@ -74,11 +74,11 @@ func TestAnOutageEndsTheCrawlAfterItsRests(t *testing.T) {
 	now, total := time.Unix(1e9, 0), time.Duration(0)
 	for i := range maxRests {
 		began := now
-		if got := w.Failed(wayoutHost(t, 1), proxy.Down, began, now); got != first {
+		if got := w.Failed(wayoutHost(t, 1), fetch.Down, began, now); got != first {
 			t.Fatalf("rest %d: %v", i, got)
 		}
 		for range 64 {
-			if got := w.Failed(wayoutHost(t, 2), proxy.Down, began.Add(-time.Millisecond), now.Add(time.Millisecond)); got != resting {
+			if got := w.Failed(wayoutHost(t, 2), fetch.Down, began.Add(-time.Millisecond), now.Add(time.Millisecond)); got != resting {
 				t.Fatalf("of the same outage: %v", got)
 			}
 		}
@@ -89,11 +89,11 @@ func TestAnOutageEndsTheCrawlAfterItsRests(t *testing.T) {
 		total += rest
 		now = now.Add(rest)
 	}
-	if got := w.Failed(wayoutHost(t, 1), proxy.Down, now, now); got != wayoutOver || total < 4*time.Minute || total > 6*time.Minute {
+	if got := w.Failed(wayoutHost(t, 1), fetch.Down, now, now); got != wayoutOver || total < 4*time.Minute || total > 6*time.Minute {
 		t.Errorf("after %v: %v", total, got)
 	}
 	w.Served()
-	if got := w.Failed(wayoutHost(t, 1), proxy.Down, now, now); got != first || w.Closed(now) != firstRest {
+	if got := w.Failed(wayoutHost(t, 1), fetch.Down, now, now); got != first || w.Closed(now) != firstRest {
 		t.Errorf("after an answer: %v", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/hostile"
+	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 )
@@ -97,7 +97,7 @@ var wingEndings = []ending{
 // nothing, and no goroutine is left over.
 func TestHostileWing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sites := hostile.Sites(0)
+		sites := scoreboard.Sites(0)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody = 1 << 20
 		w.cfg.MaxPerHost = 100 // some parts of the wing have no end, and no sign of it in their URLs
@@ -115,7 +115,7 @@ func TestHostileWing(t *testing.T) {
 // or a name that changes its address between two look-ups, it is not dialled.
 func TestRule23_AddressesThatAreNotPublic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sites := hostile.Guarded()
+		sites := scoreboard.Guarded()
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.Scope = scope.Config{Mode: scope.ModeAny} // so that no other rule comes first
 		w.run()

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"curtsy/robots/naive"
-	"curtsy/robots/naive/quick"
 	"github.com/temoto/robotstxt"
 )
 
@@ -225,7 +224,7 @@ func TestTemoto_1_1_EachExclusionIsNeeded(t *testing.T) {
 // agreeInWords holds what a verdict says of itself to what package naive makes of the same.
 func agreeInWords(t *testing.T, body []byte, target string, v Verdict) {
 	t.Helper()
-	second := quick.Read("rfc9309", body, sampleToken).RunnerUp(target)
+	second := naive.Read("rfc9309", body, sampleToken).RunnerUp(target)
 	if rule, next := naive.Written(body, v.Line), naive.Written(body, second); v.Rule != rule || v.RunnerUp != next {
 		t.Fatalf("%s in %q: %q before %q; naive: %q before %q", target, body, v.Rule, v.RunnerUp, rule, next)
 	}

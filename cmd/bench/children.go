@@ -8,7 +8,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
-	"curtsy/crawler/crawldir/value"
+	"curtsy/crawler/crawldir"
 )
 
 // What bench measures runs in processes of its own, so that processor time and memory are told apart. They are hidden
@@ -49,7 +49,7 @@ func newCrawl(std cli.Streams) *cobra.Command {
 func newBare(cli.Streams) *cobra.Command {
 	var stats, seeds string
 	var workers, most int
-	var memory value.Size
+	var memory crawldir.Size
 	cmd := &cobra.Command{
 		Use:    "bare [flags]",
 		Hidden: true,
@@ -77,7 +77,7 @@ func newBare(cli.Streams) *cobra.Command {
 func newNull(std cli.Streams) *cobra.Command {
 	var seeds string
 	var workers int
-	var lasts value.Duration
+	var lasts crawldir.Duration
 	cmd := &cobra.Command{
 		Use:    "null [flags]",
 		Hidden: true,
@@ -102,7 +102,7 @@ func newNull(std cli.Streams) *cobra.Command {
 
 func newParts(std cli.Streams) *cobra.Command {
 	var seeds string
-	var memory value.Size
+	var memory crawldir.Size
 	cmd := &cobra.Command{
 		Use:    "parts [flags]",
 		Hidden: true,

@@ -14,7 +14,6 @@ import (
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/crawldir/value"
 )
 
 // benching is what the command line of bench says.
@@ -22,9 +21,9 @@ type benching struct {
 	setup                         string
 	rounds, pages, hosts, workers int64 // but for rounds, 0 means as the setup has it
 	discovered                    []int
-	pace, latency, peerLimit      value.Duration
+	pace, latency, peerLimit      crawldir.Duration
 	vs                            []string
-	memory, maxBody               value.Size
+	memory, maxBody               crawldir.Size
 	dir, profile, svg, docs       string
 	large                         bool
 	flags                         *pflag.FlagSet
@@ -79,12 +78,12 @@ func newRoot(std cli.Streams) *cobra.Command {
 func (b *benching) webFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&b.setup, "setup", OneHost, "measure this setup, `NAME`: "+Setups())
 	cli.Words(fs, "setup", SetupNames()...)
-	fs.Var(value.AtLeast(&b.pages, 0), "pages", "`N` pages in all; 0 = the default of the setup")
-	fs.Var(value.AtLeast(&b.hosts, 0), "hosts", "`N` hosts; 0 = the default of the setup")
-	fs.Var(value.AtLeast(&b.workers, 0), "workers", "`N` requests at a time; 0 = the default of the setup")
-	b.pace = value.Duration(500 * time.Millisecond)
+	fs.Var(crawldir.AtLeast(&b.pages, 0), "pages", "`N` pages in all; 0 = the default of the setup")
+	fs.Var(crawldir.AtLeast(&b.hosts, 0), "hosts", "`N` hosts; 0 = the default of the setup")
+	fs.Var(crawldir.AtLeast(&b.workers, 0), "workers", "`N` requests at a time; 0 = the default of the setup")
+	b.pace = crawldir.Duration(500 * time.Millisecond)
 	fs.Var(&b.pace, "pace", "`TIME` between requests that the hosts of saturation require; from 1s on they\nare third-party hosts, below that your own")
-	b.latency = value.Duration(20 * time.Millisecond)
+	b.latency = crawldir.Duration(20 * time.Millisecond)
 	fs.Var(&b.latency, "latency", "`TIME` that each response of saturation takes")
 	fs.IntSliceVar(&b.discovered, "discovered", []int{100_000, 1_000_000}, "crawl until `N` URLs are known, once for each N, in growth;\nin scale, the steps (there 1,000 to 1,000,000)")
 	b.maxBody = 100 << 20
@@ -94,13 +93,13 @@ func (b *benching) webFlags(fs *pflag.FlagSet) {
 
 func (b *benching) measureFlags(fs *pflag.FlagSet) {
 	b.rounds = 5
-	fs.Var(value.AtLeast(&b.rounds, 1), "rounds", "measure each program `N` times, alternately; scale measures once")
+	fs.Var(crawldir.AtLeast(&b.rounds, 1), "rounds", "measure each program `N` times, alternately; scale measures once")
 	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `PROGRAM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), dashboard (open in 5 browsers, scraped each second),\nwget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, checkers (curtsy linkcheck beside wget --spider, linkchecker, muffet and\nlinkinator, on known faults), or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
 	cli.Words(fs, "vs", "bare", "model", "dashboard", "wget", "wget2", "httrack", "scrapy", "peers", "none", "checkers")
-	b.peerLimit = value.Duration(2 * time.Minute)
+	b.peerLimit = crawldir.Duration(2 * time.Minute)
 	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and report its result until then")
 	fs.StringVar(&b.docs, "docs", "", "also time the checkers on the pages in `FOLDER`")
-	b.memory = value.Size(crawldir.Defaults().MemoryLimit)
+	b.memory = crawldir.Size(crawldir.Defaults().MemoryLimit)
 	fs.Var(&b.memory, "memory-limit", "use up to `SIZE` of memory to save time, as for crawl")
 	fs.StringVar(&b.dir, "dir", "", "keep crawls under `DIR` while they run; the disk counts (default a temporary\none)")
 	fs.StringVar(&b.profile, "profile", "", "write processor and allocation profiles of each crawl into `DIR`, for\ngo tool pprof, and report the cost of each stage; slightly slower")

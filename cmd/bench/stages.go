@@ -52,7 +52,7 @@ type stageRow struct {
 // stageRows are in the order in which they are printed. Of what fits the longest counts.
 func stageRows() []stageRow {
 	return []stageRow{
-		{stageFetch, []string{"crawler/fetch", "crawler/inflight"}, []string{"net/http.", "net."}},
+		{stageFetch, []string{"crawler/fetch"}, []string{"net/http.", "net."}},
 		{stageParse, []string{"crawler/extract", "storage/markup", "storage/charset"},
 			[]string{"golang.org/x/net/html.", "golang.org/x/net/html/", "github.com/PuerkitoBio/goquery."}},
 		{stageCanon, []string{"frontier/canon"}, []string{"net/url."}},

@@ -20,7 +20,6 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/durable"
 	"curtsy/robots"
 	"curtsy/storage/audit"
@@ -36,10 +35,10 @@ type auditing struct {
 	texts []string // robots.txt, [HOST=]FILE
 	from  []string // addresses of the crawler
 	known knownLedgers
-	floor value.Duration
+	floor crawldir.Duration
 	rules string
 	token string
-	skew  value.Duration
+	skew  crawldir.Duration
 	json  bool
 	quiet bool
 	html  string
@@ -53,7 +52,7 @@ const logSkew = 2 * time.Second
 
 // auditCommand is curtsy audit.
 func auditCommand(std cli.Streams) *cobra.Command {
-	a := auditing{skew: value.Duration(logSkew)}
+	a := auditing{skew: crawldir.Duration(logSkew)}
 	cmd := &cobra.Command{
 		Use:   "audit [flags] [PATH…]",
 		Short: "Verify politeness from the archive",

@@ -15,7 +15,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/crawltest/botauth"
+	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 )
 
@@ -111,15 +111,15 @@ func keysFlag(fs *pflag.FlagSet, path *string) {
 }
 
 // directoryIn reads the key directory of a crawler; nil if none is named.
-func directoryIn(path string) (*botauth.Directory, error) {
+func directoryIn(path string) (*crawltest.Directory, error) {
 	if path == "" {
 		return nil, nil
 	}
-	b, err := userfile.ReadAll(path, botauth.MaxDirectory)
+	b, err := userfile.ReadAll(path, crawltest.MaxDirectory)
 	if err != nil {
 		return nil, cli.Usagef("--keys: %w", err)
 	}
-	d, err := botauth.ParseDirectory(b)
+	d, err := crawltest.ParseDirectory(b)
 	if err != nil {
 		return nil, cli.Usagef("--keys %s: %w", path, err)
 	}

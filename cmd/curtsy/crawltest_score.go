@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 )
@@ -29,12 +29,12 @@ type scoring struct {
 	keys    string
 	wing    bool
 	rules   []string
-	timeout value.Duration
+	timeout crawldir.Duration
 	log     string
 }
 
 func newScore(std cli.Streams) *cobra.Command {
-	s := scoring{timeout: value.Duration(5 * time.Minute)}
+	s := scoring{timeout: crawldir.Duration(5 * time.Minute)}
 	cmd := &cobra.Command{
 		Use:   "score [flags] -- COMMAND…",
 		Short: "Run a crawler and score its politeness",

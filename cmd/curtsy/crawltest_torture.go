@@ -12,7 +12,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
-	"curtsy/crawler/crawltest/torture"
 )
 
 // tortureMap is where the torture site is served, and what a mirror of it leaves out.
@@ -47,7 +46,7 @@ func tortureServe(ctx context.Context, token string, asJSON bool, std cli.Stream
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := torture.New()
+	o := scoreboard.TortureNew()
 	if err := o.Start(); err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func tortureServe(ctx context.Context, token string, asJSON bool, std cli.Stream
 	return nil
 }
 
-func writeTorture(w io.Writer, o *torture.Web, asJSON bool) error {
+func writeTorture(w io.Writer, o *scoreboard.Web, asJSON bool) error {
 	if asJSON {
 		m := tortureMap{Seed: o.Seed(), Hosts: map[string]string{}}
 		for _, h := range o.Hosts() {

@@ -15,7 +15,6 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/graph"
-	"curtsy/storage/graph/archived"
 	"curtsy/storage/plainly"
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
@@ -65,7 +64,7 @@ func runGraph(ctx context.Context, dirs []string, o exportOptions, std cli.Strea
 	}
 	var g *graph.Graph
 	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("graph", "").Reads(1, archives...), func(ctx context.Context) (err error) {
-		g, err = archived.Graph(ctx, graph.Options{Level: level}, archives...)
+		g, err = graph.ArchivedGraph(ctx, graph.Options{Level: level}, archives...)
 		return err
 	})
 	if err != nil {

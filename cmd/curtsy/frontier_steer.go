@@ -12,7 +12,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/plainly"
@@ -22,7 +21,7 @@ import (
 type steer struct {
 	act    frontier.Act
 	hosts  []string
-	length value.Duration
+	length crawldir.Duration
 	reason string
 	json   bool
 }

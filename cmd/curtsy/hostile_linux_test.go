@@ -9,7 +9,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/bomb"
-	"curtsy/crawler/crawltest/hostile"
+	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // All that misbehaves, over real sockets, in a process of its own: the crawl ends, and its memory stays bounded.
@@ -19,7 +19,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 		t.Skip("it measures memory")
 	}
 	const most = 256 << 20
-	sites := hostile.Sites(2 * time.Second)
+	sites := scoreboard.Sites(2 * time.Second)
 	web := crawltest.New(sites...)
 	if err := web.Start(); err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/proof"
 )
@@ -21,12 +21,12 @@ import (
 type verifying struct {
 	known knownLedgers
 	logs  []string
-	skew  value.Duration
+	skew  crawldir.Duration
 	json  bool
 }
 
 func newLedgerVerify(std cli.Streams) *cobra.Command {
-	v := verifying{skew: value.Duration(logSkew)}
+	v := verifying{skew: crawldir.Duration(logSkew)}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE",
 		Short: "Verify a proof for a site",

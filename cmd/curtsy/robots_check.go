@@ -16,7 +16,6 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage/plainly"
@@ -28,7 +27,7 @@ type check struct {
 	own           *pflag.FlagSet    // the flags of settings
 	token         string            // who is judged; empty means settings.agent
 	file, url     string            // where the robots.txt comes from; empty means each URL's host
-	standard      value.Standard
+	standard      crawldir.Standard
 	everyStandard bool
 	config        string
 	json, batch   bool

@@ -14,13 +14,13 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
-	"curtsy/crawler/crawldir/value"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
 
 func newDiff(std cli.Streams) *cobra.Command {
-	var by value.Standard
+	var by crawldir.Standard
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [URL…]",
 		Short: "Compare two robots.txt files",

@@ -13,7 +13,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -23,7 +22,7 @@ import (
 
 func newStatus(std cli.Streams) *cobra.Command {
 	var asJSON, watch bool
-	var every value.Duration
+	var every crawldir.Duration
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
 		Short: "Show progress and host states",

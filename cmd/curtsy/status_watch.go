@@ -11,9 +11,7 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/dashboard"
-	"curtsy/crawler/dashboard/directory"
 	"curtsy/crawler/status"
-	"curtsy/crawler/status/pulse"
 	"curtsy/crawler/window"
 	"curtsy/storage/plainly"
 )
@@ -29,7 +27,7 @@ type statusWatch struct {
 		Look(ctx context.Context) (dashboard.Look, error)
 	}
 	screen *progress.Screen // nil where lines are printed
-	rates  pulse.Samples
+	rates  status.Samples
 	last   dashboard.Look // of the crawl while it ran
 	ran    bool           // there was one that ran
 	silent time.Time      // since when it gives no answer; zero when it does
@@ -46,7 +44,7 @@ const (
 
 // watchStatus shows how the crawl in dir is, again and again.
 func watchStatus(ctx context.Context, dir string, every time.Duration, asJSON bool, std cli.Streams) error {
-	w := &statusWatch{std: std, dir: dir, every: every, json: asJSON, source: directory.New(dir)}
+	w := &statusWatch{std: std, dir: dir, every: every, json: asJSON, source: dashboard.DirectoryNew(dir)}
 	if !asJSON {
 		w.screen = progress.Of(std.Out)
 	}
@@ -59,7 +57,7 @@ func (w *statusWatch) run(ctx context.Context) (err error) {
 			w.every = watchLive
 		}
 	}
-	w.rates = pulse.Keep(int(rateSpan/min(w.every, rateSpan))+2, w.every/2)
+	w.rates = status.Keep(int(rateSpan/min(w.every, rateSpan))+2, w.every/2)
 	if w.screen != nil {
 		defer func() { err = errors.Join(err, w.screen.Leave()) }()
 	}
@@ -98,7 +96,7 @@ func (w *statusWatch) look(ctx context.Context) (over bool, err error) {
 		return true, w.ended(now, look)
 	}
 	w.ran, w.last = true, look
-	w.rates.Add(pulse.Sample{
+	w.rates.Add(status.Sample{
 		At: now, Pages: look.Status.Pages, Bytes: look.Status.Bytes, Exchanges: look.Status.Exchanges, Permitted: look.Waits.Permitted,
 	})
 	return false, w.show(now, look)

@@ -14,7 +14,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/torture"
+	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // mirrorer is a program that makes mirrors: the command line that has it make one of a site in a folder. {seed} is the
@@ -134,7 +134,7 @@ func tableOf(list []mirrored) string {
 }
 
 // pagesIn counts the pages that a mirror should hold and does, by their ids.
-func pagesIn(t *testing.T, dir string, o *torture.Web) int {
+func pagesIn(t *testing.T, dir string, o *scoreboard.Web) int {
 	t.Helper()
 	ids := map[string]bool{}
 	s := treeOf(t, dir)

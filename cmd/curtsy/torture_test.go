@@ -12,13 +12,13 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/torture"
+	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // ordeal serves the torture site.
-func ordeal(t *testing.T) *torture.Web {
+func ordeal(t *testing.T) *scoreboard.Web {
 	t.Helper()
-	o := torture.New()
+	o := scoreboard.TortureNew()
 	if err := o.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func ordeal(t *testing.T) *torture.Web {
 }
 
 // absentOf says of a URL whether it is one that no mirror of an ordeal holds.
-func absentOf(o *torture.Web) func(string) bool {
+func absentOf(o *scoreboard.Web) func(string) bool {
 	set := map[string]bool{}
 	for _, a := range o.Absent {
 		set[o.Local(a.URL)] = true
@@ -38,7 +38,7 @@ func absentOf(o *torture.Web) func(string) bool {
 // origin is the torture site itself, as a shelf: what a browser finds there is what it should find in a mirror.
 type origin struct {
 	t    *testing.T
-	o    *torture.Web
+	o    *scoreboard.Web
 	seen map[string]string
 }
 
@@ -95,7 +95,7 @@ func TestTortureSiteItselfIsWhole(t *testing.T) {
 	b := browse(t, sample{origin{t, o, map[string]string{}}, 5}, absent)
 	t.Logf("%v", b)
 	for _, what := range b.broken() {
-		if slices.ContainsFunc(o.Absent, func(a torture.Absent) bool { return strings.Contains(what, o.Local(a.URL)) }) {
+		if slices.ContainsFunc(o.Absent, func(a scoreboard.Absent) bool { return strings.Contains(what, o.Local(a.URL)) }) {
 			continue
 		}
 		t.Errorf("%s", what)

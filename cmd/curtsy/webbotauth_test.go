@@ -17,7 +17,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/botauth"
 	"curtsy/crawler/fetch/webbotauth"
 )
 
@@ -33,13 +32,13 @@ func botKey(t *testing.T, args ...string) string {
 	return path
 }
 
-func keysIn(t *testing.T, path string) *botauth.Directory {
+func keysIn(t *testing.T, path string) *crawltest.Directory {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := botauth.ParseDirectory(b)
+	d, err := crawltest.ParseDirectory(b)
 	if err != nil {
 		t.Fatal(err)
 	}

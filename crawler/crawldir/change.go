@@ -16,7 +16,6 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/control"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
@@ -177,11 +176,11 @@ const everyHost = "*"
 
 // lengthen raises the pause of all hosts, or of some.
 func (s *Settings) lengthen(o control.Change) (before, after string, err error) {
-	var d value.Duration
+	var d Duration
 	if err := d.Set(strings.TrimSpace(o.Value)); err != nil {
 		return "", "", misuse("%s: %w", o.Setting, err)
 	}
-	write := func(d time.Duration) string { v := value.Duration(d); return v.String() }
+	write := func(d time.Duration) string { v := Duration(d); return v.String() }
 	if o.Host == "" {
 		o.Host = everyHost
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/stopwhen"
 	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -54,12 +54,12 @@ func (s *Settings) sample() (scope.Sample, error) {
 }
 
 // stopWhen are the conditions that end the crawl. The word none alone stands for none, so that a later run can be without.
-func (s *Settings) stopWhen() (all []stopwhen.Condition, err error) {
+func (s *Settings) stopWhen() (all []budget.Condition, err error) {
 	if len(s.StopWhen) == 1 && s.StopWhen[0] == "none" {
 		return nil, nil
 	}
 	for _, text := range s.StopWhen {
-		c, err := stopwhen.Parse(text)
+		c, err := budget.Parse(text)
 		if err != nil {
 			return nil, misuse("--stop-when %w", err)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/hostrule"
 )
 
@@ -33,38 +32,38 @@ func (s *Settings) keys() []key {
 	flag := func(name string, p *bool) key { return key{name: name, flag: p} }
 	list := func(name string, p *[]string) key { return key{name: name, list: p} }
 	words := func(name string, p *[]string) key { return key{name: name, list: p, commas: true} }
-	number := func(name string, p *int64, least int64) key { return key{name: name, other: value.AtLeast(p, least)} }
-	size := func(name string, p *int64) key { return key{name: name, other: (*value.Size)(p)} }
+	number := func(name string, p *int64, least int64) key { return key{name: name, other: AtLeast(p, least)} }
+	size := func(name string, p *int64) key { return key{name: name, other: (*Size)(p)} }
 	return []key{
 		text("agent", &s.Agent), text("contact", &s.Contact), text("operator", &s.Operator), text("purpose", &s.Purpose),
-		text("signature-agent", &s.SignatureAgent), {name: "signature-draft", other: (*value.Draft)(&s.SignatureDraft)},
-		{name: "signature-life", other: (*value.Duration)(&s.SignatureLife)},
+		text("signature-agent", &s.SignatureAgent), {name: "signature-draft", other: (*Draft)(&s.SignatureDraft)},
+		{name: "signature-life", other: (*Duration)(&s.SignatureLife)},
 		text("scope", &s.Scope), list("include", &s.Include), list("exclude", &s.Exclude), words("accept", &s.Accept),
 		words("reject", &s.Reject), text("page-requisites", &s.Requisites), words("follow", &s.Follow),
-		text("external", &s.External), {name: "external-age", other: (*value.Duration)(&s.ExternalAge)}, number("depth", &s.Depth, Unlimited),
+		text("external", &s.External), {name: "external-age", other: (*Duration)(&s.ExternalAge)}, number("depth", &s.Depth, Unlimited),
 		text("sample", &s.Sample), text("sample-key", &s.SampleKey), flag("sample-seeds", &s.SampleSeeds),
 		list("sitemaps", &s.Sitemaps), list("trap", &s.Traps),
-		{name: "delay", other: (*value.Duration)(&s.Delay)}, {name: "ip-delay", other: (*value.Duration)(&s.IPDelay)},
-		{name: "max-crawl-delay", other: (*value.Duration)(&s.MaxCrawlDelay)}, words("own-site", &s.OwnSite),
-		number("per-host", &s.PerHost, 1), {name: "robots-standard", other: (*value.Standard)(&s.Standard)},
+		{name: "delay", other: (*Duration)(&s.Delay)}, {name: "ip-delay", other: (*Duration)(&s.IPDelay)},
+		{name: "max-crawl-delay", other: (*Duration)(&s.MaxCrawlDelay)}, words("own-site", &s.OwnSite),
+		number("per-host", &s.PerHost, 1), {name: "robots-standard", other: (*Standard)(&s.Standard)},
 		list("opt-out", &s.OptOut), flag("keep-noarchive", &s.KeepNoArchive), words("follow-rel", &s.FollowRel),
 		number("max-pages", &s.MaxPages, 0), number("max-per-host", &s.MaxPerHost, 0),
 		number("max-per-domain", &s.MaxPerDomain, 0), number("max-per-tag", &s.MaxPerTag, 0),
 		number("per-host-per-day", &s.PerHostPerDay, 0), list("stop-when", &s.StopWhen), size("max-bytes", &s.MaxBytes),
-		{name: "max-time", other: (*value.Duration)(&s.MaxTime)}, size("max-rate", &s.MaxRate), size("min-rate", &s.LeastSpeed),
-		size("max-body", &s.MaxBody), {name: "max-wait", other: (*value.Duration)(&s.MaxWait)},
+		{name: "max-time", other: (*Duration)(&s.MaxTime)}, size("max-rate", &s.MaxRate), size("min-rate", &s.LeastSpeed),
+		size("max-body", &s.MaxBody), {name: "max-wait", other: (*Duration)(&s.MaxWait)},
 		list("window", &s.Window),
-		{name: "order", other: (*value.Order)(&s.Order)}, size("max-db-size", &s.MaxDBSize), number("max-urls", &s.MaxURLs, 0),
+		{name: "order", other: (*Order)(&s.Order)}, size("max-db-size", &s.MaxDBSize), number("max-urls", &s.MaxURLs, 0),
 		number("max-urls-per-host", &s.MaxURLsPerHost, 0), number("max-urls-per-domain", &s.MaxURLsPerDomain, 0),
 		number("workers", &s.Workers, 1), list("allow-net", &s.AllowNet), text("ca-file", &s.CAFile),
 		text("bind", &s.Network.Bind), flag("ipv4", &s.Network.IPv4), flag("ipv6", &s.Network.IPv6),
 		text("proxy", &s.Network.Proxy), list("auth", &s.Network.Auth), list("header", &s.Network.Header),
 		text("accept-language", &s.AcceptLanguage), flag("accept-zstd", &s.OfferZstd), list("dedup", &s.Dedup),
 		size("memory-limit", &s.MemoryLimit), flag("mirror", &s.Mirror),
-		{name: "layout", other: (*value.Layout)(&s.Layout)}, number("cut-dirs", &s.Cut, 0),
-		{name: "vanished", other: (*value.Vanished)(&s.Vanished)}, flag("previews", &s.Previews),
-		{name: "min-interval", other: (*value.Duration)(&s.MinInterval)}, {name: "max-interval", other: (*value.Duration)(&s.MaxInterval)},
-		{name: "fresh", other: (*value.Share)(&s.Fresh)}, {name: "round-interval", other: (*value.Duration)(&s.Gather)},
+		{name: "layout", other: (*Layout)(&s.Layout)}, number("cut-dirs", &s.Cut, 0),
+		{name: "vanished", other: (*Vanished)(&s.Vanished)}, flag("previews", &s.Previews),
+		{name: "min-interval", other: (*Duration)(&s.MinInterval)}, {name: "max-interval", other: (*Duration)(&s.MaxInterval)},
+		{name: "fresh", other: (*Share)(&s.Fresh)}, {name: "round-interval", other: (*Duration)(&s.Gather)},
 	}
 }
 
@@ -176,8 +175,8 @@ const HostTable = "host"
 // keysOfRule are the keys of such a table. They are named like the settings that they are stricter than.
 func keysOfRule(r *hostrule.Rule) []key {
 	return []key{
-		{name: "match", text: &r.Match}, {name: "delay", other: (*value.Duration)(&r.Delay)},
-		{name: "max-per-host", other: value.AtLeast(&r.MaxPerHost, 0)}, {name: "per-host-per-day", other: value.AtLeast(&r.PerHostPerDay, 0)},
+		{name: "match", text: &r.Match}, {name: "delay", other: (*Duration)(&r.Delay)},
+		{name: "max-per-host", other: AtLeast(&r.MaxPerHost, 0)}, {name: "per-host-per-day", other: AtLeast(&r.PerHostPerDay, 0)},
 		{name: "include", list: &r.Include}, {name: "exclude", list: &r.Exclude}, {name: "hours", list: &r.Hours},
 	}
 }

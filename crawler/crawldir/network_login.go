@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"curtsy/crawler/fetch/credential"
+	"curtsy/crawler/fetch"
 	"curtsy/frontier/canon"
 )
 
@@ -18,11 +18,11 @@ type networkOurs struct {
 }
 
 // Credentials are those that --auth and --header name. The error quotes nothing that may be a secret.
-func (s settings) Credentials(own networkOurs) (*credential.Set, error) {
+func (s settings) Credentials(own networkOurs) (*fetch.Set, error) {
 	if len(s.Auth)+len(s.Header) == 0 {
 		return nil, nil
 	}
-	set := &credential.Set{}
+	set := &fetch.Set{}
 	for _, given := range s.Auth {
 		a, path, err := own.parse("--auth", given)
 		if err != nil {
@@ -32,7 +32,7 @@ func (s settings) Credentials(own networkOurs) (*credential.Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--auth %s: %w", a.Origin(), err)
 		}
-		field, err := credential.ParseAuth(line)
+		field, err := fetch.ParseAuth(line)
 		if err == nil {
 			err = set.Add(a, field)
 		}
@@ -49,7 +49,7 @@ func (s settings) Credentials(own networkOurs) (*credential.Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--header %s: %w", a.Origin(), err)
 		}
-		fields, err := credential.ParseFields(text)
+		fields, err := fetch.ParseFields(text)
 		if err == nil {
 			err = set.Add(a, fields...)
 		}
@@ -110,7 +110,7 @@ func (o networkOurs) how(a canon.Authority) string {
 func looksLikeField(s string) bool { return strings.Contains(s, ":") || strings.ContainsAny(s, " \t") }
 
 // declareCredentials says in the archive which hosts got which fields. It has no value.
-func declareCredentials(set *credential.Set) (lines []string) {
+func declareCredentials(set *fetch.Set) (lines []string) {
 	for _, a := range set.Authorities() {
 		var names []string
 		for _, f := range set.Of(a) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/fetch/proxy"
+	"curtsy/crawler/fetch"
 )
 
 // environment is the word of --proxy that stands for the proxies of the environment.
@@ -20,12 +20,12 @@ const maxSecret = 64 << 10
 
 // proxies are those that --proxy names. A URL with a password is refused, for a command line is seen by all users of a
 // machine, and settings are kept in the crawl directory and bound by the ledger: such a URL comes from a file.
-func (s settings) proxies() (*proxy.Chooser, error) {
+func (s settings) proxies() (*fetch.Chooser, error) {
 	switch path, inFile := strings.CutPrefix(s.Proxy, "@"); {
 	case s.Proxy == "":
 		return nil, nil
 	case s.Proxy == environment:
-		c, err := proxy.FromEnvironment(os.Getenv)
+		c, err := fetch.FromEnvironment(os.Getenv)
 		if err != nil {
 			return nil, fmt.Errorf("--proxy env: %w", err)
 		}
@@ -38,13 +38,13 @@ func (s settings) proxies() (*proxy.Chooser, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--proxy: %w", err)
 		}
-		p, err := proxy.Parse(raw)
+		p, err := fetch.Parse(raw)
 		if err != nil {
 			return nil, fmt.Errorf("--proxy @%s: %w", path, err)
 		}
-		return proxy.Always(p), nil
+		return fetch.Always(p), nil
 	}
-	p, err := proxy.Parse(s.Proxy)
+	p, err := fetch.Parse(s.Proxy)
 	if err != nil {
 		return nil, fmt.Errorf("--proxy: %w", err)
 	}
@@ -52,7 +52,7 @@ func (s settings) proxies() (*proxy.Chooser, error) {
 		return nil, fmt.Errorf("--proxy: others on this machine see a password on a command line, and settings are kept: " +
 			"write the whole URL into a file that only you can read, and give --proxy @FILE")
 	}
-	return proxy.Always(p), nil
+	return fetch.Always(p), nil
 }
 
 // Absolute makes paths absolute: resume may be called elsewhere.

@@ -10,7 +10,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/recovery"
-	"curtsy/crawler/steady"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -117,7 +116,7 @@ func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
 	if err != nil {
 		return err
 	}
-	clock := steady.Start()
+	clock := record.Start()
 	for a := range rests {
 		h, known, err := f.Host(ctx, a)
 		if err != nil {

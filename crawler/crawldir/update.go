@@ -9,8 +9,8 @@ import (
 	"runtime"
 
 	"curtsy/crawler/crawldir/past"
+	"curtsy/crawler/record"
 	"curtsy/crawler/recovery"
-	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
@@ -132,7 +132,7 @@ func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64
 	var missed recovery.Pages
 	if s.MaxPages > 0 {
 		since := totals.GenerationOf(st.Counts).Began
-		if err := missed.Read(ctx, ledger.Last(in(dir, LedgerName)), since, f, steady.Start()); err != nil {
+		if err := missed.Read(ctx, ledger.Last(in(dir, LedgerName)), since, f, record.Start()); err != nil {
 			return 0, err
 		}
 	}

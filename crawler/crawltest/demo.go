@@ -9,8 +9,6 @@ import (
 	"image/png"
 	"math/rand/v2"
 	"strings"
-
-	"curtsy/crawler/crawltest/prose"
 )
 
 // Demo returns the web of the demonstration: twelve authorities that between them show what a polite crawler has to
@@ -51,7 +49,7 @@ func (d draft) add(path string, p Page) {
 		p.Title = label(path)
 	}
 	p.Title += " · " + strings.TrimSuffix(d.Name, ".test")
-	p.Text = prose.Paragraphs(d.chance(d.Name, path), d.subjects)
+	p.Text = Paragraphs(d.chance(d.Name, path), d.subjects)
 	if path != "/" && p.Redirect == "" {
 		p.Links = append([]string{"/"}, p.Links...)
 	}

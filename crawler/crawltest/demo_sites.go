@@ -2,8 +2,6 @@ package crawltest
 
 import (
 	"time"
-
-	"curtsy/crawler/crawltest/prose"
 )
 
 // bakery: rules with an exception, a wildcard and a query.
@@ -138,7 +136,7 @@ func (d demo) archive() *Site {
 	s.pages("/years/1998.html", "/years/1999.html", "/years/2000.html")
 	s.add("/withdrawn.html", Page{Status: 410})
 	s.Traps = []Trap{{Prefix: "/attic/", Most: 10, Page: func(target string) Page {
-		return Page{Title: "The attic", Text: prose.Paragraphs(d.chance(s.Name, target), s.subjects),
+		return Page{Title: "The attic", Text: Paragraphs(d.chance(s.Name, target), s.subjects),
 			Links: []string{"/", "older/"}}
 	}}}
 	return s.Site

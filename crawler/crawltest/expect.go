@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
@@ -103,7 +102,7 @@ func (s sighting) String() string {
 	if s.lookups > 0 {
 		evidence += ", " + plainly.Count(s.lookups, "look-up")
 	}
-	return fmt.Sprintf("%s, at most %s and %s each", evidence, plainly.RoughSize(s.octets), text.Seconds(s.longest))
+	return fmt.Sprintf("%s, at most %s and %s each", evidence, plainly.RoughSize(s.octets), Seconds(s.longest))
 }
 
 // see holds what one site saw against what it expects.

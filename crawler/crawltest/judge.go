@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
@@ -164,7 +163,7 @@ func (t *Trial) When(at time.Time) string {
 	if at.IsZero() {
 		return "never"
 	}
-	return text.Seconds(at.Sub(t.start))
+	return Seconds(at.Sub(t.start))
 }
 
 // pages calls f for each request that is not for a robots.txt, with the policy that held when it arrived.
@@ -237,7 +236,7 @@ func (t *Trial) robotsFresh() Row {
 			found = append(found, t.Find(x, "on a robots.txt of %s, %v old", t.When(p.since), age.Round(time.Second)))
 		}
 	})
-	return Sum(RobotsFresh, checked, "the oldest in use was "+text.Seconds(oldest)+" old", found)
+	return Sum(RobotsFresh, checked, "the oldest in use was "+Seconds(oldest)+" old", found)
 }
 
 func (t *Trial) identity() Row {
@@ -246,17 +245,17 @@ func (t *Trial) identity() Row {
 	for _, x := range t.all {
 		switch {
 		case !carries(x.UserAgent, t.Rules.Token):
-			found = append(found, t.Find(x, "as %s, which does not carry the token %s", text.Quote(x.UserAgent), t.Rules.Token))
+			found = append(found, t.Find(x, "as %s, which does not carry the token %s", Quote(x.UserAgent), t.Rules.Token))
 		case first == nil:
 			first = x
 		case x.UserAgent != first.UserAgent:
 			found = append(found,
-				t.Find(x, "as %s, but at %s as %s", text.Quote(x.UserAgent), t.When(first.Start), text.Quote(first.UserAgent)))
+				t.Find(x, "as %s, but at %s as %s", Quote(x.UserAgent), t.When(first.Start), Quote(first.UserAgent)))
 		}
 	}
 	evidence := ""
 	if first != nil {
-		evidence = "always " + text.Quote(first.UserAgent)
+		evidence = "always " + Quote(first.UserAgent)
 	}
 	return Sum(Identity, len(t.all), evidence, found)
 }

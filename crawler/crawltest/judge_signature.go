@@ -3,7 +3,6 @@ package crawltest
 import (
 	"fmt"
 
-	"curtsy/crawler/crawltest/botauth"
 	"curtsy/storage/plainly"
 )
 
@@ -12,15 +11,15 @@ func (t *Trial) signatures() Row {
 	var found []Finding
 	verified, unverified, why := 0, 0, ""
 	for _, x := range t.all {
-		v := t.Rules.Keys.Check(botauth.Request{
+		v := t.Rules.Keys.Check(request{
 			Method: x.Method, Scheme: "http", Authority: x.by, Target: x.Target, Header: x.Header, At: x.Start,
 		})
 		switch v.Outcome {
-		case botauth.Invalid:
+		case Invalid:
 			found = append(found, t.Find(x, "with a signature that does not count: %s", v.Why))
-		case botauth.Unverified:
+		case Unverified:
 			unverified, why = unverified+1, v.Why
-		case botauth.Verified:
+		case botauthVerified:
 			verified++
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
@@ -41,13 +40,13 @@ func Gaps(requests []*Exchange) []Gap {
 // TooShort says how a gap was too short.
 func (t *Trial) TooShort(g Gap, need string) Finding {
 	if g.Last.End.IsZero() {
-		return t.Find(g.Next, "while GET %s (%s) was not answered; %s", text.Quote(g.Last.Target), t.When(g.Last.Start), need)
+		return t.Find(g.Next, "while GET %s (%s) was not answered; %s", Quote(g.Last.Target), t.When(g.Last.Start), need)
 	}
-	how := text.Seconds(g.Length) + " after"
+	how := Seconds(g.Length) + " after"
 	if g.Length < 0 {
-		how = text.Seconds(-g.Length) + " before"
+		how = Seconds(-g.Length) + " before"
 	}
-	return t.Find(g.Next, "began %s the end of %s (%s); %s", how, text.Clip(g.Last.Target, 40), t.When(g.Last.End), need)
+	return t.Find(g.Next, "began %s the end of %s (%s); %s", how, clip(g.Last.Target, 40), t.When(g.Last.End), need)
 }
 
 func (t *Trial) pace() Row {
@@ -69,7 +68,7 @@ func (t *Trial) pace() Row {
 	}
 	evidence := ""
 	if checked > 0 {
-		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), text.Precise(least.Length),
+		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), Precise(least.Length),
 			least.Next.Host, t.Rules.Pace)
 	}
 	return Sum(Pace, checked, evidence, InOrder(found))
@@ -95,7 +94,7 @@ func (t *Trial) crawlDelay() Row {
 		}
 		if checked += n; n > 0 {
 			evidence = append(evidence,
-				fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(n, "gap"), text.Precise(least), h.name, asked))
+				fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(n, "gap"), Precise(least), h.name, asked))
 		}
 	}
 	return Sum(CrawlDelay, checked, strings.Join(evidence, "; "), InOrder(found))
@@ -109,7 +108,7 @@ func (t *Trial) inFlight() Row {
 			most = max(most, len(others)+1)
 			if len(others)+1 > t.Rules.Width {
 				found = append(found, t.Find(x, "while %d of the host under way, %s since %s; allowed are %d",
-					len(others), text.Clip(others[0].Target, 40), t.When(others[0].Start), t.Rules.Width))
+					len(others), clip(others[0].Target, 40), t.When(others[0].Start), t.Rules.Width))
 			}
 		})
 	}
@@ -139,7 +138,7 @@ func (t *Trial) retryAfter() Row {
 			for _, x := range t.hosts[h.name] {
 				if asking.Before(x) && x.Start.Before(until) {
 					found = append(found, t.Find(x, "though %d for %s asked for rest from %s to %s",
-						asking.Status, text.Clip(asking.Target, 40), t.When(asking.End), t.When(until)))
+						asking.Status, clip(asking.Target, 40), t.When(asking.End), t.When(until)))
 				}
 			}
 		}

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-
-	"curtsy/crawler/crawltest/prose"
 )
 
 // leaf is a page as it is served: complete, but for the name under which the web is asked.
@@ -124,7 +122,7 @@ func render(at place, p Page) string {
 	if text == "" {
 		seed := fnv.New64a()
 		seed.Write([]byte(at.String()))
-		text = prose.Paragraphs(rand.New(rand.NewPCG(seed.Sum64(), 0)), nil)
+		text = Paragraphs(rand.New(rand.NewPCG(seed.Sum64(), 0)), nil)
 	}
 	var b strings.Builder
 	esc := html.EscapeString

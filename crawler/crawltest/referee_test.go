@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode"
 
-	"curtsy/crawler/crawltest/text"
 	"curtsy/crawler/crawltest/visitor"
 )
 
@@ -155,7 +154,7 @@ func TestTableIsPlainText(t *testing.T) {
 		t.Errorf("not plain text: %q", printed)
 	}
 	for line := range strings.SplitSeq(printed, "\n") {
-		if n := len([]rune(line)); n > text.Columns {
+		if n := len([]rune(line)); n > Columns {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

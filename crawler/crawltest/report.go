@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
@@ -51,7 +50,7 @@ func (f Finding) String() string {
 	if f.Host == "" {
 		return f.Text // about the crawl as a whole
 	}
-	return f.Host + text.Clip(f.Target, 60) + ": " + f.Text
+	return f.Host + clip(f.Target, 60) + ": " + f.Text
 }
 
 // HostReport is how one authority was treated.
@@ -139,7 +138,7 @@ func (r Report) WriteTable(w io.Writer) error {
 			if n := len(row.Findings); n > 0 {
 				evidence = plainly.Count(n, "finding") + ", see below"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\n", row.Rule, row.Verdict, text.Shorten(evidence, 64))
+			fmt.Fprintf(w, "%s\t%s\t%s\n", row.Rule, row.Verdict, Shorten(evidence, 64))
 		}
 	})
 	for _, row := range r.Rows {
@@ -151,7 +150,7 @@ func (r Report) WriteTable(w io.Writer) error {
 				fmt.Fprintf(&b, "  … and %d more\n", len(row.Findings)-mostShown)
 			}
 			if i < mostShown {
-				text.Wrap(&b, f.String())
+				Wrap(&b, f.String())
 			}
 		}
 	}
@@ -161,9 +160,9 @@ func (r Report) WriteTable(w io.Writer) error {
 		for _, h := range r.Hosts {
 			gap := "-"
 			if h.Gaps > 0 {
-				gap = text.Precise(h.Gap)
+				gap = Precise(h.Gap)
 			}
-			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%v\t%d\n", text.Clip(h.Host, 40), h.Requests, h.Robots, h.Pages, gap, h.Required,
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%v\t%d\n", clip(h.Host, 40), h.Requests, h.Robots, h.Pages, gap, h.Required,
 				h.Flying)
 		}
 	})
@@ -171,7 +170,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	if !r.OK() {
 		verdict = plainly.Count(r.Violations, "violation")
 	}
-	fmt.Fprintf(&b, "\n%s in %s: %s\n", plainly.Count(r.Requests, "request"), text.Seconds(r.Elapsed), verdict)
+	fmt.Fprintf(&b, "\n%s in %s: %s\n", plainly.Count(r.Requests, "request"), Seconds(r.Elapsed), verdict)
 	_, err := w.Write(b.Bytes())
 	return err
 }

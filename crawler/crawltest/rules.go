@@ -2,8 +2,6 @@ package crawltest
 
 import (
 	"time"
-
-	"curtsy/crawler/crawltest/botauth"
 )
 
 // Rules is what a crawl is held to. The zero value holds it to everything but a pace of its own.
@@ -26,7 +24,7 @@ type Rules struct {
 	Repeats int
 
 	// Keys is the key directory of the crawler, by which Signatures judges. Nil is none: then no signature is verified.
-	Keys *botauth.Directory
+	Keys *Directory
 
 	// Partial says that the crawl was not to reach everything, because a budget or the test cut it short: what is
 	// missing is not held against it.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-
-	"curtsy/crawler/crawltest/prose"
 )
 
 // The sites of this file look like traps to whoever counts URLs, and are none: a crawler must fetch all of them.
@@ -131,5 +129,5 @@ func madeUp(name string, n int, subject string) string {
 	for _, c := range []byte(name) {
 		seed = seed*131 + uint64(c)
 	}
-	return prose.Paragraphs(rand.New(rand.NewPCG(seed, uint64(n))), []string{subject})
+	return Paragraphs(rand.New(rand.NewPCG(seed, uint64(n))), []string{subject})
 }

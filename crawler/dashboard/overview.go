@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"curtsy/crawler/status"
-	"curtsy/crawler/status/pulse"
 )
 
 // front leads to the crawl, or shows all of them beside each other.
@@ -116,7 +115,7 @@ func (v *view) LongChart() template.HTML {
 // LongTop is the upper end of its axis.
 func (v *view) LongTop() float64 { return topOf(v.LongRates) }
 
-func topOf(course []pulse.Rates) (top float64) {
+func topOf(course []status.Rates) (top float64) {
 	for _, r := range course {
 		top = max(top, r.Exchanges, r.Permitted)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"curtsy/crawler/status"
-	"curtsy/crawler/status/pulse"
 	"curtsy/storage"
 )
 
@@ -30,16 +29,16 @@ type watcher struct {
 	err    error // of the last look; nil before the first
 	first  bool  // there was a look
 	at     time.Time
-	unread error         // why the ledger could not be read
-	fine   pulse.Samples // ten minutes
-	long   pulse.Samples // a day
+	unread error          // why the ledger could not be read
+	fine   status.Samples // ten minutes
+	long   status.Samples // a day
 	tally  *tally
 }
 
 func newWatcher(s Source) *watcher {
 	return &watcher{
 		source: s, tally: newTally(),
-		fine: pulse.Keep(601, lookEvery/2), long: pulse.Keep(1441, slowSample),
+		fine: status.Keep(601, lookEvery/2), long: status.Keep(1441, slowSample),
 	}
 }
 
@@ -77,7 +76,7 @@ func (w *watcher) once(ctx context.Context, most int) bool {
 	}
 	if w.err = err; err == nil {
 		w.look, w.first, w.at = look, true, now
-		x := pulse.Sample{
+		x := status.Sample{
 			At: now, Pages: look.Status.Pages, Bytes: look.Status.Bytes, Exchanges: look.Status.Exchanges,
 			Permitted: look.Waits.Permitted, Archive: look.Disk.Archive,
 		}
@@ -99,11 +98,11 @@ type seen struct {
 	Unread    error
 	First     bool
 	At        time.Time
-	Now       pulse.Rates // of the last ten seconds
-	Minute    pulse.Rates
-	Course    []pulse.Rates // the last ten minutes, in parts
+	Now       status.Rates // of the last ten seconds
+	Minute    status.Rates
+	Course    []status.Rates // the last ten minutes, in parts
 	Span      time.Duration
-	LongRates []pulse.Rates
+	LongRates []status.Rates
 	LongSpan  time.Duration
 	Since     time.Time
 	Read      int64

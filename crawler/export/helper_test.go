@@ -144,12 +144,12 @@ func (m *made) show(r tables.Row, columns ...string) string {
 		if i < 0 {
 			return "no column " + name
 		}
-		all = append(all, text(r[i]))
+		all = append(all, valueText(r[i]))
 	}
 	return strings.Join(all, " | ")
 }
 
-func text(v tables.Value) string {
+func valueText(v tables.Value) string {
 	switch {
 	case v.IsNull():
 		return "-"
@@ -171,7 +171,7 @@ func text(v tables.Value) string {
 func (m *made) find(t *testing.T, column, value string) tables.Row {
 	t.Helper()
 	for _, r := range m.rows {
-		if text(r[m.table.Index(column)]) == value {
+		if valueText(r[m.table.Index(column)]) == value {
 			return r
 		}
 	}

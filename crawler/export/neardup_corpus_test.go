@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/crawler/crawltest/prose"
+	"curtsy/crawler/crawltest"
 	"curtsy/crawler/extract"
 	"curtsy/frontier/canon"
 )
@@ -81,7 +81,7 @@ func madeUp(r *rand.Rand, n int) (all []neardupText) {
 	for i := range n {
 		p := neardupText{url: fmt.Sprintf("http://made-up.test/%d", i)}
 		for long := 30 << r.IntN(7); len(p.words) < long; {
-			p.words = append(p.words, strings.Fields(prose.Paragraphs(r, []string{fmt.Sprintf("number %d", i)}))...)
+			p.words = append(p.words, strings.Fields(crawltest.Paragraphs(r, []string{fmt.Sprintf("number %d", i)}))...)
 		}
 		all = append(all, p)
 	}
@@ -90,7 +90,7 @@ func madeUp(r *rand.Rand, n int) (all []neardupText) {
 
 // changed appends n copies of pages, each changed in one of the ways that pages of the web are.
 func changed(r *rand.Rand, all []neardupText, n int) []neardupText {
-	menu := strings.Fields(prose.Paragraphs(r, nil) + prose.Paragraphs(r, nil) + prose.Paragraphs(r, nil))
+	menu := strings.Fields(crawltest.Paragraphs(r, nil) + crawltest.Paragraphs(r, nil) + crawltest.Paragraphs(r, nil))
 	from := len(all)
 	for i := range n {
 		p := &all[r.IntN(from)]

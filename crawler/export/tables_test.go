@@ -34,7 +34,7 @@ func TestDecisions(t *testing.T) {
 	}
 	kinds := map[string]int{}
 	for i, r := range m.rows {
-		if m.show(r, "entry") != text(tables.Long(int64(i))) {
+		if m.show(r, "entry") != valueText(tables.Long(int64(i))) {
 			t.Errorf("row %d is of entry %s", i, m.show(r, "entry"))
 		}
 		kinds[m.show(r, "line_kind")+" "+m.show(r, "generation")]++
@@ -149,7 +149,7 @@ func TestSumsSpill(t *testing.T) {
 	const keys = mostSums + 100
 	for round := range 3 {
 		for i := range keys {
-			n, err := s.of(keyOf("a"+strings.Repeat("b", i%7), text(tables.Long(int64(i)))))
+			n, err := s.of(keyOf("a"+strings.Repeat("b", i%7), valueText(tables.Long(int64(i)))))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"curtsy/crawler/extract/prune"
-	"curtsy/storage/markup/attrs"
+	"curtsy/storage/markup"
 	"curtsy/storage/mediatype"
 )
 
@@ -175,12 +175,12 @@ func walk(in Input, doc *goquery.Document, page *Page, left budget) *walker {
 // budget is what may still be read of a page and of the pages within it, whose trees exist at once.
 type budget struct{ tags, attrs int }
 
-func newBudget() budget { return budget{MaxTags, attrs.Max} }
+func newBudget() budget { return budget{MaxTags, markup.Max} }
 
 // parsed builds the tree of a page. Over says that it had more tags or attributes than are left, and that the tree has
 // the first of them; it is empty when it has all.
 func parsed(r io.Reader, left *budget) (doc *goquery.Document, over string, err error) {
-	limit := attrs.New(r, left.attrs)
+	limit := markup.New(r, left.attrs)
 	input := newTagLimit(limit)
 	input.left = left.tags
 	defer func() { left.tags, left.attrs = max(input.left, 0), max(limit.Left(), 0) }()

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"curtsy/frontier/canon"
-	"curtsy/storage/markup/attrs"
+	"curtsy/storage/markup"
 )
 
 func TestRule22_LinksBeyondTheLimitAreCounted(t *testing.T) {
@@ -104,7 +104,7 @@ func TestHostile_OddOctets(t *testing.T) {
 }
 
 func TestUnparsed_TooManyAttributes(t *testing.T) {
-	full := "<a href=first>x</a><p" + strings.Repeat(" attr", attrs.Max-2) // a large page, which is not pruned
+	full := "<a href=first>x</a><p" + strings.Repeat(" attr", markup.Max-2) // a large page, which is not pruned
 	for _, tt := range []struct{ rule, body, want, unparsed string }{
 		{"exactly the limit", full + "><a href=last>", "a href /dir/first; a href /dir/last", ""},
 		{"one more", full + " x><a href=last>", "a href /dir/first", UnparsedAttrs},

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"curtsy/storage/markup/attrs"
+	"curtsy/storage/markup"
 )
 
 // maxXMLAttrs is how many attributes an element may have. The decoder keeps all of a tag's, at a hundred bytes each.
@@ -31,7 +31,7 @@ func crowded(body []byte) int {
 			i += behindXML(rest, "?>")
 		default:
 			end, n := tagXML(rest)
-			if all += n; n > maxXMLAttrs || all > attrs.Max {
+			if all += n; n > maxXMLAttrs || all > markup.Max {
 				return i
 			}
 			i += end

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"curtsy/crawler/fetch/credential"
-	"curtsy/crawler/fetch/proxy"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/coding"
@@ -43,7 +41,7 @@ type Config struct {
 
 	// Proxy says which proxy leads to a host. Nil means none to any. Where a proxy looks names up itself, guard and pace
 	// have no address to judge; see Fetcher.Addresses.
-	Proxy *proxy.Chooser
+	Proxy *Chooser
 
 	// AllowNet exempts addresses from the guard, whatever name leads to them (politeness rule 23).
 	AllowNet []netip.Prefix
@@ -60,7 +58,7 @@ type Config struct {
 	Refuse func(netip.Addr) error
 
 	// Credentials are header fields for hosts of the operator's own; see Request.Own. Nil means none.
-	Credentials *credential.Set
+	Credentials *Set
 
 	// RootCAs are the certificates that TLS trusts. Nil means the system's.
 	RootCAs *x509.CertPool

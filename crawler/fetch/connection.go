@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"curtsy/crawler/fetch/proxy"
 	"curtsy/frontier/canon"
 )
 
@@ -20,7 +19,7 @@ import (
 type connection struct {
 	authority canon.Authority
 	addr      netip.AddrPort // zero when a proxy alone knows it
-	proxy     *proxy.Proxy   // that leads there; nil for none
+	proxy     *proxy         // that leads there; nil for none
 	conn      net.Conn       // TLS where the scheme is https
 	socket    *socket        // below TLS; nil otherwise
 	br        *bufio.Reader

@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"curtsy/crawler/fetch/credential"
 	"curtsy/storage"
 )
 
@@ -72,7 +71,7 @@ var ErrWhole = errors.New("whole time of the exchange is over")
 var ErrSlow = errors.New("too slow")
 
 // ErrRepeated is wrapped by a Failure of an answer that repeats the credentials that it was asked with.
-var ErrRepeated = credential.ErrRepeated
+var ErrRepeated = errRepeated
 
 // Failure is why an exchange brought no complete response.
 type Failure struct {

@@ -10,13 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/fetch/proxy"
 	"curtsy/frontier/canon"
 )
 
 // reach returns a connection under watch over which a can be spoken to, and its address if that is known: straight to one
 // of addrs, or through p. x.Addr becomes the address that was dialled last, or that a proxy was told.
-func (f *Fetcher) reach(ctx context.Context, x *Exchange, a canon.Authority, p *proxy.Proxy, addrs []netip.AddrPort,
+func (f *Fetcher) reach(ctx context.Context, x *Exchange, a canon.Authority, p *proxy, addrs []netip.AddrPort,
 	end time.Time) (*connection, error) {
 	if p == nil {
 		conn, err := f.dialOne(ctx, &x.Addr, addrs, end)
@@ -73,7 +72,7 @@ func (f *Fetcher) dialOne(ctx context.Context, at *netip.AddrPort, addrs []netip
 }
 
 // dialProxy connects to a proxy. The guard does not judge it: the operator named it, and it may well be in a private net.
-func (f *Fetcher) dialProxy(ctx context.Context, p *proxy.Proxy, end time.Time) (net.Conn, error) {
+func (f *Fetcher) dialProxy(ctx context.Context, p *proxy, end time.Time) (net.Conn, error) {
 	var found []netip.Addr
 	if addr, ok := p.Addr(); ok {
 		found = []netip.Addr{addr}
@@ -100,23 +99,23 @@ func (f *Fetcher) dialProxy(ctx context.Context, p *proxy.Proxy, end time.Time) 
 }
 
 // proxyDown makes a failure of the proxy of what would be one of a host. A fault of our own stays one.
-func proxyDown(p *proxy.Proxy, err error) error {
+func proxyDown(p *proxy, err error) error {
 	var failed *Failure
 	if errors.As(err, &failed) {
-		return &Failure{Proxy, p.Fault(proxy.Down, failed.Err)}
+		return &Failure{Proxy, p.Fault(Down, failed.Err)}
 	}
 	return err
 }
 
 // tunnel brings l to where the target of its authority is spoken to: at the proxy itself for what it forwards.
-func (f *Fetcher) tunnel(ctx context.Context, l *connection, p *proxy.Proxy) error {
+func (f *Fetcher) tunnel(ctx context.Context, l *connection, p *proxy) error {
 	l.wait(proxyPatience * f.c.ConnectTimeout)
 	if p.TLS() {
 		c := f.tls.Clone()
 		c.ServerName = p.Host()
 		secured := tls.Client(l.conn, c)
 		if err := secured.HandshakeContext(ctx); err != nil {
-			return &Failure{Proxy, p.Fault(proxy.Down, fmt.Errorf("TLS handshake: %w", err))}
+			return &Failure{Proxy, p.Fault(Down, fmt.Errorf("TLS handshake: %w", err))}
 		}
 		l.mu.Lock()
 		l.conn = sealed{secured}

@@ -10,18 +10,16 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-
-	"curtsy/crawler/fetch/proxy"
 )
 
 // by has a proxy lead to all hosts.
-func by(t testing.TB, raw string) *proxy.Chooser {
+func by(t testing.TB, raw string) *Chooser {
 	t.Helper()
-	p, err := proxy.Parse(raw)
+	p, err := Parse(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return proxy.Always(p)
+	return Always(p)
 }
 
 // unresolved fails the test when a name other than the proxy's is looked up.
@@ -161,13 +159,13 @@ func TestProxy_FailuresAreTheProxys(t *testing.T) {
 	for _, c := range []struct {
 		name, proxy, url string
 		answer           string
-		kind             proxy.Kind
+		kind             Kind
 	}{
-		{"closed", "http://jo:s3cr3t@proxy.lab.dev", "https://www.example.org/", "", proxy.Odd},
-		{"password", "http://jo:s3cr3t@proxy.lab.dev", "https://www.example.org/", "HTTP/1.1 407 No\r\n\r\n", proxy.Down},
-		{"password, forwarded", "http://jo:s3cr3t@proxy.lab.dev", "http://www.example.org/", "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n", proxy.Odd},
-		{"not there", "http://jo:s3cr3t@proxy.lab.dev", "https://www.example.org/", "HTTP/1.1 503 No\r\n\r\n", proxy.Said},
-		{"no TLS", "https://jo:s3cr3t@proxy.lab.dev", "https://www.example.org/", "HTTP/1.1 400 No\r\n\r\n", proxy.Down},
+		{"closed", "http://jo:s3cr3t@proxy.lab.dev", "https://www.example.org/", "", Odd},
+		{"password", "http://jo:s3cr3t@proxy.lab.dev", "https://www.example.org/", "HTTP/1.1 407 No\r\n\r\n", Down},
+		{"password, forwarded", "http://jo:s3cr3t@proxy.lab.dev", "http://www.example.org/", "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n", Odd},
+		{"not there", "http://jo:s3cr3t@proxy.lab.dev", "https://www.example.org/", "HTTP/1.1 503 No\r\n\r\n", Said},
+		{"no TLS", "https://jo:s3cr3t@proxy.lab.dev", "https://www.example.org/", "HTTP/1.1 400 No\r\n\r\n", Down},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &world{serve: func(_ int, conn net.Conn) {
@@ -177,7 +175,7 @@ func TestProxy_FailuresAreTheProxys(t *testing.T) {
 			}}
 			f := w.fetcher(t, Config{Identity: known, Proxy: by(t, c.proxy), Resolve: unresolved(t)})
 			x := get(t, f, c.url)
-			var fault *proxy.Fault
+			var fault *Fault
 			if class(x) != Proxy || !errors.As(x.Failure, &fault) || fault.Kind != c.kind || strings.Contains(x.Failure.Error(), "s3cr3t") {
 				t.Errorf("%v", x.Failure)
 			}
@@ -190,8 +188,8 @@ func TestProxy_NotThere(t *testing.T) {
 	refuse := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") }
 	f := mustNew(t, Config{Identity: known, Proxy: by(t, "http://jo:s3cr3t@proxy.lab.dev"), Resolve: unresolved(t), Dial: refuse})
 	x := get(t, f, "http://www.example.org/")
-	var fault *proxy.Fault
-	if !errors.As(x.Failure, &fault) || fault.Kind != proxy.Down {
+	var fault *Fault
+	if !errors.As(x.Failure, &fault) || fault.Kind != Down {
 		t.Errorf("%v", x.Failure)
 	}
 	w := &world{}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"curtsy/crawler/fetch/credential"
-	"curtsy/crawler/fetch/proxy"
 	"curtsy/frontier/canon"
 )
 
@@ -28,7 +26,7 @@ func (w wire) kept(n int) []byte {
 // wire is the request with a head, as it goes out over l. A proxy that forwards it gets the whole URL (RFC 9112 3.2.2), and
 // is told who we are, which is none of the target's business and is not kept. fields
 // say who we are to the target itself, and are left out where a proxy would read them.
-func (l *connection) wire(head []byte, fields []credential.Field) wire {
+func (l *connection) wire(head []byte, fields []field) wire {
 	if l.forwarded() {
 		target := bytes.IndexByte(head, ' ') + 1 // behind the method
 		b := make([]byte, 0, len(head)+len(l.authority.Origin()))
@@ -59,7 +57,7 @@ func (l *connection) wire(head []byte, fields []credential.Field) wire {
 // credentials are the fields that say who we are to the host of a request. They need two keys: the caller says which
 // authority is proved to be the operator's own (politeness rule 28), and the set has what belongs to the authority of the
 // URL that is asked for.
-func (f *Fetcher) credentials(r *Request) []credential.Field {
+func (f *Fetcher) credentials(r *Request) []field {
 	if a := r.URL.Authority(); a == r.Own {
 		return f.c.Credentials.Of(a)
 	}
@@ -71,13 +69,13 @@ func (f *Fetcher) SignsIn(a canon.Authority) bool { return f.c.Credentials.Has(a
 
 // unrepeated takes back an answer that has what it was asked with, and then says so. failure is how the exchange ended: it may
 // quote the answer.
-func (x *Exchange) unrepeated(fields []credential.Field, failure error) error {
+func (x *Exchange) unrepeated(fields []field, failure error) error {
 	if len(fields) == 0 || x.raw == nil {
 		return failure
 	}
-	repeated, err := credential.Repeated(fields, io.NewSectionReader(x.raw, 0, x.raw.Size()))
+	repeated, err := credentialRepeated(fields, io.NewSectionReader(x.raw, 0, x.raw.Size()))
 	if err == nil && !repeated && x.Body != nil {
-		repeated, err = credential.Repeated(fields, io.NewSectionReader(x.Body, 0, x.Body.Size()))
+		repeated, err = credentialRepeated(fields, io.NewSectionReader(x.Body, 0, x.Body.Size()))
 	}
 	switch {
 	case err != nil:
@@ -87,7 +85,7 @@ func (x *Exchange) unrepeated(fields []credential.Field, failure error) error {
 	}
 	x.Response, x.Body, x.HeadSize, x.Status, x.Header = nil, nil, 0, 0, nil
 	x.Undecoded, x.PayloadDigest, x.PayloadSize, x.Truncated, x.Unwanted = "", [32]byte{}, 0, "", ""
-	return &Failure{Protocol, credential.ErrRepeated}
+	return &Failure{Protocol, errRepeated}
 }
 
 // forwarded reports whether requests over l go to a proxy, which forwards them.
@@ -100,12 +98,12 @@ func (l *connection) forwarded() bool {
 func (l *connection) rubbish(err error) error {
 	var failed *Failure
 	if errors.As(err, &failed) && (failed.Class == Reset || failed.Class == Protocol) {
-		return &Failure{Proxy, l.proxy.Fault(proxy.Odd, failed.Err)}
+		return &Failure{Proxy, l.proxy.Fault(Odd, failed.Err)}
 	}
 	return err
 }
 
 // unwelcome is what a status 407 means where a proxy forwards: its own, as it should be, or one that a target made up.
 func (l *connection) unwelcome() error {
-	return &Failure{Proxy, l.proxy.Fault(proxy.Odd, errors.New("it wants another user or password, or the target says so (407)"))}
+	return &Failure{Proxy, l.proxy.Fault(Odd, errors.New("it wants another user or password, or the target says so (407)"))}
 }

@@ -9,7 +9,6 @@ import (
 
 	"curtsy/crawler/address"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/fetch/proxy"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/hostrule"
@@ -79,7 +78,7 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	if err = a.heed(x); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
-	if fault := (*proxy.Fault)(nil); x.Failure != nil && errors.As(x.Failure, &fault) {
+	if fault := (*fetch.Fault)(nil); x.Failure != nil && errors.As(x.Failure, &fault) {
 		return nil, errors.Join(fault, x.Close())
 	}
 	if rest, err = a.rest(x, token); err != nil || late != nil {

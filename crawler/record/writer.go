@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"curtsy/crawler/inflight"
-	"curtsy/crawler/refusals"
-	"curtsy/crawler/steady"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -16,17 +13,17 @@ import (
 type Writer struct {
 	archive storage.Recorder
 	ledger  storage.Ledger
-	dates   *steady.Dates
-	limiter *refusals.Limiter
-	flusher refusals.Flusher
-	cpu     inflight.CPU
+	dates   *Dates
+	limiter *limiter
+	flusher flusher
+	cpu     CPU
 }
 
 // New returns a writer into both.
-func New(archive storage.Recorder, ledger storage.Ledger, dates *steady.Dates) *Writer {
+func New(archive storage.Recorder, ledger storage.Ledger, dates *Dates) *Writer {
 	return &Writer{
-		archive: archive, ledger: ledger, dates: dates, limiter: refusals.NewLimiter(refusals.MaxKinds),
-		flusher: refusals.NewFlusher(), cpu: inflight.NewCPU(),
+		archive: archive, ledger: ledger, dates: dates, limiter: newLimiter(maxKinds),
+		flusher: newFlusher(), cpu: NewCPU(),
 	}
 }
 

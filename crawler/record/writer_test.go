@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/refusals"
-	"curtsy/crawler/steady"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -55,7 +53,7 @@ func (l ledger) Append(ctx context.Context, line storage.Line) error {
 	return l.call(ctx, "append")
 }
 
-func (b *books) writer() *Writer { return New(archive{b}, ledger{b}, steady.NewDates()) }
+func (b *books) writer() *Writer { return New(archive{b}, ledger{b}, NewDates()) }
 
 func parse(t *testing.T, raw string) canon.URL {
 	t.Helper()
@@ -134,7 +132,7 @@ func TestWriteStopsAtTheFirstFailure(t *testing.T) {
 
 // Lines and counts add up to the refusals, also when the run is being ended; the end makes them durable, once.
 func TestFlushWritesWhatWasCounted(t *testing.T) {
-	const n = refusals.MaxLines + 7
+	const n = MaxLines + 7
 	var b books
 	w := b.writer()
 	for range n {
@@ -147,7 +145,7 @@ func TestFlushWritesWhatWasCounted(t *testing.T) {
 	cancel()
 	b.calls = nil
 	_ = w.Flush(ctx)
-	if last := b.lines[len(b.lines)-1]; len(b.lines) != refusals.MaxLines+1 || last.Count != 7 {
+	if last := b.lines[len(b.lines)-1]; len(b.lines) != MaxLines+1 || last.Count != 7 {
 		t.Errorf("%d lines, the last one counts %d", len(b.lines), last.Count)
 	}
 	if got := strings.Join(b.calls[:3], ", "); got != "refuse, append, sync archive" {

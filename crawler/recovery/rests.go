@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/steady"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -81,7 +81,7 @@ func whyRests(l storage.Line) string {
 const rounding = 10
 
 // Recollect sets down in the memory of a host the exchange that the frontier does not know of, if there was one.
-func (r Rests) Recollect(a canon.Authority, memory *host.State, clock steady.Clock) {
+func (r Rests) Recollect(a canon.Authority, memory *host.State, clock record.Clock) {
 	last, ok := r[a]
 	if end := clock.Micros(last.end); ok && end > memory.LastEnd+rounding {
 		memory.LastEnd, memory.Due = end, last.pace
@@ -89,7 +89,7 @@ func (r Rests) Recollect(a canon.Authority, memory *host.State, clock steady.Clo
 }
 
 // Left is what is left of the rest of a host, if nothing was asked of it since.
-func (r Rests) Left(a canon.Authority, memory *host.State, clock steady.Clock) (left host.Rest, ok bool) {
+func (r Rests) Left(a canon.Authority, memory *host.State, clock record.Clock) (left host.Rest, ok bool) {
 	last, ok := r[a]
 	wait := min(time.Until(last.until()), last.pace.Pause)
 	if !ok || wait <= 0 || memory.LastEnd > clock.Micros(last.end)+rounding {

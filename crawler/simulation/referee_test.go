@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// record is what the referee notes of a host. Times are since the start, in nanoseconds.
-type record struct {
+// seenHost is what the referee notes of a host. Times are since the start, in nanoseconds.
+type seenHost struct {
 	due      int64 // before this no exchange may begin
 	ready    int64 // since when it has waited for a turn; -1 while it has nothing that is certain to be claimable
 	began    int64 // the last exchange
@@ -79,7 +79,7 @@ func newReferee(w *world) *referee {
 	n := 2 * (last.first + int64(last.pages))
 	r := &referee{w: w, start: time.Now(), known: newBits(n), tried: newBits(n), closed: newBits(n), waits: make([]int64, waitBuckets+1), firstStart: -1}
 	for i := range w.hosts {
-		w.hosts[i].record = record{ready: -1, exact: true}
+		w.hosts[i].seenHost = seenHost{ready: -1, exact: true}
 	}
 	for i := range w.roots {
 		r.learn(i, r.place(i, forPage, 0), 0)

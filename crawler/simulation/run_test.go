@@ -16,7 +16,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	recorder "curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
@@ -230,7 +230,7 @@ func (p *play) judge(t *testing.T) {
 		t.Errorf("the parts sum to %d, discovered are %d", sum, p.stats.Discovered)
 	}
 	// One for each exchange that there may be, those that are slow and hold no place among them (package inflight).
-	if most := int64(inflight.New(p.workers).Most() + 16); p.goroutines > most {
+	if most := int64(record.InflightNew(p.workers).Most() + 16); p.goroutines > most {
 		t.Errorf("%d goroutines for %d workers and %d hosts", p.goroutines, p.workers, len(p.w.hosts))
 	}
 }

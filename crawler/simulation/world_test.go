@@ -57,7 +57,7 @@ type host struct {
 	rules   uint8
 	throttl uint16 // chance of a page to be answered by 429 or 503, in 65536
 
-	record
+	seenHost
 }
 
 // hash mixes two numbers (the finaliser of SplitMix64, Steele et al. 2014).

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/pages"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/repair"
 )
 
@@ -127,7 +127,7 @@ func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
 func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
 	path := makeFile(t)
 	b := read(t, path)
-	m, _ := pages.LastMeta(strings.NewReader(string(b)))
+	m, _ := dbfile.LastMeta(strings.NewReader(string(b)))
 	b[(m.Tx%2)*m.PageSize+40]++
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)

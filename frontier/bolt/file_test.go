@@ -17,7 +17,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
@@ -82,7 +81,7 @@ func openAll(t testing.TB, path string) map[string]error {
 func TestOpen_ATruncatedFileIsDamaged(t *testing.T) {
 	path := makeFile(t)
 	whole := read(t, path)
-	m, ok := pages.LastMeta(strings.NewReader(string(whole)))
+	m, ok := dbfile.LastMeta(strings.NewReader(string(whole)))
 	if !ok || m.Pages < 20 || m.Pages*m.PageSize > uint64(len(whole)) {
 		t.Fatalf("last meta page: %+v, %v", m, ok)
 	}
@@ -267,7 +266,7 @@ func TestOpen_AFileInUseIsRefused(t *testing.T) {
 func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 	path := makeFile(t)
 	whole := read(t, path)
-	m, _ := pages.LastMeta(strings.NewReader(string(whole)))
+	m, _ := dbfile.LastMeta(strings.NewReader(string(whole)))
 	rnd := rand.New(rand.NewPCG(4, 4))
 	refused, found := 0, 0
 	for round := range 300 {
@@ -419,13 +418,13 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pages.Check(bytes.NewReader(b)); err != nil {
+	if err := dbfile.Check(bytes.NewReader(b)); err != nil {
 		t.Fatal(err)
 	}
 	second := -1
 	for at := 2 * 4096; at < len(b); at += 4096 {
-		if binary.NativeEndian.Uint16(b[at+8:]) == pages.Branch && binary.NativeEndian.Uint16(b[at+10:]) > 2 {
-			e := at + pages.HeaderSize + pages.ElementSize
+		if binary.NativeEndian.Uint16(b[at+8:]) == dbfile.Branch && binary.NativeEndian.Uint16(b[at+10:]) > 2 {
+			e := at + dbfile.HeaderSize + dbfile.ElementSize
 			second = e + int(binary.NativeEndian.Uint32(b[e:]))
 		}
 	}
@@ -433,7 +432,7 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 		t.Fatal("there is no branch")
 	}
 	b[second+7]-- // the first key of the second child, which is beyond those of the first
-	if err := pages.Check(bytes.NewReader(b)); !errors.Is(err, frontier.ErrDamaged) {
+	if err := dbfile.Check(bytes.NewReader(b)); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("pages.Check: %v", err)
 	}
 }

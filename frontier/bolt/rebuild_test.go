@@ -17,7 +17,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
@@ -148,7 +147,7 @@ func retried(t testing.TB) string {
 func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 	path := retried(t)
 	whole, truth := read(t, path), texts(t, path)
-	m, _ := pages.LastMeta(strings.NewReader(string(whole)))
+	m, _ := dbfile.LastMeta(strings.NewReader(string(whole)))
 	rnd := rand.New(rand.NewPCG(1, 9))
 	kept, refused := 0, 0
 	rounds := 30
@@ -193,7 +192,7 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 }
 
 // spoil returns a spoilt copy of a file.
-func spoil(whole []byte, m pages.Meta, rnd *rand.Rand, round int) []byte {
+func spoil(whole []byte, m dbfile.Meta, rnd *rand.Rand, round int) []byte {
 	b := append([]byte(nil), whole...)
 	page := rnd.Uint64N(m.Pages) * m.PageSize
 	switch round % 6 {
@@ -218,10 +217,10 @@ func spoil(whole []byte, m pages.Meta, rnd *rand.Rand, round int) []byte {
 func TestRebuild_WithoutMetaPagesOrBranches(t *testing.T) {
 	path := retried(t)
 	b, truth := read(t, path), texts(t, path)
-	m, _ := pages.LastMeta(strings.NewReader(string(b)))
+	m, _ := dbfile.LastMeta(strings.NewReader(string(b)))
 	clear(b[:2*m.PageSize])
 	for at := uint64(0); at < m.Pages*m.PageSize; at += m.PageSize {
-		if b[at+8] == pages.Branch {
+		if b[at+8] == dbfile.Branch {
 			clear(b[at : at+m.PageSize])
 		}
 	}

@@ -1,12 +1,12 @@
 package naive
 
 const (
-	white   = " \t"
-	digits  = "0123456789"
-	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	hex     = digits + "ABCDEFabcdef"
-	clear   = digits + letters + "-._~" // stand for themselves, escaped or not (RFC 3986 2.3)
-	plain   = clear + ":/?[]@!&'()+,;=" // stand for themselves unless escaped (RFC 3986 2.2)
+	white            = " \t"
+	digits           = "0123456789"
+	letters          = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	hex              = digits + "ABCDEFabcdef"
+	unreservedOctets = digits + letters + "-._~"            // stand for themselves, escaped or not (RFC 3986 2.3)
+	plain            = unreservedOctets + ":/?[]@!&'()+,;=" // stand for themselves unless escaped (RFC 3986 2.2)
 )
 
 // Allowed reports whether the crawler of that product token may fetch target (path and query, as on the request
@@ -130,14 +130,14 @@ func split(line string) (key, value string) {
 	return key, value
 }
 
-// spell writes a path as it is compared: each octet in clear or as "%" and two digits, never both ways. In a pattern
+// spell writes a path as it is compared: each octet in unreservedOctets or as "%" and two digits, never both ways. In a pattern
 // "*" and a last "$" are special; elsewhere they are octets like others.
 func spell(s string, pattern bool) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c, stay := s[i], plain
 		if c == '%' && span(s[i+1:], hex) >= 2 {
-			c, stay = nibble(s[i+1])<<4|nibble(s[i+2]), clear
+			c, stay = nibble(s[i+1])<<4|nibble(s[i+2]), unreservedOctets
 			i += 2
 		} else if pattern && (c == '*' || c == '$' && i == len(s)-1) {
 			stay = "*$"

@@ -8,7 +8,6 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/httpfield"
 )
 
 // facts are what request and answer of an exchange of ours tell, beside what its line says. wrong returns "" where they
@@ -51,7 +50,7 @@ func lastModified(h *evidence.Joined, _ *evidence.Info) string {
 	}
 	var said time.Time
 	if len(h.Answer.LastModified) == 1 {
-		if at, ok := httpfield.Date(h.Answer.LastModified[0]); ok && at.Year() >= 1990 {
+		if at, ok := evidence.Date(h.Answer.LastModified[0]); ok && at.Year() >= 1990 {
 			said = at
 		}
 	}

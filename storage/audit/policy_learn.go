@@ -8,7 +8,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/httpfield"
 	"curtsy/storage/audit/rules"
 )
 
@@ -192,18 +191,18 @@ func (j *judge) life(h *evidence.Joined, now time.Time) time.Duration {
 			case "no-store", "no-cache":
 				fresh, given = 0, true
 			case "max-age":
-				if d, _ := httpfield.Seconds(strings.Trim(value, ` "`)); !given || d < fresh {
+				if d, _ := evidence.Seconds(strings.Trim(value, ` "`)); !given || d < fresh {
 					fresh, given = d, true
 				}
 			}
 		}
 	}
 	if !given && h.Answer.Expires.Value != "" {
-		date, ok := httpfield.Date(h.Answer.Date.Value)
+		date, ok := evidence.Date(h.Answer.Date.Value)
 		if !ok {
 			date = now
 		}
-		if t, ok := httpfield.Date(h.Answer.Expires.Value); ok {
+		if t, ok := evidence.Date(h.Answer.Expires.Value); ok {
 			fresh = t.Sub(date)
 		}
 		given = true
@@ -211,7 +210,7 @@ func (j *judge) life(h *evidence.Joined, now time.Time) time.Duration {
 	if !given {
 		return day
 	}
-	age, _ := httpfield.Seconds(h.Answer.Age.Value)
+	age, _ := evidence.Seconds(h.Answer.Age.Value)
 	return min(max(fresh-age, minLife), day)
 }
 

@@ -9,7 +9,6 @@ import (
 	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/pacing"
 	"curtsy/storage/audit/weburl"
-	"curtsy/storage/audit/words"
 )
 
 // records holds exchanges to the records that they should have (WARC 1.1; docs/reference/archives.md). Package evidence has checked
@@ -39,7 +38,7 @@ func (j *records) judge(h *evidence.Joined) {
 				"and address (docs/reference/archives.md)", wrong))
 	}
 	if e.Line != nil {
-		for _, w := range words.Of(e.Line, words.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
+		for _, w := range weburl.Of(e.Line, weburl.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
 			LeftOut: e.LeftOut != ""}) {
 			f := e.Finding(finding.BadRecord, w.Required+" (docs/reference/ledger.md)",
 				"the crawl says "+finding.Short(w.Said))

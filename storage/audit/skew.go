@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/httpfield"
 )
 
 // dated notes by how much the date of an answer (RFC 9110 6.6.1) differs from the archive's. The field has whole
@@ -16,7 +15,7 @@ import (
 // It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted
 // alike in the archive show here, and nowhere else.
 func (h *host) dated(x *evidence.Joined) {
-	at, ok := httpfield.Date(strings.TrimSpace(x.Answer.Date.Value))
+	at, ok := evidence.Date(strings.TrimSpace(x.Answer.Date.Value))
 	if e := &x.Exchange; ok && x.Answer.Age.Value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
 		made := e.Began
 		if l := e.Line; l != nil {

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"curtsy/robots/naive"
-	"curtsy/robots/naive/quick"
 	"curtsy/storage"
 	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/weburl"
-	"curtsy/storage/audit/words"
 )
 
 // judge recomputes what robots.txt says of the lines, with another reader than the crawler's.
@@ -22,7 +20,7 @@ type judge struct {
 	named map[string]bool // texts that a line names
 
 	tokens   []string // the product tokens that requests have named
-	readings map[readingKey]*quick.Reading
+	readings map[readingKey]*naive.Reading
 	doubtful []doubt           // what no token so far explains: a later request may name another
 	served   map[string]served // the last robots.txt of each authority
 }
@@ -60,7 +58,7 @@ const (
 )
 
 func (v *verification) newJudge() *judge {
-	j := &judge{r: v.r, texts: v.texts(), named: map[string]bool{}, readings: map[readingKey]*quick.Reading{},
+	j := &judge{r: v.r, texts: v.texts(), named: map[string]bool{}, readings: map[readingKey]*naive.Reading{},
 		served: map[string]served{}}
 	return j
 }
@@ -187,13 +185,13 @@ func (j *judge) verdict(l *storage.Line, body []byte, token, target string, want
 	if !right {
 		return said
 	}
-	if rule := naive.Written(body, l.RobotsLine); words.Plain(rule) != words.Plain(l.RobotsRule) {
+	if rule := naive.Written(body, l.RobotsLine); weburl.Plain(rule) != weburl.Plain(l.RobotsRule) {
 		return fmt.Sprintf("line %d is %q", l.RobotsLine, rule)
 	}
 	return ""
 }
 
-func (j *judge) reading(sha string, body []byte, token, standard string) *quick.Reading {
+func (j *judge) reading(sha string, body []byte, token, standard string) *naive.Reading {
 	k := readingKey{sha, token, standard}
 	if r := j.readings[k]; r != nil {
 		return r
@@ -201,7 +199,7 @@ func (j *judge) reading(sha string, body []byte, token, standard string) *quick.
 	if len(j.readings) >= maxReadings {
 		clear(j.readings)
 	}
-	r := quick.Read(standard, body, token)
+	r := naive.Read(standard, body, token)
 	j.readings[k] = r
 	return r
 }

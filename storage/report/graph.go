@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"curtsy/storage/graph"
-	"curtsy/storage/graph/archived"
 )
 
 // HostGraph is who links to whom, by the archive. Hosts are names, at all their ports, whether they were asked or not.
@@ -48,7 +47,7 @@ func (r *Report) connect(ctx context.Context, o Options) (err error) {
 	if !o.Graph || o.Host != "" || r.Reached < 2 {
 		return nil
 	}
-	g, err := archived.Graph(ctx, graph.Options{Memory: graphMemory, MaxVertices: graphHosts}, o.WARC)
+	g, err := graph.ArchivedGraph(ctx, graph.Options{Memory: graphMemory, MaxVertices: graphHosts}, o.WARC)
 	if err != nil {
 		return fmt.Errorf("report: read the links: %w", err)
 	}

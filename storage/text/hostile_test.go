@@ -9,8 +9,6 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
-
-	"curtsy/storage/text/language"
 )
 
 // endless repeats a piece until there were so many bytes.
@@ -151,7 +149,7 @@ func sound(t testing.TB, p Page) {
 		t.Errorf("a main text of %d bytes, and %q", len(p.Main), p.NoMain)
 	}
 	for _, tag := range []string{p.Declared.HTML, p.Declared.Meta, p.Declared.Header} {
-		if tag != language.Tag(tag) {
+		if tag != languageTag(tag) {
 			t.Errorf("declared %q", tag)
 		}
 	}

@@ -8,8 +8,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"curtsy/storage/markup/attrs"
-	"curtsy/storage/text/language"
+	"curtsy/storage/markup"
 )
 
 // Bounds of the tree that the extractor of main text is given.
@@ -24,11 +23,11 @@ const (
 // it writes the page that a tree is built of for its main text: lean, since most of what a page has is no use there.
 type scanner struct {
 	z     *html.Tokenizer
-	limit *attrs.Limit
+	limit *markup.Limit
 	xml   bool
 
 	whole    lines
-	declared language.Declared
+	declared declared
 
 	lean     bytes.Buffer
 	tag      []byte // the last one of lean, for its memory
@@ -44,7 +43,7 @@ type scanner struct {
 
 // scan reads a page; xml is set for one in XML. Without tree no lean page is written.
 func scan(r io.Reader, xml, tree bool) *scanner {
-	s := &scanner{limit: attrs.New(r, attrs.Max), xml: xml, whole: lines{most: MaxText}}
+	s := &scanner{limit: markup.New(r, markup.Max), xml: xml, whole: lines{most: MaxText}}
 	if !tree {
 		s.full = NoWish
 	}
@@ -207,7 +206,7 @@ func (s *scanner) declare(name string, more bool) {
 		switch k := string(key); {
 		case len(value) > maxValue:
 		case name == "html" && (k == "lang" || k == "xml:lang") && s.declared.HTML == "":
-			s.declared.HTML = language.Tag(string(value))
+			s.declared.HTML = languageTag(string(value))
 		case name == "meta" && k == "http-equiv":
 			isLanguage = strings.EqualFold(string(value), "content-language")
 		case name == "meta" && k == "content":
@@ -215,7 +214,7 @@ func (s *scanner) declare(name string, more bool) {
 		}
 	}
 	if isLanguage && s.declared.Meta == "" {
-		s.declared.Meta = language.Tag(content)
+		s.declared.Meta = languageTag(content)
 	}
 }
 

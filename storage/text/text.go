@@ -12,7 +12,6 @@ import (
 
 	"curtsy/storage/charset"
 	"curtsy/storage/mediatype"
-	"curtsy/storage/text/language"
 )
 
 // Bounds of what is read of a page and kept of its text.
@@ -46,8 +45,8 @@ type Page struct {
 	Share float64
 
 	Charset  string // the encoding's name in the Encoding Standard
-	Declared language.Declared
-	Language language.Result // of Whole
+	Declared declared
+	Language Result // of Whole
 }
 
 // The values of Page.Cut.
@@ -110,8 +109,8 @@ func Read(ctx context.Context, in Input) (Page, error) {
 	if page.Cut == "" && body.over {
 		page.Cut = CutLong
 	}
-	page.Declared.Header = language.Tag(in.ContentLanguage)
-	page.Language = language.Detect(page.Whole)
+	page.Declared.Header = languageTag(in.ContentLanguage)
+	page.Language = Detect(page.Whole)
 	return page, body.failed()
 }
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"curtsy/crawler/crawltest/prose"
+	"curtsy/crawler/crawltest"
 )
 
 // The pages of a Web. A host's pages are numbered from 0, the root. Page n links to pages 10n+1 to 10n+10 of its host
@@ -39,8 +39,8 @@ func newPieces(seed uint64) pieces {
 	for range manyPieces {
 		var b strings.Builder
 		for b.Len() < pieceSize {
-			fmt.Fprintf(&b, "%s <em>%s</em> %s %s. ", pick(prose.Someone), pick(prose.Did), pick(prose.Thing),
-				pick(prose.Moment))
+			fmt.Fprintf(&b, "%s <em>%s</em> %s %s. ", pick(crawltest.Someone), pick(crawltest.Did), pick(crawltest.Thing),
+				pick(crawltest.Moment))
 		}
 		p.text = append(p.text, []byte(b.String()))
 	}
@@ -166,7 +166,7 @@ func (b *Web) render(out []byte, host, page int) []byte {
 		}
 		out = appendPath(out, toPage)
 		out = append(out, "\">"...)
-		out = append(out, prose.Thing[b.text.draw(host, page, i+2*Links, len(prose.Thing))]...)
+		out = append(out, crawltest.Thing[b.text.draw(host, page, i+2*Links, len(crawltest.Thing))]...)
 		out = append(out, "</a></h3>\n<p>"...)
 		out = append(out, b.text.text[b.text.draw(host, page, i+3*Links, manyPieces)]...)
 		out = append(out, "</p></article>\n"...)

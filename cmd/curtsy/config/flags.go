@@ -7,7 +7,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/fetch/webbotauth"
 )
 
@@ -18,38 +17,38 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	SignatureFlags(s, fs)
 	scopeFlags(s, fs)
 
-	fs.Var((*value.Duration)(&s.Delay), "delay", "`TIME` minimum delay between two requests to a host; below 1s only for your own hosts")
-	fs.Var((*value.Duration)(&s.IPDelay), "ip-delay", "`TIME` minimum delay between the starts of two requests to an IP address, for all its hosts; at least 100ms")
-	fs.Var((*value.Duration)(&s.MaxCrawlDelay), "max-crawl-delay", "`TIME` longest Crawl-delay to wait for; hosts with a longer one are not crawled")
+	fs.Var((*crawldir.Duration)(&s.Delay), "delay", "`TIME` minimum delay between two requests to a host; below 1s only for your own hosts")
+	fs.Var((*crawldir.Duration)(&s.IPDelay), "ip-delay", "`TIME` minimum delay between the starts of two requests to an IP address, for all its hosts; at least 100ms")
+	fs.Var((*crawldir.Duration)(&s.MaxCrawlDelay), "max-crawl-delay", "`TIME` longest Crawl-delay to wait for; hosts with a longer one are not crawled")
 	fs.StringSliceVar(&s.OwnSite, "own-site", s.OwnSite, "`HOSTS` your own hosts, where --delay may be below 1s: loopback, none, or names that publish the output of curtsy identity own; repeatable")
-	fs.Var(value.AtLeast(&s.PerHost, 1), "per-host", "`N` concurrent requests to each of your own hosts where --delay is 0")
-	fs.Var((*value.Standard)(&s.Standard), "robots-standard", "`STANDARD` also obey an older robots.txt standard: draft1996 and std1994 add their refusals to those of rfc9309")
+	fs.Var(crawldir.AtLeast(&s.PerHost, 1), "per-host", "`N` concurrent requests to each of your own hosts where --delay is 0")
+	fs.Var((*crawldir.Standard)(&s.Standard), "robots-standard", "`STANDARD` also obey an older robots.txt standard: draft1996 and std1994 add their refusals to those of rfc9309")
 	mannersFlags(s, fs)
 	cli.Group(fs, "Politeness")
 
-	fs.Var(value.AtLeast(&s.MaxPages, 0), "max-pages", "`N` end after this many HTML pages; 0 = unlimited")
-	fs.Var(value.AtLeast(&s.MaxPerHost, 0), "max-per-host", "`N` maximum HTML pages of one host; 0 = unlimited")
-	fs.Var(value.AtLeast(&s.MaxPerDomain, 0), "max-per-domain", "`N` maximum HTML pages of one registrable domain; 0 = unlimited")
-	fs.Var(value.AtLeast(&s.MaxPerTag, 0), "max-per-tag", "`N` maximum HTML pages found from the seeds with one tag; 0 = unlimited")
-	fs.Var(value.AtLeast(&s.PerHostPerDay, 0), "per-host-per-day", "`N` maximum requests to one host within 24 hours; 0 = unlimited")
+	fs.Var(crawldir.AtLeast(&s.MaxPages, 0), "max-pages", "`N` end after this many HTML pages; 0 = unlimited")
+	fs.Var(crawldir.AtLeast(&s.MaxPerHost, 0), "max-per-host", "`N` maximum HTML pages of one host; 0 = unlimited")
+	fs.Var(crawldir.AtLeast(&s.MaxPerDomain, 0), "max-per-domain", "`N` maximum HTML pages of one registrable domain; 0 = unlimited")
+	fs.Var(crawldir.AtLeast(&s.MaxPerTag, 0), "max-per-tag", "`N` maximum HTML pages found from the seeds with one tag; 0 = unlimited")
+	fs.Var(crawldir.AtLeast(&s.PerHostPerDay, 0), "per-host-per-day", "`N` maximum requests to one host within 24 hours; 0 = unlimited")
 	fs.StringArrayVar(&s.StopWhen, "stop-when", nil, "`CONDITION` end when it is met: pages=N, tag:NAME pages=N, errors>P%,\nduplicates>P% or new-hosts<N, or none; repeatable")
-	fs.Var((*value.Size)(&s.MaxBytes), "max-bytes", "`SIZE` end after receiving this much; 0 = unlimited")
-	fs.Var((*value.Duration)(&s.MaxTime), "max-time", "`TIME` end after this time; 0 = unlimited")
-	fs.Var((*value.Size)(&s.MaxRate), "max-rate", "`SIZE` maximum bytes received per second; 0 = unlimited")
-	fs.Var((*value.Size)(&s.LeastSpeed), "min-rate", "`SIZE` abort responses slower than this per second over 30s; 0 = never")
-	fs.Var((*value.Size)(&s.MaxBody), "max-body", "`SIZE` largest decoded body")
-	fs.Var((*value.Duration)(&s.MaxWait), "max-wait", "`TIME` end when nothing is due within this time")
+	fs.Var((*crawldir.Size)(&s.MaxBytes), "max-bytes", "`SIZE` end after receiving this much; 0 = unlimited")
+	fs.Var((*crawldir.Duration)(&s.MaxTime), "max-time", "`TIME` end after this time; 0 = unlimited")
+	fs.Var((*crawldir.Size)(&s.MaxRate), "max-rate", "`SIZE` maximum bytes received per second; 0 = unlimited")
+	fs.Var((*crawldir.Size)(&s.LeastSpeed), "min-rate", "`SIZE` abort responses slower than this per second over 30s; 0 = never")
+	fs.Var((*crawldir.Size)(&s.MaxBody), "max-body", "`SIZE` largest decoded body")
+	fs.Var((*crawldir.Duration)(&s.MaxWait), "max-wait", "`TIME` end when nothing is due within this time")
 	fs.StringArrayVar(&s.Window, "window", nil, "`TIMES` send requests only at these times, as in \"22:00-06:00 Europe/Berlin\" or\n\"Mon-Fri 22:00-06:00 UTC\"; otherwise wait, at most --max-wait; repeatable; or none")
 	cli.Group(fs, "Budgets")
 
-	fs.Var((*value.Order)(&s.Order), "order", "`ORDER` order within a host: breadth (oldest first) or depth (newest first)")
-	fs.Var((*value.Size)(&s.MaxDBSize), "max-db-size", "`SIZE` end before the frontier becomes larger than this; 0 = unlimited")
-	fs.Var(value.AtLeast(&s.MaxURLs, 0), "max-urls", "`N` maximum URLs to accept from links; 0 = unlimited")
-	fs.Var(value.AtLeast(&s.MaxURLsPerHost, 0), "max-urls-per-host", "`N` maximum URLs to accept from links for one host; 0 = unlimited")
-	fs.Var(value.AtLeast(&s.MaxURLsPerDomain, 0), "max-urls-per-domain", "`N` maximum URLs to accept from links for one registrable domain; 0 = unlimited")
+	fs.Var((*crawldir.Order)(&s.Order), "order", "`ORDER` order within a host: breadth (oldest first) or depth (newest first)")
+	fs.Var((*crawldir.Size)(&s.MaxDBSize), "max-db-size", "`SIZE` end before the frontier becomes larger than this; 0 = unlimited")
+	fs.Var(crawldir.AtLeast(&s.MaxURLs, 0), "max-urls", "`N` maximum URLs to accept from links; 0 = unlimited")
+	fs.Var(crawldir.AtLeast(&s.MaxURLsPerHost, 0), "max-urls-per-host", "`N` maximum URLs to accept from links for one host; 0 = unlimited")
+	fs.Var(crawldir.AtLeast(&s.MaxURLsPerDomain, 0), "max-urls-per-domain", "`N` maximum URLs to accept from links for one registrable domain; 0 = unlimited")
 	cli.Group(fs, "Frontier")
 
-	fs.Var(value.AtLeast(&s.Workers, 1), "workers", "`N` maximum number of concurrent requests; requests that take over 1s do not count, up to four times as many")
+	fs.Var(crawldir.AtLeast(&s.Workers, 1), "workers", "`N` maximum number of concurrent requests; requests that take over 1s do not count, up to four times as many")
 	fs.StringArrayVar(&s.AllowNet, "allow-net", nil, "`CIDR` private addresses to allow; repeatable")
 	fs.StringVar(&s.CAFile, "ca-file", "", "`FILE` also trust the certificates in this file (PEM)")
 	fs.StringVar(&s.Network.Bind, "bind", "", "`ADDRESS` local address for outgoing connections")
@@ -65,7 +64,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&s.Dedup, "dedup", nil, "`CDXJ` index file or crawl directory: record responses that it has as\nrevisits instead of archiving them again; repeatable")
 	cli.Group(fs, "Archive")
 
-	fs.Var((*value.Size)(&s.MemoryLimit), "memory-limit", "`SIZE` memory that may be used to save time, exceeded only if the crawl needs more; 0 = Go's default")
+	fs.Var((*crawldir.Size)(&s.MemoryLimit), "memory-limit", "`SIZE` memory that may be used to save time, exceeded only if the crawl needs more; 0 = Go's default")
 	cli.Group(fs, "Machine")
 	mirrorFlags(s, fs)
 	watchFlags(s, fs)
@@ -104,9 +103,9 @@ func SignatureNames() []string {
 // SignatureFlags declares those that say how requests are signed.
 func SignatureFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringVar(&s.SignatureAgent, "signature-agent", "", "`URL` sign each request (Web Bot Auth) with the key published at this https URL, or at the well-known path of this site")
-	fs.Var((*value.Draft)(&s.SignatureDraft), "signature-draft", "`DRAFT` draft to sign by: "+strings.Join(webbotauth.Drafts(), ", "))
+	fs.Var((*crawldir.Draft)(&s.SignatureDraft), "signature-draft", "`DRAFT` draft to sign by: "+strings.Join(webbotauth.Drafts(), ", "))
 	cli.Words(fs, "signature-draft", webbotauth.Drafts()...)
-	fs.Var((*value.Duration)(&s.SignatureLife), "signature-life", "`TIME` validity of a signature, from 10s to 24h")
+	fs.Var((*crawldir.Duration)(&s.SignatureLife), "signature-life", "`TIME` validity of a signature, from 10s to 24h")
 	cli.Group(fs, "Signature")
 }
 
@@ -119,8 +118,8 @@ func scopeFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringVar(&s.Requisites, "page-requisites", s.Requisites, "`WHICH` images, styles, scripts and media to fetch: none, scope (in scope), host (on the seeds' hosts) or all; with script (all,script) also files on the site that scripts name")
 	fs.StringSliceVar(&s.Follow, "follow", nil, "`KINDS` also follow links in other documents: feed (RSS, Atom, JSON Feed)")
 	fs.StringVar(&s.External, "external", s.External, "`METHOD` check links that leave the scope: none, head or get; no links are followed\nfrom there")
-	fs.Var((*value.Duration)(&s.ExternalAge), "external-age", "`TIME` do not check a working external link again within this time")
-	fs.Var(value.AtLeast(&s.Depth, crawldir.Unlimited), "depth", "`N` maximum number of links from a seed; -1 = unlimited")
+	fs.Var((*crawldir.Duration)(&s.ExternalAge), "external-age", "`TIME` do not check a working external link again within this time")
+	fs.Var(crawldir.AtLeast(&s.Depth, crawldir.Unlimited), "depth", "`N` maximum number of links from a seed; -1 = unlimited")
 	fs.StringVar(&s.Sample, "sample", "", "`SHARE` crawl a reproducible sample of hosts or pages: hosts:1%, pages:0.5%")
 	fs.StringVar(&s.SampleKey, "sample-key", s.SampleKey, "`TEXT` key of the sample; another key draws another sample")
 	fs.BoolVar(&s.SampleSeeds, "sample-seeds", false, "also sample the seeds; otherwise all are crawled")
@@ -131,19 +130,19 @@ func scopeFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 
 // watchFlags declares the settings of curtsy watch.
 func watchFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
-	fs.Var((*value.Duration)(&s.MinInterval), "min-interval", "`TIME` watch: shortest time between two visits to a page")
-	fs.Var((*value.Duration)(&s.MaxInterval), "max-interval", "`TIME` watch: longest time between two visits to a page, if the budget allows it")
-	fs.Var((*value.Share)(&s.Fresh), "fresh", "`SHARE` watch: visit a page often enough to be fresh for this share of the time; more often only with spare budget")
-	fs.Var((*value.Duration)(&s.Gather), "round-interval", "`TIME` watch: shortest time between two rounds")
+	fs.Var((*crawldir.Duration)(&s.MinInterval), "min-interval", "`TIME` watch: shortest time between two visits to a page")
+	fs.Var((*crawldir.Duration)(&s.MaxInterval), "max-interval", "`TIME` watch: longest time between two visits to a page, if the budget allows it")
+	fs.Var((*crawldir.Share)(&s.Fresh), "fresh", "`SHARE` watch: visit a page often enough to be fresh for this share of the time; more often only with spare budget")
+	fs.Var((*crawldir.Duration)(&s.Gather), "round-interval", "`TIME` watch: shortest time between two rounds")
 	cli.Group(fs, "Watching")
 }
 
 // mirrorFlags declares the settings that concern the browsable copy of a crawl.
 func mirrorFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.BoolVar(&s.Mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
-	fs.Var((*value.Layout)(&s.Layout), "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
-	fs.Var(value.AtLeast(&s.Cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
-	fs.Var((*value.Vanished)(&s.Vanished), "vanished", "`ACTION` keep or remove pages that are gone (404, 410); removes them when an update\ncompletes, never before")
+	fs.Var((*crawldir.Layout)(&s.Layout), "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
+	fs.Var(crawldir.AtLeast(&s.Cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
+	fs.Var((*crawldir.Vanished)(&s.Vanished), "vanished", "`ACTION` keep or remove pages that are gone (404, 410); removes them when an update\ncompletes, never before")
 	fs.BoolVar(&s.Previews, "previews", false, "also fetch preview pictures (og:image)")
 	cli.Group(fs, "Mirror")
 }

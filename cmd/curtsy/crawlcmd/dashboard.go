@@ -15,7 +15,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/dashboard"
-	"curtsy/crawler/dashboard/directory"
 	"curtsy/crawler/metrics"
 )
 
@@ -78,7 +77,7 @@ func show(ctx context.Context, dirs []string, listen, tokenFile string, names []
 func of(dirs []string, o dashboard.Options) *dashboard.Server {
 	o.Metrics = metrics.Options{Version: crawldir.Version, Process: o.Profile}.Handler
 	for _, dir := range dirs {
-		o.Sources = append(o.Sources, directory.New(dir))
+		o.Sources = append(o.Sources, dashboard.DirectoryNew(dir))
 	}
 	return dashboard.New(o)
 }

@@ -10,7 +10,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
-	"curtsy/crawler/dashboard/directory"
+	"curtsy/crawler/dashboard"
 	"curtsy/crawler/status"
 	"curtsy/storage/plainly"
 )
@@ -50,7 +50,7 @@ func (h *hooks) follow(ctx context.Context, dir string, c *crawler.Crawl, say fu
 		return
 	}
 	dir = absolute(dir)
-	follow(ctx, c.Status, func() int64 { return directory.Free(dir) }, func(a alert, s status.Status) {
+	follow(ctx, c.Status, func() int64 { return dashboard.Free(dir) }, func(a alert, s status.Status) {
 		err := h.alert.Run(ctx, hookFacts{"dir": dir, "state": s.State, "alert": a.Name, "host": a.Host, "message": a.Message})
 		if err != nil {
 			say("%s", plainly.OneLine(err.Error()))

@@ -12,7 +12,6 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
@@ -21,13 +20,13 @@ import (
 // publishing is what identity keygen is told beside the settings.
 type publishing struct {
 	to    string
-	valid value.Duration
+	valid crawldir.Duration
 	nginx bool
 }
 
 func newKeygen(std cli.Streams) *cobra.Command {
 	s := crawldir.Defaults()
-	o := publishing{valid: value.Duration(webbotauth.DefaultDirectoryLife)}
+	o := publishing{valid: crawldir.Duration(webbotauth.DefaultDirectoryLife)}
 	cmd := &cobra.Command{
 		Use:   "keygen [flags]",
 		Short: "Create the key that signs requests",

@@ -12,7 +12,6 @@ import (
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/mirror"
 	"curtsy/storage/mirror/layout"
 	"curtsy/storage/plainly"
@@ -21,11 +20,11 @@ import (
 // rebuildOptions are the flags of mirror rebuild.
 type rebuildOptions struct {
 	to                     string
-	layout                 value.Layout
+	layout                 crawldir.Layout
 	cut                    int64
-	vanished               value.Vanished
+	vanished               crawldir.Vanished
 	previews               bool
-	maxBody                value.Size
+	maxBody                crawldir.Size
 	overwrite, json, quiet bool
 	given                  func(flag string) bool
 }
@@ -47,7 +46,7 @@ func newRebuild(std cli.Streams) *cobra.Command {
 	fs.StringVarP(&o.to, "output", "o", "", "`DIR` write to DIR/mirror (default: in the crawl directory)")
 	fs.Var(&o.layout, "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
 	cli.Words(fs, "layout", layout.Words()...)
-	fs.Var(value.AtLeast(&o.cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
+	fs.Var(crawldir.AtLeast(&o.cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
 	fs.Var(&o.vanished, "vanished", "`ACTION` keep or remove pages that are gone (404, 410)")
 	cli.Words(fs, "vanished", "keep", "remove")
 	fs.BoolVar(&o.previews, "previews", false, "also link preview pictures (og:image)")

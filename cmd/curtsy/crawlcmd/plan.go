@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/plan"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
@@ -34,10 +33,10 @@ func planningDefaults() planning {
 }
 
 func (p *planning) flags(fs *pflag.FlagSet) {
-	fs.Var(value.AtLeast(&p.maps, 0), "max-sitemaps", "`N` maximum sitemaps to read for each host; 0 = robots.txt only")
-	fs.Var(value.AtLeast(&p.expect.Pages, 0), "expect-pages", "`N` pages to expect on each host without a sitemap")
-	fs.Var(value.AtLeast(&p.expect.Files, 0), "expect-files", "`N` images, styles, scripts and the like to expect for each page")
-	fs.Var((*value.Size)(&p.expect.Size), "expect-size", "`SIZE` bytes to expect for each page")
+	fs.Var(crawldir.AtLeast(&p.maps, 0), "max-sitemaps", "`N` maximum sitemaps to read for each host; 0 = robots.txt only")
+	fs.Var(crawldir.AtLeast(&p.expect.Pages, 0), "expect-pages", "`N` pages to expect on each host without a sitemap")
+	fs.Var(crawldir.AtLeast(&p.expect.Files, 0), "expect-files", "`N` images, styles, scripts and the like to expect for each page")
+	fs.Var((*crawldir.Size)(&p.expect.Size), "expect-size", "`SIZE` bytes to expect for each page")
 	fs.StringVar(&p.ethics, "ethics", "", "`FILE` also write an ethics sheet (Markdown)")
 	fs.StringVar(&p.retention, "retention", "", "`TEXT` for the ethics sheet: how long data are kept, and who sees them\n(default: the answer given to curtsy identity init)")
 	cli.Often(fs, "max-sitemaps", "expect-pages", "ethics")

@@ -25,7 +25,6 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/freshness"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
@@ -69,7 +68,7 @@ func NewWatch(std cli.Streams) *cobra.Command {
 }
 
 func (w *watching) flags(fs *pflag.FlagSet) {
-	fs.Var((*value.Duration)(&w.lasts), "for", "`TIME` end after this time; 0 = never")
+	fs.Var((*crawldir.Duration)(&w.lasts), "for", "`TIME` end after this time; 0 = never")
 	fs.BoolVar(&w.once, "once", false, "visit what is due now, then end")
 	fs.BoolVar(&w.list, "list", false, "print the plan, page by page, without any request")
 	cli.Often(fs, "per-host-per-day", "min-interval", "max-interval", "fresh", "round-interval", "for", "once", "list")

@@ -19,15 +19,13 @@ import (
 	"testing"
 
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/fetch/credential"
-	"curtsy/crawler/fetch/proxy"
 	"curtsy/frontier/canon"
 )
 
 // wiretap notes all that goes out, and leads it to a TLS server that has the name example.com, or answers itself.
 type wiretap struct {
 	server *httptest.Server
-	set    *credential.Set
+	set    *fetch.Set
 	wg     sync.WaitGroup
 	mu     sync.Mutex
 	sent   bytes.Buffer
@@ -92,11 +90,11 @@ func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string)
 	w.server = httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("Authorization") }))
 	roots := x509.NewCertPool()
 	roots.AddCert(w.server.Certificate())
-	field, err := credential.ParseAuth(user + ":" + password)
+	field, err := fetch.ParseAuth(user + ":" + password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := &credential.Set{}
+	set := &fetch.Set{}
 	for _, own := range []string{"https://example.com/", "http://example.org/"} {
 		if err := set.Add(at(t, own).Authority(), field); err != nil {
 			t.Fatal(err)
@@ -108,11 +106,11 @@ func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string)
 			return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
 		}}
 	if through != "" {
-		p, err := proxy.Parse(through)
+		p, err := fetch.Parse(through)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Proxy = proxy.Always(p)
+		c.Proxy = fetch.Always(p)
 	}
 	f, err := fetch.New(c)
 	if err != nil {
@@ -169,7 +167,7 @@ func TestCredentials_GoToTheAuthorityThatIsProvedAlone(t *testing.T) {
 			if ex.Failure != nil || !strings.Contains(string(ex.Request), "GET / ") {
 				t.Fatalf("%v: %q", ex.Failure, ex.Request)
 			}
-			if strings.Contains(string(ex.Request), credential.Masked) || leaked([]byte(w.text()), 0) != "" || strings.HasPrefix(tt.url, "https") && <-got != "" {
+			if strings.Contains(string(ex.Request), fetch.Masked) || leaked([]byte(w.text()), 0) != "" || strings.HasPrefix(tt.url, "https") && <-got != "" {
 				t.Errorf("it was told: %s", w.text())
 			}
 		})
@@ -190,7 +188,7 @@ func TestCredentials_ProxiesSeeNone(t *testing.T) {
 	t.Run("a proxy that forwards gets none", func(t *testing.T) {
 		w, f, _ := tap(t, "http://proxy.library.org:3128")
 		ex := ask(t, f, "http://example.org/", "http://example.org/", nil)
-		if !strings.Contains(w.text(), "GET http://example.org/") || leaked([]byte(w.text()), 0) != "" || strings.Contains(string(ex.Request), credential.Masked) {
+		if !strings.Contains(w.text(), "GET http://example.org/") || leaked([]byte(w.text()), 0) != "" || strings.Contains(string(ex.Request), fetch.Masked) {
 			t.Errorf("%v: %q", ex.Failure, w.text())
 		}
 	})

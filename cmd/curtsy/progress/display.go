@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"curtsy/crawler/status"
-	"curtsy/crawler/status/pulse"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -153,7 +152,7 @@ func (v *Display) Follow(ctx context.Context, c watched) {
 	if s, err := c.Status(ctx); err == nil {
 		troubles.look(s) // of an earlier run
 	}
-	rates := pulse.Keep(ratesOver, liveEvery)
+	rates := status.Keep(ratesOver, liveEvery)
 	for pause := time.Second; ; {
 		select {
 		case <-ctx.Done():
@@ -200,8 +199,8 @@ const (
 )
 
 // rated takes in a look, and returns how fast it went of late.
-func rated(all *pulse.Samples, l status.Look) pulse.Rates {
-	all.Add(pulse.Sample{
+func rated(all *status.Samples, l status.Look) status.Rates {
+	all.Add(status.Sample{
 		At: time.Now(), Pages: l.Status.Pages, Bytes: l.Status.Bytes, Exchanges: l.Status.Exchanges, Permitted: l.Waits.Permitted,
 	})
 	return all.Over(rateSpan)

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"curtsy/crawler/status"
-	"curtsy/crawler/status/pulse"
 )
 
 var update = flag.Bool("update", false, "write the golden screens anew")
@@ -24,7 +23,7 @@ func ago(s float64) *float64 { return &s }
 func example() View {
 	v := View{
 		Dir: "news", At: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), Running: true,
-		Rates: pulse.Rates{Pages: 11.2, Exchanges: 11.6, Permitted: 12, Bytes: 317_440},
+		Rates: status.Rates{Pages: 11.2, Exchanges: 11.6, Permitted: 12, Bytes: 317_440},
 	}
 	v.Look.Status = status.Status{
 		State: "running", Fetched: 1204, Queued: 8290, InFlight: 12, Deferred: 8, Failed: 3, Gone: 2, Redirected: 41, Disallowed: 118,
@@ -51,7 +50,7 @@ func example() View {
 // examples are the views of the golden screens.
 func examples() map[string]View {
 	ended := example()
-	ended.Running, ended.Rates, ended.Look.Waits, ended.Look.Estimate = false, pulse.Rates{}, status.Waits{}, status.Estimate{}
+	ended.Running, ended.Rates, ended.Look.Waits, ended.Look.Estimate = false, status.Rates{}, status.Waits{}, status.Estimate{}
 	s := &ended.Look.Status
 	s.State, s.Fetched, s.Queued, s.InFlight, s.Deferred, s.Elapsed = "stopped", 9500, 0, 0, 10, 5830
 	s.Longest, s.Parked = s.Longest[3:], 2

@@ -7,7 +7,6 @@ import (
 
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
-	"curtsy/crawler/status/pulse"
 	"curtsy/storage/plainly"
 )
 
@@ -17,7 +16,7 @@ type View struct {
 	At      time.Time // in the zone that times of day are told in
 	Running bool
 	Look    status.Look
-	Rates   pulse.Rates // of the last seconds
+	Rates   status.Rates // of the last seconds
 }
 
 // left is how many URLs are to go.

@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/storage/plainly"
@@ -71,7 +70,7 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	switch {
 	case !goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
 	case s.EndedBy == crawler.EndedMaxDBSize:
-		size := value.Size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
+		size := crawldir.Size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
 		fmt.Fprintf(&b, "go on    curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, plainly.OneLine(plainly.Argument(dir)))
 	case strings.HasPrefix(s.EndedBy, crawler.EndedStopWhen):
 		fmt.Fprintf(&b, "go on    curtsy resume --stop-when none %s   (or another condition)\n", plainly.OneLine(plainly.Argument(dir)))

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/botauth"
-	"curtsy/crawler/crawltest/hostile"
 )
 
 // Board is the web of the scoreboard: each of its sites gives a crawler the occasion to keep one rule of politeness, or
@@ -17,7 +15,7 @@ import (
 // for crawlers that know no hook: they begin at Seed and stay on ports of 127.0.0.1.
 type Board struct {
 	*crawltest.Web
-	Keys   *botauth.Directory // of the crawler, to verify its signatures by; nil for none
+	Keys   *crawltest.Directory // of the crawler, to verify its signatures by; nil for none
 	token  string
 	rules  []rule
 	spared map[string]bool // hosts that a polite crawler may leave before it has seen all of them
@@ -78,7 +76,7 @@ func New(token string, all bool) *Board {
 		}
 		links = append(links, e.links...)
 	}
-	for _, s := range hostile.Sites(slowest)[1:] {
+	for _, s := range Sites(slowest)[1:] {
 		if all || slices.Contains(fewIll, s.Name) {
 			sites = append(sites, s)
 			links = append(links, "http://"+s.Name+"/")

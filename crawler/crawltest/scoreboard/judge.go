@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/audit/pauses"
 	"curtsy/storage/plainly"
 )
@@ -119,13 +118,13 @@ func spaced(t *crawltest.Trial, all []crawltest.Gap, need time.Duration, pick fu
 		}
 		if g.Length < need-pauses.Slack(need) {
 			found = append(found,
-				t.TooShort(g, fmt.Sprintf("pace %v, kept %s, forgiven %v", need, text.Precise(g.Length), pauses.Slack(need))))
+				t.TooShort(g, fmt.Sprintf("pace %v, kept %s, forgiven %v", need, crawltest.Precise(g.Length), pauses.Slack(need))))
 		}
 	}
 	evidence := ""
 	if checked > 0 {
 		evidence = fmt.Sprintf("%s, the smallest %s (%s) of %v, forgiven %v",
-			plainly.Count(checked, "gap"), text.Precise(least.Length), least.Next.Host, need, pauses.Slack(need))
+			plainly.Count(checked, "gap"), crawltest.Precise(least.Length), least.Next.Host, need, pauses.Slack(need))
 	}
 	return crawltest.Sum("", checked, evidence, crawltest.InOrder(found))
 }
@@ -139,9 +138,9 @@ func contact(t *crawltest.Trial) crawltest.Row {
 	for _, x := range t.All() {
 		by := reachable.FindString(x.UserAgent + " " + x.Header.Get("From"))
 		if by == "" {
-			found = append(found, t.Find(x, "as %s, without an address to write to, and no From field", text.Quote(x.UserAgent)))
+			found = append(found, t.Find(x, "as %s, without an address to write to, and no From field", crawltest.Quote(x.UserAgent)))
 		}
-		evidence = "always " + text.Quote(by)
+		evidence = "always " + crawltest.Quote(by)
 	}
 	return crawltest.Sum("", len(t.All()), evidence, found)
 }
@@ -213,7 +212,7 @@ func backedOff(t *crawltest.Trial, host string, status, times int) crawltest.Row
 		for _, x := range t.Host(host) {
 			if failed.Before(x) && x.Start.Sub(failed.End) < backOffLeast {
 				found = append(found, t.Find(x, "began %s after %d, the answer %d in a row; at least %v are asked",
-					text.Seconds(x.Start.Sub(failed.End)), status, inRow, backOffLeast))
+					crawltest.Seconds(x.Start.Sub(failed.End)), status, inRow, backOffLeast))
 				break
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
@@ -17,7 +16,7 @@ const (
 	numberWidth   = 2
 	ruleWidth     = 32
 	verdictWidth  = 9
-	evidenceWidth = text.Columns - numberWidth - ruleWidth - verdictWidth - 3*2
+	evidenceWidth = crawltest.Columns - numberWidth - ruleWidth - verdictWidth - 3*2
 )
 
 // verdicts are the words that a Score has for what the referee says.
@@ -32,7 +31,7 @@ func Word(v crawltest.Verdict) string { return cmp.Or(verdicts[v], string(v)) }
 func (s Score) WriteTable(w io.Writer) error {
 	var b bytes.Buffer
 	line := func(number, rule, verdict, evidence string) {
-		fmt.Fprintf(&b, "%*s  %-*s  %-*s  %s\n", numberWidth, number, ruleWidth, text.Shorten(rule, ruleWidth), verdictWidth,
+		fmt.Fprintf(&b, "%*s  %-*s  %-*s  %s\n", numberWidth, number, ruleWidth, crawltest.Shorten(rule, ruleWidth), verdictWidth,
 			verdict, evidence)
 	}
 	line("", "RULE", "VERDICT", "EVIDENCE")
@@ -45,7 +44,7 @@ func (s Score) WriteTable(w io.Writer) error {
 		if n := len(row.Findings); n > 0 {
 			evidence = plainly.Count(n, "finding") + ", see below"
 		}
-		line(number, string(row.Rule), Word(row.Verdict), text.Shorten(evidence, evidenceWidth))
+		line(number, string(row.Rule), Word(row.Verdict), crawltest.Shorten(evidence, evidenceWidth))
 	}
 	for _, row := range s.Rows {
 		for i, f := range row.Findings {
@@ -56,12 +55,12 @@ func (s Score) WriteTable(w io.Writer) error {
 				fmt.Fprintf(&b, "  … and %d more\n", len(row.Findings)-mostScored)
 			}
 			if i < mostScored {
-				text.Wrap(&b, f.String())
+				crawltest.Wrap(&b, f.String())
 			}
 		}
 	}
 	fmt.Fprintf(&b, "\n%s in %s: %d of %d rules kept, %d broken, %d not shown\n", plainly.Count(s.Requests, "request"),
-		text.Seconds(s.Elapsed),
+		crawltest.Seconds(s.Elapsed),
 		s.Count(crawltest.Kept), len(s.Rows), s.Count(crawltest.Broken), s.Count(crawltest.Unshown))
 	_, err := w.Write(b.Bytes())
 	return err

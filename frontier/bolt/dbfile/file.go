@@ -13,7 +13,6 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/durable"
 )
 
@@ -159,7 +158,7 @@ func checkSize(path string) error {
 		return fmt.Errorf("frontier/bolt: open: %w", err)
 	}
 	defer file.Close()
-	m, ok := pages.LastMeta(file)
+	m, ok := LastMeta(file)
 	info, err := file.Stat() // after the read: a file that is in use only grows
 	if err != nil {
 		return fmt.Errorf("frontier/bolt: open: %w", err)
@@ -185,7 +184,7 @@ func checkPages(path string) error {
 		return err
 	}
 	defer file.Close()
-	return pages.Check(file)
+	return Check(file)
 }
 
 // Growth returns by how much a file grows at a time that may have that many bytes, zero being as many as it likes: the

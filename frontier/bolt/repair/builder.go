@@ -11,7 +11,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/durable"
 )
 
@@ -167,7 +166,7 @@ func (b *builder) complete() error {
 		return err
 	}
 	defer file.Close()
-	m, ok := pages.LastMeta(file)
+	m, ok := dbfile.LastMeta(file)
 	if !ok {
 		return fmt.Errorf("the new file has no valid meta page: %w", frontier.ErrDamaged)
 	}

@@ -9,7 +9,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/durable"
 )
@@ -56,9 +55,9 @@ func CutShort(path string) (bool, error) {
 		return false, fmt.Errorf("frontier/bolt: look at the meta pages: %w", err)
 	}
 	defer file.Close()
-	m, ok := pages.LastMeta(file)
+	m, ok := dbfile.LastMeta(file)
 	for i := range int64(2) {
-		if _, valid := pages.ReadMeta(file, i*int64(m.PageSize)); !valid {
+		if _, valid := dbfile.ReadMeta(file, i*int64(m.PageSize)); !valid {
 			return ok, nil
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/pages"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -156,7 +156,7 @@ func TestEachLostPageIsFoundAndMadeUpFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := read(t, path)
-	m, ok := pages.LastMeta(bytes.NewReader(whole))
+	m, ok := dbfile.LastMeta(bytes.NewReader(whole))
 	if !ok {
 		t.Fatal("there is no meta page")
 	}
@@ -204,7 +204,7 @@ func TestEachLostPageIsFoundAndMadeUpFor(t *testing.T) {
 func TestALostMetaPageIsARemark(t *testing.T) {
 	path, _ := made(t)
 	whole := read(t, path)
-	m, _ := pages.LastMeta(bytes.NewReader(whole))
+	m, _ := dbfile.LastMeta(bytes.NewReader(whole))
 	for i := range uint64(2) {
 		b := bytes.Clone(whole)
 		clear(b[i*m.PageSize:][:m.PageSize])

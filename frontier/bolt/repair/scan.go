@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/durable/meter"
 )
 
@@ -75,7 +75,7 @@ func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 	for _, j := range layout.Journals() {
 		s.values[j] = map[uint64]found{}
 	}
-	m, ok := pages.LastMeta(file)
+	m, ok := dbfile.LastMeta(file)
 	s.pageSize = int64(m.PageSize)
 	if !ok {
 		s.pageSize = s.guessPageSize()
@@ -83,7 +83,7 @@ func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 	s.live = make([]owner, (s.size+s.pageSize-1)/s.pageSize)
 	salvage.Pages = int64(len(s.live))
 	for i := range int64(2) {
-		if p, ok := pages.ReadMeta(file, i*s.pageSize); !ok || int64(p.PageSize) != s.pageSize {
+		if p, ok := dbfile.ReadMeta(file, i*s.pageSize); !ok || int64(p.PageSize) != s.pageSize {
 			salvage.MetaSpoilt = true
 		}
 	}
@@ -125,7 +125,7 @@ func (s *scan) read(at int64, n int) []byte {
 // walk marks the pages that the last commit refers to, as far as they can be read.
 func (s *scan) walk(id uint64, of owner, root bool, level int) {
 	b := []byte(nil)
-	if id >= 2 && id < uint64(len(s.live)) && s.live[id] == nobody && level <= pages.MaxLevels {
+	if id >= 2 && id < uint64(len(s.live)) && s.live[id] == nobody && level <= dbfile.MaxLevels {
 		b = s.read(int64(id)*s.pageSize, int(s.pageSize))
 	}
 	order := binary.NativeEndian
@@ -134,20 +134,20 @@ func (s *scan) walk(id uint64, of owner, root bool, level int) {
 		return
 	}
 	flags, count := order.Uint16(b[8:]), int(order.Uint16(b[10:]))
-	if flags != pages.Branch && flags != pages.Leaf {
+	if flags != dbfile.Branch && flags != dbfile.Leaf {
 		s.salvage.LostPages++
 		return
 	}
 	s.live[id] = of
-	for i := range min(count, int(s.pageSize-pages.HeaderSize)/pages.ElementSize) {
-		e := b[pages.HeaderSize+i*pages.ElementSize:]
-		if flags == pages.Branch {
+	for i := range min(count, int(s.pageSize-dbfile.HeaderSize)/dbfile.ElementSize) {
+		e := b[dbfile.HeaderSize+i*dbfile.ElementSize:]
+		if flags == dbfile.Branch {
 			s.walk(order.Uint64(e[8:]), of, root, level+1)
 			continue
 		}
-		x := pages.ParseElement(e)
-		at := int64(id)*s.pageSize + int64(pages.HeaderSize+i*pages.ElementSize) + int64(x.Pos)
-		if x.Flags != pages.Bucket || x.Key > 34 {
+		x := dbfile.ParseElement(e)
+		at := int64(id)*s.pageSize + int64(dbfile.HeaderSize+i*dbfile.ElementSize) + int64(x.Pos)
+		if x.Flags != dbfile.Bucket || x.Key > 34 {
 			continue
 		}
 		if v := s.read(at, int(x.Key)+16); v != nil {

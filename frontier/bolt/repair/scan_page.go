@@ -3,21 +3,21 @@ package repair
 import (
 	"encoding/binary"
 
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/pages"
 )
 
 // page looks at b, which is at that place of the file, as a leaf. A page can hold a small bucket whole, in a value.
 func (s *scan) page(at int64, b []byte, of owner, level int) {
 	count := 0 // of the elements that must be values
-	if len(b) >= pages.HeaderSize && of > another && binary.NativeEndian.Uint16(b[8:]) == pages.Leaf {
+	if len(b) >= dbfile.HeaderSize && of > another && binary.NativeEndian.Uint16(b[8:]) == dbfile.Leaf {
 		count = int(binary.NativeEndian.Uint16(b[10:]))
 	}
 	slots, sound := s.slots(at, b, level)
-	for i := 0; i < max(slots, count) && pages.HeaderSize+(i+1)*pages.ElementSize <= len(b); i++ {
-		from := pages.HeaderSize + i*pages.ElementSize
-		x := pages.ParseElement(b[from:])
-		if x.Flags > pages.Bucket || x.Key == 0 || x.Key > 34 || x.Value > maxValue || x.Pos > 1<<30 {
+	for i := 0; i < max(slots, count) && dbfile.HeaderSize+(i+1)*dbfile.ElementSize <= len(b); i++ {
+		from := dbfile.HeaderSize + i*dbfile.ElementSize
+		x := dbfile.ParseElement(b[from:])
+		if x.Flags > dbfile.Bucket || x.Key == 0 || x.Key > 34 || x.Value > maxValue || x.Pos > 1<<30 {
 			s.spoilt(i < count)
 			continue
 		}
@@ -31,8 +31,8 @@ func (s *scan) page(at int64, b []byte, of owner, level int) {
 		}
 		k, v := kv[:x.Key:x.Key], kv[x.Key:]
 		place := found{at: at + int64(start) + int64(x.Key), n: len(v), live: of != nobody}
-		if x.Flags == pages.Bucket {
-			if len(v) > 16+pages.HeaderSize && level == 0 {
+		if x.Flags == dbfile.Bucket {
+			if len(v) > 16+dbfile.HeaderSize && level == 0 {
 				inner := nobody
 				if of != nobody {
 					inner = ownerOf(string(k))
@@ -53,22 +53,22 @@ func (s *scan) page(at int64, b []byte, of owner, level int) {
 // elements that it counts are looked at: what is behind them are values, and in a value a site could have put what
 // looks like an element. In a spoilt one all are that there may be.
 func (s *scan) slots(at int64, b []byte, level int) (n int, sound bool) {
-	if len(b) < pages.HeaderSize+pages.ElementSize {
+	if len(b) < dbfile.HeaderSize+dbfile.ElementSize {
 		return 0, false
 	}
 	order := binary.NativeEndian
 	id, flags, count := order.Uint64(b), order.Uint16(b[8:]), int(order.Uint16(b[10:]))
 	if level == 0 && id != uint64(at/s.pageSize) {
-		return len(b) / pages.ElementSize, false
+		return len(b) / dbfile.ElementSize, false
 	}
 	switch {
-	case flags == pages.Branch:
+	case flags == dbfile.Branch:
 		return 0, true
-	case flags == pages.Leaf && int(pages.ParseElement(b[pages.HeaderSize:]).Pos) == count*pages.ElementSize:
+	case flags == dbfile.Leaf && int(dbfile.ParseElement(b[dbfile.HeaderSize:]).Pos) == count*dbfile.ElementSize:
 		// The first value is behind the last element.
 		return count, true
 	}
-	return len(b) / pages.ElementSize, false
+	return len(b) / dbfile.ElementSize, false
 }
 
 func (s *scan) spoilt(is bool) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"curtsy/robots/naive"
-	"curtsy/robots/naive/quick"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -86,7 +85,7 @@ type judge struct {
 
 // rules are what a robots.txt asks of the crawler.
 type rules struct {
-	lines *quick.Reading
+	lines *naive.Reading
 	delay time.Duration
 }
 
@@ -150,7 +149,7 @@ func (j *judge) robots(from Robots) error {
 	}
 	seconds, _ := naive.Delay(body, j.o.Token)
 	j.rules[from.Host] = &rules{
-		lines: quick.Read("rfc9309", body, j.o.Token),
+		lines: naive.Read("rfc9309", body, j.o.Token),
 		delay: time.Duration(min(seconds, 1e6) * float64(time.Second)),
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/httpfield"
 	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
@@ -93,7 +92,7 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 	case "retry-after":
 		several(&s.RetryAfter)
 	case "ratelimit":
-		joined(&s.RateLimit, httpfield.MaxRateLimit)
+		joined(&s.RateLimit, maxRateLimit)
 	case "date":
 		s.Date.set(value)
 	case "age":

@@ -7,7 +7,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/httpfield"
 )
 
 // This crawler leaves a host alone for so long after an answer that names no time (docs/trust/politeness.md, rules 11 and
@@ -106,10 +105,10 @@ func (j *Judge) retryGiven(h *evidence.Joined) bool {
 // until is the time that a Retry-After names. A value that cannot be read, or is over a year away, is a day for our
 // own archives, and nothing for those of others.
 func (j *Judge) until(v string, now time.Time) (t time.Time, ok bool) {
-	if d, isNumber := httpfield.Seconds(v); isNumber {
+	if d, isNumber := evidence.Seconds(v); isNumber {
 		t, ok = now.Add(d), true
 	} else {
-		t, ok = httpfield.Date(v)
+		t, ok = evidence.Date(v)
 	}
 	if !ok || t.Sub(now) > 365*day {
 		return now.Add(day), j.m.Promises()

@@ -6,7 +6,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/httpfield"
 	"curtsy/storage/audit/measure"
 )
 
@@ -148,7 +147,7 @@ func (j *Judge) heard(h *evidence.Joined, to *Host) {
 // limited takes what RateLimit asks for, unless a Retry-After is obeyed in its place.
 func (j *Judge) limited(h *evidence.Joined, to *Host) {
 	e := &h.Exchange
-	q := httpfield.RateLimit(h.Answer.RateLimit)
+	q := evidence.RateLimit(h.Answer.RateLimit)
 	if q.Given {
 		to.mayLimit = [2]time.Duration{q.Space, q.Wait}
 	}

@@ -13,7 +13,6 @@ import (
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
-	"curtsy/storage/audit/words"
 	"curtsy/storage/mediatype"
 )
 
@@ -90,20 +89,20 @@ func exchangeRow(line bool, record, place string, l *storage.Line, url string, b
 	cut := func(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
 	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
 	a.fields[fieldTime] = began.UTC().Format("2006-01-02T15:04:05.000000Z")
-	set(fieldDecision, "%s %s", words.Plain(string(l.Decision)), words.Plain(l.Reason))
-	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", words.Plain(string(l.Outcome)),
-		words.Plain(string(l.Change)), l.Attempt, l.Interim)
-	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, words.Plain(l.RobotsRule),
-		words.Plain(l.RobotsGroup), words.Plain(l.RunnerUp),
-		words.Plain(l.RobotsSHA256), words.Plain(bare(l.RobotsRecord)), words.Plain(l.Standard))
-	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), words.Plain(string(l.PaceBy)), cut(l.Gap),
+	set(fieldDecision, "%s %s", weburl.Plain(string(l.Decision)), weburl.Plain(l.Reason))
+	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", weburl.Plain(string(l.Outcome)),
+		weburl.Plain(string(l.Change)), l.Attempt, l.Interim)
+	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, weburl.Plain(l.RobotsRule),
+		weburl.Plain(l.RobotsGroup), weburl.Plain(l.RunnerUp),
+		weburl.Plain(l.RobotsSHA256), weburl.Plain(bare(l.RobotsRecord)), weburl.Plain(l.Standard))
+	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), weburl.Plain(string(l.PaceBy)), cut(l.Gap),
 		cut(l.Ahead))
-	set(fieldRest, "%v by %q", cut(l.Rest), words.Plain(string(l.RestBy)))
-	set(fieldDuration, "%v, to the first octet %v, %q", cut(l.Took), cut(l.FirstByte), words.Plain(l.Truncated))
-	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", words.Plain(string(l.Kind)), words.Plain(l.Via), l.Depth,
-		words.Plain(l.Seed), words.Plain(l.Tag), l.Own)
-	set(fieldSaid, "%s %q %q, list %s", words.Plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs),
-		words.Plain(l.List))
+	set(fieldRest, "%v by %q", cut(l.Rest), weburl.Plain(string(l.RestBy)))
+	set(fieldDuration, "%v, to the first octet %v, %q", cut(l.Took), cut(l.FirstByte), weburl.Plain(l.Truncated))
+	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", weburl.Plain(string(l.Kind)), weburl.Plain(l.Via), l.Depth,
+		weburl.Plain(l.Seed), weburl.Plain(l.Tag), l.Own)
+	set(fieldSaid, "%s %q %q, list %s", weburl.Plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs),
+		weburl.Plain(l.List))
 	return a
 }
 
@@ -164,7 +163,7 @@ func addressText(a netip.Addr) string {
 func plainLines(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(s, "\n") {
-		if line = words.Plain(line); line != "" {
+		if line = weburl.Plain(line); line != "" {
 			b.WriteString(line + "; ")
 		}
 	}

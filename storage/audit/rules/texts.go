@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"curtsy/robots/naive"
-	"curtsy/robots/naive/quick"
 	"curtsy/storage/audit/finding"
 )
 
@@ -39,7 +38,7 @@ type readingKey struct {
 // reading is what one crawler is told by a text.
 type reading struct {
 	key   readingKey
-	rules *quick.Reading
+	rules *naive.Reading
 	size  int
 }
 
@@ -117,7 +116,7 @@ func (t *Store) reading(at Text, token, standard string) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{key: k, rules: quick.Read(standard, b, token)}
+	r := &reading{key: k, rules: naive.Read(standard, b, token)}
 	r.size = r.rules.Size() + 300
 	t.by[k] = t.used.PushFront(r)
 	for t.size += r.size; t.size > maxReadings && t.used.Len() > 1; {

@@ -8,7 +8,6 @@ import (
 	"curtsy/robots/naive"
 	"curtsy/storage"
 	"curtsy/storage/audit/weburl"
-	"curtsy/storage/audit/words"
 )
 
 // Verdict is what one document says to one token.
@@ -90,12 +89,12 @@ func (v Verdict) tells(l *storage.Line, allowed bool) bool {
 }
 
 // quote is what a verdict about a target quotes. Group and runner-up are recomputed by RFC 9309 alone: certain says so.
-func (t *Store) quote(text Text, v Verdict, target string) (w words.Quote, certain bool, err error) {
+func (t *Store) quote(text Text, v Verdict, target string) (w weburl.Quote, certain bool, err error) {
 	b, err := t.body(text)
 	if err != nil {
 		return w, false, err
 	}
-	w.Rule = words.Plain(naive.Written(b, v.Line))
+	w.Rule = weburl.Plain(naive.Written(b, v.Line))
 	if v.Standard != "rfc9309" {
 		return w, false, nil
 	}
@@ -103,8 +102,8 @@ func (t *Store) quote(text Text, v Verdict, target string) (w words.Quote, certa
 	if err != nil {
 		return w, false, err
 	}
-	w.Group = words.Plain(naive.Group(b, v.Token, v.Line))
-	w.RunnerUp = words.Plain(naive.Written(b, r.rules.RunnerUp(target)))
+	w.Group = weburl.Plain(naive.Group(b, v.Token, v.Line))
+	w.RunnerUp = weburl.Plain(naive.Written(b, r.rules.RunnerUp(target)))
 	return w, true, nil
 }
 
@@ -112,8 +111,8 @@ func (t *Store) quote(text Text, v Verdict, target string) (w words.Quote, certa
 // line has them. Several verdicts may be what it tells of: one that has its words is enough.
 func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target string, allowed bool) (right string,
 	err error) {
-	told := words.Quote{Rule: words.Plain(l.RobotsRule), Group: words.Plain(l.RobotsGroup),
-		RunnerUp: words.Plain(l.RunnerUp)}
+	told := weburl.Quote{Rule: weburl.Plain(l.RobotsRule), Group: weburl.Plain(l.RobotsGroup),
+		RunnerUp: weburl.Plain(l.RunnerUp)}
 	for _, v := range vs {
 		if !v.tells(l, allowed) {
 			continue
@@ -126,7 +125,7 @@ func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target strin
 		if err != nil {
 			return "", err
 		}
-		if w == told || !certain && w.Rule == told.Rule || v.Line == 0 && told == (words.Quote{}) {
+		if w == told || !certain && w.Rule == told.Rule || v.Line == 0 && told == (weburl.Quote{}) {
 			return "", nil
 		}
 		right = w.String() + ", and not " + told.String()

@@ -1,0 +1,36 @@
+package scoreboard
+
+import (
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/visitor"
+)
+
+// A web of hostile sites can be served, and a crawl that asked nothing has shown nothing.
+func TestSitesAreUnshownUntilAsked(t *testing.T) {
+	web := crawltest.New(append(Sites(0), Guarded()...)...)
+	visitor.Bubble(t, web, func(*visitor.Client) {})
+	rows := 0
+	for _, row := range web.Referee().Judge(crawltest.Rules{Partial: true}).Rows {
+		if rows++; row.Verdict != crawltest.Unshown {
+			t.Errorf("%s is %s before anybody came: %s", row.Rule, row.Verdict, row.Evidence)
+		}
+	}
+	if rows < 50 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+// Every ill site can be found from the first one.
+func TestSitesAreLinkedFromTheirIndex(t *testing.T) {
+	for _, sites := range [][]*crawltest.Site{Sites(0), Guarded()} {
+		links := strings.Join(sites[0].Pages["/"].Links, " ") + " "
+		for _, s := range sites[1:] {
+			if linked := strings.Contains(links, "http://"+s.Name+"/ "); linked == s.Expect.Closed {
+				t.Errorf("%s: linked %v, at an address that is not public %v", s.Name, linked, s.Expect.Closed)
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package scoreboard
+
+import (
+	"encoding/xml"
+	"image"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"curtsy/crawler/crawltest"
+)
+
+// Whatever the pages refer to is there, unless it is said to be absent; and whatever is there is referred
+// to.
+func TestOrdealLacksNothingAndHasNothingToSpare(t *testing.T) {
+	o := TortureNew()
+	absent := map[string]bool{}
+	for _, a := range o.Absent {
+		absent[a.URL] = true
+	}
+	referred := map[string]bool{
+		place{tortureHost, "/"}.String(): true, place{tortureHost, crawltest.RobotsPath}.String(): true, place{closedHost, crawltest.RobotsPath}.String(): true,
+	}
+	there := map[string]bool{}
+	for _, h := range o.Hosts() {
+		for k := range o.Web.Pages(h) {
+			there[place{h, k}.String()] = true
+		}
+	}
+	for _, h := range o.Hosts() {
+		for k, p := range o.Web.Pages(h) {
+			for _, ref := range slices.Concat(p.Links, p.Embeds, []string{p.Redirect}) {
+				to, ok := o.Leads(place{h, k}.String(), ref)
+				if ref == "" || !ok {
+					continue
+				}
+				referred[to] = true
+				if !there[to] && !absent[to] {
+					t.Errorf("%s refers to %s, which is not there", place{h, k}, to)
+				}
+			}
+		}
+	}
+	for _, a := range o.Absent {
+		if to, ok := o.Leads("http://"+tortureHost+"/", a.URL); ok {
+			referred[to] = true
+		}
+	}
+	for _, h := range o.Hosts() {
+		for k := range o.Web.Pages(h) {
+			if !referred[place{h, k}.String()] && !strings.HasPrefix(k, "/robots") && !(h == neighbourHost) {
+				t.Errorf("nothing refers to %s", place{h, k})
+			}
+		}
+	}
+}
+
+// All pages in scope can be reached from the seed by links and embeds.
+func TestOrdealIsReachedFromItsSeed(t *testing.T) {
+	o := TortureNew()
+	reached := o.Reach("curtsy", "http://"+tortureHost+"/")
+	for k := range o.Web.Pages(tortureHost) {
+		u := place{tortureHost, k}.String()
+		if slices.Contains(reached, u) || strings.HasPrefix(k, "/private/") || k == crawltest.RobotsPath {
+			continue
+		}
+		t.Errorf("%s cannot be reached", u)
+	}
+	if len(reached) < 300 {
+		t.Errorf("%d URLs", len(reached))
+	}
+}
+
+// What tells a picture from all others is so.
+func TestOrdealsPicturesAreWhatPagesExpect(t *testing.T) {
+	r := newBuilder(tortureHost)
+	seen := map[string]place{}
+	for _, ext := range []string{".png", ".gif", ".jpg", ".svg", ".wav", ".woff", ".ttf", ".vtt", "", ".png"} {
+		for _, name := range []string{"a", "b"} {
+			at := place{tortureHost, "/" + name + ext}
+			want := r.want(at)
+			if other, known := seen[want]; known && other != at && ext != ".vtt" {
+				t.Errorf("%s and %s are both %s", at, other, want)
+			}
+			seen[want] = at
+			p := r.sites[tortureHost].Pages[at.key]
+			if !strings.HasPrefix(p.Type, "image/") || ext == ".svg" {
+				continue
+			}
+			c, kind, err := image.DecodeConfig(strings.NewReader(p.Body))
+			if err != nil || sizeOf(c.Width, c.Height) != want || !strings.HasSuffix(p.Type, kind) {
+				t.Errorf("%s: %s %+v, %v; want %s", at, kind, c, err, want)
+			}
+		}
+	}
+	if n := len(r.sites[tortureHost].Pages); n != 18 {
+		t.Errorf("%d resources", n)
+	}
+}
+
+func TestOrdealsDrawingsAreXML(t *testing.T) {
+	n := 0
+	o := TortureNew()
+	for _, h := range o.Hosts() {
+		for k, l := range o.Web.Pages(h) {
+			if l.Type != "image/svg+xml" {
+				continue
+			}
+			n++
+			for d := xml.NewDecoder(strings.NewReader(l.Body)); ; {
+				if _, err := d.Token(); err == io.EOF {
+					break
+				} else if err != nil {
+					t.Errorf("%s: %v", k, err)
+					break
+				}
+			}
+		}
+	}
+	if n < 5 {
+		t.Errorf("%d drawings", n)
+	}
+}
+
+// The names are what they are there for: each a page of its own, and hard in all the ways that are promised.
+func TestOrdealsNamesAreHard(t *testing.T) {
+	targets := nameTargets()
+	keys, folded := map[string]string{}, map[string]bool{}
+	var long, alike, bad int
+	for _, target := range targets {
+		k := crawltest.Key(target)
+		if other, ok := keys[k]; ok {
+			t.Errorf("%q and %q are one", target, other)
+		}
+		keys[k] = target
+		path, _, _ := strings.Cut(k, "?")
+		if folded[strings.ToLower(path)] {
+			alike++
+		}
+		folded[strings.ToLower(path)] = true
+		for segment := range strings.SplitSeq(path, "/") {
+			name, err := url.PathUnescape(segment)
+			if err != nil {
+				t.Errorf("%q: %v", segment, err)
+			}
+			if len(name) > 240 {
+				long++
+			}
+			if !utf8.ValidString(name) {
+				bad++
+			}
+		}
+	}
+	if long < 4 || alike < 5 || bad < 2 {
+		t.Errorf("%d long names, %d alike but for case, %d not UTF-8", long, alike, bad)
+	}
+}
+
+// Two webs are alike to the byte: what is said of one holds of the next.
+func TestOrdealIsTheSameEachTime(t *testing.T) {
+	a, b := TortureNew(), TortureNew()
+	for _, h := range a.Hosts() {
+		same := maps.EqualFunc(a.Web.Pages(h), b.Web.Pages(h), func(x, y crawltest.Page) bool { return x.Body == y.Body })
+		if !same {
+			t.Errorf("%s differs", h)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/host"
+	"curtsy/crawler/status"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// many is a crawl of many hosts as a dashboard asks for it, without what does not depend on their number.
+type many struct {
+	Source
+	f    frontier.Frontier
+	live *status.Live
+}
+
+func (m *many) Name() string { return "many" }
+
+func (m *many) Look(ctx context.Context) (l Look, err error) {
+	l.Running = true
+	var e [3]error
+	l.Status, e[0] = m.live.Status(ctx)
+	l.Estimate, e[1] = m.live.Estimate(ctx)
+	l.Waits, e[2] = m.live.Waits(ctx, 0)
+	return l, errors.Join(e[:]...)
+}
+
+func (m *many) Hosts(ctx context.Context, q status.Query) (status.Page, error) {
+	return m.live.Hosts(ctx, q)
+}
+
+func (m *many) Decisions(int) ([]storage.Line, int64, error) { return nil, 0, nil }
+
+func (m *many) Acts() []ledger.Mark { return nil }
+
+func (m *many) Settings(context.Context) (Settings, error) {
+	return Settings{}, nil
+}
+
+// fresh has all questions answered anew.
+func (m *many) fresh() {
+	m.live = status.NewLive(m.f, status.Settings{Workers: 64, Pacing: func(frontier.Host, *host.State) status.Pacing {
+		return status.Pacing{Pace: time.Second, By: string(storage.ByFloor)}
+	}})
+}
+
+// manyHosts is a frontier of so many hosts, with one to eight URLs each.
+func manyHosts(t testing.TB, hosts int) *many {
+	t.Helper()
+	f, err := engine.Open(filepath.Join(t.TempDir(), "frontier.db"), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var batch []frontier.Candidate
+	for n := range hosts {
+		for i := range n%8 + 1 {
+			u, err := canon.Parse(fmt.Sprintf("https://host-%06d.example.org/%d", (n*7919)%hosts, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			batch = append(batch, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
+		}
+		if len(batch) >= 5000 || n == hosts-1 {
+			if _, err := f.Add(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+			batch = batch[:0]
+		}
+	}
+	m := &many{f: f}
+	m.fresh()
+	return m
+}
+
+// asking serves a dashboard of m until the test ends, and returns what answers to a path, and how long it is.
+func asking(t testing.TB, m *many) func(path string) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const token = "0123456789abcdef0123456789abcdef"
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	s := New(Options{Sources: []Source{m}, Token: token})
+	go func() { served <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	ask := func(path string) string {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr().String()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path != "/readyz" && resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: status %d: %s", path, resp.StatusCode, b)
+		}
+		return string(b)
+	}
+	for !strings.HasPrefix(ask("/readyz"), "ok") {
+		continue
+	}
+	return ask
+}
+
+// A page has as many rows and as many bytes for many hosts as for a few.
+func TestAPageOfManyHostsIsBounded(t *testing.T) {
+	hosts := 100_000
+	if testing.Short() {
+		hosts = 3000
+	}
+	m := manyHosts(t, hosts)
+	ask := asking(t, m)
+	for path, rows := range map[string]int{
+		"hosts": 50, "hosts?sort=host&up=1": 50, "hosts?q=host-0000": min(hosts, 100) / 2, "hosts?sort=wait&from=" + fmt.Sprint(hosts-7): 7, "hosts?q=nobody": 0,
+		"hosts?state=due&from=50": 50,
+	} {
+		page := ask("/crawl/0/" + path)
+		if got := strings.Count(page, `<a href="host?name=`); got != rows {
+			t.Errorf("%s: %d rows, want %d", path, got, rows)
+		}
+		if len(page) > 64<<10 {
+			t.Errorf("%s: %d bytes", path, len(page))
+		}
+	}
+	if page := ask("/crawl/0/"); len(page) > 32<<10 {
+		t.Errorf("the overview has %d bytes", len(page))
+	}
+	// Pages beside each other have every host once, in the order that is asked for.
+	last, seen := "", 0
+	for from := 0; from < 200; from += 50 {
+		p, err := m.Hosts(t.Context(), status.Query{Sort: "host", Up: true, Offset: from, Limit: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range p.Rows {
+			if r.Host <= last {
+				t.Fatalf("%s after %s", r.Host, last)
+			}
+			last = r.Host
+			seen++
+		}
+	}
+	if want := "https://host-000199.example.org"; last != want || seen != 200 {
+		t.Errorf("%d hosts up to %s, want %s", seen, last, want)
+	}
+}
+
+// What a page costs with 100,000 hosts. The first asks the frontier; the others have what it said, for fifty times as long as that
+// took. Once a second the pages that somebody looks at are made anew: that is what "kept" costs.
+func BenchmarkAHundredThousandHosts(b *testing.B) {
+	m := manyHosts(b, 100_000)
+	ask := asking(b, m)
+	for _, p := range []struct{ name, path string }{
+		{"overview", ""}, {"hosts", "hosts"}, {"sorted by host", "hosts?sort=host"}, {"searched", "hosts?q=0123"}, {"page 1000", "hosts?from=50000"},
+	} {
+		b.Run(p.name, func(b *testing.B) {
+			n := len(ask("/crawl/0/" + p.path))
+			b.ReportAllocs()
+			for b.Loop() {
+				ask("/crawl/0/" + p.path)
+			}
+			b.ReportMetric(float64(n), "bytes/page")
+		})
+	}
+	again := &many{f: m.f}
+	for name, ask := range map[string]func() error{
+		"first table": func() error { _, err := again.Hosts(b.Context(), status.Query{Limit: 50}); return err },
+		"first look":  func() error { _, err := again.Look(b.Context()); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				again.fresh()
+				if err := ask(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,173 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"curtsy/crawler"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// TestMain keeps the user's own folders out of the tests.
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "curtsy-directory-")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "AppData", "LocalAppData"} {
+		os.Setenv(name, home)
+	}
+	code := m.Run()
+	os.RemoveAll(home)
+	os.Exit(code)
+}
+
+// crawled has a crawl of a host with 40 pages run until its operator has met it, and returns the source of its directory.
+func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directory, canon.Authority) {
+	t.Helper()
+	web := crawltest.New(crawltest.Tree("bakery.test", 40))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	dir, s := filepath.Join(t.TempDir(), "d"), crawldir.Defaults()
+	s.Delay, s.MaxWait = 0, time.Minute
+	seeds, err := crawldir.SeedURLs(web.LoopbackURL("bakery.test"))
+	if err == nil {
+		err = crawldir.Create(t.Context(), dir, &s, seeds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := canon.Parse(web.LoopbackURL("bakery.test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, a := DirectoryNew(dir), root.Authority()
+	_, err = crawldir.Run(t.Context(), dir, crawldir.Options{Attend: func(ctx context.Context, start crawldir.Start) (sum crawler.Summary, err error) {
+		var run errgroup.Group
+		start.Crawl.Pause(true) // so that there is something left to steer
+		run.Go(func() error {
+			sum, err = start.Crawl.Run(ctx)
+			return err
+		})
+		for err := control.ErrNotRunning; errors.Is(err, control.ErrNotRunning) && ctx.Err() == nil; {
+			_, err = control.Ask(ctx, dir) // it begins to listen beside us
+		}
+		meet(d, a)
+		start.Crawl.Drain()
+		return sum, run.Wait()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, a
+}
+
+// What the page does reaches the crawl that runs, and is told in words; the ledger has it, and so the page.
+func TestActsReachARunningCrawl(t *testing.T) {
+	do := func(d *directory, a Act) string {
+		said, err := d.Do(t.Context(), a)
+		if err != nil {
+			t.Errorf("%s: %v", a.Verb, err)
+		}
+		return said
+	}
+	d, a := crawled(t, func(d *directory, a canon.Authority) {
+		look, err := d.Look(t.Context())
+		if err != nil || !look.Running || look.Status.State != "paused" || look.Waits.Hosts != 1 || look.Waits.Looked != 1 {
+			t.Errorf("%+v, %v", look, err)
+		}
+		seed, err := canon.Parse(a.Origin() + "/p3.html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range []struct {
+			act  Act
+			want string
+		}{
+			{Act{Verb: ActSeed, Seed: seed}, "was added"},
+			{Act{Verb: ActSeed, Seed: seed}, "already known"},
+			{Act{Verb: ActPark, Host: a, Reason: "asked by phone"}, "is paused"},
+			{Act{Verb: ActRelease, Host: a}, "is unpaused"},
+			{Act{Verb: ActRelease, Host: a}, "nothing to change"},
+			{Act{Verb: ActRetry, Host: a, What: frontier.Failed}, "0 URLs"},
+			{Act{Verb: ActChange, Change: control.Change{Setting: "max-pages", Value: "5"}, Reason: "enough"}, "max-pages is now 5; it was 0"},
+			{Act{Verb: ActChange, Change: control.Change{Setting: "exclude", Value: "p3"}}, "It affects 1 URL of 2"},
+			{Act{Verb: ActChange, Change: control.Change{Setting: "opt-out"}}, "reread"},
+			{Act{Verb: ActGoOn}, "continues"},
+			{Act{Verb: ActPause}, "Paused"},
+		} {
+			if said := do(d, x.act); !strings.Contains(said, x.want) {
+				t.Errorf("%+v: %q, want %q", x.act, said, x.want)
+			}
+		}
+		if done, err := d.Try(t.Context(), control.Change{Setting: "exclude", Value: "p3", Remove: true}); err != nil || done.Before != "p3" {
+			t.Errorf("%+v, %v", done, err)
+		}
+		if _, err := d.Do(t.Context(), Act{Verb: "obey"}); err == nil {
+			t.Error("an act that there is not was obeyed")
+		}
+		if s, err := d.Settings(t.Context()); err != nil || s.Budgets["max-pages"] != "5" || len(s.Exclude) != 1 || s.Delay == "" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		do(d, Act{Verb: ActDrop, Host: a, Reason: "enough"})
+		do(d, Act{Verb: ActDrain})
+	})
+	if _, _, err := d.Decisions(100); err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, m := range d.Acts() { // the newest first
+		words = append([]string{m.Operator.Act}, words...)
+	}
+	if got := strings.Join(words, ", "); got != "add seeds, add seeds, park, release, max-pages, exclude, opt-out, go on, pause, drop, drain" {
+		t.Errorf("%s", got)
+	}
+	if o := d.Acts()[8].Operator; o.Act != "park" || o.About != a.Origin() || o.Note != "asked by phone" || o.URLs != 2 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A crawl that does not run is shown, and takes no orders.
+func TestAStoppedCrawlIsShownAndTakesNoOrders(t *testing.T) {
+	d, a := crawled(t, func(*directory, canon.Authority) {})
+	look, err := d.Look(t.Context())
+	if err != nil || look.Running || look.Status.State != "stopped" || look.Waits.Permitted != 0 || look.Disk.Frontier == 0 {
+		t.Errorf("%+v, %v", look, err)
+	}
+	if p, err := d.Hosts(t.Context(), status.Query{Limit: 10}); err != nil || len(p.Rows) != 1 || p.Rows[0].Pending != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if o, err := d.Host(t.Context(), a); err != nil || !o.Known || o.Pending != 1 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	u, err := a.URL("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := d.Explain(t.Context(), u); err != nil || e.Crawl != "stopped" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := d.Do(t.Context(), Act{Verb: ActPark, Host: a}); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("%v", err)
+	}
+	if _, err := d.Try(t.Context(), control.Change{Setting: "exclude", Value: "x"}); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("%v", err)
+	}
+	if gaps, err := d.Gaps(t.Context(), a, 10); err != nil || len(gaps) != 0 {
+		t.Errorf("%+v, %v", gaps, err)
+	}
+}

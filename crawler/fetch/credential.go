@@ -1,0 +1,182 @@
+package fetch
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"curtsy/frontier/canon"
+)
+
+// Masked stands in the place of a value wherever a request is kept.
+const Masked = "(masked)"
+
+// maxFields bounds the fields of one authority, maxValue the octets of one value.
+const (
+	maxFields = 16
+	maxValue  = 8 << 10
+)
+
+// field is a header field with a value that must stand nowhere. The zero Field cannot be sent.
+type field struct {
+	Name  string
+	value func() string
+	forms func() []string // in which an answer may repeat it
+}
+
+func newField(name, value string, forms ...string) field {
+	forms = append(forms, value)
+	return field{name, func() string { return value }, func() []string { return forms }}
+}
+
+// Line is the field as it is sent, Shown as it is kept.
+func (f field) Line() string { return f.Name + ": " + f.value() + "\r\n" }
+
+// Shown is the field as it is kept.
+func (f field) Shown() string { return f.Name + ": " + Masked + "\r\n" }
+
+// ParseAuth reads what a file of --auth has: "Bearer TOKEN" (RFC 6750) or "user:password" (RFC 7617). Its error quotes nothing.
+func ParseAuth(line string) (field, error) {
+	const how = "write one line, user:password or Bearer TOKEN"
+	if err := fit(line); err != nil {
+		return field{}, err
+	}
+	scheme, rest, _ := strings.Cut(line, " ")
+	if strings.EqualFold(scheme, "bearer") {
+		if token := strings.TrimSpace(rest); isToken68(token) {
+			return newField("Authorization", "Bearer "+token, token), nil
+		}
+		return field{}, errors.New("what follows Bearer is no token (RFC 6750 2.1); " + how)
+	}
+	user, password, ok := strings.Cut(line, ":")
+	if !ok || user == "" {
+		return field{}, errors.New("there is no user and password; " + how)
+	}
+	basic := base64.StdEncoding.EncodeToString([]byte(line))
+	return newField("Authorization", "Basic "+basic, basic, strings.TrimRight(basic, "="), line, password), nil
+}
+
+// ParseFields reads what a file of --header has: lines "Name: value". Its error quotes no value.
+func ParseFields(text string) (all []field, err error) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		value = strings.Trim(value, " \t")
+		switch {
+		case !ok || !isName(name) || value == "":
+			return nil, fmt.Errorf("line %d is no header field: write Name: value", n)
+		case ours(name):
+			return nil, fmt.Errorf("line %d: the field %s is the crawler's to set", n, name)
+		case slices.ContainsFunc(all, func(f field) bool { return strings.EqualFold(f.Name, name) }):
+			return nil, fmt.Errorf("line %d: the field %s is there twice", n, name)
+		case len(all) == maxFields:
+			return nil, fmt.Errorf("line %d: there are more than %d fields", n, maxFields)
+		}
+		if err := fit(value); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		all = append(all, newField(name, value, inner(name, value)...))
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there is no header field: write lines Name: value")
+	}
+	return all, nil
+}
+
+// inner are the parts of a value that are secrets by themselves: what follows a scheme, and the values of cookies.
+func inner(name, value string) (all []string) {
+	if !strings.EqualFold(name, "Cookie") {
+		_, rest, _ := strings.Cut(value, " ")
+		return []string{rest}
+	}
+	for pair := range strings.SplitSeq(value, ";") {
+		if _, v, ok := strings.Cut(pair, "="); ok {
+			all = append(all, strings.TrimSpace(v))
+		}
+	}
+	return all
+}
+
+// fit refuses what cannot stand in a header field (RFC 9110 5.5).
+func fit(value string) error {
+	if len(value) > maxValue {
+		return fmt.Errorf("it is longer than %d octets", maxValue)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return errors.New("it has control characters, or more than one line")
+	}
+	return nil
+}
+
+// isToken68 reports whether s is what RFC 9110 11.2 calls token68.
+func isToken68(s string) bool {
+	s = strings.TrimRight(s, "=")
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~+/", r))
+	})
+}
+
+// isName reports whether s is the name of a header field (RFC 9110 5.1).
+func isName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r)
+	})
+}
+
+// ours reports whether a field is one that the crawler promises the value of, or that frames a message.
+func ours(name string) bool {
+	name = strings.ToLower(name)
+	for _, prefix := range []string{"accept", "if-", "proxy-", "signature", "content-"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"host", "user-agent", "from", "connection", "keep-alive", "transfer-encoding", "te", "trailer",
+		"upgrade", "expect", "range", "referer", "via", "forwarded"}, name)
+}
+
+// Set has the fields of each authority. The nil Set has none.
+type Set struct {
+	of map[canon.Authority][]field
+}
+
+// Add adds fields of an authority. The error names a field that the authority has already.
+func (s *Set) Add(a canon.Authority, fields ...field) error {
+	if s.of == nil {
+		s.of = map[canon.Authority][]field{}
+	}
+	for _, f := range fields {
+		if slices.ContainsFunc(s.of[a], func(g field) bool { return strings.EqualFold(f.Name, g.Name) }) {
+			return fmt.Errorf("%s has the field %s twice", a.Origin(), f.Name)
+		}
+		s.of[a] = append(s.of[a], f)
+	}
+	return nil
+}
+
+// Of are the fields of an authority.
+func (s *Set) Of(a canon.Authority) []field {
+	if s == nil {
+		return nil
+	}
+	return s.of[a]
+}
+
+// Has reports whether an authority has fields.
+func (s *Set) Has(a canon.Authority) bool { return len(s.Of(a)) > 0 }
+
+// Authorities are those that have fields, in order.
+func (s *Set) Authorities() []canon.Authority {
+	if s == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(s.of), func(a, b canon.Authority) int { return strings.Compare(a.Origin(), b.Origin()) })
+}

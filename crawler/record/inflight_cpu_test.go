@@ -1,0 +1,38 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestCPU_TokensAreLentOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := make(CPU, 2)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, ctx := range []context.Context{t.Context(), over} { // a free one, though the end has come
+			if err := h.Acquire(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.Acquire(over); !errors.Is(err, context.Canceled) {
+			t.Errorf("a third one of two: %v", err)
+		}
+		var order []string
+		done := make(chan error)
+		go func() { done <- h.Acquire(t.Context()) }()
+		synctest.Wait()
+		order = append(order, "waits")
+		h.Release()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		order = append(order, "has it")
+		if got := strings.Join(order, ", "); got != "waits, has it" || len(h) != 2 {
+			t.Errorf("%s; %d lent", got, len(h))
+		}
+	})
+}

@@ -1,0 +1,29 @@
+package status
+
+import (
+	"testing"
+	"time"
+)
+
+var begin = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+
+func TestRatesAreOfWhatWasSeen(t *testing.T) {
+	s := Keep(10, time.Second)
+	for n := range 30 {
+		s.Add(Sample{At: begin.Add(time.Duration(n) * time.Second), Pages: int64(2 * n), Permitted: 4})
+		s.Add(Sample{At: begin.Add(time.Duration(n)*time.Second + 1), Pages: 1 << 40}) // too soon after it
+	}
+	if len(s.all) != 10 || s.Span() != 9*time.Second {
+		t.Errorf("%d samples over %v", len(s.all), s.Span())
+	}
+	if r := s.Over(5 * time.Second); r.Pages != 2 || r.Permitted != 4 {
+		t.Errorf("%+v", r)
+	}
+	if c := s.Course(3); len(c) != 3 || c[0].Pages != 2 {
+		t.Errorf("%+v", c)
+	}
+	s.Add(Sample{At: begin.Add(time.Minute)}) // a new generation counts from zero
+	if r := s.Over(time.Second); r.Pages != 0 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,74 @@
+package dbfile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// known is the version of bbolt whose page format this package reads. Before it is raised: are internal/common/meta.go,
+// page.go, bucket.go and inode.go of the new version what they were?
+const known = "go.etcd.io/bbolt v1.5.0"
+
+func TestTheFormatIsThatOfTheBboltInUse(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(mod), "\t"+known+"\n") {
+		t.Errorf("go.mod does not have %s: hold this package against the sources of the version that it has", known)
+	}
+}
+
+// What is read of the meta pages is what bbolt says of the file, and every page that it writes passes.
+func TestWhatBboltWroteIsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for round := range 20 {
+		var id, size int64
+		err := db.Update(func(tx *bbolt.Tx) error {
+			for _, name := range []string{"small", "large"} {
+				b, err := tx.CreateBucketIfNotExists([]byte(name))
+				if err != nil {
+					return err
+				}
+				n := 1
+				if name == "large" {
+					n = 1000 * round
+				}
+				if err := b.Put([]byte{byte(round), 1}, make([]byte, n)); err != nil {
+					return err
+				}
+			}
+			id = int64(tx.ID())
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.View(func(tx *bbolt.Tx) error { size = tx.Size(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := LastMeta(file)
+		if !ok || m.Tx != uint64(id) || m.PageSize != uint64(db.Info().PageSize) || m.Pages*m.PageSize != uint64(size) {
+			t.Errorf("round %d: %+v, %v; transaction %d, %d bytes in pages of %d", round, m, ok, id, size, db.Info().PageSize)
+		}
+		if err := Check(file); err != nil {
+			t.Errorf("round %d: %v", round, err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package naive
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// large are bodies of nearly 500 KiB that ask much of a matcher, and a target for each.
+func large() map[string][2]string {
+	fill := func(line func(i int) string) string {
+		var b strings.Builder
+		b.WriteString("User-agent: *\n")
+		for i := 0; b.Len() < 490<<10; i++ {
+			b.WriteString("Disallow: " + line(i) + "\n")
+		}
+		return b.String()
+	}
+	long := "/" + strings.Repeat("ab/cd-ef_gh.ij", 500) + "?q=aaaa"
+	orders := []string{"ab", "cd", "ef", "gh", "ij", "aa", "q"}
+	return map[string][2]string{
+		"numbered": {fill(func(i int) string { return fmt.Sprintf("/*word%d*x$", i) }), "/a/page/of/some/words/12345/x"},
+		"short":    {fill(func(i int) string { return fmt.Sprintf("/*%d*", i%1000) }), "/a/page/of/some/words/x"},
+		"permuted": {fill(func(i int) string {
+			p := "/"
+			for range 5 {
+				p, i = p+"*"+orders[i%7], i/7+i
+			}
+			return p + "*zz"
+		}), long},
+		"runs":   {fill(func(i int) string { return "/*" + strings.Repeat("a", 200+i%300) + "b" }), "/" + strings.Repeat("a", 8000)},
+		"pieces": {fill(func(i int) string { return "/" + strings.Repeat("*a", 1000) + fmt.Sprint(i) }), "/" + strings.Repeat("a", 8000)},
+		"one":    {"User-agent: *\nDisallow: /" + strings.Repeat("*a", 245<<10), "/" + strings.Repeat("a", 8000)},
+		"plain":  {fill(func(i int) string { return fmt.Sprintf("/same/beginning/%d", i) }), "/same/beginning/of/a/page"},
+	}
+}
+
+// A piece is looked for once in each part of a target, however many of 20,000 rules have it.
+func TestALargeBodyIsNoProductOfRulesAndTarget(t *testing.T) {
+	for name, c := range large() {
+		r := Read("rfc9309", []byte(c[0]), "a")
+		if allowed, line := r.Allowed(c[1]); !allowed && name != "pieces" && name != "one" {
+			t.Errorf("%s: disallowed by line %d", name, line)
+		}
+		if most := len(r.pieces) * len(c[1]); r.searched > most {
+			t.Errorf("%s: looked for pieces in %d octets, want at most %d: %d pieces in %d octets", name, r.searched, most, len(r.pieces), len(c[1]))
+		}
+		if n := testing.AllocsPerRun(3, func() { r.Allowed(c[1]) }); n > 20 {
+			t.Errorf("%s: %v allocations for a question", name, n)
+		}
+	}
+}
+
+// Of a large body, too, package naive says the same.
+func TestALargeBodyIsReadAsNaiveReadsIt(t *testing.T) {
+	for name, c := range large() {
+		body := []byte(c[0])
+		r := Read("rfc9309", body, "a")
+		for _, target := range []string{"/a", c[1][:min(len(c[1]), 30)], "/wordword12zz7x", "/aaaaaaaaaaab", "/same/beginning/77"} {
+			want, wantLine := Allowed(body, "a", target)
+			if got, line := r.Allowed(target); got != want || line != wantLine {
+				t.Errorf("%s, %q: %v by line %d, naive %v by line %d", name, target, got, line, want, wantLine)
+			}
+		}
+	}
+}
+
+func BenchmarkAllowedOfALargeBody(b *testing.B) {
+	for name, c := range large() {
+		r := Read("rfc9309", []byte(c[0]), "a")
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Allowed(c[1])
+			}
+		})
+	}
+}
+
+func BenchmarkReadALargeBody(b *testing.B) {
+	for name, c := range large() {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Read("rfc9309", []byte(c[0]), "a")
+			}
+		})
+	}
+}

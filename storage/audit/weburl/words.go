@@ -1,0 +1,123 @@
+// Package words holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
+// outcome to what was answered. It is pure.
+package weburl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"curtsy/storage"
+)
+
+// The words that the line of an exchange may have. Those of URLs that nobody asked for are not among them.
+var (
+	decisionWords = spelled("", storage.DecisionAllow, storage.DecisionRobots, storage.DecisionOwner)
+	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect,
+		storage.KindSitemap, storage.KindMap, storage.KindScript)
+	outcomeWords = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed,
+		storage.OutcomeGone,
+		storage.OutcomeDropped, storage.OutcomeDeferred)
+	changeWords = spelled("", storage.ChangeNew, storage.ChangeChanged, storage.ChangeUnchanged, storage.ChangeGone)
+	paceWords   = spelled("", storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime,
+		storage.ByAddress,
+		storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots)
+	restWords = spelled("", storage.ByRetryAfter, storage.ByRateLimit, storage.ByErrors, storage.ByRobots)
+)
+
+func spelled[W ~string](words ...W) (all []string) {
+	for _, w := range words {
+		all = append(all, string(w))
+	}
+	return all
+}
+
+// whyNoPage are the reasons for which an answer that came whole with a status of 200 to 299 is none that could be used.
+var whyNoPage = []string{
+	storage.ReasonAborted, storage.ReasonCoding, storage.ReasonIncomplete, storage.ReasonLease, storage.ReasonProtocol,
+	storage.ReasonReset,
+	storage.ReasonSlow, storage.ReasonTimeout, storage.ReasonTooSlow,
+}
+
+// Answer is what the archive shows of the exchange.
+type Answer struct {
+	Status  int
+	Whole   bool // it was answered, and nothing cut it
+	LeftOut bool // a package has it not
+}
+
+// trouble is a word that is none, or does not fit.
+type trouble struct {
+	Field          string // of the metadata record
+	Required, Said string
+}
+
+// Of returns what is wrong with the words of the line of an exchange.
+func Of(l *storage.Line, a Answer) (all []trouble) {
+	for _, f := range []struct {
+		name, word string
+		may        []string
+	}{
+		{"decision", string(l.Decision), decisionWords}, {"kind", string(l.Kind), kindWords},
+		{"outcome", string(l.Outcome), outcomeWords},
+		{"change", string(l.Change), changeWords}, {"paceBy", string(l.PaceBy), paceWords},
+		{"restBy", string(l.RestBy), restWords},
+	} {
+		if !slices.Contains(f.may, f.word) {
+			all = append(all, trouble{f.name, f.name + ", of an exchange, one of " + strings.Join(f.may[1:], ", "),
+				f.word})
+		}
+	}
+	switch {
+	case l.Attempt < 0 || l.Depth < 0:
+		all = append(all, trouble{"attempt", "attempt and depth, numbers from 0",
+			fmt.Sprintf("attempt %d, depth %d", l.Attempt, l.Depth)})
+	case (l.Rest != 0) != (l.RestBy != "") || l.Rest < 0:
+		all = append(all, trouble{"restMs", "a rest together with who asked for it",
+			fmt.Sprintf("%v by %q", l.Rest, string(l.RestBy))})
+	}
+	if right := outcome(l, a); right != "" {
+		all = append(all, trouble{"outcome", right,
+			fmt.Sprintf("outcome %q, change %q", string(l.Outcome), string(l.Change))})
+	}
+	return all
+}
+
+// outcome says what outcome an answer can have, where the line of its exchange has another; else it is empty. A 304 may
+// confirm any answer.
+func outcome(l *storage.Line, a Answer) string {
+	s, is := a.Status, l.Outcome
+	if is != "" && (l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner) {
+		return "no outcome of what is no task"
+	}
+	if is == "" || a.LeftOut || s == 304 {
+		return ""
+	}
+	page, gone, redirect := s >= 200 && s < 300, s == 404 || s == 410, s >= 300 && s < 400
+	whole := a.Whole && l.Reason != storage.ReasonAborted
+	switch {
+	case is == storage.OutcomeFetched && !page:
+		return fmt.Sprintf("an outcome for status %d: fetched is for 200 to 299", s)
+	case is == storage.OutcomeRedirected && !redirect:
+		return fmt.Sprintf("an outcome for status %d: redirected is for 300 to 399", s)
+	case is == storage.OutcomeGone && !gone:
+		return fmt.Sprintf("an outcome for status %d: gone is for 404 and 410", s)
+	case is == storage.OutcomeDropped && whole && !page && !redirect:
+		return fmt.Sprintf("an outcome for status %d: what is dropped would have been of use", s)
+	case is == storage.OutcomeFailed || is == storage.OutcomeDeferred:
+		if whole && gone && !slices.Contains(whyNoPage, l.Reason) {
+			return fmt.Sprintf("the outcome gone, for status %d", s)
+		}
+		if whole && page && !slices.Contains(whyNoPage, l.Reason) {
+			return fmt.Sprintf("the outcome fetched, or why a whole answer with status %d was of no use", s)
+		}
+	}
+	switch change := l.Change; {
+	case change == storage.ChangeGone && is != storage.OutcomeGone:
+		return "the change gone with the outcome gone alone"
+	case change != "" && change != storage.ChangeGone && is != storage.OutcomeFetched &&
+		is != storage.OutcomeRedirected:
+		return "a change of what was answered"
+	}
+	return ""
+}

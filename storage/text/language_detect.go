@@ -1,0 +1,173 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/RadhiFadlillah/whatlanggo"
+)
+
+const (
+	passages         = 8   // of a text that are looked at
+	passageSize      = 600 // bytes of each
+	languageLongLine = 60  // bytes from which on a line is more than a menu's
+	languageFewBytes = 300 // bytes of long lines below which the short ones count as well
+	fewLetters       = 40  // below which nothing is reliable
+	sure             = 0.8 // confidence of a passage from which on it is reliable
+)
+
+// Result is what a text is in.
+type Result struct {
+	Codes    []string // of ISO 639-3, that of most of the text first; at most three; none if it is not known
+	Reliable bool     // the first is right as a rule: see docs/guides/export.md for how often
+	Share    float64  // the part of what was looked at that is in the first, from 0 to 1
+}
+
+// Code is the language of most of the text; "" if it is not known.
+func (r Result) Code() string {
+	if len(r.Codes) == 0 {
+		return ""
+	}
+	return r.Codes[0]
+}
+
+// List is all Codes as Common Crawl's content_languages has them.
+func (r Result) List() string { return strings.Join(r.Codes, ",") }
+
+// vote is what the passages say for one language.
+type vote struct {
+	code     string
+	weight   float64
+	bytes    int
+	passages int
+	sure     int // passages that are
+}
+
+// Detect tells the language of a text of lines. It looks at some of a long text.
+func Detect(text string) Result {
+	var votes []vote
+	all, letters := 0, 0
+	for _, p := range sample(text) {
+		code, confidence, n := identify(p)
+		all += len(p)
+		letters += n
+		if code == "" {
+			continue
+		}
+		i := slices.IndexFunc(votes, func(v vote) bool { return v.code == code })
+		if i < 0 {
+			i, votes = len(votes), append(votes, vote{code: code})
+		}
+		v := &votes[i]
+		v.weight += float64(len(p)) * max(confidence, 0.1)
+		v.bytes += len(p)
+		v.passages++
+		if confidence > sure {
+			v.sure++
+		}
+	}
+	slices.SortFunc(votes, func(a, b vote) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.code, b.code))
+	})
+	var r Result
+	for i, v := range votes {
+		if i > 0 && (v.sure < 2 || i > 2) { // one passage may be a quotation, or wrong
+			break
+		}
+		r.Codes = append(r.Codes, v.code)
+	}
+	if len(votes) > 0 {
+		first := votes[0]
+		r.Share = float64(first.bytes) / float64(all)
+		r.Reliable = letters >= fewLetters && first.sure > 0 && 2*first.bytes > all
+	}
+	return r
+}
+
+// sample returns the passages of a text that are looked at.
+func sample(text string) []string {
+	long := 0
+	for line := range strings.Lines(text) {
+		if len(line) > languageLongLine {
+			long += len(line)
+		}
+	}
+	least := languageLongLine
+	if long < languageFewBytes {
+		least, long = 0, len(text)
+	}
+	var parts []string
+	var part strings.Builder
+	seen, next := 0, 0 // bytes that count; where the next passage begins
+	step := max(long/passages, passageSize)
+	for line := range strings.Lines(text) {
+		if len(line) <= least {
+			continue
+		}
+		for from := max(next-seen, 0); from < len(line); from = max(next-seen, 0) {
+			for from > 0 && !utf8.RuneStart(line[from]) {
+				from--
+			}
+			to := min(len(line), from+passageSize-part.Len())
+			for to < len(line) && !utf8.RuneStart(line[to]) {
+				to++
+			}
+			part.WriteString(line[from:to])
+			if next = seen + to; part.Len() < passageSize {
+				break
+			}
+			parts = append(parts, part.String())
+			part.Reset()
+			next = max(len(parts)*step, next)
+		}
+		if seen += len(line); len(parts) == passages {
+			return parts
+		}
+	}
+	if part.Len() > 0 {
+		parts = append(parts, part.String())
+	}
+	return parts
+}
+
+// identify tells the language of a passage, how sure that is, from 0 to 1, and how many letters it has. Japanese,
+// Korean and Chinese are told by their script, in which a letter says as much as some three of an alphabet.
+func identify(passage string) (code string, confidence float64, letters int) {
+	var kana, han, hangul, other int
+	for _, r := range passage {
+		switch {
+		case r < utf8.RuneSelf:
+			if r|0x20 >= 'a' && r|0x20 <= 'z' {
+				other++
+			}
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana++
+		case unicode.Is(unicode.Han, r):
+			han++
+		case unicode.Is(unicode.Hangul, r):
+			hangul++
+		case unicode.IsLetter(r):
+			other++
+		}
+	}
+	east := kana + han + hangul
+	letters = 3*east + other
+	switch {
+	case letters == 0:
+		return "", 0, 0
+	case 3*east < other:
+		info := whatlanggo.DetectWithOptions(passage, options(passage))
+		if info.Lang < 0 || info.Confidence == 0 { // of two that are level it takes either
+			return "", 0, letters
+		}
+		return group(whatlanggo.LangToString(info.Lang)), info.Confidence, letters
+	case hangul > kana+han:
+		return "kor", 1, letters
+	case 20*kana > kana+han:
+		return "jpn", 1, letters
+	}
+	return "zho", 1, letters
+}

@@ -1,0 +1,161 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Sentences of our own.
+var sentences = map[string]string{
+	"eng": "The ferry leaves the old harbour at seven in the morning, and whoever misses it waits a day for the next one.",
+	"deu": "Die Fähre verlässt den alten Hafen um sieben Uhr morgens, und wer sie verpasst, wartet einen Tag auf die nächste.",
+	"fra": "Le bateau quitte le vieux port à sept heures du matin, et celui qui le manque attend un jour le prochain.",
+	"spa": "El barco sale del puerto viejo a las siete de la mañana, y quien lo pierde espera un día hasta que llegue el siguiente.",
+	"rus": "Паром уходит из старой гавани в семь часов утра, и тот, кто на него опоздал, ждёт следующего целый день. Билеты продаются прямо на борту, и это было бы удобно, если бы там принимали карты.",
+	"ell": "Το πλοίο φεύγει από το παλιό λιμάνι στις επτά το πρωί, και όποιος το χάσει περιμένει μια μέρα για το επόμενο.",
+	"jpn": "船は朝七時に古い港を出ます。乗り遅れた人は次の船を一日待たなければなりません。",
+	"kor": "배는 아침 일곱 시에 옛 항구를 떠나고, 놓친 사람은 다음 배를 하루 기다려야 합니다.",
+	"zho": "渡船早上七点离开老港口，错过的人要等一天才有下一班。",
+}
+
+func TestASentenceIsFoundToBeInItsLanguage(t *testing.T) {
+	for code, s := range sentences {
+		if got := Detect(s); got.Code() != code || len(got.Codes) != 1 || got.Share != 1 {
+			t.Errorf("%s: %+v", code, got)
+		}
+	}
+}
+
+func TestATextWithoutLettersIsInNoLanguage(t *testing.T) {
+	for _, s := range []string{"", " \n", "1 2 3 – 4,000.00 €", "\U0001F600\U0001F601", "\xff\xfe", "xq"} {
+		if got := Detect(s); got.Reliable {
+			t.Errorf("%q: %+v", s, got)
+		}
+	}
+	if got := Detect("1 2 3"); got.Code() != "" || got.List() != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The menu of a page is often in another language than what the page is about.
+func TestLongLinesTellTheLanguageWhereThereAreEnough(t *testing.T) {
+	menu := strings.Repeat("Startseite\nImpressum\nDatenschutzerklärung\nKontakt und Anfahrt\n", 20)
+	if got := Detect(menu); got.Code() != "deu" {
+		t.Errorf("a menu alone: %+v", got)
+	}
+	if got := Detect(menu + strings.Repeat(sentences["fra"]+"\n", 5)); got.List() != "fra" {
+		t.Errorf("a menu and a text: %+v", got)
+	}
+}
+
+func TestOfATextInSeveralLanguagesThatOfMostComesFirst(t *testing.T) {
+	text := strings.Repeat(sentences["deu"]+"\n", 40) + strings.Repeat(sentences["eng"]+"\n", 100)
+	if got := Detect(text); got.List() != "eng,deu" || !got.Reliable || got.Share < 0.5 || got.Share > 0.9 {
+		t.Errorf("%+v", got)
+	}
+	all := ""
+	for _, code := range []string{"eng", "deu", "fra", "rus", "ell"} {
+		all += strings.Repeat(sentences[code]+"\n", 30)
+	}
+	if got := Detect(all); len(got.Codes) > 3 || got.Reliable {
+		t.Errorf("five languages: %+v", got)
+	}
+}
+
+// What is looked at does not grow with the text, and lies all over it.
+func TestASampleIsBoundedAndSpread(t *testing.T) {
+	for name, text := range map[string]string{
+		"one line": strings.Repeat("ä", 1<<20), "lines": strings.Repeat(sentences["rus"]+"\n", 5000), "words": strings.Repeat("a\n", 1<<20),
+	} {
+		parts := sample(text)
+		if len(parts) != passages {
+			t.Errorf("%s: %d passages", name, len(parts))
+		}
+		for _, p := range parts {
+			if len(p) > passageSize+utf8.UTFMax || !utf8.ValidString(p) {
+				t.Errorf("%s: a passage of %d bytes", name, len(p))
+			}
+		}
+	}
+	var text strings.Builder
+	for i := range 1000 {
+		text.WriteString(strings.Repeat(string(rune('a'+i*26/1000)), 100) + "\n")
+	}
+	first := map[byte]bool{}
+	for _, p := range sample(text.String()) {
+		first[p[0]] = true
+	}
+	if len(first) != passages {
+		t.Errorf("passages begin with %d different letters of 26", len(first))
+	}
+	if short := sample("a b c\nd"); !slices.Equal(short, []string{"a b c\nd"}) {
+		t.Errorf("of a short text %q", short)
+	}
+}
+
+func TestTheSameTextHasTheSameLanguageEachTime(t *testing.T) {
+	for _, s := range []string{"de la", "alla en", "ja nej", "o a e", sentences["rus"][:30]} {
+		want := Detect(s)
+		for range 50 {
+			if got := Detect(s); !slices.Equal(got.Codes, want.Codes) {
+				t.Fatalf("%q: %v and %v", s, got, want)
+			}
+		}
+	}
+}
+
+func TestCodesHaveTwoLettersOrThree(t *testing.T) {
+	for code, two := range map[string]string{"deu": "de", "zho": "zh", "nor": "no", "nno": "nn", "ilo": "", "": "", "x y": ""} {
+		if got := Two(code); got != two {
+			t.Errorf("Two(%q) is %q, want %q", code, got, two)
+		}
+	}
+	for tag, three := range map[string]string{
+		"de": "deu", "de-AT": "deu", "zh-Hant-TW": "zho", "nb-NO": "nor", "no": "nor", "nn": "nno", "ilo": "ilo", "deu": "deu", "cmn": "zho", "": "", "zz": "", "und": "",
+	} {
+		if got := languageThree(tag); got != three {
+			t.Errorf("Three(%q) is %q, want %q", tag, got, three)
+		}
+	}
+}
+
+func TestADeclaredTagIsReadAsItIsWritten(t *testing.T) {
+	for list, want := range map[string]string{
+		"de": "de", " EN-us ": "en-US", "de_DE": "de-DE", "fr, en": "fr", "zh-hant": "zh-Hant", "": "", "english please": "",
+		"x-klingon": "x-klingon", strings.Repeat("a", 100): "", "de-\x00": "", ",de": "", "und": "",
+	} {
+		if got := languageTag(list); got != want {
+			t.Errorf("Tag(%q) is %q, want %q", list, got, want)
+		}
+	}
+	for _, c := range []struct {
+		d       declared
+		tag, by string
+	}{{declared{"a", "b", "c"}, "a", "html"}, {declared{"", "b", "c"}, "b", "meta"}, {declared{"", "", "c"}, "c", "header"}, {}} {
+		if tag, by := c.d.First(); tag != c.tag || by != c.by {
+			t.Errorf("%+v: %s by %s", c.d, tag, by)
+		}
+	}
+}
+
+func FuzzDetect(f *testing.F) {
+	for _, s := range sentences {
+		f.Add(s + "\n" + s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := Detect(text)
+		if len(r.Codes) > 3 || r.Share < 0 || r.Share > 1 || r.Reliable && r.Code() == "" {
+			t.Fatalf("%+v", r)
+		}
+		for _, c := range r.Codes {
+			if len(c) != 3 {
+				t.Fatalf("code %q", c)
+			}
+		}
+		if again := Detect(text); !slices.Equal(again.Codes, r.Codes) {
+			t.Fatalf("%v, then %v", r, again)
+		}
+	})
+}
