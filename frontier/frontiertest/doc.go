@@ -14,8 +14,8 @@
 //	func TestContract(t *testing.T) { frontiertest.Run(t, harness()) }
 //	func TestWorkload(t *testing.T) { frontiertest.Workload(t, 1, 500, harness()) }
 //
-// The rules stand in three rooms, by what they are about: turns (a crawl goes on), stops (it ends, cleanly or not, and
-// is opened again) and operator (what people command and ask). All are played on a stage.
+// The rules are in the files rules_*, by subject. Each is played on a stage: a directory with a frontier in it, and the
+// calls of the contract in short words, which fail the test when the engine answers with an error.
 //
 // # The workload
 //

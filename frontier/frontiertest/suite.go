@@ -5,18 +5,15 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-
-	"curtsy/frontier/frontiertest/stage"
 )
-
-// Harness is how the suite handles an engine.
-type Harness = stage.Harness
 
 // Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
-	lacking := map[string][]stage.Rule{}
-	for _, r := range slices.Concat(turnRules(), stopRules(), operatorRules()) {
+	lacking := map[string][]rule{}
+	for _, r := range slices.Concat(acceptRules, capRules, seedRules, sizeRules, orderRules, depthRules, deferralRules, leaseRules,
+		keepRules, authorityRules, endRules, hostRules, surveyRules, durabilityRules, commitRules, restartRules, suspectRules,
+		recordRules, quarantineRules, retryRules, retryHostRules, heldRules, steerRules, dropRules, tellRules) {
 		if i := slices.IndexFunc(h.Lacks, func(name string) bool { return strings.HasPrefix(r.Name, name) }); i >= 0 {
 			lacking[h.Lacks[i]] = append(lacking[h.Lacks[i]], r)
 			continue
@@ -26,7 +23,7 @@ func Run(t *testing.T, h Harness) {
 				t.Skip("the engine cannot be crashed")
 			}
 			dir := t.TempDir()
-			synctest.Test(t, func(t *testing.T) { r.Test(stage.New(t, h, dir, r.Options)) })
+			synctest.Test(t, func(t *testing.T) { r.Test(NewStage(t, h, dir, r.Options)) })
 		})
 	}
 	for _, name := range h.Lacks {
@@ -35,7 +32,7 @@ func Run(t *testing.T, h Harness) {
 				dir := t.TempDir()
 				failed := false
 				synctest.Test(t, func(t *testing.T) {
-					failed = stage.Fails(t, func(t testing.TB) { r.Test(stage.New(t, h, dir, r.Options)) })
+					failed = fails(t, func(t testing.TB) { r.Test(NewStage(t, h, dir, r.Options)) })
 				})
 				if failed {
 					return

@@ -11,7 +11,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest/stage"
 	"curtsy/frontier/model"
 )
 
@@ -38,7 +37,7 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 		if seed%2 == 1 {
 			o.PaceOf = paceOf
 		}
-		w := &workload{Stage: stage.New(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0)), crashes: 1}
+		w := &workload{Stage: NewStage(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0)), crashes: 1}
 		if seed%5 == 4 {
 			w.crashes = 10
 		}
@@ -55,7 +54,7 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 
 // workload is a run of random steps.
 type workload struct {
-	*stage.Stage
+	*Stage
 	rand   *rand.Rand
 	follow *model.Follower
 	turns  []frontier.Turn   // held; some of them have expired
@@ -128,7 +127,7 @@ func (w *workload) offer(cs []frontier.Candidate) {
 	if err != nil {
 		w.Fatalf("Add: %v", err)
 	}
-	stage.Want(w.Stage, "Added", added, w.follow.Add(cs))
+	Want(w.Stage, "Added", added, w.follow.Add(cs))
 }
 
 // claimSome claims for at most three milliseconds.
@@ -264,7 +263,7 @@ func (w *workload) finale() {
 			w.follow.Lease(t, 7)
 		}
 		for _, t := range c.Turns {
-			r := stage.Fetched(t)
+			r := Fetched(t)
 			w.follow.Finish(r, w.Finish(r))
 		}
 		w.compare("towards the end")

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"curtsy/frontier"
-	"curtsy/frontier/frontiertest/stage"
 )
 
 // candidates makes n candidates: new ones and known ones, of all kinds, some of them refused.
@@ -31,7 +30,7 @@ func (w *workload) candidates(n int) []frontier.Candidate {
 
 // result makes a result for a turn, and returns the tasks that it leaves.
 func (w *workload) result(t frontier.Turn) (frontier.Result, []frontier.Task) {
-	r := stage.Result(t)
+	r := resultOf(t)
 	var rest []frontier.Task
 	for _, x := range t.Tasks {
 		switch n := w.rand.IntN(10); {

@@ -7,7 +7,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest/stage"
 )
 
 // retrySome has closed URLs tried again, and hosts opened, all or those of one authority.
@@ -26,7 +25,7 @@ func (w *workload) retrySome() {
 		w.Fatalf("Retry %+v: %v", r, err)
 	}
 	if err == nil {
-		stage.Want(w.Stage, "Retried", got, w.follow.Retry(r))
+		Want(w.Stage, "Retried", got, w.follow.Retry(r))
 	}
 }
 
@@ -85,7 +84,7 @@ func (w *workload) command(c frontier.Steering) {
 	if h.Hold.Act == frontier.Park && h.Hold.Wait != frontier.Never && c.Act == frontier.Park {
 		wanted.Changed = got.Changed // one park in the place of another that has begun before
 	}
-	stage.Want(w.Stage, fmt.Sprintf("Steer %+v", c), got, wanted)
+	Want(w.Stage, fmt.Sprintf("Steer %+v", c), got, wanted)
 }
 
 // coda adds two seeds and kills the process again and again with one of them in flight, until it has put them in
@@ -113,7 +112,7 @@ func worldName(a canon.Authority) string { return a.Host()[:len(a.Host())-len(".
 func (w *workload) surveyed() {
 	w.Helper()
 	n := w.rand.IntN(worldHosts + 1)
-	got, all := stage.Survey(w.Stage, n), w.follow.Survey(worldHosts)
+	got, all := w.Survey(n), w.follow.Survey(worldHosts)
 	for name, lists := range map[string][2][]frontier.Host{"Longest": {got.Longest, all.Longest}, "Shut": {got.Shut, all.Shut}} {
 		list := 0
 		for i, h := range lists[0] {
@@ -123,12 +122,12 @@ func (w *workload) surveyed() {
 			list++
 			known := w.Host(worldName(h.Authority))
 			known.Robots, known.Memory, h.Robots, h.Memory = nil, nil, nil, nil
-			stage.Want(w.Stage, "a host of Survey."+name, fmt.Sprintf("%+v", h), fmt.Sprintf("%+v", known))
+			Want(w.Stage, "a host of Survey."+name, fmt.Sprintf("%+v", h), fmt.Sprintf("%+v", known))
 			if i >= len(lists[1]) || h.Pending() != lists[1][i].Pending() {
-				w.Fatalf("Survey.%s is%s, want%s", name, stage.Lengths(lists[0]), stage.Lengths(lists[1]))
+				w.Fatalf("Survey.%s is%s, want%s", name, lengths(lists[0]), lengths(lists[1]))
 			}
 		}
-		stage.Want(w.Stage, "hosts in Survey."+name, list, min(n, len(lists[1])))
+		Want(w.Stage, "hosts in Survey."+name, list, min(n, len(lists[1])))
 	}
 	if !maps.Equal(got.Holds, all.Holds) || !maps.EqualFunc(got.Why, all.Why, maps.Equal[map[string]int64, map[string]int64]) {
 		w.Fatalf("Survey: Why %v and Holds %v, want %v and %v", got.Why, got.Holds, all.Why, all.Holds)

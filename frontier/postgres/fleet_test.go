@@ -14,21 +14,20 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest"
-	"curtsy/frontier/frontiertest/stage"
 )
 
 // fleet is a crawl of two members, each on a stage of its own. Their sums are checked after each step.
 type fleet struct {
-	*stage.Stage // the first member
-	second       *stage.Stage
-	join         func() *stage.Stage
+	*frontiertest.Stage // the first member
+	second              *frontiertest.Stage
+	join                func() *frontiertest.Stage
 }
 
 // member is the engine below a stage.
-func member(s *stage.Stage) *Frontier { return s.Frontier.(*Frontier) }
+func member(s *frontiertest.Stage) *Frontier { return s.Frontier.(*Frontier) }
 
 // freeze stops the heartbeat of a member, as a SIGSTOP would, until thaw is called.
-func freeze(s *stage.Stage) (thaw func()) {
+func freeze(s *frontiertest.Stage) (thaw func()) {
 	m := member(s)
 	<-m.beats.free
 	thaw = sync.OnceFunc(func() { m.beats.free <- struct{}{} })
@@ -37,7 +36,7 @@ func freeze(s *stage.Stage) (thaw func()) {
 }
 
 // hostOf returns a host that a member owns.
-func hostOf(s *stage.Stage, nth int) string {
+func hostOf(s *frontiertest.Stage, nth int) string {
 	s.Helper()
 	for i := range 10000 {
 		name := fmt.Sprintf("h%d", i)
@@ -102,9 +101,9 @@ func TestFleet(t *testing.T) {
 				Crash: func(_ testing.TB, f frontier.Frontier) { f.(*Frontier).kill() },
 			}
 			synctest.Test(t, func(t *testing.T) {
-				f := fleet{Stage: stage.New(t, h, dirs+"/w1", frontier.Options{Pace: time.Second})}
-				f.join = func() *stage.Stage {
-					s := stage.New(t, h, dirs+"/w2", frontier.Options{Pace: time.Second})
+				f := fleet{Stage: frontiertest.NewStage(t, h, dirs+"/w1", frontier.Options{Pace: time.Second})}
+				f.join = func() *frontiertest.Stage {
+					s := frontiertest.NewStage(t, h, dirs+"/w2", frontier.Options{Pace: time.Second})
 					s.Sleep(time.Second)
 					return s
 				}
@@ -118,13 +117,13 @@ func TestFleet(t *testing.T) {
 func fleetOwner(f fleet) {
 	var us []string
 	for i := range 60 {
-		us = append(us, stage.Pages(fmt.Sprintf("h%d", i), 2)...)
+		us = append(us, frontiertest.Pages(fmt.Sprintf("h%d", i), 2)...)
 	}
 	f.Add(f.Links(us...))
 	claimed := map[string]int{}
-	owners := map[string]*stage.Stage{}
+	owners := map[string]*frontiertest.Stage{}
 	for range 3 {
-		for _, s := range []*stage.Stage{f.Stage, f.second} {
+		for _, s := range []*frontiertest.Stage{f.Stage, f.second} {
 			for _, t := range s.Claim(100, 1).Turns {
 				host := t.Authority.Host()
 				if o := owners[host]; o != nil && o != s {
@@ -132,25 +131,25 @@ func fleetOwner(f fleet) {
 				}
 				owners[host] = s
 				for _, x := range t.Tasks {
-					claimed[stage.Short(x.URL)]++
+					claimed[frontiertest.Short(x.URL)]++
 				}
-				s.Finish(stage.Fetched(t))
+				s.Finish(frontiertest.Fetched(t))
 			}
 		}
 	}
-	stage.Want(f.Stage, "pages", len(claimed), 120)
+	frontiertest.Want(f.Stage, "pages", len(claimed), 120)
 	for u, n := range claimed {
-		stage.Want(f.Stage, u, n, 1)
+		frontiertest.Want(f.Stage, u, n, 1)
 	}
 }
 
 func fleetShare(f fleet) {
-	for _, s := range []*stage.Stage{f.Stage, f.second} {
+	for _, s := range []*frontiertest.Stage{f.Stage, f.second} {
 		m := member(s)
 		m.mu.Lock()
 		n := len(m.own)
 		m.mu.Unlock()
-		stage.Want(f.Stage, "slots", n, canon.Slots/2)
+		frontiertest.Want(f.Stage, "slots", n, canon.Slots/2)
 	}
 }
 
@@ -158,17 +157,17 @@ func fleetDrained(f fleet) {
 	f.Add(f.Links(hostOf(f.Stage, 0) + "/0"))
 	t := f.Turn(1)
 	answer := f.second.Waiting(frontier.Want{})
-	r := stage.Fetched(t)
+	r := frontiertest.Fetched(t)
 	there := hostOf(f.second, 0) + "/1"
 	r.Found = f.Links(there)
 	f.Finish(r)
 	f.Sleep(time.Second)
 	c, err := answer()
-	if err != nil || len(c.Turns) != 1 || stage.Names(c.Turns[0].Tasks) != there {
+	if err != nil || len(c.Turns) != 1 || frontiertest.Names(c.Turns[0].Tasks) != there {
 		f.Fatalf("Claim: %+v, error %v; want %s", c, err, there)
 	}
 	waits := f.Waiting(frontier.Want{})
-	f.second.Finish(stage.Fetched(c.Turns[0]))
+	f.second.Finish(frontiertest.Fetched(c.Turns[0]))
 	f.Sleep(time.Second)
 	if c, err := waits(); err != nil || c.State != frontier.Drained {
 		f.Fatalf("Claim: %+v, error %v; want Drained", c, err)
@@ -187,7 +186,7 @@ func fleetWakes(f fleet) {
 }
 
 func fleetNewOnce(f fleet) {
-	us := stage.Pages("a", 50)
+	us := frontiertest.Pages("a", 50)
 	first := make(chan frontier.Added)
 	go func() {
 		n, err := f.Frontier.Add(f.Context(), f.Links(us...))
@@ -202,8 +201,8 @@ func fleetNewOnce(f fleet) {
 		f.Fatal(err)
 	}
 	a := <-first
-	stage.Want(f.Stage, "New, Known", [2]int{a.New + b.New, a.Known + b.Known}, [2]int{50, 50})
-	stage.Want(f.Stage, "Queued", f.Stats().Queued, 50)
+	frontiertest.Want(f.Stage, "New, Known", [2]int{a.New + b.New, a.Known + b.Known}, [2]int{50, 50})
+	frontiertest.Want(f.Stage, "Queued", f.Stats().Queued, 50)
 }
 
 func fleetExpired(f fleet) {
@@ -217,14 +216,14 @@ func fleetExpired(f fleet) {
 	}
 	f.Sleep(7 * time.Second)
 	before := f.second.Picture()
-	fs, err := f.Frontier.Finish(f.Context(), []frontier.Result{stage.FullResult(f.Stage, t)})
+	fs, err := f.Frontier.Finish(f.Context(), []frontier.Result{frontiertest.FullResult(f.Stage, t)})
 	if err != nil || !errors.Is(fs[0].Err, frontier.ErrStale) {
 		f.Fatalf("Finish: %+v, error %v; want ErrStale", fs, err)
 	}
 	if diff := before.Diff(f.second.Picture()); diff != "" {
 		f.Fatalf("something has changed: %s", diff)
 	}
-	stage.Want(f.Stage, "tasks of the next owner", stage.Names(f.second.Turn(5).Tasks), name+"/0 "+name+"/1")
+	frontiertest.Want(f.Stage, "tasks of the next owner", frontiertest.Names(f.second.Turn(5).Tasks), name+"/0 "+name+"/1")
 	thaw()
 	f.Sleep(time.Second)
 	if _, err := f.Frontier.Claim(f.Context(), frontier.Want{}); !errors.Is(err, frontier.ErrLost) {
@@ -238,24 +237,24 @@ func fleetSilent(f fleet) {
 	defer cancel()
 	thaw := freeze(f.Stage)
 	f.Sleep(9 * time.Second)
-	stage.Want(f.Stage, "MayAsk after 9 s", m.MayAsk(), nil)
+	frontiertest.Want(f.Stage, "MayAsk after 9 s", m.MayAsk(), nil)
 	f.Sleep(1100 * time.Millisecond)
-	stage.Want(f.Stage, "MayAsk after 10.1 s", m.MayAsk(), errSilent)
-	stage.Want(f.Stage, "the exchange under way has ended", ctx.Err() != nil, true)
+	frontiertest.Want(f.Stage, "MayAsk after 10.1 s", m.MayAsk(), errSilent)
+	frontiertest.Want(f.Stage, "the exchange under way has ended", ctx.Err() != nil, true)
 	thaw()
 	f.Sleep(time.Second)
-	stage.Want(f.Stage, "MayAsk with a heartbeat", m.MayAsk(), nil)
+	frontiertest.Want(f.Stage, "MayAsk with a heartbeat", m.MayAsk(), nil)
 }
 
 func fleetOutage(f fleet) {
-	for _, s := range [][2]*stage.Stage{{f.Stage, f.second}, {f.second, f.Stage}} {
+	for _, s := range [][2]*frontiertest.Stage{{f.Stage, f.second}, {f.second, f.Stage}} {
 		early, late := freeze(s[0]), freeze(s[1])
 		f.Sleep(time.Minute)
 		early()
 		f.Sleep(2 * time.Second)
 		late()
 		f.Sleep(time.Second)
-		stage.Want(f.Stage, "MayAsk", [2]error{member(s[0]).MayAsk(), member(s[1]).MayAsk()}, [2]error{})
+		frontiertest.Want(f.Stage, "MayAsk", [2]error{member(s[0]).MayAsk(), member(s[1]).MayAsk()}, [2]error{})
 	}
 }
 
@@ -266,7 +265,7 @@ func fleetHurry(f fleet) {
 	<-m.writes.free // the server takes no commits
 	ended := make(chan error)
 	go func() {
-		_, err := m.Finish(f.Context(), []frontier.Result{stage.Fetched(t)})
+		_, err := m.Finish(f.Context(), []frontier.Result{frontiertest.Fetched(t)})
 		ended <- err
 	}()
 	f.Sleep(time.Minute)
@@ -279,25 +278,25 @@ func fleetHurry(f fleet) {
 	m.writes.free <- struct{}{}
 	f.Close()
 	f.Sleep(time.Minute)
-	stage.Want(f.Stage, "tasks of the next owner", stage.Names(f.second.Turn(5).Tasks), name+"/0")
+	frontiertest.Want(f.Stage, "tasks of the next owner", frontiertest.Names(f.second.Turn(5).Tasks), name+"/0")
 }
 
 func fleetRepeat(f fleet) {
 	name := hostOf(f.Stage, 0)
 	f.Add(f.Links(name + "/0"))
-	r := stage.Fetched(f.Turn(1))
+	r := frontiertest.Fetched(f.Turn(1))
 	r.Found = f.Links("z/0")
 	f.Finish(r)
-	stage.Want(f.Stage, "Added of the repeat", f.Finish(r).Added, frontier.Added{})
-	stage.Want(f.Stage, "Fetched", f.second.Stats().Outcomes[frontier.Fetched], 1)
+	frontiertest.Want(f.Stage, "Added of the repeat", f.Finish(r).Added, frontier.Added{})
+	frontiertest.Want(f.Stage, "Fetched", f.second.Stats().Outcomes[frontier.Fetched], 1)
 }
 
 func fleetMoved(f fleet) {
 	name := hostOf(f.Stage, 0)
 	f.Add(f.Links(name+"/0", name+"/1"))
 	t := f.Turn(1)
-	stage.Want(f.Stage, "moved", t.Host.Moved, false)
-	r := stage.Fetched(t)
+	frontiertest.Want(f.Stage, "moved", t.Host.Moved, false)
+	r := frontiertest.Fetched(t)
 	r.Host = &frontier.HostUpdate{Robots: []byte("robots"), Memory: []byte("memory"), Pace: time.Second}
 	f.Finish(r)
 	h, ok, err := f.second.Frontier.Host(f.Context(), f.Authority(name))
@@ -308,24 +307,24 @@ func fleetMoved(f fleet) {
 	f.Close()
 	f.Sleep(3 * time.Second)
 	h = f.second.Turn(1).Host
-	stage.Want(f.Stage, "robots state, memory", string(h.Robots)+string(h.Memory), "memory")
-	stage.Want(f.Stage, "moved", h.Moved, true)
+	frontiertest.Want(f.Stage, "robots state, memory", string(h.Robots)+string(h.Memory), "memory")
+	frontiertest.Want(f.Stage, "moved", h.Moved, true)
 }
 
 func fleetOlder(f fleet) {
 	name := hostOf(f.second, 0)
 	f.Add(f.Links(name+"/0", name+"/1"))
-	f.second.Finish(stage.Fetched(f.second.Turn(1)))
+	f.second.Finish(frontiertest.Fetched(f.second.Turn(1)))
 	f.second.Close()
 	f.Sleep(3 * time.Second)
-	f.Finish(stage.Fetched(f.Turn(1)))
-	stage.Want(f.Stage, "Fetched", f.Stats().Outcomes[frontier.Fetched], 2)
+	f.Finish(frontiertest.Fetched(f.Turn(1)))
+	frontiertest.Want(f.Stage, "Fetched", f.Stats().Outcomes[frontier.Fetched], 2)
 }
 
 func fleetGate(f fleet) {
 	name := hostOf(f.Stage, 0)
 	f.Add(f.Links(name+"/0", name+"/1"))
-	r := stage.Fetched(f.Turn(1))
+	r := frontiertest.Fetched(f.Turn(1))
 	r.Host = &frontier.HostUpdate{Pace: 3 * time.Second}
 	f.Finish(r)
 	f.Turn(1) // is out at the kill
@@ -333,7 +332,7 @@ func fleetGate(f fleet) {
 	begin := time.Now()
 	f.join = nil
 	c := f.second.ClaimWithin(1, 1, time.Hour)
-	stage.Want(f.Stage, "turns", len(c.Turns), 1)
+	frontiertest.Want(f.Stage, "turns", len(c.Turns), 1)
 	if d := time.Since(begin); d < 15*time.Second+3*time.Second || d > 20*time.Second {
 		f.Fatalf("claimed %v after the kill: want the TTL and the pace", d)
 	}
@@ -341,17 +340,17 @@ func fleetGate(f fleet) {
 
 func fleetExtends(f fleet) {
 	var known []string
-	member(f.second).OnSeed(func(u canon.URL) { known = append(known, stage.Short(u)) })
+	member(f.second).OnSeed(func(u canon.URL) { known = append(known, frontiertest.Short(u)) })
 	here, there := hostOf(f.Stage, 0), hostOf(f.second, 0)
 	f.Add(f.Seeds(here+"/0", there+"/0"))
-	f.second.Finish(stage.Fetched(f.second.Turn(1)))
-	r := stage.Fetched(f.Turn(1))
+	f.second.Finish(frontiertest.Fetched(f.second.Turn(1)))
+	r := frontiertest.Fetched(f.Turn(1))
 	r.Extend = []frontier.Seed{{URL: f.URL("z/0"), From: "http://a.test/"}}
 	r.Found = f.Links(there + "/1")
 	f.Finish(r)
 	f.Sleep(2 * time.Second)
-	f.second.Finish(stage.Fetched(f.second.Turn(1)))
-	stage.Want(f.Stage, "known to the other", fmt.Sprint(known), fmt.Sprint([]string{here + "/0", there + "/0", "z/0"}))
+	f.second.Finish(frontiertest.Fetched(f.second.Turn(1)))
+	frontiertest.Want(f.Stage, "known to the other", fmt.Sprint(known), fmt.Sprint([]string{here + "/0", there + "/0", "z/0"}))
 }
 
 func fleetShared(f fleet) {
@@ -385,25 +384,25 @@ func fleetShared(f fleet) {
 		return all
 	}
 	f.Sleep(5 * time.Second)
-	stage.Want(f.Stage, "slots that nobody was told of", len(own(second)), 0)
+	frontiertest.Want(f.Stage, "slots that nobody was told of", len(own(second)), 0)
 	ready = true
 	f.Sleep(time.Second)
-	stage.Want(f.Stage, "slots", len(own(second)), canon.Slots/2)
-	stage.Want(f.Stage, "members", fmt.Sprint(slices.Sorted(maps.Values(known))), "[w1 w2 w3]")
+	frontiertest.Want(f.Stage, "slots", len(own(second)), canon.Slots/2)
+	frontiertest.Want(f.Stage, "members", fmt.Sprint(slices.Sorted(maps.Values(known))), "[w1 w2 w3]")
 	f.second = f.join()
 	f.Sleep(time.Second)
-	stage.Want(f.Stage, "slots of three", len(used) < 90, true)
-	stage.Want(f.Stage, "told", maps.Equal(used, own(second)), true)
+	frontiertest.Want(f.Stage, "slots of three", len(used) < 90, true)
+	frontiertest.Want(f.Stage, "told", maps.Equal(used, own(second)), true)
 }
 
 func fleetStats(f fleet) {
-	for i, s := range []*stage.Stage{f.Stage, f.second} {
+	for i, s := range []*frontiertest.Stage{f.Stage, f.second} {
 		name := hostOf(s, i)
 		s.Add(s.Seeds(name+"/0", name+"/1"), s.Refused("trap", name+"/2"))
-		s.Finish(stage.FullResult(s, s.Turn(1)))
+		s.Finish(frontiertest.FullResult(s, s.Turn(1)))
 	}
 	a, b := f.Stats(), f.second.Stats()
 	a.Restarts = b.Restarts
-	stage.Want(f.Stage, "the totals", fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b))
-	stage.Want(f.Stage, "Fetched, Hosts", [2]int64{a.Outcomes[frontier.Fetched], a.Hosts}, [2]int64{2, 4})
+	frontiertest.Want(f.Stage, "the totals", fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b))
+	frontiertest.Want(f.Stage, "Fetched, Hosts", [2]int64{a.Outcomes[frontier.Fetched], a.Hosts}, [2]int64{2, 4})
 }

@@ -1,4 +1,4 @@
-package stage
+package frontiertest
 
 import (
 	"context"
@@ -204,5 +204,5 @@ func (s *Stage) Picture() model.Picture {
 	return model.Take(s.Stats(), s.Hosts(100), seeds)
 }
 
-// Digest returns the name of a blob.
-func Digest(body string) [sha256.Size]byte { return sha256.Sum256([]byte(body)) }
+// digest returns the name of a blob.
+func digest(body string) [sha256.Size]byte { return sha256.Sum256([]byte(body)) }

@@ -1,4 +1,4 @@
-package stage
+package frontiertest
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func (s *Stage) CloseAll() {
 			return
 		}
 		for _, t := range c.Turns {
-			r := Result(t)
+			r := resultOf(t)
 			for _, x := range t.Tasks {
 				letter := x.URL.Path()[1]
 				o, ok := outcomes[letter]
@@ -39,7 +39,7 @@ func (s *Stage) CloseAll() {
 // Postpone ends a turn with its first task deferred and the others unsettled.
 func (s *Stage) Postpone(t frontier.Turn, d frontier.Deferral) {
 	s.Helper()
-	r := Result(t)
+	r := resultOf(t)
 	d.Print = t.Tasks[0].Print
 	r.Deferred = []frontier.Deferral{d}
 	s.Finish(r)
@@ -86,11 +86,11 @@ func (s *Stage) Pending() string {
 // Steer gives a command about a host.
 func (s *Stage) Steer(act frontier.Act, host string) frontier.Steered {
 	s.Helper()
-	return s.Command(frontier.Steering{Act: act, Authority: s.Authority(host), Reason: ReasonOf(act)})
+	return s.Command(frontier.Steering{Act: act, Authority: s.Authority(host), Reason: reasonOf(act)})
 }
 
-// ReasonOf returns a reason for acts that take one.
-func ReasonOf(act frontier.Act) string {
+// reasonOf returns a reason for acts that take one.
+func reasonOf(act frontier.Act) string {
 	if act == frontier.Resume {
 		return ""
 	}
@@ -108,11 +108,11 @@ func (s *Stage) Command(c frontier.Steering) frontier.Steered {
 	return n
 }
 
-// ParkAll gives the host of every turn a wait.
-func ParkAll(s *Stage, c frontier.Claimed, waits ...time.Duration) {
+// parkAll gives the host of every turn a wait.
+func parkAll(s *Stage, c frontier.Claimed, waits ...time.Duration) {
 	s.Helper()
 	for i, t := range c.Turns {
-		r := Result(t)
+		r := resultOf(t)
 		r.Wait = waits[i]
 		s.Finish(r)
 	}
@@ -134,8 +134,8 @@ func FullResult(s *Stage, t frontier.Turn) frontier.Result {
 	return r
 }
 
-// Lengths returns hosts with the numbers of their pending URLs: "a:3 b:1".
-func Lengths(hosts []frontier.Host) string {
+// lengths returns hosts with the numbers of their pending URLs: "a:3 b:1".
+func lengths(hosts []frontier.Host) string {
 	var text string
 	for _, h := range hosts {
 		if n := h.Pending(); n > 0 {
@@ -145,8 +145,8 @@ func Lengths(hosts []frontier.Host) string {
 	return text
 }
 
-// URLs returns the URLs of candidates.
-func URLs(cs []frontier.Candidate) []canon.URL {
+// urlsOf returns the URLs of candidates.
+func urlsOf(cs []frontier.Candidate) []canon.URL {
 	var us []canon.URL
 	for _, c := range cs {
 		us = append(us, c.URL)
@@ -154,15 +154,59 @@ func URLs(cs []frontier.Candidate) []canon.URL {
 	return us
 }
 
-// LeaseLength is the lease length of the rules that set one.
-const LeaseLength = 10 * time.Minute
+// turnLength is the lease length of the rules that set one.
+const turnLength = 10 * time.Minute
+
+var leased = frontier.Options{LeaseLength: turnLength}
 
 // Survey looks at what stands out, n hosts of each kind.
-func Survey(s *Stage, n int) frontier.Survey {
+func (s *Stage) Survey(n int) frontier.Survey {
 	s.Helper()
 	v, err := s.Frontier.Survey(s.Context(), n)
 	if err != nil {
 		s.Fatalf("Survey: %v", err)
 	}
 	return v
+}
+
+// Alone claims an authority by itself.
+func (s *Stage) Alone(a canon.Authority) frontier.Turn {
+	s.Helper()
+	t, err := s.Frontier.ClaimAuthority(s.Context(), a)
+	if err != nil {
+		s.Fatalf("ClaimAuthority %s: %v", a, err)
+	}
+	s.CheckSums()
+	return t
+}
+
+// end finishes a turn with r, whose lease is filled in.
+func (s *Stage) end(t frontier.Turn, r frontier.Result) frontier.Finished {
+	s.Helper()
+	r.Authority, r.Token = t.Authority, t.Token
+	return s.Finish(r)
+}
+
+// done closes tasks as Fetched.
+func done(ts ...frontier.Task) (ds []frontier.Done) {
+	for _, x := range ts {
+		ds = append(ds, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
+	}
+	return ds
+}
+
+// Gives fails unless the Claim that waited has one turn with these tasks.
+func (s *Stage) Gives(answer func() (frontier.Claimed, error), tasks string) {
+	s.Helper()
+	if c, err := answer(); err != nil || len(c.Turns) != 1 || Names(c.Turns[0].Tasks) != tasks {
+		s.Fatalf("Claim: %+v, error %v; want %s", c, err, tasks)
+	}
+}
+
+// Ends fails unless the Claim that waited has ended with no turn.
+func (s *Stage) Ends(answer func() (frontier.Claimed, error), state frontier.State) {
+	s.Helper()
+	if c, err := answer(); err != nil || len(c.Turns) > 0 || c.State != state {
+		s.Fatalf("Claim: %+v, error %v; want state %d", c, err, state)
+	}
 }

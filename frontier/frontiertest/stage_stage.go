@@ -1,13 +1,15 @@
-package stage
+package frontiertest
 
 import (
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/model"
 )
 
 // Stage is one test of a rule: a directory, the frontier that is open in it, and calls that fail the test when the
@@ -20,10 +22,10 @@ type Stage struct {
 	Frontier frontier.Frontier // nil when closed
 }
 
-// New opens a frontier in dir, which is closed at the end of the test.
-func New(t testing.TB, h Harness, dir string, o frontier.Options) *Stage {
+// NewStage opens a frontier in dir, which is closed at the end of the test.
+func NewStage(t testing.TB, h Harness, dir string, o frontier.Options) *Stage {
 	s := &Stage{TB: t, Harness: h, dir: dir, Options: o}
-	t.Cleanup(s.end)
+	t.Cleanup(s.leave)
 	s.Open(o)
 	return s
 }
@@ -35,8 +37,8 @@ func (s *Stage) Open(o frontier.Options) {
 	s.Frontier = s.Harness.Open(s, s.dir, o)
 }
 
-// end closes what the rule has left open, and has the directory examined.
-func (s *Stage) end() {
+// leave closes what the rule has left open, and has the directory examined.
+func (s *Stage) leave() {
 	if s.Frontier != nil {
 		_ = s.Frontier.Close() // after a failed commit it has an error to give, and the rule has seen it
 	}
@@ -61,11 +63,31 @@ func (s *Stage) Close() {
 	s.Check()
 }
 
-// Reopen closes the frontier cleanly and opens it again.
-func (s *Stage) Reopen() {
+// Reopen closes the frontier cleanly and opens it again, with other options if some are given.
+func (s *Stage) Reopen(o ...frontier.Options) {
 	s.Helper()
 	s.Close()
-	s.Open(s.Options)
+	s.Open(append(o, s.Options)[0])
+}
+
+// Restart closes the frontier cleanly and opens it again, as it was.
+func (s *Stage) Restart() { s.Reopen() }
+
+// Outlast lets the time of a lease of turnLength pass.
+func (s *Stage) Outlast() { s.Sleep(turnLength + time.Millisecond) }
+
+// Same fails if what can be seen changes with a restart, except that there was one.
+func (s *Stage) Same(restart func()) {
+	s.Helper()
+	before := s.Picture()
+	restart()
+	after := s.Picture()
+	for _, p := range []model.Picture{before, after} {
+		delete(p, "unclean, restarts")
+	}
+	if diff := before.Diff(after); diff != "" {
+		s.Fatalf("something has changed: %s", diff)
+	}
 }
 
 // Crash kills the frontier and opens it again.
@@ -148,7 +170,7 @@ func Pages(name string, n int) []string {
 }
 
 // Result returns an empty result of a turn.
-func Result(t frontier.Turn) frontier.Result {
+func resultOf(t frontier.Turn) frontier.Result {
 	return frontier.Result{Authority: t.Authority, Token: t.Token}
 }
 
@@ -157,11 +179,7 @@ func Fetched(t frontier.Turn, tasks ...frontier.Task) frontier.Result {
 	if tasks == nil {
 		tasks = t.Tasks
 	}
-	r := Result(t)
-	for _, x := range tasks {
-		r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
-	}
-	return r
+	return frontier.Result{Authority: t.Authority, Token: t.Token, Done: done(tasks...)}
 }
 
 // Names returns the short URLs of tasks.

@@ -1,4 +1,4 @@
-package stage
+package frontiertest
 
 import (
 	"testing"
@@ -30,8 +30,8 @@ type Harness struct {
 	Lacks []string
 }
 
-// Rule is one sentence of the contract and a test of it.
-type Rule struct {
+// rule is one sentence of the contract and a test of it.
+type rule struct {
 	Name    string           // the sentence
 	Options frontier.Options // what the frontier is opened with
 	Crash   bool             // the test needs Harness.Crash

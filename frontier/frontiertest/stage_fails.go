@@ -1,4 +1,4 @@
-package stage
+package frontiertest
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Fails runs a test that is expected to fail, and reports whether it does.
-func Fails(t testing.TB, test func(t testing.TB)) bool {
+// fails runs a test that is expected to fail, and reports whether it does.
+func fails(t testing.TB, test func(t testing.TB)) bool {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	a := &apart{TB: t, ctx: ctx}
