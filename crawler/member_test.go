@@ -3,6 +3,8 @@ package crawler
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,5 +154,63 @@ func TestMember_ScopeExtendedElsewhere(t *testing.T) {
 		w.cfg.Frontier, w.cfg.Member = e, e
 		w.run()
 		w.wantAsked("b.test", "/robots.txt", "/1")
+	})
+}
+
+// moving is a frontier in which every other turn of a host is that of another owner than the one before.
+type moving struct {
+	frontier.Frontier
+	turns map[canon.Authority]int
+}
+
+func (m *moving) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
+	c, err := m.Frontier.Claim(ctx, w)
+	for i := range c.Turns {
+		h := &c.Turns[i].Host
+		if m.turns[h.Authority]++; m.turns[h.Authority]%2 == 1 && m.turns[h.Authority] > 1 {
+			h.Moved, h.Robots = true, nil
+		}
+	}
+	return c, err
+}
+
+// What a host has asked of its owner binds the next one, which requests robots.txt again: Crawl-delay, RateLimit, Retry-After.
+func TestMember_NextOwnerIsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const pages = 6
+		page := 0
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				fmt.Fprint(rw, "User-agent: *\nCrawl-delay: 3\n")
+				return
+			}
+			switch page++; page {
+			case 2:
+				rw.Header().Set("RateLimit", `"q";r=2;t=40`)
+			case 3:
+				rw.Header().Set("Retry-After", "70")
+				rw.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			rw.Header().Set("Content-Type", "text/html")
+			if page < pages {
+				fmt.Fprintf(rw, `<a href="/%d">x</a>`, page)
+			}
+		})})
+		w.cfg.Frontier, w.cfg.Member = &moving{w.front, map[canon.Authority]int{}}, silences{}
+		w.run()
+		var got []string
+		var last time.Time
+		for _, r := range w.web.Referee().Requests() {
+			if last.IsZero() {
+				last = r.Start
+			}
+			got = append(got, fmt.Sprint(r.Target, " ", r.Start.Sub(last).Round(time.Second)))
+			last = r.End
+		}
+		const want = "[/robots.txt 0s / 3s /robots.txt 3s /1 3s /robots.txt 20s /2 20s /robots.txt 1m10s /2 3s /robots.txt 3s /4 3s /robots.txt 3s /5 3s]"
+		if fmt.Sprint(got) != want {
+			t.Errorf("requests, and the time since the one before:\n%s, want\n%s", got, want)
+		}
 	})
 }

@@ -163,6 +163,9 @@ type Options struct {
 	// Nil tells nobody.
 	Shared func(Share) bool
 
+	// Say is told that a frontier on a server waits for it, and when it goes on. Nil means nobody.
+	Say func(format string, args ...any)
+
 	// Operator says that this opening is an operator's and no run's. An unclean stop before it stays one: a clean Close does
 	// not take it from the run that follows, which may know from elsewhere what the stop made the frontier forget.
 	Operator bool

@@ -44,7 +44,8 @@ type auditing struct {
 	html  string
 
 	practices
-	fleet *audit.Fleet // of the directories of several members, given together
+	fleet *audit.Fleet  // of the directories of several members, given together
+	all   *[]memberJSON // results for --json of them
 }
 
 // logSkew is by how much the clocks of a site and of the crawler may differ, unless the operator says otherwise.
@@ -106,20 +107,29 @@ func auditCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// memberJSON is the result of a member in the object of all.
+type memberJSON struct {
+	Member string `json:"member"`
+	Audit  any    `json:"audit"`
+}
+
 // members audits the crawl directories of several members of a fleet, and then all together.
 func (a *auditing) members(ctx context.Context, dirs []string, std cli.Streams) error {
-	if len(a.logs) > 0 || a.json || a.html != "" {
-		return cli.Usagef("--access-log, --json and --html are for one crawl directory at a time")
+	if len(a.logs) > 0 || a.html != "" {
+		return cli.Usagef("--access-log and --html are for one crawl directory at a time")
 	}
 	fleet, err := a.notices(dirs)
 	if err != nil {
 		return err
 	}
 	var found error
+	all := []memberJSON{}
 	for i, dir := range dirs {
 		one := *a
 		one.fleet, fleet.Member, fleet.Last = fleet, dir, i == len(dirs)-1
-		if _, err := fmt.Fprintf(std.Out, "%s%s:\n", strings.Repeat("\n", min(i, 1)), dir); err != nil {
+		if a.json {
+			one.all = &all
+		} else if _, err := fmt.Fprintf(std.Out, "%s%s:\n", strings.Repeat("\n", min(i, 1)), dir); err != nil {
 			return err
 		}
 		err := one.run(ctx, []string{dir}, std)
@@ -128,6 +138,11 @@ func (a *auditing) members(ctx context.Context, dirs []string, std cli.Streams) 
 			return err
 		}
 		found = cmp.Or(found, err)
+	}
+	if a.json {
+		if err := cli.WriteJSON(std.Out, map[string]any{"members": all}); err != nil {
+			return err
+		}
 	}
 	return found
 }
@@ -241,7 +256,9 @@ func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
-	if a.json {
+	if a.all != nil {
+		*a.all = append(*a.all, memberJSON{a.fleet.Member, a.object(r)})
+	} else if a.json {
 		if err := cli.WriteJSON(std.Out, a.object(r)); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func TestFleet_KillsAndStops(t *testing.T) {
 		incidents = append(incidents, time.Now())
 		if p := f.members[n]; i%2 == 0 {
 			p.kill()
-			f.members[n] = launched(t, f.curtsy(t, "resume", f.dirs[n]))
+			f.resume(t, n)
 		} else {
 			_ = p.cmd.Process.Signal(syscall.SIGSTOP) // it may be over
 			time.Sleep(ttl * 3 / 2)

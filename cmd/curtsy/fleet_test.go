@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -58,8 +59,16 @@ func (f *fleet) resumeLost(t *testing.T, i int, wait bool) {
 			return
 		}
 		f.stale += strings.Count(r.err, "its result is dropped")
-		f.members[i] = launched(t, f.curtsy(t, "resume", f.dirs[i]))
+		f.resume(t, i)
 	}
+}
+
+// resume resumes a member, and returns when it takes part.
+func (f *fleet) resume(t *testing.T, i int) {
+	t.Helper()
+	p := launched(t, f.curtsy(t, "resume", f.dirs[i]))
+	f.members[i] = p
+	p.until(t, "it takes part", func() bool { return strings.Contains(p.errs.String(), "resuming crawl") })
 }
 
 const fleetHosts = 40
@@ -71,6 +80,7 @@ func newFleet(t *testing.T, server *frontiertest.Server, members, pages int, env
 	sites := make([]*crawltest.Site, fleetHosts)
 	for i := range sites {
 		sites[i] = crawltest.Tree("host"+itoa(i)+".test", pages)
+		sites[i].Latency = 50 * time.Millisecond
 		sites[i].Robots.Body = "User-agent: *\nCrawl-delay: 0.3\n"
 	}
 	f := &fleet{web: crawltest.New(sites...), env: env}
@@ -206,7 +216,7 @@ func TestFleet_StoppedInOutage(t *testing.T) {
 	for i, p := range f.members {
 		r := p.end()
 		r.want(t, cli.ExitFailed, "no reply from the server at 127.0.0.1:", "(connection refused)", "curtsy resume "+f.dirs[i])
-		if n := strings.Count(r.err, "no reply"); n != 1 {
+		if n := strings.Count(r.err, "committed"); n != 1 {
 			t.Errorf("it says so %d times:\n%s", n, r.err)
 		}
 	}
@@ -215,6 +225,24 @@ func TestFleet_StoppedInOutage(t *testing.T) {
 		f.members[i] = launched(t, curtsy(t, "resume", f.dirs[i]))
 	}
 	f.complete(t, 10, incidents...)
+}
+
+// A server whose disk is full costs no page: each member says so, and continues when there is room.
+func TestFleet_ServerFull(t *testing.T) {
+	t.Parallel()
+	server := frontiertest.Start(t)
+	f := newFleet(t, server, 2, 10)
+	f.until(t, 100)
+	incident := time.Now()
+	server.SQL(t, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'No space left on device' USING ERRCODE='53100'; END $$;
+		CREATE TRIGGER full_disk BEFORE UPDATE ON curtsy_t1.host EXECUTE FUNCTION full_disk()`)
+	for _, p := range f.members {
+		p.until(t, "it says so", func() bool {
+			return strings.Contains(p.errs.String(), "is full (No space left on device): make room there")
+		})
+	}
+	server.SQL(t, "DROP FUNCTION full_disk CASCADE")
+	f.complete(t, 10, incident, time.Now())
 }
 
 // Two crawls of one host at one time, which know nothing of each other, are sound by themselves and not together.
@@ -236,6 +264,16 @@ func TestFleet_AuditTogether(t *testing.T) {
 	for i, wait := range waits {
 		wait().want(t, cli.ExitDone)
 		ended(t, curtsy(t, "audit", dirs[i])).want(t, cli.ExitDone)
+	}
+	var all struct {
+		Members []struct {
+			Member string
+			Audit  struct{ Clean bool }
+		}
+	}
+	r := ended(t, curtsy(t, append([]string{"audit", "--json"}, dirs...)...))
+	if err := json.Unmarshal([]byte(r.out), &all); err != nil || r.code != cli.ExitFound || len(all.Members) != 2 || all.Members[1].Member != dirs[1] || all.Members[1].Audit.Clean {
+		t.Errorf("exit code %d, error %v: %s", r.code, err, r.out)
 	}
 	if r := ended(t, curtsy(t, append([]string{"audit"}, dirs...)...)); r.code != cli.ExitFound || !r.says(dirs[0]) || !r.says(dirs[1]) {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.err)
@@ -264,6 +302,10 @@ func TestFleet_BadInput(t *testing.T) {
 	idle(locator, in("stopped"))
 	server.SQL(t, `UPDATE curtsy_t2.crawl SET format=99; CREATE ROLE poor LOGIN; CREATE ROLE locked LOGIN PASSWORD 'x';
 		CREATE ROLE reader LOGIN SUPERUSER; ALTER ROLE reader SET default_transaction_read_only=on`)
+	standby := server.Standby(t)
+	there := func(locator string) string {
+		return strings.Replace(locator, ":"+itoa(server.Port)+"/", ":"+itoa(standby.Port)+"/", 1)
+	}
 	as := func(user string) string { return strings.Replace(server.Locator(), "curtsy@", user+"@", 1) }
 	const one = "--one-machine"
 	for _, tt := range []struct {
@@ -278,6 +320,8 @@ func TestFleet_BadInput(t *testing.T) {
 		{create(as("locked"), in("a"), one), cli.ExitFailed, "set PGPASSWORD or PGPASSFILE"},
 		{create(as("poor"), in("a"), one), cli.ExitFailed, "grant the user CREATE on the database"},
 		{create(as("reader"), in("a"), one), cli.ExitFailed, "the server is read-only: name the primary"},
+		{create(there(server.Locator()), in("a"), one), cli.ExitFailed, "the server is read-only: name the primary"},
+		{[]string{"join", "--frontier", there(locator), one, "--dir", in("a")}, cli.ExitFailed, "the server is read-only: name the primary"},
 		{create(locator, in("a"), one), cli.ExitFailed, `crawl "t1" exists: use curtsy join, or another name`},
 		{create(locator, in("a")), cli.ExitUsage, "differs on each machine: use --one-machine"},
 		{create(locator, in("a"), one, "--max-pages", "5"), cli.ExitUsage, "--max-pages: not supported in a fleet yet (each member would count only its own)"},

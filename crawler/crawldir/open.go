@@ -175,6 +175,7 @@ func (d *Dir) guards(o *frontier.Options) (opened func()) {
 		}
 		return record.Closed(d.evidence.archive, d.evidence.ledger)(ctx, closed)
 	}
+	o.Say = d.say
 	o.Shared = func(s frontier.Share) bool {
 		return d.begun.Load() && d.evidence.ledger.Fleet(context.Background(), ledger.Fleet(s)) == nil
 	}

@@ -36,24 +36,24 @@ func Start(t testing.TB) *Server {
 		}
 		t.Skip(why)
 	}
-	dir, err := os.MkdirTemp("", "pgtest-") // not t.TempDir, which another user cannot enter
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := own(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := temporary(t)
 	data := filepath.Join(dir, "data")
 	out, err := command(dir, initdb, "-D", data, "-U", "curtsy", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
 	if err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
 	// A user named locked needs a password; all others are trusted.
-	const trust = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
+	const trust = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n" +
+		"host replication all 127.0.0.1/32 trust\n"
 	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(trust), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return run(t, dir)
+}
+
+// run starts the server of a cluster, until the end of the test.
+func run(t testing.TB, dir string) *Server {
+	t.Helper()
 	s := &Server{Port: freePort(t), dir: dir}
 	t.Cleanup(func() {
 		s.stop(os.Interrupt) // a fast shutdown
@@ -64,6 +64,32 @@ func Start(t testing.TB) *Server {
 	})
 	s.Restart(t)
 	return s
+}
+
+// Standby starts a standby of the server.
+func (s *Server) Standby(t testing.TB) *Server {
+	t.Helper()
+	dir := temporary(t)
+	out, err := command(dir, program("pg_basebackup"), "-D", filepath.Join(dir, "data"), "-R", "--checkpoint=fast", "--no-sync",
+		"-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "curtsy").CombinedOutput()
+	if err != nil {
+		t.Fatalf("pg_basebackup: %v\n%s", err, out)
+	}
+	return run(t, dir)
+}
+
+// temporary makes a folder of the server's user. It is not t.TempDir, which another user cannot enter.
+func temporary(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pgtest-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := own(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func (s *Server) log() string { return filepath.Join(s.dir, "log") }

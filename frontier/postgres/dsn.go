@@ -54,6 +54,8 @@ func parse(locator string) (place, error) {
 // drop is the statement that removes the crawl.
 func (p place) drop() string { return "DROP SCHEMA curtsy_" + p.crawl + " CASCADE" }
 
+var errReadOnly = errors.New("the server is read-only: name the primary")
+
 var errExists = errors.New("exists: use curtsy join, or another name")
 
 // server names the server for people.
@@ -86,7 +88,9 @@ func (p place) explain(err error) error {
 	case "42P01", "3F000":
 		return fmt.Errorf("there is no crawl %q in database %q: create it with curtsy crawl --frontier", p.crawl, p.config.Database)
 	case "25006":
-		return errors.New("the server is read-only: name the primary")
+		return errReadOnly
+	case "53100":
+		return fmt.Errorf("the disk of the server at %s is full (%s): make room there", p.server(), pg.Message)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // link is one connection, which one call at a time uses.
@@ -34,6 +35,39 @@ type hurry struct {
 	mu    sync.Mutex
 	most  time.Duration // 0: no bound
 	calls map[*int]context.CancelFunc
+
+	say    func(format string, args ...any)
+	waiter *link // that has said that it waits
+}
+
+// sayAfter is how long a call fails until somebody hears of it.
+const sayAfter = 5 * time.Second
+
+// waits says that a link waits for the server, because of err, or with nil that it does so no longer.
+func (h *hurry) waits(l *link, err error) {
+	if h == nil || h.say == nil {
+		return
+	}
+	h.mu.Lock()
+	before := h.waiter
+	switch {
+	case err != nil && before == nil:
+		h.waiter = l
+	case err == nil && before == l:
+		h.waiter = nil
+	default:
+		err, before = nil, nil
+	}
+	h.mu.Unlock()
+	var pg *pgconn.PgError
+	switch explained := l.place.explain(err); {
+	case errors.As(err, &pg) && explained != err:
+		h.say("%v; the crawl waits for it", explained)
+	case err != nil:
+		h.say("no reply from the server at %s (%v): requesting nothing until it replies", l.place.server(), cause(err))
+	case before != nil:
+		h.say("the server at %s replies again", l.place.server())
+	}
 }
 
 var errAway = errors.New("no reply from the server")
@@ -83,16 +117,20 @@ func (l *link) do(ctx context.Context, f func(ctx context.Context, c *pgx.Conn) 
 	}
 	defer func() { l.free <- struct{}{} }()
 	var last error
+	begin := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := l.once(bounded, f)
 		switch {
 		case err == nil:
+			l.hurry.waits(l, nil)
 			return nil
 		case bounded.Err() != nil:
 		case !passing(err):
 			return l.place.explain(err)
 		default:
-			last = err
+			if last = err; time.Since(begin) > sayAfter {
+				l.hurry.waits(l, err)
+			}
 		}
 		select {
 		case <-time.After(pause):

@@ -129,7 +129,10 @@ func (m Member) enter(enter func(*Frontier) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(enter(f), f.Close())
+	if err = enter(f); err != nil {
+		f.Hurry(time.Second)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // Settings returns the settings that the crawl of a locator was created with.
@@ -140,8 +143,15 @@ func Settings(ctx context.Context, locator string) (settings []byte, err error) 
 	}
 	l := newLink(p, nil)
 	defer l.close()
-	return settings, l.sure(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		_, settings, err = head(ctx, c, false)
+	return settings, l.sure(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		var fixed string
+		err := c.QueryRow(ctx, "SHOW transaction_read_only").Scan(&fixed)
+		if err == nil {
+			_, settings, err = head(ctx, c, false)
+		}
+		if err == nil && fixed == "on" {
+			err = errReadOnly
+		}
 		return err
 	})
 }
@@ -203,7 +213,7 @@ func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
 	if o.LeaseLength == 0 {
 		o.LeaseLength = 40 * time.Minute
 	}
-	h := &hurry{calls: map[*int]context.CancelFunc{}}
+	h := &hurry{say: o.Say, calls: map[*int]context.CancelFunc{}}
 	p.config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(min(t.ttl*2/3, time.Hour).Milliseconds())
 	f := &Frontier{
 		o: o, t: t, member: m,
@@ -343,6 +353,9 @@ func (f *Frontier) fail(err error) {
 func (f *Frontier) uncommitted(err error) error {
 	if !errors.Is(err, errAway) {
 		return err
+	}
+	if len(f.leases) == 0 {
+		return fmt.Errorf("%w, all results are committed; continue with curtsy resume %s", err, f.member.Name)
 	}
 	return fmt.Errorf("%w, results not committed: %d; curtsy resume %s fetches their pages again", err, len(f.leases), f.member.Name)
 }
