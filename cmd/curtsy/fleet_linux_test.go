@@ -8,8 +8,42 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawltest"
 	"curtsy/frontier/frontiertest"
 )
+
+// Figures of a fleet: against one process with a frontier of its own on the same processors, and how much of what delays
+// permit is achieved.
+func TestFleet_Figures(t *testing.T) {
+	if !full() {
+		t.Skip("figures are measured by .ci/long fleet")
+	}
+	crawl := func(server *frontiertest.Server, members, hosts, pages int, robots string) (rate float64) {
+		sites := make([]*crawltest.Site, hosts)
+		for i := range sites {
+			sites[i] = crawltest.Tree("host"+itoa(i)+".test", pages)
+			sites[i].Robots.Body = "User-agent: *\n" + robots
+		}
+		f := fleetOf(t, server, members, sites)
+		var last time.Time
+		for _, p := range f.members {
+			p.end().want(t, cli.ExitDone)
+		}
+		all := f.web.Referee().Requests()
+		for _, r := range all {
+			if r.End.After(last) {
+				last = r.End
+			}
+		}
+		return float64(hosts*pages) / last.Sub(all[0].Start).Seconds()
+	}
+	server := frontiertest.Start(t)
+	one, four := crawl(nil, 1, 40, 150, ""), crawl(server, 4, 40, 150, "")
+	t.Logf("40 hosts x 150 pages without a delay: one process %.0f pages/s, four %.0f: %.2f of it; server CPU %v per page",
+		one, four, four/one, server.CPU()/(40*150))
+	one, four = crawl(nil, 1, 400, 20, "Crawl-delay: 1\n"), crawl(frontiertest.Start(t), 4, 400, 20, "Crawl-delay: 1\n")
+	t.Logf("400 hosts x 20 pages, delay 1 s: one process %.3f of what is permitted, four %.3f", one/400, four/400)
+}
 
 // Members that are killed or stopped for longer than the time after which others expire them, and a server that is killed,
 // cost no page and no delay. The audit of all members finds nothing, and that of all but one names it.

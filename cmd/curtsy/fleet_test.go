@@ -76,13 +76,18 @@ const fleetHosts = 40
 // newFleet has some processes crawl hosts with a Crawl-delay of 0.3 s.
 func newFleet(t *testing.T, server *frontiertest.Server, members, pages int, env ...string) *fleet {
 	t.Helper()
-	locator := server.Locator()
 	sites := make([]*crawltest.Site, fleetHosts)
 	for i := range sites {
 		sites[i] = crawltest.Tree("host"+itoa(i)+".test", pages)
 		sites[i].Latency = 50 * time.Millisecond
 		sites[i].Robots.Body = "User-agent: *\nCrawl-delay: 0.3\n"
 	}
+	return fleetOf(t, server, members, sites, env...)
+}
+
+// fleetOf has some processes crawl sites. Without a server it is one, with a frontier of its own.
+func fleetOf(t *testing.T, server *frontiertest.Server, members int, sites []*crawltest.Site, env ...string) *fleet {
+	t.Helper()
 	f := &fleet{web: crawltest.New(sites...), env: env}
 	if err := f.web.Start(); err != nil {
 		t.Fatal(err)
@@ -91,7 +96,12 @@ func newFleet(t *testing.T, server *frontiertest.Server, members, pages int, env
 	for i := range members {
 		f.dirs = append(f.dirs, filepath.Join(t.TempDir(), "w"+itoa(i+1)))
 	}
-	args := []string{"crawl", "--frontier", locator, "--one-machine", "--delay", "0", "--dir", f.dirs[0]}
+	args := []string{"crawl", "--delay", "0", "--dir", f.dirs[0]}
+	var locator string
+	if server != nil {
+		locator = server.Locator()
+		args = append(args, "--frontier", locator, "--one-machine")
+	}
 	for _, name := range f.web.Hosts() {
 		args = append(args, f.web.LoopbackURL(name))
 	}
@@ -123,7 +133,9 @@ func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
 			t.Errorf("status %s: %s%s", f.dirs[i], r.out, r.err)
 		}
 	}
-	ended(t, curtsy(t, append([]string{"audit"}, f.dirs...)...)).want(t, cli.ExitDone)
+	if r := ended(t, curtsy(t, append([]string{"audit"}, f.dirs...)...)); r.code != cli.ExitDone {
+		t.Errorf("audit: exit code %d: %s%s", r.code, r.out, r.err)
+	}
 	judged(t, f.web, crawltest.Rules{Pace: 300 * time.Millisecond, Repeats: len(incidents) * fleetHosts})
 	last := map[string]time.Time{}
 	for _, r := range f.web.Referee().Requests() {

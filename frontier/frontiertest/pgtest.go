@@ -122,6 +122,13 @@ func (s *Server) Restart(t testing.TB) {
 // Stop ends the server in the middle of what it does: the next start recovers, as after a crash.
 func (s *Server) Stop() { s.stop(syscall.SIGQUIT) }
 
+// CPU ends the server and returns the processor time of all its processes.
+func (s *Server) CPU() time.Duration {
+	cmd := s.cmd
+	s.stop(os.Interrupt)
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
 func (s *Server) stop(how os.Signal) {
 	if s.cmd != nil {
 		_ = s.cmd.Process.Signal(how)
