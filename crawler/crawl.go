@@ -170,6 +170,9 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	c.shutter.Hold = func(on bool) { c.stopper.hold(byWindow, on) }
 	c.gate = c.cfg.Gate()
 	c.record = record.New(cfg.Recorder, cfg.Ledger, dates)
+	if cfg.Member != nil {
+		c.record.Rests = c.shareRest
+	}
 	c.book = newSeedBook(counts)
 	c.reader = &pageReader{cfg: cfg, extract: extract.New(), cpu: record.NewCPU()}
 	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +162,14 @@ func TestMember_ScopeExtendedElsewhere(t *testing.T) {
 type moving struct {
 	frontier.Frontier
 	turns map[canon.Authority]int
+	rests []time.Duration // that another owner would know of before the turn is finished
+}
+
+func (m *moving) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
+	if s.Act == frontier.Rest {
+		m.rests = append(m.rests, s.For)
+	}
+	return m.Frontier.Steer(ctx, s)
 }
 
 func (m *moving) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
@@ -197,8 +206,12 @@ func TestMember_NextOwnerIsBound(t *testing.T) {
 				fmt.Fprintf(rw, `<a href="/%d">x</a>`, page)
 			}
 		})})
-		w.cfg.Frontier, w.cfg.Member = &moving{w.front, map[canon.Authority]int{}}, silences{}
+		m := &moving{Frontier: w.front, turns: map[canon.Authority]int{}}
+		w.cfg.Frontier, w.cfg.Member = m, silences{}
 		w.run()
+		if !slices.Contains(m.rests, 70*time.Second) {
+			t.Errorf("rests that others know of: %v, want 1m10s among them", m.rests)
+		}
 		var got []string
 		var last time.Time
 		for _, r := range w.web.Referee().Requests() {

@@ -276,6 +276,14 @@ func (v *visit) noteRest(l *storage.Line) {
 	}
 }
 
+// shareRest has the other members of a fleet know of a rest before the turn is finished, so that a kill in between does not
+// lose it to the next owner. Where that fails, it is left to Finish.
+func (c *Crawl) shareRest(ctx context.Context, l storage.Line) {
+	if u, err := canon.Parse(l.URL); err == nil {
+		_, _ = c.cfg.Frontier.Steer(ctx, frontier.Steering{Act: frontier.Rest, Authority: u.Authority(), For: l.Rest})
+	}
+}
+
 // notePolicyRest puts into the line of an exchange for robots.txt how long that is left alone, where it cannot be had and its
 // schedule asks for more than the answer did (politeness rule 6).
 func (c *policies) notePolicyRest(v *visit, l *storage.Line, w gate.Request, ex robots.Exchange) {

@@ -11,6 +11,9 @@ import (
 
 // Writer writes decisions into archive and ledger. Its methods may be called concurrently.
 type Writer struct {
+	// Rests is called with each line that states a rest, once archive and ledger have it. Nil is not called.
+	Rests func(ctx context.Context, l storage.Line)
+
 	archive storage.Recorder
 	ledger  storage.Ledger
 	dates   *Dates
@@ -64,6 +67,9 @@ func (w *Writer) Write(ctx context.Context, l storage.Line, e Evidence) (id stri
 	}
 	if err = w.ledger.Append(ctx, l); err != nil || l.Rest == 0 {
 		return l.Record, err
+	}
+	if w.Rests != nil {
+		w.Rests(ctx, l)
 	}
 	// The run that follows on a kill is to know of it (package recovery), and the frontier's commit, which would make it durable, is
 	// a while away. The ledger alone is what that run reads, so its sync is enough: that no Done is without its record is

@@ -76,6 +76,18 @@ func (f *Fleet) server(member string, t time.Time) (at time.Time, within time.Du
 	return t.Add(all[i].ahead), all[i].within
 }
 
+// cut is the end of an exchange that began at from: that of its record, or when another member took the slot if that was
+// earlier. A slot whose exchanges are under way is only taken from a member that was silent, as a frozen process is,
+// and reads late what the host sent long before.
+func (f *Fleet) cut(member string, slot int, from, to time.Time) time.Time {
+	for _, h := range f.holdings[slot] {
+		if h.member != member && h.member != "" && h.from.After(from) && h.from.Before(to) {
+			return h.from
+		}
+	}
+	return to
+}
+
 // owned reports whether a member owned a slot at a time between two.
 func (f *Fleet) owned(member string, slot int, from, to time.Time) bool {
 	ok := false
@@ -113,15 +125,17 @@ func (f *Fleet) Exchange(_ context.Context, e *evidence.Exchange, found finding.
 	}
 	from, within := f.server(f.Member, e.Began)
 	slack := within + pauses.Slack(0)
-	if a, err := canon.ParseAuthority(e.Authority); err == nil && len(f.clocks[f.Member]) > 0 &&
-		!f.owned(f.Member, a.Slot(), from.Add(-slack), from.Add(e.Resolution+slack)) {
-		found(finding.Finding{
-			Code: finding.Owner, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began,
-			Required: "requests only to hosts that the member owns (docs/guides/fleet.md)",
-			Observed: f.Member + " did not own slot " + strconv.Itoa(a.Slot()) + ", by the marks of all members",
-		})
-	}
 	to := from.Add(e.Took)
+	if a, err := canon.ParseAuthority(e.Authority); err == nil && len(f.clocks[f.Member]) > 0 {
+		if !f.owned(f.Member, a.Slot(), from.Add(-slack), from.Add(e.Resolution+slack)) {
+			found(finding.Finding{
+				Code: finding.Owner, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began,
+				Required: "requests only to hosts that the member owns (docs/guides/fleet.md)",
+				Observed: f.Member + " did not own slot " + strconv.Itoa(a.Slot()) + ", by the marks of all members",
+			})
+		}
+		to = f.cut(f.Member, a.Slot(), from.Add(slack), to)
+	}
 	all := f.spans[e.Authority]
 	if n := len(all) - 1; n >= 0 && all[n].member == f.Member && !from.Before(all[n].from) && from.Sub(all[n].to) < 2*min(all[n].due, e.Due) {
 		last := &all[n]

@@ -30,17 +30,29 @@ func TestFleet_Together(t *testing.T) {
 	}
 	slot := []int{a.Slot()}
 	// marks has w1 own the site until 4.5 s of the server's clock and w2 from 5 s on, whose clock is 5 s behind.
+	given := true
 	marks := func(f *Fleet) {
 		at := func(d, behind time.Duration) Notice {
 			return Notice{Server: day0.Add(d), Asked: day0.Add(d - behind - 5*ms), Time: day0.Add(d - behind + 5*ms)}
 		}
 		took, gave, took2 := at(-s, 0), at(4500*ms, 0), at(5*s, 5*s)
-		took.Taken, gave.Given, took2.Taken = slot, slot, slot
+		took.Taken, took2.Taken = slot, slot
+		if given {
+			gave.Given = slot
+		}
 		f.Notice("w1", took)
 		f.Notice("w1", gave)
 		f.Notice("w2", took2)
 		f.Missing = []string{"w3"}
 	}
+	expired := func(f *Fleet) {
+		given = false
+		marks(f)
+		given = true
+	}
+	frozen := ours(t)
+	frozen.add(fetch{url: site + "/robots.txt", body: rule})
+	frozen.add(fetch{url: site + "/", at: 2 * s, took: 5 * s})
 	for _, tt := range []struct {
 		name          string
 		first, second *archive
@@ -57,6 +69,8 @@ func TestFleet_Together(t *testing.T) {
 		{"200 ms earlier", member(0, 2*s, 4*s), member(-50*ms, 2*s), "gap member-missing owner", marks},
 		{"200 ms later", member(0, 2*s, 4200*ms), member(150*ms, 2*s), "gap member-missing", marks},
 		{"after it was given", member(0, 2*s, 4700*ms), member(2*s, 4*s), "member-missing owner", marks},
+		{"read late", frozen, member(1100*ms, 3*s), "member-missing", expired},
+		{"read late, and within the delay", frozen, member(900*ms, 3*s), "gap member-missing", expired},
 		{"before it was taken", member(0, 2*s), member(-500*ms, 2*s), "member-missing owner", marks},
 	} {
 		for _, order := range [][2]*archive{{tt.first, tt.second}, {tt.second, tt.first}} {
