@@ -5,19 +5,17 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-
-	"curtsy/cmd/bench/checkers"
 )
 
 // vsCheckers excludes the other values: it measures link checkers, not crawlers.
 const vsCheckers = "checkers"
 
 // besideCheckers is the report of them.
-type besideCheckers struct{ *checkers.Result }
+type besideCheckers struct{ *Comparison }
 
 // Verdict implements Report.
 func (b besideCheckers) Verdict() error {
-	if err := b.Result.Verdict(); err != nil {
+	if err := b.Comparison.Verdict(); err != nil {
 		return &Found{err}
 	}
 	return nil
@@ -45,7 +43,7 @@ func (c Config) checkers(ctx context.Context, say Say) (_ Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(user)) }()
-	r, err := checkers.Run(ctx, checkers.Config{
+	r, err := CheckersRun(ctx, CheckersConfig{
 		Self: self, Env: cleanEnv(os.Environ(), c.Unset, filepath.Join(user, "user")), Dir: user,
 		Docs: c.Docs, Rounds: c.Rounds, Limit: c.PeerLimit,
 	}, say)

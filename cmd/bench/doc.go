@@ -1,5 +1,5 @@
 // Command bench measures what crawling costs on this machine: curtsy beside the bare loop, a frontier in memory and other
-// crawlers, in rounds that alternate, on a web (package benchweb) that a process of its own serves.
+// crawlers, in rounds that alternate, on a web that a process of its own serves.
 //
 //	go run ./cmd/bench --vs bare --vs peers
 //

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"curtsy/cmd/bench/benchweb"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -147,7 +146,7 @@ func (l *frontierLoad) run(ctx context.Context, pages int) (cpu time.Duration, e
 
 // turns claims and finishes some turns, and returns the links that are left.
 func (l *frontierLoad) turns(ctx context.Context, links []frontier.Candidate) ([]frontier.Candidate, error) {
-	want := frontier.Want{Hosts: min(loadTurns, len(links)/benchweb.Links), Tasks: 1, MaxWait: time.Hour}
+	want := frontier.Want{Hosts: min(loadTurns, len(links)/Links), Tasks: 1, MaxWait: time.Hour}
 	claimed, err := l.f.Claim(ctx, want)
 	if err != nil {
 		return nil, err
@@ -163,10 +162,10 @@ func (l *frontierLoad) turns(ctx context.Context, links []frontier.Candidate) ([
 		}
 		results = append(results, frontier.Result{Authority: t.Authority, Token: t.Token, Wait: loadMoment,
 			Done:  []frontier.Done{{Print: t.Tasks[0].Print, Outcome: frontier.Fetched}},
-			Found: links[:benchweb.Links:benchweb.Links],
+			Found: links[:Links:Links],
 			Host:  &frontier.HostUpdate{Pace: time.Second, Robots: make([]byte, 300), Memory: memory},
 		})
-		links = links[benchweb.Links:]
+		links = links[Links:]
 		l.page++
 	}
 	_, err = l.f.Finish(ctx, results)
@@ -175,10 +174,10 @@ func (l *frontierLoad) turns(ctx context.Context, links []frontier.Candidate) ([
 
 // links appends those of page p.
 func (l *frontierLoad) links(to []frontier.Candidate, p int) ([]frontier.Candidate, error) {
-	for i := range benchweb.Links {
+	for i := range Links {
 		n := l.known + loadFresh*p + i
 		if i >= loadFresh {
-			n = int(loadMix(uint64(p*benchweb.Links+i)<<1|1) % uint64(l.known))
+			n = int(loadMix(uint64(p*Links+i)<<1|1) % uint64(l.known))
 		}
 		c, err := l.link(n)
 		if err != nil {

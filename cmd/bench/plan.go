@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/cmd/bench/benchweb"
 	"curtsy/crawler"
 	"curtsy/storage/plainly"
 )
@@ -31,7 +30,7 @@ const (
 // Plan is what is to be measured.
 type Plan struct {
 	setup      string
-	web        benchweb.Config // the first that curtsy is measured on, and the only one for others
+	web        WebConfig // the first that curtsy is measured on, and the only one for others
 	workers    int
 	rounds     int
 	memory     int64
@@ -49,14 +48,14 @@ type Plan struct {
 type contender struct {
 	name string
 	args []string // of curtsy itself, or of a command; with placeholders
-	web  benchweb.Config
+	web  WebConfig
 	ours bool // curtsy
 	peer bool // a command of somebody else
 	seen bool // its dashboard has an audience
 }
 
 // crawlArgs are the arguments of the crawl that is measured.
-func (p *Plan) crawlArgs(web benchweb.Config) []string {
+func (p *Plan) crawlArgs(web WebConfig) []string {
 	args := []string{"crawl", "--quiet", "--workers", strconv.Itoa(p.workers), "--memory-limit", plainly.Size(p.memory), "--dir", "{dir}", "--seeds", "{seeds}"}
 	switch {
 	case web.Pace >= crawler.Floor:
@@ -87,7 +86,7 @@ func (p *Plan) bareArgs(memory int64) []string {
 }
 
 // ownArgs are the arguments of a process that crawls a web.
-func (p *Plan) ownArgs(web benchweb.Config, more ...string) []string {
+func (p *Plan) ownArgs(web WebConfig, more ...string) []string {
 	args := append([]string{"crawl"}, more...)
 	args = append(args, "--stats", "{stats}")
 	if p.profile != "" {

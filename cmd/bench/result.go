@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"curtsy/cmd/bench/benchweb"
 	"curtsy/storage/plainly"
 )
 
@@ -79,7 +78,7 @@ type Round struct {
 	Updates    int64   `json:"updates,omitempty"` // of pages of the dashboard, that browsers read
 	Scrapes    int64   `json:"scrapes,omitempty"`
 
-	Referee benchweb.Report `json:"referee"`
+	Referee Refereed `json:"referee"`
 }
 
 // spread is a median of rounds, with the least and the most.
@@ -99,7 +98,7 @@ type Ratio struct {
 func newRound(e endedRun, own childStats, web webReport) Round {
 	r := Round{
 		Wall: e.took.Seconds(), User: e.state.UserTime().Seconds(), System: e.state.SystemTime().Seconds(), PeakRSS: own.PeakRSS,
-		GCs: own.GCs, Referee: web.Report, Stopped: e.stopped, Updates: e.updates, Scrapes: e.scrapes,
+		GCs: own.GCs, Referee: web.Refereed, Stopped: e.stopped, Updates: e.updates, Scrapes: e.scrapes,
 	}
 	if r.PeakRSS == 0 {
 		r.PeakRSS = peakOf(e.state)

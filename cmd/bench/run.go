@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"curtsy/cmd/bench/benchweb"
 	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/storage/mirror"
 )
@@ -28,7 +27,7 @@ type measuring struct {
 	self string   // the program
 	env  []string // of our own processes: settings and collector are the bench's, not the user's
 	dir  string
-	webs map[benchweb.Config]*servedWeb
+	webs map[WebConfig]*servedWeb
 }
 
 // servedWeb is a web, and the file that its seeds are in.
@@ -71,7 +70,7 @@ func (p *Plan) run(ctx context.Context, say Say) (result *Result, err error) {
 }
 
 func (p *Plan) prepare() (_ *measuring, err error) {
-	m := &measuring{webs: map[benchweb.Config]*servedWeb{}}
+	m := &measuring{webs: map[WebConfig]*servedWeb{}}
 	if p.profile != "" {
 		if err := os.MkdirAll(p.profile, 0o777); err != nil {
 			return nil, fmt.Errorf("bench: %w", err)
@@ -99,7 +98,7 @@ func (m *measuring) close() error {
 }
 
 // web is the web of a contender, which is served from the first time that it is needed on.
-func (m *measuring) web(ctx context.Context, c benchweb.Config) (*servedWeb, error) {
+func (m *measuring) web(ctx context.Context, c WebConfig) (*servedWeb, error) {
 	if w := m.webs[c]; w != nil {
 		return w, nil
 	}

@@ -15,7 +15,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"curtsy/cmd/bench/benchweb"
 	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/storage/plainly"
 )
@@ -100,7 +99,7 @@ func scaleSteps(urls []int) (all []scaleStep) {
 		all = append(all, scaleStep{of, varied, loadStats{URLs: urls, Hosts: hosts, Pages: pages}})
 	}
 	for _, n := range urls {
-		if pages := n / benchweb.Links; pages >= scaleLeast && n <= scaleLargeCrawl {
+		if pages := n / Links; pages >= scaleLeast && n <= scaleLargeCrawl {
 			step(scaleCrawl, "urls", n, 1, pages)
 		}
 	}
@@ -153,7 +152,7 @@ func (p *Plan) step(ctx context.Context, m *measuring, s *scaleStep) error {
 
 // crawlStep measures a whole crawl: with few hosts one that discovers ever more, with many one that fetches all.
 func (p *Plan) crawlStep(ctx context.Context, m *measuring, s *scaleStep) error {
-	web := benchweb.Config{Seed: webSeed, Hosts: s.Hosts, Pages: s.Pages, Width: 1, Endless: s.Varied == "urls"}
+	web := WebConfig{Seed: webSeed, Hosts: s.Hosts, Pages: s.Pages, Width: 1, Endless: s.Varied == "urls"}
 	if web.Endless {
 		web.Width = p.workers
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"curtsy/cmd/bench/benchweb"
 	"curtsy/storage/plainly"
 )
 
@@ -69,7 +68,7 @@ func (c *Config) plan() (*Plan, error) {
 	}
 	p := &Plan{setup: s.name, rounds: c.Rounds, memory: c.Memory, dir: c.Dir, profile: c.Profile, version: c.Version, unset: c.Unset,
 		peerLimit: c.PeerLimit, maxBody: c.MaxBody, workers: cmp.Or(c.Workers, s.workers)}
-	p.web = benchweb.Config{Seed: webSeed, Hosts: cmp.Or(c.Hosts, s.hosts), Width: 1}
+	p.web = WebConfig{Seed: webSeed, Hosts: cmp.Or(c.Hosts, s.hosts), Width: 1}
 	switch s.name {
 	case OneHost, setupMirror, setupHostile:
 		p.web.Width = p.workers
@@ -129,9 +128,9 @@ func (c *Config) sizes(s setup, hosts int) ([]int, error) {
 	}
 	var sizes []int
 	for _, known := range c.Discovered {
-		pages := (known - hosts + benchweb.Links - 1) / benchweb.Links
+		pages := (known - hosts + Links - 1) / Links
 		if pages < hosts {
-			return nil, usagef("--discovered %d: each of %d hosts has a page, and that makes %d URLs at least", known, hosts, hosts+hosts*benchweb.Links)
+			return nil, usagef("--discovered %d: each of %d hosts has a page, and that makes %d URLs at least", known, hosts, hosts+hosts*Links)
 		}
 		sizes = append(sizes, pages)
 	}
@@ -144,7 +143,7 @@ func (c *Config) sizes(s setup, hosts int) ([]int, error) {
 // webOf is a web that curtsy is measured on, and how its row is called.
 type webOf struct {
 	name string
-	web  benchweb.Config
+	web  WebConfig
 }
 
 // webs are what curtsy crawls; whom it is compared with crawls the first.
@@ -155,13 +154,13 @@ func (p *Plan) webs(sizes []int) []webOf {
 		web.Pages = pages
 		name := nameCurtsy
 		if len(sizes) > 1 {
-			name += ", " + plainly.Count(web.Hosts+benchweb.Links*pages, "URL")
+			name += ", " + plainly.Count(web.Hosts+Links*pages, "URL")
 		}
 		all = append(all, webOf{name, web})
 	}
 	p.web = all[0].web
 	if p.setup == setupHostile {
-		for _, ill := range benchweb.HostileBodies() {
+		for _, ill := range HostileBodies() {
 			web := p.web
 			web.Ill = ill
 			all = append(all, webOf{nameCurtsy + ", " + string(ill), web})

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/cmd/bench/benchweb"
 	"curtsy/cmd/curtsy/procgroup"
 )
 
@@ -20,17 +19,17 @@ import (
 
 // webReport is what the web says.
 type webReport struct {
-	benchweb.Report
+	Refereed
 	CPU float64 `json:"cpu_s"` // of the web itself; 0 where the system does not tell
 }
 
 // Web serves a web until nobody speaks to it any more. config is a benchweb.Config as JSON.
 func Web(config string, in io.Reader, out io.Writer) error {
-	var c benchweb.Config
+	var c WebConfig
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
 		return usagef("%w", err)
 	}
-	web, err := benchweb.Start(c)
+	web, err := Start(c)
 	if err != nil {
 		return err
 	}
@@ -57,7 +56,7 @@ type remoteWeb struct {
 	seeds []string
 }
 
-func startWeb(ctx context.Context, self string, c benchweb.Config) (_ *remoteWeb, err error) {
+func startWeb(ctx context.Context, self string, c WebConfig) (_ *remoteWeb, err error) {
 	config, err := json.Marshal(c)
 	if err != nil {
 		return nil, err

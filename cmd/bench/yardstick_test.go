@@ -5,15 +5,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"curtsy/cmd/bench/benchweb"
 )
 
 // rows are rounds of a contender that fetched everything, at these speeds.
 func rows(name string, pagesPerS ...float64) Rows {
 	c := Rows{Name: name, Ours: strings.HasPrefix(name, nameCurtsy), Peer: strings.HasPrefix(name, "wget")}
 	for _, x := range pagesPerS {
-		c.Rounds = append(c.Rounds, Round{PagesPerS: x, CPUPerPage: 1, Referee: benchweb.Report{Pages: 9, Expected: 9, Coverage: 1}})
+		c.Rounds = append(c.Rounds, Round{PagesPerS: x, CPUPerPage: 1, Referee: Refereed{Pages: 9, Expected: 9, Coverage: 1}})
 	}
 	return c
 }
@@ -71,7 +69,7 @@ func TestBench_PartsAreMeasuredOnThePagesOfTheWeb(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("only 127.0.0.1 is there without further ado")
 	}
-	web, err := benchweb.Start(benchweb.Config{Pages: 30, Hosts: 3})
+	web, err := Start(WebConfig{Pages: 30, Hosts: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

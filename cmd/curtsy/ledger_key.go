@@ -8,7 +8,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/keyring"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
 )
@@ -63,7 +62,7 @@ func ledgerKey(rotate, asJSON bool, std cli.Streams) error {
 	}
 	key := signer.Key()
 	if rotate {
-		r, err := keyring.Rotate(path, secret, time.Now())
+		r, err := crawldir.Rotate(path, secret, time.Now())
 		if err != nil {
 			return err
 		}
@@ -71,7 +70,7 @@ func ledgerKey(rotate, asJSON bool, std cli.Streams) error {
 		fmt.Fprintf(std.Err, "%s took the place of %s, whose secret is destroyed\n", r.New.Name(), r.Old.Name())
 		fmt.Fprintln(std.Err, "tell those who check your ledgers; curtsy identity init writes it on your page")
 	}
-	led, err := keyring.Rotations(path, key)
+	led, err := crawldir.Rotations(path, key)
 	if err != nil {
 		return err
 	}

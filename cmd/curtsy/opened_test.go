@@ -38,7 +38,7 @@ func TestFilesOfACrawlDirectoryAreOpenedInOneWay(t *testing.T) {
 	root := filepath.Join("..", "..")
 	met := map[string]bool{}
 	for _, pkg := range []string{
-		"crawler", "crawler/control", "crawler/crawldir", "crawler/crawldir/past", "crawler/optout", "frontier/bolt", "frontier/bolt/dbfile", "frontier/bolt/repair",
+		"crawler", "crawler/control", "crawler/crawldir", "crawler/optout", "frontier/bolt", "frontier/bolt/dbfile", "frontier/bolt/repair",
 		"frontier/durable", "storage/warc", "storage/cdxj", "storage/ledger", "storage/ledger/tree", "storage/mirror", "storage/report", "storage/wacz",
 	} {
 		files, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(pkg)))

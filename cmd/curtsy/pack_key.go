@@ -6,7 +6,6 @@ import (
 	"io/fs"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/keyring"
 	"curtsy/storage/ledger/checkpoint"
 )
 
@@ -28,7 +27,7 @@ func packKey() (key ed25519.PrivateKey, rotations [][]byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := keyring.Rotations(path, signer.Key())
+	all, err := crawldir.Rotations(path, signer.Key())
 	for _, r := range all {
 		rotations = append(rotations, r.Note)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier/canon"
 	"curtsy/storage/spool"
@@ -113,7 +112,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 			continue // which generation it was is lost with the totals: it goes on as a crawl
 		}
 		kept++
-		if counts, _ := changesOf(t, copied); counts["unchanged"] != 9 || counts[past.Unlinked] != 0 {
+		if counts, _ := changesOf(t, copied); counts["unchanged"] != 9 || counts[crawldir.Unlinked] != 0 {
 			t.Errorf("without page %d: %v", at/page, counts)
 		}
 	}
@@ -137,7 +136,7 @@ func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
 	}
 	defer openedDir(t, dir).Close()
 	said := 0
-	p := past.Past{
+	p := crawldir.Past{
 		Archive: inDir(dir, crawldir.ArchiveName), Index: []string{path}, Spool: inDir(dir, crawldir.SpoolName),
 		Before: time.Now().AddDate(9999, 0, 0), MaxBody: 1 << 20, Damaged: func(string, error) { said++ },
 	}

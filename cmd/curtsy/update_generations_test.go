@@ -10,7 +10,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
 	reports "curtsy/storage/report"
@@ -42,7 +41,7 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 		t.Error("what the kill left is still there")
 	}
 	counts, of := changesOf(t, dir)
-	if _, known := counts[past.Unlinked]; counts[string(storage.ChangeGone)] != 0 || known || of["/a"].Change != "" {
+	if _, known := counts[crawldir.Unlinked]; counts[string(storage.ChangeGone)] != 0 || known || of["/a"].Change != "" {
 		t.Errorf("%v %v", counts, of)
 	}
 	inside(t, "update", "--quiet", dir).want(t, cli.ExitIncomplete) // its host still rests
@@ -73,7 +72,7 @@ func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 	}
 	shared(t, "optout", "add", dir, "127.0.0.1"+forbidden).want(t, cli.ExitDone)
 	shared(t, "update", dir).want(t, cli.ExitDone, "gone (404, 410)    0\n", "not known now      1\n", "no longer linked   0\n")
-	if _, of = changesOf(t, dir); of[forbidden].Change != past.Unknown || of[forbidden].Before == nil {
+	if _, of = changesOf(t, dir); of[forbidden].Change != crawldir.Unknown || of[forbidden].Before == nil {
 		t.Errorf("%s: %+v", forbidden, of[forbidden])
 	}
 	shared(t, "report", "--no-audit", dir).want(t, cli.ExitDone, "of 3 generations together")

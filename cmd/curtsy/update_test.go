@@ -14,7 +14,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/warc"
 )
@@ -23,7 +22,7 @@ import (
 const repeats = 100_000
 
 // changed reads the file of an update.
-func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string]past.Change) {
+func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string]crawldir.Change) {
 	t.Helper()
 	b, err := os.ReadFile(inDir(dir, crawldir.ChangesName))
 	if err != nil {
@@ -31,12 +30,12 @@ func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string
 	}
 	var file struct {
 		Counts  map[string]int64
-		Changes []past.Change `json:"changes"`
+		Changes []crawldir.Change `json:"changes"`
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
 		t.Fatalf("%v: %s", err, b)
 	}
-	of = map[string]past.Change{}
+	of = map[string]crawldir.Change{}
 	sum := int64(0)
 	for _, c := range file.Changes {
 		of[c.URL[strings.Index(c.URL[8:], "/")+8:]] = c
@@ -44,7 +43,7 @@ func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string
 	for _, n := range file.Counts {
 		sum += n
 	}
-	if !slices.IsSortedFunc(file.Changes, func(a, b past.Change) int { return strings.Compare(a.URL, b.URL) }) || sum != int64(len(file.Changes)) || len(of) != len(file.Changes) {
+	if !slices.IsSortedFunc(file.Changes, func(a, b crawldir.Change) int { return strings.Compare(a.URL, b.URL) }) || sum != int64(len(file.Changes)) || len(of) != len(file.Changes) {
 		t.Errorf("the changes are not sorted, or not all of them: %s", b)
 	}
 	return file.Counts, of
@@ -125,7 +124,7 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 		t.Errorf("%v, want %v", counts, want)
 	}
 	var printed struct {
-		Update past.Changes `json:"update"`
+		Update crawldir.Changes `json:"update"`
 	}
 	if err := json.Unmarshal([]byte(r.out), &printed); err != nil || !maps.Equal(printed.Update.Counts, counts) || printed.Update.Generation != 2 {
 		t.Errorf("%v: %s", err, r.out)
@@ -201,7 +200,7 @@ func TestRule21_WhatHasNotEndedIsNotUpdated(t *testing.T) {
 	// What an update did not come to is compared with the generation before that.
 	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, cli.ExitDone)
 	inside(t, "update", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
-	if counts, _ := changesOf(t, dir); counts["unchanged"] != 9 || counts[past.Unlinked] != 0 {
+	if counts, _ := changesOf(t, dir); counts["unchanged"] != 9 || counts[crawldir.Unlinked] != 0 {
 		t.Errorf("%v", counts)
 	}
 	if left, err := filepath.Glob(inDir(dir, "frontier*")); err != nil || len(left) != 1 {

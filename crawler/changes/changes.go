@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/export"
 	"curtsy/storage"
 )
@@ -56,7 +55,7 @@ func Compare(ctx context.Context, dir string, o Options) (_ *Result, err error) 
 		},
 	}
 	// What the last update wrote says whether it came to its end.
-	if head, ok := past.Head(filepath.Join(dir, crawldir.ChangesName)); ok && head.Generation == to {
+	if head, ok := crawldir.PastHead(filepath.Join(dir, crawldir.ChangesName)); ok && head.Generation == to {
 		c.r.Complete, c.r.Round = head.Complete, head.Round
 	}
 	if err := c.outcomes(ctx, r); err != nil {

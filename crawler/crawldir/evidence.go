@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"curtsy/crawler/crawldir/keyring"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
@@ -250,7 +249,7 @@ func ledgerKey() (*checkpoint.Signer, [][]byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	rotations, err := keyring.Rotations(path, signer.Key())
+	rotations, err := Rotations(path, signer.Key())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"curtsy/crawler/crawldir/keyring"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 )
@@ -14,7 +13,7 @@ import (
 var ErrNotKept = errors.New("the ledger is not the one that your key signed last")
 
 // heads are the newest checkpoints of the user's ledgers, and dir as they name it.
-func heads(dir string) (h keyring.Heads, whole string, err error) {
+func heads(dir string) (h Heads, whole string, err error) {
 	path, err := LedgerKey.Path()
 	if err != nil {
 		return h, "", err
@@ -25,12 +24,12 @@ func heads(dir string) (h keyring.Heads, whole string, err error) {
 	if real, err := filepath.EvalSymlinks(whole); err == nil {
 		whole = real
 	}
-	return keyring.HeadsBeside(path), whole, nil
+	return HeadsBeside(path), whole, nil
 }
 
 // KeptHead returns the newest checkpoint that was kept of the ledger of a crawl directory, nil for none, and for a ledger so
 // damaged that it does not tell its origin.
-func KeptHead(dir string) (*keyring.Head, error) {
+func KeptHead(dir string) (*Head, error) {
 	h, _, err := heads(dir)
 	if err != nil {
 		return nil, nil // without a configuration folder nothing is kept

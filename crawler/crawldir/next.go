@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/host"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -51,7 +50,7 @@ func nextGeneration(ctx context.Context, dir string, g totals.Generation, done b
 	if !done || g.Round {
 		next.Before = g.Before
 	}
-	for l, err := range past.Decisions(in(dir, LedgerName)) {
+	for l, err := range Decisions(in(dir, LedgerName)) {
 		if err == nil {
 			err = ctx.Err()
 		}

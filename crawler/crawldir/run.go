@@ -9,7 +9,6 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/control"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/status"
@@ -34,7 +33,7 @@ type Start struct {
 // A Result is what came of a run.
 type Result struct {
 	crawler.Summary
-	Changes *past.Changes // of an update; nil else
+	Changes *Changes // of an update; nil else
 }
 
 // Run runs the crawl in dir, be it new, stopped or killed, until its end: when nothing is left that is due soon, a budget
@@ -59,7 +58,7 @@ func (d *Dir) Run(ctx context.Context) (r Result, err error) {
 	}
 	var done bool
 	if r.Summary, done, err = finished(ctx, d.Frontier); done && !more || err != nil {
-		if done && !past.Done(in(d.path, ChangesName), d.generation.Number) {
+		if done && !Done(in(d.path, ChangesName), d.generation.Number) {
 			r.Changes, err = d.conclude(ctx, true)
 		}
 		return r, err

@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/record"
 	"curtsy/crawler/recovery"
 	"curtsy/crawler/totals"
@@ -153,12 +152,12 @@ func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64
 }
 
 // past is what the archive had before this generation.
-func (d *Dir) past() (*past.Past, error) {
+func (d *Dir) past() (*Past, error) {
 	files, err := cdxj.Files(in(d.path, IndexName))
 	if err != nil {
 		return nil, err
 	}
-	return &past.Past{
+	return &Past{
 		Archive: in(d.path, ArchiveName), Spool: in(d.path, SpoolName), Index: Complete(files),
 		Before: d.generation.Began, MaxBody: d.settings.MaxBody, Damaged: d.tellDamaged,
 	}, nil
@@ -166,7 +165,7 @@ func (d *Dir) past() (*past.Past, error) {
 
 func (d *Dir) tellDamaged(what string, why error) {
 	note := Note{Text: what + ": " + why.Error()}
-	if errors.Is(why, past.ErrNoCapture) {
+	if errors.Is(why, ErrNoCapture) {
 		note.Kind = IndexWrong
 	}
 	if d.options.Say != nil {
@@ -176,7 +175,7 @@ func (d *Dir) tellDamaged(what string, why error) {
 
 // conclude writes down what changed in a generation that a run has ended; it returns nil in the first one. ended says that
 // nothing of it is left to do: then the frontier of the generation before has had its use.
-func (d *Dir) conclude(ctx context.Context, ended bool) (*past.Changes, error) {
+func (d *Dir) conclude(ctx context.Context, ended bool) (*Changes, error) {
 	if d.generation.Number == 1 {
 		return nil, nil
 	}
@@ -187,7 +186,7 @@ func (d *Dir) conclude(ctx context.Context, ended bool) (*past.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := past.Comparison{
+	c, err := Comparison{
 		Generation: d.generation, Complete: ended, Past: p,
 		Ledger: in(d.path, LedgerName), Spool: in(d.path, SpoolName), File: in(d.path, ChangesName),
 	}.Write(ctx)

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/crawler/crawldir/past"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -149,8 +148,8 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	if err := os.MkdirAll(in(dir, SpoolName), 0o700); err != nil { // an open crawl directory has it
 		t.Fatal(err)
 	}
-	c, err := past.Comparison{
-		Generation: g, Complete: true, Past: &past.Past{Before: g.Began},
+	c, err := Comparison{
+		Generation: g, Complete: true, Past: &Past{Before: g.Began},
 		Ledger: in(dir, LedgerName), Spool: in(dir, SpoolName), File: in(dir, ChangesName),
 	}.Write(w)
 	if err != nil {
@@ -183,7 +182,7 @@ func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 	if began[1] > began[0]+each*more {
 		t.Errorf("to begin: %d octets for %d URLs", began, counts)
 	}
-	if most := uint64(3 * past.SortedMemory); slices.Max(compared) > most {
+	if most := uint64(3 * SortedMemory); slices.Max(compared) > most {
 		t.Errorf("to compare: %d octets for %d URLs, more than %d", compared, counts, most)
 	}
 }

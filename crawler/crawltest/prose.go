@@ -1,6 +1,7 @@
-// Package prose makes up text for the pages of webs that crawlers are tried on: no two sentences in a row say the same,
-// and the same random source gives the same text.
 package crawltest
+
+// This file makes up text for the pages of webs that crawlers are tried on: no two sentences in a row say the same,
+// and the same random source gives the same text.
 
 import (
 	"math/rand/v2"

@@ -1,6 +1,7 @@
-// Package text writes what verdicts are made of: what a client sent, made printable; times; and findings, wrapped. All
-// of it fits a terminal of 100 columns.
 package crawltest
+
+// This file writes what verdicts are made of: what a client sent, made printable; times; and findings, wrapped. All
+// of it fits a terminal of 100 columns.
 
 import (
 	"bytes"

@@ -1,7 +1,7 @@
 // Package dashboard is the live page of crawls: how each is, why it is no faster, what its hosts wait for, what is decided, and
 // what an operator may do about it.
 //
-// A Source stands for one crawl: a directory (package dashboard/directory), or whatever else can answer. One goroutine
+// A Source stands for one crawl: a directory (Directory), or whatever else can answer. One goroutine
 // follows each source and keeps what was seen in bounded memory; pages are made of that, and each is made once a second at
 // most, however many browsers look. Nothing is ever sent to the dashboard by the crawl: it asks, and it reads the ledger's
 // files. So a dashboard that stalls, or a browser that reads nothing, cannot hold up a crawl.

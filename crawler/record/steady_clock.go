@@ -1,6 +1,7 @@
-// Package steady gives times that do not step with the wall clock, which people and time servers set: a Clock for pauses,
-// Dates for evidence.
 package record
+
+// This file gives times that do not step with the wall clock, which people and time servers set: a Clock for pauses,
+// Dates for evidence.
 
 import "time"
 

@@ -16,8 +16,6 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/keyring"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/optout"
@@ -123,7 +121,7 @@ func (o *settings) signer() (*checkpoint.Signer, [][]byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	led, err := keyring.Rotations(o.keyFile, s.Key())
+	led, err := crawldir.Rotations(o.keyFile, s.Key())
 	var notes [][]byte
 	for _, r := range led {
 		notes = append(notes, r.Note)
@@ -186,7 +184,7 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny, Exclude: o.exclude}, Hosts: o.hosts,
 	}
 	if g.Number > 1 {
-		cc.Past = &past.Past{Archive: filepath.Join(dir, "warc"), Spool: fc.SpoolDir, Index: crawldir.Complete(files), Before: g.Began, MaxBody: o.maxBody}
+		cc.Past = &crawldir.Past{Archive: filepath.Join(dir, "warc"), Spool: fc.SpoolDir, Index: crawldir.Complete(files), Before: g.Began, MaxBody: o.maxBody}
 	}
 	c.crawl, err = crawler.New(ctx, cc)
 	return c, err

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/keyring"
 	"curtsy/crawler/optout"
 	"curtsy/frontier/canon"
 	"curtsy/storage/ledger"
@@ -49,7 +48,7 @@ func (x *trial) rotate(t *testing.T, life int, offset time.Duration) {
 			t.Fatal(err)
 		}
 		at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(began + x.elapsed + offset)
-		if _, err := keyring.Rotate(x.set.keyFile, secret, at); err != nil {
+		if _, err := crawldir.Rotate(x.set.keyFile, secret, at); err != nil {
 			t.Fatal(err)
 		}
 		x.rotations++

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier/canon"
 	"curtsy/storage/cdxj"
@@ -26,7 +25,7 @@ func addHints(ctx context.Context, dir string, of map[string]bool, to *sorted.So
 	if err != nil {
 		return err
 	}
-	archive := &past.Past{
+	archive := &crawldir.Past{
 		Archive: filepath.Join(dir, crawldir.ArchiveName), Index: crawldir.Complete(files),
 		Before: time.Now(), MaxBody: sitemap.MaxSize,
 	}
@@ -42,7 +41,7 @@ func addHints(ctx context.Context, dir string, of map[string]bool, to *sorted.So
 	return nil
 }
 
-func hintsOf(ctx context.Context, archive *past.Past, u canon.URL, to *sorted.Sorter) error {
+func hintsOf(ctx context.Context, archive *crawldir.Past, u canon.URL, to *sorted.Sorter) error {
 	last, err := archive.Last(ctx, u)
 	if err != nil || last == nil || last.Body == nil {
 		return err

@@ -11,7 +11,6 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/freshness"
 	"curtsy/crawler/hostrule"
 	"curtsy/frontier"
@@ -100,11 +99,11 @@ func MakePlan(ctx context.Context, dir string, o Options, each func(Entry) error
 		return nil, err
 	}
 	m.left = daily.Left
-	lines := sorted.New("", past.SortedMemory)
+	lines := sorted.New("", crawldir.SortedMemory)
 	defer func() { err = errors.Join(err, lines.Close()) }()
 	maps := map[string]bool{}
 	n := int64(0)
-	for l, err := range past.Decisions(filepath.Join(dir, crawldir.LedgerName)) {
+	for l, err := range crawldir.Decisions(filepath.Join(dir, crawldir.LedgerName)) {
 		if err == nil {
 			err = ctx.Err()
 		}

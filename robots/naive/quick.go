@@ -1,4 +1,6 @@
-// Package quick gives the answers of package naive for whole archives: the rules are read once, by naive, and found in
+package naive
+
+// This file gives the answers of package naive for whole archives: the rules are read once, by naive, and found in
 // a target without a step for each octet of both. It shares no code with package robots. A test holds it to
 // naive.AllowedBy, which remains the oracle.
 //
@@ -6,7 +8,6 @@
 // the one before, as early as it can be; with "$" the last one ends the target. The rules stand in the order in which
 // the first that fits decides. A piece that many rules have is looked for in each part of a target once: a body of 490
 // KiB has 20,000 rules, and its author chooses them.
-package naive
 
 import (
 	"slices"

@@ -13,7 +13,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/keyring"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/policypage"
@@ -163,7 +162,7 @@ func (k *kept) statement(s *crawldir.Settings, makeKey bool) (policypage.Stateme
 		return p, err
 	}
 	p.Key = signer.VerifierKey()
-	led, err := keyring.Rotations(path, signer.Key())
+	led, err := crawldir.Rotations(path, signer.Key())
 	for _, r := range led {
 		p.Earlier = append(p.Earlier, policypage.EarlierKey{Key: r.Old.String(), Until: r.At})
 	}

@@ -10,7 +10,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/storage"
 )
 
@@ -80,7 +79,7 @@ func (o *options) begins(s *crawldir.Settings, start crawldir.Start) error {
 }
 
 // ends is the event of one that has ended.
-func (o *options) ends(s crawler.Summary, changes *past.Changes) error {
+func (o *options) ends(s crawler.Summary, changes *crawldir.Changes) error {
 	facts := []slog.Attr{
 		slog.String("ended_by", s.EndedBy), slog.Bool("incomplete", s.Incomplete), slog.Int64("seeds_unanswered", s.SeedsUnanswered),
 	}

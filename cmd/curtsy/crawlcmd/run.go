@@ -16,7 +16,6 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
@@ -88,8 +87,8 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 	if o.json {
 		out := struct {
 			crawler.Summary
-			Update *past.Changes `json:"update,omitempty"`
-			Mirror *Built        `json:"mirror,omitempty"`
+			Update *crawldir.Changes `json:"update,omitempty"`
+			Mirror *Built            `json:"mirror,omitempty"`
 		}{summary, result.Changes, o.mirrored}
 		if err := cli.WriteJSON(std.Out, out); err != nil {
 			return err

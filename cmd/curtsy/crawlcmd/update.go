@@ -14,7 +14,6 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/totals"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
@@ -81,12 +80,12 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 }
 
 // changesText is the table for people.
-func changesText(c *past.Changes) string {
+func changesText(c *crawldir.Changes) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nsince the generation before\n")
 	for _, r := range []struct{ word, name string }{
 		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged"},
-		{string(storage.ChangeFresh), "fresh, no request"}, {string(storage.ChangeGone), "gone (404, 410)"}, {past.Unknown, "not known now"}, {past.Unlinked, "no longer linked"},
+		{string(storage.ChangeFresh), "fresh, no request"}, {string(storage.ChangeGone), "gone (404, 410)"}, {crawldir.Unknown, "not known now"}, {crawldir.Unlinked, "no longer linked"},
 	} {
 		if n, known := c.Counts[r.word]; known {
 			fmt.Fprintf(&b, "  %-18s %d\n", r.name, n)

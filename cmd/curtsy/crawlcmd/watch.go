@@ -24,7 +24,6 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/freshness"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
@@ -215,11 +214,11 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 }
 
 // tell says what a round found.
-func (w *watching) tell(c *past.Changes, std cli.Streams) error {
+func (w *watching) tell(c *crawldir.Changes, std cli.Streams) error {
 	if !w.quiet {
 		n := func(word storage.Change) int64 { return c.Counts[string(word)] }
 		fmt.Fprintf(std.Err, "round %d: new %d, changed %d, unchanged %d, fresh, no request %d, gone %d, not known now %d\n", c.Generation,
-			n(storage.ChangeNew), n(storage.ChangeChanged), n(storage.ChangeUnchanged), n(storage.ChangeFresh), n(storage.ChangeGone), c.Counts[past.Unknown])
+			n(storage.ChangeNew), n(storage.ChangeChanged), n(storage.ChangeUnchanged), n(storage.ChangeFresh), n(storage.ChangeGone), c.Counts[crawldir.Unknown])
 	}
 	if !w.json {
 		return nil

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawldir/keyring"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/audit"
@@ -223,7 +222,7 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 	crawl(t, dir)
 	newest, err := ledger.Latest(filepath.Join(dir, "ledger"))
 	must(t, err)
-	must(t, keyring.HeadsBeside(key).Keep(dir, newest))
+	must(t, crawldir.HeadsBeside(key).Keep(dir, newest))
 	kept := vouch.HeadOf(newest.Checkpoint)
 
 	n := 25
@@ -263,7 +262,7 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 			t.Errorf("%s: clean beside the kept checkpoint, %s", u.String(), found.Level)
 		}
 
-		must(t, keyring.HeadsBeside(key).Keep(dir, newest)) // as if no other had gone on
+		must(t, crawldir.HeadsBeside(key).Keep(dir, newest)) // as if no other had gone on
 		at, err := resume(t, forged)
 		if err != nil {
 			counts["refused by resume"]++
@@ -290,7 +289,7 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 	if found := honest.judge(t); !found.Clean || found.Level != audit.SignedByKnown {
 		t.Errorf("the honest crawl: %s%s", found.Level, findings(found))
 	}
-	must(t, keyring.HeadsBeside(key).Keep(dir, newest))
+	must(t, crawldir.HeadsBeside(key).Keep(dir, newest))
 	if _, err := resume(t, dir); err != nil {
 		t.Error(err)
 	}

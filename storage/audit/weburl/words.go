@@ -1,6 +1,7 @@
-// Package words holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
-// outcome to what was answered. It is pure.
 package weburl
+
+// This file holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
+// outcome to what was answered. It is pure.
 
 import (
 	"fmt"

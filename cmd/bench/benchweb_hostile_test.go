@@ -1,4 +1,4 @@
-package benchweb
+package main
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 )
 
 // illBody asks for the hostile page, and counts what comes as it is sent.
-func illBody(t *testing.T, b *Web) (n, announced int64, coding string) {
+func illBody(t *testing.T, b *ServedWeb) (n, announced int64, coding string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
 	resp, err := client.Get(b.from[0] + hostilePath)
@@ -26,7 +26,7 @@ func illBody(t *testing.T, b *Web) (n, announced int64, coding string) {
 // Each hostile body is as large as it says, linked from the root, and none of the pages that are expected.
 func TestHostileBodiesAreAsLargeAsTheySay(t *testing.T) {
 	for _, ill := range HostileBodies() {
-		b := start(t, Config{Pages: 5, Ill: ill})
+		b := start(t, WebConfig{Pages: 5, Ill: ill})
 		if _, body := get(t, b.Seeds()[0]); !bytes.Contains([]byte(body), []byte(hostilePath)) {
 			t.Errorf("%s: the root does not link to it", ill)
 		}
@@ -41,17 +41,17 @@ func TestHostileBodiesAreAsLargeAsTheySay(t *testing.T) {
 			t.Errorf("%s: %+v", ill, r)
 		}
 	}
-	if _, err := Start(Config{Pages: 1, Ill: "flood"}); err == nil {
+	if _, err := Start(WebConfig{Pages: 1, Ill: "flood"}); err == nil {
 		t.Error("a hostile body that there is not")
 	}
 }
 
 func TestWithoutAHostileBodyThereIsNoSuchPage(t *testing.T) {
-	b := start(t, Config{Pages: 5})
+	b := start(t, WebConfig{Pages: 5})
 	if status, _ := get(t, b.from[0]+hostilePath); status != 404 {
 		t.Errorf("status %d", status)
 	}
-	if r := judgedOf(Config{Hosts: 1, Pages: 1, Ill: Huge}, []request{{0, ms, 2 * ms}}); len(r.Violations()) == 0 {
+	if r := judgedOf(WebConfig{Hosts: 1, Pages: 1, Ill: Huge}, []request{{0, ms, 2 * ms}}); len(r.Violations()) == 0 {
 		t.Error("a hostile page that nobody asked for is no violation")
 	}
 }
@@ -85,7 +85,7 @@ func TestReferee_TheSteadyRatioIsThatOfTheTimeInWhichAllHostsAreKnown(t *testing
 		"too short to say anything": {[][]request{turns(0, 2), turns(0, 2)}, 0, 0},
 		"one never met":             {[][]request{turns(0, 21), nil}, 0, 0},
 	} {
-		r := judgedOf(Config{Hosts: 2, Pages: 40, Pace: 400 * ms, Width: 1}, tt.logs...)
+		r := judgedOf(WebConfig{Hosts: 2, Pages: 40, Pace: 400 * ms, Width: 1}, tt.logs...)
 		if d := r.Steady - tt.steady; d < -0.001 || d > 0.001 || r.MetAfter != tt.met {
 			t.Errorf("%s: steady %.4f, met after %v; want %.4f, %v", name, r.Steady, r.MetAfter, tt.steady, tt.met)
 		}

@@ -1,4 +1,4 @@
-package benchweb
+package main
 
 import (
 	"bufio"
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func start(t *testing.T, c Config) *Web {
+func start(t *testing.T, c WebConfig) *ServedWeb {
 	t.Helper()
 	b, err := Start(c)
 	if err != nil {
@@ -57,9 +57,9 @@ func FuzzPathAndPageBelongTogether(f *testing.F) {
 }
 
 func TestPagesAreOfTheSizeThatIsPromisedAndTheSameForTheSameSeed(t *testing.T) {
-	c := Config{Hosts: 3, Pages: 300, Seed: 7}
+	c := WebConfig{Hosts: 3, Pages: 300, Seed: 7}
 	a, b := start(t, c), start(t, c)
-	total, port := 0, func(b *Web) string { return b.from[0][strings.LastIndex(b.from[0], ":"):] }
+	total, port := 0, func(b *ServedWeb) string { return b.from[0][strings.LastIndex(b.from[0], ":"):] }
 	for page := range a.pagesOf(1) {
 		one, at := a.answer(nil, 1, []byte(pathOf(page)))
 		two, _ := b.answer(nil, 1, []byte(pathOf(page)))
@@ -78,7 +78,7 @@ func TestPagesAreOfTheSizeThatIsPromisedAndTheSameForTheSameSeed(t *testing.T) {
 
 // The answer is HTTP as a client reads it, over one connection.
 func TestSpeaksHTTP(t *testing.T) {
-	b := start(t, Config{Pages: 5})
+	b := start(t, WebConfig{Pages: 5})
 	seed := b.Seeds()[0]
 	for target, want := range map[string]int{"": 200, "robots.txt": 200, "nothing": 404, strings.TrimPrefix(pathOf(4), "/"): 200, strings.TrimPrefix(pathOf(5), "/"): 404} {
 		status, body := get(t, seed+target)
@@ -119,7 +119,7 @@ func TestReadRequest_KnowsWhenAConnectionStays(t *testing.T) {
 
 // From its root every page of a host is reached by links within the host; endless pages lead to none twice.
 func TestLinksReachEveryPage(t *testing.T) {
-	for _, c := range []Config{{Hosts: 1, Pages: 1}, {Hosts: 1, Pages: 5000}, {Hosts: 7, Pages: 100}} {
+	for _, c := range []WebConfig{{Hosts: 1, Pages: 1}, {Hosts: 1, Pages: 5000}, {Hosts: 7, Pages: 100}} {
 		b := start(t, c)
 		sum := 0
 		for host := range c.Hosts {
@@ -142,7 +142,7 @@ func TestLinksReachEveryPage(t *testing.T) {
 			t.Errorf("%+v: %d pages are reached", c, sum)
 		}
 	}
-	b := start(t, Config{Pages: 3, Endless: true})
+	b := start(t, WebConfig{Pages: 3, Endless: true})
 	seen := map[int]bool{0: true}
 	for page := range 100 {
 		for i := range Links {
@@ -158,8 +158,8 @@ func TestLinksReachEveryPage(t *testing.T) {
 const ms = time.Millisecond
 
 // judgedOf is what the referee of a web of two hosts says about a log.
-func judgedOf(c Config, logs ...[]request) Report {
-	b := &Web{cfg: c, hosts: make([]hostLog, len(logs))}
+func judgedOf(c WebConfig, logs ...[]request) Refereed {
+	b := &ServedWeb{cfg: c, hosts: make([]hostLog, len(logs))}
 	for i, log := range logs {
 		b.hosts[i].log = log
 	}
@@ -192,7 +192,7 @@ func TestReferee_FindsEachFault(t *testing.T) {
 		}),
 			"[1 host whose robots.txt was not read first]"},
 	} {
-		r := judgedOf(Config{Hosts: 2, Pages: 4, Pace: 500 * ms, Width: 1}, tt.log, ok)
+		r := judgedOf(WebConfig{Hosts: 2, Pages: 4, Pace: 500 * ms, Width: 1}, tt.log, ok)
 		if got := r.Violations(); tt.want == "" && got != nil || tt.want != "" && fmt.Sprint(got) != tt.want {
 			t.Errorf("%s: %q, want %s", name, got, tt.want)
 		}
@@ -206,14 +206,14 @@ func TestReferee_MeasuresWhatWasPermittedAndAchieved(t *testing.T) {
 		start := time.Duration(i) * 600 * ms
 		log = append(log, request{i - 1, start, start + 100*ms})
 	}
-	r := judgedOf(Config{Hosts: 2, Pages: 20, Pace: 400 * ms, Width: 1}, log, log)
+	r := judgedOf(WebConfig{Hosts: 2, Pages: 20, Pace: 400 * ms, Width: 1}, log, log)
 	if r.Permitted != 4 || r.Achieved < 3.333 || r.Achieved > 3.334 || r.Exchange != 0.1 || r.LateMost != 0.1 || r.PerHost < 0.833 || r.PerHost > 0.834 || len(r.Violations()) > 0 {
 		t.Errorf("%+v %q", r, r.Violations())
 	}
 }
 
 func TestServingAPageAllocatesNothing(t *testing.T) {
-	b := start(t, Config{Hosts: 2, Pages: 100})
+	b := start(t, WebConfig{Hosts: 2, Pages: 100})
 	out, target := make([]byte, 0, 64<<10), []byte(pathOf(17))
 	if n := testing.AllocsPerRun(100, func() { out, _ = b.answer(out[:0], 1, target) }); n > 0 {
 		t.Errorf("%v allocations", n)
@@ -221,7 +221,7 @@ func TestServingAPageAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAnswer(b *testing.B) {
-	web, err := Start(Config{Hosts: 2, Pages: 100})
+	web, err := Start(WebConfig{Hosts: 2, Pages: 100})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package checkers
+package main
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"curtsy/crawler/check/static"
 )
 
-// Config is what is measured.
-type Config struct {
+// CheckersConfig is what is measured.
+type CheckersConfig struct {
 	Self   string        // the program
 	Env    []string      // of our own processes
 	Dir    string        // where crawls are kept while they run; empty for a temporary folder
@@ -33,10 +33,10 @@ const maxSaid = 64 << 20
 // grace is how long a process may take to end that was stopped, before its output is let go.
 const grace = 2 * time.Second
 
-// Run has each checker check the faults, and then the folder, in rounds.
-func Run(ctx context.Context, c Config, say func(format string, args ...any)) (r *Result, err error) {
+// CheckersRun has each checker check the faults, and then the folder, in rounds.
+func CheckersRun(ctx context.Context, c CheckersConfig, say func(format string, args ...any)) (r *Comparison, err error) {
 	site := faulty.New()
-	r = &Result{Faults: len(site.Faults()), Docs: c.Docs}
+	r = &Comparison{Faults: len(site.Faults()), Docs: c.Docs}
 	faults, err := serve(site)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func Run(ctx context.Context, c Config, say func(format string, args ...any)) (r
 	return r, nil
 }
 
-func (c *Config) meet(ctx context.Context, one contender, row *Row, site *faulty.Site, faults, docs *served) error {
+func (c *CheckersConfig) meet(ctx context.Context, one checkersContender, row *Row, site *faulty.Site, faults, docs *served) error {
 	ran, err := c.once(ctx, one, faults.url)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ type ran struct {
 }
 
 // once runs a checker to its end. That something is broken is its exit code, and no fault of the run.
-func (c *Config) once(ctx context.Context, one contender, url string) (r ran, err error) {
+func (c *CheckersConfig) once(ctx context.Context, one checkersContender, url string) (r ran, err error) {
 	dir, err := os.MkdirTemp(c.Dir, "curtsy-bench-")
 	if err != nil {
 		return r, err

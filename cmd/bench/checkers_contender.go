@@ -1,4 +1,4 @@
-package checkers
+package main
 
 import (
 	_ "embed"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// contender is a checker, and how it is called. URL stands for the page to begin with, DIR for where it may write.
-type contender struct {
+// checkersContender is a checker, and how it is called. URL stands for the page to begin with, DIR for where it may write.
+type checkersContender struct {
 	name string
 	argv []string
 	ours bool
@@ -24,8 +24,8 @@ var linkcheckerrc []byte
 // contenders are all that curtsy is held beside. Each follows robots.txt where it can, prints what is wrong and no more,
 // may have eight connections where it can be told, and looks at requisites and fragments where it does. Curtsy is told that
 // the site is its user's own, as the others take each to be: it keeps no pace then.
-func contenders(self string) []contender {
-	return []contender{
+func contenders(self string) []checkersContender {
+	return []checkersContender{
 		{"curtsy linkcheck", []string{self, "linkcheck", "--json", "--quiet", "--delay", "0", "--per-host", "8", "--dir", "DIR/crawl", "URL"}, true, ""},
 		{"wget --spider", strings.Fields("wget --spider -r -l inf -nd -nv -p URL"), false, "\nFound "},
 		{"linkchecker", strings.Fields("linkchecker --config=DIR/linkcheckerrc --no-status URL"), false, ""},
@@ -35,13 +35,13 @@ func contenders(self string) []contender {
 }
 
 // installed reports whether a checker is there.
-func (c contender) installed() bool {
+func (c checkersContender) installed() bool {
 	_, err := exec.LookPath(c.argv[0])
 	return err == nil
 }
 
 // faults is the part of what it said that is of faults.
-func (c contender) faults(said string) string {
+func (c checkersContender) faults(said string) string {
 	if _, of, ok := strings.Cut(said, c.only); c.only != "" && ok {
 		return of
 	}
@@ -49,7 +49,7 @@ func (c contender) faults(said string) string {
 }
 
 // line is its command line.
-func (c contender) line(url, dir string) []string {
+func (c checkersContender) line(url, dir string) []string {
 	line := slices.Clone(c.argv)
 	for i := range line {
 		line[i] = strings.NewReplacer("URL", url, "DIR", dir).Replace(line[i])

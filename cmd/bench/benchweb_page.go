@@ -1,4 +1,4 @@
-package benchweb
+package main
 
 import (
 	"bufio"
@@ -107,15 +107,17 @@ func pageAt(target []byte) int {
 	return page
 }
 
-func (b *Web) has(host, page int) bool {
+func (b *ServedWeb) has(host, page int) bool {
 	return page >= 0 && (b.cfg.Endless || page < b.pagesOf(host))
 }
 
 // pagesOf is how many pages a host has.
-func (b *Web) pagesOf(host int) int { return (b.cfg.Pages - host + b.cfg.Hosts - 1) / b.cfg.Hosts }
+func (b *ServedWeb) pagesOf(host int) int {
+	return (b.cfg.Pages - host + b.cfg.Hosts - 1) / b.cfg.Hosts
+}
 
 // leadsTo is where link i of a page leads.
-func (b *Web) leadsTo(host, page, i int) (toHost, toPage int) {
+func (b *ServedWeb) leadsTo(host, page, i int) (toHost, toPage int) {
 	if b.cfg.Endless {
 		return host, (Links*page + i + 1) % mostPages
 	}
@@ -129,7 +131,7 @@ func (b *Web) leadsTo(host, page, i int) (toHost, toPage int) {
 }
 
 // answer writes what a host answers to a target, head and body, after out.
-func (b *Web) answer(out []byte, host int, target []byte) (_ []byte, page int) {
+func (b *ServedWeb) answer(out []byte, host int, target []byte) (_ []byte, page int) {
 	if string(target) == "/robots.txt" {
 		return append(out, b.robots...), robotsPage
 	}
@@ -149,7 +151,7 @@ func (b *Web) answer(out []byte, host int, target []byte) (_ []byte, page int) {
 }
 
 // render writes a page: a head, and a teaser of half a KiB around each link.
-func (b *Web) render(out []byte, host, page int) []byte {
+func (b *ServedWeb) render(out []byte, host, page int) []byte {
 	out = append(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>"...)
 	out = appendPath(out, page)
 	out = append(out, "</title>\n<meta name=\"viewport\" content=\"width=device-width\">\n</head>\n<body>\n<main>\n"...)

@@ -1,4 +1,6 @@
-// Package keyring changes the key that ledgers are signed with, and keeps what proves the change, and the newest checkpoint
+package crawldir
+
+// This file changes the key that ledgers are signed with, and keeps what proves the change, and the newest checkpoint
 // of each ledger (Heads).
 //
 // Beside the file of the key stand
@@ -14,7 +16,6 @@
 //
 // The old secret is destroyed: nothing needs it any more, for its signatures are checked with the verifier key, and
 // nobody can steal it to sign in its name.
-package keyring
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package benchweb
+package main
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ const (
 const hostilePath = "/hostile.html"
 
 // hostileAnswer is what answers with the hostile body.
-func (b *Web) hostileAnswer() (func(net.Conn) error, error) {
+func (b *ServedWeb) hostileAnswer() (func(net.Conn) error, error) {
 	const head = "HTTP/1.1 200 OK\r\nServer: bench\r\nContent-Type: text/html; charset=utf-8\r\n"
 	switch b.cfg.Ill {
 	case Huge:
@@ -56,7 +56,7 @@ func sendWhole(head string, body []byte) func(net.Conn) error {
 }
 
 // sendHuge sends one page, made of the articles of a sound one over and over.
-func (b *Web) sendHuge(c net.Conn, head string) error {
+func (b *ServedWeb) sendHuge(c net.Conn, head string) error {
 	page := b.render(nil, 0, 0)
 	begin, end := bytes.Index(page, []byte("<article")), bytes.LastIndex(page, []byte("</main>"))
 	first, articles, last := page[:begin], page[begin:end], page[end:]

@@ -1,4 +1,4 @@
-package past
+package crawldir
 
 import (
 	"bufio"
@@ -299,8 +299,8 @@ func (w *changeWriter) end() error {
 	return err
 }
 
-// Head reads what a file of changes says of its generation, without the changes; ok is false where it cannot be read.
-func Head(path string) (c Changes, ok bool) {
+// PastHead reads what a file of changes says of its generation, without the changes; ok is false where it cannot be read.
+func PastHead(path string) (c Changes, ok bool) {
 	f, err := durable.Open(path)
 	if err != nil {
 		return c, false
@@ -317,7 +317,7 @@ func Head(path string) (c Changes, ok bool) {
 
 // Done reports whether a file of changes has all of a generation.
 func Done(path string, generation int64) bool {
-	c, ok := Head(path)
+	c, ok := PastHead(path)
 	return ok && c.Generation == generation && c.Complete
 }
 

@@ -1,4 +1,4 @@
-package benchweb
+package main
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Report is what the referee of a Web says about the crawl since the last Reset.
-type Report struct {
+// Refereed is what the referee of a Web says about the crawl since the last Reset.
+type Refereed struct {
 	Requests   int         `json:"requests"`
 	Robots     int         `json:"robots"`            // of these, for robots.txt
 	Other      int         `json:"other"`             // of these, for what there is not
@@ -50,7 +50,7 @@ type Report struct {
 }
 
 // Violations says what a polite crawler does not do, and what one that is whole does not miss.
-func (r Report) Violations() (found []string) {
+func (r Refereed) Violations() (found []string) {
 	add := func(wrong bool, format string, args ...any) {
 		if wrong {
 			found = append(found, fmt.Sprintf(format, args...))
@@ -68,8 +68,8 @@ func (r Report) Violations() (found []string) {
 }
 
 // Report judges what was asked for so far.
-func (b *Web) Report() Report {
-	r := Report{Expected: b.cfg.Pages, Endless: b.cfg.Endless, PaceAsked: b.cfg.Pace.Seconds(), Ill: b.cfg.Ill}
+func (b *ServedWeb) Report() Refereed {
+	r := Refereed{Expected: b.cfg.Pages, Endless: b.cfg.Endless, PaceAsked: b.cfg.Pace.Seconds(), Ill: b.cfg.Ill}
 	var first, last, lastStart, spans time.Duration
 	var took, late []time.Duration
 	again := 0 // requests but the first of each host
@@ -125,7 +125,7 @@ func (b *Web) Report() Report {
 // crawler cannot ask hosts that it has not met, and the beginning counts for more the fewer pages hosts have; nor hosts
 // that have nothing left. Within that window each host's requests are counted from one to another, since a window's
 // edges cut pauses in two.
-func (r *Report) steady(logs [][]request, hosts int) {
+func (r *Refereed) steady(logs [][]request, hosts int) {
 	var first, from, to time.Duration
 	for i, log := range logs {
 		begin, end := log[0].start, log[len(log)-1].start
@@ -159,7 +159,7 @@ func quantile(all []time.Duration, q float64) time.Duration {
 }
 
 // reach counts what the requests of a host were for.
-func (r *Report) reach(all []request) {
+func (r *Refereed) reach(all []request) {
 	seen := map[int]bool{}
 	for _, x := range all {
 		switch {
@@ -179,7 +179,7 @@ func (r *Report) reach(all []request) {
 }
 
 // manners counts how many requests were under way at once, and whether robots.txt came first.
-func (r *Report) manners(all []request, width int) {
+func (r *Refereed) manners(all []request, width int) {
 	var flying []time.Duration // the ends; 0 for what was never answered
 	announced, unannounced := false, false
 	for i, x := range all {
@@ -202,7 +202,7 @@ func (r *Report) manners(all []request, width int) {
 }
 
 // gaps judges the pauses of a host, and returns by how much each exceeds the pace.
-func (r *Report) gaps(all []request, pace time.Duration) (late []time.Duration) {
+func (r *Refereed) gaps(all []request, pace time.Duration) (late []time.Duration) {
 	if pace <= 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package keyring
+package crawldir
 
 import (
 	"encoding/hex"

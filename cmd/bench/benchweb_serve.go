@@ -1,4 +1,4 @@
-package benchweb
+package main
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 // tries is how often a port is looked for that is free on every address.
 const tries = 20
 
-func (b *Web) listen() error {
+func (b *ServedWeb) listen() error {
 	var err error
 	for range tries {
 		if b.listeners, err = listenAll(b.cfg.Hosts); err == nil {
@@ -54,7 +54,7 @@ func addressOf(i, hosts int) string {
 }
 
 // accept serves the connections of a host.
-func (b *Web) accept(host int, l net.Listener) {
+func (b *ServedWeb) accept(host int, l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -73,7 +73,7 @@ func (b *Web) accept(host int, l net.Listener) {
 }
 
 // serve answers what comes over a connection, request by request.
-func (b *Web) serve(host int, c net.Conn) {
+func (b *ServedWeb) serve(host int, c net.Conn) {
 	h := &b.hosts[host]
 	h.mu.Lock()
 	h.opened++
@@ -127,7 +127,7 @@ func (b *Web) serve(host int, c net.Conn) {
 }
 
 // wait is the latency of an answer. It is false when the web closes.
-func (b *Web) wait() bool {
+func (b *ServedWeb) wait() bool {
 	if b.cfg.Latency <= 0 {
 		return true
 	}

@@ -1,4 +1,4 @@
-package benchweb
+package main
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Web is a web to measure crawlers on: any number of hosts on addresses of loopback, and pages of some 20 KiB that
+// ServedWeb is a web to measure crawlers on: any number of hosts on addresses of loopback, and pages of some 20 KiB that
 // are put together from pieces rendered beforehand, so that serving one costs next to nothing beside fetching it. The
 // same Config makes the same pages. It has a referee of its own, which notes five numbers for a request and reads
 // no header field but Connection.
 //
 // It is served over sockets, by a process of its own where
 // processor time is measured, so that what the crawler takes is told apart.
-type Web struct {
-	cfg  Config
+type ServedWeb struct {
+	cfg  WebConfig
 	text pieces
 	from []string // "http://127.0.1.1:41234", by host
 
@@ -38,8 +38,8 @@ type Web struct {
 	conns map[net.Conn]bool
 }
 
-// Config says what a Web is.
-type Config struct {
+// WebConfig says what a Web is.
+type WebConfig struct {
 	// Hosts is how many there are. One is 127.0.0.1; more are 127.0.1.1 and so on, all on one port. Zero means one.
 	Hosts int
 
@@ -93,7 +93,7 @@ const (
 )
 
 // Start makes and serves a web.
-func Start(c Config) (*Web, error) {
+func Start(c WebConfig) (*ServedWeb, error) {
 	c.Hosts = max(c.Hosts, 1)
 	if c.Pages < c.Hosts {
 		return nil, fmt.Errorf("benchweb: %s for %s: each has at least one", plainly.Count(c.Pages, "page"),
@@ -103,7 +103,7 @@ func Start(c Config) (*Web, error) {
 		return nil, fmt.Errorf("benchweb: %s and %s: there are no more than %d and %d", plainly.Count(c.Hosts, "host"),
 			plainly.Count(c.Pages, "page"), 250*254, mostPages)
 	}
-	b := &Web{cfg: c, text: newPieces(c.Seed), hosts: make([]hostLog, c.Hosts), conns: map[net.Conn]bool{},
+	b := &ServedWeb{cfg: c, text: newPieces(c.Seed), hosts: make([]hostLog, c.Hosts), conns: map[net.Conn]bool{},
 		zero: time.Now()}
 	b.robots = answerOf("text/plain; charset=utf-8", robotsOf(c.Pace))
 	if c.Ill != "" {
@@ -132,7 +132,7 @@ func robotsOf(pace time.Duration) string {
 }
 
 // Seeds are the URLs of the hosts' roots.
-func (b *Web) Seeds() []string {
+func (b *ServedWeb) Seeds() []string {
 	var seeds []string
 	for _, from := range b.from {
 		seeds = append(seeds, from+"/")
@@ -141,7 +141,7 @@ func (b *Web) Seeds() []string {
 }
 
 // Reset forgets what was noted, for the next crawler. The connections of the one before are closed.
-func (b *Web) Reset() {
+func (b *ServedWeb) Reset() {
 	b.mu.Lock()
 	for c := range b.conns {
 		_ = c.Close()
@@ -156,7 +156,7 @@ func (b *Web) Reset() {
 }
 
 // Close ends all connections and waits for what serves them.
-func (b *Web) Close() error {
+func (b *ServedWeb) Close() error {
 	b.stop()
 	var errs []error
 	for _, l := range b.listeners {

@@ -1,4 +1,4 @@
-package checkers
+package main
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Result is how all of them did.
-type Result struct {
+// Comparison is how all of them did.
+type Comparison struct {
 	Faults   int    `json:"faults"`         // that there are
 	Docs     string `json:"docs,omitempty"` // the folder
 	Checkers []Row  `json:"checkers"`       // curtsy first
@@ -83,7 +83,7 @@ func ratio(its, ours Times) string {
 }
 
 // WriteText prints the result for people.
-func (r *Result) WriteText(w io.Writer) error {
+func (r *Comparison) WriteText(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	head := "CHECKER\tFOUND\tINVENTED\tTIME\tRATIO"
 	if r.Docs != "" {
@@ -129,7 +129,7 @@ func (r *Result) WriteText(w io.Writer) error {
 }
 
 // Verdict is an error if curtsy missed a fault, or invented one.
-func (r *Result) Verdict() error {
+func (r *Comparison) Verdict() error {
 	if ours := r.Checkers[0]; ours.Found < r.Faults || len(ours.Invented) > 0 {
 		return fmt.Errorf("curtsy linkcheck found %d of %d faults, and invented %d", ours.Found, r.Faults, len(ours.Invented))
 	}
@@ -137,7 +137,7 @@ func (r *Result) Verdict() error {
 }
 
 // shown is a command line without the paths of this machine.
-func shown(c contender) string {
+func shown(c checkersContender) string {
 	line := slices.Clone(c.argv)
 	if c.ours {
 		line[0] = "curtsy"
