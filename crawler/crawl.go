@@ -115,7 +115,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if err != nil {
 		return nil, err
 	}
-	missed := c.pages.AddTo(all)
+	missed := c.pages.AddTo(all, c.cfg.tagged)
 	c.budget = budget.New(c.cfg.MaxPages, c.cfg.MaxBytes, all, func() { c.room.Press(budget.PressAfter) })
 	if c.quotas, err = newQuotas(ctx, &c.cfg, all, missed); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 func (c *Crawl) addUncounted(s *status.Status) {
 	counts := map[string]int64{}
 	maps.Copy(counts, c.carried.All())
-	c.pages.AddTo(counts)
+	c.pages.AddTo(counts, c.cfg.tagged)
 	s.Add(counts)
 }
 

@@ -39,15 +39,16 @@ func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
 	}
 }
 
-// An interrupted check may not have come to what was broken before.
+// An interrupted check may not have come to what was broken before, and one with too many findings does not have all.
 func TestPartialResult_MendsNothing(t *testing.T) {
 	for _, tt := range []struct {
 		partial bool
+		left    int64
 		mended  int
-	}{{false, 1}, {true, 0}} {
-		r := Result{Partial: tt.partial}
+	}{{false, 0, 1}, {true, 0, 0}, {false, 1, 0}} {
+		r := Result{Partial: tt.partial, Left: tt.left}
 		if r.Against(Baseline{{URL: "http://a.test/lost"}}); len(r.Since.Mended) != tt.mended {
-			t.Errorf("partial %v: %+v", tt.partial, r.Since)
+			t.Errorf("%+v: %+v", tt, r.Since)
 		}
 	}
 }

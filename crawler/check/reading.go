@@ -93,7 +93,10 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 		return nil, err
 	}
 	if body == nil {
-		d.unread = extract.KindOf(c.Index.Mime, u.Path(), nil) != 0
+		switch extract.KindOf(c.Index.Mime, u.Path(), nil) {
+		case extract.KindPage, extract.KindStyle, extract.KindSVG: // others are not read, see document
+			d.unread = true
+		}
 		return d.some(), done()
 	}
 	text, release, err := c.All(ctx, body)

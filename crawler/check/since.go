@@ -57,8 +57,8 @@ func (r *Result) since(before []Finding, than Than) (s *Since, known []Finding) 
 	}
 	s.Still = len(known)
 	for i := range before {
-		if r.Partial {
-			break // what was not reached is not fixed
+		if r.Partial || r.Left > 0 {
+			break // what was not reached, or is beyond the bound, is not fixed
 		}
 		if f := before[i]; !now[f.URL] && !untold[f.URL] {
 			now[f.URL] = true // once

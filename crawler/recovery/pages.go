@@ -57,13 +57,14 @@ func (p *Pages) Total() (n int64) {
 	return n
 }
 
-// AddTo adds the pages of all hosts to totals, and returns how many pages there are of each registrable domain.
-func (p *Pages) AddTo(counts map[string]int64) (domains map[string]int64) {
+// AddTo adds the pages of all hosts to totals, by tag as well if tags says so, and returns how many pages there are of each
+// registrable domain.
+func (p *Pages) AddTo(counts map[string]int64, tags bool) (domains map[string]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	domains = map[string]int64{}
 	for a, pages := range p.hosts {
-		add(counts, pages, true)
+		add(counts, pages, tags)
 		domains[a.RegistrableDomain()] += int64(len(pages))
 	}
 	return domains

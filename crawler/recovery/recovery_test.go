@@ -202,6 +202,10 @@ func TestPages_WhatTheFrontierMisses(t *testing.T) {
 				t.Errorf("%s: %d pages, %v; want %d", c.name, p.Total(), err, c.want)
 			}
 			counts := map[string]int64{}
+			if p.AddTo(counts, false); counts[totals.Pages] != c.want || counts[totals.OfTag("x")] != 0 {
+				t.Errorf("%s: without tags %v", c.name, counts)
+			}
+			clear(counts)
 			p.Recollect(a, &memory, clock, counts, true)
 			if memory.Pages != uint64(c.want) || counts[totals.Pages] != c.want || counts[totals.OfTag("x")] != c.want {
 				t.Errorf("%s: the host's turn counts %d pages, %v", c.name, memory.Pages, counts)

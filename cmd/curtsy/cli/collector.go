@@ -21,7 +21,7 @@ import (
 const (
 	garbage   = 400 // GOGC
 	lookEvery = 500 * time.Millisecond
-	looks     = 30 // memory that is alive at so many raises the limit; the tree of a large page is not
+	looks     = 120 // memory that is alive at so many raises the limit; large pages, one after the other, do not
 )
 
 // Tune sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC
@@ -44,13 +44,13 @@ func Tune(limit int64) (stop func()) {
 	}
 }
 
-// Bound sets the collector for a command that reads what a crawl has: from 56 MiB on it works harder, since documents of
+// Bound sets the collector for a command that reads what a crawl has: from 48 MiB on it works harder, since documents of
 // several megabytes are read. The caller ends it with stop. Whoever sets GOMEMLIMIT has chosen.
 func Bound() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	before := debug.SetMemoryLimit(56 << 20)
+	before := debug.SetMemoryLimit(48 << 20)
 	return func() { debug.SetMemoryLimit(before) }
 }
 

@@ -123,7 +123,13 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 	}
 	alive, end := context.WithCancel(ctx)
 	serving := errgroup.Group{}
-	serving.Go(func() error { return control.ServeWatch(alive, w.dir, is.get) })
+	serving.Go(func() error {
+		err := control.ServeWatch(alive, w.dir, is.get)
+		if err != nil { // a watch lasts for weeks: its operator knows now that nobody can ask it
+			fmt.Fprintf(std.Err, "warning: %s; the watch continues\n", plainly.OneLine(err.Error()))
+		}
+		return err
+	})
 	err := w.rounds(ctx, at, &is, s, std)
 	end()
 	return cmp.Or(err, serving.Wait())
