@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"curtsy/frontier/canon"
@@ -34,9 +34,7 @@ const maxIn = 3
 
 // absent gathers what documents name and the mirror does not have.
 type absent struct {
-	lines *sorter // "KEY\tL|E|S\tFILE"
-	seed  maphash.Seed
-	why   map[uint64]why // by a hash of the key
+	lines *sorter        // "KEY\tL|E|S\tFILE"
 	hosts map[string]why // of hosts whose refusals the ledger counts without naming all
 	shut  map[string]why // of hosts, what came of asking for robots.txt last; without a reason if it was had
 
@@ -56,8 +54,7 @@ func (w why) after(was why) bool {
 }
 
 func newAbsent(temp string, unfetched func(canon.URL, bool) (string, error)) *absent {
-	return &absent{lines: newSorter(temp), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{},
-		shut: map[string]why{}, unfetched: unfetched}
+	return &absent{lines: newSorter(temp), hosts: map[string]why{}, shut: map[string]why{}, unfetched: unfetched}
 }
 
 // add notes that a file names u.
@@ -74,7 +71,24 @@ func (a *absent) addScripted(u canon.URL, file string) error {
 	return a.lines.add(u.Key() + "\tS\t" + file)
 }
 
-// write writes the list. The reasons are those of the plan, else of the ledger.
+// ofLedger begins what the ledger says of a URL, which is sorted before its line.
+const ofLedger = "!"
+
+// String is what a line of the sorter has of w.
+func (w why) String() string {
+	return fmt.Sprintf("%s%d\t%d\t%s\t%s", ofLedger, w.rank, w.at, w.reason, w.detail)
+}
+
+// whyIn reads what String made.
+func whyIn(line string) (w why) {
+	f := strings.SplitN(strings.TrimPrefix(line, ofLedger), "\t", 4)
+	rank, _ := strconv.ParseInt(f[0], 10, 8)
+	w.at, _ = strconv.ParseInt(f[1], 10, 64)
+	w.rank, w.reason, w.detail = int8(rank), Reason(f[2]), f[3]
+	return w
+}
+
+// write writes the list. The reasons are those of the plan, else of the ledger, whose lines are sorted with it.
 func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) error {
 	gathered := newSorter(temp)
 	last := ""
@@ -101,7 +115,6 @@ func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storag
 				return err
 			}
 			m = Missing{URL: key}
-			a.why[maphash.String(a.seed, key)] = why{reason: NotFetched}
 		}
 		switch kind {
 		case "E":
@@ -119,8 +132,8 @@ func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storag
 	if err == nil {
 		err = end()
 	}
-	if err == nil {
-		err = a.ask(lines)
+	if err == nil && last != "" {
+		err = a.ask(lines, gathered)
 	}
 	if err != nil {
 		return err
@@ -131,14 +144,24 @@ func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storag
 // explain writes the lines with their reasons.
 func (a *absent) explain(w io.Writer, gathered *sorter, p *plan, s *Summary) error {
 	b := bufio.NewWriterSize(w, 64<<10)
+	of, found := "", why{}
 	err := gathered.each(func(line string) error {
 		key, line, _ := strings.Cut(line, "\t")
+		if key != of {
+			of, found = key, why{reason: NotFetched}
+		}
+		if strings.HasPrefix(line, ofLedger) {
+			if said := whyIn(line); said.after(found) {
+				found = said
+			}
+			return nil
+		}
 		var m Missing
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			return err
 		}
 		var err error
-		if m.Reason, m.Detail, err = a.reason(p, key, m.Embeds > 0); err != nil {
+		if m.Reason, m.Detail, err = a.reason(p, key, found, m.Embeds > 0); err != nil {
 			return err
 		}
 		switch {
@@ -163,8 +186,7 @@ func (a *absent) explain(w io.Writer, gathered *sorter, p *plan, s *Summary) err
 }
 
 // reason returns why a URL is not in the mirror.
-func (a *absent) reason(p *plan, key string, embed bool) (Reason, string, error) {
-	found := a.why[maphash.String(a.seed, key)]
+func (a *absent) reason(p *plan, key string, found why, embed bool) (Reason, string, error) {
 	if e, ok := p.find(key); ok {
 		reason, detail := p.reasonOf(e)
 		if reason == Truncated && (found.reason == Scope || found.reason == TooLarge) { // the crawl cut it
@@ -225,10 +247,7 @@ func (p *plan) reasonOf(e *entry) (Reason, string) {
 
 // ask has the crawl's decisions say why what is missing was not fetched. An archived answer needs no such reason. The
 // latest of several decisions counts: their order is not the same in the ledger and in the archive.
-func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
-	if len(a.why) == 0 {
-		return nil
-	}
+func (a *absent) ask(lines iter.Seq2[storage.Line, error], to *sorter) error {
 	bad := 0
 	for l, err := range lines {
 		if err != nil {
@@ -248,9 +267,8 @@ func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 			}
 			continue
 		}
-		at := maphash.String(a.seed, u.Key())
-		if was, ok := a.why[at]; ok && w.after(was) {
-			a.why[at] = w
+		if err := to.add(keyed(u.Key(), w.String())); err != nil {
+			return err
 		}
 		if l.Count > 0 {
 			w.detail = "one of many of its host: " + w.detail
