@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
@@ -55,7 +59,7 @@ func (m *message) has(name string) bool { return len(m.field[name]) > 0 }
 // wrong with them.
 func (f *facts) readHeads(ctx context.Context, files []string) error {
 	for a := range f.agents {
-		if t := tokenOf(a); t != "" {
+		if t := measure.TokenOf(a); t != "" {
 			f.tokens = appendNew(f.tokens, t)
 		}
 	}
@@ -68,11 +72,8 @@ func (f *facts) readHeads(ctx context.Context, files []string) error {
 }
 
 func appendNew(to []string, token string) []string {
-	token = strings.ToLower(token)
-	for _, had := range to {
-		if had == token {
-			return to
-		}
+	if token = strings.ToLower(token); slices.Contains(to, token) {
+		return to
 	}
 	return append(to, token)
 }
@@ -198,4 +199,179 @@ func (f *facts) answer(m *message, kind string, rec *warc.Record, buf *bufio.Rea
 	}
 	f.tags(m, kind == "response" && status == 200, buf)
 	f.store(m, status, rec.Fields.Get("WARC-Truncated") == "")
+}
+
+// wishes are what an X-Robots-Tag asks for, as far as an archive can show whether it was heeded.
+type wishes struct{ noarchive, nofollow, other bool }
+
+// colons are the directives with a value of their own: what stands before their colon is no crawler's name.
+var colons = []string{"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
+
+// read takes the value of a field. A name with a colon says whom the rest of the field is for: all else is for everyone.
+func (w *wishes) read(value string, tokens []string) {
+	if name, rest, ok := strings.Cut(value, ":"); ok && !strings.ContainsAny(name, ", ") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		switch {
+		case slices.Contains(colons, name):
+		case name == "robots" || name == "*" || slices.Contains(tokens, name):
+			value = rest
+		default:
+			return
+		}
+	}
+	for d := range strings.SplitSeq(strings.ToLower(value), ",") {
+		switch strings.TrimSpace(d) {
+		case "noarchive":
+			w.noarchive = true
+		case "nofollow", "none":
+			w.nofollow = true
+		case "", "all":
+		default:
+			w.other = true // noindex and the like bind whoever uses the archive
+		}
+	}
+}
+
+// tags takes the wishes of an answer. kept says that the archive may have its body, which is next in body.
+func (f *facts) tags(m *message, kept bool, body *bufio.Reader) {
+	var w wishes
+	for _, v := range m.field["x-robots-tag"] {
+		w.read(v, f.tokens)
+	}
+	k := f.key(m.uri)
+	if !w.nofollow {
+		delete(f.unfollowed, k)
+	} else if len(f.unfollowed) < maxURLs {
+		f.unfollowed[k] = true
+	}
+	if w == (wishes{}) {
+		return
+	}
+	f.tagged++
+	if !w.noarchive || !kept {
+		return
+	}
+	if _, err := body.ReadByte(); err == nil {
+		m.at.Observed = "the body is archived, and X-Robots-Tag has noarchive"
+		add(&f.keptBodies, m.at)
+	}
+}
+
+// stored is what a cache would know of a URL: the last two answers that it could store, for a request may stand in the
+// archive behind its own answer.
+type stored struct{ last, before copyOf }
+
+// copyOf is one stored answer. The zero copyOf is none.
+type copyOf struct {
+	at        int64 // when it was asked for, in microseconds of Unix
+	fresh     int64 // until when it need not be asked for again; 0 when the answer does not say
+	validator bool  // a conditional request can be made of it
+}
+
+// store takes an answer (RFC 9111 3): one that is whole, and that nothing forbids to store.
+func (f *facts) store(m *message, status int, whole bool) {
+	k := f.key(m.uri)
+	s, known := f.stored[k]
+	now := m.began.UnixMicro()
+	if m.began.IsZero() || known && now < s.last.at || !known && len(f.stored) >= maxURLs {
+		return
+	}
+	c := copyOf{at: now, validator: m.has("etag") || m.has("last-modified")}
+	if status == http.StatusNotModified { // RFC 9111 4.3.4: what was stored is as good as new
+		c.validator = c.validator || s.last.validator
+		status = http.StatusOK
+	}
+	control := directives(m.field["cache-control"])
+	_, never := control["no-store"]
+	star := strings.TrimSpace(strings.Join(m.field["vary"], ",")) == "*"
+	if !whole || never || star || status != http.StatusOK && status != http.StatusNonAuthoritativeInfo {
+		delete(f.stored, k)
+		return
+	}
+	if _, always := control["no-cache"]; !always {
+		c.fresh = now + lifetime(m, control).Microseconds()
+	}
+	f.stored[k] = stored{c, s.last}
+}
+
+// directives reads Cache-Control (RFC 9111 5.2). The first of a name counts.
+func directives(values []string) map[string]string {
+	all := map[string]string{}
+	for _, v := range values {
+		for d := range strings.SplitSeq(v, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(d), "=")
+			if name = strings.ToLower(name); all[name] == "" {
+				all[name] = strings.Trim(value, `"`)
+			}
+		}
+	}
+	return all
+}
+
+// maxLife is the longest that an answer counts as fresh: a year (RFC 9111 1.2.2 has more than anybody needs).
+const maxLife = 365 * 24 * time.Hour
+
+// lifetime is how long an answer is fresh from when it came (RFC 9111 4.2.1, 4.2.3). Guesses (4.2.2) are no directives.
+func lifetime(m *message, control map[string]string) time.Duration {
+	first := func(name string) string {
+		if v := m.field[name]; len(v) > 0 {
+			return v[0]
+		}
+		return ""
+	}
+	var life time.Duration
+	if v, ok := control["max-age"]; ok {
+		life = seconds(v)
+	} else if until, err := http.ParseTime(first("expires")); err == nil {
+		if date, err := http.ParseTime(first("date")); err == nil {
+			life = until.Sub(date)
+		}
+	}
+	return max(0, min(life, maxLife)-seconds(first("age")))
+}
+
+func seconds(s string) time.Duration {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return 0 // RFC 9111 4.2.1: what is invalid is stale
+	}
+	return min(time.Duration(n)*time.Second, maxLife)
+}
+
+// repeat takes a request for a URL: did a stored answer make it needless, or could it have been conditional?
+func (f *facts) repeat(m *message) {
+	s, known := f.stored[f.key(m.uri)]
+	if !known || m.began.IsZero() || !strings.HasPrefix(m.first, "GET ") || isRobots(m.uri) || m.has("range") {
+		return
+	}
+	now := m.began.UnixMicro()
+	c := s.last
+	if c.at >= now {
+		c = s.before
+	}
+	if c.at == 0 || c.at >= now {
+		return
+	}
+	f.repeats++
+	switch {
+	case m.has("if-none-match") || m.has("if-modified-since"):
+		f.conditional++
+		return
+	case now < c.fresh:
+		m.at.Observed = "asked for again though the answer of " + clock(c.at) + " was fresh until " + clock(c.fresh)
+	case c.validator:
+		m.at.Observed = "asked for again without the validator of the answer of " + clock(c.at)
+	default:
+		return
+	}
+	f.nWasted++
+	add(&f.wasted, m.at)
+}
+
+func clock(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05Z") }
+
+// isRobots reports whether a URL is that of a robots.txt, which has rules of its own (RFC 9309 2.4).
+func isRobots(uri string) bool {
+	path, _, _ := strings.Cut(uri, "?")
+	return strings.HasSuffix(path, "/robots.txt") && strings.Count(path, "/") == 3
 }

@@ -16,21 +16,21 @@ import (
 func TestVisitLogIsBrokenWhereTheLedgerDiffers(t *testing.T) {
 	f := &New(nil, Published{}).facts
 	f.exchanges, f.requests = 3, 2
-	if got := checkLog(f, &audit.Result{}); got.state != NotProvable {
+	if got := clause("visit-log")(f, &audit.Result{}); got.state != NotProvable {
 		t.Errorf("%+v", got)
 	}
-	if got := checkLog(f, &audit.Result{Ledger: &audit.LedgerCheck{Lines: 3}}); got.state != Kept {
+	if got := clause("visit-log")(f, &audit.Result{Ledger: &audit.LedgerCheck{Lines: 3}}); got.state != Kept {
 		t.Errorf("%+v", got)
 	}
 	for _, code := range []finding.Code{finding.LedgerMissing, finding.LedgerExtra, finding.LedgerDiffers} {
 		r := &audit.Result{Ledger: &audit.LedgerCheck{Lines: 3}, Counts: []audit.Count{{Code: code, Found: 2, Notes: 1}},
 			Findings: []finding.Finding{{Code: code, Note: true}, {Code: code, URL: "http://bakery.test/"}}}
-		got := checkLog(f, r)
+		got := clause("visit-log")(f, r)
 		if got.state != Broken || len(got.examples) != 1 || got.evidence != "ledger and archive differ 1 time" {
 			t.Errorf("%s: %+v", code, got)
 		}
 		r.Counts[0].Found = 1 // a note alone
-		if got := checkLog(f, r); got.state != Kept {
+		if got := clause("visit-log")(f, r); got.state != Kept {
 			t.Errorf("%s: %+v", code, got)
 		}
 	}
@@ -41,15 +41,15 @@ func TestDoubtsOfTheAuditMakeAClauseNotProvable(t *testing.T) {
 	f := &New(nil, Published{}).facts
 	f.failures, f.exchanges = 1, 9
 	r := &audit.Result{Totals: audit.Totals{Judged: 9, Gaps: 9}}
-	for code, check := range map[finding.Code]func(*facts, *audit.Result) finds{
-		finding.Disallowed: checkRobots, finding.RetryAfter: checkBackOut, finding.InFlight: checkInFlight, finding.Gap: checkSpeed,
+	for code, judge := range map[finding.Code]check{
+		finding.Disallowed: clause("rep"), finding.RetryAfter: clause("back-out"), finding.InFlight: clause("one-at-a-time"), finding.Gap: clause("speed"),
 	} {
 		r.Hosts = []*audit.Host{{Authority: "http://bakery.test", Required: 1, Gaps: 9}}
-		if got := check(f, r); got.state != Kept {
+		if got := judge(f, r); got.state != Kept {
 			t.Errorf("%s: %+v", code, got)
 		}
 		r.Hosts[0].Why = []audit.Unproved{{What: code, Why: "dates of whole seconds", Count: 2}}
-		if got := check(f, r); got.state != NotProvable || !strings.Contains(got.evidence, "bakery.test: dates of whole seconds") {
+		if got := judge(f, r); got.state != NotProvable || !strings.Contains(got.evidence, "bakery.test: dates of whole seconds") {
 			t.Errorf("%s: %+v", code, got)
 		}
 	}
@@ -58,7 +58,7 @@ func TestDoubtsOfTheAuditMakeAClauseNotProvable(t *testing.T) {
 // The speed of a crawl that no site limited is shown, and neither kept nor broken: the draft has no number.
 func TestSpeedWithoutALimitIsNotProvable(t *testing.T) {
 	r := &audit.Result{Hosts: []*audit.Host{{Authority: "http://a.test", Gaps: 3, MinGap: 0.7}, {Authority: "http://b.test", Gaps: 3, MinGap: 0.2}}}
-	got := checkSpeed(nil, r)
+	got := clause("speed")(nil, r)
 	if got.state != NotProvable || !strings.HasSuffix(got.evidence, "0.200 s (http://b.test)") {
 		t.Errorf("%+v", got)
 	}
@@ -71,7 +71,7 @@ func TestURLsBeyondTheBoundAreSaid(t *testing.T) {
 		f.visits[i] = visit{n: 1}
 	}
 	f.visit(&evidence.Exchange{URL: "http://bakery.test/"})
-	if got := checkAgain(f, nil); len(f.visits) > maxURLs || f.lost != 1 || !strings.Contains(got.evidence, "1 exchange beyond") {
+	if got := clause("re-crawl")(f, nil); len(f.visits) > maxURLs || f.lost != 1 || !strings.Contains(got.evidence, "1 exchange beyond") {
 		t.Errorf("%d URLs, %+v", len(f.visits), got)
 	}
 }
@@ -83,7 +83,7 @@ func TestOwnHostsMayBeAskedAgain(t *testing.T) {
 		for range 5 {
 			f.visit(&evidence.Exchange{URL: "http://127.0.0.1/", Own: own, Answered: true, Status: 200, Began: day0})
 		}
-		if got := checkAgain(f, nil); (got.state == Kept) != own {
+		if got := clause("re-crawl")(f, nil); (got.state == Kept) != own {
 			t.Errorf("own %v: %+v", own, got)
 		}
 	}

@@ -133,3 +133,8 @@ func (r *Result) of(t testing.TB, id string) Judged {
 	}
 	return r.Clauses[i]
 }
+
+// clause is the check of the clause with that id.
+func clause(id string) check {
+	return clauses[slices.IndexFunc(clauses, func(c Clause) bool { return c.ID == id })].check
+}
