@@ -54,12 +54,8 @@ type digest struct {
 		DomainCert string `json:"domainCert"`
 		TimeSig    string `json:"timeSignature"`
 	} `json:"signedData"`
-	Ledger *struct {
-		Algorithm string `json:"algorithm"`
-		Key       string `json:"key"`
-		Sig       string `json:"sig"`
-	} `json:"ledgerSignature"`
-	Rotations []string `json:"ledgerRotations"`
+	Ledger    *ledgerSignature `json:"ledgerSignature"`
+	Rotations []string         `json:"ledgerRotations"`
 }
 
 // ours reports whether the file says that this crawler packed it.
@@ -85,12 +81,10 @@ func bundleSmall(f *zip.File) ([]byte, error) {
 
 // parse reads JSON whose first value is all there is.
 func parse(b []byte, into any) error {
-	if err := json.Unmarshal(b, into); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return fmt.Errorf("it is no JSON from octet %d on: %w", syntax.Offset, err)
-		}
-		return err
+	err := json.Unmarshal(b, into)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("it is no JSON from octet %d on: %w", syntax.Offset, err)
 	}
-	return nil
+	return err
 }

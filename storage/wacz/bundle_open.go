@@ -178,7 +178,7 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r bundleResource, list
 		defer file.Close() //nolint:errcheck // a copy; what did not get there is missed when it is read
 		out = io.MultiWriter(h, file)
 	}
-	n, err := bundleCopyAll(ctx, out, io.LimitReader(in, left+1))
+	n, err := copyAll(ctx, out, io.LimitReader(in, left+1))
 	switch {
 	case ctx.Err() != nil:
 		return left, ctx.Err()
@@ -264,16 +264,18 @@ func isPlain(name string) bool {
 // maxDeep is how deep tiles lie: tile, level, and the digits of their number, three to a folder.
 const maxDeep = 12
 
+// bad counts a fault of a file in the package.
 func (p *Package) bad(what, required, observed string) {
-	if p.check.Wrong++; len(p.found) < maxFound {
-		p.found = append(p.found, finding.Finding{Code: finding.BadPackage,
-			Place: finding.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
-	}
+	p.check.Wrong++
+	p.find(false, what, required, observed)
 }
 
-func (p *Package) note(what, required, observed string) {
+// note reports what is no fault, or none of this crawler's.
+func (p *Package) note(what, required, observed string) { p.find(true, what, required, observed) }
+
+func (p *Package) find(note bool, what, required, observed string) {
 	if len(p.found) < maxFound {
-		p.found = append(p.found, finding.Finding{Code: finding.BadPackage, Note: true,
+		p.found = append(p.found, finding.Finding{Code: finding.BadPackage, Note: note,
 			Place: finding.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
 	}
 }
@@ -289,17 +291,17 @@ func short(s string) string {
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
-// bundleCopyAll copies until the end, or until ctx ends.
-func bundleCopyAll(ctx context.Context, w io.Writer, r io.Reader) (n int64, err error) {
-	for ctx.Err() == nil {
-		m, err := io.CopyN(w, r, 1<<20)
-		n += m
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
+// unreadable names a file of the archive that the audit cannot read: it may hold anything.
+func (p *Package) unreadable(name string) {
+	const asked = "only files in archive/ that the audit reads: *.warc and *.warc.gz"
+	what := "what is in it is not audited"
+	if strings.EqualFold(filepath.Ext(name), ".zst") {
+		what += ": decompress it (zstd -d) and audit the .warc"
 	}
-	return n, ctx.Err()
+	if p.ours {
+		p.bad(name, asked, what)
+		return
+	}
+	p.note(name, asked, what)
+	p.says = append(p.says, "what stands in "+short(name)+": it is not read")
 }

@@ -57,6 +57,13 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 	return nil
 }
 
+// unsigned names a package that its ledger's key did not sign. A crawl may be packed where that key is not.
+func (p *Package) unsigned(keys []string) {
+	p.note(digestName, "a signature of the package by a key that signs the ledger in it, which curtsy export --format wacz makes where "+
+		"that key is (docs/reference/audit-findings.md)", fmt.Sprintf("key %s signed the ledger, and no such key the package: who "+
+		"has it can have changed all but archive and ledger", named(keys...)))
+}
+
 // speaksFor reports whether the key that signed the package is this one of the ledger's, or took its place.
 func (p *Package) speaksFor(key string) bool {
 	return key == p.signer || slices.Contains(p.before, key)
