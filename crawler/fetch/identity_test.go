@@ -113,6 +113,10 @@ func TestContactMustBeReachable(t *testing.T) {
 			t.Errorf("%q: the error does not say what to do: %v", contact, err)
 		}
 	}
+	_, advised, _ := strings.Cut(Identity{}.CheckContact().Error(), "identity set --contact ")
+	if advised, _, _ = strings.Cut(advised, " "); (Identity{Contact: advised}).CheckContact() == nil {
+		t.Errorf("%q, which the error shows how to write, is taken for the operator's own", advised)
+	}
 }
 
 func TestListOfTokens(t *testing.T) {

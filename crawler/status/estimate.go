@@ -107,7 +107,7 @@ func (e Estimate) Rest() time.Duration { return max(e.Likely, e.Left) }
 func (e Estimate) RestText() (left, more string) {
 	left = "about " + Roughly(e.Rest()) + " left"
 	if e.Open {
-		left, more = "at least "+Roughly(e.Rest())+" left", ", more is found"
+		left, more = "at least "+Roughly(e.Rest())+" left", ", more may be found"
 	}
 	if e.Until != "" {
 		more += ", by --" + e.Until
@@ -132,7 +132,7 @@ func (e Estimate) String() string {
 	case e.Until != "":
 		urls += ", until --" + e.Until
 	case e.Open:
-		about, urls = "at least", urls+", more is found"
+		about, urls = "at least", urls+", more may be found"
 	case e.Expected > e.Known:
 		urls += fmt.Sprintf(" and %d expected ones", e.Expected-e.Known)
 	}

@@ -43,13 +43,15 @@ func clip(n int64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
 const (
 	leastDone   = 7    // pages since its first point
 	leastPoints = 5    // of it
+	leastBarren = 20   // pages that find nothing more, where that is all
 	nearer      = 0.97 // of the squares that a straight line is off
 	mostEach    = 0.6  // URLs that a page finds, where they grow no fewer
 	mostOfKnown = 4.0  // more than this many times the known ones are never expected
 )
 
 // Expect says how many URLs there will be when done and known are those of now. It is known itself where nothing more is
-// found, or too little was seen. open says that there is no end in sight: more are found, and no fewer than before.
+// found, or too little was seen. open says that there is no end in sight: more are found, and no fewer than before, or only a
+// few pages were seen.
 func (c *growthCurve) Expect(done, known int64) (total int64, open bool) {
 	var xs, ys []float64
 	first := c.at[0]
@@ -63,10 +65,10 @@ func (c *growthCurve) Expect(done, known int64) (total int64, open bool) {
 	}
 	grown := ys[len(ys)-1] - ys[0]
 	if done-int64(first.done) < leastDone || len(xs) < leastPoints {
-		return known, c.n > 0 && known > int64(first.known)
+		return known, c.n > 0 && (known > int64(first.known) || done > 0 && known > done)
 	}
 	if grown <= 0.01*ys[len(ys)-1] {
-		return known, false
+		return known, done-int64(first.done) < leastBarren
 	}
 	if sawn(xs, ys) {
 		return known, true

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"math"
 	"testing"
 )
@@ -41,6 +42,52 @@ func TestWhatShowsNoEndIsOpen(t *testing.T) {
 	} {
 		if total, open, now := grow(60, known); !open || total != now {
 			t.Errorf("%s: %d expected, %d known, open %t", name, total, now, open)
+		}
+	}
+}
+
+// From one line of the progress to the next, five pages later, an end that is estimated does not move by factors, whatever the shape of
+// the site; and one without an end never has one.
+func TestExpectation_DoesNotJump(t *testing.T) {
+	least := func(pages float64, known func(float64) float64) func(float64) float64 {
+		return func(done float64) float64 { return min(pages, known(done)) }
+	}
+	for _, site := range []struct {
+		name    string
+		pages   int // 0: it never ends
+		known   func(done float64) float64
+		closing int // done pages from which on the end is known
+	}{
+		{"chain", 0, func(done float64) float64 { return 1 + done }, 0},
+		{"calendar", 0, func(done float64) float64 { return 31 + 2*done }, 0},
+		{"tree", 1200, least(1200, func(done float64) float64 { return 1 + 4*done }), 500},
+		{"wide index", 400, func(float64) float64 { return 400 }, 25},
+		{"index behind the first pages", 550, func(done float64) float64 { return []float64{36, 320, 550}[min(int(done)/16, 2)] }, 150},
+		{"links to pages drawn from all", 1000, func(done float64) float64 { return 1000 * (1 - math.Exp(-6*(done+1)/1000)) }, 60},
+	} {
+		var c growthCurve
+		was := 0.0 // left, by the line before, less what was done since; 0 where that named no end
+		for done := 1; done < cmp.Or(site.pages, 600); done++ {
+			known := int64(site.known(float64(done)))
+			c.Note(int64(done), known)
+			if done%5 != 0 {
+				continue
+			}
+			total, open := c.Expect(int64(done), known)
+			rest := float64(total - int64(done))
+			switch {
+			case site.pages == 0 && !open:
+				t.Errorf("%s: %d expected of %d known at %d", site.name, total, known, done)
+			case open && site.closing > 0 && done >= site.closing:
+				t.Errorf("%s: no end at %d", site.name, done)
+			case !open && 2*total < int64(site.pages):
+				t.Errorf("%s: %d pages expected at %d", site.name, total, done)
+			case !open && was > 0 && (rest > 2*was || rest < was/2):
+				t.Errorf("%s: %.0f left at %d, and %.0f five pages before", site.name, rest, done, was+5)
+			}
+			if was = 0; !open {
+				was = rest - 5
+			}
 		}
 	}
 }

@@ -237,7 +237,11 @@ func prepareResume(command string, flags *pflag.FlagSet, s *crawldir.Settings, o
 		return err
 	}
 	config.WarnEnv(std.Err, crawldir.Names())
-	return s.Check(nil)
+	err, id := s.Check(nil), s.Identity()
+	if contact := id.CheckContact(); err != nil && contact != nil && strings.Contains(err.Error(), contact.Error()) {
+		return fmt.Errorf("%w; this crawl keeps its own settings: add --contact ADDRESS to the command", err)
+	}
+	return err
 }
 
 // prepareMember reads the settings of a member, which are those of all.
