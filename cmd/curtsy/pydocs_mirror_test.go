@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/foreigntest"
@@ -154,14 +155,28 @@ func TestMirrorsOfDocs_LookAsLive(t *testing.T) {
 		t.Skip("whole sites in a browser: CURTSY_LONG=1")
 	}
 	const pages = 10 // of each tree
+	type act struct {
+		at, keys string // what is typed there; empty for a click
+		works    string // what is then true
+	}
 	for _, d := range []struct {
-		pkg, folder, start    string
-		page, at, keys, works string // what is typed where on a page, and what is then true
+		pkg, folder, start, page string
+		acts                     []act // on that page, one after the other
 	}{
-		{"openjdk-17-doc", "doc/openjdk-17-doc/api", "index.html", "index.html", "#search-input", "ArrayList", `[...document.querySelectorAll(".ui-autocomplete li")].some((e) => e.textContent.includes("ArrayList"))`},
-		{"libboost-doc", "doc/libboost-doc", "doc/html/index.html", "doc/html/about.html", "", "", `document.querySelector("a[accesskey=n] img").naturalWidth > 0`},
-		{"libstdc++-12-doc", "doc/libstdc++-12-doc/libstdc++", "user/index.html", "user/a04042.html", "", "", `document.querySelectorAll("#nav-tree-contents .item").length > 1`},
-		{"python3-doc", "doc/python3/html", "index.html", "library/index.html", "", "", `document.querySelectorAll("a[href$='html']").length > 20`},
+		{"openjdk-17-doc", "doc/openjdk-17-doc/api", "index.html", "index.html", []act{
+			{"#search-input", "ArrayList", `[...document.querySelectorAll(".ui-autocomplete li")].some((e) => e.textContent.includes("ArrayList"))`},
+			{"#search-input", kb.Enter, `location.pathname.endsWith("/java/util/ArrayList.html") && document.querySelector("h1").textContent.includes("ArrayList")`},
+			{`#navbar-top a[href="package-summary.html"]`, "", `location.pathname.endsWith("/java/util/package-summary.html") && document.querySelector("h1").textContent.includes("java.util")`},
+		}},
+		{"libboost-doc", "doc/libboost-doc", "doc/html/index.html", "doc/html/about.html", []act{
+			{"a[accesskey=n]", "", `!location.pathname.endsWith("/about.html") && document.querySelector("a[accesskey=p] img").naturalWidth > 0`},
+		}},
+		{"libstdc++-12-doc", "doc/libstdc++-12-doc/libstdc++", "user/index.html", "user/a04042.html", []act{ // it has no search
+			{`#nav-tree-contents .item a[href="annotated.html"]`, "", `location.pathname.endsWith("/annotated.html") && document.querySelectorAll("#nav-tree-contents .item").length > 1`},
+		}},
+		{"python3-doc", "doc/python3/html", "index.html", "library/index.html", []act{ // its search is a form, which is sent to the site
+			{"a[accesskey=N]", "", `location.pathname.endsWith("/library/intro.html")`},
+		}},
 	} {
 		t.Run(d.pkg, func(t *testing.T) {
 			s := serveFiles(t, foreigntest.Corpus(t, d.folder, d.pkg))
@@ -193,12 +208,19 @@ func TestMirrorsOfDocs_LookAsLive(t *testing.T) {
 				t.Error("the copy is not as the site")
 			}
 			goTo(t, tab, "file://"+filepath.Join(copied.dir, d.page))
-			if d.keys != "" {
-				if err := chromedp.Do(tab, chromedp.WaitEnabled(d.at), chromedp.SendKeys(d.at, d.keys)); err != nil {
+			for _, a := range d.acts {
+				until(t, tab, a.at, fmt.Sprintf("document.querySelector(%q)", a.at))
+				var err error
+				if a.keys == "" {
+					press(t, tab, a.at)
+				} else {
+					err = chromedp.Do(tab, chromedp.WaitEnabled(a.at), chromedp.SendKeys(a.at, a.keys))
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
+				until(t, tab, a.at+" "+a.keys, a.works+` && location.protocol === "file:"`)
 			}
-			until(t, tab, "it works", d.works)
 		})
 	}
 }
