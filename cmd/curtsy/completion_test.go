@@ -10,15 +10,12 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
-	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
 
 // What follows a word, as the completion of shells is told (":4" and so on).
 const (
-	filesToo = 0 // the shell offers files, too
-	goesOn   = 6 // no files, and no space behind the word
-	noFiles  = 4
+	goesOn = 6 // no files, and no space behind the word
 )
 
 // completed asks as a shell does. The last argument is the word to complete.
@@ -59,85 +56,6 @@ func crawlsAtHand(t *testing.T) (place string) {
 		t.Fatal(err)
 	}
 	return place
-}
-
-func TestCompletionOffersWhatMayStandNext(t *testing.T) {
-	crawlsAtHand(t)
-	hosts, _ := completed(t, "frontier", "ls", "news", "--host", "")
-	if len(hosts) != 2 || !strings.HasPrefix(hosts[0], "127.0.0.1:") {
-		t.Fatalf("hosts %q", hosts)
-	}
-	origins := []string{"http://" + hosts[0] + "/", "http://" + hosts[1] + "/"}
-	for _, tt := range []struct {
-		line string // words between spaces; the last is to be completed
-		want string // likewise, with ~ for a space in a word
-		then int
-	}{
-		{"stat", "status", noFiles},
-		{"comp", "completion", noFiles},
-		{"help fr", "frontier", noFiles},
-		{"help frontier rep", "repair", noFiles},
-		{"completion ", "bash zsh fish powershell", noFiles},
-		{"completion bash ", "", noFiles},
-		{"status ", "new~year news", filesToo},
-		{"status news", "news", filesToo},
-		{"status newe", "", filesToo},
-		{"status ./ne", "./new~year ./news", filesToo},
-		{"status news ", "", noFiles},
-		{"resume ne", "new~year news", filesToo},
-		{"export news ne", "new~year news", filesToo},
-		{"frontier drop news ", strings.Join(origins, " "), goesOn},
-		{"frontier pause --host ", "", noFiles}, // the crawl directory is not given yet
-		{"frontier pause news --host " + hosts[0], hosts[0], noFiles},
-		{"frontier pause news --host=" + hosts[0], hosts[0], noFiles},
-		{"frontier pause news --host example", "", noFiles},
-		{"report news --host ", strings.Join(hosts, " "), noFiles},
-		{"ledger prove news --host ", strings.Join(hosts, " "), noFiles},
-		{"explain news ", strings.Join(origins, " "), goesOn},
-		{"explain news http://127", strings.Join(origins, " "), goesOn},
-		{"explain newer http", "", noFiles}, // no crawl
-		{"redact news 127", strings.Join(hosts, " "), noFiles},
-		{"redact news http://", strings.Join(origins, " "), goesOn},
-		{"optout add news ", strings.Join(hosts, " "), noFiles},
-		{"audit ", "", filesToo},
-		{"robots lint ", "", filesToo},
-		{"robots check --file x http", "", noFiles},
-		{"warc cat ", "", filesToo},
-		{"warc cat --url ", "", noFiles},
-		{"crawl --scope ", "host domain prefix seeds any", noFiles},
-		{"crawl --scope=d", "domain", noFiles},
-		{"crawl --robots-standard r", "rfc9309", noFiles},
-		{"crawl --page-requisites ", "none scope host all script all,script", noFiles},
-		{"crawl --order ", "breadth depth", noFiles},
-		{"crawl --trap que", "queries=", goesOn},
-		{"crawl --follow-rel nofollow,u", "nofollow,ugc", goesOn},
-		{"crawl --follow f", "feed", goesOn},
-		{"crawl --stop-when dup", "duplicates>", goesOn},
-		{"crawl --config ", "", filesToo},
-		{"crawl --agent ", "", noFiles},
-		{"crawl http", "", noFiles},
-		{"crawl --max-pag", "--max-pages", noFiles},
-		{"mirror re", "rebuild", noFiles},
-		{"export --format gr", "graphml", noFiles},
-		{"export --graph ", "pages hosts domains", noFiles},
-		{"export --tables pages,ho", "pages,hosts", goesOn},
-		{"export --tables pages,pa", "", noFiles}, // once is enough
-		{"frontier ls --outcome f", "fetched failed", noFiles},
-		{"frontier ls --state re", "retired refused", noFiles},
-		{"frontier ls --state ", "open parked retired refused held pending done queued deferred closed", noFiles},
-		{"frontier release --trap q", "queries", noFiles},
-		{"audit --rules ", "standards curtsy", noFiles},
-		{"version ", "", noFiles},
-	} {
-		words, then := completed(t, strings.Split(tt.line, " ")...)
-		want := strings.Fields(tt.want)
-		for i := range want {
-			want[i] = strings.ReplaceAll(want[i], "~", " ")
-		}
-		if !slices.Equal(words, want) || then != tt.then {
-			t.Errorf("%q: %q then %d, want %q then %d", tt.line, words, then, want, tt.then)
-		}
-	}
 }
 
 // Every command that takes a crawl directory first completes one, and no other does. A command is asked by its usage line,
@@ -183,25 +101,5 @@ func TestCompletionAsksARunningCrawlForItsHosts(t *testing.T) {
 	wait()
 	if words, _ = completed(t, "explain", dir, ""); len(words) != 1 {
 		t.Errorf("killed: %q", words)
-	}
-}
-
-// What others planted in a folder does nothing to who presses a key there.
-func TestCompletionIsSilentAboutWhatIsDamagedOrHostile(t *testing.T) {
-	place := t.TempDir()
-	t.Chdir(place)
-	for _, name := range []string{"esc\x1b[2J", "bad"} {
-		if err := os.Mkdir(name, 0o700); err != nil {
-			t.Skip(err) // Windows has no such names
-		}
-		if err := os.WriteFile(filepath.Join(name, crawldir.FrontierName), []byte("no frontier"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if words, _ := completed(t, "status", ""); !slices.Equal(words, []string{"bad"}) {
-		t.Errorf("%q", words)
-	}
-	if words, then := completed(t, "explain", "bad", ""); len(words) > 0 || then != noFiles {
-		t.Errorf("%q then %d", words, then)
 	}
 }

@@ -76,45 +76,6 @@ func TestTwoHostsSideBySideKeep200msEach(t *testing.T) {
 	}
 }
 
-func TestDemoFindsNoViolation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real time")
-	}
-	t.Parallel()
-	tmp := t.TempDir()
-	cmd := curtsy(t, "demo")
-	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "TMP="+tmp)
-	r := ended(t, cmd)
-	made, err := filepath.Glob(filepath.Join(tmp, "curtsy-demo-*"))
-	if err != nil || len(made) != 1 {
-		t.Fatalf("%v, %v", made, err)
-	}
-	dir := made[0]
-	r.want(t, cli.ExitDone, "crawling from 12 seeds into "+dir)
-	if want := "  rm -r " + word(dir) + "\n"; !strings.HasSuffix(r.err, want) {
-		t.Errorf("the end does not say how to remove %s:\n%s", dir, r.err)
-	}
-	if !strings.Contains(r.out, "no violation") || strings.Contains(r.out, "BROKEN") {
-		t.Errorf("%s", r.out)
-	}
-	reopened(t, dir)
-}
-
-// Whoever asks for the verdict only is told of no directory, and so is left none.
-func TestAQuietDemoLeavesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real time")
-	}
-	t.Parallel()
-	tmp := t.TempDir()
-	cmd := curtsy(t, "demo", "--quiet")
-	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "TMP="+tmp)
-	ended(t, cmd).want(t, cli.ExitDone)
-	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
-}
-
 func TestStatusSumsToDiscovered(t *testing.T) {
 	t.Parallel()
 	web := crawltest.New(crawltest.Tree("bakery.test", 30))

@@ -109,60 +109,6 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	}
 }
 
-func TestScoreEndsACommandAfterTheTimeout(t *testing.T) {
-	t.Parallel()
-	skipWithout(t, "sh", "sleep")
-	score, r := scored(t, "--token", "x", "--timeout", "500ms", "--", "sh", "-c", "sleep 600 & wait # {seed}")
-	r.want(t, cli.ExitFound, "was ended after")
-	if by := verdictsOf(score); len(by["FAIL"]) != 1 || by["FAIL"][0] != "the crawl ends" || len(by["pass"]) != 0 {
-		t.Errorf("%v", by)
-	}
-}
-
-func TestScoreOfACommandThatCannotBeRun(t *testing.T) {
-	t.Parallel()
-	inside(t, "crawltest", "score", "--token", "x", "--", "/there/is/no/crawler", "{seed}").want(t, cli.ExitFailed, "the crawler could not be run")
-}
-
-func TestScoreRefusesWhatCannotWork(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		args []string
-		says string
-	}{
-		{nil, "which crawler?"},
-		{[]string{"--", "wget"}, "does not mention {seed}"},
-		{[]string{"--timeout", "0", "--", "wget", "{seed}"}, "--timeout"},
-		{[]string{"--", "./a crawler", "{seed}"}, "is no product token"},
-		{[]string{"--token", "2bot", "--", "wget", "{seed}"}, "has letters, - and _"},
-		{[]string{"--token", "bot:", "--", "wget", "{seed}"}, "has letters, - and _"},
-		{[]string{"--rules", "pace,etiquette", "--", "wget", "{seed}"}, `no rule is called "etiquette"`},
-		{[]string{"-q", "-v", "--", "wget", "{seed}"}, "contradict"},
-	} {
-		inside(t, append([]string{"crawltest", "score"}, tc.args...)...).want(t, cli.ExitUsage, tc.says)
-	}
-}
-
-// The rules asked for are shown, and no others; what the command printed is kept; the table needs no wide terminal.
-func TestScoreShowsTheRulesAskedFor(t *testing.T) {
-	t.Parallel()
-	skipWithout(t, "echo")
-	log := t.TempDir() + "/log"
-	r := inside(t, "crawltest", "score", "--rules", "Pace, crawl ENDS", "--log", log, "--token", "x", "--", "echo", "{seed}")
-	r.want(t, cli.ExitDone, "running echo http://127.0.0.1:", "exit code 0")
-	if !strings.Contains(r.out, "pace of 1 s") || !strings.Contains(r.out, "the crawl ends") || strings.Contains(r.out, "identity") {
-		t.Errorf("%s", r.out)
-	}
-	for line := range strings.SplitSeq(r.out, "\n") {
-		if n := len([]rune(line)); n > 100 {
-			t.Errorf("%d columns: %s", n, line)
-		}
-	}
-	if text, err := os.ReadFile(log); err != nil || !strings.HasPrefix(string(text), "http://127.0.0.1:") {
-		t.Errorf("%v: %q", err, text)
-	}
-}
-
 // serve says where everything is, serves it, and at the end says what came of it.
 func TestCrawltestServe(t *testing.T) {
 	t.Parallel()

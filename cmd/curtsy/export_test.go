@@ -45,7 +45,7 @@ func TestExportKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long under the race detector")
 	}
-	pages, kills := 2000, 5
+	pages, kills := 2000, 3
 	dir := sparse(t, pages)
 	whole := filepath.Join(t.TempDir(), "whole")
 	begin := time.Now()
@@ -94,14 +94,14 @@ func TestExportKilled(t *testing.T) {
 	}
 }
 
-// The command exports any number of pages in 200 MiB of memory: 20,000 here, a million in full size, or as many as
+// The command exports any number of pages in 200 MiB of memory: 6,000 here, a million in full size, or as many as
 // CURTSY_PAGES says.
 func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it writes a large archive")
 	}
-	pages := 20_000
+	pages := 6_000
 	if full() {
 		pages = 1_000_000
 		if n, err := strconv.Atoi(os.Getenv("CURTSY_PAGES")); err == nil {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,54 +34,45 @@ func commands(t *testing.T) []*cobra.Command {
 	return all
 }
 
-func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
+// TestHelp_Tree compares the help of every command, with all flags, with testdata/help.txt, which
+// CURTSY_UPDATE_SCRIPTS=1 go test ./cmd/curtsy -run TestHelp_Tree writes. Lines fit a terminal of 80 columns, and each flag
+// is in a group.
+func TestHelp_Tree(t *testing.T) {
 	t.Parallel()
+	var tree strings.Builder
 	for _, c := range commands(t) {
-		path := strings.Fields(c.CommandPath())[1:]
-		r := inside(t, append(path, mostHelp(c))...)
+		r := atHome(t, append(strings.Fields(c.CommandPath())[1:], mostHelp(c))...)
 		r.want(t, cli.ExitDone)
+		fmt.Fprintf(&tree, "== %s\n%s\n", c.CommandPath(), r.out)
 		for line := range strings.Lines(r.out) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
 				t.Errorf("%s: a line of %d columns: %s", c.CommandPath(), n, line)
 			}
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !strings.Contains(r.out, "--"+f.Name+" ") && !strings.Contains(r.out, "--"+f.Name+"\n") {
-				t.Errorf("%s: --%s is not there", c.CommandPath(), f.Name)
-			}
 			if _, ok := f.Annotations[cli.GroupKey]; !ok && f.Name != "help" && f.Name != "help-all" && f.Name != "version" {
 				t.Errorf("%s: --%s is in no group", c.CommandPath(), f.Name)
 			}
-		})
-		if c.Runnable() && c.HasParent() && !c.HasSubCommands() && !strings.Contains(r.out, "Usage:\n  curtsy ") {
-			t.Errorf("%s: no usage line:\n%s", c.CommandPath(), r.out)
-		}
-	}
-}
-
-// A description may break before a word that looks like a flag.
-func TestHelpShowsEachFlagUnderItsTitleAndWithWhatItTakes(t *testing.T) {
-	t.Parallel()
-	for _, c := range commands(t) {
-		out := inside(t, append(strings.Fields(c.CommandPath())[1:], mostHelp(c))...).out
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			title := "Help"
-			if g, ok := f.Annotations[cli.GroupKey]; ok {
-				title = g[0]
-			}
-			_, below, _ := strings.Cut(out, "\n"+title+":\n")
-			below, _, _ = strings.Cut(below, "\n\n")
-			at := strings.Index("\n"+below, "  --"+f.Name)
-			if f.Shorthand != "" {
-				at = strings.Index("\n"+below, "\n  -"+f.Shorthand+", --"+f.Name)
-			}
-			if at < 0 {
-				t.Errorf("%s: --%s is not under %s:\n%s", c.CommandPath(), f.Name, title, out)
+			if !strings.Contains(r.out, "--"+f.Name+" ") && !strings.Contains(r.out, "--"+f.Name+"\n") {
+				t.Errorf("%s: --%s is not there", c.CommandPath(), f.Name)
 			}
 			if name, _ := pflag.UnquoteUsage(f); name != strings.ToUpper(name) {
 				t.Errorf("%s: --%s takes %q: name it", c.CommandPath(), f.Name, name)
 			}
 		})
+	}
+	golden := filepath.Join("testdata", "help.txt")
+	if os.Getenv("CURTSY_UPDATE_SCRIPTS") != "" {
+		if err := os.WriteFile(golden, []byte(tree.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree.String() != string(want) {
+		t.Errorf("the help is not that of %s: write it anew, and look at what changed", golden)
 	}
 }
 

@@ -97,6 +97,7 @@ func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 
 // A terminal that is closed is an interrupt, too.
 func TestAHangUpDrains(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

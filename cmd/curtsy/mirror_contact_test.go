@@ -50,6 +50,7 @@ func TestContact_OfACrawlThatHasBegun(t *testing.T) {
 // need of other hosts is counted in one sentence with the commands that get it, and the mirror is incomplete, unless
 // --page-requisites leaves it out in so many words.
 func TestMirror_WithoutContact(t *testing.T) {
+	t.Parallel()
 	const other = `<img src="http://pictures.example/x.png">`
 	for _, c := range []struct {
 		rule, page string
@@ -74,11 +75,11 @@ func TestMirror_WithoutContact(t *testing.T) {
 			[]string{"pages lack 1 file of other hosts"}, []string{"shared/p.png", "shared/s.css"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			home(t, "")
+			t.Parallel()
 			site := guideSite(t, c.page)
 			dir := filepath.Join(t.TempDir(), "d")
 			args := append([]string{"mirror", "--json", "--delay", "0", "--dir", dir}, c.args...)
-			r := atHome(t, append(args, site.URL+"/guide/")...)
+			r := inside(t, append(args, site.URL+"/guide/")...)
 			r.want(t, c.code, c.want...)
 			if c.want == nil && strings.Contains(r.err, "pages lack") {
 				t.Errorf("nothing is missing: %s", r.err)

@@ -71,43 +71,43 @@ var kinds = map[string]func(path, original string) error{
 // A crawl directory that was received may have anything under the names that commands use. Nothing outside of it is
 // changed or made, and no command waits for ever.
 func TestNothingPlantedInACrawlDirectoryLeadsOutOfIt(t *testing.T) {
-	t.Parallel()
 	if testing.Short() {
 		t.Skip("it tries each command on each name")
 	}
 	whole, web := stopped(t)
 	url := web.LoopbackURL("bakery.test")
-	n := 0
-	for _, name := range plantable {
-		for kind, plant := range kinds {
-			top := t.TempDir()
-			dir, outside, elsewhere := filepath.Join(top, "dir"), filepath.Join(top, "outside"), filepath.Join(top, "elsewhere")
-			if err := errors.Join(os.CopyFS(dir, os.DirFS(whole)), os.Mkdir(outside, 0o777), os.Mkdir(elsewhere, 0o777)); err != nil {
-				t.Fatal(err)
+	for kind, plant := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			for n, name := range plantable {
+				plantedUnder(t, whole, url, name, n, plant)
 			}
-			if !plantAt(t, dir, outside, name, plant) {
-				continue
-			}
-			before := contents(t, outside)
-			for i, args := range commandsOn(dir, elsewhere, url) {
-				if n++; !full() && (i+n)%4 != 0 {
-					continue
-				}
-				done := make(chan result, 1)
-				go func() { done <- shared(t, args...) }()
-				select {
-				case r := <-done:
-					if r.code > 9 {
-						t.Errorf("%s as %s: curtsy %s: exit %d", name, kind, strings.Join(args, " "), r.code)
-					}
-				case <-time.After(time.Minute):
-					t.Fatalf("%s as %s: curtsy %s waits for ever", name, kind, strings.Join(args, " "))
-				}
-				if after := contents(t, outside); after != before {
-					t.Fatalf("%s as %s: curtsy %s: outside there is now\n%s\nbefore\n%s", name, kind, strings.Join(args, " "), after, before)
-				}
-			}
-			os.RemoveAll(top)
+		})
+	}
+}
+
+// plantedUnder plants something under a name of a copy of a crawl, and runs commands on it: in turn, or all in full size.
+func plantedUnder(t *testing.T, whole, url, name string, n int, plant func(path, original string) error) {
+	t.Helper()
+	top := t.TempDir()
+	dir, outside, elsewhere := filepath.Join(top, "dir"), filepath.Join(top, "outside"), filepath.Join(top, "elsewhere")
+	if err := errors.Join(os.CopyFS(dir, os.DirFS(whole)), os.Mkdir(outside, 0o777), os.Mkdir(elsewhere, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(top)
+	if !plantAt(t, dir, outside, name, plant) {
+		return
+	}
+	before := contents(t, outside)
+	for i, args := range commandsOn(dir, elsewhere, url) {
+		if !full() && (i+n)%8 != 0 {
+			continue
+		}
+		if r := ended(t, curtsyWithin(t, time.Minute, args...)); r.code > 9 || r.code < 0 { // it waits for ever, and was killed
+			t.Errorf("%s: curtsy %s: exit %d", name, strings.Join(args, " "), r.code)
+		}
+		if after := contents(t, outside); after != before {
+			t.Fatalf("%s: curtsy %s: outside there is now\n%s\nbefore\n%s", name, strings.Join(args, " "), after, before)
 		}
 	}
 }

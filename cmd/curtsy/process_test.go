@@ -75,7 +75,7 @@ func apart(m *testing.M) int {
 }
 
 // sideBySide is how many tests run at a time at least: those that do so wait for paces, browsers and processes.
-const sideBySide = 4
+const sideBySide = 6
 
 // amongOthers has a test run beside others: one that changes no environment and measures nothing. In their long form some
 // measure times.

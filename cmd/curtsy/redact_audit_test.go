@@ -22,9 +22,9 @@ import (
 )
 
 // codesOf audits, and returns the codes of what was found: of notes, and of violations.
-func codesOf(t *testing.T, args ...string) (notes, violations []finding.Code, r audit.Result) {
+func codesOf(t *testing.T, u *lab, args ...string) (notes, violations []finding.Code, r audit.Result) {
 	t.Helper()
-	got := atHome(t, append([]string{"audit", "--json"}, args...)...)
+	got := u.run(append([]string{"audit", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(got.out), &r); err != nil {
 		t.Fatalf("%v: %s", err, got.err)
 	}
@@ -43,12 +43,13 @@ func codesOf(t *testing.T, args ...string) (notes, violations []finding.Code, r 
 // What was forgotten is a note with counts, in the directory and in what is packed of it. It excuses nothing else: a
 // body or a line that goes without a mark, and another change of the same record, are found.
 func TestForgettingExcusesNothingElse(t *testing.T) {
-	_, seed := diary(t, 12)
+	t.Parallel()
+	u, _, seed := diary(t, 12)
 	template := filepath.Join(t.TempDir(), "template")
-	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", template, seed).want(t, cli.ExitDone)
-	atHome(t, "redact", "--reason", "by mail", template, seed+"p3.html").want(t, cli.ExitDone)
-	atHome(t, "redact", "--all", template, seed+"p4.html").want(t, cli.ExitDone)
-	notes, violations, r := codesOf(t, template)
+	u.run("crawl", "--delay", "0", "--quiet", "--dir", template, seed).want(t, cli.ExitDone)
+	u.run("redact", "--reason", "by mail", template, seed+"p3.html").want(t, cli.ExitDone)
+	u.run("redact", "--all", template, seed+"p4.html").want(t, cli.ExitDone)
+	notes, violations, r := codesOf(t, u, template)
 	if len(violations) > 0 || !slices.Contains(notes, finding.TakenDown) || r.Ledger.Redacted != 1 || r.Ledger.Forgotten != 1 {
 		t.Errorf("notes %v, violations %v, %+v", notes, violations, r.Ledger)
 	}
@@ -106,7 +107,7 @@ func TestForgettingExcusesNothingElse(t *testing.T) {
 		if err := change(dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, violations, _ := codesOf(t, dir); len(violations) == 0 {
+		if _, violations, _ := codesOf(t, u, dir); len(violations) == 0 {
 			t.Errorf("%s, and the audit finds nothing", what)
 		}
 	}
@@ -125,9 +126,10 @@ func rewriteSegment(dir string, edit func(*warc.Record) (warc.Edit, error)) erro
 
 // The access log of the site has the requests that were taken down. They are no violation, and are named.
 func TestForgettingIsSeenInAnAccessLog(t *testing.T) {
-	web, seed := diary(t, 6)
+	t.Parallel()
+	u, web, seed := diary(t, 6)
 	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
+	u.run("crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
 	log := filepath.Join(t.TempDir(), "access.log")
 	var b strings.Builder
 	for _, r := range web.Referee().Requests() {
@@ -137,11 +139,11 @@ func TestForgettingIsSeenInAnAccessLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := site(seed) + "=" + log
-	if _, violations, _ := codesOf(t, "--access-log", named, dir); len(violations) > 0 {
+	if _, violations, _ := codesOf(t, u, "--access-log", named, dir); len(violations) > 0 {
 		t.Fatalf("before: %v", violations)
 	}
-	atHome(t, "redact", "--all", dir, seed+"p2.html").want(t, cli.ExitDone)
-	notes, violations, _ := codesOf(t, "--access-log", named, dir)
+	u.run("redact", "--all", dir, seed+"p2.html").want(t, cli.ExitDone)
+	notes, violations, _ := codesOf(t, u, "--access-log", named, dir)
 	if len(violations) > 0 || !slices.Contains(notes, finding.TakenDown) {
 		t.Errorf("notes %v, violations %v", notes, violations)
 	}

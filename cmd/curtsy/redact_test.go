@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,9 +25,8 @@ import (
 )
 
 // diary is a site with pages that somebody wants taken down: each has a text that no other page has.
-func diary(t *testing.T, n int) (web *crawltest.Web, seed string) {
+func diary(t *testing.T, n int) (u *lab, web *crawltest.Web, seed string) {
 	t.Helper()
-	home(t, "")
 	site := crawltest.Tree("bakery.test", n)
 	for path, p := range site.Pages {
 		p.Text = "told " + tale(path)
@@ -40,22 +38,12 @@ func diary(t *testing.T, n int) (web *crawltest.Web, seed string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { web.Close() })
-	return web, web.LoopbackURL("bakery.test")
+	return &lab{t: t, config: t.TempDir()}, web, web.LoopbackURL("bakery.test")
 }
 
 // tale is the text of a page.
 func tale(path string) string {
 	return "tale" + strings.Trim(regexp.MustCompile(`\W+`).ReplaceAllString(path, "x"), "x") + "end"
-}
-
-// asUser is a command line to be run as a process, by the user that the test has.
-func asUser(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := curtsy(t, args...)
-	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
-		cmd.Env = append(cmd.Env, name+"="+os.Getenv(name))
-	}
-	return cmd
 }
 
 // unkept has the user whose configuration folder it is know no ledger any more: of several copies of a crawl directory each
@@ -139,28 +127,29 @@ func gunzipped(t *testing.T, b []byte) []byte {
 }
 
 // diaryMirrored is a crawl of the diary with everything that is made of one.
-func diaryMirrored(t *testing.T, seed string) (dir string) {
+func diaryMirrored(t *testing.T, u *lab, seed string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "d")
-	atHome(t, "mirror", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
-	atHome(t, "report", dir).want(t, cli.ExitDone)
-	atHome(t, "export", "--format", "wacz", "-o", inDir(dir, "x.wacz"), "--title", "The diary", dir).want(t, cli.ExitDone)
+	u.run("mirror", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
+	u.run("report", dir).want(t, cli.ExitDone)
+	u.run("export", "--format", "wacz", "-o", inDir(dir, "x.wacz"), "--title", "The diary", dir).want(t, cli.ExitDone)
 	return dir
 }
 
 // A URL that is forgotten is in no file of the directory; everything else is where it was; the audit says that it is
 // redacted, and finds nothing wrong; and an update does not ask for it.
 func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
-	web, seed := diary(t, 12)
-	dir := diaryMirrored(t, seed)
+	t.Parallel()
+	u, web, seed := diary(t, 12)
+	dir := diaryMirrored(t, u, seed)
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
 		t.Fatalf("it is in %v alone: the test shows little", found)
 	}
-	atHome(t, "redact", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be redacted: the URL", "1 body")
+	u.run("redact", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be redacted: the URL", "1 body")
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
 		t.Fatal("a dry run changed something")
 	}
-	r := atHome(t, "redact", "--reason", "asked by mail", "--json", dir, seed+"p3.html")
+	r := u.run("redact", "--reason", "asked by mail", "--json", dir, seed+"p3.html")
 	r.want(t, cli.ExitDone, "redacted: the URL", "rebuilding the mirror", "packing ")
 	var told struct {
 		Bodies  int64
@@ -186,17 +175,17 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	if text := unzipped(t, inDir(dir, "x.wacz"))["datapackage.json"]; !strings.Contains(text, `"title": "The diary"`) {
 		t.Error("the packed file lost its title")
 	}
-	atHome(t, "audit", dir).want(t, cli.ExitDone)
-	atHome(t, "audit", inDir(dir, "x.wacz")).want(t, cli.ExitDone)
-	atHome(t, "mirror", "check", "--wrong", dir).want(t, cli.ExitDone)
+	u.run("audit", dir).want(t, cli.ExitDone)
+	u.run("audit", inDir(dir, "x.wacz")).want(t, cli.ExitDone)
+	u.run("mirror", "check", "--wrong", dir).want(t, cli.ExitDone)
 
-	atHome(t, "redact", dir, seed+"p3.html").want(t, cli.ExitDone, "no body of it is there any more")
+	u.run("redact", dir, seed+"p3.html").want(t, cli.ExitDone, "no body of it is there any more")
 	before := askedFor(web, "/p3.html")
-	atHome(t, "update", "--delay", "0", "--quiet", dir)
+	u.run("update", "--delay", "0", "--quiet", dir)
 	if after := askedFor(web, "/p3.html"); before != 1 || after != before {
 		t.Errorf("it was asked for %d times, and %d times after the update", before, after)
 	}
-	atHome(t, "audit", dir).want(t, cli.ExitDone)
+	u.run("audit", dir).want(t, cli.ExitDone)
 }
 
 // askedFor counts the requests for a target.
@@ -212,12 +201,13 @@ func askedFor(web *crawltest.Web, target string) (n int) {
 // With --all of a host nothing names it but what others say: no record, no line, no mirror, no name in the map of
 // hosts.
 func TestForgetAllOfAHostLeavesStubs(t *testing.T) {
-	web, seed := diary(t, 6)
+	t.Parallel()
+	u, web, seed := diary(t, 6)
 	other := web.LoopbackURL("library.test")
 	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed, other).want(t, cli.ExitDone)
+	u.run("crawl", "--delay", "0", "--quiet", "--dir", dir, seed, other).want(t, cli.ExitDone)
 	host := site(seed)
-	atHome(t, "redact", "--all", dir, host).want(t, cli.ExitDone, "redacted: the host "+host, "lines of the ledger")
+	u.run("redact", "--all", dir, host).want(t, cli.ExitDone, "redacted: the host "+host, "lines of the ledger")
 	for _, text := range []string{tale("/"), tale("/p5.html"), host + "/p1.html"} {
 		if found := slices.DeleteFunc(telling(t, dir, text), func(name string) bool { return name == crawldir.FrontierName }); len(found) > 0 {
 			t.Errorf("%s is in %v", text, found)
@@ -238,131 +228,55 @@ func TestForgetAllOfAHostLeavesStubs(t *testing.T) {
 	if stubs != 7 || marks != 1 {
 		t.Errorf("%d stubs, %d marks", stubs, marks)
 	}
-	atHome(t, "audit", dir).want(t, cli.ExitDone)
-	atHome(t, "redact", "--all", dir, host).want(t, cli.ExitFailed, "has nothing of the host "+host)
-	atHome(t, "resume", "--quiet", dir)
-	atHome(t, "audit", dir).want(t, cli.ExitDone)
+	u.run("audit", dir).want(t, cli.ExitDone)
+	u.run("redact", "--all", dir, host).want(t, cli.ExitFailed, "has nothing of the host "+host)
+	u.run("resume", "--quiet", dir)
+	u.run("audit", dir).want(t, cli.ExitDone)
 	// The last answer can go, too: then nothing is left to show.
-	atHome(t, "redact", "--all", dir, site(other)).want(t, cli.ExitDone)
-	atHome(t, "audit", dir).want(t, cli.ExitDone)
-}
-
-// What was a mirror of one site is none when the site is forgotten.
-func TestForgetLeavesNoMirrorOfNothing(t *testing.T) {
-	_, seed := diary(t, 3)
-	dir := diaryMirrored(t, seed)
-	atHome(t, "redact", dir, site(seed)).want(t, cli.ExitDone, "robots.txt stays")
-	if found := telling(t, dir, tale("/p1.html")); len(found) > 0 {
-		t.Errorf("it is in %v", found)
-	}
-	atHome(t, "audit", dir).want(t, cli.ExitDone)
-	atHome(t, "redact", "--all", dir, site(seed)).want(t, cli.ExitDone)
-	if _, err := os.Stat(inDir(dir, "mirror")); err == nil {
-		t.Error("there is a mirror of nothing")
-	}
-}
-
-// optout add --redact does both in one step on a stopped crawl. One that runs leaves them alone at once, and the
-// command says how to go on.
-func TestOptOutAddForgets(t *testing.T) {
-	_, seed := diary(t, 6)
-	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
-	atHome(t, "optout", "add", "--redact", "--reason", "by mail", dir, site(seed)+"/p2", site(seed)+"/none").want(t, cli.ExitDone, "2 entries added", "redacted: all URLs that begin with "+site(seed)+"/p2", "has nothing of the URLs that begin with "+site(seed)+"/none")
-	if found := telling(t, dir, tale("/p2.html")); len(found) > 0 {
-		t.Errorf("it is in %v", found)
-	}
-	atHome(t, "optout", "add", "--redact", "--user", "x.test").want(t, cli.ExitUsage, "--redact takes down what one crawl has")
-	atHome(t, "optout", "add", "--redact", dir, "192.0.2.0/24").want(t, cli.ExitUsage, "is a network")
-	if list, err := os.ReadFile(inDir(dir, crawldir.OptOutName)); err != nil || strings.Contains(string(list), "192.0.2") {
-		t.Errorf("%s, %v", list, err)
-	}
+	u.run("redact", "--all", dir, site(other)).want(t, cli.ExitDone)
+	u.run("audit", dir).want(t, cli.ExitDone)
 }
 
 func TestForgetRefusesACrawlThatRuns(t *testing.T) {
-	web, seed := diary(t, 3000)
+	t.Parallel()
+	u, web, seed := diary(t, 3000)
 	dir := filepath.Join(t.TempDir(), "d")
-	wait := begun(t, asUser(t, "crawl", "--delay", "50ms", "--dir", dir, seed))
+	wait := begun(t, u.command("crawl", "--delay", "50ms", "--dir", dir, seed))
 	eventually(t, "five requests", func() bool { return requests(web, "bakery.test") >= 5 })
-	ended(t, asUser(t, "redact", dir, seed)).want(t, cli.ExitFailed, "is running", "curtsy optout add "+dir, "curtsy resume "+dir)
+	ended(t, u.command("redact", dir, seed)).want(t, cli.ExitFailed, "is running", "curtsy optout add "+dir, "curtsy resume "+dir)
 	front := site(seed) + "/$" // the crawl goes on with the rest
-	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "repeat this command")
-	ended(t, asUser(t, "optout", "add", dir, site(seed))).want(t, cli.ExitDone, "1 entry added")
+	ended(t, u.command("optout", "add", "--redact", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "repeat this command")
+	ended(t, u.command("optout", "add", dir, site(seed))).want(t, cli.ExitDone, "1 entry added")
 	wait().want(t, cli.ExitDone)
-	ended(t, asUser(t, "optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 already listed", "redacted: the URL")
+	ended(t, u.command("optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 already listed", "redacted: the URL")
 	if found := telling(t, dir, tale("/")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
-	}
-}
-
-func TestForgetSaysWhatIsWrong(t *testing.T) {
-	foreign := filepath.Join(t.TempDir(), "other.wacz")
-	inside(t, "export", "--format", "wacz", "-o", foreign, crawledBakery(t)).want(t, cli.ExitDone)
-	_, seed := diary(t, 3)
-	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{dir}, cli.ExitUsage, "takes a crawl directory, and a URL"},
-		{[]string{dir, "a.test", "b.test"}, cli.ExitUsage, "one URL, host or HOST/PATH at a time"},
-		{[]string{t.TempDir(), "a.test"}, cli.ExitUsage, "holds no crawl"},
-		{[]string{dir, "a b"}, cli.ExitUsage, "name a host"},
-		{[]string{dir, ""}, cli.ExitUsage, "name a host"},
-		{[]string{dir, "#"}, cli.ExitUsage, "is no host"},
-		{[]string{dir, "ftp://a.test/x"}, cli.ExitUsage, "ftp"},
-		{[]string{dir, "ftp://a.test"}, cli.ExitUsage, "only http and https"},
-		{[]string{dir, "https://a.test/x/*"}, cli.ExitUsage, "write a.test/x/, without the scheme"},
-		{[]string{dir, "a.test/*"}, cli.ExitUsage, "write a.test/"},
-		{[]string{dir, "10.0.0.0/8"}, cli.ExitUsage, "is a network"},
-		{[]string{"--reason", "two\nlines", dir, "a.test"}, cli.ExitUsage, "--reason: must be one line"},
-		{[]string{dir, "never.test"}, cli.ExitFailed, "has nothing of the host never.test with a body"},
-		{[]string{"--all", dir, seed + "never"}, cli.ExitFailed, "has nothing of the URL " + seed + "never"},
-		{[]string{"--wacz", "x.zip", dir, site(seed)}, cli.ExitUsage, "ends in .wacz"},
-		{[]string{"--wacz", filepath.Join(dir, "none.wacz"), dir, site(seed)}, cli.ExitFailed, "none.wacz"},
-		{[]string{"--wacz", foreign, dir, site(seed)}, cli.ExitFailed, "is not a package of the crawl in"},
-	} {
-		atHome(t, append([]string{"redact"}, c.args...)...).want(t, c.code, c.says)
-	}
-	if found := telling(t, dir, tale("/")); len(found) == 0 {
-		t.Error("it is forgotten all the same")
 	}
 }
 
 // What a kill left open is completed first, and a dry run says that it was not looked at.
 func TestForgetLooksIntoWhatAKillLeftOpen(t *testing.T) {
-	web, seed := diary(t, 6)
+	t.Parallel()
+	u, web, seed := diary(t, 6)
 	dir := filepath.Join(t.TempDir(), "d")
-	p := launched(t, asUser(t, "crawl", "--own-site", "none", "--contact", "x@x.test", "--quiet", "--dir", dir, seed))
+	p := launched(t, u.command("crawl", "--own-site", "none", "--contact", "x@x.test", "--quiet", "--dir", dir, seed))
 	p.until(t, "two pages", func() bool { return requests(web, "bakery.test") >= 4 })
 	if !p.kill() {
 		t.Fatal("it ended before the kill")
 	}
-	ended(t, asUser(t, "redact", "--dry-run", dir, site(seed))).want(t, cli.ExitFailed, "a kill left the last WARC file open")
-	ended(t, asUser(t, "redact", "--all", dir, site(seed))).want(t, cli.ExitDone, "redacted: the host")
+	ended(t, u.command("redact", "--dry-run", dir, site(seed))).want(t, cli.ExitFailed, "a kill left the last WARC file open")
+	ended(t, u.command("redact", "--all", dir, site(seed))).want(t, cli.ExitDone, "redacted: the host")
 	if found := telling(t, dir, tale("/")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}
-	ended(t, asUser(t, "audit", dir)).want(t, cli.ExitDone)
-}
-
-// Nobody else than the user who crawls can put a mark into the ledger that counts: a stranger's audit finishes nothing.
-func TestForgetNeedsTheKeyOfTheLedger(t *testing.T) {
-	_, seed := diary(t, 3)
-	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
-	ended(t, curtsy(t, "redact", dir, site(seed))).want(t, cli.ExitFailed, "signed with another key than yours", "the user who crawls")
-	if found := telling(t, dir, tale("/")); len(found) == 0 || redact.Left(dir) {
-		t.Errorf("it is in %v", found)
-	}
+	ended(t, u.command("audit", dir)).want(t, cli.ExitDone)
 }
 
 // Whoever gives a command again that was broken off is told what it did, and the salt, which nobody has seen yet.
 func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
-	_, seed := diary(t, 20)
-	template := diaryMirrored(t, seed)
+	t.Parallel()
+	u, _, seed := diary(t, 20)
+	template := diaryMirrored(t, u, seed)
 	for _, what := range [][]string{{}, {"--all"}} {
 		give := func(dir string) []string { return append(append([]string{"redact"}, what...), dir, site(seed)+"/p1") }
 		shown := false
@@ -371,14 +285,14 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
 				t.Fatal(err)
 			}
-			unkept(t, os.Getenv("XDG_CONFIG_HOME"))
-			p := launched(t, asUser(t, give(dir)...))
+			unkept(t, u.config)
+			p := launched(t, u.command(give(dir)...))
 			p.until(t, "the journal", func() bool { _, err := os.Stat(inDir(dir, redact.JournalName)); return err == nil })
 			p.kill()
 			if !redact.Pending(dir) {
 				continue // it had ended
 			}
-			r := ended(t, asUser(t, give(dir)...))
+			r := ended(t, u.command(give(dir)...))
 			r.want(t, cli.ExitDone)
 			if !strings.Contains(r.err, "finishing an interrupted redaction first") || !strings.Contains(r.err, "its salt") {
 				t.Errorf("it says:\n%s", r.err)
@@ -397,8 +311,9 @@ func TestAKilledForgetIsFinished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many processes")
 	}
-	_, seed := diary(t, 60)
-	template := diaryMirrored(t, seed)
+	t.Parallel()
+	u, _, seed := diary(t, 60)
+	template := diaryMirrored(t, u, seed)
 	rounds, finished, untouched := 8, 0, 0
 	if full() {
 		rounds = 60
@@ -408,9 +323,9 @@ func TestAKilledForgetIsFinished(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
 			t.Fatal(err)
 		}
-		unkept(t, os.Getenv("XDG_CONFIG_HOME"))
+		unkept(t, u.config)
 		journal := inDir(dir, redact.JournalName)
-		p := launched(t, asUser(t, "redact", "--all", dir, site(seed)+"/p1"))
+		p := launched(t, u.command("redact", "--all", dir, site(seed)+"/p1"))
 		if round%2 == 1 {
 			p.until(t, "the journal", func() bool { _, err := os.Stat(journal); return err == nil })
 		} else {
@@ -419,7 +334,7 @@ func TestAKilledForgetIsFinished(t *testing.T) {
 		p.kill()
 		_, err := os.Stat(journal)
 		begun := err == nil
-		r := ended(t, asUser(t, "audit", dir))
+		r := ended(t, u.command("audit", dir))
 		r.want(t, cli.ExitDone)
 		found := telling(t, dir, tale("/p1.html"))
 		switch {

@@ -55,6 +55,7 @@ import (
 //
 // In the environment, $dead is the URL of a port where nobody listens, and $root the folder of the repository.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,

@@ -40,25 +40,6 @@ func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
 	judged(t, web, crawltest.Rules{Repeats: repeats})
 }
 
-// Each segment says which generation wrote it.
-func TestTheArchiveNamesItsGeneration(t *testing.T) {
-	t.Parallel()
-	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
-	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
-	for name, want := range map[string]string{"curtsy-00000.warc.gz": "generation: 1\r\n", "curtsy-00001.warc.gz": "generation: 2\r\n"} {
-		r := inside(t, "warc", "cat", filepath.Join(dir, crawldir.ArchiveName, name), "0")
-		r.want(t, cli.ExitDone)
-		if !strings.Contains(r.out, want) {
-			t.Errorf("%s does not say %q", name, want)
-		}
-	}
-	r := inside(t, "status", dir)
-	r.want(t, cli.ExitDone)
-	if !strings.Contains(r.out, "generation 2") {
-		t.Errorf("%s", r.out)
-	}
-}
-
 // Where the archive or its index is damaged, an update asks without conditions and goes on.
 func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
 	t.Parallel()

@@ -45,57 +45,6 @@ func planOf(t *testing.T, dir string, flags ...string) map[string]watching.Entry
 	return of
 }
 
-// Rounds say what changed, take up what is new, and add references for what did not; then an update still knows what no longer
-// is linked, and the audit finds nothing.
-func TestWatch_RoundsAreUpdatesOfWhatIsDue(t *testing.T) {
-	t.Parallel()
-	dir, web := crawledOnce(t, newsSite())
-	r := inside(t, watched(dir, "--once", "--json")...)
-	r.want(t, cli.ExitDone)
-	if r.out != "" || strings.Contains(r.err, "round") {
-		t.Errorf("nothing was due: %s%s", r.out, r.err)
-	}
-	web.Change("news.test", func(s *crawltest.Site) {
-		s.Pages = maps.Clone(s.Pages)
-		delete(s.Pages, "/goes")
-		s.Pages["/changes"] = crawltest.Page{Text: "the second", Links: []string{"/new", "/stays"}}
-		s.Pages["/new"] = crawltest.Page{}
-	})
-	before := len(web.Referee().Requests())
-	r = inside(t, watched(dir, append(often, "--once", "--json")...)...)
-	r.want(t, cli.ExitDone, "round 2: ", "new 1, changed 1, unchanged 6, fresh, no request 1, gone 1, not known now 0")
-	if !strings.Contains(r.out, `"generation":2,`) || !strings.Contains(r.out, `"round":true`) || strings.Contains(r.out, `"unlinked"`) {
-		t.Errorf("the round says %s", r.out)
-	}
-	for _, x := range web.Referee().Requests()[before:] {
-		if x.Status != 304 && x.Target != "/changes" && x.Target != "/new" && x.Target != "/goes" && x.Target != "/moved" && x.Target != "/plain" {
-			t.Errorf("%s: status %d", x.Target, x.Status)
-		}
-	}
-	counts, of := changesOf(t, dir)
-	if of["/new"].Change != "new" || of["/changes"].Change != "changed" || of["/changes"].Before == nil || counts["gone"] != 1 {
-		t.Errorf("changes: %v %v", counts, of)
-	}
-	plan := planOf(t, dir, often...)
-	if e := plan["/changes"]; e.Visits != 2 || e.Changes != 1 || e.Rate <= plan["/stays"].Rate || e.Why == "" {
-		t.Errorf("the plan of a page that changed: %+v, of one that did not: %+v", e, plan["/stays"])
-	}
-	if e := planOf(t, dir, "--min-interval", "1h", "--max-interval", "720h", "--per-host-per-day", "1000")["/stays"]; e.Due.Sub(e.Last) != time.Hour || e.Why != "min-interval" {
-		t.Errorf("the plan by default: %+v", e)
-	}
-	r = inside(t, watched(dir, "--list")...)
-	r.want(t, cli.ExitDone)
-	if !strings.HasPrefix(r.out, "DUE ") || strings.Count(r.out, "\n") != len(plan)+1 {
-		t.Errorf("the list:\n%s", r.out)
-	}
-	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
-	if counts, of := changesOf(t, dir); counts["unlinked"] != 1 || of["/unlinked"].Change != "unlinked" {
-		t.Errorf("after an update: %v", counts)
-	}
-	archiveClean(t, dir)
-	inside(t, "audit", dir).want(t, cli.ExitDone)
-}
-
 // What a round does not ask for stays closed, whatever links to it.
 func TestWatch_ALinkToAPageThatIsNotDueAsksNobody(t *testing.T) {
 	t.Parallel()
@@ -237,14 +186,4 @@ func TestWatch_ItsInterfaceFailsAloud(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.over
-}
-
-func TestWatch_WhatMakesNoSenseIsRefused(t *testing.T) {
-	t.Parallel()
-	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 1))
-	for _, flags := range [][]string{
-		{"--fresh", "1"}, {"--fresh", "0"}, {"--min-interval", "2h", "--max-interval", "1h"}, {"--min-interval", "0"}, {"--per-host-per-day", "-1"},
-	} {
-		inside(t, watched(dir, append(flags, "--once")...)...).want(t, cli.ExitUsage)
-	}
 }

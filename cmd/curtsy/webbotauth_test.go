@@ -9,13 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch/webbotauth"
 )
@@ -43,88 +41,6 @@ func keysIn(t *testing.T, path string) *crawltest.Directory {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// The key is made once, in a file of its own; what is published holds no secret, and may be written anew.
-func TestIdentityWebBotAuthMakesTheKeyOnce(t *testing.T) {
-	path := botKey(t)
-	first, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := crawldir.BotKey.Path()
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := os.ReadFile(key)
-	if err != nil || strings.Contains(string(first), strings.TrimSpace(string(secret))) || strings.Contains(string(first), `"d"`) {
-		t.Fatalf("%v: %s", err, first)
-	}
-	if fi, err := os.Stat(key); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
-		t.Errorf("%v, %v", fi.Mode(), err)
-	}
-	if ledger, err := crawldir.LedgerKey.Path(); err != nil || ledger == key {
-		t.Errorf("one file for two keys: %s, %v", ledger, err)
-	}
-	again := shared(t, "identity", "keygen", "-o", path)
-	again.want(t, cli.ExitDone)
-	if second, err := os.ReadFile(path); err != nil || string(second) != string(first) {
-		t.Errorf("%v: %s, then %s", err, first, second)
-	}
-	for _, line := range []string{"Content-Type: " + webbotauth.MediaType, "Content-Digest: sha-256=:", `Signature-Input: binding=("@authority";req "content-digest")`, "Signature: binding=:"} {
-		if !strings.Contains("\n"+again.out, "\n"+line) {
-			t.Errorf("no line %q in\n%s", line, again.out)
-		}
-	}
-	shown := shared(t, "identity", "keygen")
-	if want := `Signature-Agent: sig1="` + botAgent + webbotauth.WellKnown + `"` + "\nkeyid: "; !strings.HasPrefix(shown.out, want) {
-		t.Errorf("%s", shown.out)
-	}
-	if err := os.WriteFile(key, []byte("none\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	shared(t, "identity", "keygen").want(t, cli.ExitFailed, "is damaged")
-	shared(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), "http://127.0.0.1:9/").want(t, cli.ExitFailed, "is damaged")
-}
-
-func TestWebBotAuthBadInput(t *testing.T) {
-	home(t, "")
-	none := filepath.Join(t.TempDir(), "none")
-	mine := filepath.Join(t.TempDir(), "mine")
-	if err := os.WriteFile(mine, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for line, says := range map[string]string{ // in any order: some make the key, and none needs it
-		"identity keygen": "where will the key be published? give --signature-agent",
-		"identity keygen --signature-agent http://a.library.org":                                "keys are published over https",
-		"identity keygen --signature-agent a.library.org":                                       "--signature-agent: ",
-		"identity keygen --signature-agent " + botAgent + " --signature-draft 1":                "architecture-05",
-		"identity keygen --signature-agent " + botAgent + " --signature-life 1s":                "10s is the least and 24h the most",
-		"identity keygen --signature-agent " + botAgent + " --valid 1s -o " + none:              "--valid: ",
-		"identity keygen --signature-agent " + botAgent + " --nginx":                            "give -o FILE",
-		"identity keygen --signature-agent " + botAgent + " -o " + mine:                         "not a key directory of curtsy's making",
-		"identity keygen --signature-agent " + botAgent + "/k --signature-draft ietf-00":        "nowhere else",
-		"crawl --signature-agent http://a.library.org http://127.0.0.1:9/":                      "--signature-agent: ",
-		"crawl --signature-agent " + botAgent + " --signature-life 25h http://127.0.0.1:9/":     "24h the most",
-		"crawl --signature-agent " + botAgent + " --signature-draft ietf-7 http://127.0.0.1:9/": "no draft of Web Bot Auth",
-		"crawltest score --keys " + mine + " -- none {seed}":                                    "no key of Ed25519 or RSA",
-		"crawltest score --keys " + none + " -- none {seed}":                                    "--keys: ",
-		"crawltest serve --torture --keys " + mine:                                              "--torture serves another web",
-	} {
-		shared(t, strings.Fields(line)...).want(t, cli.ExitUsage, says)
-	}
-	if _, err := os.Stat(none); err == nil {
-		t.Error("a key directory was written for all that")
-	}
-	key, err := crawldir.BotKey.Path()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(key); err != nil {
-		t.Fatal(err)
-	}
-	shared(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), "--signature-agent", botAgent, "http://127.0.0.1:9/").want(t, cli.ExitUsage,
-		"there is no key to sign with yet: curtsy identity keygen makes it")
 }
 
 // From the command on, all that crawls and asks is signed, by what the configuration file says; the audit takes no
