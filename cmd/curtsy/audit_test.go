@@ -157,28 +157,6 @@ func TestAuditOfWgetNamesThePageBeforeRobots(t *testing.T) {
 	}
 }
 
-// foreign writes an archive as another crawler might: WARC 1.0, not compressed, SHA-1, and no metadata.
-type foreign struct {
-	b  strings.Builder
-	at time.Time
-	n  int
-}
-
-func (f *foreign) record(kind, url, media, block string) {
-	f.n++
-	fmt.Fprintf(&f.b, "WARC/1.0\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-%012d>\r\nWARC-Date: %s\r\n", kind, f.n, f.at.Format("2006-01-02T15:04:05.000000Z"))
-	if url != "" {
-		fmt.Fprintf(&f.b, "WARC-Target-URI: <%s>\r\n", url)
-	}
-	fmt.Fprintf(&f.b, "Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", media, len(block), block)
-}
-
-func (f *foreign) get(target, answer string) {
-	f.record("request", "http://f.example"+target, "application/http; msgtype=request", "GET "+target+" HTTP/1.1\r\nHost: f.example\r\nUser-Agent: OtherBot/2.0 (+https://o.example/bot)\r\n\r\n")
-	f.record("response", "http://f.example"+target, "application/http; msgtype=response", answer)
-	f.at = f.at.Add(3 * time.Second)
-}
-
 // A kill may come before the first exchange: the ledger has begun, and there is nothing else. The audit judges that. Where
 // the ledger tells of a file, or nothing tells that a crawl began, no archive is no clean one.
 func TestAuditJudgesALedgerWithoutAnExchange(t *testing.T) {

@@ -10,29 +10,10 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
 )
-
-// limited crawls a site of one page with many links, or whatever there is, with flags, and returns its summary.
-func limited(t *testing.T, site *crawltest.Site, flags ...string) (dir string, web *crawltest.Web, s crawler.Summary) {
-	t.Helper()
-	web = crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	dir = filepath.Join(t.TempDir(), "d")
-	args := append([]string{"crawl", "--quiet", "--json", "--delay", "0", "--workers", "1", "--dir", dir}, flags...)
-	r := inside(t, append(args, web.LoopbackURL("bakery.test"))...)
-	r.want(t, cli.ExitDone)
-	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
-		t.Fatal(err)
-	}
-	return dir, web, s
-}
 
 // A list as people make them, large: every bad line is in a list, the rest is used, each once.
 func TestALongSeedListIsReadInPieces(t *testing.T) {

@@ -94,6 +94,8 @@ var auditMeanings = map[finding.Code]string{
 	finding.Redacted:          "A line was taken away, and no mark says so.",
 	finding.Cosignature:       "A cosignature under the name of a known witness is invalid.",
 	finding.FileDiffers:       "A finished file is not the one that the ledger has a mark of.",
+	finding.MemberMissing:     "The directory of a member of the fleet was not given.",
+	finding.Owner:             "A member of the fleet requested from a host that another member had.",
 	finding.FileMissing:       "The ledger has a mark of a file that is not there.",
 	finding.FileExtra:         "A finished file of archive or index has no mark in the ledger.",
 	finding.Settings:          "The settings are not those of the last run.",

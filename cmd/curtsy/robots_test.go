@@ -10,14 +10,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// prints checks the whole of standard output.
-func (r result) prints(t *testing.T, want string) {
-	t.Helper()
-	if r.out != want {
-		t.Errorf("standard output:\n%swant:\n%s", r.out, want)
-	}
-}
-
 // asked is a server that answers robots.txt as a test wants, and remembers what it was asked.
 type asked struct {
 	*httptest.Server
