@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -46,7 +47,7 @@ import (
 //	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c, or a.len for the length
 //	replace FILE OLD NEW      replaces text in a file once
 //	append FILE TEXT          adds text to a file
-//	members FILE              prints the names in a ZIP file
+//	members FILE [NAME]       prints the names in a ZIP file, or what one of them holds
 //	crlf FILE                 ends the lines of a file as HTTP and WARC do
 //	truncate FILE N           shortens a file by N bytes, or to nothing with "all"
 //	mode FILE PERM            compares the permissions, where there are any
@@ -150,7 +151,14 @@ func TestScripts(t *testing.T) {
 				ts.Check(err)
 				defer z.Close()
 				for _, f := range z.File {
-					fmt.Fprintln(ts.Stdout(), f.Name)
+					if len(args) == 1 {
+						fmt.Fprintln(ts.Stdout(), f.Name)
+					} else if f.Name == args[1] {
+						r, err := f.Open()
+						ts.Check(err)
+						_, err = io.Copy(ts.Stdout(), r)
+						ts.Check(err)
+					}
 				}
 			},
 			"crlf": func(ts *testscript.TestScript, _ bool, args []string) {
