@@ -86,3 +86,36 @@ func TestCreate_SharedFrontierWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A fleet refuses each setting that it lists as refused.
+func TestFleet_RefusesWhatItLists(t *testing.T) {
+	f := Fleet{Locator: "postgres://curtsy@127.0.0.1/postgres?crawl=a"}
+	others := map[string]string{"order": "depth", "stop-when": "pages > 5"}
+	for _, u := range NotInFleet() {
+		name, ok := strings.CutPrefix(u.Name, "--")
+		if !ok || name == "dry-run" {
+			continue // of commands
+		}
+		s := Defaults()
+		k, ok := s.key(name)
+		switch value := others[name]; {
+		case !ok:
+			t.Errorf("%s is no setting", u.Name)
+			continue
+		case k.flag != nil:
+			*k.flag = true
+		case k.list != nil:
+			*k.list = []string{value}
+		default:
+			if value == "" {
+				value = "5"
+			}
+			if err := k.other.Set(value); err != nil {
+				t.Fatalf("%s: %v", u.Name, err)
+			}
+		}
+		if err := f.check(&s, nil); err == nil || !strings.Contains(err.Error(), u.Name+": not supported in a fleet yet") {
+			t.Errorf("%s: %v", u.Name, err)
+		}
+	}
+}

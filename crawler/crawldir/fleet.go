@@ -40,7 +40,7 @@ func NotInFleet() []Unsupported {
 		{"curtsy config set", "it changes the settings in one directory"},
 		{"curtsy frontier retry", "it opens URLs and hosts of other members"},
 		{"curtsy frontier drop", "each member writes what it closes into its own ledger"},
-		{"curtsy frontier ls", "it lists all URLs from a file"},
+		{"curtsy frontier ls --urls", "it lists all URLs from a file"},
 		{"curtsy frontier repair", "the frontier is on the server: save it with pg_dump, and restore it with pg_restore"},
 		{"curtsy frontier export", "it lists all URLs from a file"},
 	}
