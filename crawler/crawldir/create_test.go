@@ -90,7 +90,7 @@ func TestCreate_SharedFrontierWhole(t *testing.T) {
 // A fleet refuses each setting that it lists as refused.
 func TestFleet_RefusesWhatItLists(t *testing.T) {
 	f := Fleet{Locator: "postgres://curtsy@127.0.0.1/postgres?crawl=a"}
-	others := map[string]string{"order": "depth", "stop-when": "pages > 5"}
+	others := map[string]string{"order": "depth", "stop-when": "pages > 5", "max-bytes": "100MiB", "max-db-size": "100MiB"}
 	for _, u := range NotInFleet() {
 		name, ok := strings.CutPrefix(u.Name, "--")
 		if !ok || name == "dry-run" {

@@ -355,9 +355,12 @@ func fleetExtends(f fleet) {
 
 func fleetShared(f fleet) {
 	f.second.Close()
+	var mu sync.Mutex // of these three
 	ready, used := false, map[int]bool{}
 	var known map[string]string
 	second, err := open(Member{Locator: member(f.Stage).member.Locator, Name: "there/w3"}, frontier.Options{Shared: func(s frontier.Share) bool {
+		mu.Lock()
+		defer mu.Unlock()
 		if !ready {
 			return false
 		}
@@ -385,12 +388,18 @@ func fleetShared(f fleet) {
 	}
 	f.Sleep(5 * time.Second)
 	frontiertest.Want(f.Stage, "slots that nobody was told of", len(own(second)), 0)
+	mu.Lock()
 	ready = true
+	mu.Unlock()
 	f.Sleep(time.Second)
 	frontiertest.Want(f.Stage, "slots", len(own(second)), canon.Slots/2)
+	mu.Lock()
 	frontiertest.Want(f.Stage, "members", fmt.Sprint(slices.Sorted(maps.Values(known))), "[w1 w2 w3]")
+	mu.Unlock()
 	f.second = f.join()
 	f.Sleep(time.Second)
+	mu.Lock()
+	defer mu.Unlock()
 	frontiertest.Want(f.Stage, "slots of three", len(used) < 90, true)
 	frontiertest.Want(f.Stage, "told", maps.Equal(used, own(second)), true)
 }

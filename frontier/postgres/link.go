@@ -59,9 +59,8 @@ func (h *hurry) waits(l *link, err error) {
 		err, before = nil, nil
 	}
 	h.mu.Unlock()
-	var pg *pgconn.PgError
 	switch explained := l.place.explain(err); {
-	case errors.As(err, &pg) && explained != err:
+	case err != nil && !errors.Is(explained, err) && errors.As(err, new(*pgconn.PgError)):
 		h.say("%v; the crawl waits for it", explained)
 	case err != nil:
 		h.say("no reply from the server at %s (%v): requesting nothing until it replies", l.place.server(), cause(err))
