@@ -183,10 +183,10 @@ func (c *exchanger) proxied(ex *fetch.Exchange) (wait time.Duration, err error) 
 	now := time.Now()
 	switch c.outage.Failed(ex.URL.Authority(), fault.Kind, ex.Start, now) {
 	case wayoutOver:
-		return 0, fmt.Errorf("crawler: %w; nothing was decided about the URLs that are left: see to the proxy, then go on with curtsy resume", fault)
+		return 0, fmt.Errorf("crawler: %w; the remaining URLs are unchanged: check the proxy, then continue with curtsy resume", fault)
 	case first:
 		wait = c.outage.Closed(now)
-		c.cfg.Log("%v: nothing is asked for %v", fault, wait)
+		c.cfg.Log("%v: no requests for %v", fault, wait)
 		return wait, nil
 	case resting:
 		return max(c.outage.Closed(now), time.Millisecond), nil
@@ -242,7 +242,7 @@ func (c *exchanger) lock(v *visit) (wait time.Duration, err error) {
 	wait, err = c.cfg.HostLocks.Take(v.turn.Authority, v.pace.Pause)
 	if back := c.cfg.HostLocks.SetBack(); back > 0 {
 		c.setBack.Do(func() {
-			c.cfg.Log("the clock was set back by %v: hosts rest for no longer than they were to", back.Round(time.Second))
+			c.cfg.Log("the clock was set back by %v: back-offs of hosts are not prolonged", back.Round(time.Second))
 		})
 	}
 	if v.locked = wait == 0 && err == nil; !v.locked {

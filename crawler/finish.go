@@ -39,7 +39,7 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	case err != nil:
 		return false, err
 	case errors.Is(finished[0].Err, frontier.ErrStale):
-		c.cfg.Log("%s: the turn took longer than its lease; its result is dropped, and what it fetched is fetched again", v.turn.Authority.Origin())
+		c.cfg.Log("%s: the turn took longer than its lease; its result is dropped, and its requests are repeated", v.turn.Authority.Origin())
 		return false, nil
 	case finished[0].Err != nil:
 		return false, finished[0].Err
@@ -72,7 +72,7 @@ func (c *Crawl) hostOf(v *visit) error {
 // applied takes over what may count only now: a turn whose lease ran out has not happened.
 func (c *Crawl) applied(v *visit) {
 	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun {
-		c.cfg.Log("%s: left alone: %s", v.turn.Authority.Origin(), v.rest.Reason)
+		c.cfg.Log("%s: closed: %s", v.turn.Authority.Origin(), v.rest.Reason)
 	}
 	c.pages.Applied(v.turn.Authority)
 	c.live.Note(v.turn.Authority, v.need())

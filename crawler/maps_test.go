@@ -186,8 +186,8 @@ func TestSitemaps_OneThatCannotBeHadCostsNothingElse(t *testing.T) {
 	for _, tt := range []struct{ name, robots, body, outcome, asked string }{
 		{"disallowed", "User-agent: *\nDisallow: /s.xml\n", listOf("http://a.test/p1"), "disallowed: disallow rule", "/robots.txt /"},
 		{"404", "", "", "gone: status 404", "/robots.txt / /s.xml"},
-		{"a page", "", "<!DOCTYPE html><html><a href='/p1'>x</a></html>", "fetched: sitemap:no sitemap: 0 of 0 entries in scope; no sitemap at octet 21: the root element is \"html\"", "/robots.txt / /s.xml"},
-		{"cut off", "", listOf("http://a.test/p1", "http://a.test/p2")[:70], "fetched: sitemap:cut off: 1 of 1 entries in scope; cut off at octet 70", "/robots.txt / /s.xml /p1"},
+		{"a page", "", "<!DOCTYPE html><html><a href='/p1'>x</a></html>", "fetched: sitemap:no sitemap: 0 of 0 entries in scope; no sitemap at byte 21: the root element is \"html\"", "/robots.txt / /s.xml"},
+		{"cut off", "", listOf("http://a.test/p1", "http://a.test/p2")[:70], "fetched: sitemap:cut off: 1 of 1 entries in scope; cut off at byte 70", "/robots.txt / /s.xml /p1"},
 		{"lists itself", "", indexOf("/s.xml", "/t.xml"), "fetched: sitemap:index: 2 of 2 entries in scope", "/robots.txt / /s.xml /t.xml"},
 		{"too deep", "", indexOf("/1.xml"), "fetched: sitemap:index: 1 of 1 entries in scope", "/robots.txt / /s.xml /1.xml /2.xml /3.xml"},
 	} {

@@ -62,9 +62,9 @@ func (c *Crawl) Pause(on bool) {
 	}
 	c.stopper.hold(byOperator, on)
 	if on {
-		c.cfg.Log("paused by the operator: no new exchange begins")
+		c.cfg.Log("paused by the operator: no request starts")
 	} else {
-		c.cfg.Log("going on, as the operator says")
+		c.cfg.Log("unpaused by the operator")
 	}
 }
 
@@ -160,7 +160,7 @@ func (c Config) pacing(h frontier.Host, memory *host.State) status.Pacing {
 		}
 	}
 	if h.Pace > p.Pace {
-		p.Pace, p.By = h.Pace, "asked for by the site"
+		p.Pace, p.By = h.Pace, "required by the site"
 	}
 	return p
 }

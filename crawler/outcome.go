@@ -288,7 +288,7 @@ const (
 	reasonDryRun       = "dry run" // why a host is left after its robots.txt
 	reasonMaxPerHost   = "budget: max-per-host"
 	reasonPerDay       = "budget: per-host-per-day"
-	reasonHours        = "hours: it is not asked now" // by the operator's setting for the host
+	reasonHours        = "hours: closed now" // by the operator's setting for the host
 	reasonMaxPerDomain = "budget: max-per-domain"
 	reasonMaxPerTag    = budget.HeldByTag
 	reasonPanic        = storage.ReasonPanic

@@ -92,8 +92,8 @@ func (c *policies) withheld(v *visit) error {
 	if c.cfg.DryRun || v.own || v.lapsed() || !c.cfg.signsIn(a) {
 		return nil
 	}
-	return fmt.Errorf("crawler: %s is not proved to be your own, and gets no credentials: put there what curtsy identity own %s "+
-		"prints, or leave out --auth and --header, then go on with curtsy resume", a.Origin(), a.Host())
+	return fmt.Errorf("crawler: %s is not proved to be your own, and gets no credentials: publish there the line that curtsy identity own %s "+
+		"prints, or leave out --auth and --header, then continue with curtsy resume", a.Origin(), a.Host())
 }
 
 // unproved reports whether the proof is to be looked for now.

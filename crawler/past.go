@@ -47,7 +47,7 @@ func (c *outcomes) meaning(x *attempt) meaning {
 	}
 	body, closer, err := x.before.Body()
 	if err != nil {
-		c.cfg.Log("%s: its archived answer cannot be read, it is asked for anew: %v", short(x.task.URL.String()), err)
+		c.cfg.Log("%s: its archived response cannot be read, so it is requested again: %v", short(x.task.URL.String()), err)
 		return m
 	}
 	header := revisit.Freshened(x.before.Header, ex.Header)

@@ -58,7 +58,7 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 func (c *policies) logUnreachable(v *visit) {
 	again := ""
 	if c.waits() {
-		again = fmt.Sprintf("; asked again in %v", v.rest.Wait.Round(time.Second))
+		again = fmt.Sprintf("; next try in %v", v.rest.Wait.Round(time.Second))
 	}
 	c.cfg.Log("%s: nothing may be fetched: %s%s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason), again)
 }

@@ -34,7 +34,7 @@ func (c *policies) fetchElsewhere(ctx context.Context, v *visit, w gate.Request)
 		}
 	case known && there.Condition > frontier.Parked:
 		if !ready {
-			v.leaveAlone(frontier.Retired, reasonMoved+a.Origin()+", which is left alone: "+there.Reason, 0)
+			v.leaveAlone(frontier.Retired, reasonMoved+a.Origin()+", which is closed: "+there.Reason, 0)
 		}
 	case known && there.Hold.Act != 0:
 		if !ready { // it may be let go at any time

@@ -151,7 +151,7 @@ func (s *shutter) Look(ctx context.Context) error {
 	at = at.UTC()
 	if ok && !at.After(now) {
 		if s.Hold(false); s.until.Swap(nil) != nil {
-			s.Log("within its window (%s): the crawl goes on", w)
+			s.Log("within its window (%s): the crawl continues", w)
 		}
 		return nil
 	}
@@ -164,7 +164,7 @@ func (s *shutter) Look(ctx context.Context) error {
 	s.busy = left.InFlight > 0
 	waits := ok && at.Sub(now) <= s.MaxWait
 	if first && (s.busy || left.Queued > 0) {
-		s.Log("outside of its window (%s): no new exchange begins; %s", w, afterClosing(w, waits, at))
+		s.Log("outside its window (%s): no request starts; %s", w, afterClosing(w, waits, at))
 	}
 	switch {
 	case s.busy:
@@ -180,7 +180,7 @@ func (s *shutter) Look(ctx context.Context) error {
 // afterClosing is what comes after the window has closed.
 func afterClosing(w window.Spans, waits bool, at time.Time) string {
 	if waits {
-		return "goes on at " + w.Clock(at)
+		return "continues at " + w.Clock(at)
 	}
-	return "the crawl ends, for it opens at " + w.Clock(at) + ", later than --max-wait"
+	return "the crawl ends, because it opens at " + w.Clock(at) + ", later than --max-wait"
 }

@@ -148,7 +148,7 @@ func (c *outcomes) guardPanic(what fmt.Stringer, run func() error) (was bool, er
 		if before, ok := p.(*panicked); ok { // it has happened beside this goroutine
 			p, stack = before.value, before.stack
 		}
-		c.cfg.Log("%s: a defect of this program, please report it: panic: %v\n%s", what, p, stack)
+		c.cfg.Log("%s: a bug in curtsy, please report it: panic: %v\n%s", what, p, stack)
 		was = true
 	}()
 	return false, run()

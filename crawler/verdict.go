@@ -84,7 +84,7 @@ func (c *settler) logHeld(task frontier.Task, rule string) {
 		template = task.URL.Authority().Origin() + task.URL.Path() + "?…"
 	}
 	if c.lined.First(rule + " " + template) {
-		c.cfg.Log("%s: hardly anything new comes from there any more: further ones are held (%s). curtsy frontier release sets them free", short(template), rule)
+		c.cfg.Log("%s: almost nothing new was found there: further URLs are held (%s); curtsy frontier release releases them", short(template), rule)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestRule23_AddressesThatAreNotPublic(t *testing.T) {
 		})
 		for _, host := range []string{"inward-robots.test", "intranet.test", "169.254.169.254"} {
 			if !slices.ContainsFunc(w.said, func(s string) bool {
-				return strings.HasPrefix(s, "http://"+host+": left alone") && strings.Contains(s, "private address")
+				return strings.HasPrefix(s, "http://"+host+": closed") && strings.Contains(s, "private address")
 			}) {
 				t.Errorf("nothing is said of %s and why it is left alone: %q", host, w.said)
 			}

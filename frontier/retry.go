@@ -38,7 +38,7 @@ func (r Retrial) Check() error {
 		if r.Hosts {
 			return nil
 		}
-		return errors.New("neither URLs nor hosts are asked for")
+		return errors.New("neither URLs nor hosts are given")
 	case Fetched, Redirected:
 		return fmt.Errorf("URLs that were %s are not tried again", r.Outcome)
 	}

@@ -130,5 +130,5 @@ func noValue(s string, err error) error {
 	if cause := errors.Unwrap(err); cause != nil { // strconv's own error repeats the text
 		err = cause
 	}
-	return fmt.Errorf("%.80q is no value of it: %w", s, err)
+	return fmt.Errorf("%.80q is not a value of it: %w", s, err)
 }

@@ -244,7 +244,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 		return err
 	}
 	if r.Ledger == nil {
-		r.CannotShow = append(r.CannotShow, "ledger: there is none beside what was given, so what was decided without a request, and what was taken out of the archive, is not known")
+		r.CannotShow = append(r.CannotShow, "ledger: none was given, so decisions without a request, and records removed from the archive, are unknown")
 	}
 	return a.write(r, std)
 }

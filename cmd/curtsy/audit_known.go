@@ -35,7 +35,7 @@ func (k *knownLedgers) given(f *pflag.FlagSet) error {
 	for name, of := range map[string][]string{"key": {k.key}, "head": k.heads, "witness-key": k.witnesses} {
 		for _, s := range of {
 			if s == "" && f.Changed(name) {
-				return cli.Usagef("--%s is empty: leave it out, or say what must be so", name)
+				return cli.Usagef("--%s is empty: leave it out, or give a value", name)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func fileAt(flag, path string) ([]byte, error) {
 	}
 	defer f.Close()
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return nil, cli.Usagef("%s: %s is no file", flag, plainly.Argument(path))
+		return nil, cli.Usagef("%s: %s is not a file", flag, plainly.Argument(path))
 	}
 	var b bytes.Buffer
 	if _, err := io.Copy(&b, io.LimitReader(f, maxKnown)); err != nil {

@@ -73,7 +73,7 @@ func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
 	}
 	text := l.run("audit", "--key", old, "--witness-key", key.String(), dir)
 	text.want(t, cli.ExitDone)
-	for _, says := range []string{"Level reached: lodged or cosigned: the first ", "How far it reaches", "signed by a key you know: the first ", "confirmed by access log: not shown; give the logs", key.Name()} {
+	for _, says := range []string{"Level reached: submitted or cosigned: the first ", "How far it reaches", "signed by a key you know: the first ", "confirmed by access log: not shown; give the logs", key.Name()} {
 		if !strings.Contains(strings.Join(strings.Fields(text.out), " "), says) {
 			t.Errorf("the text does not say %q:\n%s", says, text.out)
 		}

@@ -49,7 +49,7 @@ func (a *auditing) addresses() (all []netip.Prefix, err error) {
 			p, err = netip.PrefixFrom(addr.Unmap().WithZone(""), addr.Unmap().BitLen()), nil
 		}
 		if err != nil {
-			return nil, cli.Usagef("--from %q is no address: write it like 192.0.2.7 or 2001:db8::/64", s)
+			return nil, cli.Usagef("--from %q is not an address: write it like 192.0.2.7 or 2001:db8::/64", s)
 		}
 		all = append(all, p.Masked())
 	}

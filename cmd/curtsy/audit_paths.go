@@ -70,7 +70,7 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 	}
 	if !fi.IsDir() {
 		if !fi.Mode().IsRegular() { // a pipe would be waited for, and it is read more than once
-			return nil, "", fmt.Errorf("audit: %s is no regular file", path)
+			return nil, "", fmt.Errorf("audit: %s is not a regular file", path)
 		}
 		return []string{path}, "", nil
 	}
@@ -94,7 +94,7 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		if strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") {
 			files = append(files, filepath.Join(dir, e.Name()))
 			if fi, err := os.Stat(files[len(files)-1]); err == nil && !fi.Mode().IsRegular() { // a pipe would be waited for
-				return nil, "", fmt.Errorf("audit: %s is no regular file", files[len(files)-1])
+				return nil, "", fmt.Errorf("audit: %s is not a regular file", files[len(files)-1])
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func TestAuditOfWgetNamesThePageBeforeRobots(t *testing.T) {
 		t.Errorf("the pauses are not unprovable: %+v", r.Hosts[0])
 	}
 	text := text.Audit(r)
-	for _, says := range []string{"robots-missing: 1", "unprovable: ", "Wget/", "ledger: there is none"} {
+	for _, says := range []string{"robots-missing: 1", "unprovable: ", "Wget/", "ledger: none was given"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("the text lacks %q:\n%s", says, text)
 		}

@@ -31,7 +31,7 @@ func newCompletion(std cli.Streams) *cobra.Command {
 			"fish or powershell. curtsy install-docs installs the scripts for all of them\n" +
 			"except PowerShell.",
 		Example: "  source <(curtsy completion bash)   # this session; or a line of ~/.bashrc\n" +
-			"  source <(curtsy completion zsh)    # of ~/.zshrc, behind compinit\n" +
+			"  source <(curtsy completion zsh)    # of ~/.zshrc, after compinit\n" +
 			"  curtsy completion fish | source    # of ~/.config/fish/config.fish\n" +
 			"  curtsy completion powershell | Out-String | Invoke-Expression   # of $PROFILE",
 		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {

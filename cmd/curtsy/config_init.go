@@ -45,7 +45,7 @@ func newInit(std cli.Streams) *cobra.Command {
 			}
 			switch _, err := os.Lstat(args[0]); {
 			case err == nil:
-				return cli.Usagef("%s is there already, and is left as it is: name another file", args[0])
+				return cli.Usagef("%s exists already and is not overwritten: name another file", args[0])
 			case !errors.Is(err, fs.ErrNotExist):
 				return err
 			}
@@ -57,15 +57,15 @@ func newInit(std cli.Streams) *cobra.Command {
 const head = `# Settings of curtsy, each with its default. A line without the # in front takes effect.
 #
 # A flag (--max-pages 500) wins over the environment (CURTSY_MAX_PAGES=500), then comes the file that --config names, then
-# the crawl's own, crawl.toml, or for a new crawl yours. "curtsy config check FILE" says what is wrong with a file, and
-# "curtsy config show --origin DIR" what is in force and why.
+# the crawl's own, crawl.toml, or for a new crawl yours. "curtsy config check FILE" lists the errors in a file, and
+# "curtsy config show --origin DIR" the settings in force and their origin.
 `
 
 const hostsHead = `
-# ---- For some hosts alone ----
+# ---- For some hosts ----
 
-# Any number of these tables, below all else. Each only asks for more consideration than the settings above; of several
-# that match a host each binds. match is the name of a host, *.example.org for all below a name, or * for all.
+# Any number of these tables, below all else. Each can only make the crawl more considerate than the settings above; if several
+# match a host, all apply. match is the name of a host, *.example.org for all below a name, or * for all.
 #
 # [[host]]
 `

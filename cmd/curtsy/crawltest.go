@@ -129,7 +129,7 @@ func directoryIn(path string) (*crawltest.Directory, error) {
 // startBoard serves the scoreboard for a crawler of that product token, whose key directory is in a file.
 func startBoard(token, keys string, wing bool) (*scoreboard.Board, error) {
 	if !canBeToken(token) {
-		return nil, cli.Usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); behind them a number is let pass", token)
+		return nil, cli.Usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); a number may follow", token)
 	}
 	directory, err := directoryIn(keys)
 	if err != nil {

@@ -64,7 +64,7 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	procgroup.Together(cmd)
 	display := progress.New(std.Err, s.quiet, false)
 	defer display.Finish()
-	display.Say("running %s, which robots.txt knows as %s", strings.Join(r.command, " "), s.token)
+	display.Say("running %s, whose name in robots.txt is %s", strings.Join(r.command, " "), s.token)
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		return ran{}, fmt.Errorf("the crawler could not be run: %w", err)

@@ -89,7 +89,7 @@ func (s *scoring) check(command []string) error {
 	if s.token == "" {
 		name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
 		if s.token = name; !canBeToken(name) {
-			return cli.Usagef("--token: %q is no product token; say by which name the crawler looks for itself in robots.txt", name)
+			return cli.Usagef("--token: %q is not a product token; give the name that the crawler looks for in robots.txt", name)
 		}
 	}
 	all := scoreboard.New(s.token, s.wing).Rules()

@@ -106,11 +106,11 @@ func parseAt(text string, now time.Time) (time.Time, error) {
 			continue
 		}
 		if t.After(now) {
-			return time.Time{}, cli.Usagef("--at %s lies ahead: what will be decided then nobody knows", text)
+			return time.Time{}, cli.Usagef("--at %s is in the future", text)
 		}
 		return t, nil
 	}
-	return time.Time{}, cli.Usagef("--at %q is no time; write it like 2026-11-21T10:00:00Z, '2026-11-21 10:00' (UTC) or -2h", text)
+	return time.Time{}, cli.Usagef("--at %q is not a time; write it like 2026-11-21T10:00:00Z, '2026-11-21 10:00' (UTC) or -2h", text)
 }
 
 // explanation is what explain prints.
@@ -158,7 +158,7 @@ func (x *explaining) answer(ctx context.Context) (explanation, error) {
 		return explanation{}, err
 	}
 	if x.live && x.running {
-		return explanation{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
+		return explanation{}, cli.Usagef("the crawl in %s is running, and --live would add requests beside it; leave out --live to see the policy that the crawl has", x.dir)
 	}
 	l := of(explainSubject{Dir: x.dir, URL: x.url, Via: e.State.Via, At: x.at, Config: x.config})
 	if err := l.Read(ctx); err != nil {
@@ -198,7 +198,7 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 	}
 	f, err := engine.OpenReadOnly(x.dir)
 	if errors.Is(err, frontier.ErrInUse) {
-		return explain.Explanation{}, fmt.Errorf("%s is in use, and nobody answers for it (%w): by a crawl that begins or ends, or by another command; ask again when that is over", x.dir, asked)
+		return explain.Explanation{}, fmt.Errorf("%s is in use (%w), by a crawl that is starting or ending, or by another command; try again later", x.dir, asked)
 	}
 	if err != nil {
 		return explain.Explanation{}, cli.Damaged(err, x.dir)

@@ -106,7 +106,7 @@ func (l *view) Read(ctx context.Context) error {
 		}
 	}
 	if l.Began == nil && !after.IsZero() {
-		l.Notes = append(l.Notes, "the crawl had not begun: its first decision is of "+after.UTC().Format("2006-01-02T15:04:05.000Z"))
+		l.Notes = append(l.Notes, "the crawl had not started: its first decision is of "+after.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	if l.bad > 1 {
 		l.Notes = append(l.Notes, fmt.Sprintf("%d lines of the ledger cannot be read", l.bad))
@@ -216,7 +216,7 @@ func (r *replay) take(l storage.Line) {
 	ex, err := r.archive.exchange(l)
 	if err != nil {
 		if len(r.notes) < maxReplayNotes {
-			r.notes = append(r.notes, fmt.Sprintf("what robots.txt said at %s is not to be had: %v", l.Time.Format(time.RFC3339), err))
+			r.notes = append(r.notes, fmt.Sprintf("robots.txt of %s is unavailable: %v", l.Time.Format(time.RFC3339), err))
 		}
 		return
 	}

@@ -114,7 +114,7 @@ func offsetOf(path, id string) (int64, error) {
 // at opens the record with an id at an offset of a file, which may be the one that is still written.
 func (a archive) at(name string, offset int64, id string) (*warc.Record, io.Closer, error) {
 	if name != filepath.Base(name) {
-		return nil, nil, fmt.Errorf("%q is no name of a file", name)
+		return nil, nil, fmt.Errorf("%q is not a file name", name)
 	}
 	path := filepath.Join(a.dir, crawldir.ArchiveName, name)
 	rec, closer, err := warc.ReadAt(path, offset)

@@ -65,7 +65,7 @@ func (x *explaining) hostLocks(e *explain.Explanation) (*hostlock.Locks, error) 
 	switch {
 	case err != nil:
 	case wait > 0:
-		e.Notes = append(e.Notes, "not requested: another crawl of yours is using that host; try again later")
+		e.Notes = append(e.Notes, "not requested: another of your crawls is using that host; try again later")
 	default: // the exchange takes it anew
 		if err = locks.Release(a, 0); err == nil {
 			return locks, nil

@@ -126,7 +126,7 @@ func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 	if err := os.RemoveAll(inDir(dir, crawldir.ArchiveName)); err != nil {
 		t.Fatal(err)
 	}
-	if e := ask(decided[0]); e.Answer.Word != explain.AnswerUnknown || !strings.Contains(strings.Join(e.Notes, " "), "is not to be had: the archive has no record") {
+	if e := ask(decided[0]); e.Answer.Word != explain.AnswerUnknown || !strings.Contains(strings.Join(e.Notes, " "), "is unavailable: the archive has no record") {
 		t.Errorf("without an archive: %+v %q", e.Answer, e.Notes)
 	}
 }

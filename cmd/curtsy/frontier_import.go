@@ -65,7 +65,7 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std cli
 	if partial {
 		r.Damaged = func(e *ndjson.LineError) {
 			damages++
-			fmt.Fprintln(std.Err, plainly.OneLine(fmt.Sprintf("%s:%d: %v; passed over", name, e.Line, e.Err)))
+			fmt.Fprintln(std.Err, plainly.OneLine(fmt.Sprintf("%s:%d: %v; ignored", name, e.Line, e.Err)))
 		}
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {

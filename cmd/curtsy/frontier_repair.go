@@ -96,7 +96,7 @@ func mayRepair(ctx context.Context, dir string) error {
 		return err
 	}
 	if _, err := control.Connect(ctx, dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: frontier repair needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), give the command again, and continue with curtsy resume %s", dir, plainly.Argument(dir))
+		return fmt.Errorf("the crawl in %s is running: frontier repair needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), give the command again, and continue with curtsy resume %s", dir, plainly.Argument(dir))
 	}
 	if err := errors.Join(os.RemoveAll(filepath.Join(dir, crawldir.RebuiltName)), crawldir.RemoveLeftOvers(dir)); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
@@ -116,7 +116,7 @@ func frontierCheck(ctx context.Context, dir string, std cli.Streams) (found []st
 		}
 		short, err := engine.CutShort(path)
 		if short && len(found) == 0 {
-			fmt.Fprintln(std.Err, "A commit was cut short, as by a power cut: what it was about to say is not there.")
+			fmt.Fprintln(std.Err, "A commit is incomplete, as after a power failure: its changes are lost.")
 		}
 		return err
 	})

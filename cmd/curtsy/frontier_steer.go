@@ -185,7 +185,7 @@ func noneDropped(done []steered) bool {
 func (s *steer) urls(args []string) ([]frontier.Steering, error) {
 	switch {
 	case len(args) == 0 && len(s.hosts) == 0:
-		return nil, cli.Usagef("nothing to drop: give --host HOST, or URLs behind the directory")
+		return nil, cli.Usagef("nothing to drop: give --host HOST, or URLs after the directory")
 	case len(args) > 0 && len(s.hosts) > 0:
 		return nil, cli.Usagef("give --host or URLs, not both: a host's URLs go with it")
 	case len(args) > 0 && s.reason != "":
@@ -223,7 +223,7 @@ func (d steered) String() string {
 		}
 		return text
 	case s.Act == frontier.Drop:
-		return fmt.Sprintf("%s: dropped, with %s; what is found there later is refused", d.Host, plainly.Count(d.URLs, "pending URL"))
+		return fmt.Sprintf("%s: dropped, with %s; URLs found there later are rejected", d.Host, plainly.Count(d.URLs, "pending URL"))
 	case s.Act == frontier.Park && s.For > 0:
 		return fmt.Sprintf("%s: paused for %v", d.Host, s.For)
 	case s.Act == frontier.Park:

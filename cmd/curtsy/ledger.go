@@ -85,7 +85,7 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	case errors.Is(err, ledger.ErrNoCheckpoint):
 		return fmt.Errorf("%s: %w: the next run begins with one", book, ledger.ErrNoCheckpoint)
 	case err != nil:
-		return fmt.Errorf("%w; curtsy audit %s says more", err, plainly.Argument(dir))
+		return fmt.Errorf("%w; curtsy audit %s has details", err, plainly.Argument(dir))
 	}
 	names := []string{}
 	for _, s := range n.Signatures {

@@ -171,7 +171,7 @@ func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness
 	}
 	for _, i := range later {
 		if origin == "" {
-			return views, cli.Usagef("both are witnesses, who may follow many ledgers: say which one you mean with --origin")
+			return views, cli.Usagef("both are witnesses, who may follow many ledgers: select one with --origin")
 		}
 		n, err := cosignedBy(ctx, args[i], origin)
 		if err != nil {
@@ -217,7 +217,7 @@ func viewOf(arg string) (witness.View, error) {
 	}
 	n, err := checkpoint.Parse(b)
 	if err != nil {
-		return witness.View{}, fmt.Errorf("%s is no checkpoint: %w", arg, errors.Unwrap(err))
+		return witness.View{}, fmt.Errorf("%s is not a checkpoint: %w", arg, errors.Unwrap(err))
 	}
 	return witness.View{Note: n}, nil
 }

@@ -57,7 +57,7 @@ func hostNamed(name string) (string, error) {
 	}
 	u, err := cli.URL(raw)
 	if err != nil {
-		return "", cli.Usagef("--host %s is no host: write it like example.org", plainly.Argument(name))
+		return "", cli.Usagef("--host %s is not a host: write it like example.org", plainly.Argument(name))
 	}
 	return hostmap.Host(u.String()), nil
 }
@@ -134,7 +134,7 @@ func proveSaid(std cli.Streams, to, host string, made *proof.Made) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s): %s\n", to, plainly.RoughSize(fi.Size()), what)
 	if s.Redacted > 0 {
-		fmt.Fprintf(&b, "%s of them %s taken out later: the proof says so\n", plainly.Count(s.Redacted, "line"), map[bool]string{true: "was", false: "were"}[s.Redacted == 1])
+		fmt.Fprintf(&b, "%s of them %s removed later: the proof records it\n", plainly.Count(s.Redacted, "line"), map[bool]string{true: "was", false: "were"}[s.Redacted == 1])
 	}
 	if made.Lacking > 0 {
 		fmt.Fprintf(&b, "heads of %s are not in the archive, or have no answer: they are left out\n", plainly.Count(made.Lacking, "request"))

@@ -108,7 +108,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOpt
 		fmt.Fprintf(std.Err, "note: %s\n", plainly.Lines(s))
 	}
 	if r.NoArchive > 0 {
-		fmt.Fprintf(std.Err, "left out, because their pages ask not to be archived: %s\n", plainly.Count(r.NoArchive, "record"))
+		fmt.Fprintf(std.Err, "left out, because their pages have noarchive: %s\n", plainly.Count(r.NoArchive, "record"))
 	}
 	if r.Elsewhere > 0 {
 		fmt.Fprintf(std.Err, "note: %s of what an earlier crawl archived: it is not in the file, and players show it only beside that archive\n", plainly.Count(r.Elsewhere, "repeat"))

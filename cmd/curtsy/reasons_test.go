@@ -95,8 +95,8 @@ func TestReasons_PrivateAddressAndQueue(t *testing.T) {
 	}
 	check := atHome(t, "linkcheck", "--offline", dir).out
 	for url, says := range map[string][3]string{
-		"http://10.1.2.3/private": {`"reason":"robots","detail":"robots.txt: private address"`, "nothing may be fetched: robots.txt cannot be had (its address is not public)", "its address is not public"},
-		site.URL + "/i.png":       {`"reason":"not fetched","detail":"still queued"`, "may be fetched; it is due when the crawl goes on", "still queued"},
+		"http://10.1.2.3/private": {`"reason":"robots","detail":"robots.txt: private address"`, "nothing may be fetched: robots.txt is unavailable (its address is not public)", "its address is not public"},
+		site.URL + "/i.png":       {`"reason":"not fetched","detail":"still queued"`, "may be fetched; it is due when the crawl continues", "still queued"},
 	} {
 		if !strings.Contains(string(b), url+`",`+says[0]) {
 			t.Errorf("missing.jsonl does not name why %s is missing:\n%s", url, b)

@@ -61,7 +61,7 @@ func redactCommand(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&o.all, "all", false, "remove everything, not only bodies")
-	fs.StringVar(&o.reason, "reason", "", "`TEXT` reason; the ledger keeps it forever, so name nobody")
+	fs.StringVar(&o.reason, "reason", "", "`TEXT` reason; the ledger keeps it forever, so do not name people")
 	fs.StringArrayVar(&o.packed, "wacz", nil, "`FILE` also rewrite this WACZ file of the crawl; those in DIR are always rewritten; repeatable")
 	cli.Group(fs, "What to remove")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "list what would be removed, but change nothing")

@@ -72,7 +72,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 		fmt.Fprint(std.Err, reportText(&s, &o, found, j, dir))
 		return o.print(std, &s, found, j)
 	case errors.Is(err, redact.ErrDone):
-		fmt.Fprintf(std.Err, "%s: no body of it is there any more; everything else goes with --all\n", plainly.OneLine(s.means()))
+		fmt.Fprintf(std.Err, "%s: no bodies are left; --all removes everything else\n", plainly.OneLine(s.means()))
 		return o.print(std, &s, found, nil)
 	case errors.Is(err, redact.ErrNothing):
 		if o.dryRun {
@@ -133,8 +133,8 @@ func running(dir, entry string) error {
 	if entry == "" {
 		return fmt.Errorf("a redaction or the crawl is running in %s: wait for its end, and give the command again", dir)
 	}
-	return fmt.Errorf("the crawl in %s is running, and what it has cannot be taken from under it. Have it leave them alone "+
-		"at once with curtsy optout add %s %s; then interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), "+
+	return fmt.Errorf("the crawl in %s is running, so nothing can be removed. Stop further requests "+
+		"at once with curtsy optout add %s %s; then interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), "+
 		"repeat this command, and continue with curtsy resume %s", dir, word, plainly.Argument(entry), word)
 }
 

@@ -49,7 +49,7 @@ func urlSubject(text string) (s subject, err error) {
 		return s, err
 	}
 	if u.RequestURI() == "/robots.txt" {
-		return s, cli.Usagef("%s is what the crawl was bound by, and nobody could judge it without: it goes with everything of its host (--all) and not before", u)
+		return s, cli.Usagef("%s bound the crawl, which cannot be judged without it: it is removed only with everything of its host (--all) and not before", u)
 	}
 	s = subject{kind: kindURL, entry: u.String() + "$"}
 	s.Text = u.String()
@@ -67,7 +67,7 @@ func entrySubject(text string) (s subject, err error) {
 		return s, cli.Usagef("%s is a network, and what is archived goes by URLs: name the hosts (curtsy report shows them)", plainly.OneLine(text))
 	}
 	if strings.ContainsAny(text, "\t\n\r#") || strings.TrimSpace(text) != text {
-		return s, cli.Usagef("%s is no host, URL, or host/path", plainly.OneLine(text))
+		return s, cli.Usagef("%s is not a host, URL, or host/path", plainly.OneLine(text))
 	}
 	list, err := optout.Parse("", []byte(text))
 	if err != nil || len(list.Entries()) != 1 {
@@ -98,7 +98,7 @@ func entrySubject(text string) (s subject, err error) {
 // bare is an error of a list of one line without its place.
 func bare(err error) error {
 	if err == nil {
-		return fmt.Errorf("it is none")
+		return fmt.Errorf("invalid entry")
 	}
 	text := err.Error()
 	if i := strings.Index(text, `": `); i >= 0 {
@@ -111,7 +111,7 @@ func bare(err error) error {
 func (s *subject) means() string {
 	switch s.kind {
 	case kindURL:
-		return "the URL " + s.Text + " alone"
+		return "only the URL " + s.Text
 	case kindPart:
 		return "all URLs that begin with " + s.Text
 	case kindDomain:
@@ -125,5 +125,5 @@ func (s *subject) of() string {
 	if s.kind == kindPart {
 		return "the URLs that begin with " + s.Text
 	}
-	return strings.TrimSuffix(s.means(), " alone")
+	return strings.TrimPrefix(s.means(), "only ")
 }

@@ -94,7 +94,7 @@ func TestRule26_EveryCommandKeepsARest(t *testing.T) {
 				if strings.Contains(name, " ") {
 					code = cli.ExitFailed
 				}
-				r.want(t, code, "another crawl or command of yours was asked to wait until ")
+				r.want(t, code, "another of your crawls or commands must wait until ")
 			}
 			for _, dir := range []string{one, two} {
 				command("audit", dir).want(t, cli.ExitDone)
@@ -102,14 +102,14 @@ func TestRule26_EveryCommandKeepsARest(t *testing.T) {
 			other := in()
 			command("crawl", "--max-time", "1ns", "--quiet", "--dir", other, site)
 			for _, args := range [][]string{{"explain", "--live", other, site + "page"}, {"crawl", "--dry-run", "--delay", "0", site}} {
-				if r := command(args...); !strings.Contains(strings.Join(strings.Fields(r.out+r.err), " "), "another crawl or command of yours was asked to wait until ") {
+				if r := command(args...); !strings.Contains(strings.Join(strings.Fields(r.out+r.err), " "), "another of your crawls or commands must wait until ") {
 					t.Errorf("%s says:\n%s%s", args[0], r.out, r.err)
 				}
 			}
 			if n := asked.Load() - before; n != 0 {
 				t.Errorf("%d requests come early, by explain --live or a dry run", n)
 			}
-			if said := command("status", two); !strings.Contains(said.out, "another crawl or command of yours was asked to wait until ") {
+			if said := command("status", two); !strings.Contains(said.out, "another of your crawls or commands must wait until ") {
 				t.Errorf("status says:\n%s", said.out)
 			}
 		})
@@ -161,7 +161,7 @@ func TestRule17_ARestOutlivesTheCrawlThatWasAsked(t *testing.T) {
 				t.Errorf("%s is asked for %v after a response that asked for 4 s", after[0].Target, gap)
 			}
 		} else {
-			ended(t, command("robots", "check", site)).want(t, cli.ExitFailed, "not asked: another crawl or command of yours was asked to wait until ")
+			ended(t, command("robots", "check", site)).want(t, cli.ExitFailed, "not requested: another of your crawls or commands must wait until ")
 			ended(t, command("crawl", "--delay", "0", "--max-wait", "1s", "--dir", two, site)).want(t, cli.ExitIncomplete, "another crawl or command of yours")
 			if n := len(web.Referee().Requests()) - len(before); n != 0 {
 				t.Errorf("%d requests come early", n)

@@ -97,7 +97,7 @@ func reply(line []byte, preset question) any {
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		err = fmt.Errorf("%s: a %s is not what is expected", cmp.Or(wrong.Field, "the line"), wrong.Value)
+		err = fmt.Errorf("%s: unexpected %s", cmp.Or(wrong.Field, "the line"), wrong.Value)
 	}
 	if err != nil {
 		return refusal{q.ID, "no question: " + err.Error()}

@@ -79,10 +79,10 @@ func statusOf(ctx context.Context, dir string) (st status.Status, err error) {
 	}
 	f, err := engine.OpenReadOnly(dir)
 	if errors.Is(err, frontier.ErrInUse) && errors.Is(asked, control.ErrNotRunning) {
-		return status.Status{}, fmt.Errorf("%s is in use, and nobody says how it is: by a crawl that begins or ends, or by another command; ask again when that is over", dir)
+		return status.Status{}, fmt.Errorf("%s is in use, by a crawl that is starting or ending, or by another command; try again later", dir)
 	}
 	if errors.Is(err, frontier.ErrInUse) {
-		return status.Status{}, fmt.Errorf("the crawl in %s is running, and does not say how it is: %w", dir, asked)
+		return status.Status{}, fmt.Errorf("the crawl in %s is running, but does not report its state: %w", dir, asked)
 	}
 	if err != nil {
 		return status.Status{}, cli.Damaged(err, dir)

@@ -89,7 +89,7 @@ func (w *statusWatch) look(ctx context.Context) (over bool, err error) {
 	case err != nil && now.Sub(w.silent) < longestQuiet:
 		return false, nil
 	case err != nil:
-		return true, w.end("no longer says how it is: " + plainly.OneLine(plainly.Error(err)))
+		return true, w.end("no longer reports its state: " + plainly.OneLine(plainly.Error(err)))
 	}
 	w.silent = time.Time{}
 	if !look.Running {
@@ -129,7 +129,7 @@ func (w *statusWatch) ended(now time.Time, look dashboard.Look) error {
 	case !w.ran && s.State == "finished":
 		return w.end("is finished; there is nothing to watch")
 	case !w.ran:
-		return w.end("does not run; go on with curtsy resume " + resume)
+		return w.end("does not run; continue it with curtsy resume " + resume)
 	case s.Killed:
 		return w.end("was killed, and nothing is lost: continue it with curtsy resume " + resume)
 	case s.State == "finished":

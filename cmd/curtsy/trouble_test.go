@@ -158,7 +158,7 @@ func TestASeedThatIsRetriedAndAnsweredIsNoMoreUnanswered(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitIncomplete, "no usable answer from seed")
+	inside(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitIncomplete, "no usable response from seed")
 	for range 2 { // it fails again, and is one seed all the same
 		inside(t, "frontier", "retry", "--gone", dir).want(t, cli.ExitDone)
 		inside(t, "resume", "--quiet", dir).want(t, cli.ExitIncomplete)

@@ -86,7 +86,7 @@ func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 	}
 	e := inside(t, "explain", "--at", "2026-01-01", dir, seed)
 	e.want(t, cli.ExitDone)
-	if !e.says("the crawl had not begun") {
+	if !e.says("the crawl had not started") {
 		t.Errorf("%s", e.out)
 	}
 	e = inside(t, "explain", dir, strings.TrimSuffix(seed, "/")+"/nobody-links-to-it")

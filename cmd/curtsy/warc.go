@@ -67,9 +67,9 @@ func sayWrong(say io.Writer, n int) {
 	switch n {
 	case 0:
 	case 1:
-		fmt.Fprintln(say, "curtsy: one thing is wrong in what was read; see curtsy warc check")
+		fmt.Fprintln(say, "curtsy: found one problem; see curtsy warc check")
 	default:
-		fmt.Fprintf(say, "curtsy: %d things are wrong in what was read; see curtsy warc check\n", n)
+		fmt.Fprintf(say, "curtsy: found %d problems; see curtsy warc check\n", n)
 	}
 }
 

@@ -73,7 +73,7 @@ func catMatch(args []string, id, url string) (at int64, match func(*warc.Record)
 	}
 	at, err = strconv.ParseInt(args[1], 10, 64)
 	if err != nil || at < 0 {
-		return 0, nil, false, cli.Usagef("cat: %q is no offset; curtsy warc ls prints them", args[1])
+		return 0, nil, false, cli.Usagef("cat: %q is not an offset; curtsy warc ls prints them", args[1])
 	}
 	return at, nil, false, nil
 }

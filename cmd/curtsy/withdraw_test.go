@@ -73,7 +73,7 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 					t.Errorf("%s: %s is not named:\n%s", name, host, r.err)
 				}
 			}
-			for _, wrong := range []string{"asked again in", "resume " + dir, "Ended after"} {
+			for _, wrong := range []string{"next try in", "resume " + dir, "Ended after"} {
 				if strings.Contains(r.err, wrong) {
 					t.Errorf("%s: it says %q, and nothing is kept:\n%s", name, wrong, r.err)
 				}

@@ -88,7 +88,7 @@ func wrong(text string, err error) error { return fmt.Errorf("%q: %w", text, err
 func numberOf(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 62)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%q is no number from 1 on", text)
+		return 0, fmt.Errorf("%q is not a number from 1 on", text)
 	}
 	return int64(n), nil
 }

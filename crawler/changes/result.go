@@ -34,13 +34,13 @@ func Kinds() []string { return []string{Text, Redirect, File, Unread, Around, Ma
 
 // Why texts cannot be compared.
 const (
-	NoRecord   = "not in the archive"         // forgotten, lost, or never archived
-	NoOriginal = "another archive has it"     // or what a revisit refers to was forgotten
-	Cut        = "the body was cut"           // by a limit of the crawl, or the connection
-	NoBody     = "the body cannot be read"    // it is damaged
-	NoText     = "no text"                    // pages that are pictures alone
-	TooMany    = "too many to read them all"  // of new and gone pages, whose texts are read up to MaxExcerpts
-	Differs    = "one is a page, one is none" // as when a file takes the place of a page
+	NoRecord   = "not in the archive"        // forgotten, lost, or never archived
+	NoOriginal = "another archive has it"    // or what a revisit refers to was forgotten
+	Cut        = "the body was cut"          // by a limit of the crawl, or the connection
+	NoBody     = "the body cannot be read"   // it is damaged
+	NoText     = "no text"                   // pages that are pictures alone
+	TooMany    = "too many to read them all" // of new and gone pages, whose texts are read up to MaxExcerpts
+	Differs    = "only one is a page"        // as when a file takes the place of a page
 )
 
 // Reasons are all of them, in the order in which they are told.

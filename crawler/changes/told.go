@@ -113,7 +113,7 @@ func parse(line []byte) (url string, t told, err error) {
 	url, rest, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\t")
 	_, rest, ok := strings.Cut(rest, "\t")
 	if !ok {
-		return "", t, errors.New("changes: a sorted line is none")
+		return "", t, errors.New("changes: invalid sorted line")
 	}
 	return url, t, json.Unmarshal([]byte(rest), &t)
 }

@@ -126,7 +126,7 @@ func requests(web *crawltest.Web, host string) (all []string) {
 func TestAnotherWayToAskElsewhereIsRefused(t *testing.T) {
 	s := crawldir.Defaults()
 	s.External, s.Contact = "post", "crawl@library.org"
-	if err := s.Check(nil); err == nil || !strings.Contains(err.Error(), "none of none, head, get") {
+	if err := s.Check(nil); err == nil || !strings.Contains(err.Error(), "want none, head or get") {
 		t.Error(err)
 	}
 }

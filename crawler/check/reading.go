@@ -205,7 +205,7 @@ func (d *document) mention(r markup.Ref, at *markup.Place) {
 			if wrong == "" {
 				return // mailto: and the like
 			}
-			reason = "no URL: " + wrong + ": is no scheme, but looks like one of the web"
+			reason = "no URL: " + wrong + ": is not a scheme, but looks like one of the web"
 		}
 		d.add(subject{malformed, cut(r.Raw, maxShown)}, mentioned{kind: kind, reason: reason}, r, at)
 		return

@@ -57,7 +57,7 @@ func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
 		{"a redirect to what is there", []string{"allow redirected 301 " + u + " to https://site.test/"}, moved, ""},
 		{"a redirect to what is not there", []string{"allow redirected 301 " + u + " to https://site.test/y", "allow gone 404 https://site.test/y status 404"}, broken, "redirects to https://site.test/y: status 404"},
 		{"a redirect to another host", []string{"allow redirected 302 " + u + " to https://other.test/y", "refuse dropped 0 https://other.test/y scope:host"}, untested, "redirects to https://other.test/y, on another host"},
-		{"a redirect to what nobody asked for", []string{"allow redirected 302 " + u + " to https://site.test/y"}, untested, "redirects to https://site.test/y, which was not asked for"},
+		{"a redirect to what nobody asked for", []string{"allow redirected 302 " + u + " to https://site.test/y"}, untested, "redirects to https://site.test/y, which was not requested"},
 		{"a redirect to nowhere", []string{"allow failed 302 " + u + " redirect: malformed"}, broken, "redirect: malformed"},
 		{"a loop", []string{"allow redirected 301 " + u + " to https://site.test/y", "allow redirected 301 https://site.test/y to " + u}, broken, "redirect loop"},
 	}

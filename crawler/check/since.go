@@ -89,13 +89,13 @@ func ParseBaseline(name string, text io.Reader) (Baseline, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%s is empty: write it with curtsy linkcheck --json, into another file than the one that is read", name)
+		return nil, fmt.Errorf("%s is empty: write it with curtsy linkcheck --json, into another file than the one you read", name)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%s ends too early: it was cut; write it anew with curtsy linkcheck --json", name)
+		return nil, fmt.Errorf("%s is incomplete: write it again with curtsy linkcheck --json", name)
 	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("%s is no JSON, at byte %d: give what curtsy linkcheck --json printed", name, syntax.Offset)
+		return nil, fmt.Errorf("%s is not JSON, at byte %d: give the output of curtsy linkcheck --json", name, syntax.Offset)
 	case err == nil && d.More():
-		return nil, fmt.Errorf("%s goes on after its result: give what one curtsy linkcheck --json printed", name)
+		return nil, fmt.Errorf("%s has text after its result: give the output of one curtsy linkcheck --json", name)
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) || err == nil && (was.Checked == nil || was.Broken == nil) {

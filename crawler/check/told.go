@@ -333,7 +333,7 @@ func (t *told) follow(s *state) {
 			if _, ok := t.rest[sum]; ok {
 				s.verdict, s.why = untested, "redirects to "+s.to+", which is left out"
 			} else if _, ok := t.answered[sum]; !ok {
-				s.verdict, s.why = untested, "redirects to "+s.to+", which was not asked for"
+				s.verdict, s.why = untested, "redirects to "+s.to+", which was not requested"
 			}
 			return
 		case next.outcome == storage.OutcomeRedirected:

@@ -35,7 +35,7 @@ func (s *server) explain(r *http.Request) (any, error) {
 	if kind := storage.Kind(p.Get(paramKind)); kind != "" {
 		depth, err := strconv.ParseUint(p.Get(paramDepth), 10, 31)
 		if err != nil || found.Kind(kind) == 0 {
-			return nil, badOrder{fmt.Errorf("crawler: explain: kind %q at depth %q: that is no way to be found", kind, p.Get(paramDepth))}
+			return nil, badOrder{fmt.Errorf("crawler: explain: kind %q at depth %q: not a valid kind or depth", kind, p.Get(paramDepth))}
 		}
 		q.Found = found.As(u, storage.Line{Kind: kind, Via: p.Get(paramVia), Depth: int(depth), Seed: p.Get(paramSeed), Tag: p.Get(paramTag)})
 	}

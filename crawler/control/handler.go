@@ -121,7 +121,7 @@ func obeying[Order, Report any](do func(context.Context, Order) (Report, error))
 		err := d.Decode(&order)
 		if err == nil {
 			if _, more := d.Token(); !errors.Is(more, io.EOF) {
-				err = errors.New("something stands behind it")
+				err = errors.New("there is text after it")
 			}
 		}
 		if err != nil {
@@ -148,7 +148,7 @@ func (s *server) add(ctx context.Context, orders []seed) (frontier.Added, error)
 			return frontier.Added{}, badOrder{errors.New("crawler: a seed without its URL")}
 		}
 		if a := o.URL.Authority(); !s.crawl.Reaches(a) {
-			return frontier.Added{}, badOrder{fmt.Errorf("crawler: %s is an address that a run reaches only if it began with it: stop the crawl, add it, and go on with resume", a.Origin())}
+			return frontier.Added{}, badOrder{fmt.Errorf("crawler: a run reaches the address %s only if it started with it: stop the crawl, add it, and continue with curtsy resume", a.Origin())}
 		}
 		cs[i] = frontier.Candidate{URL: o.URL, Kind: frontier.KindSeed, Seed: o.URL.String(), Tag: o.Tag}
 	}

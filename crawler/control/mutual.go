@@ -14,7 +14,7 @@ import (
 )
 
 // ErrStranger says that whoever answered does not know the secret.
-var ErrStranger = errors.New("whoever answered did not prove to know the secret")
+var ErrStranger = errors.New("the other side did not prove that it knows the secret")
 
 // The header fields of a message.
 const (

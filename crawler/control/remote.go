@@ -155,7 +155,7 @@ func (r *Remote) Add(ctx context.Context, cs []frontier.Candidate) (sum frontier
 		orders := make([]seed, n)
 		for i, c := range cs[:n] {
 			if c.Kind != frontier.KindSeed {
-				return sum, fmt.Errorf("crawler: %s is no seed: a running crawl takes no other URLs", c.URL)
+				return sum, fmt.Errorf("crawler: %s is not a seed: a running crawl takes no other URLs", c.URL)
 			}
 			orders[i] = seed{c.URL, c.Tag}
 		}

@@ -41,7 +41,7 @@ func isSnapshot(name string) bool {
 // snapshot writes the frontier as it is now into a file of its own, which must not be there.
 func (s *server) snapshot(ctx context.Context, name string) error {
 	if !isSnapshot(name) {
-		return badOrder{fmt.Errorf("crawler: %q is no name of a snapshot", name)}
+		return badOrder{fmt.Errorf("crawler: %q is not a snapshot name", name)}
 	}
 	path := filepath.Join(s.dir, name)
 	if _, err := os.Lstat(path); err == nil { // what is there is nobody's to remove

@@ -155,7 +155,7 @@ func pattern(o control.Change, list *[]string) (before, after string, err error)
 	case o.Value == "":
 		return "", "", misuse("%s: the pattern is missing", o.Setting)
 	case len(o.Value) > maxPattern:
-		return "", "", misuse("%s: a pattern has %d octets at most", o.Setting, maxPattern)
+		return "", "", misuse("%s: a pattern has at most %d bytes", o.Setting, maxPattern)
 	case o.Remove && at < 0:
 		return "", "", misuse("%s: there is no pattern %q", o.Setting, o.Value)
 	case o.Remove:

@@ -33,7 +33,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 			plainly.Duration(s.MinInterval), plainly.Duration(s.MaxInterval), plainly.Duration(s.Gather))
 	}
 	if d := s.IPDelay; d < crawler.LeastIPDelay {
-		return misuse("--ip-delay %v: hosts of others may share an address; %v is the least", plainly.Duration(s.IPDelay), crawler.LeastIPDelay)
+		return misuse("--ip-delay %v: third-party hosts may share an address; the minimum is %v", plainly.Duration(s.IPDelay), crawler.LeastIPDelay)
 	}
 	if s.MaxBody == 0 {
 		return misuse("--max-body 0 keeps nothing of any page: leave it out for %s", plainly.Size(fetch.DefaultMaxBody))
@@ -97,9 +97,9 @@ func Opens(s *Settings, now time.Time) error {
 	wait := at.Sub(now)
 	switch {
 	case !ok:
-		return misuse("--window %s does not open within two weeks: nobody would be asked for anything", w)
+		return misuse("--window %s does not open within two weeks: the crawl would send no requests", w)
 	case wait > max(s.MaxWait, 1):
-		return misuse("--window %s is closed now and opens at %s, in %s, which is later than --max-wait %s waits for: begin then, or give --max-wait %dh",
+		return misuse("--window %s is closed now and opens at %s, in %s, which is later than --max-wait %s allows: start then, or give --max-wait %dh",
 			w, w.Clock(at), plainly.Duration(wait.Round(time.Minute)), plainly.Duration(s.MaxWait), wait/time.Hour+1)
 	}
 	return nil

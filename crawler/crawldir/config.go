@@ -45,7 +45,7 @@ func (s *Settings) sample() (scope.Sample, error) {
 	case err != nil:
 		return sample, misuse("--sample %w", err)
 	case s.SampleSeeds && s.Sample == "":
-		return sample, misuse("--sample-seeds says that seeds are drawn, too: give --sample as well")
+		return sample, misuse("--sample-seeds also draws the seeds: it needs --sample")
 	case s.SampleKey == "":
 		return sample, misuse("--sample-key is empty; leave it out for %q", scope.DefaultSampleKey)
 	}

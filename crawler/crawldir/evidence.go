@@ -73,7 +73,7 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 	}
 	for _, cut := range []func() (string, int64){e.archive.Cut, e.ledger.Cut} {
 		if file, n := cut(); n > 0 {
-			plain(say)("%s: the last stop tore its end; %d octets of an unfinished record were cut off", file, n)
+			plain(say)("%s: incomplete after the last stop; %d bytes of an unfinished record were removed", file, n)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func keepHeads(dir string, say func(Note)) func(note []byte) {
 			err = h.Keep(whole, n)
 		}
 		if err != nil {
-			plain(say)("a ledger that is cut back to before its newest checkpoint would not be refused, for that is not kept beside your key: %v", err)
+			plain(say)("cannot store the newest checkpoint beside your key, so a ledger cut back before it would not be refused: %v", err)
 		}
 	}
 }
@@ -105,6 +105,6 @@ func keepBegun(dir, origin string, say func(Note)) {
 		err = h.Begin(whole, origin)
 	}
 	if err != nil {
-		plain(say)("another ledger in the place of this one would not be refused, for its origin is not kept beside your key: %v", err)
+		plain(say)("cannot store the origin of this ledger beside your key, so another ledger in its place would not be refused: %v", err)
 	}
 }

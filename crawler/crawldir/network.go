@@ -45,7 +45,7 @@ func (s settings) bind(c *fetch.Config) error {
 	}
 	a = a.Unmap()
 	if c.Family != 0 && c.Family != fetch.FamilyOf(a) {
-		return fmt.Errorf("--bind %s: no connection leaves from there by %s alone (--ipv4, --ipv6)", s.Bind, c.Family)
+		return fmt.Errorf("--bind %s: this address cannot be used with only %s (--ipv4, --ipv6)", s.Bind, c.Family)
 	}
 	if err := fetch.CheckLocal(a); err != nil {
 		return fmt.Errorf("--bind: %w; write one that it has, or leave --bind out", err)

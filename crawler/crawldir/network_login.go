@@ -73,7 +73,7 @@ func (o networkOurs) parse(flag, given string) (a canon.Authority, path string, 
 	}
 	u, err := canon.Parse(raw + "/")
 	if err != nil || u.RequestURI() != "/" || strings.ContainsAny(raw, "@?#\\ ") {
-		return a, "", errors.New(flag + ": the part before = is no host: write www.your-domain.org or, on this machine, http://127.0.0.1:8080")
+		return a, "", errors.New(flag + ": the part before = is not a host: write www.your-domain.org or, on this machine, http://127.0.0.1:8080")
 	}
 	if a = u.Authority(); !o.may(a) {
 		return a, "", fmt.Errorf("%s %s: credentials go only to hosts that are proved to be your own: %s", flag, a.Origin(), o.how(a))

@@ -93,7 +93,7 @@ func (s settings) Declare() (lines []string) {
 		p := all[scheme]
 		line := p.String()
 		if scheme != "" {
-			line += ", for " + scheme + " alone"
+			line += ", only for " + scheme
 		}
 		if p.Blind() {
 			line += "; it looks names up: addresses of hosts are unknown, hosts were judged by name, and no pace of addresses was kept"
@@ -123,7 +123,7 @@ func readSecrets(path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() { // of a pipe nothing is left for resume
-		return "", fmt.Errorf("%s: this is no file", path)
+		return "", fmt.Errorf("%s: not a regular file", path)
 	}
 	if err := onlyOwners(path, info); err != nil {
 		return "", err

@@ -23,8 +23,8 @@ func TestFamilyAndLocalAddress(t *testing.T) {
 		{"a name", settings{Bind: "localhost"}, 0, "in digits"},
 		{"a network", settings{Bind: "127.0.0.0/8"}, 0, "in digits"},
 		{"with a port", settings{Bind: "127.0.0.1:80"}, 0, "in digits"},
-		{"somebody else's", settings{Bind: "192.0.2.7"}, 0, "192.0.2.7 is no address of this machine"},
-		{"the wrong family", settings{Bind: "127.0.0.1", IPv6: true}, 0, "by IPv6 alone"},
+		{"somebody else's", settings{Bind: "192.0.2.7"}, 0, "192.0.2.7 is not an address of this machine"},
+		{"the wrong family", settings{Bind: "127.0.0.1", IPv6: true}, 0, "with only IPv6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got fetch.Config

@@ -124,7 +124,7 @@ func retry(ctx context.Context, f interface {
 	act := ledger.Operator{Act: ledger.ActRetry, URLs: done.URLs, Note: control.NoteOf(ctx)}
 	switch r.Outcome {
 	case 0:
-		act.About = "hosts that were left alone"
+		act.About = "closed hosts"
 	case frontier.Held:
 		act.Act, act.About = ledger.ActRelease, "what was held"
 	default:

@@ -349,7 +349,7 @@ func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
 		})
 		got := strings.Join(acts(t, dir), "\n")
 		for _, want := range []string{
-			"pause:  (0) asked by phone", "go on:  (0) asked by phone", "park: http://bakery.test, for 1h0m0s (", ") too busy",
+			"pause:  (0) asked by phone", "unpause:  (0) asked by phone", "park: http://bakery.test, for 1h0m0s (", ") too busy",
 			"release: http://bakery.test (", "add seeds: http://bakery.test (1) asked by phone", "drop: http://bakery.test (",
 			"opt-out: read again: 0 entries,", "drain:  (0) asked by phone",
 		} {

@@ -35,7 +35,7 @@ func (s *Settings) own(c *crawler.Config) error {
 	c.LoopbackForeign, c.PerHost = s.LoopbackForeign(), int(s.PerHost)
 	names := s.OwnNames()
 	if c.LoopbackForeign && len(s.OwnSite) > 1 {
-		return misuse("--own-site none stands alone: with it no host is your own")
+		return misuse("--own-site none excludes other values: with it no host is your own")
 	}
 	for _, name := range names {
 		host, err := OwnHost(name)

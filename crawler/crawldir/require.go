@@ -44,9 +44,9 @@ func Require(dir string) error {
 // gone and nobody would know.
 func RequireWhole(dir string) error {
 	for _, part := range []struct{ name, anew string }{
-		{ArchiveName, "make an empty folder of that name to go on without what it held"},
-		{LedgerName, "make an empty folder of that name to go on without what it held"},
-		{ConfigName, "make an empty file of that name to go on with the defaults"},
+		{ArchiveName, "make an empty folder of that name to continue without its content"},
+		{LedgerName, "make an empty folder of that name to continue without its content"},
+		{ConfigName, "make an empty file of that name to continue with the defaults"},
 	} {
 		path := in(dir, part.name)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -63,5 +63,5 @@ func NotDirectory(dir string) error {
 	if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 		return dirMisuse(dir, ErrNotDirectory, "%s is a file, not a crawl directory", dir)
 	}
-	return dirMisuse(dir, ErrNotDirectory, "%s is no directory: a part of its path is a file", dir)
+	return dirMisuse(dir, ErrNotDirectory, "%s is not a directory: a part of its path is a file", dir)
 }

@@ -129,7 +129,7 @@ func Daily(dir string, s *Settings, now time.Time) (*budget.Daily, error) {
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("crawl directory: what was asked for today: %w", err)
+		return nil, fmt.Errorf("crawl directory: count the requests of today: %w", err)
 	}
 	return d, nil
 }

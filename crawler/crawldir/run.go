@@ -176,7 +176,7 @@ func HostLocks(say func(string, ...any)) (*hostlock.Locks, error) {
 		locks, err = hostlock.Open(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\nYour crawls must know of each other, so that no two of them ask a host at once: make the folder writable, or set HOME, XDG_CACHE_HOME (Linux) or LocalAppData (Windows) to one that is", err)
+		return nil, fmt.Errorf("%w\nYour crawls share this file, so that no two of them request a host at once: make the folder writable, or set HOME, XDG_CACHE_HOME (Linux) or LocalAppData (Windows) to one that is", err)
 	}
 	if why := locks.Missing(); why != "" {
 		say("%s: do not run two crawls of the same hosts at once", why)
@@ -204,7 +204,7 @@ func (d *Dir) tellKilled(ctx context.Context) error {
 		return err
 	}
 	if st.Suspects > 0 {
-		d.say("%s in flight when the process died: each is tried again after the others, alone", plainly.Count(st.Suspects, "URL"))
+		d.say("%s in flight when the process died: each is tried again after the others, one at a time", plainly.Count(st.Suspects, "URL"))
 	}
 	if n := st.Reasons[frontier.Failed][frontier.ReasonQuarantined]; n > 0 {
 		d.options.Say(Note{Quarantined, fmt.Sprintf("%s set aside: the process died %d times while nothing else was in flight",

@@ -43,7 +43,7 @@ func (l *lines) next() (frontier.Candidate, error) {
 			for more && err == nil {
 				_, more, err = l.in.ReadLine()
 			}
-			return frontier.Candidate{}, &BadLine{l.n, fmt.Sprintf("line longer than %d octets, passed over", maxLine)}
+			return frontier.Candidate{}, &BadLine{l.n, fmt.Sprintf("line longer than %d bytes, ignored", maxLine)}
 		}
 		line := string(b)
 		if l.n == 1 {
@@ -55,11 +55,11 @@ func (l *lines) next() (frontier.Candidate, error) {
 			continue
 		}
 		if tag = strings.TrimSpace(tag); len(tag) > maxTag {
-			return frontier.Candidate{}, &BadLine{l.n, fmt.Sprintf("tag longer than %d octets; line passed over", maxTag)}
+			return frontier.Candidate{}, &BadLine{l.n, fmt.Sprintf("tag longer than %d bytes; line ignored", maxTag)}
 		}
 		c, err := Seed(raw, tag)
 		if err != nil {
-			return frontier.Candidate{}, &BadLine{l.n, err.Error() + "; line passed over"}
+			return frontier.Candidate{}, &BadLine{l.n, err.Error() + "; line ignored"}
 		}
 		return c, nil
 	}

@@ -23,7 +23,7 @@ func (s *Settings) SitemapConfig() (crawler.Sitemaps, error) {
 		switch value {
 		case SitemapsNone:
 			if len(s.Sitemaps) > 1 {
-				return maps, misuse("--sitemaps none stands alone: leave out the others, or none")
+				return maps, misuse("--sitemaps none excludes other values: leave out the others, or none")
 			}
 		case SitemapsRobots:
 			maps.Robots = true

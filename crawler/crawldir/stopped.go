@@ -213,7 +213,7 @@ func (f Stopped) MayMark() error {
 	}
 	signer, rotations, err := ledgerKey()
 	if err != nil {
-		return fmt.Errorf("%w, which cannot be had: %w", ErrOtherKey, err)
+		return fmt.Errorf("%w, which is unavailable: %w", ErrOtherKey, err)
 	}
 	if latest.SignedBy(signer.Key()) {
 		return nil

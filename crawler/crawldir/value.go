@@ -34,7 +34,7 @@ func (d *Duration) Set(s string) error {
 		if _, bare := strconv.ParseFloat(s, 64); bare == nil {
 			return fmt.Errorf("%q has no unit; write %ss, %sm or %sms", s, s, s, s)
 		}
-		return fmt.Errorf("%q is no duration; write it like 500ms, 1s or 2h30m", s)
+		return fmt.Errorf("%q is not a duration; write it like 500ms, 1s or 2h30m", s)
 	}
 	*d = Duration(v)
 	return nil
@@ -66,7 +66,7 @@ func (n *number) Set(s string) error {
 	case errors.Is(err, strconv.ErrRange):
 		return fmt.Errorf("%q is too large", s)
 	case err != nil:
-		return fmt.Errorf("%q is no whole number", s)
+		return fmt.Errorf("%q is not a whole number", s)
 	case v < n.least:
 		return fmt.Errorf("%q is less than %d", s, n.least)
 	}
@@ -130,7 +130,7 @@ func (z *Size) Set(s string) error {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return fmt.Errorf("%q has no unit; write it like 100MiB or 4096B", s)
 	}
-	return fmt.Errorf("%q is no size; write it like 100MiB, 1.5GiB or 4096B", s)
+	return fmt.Errorf("%q is not a size; write it like 100MiB, 1.5GiB or 4096B", s)
 }
 
 // Standard names a document on robots.txt.
@@ -171,7 +171,7 @@ func (o *Order) Set(s string) error {
 	case "depth":
 		*o = Order(frontier.DepthFirst)
 	default:
-		return fmt.Errorf("%q is no order: write breadth or depth", s)
+		return fmt.Errorf("%q is not an order: write breadth or depth", s)
 	}
 	return nil
 }

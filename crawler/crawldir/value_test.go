@@ -19,8 +19,8 @@ func TestDurationsInGoSyntaxBareZeroAllowedOtherBareNumbersNot(t *testing.T) {
 		{in: "5", bad: `"5" has no unit; write 5s, 5m or 5ms`},
 		{in: "1.5", bad: `"1.5" has no unit; write 1.5s, 1.5m or 1.5ms`},
 		{in: "-1s", bad: `"-1s" is negative`},
-		{in: "fast", bad: `"fast" is no duration; write it like 500ms, 1s or 2h30m`},
-		{in: "", bad: `"" is no duration; write it like 500ms, 1s or 2h30m`},
+		{in: "fast", bad: `"fast" is not a duration; write it like 500ms, 1s or 2h30m`},
+		{in: "", bad: `"" is not a duration; write it like 500ms, 1s or 2h30m`},
 	} {
 		var d Duration
 		err := d.Set(tt.in)

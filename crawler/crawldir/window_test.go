@@ -73,7 +73,7 @@ func TestARunOutsideOfItsWindowIsRefusedWithTheNextOpening(t *testing.T) {
 		windows []string
 		want    string
 	}{
-		{10 * time.Minute, []string{"22:00-06:00 Europe/Berlin"}, "opens at Mon 2 Mar 22:00 CET, in 8h40m, which is later than --max-wait 10m waits for: begin then, or give --max-wait 9h"},
+		{10 * time.Minute, []string{"22:00-06:00 Europe/Berlin"}, "opens at Mon 2 Mar 22:00 CET, in 8h40m, which is later than --max-wait 10m allows: start then, or give --max-wait 9h"},
 		{9 * time.Hour, []string{"22:00-06:00 Europe/Berlin"}, ""},
 		{10 * time.Minute, []string{"12:00-13:00", "22:00-06:00"}, ""},
 		{10 * time.Minute, []string{"none"}, ""},

@@ -74,7 +74,7 @@ func member(r request, name string, p *httpsfv.Params) (string, botauthVerdict) 
 	key, ok := text(p, "key")
 	dictionary, err := httpsfv.UnmarshalDictionary(field(r, name))
 	if !ok || err != nil {
-		return "", invalid("it covers a member of %s, which is no dictionary", quote(name))
+		return "", invalid("it covers a member of %s, which is not a dictionary", quote(name))
 	}
 	m, ok := dictionary.Get(key)
 	if !ok {

@@ -70,11 +70,11 @@ func (d *Directory) Check(r request) botauthVerdict {
 	}
 	in, err := httpsfv.UnmarshalDictionary(inputs)
 	if err != nil {
-		return invalid("Signature-Input is no dictionary: %v", err)
+		return invalid("Signature-Input is not a dictionary: %v", err)
 	}
 	sig, err := httpsfv.UnmarshalDictionary(signatures)
 	if err != nil {
-		return invalid("Signature is no dictionary: %v", err)
+		return invalid("Signature is not a dictionary: %v", err)
 	}
 	if len(in.Names()) > maxSignatures {
 		return invalid("%d signatures; %d are read at most", len(in.Names()), maxSignatures)
@@ -164,7 +164,7 @@ func botauthCovers(r request, list httpsfv.InnerList) botauthVerdict {
 		name, _ := c.Value.(string)
 		whole, err := httpsfv.Marshal(c)
 		if err != nil || name == "" || name != strings.ToLower(name) {
-			return invalid("a component is no name in lower case")
+			return invalid("a component is not a name in lower case")
 		}
 		if slices.Contains(seen, whole) { // RFC 9421 2
 			return invalid("the component %s is covered twice", quote(whole))
@@ -193,7 +193,7 @@ func agent(sent []string, p *httpsfv.Params) botauthVerdict {
 	if key, ok := text(p, "key"); ok {
 		dictionary, derr := httpsfv.UnmarshalDictionary(sent)
 		if derr != nil {
-			return invalid("Signature-Agent is no dictionary: %v", derr)
+			return invalid("Signature-Agent is not a dictionary: %v", derr)
 		}
 		member, _ := dictionary.Get(key)
 		item, _ = member.(httpsfv.Item)
@@ -202,7 +202,7 @@ func agent(sent []string, p *httpsfv.Params) botauthVerdict {
 	value, ok := item.Value.(string)
 	u, uerr := url.Parse(value)
 	if err != nil || !ok || uerr != nil || u.Scheme != "https" || u.Host == "" {
-		return invalid("Signature-Agent is no https URL: %s", quote(strings.Join(sent, ", ")))
+		return invalid("Signature-Agent is not an https URL: %s", quote(strings.Join(sent, ", ")))
 	}
 	return botauthVerdict{}
 }

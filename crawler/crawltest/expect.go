@@ -136,7 +136,7 @@ func (t *Trial) see(h *host) sighting {
 			fault(x, "was not over within %v", e.Within)
 		}
 		if slices.ContainsFunc(e.Left, func(left string) bool { return covers(left, x.key) }) {
-			fault(x, "though that must be left alone")
+			fault(x, "though it is forbidden")
 		}
 		for _, field := range e.Fields {
 			if x.Header.Get(field) != "" {

@@ -46,8 +46,8 @@ func TestExpectationsAreJudged(t *testing.T) {
 			func(c *visitor.Client) { c.Get("a.test/x") }, Kept, ""},
 		{"a broken answer is not fetched", Expect{Fetched: []string{"/x"}}, Page{Raw: Cut(Head("Content-Length: 9"))}, Rules{},
 			func(c *visitor.Client) { c.Do(c.T.Context(), http.MethodGet, "http://a.test/x") }, Broken, "a.test/x: never fetched"},
-		{"what must be left", Expect{Left: []string{"/x"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/%78") }, Broken, "must be left alone"},
-		{"what is below it", Expect{Left: []string{"/x/"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x/y") }, Broken, "must be left alone"},
+		{"what must be left", Expect{Left: []string{"/x"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/%78") }, Broken, "it is forbidden"},
+		{"what is below it", Expect{Left: []string{"/x/"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x/y") }, Broken, "it is forbidden"},
 		{"what is beside it", Expect{Left: []string{"/x/", "/"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x") }, Kept, ""},
 		{"a field", Expect{Fields: []string{"Cookie"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x", "Cookie", "a=b") }, Broken, "with a Cookie field"},
 	} {

@@ -219,7 +219,7 @@ func (t *Trial) robotsDown() Row {
 			found = append(found, t.Find(x, "though robots.txt %s at %s", p.why, t.When(p.by.End)))
 		}
 	})
-	return Sum(RobotsDown, hosts, plainly.Count(hosts, "host")+" left alone", found)
+	return Sum(RobotsDown, hosts, plainly.Count(hosts, "host")+" not contacted", found)
 }
 
 func (t *Trial) robotsFresh() Row {

@@ -114,7 +114,7 @@ func (t *Trial) coverage() Row {
 			f.Text = "never fetched; linked from " + via.String()
 		}
 		if n := len(requests); n > 0 {
-			f.Text = fmt.Sprintf("asked for %s, the last answer %d at %s, and not again", plainly.Count(n, "time"),
+			f.Text = fmt.Sprintf("requested %s, the last response %d at %s, and not again", plainly.Count(n, "time"),
 				requests[n-1].Status, t.When(requests[n-1].End))
 		}
 		found = append(found, f)

@@ -202,7 +202,7 @@ func TestRefereeCatches(t *testing.T) {
 				c.Get("a.test/")
 			},
 			broken:   RetryAfter,
-			evidence: []string{"a.test/x: GET at 10.000s though 429 for / asked for rest from 0.000s to 10.000s"},
+			evidence: []string{"a.test/x: GET at 10.000s though 429 for / required a delay from 0.000s to 10.000s"},
 		},
 		{
 			name:  "Retry-After obeyed to the instant",
@@ -224,7 +224,7 @@ func TestRefereeCatches(t *testing.T) {
 				c.Get("a.test/")
 			},
 			broken:   RetryAfter,
-			evidence: []string{"503 for / asked for rest from 0.000s to 30.000s"},
+			evidence: []string{"503 for / required a delay from 0.000s to 30.000s"},
 		},
 		{
 			name:  "Retry-After that cannot be read asks for a day",
@@ -365,7 +365,7 @@ func TestRefereeCatches(t *testing.T) {
 			name:   "a page given up after one failure",
 			sites:  []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1}}}},
 			crawl:  func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
-			broken: Coverage, evidence: []string{"asked for 1 time, the last answer 503 at 0.000s, and not again"},
+			broken: Coverage, evidence: []string{"requested 1 time, the last response 503 at 0.000s, and not again"},
 		},
 		{
 			name:  "what a budget cut off",

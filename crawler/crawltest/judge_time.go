@@ -54,7 +54,7 @@ func (t *Trial) pace() Row {
 	var least Gap
 	checked := 0
 	if t.Rules.Pace <= 0 {
-		return Row{Rule: Pace, Verdict: Unshown, Evidence: "none was asked for"}
+		return Row{Rule: Pace, Verdict: Unshown, Evidence: "none was requested"}
 	}
 	for _, h := range t.web.order {
 		for _, g := range Gaps(t.hosts[h.name]) {
@@ -137,7 +137,7 @@ func (t *Trial) retryAfter() Row {
 			checked++
 			for _, x := range t.hosts[h.name] {
 				if asking.Before(x) && x.Start.Before(until) {
-					found = append(found, t.Find(x, "though %d for %s asked for rest from %s to %s",
+					found = append(found, t.Find(x, "though %d for %s required a delay from %s to %s",
 						asking.Status, clip(asking.Target, 40), t.When(asking.End), t.When(until)))
 				}
 			}

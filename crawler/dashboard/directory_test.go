@@ -133,7 +133,7 @@ func TestActsReachARunningCrawl(t *testing.T) {
 	for _, m := range d.Acts() { // the newest first
 		words = append([]string{m.Operator.Act}, words...)
 	}
-	if got := strings.Join(words, ", "); got != "add seeds, add seeds, park, release, max-pages, exclude, opt-out, go on, pause, drop, drain" {
+	if got := strings.Join(words, ", "); got != "add seeds, add seeds, park, release, max-pages, exclude, opt-out, unpause, pause, drop, drain" {
 		t.Errorf("%s", got)
 	}
 	if o := d.Acts()[8].Operator; o.Act != "park" || o.About != a.Origin() || o.Note != "asked by phone" || o.URLs != 2 {

@@ -50,14 +50,14 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	heads(w.Header())
 	switch {
 	case !g.knows(r.Host):
-		refuse(w, http.StatusMisdirectedRequest, "This is no name of the dashboard: open it by the address that was printed.")
+		refuse(w, http.StatusMisdirectedRequest, "This is not a name of the dashboard: open it by the address that was printed.")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		refuse(w, http.StatusMethodNotAllowed, "The dashboard knows GET, HEAD and POST.")
 	case r.URL.Path == "/healthz" || r.URL.Path == "/readyz": // they tell nothing but yes or no
 		g.next.ServeHTTP(w, r)
 	case !g.fromHere(r):
-		refuse(w, http.StatusForbidden, "Another site's page asked for this. Open the dashboard by the address that was printed.")
+		refuse(w, http.StatusForbidden, "Another site's page sent this request. Open the dashboard by the address that was printed.")
 	case g.opens(w, r):
 	case !g.admitted(r):
 		w.Header().Set("WWW-Authenticate", "Bearer")

@@ -128,7 +128,7 @@ func TestTheGuardRefuses(t *testing.T) {
 		{"CSRF: a method in a field", "GET", "/crawl/0/act?" + form, "", []string{cookie, "X-HTTP-Method-Override: POST"}, 405},
 		{"CSRF: HEAD acts no more than GET", "HEAD", "/crawl/0/act?" + form, "", []string{cookie}, 405},
 		{"CSRF: the token opens no form", "POST", "/crawl/0/act?token=" + testToken, form, []string{"Origin: http://127.0.0.1:8800"}, 403},
-		{"CSRF: the cookie is no token of a form", "POST", "/crawl/0/act", "verb=pause&form=" + s.guard.session(), []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
+		{"CSRF: the cookie is not a token of a form", "POST", "/crawl/0/act", "verb=pause&form=" + s.guard.session(), []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
 		{"a cookie that another port has fixed", "GET", "/crawl/0/", "", []string{"Cookie: curtsy_8800=" + strings.Repeat("0", 32)}, 401},
 		{"a socket that another site opens", "GET", "/crawl/0/", "", []string{cookie, "Connection: Upgrade", "Upgrade: websocket", "Origin: https://evil.test"}, 403},
 		{"events that another site listens to", "GET", "/crawl/0/", "", []string{cookie, "Accept: text/event-stream", "Sec-Fetch-Site: same-site"}, 403},

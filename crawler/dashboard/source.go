@@ -64,7 +64,7 @@ var ErrReadOnly = errors.New("the crawl is not running; see curtsy frontier")
 // The verbs of an Act. None of them lowers politeness: what a host is owed it gets.
 const (
 	ActPause   = "pause"   // begin no exchange
-	ActGoOn    = "go on"   // end a pause
+	ActGoOn    = "unpause" // end a pause
 	ActDrain   = "drain"   // end the crawl
 	ActPark    = "park"    // give a host no turn
 	ActRelease = "release" // end that, or open a host that is retired or refused

@@ -62,7 +62,7 @@ type crawlLink struct {
 }
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"n": plainly.Grouped, "per": perS, "octets": plainly.RoughSize[int64], "octetsf": plainly.RoughSize[float64], "dur": lasting, "secs": secondsText, "share": share,
+	"n": plainly.Grouped, "per": perS, "size": plainly.RoughSize[int64], "sizef": plainly.RoughSize[float64], "dur": lasting, "secs": secondsText, "share": share,
 	"clock": clock, "stamp": stamp, "bar": bar, "meter": meter, "curve": curve, "reason": plainly.Reason,
 	"line": plainly.OneLine, "f": func(n int64) float64 { return float64(n) },
 	"base": filepath.Base, "n64": func(n int) string { return plainly.Grouped(int64(n)) },

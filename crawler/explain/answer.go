@@ -103,7 +103,7 @@ func (e *Explanation) Conclude() {
 
 func (e *Explanation) byOptOut() Answer {
 	if o := e.OptOut; o != nil {
-		return Answer{Word: AnswerOptedOut, Text: fmt.Sprintf("opted out: nothing is asked of it, by line %d of %s (%s)", o.Line, o.File, o.Entry)}
+		return Answer{Word: AnswerOptedOut, Text: fmt.Sprintf("opted out: no requests, by line %d of %s (%s)", o.Line, o.File, o.Entry)}
 	}
 	return Answer{}
 }
@@ -125,15 +125,15 @@ func (e *Explanation) byRobots() Answer {
 	v := r.Verdict
 	switch {
 	case v == nil && r.Failure == "" && r.Fetched == nil, v == nil && r.Source == PolicyNone:
-		return Answer{Word: AnswerUnknown, Text: fmt.Sprintf("not known yet: %s is asked for first, before anything else of that host", r.URL), Next: e.soonest()}
+		return Answer{Word: AnswerUnknown, Text: fmt.Sprintf("not known yet: %s is requested first, before anything else of that host", r.URL), Next: e.soonest()}
 	case v == nil || v.Reason == string(robots.Unreachable):
 		why := r.Failure
 		if why == "" {
 			why = fmt.Sprintf("status %d", r.Status)
 		}
-		a := Answer{Word: AnswerUnreachable, Text: "nothing may be fetched: robots.txt cannot be had (" + plainly.Reason(why) + ")"}
+		a := Answer{Word: AnswerUnreachable, Text: "nothing may be fetched: robots.txt is unavailable (" + plainly.Reason(why) + ")"}
 		if a.Next = later(e.soonest(), r.Retry); e.At == nil {
-			a.Text += "; it is asked for again at " + stamp(*a.Next)
+			a.Text += "; it is requested again at " + stamp(*a.Next)
 		}
 		return a
 	case v.Allow:
@@ -149,14 +149,14 @@ func (e *Explanation) stale() string {
 	if e.Robots.Valid {
 		return ""
 	}
-	return " (that policy has expired: robots.txt is asked for anew before the next page)"
+	return " (that policy has expired: robots.txt is requested again before the next page)"
 }
 
 // bySetAside is the answer for what waits for an operator.
 func (e *Explanation) bySetAside() Answer {
 	switch e.State.State {
 	case stateQuarantined:
-		return Answer{Word: AnswerSetAside, Text: fmt.Sprintf("in quarantine: alone in flight at %d kills", frontier.QuarantineStops)}
+		return Answer{Word: AnswerSetAside, Text: fmt.Sprintf("in quarantine: the only URL in flight at %d kills", frontier.QuarantineStops)}
 	case frontier.Held.String():
 		return Answer{Word: AnswerSetAside, Text: "held by " + e.State.Reason + ", until an operator releases it"}
 	}
@@ -270,7 +270,7 @@ func (e *Explanation) mayBeFetched() Answer {
 	} else if e.Crawl == "running" {
 		a.Text += "; it is due now"
 	} else {
-		a.Text += "; it is due when the crawl goes on"
+		a.Text += "; it is due when the crawl continues"
 	}
 	a.Text += e.stale()
 	return a

@@ -120,8 +120,8 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 			k.OptOut = &optout.Hit{Entry: optout.Entry{Line: 3, Text: "a.test"}, File: "list"}
 		}, AnswerOptedOut, "by line 3 of list (a.test)", -1},
 		{func(k *Facts) { k.Scope = scope.Verdict{Rule: "trap:cycle", Timeless: true} }, AnswerOutOfScope, "out of scope: rule trap:cycle", -1},
-		{func(k *Facts) { k.State, k.Rules = robots.State{}, gate.Rules{} }, AnswerUnknown, "http://a.test/robots.txt is asked for first", 0},
-		{func(k *Facts) { failed(k, robots.Exchange{Failure: "timeout"}) }, AnswerUnreachable, "cannot be had (no answer in time); it is asked for again at", time.Minute},
+		{func(k *Facts) { k.State, k.Rules = robots.State{}, gate.Rules{} }, AnswerUnknown, "http://a.test/robots.txt is requested first", 0},
+		{func(k *Facts) { failed(k, robots.Exchange{Failure: "timeout"}) }, AnswerUnreachable, "is unavailable (no answer in time); it is requested again at", time.Minute},
 		{func(k *Facts) {
 			failed(k, robots.Exchange{Failure: "private address"})
 			k.Host.Condition, k.Host.Reason = frontier.Retired, "see --allow-net"
@@ -145,7 +145,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{closed(frontier.Disallowed, "disallow rule"), AnswerDone, "done: disallowed (disallow rule); robots.txt allows it", -1},
 		{func(k *Facts) { k.Host.Condition, k.Host.Reason = frontier.Refused, "10 refusals" }, AnswerHost, "refused, until an operator opens it: 10 refusals", -1},
 		{func(k *Facts) { k.Host.Condition = frontier.Retired }, AnswerHost, "retired for this run", -1},
-		{func(k *Facts) { k.Host.Condition, k.Crawl = frontier.Retired, "stopped" }, AnswerMay, "due when the crawl goes on", 0},
+		{func(k *Facts) { k.Host.Condition, k.Crawl = frontier.Retired, "stopped" }, AnswerMay, "due when the crawl continues", 0},
 		{func(k *Facts) {
 			k.Host.Hold = frontier.Hold{Act: frontier.Park, Reason: "by phone", Wait: time.Hour}
 		}, AnswerHost, "parked by operator: by phone, until 2026-11-22T11", time.Hour},

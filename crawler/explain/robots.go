@@ -169,7 +169,7 @@ func whyDecides(x robots.Explanation) string {
 	case x.Verdict.Standard == robots.Std1994:
 		return "any Disallow that matches decides (1994)"
 	case x.Candidates[0].Length > x.Candidates[1].Length:
-		return "the longest match, by its octets (RFC 9309 2.2.2)"
+		return "the longest match, in bytes (RFC 9309 2.2.2)"
 	case x.Candidates[0].Allow != x.Candidates[1].Allow:
 		return "of equally long matches Allow wins (RFC 9309 2.2.2)"
 	}

@@ -98,7 +98,7 @@ func TestMetaRobots_Rule19(t *testing.T) {
 		{"our token cannot allow", `<meta name=mybot content="all,index,follow"><meta name=robots content=noindex>`, "noindex"},
 		{"a value is no directive", `<meta name=robots content="max-image-preview:none, max-snippet:-1">`, ""},
 		{"a date", `<meta name=robots content="unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT">`, ""},
-		{"a colon is no address here", `<meta name=robots content="otherbot: noindex">`, ""},
+		{"a colon is not an address here", `<meta name=robots content="otherbot: noindex">`, ""},
 		{"in the body", `<body><p><meta name=robots content=noindex>`, "noindex"},
 		{"in noscript", `<noscript><meta name=robots content=noindex></noscript>`, "noindex"},
 		{"not in a template", `<template><meta name=robots content=noindex></template>`, ""},

@@ -24,7 +24,7 @@ func ParseFollow(words []string) (f Follow, err error) {
 		case "pdf": // of earlier versions
 			err = errors.New("following links in PDF files was removed: leave pdf out")
 		default:
-			return f, fmt.Errorf("%q is no kind of document: write feed", w)
+			return f, fmt.Errorf("%q is not a kind of document: write feed", w)
 		}
 	}
 	return f, err

@@ -41,7 +41,7 @@ func ParseRels(words []string) (Rels, error) {
 		case "sponsored":
 			set |= RelSponsored
 		default:
-			return 0, fmt.Errorf("extract: rel %q: write nofollow, ugc, sponsored, or none alone", w)
+			return 0, fmt.Errorf("extract: rel %q: write nofollow, ugc, sponsored, or only none", w)
 		}
 	}
 	return set, nil

@@ -46,7 +46,7 @@ type connection struct {
 }
 
 // errBudget ends reading when connection.left is used up.
-var errBudget = errors.New("more octets than allowed")
+var errBudget = errors.New("more bytes than allowed")
 
 // socket notes how the connection below TLS ended, which crypto/tls does not tell.
 type socket struct {
@@ -188,11 +188,11 @@ func (l *connection) late() error {
 	case !time.Now().Before(l.end):
 		return ErrWhole
 	case l.speed.missed(time.Now()):
-		return fmt.Errorf("%w: %d octets in %v", ErrSlow, l.speed.had, l.speed.over)
+		return fmt.Errorf("%w: %d bytes in %v", ErrSlow, l.speed.had, l.speed.over)
 	case l.first.IsZero():
 		return fmt.Errorf("no answer within %v", l.patience)
 	default:
-		return fmt.Errorf("no octet for %v", l.patience)
+		return fmt.Errorf("no byte for %v", l.patience)
 	}
 }
 

@@ -49,7 +49,7 @@ func ParseAuth(line string) (field, error) {
 		if token := strings.TrimSpace(rest); isToken68(token) {
 			return newField("Authorization", "Bearer "+token, token), nil
 		}
-		return field{}, errors.New("what follows Bearer is no token (RFC 6750 2.1); " + how)
+		return field{}, errors.New("what follows Bearer is not a token (RFC 6750 2.1); " + how)
 	}
 	user, password, ok := strings.Cut(line, ":")
 	if !ok || user == "" {
@@ -72,7 +72,7 @@ func ParseFields(text string) (all []field, err error) {
 		value = strings.Trim(value, " \t")
 		switch {
 		case !ok || !isName(name) || value == "":
-			return nil, fmt.Errorf("line %d is no header field: write Name: value", n)
+			return nil, fmt.Errorf("line %d is not a header field: write Name: value", n)
 		case ours(name):
 			return nil, fmt.Errorf("line %d: the field %s is the crawler's to set", n, name)
 		case slices.ContainsFunc(all, func(f field) bool { return strings.EqualFold(f.Name, name) }):
@@ -108,7 +108,7 @@ func inner(name, value string) (all []string) {
 // fit refuses what cannot stand in a header field (RFC 9110 5.5).
 func fit(value string) error {
 	if len(value) > maxValue {
-		return fmt.Errorf("it is longer than %d octets", maxValue)
+		return fmt.Errorf("it is longer than %d bytes", maxValue)
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return errors.New("it has control characters, or more than one line")

@@ -14,7 +14,7 @@ import (
 
 // errRepeated says that an answer has a value that was sent to it. Pages that help to find errors do that; to keep
 // one would be to tell the secret to whoever has the archive.
-var errRepeated = errors.New("the answer repeats the credentials that it was asked with: nothing of it is kept")
+var errRepeated = errors.New("the response repeats the credentials of the request: it is not stored")
 
 // leastForm is from how many bytes on a form is looked for: shorter ones appear in pages by chance.
 const leastForm = 8

@@ -198,7 +198,7 @@ func (f *Fetcher) readHead(x *Exchange, l *connection, r *Request) (resp *http.R
 		switch {
 		case errors.Is(l.err, errBudget) || err == nil && l.consumed() > headLimit:
 			x.Truncated = CutOther // not CutLength: nothing is made of a head that has no end
-			return nil, begin, &Failure{Protocol, fmt.Errorf("response head over %d octets", headLimit)}
+			return nil, begin, &Failure{Protocol, fmt.Errorf("response header over %d bytes", headLimit)}
 		case err != nil:
 			x.Truncated, err = l.fault(err, Reset)
 			return nil, begin, err
@@ -227,7 +227,7 @@ func plausible(resp *http.Response) error {
 	case resp.StatusCode < 100:
 		return fmt.Errorf("status code %d", resp.StatusCode)
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		return errors.New("switch of protocols that was not asked for")
+		return errors.New("switch of protocols without a request for it")
 	}
 	return nil
 }

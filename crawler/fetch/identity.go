@@ -115,7 +115,7 @@ func (id Identity) CheckContact() error {
 func (id Identity) checkContact() error {
 	const how = "say how to reach you, once: curtsy identity set --contact https://" + placeholder + "/crawler (or a mailbox)"
 	if id.Contact == "" {
-		return fmt.Errorf("no contact: every host but loopback is told whom to ask about this crawler; %s", how)
+		return fmt.Errorf("no contact: every host except loopback gets an address for questions about this crawler; %s", how)
 	}
 	host, err := id.contactHost()
 	if err != nil {

@@ -65,7 +65,7 @@ func CheckLocal(a netip.Addr) error {
 	case err == nil:
 		return l.Close()
 	case unbound(err):
-		return fmt.Errorf("%s is no address of this machine", a)
+		return fmt.Errorf("%s is not an address of this machine", a)
 	}
 	return fmt.Errorf("%s cannot be used as a local address: %w", a, err)
 }

@@ -43,9 +43,9 @@ func Parse(raw string) (*proxy, error) {
 	}
 	switch n, err := strconv.ParseUint(p.port, 10, 16); {
 	case p.host == "" || strings.ContainsFunc(p.host, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return nil, errors.New("the proxy's host is missing, or no name in ASCII; " + how)
+		return nil, errors.New("the proxy's host is missing, or not an ASCII name; " + how)
 	case err != nil || n == 0:
-		return nil, errors.New("the proxy's port is none; " + how)
+		return nil, errors.New("the proxy's port is invalid; " + how)
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("a proxy has no path; " + how)
 	}
@@ -63,7 +63,7 @@ func Parse(raw string) (*proxy, error) {
 func (p *proxy) credentials() error {
 	switch {
 	case strings.Contains(p.scheme, sockS5) && (p.user == "" || len(p.user) > 255 || p.password == "" || len(p.password) > 255):
-		return errors.New("user and password of a SOCKS proxy have 1 to 255 octets each (RFC 1929)")
+		return errors.New("user and password of a SOCKS proxy have 1 to 255 bytes each (RFC 1929)")
 	case strings.Contains(p.user, ":"):
 		return errors.New("the user of an HTTP proxy has no colon (RFC 7617)")
 	case len(p.user)+len(p.password) > 4<<10:

@@ -92,7 +92,7 @@ func proxyRequest(target string) ([]byte, error) {
 	b := []byte{version, connectTo, 0}
 	switch addr, err := netip.ParseAddr(host); {
 	case err != nil && len(host) > 255:
-		return nil, fmt.Errorf("socks: the name of the host has %d octets", len(host))
+		return nil, fmt.Errorf("socks: the name of the host has %d bytes", len(host))
 	case err != nil:
 		b = append(append(b, kindName, byte(len(host))), host...)
 	case addr.Is4():

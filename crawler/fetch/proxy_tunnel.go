@@ -36,7 +36,7 @@ func (p *proxy) connect(conn net.Conn, target, agent string) error {
 		resp, err := http.ReadResponse(br, nil) //nolint:bodyclose // see above
 		switch {
 		case err != nil && from.N <= 0:
-			return p.fault(Odd, "the head of its answer to CONNECT is over %d octets", maxHead)
+			return p.fault(Odd, "the header of its response to CONNECT is over %d bytes", maxHead)
 		case err != nil && noted.err != nil:
 			return p.cut(noted.err) // the parser takes what came of a line for the whole
 		case err != nil:
@@ -50,7 +50,7 @@ func (p *proxy) connect(conn net.Conn, target, agent string) error {
 			return err
 		}
 		if br.Buffered() > 0 {
-			return p.fault(Odd, "it sent octets that are not the target's")
+			return p.fault(Odd, "it sent bytes that are not the target's")
 		}
 		return nil
 	}
@@ -97,5 +97,5 @@ func (p *proxy) cut(err error) error {
 	if errors.As(err, &op) {
 		return p.fault(Odd, "%w", err)
 	}
-	return p.fault(Odd, "its answer is none of a proxy")
+	return p.fault(Odd, "its response is not that of a proxy")
 }

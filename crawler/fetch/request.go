@@ -32,7 +32,7 @@ func (f *Fetcher) head(r Request) ([]byte, error) {
 	target := r.URL.RequestURI()
 	// A canonical URL is ASCII without blanks; this is the last place where it matters, so it is not taken on trust.
 	if !strings.HasPrefix(target, "/") || !graphic(target) {
-		return nil, fmt.Errorf("fetch: %s %s: the target %q cannot stand in a request line", r.method(), r.URL, target)
+		return nil, fmt.Errorf("fetch: %s %s: the target %q is invalid in a request line", r.method(), r.URL, target)
 	}
 	accept := r.Accept
 	if accept == "" {

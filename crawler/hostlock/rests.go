@@ -32,7 +32,7 @@ type Wish struct {
 }
 
 // AskedAnother is how String begins where another process was asked.
-const AskedAnother = "another crawl or command of yours was asked to wait"
+const AskedAnother = "another of your crawls or commands must wait"
 
 // fields are the names of fields as the table has them.
 var fields = [...]string{"", "Retry-After", "RateLimit"}
@@ -45,7 +45,7 @@ func (w Wish) String() string {
 	}
 	who := AskedAnother
 	if w.Ours {
-		who = "it asked to be left alone"
+		who = "the host told curtsy to wait"
 	}
 	return fmt.Sprintf("%s until %s (%s)", who,
 		time.Now().Add(w.Wait+time.Second-1).Truncate(time.Second).Format(time.RFC3339), why)
@@ -94,7 +94,7 @@ func (l *Locks) Rest(a canon.Authority, end time.Time, w Wish) error {
 		err = l.file.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("hostlock: note that %s asks to be left alone: %w", a, err)
+		return fmt.Errorf("hostlock: record the delay that %s requires: %w", a, err)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (l *Locks) Resting(a canon.Authority) (Wish, error) {
 		}
 	}
 	if err != nil {
-		return Wish{}, fmt.Errorf("hostlock: what %s asked for: %w", a, err)
+		return Wish{}, fmt.Errorf("hostlock: read the delay that %s requires: %w", a, err)
 	}
 	if left == 0 {
 		return Wish{}, nil

@@ -90,7 +90,7 @@ func checkMatch(m string) error {
 		return fmt.Errorf("%q: write the name of a host, without scheme, port and path, or *.example.org for all below it", m)
 	}
 	if _, err := hostOf(name); err != nil {
-		return fmt.Errorf("%q is no name of a host", m)
+		return fmt.Errorf("%q is not a host name", m)
 	}
 	return nil
 }

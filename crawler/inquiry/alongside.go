@@ -29,7 +29,7 @@ type alongside struct {
 // Resting says that a host was not asked, because it asked to be left alone for a while.
 type Resting struct{ hostlock.Wish }
 
-func (r *Resting) Error() string { return "not asked: " + r.Wish.String() + "; try again then" }
+func (r *Resting) Error() string { return "not requested: " + r.Wish.String() + "; try again then" }
 
 // patience is how long a command waits for a host that asked to be left alone. A longer wait ends it.
 const patience = 10 * time.Second

@@ -57,14 +57,14 @@ func Append(path string, texts []string, reason string) (added int, err error) {
 // check reads one entry as it would stand on a line alone.
 func check(text string) error {
 	if strings.ContainsAny(text, "\t\n#") {
-		return fmt.Errorf("optout: %q is no entry: a reason is given apart", text)
+		return fmt.Errorf("optout: %q is not an entry: give the reason separately", text)
 	}
 	l := newList("", nil)
 	if err := l.line(text, 1); err != nil {
 		return fmt.Errorf("optout: %q: %w", excerpt(text), err)
 	}
 	if len(l.entries) != 1 {
-		return fmt.Errorf("optout: %q is no entry: write a host, .domain, address, network, or host/path", text)
+		return fmt.Errorf("optout: %q is not an entry: write a host, .domain, address, network, or host/path", text)
 	}
 	return nil
 }

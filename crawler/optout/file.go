@@ -134,7 +134,7 @@ func read(path string) (fs.FileInfo, []byte, error) {
 	case err != nil:
 		return nil, nil, err
 	case len(b) > maxFile:
-		return nil, nil, fmt.Errorf("%s is larger than %d octets", path, maxFile)
+		return nil, nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
 	}
 	return info, b, nil
 }

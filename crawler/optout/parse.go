@@ -51,7 +51,7 @@ func newList(name string, b []byte) *List {
 func (l *List) line(line string, number int) error {
 	switch {
 	case len(line) > maxLine:
-		return fmt.Errorf("longer than %d octets", maxLine)
+		return fmt.Errorf("longer than %d bytes", maxLine)
 	case !utf8.ValidString(line):
 		return errors.New("not UTF-8")
 	case strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):

@@ -138,7 +138,7 @@ func TestRule16_MistakesAreNamed(t *testing.T) {
 		"example.org,example.net":          "no host has such a name",
 		"example.org;":                     "no host has such a name",
 		".example.org,":                    "no host has such a name",
-		strings.Repeat("a", 64) + ".test":  "over 63 octets",
+		strings.Repeat("a", 64) + ".test":  "over 63 bytes",
 		strings.Repeat("a.", 127) + "test": "too long for a domain name",
 	} {
 		_, err := Parse("list", []byte(text))

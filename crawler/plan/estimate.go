@@ -181,7 +181,7 @@ func (r *reckoning) within() {
 	if w, err := window.ParseAll(r.s.Window); err == nil && len(w) > 0 && r.e.Takes > 0 {
 		at, _ := w.Opens(time.Now())
 		r.e.Takes = w.Takes(at, time.Duration(r.e.Takes*float64(time.Second))).Seconds()
-		r.e.Basis = append(r.e.Basis, fmt.Sprintf("Nobody is asked for anything but within %s, which is %.0f %% of the week. The times of single hosts are those that they are asked in.", w, 100*w.Share()))
+		r.e.Basis = append(r.e.Basis, fmt.Sprintf("Requests are sent only within %s, which is %.0f %% of the week. The times of single hosts leave out the other hours.", w, 100*w.Share()))
 	}
 }
 
@@ -194,11 +194,11 @@ func (r *reckoning) bound() {
 
 func (r *reckoning) basis() {
 	say := func(format string, args ...any) { r.e.Basis = append(r.e.Basis, fmt.Sprintf(format, args...)) }
-	say("Known pages are the seeds and what sitemaps list in scope, each once, as far as robots.txt and opt-out lists allow them.")
-	say("A request costs its host its pace and its response time, as they were when it was asked for robots.txt and sitemaps.")
-	say("%s a page and %s any other answer are assumed.", plainly.Size(r.expect.Size), plainly.Size(other))
+	say("Known pages are the seeds and the URLs in scope that sitemaps list, each once, if robots.txt and opt-out lists allow them.")
+	say("A request takes the delay and the response time of its host, as measured with robots.txt and sitemaps.")
+	say("The plan assumes %s for a page and %s for any other response.", plainly.Size(r.expect.Size), plainly.Size(other))
 	if r.expect.Pages > 0 {
-		say("You expect %s of each host whose sitemaps name none.", plainly.Count(r.expect.Pages, "page"))
+		say("You expect %s of each host whose sitemaps list none.", plainly.Count(r.expect.Pages, "page"))
 	}
 	if n := r.files(); n > 0 {
 		say("You expect %s with each page: images, styles, scripts and the like.", plainly.Count(n, "file"))
@@ -224,32 +224,32 @@ func (r *reckoning) unknown(p *Plan) {
 		slowest = max(slowest, h.turn())
 	}
 	if silent > 0 {
-		say("No sitemap lists pages of %s: what they have beyond the seeds is not known. Each further 1,000 pages of one host take %s at the slowest pace here.",
+		say("No sitemap lists pages of %s: the number of their pages is unknown. Each further 1,000 pages of one host take %s at the longest delay here.",
 			plainly.Count(silent, "host"), plainly.Duration(time.Duration(1000*slowest)*time.Second))
 	}
 	if unread > 0 {
 		say("Not all sitemaps of %s were read.", plainly.Count(unread, "host"))
 	}
 	if p.Uncounted > 0 {
-		say("Sitemaps list %s more than this plan tells apart.", plainly.Count(p.Uncounted, "URL"))
+		say("Sitemaps list %s beyond the limit of this plan.", plainly.Count(p.Uncounted, "URL"))
 	}
 	if left > 0 {
-		say("Nothing is reckoned for %s left alone, which the crawl may find open.", plainly.Count(left, "host"))
+		say("The estimate leaves out %s that cannot be contacted now but may be later.", plainly.Count(left, "host"))
 	}
 	if unasked > 0 {
-		say("Of %s robots.txt was not asked for.", plainly.Count(unasked, "host"))
+		say("robots.txt of %s was not requested.", plainly.Count(unasked, "host"))
 	}
 	if r.s.Scope != string(scope.ModeSeeds) {
-		say("Links may lead to pages, and in this scope to hosts, that no sitemap lists; and pages that are listed may be gone.")
+		say("Links may lead to pages, and in this scope to hosts, that no sitemap lists. Listed pages may be gone.")
 		if !reads(r.s) {
-			say("The crawl does not read sitemaps (--sitemaps robots), and finds no page that only they lead to.")
+			say("The crawl does not read sitemaps (--sitemaps robots), and does not find pages that only sitemaps list.")
 		}
 	}
 	if r.s.Requisites != scope.RequisitesNone && r.expect.Files == 0 {
-		say("Images, styles and scripts of pages are fetched, too, and no sitemap lists them: each is a request more.")
+		say("The crawl also fetches images, styles and scripts of pages, which no sitemap lists: each is a further request.")
 	}
 	if r.s.MaxPerDomain > 0 || r.s.MaxPerTag > 0 || len(r.s.StopWhen) > 0 {
 		say("--max-per-domain, --max-per-tag and --stop-when may end the crawl sooner.")
 	}
-	say("Hosts may grow slower, ask for rest or fail: each of that lengthens the crawl.")
+	say("Hosts may become slower, require longer delays or fail, which lengthens the crawl.")
 }

@@ -168,7 +168,7 @@ func (g *gathering) host(ctx context.Context, c *crawler.Crawl, a canon.Authorit
 // floor is the pause of a host that is not known.
 func (g *gathering) floor() time.Duration { return max(g.settings.Delay, crawler.Floor) }
 
-const notAsked = "not asked for"
+const notAsked = "not requested"
 
 // meaning says in words what a robots state means, and whether it means anything.
 func meaning(s robots.State) (known bool, words string) {
@@ -176,7 +176,7 @@ func meaning(s robots.State) (known bool, words string) {
 		if v.Allowed {
 			return true, "none: everything is allowed"
 		}
-		return true, "cannot be had, so nothing is allowed: " + plainly.Reason(host.WhyUnreachable(s))
+		return true, "unavailable, so nothing is allowed: " + plainly.Reason(host.WhyUnreachable(s))
 	}
 	if _, ok := s.Body(); ok {
 		return true, "rules"

@@ -77,7 +77,7 @@ func TestEachDisagreementIsFound(t *testing.T) {
 		"a range of another service":                  {replaced(ranges, `"services": [`+"\n"+`        "libbot"`, `"services": [`+"\n"+`        "other"`), "ranges ranges differs"},
 		"an address outside":                          {settings(func(w *Wanted) { w.Addresses = []netip.Addr{netip.MustParseAddr("192.0.2.32")} }), "ranges address missing"},
 		"a list from the future":                      {replaced(ranges, "2026-05-03T12:00:00Z", "2026-05-09T12:00:00Z"), "ranges creationTime differs"},
-		"a list that is no JSON":                      {body(ranges, "{"), "ranges document differs"},
+		"a list that is not JSON":                     {body(ranges, "{"), "ranges document differs"},
 		"a list without a date":                       {replaced(ranges, "creationTime", "made"), "ranges document differs"},
 		"a list of a later version":                   {answer(ranges, func(a *Answer) { a.Type = `application/jafar+json; version="2.0"` }), "ranges document differs"},
 		"a card that is HTML":                         {body(card, "<!DOCTYPE html>"), "card document differs"},

@@ -115,7 +115,7 @@ func ReadRanges(b []byte, mediaType string) (Ranges, error) {
 	r := Ranges{}
 	var err error
 	if r.Created, err = time.Parse(time.RFC3339, *doc.CreationTime); err != nil || !strings.HasSuffix(*doc.CreationTime, "Z") {
-		return Ranges{}, malformed("its creationTime %.40q is no time in UTC, as 2026-05-03T14:30:00Z is", *doc.CreationTime)
+		return Ranges{}, malformed("its creationTime %.40q is not a time in UTC, as 2026-05-03T14:30:00Z is", *doc.CreationTime)
 	}
 	for i, raw := range *doc.Prefixes {
 		var one prefixJSON
@@ -129,7 +129,7 @@ func ReadRanges(b []byte, mediaType string) (Ranges, error) {
 		}
 		p, err := netip.ParsePrefix(*text)
 		if err != nil || p.Addr().Is4() != (one.IPv4 != nil) {
-			return Ranges{}, malformed("prefix %d: %.60q is no network of its kind", i+1, *text)
+			return Ranges{}, malformed("prefix %d: %.60q is not a network of its kind", i+1, *text)
 		}
 		r.Prefixes, r.Services = append(r.Prefixes, p.Masked()), append(r.Services, one.Services)
 	}
@@ -153,14 +153,14 @@ func jafarVersion(mediaType string) error {
 func object(b []byte, to any) error {
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if len(b) == 0 || b[0] != '{' {
-		return malformed("it is no JSON object")
+		return malformed("it is not a JSON object")
 	}
 	if err := json.Unmarshal(b, to); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) && kind.Field != "" {
 			return malformed("its member %.40q is no %s", kind.Field, plain(kind.Type.Kind().String()))
 		}
-		return malformed("it is no JSON")
+		return malformed("it is not JSON")
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func ParseRange(s string) (netip.Prefix, error) {
 	}
 	p, err := netip.ParsePrefix(s)
 	if err != nil || p.Addr().Is4In6() {
-		return netip.Prefix{}, fmt.Errorf("%q is no network: write it like 192.0.2.0/28 or 2001:db8::/48", s)
+		return netip.Prefix{}, fmt.Errorf("%q is not a network: write it like 192.0.2.0/28 or 2001:db8::/48", s)
 	}
 	return p.Masked(), nil
 }

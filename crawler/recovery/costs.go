@@ -54,7 +54,7 @@ func (c *Costs) Recover(asked func() (storage.Asked, error), counted map[string]
 	}
 	told, err := asked()
 	if err != nil {
-		return nil, fmt.Errorf("crawler: what was asked before the kill: %w", err)
+		return nil, fmt.Errorf("crawler: requests before the kill: %w", err)
 	}
 	more := told.Beyond(storage.Asked{
 		Exchanges: counted[totals.Exchanges], Answers: counted[totals.Answers], Robots: counted[totals.Robots], Octets: counted[totals.Bytes],

@@ -38,7 +38,7 @@ func Read(lines iter.Seq2[storage.Line, error]) (hosts Rests, answered bool, err
 	hosts = Rests{}
 	for l, err := range lines {
 		if err != nil {
-			return nil, false, fmt.Errorf("crawler: what hosts asked for before the kill: %w", err)
+			return nil, false, fmt.Errorf("crawler: delays that hosts required before the kill: %w", err)
 		}
 		answered = answered || l.Status > 0
 		if l.Rest <= 0 || l.Rest > host.LongestAfter {

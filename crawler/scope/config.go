@@ -135,11 +135,11 @@ func (c Config) check() (Config, error) {
 	}
 	switch {
 	case !slices.Contains(externals, c.External):
-		return c, fmt.Errorf("scope: external %q: it is none of none, head, get", c.External)
+		return c, fmt.Errorf("scope: external %q: want none, head or get", c.External)
 	case !slices.Contains(modes, c.Mode):
-		return c, fmt.Errorf("scope: mode %q: it is none of host, domain, prefix, seeds, any", c.Mode)
+		return c, fmt.Errorf("scope: mode %q: want host, domain, prefix, seeds or any", c.Mode)
 	case !slices.Contains(requisites, c.Requisites):
-		return c, fmt.Errorf("scope: requisites %q: it is none of scope, none, host, all, script, and all,script", c.Requisites)
+		return c, fmt.Errorf("scope: requisites %q: want scope, none, host, all, script or all,script", c.Requisites)
 	case c.Depth != nil && *c.Depth < 0:
 		return c, fmt.Errorf("scope: depth %d: it is less than 0; leave it out for no limit", *c.Depth)
 	}
@@ -181,7 +181,7 @@ func compile(list string, patterns []string) ([]*regexp.Regexp, error) {
 		}
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			if at := strings.Index(p, e.Expr); at >= 0 {
-				return nil, fmt.Errorf("scope: %s pattern %d, %q: at octet %d, %q: %s", list, i+1, p, at+1, e.Expr, e.Code)
+				return nil, fmt.Errorf("scope: %s pattern %d, %q: at byte %d, %q: %s", list, i+1, p, at+1, e.Expr, e.Code)
 			}
 		}
 		return nil, fmt.Errorf("scope: %s pattern %d, %q: %w", list, i+1, p, err)

@@ -283,7 +283,7 @@ func hostID(host string) (int, error) {
 	name, ok := strings.CutSuffix(host, ".test")
 	id, err := strconv.Atoi(strings.TrimPrefix(name, "h"))
 	if !ok || err != nil {
-		return 0, fmt.Errorf("simulation: %s is no host of this world", host)
+		return 0, fmt.Errorf("simulation: %s is not a host of this world", host)
 	}
 	return id, nil
 }

@@ -97,7 +97,7 @@ const (
 
 // String is the finding on one line.
 func (f *Finding) String() string {
-	s := fmt.Sprintf("%s at octet %d", f.Reason, f.Offset)
+	s := fmt.Sprintf("%s at byte %d", f.Reason, f.Offset)
 	if f.Detail != "" {
 		s += ": " + f.Detail
 	}

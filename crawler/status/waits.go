@@ -121,25 +121,25 @@ func perSecond(pace, response time.Duration, width int) float64 {
 func (w Waits) Why(state string, exchanges, permitted float64) string {
 	switch {
 	case state == "paused":
-		return "The crawl is paused: nothing new is asked for until you go on."
+		return "The crawl is paused: no request starts until you unpause it."
 	case state == OutsideWindow:
-		return "The crawl is outside of its window (--window): nothing is asked for until that opens."
+		return "The crawl is outside its window (--window): no request starts until the window opens."
 	case state == "draining":
-		return "The crawl is ending: what is under way is finished, and nothing else is begun."
+		return "The crawl is ending: it finishes the requests in flight and starts no others."
 	case w.Hosts == 0:
-		return "No host has anything left to do."
+		return "No host has URLs left."
 	case w.Due > w.InTurn && w.Due*4 > w.Hosts:
 		return "Hosts are due and wait for a worker: the machine or --workers limits, not politeness."
 	case permitted > 0 && exchanges >= 0.9*permitted:
 		return "The crawl is as fast as politeness permits: only more hosts would make it faster."
 	case w.Address*2 > w.Hosts:
-		return "Most hosts share addresses, and an address has a pace of its own (--ip-delay)."
+		return "Most hosts share addresses, and each address has its own delay (--ip-delay)."
 	case w.Robots*2 > w.Hosts:
-		return "Most hosts do not hand out their robots.txt, and without it nothing may be fetched."
+		return "The robots.txt of most hosts is unavailable, and without it nothing may be fetched."
 	case (w.Rest+w.Retry)*2 > w.Hosts:
-		return "Most hosts rest after failures, or because they asked for it."
+		return "Most hosts back off after failures, or because they required it."
 	case (w.Operator+w.Shut)*2 > w.Hosts:
-		return "Most hosts with something left are held by you, retired or refused."
+		return "Most hosts with URLs left are paused by you, retired or refused."
 	}
-	return "Hosts keep their pace: see what each waits for."
+	return "Hosts wait for their delays: see the reason for each."
 }

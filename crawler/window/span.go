@@ -65,7 +65,7 @@ func minute(text string) (int, error) {
 	}
 	at, err := time.Parse("15:04", text)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no time of a day; write one from 00:00 to 24:00", text)
+		return 0, fmt.Errorf("%s is not a time of day; write one from 00:00 to 24:00", text)
 	}
 	return at.Hour()*60 + at.Minute(), nil
 }
@@ -109,7 +109,7 @@ func day(text string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no day; write Mon, Tue, Wed, Thu, Fri, Sat, Sun, a range (Mon-Fri) or a list (Sat,Sun)", text)
+	return 0, fmt.Errorf("%q is not a day; write Mon, Tue, Wed, Thu, Fri, Sat, Sun, a range (Mon-Fri) or a list (Sat,Sun)", text)
 }
 
 // Holds reports whether the clock shows a time in s at an instant.

@@ -222,7 +222,7 @@ func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 		}
 	}
 	for _, call := range []string{"Open", "OpenReadOnly", "Check", "Compact"} {
-		if !strings.Contains(errs[call].Error(), "begin the crawl anew") {
+		if !strings.Contains(errs[call].Error(), "start the crawl again") {
 			t.Errorf("%s does not say what to do: %v", call, errs[call])
 		}
 	}

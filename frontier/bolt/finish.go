@@ -56,10 +56,10 @@ func checkResult(r *frontier.Result) error {
 	if h := r.Host; h != nil {
 		switch {
 		case len(h.Robots) > frontier.MaxRobots:
-			return fmt.Errorf("frontier/bolt: finish %s: robots state of %d octets: over %d",
+			return fmt.Errorf("frontier/bolt: finish %s: robots state of %d bytes: over %d",
 				r.Authority, len(h.Robots), frontier.MaxRobots)
 		case len(h.Memory) > frontier.MaxMemory:
-			return fmt.Errorf("frontier/bolt: finish %s: memory of %d octets: over %d",
+			return fmt.Errorf("frontier/bolt: finish %s: memory of %d bytes: over %d",
 				r.Authority, len(h.Memory), frontier.MaxMemory)
 		case h.Condition > frontier.Refused:
 			return fmt.Errorf("frontier/bolt: finish %s: there is no condition %d", r.Authority, h.Condition)
@@ -73,7 +73,7 @@ func checkResult(r *frontier.Result) error {
 	}
 	for i, b := range r.Blobs {
 		if len(b) > layout.MaxBlob {
-			return fmt.Errorf("frontier/bolt: finish %s: blob %d of %d octets: over %d", r.Authority, i, len(b), layout.MaxBlob)
+			return fmt.Errorf("frontier/bolt: finish %s: blob %d of %d bytes: over %d", r.Authority, i, len(b), layout.MaxBlob)
 		}
 	}
 	for i, s := range r.Extend {

@@ -192,7 +192,7 @@ func TestImport_WhatIsNotWholeNamesTheItemAndLeavesNoFile(t *testing.T) {
 
 func TestImport_RefusesAnExistingFileAndPassesOnErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
-	broken := errors.New("line 7 is no JSON")
+	broken := errors.New("line 7 is not JSON")
 	if err := repair.Import(path, from(items(t)[:6], broken)); !errors.Is(err, broken) || !strings.Contains(err.Error(), "item 7:") {
 		t.Errorf("%v", err)
 	}

@@ -65,11 +65,11 @@ func excerpt(s string) string {
 // The causes.
 var (
 	errNoScheme = errors.New("no scheme, and no base to resolve it against")
-	errPort     = errors.New("the port is no number up to 65535")
+	errPort     = errors.New("the port is not a number up to 65535")
 	errIPv4     = errors.New("the host ends in a number but is no IPv4 address")
 	errIPv6     = errors.New("the host is no IPv6 address")
-	errDomain   = errors.New("the host is no domain name")
-	errLabel    = errors.New("the host has a label that is empty or over 63 octets")
+	errDomain   = errors.New("the host is not a domain name")
+	errLabel    = errors.New("the host has a label that is empty or over 63 bytes")
 	errHostLong = errors.New("the host is too long for a domain name")
 	errOrigin   = errors.New("an authority is scheme://host:port and no more")
 	errTarget   = errors.New("a request target begins with a slash")

@@ -128,10 +128,10 @@ func TestError_TextIsSafeForATerminal(t *testing.T) {
 
 func TestError_SaysWhatIsWrong(t *testing.T) {
 	for in, want := range map[string]string{
-		"http://h:x/":  `canon: "http://h:x/": malformed: the port is no number up to 65535`,
+		"http://h:x/":  `canon: "http://h:x/": malformed: the port is not a number up to 65535`,
 		"ftp://h/":     `canon: "ftp://h/": scheme`,
 		"a/b":          `canon: "a/b": malformed: no scheme, and no base to resolve it against`,
-		"http://a..b/": `canon: "http://a..b/": malformed: the host has a label that is empty or over 63 octets`,
+		"http://a..b/": `canon: "http://a..b/": malformed: the host has a label that is empty or over 63 bytes`,
 	} {
 		_, err := Parse(in)
 		if got := fmt.Sprint(err); got != want {

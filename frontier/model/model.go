@@ -476,9 +476,9 @@ func (m *Model) finish(now time.Time, r frontier.Result) frontier.Finished {
 // check returns how r breaks a bound of the contract, or nil.
 func check(r frontier.Result) error {
 	if h := r.Host; h != nil && len(h.Robots) > frontier.MaxRobots {
-		return fmt.Errorf("frontier/model: finish %s: robots state of %d octets: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
+		return fmt.Errorf("frontier/model: finish %s: robots state of %d bytes: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
 	} else if h != nil && len(h.Memory) > frontier.MaxMemory {
-		return fmt.Errorf("frontier/model: finish %s: memory of %d octets: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
+		return fmt.Errorf("frontier/model: finish %s: memory of %d bytes: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
 	}
 	for i, c := range r.Found {
 		if c.URL.IsZero() {

@@ -43,7 +43,7 @@ func (l *host) item() (*frontier.Host, error) {
 	case h.Wait < 0 || h.Pace < 0 || h.Width < 0:
 		return nil, fmt.Errorf("host %s: a negative number", h.Authority)
 	case len(h.Robots) > frontier.MaxRobots || len(h.Memory) > frontier.MaxMemory:
-		return nil, fmt.Errorf("host %s: more octets of robots state or memory than a frontier keeps", h.Authority)
+		return nil, fmt.Errorf("host %s: more bytes of robots state or memory than a frontier keeps", h.Authority)
 	}
 	if l.Hold != nil {
 		h.Hold = frontier.Hold{Act: frontier.Act(l.Hold.Act), Reason: string(l.Hold.Reason), Wait: time.Duration(l.Hold.Wait)}

@@ -27,7 +27,7 @@ func (r *Reader) item(l line) (i frontier.Item, ok bool, err error) {
 	case l.members() != 1:
 		return i, false, errors.New("a line has one member")
 	case !r.begun && l.Head == nil:
-		return i, false, errors.New("an export begins with its head, and this is no export, or one without it")
+		return i, false, errors.New("not an export, or one without the head that it starts with")
 	case r.begun && l.Head != nil:
 		return i, false, errors.New("a second head")
 	case r.total != nil:

@@ -114,7 +114,7 @@ func (r *Reader) read() ([]byte, error) {
 		}
 		switch {
 		case err == nil && long:
-			return nil, r.wrong(fmt.Errorf("it is longer than %d octets", MaxLine))
+			return nil, r.wrong(fmt.Errorf("it is longer than %d bytes", MaxLine))
 		case errors.Is(err, bufio.ErrBufferFull):
 			if long {
 				if skipped, err := r.skip(); err != nil {
@@ -122,7 +122,7 @@ func (r *Reader) read() ([]byte, error) {
 				} else if !skipped {
 					return nil, r.cut()
 				}
-				return nil, r.wrong(fmt.Errorf("it is longer than %d octets", MaxLine))
+				return nil, r.wrong(fmt.Errorf("it is longer than %d bytes", MaxLine))
 			}
 		case errors.Is(err, io.EOF):
 			return nil, r.cut() // the writer ends each line: this one is torn, or missing
@@ -177,13 +177,13 @@ func (r *Reader) take(b []byte) (i frontier.Item, ok bool, err error) {
 	if err := d.Decode(&l); err != nil {
 		r.hash(b)
 		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return i, false, r.wrong(errors.New("it is no line of an export, for it is no JSON"))
+			return i, false, r.wrong(errors.New("not a line of an export: not JSON"))
 		}
-		return i, false, r.wrong(fmt.Errorf("it is no line of an export: %w", notEnd{err}))
+		return i, false, r.wrong(fmt.Errorf("not a line of an export: %w", notEnd{err}))
 	}
 	if d.InputOffset() != int64(len(bytes.TrimRight(b, "\r\n"))) {
 		r.hash(b)
-		return i, false, r.wrong(errors.New("something stands behind its object"))
+		return i, false, r.wrong(errors.New("there is text after its object"))
 	}
 	if l.End != nil {
 		return i, false, r.end(l.End)
@@ -202,7 +202,7 @@ func (r *Reader) hash(b []byte) { r.sum.Write(b) }
 func (r *Reader) end(e *end) error {
 	r.finish()
 	if _, err := r.in.ReadByte(); err == nil {
-		return r.wrong(fmt.Errorf("something stands behind the last line: %w", ErrChanged))
+		return r.wrong(fmt.Errorf("there is text after the last line: %w", ErrChanged))
 	}
 	if e.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) || e.Ended != r.ended {
 		return r.wrong(ErrChanged)

@@ -194,7 +194,7 @@ var table = []judged{
 		a.robots("User-agent: *\nCrawl-delay: 5\n")
 		a.add(fetch{url: site + "/", at: 9 * s, meta: "gapMs: 8900\r\npaceMs: 1000\r\npaceBy: floor\r\n"})
 	}},
-	{name: "a pace that is none", codes: "gap-told record", make: func(a *archive) {
+	{name: "a delay due is not a number", codes: "gap-told record", make: func(a *archive) {
 		a.robots(rule)
 		a.add(fetch{url: site + "/", at: 2 * s, meta: "paceMs: soon\r\npaceBy: floor\r\n"})
 	}},

@@ -53,7 +53,7 @@ func (c *clock) setBack(e *evidence.Exchange, begun time.Time) finding.Finding {
 	c.steps, c.stepAt, c.last = c.steps+1, begun, time.Time{}
 	f := e.Finding(finding.ClockStep, "files in the order of their dates",
 		"the clock was set back, by "+finding.Round(by)+" at least, before "+e.File+
-			": the first pause of each host behind it is unprovable, and whether its rests were over")
+			": the first delay of each host after it is unprovable, and so is the end of its back-offs")
 	f.Authority, f.URL, f.Note = "", "", true
 	return f
 }

@@ -35,7 +35,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		h := a.hosts[name]
 		r.Hosts = append(r.Hosts, h.show())
 		if h.own {
-			why := "its proof stands in the archive"
+			why := "its proof is in the archive"
 			if weburl.Loopback(name) {
 				why = "loopback"
 			}
@@ -71,8 +71,8 @@ func (a *audit) rows() {
 // measures say what was required.
 func (a *audit) measures(ours bool) []string {
 	m := []string{
-		"robots.txt before pages, used for 24 h at most, as read by RFC 9309 (2.2 to 2.4) through a parser of the " +
-			"audit's own",
+		"robots.txt before pages, used for 24 h at most, as read by RFC 9309 (2.2 to 2.4) by the audit's own " +
+			"parser",
 		"Crawl-delay between the end of an exchange and the start of the next with the same authority",
 		"nothing during a Retry-After (RFC 9110 10.2.3)",
 		"one exchange at a time with an authority, where the archive says when exchanges ended",
@@ -80,22 +80,22 @@ func (a *audit) measures(ours bool) []string {
 		"block and payload digests (WARC 1.1, 5.8 and 5.9)",
 	}
 	if ours {
-		m = append(m, "the promises of docs/trust/politeness.md: a floor of 1 s or what the archive declares, the groups "+
+		m = append(m, "the rules of docs/trust/politeness.md: a floor of 1 s or what the archive declares, the groups "+
 			"of the token and of curtsy, "+
-			"Cache-Control of robots.txt, 429 and 5xx as unreachable, the pace of addresses, Request-rate, "+
+			"Cache-Control of robots.txt, 429 and 5xx as unreachable, the delay of addresses, Request-rate, "+
 			"RateLimit, five times the response time, "+
-			"the crawl's own statements, and whom it names for each pause")
+			"the crawl's own statements, and its reason for each delay")
 	}
 	if a.o.Strict && !ours {
-		m = append(m, "of another crawler, as the audit was told, the promises of docs/trust/politeness.md that its "+
+		m = append(m, "of another crawler, as requested, the rules of docs/trust/politeness.md that its "+
 			"archive can show: a floor of 1 s, Cache-Control of "+
-			"robots.txt, 429, 408, 425 and 5xx as unreachable, rests after 429 and errors, the pace of addresses "+
+			"robots.txt, 429, 408, 425 and 5xx as unreachable, delays after 429 and errors, the delay of addresses "+
 			"(100 ms), Request-rate, RateLimit, "+
 			"five times the response time, a contact in the User-Agent, no cookies and no credentials")
 	}
 	if a.o.Floor > 0 {
-		m = append(m, "a pause of "+a.o.Floor.String()+
-			" for hosts that are not the operator's own, as the audit was told")
+		m = append(m, "a delay of "+a.o.Floor.String()+
+			" for hosts that are not the operator's own, as requested")
 	}
 	return m
 }
@@ -103,33 +103,33 @@ func (a *audit) measures(ours bool) []string {
 // cannotShow says what no audit of an archive can.
 func (a *audit) cannotShow(ours bool) []string {
 	c := []string{
-		"that nothing was asked for that was not archived: only the sites' own access logs can confirm that",
+		"that every request was archived: only the sites' own access logs can confirm that",
 		"that the clock of the crawling computer was right (the dates of answers show how it differs from the " +
 			"servers', which may be wrong or made up), or that the files are those that the crawl wrote: a head " +
 			"lodged elsewhere at the time confirms the second",
-		"requests of which nothing crossed the connection, which leave no record",
+		"requests of which no byte was sent, which leave no record",
 	}
 	if i := slices.IndexFunc(a.r.Archives, func(in *evidence.Info) bool { return in.Proxy != "" }); i >= 0 {
-		c = append(c, "the addresses of hosts that were asked through a proxy ("+a.r.Archives[i].Proxy+"): that none was private, "+
-			"and the pace of addresses, were not judged where the archive names none; names and the pace of hosts were")
+		c = append(c, "the addresses of hosts behind a proxy ("+a.r.Archives[i].Proxy+"): where the archive has no address, neither private addresses "+
+			"nor the delay of addresses were checked; names and the delay of hosts were")
 	}
 	for _, in := range a.r.Archives {
 		for _, said := range in.Credentials {
 			host, fields, _ := strings.Cut(said, ": ")
-			c = append(c, "what others get to see of "+host+", a host of the operator's own that was asked with credentials ("+fields+
+			c = append(c, "what other clients see of "+host+", one of the operator's own hosts, which was requested with credentials ("+fields+
 				"), whose values the archive does not have")
 		}
 	}
 	if ours {
 		c = append(c,
-			"that the value in an owner's proof is the operator's: only the operator's key can tell",
-			"that the rests after errors beyond the first are as long as docs/trust/politeness.md says: they are required "+
-				"as long as the crawl itself says",
-			"when an answer began: its first octet is believed to have come when the crawl says, if not after the "+
-				"last, and the pause for slow answers follows from that",
-			"whether a run went on without knowing the last two answers of the file before, as after a kill: their "+
+			"that the value in an owner's proof is the operator's: only the operator's key can show that",
+			"that delays after repeated errors are as long as docs/trust/politeness.md requires: the audit uses "+
+				"those that the crawl recorded",
+			"when a response began: the audit accepts the recorded time of the first byte if it is not after the "+
+				"last, and computes the delay for slow responses from it",
+			"whether a run continued without the last two responses of the previous file, as after a kill: their "+
 				"response times and RateLimit do not bind it",
-			"the exact moment a connection was opened to an address: the pace of addresses is judged over many "+
+			"when exactly a connection to an address was opened: the delay of addresses is judged over many "+
 				"exchanges",
 		)
 	} else {

@@ -24,7 +24,7 @@ const closedX = "User-agent: *\nDisallow: /x/\n"
 
 // evasions are archives of other crawlers that hide what they did, and honest ones that look like them.
 var evasions = []judged{
-	{name: "robots.txt asked for by HEAD alone", codes: "robots-missing", make: func(a *archive) {
+	{name: "robots.txt requested only by HEAD", codes: "robots-missing", make: func(a *archive) {
 		a.add(fetch{url: site + "/robots.txt", method: "HEAD"})
 		a.add(fetch{url: site + "/a", at: s})
 	}},

@@ -103,5 +103,5 @@ func crawlDelay(h *evidence.Joined, in *evidence.Info) string {
 		l.Pace <= in.MaxDelay+time.Millisecond {
 		return ""
 	}
-	return fmt.Sprintf("a pace of %v by %s, and max-crawl-delay-ms: %d", l.Pace, l.PaceBy, in.MaxDelay.Milliseconds())
+	return fmt.Sprintf("a delay of %v by %s, and max-crawl-delay-ms: %d", l.Pace, l.PaceBy, in.MaxDelay.Milliseconds())
 }

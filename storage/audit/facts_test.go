@@ -22,7 +22,7 @@ func TestFacts_AgreeWithRequestAndAnswer(t *testing.T) {
 		"a longer one":                                  {f: fetch{head: "Content-Length: 2\r\n", body: "abc", meta: fetched}, bad: true},
 		"a shorter one of an answer that failed":        {f: fetch{head: "Content-Length: 4\r\n", body: "abc", meta: "decision: allow\r\noutcome: failed\r\nreason: incomplete\r\nstatus: 200\r\n"}},
 		"a shorter one of an answer that is called cut": {f: fetch{head: "Content-Length: 4\r\n", body: "abc", meta: fetched + "truncated: length\r\n", extra: "WARC-Truncated: length"}},
-		"a length that is no number":                    {f: fetch{head: "Content-Length: x\r\n", body: "abc", meta: fetched}},
+		"a length that is not a number":                 {f: fetch{head: "Content-Length: x\r\n", body: "abc", meta: fetched}},
 		"chunks":                                        {f: fetch{head: "Transfer-Encoding: chunked\r\n", body: "3\r\nabc\r\n0\r\n\r\n", meta: fetched}},
 		"chunks with an extension and a trailer":        {f: fetch{head: "Transfer-Encoding: chunked\r\n", body: "3;a=b\r\nabc\r\n0\r\nX: 1\r\nY: 2\r\n\r\n", meta: fetched}},
 		"chunks beside a Content-Length":                {f: fetch{head: "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", body: "3\r\nabc\r\n0\r\n\r\n", meta: fetched}},

@@ -186,7 +186,7 @@ func (f *Fleet) Close(_ context.Context, r *Result, found finding.Report) error 
 	case len(f.clocks) == 0:
 		r.CannotShow = append(r.CannotShow, "between members: whether their clocks agreed, and whether there are members whose directory was not given")
 	case vague > 0:
-		r.CannotShow = append(r.CannotShow, fmt.Sprintf("between members: %d pauses, because the marks give their clocks only to within %v", vague, finding.Round(widest)))
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("between members: %d delays, because the marks give their clocks only to within %v", vague, finding.Round(widest)))
 	}
 	return nil
 }

@@ -22,10 +22,10 @@ type family struct {
 var families = []family{
 	{"the records of an exchange", "WARC 1.1; docs/reference/archives.md; docs/reference/ledger.md",
 		[]finding.Code{finding.BadRecord, finding.GapTold}, (*audit).judgeRecords},
-	{"who asks, and how", "RFC 9309 2.2.1; docs/trust/politeness.md, rules 1 to 3",
+	{"identity and method", "RFC 9309 2.2.1; docs/trust/politeness.md, rules 1 to 3",
 		[]finding.Code{finding.UserAgent, finding.Method, finding.Credentials, finding.BadRecord},
 		(*audit).judgeRequest},
-	{"pauses, rests, and the pace of addresses", "robots.txt; RFC 9110 10.2.3; docs/trust/politeness.md, rules 7 to 14",
+	{"delays and back-offs of hosts, and the delay of addresses", "robots.txt; RFC 9110 10.2.3; docs/trust/politeness.md, rules 7 to 14",
 		[]finding.Code{finding.Gap, finding.InFlight, finding.RetryAfter, finding.AddressPace, finding.Window, finding.Hours, finding.PerDay,
 			finding.GapTold, finding.BadRecord}, (*audit).judgePause},
 	{"robots.txt", "RFC 9309; docs/trust/politeness.md, rules 4 to 7",

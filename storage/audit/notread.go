@@ -49,12 +49,12 @@ func (n notRead) Close(ctx context.Context, _ *Result, found finding.Report) err
 		case err != nil:
 			f.Observed = "it cannot be read: " + err.Error()
 		case !e.Type().IsRegular():
-			f.Observed = "it is no regular file, and was not read"
+			f.Observed = "it is not a regular file, and was not read"
 		case top && leftOver.MatchString(e.Name()):
 			f.Observed = "not read" + sized(e) +
-				": a crawl leaves it behind damage (.cut), or a kill within an append (.spool)"
+				": a crawl leaves such files after damage (.cut), or after a kill during an append (.spool)"
 		case isWARC(path):
-			f.Note, f.Observed = false, "a WARC file that was not read: move it away, or audit it alone"
+			f.Note, f.Observed = false, "a WARC file that was not read: move it away, or audit it separately"
 		default:
 			f.Observed = "a file that was not read" + sized(e)
 		}
@@ -75,7 +75,7 @@ func sized(e fs.DirEntry) string {
 	if err != nil {
 		return ""
 	}
-	return ", of " + strconv.FormatInt(fi.Size(), 10) + " octets"
+	return ", of " + strconv.FormatInt(fi.Size(), 10) + " bytes"
 }
 
 // isWARC reports whether a file begins as a WARC file does, plain or compressed by gzip or Zstandard.

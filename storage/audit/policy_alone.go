@@ -38,13 +38,13 @@ func (j *judge) alone(h *evidence.Joined, to *policyHost) error {
 			return nil
 		}
 	}
-	j.found.Doubt(e.Authority, finding.Gap, kind+" does not say when it was asked for, nor how", 0, 0)
+	j.found.Doubt(e.Authority, finding.Gap, kind+" does not show when and how it was requested", 0, 0)
 	return nil
 }
 
 // forbidden says in words that v forbids something, and by which line.
 func (j *judge) forbidden(to *policyHost, v rules.Verdict) string {
 	p := &to.policy
-	return "not to be asked for: " + v.String() + " of robots.txt, " + strconv.Quote(j.texts.Line(p.text, v.Line)) +
+	return "no request: " + v.String() + " of robots.txt, " + strconv.Quote(j.texts.Line(p.text, v.Line)) +
 		" (record " + p.record + ")"
 }

@@ -49,7 +49,7 @@ func (j *judge) claimedVerdict(h *evidence.Joined, to *policyHost, vs []rules.Ve
 	}
 	right, err := j.texts.Misquoted(to.policy.text, vs, l, e.Target, true)
 	if right != "" {
-		at("quotes of robots.txt as they stand there", "it has "+right)
+		at("literal quotes of robots.txt", "it has "+right)
 	}
 	return err
 }
@@ -92,7 +92,7 @@ func (j *judge) refusal(l *storage.Line, to *policyHost, p weburl.URL, at findin
 	}
 	right, err := j.texts.Misquoted(text, vs, l, p.Target, false)
 	if right != "" {
-		f.Required, f.Observed = "quotes of robots.txt as they stand there", "it has "+right
+		f.Required, f.Observed = "literal quotes of robots.txt", "it has "+right
 		j.found.Add(f)
 	}
 	return err

@@ -20,12 +20,12 @@ func (j *judge) followed(h *evidence.Joined, to *policyHost) error {
 	switch p.kind {
 	case unasked:
 		if !j.m.Ours() && j.redirects.fromElsewhere(e) {
-			j.found.Doubt(e.Authority, finding.RobotsMissing, why+"and this host's own was not asked for", 0, 0)
+			j.found.Doubt(e.Authority, finding.RobotsMissing, why+"and this host's own was not requested", 0, 0)
 		}
 		return nil
 	case unreachable:
 		if j.redirects.fromElsewhere(e) {
-			j.found.Doubt(e.Authority, finding.RobotsUnreachable, why+"and this host's own cannot be had", 0, 0)
+			j.found.Doubt(e.Authority, finding.RobotsUnreachable, why+"and this host's own is unavailable", 0, 0)
 		}
 		return nil
 	}
@@ -41,7 +41,7 @@ func (j *judge) followed(h *evidence.Joined, to *policyHost) error {
 			j.found.Doubt(e.Authority, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)
 		default:
 			f := e.Finding(finding.Disallowed, j.forbidden(to, v),
-				"asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
+				"requested, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 allows")
 			f.Note = true
 			j.found.Add(f)
 		}

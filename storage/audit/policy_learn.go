@@ -37,7 +37,7 @@ const (
 )
 
 func (k policyKind) String() string {
-	return [...]string{"not asked for", "rules", "none", "closed", "unreachable", "unknown"}[k]
+	return [...]string{"not requested", "rules", "none", "closed", "unreachable", "unknown"}[k]
 }
 
 // How long a policy holds.
@@ -144,7 +144,7 @@ func (j *judge) text(h *evidence.Joined, to *policyHost, now time.Time) {
 	next := policy{kind: ruled, since: now, expires: now.Add(j.life(h, now)), record: e.Record}
 	switch {
 	case e.Status == 206 && j.m.Ours():
-		j.fail(to, now, "status 206, and no range was asked for")
+		j.fail(to, now, "status 206, without a request for a range")
 		return
 	case h.Bodyless && e.Payload != "" && to.policy.text.Known && to.payload == e.Payload: // the same as before
 		next.text = to.policy.text
@@ -220,9 +220,9 @@ func (j *judge) unread(h *evidence.Joined, to *policyHost) {
 	if to.policy.kind != unasked {
 		return
 	}
-	to.policy.why = "it was asked for by HEAD alone, at " + finding.Clock(h.Exchange.Began) +
-		", whose answer has no rules"
+	to.policy.why = "it was requested only by HEAD, at " + finding.Clock(h.Exchange.Began) +
+		", and the response has no rules"
 	if h.Exchange.Method != "HEAD" {
-		to.policy.why = "only a part of it was asked for, at " + finding.Clock(h.Exchange.Began)
+		to.policy.why = "only a part of it was requested, at " + finding.Clock(h.Exchange.Began)
 	}
 }

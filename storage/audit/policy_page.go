@@ -22,13 +22,13 @@ func (j *judge) page(h *evidence.Joined, to *policyHost) error {
 		return nil
 	case unreachable:
 		j.found.Add(e.Finding(finding.RobotsUnreachable,
-			"nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)",
-			"asked for, after robots.txt: "+p.why+" at "+finding.Clock(p.since)))
+			"nothing while robots.txt is unavailable (RFC 9309 2.3.1.4: complete disallow)",
+			"requested, after robots.txt: "+p.why+" at "+finding.Clock(p.since)))
 		return nil
 	case closed:
 		j.found.Add(e.Finding(finding.Disallowed,
 			"nothing of a site that restricts access to robots.txt (draft-koster-robots-00, 3.1, which the archive "+
-				"declares)", "asked for, after "+p.why))
+				"declares)", "requested, after "+p.why))
 		return nil
 	case unclear:
 		j.found.Doubt(e.Authority, finding.Disallowed, "robots.txt: "+p.why, 0, 0)
@@ -55,7 +55,7 @@ func (j *judge) page(h *evidence.Joined, to *policyHost) error {
 	j.Judged++
 	for _, v := range vs {
 		if !v.Allowed {
-			how := "asked for"
+			how := "requested"
 			if v.Target != "" {
 				how += " as " + e.Target + ", which is " + v.Target + " (RFC 3986 6.2.2.3)"
 			}
@@ -79,7 +79,7 @@ func (j *judge) fresh(e *evidence.Exchange, to *policyHost) {
 	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() && !p.forth(e.Began, limit.Add(grace)) {
 		j.found.Add(e.Finding(finding.RobotsExpired,
 			"a valid robots.txt: that of "+finding.Clock(p.since)+" held until "+finding.Clock(p.expires)+" ("+why+")",
-			"asked for "+e.Began.Sub(p.since).Round(time.Second).String()+" after it was fetched"))
+			"requested "+e.Began.Sub(p.since).Round(time.Second).String()+" after it was fetched"))
 	}
 }
 

@@ -173,9 +173,9 @@ func TestARobotsTxtThatWasReadForAnotherHostIsNoPolicyOfItsOwn(t *testing.T) {
 // own: RFC 9309 2.3.1.2 binds the host that was asked first. The crawl says for which one it asks.
 func TestARobotsTxtOnTheWayToAnotherHostBindsItsOwnHostOnlyIfItWasAskedForIt(t *testing.T) {
 	for _, c := range []struct{ b, c, first, second string }{ // for whom they were asked, and what the hosts have then
-		{"http://a.test/robots.txt", "http://a.test/robots.txt", "rules", "not asked for"},
-		{"", "http://b.test/robots.txt", "not asked for", "rules"},
-		{"http://d.test/robots.txt", "http://d.test/robots.txt", "not asked for", "not asked for"},
+		{"http://a.test/robots.txt", "http://a.test/robots.txt", "rules", "not requested"},
+		{"", "http://b.test/robots.txt", "not requested", "rules"},
+		{"http://d.test/robots.txt", "http://d.test/robots.txt", "not requested", "not requested"},
 	} {
 		a := newArchive(t, policyOurs)
 		a.hears(0, "a.test/robots.txt", 302, "http://b.test/robots.txt")
@@ -199,7 +199,7 @@ func TestRobots_LinkedWhileARedirectWaits(t *testing.T) {
 	linked := a.got(time.Second, "b.test/robots.txt", 200, forbids)
 	linked.Exchange.Line = &storage.Line{Decision: storage.DecisionRobots, Kind: storage.KindLink}
 	a.judge(linked)
-	if first, b := a.host("http://a.test").Kind(), a.host("http://b.test").Kind(); first != "not asked for" || b != "rules" {
+	if first, b := a.host("http://a.test").Kind(), a.host("http://b.test").Kind(); first != "not requested" || b != "rules" {
 		t.Errorf("a link to it: the host that redirects has %s, its own %s", first, b)
 	}
 	followed := a.got(2*time.Second, "b.test/robots.txt", 200, forbids)

@@ -34,7 +34,7 @@ func TestAnAnswerForRobotsTxtBindsByItsStatus(t *testing.T) {
 		{policyForeign, 600, "unreachable", "robots-unreachable"},
 		{policyForeign, 304, "unknown", "disallowed?"},
 		{policyOurs, 304, "unreachable", "robots-unreachable"},
-		{policyForeign, 206, "not asked for", "robots-missing"},
+		{policyForeign, 206, "not requested", "robots-missing"},
 		{policyOurs, 206, "unreachable", "robots-unreachable"},
 	} {
 		a := newArchive(t, c.m)

@@ -200,7 +200,7 @@ func TestAClockThatIsSetBackKeepsTheLifeOfRobotsTxt(t *testing.T) {
 			t.Errorf("set to %v: since %v, until %v", to, p.since, p.expires)
 		}
 	}
-	if (&policyHost{}).Kind() != "not asked for" || !(&policyHost{}).Unasked() {
+	if (&policyHost{}).Kind() != "not requested" || !(&policyHost{}).Unasked() {
 		t.Error("the zero Host was asked")
 	}
 }

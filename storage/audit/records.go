@@ -26,7 +26,7 @@ func (j *records) judge(h *evidence.Joined) {
 	e := &h.Exchange
 	if e.OtherHost() {
 		j.found.Add(e.Finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)",
-			"it asks "+strconv.Quote(finding.Short(e.Host))))
+			"it names "+strconv.Quote(finding.Short(e.Host))))
 	}
 	if !j.m.Ours() {
 		j.sameStory(h)
@@ -69,7 +69,7 @@ func (j *records) judge(h *evidence.Joined) {
 	}
 	if p, err := weburl.Parse(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
-			"the request line asks for "+e.Target))
+			"the request line has "+e.Target))
 	}
 }
 
@@ -86,7 +86,7 @@ func (j *records) sameStory(h *evidence.Joined) {
 	p, err := weburl.Parse(e.URL)
 	if err == nil && h.HasRequest && !weburl.SameTarget(e.Target, p.Target) {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
-			"the request line asks for "+strconv.Quote(finding.Short(e.Target))))
+			"the request line has "+strconv.Quote(finding.Short(e.Target))))
 	}
 }
 

@@ -52,7 +52,7 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 			"User-Agent: "+e.Agent))
 	case token == "" && switched(asker, name):
 		j.found.Add(e.Finding(finding.UserAgent,
-			"one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+measure.TokenOf(asker),
+			"the product token of the request for robots.txt (RFC 9309 2.2.1): "+measure.TokenOf(asker),
 			"User-Agent: "+e.Agent))
 	}
 }
@@ -85,7 +85,7 @@ func (j *requests) promised(h *evidence.Joined) {
 			"the request has the fields "+s.Secrets))
 	}
 	if s.Masked != "" && !(e.Own && j.m.Info.SignsIn(e.Authority)) {
-		j.found.Add(e.Finding(finding.Credentials, "credentials for hosts alone that are proved to be the operator's own, and that the warcinfo "+
+		j.found.Add(e.Finding(finding.Credentials, "credentials only for hosts that are proved to be the operator's own, and that the warcinfo "+
 			"record declares (docs/trust/politeness.md, rule 28)", "the request has the fields "+s.Masked+", masked"))
 	}
 	if want := weburl.HostOf(e.Authority); s.Hosts != 1 || weburl.HostOf(weburl.Scheme(e.Authority)+s.Host) != want {

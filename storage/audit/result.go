@@ -19,10 +19,10 @@ type Level string
 const (
 	SelfConsistent Level = "self-consistent"          // the archive does not contradict itself
 	SignedByKnown  Level = "signed by a key you know" // and the ledger is that of an operator
-	Lodged         Level = "lodged or cosigned"       // and it is unchanged since somebody else saw its head
+	Lodged         Level = "submitted or cosigned"    // and it is unchanged since somebody else saw its head
 	ConfirmedByLog Level = "confirmed by access log"  // and the site's own log says the same
 
-	LogAlone Level = "access log alone" // there is no archive: only what the site's own log shows
+	LogAlone Level = "access log only" // there is no archive: only what the site's own log shows
 )
 
 // Reached is a level that the evidence reaches, and how far.

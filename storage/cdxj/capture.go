@@ -101,7 +101,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	}
 	v, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || v < 0 {
-		return fmt.Errorf("%.30q is no number", s)
+		return fmt.Errorf("%.30q is not a number", s)
 	}
 	*n = number(v)
 	return nil
@@ -156,7 +156,7 @@ func ParseLine(b []byte) (Line, error) {
 // parseTime reads 14 digits. Some tools write 17, to the millisecond: the last three are passed over.
 func parseTime(s string) (time.Time, error) {
 	if (len(s) != 14 && len(s) != 17) || strings.Trim(s, "0123456789") != "" {
-		return time.Time{}, fmt.Errorf("%.30q is no time of 14 digits", s)
+		return time.Time{}, fmt.Errorf("%.30q is not a time of 14 digits", s)
 	}
 	return time.Parse(timeForm, s[:14])
 }

@@ -51,7 +51,7 @@ func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(war
 			return nil
 		}
 		if line = c.append(line[:0]); len(line) > maxLine {
-			bad(c.Offset, fmt.Errorf("its line would be longer than %d octets", maxLine))
+			bad(c.Offset, fmt.Errorf("its line would be longer than %d bytes", maxLine))
 			return nil
 		}
 		return s.Add(line)

@@ -135,7 +135,7 @@ func (s *Store) Mended(path, file string, end int64, removed bool) error {
 		err = s.remake(context.Background(), path, file, false)
 	}
 	if err != nil {
-		return fmt.Errorf("cdxj: index %s anew: %w", file, err)
+		return fmt.Errorf("cdxj: rewrite index %s: %w", file, err)
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (s *Store) remakeWhole(ctx context.Context, path, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged at octet %d (%s), and in %d places in all: the index has what can be read of it", path, rd.first.Offset, rd.first.Text, rd.found))
+	s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged at byte %d (%s), and in %d places in all: the index has what can be read of it", path, rd.first.Offset, rd.first.Text, rd.found))
 	return nil
 }
 

@@ -111,7 +111,7 @@ func lookupFile(path, key string) (found []Line, err error) {
 		}
 		l, err := ParseLine(line)
 		if err != nil {
-			return found, fmt.Errorf("the line at octet %d: %w", from+at, err)
+			return found, fmt.Errorf("the line at byte %d: %w", from+at, err)
 		}
 		found = append(found, l)
 	}

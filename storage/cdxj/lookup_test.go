@@ -110,7 +110,7 @@ func TestLookupNamesWhatCannotBeRead(t *testing.T) {
 	errs, lines := 0, 0
 	for _, err := range Lookup([]string{bad, good}, "http://a.test/") {
 		if err != nil {
-			if errs++; !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "octet 0") {
+			if errs++; !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "byte 0") {
 				t.Error(err)
 			}
 			continue

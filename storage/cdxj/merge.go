@@ -72,7 +72,7 @@ func (h *head) advance() (ok bool, err error) {
 		h.line = append(bytes.Clone(line), '\n')
 	}
 	if bytes.Compare(h.line, h.last) < 0 {
-		return false, fmt.Errorf("%s is not sorted: the line at octet %d stands behind a greater one; sort it first (LC_ALL=C sort)", h.path, at)
+		return false, fmt.Errorf("%s is not sorted: the line at byte %d follows a greater one; sort it first (LC_ALL=C sort)", h.path, at)
 	}
 	return true, nil
 }

@@ -31,7 +31,7 @@ func (l *lines) next() (line []byte, at int64, whole bool, err error) {
 		l.buf = append(l.buf, part...)
 		switch {
 		case len(l.buf) > maxLine:
-			return nil, at, false, fmt.Errorf("the line at octet %d is longer than %d octets", at, maxLine)
+			return nil, at, false, fmt.Errorf("the line at byte %d is longer than %d bytes", at, maxLine)
 		case err == nil:
 			return l.buf, at, true, nil
 		case errors.Is(err, io.EOF) && len(l.buf) > 0:

@@ -32,7 +32,7 @@ func Sound(path string) error {
 		case err == nil && !whole:
 			err = errors.New("it is torn")
 		case err == nil && bytes.Compare(before, line) > 0:
-			err = errors.New("it stands behind a greater one")
+			err = errors.New("it follows a greater one")
 		case err == nil:
 			_, err = ParseLine(line)
 		}

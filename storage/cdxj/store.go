@@ -114,7 +114,7 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 	}
 	fi, err := f.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file; name the CDXJ files in it", path)
+		err = fmt.Errorf("%s is not a file; name the CDXJ files in it", path)
 	}
 	if err != nil {
 		f.Close()

@@ -34,7 +34,7 @@ func ParseLevel(s string) (Level, error) {
 	if i := slices.Index(levels[:], s); i >= 0 {
 		return Level(i), nil
 	}
-	return 0, fmt.Errorf("graph: %q is no level; it is pages, hosts or domains", s)
+	return 0, fmt.Errorf("graph: %q is not a level; it is pages, hosts or domains", s)
 }
 
 // Reverse turns the labels of a host name round: www.example.org is org.example.www. An address stays as it is, and so

@@ -181,7 +181,7 @@ func (c *checker) resume(m *Mark) {
 	case m.Schema <= Schema && m.First != c.index:
 		c.index++
 		if !c.gap {
-			c.say(Disagree, "the segment began with entry %d, and %d stand before it: lines were added or removed", m.First, c.index-1)
+			c.say(Disagree, "the segment starts with entry %d, but %d entries precede it: lines were added or removed", m.First, c.index-1)
 		}
 		c.index--
 		c.skip(m.First)
@@ -218,7 +218,7 @@ func (c *checker) mark(m *Mark) {
 		c.stubs.tell(m.Redaction.Entries)
 	case KindStop:
 		if !c.runs.open && !c.gap {
-			c.say(Disagree, "the run that it is the stop of has one, or is none")
+			c.say(Disagree, "its run already has a stop, or is not a run")
 		}
 		if c.runs.open = false; m.Lines != c.lines {
 			c.say(Disagree, "it counts %d decisions, and there are %d", m.Lines, c.lines)
@@ -252,7 +252,7 @@ func (c *checker) run(m *Mark) {
 	key, _ := checkpoint.ParseKey(m.Key) // an empty one is none
 	switch {
 	case c.runs.open && m.Killed:
-		c.say(NoStop, "the run before this one did not end in good order")
+		c.say(NoStop, "the previous run did not end cleanly")
 	case c.runs.open:
 		c.say(NoStop, "the run before this one has no stop, and this one does not say that it was killed")
 	case m.Killed && c.runs.any && !c.gap:
@@ -287,7 +287,7 @@ func (c *checker) end() error {
 	c.notes.end(c)
 	c.stubs.end(c)
 	if c.runs.open || !c.runs.any {
-		c.say(NoStop, "the last run did not end in good order: it still runs, it was killed, or lines were cut off")
+		c.say(NoStop, "the last run did not end cleanly: it still runs, it was killed, or lines were removed")
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func parseHost(line []byte) (e hostmap.Entry, err error) {
 		return e, err
 	}
 	if !isDigest(j.Key) || !isDigest(j.Digest) || j.First < 0 || j.Count < 1 {
-		return e, errors.New("it is no host of the map")
+		return e, errors.New("not a host of the map")
 	}
 	e = hostmap.Entry{Host: j.Host, First: j.First, Count: j.Count}
 	_, err = hex.Decode(e.Key[:], []byte(j.Key))

@@ -29,7 +29,7 @@ func stub(line []byte) (h tlog.Hash, is bool, err error) {
 			return h, true, nil
 		}
 	}
-	return h, false, fmt.Errorf("%.100q is no stub of a line", line)
+	return h, false, fmt.Errorf("%.100q is not a stub of a line", line)
 }
 
 // hashOf is the entry hash of a line, which a stub states.

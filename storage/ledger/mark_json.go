@@ -217,7 +217,7 @@ func (m *Mark) readBegin(j *markJSON) error {
 	case m.Schema < Schema:
 		return fmt.Errorf("schema %d is of an earlier version, and not read any more", m.Schema)
 	case j.First == nil || j.Lines == nil || m.Segment < 0, *j.First < 0 || *j.First > maxIndex, *j.Lines < 0 || *j.Lines > maxIndex:
-		return errors.New("first or lines is missing, or is none")
+		return errors.New("first or lines is missing or invalid")
 	case m.Origin == "" || len(m.Origin) > maxOrigin:
 		return errors.New("origin is missing")
 	}
@@ -237,7 +237,7 @@ func (m *Mark) read(j *markJSON) (err error) {
 		m.ClockBack = time.Duration(min(max(j.ClockBack, 0), int64(1<<62/time.Microsecond))) * time.Microsecond
 		for _, d := range []string{m.Warcinfo, m.Settings, m.OptOuts} {
 			if d != "" && !isDigest(d) {
-				return errors.New("one of its digests is none")
+				return errors.New("one of its digests is invalid")
 			}
 		}
 		if m.Key != "" {

@@ -159,7 +159,7 @@ func (n *notes) end(c *checker) {
 			"the disk", largest, at)
 	}
 	if n.needs > max(at, largest, n.last) { // lines are durable before their tiles are written
-		c.say(BadTiles, "%s is no tile of the %d lines", n.widest, at)
+		c.say(BadTiles, "%s is not a tile of the %d lines", n.widest, at)
 	}
 	if n.bad != nil && !isMissing(n.bad) { // a kill may come before the file of the latest is written
 		c.say(BadNote, "the latest checkpoint: %v", n.bad)

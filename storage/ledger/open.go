@@ -35,7 +35,7 @@ func newWriter(o Options, sys system) (*Writer, error) {
 	}
 	for _, d := range []string{o.Warcinfo, o.SettingsSHA256, o.OptOutsSHA256} {
 		if d != "" && !isDigest(d) {
-			return nil, fmt.Errorf("the digest %.80q, which the run is to bind, is none in SHA-256", d)
+			return nil, fmt.Errorf("the digest %.80q, which the run is to bind, is not a SHA-256", d)
 		}
 	}
 	w := &Writer{dir: o.Dir, limit: o.SegmentSize, options: o, sys: sys, opened: time.Now(), hasher: tree.NewHasher(),

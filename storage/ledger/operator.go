@@ -11,7 +11,7 @@ import (
 // The acts of operators. Others may follow: a reader shows what it does not know as it is.
 const (
 	ActPause        = "pause"        // no exchange begins
-	ActGoOn         = "go on"        // the end of a pause
+	ActGoOn         = "unpause"      // the end of a pause
 	ActDrain        = "drain"        // the run ends when the exchanges under way have
 	ActPark         = "park"         // a host gets no turn
 	ActRelease      = "release"      // the end of that, or of a drop; or a host that was left alone is open again
@@ -51,13 +51,13 @@ type Operator struct {
 func (o *Operator) check() error {
 	switch {
 	case o.Act == "" || len(o.Act) > maxAct || strings.Trim(o.Act, "abcdefghijklmnopqrstuvwxyz -") != "":
-		return fmt.Errorf("%.80q is no act", o.Act)
+		return fmt.Errorf("%.80q is not an action", o.Act)
 	case len(o.About) > MaxAbout || len(o.Note) > MaxNote || len(o.Hosts) > MaxNote:
 		return errors.New("what it says is too long")
 	case o.URLs < 0 || o.Delay < 0:
 		return errors.New("urls or delay_ms is less than 0")
 	case o.Settings != "" && !isDigest(o.Settings):
-		return errors.New("settings_sha256 is none")
+		return errors.New("settings_sha256 is invalid")
 	}
 	return nil
 }

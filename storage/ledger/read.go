@@ -65,7 +65,7 @@ func readSegment(dir string, number int, last bool, yield func(storage.Line, err
 	}
 }
 
-var errLong = fmt.Errorf("longer than %d octets", maxLine)
+var errLong = fmt.Errorf("longer than %d bytes", maxLine)
 
 // readLine returns the next line, valid until the next call. A line that comes with io.EOF has no end. A line that is
 // longer than maxLine is passed over and is errLong.

@@ -133,7 +133,7 @@ func (r *recovery) entry(index int64) (m *Mark, err error) {
 			return i < index, nil
 		}
 		if m, err = parseMark(line); err != nil || m.Kind != KindHosts {
-			return false, r.lost("its last entry is no mark of hosts")
+			return false, r.lost("its last entry is not a mark of hosts")
 		}
 		return false, nil
 	})

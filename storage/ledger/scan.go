@@ -160,7 +160,7 @@ func (s *scanner) copied(number int) bool {
 		}
 	}
 	if !same {
-		s.check.say(Copies, "%s is there, too, and does not unfold to the lines of the plain one", filepath.Base(path(s.dir, number)+packedSuffix))
+		s.check.say(Copies, "%s also exists, and does not decompress to the lines of the plain one", filepath.Base(path(s.dir, number)+packedSuffix))
 	}
 	return !same
 }
@@ -197,7 +197,7 @@ func (s *scanner) stop(f *segmentFile, rest []byte, err error) (bool, error) {
 			c.say(NoLines, "%s is empty", filepath.Base(f.path))
 		}
 	case errors.Is(err, io.EOF):
-		c.say(Torn, "%d octets have no end", len(rest))
+		c.say(Torn, "%d bytes have no end", len(rest))
 	case f.packed():
 		c.lose()
 		c.say(Unreadable, "%v; what follows in this segment is lost", err)

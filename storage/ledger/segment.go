@@ -76,7 +76,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("it unfolds to more than %d octets", int64(maxSegment))
+		return 0, fmt.Errorf("it decompresses to more than %d bytes", int64(maxSegment))
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

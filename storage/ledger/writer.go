@@ -158,7 +158,7 @@ func (w *Writer) append(l *storage.Line) (full bool, err error) {
 	w.buf = append(w.line.AppendSalted(w.buf, w.salt()), '\n')
 	if n := len(w.buf) - from; n > maxLine {
 		w.buf = slices.Clone(w.buf[:from])
-		return false, fmt.Errorf("ledger: append: the line of %.200q has %d octets, more than %d", l.URL, n, maxLine)
+		return false, fmt.Errorf("ledger: append: the line of %.200q has %d bytes, more than %d", l.URL, n, maxLine)
 	}
 	w.entry(from, hostOf(l.URL), true)
 	if l.Time.After(w.last) {

@@ -78,7 +78,7 @@ func writable(s string) error {
 	}
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {
-			return fmt.Errorf("the replacement %q has an octet outside of 0x21 to 0x7E; percent-encode it", excerpt(s))
+			return fmt.Errorf("the replacement %q has a byte outside 0x21 to 0x7E; percent-encode it", excerpt(s))
 		}
 	}
 	return nil

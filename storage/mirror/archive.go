@@ -123,7 +123,7 @@ func (o *opened) makeIndex(ctx context.Context, index, segment string) (err erro
 	w := bufio.NewWriterSize(f, 64<<10)
 	found := func(path string, f warc.Finding) {
 		if !f.Note() && len(o.notes) < maxNotes {
-			o.notes = append(o.notes, fmt.Sprintf("%s: at octet %d: %s: %.200q", path, f.Offset, f.Code, f.Text))
+			o.notes = append(o.notes, fmt.Sprintf("%s: at byte %d: %s: %.200q", path, f.Offset, f.Code, f.Text))
 		}
 	}
 	if err := cdxj.Index(ctx, w, found, segment); err != nil {

@@ -163,7 +163,7 @@ func FuzzMapRoundTrip(f *testing.F) {
 				t.Errorf("%+v became %+v", want, got)
 			}
 			if err == nil && !local(got.File) {
-				t.Errorf("%q is no file of a mirror", got.File)
+				t.Errorf("%q is not a file of a mirror", got.File)
 			}
 		}
 	})

@@ -67,7 +67,7 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 		return s, err
 	}
 	if err := w.keepTheirs(&s); err != nil {
-		return s, wrapped("keep the files of others", err)
+		return s, wrapped("keep other files", err)
 	}
 	return s, wrapped("put the new tree in place", d.swap())
 }

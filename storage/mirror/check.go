@@ -107,7 +107,7 @@ func (c *checker) file(e Entry) ([]Broken, error) {
 	case err != nil:
 		return nil, err
 	case e.Document == Unread:
-		return []Broken{{File: e.File, Reason: NotRewritten, Detail: fmt.Sprintf("%d octets", fi.Size())}}, nil
+		return []Broken{{File: e.File, Reason: NotRewritten, Detail: fmt.Sprintf("%d bytes", fi.Size())}}, nil
 	}
 	find := rewriterOf(e.Type, e.File)
 	if find == nil || e.Document != Rewritten {

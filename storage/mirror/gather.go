@@ -239,7 +239,7 @@ func (g *gatherer) cannotRead(at place, err error) {
 	defer g.mu.Unlock()
 	g.lost++
 	if len(g.notes) < maxNotes {
-		g.notes = append(g.notes, fmt.Sprintf("%s: at octet %d: %v", g.segments[at.segment], at.offset, err))
+		g.notes = append(g.notes, fmt.Sprintf("%s: at byte %d: %v", g.segments[at.segment], at.offset, err))
 	}
 }
 

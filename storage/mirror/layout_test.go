@@ -114,7 +114,7 @@ func TestAnotherLayoutLeavesTheFilesOfOthers(t *testing.T) {
 	built(t, o)
 	put("index.html")
 	o.Layout.Kind = layout.Flat
-	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), filepath.Join("mirror", "index.html")+" is no file of the mirror") {
+	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), filepath.Join("mirror", "index.html")+" is not a file of the mirror") {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	if b, err := os.ReadFile(filepath.Join(Tree(dir), "index.html")); err != nil || string(b) != "mine" {

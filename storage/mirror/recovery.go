@@ -92,7 +92,7 @@ func (d *disk) ours(tree string) error {
 		return err
 	}
 	if !fi.IsDir() {
-		return fmt.Errorf("mirror: %s is no directory; move it away", filepath.Join(d.path, tree))
+		return fmt.Errorf("mirror: %s is not a directory; move it away", filepath.Join(d.path, tree))
 	}
 	fi, err = d.root.Lstat(tree + "/" + MapFile)
 	if err == nil && fi.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +104,7 @@ func (d *disk) ours(tree string) error {
 	}
 	defer f.Close()
 	if names, _ := f.Readdirnames(1); len(names) > 0 {
-		return fmt.Errorf("mirror: %s has files and no %s, so that it is no mirror; move it away",
+		return fmt.Errorf("mirror: %s has files but no %s, so it is not a mirror; move it away",
 			filepath.Join(d.path, tree), MapFile)
 	}
 	return nil

@@ -63,7 +63,7 @@ func TestServeShowsTheTree(t *testing.T) {
 		{"a reason is text", "/b.test/x", 404, "", "", "&lt;script&gt;"},
 		{"an address is text", "/b.test/%3Cscript%3E", 404, "", "", "Nothing in it"},
 		{"what nobody names", "/a.test/nothing", 404, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'", ""},
-		{"the map is no file of it", "/" + MapFile, 404, "", "", ""},
+		{"the map is not a file of it", "/" + MapFile, 404, "", "", ""},
 		{"nothing above", "/../warc/curtsy-00000.warc.gz", 404, "", "", ""},
 		{"nothing above", "/a.test/..%2f..%2f..%2fwarc", 404, "", "", ""},
 		{"nothing above", "/%2e%2e/ledger", 404, "", "", ""},
@@ -191,7 +191,7 @@ func FuzzServe(f *testing.F) {
 		switch name := strings.TrimPrefix(path, "/"); {
 		case w.Code == 200:
 			if w.Body.String() != tree[name] || strings.HasSuffix(name, ".jsonl") {
-				t.Errorf("%q gives what is no file of the mirror", path)
+				t.Errorf("%q gives what is not a file of the mirror", path)
 			}
 		case w.Code == 302:
 			if l := w.Header().Get("Location"); !strings.HasPrefix(l, "/a.test/") {

@@ -54,7 +54,7 @@ func (d *disk) keepOne(in *folders, name string, fi fs.FileInfo) (bool, error) {
 		if link {
 			return false, nil
 		}
-		return false, fmt.Errorf("%s is no file of the mirror, and the new one needs its name for another; move it away",
+		return false, fmt.Errorf("%s is not a file of the mirror, and the new mirror needs its name; move it away",
 			filepath.Join(d.path, treeDir, filepath.FromSlash(name)))
 	}
 	switch {
@@ -71,7 +71,7 @@ func (d *disk) keepOne(in *folders, name string, fi fs.FileInfo) (bool, error) {
 		}
 		return true, err
 	case !fi.Mode().IsRegular():
-		return false, fmt.Errorf("%s is no file of the mirror, nor any that could be kept; move it away",
+		return false, fmt.Errorf("%s is not a file of the mirror and cannot be kept; move it away",
 			filepath.Join(d.path, treeDir, filepath.FromSlash(name)))
 	}
 	if done, err := d.share(name); done || err != nil {

@@ -68,7 +68,7 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version
 		return nil, err
 	}
 	if rec.Offset != at.offset {
-		return nil, fmt.Errorf("there is no record at octet %d", at.offset)
+		return nil, fmt.Errorf("there is no record at byte %d", at.offset)
 	}
 	head, err := answer.Read(rec, 0)
 	if err != nil {

@@ -226,7 +226,7 @@ func system(err error) string {
 	case *os.LinkError:
 		return ofFile(e.New, e.Err)
 	case *json.SyntaxError:
-		return "it is no JSON"
+		return "it is not JSON"
 	case *net.AddrError:
 		return "it is no ADDRESS:PORT"
 	case *os.SyscallError:
@@ -246,7 +246,7 @@ func system(err error) string {
 func ofFile(path string, err error) string {
 	switch {
 	case path == "":
-		return "a file without a name is none"
+		return "a file needs a name"
 	case strings.Contains(path, "\x00"):
 		return path + ": no file can have such a name"
 	case errors.Is(err, fs.ErrNotExist):

@@ -74,7 +74,7 @@ func bounded(f *zip.File, size uint64) error {
 		limit = size*maxUnfold + slack
 	}
 	if f.UncompressedSize64 > limit {
-		return fmt.Errorf("its member %.80q unfolds to %d octets, more than the %d that it may have", f.Name,
+		return fmt.Errorf("its member %.80q decompresses to %d bytes; the limit is %d", f.Name,
 			f.UncompressedSize64, limit)
 	}
 	return nil

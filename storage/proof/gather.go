@@ -142,7 +142,7 @@ func readFile(path string, most int64) ([]byte, error) {
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s has more than %d octets", path, most)
+		err = fmt.Errorf("%s has more than %d bytes", path, most)
 	}
 	return b, err
 }
@@ -191,7 +191,7 @@ func (g *gathered) lines(ctx context.Context) error {
 		}
 	}
 	if g.hosts == nil {
-		return fmt.Errorf("%w: entry %d, its last, is no mark of a map of hosts", ErrDamaged, g.note.Size-1)
+		return fmt.Errorf("%w: entry %d, its last, is not a mark of a map of hosts", ErrDamaged, g.note.Size-1)
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (g *gathered) hashes(ctx context.Context) error {
 	if err == nil || !errors.Is(err, tree.ErrTiles) {
 		return err
 	}
-	g.Notes = append(g.Notes, fmt.Sprintf("the tiles of the ledger cannot be used (%v): they were computed anew from its lines", err))
+	g.Notes = append(g.Notes, fmt.Sprintf("the tiles of the ledger cannot be used (%v): they were computed again from its lines", err))
 	dir, err := os.MkdirTemp(g.crawl.TempDir, "tiles-")
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (e entry) hash() tlog.Hash {
 	return tree.EntryHash(e.Line)
 }
 
-var errNoHash = errors.New("it is no hash")
+var errNoHash = errors.New("not a hash")
 
 // hashIn reads the hash that b begins with, in hexadecimal digits.
 func hashIn(b []byte) (h tlog.Hash, err error) {

@@ -26,7 +26,7 @@ func (g *gathered) hostsOf(ctx context.Context) error {
 		}
 	}
 	if len(g.stubs) > 0 {
-		return fmt.Errorf("%w: %s is of another one, and cannot be made anew, since %d lines were forgotten; if the crawl "+
+		return fmt.Errorf("%w: %s is of another one, and cannot be made again, because %d lines were redacted; if the crawl "+
 			"runs, give the command again", ErrDamaged, ledger.HostsName, len(g.stubs))
 	}
 	all, err := g.mapped(ctx)
@@ -37,7 +37,7 @@ func (g *gathered) hostsOf(ctx context.Context) error {
 	if root, _, err := hostmap.Root(g.Hosts); err != nil || root != g.hosts.root() {
 		return fmt.Errorf("%w: lines were changed, the map of hosts tells", ErrDamaged)
 	}
-	g.Notes = append(g.Notes, ledger.HostsName+" is not the map of hosts of the latest checkpoint: it was computed anew from the lines")
+	g.Notes = append(g.Notes, ledger.HostsName+" is not the map of hosts of the latest checkpoint: it was computed again from the lines")
 	return nil
 }
 

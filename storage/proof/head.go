@@ -49,7 +49,7 @@ func parseHead(b []byte) (index int64, h Head, err error) {
 		return 0, h, err
 	}
 	if err := json.Unmarshal(b, &j); err != nil || !utf8.Valid(b) {
-		return 0, h, errors.New("it is no head of an exchange")
+		return 0, h, errors.New("not a head of an exchange")
 	}
 	if h.Request, err = octets(j.Request); err != nil {
 		return 0, h, err
@@ -73,7 +73,7 @@ func octets(s string) ([]byte, error) {
 	b := make([]byte, 0, len(s))
 	for _, r := range s {
 		if r > 0xff {
-			return nil, errors.New("a head has a character that is no octet")
+			return nil, errors.New("a head has a character above 0xFF")
 		}
 		b = append(b, byte(r))
 	}

@@ -65,9 +65,9 @@ func TestAFileThatIsNoBundleIsSaid(t *testing.T) {
 		"a member twice":        {twice.zipped(t, manifestName, linesName, linesName), `two members "lines.jsonl"`},
 		"another format":        {of(`{"format":"curtsy-proof/2"}`), `its format is "curtsy-proof/2"`},
 		"a manifest of no JSON": {of(`{`), "manifest.json cannot be read"},
-		"a bomb":                {bomb(t, members{}, linesName, 16<<20), "unfolds to"},
+		"a bomb":                {bomb(t, members{}, linesName, 16<<20), "decompresses to"},
 		"a large checkpoint":    {bomb(t, members{}, checkpointName, 2<<20), `unfolds to`},
-		"a large robots.txt":    {bomb(t, members{}, robotsFolder+strings.Repeat("0", 64)+robotsEnd, maxRobots+1), "unfolds to"},
+		"a large robots.txt":    {bomb(t, members{}, robotsFolder+strings.Repeat("0", 64)+robotsEnd, maxRobots+1), "decompresses to"},
 	} {
 		_, err := Verify(t.Context(), bytes.NewReader(c.b), int64(len(c.b)), Options{})
 		if !errors.Is(err, ErrNoBundle) || !strings.Contains(err.Error(), c.want) {
@@ -94,10 +94,10 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 		want   Code
 		says   string
 	}{
-		"a note of 1 MiB":               {checkpointName, append(bytes.Clone(note), bytes.Repeat([]byte("x"), 1<<20)...), BadCheckpoint, "at most 65536 octets"},
-		"thousands of signatures":       {checkpointName, many.Bytes(), BadCheckpoint, "at most 65536 octets"},
+		"a note of 1 MiB":               {checkpointName, append(bytes.Clone(note), bytes.Repeat([]byte("x"), 1<<20)...), BadCheckpoint, "at most 65536 bytes"},
+		"thousands of signatures":       {checkpointName, many.Bytes(), BadCheckpoint, "at most 65536 bytes"},
 		"two hundred signatures":        {checkpointName, many.Bytes()[:20_000], BadCheckpoint, "at most 100 signatures"},
-		"no checkpoint":                 {checkpointName, nil, BadCheckpoint, "no signed note"},
+		"no checkpoint":                 {checkpointName, nil, BadCheckpoint, "not a signed note"},
 		"a size that is too large":      {checkpointName, bytes.Replace(note, []byte("\n7\n"), []byte("\n9999999999999999999\n"), 1), BadCheckpoint, ""},
 		"another size":                  {checkpointName, bytes.Replace(note, []byte("\n7\n"), []byte("\n4611686018427387904\n"), 1), BadMark, "last entry"},
 		"a proof of no JSON":            {proofName, []byte("{"), BadMember, "proof.json: it"},
@@ -108,23 +108,23 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 		"lines of no JSON":              {linesName, []byte("{\"index\":1,\"line\":{}x}\n"), BadLine, "lines.jsonl line 1"},
 		"a line without an end":         {linesName, []byte(`{"index":1,"line":{}}`), BadLine, "no end"},
 		"lines that do not ascend":      {linesName, []byte("{\"index\":3,\"line\":{}}\n{\"index\":3,\"line\":{}}\n"), BadLine, "indexes ascend"},
-		"a line behind the end":         {linesName, []byte("{\"index\":99,\"line\":{}}\n"), BadLine, "of a log of 7 entries"},
+		"a line behind the end":         {linesName, []byte("{\"index\":99,\"line\":{}}\n"), BadLine, "in a log of 7 entries"},
 		"a mark among the lines":        {linesName, []byte("{\"index\":1,\"line\":{\"mark\":\"run\"}}\n"), BadLine, "is a mark"},
-		"a stub that is none":           {linesName, []byte("{\"index\":1,\"line\":{\"redacted\":\"00\"}}\n"), BadLine, "no stub"},
+		"a stub that is none":           {linesName, []byte("{\"index\":1,\"line\":{\"redacted\":\"00\"}}\n"), BadLine, "not a stub"},
 		"a line with white space":       {linesName, []byte("{\"index\":1,\"line\":{\"url\": \"http://a.test/\"}}\n"), BadLine, "white space"},
 		"a line with a name twice":      {linesName, []byte("{\"index\":1,\"line\":{\"url\":\"x\",\"url\":\"http://a.test/\"}}\n"), BadLine, "twice"},
 		"a line of another time":        {linesName, []byte("{\"index\":1,\"line\":{\"time\":\"2026-01-01T00:00:00.000000+00:00\",\"url\":\"http://a.test/\"}}\n"), BadLine, "not of the form"},
 		"a mark of another time":        {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"stop\",\"time\":\"2026-01-01T00:00:00.000000+00:00\",\"lines\":0}}\n"), BadMark, "not of the form"},
 		"a mark with white space":       {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"begin\", \"schema\":3}}\n"), BadMark, "white space"},
-		"a negative index":              {linesName, []byte("{\"index\":-1,\"line\":{}}\n"), BadLine, "no row"},
-		"a line among the marks":        {marksName, []byte("{\"index\":0,\"line\":{}}\n"), BadMark, "no mark"},
+		"a negative index":              {linesName, []byte("{\"index\":-1,\"line\":{}}\n"), BadLine, "not a row"},
+		"a line among the marks":        {marksName, []byte("{\"index\":0,\"line\":{}}\n"), BadMark, "not a mark"},
 		"no marks":                      {marksName, nil, BadMark, ""},
-		"a mark of the wrong type":      {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"begin\",\"schema\":\"x\"}}\n"), BadMark, "no mark"},
+		"a mark of the wrong type":      {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"begin\",\"schema\":\"x\"}}\n"), BadMark, "not a mark"},
 		"a map without a root":          {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"hosts\",\"root\":\"x\"}}\n"), BadMark, "no SHA-256"},
 		"heads of no JSON":              {headsName, []byte("x\n"), BadHeads, "heads.jsonl line 1"},
-		"heads outside of ISO 8859-1":   {headsName, []byte("{\"index\":2,\"request\":\"\u20ac\",\"answer\":\"\"}\n"), BadHeads, "no octet"},
-		"a member that no bundle has":   {"read-me.exe", []byte("x"), BadMember, `"read-me.exe" is no part`},
-		"a member in a folder above it": {"../x", []byte("x"), BadMember, "no part"},
+		"heads outside of ISO 8859-1":   {headsName, []byte("{\"index\":2,\"request\":\"\u20ac\",\"answer\":\"\"}\n"), BadHeads, "above 0xFF"},
+		"a member that no bundle has":   {"read-me.exe", []byte("x"), BadMember, `"read-me.exe" is not part`},
+		"a member in a folder above it": {"../x", []byte("x"), BadMember, "not part"},
 	} {
 		m := members{}
 		for n, b := range good {

@@ -62,7 +62,7 @@ func (e *entries) UnmarshalJSON(b []byte) error {
 func parseMark(r Row) (*mark, error) {
 	m := &mark{index: r.Index}
 	if err := json.Unmarshal(r.Public, m); err != nil {
-		return nil, errors.New("it is no mark")
+		return nil, errors.New("not a mark")
 	}
 	var err error
 	switch m.Kind {

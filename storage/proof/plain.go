@@ -10,7 +10,7 @@ import (
 // maxDepth is how deep JSON of a bundle may be nested: readers of other languages give up at some hundreds.
 const maxDepth = 64
 
-var errPlain = errors.New("it is no JSON that all readers take for the same")
+var errPlain = errors.New("it is not JSON that all readers take for the same")
 
 // plain refuses JSON of which one reader makes this and another one that: an object that has a name twice, of which the
 // first or the last counts, or a name with other letters than the format has, which package encoding/json takes for the

@@ -38,7 +38,7 @@ func (r Row) append(b []byte) []byte {
 	return append(append(append(b, rowLine...), r.Public...), "}\n"...)
 }
 
-var errRow = errors.New(`it is no row of the form {"index":N,"line":{…}}`)
+var errRow = errors.New(`not a row of the form {"index":N,"line":{…}}`)
 
 // parseRow reads what append wrote, in that one way. The line is a part of b.
 func parseRow(b []byte) (r Row, err error) {
@@ -75,10 +75,10 @@ func (r Row) hash() (h tlog.Hash, err error) {
 		Redacted string `json:"redacted"`
 	}
 	if json.Unmarshal(r.Public, &s) != nil || len(s.Redacted) != 2*len(h) || string(r.Public) != `{"redacted":"`+s.Redacted+`"}` {
-		return h, errors.New("it is no stub of a line")
+		return h, errors.New("not a stub of a line")
 	}
 	if _, err := hex.Decode(h[:], []byte(s.Redacted)); err != nil {
-		return h, errors.New("it is no stub of a line")
+		return h, errors.New("not a stub of a line")
 	}
 	return h, nil
 }
@@ -96,7 +96,7 @@ func eachRow(in io.Reader, name string, size int64, f func(Row) error) error {
 		case r.Index <= before:
 			return fmt.Errorf("index %d does not follow %d: indexes ascend", r.Index, before)
 		case r.Index >= size:
-			return fmt.Errorf("index %d is none of a log of %d entries", r.Index, size)
+			return fmt.Errorf("index %d is not in a log of %d entries", r.Index, size)
 		}
 		before = r.Index
 		return f(r)

@@ -63,7 +63,7 @@ type verification struct {
 
 func (v *verification) all(ctx context.Context) error {
 	for _, name := range v.bundle.strangers() {
-		v.r.found(BadMember, "%.80q is no part of a bundle, or stands in its manifest alone: nothing proves what it says", name)
+		v.r.found(BadMember, "%.80q is not part of a bundle, or is only in its manifest: nothing proves its content", name)
 	}
 	if !v.checkpoint() || !v.readMarks() {
 		v.r.Summary.close()
@@ -140,7 +140,7 @@ func (v *verification) complete(e *hostmap.Entry) {
 			"the completeness map is of those before them, since they came while it was made", rest, v.note.Size))
 	}
 	if rest > mostPast && rest > v.marks.hosts.Size {
-		v.r.found(BadMap, "the completeness map is of the first %d of %d entries alone: lines may be hidden in the others",
+		v.r.found(BadMap, "the completeness map covers only the first %d of %d entries: lines may be hidden in the others",
 			v.marks.hosts.Size, v.note.Size)
 	}
 }

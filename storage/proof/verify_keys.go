@@ -14,7 +14,7 @@ func runKey(r Row) (string, error) {
 		Key string `json:"key"`
 	}
 	if err := json.Unmarshal(r.Public, &run); err != nil {
-		return "", errors.New("its key is none")
+		return "", errors.New("its key is invalid")
 	}
 	return run.Key, nil
 }
@@ -70,7 +70,7 @@ func (v *verification) signedByOwn() {
 	k, err := checkpoint.ParseKey(v.marks.named)
 	switch {
 	case err != nil:
-		v.r.found(BadMark, "the key that the log names is none: %v", err)
+		v.r.found(BadMark, "the key that the log names is invalid: %v", err)
 	case !v.note.SignedBy(k) && len(v.r.Counts) == 0:
 		v.r.found(BadSignature, "the checkpoint is not signed by %s, the key that its own log names", k.Name())
 	}

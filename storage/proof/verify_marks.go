@@ -45,7 +45,7 @@ func (v *verification) readMarks() bool {
 	var last *mark
 	err = eachRow(in, marksName, v.note.Size, func(r Row) error {
 		if !r.isMark() {
-			return fmt.Errorf("entry %d is no mark", r.Index)
+			return fmt.Errorf("entry %d is not a mark", r.Index)
 		}
 		if _, err := m.at.add(r); err != nil {
 			return err

@@ -23,14 +23,14 @@ func decodeProof(in io.Reader, most int) (p readingProof, err error) {
 	}
 	d := json.NewDecoder(in)
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return bad("it is no JSON object")
+		return bad("it is not a JSON object")
 	}
 	seen := map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		name, ok := t.(string)
 		if err != nil || !ok || seen[name] {
-			return bad("it is no JSON object, or has a part twice")
+			return bad("it is not a JSON object, or has a part twice")
 		}
 		seen[name] = true
 		switch name {
@@ -72,12 +72,12 @@ func decodeMap(d *json.Decoder) (m mapJSON, err error) {
 
 func decodeNodes(d *json.Decoder, most int) (all []hostmap.Hash, err error) {
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return nil, errors.New("its nodes are no array")
+		return nil, errors.New("its nodes are not an array")
 	}
 	for d.More() {
 		var s string
 		if err := d.Decode(&s); err != nil {
-			return nil, errors.New("one of its nodes is no text")
+			return nil, errors.New("one of its nodes is not text")
 		}
 		h, err := parseHash(s)
 		if err != nil {

@@ -113,7 +113,7 @@ func (j *Journal) prepared(ctx context.Context, d *disk, f ledger.RedactedFile) 
 			return nil
 		}
 		if is != "" && is != f.Before {
-			return fmt.Errorf("forget: %s is not the file that it was when this was begun: put that back, and give the command again", d.path(name))
+			return fmt.Errorf("redact: %s changed since this redaction started: restore it, and repeat the command", d.path(name))
 		}
 	}
 	return fmt.Errorf("forget: %s is gone, which %s names: put it back, and give the command again",

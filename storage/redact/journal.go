@@ -65,7 +65,7 @@ func parseJournal(r io.Reader) (*Journal, error) {
 	j := new(Journal)
 	d := json.NewDecoder(r)
 	if err := d.Decode(j); err != nil {
-		return nil, fmt.Errorf("it is no journal of curtsy redact: %w", err)
+		return nil, fmt.Errorf("not a journal of curtsy redact: %w", err)
 	}
 	if j.Format != journalFormat {
 		return nil, fmt.Errorf("it is of format %d, and %d is known: finish it with the version of curtsy that began it", j.Format, journalFormat)
@@ -78,12 +78,12 @@ func parseJournal(r io.Reader) (*Journal, error) {
 	}
 	for _, f := range j.Files {
 		if !mayReplace(f.Name) {
-			return nil, fmt.Errorf("%.200q is no file that is written anew", f.Name)
+			return nil, fmt.Errorf("%.200q is not a file that a redaction rewrites", f.Name)
 		}
 	}
 	for _, name := range j.Remove {
 		if !mayRemove(name) {
-			return nil, fmt.Errorf("%.200q is no file that is removed", name)
+			return nil, fmt.Errorf("%.200q is not a file that a redaction removes", name)
 		}
 	}
 	return j, nil

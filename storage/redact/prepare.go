@@ -118,7 +118,7 @@ func (r *Request) check() error {
 	case r.Subject.Text == "" || r.Subject.Covers == nil:
 		return errors.New("forget: there is no subject")
 	case len(r.Reason) > maxReason:
-		return fmt.Errorf("forget: the reason is longer than %d octets", maxReason)
+		return fmt.Errorf("redact: the reason is longer than %d bytes", maxReason)
 	}
 	return nil
 }

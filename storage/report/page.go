@@ -30,7 +30,7 @@ type view struct {
 // WriteHTML writes the page.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"duration": duration, "measured": measured, "site": site, "octets": plainly.RoughSize[int64], "n": plainly.Grouped, "plural": plural,
+		"duration": duration, "measured": measured, "site": site, "size": plainly.RoughSize[int64], "n": plainly.Grouped, "plural": plural,
 		"instant": instant, "moment": moment, "meaning": meaning, "paceword": paceWord,
 		"gapchart": gapChart, "timechart": timeChart, "add": func(a, b float64) float64 { return round(a + b) },
 		"addresses": addresses, "add1": func(i int) int { return i + 1 }, "minus1": func(n int64) int64 { return n - 1 },

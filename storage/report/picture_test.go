@@ -109,7 +109,7 @@ func TestTheSameTopHasTheSamePicture(t *testing.T) {
 		}
 	}
 	if strings.Contains(first, "NaN") || strings.Contains(first, "Inf") {
-		t.Error("a coordinate is no number")
+		t.Error("a coordinate is not a number")
 	}
 }
 

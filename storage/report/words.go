@@ -134,7 +134,7 @@ var meanings = map[string]string{
 	"budget: max-per-domain":            "the operator's limit of pages for one registrable domain is reached",
 	"budget: max-per-tag":               "the operator's limit of pages for one tag of seeds is reached",
 	"budget: per-host-per-day":          "the operator's limit of requests to one host in a day is reached",
-	"hours: it is not asked now":        "the operator's hours for the host are over",
+	"hours: closed now":                 "the operator's hours for the host are over",
 	"scope:sample":                      "not drawn: only a sample was to be crawled",
 	"length":                            "cut at the limit of size",
 	"time":                              "cut at the limit of time",

@@ -56,7 +56,7 @@ func (t *Table) Valid() error {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if c.Name == "" || strings.Trim(c.Name, letters) != "" || seen[c.Name] {
-			return fmt.Errorf("tables: %s has a column %q twice, or it is no name", t.Name, c.Name)
+			return fmt.Errorf("tables: %s has a column %q twice, or its name is invalid", t.Name, c.Name)
 		}
 		if int(c.Kind) >= len(kindNames) {
 			return fmt.Errorf("tables: %s.%s has no kind", t.Name, c.Name)
@@ -64,7 +64,7 @@ func (t *Table) Valid() error {
 		seen[c.Name] = true
 	}
 	if t.Name == "" || strings.Trim(t.Name, letters) != "" || len(t.Columns) == 0 {
-		return fmt.Errorf("tables: %q is no table", t.Name)
+		return fmt.Errorf("tables: %q is not a table", t.Name)
 	}
 	for _, name := range slices.Concat(t.Key, t.Lookup) {
 		if i := t.Index(name); i < 0 || t.Columns[i].Kind == List {

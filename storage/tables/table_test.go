@@ -21,9 +21,9 @@ func TestATableThatIsNoneIsSaidToBe(t *testing.T) {
 		t    Table
 		says string
 	}{
-		"no name":                  {Table{Columns: cols}, "is no table"},
-		"a name that SQL quotes":   {Table{Name: `x"y`, Columns: cols}, "is no table"},
-		"no columns":               {Table{Name: "x"}, "is no table"},
+		"no name":                  {Table{Columns: cols}, "is not a table"},
+		"a name that SQL quotes":   {Table{Name: `x"y`, Columns: cols}, "is not a table"},
+		"no columns":               {Table{Name: "x"}, "is not a table"},
 		"a column without a name":  {Table{Name: "x", Columns: []Column{{}}}, "column"},
 		"a column that SQL quotes": {Table{Name: "x", Columns: []Column{{Name: `a"b`}}}, "column"},
 		"a column twice":           {Table{Name: "x", Columns: []Column{{Name: "a"}, {Name: "a"}}}, "twice"},

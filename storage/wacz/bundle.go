@@ -106,7 +106,7 @@ func (b *bundle) file(ctx context.Context, f File) error {
 	top, _, ok := strings.Cut(f.Name, "/")
 	// Spec, Other files and directories: nothing of one's own in the folders that the format has.
 	if !plainName(f.Name) || ok && (top == "archive" || top == "indexes" || top == "pages") || !ok {
-		return fmt.Errorf("wacz: %q cannot be the name of a further file: it needs a folder of its own and plain letters",
+		return fmt.Errorf("wacz: %q cannot be the name of a further file: it needs its own folder and plain letters",
 			f.Name)
 	}
 	in, err := openRegular(f.Path)

@@ -82,7 +82,7 @@ func (p *Package) compareBeside(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := b.settle(ctx, b.captures, indexed, "no record of that URL, time and digest stands there"); err != nil {
+	if err := b.settle(ctx, b.captures, indexed, "there is no record of that URL, time and digest"); err != nil {
 		return err
 	}
 	if err := b.settle(ctx, b.pages, false, "no answer of that URL and time is archived"); err != nil {

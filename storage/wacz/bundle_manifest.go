@@ -84,7 +84,7 @@ func parse(b []byte, into any) error {
 	err := json.Unmarshal(b, into)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return fmt.Errorf("it is no JSON from octet %d on: %w", syntax.Offset, err)
+		return fmt.Errorf("it is not JSON from byte %d on: %w", syntax.Offset, err)
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func (p *Package) manifest(entries map[string]*zip.File) (m bundleManifest) {
 	const asked = "a manifest of the package's files (WACZ 1.1.1, datapackage.json)"
 	f := entries[manifestName]
 	if f == nil {
-		p.bad(manifestName, asked, "there is none")
+		p.bad(manifestName, asked, "it is missing")
 		p.digest(entries, nil, &m)
 		return m
 	}
@@ -200,7 +200,7 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r bundleResource, list
 // compare holds what was read against the manifest.
 func (p *Package) compare(r bundleResource, n int64, hash string) {
 	if r.Bytes != n {
-		p.bad(r.Path, fmt.Sprintf("%d octets, as the manifest says", r.Bytes), fmt.Sprintf("%d octets", n))
+		p.bad(r.Path, fmt.Sprintf("%d bytes, as in the manifest", r.Bytes), fmt.Sprintf("%d bytes", n))
 	}
 	switch algorithm, _, _ := strings.Cut(r.Hash, ":"); {
 	case strings.EqualFold(r.Hash, hash):
@@ -303,5 +303,5 @@ func (p *Package) unreadable(name string) {
 		return
 	}
 	p.note(name, asked, what)
-	p.says = append(p.says, "what stands in "+short(name)+": it is not read")
+	p.says = append(p.says, "the content of "+short(name)+", which is not read")
 }

@@ -207,7 +207,7 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 	}{
 		"as it should be": {func(m *made) {}, ""},
 		"another octet":   {func(m *made) { m.files["archive/data.warc.gz"] = "octets of an archivE" }, "archive/data.warc.gz: sha256:"},
-		"more octets":     {func(m *made) { m.files["archive/data.warc.gz"] += "!" }, "archive/data.warc.gz: 21 octets"},
+		"more octets":     {func(m *made) { m.files["archive/data.warc.gz"] += "!" }, "archive/data.warc.gz: 21 bytes"},
 		"a page that is not archived": {func(m *made) { m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`; m.list(); m.seal() },
 			"(pages/pages.jsonl: of 1 lines it cannot be shown, first: http://evil.example/"},
 		"a page that is not archived, of ours": {func(m *made) {
@@ -230,7 +230,7 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 		"an archive that is not read":          {func(m *made) { m.add("archive/x.warc.zst", "x"); m.list(); m.seal() }, "(archive/x.warc.zst: what is in it is not audited"},
 		"an archive that is not read, of ours": {func(m *made) { m.manifest["software"] = "curtsy 1"; m.add("archive/x.arc.gz", "x"); m.list(); m.seal() }, "archive/x.arc.gz: what is in it is not audited"},
 		"another page list":                    {func(m *made) { m.files["pages/pages.jsonl"] = `{"format":"json-pages-2.0"}` }, "pages/pages.jsonl: sha256:"},
-		"size":                                 {func(m *made) { m.resource(0)["bytes"] = 7; m.seal() }, "archive/data.warc.gz: 20 octets"},
+		"size":                                 {func(m *made) { m.resource(0)["bytes"] = 7; m.seal() }, "archive/data.warc.gz: 20 bytes"},
 		"hash, and sealed anew":                {func(m *made) { m.resource(0)["hash"] = hashOf("x"); m.seal() }, "archive/data.warc.gz: sha256:"},
 		"hash, and not sealed":                 {func(m *made) { m.resource(0)["hash"] = hashOf("x") }, "datapackage-digest.json: path \"datapackage.json\""},
 		"hash of another kind":                 {func(m *made) { m.resource(0)["hash"] = "md5:00"; m.seal() }, "archive/data.warc.gz: its hash is md5:00"},
@@ -243,7 +243,7 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 			m.seal()
 		}, "archive/data.warc.gz: it is listed twice"},
 		"twice in the ZIP file":       {func(m *made) { m.names = append(m.names, m.names[0]) }, "archive/data.warc.gz: there are two files of that name"},
-		"no manifest":                 {func(m *made) { m.manifest, m.digest = nil, nil }, "datapackage.json: there is none"},
+		"no manifest":                 {func(m *made) { m.manifest, m.digest = nil, nil }, "datapackage.json: it is missing"},
 		"a manifest without a format": {func(m *made) { delete(m.manifest, "wacz_version"); m.seal() }, "(datapackage.json: it does not say both)"},
 		"another manifest":            {func(m *made) { m.manifest["title"] = "x" }, "datapackage-digest.json: path"},
 		"a digest of another file":    {func(m *made) { m.digest["path"] = "pages/pages.jsonl" }, "datapackage-digest.json: path \"pages/pages.jsonl\""},

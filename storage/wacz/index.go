@@ -116,10 +116,10 @@ func (e entry) where() (file string, offset, length int64, err error) {
 func (x *indexer) line(line []byte) error {
 	head, _, ok := bytes.Cut(line, []byte(" {"))
 	if !ok {
-		return fmt.Errorf("%.80q is no line of an index", line)
+		return fmt.Errorf("%.80q is not a line of an index", line)
 	}
 	if bytes.Compare(line, x.last) < 0 {
-		return fmt.Errorf("%.80q stands behind a greater line; an index is sorted", line)
+		return fmt.Errorf("%.80q follows a greater line; an index is sorted", line)
 	}
 	x.last = append(x.last[:0], line...)
 	object := line[len(head)+1:]

@@ -117,7 +117,7 @@ func TestAnIndexThatIsNotOfTheArchiveIsRefused(t *testing.T) {
 			return append([]string{strings.Replace(whole[0], "curtsy-00000", "curtsy-00009", 1)}, whole[1:]...)
 		},
 		"not sorted":          func() []string { b := slices.Clone(whole); slices.Reverse(b); return b },
-		"no JSON":             func() []string { return []string{"test,bakery)/ 20260504030201 {\n"} },
+		"not JSON":            func() []string { return []string{"test,bakery)/ 20260504030201 {\n"} },
 		"a negative offset":   func() []string { return []string{"a 1 {\"filename\":\"curtsy-00000.warc.gz\",\"offset\":-1}\n"} },
 		"a line without end":  func() []string { return []string{strings.Repeat("a", 2*maxLine)} },
 		"a format line alone": func() []string { return []string{"!meta 0 {\"format\":\"cdxj\"}\n"} },

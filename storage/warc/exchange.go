@@ -181,7 +181,7 @@ func check(r *storage.Record) error {
 		return fmt.Errorf("warc: record of %s: %q of record %q cannot be what a revisit refers to", r.URL, o.URL, o.ID)
 	}
 	if r.Response != nil && (r.HeadSize < 0 || r.HeadSize > r.Response.Size()) {
-		return fmt.Errorf("warc: record of %s: a head of %d octets in a response of %d", r.URL, r.HeadSize, r.Response.Size())
+		return fmt.Errorf("warc: record of %s: a header of %d bytes in a response of %d", r.URL, r.HeadSize, r.Response.Size())
 	}
 	return nil
 }

@@ -245,9 +245,9 @@ func (l *Lenient) tellSkipped(at, n int64, blank bool) {
 	switch {
 	case n == 0, l.src.err != nil:
 	case blank:
-		l.found(Finding{at, ExtraLines, fmt.Sprintf("%d octets of empty lines between records", n)})
+		l.found(Finding{at, ExtraLines, fmt.Sprintf("%d bytes of empty lines between records", n)})
 	default:
-		l.found(Finding{at, Garbage, fmt.Sprintf("%d octets that are no record", n)})
+		l.found(Finding{at, Garbage, fmt.Sprintf("%d bytes that are not a record", n)})
 	}
 }
 
@@ -270,7 +270,7 @@ func (l *Lenient) pass() {
 	case string(b) == recordEnd:
 		l.skip(len(b))
 	case bytes.HasPrefix(b, []byte("\n\n")):
-		l.find(ShortEnd, "LF alone behind the block")
+		l.find(ShortEnd, "only LF after the block")
 		l.skip(2)
 	case bytes.HasPrefix(b, []byte("\r\n")), bytes.HasPrefix(b, []byte("\n")):
 		l.find(ShortEnd, "one line end behind the block")

@@ -33,7 +33,7 @@ func (b *lenientBlock) Read(p []byte) (int, error) {
 	}
 	n, err := b.l.cur.Read(p)
 	b.left -= int64(n)
-	if n == 0 && b.l.ends(err, fmt.Sprintf("a block: %d of its %d octets are missing", b.left, b.rec.Length)) {
+	if n == 0 && b.l.ends(err, fmt.Sprintf("a block: %d of its %d bytes are missing", b.left, b.rec.Length)) {
 		if b.l.err != nil && !errors.Is(b.l.err, io.EOF) {
 			return 0, b.l.err
 		}

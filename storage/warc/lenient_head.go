@@ -37,7 +37,7 @@ func (l *Lenient) head() *Record {
 	for first := true; ; first = false {
 		b, err := l.cur.ReadSlice('\n')
 		if left -= len(b); left < 0 || errors.Is(err, bufio.ErrBufferFull) {
-			at(LongHead, "a head of more than "+strconv.Itoa(maxHead)+" octets")
+			at(LongHead, "a header of more than "+strconv.Itoa(maxHead)+" bytes")
 			return nil
 		}
 		if err != nil {
@@ -58,12 +58,12 @@ func (l *Lenient) head() *Record {
 			break
 		}
 		if !r.addField(line) {
-			at(BadField, "the line "+strconv.Quote(string(line[:min(len(line), 60)]))+" is no field")
+			at(BadField, "the line "+strconv.Quote(string(line[:min(len(line), 60)]))+" is not a field")
 		}
 	}
 	r.unfold()
 	if bare {
-		at(LineFeed, "lines of the head end in LF alone")
+		at(LineFeed, "lines of the header end in only LF")
 	}
 	r.Type = r.Fields.Get("WARC-Type")
 	l.oddities(r)

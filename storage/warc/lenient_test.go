@@ -64,7 +64,7 @@ func TestLenient(t *testing.T) {
 		{"unknown version", "a one", OddVersion, members(strings.Replace(a, "1.0", "7.0", 1))},
 		{"angle brackets", "a one", AngleBrackets, members(strings.Replace(a, "http://a.test/", "<http://a.test/>", 1))},
 		{"line feeds", "a one|b two", LineFeed + " " + ShortEnd, members(strings.ReplaceAll(a, "\r", ""), b)},
-		{"a line that is no field", "a one", BadField, members(strings.Replace(a, "WARC-Target-URI:", "WARC Target", 1))},
+		{"a line that is not a field", "a one", BadField, members(strings.Replace(a, "WARC-Target-URI:", "WARC Target", 1))},
 		{"length twice", "a one", LengthTwice, members(strings.Replace(a, "Content-Length", "Content-Length: 3\r\nContent-Length", 1))},
 		{"lengths differ", "b two", NoLength + " " + Garbage, members(strings.Replace(a, "Content-Length", "Content-Length: 4\r\nContent-Length", 1), b)},
 		{"no length, compressed", "b two", NoLength + " " + Garbage, members(strings.Replace(a, "Content-Length", "X", 1), b)},

@@ -108,7 +108,7 @@ func readLine(in *bufio.Reader, limit int) (string, error) {
 	for {
 		b, err := in.ReadSlice('\n')
 		if len(long)+len(b) > limit {
-			return "", fmt.Errorf("a line of more than %d octets", limit)
+			return "", fmt.Errorf("a line of more than %d bytes", limit)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			long = append(long, b...)

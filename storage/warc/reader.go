@@ -110,7 +110,7 @@ func (r *Reader) End() (int64, error) {
 func (r *Reader) line(left *int) ([]byte, error) {
 	b, err := r.out.ReadSlice('\n')
 	if *left -= len(b); *left < 0 || errors.Is(err, bufio.ErrBufferFull) {
-		return nil, fmt.Errorf("%w: longer than %d octets", errHead, maxHead)
+		return nil, fmt.Errorf("%w: longer than %d bytes", errHead, maxHead)
 	}
 	if err != nil {
 		return nil, err

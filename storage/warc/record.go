@@ -109,7 +109,7 @@ func parseHead(next func() ([]byte, error)) (*Record, error) {
 			break
 		}
 		if !r.addField(line) {
-			return nil, fmt.Errorf("%w: the line %.60q is no field", errHead, line)
+			return nil, fmt.Errorf("%w: the line %.60q is not a field", errHead, line)
 		}
 	}
 	r.unfold()

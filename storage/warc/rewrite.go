@@ -43,7 +43,7 @@ const (
 func Rewrite(ctx context.Context, w io.Writer, path string, edit func(*Record) (Edit, error)) error {
 	f, err := durable.Open(path)
 	if err != nil {
-		return fmt.Errorf("warc: write anew: %w", err)
+		return fmt.Errorf("warc: rewrite: %w", err)
 	}
 	defer f.Close()
 	rd := NewReader(f)
@@ -63,7 +63,7 @@ func Rewrite(ctx context.Context, w io.Writer, path string, edit func(*Record) (
 			err = e.write(w, rd, rec, f)
 		}
 		if err != nil {
-			return fmt.Errorf("warc: write %s anew: %w", path, err)
+			return fmt.Errorf("warc: rewrite %s: %w", path, err)
 		}
 	}
 }

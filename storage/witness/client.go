@@ -110,7 +110,7 @@ func (c *Client) Cosign(
 			}
 		}
 	}
-	return nil, errors.New("the witness states another size each time it is asked")
+	return nil, errors.New("the witness returns another size each time")
 }
 
 // ErrAhead says that a witness has a longer log than the one it is shown: either is old, or the log was cut.
@@ -181,7 +181,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (repl
 	case err != nil:
 		return reply{}, fmt.Errorf("its answer was cut short: %w", err)
 	case len(b) > maxAnswer:
-		return reply{}, fmt.Errorf("its answer has more than %d octets", maxAnswer)
+		return reply{}, fmt.Errorf("its response has more than %d bytes", maxAnswer)
 	}
 	return reply{resp.StatusCode, resp.Header.Get("Content-Type"), b}, nil
 }

@@ -34,7 +34,7 @@ func (r Request) Marshal() []byte {
 func parseSize(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || strconv.FormatInt(n, 10) != text {
-		return 0, errors.New("it is no size")
+		return 0, errors.New("not a size")
 	}
 	return n, nil
 }

@@ -73,7 +73,7 @@ func InUse(err error, dir string) error {
 // Damaged says what to do about a frontier that is damaged.
 func Damaged(err error, dir string) error {
 	if errors.Is(err, frontier.ErrDamaged) {
-		return fmt.Errorf("%w\nSee what is wrong with curtsy frontier repair --dry-run %s, and save what is readable with curtsy frontier repair %s", err, plainly.Argument(dir), plainly.Argument(dir))
+		return fmt.Errorf("%w\nDescribe the damage with curtsy frontier repair --dry-run %s, and save the readable part with curtsy frontier repair %s", err, plainly.Argument(dir), plainly.Argument(dir))
 	}
 	return err
 }

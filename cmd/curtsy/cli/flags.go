@@ -55,7 +55,7 @@ func noNumber(err *pflag.InvalidValueError) error {
 	case !errors.As(err, &number):
 		return errors.Unwrap(err)
 	case err.GetFlag().Value.Type() == "bool":
-		return fmt.Errorf("%q: write true or false, or nothing behind the name", number.Num)
+		return fmt.Errorf("%q: write true or false, or nothing after the name", number.Num)
 	case errors.Is(number, strconv.ErrRange):
 		return fmt.Errorf("%q is too large", number.Num)
 	}

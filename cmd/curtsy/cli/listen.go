@@ -32,7 +32,7 @@ func mayListen(flag, at string) error {
 		return Usagef("%s %s is a port without an address; write 127.0.0.1:%s", flag, at, at)
 	}
 	if err != nil {
-		return Usagef("%s %s is no address with a port; %s", flag, at, like)
+		return Usagef("%s %s is not an address with a port; %s", flag, at, like)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return Usagef("%s %s: the port is not a number up to 65535; %s", flag, at, like)

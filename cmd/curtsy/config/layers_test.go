@@ -158,7 +158,7 @@ func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
 		{"delay = 5\n", `delay: "5" has no unit`},
 		{"delay = [\"1s\", \"2s\"]\n", "one value is expected, not a list"},
 		{"include = [[\"a\"]]\n", "a list of strings is expected"},
-		{"workers = 1.5\n", `"1.5" is no whole number`},
+		{"workers = 1.5\n", `"1.5" is not a whole number`},
 	} {
 		s, fs := given(t)
 		err := Resolve(s, fs, write(t, tt.text), "")

@@ -51,7 +51,7 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 				unheard()
 			case got := <-signals:
 				if sig != nil {
-					display.Say("aborting; what is cut short is fetched again by resume")
+					display.Say("aborting; resume repeats the unfinished requests")
 					abort()
 					continue
 				}

@@ -158,7 +158,7 @@ func NewJoin(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "join [flags]",
-		Short: "Join a crawl that another machine began",
+		Short: "Join a crawl that another machine started",
 		Long: "Join a crawl that curtsy crawl --frontier created, with a new directory for what\n" +
 			"this member fetches. The settings are those that the crawl was created with.\n" +
 			"Every member ends when no work is left for any of them; a stopped one\n" +

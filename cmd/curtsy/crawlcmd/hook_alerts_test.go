@@ -55,7 +55,7 @@ func TestEachConditionIsFound(t *testing.T) {
 		{status.Status{Resting: rest("retired", "status 403")}, enough, "refused http://a.test"},
 		{status.Status{Resting: rest("refused", "status 451")}, enough, "refused http://a.test"},
 		{status.Status{Resting: rest("retired", "max-per-host")}, enough, ""},
-		{status.Status{Resting: rest("parked", "hours: it is not asked now")}, enough, ""},
+		{status.Status{Resting: rest("parked", "hours: closed now")}, enough, ""},
 		{status.Status{Resting: rest("parked", "timeout"), Failures: map[string]int64{"timeout": 5}}, enough, "unreachable http://a.test"},
 		{status.Status{Reasons: map[string]map[string]int64{"dropped": {"trap:template": 3}}}, enough, "trap"},
 		{status.Status{Quarantined: 1}, enough, "quarantine"},

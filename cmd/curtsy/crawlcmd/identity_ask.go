@@ -38,7 +38,7 @@ func (in *initing) questions() []question {
 		{"purpose", "What do you crawl for? One or two sentences", &in.settings.Purpose, false, phrase(policypage.MaxPurpose)},
 		{"contact", "How do site owners reach you? A mailbox, or the URL of a form", &in.kept.Contact, false, checkContact},
 		{"retention", "How long do you keep what was crawled, and who sees it?", &in.kept.Retention, false, phrase(policypage.MaxRetention)},
-		{"agent", "By which name shall robots.txt know you? Letters, - and _", &in.settings.Agent, false, checkToken},
+		{"agent", "Your name in robots.txt? Letters, - and _", &in.settings.Agent, false, checkToken},
 		{"url", "At which URL will the page be published? Nothing if you do not know yet", &in.kept.URL, true, checkURL},
 		{"range", "From which networks do requests come? Nothing if that changes", &in.ranges, true, checkRanges},
 	}
@@ -104,7 +104,7 @@ func (in *initing) check(given func(flag string) bool) error {
 		*q.to = answer
 	}
 	if len(missing) > 0 {
-		return cli.Usagef("no answer to %s: give them as flags, or ask on a terminal", strings.Join(missing, ", "))
+		return cli.Usagef("no answer to %s: give them as flags, or run it in a terminal", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -285,7 +285,7 @@ func (c *identityChecking) print(at string, f *policypage.Findings, std cli.Stre
 	}
 	switch n := disagreements(f); {
 	case n == 0:
-		fmt.Fprintln(std.Err, "what is published agrees with your settings")
+		fmt.Fprintln(std.Err, "the published files agree with your settings")
 	case f.Silent:
 		fmt.Fprintln(std.Err, "the page is unavailable")
 	default:

@@ -40,8 +40,8 @@ func newInit(std cli.Streams) *cobra.Command {
 			"Then write a page with the answers and with how to slow or stop the crawler, and\n" +
 			"two JSON files: your address ranges and a signature agent card. Publish them,\n" +
 			"then run curtsy identity check URL to compare them with your settings.\n\n" +
-			"It asks only on a terminal, and only what no flag answers. Answers are kept:\n" +
-			"without a terminal it rewrites the files from them.",
+			"Asks only in a terminal, for answers that no flag gives, and keeps the answers.\n" +
+			"Without a terminal, rewrites the files from them.",
 		Example: "  curtsy identity init\n" +
 			"  curtsy identity init --operator 'Your Library' --purpose 'A yearly archive.' \\\n" +
 			"      --contact crawl@your-domain.org --retention 'One year.' \\\n" +

@@ -126,8 +126,8 @@ func TestEventsAreWhatHasChanged(t *testing.T) {
 		}
 		got = append(got, s)
 	}
-	want := "state running | estimate http://a.test 60 | host is left alone http://b.test status 429 | exchanges fail 429 | " +
-		"state paused | host goes on http://b.test | state running | progress running"
+	want := "state running | estimate http://a.test 60 | host is closed http://b.test status 429 | exchanges fail 429 | " +
+		"state paused | host is open again http://b.test | state running | progress running"
 	if g := strings.Join(got, " | "); g != want {
 		t.Errorf("%s\nwant %s", g, want)
 	}

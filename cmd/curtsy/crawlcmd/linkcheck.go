@@ -157,7 +157,7 @@ func neither(arg string) error {
 		return cli.Usagef("%s is a file: give the folder that it is in, or for a list of seeds --seeds", plainly.Argument(arg))
 	}
 	if _, err := crawldir.Seed(arg, ""); err != nil {
-		return cli.Usagef("%s is no folder that is there, and no URL, which begins with https://", plainly.Argument(arg))
+		return cli.Usagef("%s is neither an existing folder nor a URL, which begins with https://", plainly.Argument(arg))
 	}
 	return nil
 }

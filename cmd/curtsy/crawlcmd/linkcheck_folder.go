@@ -32,7 +32,7 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 		return err
 	}
 	if len(pages) == 0 {
-		return cli.Usagef("%s holds neither a crawl nor a page: there is no .html file in it", folder)
+		return cli.Usagef("%s contains neither a crawl nor an .html file", folder)
 	}
 	if c.task.Dir() == "" {
 		temp, err := os.MkdirTemp("", "curtsy-check-")

@@ -98,7 +98,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	out := mirror.Options{Dir: o.to, Fresh: o.overwrite, MaxBody: int64(o.maxBody), Progress: progress}
 	if !fi.IsDir() {
 		if o.to == "" {
-			return nil, cli.Usagef("say where the mirror of WARC files belongs: curtsy mirror rebuild -o DIR %s", plainly.Argument(args[0]))
+			return nil, cli.Usagef("name the folder for a mirror of WARC files: curtsy mirror rebuild -o DIR %s", plainly.Argument(args[0]))
 		}
 		for _, path := range args {
 			if err := userfile.Readable(path); err != nil {

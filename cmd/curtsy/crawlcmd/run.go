@@ -169,7 +169,7 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 		display.Say("--delay 0 makes your own host fast: it is on loopback, and the default is for other hosts")
 	}
 	if foreign && s.Delay < crawler.Floor {
-		display.Say("--delay %v acts on hosts of your own only; any other keeps %v", plainly.Duration(s.Delay), crawler.Floor)
+		display.Say("--delay %v applies only to your own hosts; other hosts keep %v", plainly.Duration(s.Delay), crawler.Floor)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func Full(v View, columns, rows int) []terminalLine {
 	}
 	folded("URLs", v.urls())
 	if s.Opens != nil {
-		row("window", terminalPart{Text: "closed; goes on at " + s.Opens.Format(opening), Style: yellow})
+		row("window", terminalPart{Text: "closed; continues at " + s.Opens.Format(opening), Style: yellow})
 	}
 	if s.State == "running" {
 		row("rate", v.speed()...)
@@ -142,7 +142,7 @@ func (v *View) lists(lines []terminalLine, columns, rows int) []terminalLine {
 		}
 	}
 	if alone := min(len(s.Resting), room-2); alone > 0 {
-		lines = append(lines, nil, terminalLine{{Text: "LEFT ALONE", Style: dim}})
+		lines = append(lines, nil, terminalLine{{Text: "NOT CONTACTED", Style: dim}})
 		for _, r := range s.Resting[:alone] {
 			lines = append(lines, restLine(r))
 		}
@@ -173,7 +173,7 @@ func queueHead(columns int) string {
 	if columns < narrow {
 		return fmt.Sprintf("%8s %7s  %s", "LEFT", "TAKES", "HOST")
 	}
-	return fmt.Sprintf("%8s %8s %7s %7s %7s  %s", "LEFT", "FETCHED", "PACE", "DUE IN", "TAKES", "HOST")
+	return fmt.Sprintf("%8s %8s %7s %7s %7s  %s", "LEFT", "FETCHED", "DELAY", "DUE IN", "TAKES", "HOST")
 }
 
 func queueLine(q status.Queue, columns int) terminalLine {
@@ -199,7 +199,7 @@ func restLine(r status.Resting) terminalLine {
 		l = append(l, terminalPart{Text: ": " + plainly.Reason(r.Reason)})
 	}
 	if r.Wait > 0 && strings.HasPrefix(r.Condition, "parked") {
-		l = append(l, terminalPart{Text: fmt.Sprintf("; asked again in %v", text.Seconds(r.Wait).Round(time.Second))})
+		l = append(l, terminalPart{Text: fmt.Sprintf("; next try in %v", text.Seconds(r.Wait).Round(time.Second))})
 	}
 	return l
 }

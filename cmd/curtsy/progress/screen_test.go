@@ -41,7 +41,7 @@ func example() View {
 		},
 	}
 	v.Look.Estimate = status.Estimate{
-		Known: 9678, Left: 67 * time.Minute, Likely: 96 * time.Minute, Expected: 14_100, Pace: 5 * time.Second, PaceBy: "asked for by the site", Host: "https://slow.example.net",
+		Known: 9678, Left: 67 * time.Minute, Likely: 96 * time.Minute, Expected: 14_100, Pace: 5 * time.Second, PaceBy: "required by the site", Host: "https://slow.example.net",
 	}
 	v.Look.Waits = status.Waits{Looked: 14, Hosts: 14, InTurn: 1, Pace: 10, Robots: 1, Rest: 1, Retry: 1, Permitted: 12}
 	return v
@@ -152,7 +152,7 @@ func TestAScreenFitsLowTerminals(t *testing.T) {
 			for columns := 10; columns < 210; columns += 7 {
 				lines := Full(v, columns, rows)
 				text := drawn(t, lines, columns)
-				if strings.HasSuffix(text, "LEFT ALONE\n") || strings.HasSuffix(text, "HOST\n") {
+				if strings.HasSuffix(text, "NOT CONTACTED\n") || strings.HasSuffix(text, "HOST\n") {
 					t.Errorf("%s on %d x %d ends with a heading:\n%s", name, columns, rows, text)
 				}
 			}

@@ -44,7 +44,7 @@ func compact(v View) []terminalLine {
 	head = append(head, terminalPart{Text: "  " + plainly.RoughSize(s.Bytes), Style: dim})
 	lines := []terminalLine{head}
 	if s.Opens != nil {
-		lines = append(lines, terminalLine{{Text: "outside of its window; goes on at " + s.Opens.Format(opening), Style: yellow}})
+		lines = append(lines, terminalLine{{Text: "outside its window; continues at " + s.Opens.Format(opening), Style: yellow}})
 	}
 	if s.State != "running" {
 		return lines
@@ -175,7 +175,7 @@ func Plain(v View) string {
 		line += "  " + plainly.Count(n, "host") + " resting"
 	}
 	if s.Opens != nil {
-		line += "  outside of its window; goes on at " + s.Opens.Format(opening)
+		line += "  outside its window; continues at " + s.Opens.Format(opening)
 	}
 	if s.State == "running" && v.Rates.Exchanges > 0 {
 		line += "  " + perSecond(v.Rates.Pages) + " pages/s"

@@ -46,7 +46,7 @@ func (t *troubles) look(s status.Status) (says []string) {
 		case t.said > mostTroubled:
 			says = append(says, "more hosts are not being crawled; curtsy status lists them")
 		case r.Wait > 0:
-			says = append(says, fmt.Sprintf("%s rests: %s; asked again in %v", r.Host, plainly.Reason(r.Reason), text.Seconds(r.Wait).Round(time.Second)))
+			says = append(says, fmt.Sprintf("%s rests: %s; next try in %v", r.Host, plainly.Reason(r.Reason), text.Seconds(r.Wait).Round(time.Second)))
 		default:
 			says = append(says, fmt.Sprintf("%s is not being crawled: %s", r.Host, plainly.Reason(r.Reason)))
 		}

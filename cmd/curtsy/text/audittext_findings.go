@@ -38,34 +38,36 @@ var codeWords = map[finding.Code]string{
 	finding.LedgerTiles:       "the tiles are not those of the checkpoint",
 	finding.LedgerSigner:      "a checkpoint is not signed by the key of its run",
 	finding.LedgerKey:         "the ledger is not signed by the key you know",
-	finding.LedgerOrigin:      "a checkpoint or a segment is of another log",
-	finding.LedgerShort:       "a checkpoint is of more lines than there are",
+	finding.LedgerOrigin:      "a checkpoint or a segment belongs to another log",
+	finding.LedgerShort:       "a checkpoint covers more lines than exist",
 	finding.LedgerFork:        "a signature is for other lines than these",
 	finding.LedgerHead:        "the ledger lacks a checkpoint that was submitted, or stored with the key",
 	finding.Redacted:          "a line was removed without a record of it",
 	finding.Cosignature:       "a cosignature of a known witness is invalid",
-	finding.FileDiffers:       "a finished file is not the one that the ledger knows",
-	finding.FileMissing:       "the ledger knows a file that is not there",
-	finding.FileExtra:         "the ledger does not know a finished file",
+	finding.FileDiffers:       "a finished file differs from its mark in the ledger",
+	finding.FileMissing:       "a file that the ledger has a mark of is missing",
+	finding.FileExtra:         "a finished file has no mark in the ledger",
 	finding.Settings:          "the settings are not those of the last run",
 	finding.OptOuts:           "a line names an opt-out list that no run had",
-	finding.LedgerMissing:     "in the archive and not in the ledger",
-	finding.LedgerExtra:       "in the ledger and not in the archive",
+	finding.LedgerMissing:     "in the archive, but not in the ledger",
+	finding.LedgerExtra:       "in the ledger, but not in the archive",
 	finding.LedgerDiffers:     "ledger and archive differ",
-	finding.LogMissing:        "archived, and not in the site's access log",
-	finding.LogExtra:          "in the site's access log, and not archived",
+	finding.LogMissing:        "archived, but not in the site's access log",
+	finding.LogExtra:          "in the site's access log, but not archived",
 	finding.LogLine:           "a line of the access log cannot be read",
-	finding.BadPackage:        "the WACZ file is not what its manifest or its signatures say",
+	finding.BadPackage:        "the WACZ file does not match its manifest or signatures",
 	finding.ClockStep:         "the clock of the crawling computer was set back between two runs",
-	finding.TakenDown:         "taken down: the ledger says when, why and how much",
-	finding.CrashInFlight:     "the crawl was killed, or still runs: what was in flight then is incomplete",
+	finding.TakenDown:         "redacted: the ledger has the time, the reason and the amount",
+	finding.Owner:             "a member of a fleet requested from a host of another member",
+	finding.MemberMissing:     "the directory of a member of a fleet was not given",
+	finding.CrashInFlight:     "the crawl was killed, or is still running: its requests in flight are incomplete",
 }
 
 // findings lists violations, or notes, by code.
 func findings(b *strings.Builder, r *audit.Result, notes bool) {
 	title := "\nViolations\n"
 	if notes {
-		title = "\nNamed, and no violation\n"
+		title = "\nNotes, not violations\n"
 	}
 	for _, c := range r.Counts {
 		n := c.Found - c.Notes

@@ -31,7 +31,7 @@ func hosts(r *audit.Result) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "ASKED\tROBOTS\tAVOIDED\tPACE DUE\tLEAST GAP\tMEDIAN GAP\tVIOLATIONS\tUNPROVABLE\t  HOST")
+	fmt.Fprintln(w, "REQUESTS\tROBOTS\tAVOIDED\tDELAY DUE\tSHORTEST\tMEDIAN\tVIOLATIONS\tUNPROVABLE\t  HOST")
 	for i, h := range r.Hosts {
 		if i == 5*MaxShown {
 			break

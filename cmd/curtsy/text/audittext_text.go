@@ -22,9 +22,9 @@ func Audit(r *audit.Result) string {
 	clocks(&tail, r)
 	witnesses(&tail, r)
 	findings(&tail, r, true)
-	list(&tail, "What the archive says of its making", making(r))
+	list(&tail, "Origin of the archive", making(r))
 	list(&tail, "Settings that differ from the default", settings(r))
-	list(&tail, "What was required", r.Measures)
+	list(&tail, "Requirements", r.Measures)
 	list(&tail, "What this cannot show", r.CannotShow)
 	return Wrap(head.String()) + hosts(r) + Wrap(tail.String())
 }
@@ -52,7 +52,7 @@ func verdict(r *audit.Result) string {
 	}
 	for _, c := range r.Counts {
 		if c.Code == finding.ClockStep {
-			s += "; the clock is said to have been set back " + plainly.Count(c.Found, "time")
+			s += "; the clock was set back, according to the ledger, " + plainly.Count(c.Found, "time")
 		}
 	}
 	if t.Unprovable > 0 {

@@ -23,14 +23,14 @@ func witnesses(b *strings.Builder, r *audit.Result) {
 
 // packageWords say what a WACZ file is.
 func packageWords(p *audit.PackageCheck) string {
-	s := fmt.Sprintf("%d of %s as the manifest says", p.Agree, plainly.Count(p.Files, "file"))
+	s := fmt.Sprintf("%d of %s match the manifest", p.Agree, plainly.Count(p.Files, "file"))
 	if len(p.Signed) > 0 {
 		s += "; signed by " + strings.Join(p.Signed, " and by ")
 	} else {
 		s += "; no signature holds"
 	}
 	if p.LeftOut > 0 {
-		s += "; " + plainly.Count(p.LeftOut, "record") + " left out by the packer, for the pages ask not to be archived"
+		s += "; " + plainly.Count(p.LeftOut, "record") + " left out by the packer, because the pages have noarchive"
 	}
 	return s + "."
 }
@@ -49,10 +49,10 @@ func ledgerWords(l *audit.LedgerCheck) string {
 		s += fmt.Sprintf("; %d of %s as it has them", l.FilesAgree, plainly.Count(l.Files, "file"))
 	}
 	if l.Redacted > 0 {
-		s += "; " + plainly.Count(l.Redacted, "exchange") + " without the body, as marks say"
+		s += "; " + plainly.Count(l.Redacted, "exchange") + " without the body, redacted by marks"
 	}
 	if l.Forgotten > 0 {
-		s += "; " + plainly.Count(l.Forgotten, "line") + " forgotten, as marks say"
+		s += "; " + plainly.Count(l.Forgotten, "line") + " redacted by marks"
 	}
 	if l.Head != "" {
 		s += "; its last checkpoint is " + l.Head

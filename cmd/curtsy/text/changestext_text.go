@@ -75,7 +75,7 @@ func remarks(r *changes.Result) (all []string) {
 	if r.Round {
 		all = append(all, "this generation requested only some pages: others are not compared")
 	} else if n := r.Counts[changes.Unasked].All(); n > 0 && r.To.Number == r.Latest {
-		all = append(all, "this generation did not come to its end: what is left of it may still change what is said here")
+		all = append(all, "this generation is incomplete: its remaining requests may change this result")
 	}
 	add(r.Moved, "%s where another URL had it: moved", plural(r.Moved, "page is", "pages are"))
 	for _, why := range missing(r) {
@@ -160,10 +160,10 @@ func sections(r *changes.Result) (all []changesSection) {
 		{ID: changes.Redirect, Title: "Redirected, or elsewhere"},
 		{ID: "moved", Title: "Moved"},
 		{ID: changes.Gone, Title: "Gone (404, 410)"},
-		{ID: changes.Unknown, Title: "Not known now: no answer that says what is there"},
+		{ID: changes.Unknown, Title: "Unknown now: no usable response"},
 		{ID: changes.Unlinked, Title: "No longer linked"},
 		{ID: changes.Unasked, Title: "Not requested again"},
-		{ID: changes.Unread, Title: "Changed, and not to be compared"},
+		{ID: changes.Unread, Title: "Changed, not comparable"},
 		{ID: changes.Around, Title: "Changed only outside the main text"},
 		{ID: changes.File, Title: "Changed files", Quiet: true},
 		{ID: "new files", Title: "New files and redirects", Quiet: true},

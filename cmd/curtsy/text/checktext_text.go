@@ -30,7 +30,7 @@ func Links(r *check.Result) string {
 	section(&b, "IDS THAT STAND TWICE IN A PAGE", maxOther, byID(r.Duplicates), func(f check.Finding) string {
 		return plainly.OneLine(f.Reason) + " in " + plainly.OneLine(f.URL)
 	})
-	section(&b, "COULD NOT BE TOLD: these hosts turn robots away, or ask for rest", maxOther, r.Unclear, func(f check.Finding) string { return head(f) })
+	section(&b, "UNDECIDED: these hosts refuse robots, or require a delay", maxOther, r.Unclear, func(f check.Finding) string { return head(f) })
 	section(&b, "NOT TESTED", maxOther, r.Untested, func(f check.Finding) string {
 		return plainly.OneLine(f.URL) + ": " + reason(f.Reason)
 	})

@@ -51,19 +51,19 @@ func Sheet(p *plan.Plan, s *crawldir.Settings, about About) string {
 	ratesSheet(w, p, s)
 	w("## Retention\n\n%s\n", said(about.Retention, "`curtsy plan --retention TEXT`, or once for all crawls `curtsy identity init --retention TEXT`"))
 	w("A site or a page can be taken out of the archive later (`curtsy redact`), also from its copies in the directory. The log")
-	w("of decisions says then that something was taken out, and no longer what it said.\n")
-	w("## Who does not want to be crawled\n")
-	w("- A site owner says so in robots.txt for %s or for `*`; it is reread at least every 24 hours.", code(s.Agent))
-	w("- Or writes to the contact above: the operator enters host, path or network in an opt-out list, which binds a running")
-	w("  crawl at once and every later one, and wins over all other settings. Lists in force now: %s.", lists(s))
-	w("- A host that refuses (ten answers 401, 402, 403, 407 or 451 in a row, or 403 on robots.txt and its first page) is left")
-	w("  alone, and so is one that asks for rest, for as long as it asks.\n")
+	w("of decisions then records the removal, but not the content.\n")
+	w("## Opting out\n")
+	w("- A site owner can use robots.txt, for %s or for `*`; it is reread at least every 24 hours.", code(s.Agent))
+	w("- Or write to the contact above: the operator adds host, path or network to an opt-out list, which applies to a running")
+	w("  crawl at once and to every later one, and overrides all other settings. Lists in force now: %s.", lists(s))
+	w("- A host that refuses (ten responses 401, 402, 403, 407 or 451 in a row, or 403 for robots.txt and its first page) gets")
+	w("  no more requests; one that requires a delay gets none until the delay is over.\n")
 	w("## Personal data\n")
-	w("- The crawl is anonymous: no login, no cookies kept, no forms, no evasion of blocks. It sees what anybody sees.")
-	w("- Pages may hold personal data all the same: names, pictures, opinions. **To be said by the applicant**: whether the")
-	w("  purpose needs them, the legal basis, who has access, and how a person has theirs removed.")
+	w("- The crawl is anonymous: no login, no cookies kept, no forms, no evasion of blocks. It sees only public pages.")
+	w("- Pages may still contain personal data: names, pictures, opinions. **To be stated by the applicant**: whether the")
+	w("  purpose needs them, the legal basis, who has access, and how people can have theirs removed.")
 	w("- %s", noarchive(s))
-	w("- Pages that ask not to be indexed (`noindex`) are marked as such in every table.\n")
+	w("- Pages with `noindex` are marked as such in every table.\n")
 	evidenceSheet(w, about)
 	return b.String()
 }
@@ -112,9 +112,9 @@ func ratesSheet(w func(string, ...any), p *plan.Plan, s *crawldir.Settings) {
 	w("## Rates\n")
 	w("- One request at a time to a host, and at least %s between the end of one and the start of the next; more where robots.txt",
 		plainly.Duration(max(s.Delay, crawler.Floor)))
-	w("  (Crawl-delay, Request-rate), a RateLimit field or slow answers (five times the response time, up to 30 s) ask for it.")
-	w("- At least %s between two requests to one address, whatever hosts are there.", plainly.Duration(s.IPDelay))
-	w("- Retry-After is obeyed; failures and 429 or 503 lengthen the pause up to an hour.")
+	w("  (Crawl-delay, Request-rate), a RateLimit field or slow responses (five times the response time, up to 30 s) require it.")
+	w("- At least %s between two requests to one address, for all its hosts together.", plainly.Duration(s.IPDelay))
+	w("- Retry-After is obeyed; failures and 429 or 503 lengthen the delay to up to an hour.")
 	w("- Budgets: %s.\n", budgets(s))
 	w("%s\n", sentence(p.Estimate))
 	slow := 0
@@ -131,11 +131,11 @@ func ratesSheet(w func(string, ...any), p *plan.Plan, s *crawldir.Settings) {
 	if slow > 0 {
 		w("")
 	}
-	w("What that reckons with:\n")
+	w("Basis of the estimate:\n")
 	for _, line := range p.Estimate.Basis {
 		w("- %s", inline(line))
 	}
-	w("\nWhat is not known before the crawl:\n")
+	w("\nUnknown before the crawl:\n")
 	for _, line := range p.Estimate.Unknown {
 		w("- %s", inline(line))
 	}
@@ -145,12 +145,12 @@ func ratesSheet(w func(string, ...any), p *plan.Plan, s *crawldir.Settings) {
 // evidenceSheet says how it can be checked afterwards.
 func evidenceSheet(w func(string, ...any), about About) {
 	w("## Evidence\n")
-	w("- Every exchange is archived as it crossed the connection (WARC); every decision, also not to ask, is a line of a ledger")
-	w("  with the rule that decided and the pause that was kept.")
-	w("- `curtsy audit DIR` recomputes every verdict and delay from the archive; `curtsy audit --log` compares them with a")
-	w("  site's own access log; `curtsy ledger prove DIR --host NAME` gives a site owner what concerns the site.")
-	w("- What it cannot prove: that no other program crawled beside it. A checkpoint that the board or a witness")
-	w("  holds from the first day on (`curtsy ledger submit`) keeps the record from being changed afterwards.")
+	w("- Every exchange is archived as it crossed the connection (WARC); every decision, also against a request, is a line of a ledger")
+	w("  with the rule that decided and the actual delay.")
+	w("- `curtsy audit DIR` recomputes every verdict and delay from the archive; `curtsy audit --access-log` compares them with a")
+	w("  site's own access log; `curtsy ledger prove DIR --host NAME` makes a proof for the owner of a site.")
+	w("- It cannot prove that no other program crawled at the same time. A checkpoint that the board or a witness")
+	w("  has from the first day on (`curtsy ledger submit`) keeps the record from being changed afterwards.")
 	if about.Key != "" {
 		w("- The ledger is signed; its verifier key: %s", code(about.Key))
 	}
@@ -209,9 +209,9 @@ func lists(s *crawldir.Settings) string {
 
 func noarchive(s *crawldir.Settings) string {
 	if s.KeepNoArchive {
-		return "Pages that ask not to be archived (`noarchive`) are **kept all the same**: `--keep-noarchive` is set."
+		return "Pages with `noarchive` are **archived anyway**: `--keep-noarchive` is set."
 	}
-	return "Of pages that ask not to be archived (`noarchive`) the body is not kept."
+	return "The bodies of pages with `noarchive` are not archived."
 }
 
 func budgets(s *crawldir.Settings) string {

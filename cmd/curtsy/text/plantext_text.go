@@ -27,7 +27,7 @@ func Text(p *plan.Plan) string {
 	var b strings.Builder
 	hosts := longestFirst(p.Hosts)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "HOST\tSEEDS\tLISTED\tREQUESTS\tPACE\tWHO ASKED\tTAKES\tROBOTS.TXT")
+	fmt.Fprintln(table, "HOST\tSEEDS\tLISTED\tREQUESTS\tDELAY\tREASON\tTAKES\tROBOTS.TXT")
 	for _, h := range hosts[:min(len(hosts), maxHosts)] {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", plainly.OneLine(h.Host), of(h.Seeds-h.Forbidden, h.Seeds), of(h.Listed-h.Disallow, h.Listed),
 			h.Requests, seconds(h.Pace), h.PaceBy, takes(h), plainly.OneLine(robots(h)))
@@ -51,12 +51,12 @@ func Text(p *plan.Plan) string {
 	for _, line := range p.Estimate.Basis {
 		b.WriteString(Wrap("  -  " + line + "\n"))
 	}
-	b.WriteString("Not known:\n")
+	b.WriteString("Unknown:\n")
 	for _, line := range p.Estimate.Unknown {
 		b.WriteString(Wrap("  -  " + line + "\n"))
 	}
 	if p.Ended != "" {
-		fmt.Fprintf(&b, "The asking was ended by %s before every host was done.\n", p.Ended)
+		fmt.Fprintf(&b, "%s ended the plan before every host was done.\n", p.Ended)
 	}
 	return b.String()
 }
@@ -119,7 +119,7 @@ func takes(h plan.Host) string {
 // robots says what a host's robots.txt means, and of its sitemaps how many were read.
 func robots(h plan.Host) string {
 	s := h.Robots
-	if h.Left != "" && !strings.Contains(s, "cannot be had") {
+	if h.Left != "" && !strings.Contains(s, "unavailable") {
 		s = h.Left
 	}
 	switch {

@@ -20,7 +20,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 	}
 	row("state", "%s%s", s.State, ages(s, now))
 	if s.Opens != nil {
-		row("", "outside of its window; goes on at %s", s.Opens.Format("Mon 2 Jan 15:04 MST"))
+		row("", "outside its window; continues at %s", s.Opens.Format("Mon 2 Jan 15:04 MST"))
 	}
 	if s.Watch != nil {
 		row("watch", "%s", Watch(*s.Watch))
@@ -123,7 +123,7 @@ func hostsText(b *strings.Builder, s status.Status) {
 		}
 	}
 	if len(s.Longest) > 0 {
-		fmt.Fprintf(b, "\n%9s %9s %7s %7s %8s  %s\n", "PENDING", "FETCHED", "PACE", "DUE IN", "LAST", "LONGEST QUEUES")
+		fmt.Fprintf(b, "\n%9s %9s %7s %7s %8s  %s\n", "PENDING", "FETCHED", "DELAY", "DUE IN", "LAST", "LONGEST QUEUES")
 	}
 	for _, q := range s.Longest {
 		last := "–"
@@ -141,7 +141,7 @@ func hostsText(b *strings.Builder, s status.Status) {
 		fmt.Fprintf(b, "%9d %9d %7s %7s %8s  %s%s\n", q.Pending, q.Fetched, ShortWait(Seconds(q.Pace)), due, last, plainly.OneLine(q.Host), state)
 	}
 	if len(s.Resting) > 0 {
-		b.WriteString("\nLEFT ALONE\n")
+		b.WriteString("\nNOT CONTACTED\n")
 	}
 	for i, r := range s.Resting {
 		if i == MaxShown {
@@ -153,7 +153,7 @@ func hostsText(b *strings.Builder, s status.Status) {
 			fmt.Fprintf(b, ": %s", plainly.OneLine(plainly.Reason(r.Reason)))
 		}
 		if r.Wait > 0 && strings.HasPrefix(r.Condition, "parked") {
-			fmt.Fprintf(b, "; asked again in %v", Seconds(r.Wait).Round(time.Second))
+			fmt.Fprintf(b, "; next try in %v", Seconds(r.Wait).Round(time.Second))
 		}
 		fmt.Fprintf(b, "; %s pending\n", plainly.Count(r.Pending, "URL"))
 	}

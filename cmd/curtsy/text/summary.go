@@ -49,7 +49,7 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Opens == nil:
 		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
 	case s.Opens != nil:
-		fmt.Fprintf(&b, "Ended after %s: it is outside of its --window, which opens at %s, later than --max-wait waits for.\n\n", Clock(elapsed), s.Opens.Format("Mon 2 Jan 15:04 MST"))
+		fmt.Fprintf(&b, "Ended after %s: it is outside its --window, which opens at %s, later than --max-wait allows.\n\n", Clock(elapsed), s.Opens.Format("Mon 2 Jan 15:04 MST"))
 	default:
 		how := ending(s.EndedBy)
 		if s.EndedBy == crawler.EndedDrained {
@@ -59,10 +59,10 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	}
 	fmt.Fprintf(&b, "%s\n", Status(s.Status, "", time.Now()))
 	for _, seed := range s.Seeds {
-		fmt.Fprintf(&b, "no usable answer from seed %s\n", plainly.OneLine(seed))
+		fmt.Fprintf(&b, "no usable response from seed %s\n", plainly.OneLine(seed))
 	}
 	if more := s.SeedsUnanswered - int64(len(s.Seeds)); more > 0 {
-		fmt.Fprintf(&b, "no usable answer from %s; the ledger says why\n", plainly.Count(more, further(len(s.Seeds))+"seed"))
+		fmt.Fprintf(&b, "no usable response from %s; the ledger has the reason\n", plainly.Count(more, further(len(s.Seeds))+"seed"))
 	}
 	b.WriteString(empty(s))
 	b.WriteString(Manners(s.Manners))
@@ -71,13 +71,13 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	case !goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
 	case s.EndedBy == crawler.EndedMaxDBSize:
 		size := crawldir.Size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
-		fmt.Fprintf(&b, "go on    curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, plainly.OneLine(plainly.Argument(dir)))
+		fmt.Fprintf(&b, "continue curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, plainly.OneLine(plainly.Argument(dir)))
 	case strings.HasPrefix(s.EndedBy, crawler.EndedStopWhen):
-		fmt.Fprintf(&b, "go on    curtsy resume --stop-when none %s   (or another condition)\n", plainly.OneLine(plainly.Argument(dir)))
+		fmt.Fprintf(&b, "continue curtsy resume --stop-when none %s   (or another condition)\n", plainly.OneLine(plainly.Argument(dir)))
 	case limitOf[s.EndedBy] != "":
-		fmt.Fprintf(&b, "go on    curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], plainly.OneLine(plainly.Argument(dir)))
+		fmt.Fprintf(&b, "continue curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], plainly.OneLine(plainly.Argument(dir)))
 	default:
-		fmt.Fprintf(&b, "go on    curtsy resume %s\n", plainly.OneLine(plainly.Argument(dir)))
+		fmt.Fprintf(&b, "continue curtsy resume %s\n", plainly.OneLine(plainly.Argument(dir)))
 	}
 	if goOn && s.Status.Bytes > 0 {
 		b.WriteString(next(s.Status, plainly.OneLine(plainly.Argument(dir))))
@@ -106,7 +106,7 @@ func empty(s crawler.Summary) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s empty without JavaScript, which curtsy does not run: what a browser shows there is not in the archive\n",
+	fmt.Fprintf(&b, "%s empty without JavaScript, which curtsy does not run: their content is not in the archive\n",
 		map[bool]string{true: "1 page is", false: fmt.Sprintf("%d pages are", n)}[n == 1])
 	for _, u := range s.Empty {
 		fmt.Fprintf(&b, "         %s\n", plainly.OneLine(u))
@@ -123,7 +123,7 @@ func next(s status.Status, dir string) string {
 	if s.Queued+s.InFlight+s.Deferred > 0 {
 		commands = append(commands, [2]string{"status " + dir, "URLs left, and hosts that are not being crawled"})
 	}
-	commands = append(commands, [2]string{"report " + dir, "what was crawled, and what was not, as a page"}, [2]string{"audit " + dir, "was it polite?"})
+	commands = append(commands, [2]string{"report " + dir, "what was and was not crawled, as a page"}, [2]string{"audit " + dir, "was it polite?"})
 	if s.Failed+s.Disallowed+s.Dropped > 0 {
 		commands = append(commands, [2]string{"explain " + dir + " URL", "why a URL was not fetched"})
 	}

@@ -32,7 +32,7 @@ func Open(dir string, o Options) (*Site, error) {
 		o.Base = "/"
 	}
 	if o.Base != "/" && (o.Base[0] != '/' || path.Clean(o.Base)+"/" != o.Base || strings.HasPrefix(o.Base, "//")) {
-		return nil, fmt.Errorf("static: the base %q is no path like /docs/", o.Base)
+		return nil, fmt.Errorf("static: the base %q is not a path like /docs/", o.Base)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -73,7 +73,7 @@ func links(host string, must, not []string) func(t *crawltest.Trial) crawltest.R
 			return crawltest.Sum("", 0, "", nil)
 		}
 		return crawltest.Sum("", len(must)+len(not),
-			fmt.Sprintf("%d allowed fetched, %d others left alone", len(must), len(not)), crawltest.InOrder(found))
+			fmt.Sprintf("%d allowed fetched, %d others not requested", len(must), len(not)), crawltest.InOrder(found))
 	}
 }
 
@@ -82,7 +82,7 @@ func nothing(host string) func(t *crawltest.Trial) crawltest.Row {
 	return func(t *crawltest.Trial) crawltest.Row {
 		var found []crawltest.Finding
 		tries := 0
-		why := "was not asked for"
+		why := "was not requested"
 		for _, x := range t.Host(host) {
 			switch {
 			case x.ForRobots():
@@ -211,7 +211,7 @@ func backedOff(t *crawltest.Trial, host string, status, times int) crawltest.Row
 		checked++
 		for _, x := range t.Host(host) {
 			if failed.Before(x) && x.Start.Sub(failed.End) < backOffLeast {
-				found = append(found, t.Find(x, "began %s after %d, the answer %d in a row; at least %v are asked",
+				found = append(found, t.Find(x, "began %s after %d, the response %d in a row; at least %v are required",
 					crawltest.Seconds(x.Start.Sub(failed.End)), status, inRow, backOffLeast))
 				break
 			}
@@ -237,7 +237,7 @@ func refused(t *crawltest.Trial, host string, most int) crawltest.Row {
 			refusals = append(refusals, x)
 		}
 	}
-	return crawltest.Sum("", len(refusals), "left alone after "+plainly.Count(len(refusals), "refusal"), found)
+	return crawltest.Sum("", len(refusals), "not contacted after "+plainly.Count(len(refusals), "refusal"), found)
 }
 
 // atMost judges that no more than so many requests go to what has a prefix.
@@ -268,6 +268,6 @@ func coverageBut(t *crawltest.Trial, spared map[string]bool) crawltest.Row {
 		return row
 	}
 	row.Verdict, row.Findings = crawltest.Kept, nil
-	row.Evidence = fmt.Sprintf("all that can be reached; %s left for good reasons", plainly.Count(len(all), "URL"))
+	row.Evidence = fmt.Sprintf("all that can be reached; %s left out for valid reasons", plainly.Count(len(all), "URL"))
 	return row
 }

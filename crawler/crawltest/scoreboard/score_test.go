@@ -72,11 +72,11 @@ func TestScoreboardCatches(t *testing.T) {
 		{"pace: after robots.txt", get("own.test/robots.txt", "own.test/"), "after the end of /robots.txt"},
 		{"pace: after a redirect", get("hops.test/robots.txt", "hops.test/chain/1", "hops.test/chain/2"), "after the end of /chain/1"},
 		{"pace: slow server spared", get("slow.test/robots.txt", "slow.test/"), "pace 2s"},
-		{"Retry-After: seconds", get("busy.test/robots.txt", "busy.test/busy.html", "busy.test/a.html"), "asked for rest from 0.000s to 20.000s"},
-		{"Retry-After: date", get("away.test/robots.txt", "away.test/away.html", "away.test/a.html"), "429 for /away.html asked for rest"},
+		{"Retry-After: seconds", get("busy.test/robots.txt", "busy.test/busy.html", "busy.test/a.html"), "required a delay from 0.000s to 20.000s"},
+		{"Retry-After: date", get("away.test/robots.txt", "away.test/away.html", "away.test/a.html"), "429 for /away.html required a delay"},
 		{"Retry-After: 31 years", get("closed.test/robots.txt", "closed.test/closed.html", "closed.test/a.html"), "to 86400.000s"},
 		{"back-off after a 429", get("limited.test/fails-1.html", "limited.test/a.html"), "at least 10s"},
-		{"back-off after two 5xx", get("broken.test/fails-1.html", "broken.test/fails-2.html", "broken.test/a.html"), "the answer 2 in a row"},
+		{"back-off after two 5xx", get("broken.test/fails-1.html", "broken.test/fails-2.html", "broken.test/a.html"), "the response 2 in a row"},
 		{"403 at the door", get("refuses.test/1.html", "refuses.test/2.html"), "though 1 page had been refused"},
 		{"rel=nofollow", get("follow.test/", "follow.test/rel/a.html"), "follow.test/rel/a.html"},
 		{"meta robots nofollow", get("follow.test/meta/a.html"), "follow.test/meta/a.html"},
@@ -92,7 +92,7 @@ func TestScoreboardCatches(t *testing.T) {
 		{crawltest.Scope, get("own.test/favicon.ico"), "though no link in scope leads there"},
 		{crawltest.Once, get("own.test/", "own.test/"), "again"},
 		{crawltest.Coverage, get("own.test/robots.txt"), "never fetched"},
-		{"hostile: HTML as robots.txt", get("html-robots.test/robots.txt", "html-robots.test/closed/page.html"), "must be left alone"},
+		{"hostile: HTML as robots.txt", get("html-robots.test/robots.txt", "html-robots.test/closed/page.html"), "it is forbidden"},
 	} {
 		t.Run(string(tc.rule), func(t *testing.T) {
 			board := New("", false)

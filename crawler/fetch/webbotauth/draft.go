@@ -55,6 +55,6 @@ func (d Draft) rules() (rules, error) {
 			return r, nil
 		}
 	}
-	return rules{}, fmt.Errorf("%q is no draft of Web Bot Auth that is known; there are %s", string(d),
+	return rules{}, fmt.Errorf("%q is not a known draft of Web Bot Auth; known are %s", string(d),
 		strings.Join(Drafts(), ", "))
 }

@@ -83,7 +83,7 @@ func lock(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 	switch {
 	case err == nil && replaced(path, file):
 		db.Close()
-		return nil, fmt.Errorf("frontier/bolt: open %s: %w: it was just written anew; try again", path, frontier.ErrInUse)
+		return nil, fmt.Errorf("frontier/bolt: open %s: %w: it was just rewritten; try again", path, frontier.ErrInUse)
 	case err == nil:
 		db.AllocSize = Growth(0)
 		return db, nil
@@ -115,11 +115,11 @@ func inUse(path string) error {
 func OpenError(path string, err error) error {
 	switch {
 	case errors.Is(err, frontier.ErrDamaged):
-		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; keep the file, and go on from a copy", path, err)
+		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; keep the file, and continue from a copy", path, err)
 	case errors.Is(err, frontier.ErrNewer):
 		return fmt.Errorf("frontier/bolt: open %s: %w: use the version that wrote it, or a later one", path, err)
 	case errors.Is(err, frontier.ErrOlder):
-		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; begin the crawl anew, "+
+		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; start the crawl again, "+
 			"or import what the version that wrote it exports", path, err)
 	}
 	return fmt.Errorf("frontier/bolt: open %s: %w", path, err)
@@ -171,7 +171,7 @@ func checkSize(path string) error {
 	case !ok:
 		return OpenError(path, fmt.Errorf("it has no valid meta page: %w", frontier.ErrDamaged))
 	case uint64(info.Size())/m.PageSize < m.Pages:
-		err := fmt.Errorf("it is cut off: %d octets of %d: %w", info.Size(), m.Pages*m.PageSize, frontier.ErrDamaged)
+		err := fmt.Errorf("it is incomplete: %d bytes of %d: %w", info.Size(), m.Pages*m.PageSize, frontier.ErrDamaged)
 		return OpenError(path, err)
 	}
 	return nil

@@ -208,13 +208,13 @@ func (w *walk) value(e []byte, key uint64) error {
 	}
 	v := e[from : from+length]
 	if len(v) < 16 {
-		return fmt.Errorf("bucket of %d octets: %w", len(v), frontier.ErrDamaged)
+		return fmt.Errorf("bucket of %d bytes: %w", len(v), frontier.ErrDamaged)
 	}
 	if root := order.Uint64(v); root != 0 {
 		return w.page(root, nil, nil, 0)
 	}
 	if len(v) < 16+HeaderSize {
-		return fmt.Errorf("bucket of %d octets: %w", len(v), frontier.ErrDamaged)
+		return fmt.Errorf("bucket of %d bytes: %w", len(v), frontier.ErrDamaged)
 	}
 	return w.elements(v[16:], nil, nil, 0)
 }

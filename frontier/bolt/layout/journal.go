@@ -86,7 +86,7 @@ func (j Journal) Each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error
 // Open returns key and body of a value as they stand in the bucket.
 func (j Journal) Open(k, v []byte) (seq uint64, body []byte, err error) {
 	if len(k) != 8 {
-		return 0, nil, fmt.Errorf("read %s: key of %d octets: %w", j, len(k), frontier.ErrDamaged)
+		return 0, nil, fmt.Errorf("read %s: key of %d bytes: %w", j, len(k), frontier.ErrDamaged)
 	}
 	seq = binary.BigEndian.Uint64(k)
 	body, ok := unsealFor(string(j), k, v)

@@ -221,7 +221,7 @@ func (c *checker) states(tx *bbolt.Tx) error {
 				return err
 			}
 			if limit > 0 && len(data) > limit {
-				c.find("host %s: cell of kind %d has %d octets, over %d", h.authority, i+1, len(data), limit)
+				c.find("host %s: cell of kind %d has %d bytes, over %d", h.authority, i+1, len(data), limit)
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func (im *importing) take(item frontier.Item) error {
 		return im.into.seed(*item.Seed)
 	case blobStage:
 		if len(item.Blob) > layout.MaxBlob {
-			return fmt.Errorf("a blob of %d octets: over %d", len(item.Blob), layout.MaxBlob)
+			return fmt.Errorf("a blob of %d bytes: over %d", len(item.Blob), layout.MaxBlob)
 		}
 		return im.into.blobs(layout.MakeBlobs([][]byte{item.Blob}))
 	case hostStage:
@@ -120,7 +120,7 @@ func (im *importing) take(item frontier.Item) error {
 func (im *importing) begin(h frontier.Head) (err error) {
 	switch {
 	case len(h.Secret) != 32:
-		return fmt.Errorf("a secret of %d octets, and not 32", len(h.Secret))
+		return fmt.Errorf("a secret of %d bytes, not 32", len(h.Secret))
 	case h.Openings < 0 || h.Openings >= math.MaxUint32:
 		return fmt.Errorf("%d openings", h.Openings)
 	case h.Floor < 0:
@@ -146,7 +146,7 @@ func (im *importing) host(x *frontier.Host) error {
 	case x.Pace < 0 || x.Width < 0:
 		return fmt.Errorf("host %s: pace or width is negative", x.Authority)
 	case len(x.Robots) > frontier.MaxRobots || len(x.Memory) > frontier.MaxMemory:
-		return fmt.Errorf("host %s: robots state of %d octets, memory of %d: over %d and %d",
+		return fmt.Errorf("host %s: robots state of %d bytes, memory of %d: over %d and %d",
 			x.Authority, len(x.Robots), len(x.Memory), frontier.MaxRobots, frontier.MaxMemory)
 	}
 	h, err := a.host(x.Authority)

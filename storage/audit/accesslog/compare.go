@@ -82,8 +82,8 @@ const (
 	maxAgents   = 256
 	unknownTook = time.Minute // how long an exchange may have taken whose end the archive, or the server, does not know
 
-	required = "every archived exchange stands in the site's access log, with its status"
-	denied   = "every request of the crawler in the site's access log stands in the archive"
+	required = "every archived exchange is in the site's access log, with its status"
+	denied   = "every request of the crawler in the site's access log is in the archive"
 )
 
 // Compare returns a Comparison.

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	errJSON       = errors.New("it begins like JSON and is none")
+	errJSON       = errors.New("it begins like JSON, but is not JSON")
 	errJSONFields = errors.New("JSON without a time, a request or a status under the names that are known")
 )
 

@@ -43,7 +43,7 @@ const (
 )
 
 func (j *judge) enter(name string) *visited {
-	h := &visited{name: name, shown: &audit.Host{Authority: name, StartToStart: true, Policy: "not asked for"},
+	h := &visited{name: name, shown: &audit.Host{Authority: name, StartToStart: true, Policy: "not requested"},
 		rules: j.rulesOf(name), fuzzy: time.Second,
 		clients: map[string]*client{}, gaps: map[int64]int64{}, why: map[string]*audit.Unproved{}}
 	if name == "" {
@@ -74,14 +74,14 @@ func (j *judge) visit(h *visited, v *visit) {
 		j.r.To = v.time
 	}
 	if v.cut {
-		j.unprove(h, finding.Disallowed, "the server did not read the request line as a whole, so what was asked "+
-			"for is not known", 0)
+		j.unprove(h, finding.Disallowed, "the server did not read the whole request line, so the requested URL is "+
+			"unknown", 0)
 		return
 	}
 	j.identity(h, v)
 	j.paced(h, v)
 	if !h.busy.IsZero() && v.time.Sub(h.busy) < restful && v.time.After(h.busy) {
-		j.unprove(h, finding.RetryAfter, "asked for within a minute after a 429 or a 503, and the log does not hold "+
+		j.unprove(h, finding.RetryAfter, "requested within a minute after a 429 or a 503, and the log does not have "+
 			"Retry-After", v.time.Sub(h.busy))
 	}
 	if v.status == 429 || v.status == 503 {
@@ -137,7 +137,7 @@ func (j *judge) paced(h *visited, v *visit) {
 	c := h.clients[who]
 	if c == nil {
 		if len(h.clients) >= maxClients {
-			j.unprove(h, finding.Gap, "asked from so many addresses that not all were followed", 0)
+			j.unprove(h, finding.Gap, "requested from too many addresses to track all", 0)
 			return
 		}
 		c = &client{}
@@ -151,7 +151,7 @@ func (j *judge) paced(h *visited, v *visit) {
 			h.gaps[int64(gap/time.Second)]++
 		}
 		if h.pace > 0 {
-			j.unprove(h, finding.Gap, "the log does not tell how long requests took, so no pause is known to be "+
+			j.unprove(h, finding.Gap, "the log does not have the duration of requests, so no delay is known to be "+
 				"long enough", gap)
 		}
 	}
@@ -161,8 +161,8 @@ func (j *judge) paced(h *visited, v *visit) {
 	}
 	due := h.pace - max(time.Millisecond, h.pace/1000)
 	if s, short := c.row.Add(pauses.Exchange{Began: v.time, Resolution: h.fuzzy + h.pace, Pace: due}); short {
-		j.find(j.finding(h, v, finding.Gap, fmt.Sprintf("pauses of %v: %s", h.pace, h.shown.RequiredBy),
-			fmt.Sprintf("%d pauses since %s took %v at most, and %v were due", s.Pauses, s.Since.Format(time.TimeOnly),
+		j.find(j.finding(h, v, finding.Gap, fmt.Sprintf("delays of %v: %s", h.pace, h.shown.RequiredBy),
+			fmt.Sprintf("%d delays since %s took %v at most, and %v were due", s.Pauses, s.Since.Format(time.TimeOnly),
 				s.Most.Round(time.Millisecond), s.Due.Round(time.Millisecond))))
 	}
 }
@@ -172,8 +172,8 @@ func (j *judge) page(h *visited, v *visit) {
 	switch h.policy {
 	case "unreachable":
 		j.find(j.finding(h, v, finding.RobotsUnreachable,
-			"nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)",
-			"asked for, after a failure at "+h.asked.Format(time.DateTime)))
+			"nothing while robots.txt is unavailable (RFC 9309 2.3.1.4: complete disallow)",
+			"requested, after a failure at "+h.asked.Format(time.DateTime)))
 		return
 	case "none":
 		j.r.Totals.Judged++
@@ -187,11 +187,11 @@ func (j *judge) page(h *visited, v *visit) {
 		fallthrough
 	default:
 		if !j.reaches(h.name, v.time.Add(-day-grace-h.fuzzy), v.time) {
-			j.unprove(h, code, "the log does not surely reach 24 h back, so robots.txt may have been asked for before",
+			j.unprove(h, code, "the log may not reach 24 h back, so robots.txt may have been requested before",
 				0)
 			break
 		}
-		j.find(j.finding(h, v, code, need, "the log has no request for it in the 24 h before"))
+		j.find(j.finding(h, v, code, need, "the log has no request for it in the preceding 24 h"))
 	}
 	switch {
 	case h.policy == "none":
@@ -203,8 +203,8 @@ func (j *judge) page(h *visited, v *visit) {
 	j.r.Totals.Judged++
 	if ok, line := h.rules.lines.Allowed(v.target); !ok {
 		j.find(j.finding(h, v, finding.Disallowed,
-			fmt.Sprintf("not to be asked for by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line),
-			"asked for"))
+			fmt.Sprintf("no request by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line),
+			"requested"))
 	}
 }
 

@@ -84,30 +84,30 @@ func (j *judge) conclude() *audit.Result {
 	}
 	r.Clean = r.Totals.Violations == 0
 	r.Measures = []string{
-		"robots.txt asked for before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 " +
+		"robots.txt requested before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 " +
 			"2.2, 2.4)",
-		"nothing that the robots.txt that was given forbids " + j.o.Token +
-			" (RFC 9309 2.2), and nothing while the log says that it could not be had (2.3.1.4)",
+		"nothing that the given robots.txt forbids " + j.o.Token +
+			" (RFC 9309 2.2), and nothing while it is unavailable by the log (2.3.1.4)",
 		"GET and HEAD only, with a User-Agent that names the crawler",
 	}
 	if j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)),
 		func(r *rules) bool { return r.delay > 0 }) {
-		r.Measures = append(r.Measures, "pauses as Crawl-delay or --floor asks for: too short if no instants within "+
-			"the seconds of the log would fit them")
+		r.Measures = append(r.Measures, "delays as Crawl-delay or --floor requires: too short if no instants within "+
+			"the seconds of the log fit them")
 	}
-	j.say("that the robots.txt that was given is the one that the site served then")
-	j.say("how long requests took, and so that a pause was long enough: what is shown as a pause is the most that " +
-		"it can have been")
-	j.say("Retry-After, RateLimit and whatever else answers said; what robots.txt redirected to; cookies and other " +
+	j.say("that the given robots.txt is the one that the site served then")
+	j.say("how long requests took, and thus that a delay was long enough: the delay shown is the longest that is " +
+		"possible")
+	j.say("Retry-After, RateLimit and other contents of responses; where robots.txt redirected to; cookies and other " +
 		"fields of requests")
-	j.say("requests under a name that does not hold %s%s", j.o.Token,
+	j.say("requests under a name that does not contain %s%s", j.o.Token,
 		map[bool]string{true: ", from other addresses than those given",
 			false: ": give the crawler's addresses (--from)"}[len(j.o.From) > 0])
-	j.say("what was asked before the log begins, after it ends, or of other hosts; and what a cache in front of the " +
-		"server answered")
+	j.say("requests before the log begins, after it ends, or to other hosts; and responses of a cache in front of the " +
+		"server")
 	for _, l := range r.Logs {
 		if l.Agentless {
-			j.say("lines without a user agent: whose they are is known by --from alone")
+			j.say("lines without a user agent: only --from shows whose they are")
 		}
 		if l.Unread > 0 {
 			j.say("%d lines that cannot be read", l.Unread)

@@ -50,7 +50,7 @@ var (
 	errRequest = errors.New("no request in quotes behind the time")
 	errStatus  = errors.New("no status behind the request")
 	errSize    = errors.New("no size behind the status")
-	errLong    = fmt.Errorf("longer than %d octets", maxLine)
+	errLong    = fmt.Errorf("longer than %d bytes", maxLine)
 )
 
 // parseLine reads a line without its end.

@@ -202,7 +202,7 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 		return
 	case e.cut && unheard(int(e.status)):
 		h.Ours, h.Others = h.Ours-1, h.Others+1
-		f.Note, f.Observed = true, f.Observed+": the server did not read it as a whole, so no page was asked for"
+		f.Note, f.Observed = true, f.Observed+": the server did not read all of it, so no page was requested"
 	case !near && !within:
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
 		return
@@ -212,19 +212,19 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	case c.o.TakenDown(sent(e, c.o.Skew)):
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
 		f.Code, f.Note, f.Observed = finding.TakenDown, true, f.Observed+
-			": exchanges of that time were taken down, as a mark of the ledger says"
+			": exchanges of that time were redacted, according to a mark in the ledger"
 	case e.alike && !h.clients[e.part(1)]:
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		f.Note, f.Observed = true, f.Observed+": the crawler's product under another name, from "+e.part(1)+
-			", whence no archived exchange came"
+			", an address of no archived exchange"
 	case near && (!c.o.Whole || target == "/robots.txt"):
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
 		f.Note, f.Observed = true, f.Observed+
-			": so near the first or last archived exchange that it may be of another crawl"
+			": so near the first or last archived exchange that it may belong to another crawl"
 	default:
 		h.Extra++
 		if e.host == "" && (c.without > 0 || len(h.sites) < len(c.sites)) {
-			f.Observed += "; if it is of another host that writes this log, too: name the file for each of them " +
+			f.Observed += "; if it belongs to another host with the same log, name the file for each of them " +
 				"(HOST=FILE)"
 		}
 	}
@@ -277,17 +277,17 @@ func (h *hostLog) say(r *audit.Result) {
 		r.CannotShow = append(r.CannotShow, "access log of "+name+": "+fmt.Sprintf(format, args...))
 	}
 	if h.Agree == 0 {
-		say("it confirms nothing: no exchange of the archive stands in it")
+		say("it confirms nothing: it has no exchange of the archive")
 	}
 	if h.Uncovered > 0 {
-		say("%d exchanges are not in it, and it does not surely reach over their time, for it begins or ends within "+
+		say("%d exchanges are not in it, and it may not cover their time, because it begins or ends within "+
 			"the crawl", h.Uncovered)
 	}
 	if h.Unanswered > 0 {
-		say("%d exchanges without a whole answer do not stand in it; a server need not log them", h.Unanswered)
+		say("%d exchanges without a complete response are not in it; a server need not log them", h.Unanswered)
 	}
 	if h.Outside > 0 {
-		say("%d lines of the crawler are older or newer than what the archive surely tells of the host", h.Outside)
+		say("%d lines of the crawler are older or newer than the archived exchanges with the host", h.Outside)
 	}
 	if h.Unread > 0 {
 		say("%d lines could not be read", h.Unread)

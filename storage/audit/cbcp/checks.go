@@ -33,7 +33,7 @@ const (
 
 	elsewhere  = "; curtsy identity check URL looks there"
 	noRequests = "the archive has no request records, so nobody can say what was sent"
-	noPages    = "no URL but robots.txt was asked for"
+	noPages    = "no URL except robots.txt was requested"
 	noAgents   = "no User-Agent was archived"
 	noExchange = "the archive has no exchange"
 )
@@ -204,26 +204,26 @@ var clauses = []Clause{
 		func(_ *facts, r *audit.Result) finds {
 			codes := []finding.Code{finding.RobotsMissing, finding.RobotsExpired, finding.RobotsUnreachable, finding.Disallowed}
 			return decided(violated(r, "exchange", " against robots.txt", codes...), doubted(r, "exchange", codes...),
-				unprovable(r.Totals.Judged == 0, "no page was asked for that a robots.txt could be held against"),
+				unprovable(r.Totals.Judged == 0, "no request to compare with a robots.txt"),
 				kept(fmt.Sprintf("%s recomputed from %s for robots.txt; %s avoided that it forbids",
 					plainly.Count(r.Totals.Judged, "verdict"), plainly.Count(r.Totals.Robots, "exchange"),
 					plainly.Count(r.Totals.Disallowed, "URL"))))
 		}},
 	{"x-robots-tag", "2.1", Asks, Asks, "respect X-Robots-Tag in answers",
 		"heads of answers: with noarchive, the body is not in the archive; with nofollow or none, no link of " +
-			"that page was asked for, as metadata (via) tells",
+			"that page was requested, according to metadata (via)",
 		func(f *facts, _ *audit.Result) finds {
 			answers := plainly.Count(f.tagged, "answer") + " with X-Robots-Tag"
 			return decided(
-				broken(len(f.keptBodies)+len(f.followed) > 0, "X-Robots-Tag was not heeded", slices.Concat(f.keptBodies, f.followed)...),
-				unprovable(f.tagged == 0, "no answer has an X-Robots-Tag for this crawler"),
+				broken(len(f.keptBodies)+len(f.followed) > 0, "X-Robots-Tag was not obeyed", slices.Concat(f.keptBodies, f.followed)...),
+				unprovable(f.tagged == 0, "no response has an X-Robots-Tag for this crawler"),
 				unprovable(f.depths == 0, answers+": no body is kept that must not be, and which page led to a URL is not said"),
 				kept(answers+": no body is kept and no link followed that must not be"))
 		}},
 	{"identifiable", "2.2, 2.6", Must, Should, "identify the crawler in the User-Agent",
 		"the audit's code user-agent",
 		func(f *facts, r *audit.Result) finds {
-			return decided(violated(r, "request", " or warcinfo records do not say who asks", finding.UserAgent),
+			return decided(violated(r, "request", " or warcinfo records do not identify the crawler", finding.UserAgent),
 				unprovable(f.requests == 0, noRequests), kept(plainly.Count(f.requests, "request")+" with "+f.sentText()))
 		}},
 	{"unique-name", "2.2", Must, Must, "have identifiers in the User-Agent that no other crawler has",
@@ -260,23 +260,23 @@ var clauses = []Clause{
 		"the names are shown; whether they are clear is for people to judge",
 		func(f *facts, _ *audit.Result) finds {
 			return decided(unprovable(len(f.agents) == 0, noAgents),
-				unprovable(true, "people must judge whether these names tell owner and purpose: "+f.sentText()))
+				unprovable(true, "people must judge whether these names show owner and purpose: "+f.sentText()))
 		}},
 	{"back-out", "2.3", Must, Should, "back out when the server fails (RFC 9110 15.6)",
-		"the audit's code retry-after; after three answers of 429 or 5xx in a row the pause is longer than the " +
+		"the audit's code retry-after; after three responses of 429 or 5xx in a row the delay is longer than the " +
 			"host's usual one by a fifth, or a minute, or the crawl stops",
 		func(f *facts, r *audit.Result) finds {
 			n, first := violations(r, finding.RetryAfter)
 			return decided(
-				broken(n > 0 || len(f.pressed) > 0, "the crawl went on though the server failed or asked for rest", append(first, f.pressed...)...),
+				broken(n > 0 || len(f.pressed) > 0, "the crawl continued although the server failed or requested a delay", append(first, f.pressed...)...),
 				unprovable(f.failures == 0, "no answer was 429 or 5xx"), doubted(r, "rest", finding.RetryAfter),
 				kept(fmt.Sprintf("%s of 429 or 5xx; each Retry-After was obeyed, and no %d came in a row without a longer pause",
 					plainly.Count(f.failures, "answer"), streakMin)))
 		}},
 	{"response-time", "2.3", Asks, Asks, "slow down when answers take longer",
-		"metadata of exchanges whose pause the response time decided",
+		"metadata of exchanges whose delay the response time decided",
 		func(f *facts, _ *audit.Result) finds {
-			return decided(unprovable(f.byResponse == 0, "no pause is said to follow from the response time"),
+			return decided(unprovable(f.byResponse == 0, "no delay has the response time as its reason"),
 				kept(plainly.Count(f.byResponse, "pause")+" that the response time decided"))
 		}},
 	{"visit-log", "2.3", Should, Should, "log URLs, requests and statuses",
@@ -303,7 +303,7 @@ var clauses = []Clause{
 				}
 			}
 			return decided(unprovable(len(hours) == 0, noExchange),
-				unprovable(true, "an archive does not tell when a site has few visitors; exchanges by hour, UTC: "+strings.Join(hours, ", ")))
+				unprovable(true, "an archive does not show when a site has few visitors; exchanges by hour, UTC: "+strings.Join(hours, ", ")))
 		}},
 	{"one-at-a-time", "2.3", Should, Should, "do not send several requests for a resource at once",
 		"the audit's code in-flight",
@@ -314,7 +314,7 @@ var clauses = []Clause{
 			}
 			return decided(violated(r, "exchange", " began while another with the host was under way", finding.InFlight),
 				doubted(r, "exchange", finding.InFlight),
-				open, unprovable(r.Totals.Gaps == 0, "no host was asked twice"),
+				open, unprovable(r.Totals.Gaps == 0, "no host got two requests"),
 				kept("one exchange at a time with each of "+plainly.Count(int64(len(f.servers)), "host")))
 		}},
 	{"speed", "2.3", Should, Should, "limit the speed, by the limits that robots.txt sets",
@@ -328,37 +328,37 @@ var clauses = []Clause{
 				}
 			}
 			return decided(violated(r, "pause", " too short", finding.Gap, finding.AddressPace),
-				doubted(r, "pause", finding.Gap, finding.AddressPace), unprovable(where == "", "no host was asked twice"),
-				unprovable(!limited, fmt.Sprintf("no site set a limit, and the draft names none; the shortest pause was %.3f s (%s)", least, where)),
-				kept(fmt.Sprintf("%s measured, none shorter than due; the shortest was %.3f s (%s)", plainly.Count(r.Totals.Gaps, "pause"), least, where)))
+				doubted(r, "pause", finding.Gap, finding.AddressPace), unprovable(where == "", "no host got two requests"),
+				unprovable(!limited, fmt.Sprintf("no site set a limit, and the draft names none; the shortest delay was %.3f s (%s)", least, where)),
+				kept(fmt.Sprintf("%s measured, none shorter than due; the shortest was %.3f s (%s)", plainly.Count(r.Totals.Gaps, "delay"), least, where)))
 		}},
 	{"re-crawl", "2.3", Should, Should, "do not crawl a resource again too often",
-		"no URL with a usable answer is asked for more than twice within the next 24 hours",
+		"no URL with a usable response is requested more than twice within the next 24 hours",
 		func(f *facts, _ *audit.Result) finds {
 			return decided(
-				broken(len(f.soon) > 0, fmt.Sprintf("URLs with a usable answer were asked for more than %d times in the day behind it",
+				broken(len(f.soon) > 0, fmt.Sprintf("URLs with a usable response were requested more than %d times in the following day",
 					oftenMax), f.soon...),
 				unprovable(len(f.visits) == 0, noPages),
 				kept(fmt.Sprintf("%s, %s with one that had a usable answer before%s",
 					plainly.Count(int64(len(f.visits)), "URL"), plainly.Count(f.again, "exchange"), f.bound())))
 		}},
 	{"loops", "2.3", Should, Should, "bound depth and requests per resource against loops",
-		"no URL is asked for more than 20 times; the depth is as metadata tells",
+		"no URL is requested more than 20 times; the depth is that of the metadata",
 		func(f *facts, _ *audit.Result) finds {
 			depth := "the depth is not said"
 			if f.depths > 0 {
 				depth = plainly.Count(int64(f.deepest), "link") + " deep at most"
 			}
-			return decided(broken(f.mostN > loopMax, fmt.Sprintf("a URL was asked for %d times", f.mostN), f.most),
+			return decided(broken(f.mostN > loopMax, fmt.Sprintf("a URL was requested %d times", f.mostN), f.most),
 				unprovable(len(f.visits) == 0, noPages),
-				kept(fmt.Sprintf("no URL was asked for more than %s; %s%s", plainly.Count(int64(f.mostN), "time"), depth, f.bound())))
+				kept(fmt.Sprintf("no URL was requested more than %s; %s%s", plainly.Count(int64(f.mostN), "time"), depth, f.bound())))
 		}},
 	{"access", "2.3", Should, Should, "do not get around logins, CAPTCHAs and paywalls",
 		"heads of requests: no Authorization and no Proxy-Authorization",
 		func(f *facts, _ *audit.Result) finds {
 			return decided(broken(f.nSecret > 0, plainly.Count(f.nSecret, "request")+" with credentials", f.secrets...),
 				unprovable(f.requests == 0, noRequests),
-				unprovable(f.cookies > 0, plainly.Count(f.cookies, "request")+" with cookies: an archive does not tell what they open"),
+				unprovable(f.cookies > 0, plainly.Count(f.cookies, "request")+" with cookies: an archive does not show what they give access to"),
 				kept(plainly.Count(f.requests, "request")+" without credentials and cookies"))
 		}},
 	{"get", "2.3", Should, Should, "use GET unless the publisher agreed to other methods",
@@ -368,15 +368,15 @@ var clauses = []Clause{
 				unprovable(f.requests == 0, noRequests), kept(plainly.Count(f.requests, "request")+" by GET or HEAD"))
 		}},
 	{"scripts", "2.3", Asks, Asks, "avoid the load of running client-side code",
-		"an archive does not tell why a URL was asked for",
-		never("an archive does not tell whether a script or a link made a request")},
+		"an archive does not show why a URL was requested",
+		never("an archive does not show whether a script or a link caused a request")},
 	{"caching", "2.4", Must, Should, "support caching directives (RFC 9111)",
-		"heads of messages: a URL with a stored answer is asked for again only by a conditional request, or " +
-			"when that answer is stale and had no validator; robots.txt has rules of its own (rep)",
+		"heads of messages: a URL with a stored response is requested again only by a conditional request, or " +
+			"when that response is stale and had no validator; robots.txt has separate rules (rep)",
 		func(f *facts, _ *audit.Result) finds {
 			none := finds{}
 			if f.repeats == 0 {
-				none = kept("no URL was asked for again that had an answer which could be stored")
+				none = kept("no URL with a storable response was requested again")
 			}
 			return decided(
 				broken(f.nWasted > 0, fmt.Sprintf("%s that a cache would have spared or made conditional, of %d repeated",
@@ -417,7 +417,7 @@ var clauses = []Clause{
 					"not explain how to block the crawler", f.shown(p.Page, "no robots.txt in its text")),
 				unprovable(true, "the page speaks of robots.txt; whether it explains enough is for people to judge"))
 		}},
-	{"data-use", "2.6", Must, Should, "explain how the data is used", "people must read the page", checkProse},
+	{"data-use", "2.6", Must, Should, "explain the use of the data", "people must read the page", checkProse},
 	{"contact", "2.6", Should, Should, "give the owner's contact address on that page",
 		"the copy of the page has a mailbox",
 		func(f *facts, _ *audit.Result) finds {

@@ -358,9 +358,9 @@ func (f *facts) repeat(m *message) {
 		f.conditional++
 		return
 	case now < c.fresh:
-		m.at.Observed = "asked for again though the answer of " + clock(c.at) + " was fresh until " + clock(c.fresh)
+		m.at.Observed = "requested again although the response of " + clock(c.at) + " was fresh until " + clock(c.fresh)
 	case c.validator:
-		m.at.Observed = "asked for again without the validator of the answer of " + clock(c.at)
+		m.at.Observed = "requested again without the validator of the response of " + clock(c.at)
 	default:
 		return
 	}

@@ -175,7 +175,7 @@ func (f *facts) visit(e *evidence.Exchange) {
 	}
 	v.n++
 	if v.n > f.mostN {
-		f.mostN, f.most = v.n, at(e, fmt.Sprintf("asked for %d times", v.n))
+		f.mostN, f.most = v.n, at(e, fmt.Sprintf("requested %d times", v.n))
 	}
 	now := e.Began.UnixMicro()
 	day := v.had != 0 && now-v.had < (24*time.Hour).Microseconds()
@@ -184,7 +184,7 @@ func (f *facts) visit(e *evidence.Exchange) {
 	}
 	if day {
 		if v.since++; v.since == oftenMax+1 && !e.Own { // whose owner agrees
-			add(&f.soon, at(e, fmt.Sprintf("asked for %d times in %v after a usable answer", v.since,
+			add(&f.soon, at(e, fmt.Sprintf("requested %d times in %v after a usable response", v.since,
 				time.Duration(now-v.had)*time.Microsecond)))
 		}
 	} else if usable(e) {
@@ -292,7 +292,7 @@ func anonymous(agent string) string {
 	case known && !of(urlIn(agent), owner):
 		return token + " is the name of another crawler, that of " + owner
 	case slices.Contains(common, strings.ToLower(token)) && urlIn(agent) == "" && !strings.Contains(agent, "@"):
-		return token + " is a library or tool of many, and no address stands beside it"
+		return token + " is a common library or tool, without an address beside it"
 	}
 	return ""
 }

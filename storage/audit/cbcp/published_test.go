@@ -26,7 +26,7 @@ func TestCopiesOfWhatIsPublishedDecideTheirClauses(t *testing.T) {
 		{"nothing was given", func(p *Published) { *p = Published{} }, "", ""},
 		{"a page alone", func(p *Published) { p.Ranges = "" }, "ranges-linked ranges-found contact example", ""},
 		{"ranges alone", func(p *Published) { p.Page = "" }, "ranges ranges-current", ""},
-		{"ranges that cannot be read", func(p *Published) { p.Fault = "no JSON" }, "ranges-linked ranges-found contact example", "ranges"},
+		{"ranges that cannot be read", func(p *Published) { p.Fault = "not JSON" }, "ranges-linked ranges-found contact example", "ranges"},
 		{"no range", func(p *Published) { p.Prefixes = 0 }, "ranges-current ranges-linked ranges-found contact example", "ranges"},
 		{"old ranges", func(p *Published) { p.Made = day0.Add(-8 * 24 * time.Hour) }, "ranges ranges-linked ranges-found contact example", "ranges-current"},
 		{"ranges without a date", func(p *Published) { p.Made = time.Time{} }, "ranges ranges-linked ranges-found contact example", ""},

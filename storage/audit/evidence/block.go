@@ -78,7 +78,7 @@ func (r *blockReader) begin(rec *warc.Record, payload bool) {
 	r.left, r.chunked, r.cut, r.chunks, r.keeps, r.head = warc.MaxHTTPHead, false, false, "", false, r.head[:0]
 }
 
-var errHead = fmt.Errorf("its head is longer than %d octets, or ends early", warc.MaxHTTPHead)
+var errHead = fmt.Errorf("its head is longer than %d bytes, or ends early", warc.MaxHTTPHead)
 
 // line returns a line of the head without its end.
 func (r *blockReader) line() ([]byte, error) {
@@ -218,7 +218,7 @@ func (r *blockReader) kept() []byte {
 // one stand trailer fields and an empty line, or that line alone (RFC 9112 7.1).
 func behindChunks(in *bufio.Reader, err error) string {
 	if err != nil {
-		return "its chunks end early, or are none: " + finding.Short(err.Error())
+		return "its chunks end early, or are invalid: " + finding.Short(err.Error())
 	}
 	rest, _ := io.ReadAll(io.LimitReader(in, 64<<10))
 	const end = "\r\n\r\n"

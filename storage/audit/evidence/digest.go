@@ -96,8 +96,8 @@ func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
 	rd.written(rec, at)
 	bad := func(name string, s *sums) {
 		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri,
-			Required: name + " of the record's octets (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
-			Observed: "the octets in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}
+			Required: name + " of the record's bytes (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
+			Observed: "the bytes in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}
 		f.Authority = weburl.AuthorityOf(uri)
 		if d, err := rec.Date(); err == nil {
 			f.Time = d

@@ -28,7 +28,7 @@ func (rd *Reader) incomplete(h *partial, n int) string {
 	case rd.block.chunked || n >= Enough || h.Answer.Coding != "": // others may keep a body without its coding
 		return ""
 	case err == nil && uint64(n) < length:
-		return strconv.Itoa(n) + " of " + h.Answer.length.Value + " octets"
+		return strconv.Itoa(n) + " of " + h.Answer.length.Value + " bytes"
 	}
 	return ""
 }

@@ -119,13 +119,13 @@ func warcFields(r *blockReader, f func(name, value string)) error {
 	for {
 		b, err := r.in.ReadSlice('\n')
 		if r.left -= len(b); r.left < 0 {
-			return fmt.Errorf("more than %d octets", maxTold)
+			return fmt.Errorf("more than %d bytes", maxTold)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			for r.long = append(r.long[:0], b...); errors.Is(err, bufio.ErrBufferFull); r.long = append(r.long, b...) {
 				b, err = r.in.ReadSlice('\n')
 				if r.left -= len(b); r.left < 0 {
-					return fmt.Errorf("more than %d octets", maxTold)
+					return fmt.Errorf("more than %d bytes", maxTold)
 				}
 			}
 			b = r.long
@@ -161,7 +161,7 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 			lines = append(lines, l)
 		}
 	} else {
-		rd.bad(at, "", fmt.Sprintf("at most %d octets of lines in a record", maxTold), fmt.Sprint(rec.Length))
+		rd.bad(at, "", fmt.Sprintf("at most %d bytes of lines in a record", maxTold), fmt.Sprint(rec.Length))
 		rd.block.rest()
 	}
 	rd.digests(rec, at, "")

@@ -34,7 +34,7 @@ func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
 	in.read()
 	if rd.o.Ours && !in.Ours {
 		in.Ours = true
-		rd.bad(at, "", "software: "+OurToken+"/…, whose ledger stands beside the archive",
+		rd.bad(at, "", "software: "+OurToken+"/…, whose ledger is beside the archive",
 			"software: "+finding.Short(in.Software))
 	}
 	if in.Ours {

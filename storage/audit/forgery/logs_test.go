@@ -124,10 +124,10 @@ func (e *evidence) bakeryLog() []string {
 
 // logRows forge an access log, or what is confirmed by one.
 var logRows = []row{
-	{class: inLog, name: "a request is taken out of the site's log", found: finding.LogMissing, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "a request is removed of the site's log", found: finding.LogMissing, show: beside, forge: func(e *evidence) {
 		e.logs["bakery.test"] = slices.Delete(e.bakeryLog(), 3, 4)
 	}},
-	{class: inLog, name: "the request of a page whose body was left out is taken out of the log", found: finding.LogMissing, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "the request of a page whose body was left out is removed of the log", found: finding.LogMissing, show: beside, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		i := slices.IndexFunc(log, func(l string) bool { return strings.Contains(l, "GET /secret ") })
 		e.logs["bakery.test"] = slices.Delete(log, i, i+1)
@@ -158,13 +158,13 @@ var logRows = []row{
 		log := e.bakeryLog()
 		log[3] = strings.Replace(log[3], "\"GET ", "\"POST ", 1)
 	}},
-	{class: inLog, name: "requests under another name from another address", why: "a log tells who asked by name and address alone", show: beside,
+	{class: inLog, name: "requests under another name from another address", why: "a log shows the client only by name and address", show: beside,
 		forge: func(e *evidence) {
 			log := e.bakeryLog()
 			line := strings.Replace(strings.Replace(log[3], "curtsy/1", "Mozilla/5.0", 1), "198.18.0.9", "203.0.113.9", 1)
 			e.logs["bakery.test"] = slices.Insert(log, 4, line)
 		}},
-	{class: inLog, name: "a request is taken out of a log that sites share", found: finding.LogMissing, show: shared, forge: func(e *evidence) {
+	{class: inLog, name: "a request is removed of a log that sites share", found: finding.LogMissing, show: shared, forge: func(e *evidence) {
 		e.logs["bakery.test"] = slices.Delete(e.bakeryLog(), 3, 4)
 	}},
 	{class: inLog, name: "a request that the archive lacks is added to a log that sites share", found: finding.LogExtra, show: shared, forge: func(e *evidence) {
@@ -175,19 +175,19 @@ var logRows = []row{
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Insert(log, 4, log[3])
 	}},
-	{class: inLog, name: "a request is told of another site, and the log that they share names its site", found: finding.LogExtra, show: sharedNamed,
+	{class: inLog, name: "a request is attributed to another site, and the shared log names its site", found: finding.LogExtra, show: sharedNamed,
 		forge: func(e *evidence) {
 			log := e.bakeryLog()
 			e.logs["station.test"] = append(e.logs["station.test"], log[3])
 			e.logs["bakery.test"] = slices.Delete(log, 3, 4)
 		}},
-	{class: inLog, name: "a request is told of another site, and the log that they share names none", why: "such a log does not tell of which site a line is",
+	{class: inLog, name: "a request is attributed to another site, and the shared log names none", why: "such a log does not show the site of a line",
 		show: shared, forge: func(e *evidence) {
 			log := e.bakeryLog()
 			e.logs["station.test"] = append(e.logs["station.test"], log[3])
 			e.logs["bakery.test"] = slices.Delete(log, 3, 4)
 		}},
-	{class: inLog, name: "a request is taken out of logs that overlap", found: finding.LogMissing, show: overlapping, forge: func(e *evidence) {
+	{class: inLog, name: "a request is removed of logs that overlap", found: finding.LogMissing, show: overlapping, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Delete(log, len(log)/2, len(log)/2+1)
 	}},

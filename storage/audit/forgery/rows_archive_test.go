@@ -61,31 +61,31 @@ var archiveRows = slices.Concat(goneRows, bodyRows, robotsRows, requestRows, tol
 
 // goneRows take something out, or put it elsewhere.
 var goneRows = []row{
-	{class: inArchive, name: "a page is taken out", found: finding.LedgerExtra, forge: func(e *evidence) { e.drop(e.of(bread).all()...) }},
-	{class: inArchive, name: "a host is taken out", found: finding.LedgerExtra, forge: func(e *evidence) {
+	{class: inArchive, name: "a page is removed", found: finding.LedgerExtra, forge: func(e *evidence) { e.drop(e.of(bread).all()...) }},
+	{class: inArchive, name: "a host is removed", found: finding.LedgerExtra, forge: func(e *evidence) {
 		for _, x := range e.exchanges("") {
 			if strings.HasPrefix(x.url(), "http://harbour.test/") {
 				e.drop(x.all()...)
 			}
 		}
 	}},
-	{class: inArchive, name: "an answer is taken out, and its request stays", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).answer) }},
+	{class: inArchive, name: "an answer is removed, and its request stays", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).answer) }},
 	packing("an answer that may be kept is among those that a package says it leaves out", 1, func(e *evidence) { e.drop(e.of(bread).answer) }),
 	packing("one answer more is left out of a package than it says", 0, func(e *evidence) { e.drop(e.of(secret).answer) }),
 	packing("a robots.txt is among the answers that a package says it leaves out", 1, func(e *evidence) { e.drop(e.of(bakery).answer) }),
-	{class: inArchive, name: "a request is taken out, and its answer stays", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).ask) }},
-	{class: inArchive, name: "the metadata of an exchange is taken out", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).told) }},
-	{class: inArchive, name: "all metadata is taken out, and robots.txt made permissive", found: finding.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "a request is removed, and its answer stays", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).ask) }},
+	{class: inArchive, name: "the metadata of an exchange is removed", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).told) }},
+	{class: inArchive, name: "all metadata is removed, and robots.txt made permissive", found: finding.BadRecord, forge: func(e *evidence) {
 		e.of(bakery).answer.replace(e.t, "Disallow: /kitchen/", "Disallow: /nothing/")
 		for _, x := range e.exchanges("") {
 			e.drop(x.told)
 		}
 	}},
-	{class: inArchive, name: "a refusal is taken out", found: finding.LedgerExtra, forge: func(e *evidence) {
+	{class: inArchive, name: "a refusal is removed", found: finding.LedgerExtra, forge: func(e *evidence) {
 		r := e.refusals()
 		_, r.block, _ = strings.Cut(r.block, "\n")
 	}},
-	{class: inArchive, name: "all refusals are taken out", found: finding.LedgerExtra, forge: func(e *evidence) { e.drop(e.refusals()) }},
+	{class: inArchive, name: "all refusals are removed", found: finding.LedgerExtra, forge: func(e *evidence) { e.drop(e.refusals()) }},
 	{class: inArchive, name: "a refusal is invented", found: finding.LedgerMissing, forge: func(e *evidence) {
 		r := e.refusals()
 		first, _, _ := strings.Cut(r.block, "\n")
@@ -97,7 +97,7 @@ var goneRows = []row{
 		e.records = slices.Insert(e.records, at, x.ask.clone(), x.answer.clone(), x.told.clone())
 	}},
 	{class: inArchive, name: "a page is invented", found: finding.LedgerMissing, forge: func(e *evidence) { e.invent("http://bakery.test/buns") }},
-	{class: inArchive, name: "two pages stand in another order", found: finding.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "two pages are in another order", found: finding.BadRecord, forge: func(e *evidence) {
 		x, y := e.of(bread), e.of(plums)
 		e.drop(x.all()...)
 		e.records = slices.Insert(e.records, slices.Index(e.records, y.told)+1, x.all()...)
@@ -209,7 +209,7 @@ var bodyRows = []row{
 // robotsRows forge robots.txt.
 var robotsRows = []row{
 	answering(bakery, "robots.txt is made permissive", finding.Verdict, "Disallow: /kitchen/", "Disallow: /nothing/"),
-	answering(bakery, "robots.txt forbids what was asked for", finding.Disallowed, "Disallow: /kitchen/", "Disallow: /cakes   "),
+	answering(bakery, "robots.txt forbids a requested URL", finding.Disallowed, "Disallow: /kitchen/", "Disallow: /cakes   "),
 	answering(bakery, "a comment in robots.txt", finding.Verdict, "Allow: /kitchen/tour\n", "Allow: /kitchen/tour\n# welcome\n"),
 	answering(bakery, "robots.txt was out of order", finding.RobotsUnreachable, "200 OK", "503 No"),
 	answering(bakery, "there was no robots.txt", finding.Verdict, "200 OK", "404 No"),
@@ -217,15 +217,15 @@ var robotsRows = []row{
 	answering(station, "a shorter Crawl-delay", finding.Verdict, "Crawl-delay: 3", "Crawl-delay: 1"),
 	answering(bakery, "a Request-rate", finding.Gap, "Disallow: /kitchen/", "Request-rate: 1/9  "),
 	answering("http://museum.test/robots.txt", "robots.txt leads elsewhere", finding.RobotsMissing, "http://library.test/for-others.txt", "http://library.test/for-nobody.txt"),
-	{class: inArchive, name: "robots.txt is taken out", found: finding.RobotsMissing, forge: func(e *evidence) { e.drop(e.of(bakery).all()...) }},
-	{class: inArchive, name: "robots.txt stands behind the pages", found: finding.RobotsMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "robots.txt is removed", found: finding.RobotsMissing, forge: func(e *evidence) { e.drop(e.of(bakery).all()...) }},
+	{class: inArchive, name: "robots.txt is after the pages", found: finding.RobotsMissing, forge: func(e *evidence) {
 		x := e.of(bakery)
 		e.drop(x.all()...)
 		e.records = append(e.records, x.all()...)
 		x.shift(e.t, 10*time.Minute)
 	}},
 	on(bakery, "robots.txt is of the day before", finding.RobotsExpired, func(t *testing.T, x exchange) { x.shift(t, -25*time.Hour) }),
-	on(bakery, "robots.txt was to be asked for again soon", finding.RobotsExpired, func(t *testing.T, x exchange) {
+	on(bakery, "robots.txt was due to be requested again soon", finding.RobotsExpired, func(t *testing.T, x exchange) {
 		x.answer.replace(t, "200 OK\r\n", "200 OK\r\nCache-Control: max-age=0\r\n")
 		x.shift(t, -10*time.Minute)
 	}),
@@ -233,7 +233,7 @@ var robotsRows = []row{
 
 // requestRows forge what was asked.
 var requestRows = []row{
-	asking("another page was asked for", finding.BadRecord, "GET /bread ", "GET /buns "),
+	asking("another page was requested", finding.BadRecord, "GET /bread ", "GET /buns "),
 	asking("a form is sent", finding.Method, "GET ", "POST "),
 	asking("something is taken away", finding.Method, "GET ", "DELETE "),
 	asking("a browser's name", finding.UserAgent, identity.UserAgent(), "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0"),
@@ -254,16 +254,16 @@ var requestRows = []row{
 
 // toldRows forge the metadata.
 var toldRows = []row{
-	telling(bread, "a duration is told longer than the pause allows", finding.InFlight, "fetchTimeMs", "2500"),
-	telling("http://station.test/slow", "a duration is told shorter", finding.LedgerDiffers, "fetchTimeMs", "1900"),
-	telling("http://station.test/slow", "a response time is told shorter", finding.LedgerDiffers, "firstByteTimeMs", "100"),
+	telling(bread, "a duration is recorded longer than the delay allows", finding.InFlight, "fetchTimeMs", "2500"),
+	telling("http://station.test/slow", "a duration is recorded shorter", finding.LedgerDiffers, "fetchTimeMs", "1900"),
+	telling("http://station.test/slow", "a response time is recorded shorter", finding.LedgerDiffers, "firstByteTimeMs", "100"),
 	telling("http://station.test/slow", "an answer begins after it ends", finding.BadRecord, "firstByteTimeMs", "2500"),
-	telling(timetable, "a pace is told shorter", finding.GapTold, "paceMs", "1000"),
-	telling(timetable, "a pace that somebody else asked for", finding.GapTold, "paceBy", "ratelimit"),
-	telling(timetable, "a pace that is none", finding.BadRecord, "paceMs", "three"),
-	telling(timetable, "a pause is told longer", finding.GapTold, "gapMs", "5000"),
-	telling(timetable, "a pause is told shorter", finding.GapTold, "gapMs", "1500"),
-	telling(timetable, "no pause is told", finding.GapTold, "gapMs", ""),
+	telling(timetable, "a delay due is recorded shorter", finding.GapTold, "paceMs", "1000"),
+	telling(timetable, "a delay due has another reason", finding.GapTold, "paceBy", "ratelimit"),
+	telling(timetable, "a delay due is not a number", finding.BadRecord, "paceMs", "three"),
+	telling(timetable, "a delay is recorded longer", finding.GapTold, "gapMs", "5000"),
+	telling(timetable, "a delay is recorded shorter", finding.GapTold, "gapMs", "1500"),
+	telling(timetable, "no delay is recorded", finding.GapTold, "gapMs", ""),
 	telling(timetable, "a clock that jumped", finding.LedgerDiffers, "clockAheadMs", "2000"),
 	telling("http://bakery.test/kitchen/tour", "another line of robots.txt decided", finding.Verdict, "robotsLine", "2"),
 	telling(bread, "another robots.txt decided", finding.Verdict, "robotsSha256", strings.Repeat("ab", 32)),
@@ -276,7 +276,7 @@ var toldRows = []row{
 	telling(bread, "another outcome", finding.LedgerDiffers, "outcome", "failed"),
 	telling(bread, "another status", finding.LedgerDiffers, "status", "404"),
 	telling(bread, "another rest", finding.LedgerDiffers, "restMs", "60000"),
-	telling("http://bakery.test/secret", "what the answer asks of robots is left out", finding.LedgerDiffers, "directives", ""),
+	telling("http://bakery.test/secret", "the robots directives of the response are left out", finding.LedgerDiffers, "directives", ""),
 	telling("http://bakery.test/", "links that were found are left out", finding.LedgerDiffers, "outlink", ""),
 	telling(bread, "a field that is not known", finding.LedgerDiffers, "mood", "good"),
 	{class: inArchive, name: "the rule of a refusal", found: finding.LedgerMissing, forge: func(e *evidence) { e.refusals().replace(e.t, "Disallow: /depot", "Disallow: /dep") }},
@@ -285,7 +285,7 @@ var toldRows = []row{
 
 // strayRows forge the warcinfo record, and add records of other kinds.
 var strayRows = []row{
-	{class: inArchive, name: "the warcinfo record is taken out", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.kind("warcinfo")...) }},
+	{class: inArchive, name: "the warcinfo record is removed", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.kind("warcinfo")...) }},
 	declaring("another software is declared", finding.BadRecord, "software: curtsy/1", "software: otherbot/1"),
 	declaring("another User-Agent is declared", finding.UserAgent, "http-header-user-agent: curtsy/1", "http-header-user-agent: curtsy/3"),
 	declaring("no User-Agent is declared", finding.BadRecord, "http-header-user-agent: ", "x-was: "),
@@ -306,9 +306,9 @@ var strayRows = []row{
 	stray("a page kept as a conversion", "conversion", "http://bakery.test/kitchen/oven", "text/plain"),
 	stray("a record of a kind that nobody knows", "snapshot", "http://bakery.test/kitchen/oven", "text/html"),
 	stray("an answer of a name server", "response", "dns:bakery.test", "text/dns"),
-	stray("metadata in words of its own", "metadata", "http://bakery.test/", "text/plain"),
+	stray("metadata in other words", "metadata", "http://bakery.test/", "text/plain"),
 	stray("an answer that is no HTTP", "response", "http://bakery.test/kitchen/oven", "text/html"),
-	stray("an answer that stands alone", "response", "http://bakery.test/kitchen/oven", "application/http; msgtype=response"),
+	stray("an answer without a request", "response", "http://bakery.test/kitchen/oven", "application/http; msgtype=response"),
 }
 
 // stray makes a row that adds a record.

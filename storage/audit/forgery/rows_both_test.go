@@ -74,10 +74,10 @@ var bothRows = slices.Concat(bothGone, bothTold)
 
 // bothGone take something out of both, or add it to both.
 var bothGone = []row{
-	{class: inBoth, name: "an exchange is taken out", found: finding.GapTold, forge: func(e *evidence) { e.without(e.of(timetable)) }},
-	{class: inBoth, name: "an exchange is taken out, and the next pause told longer", found: finding.LedgerHead, with: lodged, forge: (*evidence).closed},
-	{class: inBoth, name: "an exchange is taken out, the next pause told longer, and the host keeps a log", found: finding.LogExtra, with: logs, forge: (*evidence).closed},
-	{class: inBoth, name: "an exchange is taken out, and a clock said to have jumped", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "an exchange is removed", found: finding.GapTold, forge: func(e *evidence) { e.without(e.of(timetable)) }},
+	{class: inBoth, name: "an exchange is removed, and the next pause told longer", found: finding.LedgerHead, with: lodged, forge: (*evidence).closed},
+	{class: inBoth, name: "an exchange is removed, the next pause told longer, and the host keeps a log", found: finding.LogExtra, with: logs, forge: (*evidence).closed},
+	{class: inBoth, name: "an exchange is removed, and a clock said to have jumped", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		_, gone, next := e.tail("http://station.test/")
 		by := next.began(e.t).Sub(gone.began(e.t)) // the answer took no time
 		e.edit(e.lineOf(next), `,"salt"`, fmt.Sprintf(`,"clock_ahead_ms":%d,"salt"`, by.Milliseconds()))
@@ -85,41 +85,41 @@ var bothGone = []row{
 		e.bind(next)
 		e.without(gone)
 	}},
-	{class: inBoth, name: "an exchange is taken out, and a clock said to have jumped there and back", found: finding.GapTold, forge: func(e *evidence) {
+	{class: inBoth, name: "an exchange is removed, and a clock said to have jumped there and back", found: finding.GapTold, forge: func(e *evidence) {
 		gone, next := e.of("http://station.test/slow"), e.of(timetable)
 		e.edit(e.lineOf(next), `,"salt"`, `,"clock_ahead_ms":5000,"salt"`)
 		next.told.field(e.t, "clockAheadMs", "5000")
 		e.bind(next)
 		e.without(gone)
 	}},
-	{class: inBoth, name: "an exchange is taken out, and an attempt that reached no server put in its place", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "an exchange is removed, and an attempt that reached no server put in its place", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		gone := e.of(timetable)
 		i := e.lineOf(gone)
 		e.drop(gone.all()...)
 		e.book[i] = `{"time":"2000-01-01T00:00:34.000000Z","url":"` + timetable + `","decision":"allow","reason":"connect","attempt":1,"outcome":"failed","salt":"0123456789abcdef0123456789abcdef"}` + "\n"
 		e.resign()
 	}},
-	{class: inBoth, name: "the last exchange of a host is taken out", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "the last exchange of a host is removed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		_, _, last := e.tail("http://station.test/")
 		e.without(last)
 	}},
-	{class: inBoth, name: "a host is taken out", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "a host is removed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		for _, x := range e.exchanges("") {
 			if strings.HasPrefix(x.url(), "http://harbour.test/") {
 				e.without(x)
 			}
 		}
 	}},
-	{class: inBoth, name: "robots.txt is taken out", found: finding.RobotsMissing, forge: func(e *evidence) { e.without(e.of(bakery)) }},
-	{class: inBoth, name: "a refusal is taken out", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "robots.txt is removed", found: finding.RobotsMissing, forge: func(e *evidence) { e.without(e.of(bakery)) }},
+	{class: inBoth, name: "a refusal is removed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		r := e.refusals()
 		_, r.block, _ = strings.Cut(r.block, "\n")
 		e.cut(e.line(`"decision":"refuse"`))
 		e.resign()
 	}},
-	{class: inBoth, name: "an exchange is invented behind the last of its host", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.inventBoth("http://bakery.test/buns") }},
+	{class: inBoth, name: "an exchange is invented after the last of its host", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.inventBoth("http://bakery.test/buns") }},
 	{class: inBoth, name: "a page that robots.txt forbids is invented", found: finding.Disallowed, forge: func(e *evidence) { e.inventBoth("http://bakery.test/kitchen/oven") }},
-	{class: inBoth, name: "all metadata is taken out", found: finding.BadRecord, forge: func(e *evidence) {
+	{class: inBoth, name: "all metadata is removed", found: finding.BadRecord, forge: func(e *evidence) {
 		all := e.exchanges("")
 		for _, x := range all {
 			e.drop(x.told)
@@ -178,21 +178,21 @@ var bothTold = []row{
 	agreeing(timetable, "a date, so that a pause is too short", finding.Gap, "", func(t *testing.T, x exchange, _ func(string, string)) { x.shift(t, -2500*time.Millisecond) }),
 	{class: inBoth, name: "all dates of a host, alike", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.later("http://harbour.test/", 10*time.Second) }},
 	{class: inBoth, name: "all dates of a host, alike, and the host keeps a log", found: finding.LogExtra, with: logs, forge: func(e *evidence) { e.later("http://station.test/", 10*time.Second) }},
-	agreeing(cakes, "another page was asked for", finding.LedgerHead, lodged, buns),
-	agreeing(cakes, "another page was asked for, and the host keeps a log", finding.LogMissing, logs, buns),
-	agreeing(timetable, "a pause is told longer", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(cakes, "another page was requested", finding.LedgerHead, lodged, buns),
+	agreeing(cakes, "another page was requested, and the host keeps a log", finding.LogMissing, logs, buns),
+	agreeing(timetable, "a delay is recorded longer", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "gapMs", "4000")
 		line("gap_ms", "4000")
 	}),
-	agreeing(timetable, "a pause is told shorter", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(timetable, "a delay is recorded shorter", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "gapMs", "1500")
 		line("gap_ms", "1500")
 	}),
-	agreeing(timetable, "a pace is told shorter", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(timetable, "a delay due is recorded shorter", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "paceMs", "1000")
 		line("pace_ms", "1000")
 	}),
-	agreeing(timetable, "a pace that somebody else asked for", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(timetable, "a delay due has another reason", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "paceBy", "floor")
 		line("pace_by", `"floor"`)
 	}),
@@ -215,12 +215,12 @@ var bothTold = []row{
 		x.told.field(t, "robotsLine", "2")
 		line("line", "2")
 	}),
-	agreeing(bakery, "robots.txt forbids what was asked for", finding.Disallowed, "", func(t *testing.T, x exchange, _ func(string, string)) {
+	agreeing(bakery, "robots.txt forbids a requested URL", finding.Disallowed, "", func(t *testing.T, x exchange, _ func(string, string)) {
 		x.answer.replace(t, "Disallow: /kitchen/", "Disallow: /cakes   ")
 	}),
 	{class: inBoth, name: "robots.txt, and all that names it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.reword("Allow: /kitchen/tour\n", "Allow: /kitchen/tour\n# hi\n") }},
 	{class: inBoth, name: "robots.txt is made permissive, with all that names it", found: finding.Verdict, forge: func(e *evidence) { e.reword("Disallow: /kitchen/\n", "Disallow: /cellar/\n") }},
-	{class: inBoth, name: "robots.txt is said to have been asked for another host, whose own one leads there", found: finding.RobotsMissing, forge: func(e *evidence) {
+	{class: inBoth, name: "robots.txt is recorded as requested for another host, whose own robots.txt redirects there", found: finding.RobotsMissing, forge: func(e *evidence) {
 		const mist = "http://mist.test/robots.txt"
 		x, y := e.of(mist), e.of("http://museum.test/robots.txt")
 		x.answer.replace(e.t, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 302 Found\r\nLocation: "+y.url()+"\r\n")

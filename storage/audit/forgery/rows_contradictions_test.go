@@ -96,7 +96,7 @@ var framingRows = []row{
 }
 
 var factRows = []row{
-	{class: inBoth, name: "what an answer asks of robots is left out", found: finding.BadRecord, forge: func(e *evidence) {
+	{class: inBoth, name: "the robots directives of a response are left out", found: finding.BadRecord, forge: func(e *evidence) {
 		x := e.of(secret)
 		x.told.field(e.t, "directives", "")
 		e.edit(e.lineOf(x), `"directives":"noarchive",`, "")
@@ -150,7 +150,7 @@ var stopRows = []row{
 	{class: inBoth, name: "what robots.txt forbade is said to be refused by a bound", found: finding.BadRecord, forge: func(e *evidence) {
 		e.both(`"decision":"disallow"`, `"decision":"disallow"`, `"decision":"refuse"`)
 	}},
-	{class: inLedger, name: "a second stop of a run, and all is signed anew", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "a second stop of a run, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
 		i := e.line(`"mark":"stop"`)
 		e.book = slices.Insert(e.book, i+1, e.book[i])
 		e.resign()
@@ -159,7 +159,7 @@ var stopRows = []row{
 
 // writing makes a row of a line that readers of JSON may read in several ways.
 func writing(name, old, with string) row {
-	return row{class: inLedger, name: "a line " + name + ", and all is signed anew", found: finding.LedgerLines, forge: func(e *evidence) {
+	return row{class: inLedger, name: "a line " + name + ", and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.edit(e.lineOf(e.of(bread)), old, with)
 		e.resign()
 	}}
@@ -172,11 +172,11 @@ var formRows = []row{
 	writing("with a name of other letters", `,"salt"`, `,"Mood":"good","salt"`),
 	writing("with white space", `,"url":`, `, "url":`),
 	writing("whose time has an offset", `^(\{"time":"[^"]*)Z"`, `$1+00:00"`),
-	{class: inLedger, name: "a mark with a name twice, and all is signed anew", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "a mark with a name twice, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.edit(e.line(`"mark":"stop"`), `"lines":`, `"lines":0,"lines":`)
 		e.resign()
 	}},
-	{class: inLedger, name: "a mark whose time has an offset, and all is signed anew", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "a mark whose time has an offset, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.edit(e.line(`"mark":"stop"`), `(\.[0-9]{6})Z"`, `$1+00:00"`)
 		e.resign()
 	}},

@@ -12,14 +12,14 @@ import (
 
 // fileRows forge which files the archive has.
 var fileRows = []row{
-	{class: inArchive, name: "files with pages that the crawl never asked for are put behind the last one", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "files with pages that the crawl never requested are added after the last one", found: finding.LedgerMissing, forge: func(e *evidence) {
 		for n, host := range []string{"first.test", "second.test", "third.test"} {
 			at := e.end().Add(time.Duration(n+1) * time.Minute)
 			robots, page := e.planted(n, 0, "http://"+host+"/robots.txt", at), e.planted(n, 1, "http://"+host+"/", at.Add(time.Second))
 			e.file(n+1, at.Add(-10*time.Millisecond), robots, page)
 		}
 	}},
-	{class: inArchive, name: "a file of a run that the ledger does not know is put behind the last one", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "a file of a run that the ledger does not have is added after the last one", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.foreignRun("first.test")
 	}},
 	{class: inArchive, name: "the same, of a crawl that was killed", found: finding.LedgerMissing, forge: func(e *evidence) {
@@ -55,7 +55,7 @@ var fileRows = []row{
 		e.edit(e.line(`"mark":"run"`), `"warcinfo_sha256":"[0-9a-f]+"`, `"warcinfo_sha256":"`+strings.TrimPrefix(digest(info.block), "sha256:")+`"`)
 		e.resign()
 	}},
-	{class: inLedger, name: "the mark of the run is taken out", found: finding.LedgerDiffers, forge: func(e *evidence) {
+	{class: inLedger, name: "the mark of the run is removed", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.cut(e.line(`"mark":"run"`))
 		e.resign()
 	}},
@@ -67,7 +67,7 @@ var fileRows = []row{
 		e.edit(e.line(`"mark":"run"`), `,"warcinfo_sha256":"[0-9a-f]+"`, "")
 		e.resign()
 	}},
-	{class: inBoth, name: "a page is dated before the one before it, in a file of its own", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(false) }},
+	{class: inBoth, name: "a page is dated before the one before it, in a separate file", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(false) }},
 	{class: inBoth, name: "a pause is too short, and the clock said to have been set back before it", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(true) }},
 }
 

@@ -16,12 +16,12 @@ const (
 
 // hiddenRows are crawls of others who hide what they did, so that their archives look polite.
 var hiddenRows = []row{
-	alien("robots.txt asked for by HEAD alone", finding.RobotsMissing, func(s strange) {
+	alien("robots.txt requested only by HEAD", finding.RobotsMissing, func(s strange) {
 		ask, answer := s.pair(bakeryRobots)
 		ask.replace(s.t, "GET ", "HEAD ")
 		answer.body("")
 	}),
-	alien("ten octets of robots.txt asked for", finding.RobotsMissing, func(s strange) {
+	alien("ten bytes of robots.txt requested", finding.RobotsMissing, func(s strange) {
 		_, answer := s.pair(bakeryRobots)
 		answer.status("206 Partial Content\r\nContent-Range: bytes 0-9/60")
 		answer.body("User-agent")
@@ -49,7 +49,7 @@ var hiddenRows = []row{
 		ask.replace(s.t, "GET /for-others.txt", "GET /kitchen/oven")
 		ask.replace(s.t, "Host: library.test", "Host: bakery.test")
 	}),
-	alien("/robots.txt? gives no rules, and then what is forbidden is asked for", finding.Disallowed, func(s strange) {
+	alien("/robots.txt? gives no rules, and then a forbidden URL is requested", finding.Disallowed, func(s strange) {
 		asksFor("/robots.txt?")(s)
 		_, answer := s.pair("http://bakery.test/robots.txt?")
 		answer.status("404 Not Found")

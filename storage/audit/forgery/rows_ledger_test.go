@@ -25,7 +25,7 @@ var wholeRows = []row{
 	{class: inLedger, name: "a line is edited, and the log left", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(bread)), "status", "201")
 	}},
-	{class: inLedger, name: "a line is taken out, and the log left", found: finding.LedgerLines, forge: func(e *evidence) { e.cut(e.lineOf(e.of(bread))) }},
+	{class: inLedger, name: "a line is removed, and the log left", found: finding.LedgerLines, forge: func(e *evidence) { e.cut(e.lineOf(e.of(bread))) }},
 	{class: inLedger, name: "two lines are exchanged, and the log left", found: finding.LedgerLines, forge: func(e *evidence) {
 		i, j := e.lineOf(e.of(bread)), e.lineOf(e.of(plums))
 		e.book[i], e.book[j] = e.book[j], e.book[i]
@@ -54,7 +54,7 @@ var wholeRows = []row{
 	}},
 	{class: inLedger, name: "somebody else signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.remake(otherKey) }},
 	{class: inLedger, name: "nobody signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.remake(nil) }},
-	{class: inLedger, name: "its first mark is taken out", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "its first mark is removed", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.cut(e.line(`"mark":"begin"`))
 		e.resign()
 	}},
@@ -81,7 +81,7 @@ var wholeRows = []row{
 
 // lineRows take lines out, or add some.
 var lineRows = []row{
-	{class: inLedger, name: "the line of a page is taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "the line of a page is removed", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.cut(e.lineOf(e.of(bread)))
 		e.resign()
 	}},
@@ -102,7 +102,7 @@ var lineRows = []row{
 		e.book = slices.Insert(e.book, i, `{"time":"2000-01-01T00:00:03.000000Z","url":"http://bakery.test/buns","decision":"allow","attempt":1,"salt":"0123456789abcdef0123456789abcdef"}`+"\n")
 		e.resign()
 	}},
-	{class: inLedger, name: "the lines of a host are taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "the lines of a host are removed", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.book = slices.DeleteFunc(e.book, func(l string) bool { return strings.Contains(l, `"url":"http://harbour.test/`) })
 		e.resign()
 	}},
@@ -143,17 +143,17 @@ var lineFields = []row{
 	saying(bread, "the record of robots.txt", "robots_record", `"urn:uuid:00000000-0000-4000-8000-000000000000"`, finding.LedgerDiffers),
 	saying(bread, "the standard that it was read by", "standard", `"std1994"`, finding.LedgerDiffers),
 	saying(timetable, "a pace", "pace_ms", "1000", finding.LedgerDiffers),
-	saying(timetable, "who asked for a pace", "pace_by", `"floor"`, finding.LedgerDiffers),
+	saying(timetable, "the reason for a delay due", "pace_by", `"floor"`, finding.LedgerDiffers),
 	saying(timetable, "a pause", "gap_ms", "4000", finding.LedgerDiffers),
 	saying("http://library.test/hours", "a rest", "rest_ms", "1", finding.LedgerDiffers),
-	saying("http://library.test/hours", "who asked for a rest", "rest_by", `"errors"`, finding.LedgerDiffers),
+	saying("http://library.test/hours", "the reason for a back-off", "rest_by", `"errors"`, finding.LedgerDiffers),
 	saying("http://station.test/slow", "a duration", "took_ms", "100", finding.LedgerDiffers),
 	saying("http://station.test/slow", "a response time", "first_byte_ms", "100", finding.LedgerDiffers),
 	saying(bread, "how a URL was found", "kind", `"embed"`, finding.LedgerDiffers),
 	saying(bread, "the page that led there", "via", `"http://bakery.test/elsewhere"`, finding.LedgerDiffers),
 	saying(bread, "a depth", "depth", "7", finding.LedgerDiffers),
 	saying(bread, "a seed", "seed", `"http://far.test/"`, finding.LedgerDiffers),
-	saying("http://bakery.test/secret", "what an answer asks of robots, as understood", "directives", `"noindex"`, finding.LedgerDiffers),
+	saying("http://bakery.test/secret", "the robots directives of a response, as understood", "directives", `"noindex"`, finding.LedgerDiffers),
 	{class: inLedger, name: "a host is called the operator's own", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.edit(e.lineOf(e.of(bread)), `"line":|"group":`, `"own":true,"group":`)
 		e.resign()
@@ -166,7 +166,7 @@ var lineFields = []row{
 
 // refusalRows forge what was not asked for.
 var refusalRows = []row{
-	{class: inLedger, name: "a refusal is taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "a refusal is removed", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.cut(e.line(`"decision":"disallow"`))
 		e.resign()
 	}},
@@ -180,7 +180,7 @@ var refusalRows = []row{
 		e.value(e.line(`"decision":"disallow"`), "rule", `"Disallow: /"`)
 		e.resign()
 	}},
-	{class: inLedger, name: "all refusals are taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "all refusals are removed", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.book = slices.DeleteFunc(e.book, func(l string) bool {
 			return strings.Contains(l, `"decision":"disallow"`) || strings.Contains(l, `"decision":"refuse"`)
 		})

@@ -23,40 +23,40 @@ func octet(text string, at int) string {
 
 // octetRows change files that no record and no line tells of.
 var octetRows = []row{
-	{class: inArchive, name: "a file is compressed anew, and says the same", found: finding.FileDiffers, forge: func(e *evidence) {
+	{class: inArchive, name: "a file is compressed again, with the same content", found: finding.FileDiffers, forge: func(e *evidence) {
 		e.files[segment] = e.members()
 	}},
-	{class: inArchive, name: "an octet of a gzip head, which says by what system it was written", found: finding.FileDiffers, forge: func(e *evidence) {
+	{class: inArchive, name: "a byte of a gzip header, which names the system that wrote it", found: finding.FileDiffers, forge: func(e *evidence) {
 		e.files[segment] = e.files[segment][:9] + "\x03" + e.files[segment][10:]
 	}},
-	{class: inIndex, name: "an octet", found: finding.FileDiffers, forge: func(e *evidence) {
+	{class: inIndex, name: "a byte", found: finding.FileDiffers, forge: func(e *evidence) {
 		e.files[index] = octet(e.files[index], strings.Index(e.files[index], `"offset":"`)+len(`"offset":"`))
 	}},
-	{class: inIndex, name: "a line is taken out", found: finding.FileDiffers, forge: func(e *evidence) {
+	{class: inIndex, name: "a line is removed", found: finding.FileDiffers, forge: func(e *evidence) {
 		_, e.files[index], _ = strings.Cut(e.files[index], "\n")
 	}},
-	{class: inIndex, name: "it is taken out", found: finding.FileMissing, forge: func(e *evidence) { delete(e.files, index) }},
+	{class: inIndex, name: "it is removed", found: finding.FileMissing, forge: func(e *evidence) { delete(e.files, index) }},
 	{class: inIndex, name: "one is put in", found: finding.FileExtra, forge: func(e *evidence) { e.files["index/curtsy-00001.cdxj"] = e.files[index] }},
-	{class: inConfig, name: "an octet", found: finding.Settings, forge: func(e *evidence) {
+	{class: inConfig, name: "a byte", found: finding.Settings, forge: func(e *evidence) {
 		e.files[settingsName] = strings.Replace(settings, `"1s"`, `"9s"`, 1)
 	}},
-	{class: inConfig, name: "they are taken out", found: finding.Settings, forge: func(e *evidence) { delete(e.files, settingsName) }},
-	{class: inLedger, name: "an octet of a tile", found: finding.LedgerTiles, forge: func(e *evidence) {
+	{class: inConfig, name: "they are removed", found: finding.Settings, forge: func(e *evidence) { delete(e.files, settingsName) }},
+	{class: inLedger, name: "a byte of a tile", found: finding.LedgerTiles, forge: func(e *evidence) {
 		for name, text := range e.beside {
 			if strings.HasPrefix(name, "tile/0/") {
 				e.beside[name] = octet(text, 100)
 			}
 		}
 	}},
-	{class: inLedger, name: "an octet of the map of hosts", found: finding.LedgerHosts, forge: func(e *evidence) {
+	{class: inLedger, name: "a byte of the map of hosts", found: finding.LedgerHosts, forge: func(e *evidence) {
 		text := e.beside["hosts.jsonl"]
 		e.beside["hosts.jsonl"] = octet(text, strings.Index(text, `"count":`)+len(`"count":`))
 	}},
 	{class: inLedger, name: "a name in the map of hosts", found: finding.LedgerHosts, forge: func(e *evidence) {
 		e.beside["hosts.jsonl"] = strings.Replace(e.beside["hosts.jsonl"], "bakery", "makery", 1)
 	}},
-	{class: inLedger, name: "the map of hosts is taken out", found: finding.LedgerHosts, forge: func(e *evidence) { delete(e.beside, "hosts.jsonl") }},
-	{class: inLedger, name: "the mark of a file is taken out", found: finding.FileExtra, forge: func(e *evidence) { e.cut(e.line(`"mark":"file"`, segment)) }},
+	{class: inLedger, name: "the map of hosts is removed", found: finding.LedgerHosts, forge: func(e *evidence) { delete(e.beside, "hosts.jsonl") }},
+	{class: inLedger, name: "the mark of a file is removed", found: finding.FileExtra, forge: func(e *evidence) { e.cut(e.line(`"mark":"file"`, segment)) }},
 	{class: inLedger, name: "the root of a checkpoint", found: finding.LedgerRoot, forge: func(e *evidence) {
 		for _, name := range e.notes() {
 			lines := strings.SplitAfter(e.beside[name], "\n")
@@ -64,13 +64,13 @@ var octetRows = []row{
 			e.beside[name] = strings.Join(lines, "")
 		}
 	}},
-	{class: inLedger, name: "the last checkpoint is taken out", found: finding.LedgerRoot, forge: func(e *evidence) {
+	{class: inLedger, name: "the last checkpoint is removed", found: finding.LedgerRoot, forge: func(e *evidence) {
 		all := e.notes()
 		delete(e.beside, all[len(all)-1])
 		e.beside["checkpoint"] = e.beside[all[len(all)-2]]
 		maps.DeleteFunc(e.beside, func(name, _ string) bool { return strings.HasPrefix(name, "tile/") })
 	}},
-	{class: inLedger, name: "an earlier checkpoint is taken out", found: finding.LedgerRoot, forge: func(e *evidence) { delete(e.beside, e.notes()[0]) }},
+	{class: inLedger, name: "an earlier checkpoint is removed", found: finding.LedgerRoot, forge: func(e *evidence) { delete(e.beside, e.notes()[0]) }},
 	{class: inLedger, name: "lines are cut off its end, and the checkpoints left", found: finding.LedgerShort, forge: func(e *evidence) {
 		e.book = e.book[:len(e.book)-5]
 	}},
@@ -125,7 +125,7 @@ var signerRows = []row{
 		name := e.notes()[0]
 		e.beside[name] = e.forked().beside[name]
 	}},
-	{class: inLedger, name: "a rollback: lines are cut off its end, all is signed anew, and the checkpoints of before are left", found: finding.LedgerShort, forge: func(e *evidence) {
+	{class: inLedger, name: "a rollback: lines are cut off its end, everything is signed again, and the checkpoints of before are left", found: finding.LedgerShort, forge: func(e *evidence) {
 		was := maps.Clone(e.beside)
 		e.book = e.book[:e.lineOf(e.of(platforms))+1]
 		e.resign()
@@ -134,33 +134,33 @@ var signerRows = []row{
 		maps.Copy(all, e.beside)
 		e.beside = all
 	}},
-	{class: inLedger, name: "the map of hosts leaves a line of a host out, and all is signed anew", found: finding.LedgerHosts, forge: func(e *evidence) {
+	{class: inLedger, name: "the map of hosts leaves a line of a host out, and everything is signed again", found: finding.LedgerHosts, forge: func(e *evidence) {
 		bread := e.lineOf(e.of(bread))
 		e.omits = func(_ string, line int) bool { return line == bread }
 		e.resign()
 	}},
-	{class: inLedger, name: "the map of hosts leaves a host out, and all is signed anew", found: finding.LedgerHosts, forge: func(e *evidence) {
+	{class: inLedger, name: "the map of hosts leaves a host out, and everything is signed again", found: finding.LedgerHosts, forge: func(e *evidence) {
 		e.omits = func(host string, _ int) bool { return host == "harbour.test" }
 		e.resign()
 	}},
-	{class: inLedger, name: "the mark of a file is taken out, and all is signed anew", found: finding.FileExtra, forge: func(e *evidence) {
+	{class: inLedger, name: "the mark of a file is removed, and everything is signed again", found: finding.FileExtra, forge: func(e *evidence) {
 		e.cut(e.line(`"mark":"file"`, segment))
 		e.torn = true
 		e.resign()
 		e.torn = false
 	}},
-	{class: inLedger, name: "the mark of the run says that the clock was set back before it, and all is signed anew", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "the mark of the run says that the clock was set back before it, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.edit(e.line(`"mark":"run"`), `"cut":0`, `"cut":0,"clock_back_us":3600000000`)
 		e.resign()
 	}},
-	{class: inLedger, name: "a second run that does not say that the first was killed, and all is signed anew", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "a second run that does not say that the first was killed, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
 		i := e.line(`"mark":"run"`)
 		e.book = slices.Insert(e.book, i+1, strings.Replace(e.book[i], "2000-01-01T00:00:00", "2000-01-01T00:00:01", 1))
 		e.resign()
 	}},
-	{class: inLedger, name: "a stranger signs all of it anew", found: finding.LedgerKey, with: known, forge: func(e *evidence) { e.remake(otherKey) }},
+	{class: inLedger, name: "someone else signs all of it again", found: finding.LedgerKey, with: known, forge: func(e *evidence) { e.remake(otherKey) }},
 	{class: inLedger, name: "nobody signs it, and a key is known", found: finding.LedgerKey, with: known, forge: func(e *evidence) { e.remake(nil) }},
-	{class: inLedger, name: "a line is changed, and all made anew but a checkpoint that a witness cosigned", found: finding.LedgerRoot, forge: func(e *evidence) {
+	{class: inLedger, name: "a line is changed, and everything is made again except a checkpoint that a witness cosigned", found: finding.LedgerRoot, forge: func(e *evidence) {
 		name := e.notes()[0]
 		kept := e.cosigned(e.beside[name])
 		e.edit(e.line(`"mark":"run"`), `"time":"2000-01-01T00:00:00`, `"time":"2000-01-01T00:00:01`)

@@ -76,19 +76,19 @@ var segmentRows = []row{
 	{class: inLedger, name: "a packed segment that cannot be read is put beside the plain one", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.beside["000000.jsonl.zst"] = "hidden"
 	}},
-	{class: inLedger, name: "an empty segment is put behind the last", found: finding.LedgerLines, forge: func(e *evidence) { e.beside["000001.jsonl"] = "" }},
-	{class: inLedger, name: "an empty segment is put behind the last one of a crawl that was killed",
+	{class: inLedger, name: "an empty segment is added after the last", found: finding.LedgerLines, forge: func(e *evidence) { e.beside["000001.jsonl"] = "" }},
+	{class: inLedger, name: "an empty segment is added after the last one of a killed crawl",
 		why: "a kill leaves one between two steps: a note names it", forge: func(e *evidence) {
 			e.killed()
 			e.beside["000001.jsonl"] = ""
 		}},
-	{class: inLedger, name: "a packed segment without a line is put behind the last", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "a packed segment without a line is added after the last", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.beside["000001.jsonl.zst"] = zstdOf(e, "")
 	}},
 	{class: inLedger, name: "a tile of a larger tree is put among the tiles", found: finding.LedgerTiles, forge: func(e *evidence) {
 		e.beside["tile/0/007"] = strings.Repeat("h", 256*32)
 	}},
-	{class: inLedger, name: "a file that is no tile is put among the tiles", found: finding.LedgerTiles, forge: func(e *evidence) {
+	{class: inLedger, name: "a file that is not a tile is among the tiles", found: finding.LedgerTiles, forge: func(e *evidence) {
 		e.beside["tile/0/notes"] = "hidden"
 	}},
 	{class: inLedger, name: "a tile of an earlier size is put among the tiles",

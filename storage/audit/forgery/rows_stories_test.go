@@ -29,7 +29,7 @@ var storyRows = []row{
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "User-Agent: Otherbot/2", "User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0\r\nUser-Agent: Otherbot/2")
 	}),
-	alien("robots.txt is dated behind all pages, and stands before them", finding.RobotsMissing, func(s strange) {
+	alien("robots.txt is dated after all pages, and precedes them", finding.RobotsMissing, func(s strange) {
 		for _, r := range s.both(bakeryRobots) {
 			r.move(s, time.Hour)
 		}
@@ -44,7 +44,7 @@ var storyRows = []row{
 			at -= time.Second
 		}
 	}),
-	alien("a burst an hour before a page that stands before it, the Crawl-delay 3 s", finding.Gap, func(s strange) {
+	alien("a burst dated an hour before a page that precedes it, the Crawl-delay 3 s", finding.Gap, func(s strange) {
 		s.date("http://station.test/", time.Hour, stamp)
 		for i, url := range []string{slow, timetable, platforms} { // an hour before the page that stands before them
 			s.date(url, time.Duration(i)*time.Second, stamp)

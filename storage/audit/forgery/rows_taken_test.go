@@ -48,7 +48,7 @@ var takenRows = []row{
 		"what was taken down may have had another RateLimit: the pause is counted as unprovable", limitBread),
 	takenDown("http://station.test/", "a RateLimit that nobody obeyed, and a page of another host is taken down", finding.Gap, "", limitBread),
 	takenDown("http://bakery.test/style.css", "a RateLimit that nobody obeyed, and a page before it is taken down", finding.Gap, "", limitBread),
-	takenDown(cakes, "answers are told slow, the pace stays, and one of them is taken down", finding.Gap, "", func(e *evidence) {
+	takenDown(cakes, "responses are recorded as slow, the delay stays, and one of them is redacted", finding.Gap, "", func(e *evidence) {
 		for i, x := range e.exchanges("") {
 			if strings.HasPrefix(x.url(), "http://bakery.test/") {
 				x.slowed(e, i)
@@ -60,7 +60,7 @@ var takenRows = []row{
 		x.shift(e.t, -4*time.Second)
 		e.bind(x)
 	}),
-	takenDown("http://library.test/hours", "an exchange is taken out, and a page of another host that was asked for then is taken down", finding.GapTold, "",
+	takenDown("http://library.test/hours", "an exchange is removed, and a page of another host that was requested then is redacted", finding.GapTold, "",
 		func(e *evidence) { e.without(e.of(timetable)) }),
 	reduced(bread, "a revisit of another payload, and the body that it repeats is taken down", finding.BadRecord, "", false, func(e *evidence) {
 		x := e.revisit()
@@ -97,10 +97,10 @@ func (x exchange) slowed(e *evidence, n int) {
 // backRows have the clock set back by a day, and forward again: so a robots.txt of before may be young by its dates. It is
 // not where the crawl asked for something else meanwhile.
 var backRows = []row{
-	{class: inArchive, name: "the clock is set back and forth, and pages are asked for meanwhile by an old robots.txt", found: finding.RobotsExpired, forge: func(e *evidence) {
+	{class: inArchive, name: "the clock is set back and forth, and pages are requested meanwhile by an old robots.txt", found: finding.RobotsExpired, forge: func(e *evidence) {
 		e.backAndForth("/0", "/1", "/2")
 	}},
-	{class: inArchive, name: "the clock is set back and forth, and robots.txt is asked for meanwhile, and pages", found: finding.RobotsExpired, forge: func(e *evidence) {
+	{class: inArchive, name: "the clock is set back and forth, and robots.txt and pages are requested meanwhile", found: finding.RobotsExpired, forge: func(e *evidence) {
 		e.backAndForth("/robots.txt", "/0", "/1", "/2")
 	}},
 }

@@ -32,9 +32,9 @@ var alikeRows = []row{
 		e.value(i, "rule", `"Disallow: /"`)
 		e.resign()
 	}},
-	quoted(bread, "a decision that is no word", "decision", "decision", "permit", finding.BadRecord),
-	quoted(bread, "a kind that is no word", "kind", "kind", "guess", finding.BadRecord),
-	quoted(bread, "an outcome that is no word", "outcome", "outcome", "done", finding.BadRecord),
+	quoted(bread, "a decision that is not a word", "decision", "decision", "permit", finding.BadRecord),
+	quoted(bread, "a kind that is not a word", "kind", "kind", "guess", finding.BadRecord),
+	quoted(bread, "an outcome that is not a word", "outcome", "outcome", "done", finding.BadRecord),
 	quoted(bread, "a page that came is called gone", "outcome", "outcome", "gone", finding.BadRecord),
 	quoted(bread, "a page that came is called a failure", "outcome", "outcome", "failed", finding.BadRecord),
 	quoted(bread, "a page that came is called a redirect", "outcome", "outcome", "redirected", finding.BadRecord),

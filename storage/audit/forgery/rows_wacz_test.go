@@ -174,13 +174,13 @@ var waczRows = []row{
 		p.list(packedArchive, was)
 		p.seal(manifest)
 	}),
-	forged("it is signed anew by another key than the ledger", func(p, liar *packed) { *p = *liar }),
+	forged("it is signed again by another key than the ledger", func(p, liar *packed) { *p = *liar }),
 	forged("the list of pages", func(p, _ *packed) { p.put(packedPages, strings.ReplaceAll(p.files[packedPages], "/bread", "/cream")) }),
 	forged("an archive that it does not list is put in", func(p, liar *packed) {
 		p.names = append(p.names, "archive/more.warc.gz")
 		p.put("archive/more.warc.gz", liar.files[packedArchive])
 	}),
-	forged("a file is taken out that it lists", func(p, _ *packed) {
+	forged("a file is removed that it lists", func(p, _ *packed) {
 		p.names = append(p.names[:0:0], p.names...)
 		for i, n := range p.names {
 			if n == packedPages {
@@ -193,28 +193,28 @@ var waczRows = []row{
 	forged("more answers are said to be left out", func(p, _ *packed) {
 		p.put(packedManifest, strings.Replace(p.files[packedManifest], "\"curtsy\": {", "\"curtsy\": {\"noarchive\": [{\"recordsLeftOut\": 7}],", 1))
 	}),
-	relisted("the list of pages, and all is sealed anew", packedPages, func(s string) string { return strings.ReplaceAll(s, "/bread", "/cream") }),
-	relisted("an index that leads nowhere, and all is sealed anew", packedIndex, func(s string) string {
+	relisted("the list of pages, and everything is sealed again", packedPages, func(s string) string { return strings.ReplaceAll(s, "/bread", "/cream") }),
+	relisted("an index that leads nowhere, and everything is sealed again", packedIndex, func(s string) string {
 		return regexp.MustCompile(`"offset":"\d+"`).ReplaceAllString(s, `"offset":"0"`)
 	}),
-	relisted("an index that names another URL, and all is sealed anew", packedIndex, func(s string) string { return strings.ReplaceAll(s, "/bread\"", "/cream\"") }),
-	relisted("an index without one of the answers, and all is sealed anew", packedIndex, func(s string) string {
+	relisted("an index that names another URL, and everything is sealed again", packedIndex, func(s string) string { return strings.ReplaceAll(s, "/bread\"", "/cream\"") }),
+	relisted("an index without one of the answers, and everything is sealed again", packedIndex, func(s string) string {
 		_, rest, _ := strings.Cut(s, "\n")
 		return rest
 	}),
-	sealed("a file of its archive is compressed anew, and all is sealed anew", finding.FileDiffers, packedArchive, func(s string) string {
+	sealed("a file of its archive is compressed again, and everything is sealed again", finding.FileDiffers, packedArchive, func(s string) string {
 		return s[:9] + "\x03" + s[10:]
 	}),
-	sealed("a line of its ledger, and all is sealed anew", finding.LedgerLines, "ledger/000000.jsonl", func(s string) string {
+	sealed("a line of its ledger, and everything is sealed again", finding.LedgerLines, "ledger/000000.jsonl", func(s string) string {
 		return strings.Replace(s, `"status":200`, `"status":203`, 1)
 	}),
-	sealed("a checkpoint of its ledger, and all is sealed anew", finding.LedgerSigner, "ledger/checkpoint", func(s string) string {
+	sealed("a checkpoint of its ledger, and everything is sealed again", finding.LedgerSigner, "ledger/checkpoint", func(s string) string {
 		return octet(s, len(s)-9)
 	}),
-	sealed("its map of hosts, and all is sealed anew", finding.LedgerHosts, "ledger/hosts.jsonl", func(s string) string {
+	sealed("its map of hosts, and everything is sealed again", finding.LedgerHosts, "ledger/hosts.jsonl", func(s string) string {
 		return octet(s, strings.Index(s, `"count":`)+len(`"count":`))
 	}),
-	sealed("a tile of its ledger, and all is sealed anew", finding.LedgerTiles, "", func(s string) string { return octet(s, 100) }),
+	sealed("a tile of its ledger, and everything is sealed again", finding.LedgerTiles, "", func(s string) string { return octet(s, 100) }),
 	forged("an archive of a kind that is not read, and the manifest lists it", func(p, _ *packed) {
 		manifest, name := p.files[packedManifest], "archive/more.arc.gz"
 		p.names = append(p.names, name)

@@ -32,7 +32,7 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 	}
 	in := j.m.Info
 	if in.Outside(e.Began) && in.Outside(e.Began.Add(-lateWindow)) && !j.jumped(e, in.Outside) {
-		j.found.Add(e.Finding(finding.Window, "the window that the archive declares, outside of which nobody is asked (window, docs/guides/steer.md)",
+		j.found.Add(e.Finding(finding.Window, "no request outside the window that the archive declares (window, docs/guides/steer.md)",
 			"it began at "+e.Began.UTC().Format("Mon 2006-01-02 15:04:05")+" UTC"))
 	}
 	if h := in.Hours(e.Authority, e.Began); h != nil && in.Hours(e.Authority, e.Began.Add(-lateSend)) != nil && !j.jumped(e, func(t time.Time) bool { return in.Hours(e.Authority, t) != nil }) {

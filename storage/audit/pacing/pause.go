@@ -74,7 +74,7 @@ func (j *Judge) backwards(h *evidence.Joined, to *Host, required time.Duration, 
 	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.HasAnswer {
 		j.found.Add(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+
 			by,
-			fmt.Sprintf("%d exchanges within %s by their dates, whose records stand in another order", n,
+			fmt.Sprintf("%d exchanges within %s by their dates, with records in another order", n,
 				finding.Round(in))))
 		return
 	}
@@ -117,16 +117,16 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	case short:
 		j.tooFastInSum(e, sum, by)
 	case !to.ended && required > 0:
-		j.found.Doubt(e.Authority, finding.Gap, "the archive does not say when exchanges end", least, most)
+		j.found.Doubt(e.Authority, finding.Gap, "the archive does not have the ends of exchanges", least, most)
 	case !to.ended:
-		j.found.Doubt(e.Authority, finding.InFlight, "the archive does not say when exchanges end", least, most)
+		j.found.Doubt(e.Authority, finding.InFlight, "the archive does not have the ends of exchanges", least, most)
 	case least+slack(required) < required:
 		j.found.Doubt(e.Authority, finding.Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least,
 			most)
 	case least+slack(unless) < unless:
-		j.found.Doubt(e.Authority, finding.Gap, "what was taken down may have asked for another pause", least, most)
+		j.found.Doubt(e.Authority, finding.Gap, "a redacted response may have required another delay", least, most)
 	case least+slack(may) < may:
-		j.found.Doubt(e.Authority, finding.Gap, "the archive does not say when answers began, five times which is due",
+		j.found.Doubt(e.Authority, finding.Gap, "the archive does not have the starts of responses, and the delay due is five times the response time",
 			least, most)
 	}
 }
@@ -157,22 +157,22 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 		}
 	}
 	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
-		f := e.Finding(finding.CrashInFlight, "the pause that the records show: "+finding.Round(seen),
-			"the crawl says "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
+		f := e.Finding(finding.CrashInFlight, "the delay in the records: "+finding.Round(seen),
+			"the crawl recorded "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
 		f.Place, f.Note = e.LineAt, true
 		j.found.Add(f)
 	} else if told {
-		at("the pause that the records show: "+finding.Round(seen), "the crawl says "+finding.Round(l.Gap))
+		at("the delay in the records: "+finding.Round(seen), "the crawl recorded "+finding.Round(l.Gap))
 	}
 	required, by := t.all(t.standing(true, e.Own))
 	switch {
 	case l.PaceBy == "" || l.Gap == 0 && to.file != e.File: // a run that was killed does not know of its last exchange
 	case l.Pace+slack(required) < required:
-		at("the pace that was due: "+finding.Round(required)+", "+by,
-			"the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
+		at("the delay that was due: "+finding.Round(required)+", "+by,
+			"the crawl recorded "+finding.Round(l.Pace)+", "+string(l.PaceBy))
 	case to.file == e.File && !e.Own && !l.Own: // of what a killed run left its heir may know less
 		if can := j.whoAsked(l, to, t, required); can != "" {
-			at("who asked for the pace: "+can, "the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
+			at("the reason for the delay: "+can, "the crawl recorded "+finding.Round(l.Pace)+", "+string(l.PaceBy))
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
 	if e.Since = to.end; !j.m.Ledger {
 		j.found.Doubt(e.Authority, finding.GapTold,
-			"a pause is told shorter than the records show: only the ledger says whether an attempt reached no server",
+			"a recorded delay is shorter than the records show: only the ledger has attempts that reached no server",
 			e.Line.Gap, seen)
 	}
 }

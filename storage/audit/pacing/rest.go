@@ -34,10 +34,10 @@ func (j *Judge) rested(e *evidence.Exchange, to *Host) {
 	switch {
 	case early(to.rest):
 		j.found.Add(e.Finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy,
-			"asked for "+finding.Round(to.rest.Sub(e.Began))+" before"))
+			"requested "+finding.Round(to.rest.Sub(e.Began))+" before"))
 	case early(to.backoff.Add(-slack(afterBusy))):
 		j.found.Add(e.Finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy,
-			"asked for "+finding.Round(to.backoff.Sub(e.Began))+" before"))
+			"requested "+finding.Round(to.backoff.Sub(e.Began))+" before"))
 	}
 }
 
@@ -50,7 +50,7 @@ func (j *Judge) rest(h *evidence.Joined, to *Host) {
 	if e.LeftOut != "" {
 		if busy || s >= 500 {
 			j.found.Doubt(e.Authority, finding.RetryAfter,
-				"what an answer asked for is left out of the package with it", 0, 0)
+				"a response and the delay that it required are left out of the package", 0, 0)
 		}
 		return
 	}

@@ -19,7 +19,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 		if slices.ContainsFunc(may, func(d time.Duration) bool { return d > 0 && (l.Pace-d).Abs() <= slack(d) }) {
 			return ""
 		}
-		return name + " asked for " + finding.Round(max(slices.Max(may), 0))
+		return name + " requires " + finding.Round(max(slices.Max(may), 0))
 	}
 	if older := len(j.m.Standards()) > 1; older &&
 		(l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
@@ -35,7 +35,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 		return same("the crawl's own setting for the host", t.set, to.was.set)
 	case storage.ByOperator: // the mark of that is for the ledger to have
 		if declared := max(t.settled, t.set); l.Pace < declared {
-			return "the operator, who only makes a pace longer than " + finding.Round(declared)
+			return "the operator, who can only set a delay longer than " + finding.Round(declared)
 		}
 		return ""
 	case storage.ByCrawlDelay:
@@ -53,7 +53,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 	case storage.ByResponseTime:
 		p := to.answers.pace()
 		if l.Pace+slack(p.least) < p.least || l.Pace > p.largest+slack(p.largest) {
-			return "the response times asked for " + finding.Round(p.least)
+			return "the response times require " + finding.Round(p.least)
 		}
 	case storage.ByErrors:
 		for _, d := range []time.Duration{afterBroken, afterBusy} {
@@ -66,7 +66,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 		return same("the schedule of errors, which doubles 30 s and 60 s,", longestError)
 	case storage.ByRobots, storage.ByAddress:
 		if l.Pace <= required.Truncate(time.Microsecond) {
-			return "not " + string(l.PaceBy) + ", which asks for more than was due anyway: " + finding.Round(required)
+			return "not " + string(l.PaceBy) + ", which requires more than was due: " + finding.Round(required)
 		}
 	default:
 		return "one of the words that docs/reference/ledger.md has"

@@ -336,7 +336,7 @@ func (l *Ledger) judge(lines, records []row, found finding.Report) {
 			said = ""
 		}
 		if said != "" {
-			f := lines[i].finding(finding.LedgerDiffers, "line and record of an exchange tell the same",
+			f := lines[i].finding(finding.LedgerDiffers, "equal values in line and record of an exchange",
 				lines[i].place+": "+said)
 			f.Place = records[i].at()
 			found(f)

@@ -99,7 +99,7 @@ func (f *markedFiles) Compare(ctx context.Context, o markedOptions, found findin
 			continue // it was finished meanwhile
 		}
 		found(finding.Finding{Code: finding.FileMissing, Place: finding.Place{File: filepath.Join(o.Root, filepath.FromSlash(name))},
-			Required: fmt.Sprintf("the file of %d octets that entry %d of the ledger has", m.octets, m.index),
+			Required: fmt.Sprintf("the file of %d bytes in entry %d of the ledger", m.octets, m.index),
 			Observed: "it is not there"})
 	}
 	return agree, nil
@@ -120,11 +120,11 @@ func (f *markedFiles) holds(name, file string, octets int64, sum string, excused
 	at := finding.Place{File: file}
 	m, known := f.all[name]
 	if !known {
-		d := finding.Finding{Code: finding.FileExtra, Place: at, Observed: "there is none",
+		d := finding.Finding{Code: finding.FileExtra, Place: at, Observed: "no mark",
 			Required: "a mark in the ledger for each finished file of archive and index (docs/reference/ledger.md)"}
 		if excused {
 			d.Code, d.Note = finding.CrashInFlight, true
-			d.Observed += ": the crawl was killed, or goes on, before it was written down"
+			d.Observed += ": the crawl was killed, or continues, before the mark was written"
 		}
 		if !f.more {
 			found(d)
@@ -136,11 +136,11 @@ func (f *markedFiles) holds(name, file string, octets int64, sum string, excused
 	switch {
 	case sum != m.sum:
 		found(finding.Finding{Code: finding.FileDiffers, Place: at, Observed: "it has the SHA-256 " + sum,
-			Required: fmt.Sprintf("the SHA-256 %s, as entry %d of the ledger has it", m.sum, m.index)})
+			Required: fmt.Sprintf("the SHA-256 %s, as in entry %d of the ledger", m.sum, m.index)})
 		return false
 	case octets >= 0 && octets != m.octets:
-		found(finding.Finding{Code: finding.FileDiffers, Place: at, Observed: fmt.Sprintf("%d octets", octets),
-			Required: fmt.Sprintf("%d octets, as entry %d of the ledger has it", m.octets, m.index)})
+		found(finding.Finding{Code: finding.FileDiffers, Place: at, Observed: fmt.Sprintf("%d bytes", octets),
+			Required: fmt.Sprintf("%d bytes, as in entry %d of the ledger", m.octets, m.index)})
 		return false
 	}
 	return true
@@ -188,7 +188,7 @@ func (f *markedFiles) bound(o markedOptions, found finding.Report) error {
 	case hex.EncodeToString(sum[:]) != f.settings:
 		d.Observed = fmt.Sprintf("they have the SHA-256 %x: they were changed since that run began", sum)
 		if d.Note = f.before(o); d.Note {
-			d.Observed = "others were written for a run that has not begun, and those are kept beside them"
+			d.Observed = "others were written for a run that has not started, and the earlier ones are beside them"
 		}
 	default:
 		return nil

@@ -41,10 +41,10 @@ func (r *raised) line(l *storage.Line, place string) {
 		}
 	}
 	told := r.by.Delay(a)
-	required := "a mark before it that the operator raised the pace of the host to " + finding.Round(l.Pace)
-	observed := fmt.Sprintf("%s says so, and there is none", place)
+	required := "an earlier mark that the operator increased the delay of the host to " + finding.Round(l.Pace)
+	observed := fmt.Sprintf("%s has it, but there is no such mark", place)
 	if told > 0 {
-		observed = fmt.Sprintf("%s says so, and the marks have %s", place, finding.Round(told))
+		observed = fmt.Sprintf("%s has it, but the marks have %s", place, finding.Round(told))
 	}
 	r.wrong = append(r.wrong, finding.Finding{Code: finding.GapTold, URL: l.URL, Authority: a, Time: l.Time, Required: required, Observed: observed})
 }

@@ -129,7 +129,7 @@ func (t *redacted) tell(dir string, found finding.Report) {
 			what = fmt.Sprintf("%s and %s", plainly.Count(d.records, "exchange"), plainly.Count(d.lines, "line"))
 		}
 		if d.files > 0 {
-			what += fmt.Sprintf("; %s written anew", plainly.Count(d.files, "file"))
+			what += fmt.Sprintf("; %s rewritten", plainly.Count(d.files, "file"))
 		}
 		if d.reason != "" {
 			what += fmt.Sprintf("; the reason: %q", d.reason)

@@ -42,7 +42,7 @@ var fieldNames = [...]string{
 	fieldPayload: "payload", fieldCut: "truncation", fieldBlocks: "blocks of the records", fieldHeads: "heads of request and answer",
 	fieldDecision: "decision", fieldOutcome: "outcome", fieldVerdict: "robots verdict", fieldPace: "pace",
 	fieldRest:     "rest",
-	fieldDuration: "duration", fieldFound: "how it was found", fieldSaid: "what the answer asks",
+	fieldDuration: "duration", fieldFound: "how it was found", fieldSaid: "directives of the response",
 }
 
 const (
@@ -98,7 +98,7 @@ func exchangeRow(line bool, record, place string, l *storage.Line, url string, b
 	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), weburl.Plain(string(l.PaceBy)), cut(l.Gap),
 		cut(l.Ahead))
 	set(fieldRest, "%v by %q", cut(l.Rest), weburl.Plain(string(l.RestBy)))
-	set(fieldDuration, "%v, to the first octet %v, %q", cut(l.Took), cut(l.FirstByte), weburl.Plain(l.Truncated))
+	set(fieldDuration, "%v, to the first byte %v, %q", cut(l.Took), cut(l.FirstByte), weburl.Plain(l.Truncated))
 	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", weburl.Plain(string(l.Kind)), weburl.Plain(l.Via), l.Depth,
 		weburl.Plain(l.Seed), weburl.Plain(l.Tag), l.Own)
 	set(fieldSaid, "%s %q %q, list %s", weburl.Plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs),

@@ -33,30 +33,30 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 	}
 	switch {
 	case len(v.Lodged) == 0:
-		say("ledger: nobody else is known to have seen it (--head, --witness-key): who holds the key can have " +
-			"written all of it anew")
-		say("ledger: what was cut off behind its last line, and off the archive with it: that leaves no trace but a missing " +
+		say("ledger: nobody else is known to have seen it (--head, --witness-key): the holder of the key may have " +
+			"rewritten all of it")
+		say("ledger: lines removed after its last one, together with their records: they leave no trace except a missing " +
 			"stop")
 	case v.Since > 0:
-		say("ledger: %s behind the last head that somebody else has: nobody else vouches for them",
+		say("ledger: %s after the last checkpoint that somebody else has: nobody else confirms them",
 			plainly.Count(v.Since, "decision"))
 	}
 	if behind := v.Size - v.Covered; behind > 0 {
-		say("ledger: %s behind its last checkpoint: nothing commits to them yet", entries(behind))
+		say("ledger: %s after its last checkpoint: nothing commits to them yet", entries(behind))
 	}
 	if c.Forgotten > 0 {
-		say("ledger: what stood in %s that were taken away: their hashes alone are left",
+		say("ledger: the content of %s that were removed: only their hashes remain",
 			plainly.Count(c.Forgotten, "line"))
 	}
 	if c.Unsent > 0 {
 		say("ledger: %d attempts reached no server and left no record to compare", c.Unsent)
 	}
 	if c.Crashes > 0 {
-		say("ledger: %d runs did not end in good order; what they had in flight may be missing from it or from the "+
+		say("ledger: %d runs did not end cleanly; their requests in flight may be missing from it or from the "+
 			"archive (%d named)", c.Crashes, c.InFlight)
 	}
 	if l.o.Root == "" {
-		say("ledger: index and settings, which the crawl directory has beside it")
+		say("ledger: index and settings, which are in the crawl directory")
 	}
 }
 

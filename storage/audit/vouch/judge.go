@@ -167,7 +167,7 @@ func (j *judge) cosigned(n *checkpoint.Note, path string, w checkpoint.Key, ours
 	case ok:
 	case slices.ContainsFunc(n.Signatures, func(s checkpoint.Signature) bool { return s.Name == w.Name() && s.Hash == cosigner(w) }):
 		j.say(finding.Cosignature, path, "cosignatures of the witness "+w.Name()+" that its key has made",
-			"one under its name that is none")
+			"an invalid one under its name")
 	}
 }
 

@@ -74,7 +74,7 @@ func Of(l *storage.Line, a Answer) (all []trouble) {
 		all = append(all, trouble{"attempt", "attempt and depth, numbers from 0",
 			fmt.Sprintf("attempt %d, depth %d", l.Attempt, l.Depth)})
 	case (l.Rest != 0) != (l.RestBy != "") || l.Rest < 0:
-		all = append(all, trouble{"restMs", "a rest together with who asked for it",
+		all = append(all, trouble{"restMs", "a delay together with its reason",
 			fmt.Sprintf("%v by %q", l.Rest, string(l.RestBy))})
 	}
 	if right := outcome(l, a); right != "" {
@@ -89,7 +89,7 @@ func Of(l *storage.Line, a Answer) (all []trouble) {
 func outcome(l *storage.Line, a Answer) string {
 	s, is := a.Status, l.Outcome
 	if is != "" && (l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner) {
-		return "no outcome of what is no task"
+		return "no outcome for a request that is not a task"
 	}
 	if is == "" || a.LeftOut || s == 304 {
 		return ""
@@ -115,7 +115,7 @@ func outcome(l *storage.Line, a Answer) string {
 	}
 	switch change := l.Change; {
 	case change == storage.ChangeGone && is != storage.OutcomeGone:
-		return "the change gone with the outcome gone alone"
+		return "the change gone only with the outcome gone"
 	case change != "" && change != storage.ChangeGone && is != storage.OutcomeFetched &&
 		is != storage.OutcomeRedirected:
 		return "a change of what was answered"

@@ -36,7 +36,7 @@ func parseText(b []byte) (c Checkpoint, err error) {
 	case of.Size > math.MaxInt64:
 		return c, errors.New("its size is too large")
 	case len(of.Hash) != tlog.HashSize:
-		return c, fmt.Errorf("its root hash has %d octets, not %d", len(of.Hash), tlog.HashSize)
+		return c, fmt.Errorf("its root hash has %d bytes, not %d", len(of.Hash), tlog.HashSize)
 	case !bytes.HasPrefix(b, of.Marshal()) || len(of.Marshal())+len(rest) != len(b):
 		return c, errors.New("its size or root hash is written in another way than it should be")
 	}

@@ -34,10 +34,10 @@ type Key struct {
 func ParseKey(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxKey {
-		return Key{}, fmt.Errorf("a verifier key has at most %d octets, and this has %d", maxKey, len(text))
+		return Key{}, fmt.Errorf("a verifier key has at most %d bytes, and this has %d", maxKey, len(text))
 	}
 	bad := func(why string) (Key, error) {
-		return Key{}, fmt.Errorf("%.80q is no verifier key: %s (it is NAME+HASH+BASE64, as curtsy ledger key prints it)", text, why)
+		return Key{}, fmt.Errorf("%.80q is not a verifier key: %s (it is NAME+HASH+BASE64, as curtsy ledger key prints it)", text, why)
 	}
 	if k, ok := parseCosigner(text); ok {
 		return k, nil
@@ -126,7 +126,7 @@ type Signer struct {
 // NewSigner returns the signer of an operator, from the 32 octets of its secret.
 func NewSigner(seed []byte) (*Signer, error) {
 	if len(seed) != ed25519.SeedSize {
-		return nil, fmt.Errorf("a signing key has %d octets, and this has %d", ed25519.SeedSize, len(seed))
+		return nil, fmt.Errorf("a signing key has %d bytes, and this has %d", ed25519.SeedSize, len(seed))
 	}
 	return newSigner(KeyOf(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)), seed)
 }
@@ -134,7 +134,7 @@ func NewSigner(seed []byte) (*Signer, error) {
 // WitnessSigner returns a signer under a name of its own choosing, which has neither white space nor a plus sign.
 func WitnessSigner(name string, seed []byte) (*Signer, error) {
 	if len(seed) != ed25519.SeedSize {
-		return nil, fmt.Errorf("a signing key has %d octets, and this has %d", ed25519.SeedSize, len(seed))
+		return nil, fmt.Errorf("a signing key has %d bytes, and this has %d", ed25519.SeedSize, len(seed))
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == '+' || r > '~' }) || name == "" || len(name) > 255 {
 		return nil, fmt.Errorf("%.80q cannot be the name of a key: it has ASCII letters, digits and marks, no space and no plus sign", name)

@@ -45,7 +45,7 @@ func Parse(b []byte) (*Note, error) {
 
 func parse(b []byte) (*Note, error) {
 	if len(b) > MaxNote {
-		return nil, fmt.Errorf("a note has at most %d octets, and this has %d", MaxNote, len(b))
+		return nil, fmt.Errorf("a note has at most %d bytes, and this has %d", MaxNote, len(b))
 	}
 	var of *note.Note
 	if text, ok := bytes.CutSuffix(b, []byte("\n\n")); ok && !bytes.Contains(text, []byte("\n\n")) {
@@ -53,7 +53,7 @@ func parse(b []byte) (*Note, error) {
 	} else {
 		var none *note.UnverifiedNoteError
 		if _, err := note.Open(b, nil); !errors.As(err, &none) {
-			return nil, fmt.Errorf("it is no signed note of at most %d signatures: text, a blank line, and lines of signatures", MaxSignatures)
+			return nil, fmt.Errorf("not a signed note of at most %d signatures: text, a blank line, and lines of signatures", MaxSignatures)
 		}
 		of = none.Note
 	}

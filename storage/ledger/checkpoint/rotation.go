@@ -34,7 +34,7 @@ func Rotate(from, to *Signer, at time.Time) ([]byte, error) {
 // ParseRotation reads the note of a rotation, and checks both signatures.
 func ParseRotation(b []byte) (r Rotation, err error) {
 	bad := func(why string) (Rotation, error) {
-		return Rotation{}, fmt.Errorf("checkpoint: this is no rotation of a key: %s", why)
+		return Rotation{}, fmt.Errorf("checkpoint: not a rotation of a key: %s", why)
 	}
 	if len(b) > MaxNote {
 		return bad("it is too long")
@@ -51,7 +51,7 @@ func ParseRotation(b []byte) (r Rotation, err error) {
 		return bad(err.Error())
 	}
 	if r.At, err = time.Parse(time.RFC3339, lines[3]); err != nil || r.At.UTC().Format(time.RFC3339) != lines[3] {
-		return bad("its date is none in UTC")
+		return bad("its date is not in UTC")
 	}
 	if r.Old == r.New {
 		return bad("old and new key are one")

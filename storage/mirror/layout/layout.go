@@ -31,7 +31,7 @@ func Parse(s string) (Kind, error) {
 	if s == "single" { // of earlier versions
 		return Host, errors.New("the layout single was removed: write host or flat")
 	}
-	return Host, fmt.Errorf("%q is no layout: write host or flat", s)
+	return Host, fmt.Errorf("%q is not a layout: write host or flat", s)
 }
 
 // Layout is how the files of a mirror are laid out. The zero value is HOST/PATH.

@@ -203,7 +203,7 @@ func mustBeApart(t testing.TB, names []string, want int) {
 func mustBePortable(t testing.TB, name string) {
 	t.Helper()
 	if !fs.ValidPath(name) || !filepath.IsLocal(name) || !utf8.ValidString(name) || len(name) > maxPath || strings.Count(name, "/") > maxDepth+1 || slices.Contains(Reserved, name) {
-		t.Fatalf("%q is no path for a mirror (%d octets)", name, len(name))
+		t.Fatalf("%q is not a path for a mirror (%d octets)", name, len(name))
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		stem, _, _ := strings.Cut(part, ".")

@@ -33,7 +33,7 @@ func Parse(word string) (Format, error) {
 		}
 		words = append(words, string(f))
 	}
-	return "", fmt.Errorf("sink: %q is no format of tables: %s", word, strings.Join(words, ", "))
+	return "", fmt.Errorf("sink: %q is not a format of tables: %s", word, strings.Join(words, ", "))
 }
 
 // Ext ends the name of a file of the format, with its dot.

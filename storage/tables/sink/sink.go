@@ -99,7 +99,7 @@ func (f *file) add(r tables.Row) error {
 		return f.draft.Wrong(err)
 	}
 	if f.rows > 0 && tables.Keyed(f.keys, f.last, r) > 0 {
-		return f.draft.Wrong(fmt.Errorf("sink: row %d of %s stands before the row that came before it, by %s",
+		return f.draft.Wrong(fmt.Errorf("sink: row %d of %s sorts before the previous row, by %s",
 			f.rows+1, f.t.Name, strings.Join(f.t.Key, ", ")))
 	}
 	for _, k := range f.keys {
