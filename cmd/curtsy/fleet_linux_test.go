@@ -48,7 +48,7 @@ func TestFleet_Figures(t *testing.T) {
 // Members that are killed or stopped for longer than the time after which others expire them, and a server that is killed,
 // cost no page and no delay. The audit of all members finds nothing, and that of all but one names it.
 //
-// Each of three mutants was seen to fail in full size: MayAsk always nil, no member row in F0, no gate in B3.
+// Three mutants (MayAsk always nil, no member row in F0, no gate in B3) fail rows of TestFleet in frontier/postgres.
 func TestFleet_KillsAndStops(t *testing.T) {
 	t.Parallel()
 	const ttl, members = 3 * time.Second, 4

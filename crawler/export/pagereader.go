@@ -14,7 +14,6 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/spool"
-	"curtsy/storage/text"
 	pagetext "curtsy/storage/text"
 )
 
@@ -25,7 +24,7 @@ type Page struct {
 	Is         bool   // it is a page, and was read; else only Detected and, of plain text, Language are known
 	TextLength int64  // bytes of its text, the words joined by single spaces
 	Sketch     Sketch
-	Language   text.Result // as the table text has it; none with Inputs.NoLanguage
+	Language   pagetext.Result // as the table text has it; none with Inputs.NoLanguage
 }
 
 const (
@@ -109,7 +108,7 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 }
 
 // language detects the language of the body in its whole text.
-func (c *Capture) language(ctx context.Context, body io.Reader) (text.Result, error) {
+func (c *Capture) language(ctx context.Context, body io.Reader) (pagetext.Result, error) {
 	p, err := pagetext.Read(ctx, c.textInput(body, true))
 	return p.Language, err
 }

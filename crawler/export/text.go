@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/tables"
-	"curtsy/storage/text"
 	pagetext "curtsy/storage/text"
 )
 
@@ -110,8 +109,8 @@ func (r row) spoken(p *pagetext.Page) {
 }
 
 // language fills in the main language, by ISO 639-1 where that has it, and all of them as Common Crawl has them.
-func (r row) language(l text.Result) {
-	r.set("language", tables.Some(cmp.Or(text.Two(l.Code()), l.Code())))
+func (r row) language(l pagetext.Result) {
+	r.set("language", tables.Some(cmp.Or(pagetext.Two(l.Code()), l.Code())))
 	r.set("content_languages", tables.Some(l.List()))
 }
 

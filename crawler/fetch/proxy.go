@@ -13,7 +13,7 @@ import (
 
 // The schemes of a proxy's URL.
 const (
-	proxyHttp = "http"
+	proxyHTTP = "http"
 	https     = "https"
 	sockS5    = "socks5"  // the name of the target is looked up here
 	sockS5H   = "socks5h" // the proxy looks it up
@@ -33,7 +33,7 @@ func Parse(raw string) (*proxy, error) {
 	if err != nil {
 		return nil, errors.New("this is no URL; " + how) // err would quote it
 	}
-	usual := map[string]string{proxyHttp: "80", https: "443", sockS5: "1080", sockS5H: "1080"}
+	usual := map[string]string{proxyHTTP: "80", https: "443", sockS5: "1080", sockS5H: "1080"}
 	p := &proxy{scheme: strings.ToLower(u.Scheme), host: strings.ToLower(u.Hostname()), port: u.Port()}
 	if usual[p.scheme] == "" || u.Opaque != "" {
 		return nil, errors.New("a proxy of this scheme cannot be used; " + how)
@@ -111,7 +111,7 @@ func (p *proxy) TLS() bool { return p.scheme == https }
 func (p *proxy) Blind() bool { return p.scheme != sockS5 }
 
 // Forwards reports whether requests for http URLs are sent to the proxy itself, with the whole URL (RFC 9112 3.2.2).
-func (p *proxy) Forwards() bool { return p.scheme == proxyHttp || p.scheme == https }
+func (p *proxy) Forwards() bool { return p.scheme == proxyHTTP || p.scheme == https }
 
 // Authorization is the line that tells an HTTP proxy who we are; empty without a user. It is for the proxy alone.
 func (p *proxy) Authorization() string {

@@ -17,7 +17,6 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/record"
-	recorder "curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -112,7 +111,7 @@ func (p *play) crawl(t *testing.T, path string) {
 	before := runtime.NumGoroutine()
 	sink := countedLedger{&p.sink}
 	front, err := bolt.Open(path, frontier.Options{
-		Barrier: recorder.Barrier(&p.sink, sink), Pace: crawler.Floor, LeaseLength: leaseLength,
+		Barrier: record.Barrier(&p.sink, sink), Pace: crawler.Floor, LeaseLength: leaseLength,
 	})
 	if err != nil {
 		t.Fatal(err)
