@@ -120,7 +120,7 @@ func mustTOML(t *testing.T, s *crawldir.Settings) string {
 func TestInitLeavesAFileAsItIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.toml")
 	configWrite(t, path, "max-pages = 3\n")
-	if _, errs, code := configRun(t, "init", path); code != cli.ExitUsage || !strings.Contains(errs, "left as it is") {
+	if _, errs, code := configRun(t, "init", path); code != cli.ExitUsage || !strings.Contains(errs, "is not overwritten") {
 		t.Errorf("%d %s", code, errs)
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != "max-pages = 3\n" {

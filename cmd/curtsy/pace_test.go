@@ -21,7 +21,7 @@ func TestRule10_IPDelayBelow100msIsWrongUsage(t *testing.T) {
 	t.Parallel()
 	seed, _ := small(t)
 	for _, d := range []string{"0", "99ms", "1us"} {
-		inside(t, "crawl", "--ip-delay", d, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitUsage, "--ip-delay", "100ms is the least")
+		inside(t, "crawl", "--ip-delay", d, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitUsage, "--ip-delay", "the minimum is 100ms")
 	}
 	inside(t, "crawl", "--max-rate", "5", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitUsage, "has no unit")
 }

@@ -145,12 +145,12 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
 		t.Fatalf("it is in %v alone: the test shows little", found)
 	}
-	u.run("redact", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be redacted: the URL", "1 body")
+	u.run("redact", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be redacted: only the URL", "1 body")
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
 		t.Fatal("a dry run changed something")
 	}
 	r := u.run("redact", "--reason", "asked by mail", "--json", dir, seed+"p3.html")
-	r.want(t, cli.ExitDone, "redacted: the URL", "rebuilding the mirror", "packing ")
+	r.want(t, cli.ExitDone, "redacted: only the URL", "rebuilding the mirror", "packing ")
 	var told struct {
 		Bodies  int64
 		Salt    string
@@ -179,7 +179,7 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	u.run("audit", inDir(dir, "x.wacz")).want(t, cli.ExitDone)
 	u.run("mirror", "check", "--wrong", dir).want(t, cli.ExitDone)
 
-	u.run("redact", dir, seed+"p3.html").want(t, cli.ExitDone, "no body of it is there any more")
+	u.run("redact", dir, seed+"p3.html").want(t, cli.ExitDone, "no bodies are left")
 	before := askedFor(web, "/p3.html")
 	u.run("update", "--delay", "0", "--quiet", dir)
 	if after := askedFor(web, "/p3.html"); before != 1 || after != before {
@@ -248,7 +248,7 @@ func TestForgetRefusesACrawlThatRuns(t *testing.T) {
 	ended(t, u.command("optout", "add", "--redact", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "repeat this command")
 	ended(t, u.command("optout", "add", dir, site(seed))).want(t, cli.ExitDone, "1 entry added")
 	wait().want(t, cli.ExitDone)
-	ended(t, u.command("optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 already listed", "redacted: the URL")
+	ended(t, u.command("optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 already listed", "redacted: only the URL")
 	if found := telling(t, dir, tale("/")); len(found) > 0 {
 		t.Errorf("it is in %v", found)
 	}

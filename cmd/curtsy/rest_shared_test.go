@@ -162,7 +162,7 @@ func TestRule17_ARestOutlivesTheCrawlThatWasAsked(t *testing.T) {
 			}
 		} else {
 			ended(t, command("robots", "check", site)).want(t, cli.ExitFailed, "not requested: another of your crawls or commands must wait until ")
-			ended(t, command("crawl", "--delay", "0", "--max-wait", "1s", "--dir", two, site)).want(t, cli.ExitIncomplete, "another crawl or command of yours")
+			ended(t, command("crawl", "--delay", "0", "--max-wait", "1s", "--dir", two, site)).want(t, cli.ExitIncomplete, "another of your crawls or commands")
 			if n := len(web.Referee().Requests()) - len(before); n != 0 {
 				t.Errorf("%d requests come early", n)
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"curtsy/crawler/crawltest"
 )
 
 // tmux is a terminal of its own.
@@ -98,12 +100,17 @@ func (x *tmux) cursor() {
 func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes as long as the demo")
+		t.Skip("it watches a crawl for seconds")
 	}
-	dir := filepath.Join(t.TempDir(), "demo")
+	web := crawltest.New(crawltest.Tree("bakery.test", 999)) // too much for the crawl to end by itself
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
 	crawl, watch := newTmux(t, 80, 24), newTmux(t, 80, 24)
 	command := func(args string) string { return "'" + os.Args[0] + "' " + args }
-	crawl.types("clear; " + command("demo --dir '"+dir+"'"))
+	crawl.types("clear; " + command("crawl --delay 1s --dir '"+dir+"' "+web.LoopbackURL("bakery.test")))
 	crawl.until("pages/s", "waiting for", "to go")
 	watch.types("clear; " + command("status --watch '"+dir+"'"))
 	watch.until("of permitted", "LEFT", "HOST", "http://")
@@ -133,12 +140,13 @@ func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
 		t.Errorf("drawn beside what was there:\n%s", screen)
 	}
 	watch.run("resize-window", "-x", "200", "-y", "50")
+	crawl.run("send-keys", "C-c")
 	end := watch.until("has ended")
 	watch.cursor()
 	if !strings.Contains(end, "stopped") || !strings.Contains(strings.ReplaceAll(end, "\n", ""), "continue it with curtsy resume "+dir) {
 		t.Errorf("the end:\n%s", end)
 	}
-	crawl.until("no violation")
+	crawl.until("curtsy resume")
 	crawl.cursor()
 }
 

@@ -191,3 +191,15 @@ func TestRule21_AKilledUpdateGoesOn(t *testing.T) {
 	archiveClean(t, dir)
 	judged(t, web, crawltest.Rules{Repeats: repeats})
 }
+
+func TestRule21_AnUpdateAtOnceKeepsThePace(t *testing.T) {
+	t.Parallel()
+	dir, web := crawledOnce(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		"/": {Links: []string{"/last"}}, "/last": {Redirect: "/", RetryAfter: "1"},
+	}}, "--delay", "100ms")
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
+	judged(t, web, crawltest.Rules{Pace: 100 * time.Millisecond, Repeats: repeats})
+	if n := len(web.Referee().Requests()); n != 5 {
+		t.Errorf("%d requests, want 3 and then 2: robots.txt holds still", n)
+	}
+}
