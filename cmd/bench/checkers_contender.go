@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// checkersContender is a checker, and how it is called. URL stands for the page to begin with, DIR for where it may write.
+// checkersContender is a link checker and its command line, in which URL stands for the first page and DIR for a folder
+// that it may write to.
 type checkersContender struct {
 	name string
 	argv []string

@@ -46,15 +46,15 @@ func attach(cmd *cobra.Command) {
 type kind int
 
 const (
-	other       kind = iota // something that nobody but the user knows
-	file                    // what the shell finds best
+	other       kind = iota // known to the user only
+	file                    // a file name, which the shell completes
 	crawlWord               // a crawl directory
 	host                    // a host of the crawl in the first argument
-	urlWord                 // a URL, likewise
-	commandWord             // of another program
+	urlWord                 // a URL of that crawl
+	commandWord             // the command of another program
 )
 
-// kindsOfWords of what usage lines and flags call what they take.
+// kindsOfWords maps the placeholders of usage lines and flags to what completes them.
 var kindsOfWords = map[string]kind{
 	"DIR": crawlWord, "PATH": file, "FILE": file, "WARC": file, "FOLDER": file, "CDXJ": file, "A": file, "B": file, "OLD": file, "NEW": file,
 	"CONFIG": file, "[HOST=]FILE": file, "FILE|KEY": file, "FILE|SIZE:HEX": file, "KEY": file,

@@ -206,7 +206,7 @@ func codeOf(text string) (spans, commands []string) {
 	return spans, commands
 }
 
-// What stops a crawl is documented, by its name and its number.
+// Each trap is documented by its name and its limit.
 func TestEveryTrapIsDocumented(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "research-crawl.md"))
