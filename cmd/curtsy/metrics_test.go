@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/crawler/metrics"
+	"curtsy/crawler/dashboard"
 )
 
 // scraped is what /metrics says of a crawl of the dashboard's web, once some pages have come.
@@ -143,7 +143,7 @@ func TestTheMetricsOfACrawlAreThoseThatOthersName(t *testing.T) {
 		had[m[1]] = true
 	}
 	documented := []string{"curtsy_build_info"}
-	for _, m := range metrics.All() {
+	for _, m := range dashboard.All() {
 		documented = append(documented, m.Name)
 	}
 	for _, name := range documented {

@@ -15,7 +15,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/dashboard"
-	"curtsy/crawler/metrics"
 )
 
 // NewDashboard shows crawls that run, here or in other processes, and crawls that do not.
@@ -75,7 +74,7 @@ func show(ctx context.Context, dirs []string, listen, tokenFile string, names []
 
 // of shows directories. Profile in o says that the crawl is one of this process.
 func of(dirs []string, o dashboard.Options) *dashboard.Server {
-	o.Metrics = metrics.Options{Version: crawldir.Version, Process: o.Profile}.Handler
+	o.Metrics = dashboard.MetricsOptions{Version: crawldir.Version, Process: o.Profile}.Handler
 	for _, dir := range dirs {
 		o.Sources = append(o.Sources, dashboard.DirectoryNew(dir))
 	}

@@ -1,4 +1,4 @@
-package metrics
+package dashboard
 
 import (
 	"fmt"
@@ -11,12 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"curtsy/crawler/dashboard"
 )
 
-// Options are what the metrics are of.
-type Options struct {
+// MetricsOptions are what the metrics are of.
+type MetricsOptions struct {
 	// Version is that of curtsy.
 	Version string
 	// Process says that the crawl is one of this process, so that what Go and the system know of it is of interest, too.
@@ -30,7 +28,7 @@ const (
 )
 
 // Handler answers a scrape with what now returns, and what is known of this process.
-func (o Options) Handler(now func() []dashboard.Glance) http.Handler {
+func (o MetricsOptions) Handler(now func() []Glance) http.Handler {
 	reg := prometheus.NewPedanticRegistry() // it refuses what is not in the table
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: buildInfo, Help: buildHelp, ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version()},
@@ -47,17 +45,17 @@ func (o Options) Handler(now func() []dashboard.Glance) http.Handler {
 
 // crawls collects the metrics of crawls.
 type crawls struct {
-	now   func() []dashboard.Glance
+	now   func() []Glance
 	descs []*prometheus.Desc // as All
 
 	mu    sync.Mutex
 	words map[string]*known // of each label of a crawl
 }
 
-func newCrawls(now func() []dashboard.Glance) *crawls {
+func newCrawls(now func() []Glance) *crawls {
 	c := &crawls{now: now, words: map[string]*known{}}
 	for _, m := range All() {
-		labels := []string{LabelCrawl}
+		labels := []string{labelCrawl}
 		if m.Label != "" {
 			labels = append(labels, m.Label)
 		}

@@ -1,13 +1,11 @@
-package metrics
+package dashboard
 
 import (
 	"strings"
-
-	"curtsy/crawler/dashboard"
 )
 
-// LabelCrawl is the label with the directory of a crawl, which each of its metrics has.
-const LabelCrawl = "crawl"
+// labelCrawl is the label with the directory of a crawl, which each of its metrics has.
+const labelCrawl = "crawl"
 
 // What is said of this program.
 const (
@@ -15,19 +13,19 @@ const (
 	buildHelp = "A constant 1 with the version of curtsy and of Go."
 )
 
-// Metric is one of a crawl.
-type Metric struct {
+// metric is one of a crawl.
+type metric struct {
 	Name  string
 	Help  string
 	Label string // beside LabelCrawl; empty for none
-	of    func(g *dashboard.Glance) values
+	of    func(g *Glance) values
 }
 
 // values are by the value of the label; of a metric without one under the empty word.
 type values = map[string]float64
 
 // Counts reports whether a metric is a counter. Others go up and down.
-func (m Metric) Counts() bool { return strings.HasSuffix(m.Name, "_total") }
+func (m metric) Counts() bool { return strings.HasSuffix(m.Name, "_total") }
 
 // one is the value of a metric without a label.
 func one(v float64) values { return values{"": v} }
@@ -42,8 +40,8 @@ func each(counts map[string]int64) values {
 }
 
 // knownOne is a value of a crawl that has been seen; of another there is none.
-func knownOne(of func(g *dashboard.Glance) float64) func(g *dashboard.Glance) values {
-	return func(g *dashboard.Glance) values {
+func knownOne(of func(g *Glance) float64) func(g *Glance) values {
+	return func(g *Glance) values {
 		if g.At.IsZero() {
 			return nil
 		}
@@ -52,8 +50,8 @@ func knownOne(of func(g *dashboard.Glance) float64) func(g *dashboard.Glance) va
 }
 
 // knownEach is knownOne for a metric with a label.
-func knownEach(of func(g *dashboard.Glance) map[string]int64) func(g *dashboard.Glance) values {
-	return func(g *dashboard.Glance) values {
+func knownEach(of func(g *Glance) map[string]int64) func(g *Glance) values {
+	return func(g *Glance) values {
 		if g.At.IsZero() {
 			return nil
 		}
@@ -63,8 +61,8 @@ func knownEach(of func(g *dashboard.Glance) map[string]int64) func(g *dashboard.
 
 // open is knownEach for words that nobody knows before they are met. One is always there: a series that begins with its first
 // failure has no rate of it.
-func open(of func(g *dashboard.Glance) map[string]int64) func(g *dashboard.Glance) values {
-	return func(g *dashboard.Glance) values {
+func open(of func(g *Glance) map[string]int64) func(g *Glance) values {
+	return func(g *Glance) values {
 		if g.At.IsZero() {
 			return nil
 		}
@@ -75,8 +73,8 @@ func open(of func(g *dashboard.Glance) map[string]int64) func(g *dashboard.Glanc
 }
 
 // runningOne is a value of a crawl that runs.
-func runningOne(of func(g *dashboard.Glance) float64) func(g *dashboard.Glance) values {
-	return func(g *dashboard.Glance) values {
+func runningOne(of func(g *Glance) float64) func(g *Glance) values {
+	return func(g *Glance) values {
 		if !g.Running || g.Err != nil {
 			return nil
 		}
@@ -92,6 +90,6 @@ func yes(b bool) float64 {
 }
 
 // All are the metrics of a crawl, as a reader wants them.
-func All() []Metric { return all }
+func All() []metric { return all }
 
 var all = append(append(work(), hosts()...), machine()...)

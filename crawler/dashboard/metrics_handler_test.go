@@ -1,4 +1,4 @@
-package metrics
+package dashboard
 
 import (
 	"fmt"
@@ -9,23 +9,22 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/crawler/dashboard"
 	"curtsy/crawler/status"
 )
 
 // scrape is what a Prometheus is answered about crawls.
-func scrape(t *testing.T, o Options, crawls ...dashboard.Glance) string {
+func scrape(t *testing.T, o MetricsOptions, crawls ...Glance) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	o.Handler(func() []dashboard.Glance { return crawls }).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	o.Handler(func() []Glance { return crawls }).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Fatalf("%d, %s\n%s", w.Code, w.Header().Get("Content-Type"), w.Body)
 	}
 	return w.Body.String()
 }
 
-func running(name string) dashboard.Glance {
-	g := dashboard.Glance{Name: name, At: time.UnixMilli(1_700_000_000_500)}
+func running(name string) Glance {
+	g := Glance{Name: name, At: time.UnixMilli(1_700_000_000_500)}
 	g.Running = true
 	g.Status = status.Status{State: "running", Exchanges: 12, Robots: 2, Pages: 7, Bytes: 1 << 20, Queued: 5, Hosts: 3}
 	return g
@@ -44,7 +43,7 @@ func TestACrawlIsSeenInItsMetrics(t *testing.T) {
 	g := running("news")
 	g.Status.Failures = map[string]int64{"timeout": 4}
 	g.Status.Answers, g.Status.Types, g.Status.Tags = map[string]int64{"2xx": 9}, map[string]int64{"image/*": 3}, map[string]int64{"a": 2}
-	wants(t, scrape(t, Options{Version: "1.2.3"}, g),
+	wants(t, scrape(t, MetricsOptions{Version: "1.2.3"}, g),
 		`curtsy_crawl_running{crawl="news"} 1`,
 		`curtsy_crawl_state{crawl="news",state="running"} 1`,
 		`curtsy_crawl_state{crawl="news",state="paused"} 0`,
@@ -62,7 +61,7 @@ func TestACrawlIsSeenInItsMetrics(t *testing.T) {
 func TestACrawlThatDoesNotAnswerHasNoRates(t *testing.T) {
 	g := running("news")
 	g.Err = fmt.Errorf("it does not answer")
-	text := scrape(t, Options{}, g)
+	text := scrape(t, MetricsOptions{}, g)
 	wants(t, text, `curtsy_crawl_running{crawl="news"} 0`, `curtsy_pages_total{crawl="news"} 7`)
 	if strings.Contains(text, "curtsy_permitted_exchanges_per_second{") {
 		t.Error(text)
@@ -73,16 +72,16 @@ func TestACrawlThatDoesNotAnswerHasNoRates(t *testing.T) {
 func TestACrawlThatWaitsForItsWindowSaysWhenItOpens(t *testing.T) {
 	const name = "curtsy_window_opens_timestamp_seconds{"
 	g := running("news")
-	if text := scrape(t, Options{}, g); strings.Contains(text, name) {
+	if text := scrape(t, MetricsOptions{}, g); strings.Contains(text, name) {
 		t.Error(text)
 	}
 	opens := time.Unix(1_700_003_600, 0)
 	g.Status.Opens = &opens
-	wants(t, scrape(t, Options{}, g), name+`crawl="news"} 1.7000036e+09`)
+	wants(t, scrape(t, MetricsOptions{}, g), name+`crawl="news"} 1.7000036e+09`)
 }
 
 func TestACrawlThatWasNotSeenYetHasNoCounts(t *testing.T) {
-	text := scrape(t, Options{}, dashboard.Glance{Name: "news"})
+	text := scrape(t, MetricsOptions{}, Glance{Name: "news"})
 	wants(t, text, `curtsy_crawl_running{crawl="news"} 0`)
 	if strings.Contains(text, "curtsy_pages_total{") {
 		t.Error(text)
@@ -90,7 +89,7 @@ func TestACrawlThatWasNotSeenYetHasNoCounts(t *testing.T) {
 }
 
 func TestSeveralCrawlsAreToldApart(t *testing.T) {
-	wants(t, scrape(t, Options{}, running("news"), running("archive")),
+	wants(t, scrape(t, MetricsOptions{}, running("news"), running("archive")),
 		`curtsy_pages_total{crawl="news"} 7`, `curtsy_pages_total{crawl="archive"} 7`)
 }
 
@@ -102,7 +101,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	for i := range 200 {
 		g.Status.Links[fmt.Sprintf("rule %03d", i)] = int64(200 - i)
 	}
-	h := Options{}.Handler(func() []dashboard.Glance { return []dashboard.Glance{g} })
+	h := MetricsOptions{}.Handler(func() []Glance { return []Glance{g} })
 	series := func() (all []string) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
@@ -127,14 +126,14 @@ func TestSeriesAreBounded(t *testing.T) {
 func TestANameThatIsNoTextIsShownAllTheSame(t *testing.T) {
 	g := running("new\xff \"s\"\nx")
 	g.Status.Links = map[string]int64{"\xfe": 3}
-	wants(t, scrape(t, Options{}, g), `curtsy_pages_total{crawl="new`+"\uFFFD"+` \"s\"\nx"} 7`)
+	wants(t, scrape(t, MetricsOptions{}, g), `curtsy_pages_total{crawl="new`+"\uFFFD"+` \"s\"\nx"} 7`)
 }
 
 // Names and words that Prometheus cannot tell apart do not take the whole scrape away.
 func TestNamesThatAreAlikeAreToldApart(t *testing.T) {
 	g := running("a\xff")
 	g.Status.Links = map[string]int64{"\xfe": 3, "\xfd": 4}
-	wants(t, scrape(t, Options{}, running("news"), running("news (2)"), running("news"), g, running("a\xfe")),
+	wants(t, scrape(t, MetricsOptions{}, running("news"), running("news (2)"), running("news"), g, running("a\xfe")),
 		`curtsy_pages_total{crawl="news"} 7`, `curtsy_pages_total{crawl="news (2)"} 7`, `curtsy_pages_total{crawl="news (3)"} 7`,
 		`curtsy_pages_total{crawl="a`+"\uFFFD"+`"} 7`, `curtsy_pages_total{crawl="a`+"\uFFFD"+` (2)"} 7`,
 		`curtsy_links_not_followed_total{crawl="a`+"\uFFFD"+`",rule="`+"\uFFFD"+`"} 7`)
@@ -142,7 +141,7 @@ func TestNamesThatAreAlikeAreToldApart(t *testing.T) {
 
 // What Go and the system know is said of the process of a crawl, and not of one that shows the crawls of others.
 func TestTheProcessOfACrawlIsSeen(t *testing.T) {
-	own, other := scrape(t, Options{Version: "1.2.3", Process: true}), scrape(t, Options{Version: "1.2.3"})
+	own, other := scrape(t, MetricsOptions{Version: "1.2.3", Process: true}), scrape(t, MetricsOptions{Version: "1.2.3"})
 	if !strings.Contains(own, "\ngo_goroutines ") || strings.Contains(other, "\ngo_goroutines ") {
 		t.Error(own, other)
 	}

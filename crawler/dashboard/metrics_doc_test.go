@@ -1,4 +1,4 @@
-package metrics
+package dashboard
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
 func TestEachMetricStandsOnceAndIsNamedAsOthersAre(t *testing.T) {
 	met := map[string]bool{}
 	for _, m := range All() {
-		if met[m.Name] || !strings.HasPrefix(m.Name, "curtsy_") || m.Label == LabelCrawl || !strings.HasSuffix(m.Help, ".") {
+		if met[m.Name] || !strings.HasPrefix(m.Name, "curtsy_") || m.Label == labelCrawl || !strings.HasSuffix(m.Help, ".") {
 			t.Errorf("%+v", m)
 		}
 		met[m.Name] = true
