@@ -12,7 +12,6 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage/tables"
-	"curtsy/storage/tables/sink/form"
 )
 
 var small = &tables.Table{Name: "small", Key: []string{"n"}, Columns: []tables.Column{
@@ -81,14 +80,14 @@ func fill(path string, format Format, disk *full) error {
 		return err
 	}
 	disk.file = d.File
-	var w form.Writer
+	var w writer
 	switch format {
 	case CSV:
-		w, err = form.NewCSV(disk, small, false)
+		w, err = newCSV(disk, small, false)
 	case JSONL:
-		w = form.NewJSONL(disk, small)
+		w = newJSONL(disk, small)
 	default:
-		w, err = form.NewParquet(disk, small, "1")
+		w, err = newParquet(disk, small, "1")
 	}
 	if err != nil {
 		d.Abort()

@@ -3,8 +3,6 @@ package sink
 import (
 	"fmt"
 	"strings"
-
-	"curtsy/storage/tables/sink/form"
 )
 
 // Format is a way to write tables as files.
@@ -39,7 +37,7 @@ func Parse(word string) (Format, error) {
 // Ext ends the name of a file of the format, with its dot.
 func (f Format) Ext() string {
 	if f == WET {
-		return form.WETExt
+		return wetExt
 	}
 	return "." + string(f)
 }

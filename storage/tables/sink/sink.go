@@ -7,7 +7,6 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage/tables"
-	"curtsy/storage/tables/sink/form"
 )
 
 // Sink takes the rows of one table, in the order of its key, and makes one file of them. It may not be used by two
@@ -49,16 +48,16 @@ func Create(format Format, path string, t *tables.Table, o Options) (Sink, error
 	if err != nil {
 		return nil, err
 	}
-	var w form.Writer
+	var w writer
 	switch format {
 	case CSV:
-		w, err = form.NewCSV(d, t, o.ExactCSV)
+		w, err = newCSV(d, t, o.ExactCSV)
 	case JSONL:
-		w, err = form.NewJSONL(d, t), nil
+		w, err = newJSONL(d, t), nil
 	case Parquet:
-		w, err = form.NewParquet(d, t, o.Version)
+		w, err = newParquet(d, t, o.Version)
 	case WET:
-		w, err = form.NewWET(d, t, o.Version)
+		w, err = newWET(d, t, o.Version)
 	}
 	if err != nil {
 		d.Abort()
@@ -72,14 +71,14 @@ type file struct {
 	t     *tables.Table
 	draft *durable.Draft
 	whole bool // the draft is this table's alone
-	w     form.Writer
+	w     writer
 	keys  []int
 	last  tables.Row // the key of the row before, if there was one
 	rows  int64
 	err   error
 }
 
-func newFile(t *tables.Table, d *durable.Draft, w form.Writer, whole bool) *file {
+func newFile(t *tables.Table, d *durable.Draft, w writer, whole bool) *file {
 	return &file{t: t, draft: d, whole: whole, w: w, keys: t.Places(), last: make(tables.Row, len(t.Columns))}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage/tables"
-	"curtsy/storage/tables/sink/form"
 )
 
 // database is a file of SQLite that is being written: one transaction without a journal, for a file that is not whole
@@ -206,10 +205,10 @@ func sqliteValue(v tables.Value) any {
 	case tables.Float64:
 		return v.Float()
 	case tables.Time:
-		return v.Time().Format(form.InstantLayout)
+		return v.Time().Format(instantLayout)
 	case tables.List:
 		var b strings.Builder
-		form.JSONList(v.List(), func(part string) { b.WriteString(part) })
+		jsonList(v.List(), func(part string) { b.WriteString(part) })
 		return b.String()
 	}
 	return v.Number()

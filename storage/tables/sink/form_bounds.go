@@ -1,4 +1,4 @@
-package form
+package sink
 
 import (
 	"unicode/utf8"

@@ -3,17 +3,17 @@
 // before Finish.
 //
 // SQLite, which writes a file of its own, is not among them: so a fuzz target of this package is made in seconds.
-package form
+package sink
 
 import "curtsy/storage/tables"
 
-// Writer writes the rows of one table, in their order. It may not be used by two goroutines at once.
-type Writer interface {
+// writer writes the rows of one table, in their order. It may not be used by two goroutines at once.
+type writer interface {
 	// Write adds a row, which it does not keep.
 	Write(r tables.Row) error
 	// Finish writes what is still to be written.
 	Finish() error
 }
 
-// WETExt ends the name of a file of WET records.
-const WETExt = ".warc.wet.gz"
+// wetExt ends the name of a file of WET records.
+const wetExt = ".warc.wet.gz"

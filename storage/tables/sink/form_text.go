@@ -1,4 +1,4 @@
-package form
+package sink
 
 const hexDigits = "0123456789abcdef"
 
@@ -24,8 +24,8 @@ func jsonText(s string, put func(part string)) {
 	put(`"`)
 }
 
-// JSONList hands on an array of strings, as jsonText does.
-func JSONList(list []string, put func(part string)) {
+// jsonList hands on an array of strings, as jsonText does.
+func jsonList(list []string, put func(part string)) {
 	put("[")
 	for i, s := range list {
 		if i > 0 {

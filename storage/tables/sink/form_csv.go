@@ -1,4 +1,4 @@
-package form
+package sink
 
 import (
 	"bufio"
@@ -12,8 +12,8 @@ import (
 // bufferSize is how much of a file is written at once.
 const bufferSize = 256 << 10
 
-// InstantLayout is RFC 3339 with as many digits as an instant has.
-const InstantLayout = "2006-01-02T15:04:05.000000Z"
+// instantLayout is RFC 3339 with as many digits as an instant has.
+const instantLayout = "2006-01-02T15:04:05.000000Z"
 
 // csvWriter writes RFC 4180. encoding/csv would change line breaks within a field when it ends lines as the RFC does, and
 // writes null as it writes the empty string.
@@ -23,8 +23,8 @@ type csvWriter struct {
 	scratch []byte
 }
 
-// NewCSV begins a table as RFC 4180 has it. Unless exact, strings that a spreadsheet would run as formulas are marked.
-func NewCSV(w io.Writer, t *tables.Table, exact bool) (Writer, error) {
+// newCSV begins a table as RFC 4180 has it. Unless exact, strings that a spreadsheet would run as formulas are marked.
+func newCSV(w io.Writer, t *tables.Table, exact bool) (writer, error) {
 	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize), exact: exact}
 	for i := range t.Columns {
 		c.comma(i)
@@ -69,7 +69,7 @@ func plain(b []byte, v tables.Value) []byte {
 	case tables.Float64:
 		return strconv.AppendFloat(b, v.Float(), 'g', -1, 64)
 	case tables.Time:
-		return v.Time().AppendFormat(b, InstantLayout)
+		return v.Time().AppendFormat(b, instantLayout)
 	}
 	return strconv.AppendInt(b, v.Number(), 10)
 }
@@ -106,7 +106,7 @@ func (c *csvWriter) inner(s string) {
 // list writes an array of JSON, which no spreadsheet takes for a formula.
 func (c *csvWriter) list(list []string) {
 	_ = c.w.WriteByte('"')
-	JSONList(list, c.inner)
+	jsonList(list, c.inner)
 	_ = c.w.WriteByte('"')
 }
 

@@ -1,4 +1,4 @@
-package form
+package sink
 
 import (
 	"bufio"
@@ -37,8 +37,8 @@ type parquetWriter struct {
 	there []int         // the definition level of a value of each column, and of a list that is empty
 }
 
-// NewParquet begins a table as Parquet, by a program of that version.
-func NewParquet(w io.Writer, t *tables.Table, version string) (Writer, error) {
+// newParquet begins a table as Parquet, by a program of that version.
+func newParquet(w io.Writer, t *tables.Table, version string) (writer, error) {
 	var sorting []parquet.SortingColumn
 	for _, name := range t.Key {
 		sorting = append(sorting, parquet.NullsFirst(parquet.Ascending(name)))

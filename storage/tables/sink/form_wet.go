@@ -1,4 +1,4 @@
-package form
+package sink
 
 import (
 	"bufio"
@@ -29,8 +29,8 @@ type wetWriter struct {
 	url, time, id, languages, text, cut int // columns
 }
 
-// NewWET begins the table text, and no other, as a file of WET records, by a program of that version.
-func NewWET(w io.Writer, t *tables.Table, version string) (Writer, error) {
+// newWET begins the table text, and no other, as a file of WET records, by a program of that version.
+func newWET(w io.Writer, t *tables.Table, version string) (writer, error) {
 	if t.Name != tables.Reading.Name {
 		return nil, errOnlyText
 	}
@@ -41,7 +41,7 @@ func NewWET(w io.Writer, t *tables.Table, version string) (Writer, error) {
 		languages: t.Index("content_languages"), text: t.Index("text"), cut: t.Index("text_cut"),
 	}
 	now := time.Now()
-	name := t.Name + WETExt
+	name := t.Name + wetExt
 	block := "Software-Info: curtsy/" + version + "\r\nExtracted-Date: " + now.UTC().Format(time.RFC1123) + "\r\n" +
 		"format: WARC File Format 1.0\r\nconformsTo: http://bibnum.bnf.fr/WARC/WARC_ISO_28500_version1_latestdraft.pdf\r\n"
 	x.begin("warcinfo", now, wetID(name, now.String()))

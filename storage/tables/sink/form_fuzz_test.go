@@ -1,4 +1,4 @@
-package form
+package sink
 
 import (
 	"bytes"
@@ -49,15 +49,15 @@ func FuzzRowsComeBack(f *testing.F) {
 func fuzzedFile(t *testing.T, rows []tables.Row, format string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	var w Writer
+	var w writer
 	var err error
 	switch format {
 	case "csv", "exact csv":
-		w, err = NewCSV(&b, fuzzed, format != "csv")
+		w, err = newCSV(&b, fuzzed, format != "csv")
 	case "jsonl":
-		w = NewJSONL(&b, fuzzed)
+		w = newJSONL(&b, fuzzed)
 	default:
-		w, err = NewParquet(&b, fuzzed, "1")
+		w, err = newParquet(&b, fuzzed, "1")
 	}
 	for _, r := range rows {
 		if err == nil {

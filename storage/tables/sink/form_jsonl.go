@@ -1,4 +1,4 @@
-package form
+package sink
 
 import (
 	"bufio"
@@ -15,8 +15,8 @@ type jsonlWriter struct {
 	scratch []byte
 }
 
-// NewJSONL begins a table as lines of JSON.
-func NewJSONL(w io.Writer, t *tables.Table) Writer {
+// newJSONL begins a table as lines of JSON.
+func newJSONL(w io.Writer, t *tables.Table) writer {
 	j := &jsonlWriter{w: bufio.NewWriterSize(w, bufferSize)}
 	for i := range t.Columns {
 		begin := `,"`
@@ -38,7 +38,7 @@ func (j *jsonlWriter) Write(r tables.Row) error {
 		case v.Kind() == tables.String:
 			jsonText(v.Text(), put)
 		case v.Kind() == tables.List:
-			JSONList(v.List(), put)
+			jsonList(v.List(), put)
 		case v.Kind() == tables.Time:
 			j.scratch = append(plain(append(j.scratch[:0], '"'), v), '"')
 			_, _ = j.w.Write(j.scratch)
