@@ -3,8 +3,8 @@ package audit
 import (
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/pacing"
 	"curtsy/storage/audit/pauses"
 )
@@ -49,7 +49,7 @@ func (h *host) setBack(to time.Time) {
 	h.pace.SetBack()
 	h.policy.SetBack(to)
 	if h.proved.After(to) {
-		if h.young.IsZero() || h.since > measure.AtKill {
+		if h.young.IsZero() || h.since > evidence.AtKill {
 			h.young = h.proved
 		}
 		h.proved, h.since = to, 0

@@ -5,7 +5,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/pacing"
 )
 
@@ -38,7 +37,7 @@ type sitting struct {
 	*evidence.Joined
 
 	to *host
-	m  measure.Measure
+	m  evidence.Measure
 }
 
 // exchange judges one exchange, and then makes it what is known of its authority.
@@ -151,7 +150,7 @@ func (a *audit) judgeRobots(x *sitting) error {
 func (a *audit) after(x *sitting) {
 	e, to := &x.Exchange, x.to
 	to.owned(x.Joined, x.m)
-	to.since = min(to.since+1, measure.AtKill+1)
+	to.since = min(to.since+1, evidence.AtKill+1)
 	if !e.Began.IsZero() {
 		a.take(a.pace.After(x.Joined, &to.pace, x.m))
 		if x.m.Promises() {

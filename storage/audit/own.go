@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/weburl"
 )
 
@@ -14,7 +13,7 @@ const proofLife = 24*time.Hour + time.Minute
 
 // isOwn reports whether e is judged as an exchange with a host of the operator's own: loopback, unless the archive says
 // that it is treated as foreign, or a host whose proof was archived within a day.
-func (h *host) isOwn(e *evidence.Exchange, m measure.Measure) bool {
+func (h *host) isOwn(e *evidence.Exchange, m evidence.Measure) bool {
 	if m.Info != nil && m.Info.OwnSites == "none" {
 		return false
 	}
@@ -24,14 +23,14 @@ func (h *host) isOwn(e *evidence.Exchange, m measure.Measure) bool {
 	holds := func(proved time.Time) bool {
 		return m.Ours() && !proved.IsZero() && !e.Began.After(proved.Add(proofLife)) && !e.Began.Before(proved)
 	}
-	if !holds(h.proved) && h.since <= measure.AtKill && holds(h.young) { // the clock went forward again, and a kill took what was asked meanwhile
+	if !holds(h.proved) && h.since <= evidence.AtKill && holds(h.young) { // the clock went forward again, and a kill took what was asked meanwhile
 		h.proved, h.young = h.young, time.Time{}
 	}
 	return holds(h.proved)
 }
 
 // owned notes a proof. Whether the value in it is the operator's only the operator's key can tell.
-func (h *host) owned(x *evidence.Joined, m measure.Measure) {
+func (h *host) owned(x *evidence.Joined, m evidence.Measure) {
 	e := &x.Exchange
 	_, authority, _ := strings.Cut(e.Authority, "https://")
 	if e.Target != evidence.OwnerPath || !m.Ours() || authority == "" || strings.Contains(authority, ":") {

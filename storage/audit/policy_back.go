@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"curtsy/storage"
-	"curtsy/storage/audit/measure"
+	"curtsy/storage/audit/evidence"
 )
 
 // A kill may take back what the last exchanges with a host said of its robots.txt: then the next run goes by the one
@@ -21,7 +21,7 @@ type said struct {
 }
 
 // maxBack bounds the policies that a host may be back at.
-const maxBack = 2 * (measure.AtKill + 1)
+const maxBack = 2 * (evidence.AtKill + 1)
 
 // replaced notes that an exchange said something of robots.txt, in the place of a policy.
 func (h *policyHost) replaced(was policy, payload string) {
@@ -29,7 +29,7 @@ func (h *policyHost) replaced(was policy, payload string) {
 		return
 	}
 	h.learned++
-	h.replaces = append(h.replaces[max(0, len(h.replaces)-measure.AtKill):], said{was, payload, 0})
+	h.replaces = append(h.replaces[max(0, len(h.replaces)-evidence.AtKill):], said{was, payload, 0})
 }
 
 // mayBeBack notes which policies a kill may have brought back.
@@ -37,7 +37,7 @@ func (h *policyHost) mayBeBack() {
 	if h.learned == 0 {
 		return // the run that was killed began with what it may have had back itself
 	}
-	kept := slices.DeleteFunc(h.replaces, func(s said) bool { return s.heard > measure.AtKill })
+	kept := slices.DeleteFunc(h.replaces, func(s said) bool { return s.heard > evidence.AtKill })
 	if len(kept) < h.learned {
 		h.back = nil
 	}
@@ -74,7 +74,7 @@ func (h *policyHost) Told(l *storage.Line) {
 	if i < 0 {
 		return
 	}
-	h.policy, h.payload, h.learnedFor, h.forgot, h.back = h.back[i].policy, h.back[i].payload, measure.AtKill+2, false, nil
+	h.policy, h.payload, h.learnedFor, h.forgot, h.back = h.back[i].policy, h.back[i].payload, evidence.AtKill+2, false, nil
 }
 
 // maxRecords bounds the records of a host's robots.txt that are remembered, 8 bytes each.

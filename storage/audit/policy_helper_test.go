@@ -7,7 +7,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 )
@@ -17,15 +16,15 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // Who made an archive, and by which document.
 var (
-	policyForeign = measure.Measure{}
-	strict        = measure.Measure{Told: measure.Told{Strict: true}}
+	policyForeign = evidence.Measure{}
+	strict        = evidence.Measure{Told: evidence.Told{Strict: true}}
 	policyOurs    = madeBy("rfc9309")
 	draft         = madeBy("draft1996")
 	std1994       = madeBy("std1994")
 )
 
-func madeBy(standard string) measure.Measure {
-	return measure.Measure{Info: &evidence.Info{Ours: true, Standard: standard}}
+func madeBy(standard string) evidence.Measure {
+	return evidence.Measure{Info: &evidence.Info{Ours: true, Standard: standard}}
 }
 
 const forbids = "User-agent: *\nDisallow: /private\n"
@@ -33,13 +32,13 @@ const forbids = "User-agent: *\nDisallow: /private\n"
 // policyArchive is an archive that is judged exchange by exchange.
 type policyArchive struct {
 	t     *testing.T
-	m     measure.Measure
+	m     evidence.Measure
 	j     *judge
 	texts *rules.Store
 	hosts map[string]*policyHost
 }
 
-func newArchive(t *testing.T, m measure.Measure) *policyArchive {
+func newArchive(t *testing.T, m evidence.Measure) *policyArchive {
 	t.Helper()
 	texts, err := rules.NewStore(t.TempDir())
 	if err != nil {

@@ -3,7 +3,7 @@ package audit
 import (
 	"time"
 
-	"curtsy/storage/audit/measure"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/rules"
 )
 
@@ -41,7 +41,7 @@ func (h *policyHost) Hearsay() bool { return h.aside != nil }
 
 // Heard counts an exchange with the host of a crawl that keeps this crawler's promises.
 func (h *policyHost) Heard(robots bool) {
-	h.learnedFor, h.forgot = min(h.learnedFor+1, measure.AtKill+2), h.forgot && robots
+	h.learnedFor, h.forgot = min(h.learnedFor+1, evidence.AtKill+2), h.forgot && robots
 	for i := range h.replaces {
 		h.replaces[i].heard++
 	}
@@ -49,8 +49,8 @@ func (h *policyHost) Heard(robots bool) {
 
 // Killed notes that the crawl may have been killed before it knew of its last exchanges with the host.
 func (h *policyHost) Killed() {
-	h.forgot = h.learnedFor <= measure.AtKill
-	if h.learnedFor <= measure.AtKill+1 { // so may be what its text was used for since
+	h.forgot = h.learnedFor <= evidence.AtKill
+	if h.learnedFor <= evidence.AtKill+1 { // so may be what its text was used for since
 		h.policy.used = false
 	}
 	h.mayBeBack()

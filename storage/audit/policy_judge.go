@@ -6,7 +6,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 )
@@ -19,7 +18,7 @@ type judge struct {
 	host   func(authority string) *policyHost
 	expect func(*evidence.Joined)
 
-	m     measure.Measure
+	m     evidence.Measure
 	found finding.List
 
 	redirects redirects
@@ -32,7 +31,7 @@ func newJudge(texts *rules.Store, host func(authority string) *policyHost, expec
 }
 
 // Robots judges an exchange for which IsRobots, and makes what it says of robots.txt known.
-func (j *judge) Robots(x *evidence.Joined, to *policyHost, m measure.Measure) (finding.List, error) {
+func (j *judge) Robots(x *evidence.Joined, to *policyHost, m evidence.Measure) (finding.List, error) {
 	j.m = m
 	err := j.followed(x, to)
 	if err == nil {
@@ -42,7 +41,7 @@ func (j *judge) Robots(x *evidence.Joined, to *policyHost, m measure.Measure) (f
 }
 
 // Page judges an exchange for something else than robots.txt.
-func (j *judge) Page(x *evidence.Joined, to *policyHost, m measure.Measure) (finding.List, error) {
+func (j *judge) Page(x *evidence.Joined, to *policyHost, m evidence.Measure) (finding.List, error) {
 	j.m = m
 	err := j.page(x, to)
 	to.policy.used = true
@@ -50,14 +49,14 @@ func (j *judge) Page(x *evidence.Joined, to *policyHost, m measure.Measure) (fin
 }
 
 // Alone judges what a URL gave where the exchange is not in the files.
-func (j *judge) Alone(x *evidence.Joined, to *policyHost, m measure.Measure) (finding.List, error) {
+func (j *judge) Alone(x *evidence.Joined, to *policyHost, m evidence.Measure) (finding.List, error) {
 	j.m = m
 	err := j.alone(x, to)
 	return j.found.Take(), err
 }
 
 // Refusal recomputes the verdict of a URL that was not asked for because of robots.txt, as the line in a record says.
-func (j *judge) Refusal(l *storage.Line, to *policyHost, p weburl.URL, at finding.Place, m measure.Measure) (finding.List,
+func (j *judge) Refusal(l *storage.Line, to *policyHost, p weburl.URL, at finding.Place, m evidence.Measure) (finding.List,
 	error) {
 	j.m = m
 	err := j.refusal(l, to, p, at)
@@ -65,7 +64,7 @@ func (j *judge) Refusal(l *storage.Line, to *policyHost, p weburl.URL, at findin
 }
 
 // Asks is what the robots.txt of a host asks for between two requests: as Crawl-delay, and as Request-rate.
-func (j *judge) Asks(to *policyHost, m measure.Measure, agent string) (delay, rate time.Duration) {
+func (j *judge) Asks(to *policyHost, m evidence.Measure, agent string) (delay, rate time.Duration) {
 	if !to.policy.text.Known || to.policy.kind != ruled {
 		return 0, 0
 	}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"curtsy/storage"
-	"curtsy/storage/audit/measure"
+	"curtsy/storage/audit/evidence"
 )
 
 // RFC 9309 2.3.1.2: what is found at the end of the redirects binds the host whose robots.txt redirected.
 func TestWhatARobotsTxtRedirectsToBindsTheHostThatRedirected(t *testing.T) {
 	for where, b := range map[string]string{"b.test/rules.txt": "robots-missing", "b.test/robots.txt": "disallowed"} {
-		for _, m := range []measure.Measure{policyForeign, policyOurs} {
+		for _, m := range []evidence.Measure{policyForeign, policyOurs} {
 			a := newArchive(t, m)
 			a.hears(0, "a.test/robots.txt", 301, "http://"+where)
 			a.hears(1, where, 200, forbids)
@@ -35,7 +35,7 @@ func TestWhatARobotsTxtRedirectsToBindsTheHostThatRedirected(t *testing.T) {
 func TestRedirectsAreFollowedAsFarAsTheDocumentSays(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		m    measure.Measure
+		m    evidence.Measure
 		hops int
 		kind string
 	}{
@@ -64,7 +64,7 @@ func TestRedirectsAreFollowedAsFarAsTheDocumentSays(t *testing.T) {
 
 func TestARedirectThatLeadsNowhere(t *testing.T) {
 	for _, to := range []string{"", "http://a.test/robots.txt", "mailto:a@a.test"} {
-		for kind, m := range map[string]measure.Measure{"none": policyForeign, "unreachable": policyOurs} {
+		for kind, m := range map[string]evidence.Measure{"none": policyForeign, "unreachable": policyOurs} {
 			a := newArchive(t, m)
 			if got := a.hears(0, "a.test/robots.txt", 301, to).Kind(); got != kind {
 				t.Errorf("%q: %s, want %s", to, got, kind)
@@ -75,7 +75,7 @@ func TestARedirectThatLeadsNowhere(t *testing.T) {
 
 // A redirect says where one exchange goes: another with the same URL is a page, and bound by the rules.
 func TestARedirectIsFollowedOnce(t *testing.T) {
-	for _, m := range []measure.Measure{policyForeign, policyOurs} {
+	for _, m := range []evidence.Measure{policyForeign, policyOurs} {
 		a := newArchive(t, m)
 		a.hears(0, "a.test/robots.txt", 301, "/private")
 		if got := a.asks(1, "a.test/private"); got != "" { // an empty text
@@ -211,7 +211,7 @@ func TestRobots_LinkedWhileARedirectWaits(t *testing.T) {
 }
 
 func TestARedirectToAForbiddenPageOfAnotherHostIsNamed(t *testing.T) {
-	for want, m := range map[string]measure.Measure{"note disallowed": policyForeign, "disallowed?": policyOurs} {
+	for want, m := range map[string]evidence.Measure{"note disallowed": policyForeign, "disallowed?": policyOurs} {
 		a := newArchive(t, m)
 		a.hears(0, "b.test/robots.txt", 200, forbids)
 		a.hears(1, "a.test/robots.txt", 301, "http://b.test/private")

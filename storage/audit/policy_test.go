@@ -5,14 +5,13 @@ import (
 	"time"
 
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/measure"
 )
 
 // RFC 9309 2.3.1 says what each answer for robots.txt means; the promises of this crawler and the draft of 1996 bind
 // more.
 func TestAnAnswerForRobotsTxtBindsByItsStatus(t *testing.T) {
 	for _, c := range []struct {
-		m          measure.Measure
+		m          evidence.Measure
 		status     int
 		kind, page string // of the host, and of a page that the text forbids
 	}{
@@ -86,7 +85,7 @@ func TestAPageDatedBeforeTheFirstRobotsTxtWasAskedForBeforeIt(t *testing.T) {
 
 // RFC 9309 2.4: 24 h at most. A minute is left for what lies between a verdict and its request.
 func TestRobotsTxtHoldsForADayAndNoLonger(t *testing.T) {
-	for _, m := range []measure.Measure{policyForeign, policyOurs} {
+	for _, m := range []evidence.Measure{policyForeign, policyOurs} {
 		for _, status := range []int{200, 404} {
 			a := newArchive(t, m)
 			a.hears(0, "a.test/robots.txt", status, forbids)
@@ -164,7 +163,7 @@ func TestAShortLifeIsUsedOnceAndThenHolds(t *testing.T) {
 func TestAFailureLeavesTheTextThatHolds(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		m    measure.Measure
+		m    evidence.Measure
 		at   time.Duration // of the failure
 		kind string
 		ends time.Duration // after noon
@@ -223,7 +222,7 @@ func TestNotModifiedRenewsTheTextAtHand(t *testing.T) {
 func TestATextThatIsNotThereAllowsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		m     measure.Measure
+		m     evidence.Measure
 		spoil func(*evidence.Joined)
 		kind  string
 	}{

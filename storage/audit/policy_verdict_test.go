@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/weburl"
 )
 
@@ -19,7 +19,7 @@ func TestAPageIsJudgedForEveryTokenAndEverySpelling(t *testing.T) {
 	named := policyOurs
 	named.Token = "moth"
 	for _, c := range []struct {
-		m         measure.Measure
+		m         evidence.Measure
 		url, want string
 	}{
 		{policyForeign, "/l", "disallowed"},
@@ -171,7 +171,7 @@ func TestThePauseThatRobotsTxtAsksFor(t *testing.T) {
 
 // A kill may have made a crawl forget what its last exchanges brought, and no others.
 func TestAKillForgetsOnlyWhatWasJustLearned(t *testing.T) {
-	for heard := 1; heard <= measure.AtKill+4; heard++ {
+	for heard := 1; heard <= evidence.AtKill+4; heard++ {
 		a := newArchive(t, policyOurs)
 		host := a.hears(0, "a.test/robots.txt", 200, forbids)
 		for range heard {
@@ -179,10 +179,10 @@ func TestAKillForgetsOnlyWhatWasJustLearned(t *testing.T) {
 		}
 		host.policy.used = true
 		host.Killed()
-		if host.Forgotten() != (heard <= measure.AtKill) || host.policy.used != (heard > measure.AtKill+1) {
+		if host.Forgotten() != (heard <= evidence.AtKill) || host.policy.used != (heard > evidence.AtKill+1) {
 			t.Errorf("after %d exchanges: forgotten %v, used %v", heard, host.Forgotten(), host.policy.used)
 		}
-		if host.Heard(true); host.Forgotten() != (heard <= measure.AtKill) {
+		if host.Heard(true); host.Forgotten() != (heard <= evidence.AtKill) {
 			t.Errorf("after %d exchanges: a robots.txt alone does not use what was forgotten", heard)
 		}
 		if host.Heard(false); host.Forgotten() {

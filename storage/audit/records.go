@@ -6,7 +6,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/pacing"
 	"curtsy/storage/audit/weburl"
 )
@@ -17,7 +16,7 @@ type records struct {
 	mayLack int64 // how many answers whoever packed the files says that he left out
 	absent  int64 // answers that request and metadata name, and that are not there
 
-	m     measure.Measure
+	m     evidence.Measure
 	found finding.List
 }
 

@@ -6,13 +6,12 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/weburl"
 )
 
 // requests holds what a request says of who asks: by RFC 9309 2.2.1, and of ours by docs/trust/politeness.md, rules 1 to 3.
 type requests struct {
-	m     measure.Measure
+	m     evidence.Measure
 	found finding.List
 }
 
@@ -36,7 +35,7 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 	}
 	const rfc = "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1)"
 	token := j.m.Declared()
-	switch name := measure.TokenOf(e.Agent); {
+	switch name := evidence.TokenOf(e.Agent); {
 	case e.Agent == "":
 		j.found.Add(e.Finding(finding.UserAgent, rfc, "no User-Agent"))
 	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
@@ -52,14 +51,14 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 			"User-Agent: "+e.Agent))
 	case token == "" && switched(asker, name):
 		j.found.Add(e.Finding(finding.UserAgent,
-			"the product token of the request for robots.txt (RFC 9309 2.2.1): "+measure.TokenOf(asker),
+			"the product token of the request for robots.txt (RFC 9309 2.2.1): "+evidence.TokenOf(asker),
 			"User-Agent: "+e.Agent))
 	}
 }
 
 // switched reports whether a crawler that calls itself so asked for the robots.txt of a host by another name.
 func switched(asker, name string) bool {
-	asker = measure.TokenOf(asker)
+	asker = evidence.TokenOf(asker)
 	return asker != "" && !strings.EqualFold(asker, name)
 }
 

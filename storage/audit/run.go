@@ -5,7 +5,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/pacing"
 	"curtsy/storage/audit/rules"
 )
@@ -55,8 +54,8 @@ func newAudit(o Options) (*audit, error) {
 func (a *audit) close() { a.texts.Close() }
 
 // measure is by what is judged next.
-func (a *audit) measure() measure.Measure {
-	return measure.Measure{Told: measure.Told{Floor: a.o.Floor, Token: a.o.Token, Strict: a.o.Strict, Ledger: a.o.Ours},
+func (a *audit) measure() evidence.Measure {
+	return evidence.Measure{Told: evidence.Told{Floor: a.o.Floor, Token: a.o.Token, Strict: a.o.Strict, Ledger: a.o.Ours},
 		Info: a.info}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"curtsy/robots/naive"
 	"curtsy/storage"
-	"curtsy/storage/audit/measure"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/weburl"
 )
 
@@ -68,7 +68,7 @@ func (j *judge) take(index int64, l *storage.Line, h *Head) {
 	target := ""
 	if h != nil {
 		target = targetOf(h.Request)
-		if t := measure.TokenOf(agentOf(h.Request)); t != "" && len(j.tokens) < maxTokens && !slices.Contains(j.tokens, t) {
+		if t := evidence.TokenOf(agentOf(h.Request)); t != "" && len(j.tokens) < maxTokens && !slices.Contains(j.tokens, t) {
 			j.tokens = append(j.tokens, t)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/sorted"
 )
@@ -138,7 +137,7 @@ func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding
 	if len(c.agents) < maxAgents && e.Agent != "" && !c.agents[e.Agent] {
 		c.agents[e.Agent] = true
 		if len(c.o.Tokens) == 0 {
-			c.token(measure.TokenOf(e.Agent))
+			c.token(evidence.TokenOf(e.Agent))
 		}
 	}
 	s := c.siteOf(e.Authority)

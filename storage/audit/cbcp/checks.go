@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/plainly"
 )
 
@@ -234,7 +234,7 @@ var clauses = []Clause{
 			n += f.agentless
 			var names []string
 			for _, a := range f.sent() {
-				names = appendNew(names, measure.TokenOf(a))
+				names = appendNew(names, evidence.TokenOf(a))
 			}
 			said := plainly.Count(n, "request") + " could be of another crawler"
 			if f.agentless > 0 {

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
@@ -59,7 +59,7 @@ func (m *message) has(name string) bool { return len(m.field[name]) > 0 }
 // wrong with them.
 func (f *facts) readHeads(ctx context.Context, files []string) error {
 	for a := range f.agents {
-		if t := measure.TokenOf(a); t != "" {
+		if t := evidence.TokenOf(a); t != "" {
 			f.tokens = appendNew(f.tokens, t)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 	"curtsy/storage/audit/weburl"
 )
 
@@ -284,7 +283,7 @@ func urlIn(agent string) string {
 
 // anonymous says why a User-Agent's identifiers may be those of another crawler, or "".
 func anonymous(agent string) string {
-	token := measure.TokenOf(agent)
+	token := evidence.TokenOf(agent)
 	owner, known := taken[strings.ToLower(token)]
 	switch {
 	case token == "":

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"curtsy/storage/audit/measure"
+	"curtsy/storage/audit/evidence"
 )
 
 // answers are the last response times of a host, the newest last.
@@ -24,7 +24,7 @@ type answerTime struct {
 // down, so many more are kept. Where more are unsure than maxUnsure, nothing is required.
 const (
 	usualOf   = 5
-	maxUnsure = 2*measure.AtKill + mostTaken
+	maxUnsure = 2*evidence.AtKill + mostTaken
 )
 
 func (s *answers) add(t answerTime) {
@@ -36,7 +36,7 @@ func (s *answers) add(t answerTime) {
 
 // cross notes that the archive goes on in another file.
 func (s *answers) cross() {
-	for i := max(0, len(s.last)-measure.AtKill); i < len(s.last); i++ {
+	for i := max(0, len(s.last)-evidence.AtKill); i < len(s.last); i++ {
 		s.last[i].unsure = true
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 )
 
 // What a crawl declares beside pauses is held against it: a window in which alone anybody is asked, and for some hosts hours of
@@ -68,4 +67,4 @@ func (j *Judge) jumped(e *evidence.Exchange, closed func(time.Time) bool) bool {
 }
 
 // forgot notes that a kill may have made the crawl forget its last requests to the host.
-func (h *Host) forgot() { h.dailyLost += measure.AtKill }
+func (h *Host) forgot() { h.dailyLost += evidence.AtKill }

@@ -5,7 +5,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 )
 
 const day = 24 * time.Hour
@@ -14,7 +13,7 @@ const day = 24 * time.Hour
 type Judge struct {
 	Gaps int64 // pauses measured
 
-	m     measure.Measure
+	m     evidence.Measure
 	found finding.List
 	addrs map[string]*address
 	kept  int // starts, of all hosts
@@ -24,7 +23,7 @@ type Judge struct {
 func NewJudge() *Judge { return &Judge{addrs: map[string]*address{}} }
 
 // Exchange judges the pause before an exchange with a host, whose robots.txt asks for site.
-func (j *Judge) Exchange(x *evidence.Joined, to *Host, m measure.Measure, site Site) finding.List {
+func (j *Judge) Exchange(x *evidence.Joined, to *Host, m evidence.Measure, site Site) finding.List {
 	j.m = m
 	to.taken(x, site.Taken)
 	j.timing(x, to, site)
@@ -33,7 +32,7 @@ func (j *Judge) Exchange(x *evidence.Joined, to *Host, m measure.Measure, site S
 }
 
 // After makes an exchange, which was judged, what is known of its host.
-func (j *Judge) After(x *evidence.Joined, to *Host, m measure.Measure) finding.List {
+func (j *Judge) After(x *evidence.Joined, to *Host, m evidence.Measure) finding.List {
 	j.m = m
 	j.after(x, to)
 	return j.found.Take()

@@ -6,7 +6,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/measure"
 )
 
 // terms are the pauses that are due before an exchange, by who asks for them (docs/trust/politeness.md, rules 7, 9 and 14).
@@ -104,14 +103,14 @@ func longer(d time.Duration, by string, other time.Duration, otherBy string) (ti
 // the one before may have been killed.
 func (h *Host) Cross(killed bool) {
 	h.answers.cross()
-	if h.spacedFor < measure.AtKill {
+	if h.spacedFor < evidence.AtKill {
 		h.spaced = 0
 	}
 	if !killed {
 		return
 	}
 	h.forgot()
-	if h.restFor < measure.AtKill {
+	if h.restFor < evidence.AtKill {
 		h.rest, h.backoff = time.Time{}, time.Time{}
 	}
 }
@@ -122,8 +121,8 @@ func (j *Judge) heard(h *evidence.Joined, to *Host) {
 	if !j.m.Promises() {
 		return
 	}
-	to.spacedFor, to.emptied = min(to.spacedFor+1, measure.AtKill), 0
-	to.restFor = min(to.restFor+1, measure.AtKill)
+	to.spacedFor, to.emptied = min(to.spacedFor+1, evidence.AtKill), 0
+	to.restFor = min(to.restFor+1, evidence.AtKill)
 	l := e.Line
 	switch {
 	case e.Own: // several at once are in no order

@@ -1,12 +1,11 @@
 // Package measure says by what measure an exchange is judged: what the archive declares of its making, and what the
 // audit was told. Settings are believed when they bind the crawl more.
-package measure
+package evidence
 
 import (
 	"strings"
 	"time"
 
-	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/rules"
 )
 
@@ -22,7 +21,7 @@ type Told struct {
 type Measure struct {
 	Told
 
-	Info *evidence.Info // the last warcinfo record before it; nil without one
+	Info *Info // the last warcinfo record before it; nil without one
 }
 
 // Ours reports whether the archive says that this crawler made it.
@@ -51,11 +50,11 @@ func (m Measure) Tokens(agent string) []string {
 	if t == "" {
 		t = TokenOf(agent)
 	}
-	if m.Ours() && !strings.EqualFold(t, evidence.OurToken) {
+	if m.Ours() && !strings.EqualFold(t, OurToken) {
 		if t == "" {
-			return []string{evidence.OurToken}
+			return []string{OurToken}
 		}
-		return []string{t, evidence.OurToken}
+		return []string{t, OurToken}
 	}
 	return []string{t}
 }
