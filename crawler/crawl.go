@@ -15,7 +15,6 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/record"
-	"curtsy/crawler/recovery"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/frontier/canon"
@@ -51,9 +50,9 @@ type Crawl struct {
 	live    *status.Live
 
 	unclean bool // the run before was killed
-	rests   recovery.Rests
-	carried recovery.Costs
-	pages   recovery.Pages
+	rests   record.Rests
+	carried record.Costs
+	pages   record.Pages
 	patient atomic.Bool // something had to wait that was no fault of its host
 	counted atomic.Bool // a turn of this run has counted it: see totals.Runs
 
@@ -142,7 +141,7 @@ func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[s
 	}
 	if c.unclean {
 		var answered bool
-		if c.rests, answered, err = recovery.Read(c.cfg.Last); err != nil {
+		if c.rests, answered, err = record.Read(c.cfg.Last); err != nil {
 			return nil, err
 		}
 		if answered { // there is something to wait for

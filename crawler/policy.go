@@ -14,7 +14,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
-	"curtsy/crawler/recovery"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -42,7 +41,7 @@ type policies struct {
 	record    *record.Writer
 	dates     *record.Dates
 	stopper   *stopper
-	rests     recovery.Rests
+	rests     record.Rests
 	waits     func() bool // whether the run waits for hosts: some host has answered, or had to wait for no fault of its own
 }
 

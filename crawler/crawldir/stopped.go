@@ -9,7 +9,6 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
-	"curtsy/crawler/recovery"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -112,7 +111,7 @@ func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
 	if err != nil || !stats.Unclean {
 		return err
 	}
-	rests, _, err := recovery.Read(ledger.Last(in(f.dir, LedgerName)))
+	rests, _, err := record.Read(ledger.Last(in(f.dir, LedgerName)))
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"runtime"
 
 	"curtsy/crawler/record"
-	"curtsy/crawler/recovery"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
@@ -128,7 +127,7 @@ func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64
 	if err != nil {
 		return 0, err
 	}
-	var missed recovery.Pages
+	var missed record.Pages
 	if s.MaxPages > 0 {
 		since := totals.GenerationOf(st.Counts).Began
 		if err := missed.Read(ctx, ledger.Last(in(dir, LedgerName)), since, f, record.Start()); err != nil {

@@ -1,4 +1,4 @@
-package recovery
+package record
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -36,7 +35,7 @@ func (p *Pages) Applied(a canon.Authority) {
 }
 
 // Recollect counts the pages of a host in its memory, and adds them to the totals of its turn.
-func (p *Pages) Recollect(a canon.Authority, memory *host.State, clock record.Clock, counts map[string]int64, tags bool) {
+func (p *Pages) Recollect(a canon.Authority, memory *host.State, clock Clock, counts map[string]int64, tags bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := clock.Micros(time.Now())
@@ -80,7 +79,7 @@ func add(counts map[string]int64, pages []page, tags bool) {
 }
 
 // Read takes the pages of lines that f does not count, of those that were decided at since or later.
-func (p *Pages) Read(ctx context.Context, lines iter.Seq2[storage.Line, error], since time.Time, f frontier.Reader, clock record.Clock) error {
+func (p *Pages) Read(ctx context.Context, lines iter.Seq2[storage.Line, error], since time.Time, f frontier.Reader, clock Clock) error {
 	if lines == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package recovery
+package record
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -81,7 +80,7 @@ func whyRests(l storage.Line) string {
 const rounding = 10
 
 // Recollect sets down in the memory of a host the exchange that the frontier does not know of, if there was one.
-func (r Rests) Recollect(a canon.Authority, memory *host.State, clock record.Clock) {
+func (r Rests) Recollect(a canon.Authority, memory *host.State, clock Clock) {
 	last, ok := r[a]
 	if end := clock.Micros(last.end); ok && end > memory.LastEnd+rounding {
 		memory.LastEnd, memory.Due = end, last.pace
@@ -89,7 +88,7 @@ func (r Rests) Recollect(a canon.Authority, memory *host.State, clock record.Clo
 }
 
 // Left is what is left of the rest of a host, if nothing was asked of it since.
-func (r Rests) Left(a canon.Authority, memory *host.State, clock record.Clock) (left host.Rest, ok bool) {
+func (r Rests) Left(a canon.Authority, memory *host.State, clock Clock) (left host.Rest, ok bool) {
 	last, ok := r[a]
 	wait := min(time.Until(last.until()), last.pace.Pause)
 	if !ok || wait <= 0 || memory.LastEnd > clock.Micros(last.end)+rounding {

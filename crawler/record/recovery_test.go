@@ -1,4 +1,4 @@
-package recovery
+package record
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -74,7 +73,7 @@ func TestRule17_TheRestThatIsOverLastIsLeft(t *testing.T) {
 				all = append(all, throttled(x.ago, x.rest))
 			}
 			rests, _, err := Read(lines(all, nil))
-			got, ok := rests.Left(authority(t), &host.State{}, record.Start())
+			got, ok := rests.Left(authority(t), &host.State{}, Start())
 			if err != nil || got.Wait != c.want || ok != (c.want > 0) {
 				t.Errorf("%s: %v is left, %v, %v; want %v", c.name, got.Wait, ok, err, c.want)
 			}
@@ -104,7 +103,7 @@ func TestRule11_WhatARestOfTheLedgerIs(t *testing.T) {
 			}},
 		} {
 			rests, _, err := Read(lines([]storage.Line{c.line}, nil))
-			if got, ok := rests.Left(authority(t), &host.State{}, record.Start()); got != c.want || !ok || err != nil {
+			if got, ok := rests.Left(authority(t), &host.State{}, Start()); got != c.want || !ok || err != nil {
 				t.Errorf("%+v, %v, %v; want %+v", got, ok, err, c.want)
 			}
 		}
@@ -114,7 +113,7 @@ func TestRule11_WhatARestOfTheLedgerIs(t *testing.T) {
 // A rest binds a host until it is asked again. The two books may differ by some microseconds over the same exchange.
 func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock, a := record.Start(), authority(t)
+		clock, a := Start(), authority(t)
 		rests, _, err := Read(lines([]storage.Line{throttled(time.Minute, time.Hour)}, nil))
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +161,7 @@ func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 // Which pages of the ledger a frontier without any misses; the frontier knows of one exchange with the host.
 func TestPages_WhatTheFrontierMisses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock, a, now := record.Start(), authority(t), time.Now()
+		clock, a, now := Start(), authority(t), time.Now()
 		fetched := storage.Line{
 			Time: now, URL: a.Origin() + "/", Began: now.Add(-time.Minute), Took: time.Second, Status: 200, Type: "text/html",
 			Outcome: storage.OutcomeFetched, Record: "urn:uuid:1", Tag: "x",
