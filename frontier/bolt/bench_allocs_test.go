@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/seen"
 )
 
 // few fails unless step allocates so often at most, however often it is repeated. A commit of the engine may fall into
@@ -74,7 +74,7 @@ func TestAllocs_ClaimAndFinish(t *testing.T) {
 
 // BenchmarkSeen looks up the links of a page, all known, in a set of -seen fingerprints: together, and one by one.
 func BenchmarkSeen(b *testing.B) {
-	var s seen.Set
+	var s dbfile.Set
 	s.Reserve(*benchSeen)
 	for i := range *benchSeen {
 		s.Add(frontier.Fingerprint(mix(uint64(i)) | 1))

@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
 
@@ -21,7 +21,7 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	recorded := &seen.Set{}
+	recorded := &dbfile.Set{}
 	recorded.Reserve(len(all.All))
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
 		b, err := layout.ParseBlock(body, e.f.texts.blocks.Zip)
@@ -113,7 +113,7 @@ func (e *exporter) closed(x *frontier.Entry) {
 }
 
 // refused hands out the fingerprints of refused candidates: those that are seen and that no record has.
-func (e *exporter) refused(tx *bbolt.Tx, recorded *seen.Set) error {
+func (e *exporter) refused(tx *bbolt.Tx, recorded *dbfile.Set) error {
 	var ps []frontier.Fingerprint
 	flush := func() error {
 		if len(ps) == 0 {

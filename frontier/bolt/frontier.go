@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
 
@@ -35,7 +35,7 @@ type Frontier struct {
 	closed bool
 
 	totals    *layout.Totals
-	seen      seen.Set   // has this URL been seen? looked at without mu
+	seen      dbfile.Set // has this URL been seen? looked at without mu
 	hosts     hosts      // which authorities are known?
 	retries   retries    // what is known of tasks that were claimed before
 	leases    leases     // which turns are out?

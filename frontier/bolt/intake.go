@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/seen"
 )
 
 // Add implements frontier.Frontier.
@@ -46,7 +46,7 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 type intake struct {
 	printer   *layout.Printer
 	totals    *layout.Totals
-	seen      *seen.Set
+	seen      *dbfile.Set
 	hosts     *hosts
 	scheduler *scheduler
 	caps      *caps

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
 
@@ -17,7 +17,7 @@ type assembly struct {
 	to     *builder
 	clock  layout.Clock
 	print  *layout.Printer
-	seen   seen.Set
+	seen   dbfile.Set
 	totals *layout.Totals
 	hosts  []*host
 	byName map[canon.Authority]*host

@@ -9,7 +9,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/durable"
 )
 
@@ -67,7 +66,7 @@ func CutShort(path string) (bool, error) {
 // checker gathers findings.
 type checker struct {
 	*contents
-	seen  seen.Set
+	seen  dbfile.Set
 	print *layout.Printer
 	found []string
 }
@@ -127,7 +126,7 @@ func (c *checker) records(tx *bbolt.Tx) error {
 		return err
 	}
 	defer unzip.Close()
-	once := &seen.Set{}
+	once := &dbfile.Set{}
 	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
 		b, err := layout.ParseBlock(body, unzip)
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 )
@@ -89,12 +88,12 @@ type rebuilding struct {
 	relearn bool // the seen-set is made of the records and the ledger alone
 	intact  bool // the secret is the old one
 
-	seen    seen.Set // the old one, as far as it was found
+	seen    dbfile.Set // the old one, as far as it was found
 	hosts   map[uint64]*host
 	retries map[layout.Ref]*layout.Retry
 	old     oldEndings
 	known   map[frontier.Fingerprint]int // entries by print, with a ledger; the number of its ending
-	once    seen.Set
+	once    dbfile.Set
 	reopen  map[int]bool // entries that were opened again, the last we know
 }
 
