@@ -141,7 +141,7 @@ func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[s
 	}
 	if c.unclean {
 		var answered bool
-		if c.rests, answered, err = record.Read(c.cfg.Last); err != nil {
+		if c.rests, answered, err = record.ReadRests(c.cfg.Last); err != nil {
 			return nil, err
 		}
 		if answered { // there is something to wait for

@@ -24,7 +24,7 @@ const quotaWait = time.Second
 
 // quotas keep the pages of registrable domains and of tags within their budgets, and watch for the conditions under which
 // the run ends. What a run before has fetched is read from the frontier: of a domain from its hosts, of a tag from the
-// totals. Pages that it does not count are those of recovery.Pages. So a kill forgets no page that the ledger names.
+// totals. Pages that it does not count are those of record.Pages. So a kill forgets no page that the ledger names.
 type quotas struct {
 	domains, tags *budget.Groups
 	watch         *budget.Watch

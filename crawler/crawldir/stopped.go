@@ -111,7 +111,7 @@ func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
 	if err != nil || !stats.Unclean {
 		return err
 	}
-	rests, _, err := record.Read(ledger.Last(in(f.dir, LedgerName)))
+	rests, _, err := record.ReadRests(ledger.Last(in(f.dir, LedgerName)))
 	if err != nil {
 		return err
 	}

@@ -27,9 +27,9 @@ const maxRests = 1 << 18
 // Rests are the hosts that rest by the ledger. The zero value is none.
 type Rests map[canon.Authority]rest
 
-// Read reads lines that say a rest. Whether the frontier knows of it is seen at each host's turn. answered says that some
+// ReadRests reads lines that say a rest. Whether the frontier knows of it is seen at each host's turn. answered says that some
 // host answered, whatever the frontier knows.
-func Read(lines iter.Seq2[storage.Line, error]) (hosts Rests, answered bool, err error) {
+func ReadRests(lines iter.Seq2[storage.Line, error]) (hosts Rests, answered bool, err error) {
 	if lines == nil {
 		return nil, false, nil
 	}

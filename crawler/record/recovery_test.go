@@ -72,7 +72,7 @@ func TestRule17_TheRestThatIsOverLastIsLeft(t *testing.T) {
 			for _, x := range c.exchanges {
 				all = append(all, throttled(x.ago, x.rest))
 			}
-			rests, _, err := Read(lines(all, nil))
+			rests, _, err := ReadRests(lines(all, nil))
 			got, ok := rests.Left(authority(t), &host.State{}, Start())
 			if err != nil || got.Wait != c.want || ok != (c.want > 0) {
 				t.Errorf("%s: %v is left, %v, %v; want %v", c.name, got.Wait, ok, err, c.want)
@@ -102,7 +102,7 @@ func TestRule11_WhatARestOfTheLedgerIs(t *testing.T) {
 				Wait: time.Hour, By: storage.ByErrors, Condition: frontier.Parked, Reason: "dns before the kill",
 			}},
 		} {
-			rests, _, err := Read(lines([]storage.Line{c.line}, nil))
+			rests, _, err := ReadRests(lines([]storage.Line{c.line}, nil))
 			if got, ok := rests.Left(authority(t), &host.State{}, Start()); got != c.want || !ok || err != nil {
 				t.Errorf("%+v, %v, %v; want %+v", got, ok, err, c.want)
 			}
@@ -114,7 +114,7 @@ func TestRule11_WhatARestOfTheLedgerIs(t *testing.T) {
 func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, a := Start(), authority(t)
-		rests, _, err := Read(lines([]storage.Line{throttled(time.Minute, time.Hour)}, nil))
+		rests, _, err := ReadRests(lines([]storage.Line{throttled(time.Minute, time.Hour)}, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 				t.Errorf("%s: the host remembers %+v, want %+v", c.name, memory, want)
 			}
 		}
-		if rests, _, err = Read(lines([]storage.Line{throttled(-time.Hour, time.Minute)}, nil)); err != nil {
+		if rests, _, err = ReadRests(lines([]storage.Line{throttled(-time.Hour, time.Minute)}, nil)); err != nil {
 			t.Fatal(err)
 		}
 		var ahead host.State // of a host that was asked before the clock was set back
@@ -244,7 +244,7 @@ func TestReadSaysWhetherAnyHostAnswered(t *testing.T) {
 		{"an answer that asks for no rest", lines([]storage.Line{silent, answer}, nil), true, nil},
 		{"a broken ledger", lines([]storage.Line{answer}, broken), false, broken},
 	} {
-		if _, got, err := Read(c.lines); got != c.want || !errors.Is(err, c.err) {
+		if _, got, err := ReadRests(c.lines); got != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, %v; want %v, %v", c.name, got, err, c.want, c.err)
 		}
 	}

@@ -71,7 +71,7 @@ func (w *Writer) Write(ctx context.Context, l storage.Line, e Evidence) (id stri
 	if w.Rests != nil {
 		w.Rests(ctx, l)
 	}
-	// The run that follows on a kill is to know of it (package recovery), and the frontier's commit, which would make it durable, is
+	// The run that follows on a kill is to know of it (Pages), and the frontier's commit, which would make it durable, is
 	// a while away. The ledger alone is what that run reads, so its sync is enough: that no Done is without its record is
 	// held by the Barrier before the commit. Where the computer itself fails in between, the line may outlive its record;
 	// that is a line of the last moments without one, which the audit names as in flight (docs/reference/audit-findings.md).

@@ -20,7 +20,7 @@ type host struct {
 	// The operator's own (politeness rule 18).
 	proved time.Time // when its proof was last archived
 	young  time.Time // and when one was before the clock was set back, by which it may be young again
-	since  int       // exchanges since the clock was set back, at most measure.AtKill+1
+	since  int       // exchanges since the clock was set back, at most evidence.AtKill+1
 	own    bool      // judged as own at some time
 
 	run   int // of its last exchange

@@ -13,7 +13,7 @@ type policyHost struct {
 	Asker string // the User-Agent that asked for robots.txt
 
 	policy     policy
-	learnedFor int        // exchanges since its text was learned, the first included, at most measure.AtKill+2
+	learnedFor int        // exchanges since its text was learned, the first included, at most evidence.AtKill+2
 	forgot     bool       // a kill may have made the crawl forget it
 	before     rules.Text // the text that held before this one
 

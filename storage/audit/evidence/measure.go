@@ -1,5 +1,3 @@
-// Package measure says by what measure an exchange is judged: what the archive declares of its making, and what the
-// audit was told. Settings are believed when they bind the crawl more.
 package evidence
 
 import (
@@ -17,7 +15,8 @@ type Told struct {
 	Ledger bool          // a ledger of this crawler stands beside the archive
 }
 
-// Measure is by what an exchange is judged.
+// Measure is what an exchange is judged by: what the archive declares of its making, and what the audit was told.
+// Settings are believed when they bind the crawl more.
 type Measure struct {
 	Told
 

@@ -20,14 +20,14 @@ type Host struct {
 	lost        bool          // a step of the clock made it unknown when its last exchange ended
 	rest        time.Time
 	restWhy     string
-	restFor     int       // exchanges since, at most measure.AtKill
+	restFor     int       // exchanges since, at most evidence.AtKill
 	restAt      time.Time // when that was said: what began before could not know
 
 	answers     answers
 	spaced      time.Duration // what RateLimit spaces requests by
 	spacedUntil time.Time
 	emptied     time.Duration // how long RateLimit said last that nothing is left
-	spacedFor   int           // exchanges since it was said, at most measure.AtKill
+	spacedFor   int           // exchanges since it was said, at most evidence.AtKill
 	was         terms         // that were due before the last exchange
 	row         pauses.Row    // its exchanges, one after the other
 	lastSeen    sighting
