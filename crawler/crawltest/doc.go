@@ -44,19 +44,9 @@
 // A rule about which the log says nothing is Unshown, neither kept nor broken: a crawl that met no Crawl-delay has not
 // shown that it keeps one.
 //
-// # Rooms below
+// # Webs as text
 //
-// The webs that are made of this one, and the judges that build on its referee, know nothing but its exported names:
-//
-//	botauth     verifies the signatures of Web Bot Auth, for the referee
-//	hostile     sites that misbehave, each in one way
-//	scoreboard  a web and a score for any crawler, rule by rule; its judges begin with a Trial, the log sorted out
-//	torture     a web that is hard to mirror
-//	traps       sites without end, and whole ones that look so; for tests
-//	bomb        bodies that are huge when they are decoded
-//	prose       made-up text
-//	text        times and findings as verdicts print them
-//	visitor     a client for tests
+// The sites of the demonstration, and those of the scoreboard, are text: see Entries.
 //
 // # What the package never does
 //

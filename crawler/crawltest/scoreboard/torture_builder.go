@@ -24,6 +24,7 @@ type builder struct {
 	wants  map[place]string // what a page expects of each
 	shown  []string         // targets of the pages that the home page links to
 	absent []Absent
+	paths  []string // names of pages of /names/
 }
 
 func newBuilder(hosts ...string) *builder {
@@ -42,13 +43,36 @@ func (r *builder) all() []*crawltest.Site {
 	return sites
 }
 
-// lack notes what is not to be in a mirror.
-func (r *builder) lack(why string, embed bool, urls ...string) {
-	for _, u := range urls {
-		if strings.HasPrefix(u, "/") {
-			u = "http://" + tortureHost + u
+// entry adds what an entry of the text has.
+func (r *builder) entry(e *crawltest.Entry) {
+	verb, p, title := e.Words[0], e.Page(), e.Field("Title")
+	for _, target := range e.Words[1:] {
+		host, key := tortureHost, target
+		if rest, ok := strings.CutPrefix(target, "http://"); ok {
+			host, key, _ = strings.Cut(rest, "/")
+			key = "/" + key
 		}
-		r.absent = append(r.absent, Absent{URL: u, Why: why, Embed: embed})
+		switch verb {
+		case "names":
+			r.paths = append(r.paths, target)
+			continue
+		case "lack":
+			r.absent = append(r.absent, Absent{URL: place{host, key}.String(), Why: e.Field("Why"), Embed: e.Field("Embed") != ""})
+			continue
+		}
+		p.Body = strings.TrimSuffix(e.Page().Body, "\n")
+		if verb == "put" {
+			r.sites[host].Pages[key] = p
+			continue
+		}
+		if p.Title = ""; title != "" {
+			p.Body = whole(title, p.Body)
+		}
+		if verb == "show" {
+			r.shown = append(r.shown, target)
+		}
+		name := strings.TrimSuffix(path.Base(target), path.Ext(target))
+		r.page(target, strings.ReplaceAll(p.Body, "{{name}}", name), p)
 	}
 }
 
@@ -124,16 +148,10 @@ func (r *builder) page(target, text string, p crawltest.Page) {
 	r.put(target, p)
 }
 
-// show is html of a page that the home page links to.
-func (r *builder) show(target, title, body string) {
-	r.shown = append(r.shown, target)
-	r.html(target, whole(title, "", body))
-}
-
-// whole is a page around a body; more stands in body's tag.
-func whole(title, more, body string) string {
+// whole is a page around a body.
+func whole(title, body string) string {
 	return "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" + title + "</title></head>\n" +
-		"<body data-page=\"{{me}}\" " + more + ">\n<h1>" + title + "</h1>\n" + body + "\n</body>\n</html>\n"
+		"<body data-page=\"{{me}}\" >\n<h1>" + title + "</h1>\n" + body + "\n</body>\n</html>\n"
 }
 
 // fill does what stands in braces in the text of a page.

@@ -2,6 +2,7 @@ package scoreboard
 
 import (
 	"cmp"
+	_ "embed"
 	"net/http"
 	"slices"
 	"strings"
@@ -51,23 +52,23 @@ const (
 	neighbourHost = "neighbour.test" // only links lead there
 )
 
+//go:embed torture.txt
+var tortureText string
+
 // TortureNew returns that web.
 func TortureNew() *Web {
 	r := newBuilder(tortureHost, cdnHost, fontsHost, deepHost, beyondHost, closedHost, neighbourHost)
 	r.sites[tortureHost].Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /private/\n"}
 	r.sites[closedHost].Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /\n"}
-	r.requisites()
-	r.sheets()
-	r.media()
-	r.elsewhere()
-	r.names()
-	r.links()
-	r.bases()
-	r.charsets()
-	r.redirects()
-	r.defences()
-	r.answers()
-	r.missing()
+	begin := map[string]func(){"names": r.names, "charsets": r.charsets, "answers": r.answers}
+	for e := range crawltest.Entries(tortureText) {
+		switch {
+		case !e.Site:
+			r.entry(&e)
+		case begin[e.Words[0]] != nil:
+			begin[e.Words[0]]()
+		}
+	}
 	r.home()
 	r.expect()
 	o := &Web{Web: crawltest.New(r.all()...), Absent: r.absent}
