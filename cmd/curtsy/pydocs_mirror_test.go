@@ -174,8 +174,9 @@ func TestMirrorsOfDocs_LookAsLive(t *testing.T) {
 		{"libstdc++-12-doc", "doc/libstdc++-12-doc/libstdc++", "user/index.html", "user/a04042.html", []act{ // it has no search
 			{`#nav-tree-contents .item a[href="annotated.html"]`, "", `location.pathname.endsWith("/annotated.html") && document.querySelectorAll("#nav-tree-contents .item").length > 1`},
 		}},
-		{"python3-doc", "doc/python3/html", "index.html", "library/index.html", []act{ // its search is a form, which is sent to the site
+		{"python3-doc", "doc/python3/html", "index.html", "library/index.html", []act{
 			{"a[accesskey=N]", "", `location.pathname.endsWith("/library/intro.html")`},
+			{".nav-content input[name=q]", "zipfile" + kb.Enter, `location.pathname.endsWith("/search.html") && [...document.querySelectorAll("ul.search a")].some((e) => e.textContent.includes("zipfile"))`},
 		}},
 	} {
 		t.Run(d.pkg, func(t *testing.T) {

@@ -22,7 +22,7 @@ func marked(t testing.TB, in func([]byte, markup.Options, markup.Visit) ([]byte,
 	_, err := in([]byte(body), o, func(r markup.Ref) (string, bool) {
 		u, err := r.URL()
 		switch {
-		case err != nil, r.Role == markup.Cite, r.Role == markup.Service, r.Role == markup.Base:
+		case err != nil, r.Role == markup.Cite, r.Role == markup.Service, r.Role == markup.Query, r.Role == markup.Base:
 		case r.Role == markup.Link, r.Role == markup.Refresh:
 			out = append(out, u.Key())
 		default:

@@ -38,7 +38,7 @@ func both(t *testing.T, body []byte, contentType string) (r read, page extract.P
 		r.links[fmt.Sprintf("%t %s", l.Embed, l.URL.Key())] = true
 	}
 	_, err = markup.HTML(body, markup.Options{URL: u, ContentType: contentType}, func(ref markup.Ref) (string, bool) {
-		if ref.Role == markup.Service || ref.Role == markup.Cite || ref.Role == markup.Base {
+		if ref.Role == markup.Service || ref.Role == markup.Query || ref.Role == markup.Cite || ref.Role == markup.Base {
 			return "", false
 		}
 		if ref.Base != page.Base {

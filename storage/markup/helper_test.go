@@ -60,7 +60,7 @@ func tryPlaces(t *testing.T, rewrite rewriter, o Options, tests []placeTest) {
 	}
 }
 
-var roleNames = [...]string{"link", "refresh", "cite", "service", "base", "embed", "script", "style", "frame",
+var roleNames = [...]string{"link", "refresh", "cite", "service", "query", "base", "embed", "script", "style", "frame",
 	"manifest", "lazy", "preview"}
 
 // String returns the name of the role in small letters.

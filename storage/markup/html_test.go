@@ -32,7 +32,7 @@ func TestHTML_Places(t *testing.T) {
 		{"background", `<body background=a><table background=b><tr background=c><td background=d>`, "embed body background a; embed table background b; embed tr background c; embed td background d", `<body background="r1.x"><table background="r2.x"><tr background="r3.x"><td background="r4.x">`},
 		{"refresh", `<meta http-equiv=Refresh content="5; URL='a'"><meta http-equiv=refresh content=0;b><meta http-equiv=refresh content=0;url=c>`, "refresh meta content a; refresh meta content b; refresh meta content c",
 			`<meta http-equiv=Refresh content="5; URL='r1.x'"><meta http-equiv=refresh content="0;url=r2.x"><meta http-equiv=refresh content="0;url=r3.x">`},
-		{"forms", `<form action=/a><button formaction=b></form>`, "service form action /a; service button formaction b", `<form action="r1.x"><button formaction="r2.x"></form>`},
+		{"forms", `<form action=/a method=Post><button formaction=b></form><form action=c>`, "service form action /a; service button formaction b; query form action c", `<form action="r1.x" method=Post><button formaction="r2.x"></form><form action="r3.x">`},
 		{"cite", `<blockquote cite=a><q cite=b><ins cite=c><del cite=d>`, "cite blockquote cite a; cite q cite b; cite ins cite c; cite del cite d", `<blockquote cite="r1.x"><q cite="r2.x"><ins cite="r3.x"><del cite="r4.x">`},
 		{"SVG in a page", `<svg><image href=a /><use xlink:href="b#c"/><use href="#d"/><feImage href=e /><a href=f>g</a><script href=h /><path fill="url(#p)" filter="url(i#x)"/></svg><img src=j>`,
 			"embed image href a; embed use xlink:href b#c; embed feImage href e; link a href f; script script href h; embed path filter i#x; embed img src j",

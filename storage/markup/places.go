@@ -19,7 +19,7 @@ type use struct {
 	form form
 }
 
-// places says where references stand, by element and attribute. Those of input, link and meta depend on other
+// places says where references stand, by element and attribute. Those of form, input, link and meta depend on other
 // attributes, see htmlDoc.use. Elements of SVG have "svg:" before their name, those of MathML "math:"; "*" is any
 // element, "amp-*" any of AMP.
 var places = map[string]map[string]use{
@@ -78,7 +78,7 @@ var places = map[string]map[string]use{
 }
 
 // decisive are attributes that say something of others.
-const decisive = " rel type http-equiv name property itemprop as id integrity crossorigin shadowrootmode encoding color face size ping attributionsrc "
+const decisive = " rel type http-equiv name property itemprop as id integrity crossorigin shadowrootmode encoding color face size ping attributionsrc method "
 
 var attributes = attributesOf(places)
 

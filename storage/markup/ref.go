@@ -15,6 +15,7 @@ const (
 	Refresh                  // the page asks to be left for it: meta refresh
 	Cite                     // the source of a quotation, a long description: nothing shows it
 	Service                  // something to talk to, no document: where a form is sent, pingback, preconnect
+	Query                    // where a form is sent that has the method GET: a page whose script may read the query
 	Base                     // what other references are relative to; it names nothing itself
 	Embed                    // a part of the page: image, font, sound, object
 	Script                   // a script

@@ -216,8 +216,8 @@ func (c *checker) ref(ref markup.Ref) (b Broken, ok bool) {
 		return b, true
 	}
 	why, listed := c.missing[b.URL]
-	if ref.Role == markup.Preview && !listed {
-		return b, false // the mirror was not asked for them
+	if ref.Role == markup.Query || ref.Role == markup.Preview && !listed {
+		return b, false // the site answers it, or the mirror was not asked for it
 	}
 	b.Reason, b.Detail = why.reason, why.detail
 	if b.Reason == "" {

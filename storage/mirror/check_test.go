@@ -27,20 +27,22 @@ func TestCheckTellsWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(t, index, strings.Replace(string(b), `"d/index.html"`, `"http://a.test/d/"`, 1)+`<a href="nowhere.html#x">n</a><a href="/root.html">r</a>`)
+	edit(t, index, strings.Replace(string(b), `"d/index.html"`, `"http://a.test/d/"`, 1)+`<a href="nowhere.html#x">n</a><a href="/root.html">r</a>`+
+		`<form action="http://a.test/Page"></form><form action="http://a.test/none"></form><form method=post action="http://a.test/d/"></form>`)
 	wrong, _ := brokenOf(t, dir)
 	found := map[string]Reason{}
 	for _, b := range wrong {
 		found[b.File+" "+b.Ref] = b.Reason
 	}
 	for what, want := range map[string]Reason{
-		"a.test/i.png ":                      NoFile, // the map has it
-		"a.test/index.html i.png":            NoFile,
-		"a.test/index.html http://a.test/d/": NotLinked,
-		"a.test/index.html nowhere.html#x":   NoFile,
-		"a.test/index.html /root.html":       NoFile,
-		"a.test/d/e@x=1&y=2.html ../i.png":   NoFile,
-		"a.test/s@v=1.css i.png":             NoFile,
+		"a.test/i.png ":                        NoFile, // the map has it
+		"a.test/index.html i.png":              NoFile,
+		"a.test/index.html http://a.test/d/":   NotLinked,
+		"a.test/index.html http://a.test/Page": NotLinked,
+		"a.test/index.html nowhere.html#x":     NoFile,
+		"a.test/index.html /root.html":         NoFile,
+		"a.test/d/e@x=1&y=2.html ../i.png":     NoFile,
+		"a.test/s@v=1.css i.png":               NoFile,
 	} {
 		if found[what] != want {
 			t.Errorf("%s is %q, want %q", what, found[what], want)

@@ -47,7 +47,7 @@ func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 			return relative(l.file, file.name) + fragment, true
 		}
 	}
-	if ref.Role != markup.Preview || l.previews {
+	if ref.Role != markup.Query && (ref.Role != markup.Preview || l.previews) {
 		l.missing(u, ref.Role.Requisite() || ref.Role == markup.Lazy)
 	}
 	return u.String() + fragment, true

@@ -69,6 +69,8 @@ func TestReferences(t *testing.T) {
 		{"an embed", markup.Ref{Raw: "i.png", Base: base, Role: markup.Embed}, "http://a.test/d/i.png", "E http://a.test/d/i.png"},
 		{"a frame", markup.Ref{Raw: "i", Base: base, Role: markup.Frame}, "http://a.test/d/i", "E http://a.test/d/i"},
 		{"a form is sent to the site", markup.Ref{Raw: "/", Base: base, Role: markup.Service}, "http://a.test/", ""},
+		{"a query is sent to the file", markup.Ref{Raw: "/", Base: base, Role: markup.Query}, "../index.html", ""},
+		{"a query is sent to the site if there is no file", markup.Ref{Raw: "/q", Base: base, Role: markup.Query}, "http://a.test/q", ""},
 		{"another scheme", markup.Ref{Raw: "mailto:x@a.test", Base: base}, "", ""},
 		{"script", markup.Ref{Raw: "javascript:alert(1)", Base: base}, "", ""},
 		{"data", markup.Ref{Raw: "data:,x", Base: base, Role: markup.Embed}, "", ""},

@@ -142,7 +142,7 @@ func isHere(host string) bool {
 }
 
 // offline lets a page have everything from its own mirror, and nothing from elsewhere.
-const offline = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'none'"
+const offline = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'self'"
 
 func (h *Handler) file(w http.ResponseWriter, r *http.Request, m *shown, name string) {
 	fi, err := m.root.Lstat(name)
