@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"curtsy/crawler/address"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
@@ -23,7 +22,7 @@ import (
 // hostLocks keeps other crawls of this user on this machine from talking to a host while we do, and keeps the pace
 // between us and them (politeness rule 17). *hostlock.Locks is one.
 type hostLocks interface {
-	address.Locks
+	host.Locks
 	// Take makes a ours and returns zero, or returns how long to wait before asking again. Should this process be killed,
 	// others wait for pace from now.
 	Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error)
@@ -44,8 +43,8 @@ var errNotYet = errors.New("crawler: the exchange has to wait")
 // exchanger is the stage that makes exchanges, at the pace of addresses and behind the locks of hosts.
 type exchanger struct {
 	cfg       *Config
-	pacer     *address.Pacer
-	chooser   *address.Chooser
+	pacer     *host.Pacer
+	chooser   *host.Chooser
 	dates     *record.Dates
 	redirects *gate.Redirects
 	stopper   *stopper
@@ -136,7 +135,7 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 		case shared != nil:
 			return nil, errors.Join(shared, ex.Close())
 		}
-		v.memory.Spot = address.Of(r.Addr.Addr())
+		v.memory.Spot = host.Of(r.Addr.Addr())
 		if another := c.chooser.Used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.stopper.draining.Err() != nil {
 			return ex, nil
 		}

@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"curtsy/crawler/address"
 	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/gate"
+	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
@@ -177,12 +177,12 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book}
 	c.settler = &settler{cfg: cfg, record: c.record, lined: lined, book: c.book}
 	c.linker = &linker{cfg: cfg, gate: c.gate, reader: c.reader, bounds: c.bounds, settler: c.settler, book: c.book}
-	pacer := address.NewPacer(cfg.IPDelay, cfg.HostLocks)
+	pacer := host.NewPacer(cfg.IPDelay, cfg.HostLocks)
 	if c.unclean || counts[totals.Runs] > 0 || cfg.Past != nil {
 		pacer.Resumed()
 	}
 	c.exchanger = &exchanger{
-		cfg: cfg, pacer: pacer, chooser: address.NewChooser(), redirects: redirects, dates: dates,
+		cfg: cfg, pacer: pacer, chooser: host.NewChooser(), redirects: redirects, dates: dates,
 		stopper: c.stopper, shutter: c.shutter, patient: &c.patient,
 	}
 	c.policies = &policies{

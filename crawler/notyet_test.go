@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"curtsy/crawler/address"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
@@ -208,7 +207,7 @@ func TestRule04_AHopKeepsThePaceThatHoldsNow(t *testing.T) {
 // Who is let pass before the time it was told has waited until now, and no longer.
 func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := address.NewPacer(time.Second, nil)
+		s := host.NewPacer(time.Second, nil)
 		at := parse(t, "http://8.8.8.8/")
 		addr, _ := at.Authority().Addr()
 		a := func(name string) canon.Authority { return parse(t, "http://"+name+".test/").Authority() }

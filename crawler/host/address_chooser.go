@@ -1,4 +1,4 @@
-package address
+package host
 
 import (
 	"net/netip"
