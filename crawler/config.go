@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/hostrule"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
-	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/crawler/window"
@@ -158,7 +157,7 @@ type Config struct {
 
 	// Past is what was archived before this generation of the crawl. Nil means that it is the first one; else pages are
 	// asked for on condition, and lines say what changed (politeness rule 21).
-	Past revisit.Past
+	Past record.Past
 
 	// Log receives plain sentences for the operator. Nil means none.
 	Log func(format string, args ...any)

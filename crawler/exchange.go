@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
-	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier"
@@ -42,7 +41,7 @@ type attempt struct {
 
 // before is the archived answer of a task, as its request has to do with it. The zero value is none.
 type before struct {
-	*revisit.Earlier
+	*record.Earlier
 	conditional bool // the request was
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
-	"curtsy/crawler/revisit"
+	"curtsy/crawler/record"
 	"curtsy/storage"
 )
 
@@ -42,7 +42,7 @@ func (c *outcomes) meaning(x *attempt) meaning {
 		return m
 	}
 	m.why = reasonHollow
-	if !x.before.conditional || !revisit.Confirms(ex.Header, x.before.Header) {
+	if !x.before.conditional || !record.Confirms(ex.Header, x.before.Header) {
 		return m
 	}
 	body, closer, err := x.before.Body()
@@ -50,7 +50,7 @@ func (c *outcomes) meaning(x *attempt) meaning {
 		c.cfg.Log("%s: its archived response cannot be read, so it is requested again: %v", short(x.task.URL.String()), err)
 		return m
 	}
-	header := revisit.Freshened(x.before.Header, ex.Header)
+	header := record.Freshened(x.before.Header, ex.Header)
 	m.Exchange = &fetch.Exchange{
 		URL: ex.URL, Start: ex.Start, End: ex.End, Status: x.before.Status, Header: header,
 		Body: body, PayloadDigest: x.before.Payload,

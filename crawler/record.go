@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
-	"curtsy/crawler/revisit"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -103,8 +102,8 @@ func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d deci
 	d.Describe(&l)
 	if d.Exchange != nil {
 		v.noteRest(&l)
-		if l.Modified = revisit.Modified(d.Exchange.Header, d.Exchange.End); outcome == storage.OutcomeFetched {
-			l.Holds = revisit.Holds(d.Exchange.Header, d.Exchange.End)
+		if l.Modified = record.Modified(d.Exchange.Header, d.Exchange.End); outcome == storage.OutcomeFetched {
+			l.Holds = record.Holds(d.Exchange.Header, d.Exchange.End)
 		}
 	}
 	if d.entry != nil {

@@ -16,7 +16,6 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/record"
-	"curtsy/crawler/revisit"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -31,7 +30,7 @@ type remembered struct {
 	broken  map[string]bool // URLs whose body cannot be read
 }
 
-func (r remembered) Last(_ context.Context, u canon.URL) (*revisit.Earlier, error) {
+func (r remembered) Last(_ context.Context, u canon.URL) (*record.Earlier, error) {
 	for i := len(r.records) - 1; i >= 0; i-- {
 		k := r.records[i]
 		if k.URL != u.String() || k.response == "" {
@@ -43,7 +42,7 @@ func (r remembered) Last(_ context.Context, u canon.URL) (*revisit.Earlier, erro
 			continue
 		}
 		body, err := io.ReadAll(resp.Body)
-		e := &revisit.Earlier{
+		e := &record.Earlier{
 			Record: fmt.Sprintf("record %d", i+1), Date: k.Time, Status: resp.StatusCode, Header: resp.Header,
 			Payload: k.PayloadDigest, HasPayload: k.HasPayload,
 			Original: storage.Original{URL: k.URL, Date: k.Time, ID: fmt.Sprintf("record %d", i+1)},
@@ -54,7 +53,7 @@ func (r remembered) Last(_ context.Context, u canon.URL) (*revisit.Earlier, erro
 				return nil, err
 			}
 			e.Status, e.Payload, e.HasPayload = before.Status, before.Payload, before.HasPayload
-			e.Header, e.Original, e.Body = revisit.Freshened(before.Header, resp.Header), before.Original, before.Body
+			e.Header, e.Original, e.Body = record.Freshened(before.Header, resp.Header), before.Original, before.Body
 			return e, nil
 		}
 		if k.Truncated == "" && err == nil {

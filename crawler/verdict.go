@@ -8,7 +8,6 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/found"
 	"curtsy/crawler/record"
-	"curtsy/crawler/revisit"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -111,7 +110,7 @@ func (c *bounds) isFresh(ctx context.Context, task frontier.Task) (bool, error) 
 	if err != nil || e == nil || e.Body == nil || e.Status != http.StatusOK {
 		return false, err
 	}
-	if t := mediatype.Of(e.Header); t.Unnamed() || t.IsHTML() || !revisit.Fresh(e.Header, e.Date, time.Now()) {
+	if t := mediatype.Of(e.Header); t.Unnamed() || t.IsHTML() || !record.Fresh(e.Header, e.Date, time.Now()) {
 		return false, nil
 	}
 	want := c.request(1, task).Want

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"curtsy/crawler/revisit"
+	"curtsy/crawler/record"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/answer"
@@ -30,7 +30,7 @@ type Past struct {
 
 // Last implements revisit.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
 // update dearer, not impossible.
-func (p *Past) Last(ctx context.Context, u canon.URL) (*revisit.Earlier, error) {
+func (p *Past) Last(ctx context.Context, u canon.URL) (*record.Earlier, error) {
 	url := u.String()
 	var found []cdxj.Line
 	for l, err := range cdxj.Lookup(p.Index, url) {
@@ -74,7 +74,7 @@ var ErrNoCapture = errors.New("the record is not what the index says")
 
 // capture is an archived answer, and what it says to a visit.
 type capture struct {
-	revisit.Earlier
+	record.Earlier
 	*answer.Answer
 }
 
@@ -94,7 +94,7 @@ func (p *Past) head(l cdxj.Line) (c capture, err error) {
 	if c.Undated != nil {
 		return c, c.Undated
 	}
-	c.Earlier = revisit.Earlier{Record: c.ID, Date: c.Answer.Date, Status: c.Answer.Status, Header: c.Answer.Header}
+	c.Earlier = record.Earlier{Record: c.ID, Date: c.Answer.Date, Status: c.Answer.Status, Header: c.Answer.Header}
 	c.Payload, c.HasPayload = c.Sum()
 	if !c.Revisit && !c.HasPayload {
 		c.Payload, c.HasPayload = p.leftOut(l, c.ID)
@@ -121,7 +121,7 @@ func (p *Past) leftOut(l cdxj.Line, of string) (d [32]byte, ok bool) {
 func (p *Past) file(l cdxj.Line) string { return filepath.Join(p.Archive, filepath.Base(l.Filename)) }
 
 // read returns what a capture says; nil when it is not of the past.
-func (p *Past) read(l cdxj.Line) (*revisit.Earlier, error) {
+func (p *Past) read(l cdxj.Line) (*record.Earlier, error) {
 	c, err := p.head(l)
 	if err != nil || !c.Earlier.Date.Before(p.Before) {
 		return nil, err
@@ -144,7 +144,7 @@ func (p *Past) read(l cdxj.Line) (*revisit.Earlier, error) {
 		return nil, errors.New("the answer that a 304 confirms is not in the archive")
 	}
 	e := original.Earlier
-	e.Record, e.Date, e.Header = c.Record, c.Earlier.Date, revisit.Freshened(original.Earlier.Header, c.Earlier.Header)
+	e.Record, e.Date, e.Header = c.Record, c.Earlier.Date, record.Freshened(original.Earlier.Header, c.Earlier.Header)
 	p.hold(&e, *original, at)
 	return &e, nil
 }
@@ -170,7 +170,7 @@ func (p *Past) original(of answer.Reference) (*capture, cdxj.Line, error) {
 }
 
 // hold makes the response at l the one whose body e has.
-func (p *Past) hold(e *revisit.Earlier, response capture, l cdxj.Line) {
+func (p *Past) hold(e *record.Earlier, response capture, l cdxj.Line) {
 	e.Original = storage.Original{URL: l.URL, Date: response.Earlier.Date, ID: response.ID}
 	if response.Whole() {
 		e.Body = func() (*io.SectionReader, io.Closer, error) { return p.body(l) }
