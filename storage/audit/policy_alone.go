@@ -5,7 +5,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/rules"
 )
 
 // alone judges what a URL gave where the exchange is not in the files. That robots.txt forbids it is a violation: the
@@ -43,7 +42,7 @@ func (j *judge) alone(h *evidence.Joined, to *policyHost) error {
 }
 
 // forbidden says in words that v forbids something, and by which line.
-func (j *judge) forbidden(to *policyHost, v rules.Verdict) string {
+func (j *judge) forbidden(to *policyHost, v evidence.Verdict) string {
 	p := &to.policy
 	return "no request: " + v.String() + " of robots.txt, " + strconv.Quote(j.texts.Line(p.text, v.Line)) +
 		" (record " + p.record + ")"

@@ -10,12 +10,11 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 )
 
 // claimedVerdict compares what the crawl says of its verdict with the recomputed ones.
-func (j *judge) claimedVerdict(h *evidence.Joined, to *policyHost, vs []rules.Verdict) error {
+func (j *judge) claimedVerdict(h *evidence.Joined, to *policyHost, vs []evidence.Verdict) error {
 	e, l := &h.Exchange, h.Exchange.Line
 	if l == nil || !j.m.Ours() || l.Decision != storage.DecisionAllow {
 		return nil
@@ -38,8 +37,8 @@ func (j *judge) claimedVerdict(h *evidence.Joined, to *policyHost, vs []rules.Ve
 			"the crawl says: "+finding.Short(l.RobotsRecord))
 		return nil
 	}
-	if !rules.Agree(vs, l, true) {
-		at("the verdict that follows from robots.txt: "+rules.InWords(vs),
+	if !evidence.Agree(vs, l, true) {
+		at("the verdict that follows from robots.txt: "+evidence.InWords(vs),
 			"the crawl says: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
 		return nil
 	}
@@ -60,8 +59,8 @@ func (j *judge) refusal(l *storage.Line, to *policyHost, p weburl.URL, at findin
 		return nil
 	}
 	f := finding.Finding{Code: finding.Verdict, Authority: p.Authority, URL: l.URL, Place: at, Time: l.Time}
-	var text rules.Text
-	for _, t := range []rules.Text{to.policy.text, to.before} {
+	var text evidence.Text
+	for _, t := range []evidence.Text{to.policy.text, to.before} {
 		if t.Known && hex.EncodeToString(t.SHA256[:]) == l.RobotsSHA256 {
 			text = t
 		}
@@ -84,8 +83,8 @@ func (j *judge) refusal(l *storage.Line, to *policyHost, p weburl.URL, at findin
 		j.found.Add(f)
 		return nil
 	}
-	if !rules.Agree(vs, l, false) {
-		f.Required, f.Observed = "the verdict that follows from robots.txt: "+rules.InWords(vs),
+	if !evidence.Agree(vs, l, false) {
+		f.Required, f.Observed = "the verdict that follows from robots.txt: "+evidence.InWords(vs),
 			fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, finding.Short(l.RobotsRule))
 		j.found.Add(f)
 		return nil

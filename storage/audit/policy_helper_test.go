@@ -7,7 +7,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 )
 
@@ -34,13 +33,13 @@ type policyArchive struct {
 	t     *testing.T
 	m     evidence.Measure
 	j     *judge
-	texts *rules.Store
+	texts *evidence.Store
 	hosts map[string]*policyHost
 }
 
 func newArchive(t *testing.T, m evidence.Measure) *policyArchive {
 	t.Helper()
-	texts, err := rules.NewStore(t.TempDir())
+	texts, err := evidence.NewStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

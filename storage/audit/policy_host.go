@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/rules"
 )
 
 // policyHost is what the archive shows of an authority's robots.txt, and of those before it. The zero Host was not asked
@@ -13,9 +12,9 @@ type policyHost struct {
 	Asker string // the User-Agent that asked for robots.txt
 
 	policy     policy
-	learnedFor int        // exchanges since its text was learned, the first included, at most evidence.AtKill+2
-	forgot     bool       // a kill may have made the crawl forget it
-	before     rules.Text // the text that held before this one
+	learnedFor int           // exchanges since its text was learned, the first included, at most evidence.AtKill+2
+	forgot     bool          // a kill may have made the crawl forget it
+	before     evidence.Text // the text that held before this one
 
 	records  []uint64 // hashes of the records that it was learned from, the last of them
 	learned  int      // policies that it got in this run

@@ -6,7 +6,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 )
 
@@ -14,7 +13,7 @@ import (
 type judge struct {
 	Judged int64 // verdicts recomputed
 
-	texts  *rules.Store
+	texts  *evidence.Store
 	host   func(authority string) *policyHost
 	expect func(*evidence.Joined)
 
@@ -26,7 +25,7 @@ type judge struct {
 
 // newJudge returns a Judge by the texts of an archive. host returns what is known of an authority, whose robots.txt may
 // redirect to another's; expect makes the reader of the archive keep what a redirect leads to.
-func newJudge(texts *rules.Store, host func(authority string) *policyHost, expect func(*evidence.Joined)) *judge {
+func newJudge(texts *evidence.Store, host func(authority string) *policyHost, expect func(*evidence.Joined)) *judge {
 	return &judge{texts: texts, host: host, expect: expect, redirects: redirects{}}
 }
 

@@ -8,13 +8,12 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/rules"
 )
 
 // policy is what the archive shows of an authority's robots.txt.
 type policy struct {
 	kind    policyKind
-	text    rules.Text
+	text    evidence.Text
 	since   time.Time // when the exchange that said so ended
 	expires time.Time
 	why     string // of unreachable, unclear and closed: what was answered

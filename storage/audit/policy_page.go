@@ -5,7 +5,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/rules"
 )
 
 // page checks an exchange for something else than robots.txt against the robots.txt that was valid.
@@ -84,7 +83,7 @@ func (j *judge) fresh(e *evidence.Exchange, to *policyHost) {
 }
 
 // pageVerdicts are those of a host's rules about what was sent.
-func (j *judge) pageVerdicts(to *policyHost, target, agent string) ([]rules.Verdict, error) {
+func (j *judge) pageVerdicts(to *policyHost, target, agent string) ([]evidence.Verdict, error) {
 	if to.policy.kind != ruled {
 		return nil, nil
 	}

@@ -6,7 +6,6 @@ import (
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pacing"
-	"curtsy/storage/audit/rules"
 )
 
 // audit is one run.
@@ -14,7 +13,7 @@ type audit struct {
 	o     Options
 	r     *Result
 	hosts map[string]*host
-	texts *rules.Store // of robots.txt
+	texts *evidence.Store // of robots.txt
 	read  *evidence.Reader
 	info  *evidence.Info // the last warcinfo record before what is judged
 	clock clock
@@ -37,7 +36,7 @@ type codeAt struct {
 }
 
 func newAudit(o Options) (*audit, error) {
-	t, err := rules.NewStore(o.TempDir)
+	t, err := evidence.NewStore(o.TempDir)
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,6 @@ package evidence
 import (
 	"strings"
 	"time"
-
-	"curtsy/storage/audit/rules"
 )
 
 // Told is what the audit was told, whatever the archive says.
@@ -67,8 +65,8 @@ func (m Measure) Standards() []string {
 }
 
 // Binding is whom the robots.txt files of the archive bind, and by which documents.
-func (m Measure) Binding(agent string) rules.Binding {
-	return rules.Binding{Tokens: m.Tokens(agent), Standards: m.Standards()}
+func (m Measure) Binding(agent string) binding {
+	return binding{Tokens: m.Tokens(agent), Standards: m.Standards()}
 }
 
 // TokenOf derives a product token from a User-Agent: the name of its first product, or of the one that a browser's

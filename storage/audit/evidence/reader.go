@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/rules"
 )
 
 // Options say what is read.
@@ -10,8 +9,8 @@ type Options struct {
 	// Files are WARC files, in the order in which they were written. Their names are kept in findings as given.
 	Files []string
 
-	Ours  bool         // this crawler wrote the files whatever they say: its ledger stands beside them
-	Texts *rules.Store // keeps what may be a robots.txt
+	Ours  bool   // this crawler wrote the files whatever they say: its ledger stands beside them
+	Texts *Store // keeps what may be a robots.txt
 }
 
 // Reader reads files and puts their records together.

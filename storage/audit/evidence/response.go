@@ -9,7 +9,6 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
@@ -26,9 +25,9 @@ type Joined struct {
 	Last        bool   // nothing follows it in its file
 
 	Answer     AnswerHead
-	Bodyless   bool       // the body was not in the record
-	Kept       bool       // Text is the body, or TextFault says why it cannot be
-	Text       rules.Text // of what may be robots.txt
+	Bodyless   bool // the body was not in the record
+	Kept       bool // Text is the body, or TextFault says why it cannot be
+	Text       Text // of what may be robots.txt
 	TextFault  string
 	OwnerProof bool   // the body has the form of an owner's proof
 	Incomplete string // why the body is not all of it; "" for all that is known

@@ -1,4 +1,4 @@
-package rules
+package evidence
 
 import (
 	"container/list"
@@ -18,7 +18,7 @@ type Store struct {
 	used list.List // of *reading, the last used first
 	by   map[readingKey]*list.Element
 	size int
-	asks map[readingKey]Pace // by who reads; by RFC 9309 alone
+	asks map[readingKey]pace // by who reads; by RFC 9309 alone
 }
 
 // Text says where a text stands in the temporary file. The zero value is no text.
@@ -42,8 +42,8 @@ type reading struct {
 	size  int
 }
 
-// Pace is what a text asks for between two requests.
-type Pace struct {
+// pace is what a text asks for between two requests.
+type pace struct {
 	Delay float64 // seconds by Crawl-delay; 0 when it asks for none
 	Rate  float64 // seconds by Request-rate; 0 when it asks for none
 }
@@ -61,7 +61,7 @@ func NewStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: make a temporary file: %w", err)
 	}
-	return &Store{f: f, at: map[[32]byte]Text{}, by: map[readingKey]*list.Element{}, asks: map[readingKey]Pace{}}, nil
+	return &Store{f: f, at: map[[32]byte]Text{}, by: map[readingKey]*list.Element{}, asks: map[readingKey]pace{}}, nil
 }
 
 func (t *Store) Close() {
@@ -127,9 +127,9 @@ func (t *Store) reading(at Text, token, standard string) (*reading, error) {
 	return r, nil
 }
 
-// Pace returns what a text asks a crawler to wait. It is kept for longer than a reading, for it is small, and asked for
+// pace returns what a text asks a crawler to wait. It is kept for longer than a reading, for it is small, and asked for
 // before each exchange.
-func (t *Store) Pace(at Text, token string) (Pace, error) {
+func (t *Store) Pace(at Text, token string) (pace, error) {
 	k := readingKey{at.SHA256, token, "rfc9309"}
 	p, ok := t.asks[k]
 	if ok {

@@ -1,4 +1,4 @@
-package rules
+package evidence
 
 import (
 	"slices"
@@ -29,14 +29,14 @@ func (v Verdict) String() string {
 	return word + " for " + v.Token + " by line " + strconv.Itoa(v.Line) + " (" + v.Standard + ")"
 }
 
-// Binding is who is bound by a text, and by which documents it is read.
-type Binding struct {
+// binding is who is bound by a text, and by which documents it is read.
+type binding struct {
 	Tokens    []string // product tokens
 	Standards []string // the words of the warcinfo's field robots
 }
 
 // Verdicts are those of all tokens and documents that bind.
-func (t *Store) Verdicts(text Text, target string, by Binding) ([]Verdict, error) {
+func (t *Store) Verdicts(text Text, target string, by binding) ([]Verdict, error) {
 	var vs []Verdict
 	for _, token := range by.Tokens {
 		for _, standard := range by.Standards {
@@ -53,7 +53,7 @@ func (t *Store) Verdicts(text Text, target string, by Binding) ([]Verdict, error
 
 // Served are the verdicts of a target as it was sent, and as it is without dot segments, if that is another: servers
 // give that (RFC 3986 6.2.2.3).
-func (t *Store) Served(text Text, target string, by Binding) ([]Verdict, error) {
+func (t *Store) Served(text Text, target string, by binding) ([]Verdict, error) {
 	vs, err := t.Verdicts(text, target, by)
 	if plain := weburl.Undotted(target); err == nil && plain != target {
 		var more []Verdict
