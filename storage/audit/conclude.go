@@ -8,7 +8,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // conclude makes the result.
@@ -36,7 +35,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		r.Hosts = append(r.Hosts, h.show())
 		if h.own {
 			why := "its proof is in the archive"
-			if weburl.Loopback(name) {
+			if evidence.Loopback(name) {
 				why = "loopback"
 			}
 			r.OwnHosts = append(r.OwnHosts, OwnHost{finding.Short(name), why})

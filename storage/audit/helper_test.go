@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/storage/audit/weburl"
+	"curtsy/storage/audit/evidence"
 )
 
 // seeds returns how many of n random cases a test plays: all with CURTSY_LONG, else a quarter, with -short a twentieth.
@@ -114,7 +114,7 @@ type fetch struct {
 func (a *archive) add(f fetch) string {
 	a.t.Helper()
 	at := day0.Add(f.at)
-	p, err := weburl.Parse(f.url)
+	p, err := evidence.Parse(f.url)
 	if err != nil {
 		a.t.Fatalf("%q is no URL", f.url)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"curtsy/frontier/canon"
-	"curtsy/storage/audit/weburl"
+	"curtsy/storage/audit/evidence"
 )
 
 // oddTargets are targets that servers have and that net/url cannot read, or spells anew.
@@ -80,7 +80,7 @@ func TestAnOddURLHidesNothing(t *testing.T) {
 
 // No record of an exchange over HTTP is left out in silence: what cannot be read is named, in archives of others too.
 func TestAnUnreadableURLIsNamed(t *testing.T) {
-	for _, uri := range []string{"https://", "http:x%zz", "HTTP://?", "http://" + strings.Repeat("x", 300) + "/", site + "/" + strings.Repeat("x", weburl.MaxLength)} {
+	for _, uri := range []string{"https://", "http:x%zz", "HTTP://?", "http://" + strings.Repeat("x", 300) + "/", site + "/" + strings.Repeat("x", evidence.MaxLength)} {
 		for _, make := range []func(testing.TB) *archive{func(t testing.TB) *archive { return ours(t) }, foreign} {
 			a := make(t)
 			a.robots("")

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/weburl"
 )
 
 // proofLife is how long a proof holds, and the time that may pass between that and the first byte of a request.
@@ -17,7 +16,7 @@ func (h *host) isOwn(e *evidence.Exchange, m evidence.Measure) bool {
 	if m.Info != nil && m.Info.OwnSites == "none" {
 		return false
 	}
-	if weburl.Loopback(e.Authority) {
+	if evidence.Loopback(e.Authority) {
 		return true
 	}
 	holds := func(proved time.Time) bool {

@@ -10,7 +10,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // claimedVerdict compares what the crawl says of its verdict with the recomputed ones.
@@ -54,7 +53,7 @@ func (j *judge) claimedVerdict(h *evidence.Joined, to *policyHost, vs []evidence
 }
 
 // refusal recomputes the verdict of a URL that was not asked for because of robots.txt.
-func (j *judge) refusal(l *storage.Line, to *policyHost, p weburl.URL, at finding.Place) error {
+func (j *judge) refusal(l *storage.Line, to *policyHost, p evidence.URL, at finding.Place) error {
 	if l.RobotsLine == 0 { // full disallow: there is no line to compare
 		return nil
 	}

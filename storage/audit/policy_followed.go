@@ -5,7 +5,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // followed judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one
@@ -13,7 +12,7 @@ import (
 // can have any page so, and what the rules at hand forbid is named.
 func (j *judge) followed(h *evidence.Joined, to *policyHost) error {
 	e, p := &h.Exchange, &to.policy
-	if path, _, _ := strings.Cut(e.Target, "?"); path == weburl.RobotsPath {
+	if path, _, _ := strings.Cut(e.Target, "?"); path == evidence.RobotsPath {
 		return nil
 	}
 	const why = "a robots.txt redirects here, "

@@ -6,7 +6,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // judge holds exchanges to the robots.txt files of the archive.
@@ -55,7 +54,7 @@ func (j *judge) Alone(x *evidence.Joined, to *policyHost, m evidence.Measure) (f
 }
 
 // Refusal recomputes the verdict of a URL that was not asked for because of robots.txt, as the line in a record says.
-func (j *judge) Refusal(l *storage.Line, to *policyHost, p weburl.URL, at finding.Place, m evidence.Measure) (finding.List,
+func (j *judge) Refusal(l *storage.Line, to *policyHost, p evidence.URL, at finding.Place, m evidence.Measure) (finding.List,
 	error) {
 	j.m = m
 	err := j.refusal(l, to, p, at)

@@ -5,7 +5,6 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/weburl"
 )
 
 // How many redirects of a robots.txt in a row are followed.
@@ -98,7 +97,7 @@ func (r redirects) forget() {
 // link, or another host whose robots.txt it is for.
 func (w *hop) served(e *evidence.Exchange) bool {
 	if l := e.Line; l != nil && (l.Decision == storage.DecisionAllow || l.Kind != "" ||
-		l.Decision == storage.DecisionRobots && weburl.AuthorityOf(l.Via) != w.origin) {
+		l.Decision == storage.DecisionRobots && evidence.AuthorityOf(l.Via) != w.origin) {
 		return true
 	}
 	return w.file != "" && w.file == e.File && w.spare == 0
@@ -107,7 +106,7 @@ func (w *hop) served(e *evidence.Exchange) bool {
 // follow takes a redirect (RFC 9309 2.3.1.2).
 func (j *judge) follow(h *evidence.Joined, to *policyHost, w hop, asked string) {
 	now := h.Exchange.End()
-	p, err := weburl.Resolve(h.Exchange.URL, h.Answer.Location.Value)
+	p, err := evidence.Resolve(h.Exchange.URL, h.Answer.Location.Value)
 	chain := append(slices.Clip(w.chain), asked)
 	switch {
 	case h.Answer.Location.Value == "" || err != nil || slices.Contains(chain, p.Authority+p.Target):
@@ -128,22 +127,22 @@ func (j *judge) follow(h *evidence.Joined, to *policyHost, w hop, asked string) 
 
 // forAnother reports whether an exchange for the robots.txt of p's host was made for another host, of those whose
 // redirects lead there, as the crawl says.
-func (j *judge) forAnother(h *evidence.Joined, p weburl.URL, waiting []hop) bool {
+func (j *judge) forAnother(h *evidence.Joined, p evidence.URL, waiting []hop) bool {
 	l := h.Exchange.Line
 	if !j.m.Ours() || l == nil || l.Via == "" {
 		return false
 	}
-	from := weburl.AuthorityOf(l.Via)
+	from := evidence.AuthorityOf(l.Via)
 	return from != p.Authority && slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == from })
 }
 
 // leadsAway reports whether an exchange with p's host redirects to another one. If it was made for another host, what
 // stands there says nothing to p's.
-func leadsAway(h *evidence.Joined, p weburl.URL) bool {
+func leadsAway(h *evidence.Joined, p evidence.URL) bool {
 	if h.Exchange.Status < 300 || h.Exchange.Status > 399 {
 		return false
 	}
-	to, err := weburl.Resolve(h.Exchange.URL, h.Answer.Location.Value)
+	to, err := evidence.Resolve(h.Exchange.URL, h.Answer.Location.Value)
 	return err == nil && to.Authority != p.Authority
 }
 

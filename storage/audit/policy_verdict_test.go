@@ -9,7 +9,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // Each of our crawls is bound by what names it, and by what names this crawler. Dot segments hide nothing, for servers
@@ -116,7 +115,7 @@ func TestARefusalIsRecomputedFromTheTextThatItNames(t *testing.T) {
 	} {
 		l := &storage.Line{URL: "http://a.test/private", RobotsSHA256: shas[c.text], RobotsLine: c.line,
 			RobotsRule: c.rule, RobotsGroup: "*"}
-		p, err := weburl.Parse(l.URL)
+		p, err := evidence.Parse(l.URL)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pacing"
-	"curtsy/storage/audit/weburl"
 )
 
 // records holds exchanges to the records that they should have (WARC 1.1; docs/reference/archives.md). Package evidence has checked
@@ -37,7 +36,7 @@ func (j *records) judge(h *evidence.Joined) {
 				"and address (docs/reference/archives.md)", wrong))
 	}
 	if e.Line != nil {
-		for _, w := range weburl.Of(e.Line, weburl.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
+		for _, w := range evidence.Of(e.Line, evidence.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
 			LeftOut: e.LeftOut != ""}) {
 			f := e.Finding(finding.BadRecord, w.Required+" (docs/reference/ledger.md)",
 				"the crawl says "+finding.Short(w.Said))
@@ -66,7 +65,7 @@ func (j *records) judge(h *evidence.Joined) {
 		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (docs/reference/archives.md)",
 			"a response without its request"))
 	}
-	if p, err := weburl.Parse(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
+	if p, err := evidence.Parse(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
 			"the request line has "+e.Target))
 	}
@@ -82,8 +81,8 @@ func (j *records) sameStory(h *evidence.Joined) {
 			"its request is of "+strconv.Quote(finding.Short(h.RequestURL))))
 		return
 	}
-	p, err := weburl.Parse(e.URL)
-	if err == nil && h.HasRequest && !weburl.SameTarget(e.Target, p.Target) {
+	p, err := evidence.Parse(e.URL)
+	if err == nil && h.HasRequest && !evidence.SameTarget(e.Target, p.Target) {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
 			"the request line has "+strconv.Quote(finding.Short(e.Target))))
 	}

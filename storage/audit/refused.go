@@ -5,18 +5,18 @@ import (
 	"fmt"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // refused checks the line of a URL that was not asked for.
 func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) error {
 	n := max(l.Count, 1)
 	a.r.Totals.Refusals += n
-	p, err := weburl.Parse(l.URL)
+	p, err := evidence.Parse(l.URL)
 	switch {
 	case l.Decision == storage.DecisionRefuse && (l.RobotsSHA256 != "" || l.RobotsLine != 0 || l.RobotsRule != "" || l.RobotsGroup != "" || l.Reason == "disallow rule"):
-		a.report(finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(l.URL), Place: at, URL: l.URL, Time: l.Time,
+		a.report(finding.Finding{Code: finding.BadRecord, Authority: evidence.AuthorityOf(l.URL), Place: at, URL: l.URL, Time: l.Time,
 			Required: "refuse without a verdict of robots.txt, which disallow has (docs/reference/ledger.md)",
 			Observed: fmt.Sprintf("reason %q, line %d %q", finding.Short(l.Reason), l.RobotsLine, finding.Short(l.RobotsRule))})
 	case l.Decision != storage.DecisionDisallow:

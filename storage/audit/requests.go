@@ -6,7 +6,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // requests holds what a request says of who asks: by RFC 9309 2.2.1, and of ours by docs/trust/politeness.md, rules 1 to 3.
@@ -87,7 +86,7 @@ func (j *requests) promised(h *evidence.Joined) {
 		j.found.Add(e.Finding(finding.Credentials, "credentials only for hosts that are proved to be the operator's own, and that the warcinfo "+
 			"record declares (docs/trust/politeness.md, rule 28)", "the request has the fields "+s.Masked+", masked"))
 	}
-	if want := weburl.HostOf(e.Authority); s.Hosts != 1 || weburl.HostOf(weburl.Scheme(e.Authority)+s.Host) != want {
+	if want := evidence.HostOf(e.Authority); s.Hosts != 1 || evidence.HostOf(evidence.Scheme(e.Authority)+s.Host) != want {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL: Host: "+want,
 			fmt.Sprintf("%d fields Host, the last %q", s.Hosts, s.Host)))
 	}

@@ -10,7 +10,6 @@ import (
 	"curtsy/robots/naive"
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/weburl"
 )
 
 // judge recomputes what robots.txt says of the lines, with another reader than the crawler's.
@@ -73,7 +72,7 @@ func (j *judge) take(index int64, l *storage.Line, h *Head) {
 		}
 	}
 	if target == "" {
-		if u, ok := weburl.AsWritten(l.URL); ok {
+		if u, ok := evidence.AsWritten(l.URL); ok {
 			target = u.Target
 		}
 	}
@@ -106,7 +105,7 @@ func (j *judge) take(index int64, l *storage.Line, h *Head) {
 func (j *judge) sent(l *storage.Line) {
 	at := authority(l.URL)
 	last, known := j.served[at]
-	if u, ok := weburl.AsWritten(l.URL); !ok || u.Target != "/robots.txt" || !known && len(j.served) >= maxServed {
+	if u, ok := evidence.AsWritten(l.URL); !ok || u.Target != "/robots.txt" || !known && len(j.served) >= maxServed {
 		return
 	}
 	now := served{text: text{l.RobotsSHA256, l.Time}, before: last.before}
@@ -169,7 +168,7 @@ func (j *judge) verdict(l *storage.Line, body []byte, token, target string, want
 		standards = append(standards, l.Standard)
 	}
 	said, right := "", false
-	for _, t := range []string{target, weburl.Undotted(target)} {
+	for _, t := range []string{target, evidence.Undotted(target)} {
 		for _, standard := range standards {
 			allowed, line := j.reading(l.RobotsSHA256, body, token, standard).Allowed(t)
 			if want && !allowed {
@@ -185,7 +184,7 @@ func (j *judge) verdict(l *storage.Line, body []byte, token, target string, want
 	if !right {
 		return said
 	}
-	if rule := naive.Written(body, l.RobotsLine); weburl.Plain(rule) != weburl.Plain(l.RobotsRule) {
+	if rule := naive.Written(body, l.RobotsLine); evidence.Plain(rule) != evidence.Plain(l.RobotsRule) {
 		return fmt.Sprintf("line %d is %q", l.RobotsLine, rule)
 	}
 	return ""

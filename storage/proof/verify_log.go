@@ -12,7 +12,6 @@ import (
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // logCheck holds the lines to the site's access logs, by the comparison that an audit makes of an archive.
@@ -39,7 +38,7 @@ func (c *logCheck) take(ctx context.Context, index int64, l *storage.Line, h *He
 	if l.Record == "" {
 		return nil
 	}
-	u, err := weburl.Parse(l.URL)
+	u, err := evidence.Parse(l.URL)
 	if err != nil {
 		return nil //nolint:nilerr // nobody was asked for what is no URL
 	}

@@ -14,7 +14,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/sorted"
 )
 
@@ -145,7 +144,7 @@ func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding
 		c.without++
 		return nil
 	}
-	if host, _ := weburl.HostPort(e.Authority); s.host == "" && len(s.names) < 2 && !slices.Contains(s.names, host) {
+	if host, _ := evidence.HostPort(e.Authority); s.host == "" && len(s.names) < 2 && !slices.Contains(s.names, host) {
 		s.names = append(s.names, host)
 	}
 	took := e.Took

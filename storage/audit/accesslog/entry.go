@@ -9,7 +9,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // entry is a request as archive or log tells of it, in the form in which both are sorted into one: by what was asked
@@ -95,7 +94,7 @@ func parseEntry(b []byte) (e entry) {
 	e.cut = b[n]&16 != 0
 	e.text = string(b[headSize:])
 	if e.host = e.part(0); !e.logged {
-		host, port := weburl.HostPort(e.host)
+		host, port := evidence.HostPort(e.host)
 		e.host = host + ":" + port
 	}
 	return e

@@ -8,7 +8,6 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/weburl"
 )
 
 // hostLog is one log: that of a HOST, or of several that share a file, as nginx's packaged configuration writes one
@@ -124,7 +123,7 @@ func sameFile(path string) string {
 
 // siteOf returns the HOST to which an authority falls, or nil.
 func (c *Comparison) siteOf(authority string) *site {
-	host, port := weburl.HostPort(authority)
+	host, port := evidence.HostPort(authority)
 	if host == "" {
 		return nil
 	}

@@ -17,7 +17,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -99,7 +98,7 @@ func (f *facts) readFile(ctx context.Context, path string) error {
 		}
 		uri := rec.TargetURI()
 		kind := strings.ToLower(rec.Type)
-		if !weburl.IsHTTP(uri) || len(uri) > weburl.MaxLength {
+		if !evidence.IsHTTP(uri) || len(uri) > evidence.MaxLength {
 			continue
 		}
 		buf.Reset(io.LimitReader(rec.Block, maxHead))

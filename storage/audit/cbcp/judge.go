@@ -12,7 +12,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // Judge gathers what the clauses are judged by. It is a witness of one audit, after which Conclude gives the Result.
@@ -298,10 +297,10 @@ func anonymous(agent string) string {
 
 // of reports whether a URL's host is a domain, or below it.
 func of(url, domain string) bool {
-	u, err := weburl.Parse(url)
+	u, err := evidence.Parse(url)
 	if err != nil {
 		return false
 	}
-	host, _ := weburl.HostPort(u.Authority)
+	host, _ := evidence.HostPort(u.Authority)
 	return host == domain || strings.HasSuffix(host, "."+domain)
 }

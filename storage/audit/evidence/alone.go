@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -21,10 +20,10 @@ func message(rec *warc.Record) bool {
 func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 	uri := rec.TargetURI()
 	rd.other(rec, at)
-	if !weburl.IsHTTP(uri) {
+	if !IsHTTP(uri) {
 		return
 	}
-	p, err := weburl.Parse(uri)
+	p, err := Parse(uri)
 	if err != nil {
 		rd.unreadable(at, uri, err)
 		return

@@ -10,7 +10,6 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -32,7 +31,7 @@ func FuzzHead(f *testing.F) {
 		a.block.init()
 		a.block.begin(&warc.Record{Block: strings.NewReader(text)}, false)
 		var h partial
-		if err := a.head(&h, weburl.URL{Target: weburl.RobotsPath}); err != nil {
+		if err := a.head(&h, URL{Target: RobotsPath}); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
 		got := h.Answer

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -56,7 +55,7 @@ func (rd *Reader) written(rec *warc.Record, at finding.Place) {
 	}
 	uri := rec.TargetURI()
 	if label := rd.block.block.label; label != labelSHA256 {
-		rd.found(finding.Finding{Code: finding.Digest, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri,
+		rd.found(finding.Finding{Code: finding.Digest, Authority: AuthorityOf(uri), Place: at, URL: uri,
 			Required: "a WARC-Block-Digest in SHA-256 (docs/reference/archives.md)",
 			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
 	}

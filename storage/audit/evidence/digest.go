@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -98,7 +97,7 @@ func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
 		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri,
 			Required: name + " of the record's bytes (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
 			Observed: "the bytes in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}
-		f.Authority = weburl.AuthorityOf(uri)
+		f.Authority = AuthorityOf(uri)
 		if d, err := rec.Date(); err == nil {
 			f.Time = d
 		}

@@ -8,7 +8,6 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // Exchange is a request and what came of it, put together from its records.
@@ -135,7 +134,7 @@ func (in *Info) Delay(authority string) (d time.Duration) {
 }
 
 // Asked is where e's request led: what its request line asks for, at the host of its URL.
-func (e *Exchange) Asked() weburl.URL { return weburl.Asked(e.Authority, e.Target) }
+func (e *Exchange) Asked() URL { return asked(e.Authority, e.Target) }
 
 // OtherHost reports whether a request names another host than the URL of its record does: what is asked for is there.
 func (e *Exchange) OtherHost() bool {
@@ -146,14 +145,14 @@ func (e *Exchange) OtherHost() bool {
 	if e.Host == own {
 		return false
 	}
-	p, err := weburl.Parse(scheme + "://" + e.Host + "/")
-	return err != nil || !weburl.SameAuthority(p.Authority, e.Authority)
+	p, err := Parse(scheme + "://" + e.Host + "/")
+	return err != nil || !sameAuthority(p.Authority, e.Authority)
 }
 
 // names takes a request's Host. The first of several that differs from the URL's counts.
 func (e *Exchange) names(value []byte) {
 	if e.Host == "" || !e.OtherHost() {
-		e.Host = string(bytes.TrimSpace(value[:min(len(value), 2*weburl.MaxHost)]))
+		e.Host = string(bytes.TrimSpace(value[:min(len(value), 2*maxHost)]))
 	}
 }
 

@@ -2,8 +2,6 @@ package evidence
 
 import (
 	"slices"
-
-	"curtsy/storage/audit/weburl"
 )
 
 // windowSize is how many exchanges may wait for their other records. Those of ours are written together; a crawler that
@@ -57,7 +55,7 @@ func (rd *Reader) Expect(h *Joined) {
 	if h.Answer.Location.Value == "" || h.Exchange.Status < 300 || h.Exchange.Status > 399 {
 		return
 	}
-	to, err := weburl.Resolve(h.Exchange.URL, h.Answer.Location.Value)
+	to, err := Resolve(h.Exchange.URL, h.Answer.Location.Value)
 	if err != nil {
 		return // it leads nowhere; if it is of a robots.txt, follow says so
 	}
@@ -102,7 +100,7 @@ func (h *partial) merge(g *partial) {
 	if g.HasRequest {
 		q, r = g, h
 	}
-	if !weburl.Same(q.Exchange.URL, r.Exchange.URL) {
+	if !same(q.Exchange.URL, r.Exchange.URL) {
 		h.RequestURL = q.Exchange.URL
 	}
 	e := r.Exchange

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -32,7 +31,7 @@ func (rd *Reader) repeated(rec *warc.Record, at finding.Place) {
 		if first == i {
 			continue
 		}
-		said := finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(rec.TargetURI()),
+		said := finding.Finding{Code: finding.BadRecord, Authority: AuthorityOf(rec.TargetURI()),
 			URL: rec.TargetURI(), Place: at,
 			Required: "each named field but WARC-Concurrent-To once in a record (WARC 1.1, 4 and 5.7)",
 			Observed: finding.Short(f.Name) + " " + strconv.Quote(finding.Short(rec.Fields[first].Value)) + ", and " +

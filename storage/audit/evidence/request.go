@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -29,12 +28,12 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	}
 	method, rest, _ := bytes.Cut(first, []byte(" "))
 	to, _, ok := bytes.Cut(rest, []byte(" "))
-	if !ok || len(to) == 0 || len(method) > 32 || len(to) > weburl.MaxLength {
+	if !ok || len(to) == 0 || len(method) > 32 || len(to) > MaxLength {
 		rd.bad(at, h.Exchange.URL, "a request line (RFC 9112 3)", strconv.Quote(finding.Short(string(first))))
 	} else {
 		h.Exchange.Method = string(method)
 		if h.Exchange.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
-			if p, ok := weburl.AsWritten(h.Exchange.Target); ok { // absolute form, to a proxy
+			if p, ok := AsWritten(h.Exchange.Target); ok { // absolute form, to a proxy
 				h.Exchange.Target = p.Target
 				_, name, _ := strings.Cut(p.Authority, "://")
 				h.Exchange.names([]byte(name))

@@ -9,7 +9,6 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -73,7 +72,7 @@ func (o *First) set(value []byte) {
 
 // take takes a field. policy says that the answer may be one for robots.txt.
 func (s *AnswerHead) take(name string, value []byte, policy bool) {
-	value = value[:min(len(value), weburl.MaxLength)]
+	value = value[:min(len(value), MaxLength)]
 	several := func(to *[]string) {
 		if s.octets += len(value) + 1; s.octets <= storage.MaxHead {
 			*to = append(*to, string(value))
@@ -123,15 +122,15 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 // part reads a record of an exchange. It returns nil for one that is none of HTTP.
 func (rd *Reader) part(rec *warc.Record, at finding.Place) (*partial, error) {
 	uri := rec.TargetURI()
-	p, err := weburl.Parse(uri)
+	p, err := Parse(uri)
 	media := rec.Type == "revisit" || message(rec)
 	if err != nil || !media {
 		switch {
-		case err != nil && (weburl.IsHTTP(uri) || media && rec.Fields.Get("Content-Type") != ""): // it was asked for, and by what rules nobody can say
+		case err != nil && (IsHTTP(uri) || media && rec.Fields.Get("Content-Type") != ""): // it was asked for, and by what rules nobody can say
 			rd.unreadable(at, uri, err)
-		case weburl.IsHTTP(uri) && (rd.ours() || rec.Type == "request"):
+		case IsHTTP(uri) && (rd.ours() || rec.Type == "request"):
 			rd.bad(at, uri, "a block of application/http", rec.Fields.Get("Content-Type")+" for "+uri)
-		case weburl.IsHTTP(uri) && rec.Type == "response":
+		case IsHTTP(uri) && rec.Type == "response":
 			rd.alone(rec, at)
 			return nil, nil //nolint:nilnil // it is none, and nothing failed
 		default:
@@ -191,11 +190,11 @@ func instant(s string) (time.Time, time.Duration, bool) {
 }
 
 func (rd *Reader) bad(at finding.Place, uri, required, observed string) {
-	rd.found(finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri,
+	rd.found(finding.Finding{Code: finding.BadRecord, Authority: AuthorityOf(uri), Place: at, URL: uri,
 		Required: required, Observed: observed})
 }
 
-func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p weburl.URL) error {
+func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL) error {
 	h.HasAnswer, h.Exchange.Answered, h.heads[1] = true, true, rd.heading(rec)
 	defer func() { h.sums[1] = rd.block.digest() }()
 	h.Exchange.Payload, h.Exchange.Cut = finding.Short(rec.Fields.Get("WARC-Payload-Digest")),
@@ -262,7 +261,7 @@ func (rd *Reader) keep(h *partial, body []byte) error {
 }
 
 // head reads a response's status line and fields.
-func (rd *Reader) head(h *partial, p weburl.URL) error {
+func (rd *Reader) head(h *partial, p URL) error {
 	r := &rd.block
 	first, err := r.line()
 	if err != nil {
@@ -288,7 +287,7 @@ func (rd *Reader) head(h *partial, p weburl.URL) error {
 
 // keeps reports whether the body of an answer is wanted: that of robots.txt, of what it redirected to, and an owner's
 // proof.
-func (rd *Reader) keeps(p weburl.URL, status int) bool {
+func (rd *Reader) keeps(p URL, status int) bool {
 	if status < 200 || status > 299 {
 		return false
 	}

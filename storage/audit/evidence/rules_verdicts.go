@@ -7,7 +7,6 @@ import (
 
 	"curtsy/robots/naive"
 	"curtsy/storage"
-	"curtsy/storage/audit/weburl"
 )
 
 // Verdict is what one document says to one token.
@@ -55,7 +54,7 @@ func (t *Store) Verdicts(text Text, target string, by binding) ([]Verdict, error
 // give that (RFC 3986 6.2.2.3).
 func (t *Store) Served(text Text, target string, by binding) ([]Verdict, error) {
 	vs, err := t.Verdicts(text, target, by)
-	if plain := weburl.Undotted(target); err == nil && plain != target {
+	if plain := Undotted(target); err == nil && plain != target {
 		var more []Verdict
 		more, err = t.Verdicts(text, plain, by)
 		for _, v := range more {
@@ -89,12 +88,12 @@ func (v Verdict) tells(l *storage.Line, allowed bool) bool {
 }
 
 // quote is what a verdict about a target quotes. Group and runner-up are recomputed by RFC 9309 alone: certain says so.
-func (t *Store) quote(text Text, v Verdict, target string) (w weburl.Quote, certain bool, err error) {
+func (t *Store) quote(text Text, v Verdict, target string) (w quote, certain bool, err error) {
 	b, err := t.body(text)
 	if err != nil {
 		return w, false, err
 	}
-	w.Rule = weburl.Plain(naive.Written(b, v.Line))
+	w.Rule = Plain(naive.Written(b, v.Line))
 	if v.Standard != "rfc9309" {
 		return w, false, nil
 	}
@@ -102,8 +101,8 @@ func (t *Store) quote(text Text, v Verdict, target string) (w weburl.Quote, cert
 	if err != nil {
 		return w, false, err
 	}
-	w.Group = weburl.Plain(naive.Group(b, v.Token, v.Line))
-	w.RunnerUp = weburl.Plain(naive.Written(b, r.rules.RunnerUp(target)))
+	w.Group = Plain(naive.Group(b, v.Token, v.Line))
+	w.RunnerUp = Plain(naive.Written(b, r.rules.RunnerUp(target)))
 	return w, true, nil
 }
 
@@ -111,8 +110,8 @@ func (t *Store) quote(text Text, v Verdict, target string) (w weburl.Quote, cert
 // line has them. Several verdicts may be what it tells of: one that has its words is enough.
 func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target string, allowed bool) (right string,
 	err error) {
-	told := weburl.Quote{Rule: weburl.Plain(l.RobotsRule), Group: weburl.Plain(l.RobotsGroup),
-		RunnerUp: weburl.Plain(l.RunnerUp)}
+	told := quote{Rule: Plain(l.RobotsRule), Group: Plain(l.RobotsGroup),
+		RunnerUp: Plain(l.RunnerUp)}
 	for _, v := range vs {
 		if !v.tells(l, allowed) {
 			continue
@@ -125,7 +124,7 @@ func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target strin
 		if err != nil {
 			return "", err
 		}
-		if w == told || !certain && w.Rule == told.Rule || v.Line == 0 && told == (weburl.Quote{}) {
+		if w == told || !certain && w.Rule == told.Rule || v.Line == 0 && told == (quote{}) {
 			return "", nil
 		}
 		right = w.String() + ", and not " + told.String()

@@ -10,14 +10,13 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 const ourAgent = "curtsy/1 (+https://o.example)"
 
 // asked is an exchange as an honest archive of this crawler has it.
 func asked(url string, began time.Time, took time.Duration, status int) *evidence.Exchange {
-	authority := weburl.AuthorityOf(url)
+	authority := evidence.AuthorityOf(url)
 	return &evidence.Exchange{
 		Place: finding.Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
 		Target: strings.TrimPrefix(url, authority), Began: began, Took: took, Ended: true, Resolution: time.Microsecond,

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
 )
 
@@ -103,7 +103,7 @@ func (o *optedOut) mark(m *ledger.Mark) {
 
 // line takes a line: it names an entry, or is of a request that none may forbid.
 func (o *optedOut) line(l *storage.Line, place string) {
-	u, err := weburl.Parse(l.URL)
+	u, err := evidence.Parse(l.URL)
 	if err != nil {
 		return
 	}
@@ -146,11 +146,11 @@ func (o *optedOut) enter(e entry) {
 	}
 	text := e.text
 	if strings.HasPrefix(text, ".") {
-		u, err := weburl.Parse("http://" + text[1:])
+		u, err := evidence.Parse("http://" + text[1:])
 		if err != nil {
 			return
 		}
-		host, _ := weburl.HostPort(u.Authority)
+		host, _ := evidence.HostPort(u.Authority)
 		o.byHost["."+host] = append(o.byHost["."+host], e)
 		o.count++
 		return
@@ -174,11 +174,11 @@ func (o *optedOut) enter(e entry) {
 		scheme, site = "http", text
 	}
 	site, e.whole = strings.CutSuffix(site, "$")
-	u, err := weburl.Parse(scheme + "://" + site)
+	u, err := evidence.Parse(scheme + "://" + site)
 	if err != nil {
 		return
 	}
-	host, port := weburl.HostPort(u.Authority)
+	host, port := evidence.HostPort(u.Authority)
 	name, _, _ := strings.Cut(site, "/")
 	if schemed {
 		e.scheme = strings.ToLower(scheme)
@@ -194,9 +194,9 @@ func (o *optedOut) enter(e entry) {
 }
 
 // find returns the entry that a request is under.
-func (o *optedOut) find(u weburl.URL, l *storage.Line) (entry, bool) {
+func (o *optedOut) find(u evidence.URL, l *storage.Line) (entry, bool) {
 	scheme, _, _ := strings.Cut(u.Authority, "://")
-	host, port := weburl.HostPort(u.Authority)
+	host, port := evidence.HostPort(u.Authority)
 	target := strings.TrimPrefix(u.Key, u.Authority)
 	since := func(e *entry) bool {
 		from := e.from

@@ -8,7 +8,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
 )
 
@@ -90,7 +89,7 @@ func (o *optOuts) judge(found finding.Report) {
 		if !met || o.marked[of] || slices.Contains(lists, of.digest) || o.changed[of.run] && len(lists) > 1 {
 			continue
 		}
-		found(finding.Finding{Code: finding.OptOuts, URL: by.url, Authority: weburl.AuthorityOf(by.url), Time: by.time,
+		found(finding.Finding{Code: finding.OptOuts, URL: by.url, Authority: evidence.AuthorityOf(by.url), Time: by.time,
 			Required: "a list of opt-outs that was in force, as the marks of the run and its warcinfo record have them",
 			Observed: fmt.Sprintf("%s names the list %s", by.place, finding.Short(of.digest))})
 	}

@@ -7,7 +7,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
 )
 
@@ -33,7 +32,7 @@ func (r *raised) line(l *storage.Line, place string) {
 	if l.PaceBy != storage.ByOperator || len(r.by.Delays) >= maxRaised || len(r.wrong) >= maxRaised {
 		return
 	}
-	a := weburl.AuthorityOf(l.URL)
+	a := evidence.AuthorityOf(l.URL)
 	for _, d := range r.by.Delays {
 		one := evidence.Info{Delays: []evidence.HostDelay{d}}
 		if told := one.Delay(a); told > 0 && (l.Pace-told).Abs() <= time.Millisecond {

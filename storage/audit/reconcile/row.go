@@ -12,7 +12,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/mediatype"
 )
 
@@ -89,20 +88,20 @@ func exchangeRow(line bool, record, place string, l *storage.Line, url string, b
 	cut := func(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
 	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
 	a.fields[fieldTime] = began.UTC().Format("2006-01-02T15:04:05.000000Z")
-	set(fieldDecision, "%s %s", weburl.Plain(string(l.Decision)), weburl.Plain(l.Reason))
-	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", weburl.Plain(string(l.Outcome)),
-		weburl.Plain(string(l.Change)), l.Attempt, l.Interim)
-	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, weburl.Plain(l.RobotsRule),
-		weburl.Plain(l.RobotsGroup), weburl.Plain(l.RunnerUp),
-		weburl.Plain(l.RobotsSHA256), weburl.Plain(bare(l.RobotsRecord)), weburl.Plain(l.Standard))
-	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), weburl.Plain(string(l.PaceBy)), cut(l.Gap),
+	set(fieldDecision, "%s %s", evidence.Plain(string(l.Decision)), evidence.Plain(l.Reason))
+	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", evidence.Plain(string(l.Outcome)),
+		evidence.Plain(string(l.Change)), l.Attempt, l.Interim)
+	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, evidence.Plain(l.RobotsRule),
+		evidence.Plain(l.RobotsGroup), evidence.Plain(l.RunnerUp),
+		evidence.Plain(l.RobotsSHA256), evidence.Plain(bare(l.RobotsRecord)), evidence.Plain(l.Standard))
+	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), evidence.Plain(string(l.PaceBy)), cut(l.Gap),
 		cut(l.Ahead))
-	set(fieldRest, "%v by %q", cut(l.Rest), weburl.Plain(string(l.RestBy)))
-	set(fieldDuration, "%v, to the first byte %v, %q", cut(l.Took), cut(l.FirstByte), weburl.Plain(l.Truncated))
-	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", weburl.Plain(string(l.Kind)), weburl.Plain(l.Via), l.Depth,
-		weburl.Plain(l.Seed), weburl.Plain(l.Tag), l.Own)
-	set(fieldSaid, "%s %q %q, list %s", weburl.Plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs),
-		weburl.Plain(l.List))
+	set(fieldRest, "%v by %q", cut(l.Rest), evidence.Plain(string(l.RestBy)))
+	set(fieldDuration, "%v, to the first byte %v, %q", cut(l.Took), cut(l.FirstByte), evidence.Plain(l.Truncated))
+	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", evidence.Plain(string(l.Kind)), evidence.Plain(l.Via), l.Depth,
+		evidence.Plain(l.Seed), evidence.Plain(l.Tag), l.Own)
+	set(fieldSaid, "%s %q %q, list %s", evidence.Plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs),
+		evidence.Plain(l.List))
 	return a
 }
 
@@ -163,7 +162,7 @@ func addressText(a netip.Addr) string {
 func plainLines(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(s, "\n") {
-		if line = weburl.Plain(line); line != "" {
+		if line = evidence.Plain(line); line != "" {
 			b.WriteString(line + "; ")
 		}
 	}
@@ -249,7 +248,7 @@ func alike(i int, line, record *row) bool {
 func (a *row) finding(code finding.Code, required, observed string) finding.Finding {
 	f := finding.Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required,
 		Observed: observed}
-	f.Authority = weburl.AuthorityOf(f.URL)
+	f.Authority = evidence.AuthorityOf(f.URL)
 	if a.refusal {
 		f.Observed += " (" + a.fields[1] + ")"
 	}

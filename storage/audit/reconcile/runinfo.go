@@ -12,7 +12,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
 )
 
@@ -97,7 +96,7 @@ func (l *Ledger) changed(d *storage.Line, place string) {
 	if l.runs.count > 1 || d.Change == "" || d.Change == storage.ChangeNew || len(l.tooSoon) >= maxProblems {
 		return
 	}
-	l.tooSoon = append(l.tooSoon, finding.Finding{Code: finding.LedgerLines, URL: d.URL, Authority: weburl.AuthorityOf(d.URL), Time: d.Time,
+	l.tooSoon = append(l.tooSoon, finding.Finding{Code: finding.LedgerLines, URL: d.URL, Authority: evidence.AuthorityOf(d.URL), Time: d.Time,
 		Place:    finding.Place{File: l.o.Dir},
 		Required: "a run before that of a change since the generation before (docs/reference/ledger.md)",
 		Observed: fmt.Sprintf("%s says %s, and its run is the first", place, finding.Short(string(d.Change)))})

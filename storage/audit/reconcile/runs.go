@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"curtsy/storage/audit/evidence"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
 )
 
@@ -215,7 +214,7 @@ func (r *runs) paired(line *row) {
 	if x.pairs == nil {
 		x.pairs = map[string]time.Time{}
 	}
-	if name := weburl.AuthorityOf(line.fields[0]); t.After(x.pairs[name]) {
+	if name := evidence.AuthorityOf(line.fields[0]); t.After(x.pairs[name]) {
 		x.pairs[name] = t
 	}
 }
@@ -244,7 +243,7 @@ func (x *run) passed(a *row) bool {
 	if a.refusal || a.own { // refusals are written in batches; own hosts may have several exchanges at once
 		return false
 	}
-	t, ok := x.pairs[weburl.AuthorityOf(a.fields[0])]
+	t, ok := x.pairs[evidence.AuthorityOf(a.fields[0])]
 	return ok && !a.traced().After(t)
 }
 

@@ -8,7 +8,6 @@ import (
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pacing"
-	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/hostmap"
 )
@@ -96,7 +95,7 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark) error
 		if _, gone := t.bodies[key]; gone {
 			t.bodies[key] = e.Line.Payload
 		}
-		name := weburl.AuthorityOf(e.Line.URL)
+		name := evidence.AuthorityOf(e.Line.URL)
 		if n := stubs - met[name]; n > 0 {
 			if t.full = t.full || len(t.before) == maxTaken; !t.full {
 				t.before[key] = n

@@ -6,7 +6,6 @@ import (
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/weburl"
 )
 
 // maxUnsent bounds the attempts that are remembered. Beyond it every pause is explained.
@@ -27,7 +26,7 @@ func (u *unsent) add(url string, t time.Time) {
 	if u.at == nil {
 		u.at = map[string][]int64{}
 	}
-	name := weburl.AuthorityOf(url)
+	name := evidence.AuthorityOf(url)
 	u.at[name] = append(u.at[name], t.UnixMicro())
 	u.n++
 }

@@ -1,4 +1,4 @@
-package weburl
+package evidence
 
 import (
 	"errors"
@@ -76,20 +76,20 @@ func AsWritten(uri string) (URL, bool) {
 		}
 	}
 	host = strings.TrimSuffix(host, ".")
-	if host == "" || len(host) > MaxHost { // what is kept of each host shall be bounded
+	if host == "" || len(host) > maxHost { // what is kept of each host shall be bounded
 		return URL{}, false
 	}
 	authority := scheme + "://" + host
 	return URL{authority, target, authority + target}, true
 }
 
-// MaxHost is the longest name with its port, in bytes: no name in the DNS is longer.
-const MaxHost = 255 + len(":65535")
+// maxHost is the longest name with its port, in bytes: no name in the DNS is longer.
+const maxHost = 255 + len(":65535")
 
 var defaultPort = map[string]string{"http": "80", "https": "443"}
 
-// Asked is where a request with that request-target led, at the host of an authority.
-func Asked(authority, target string) URL {
+// asked is where a request with that request-target led, at the host of an authority.
+func asked(authority, target string) URL {
 	p, err := Parse(authority + target)
 	if err != nil || p.Authority != authority { // "*", or bytes that make no URL
 		return URL{authority, target, authority + target}

@@ -1,4 +1,4 @@
-package weburl
+package evidence
 
 // This file holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
 // outcome to what was answered. It is pure.

@@ -1,4 +1,4 @@
-package weburl
+package evidence
 
 import (
 	"os"

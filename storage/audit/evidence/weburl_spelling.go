@@ -1,4 +1,4 @@
-package weburl
+package evidence
 
 import (
 	"strconv"
@@ -34,14 +34,14 @@ func Undotted(target string) string {
 	return path
 }
 
-// Same reports whether two URLs, which may be written in different ways, lead to the same.
-func Same(a, b string) bool {
+// same reports whether two URLs, which may be written in different ways, lead to the same.
+func same(a, b string) bool {
 	if a == b {
 		return true
 	}
 	p, err := Parse(a)
 	q, err2 := Parse(b)
-	return err == nil && err2 == nil && SameAuthority(p.Authority, q.Authority) && SameTarget(p.Target, q.Target)
+	return err == nil && err2 == nil && sameAuthority(p.Authority, q.Authority) && SameTarget(p.Target, q.Target)
 }
 
 // SameTarget reports whether two targets may be the same, written in different ways: archives have URLs before or
@@ -74,8 +74,8 @@ func bareName(authority string) string {
 	return scheme + "://" + strings.TrimSuffix(host, ".") + ":" + port
 }
 
-// SameAuthority reports whether two authorities are one, the dot that may end a name left aside.
-func SameAuthority(a, b string) bool { return a == b || bareName(a) == bareName(b) }
+// sameAuthority reports whether two authorities are one, the dot that may end a name left aside.
+func sameAuthority(a, b string) bool { return a == b || bareName(a) == bareName(b) }
 
 // Scheme is that of an authority, with its slashes.
 func Scheme(authority string) string {

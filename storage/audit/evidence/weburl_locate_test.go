@@ -1,4 +1,4 @@
-package weburl
+package evidence
 
 import (
 	"testing"
@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		if (err == nil) != (err2 == nil) || err == nil && (q.Key != to.Key() || q.Authority+q.Target != to.String()) {
 			t.Fatalf("%q from %s is %s (%v), and %+v (%v)", ref, u, to, err, q, err2)
 		}
-		if q := Asked(p.Authority, p.Target); q != p {
+		if q := asked(p.Authority, p.Target); q != p {
 			t.Fatalf("asked for %+v, not %+v", q, p)
 		}
 	})
