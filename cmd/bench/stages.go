@@ -59,7 +59,7 @@ func stageRows() []stageRow {
 		{stageScope, []string{"crawler/scope", "crawler/optout"}, nil},
 		{stageTraps, []string{"crawler/trap"}, nil},
 		{stageFrontier, []string{"frontier"}, []string{"go.etcd.io/bbolt."}},
-		{stageGate, []string{"robots", "crawler/gate", "crawler/address", "crawler/hostlock"}, nil},
+		{stageGate, []string{"robots", "crawler/gate", "crawler/hostlock"}, nil},
 		{stageArchive, []string{"storage/warc", "frontier/durable", "storage/cdxj", "storage/sorted", "storage/spool"}, nil},
 		{stageLedger, []string{"storage/ledger"}, nil},
 		{stageMirror, []string{"storage/mirror"}, nil},

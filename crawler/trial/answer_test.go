@@ -37,7 +37,7 @@ type answer struct {
 func (a *answer) field(name, value string) { fmt.Fprintf(&a.head, "%s: %s\r\n", name, value) }
 
 // page is what a host answers for anything but its rules.
-func (h *host) content(target string, now time.Time, n int) *answer {
+func (h *trialHost) content(target string, now time.Time, n int) *answer {
 	d := throw(h.w.seed, "content", h.name, target)
 	t := throw(h.w.seed, "content", h.name, target, now.Truncate(time.Minute).String())
 	a := &answer{status: 200, media: "text/html; charset=utf-8", latency: time.Duration(d.Int64N(int64(2*h.slow) + 1))}
@@ -78,7 +78,7 @@ func (h *host) content(target string, now time.Time, n int) *answer {
 }
 
 // html is a page with links.
-func (h *host) html(d dice) []byte {
+func (h *trialHost) html(d dice) []byte {
 	var b bytes.Buffer
 	if d.in(10) {
 		b.WriteString(`<meta name="robots" content="` + d.one("noarchive", "nofollow", "none", "noindex") + `">`)
@@ -102,7 +102,7 @@ func (h *host) html(d dice) []byte {
 	return b.Bytes()
 }
 
-func (h *host) location(d dice) string {
+func (h *trialHost) location(d dice) string {
 	switch d.IntN(10) {
 	case 0:
 		return d.one("", "http://", "ftp://x.test/", "http://h0.test:99999/", "?", "#", "//", "mailto:x", "http://[::1", "http:// x/", d.octets(d.IntN(20)))
@@ -116,7 +116,7 @@ func (h *host) location(d dice) string {
 }
 
 // retry is the value of a Retry-After.
-func (h *host) retry(d dice, now time.Time) string {
+func (h *trialHost) retry(d dice, now time.Time) string {
 	switch d.IntN(6) {
 	case 0:
 		return d.one("soon", "", "-5", "+7", "1.5", "7, 8", "5;q=1", "0")
@@ -131,7 +131,7 @@ func (h *host) retry(d dice, now time.Time) string {
 }
 
 // dress adds fields that a head may have, and gives it a form.
-func (h *host) dress(d dice, a *answer) {
+func (h *trialHost) dress(d dice, a *answer) {
 	if d.in(3) {
 		a.field("Date", time.Date(2026, 1, 1+d.IntN(28), d.IntN(24), 0, 0, 0, time.UTC).Format(httpTime))
 	}
@@ -196,7 +196,7 @@ func (a *answer) code(d dice) {
 }
 
 // faults are what goes wrong, for good or at this time.
-func (h *host) faults(d, t dice, a *answer) {
+func (h *trialHost) faults(d, t dice, a *answer) {
 	switch {
 	case d.in(60):
 		a.garbage = d.one("SSH-2.0-x\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nbad field\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n",

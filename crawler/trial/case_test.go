@@ -202,7 +202,7 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := &server{w: x.web, asked: map[string]int{}, answers: map[string]int{}, true: func() time.Time { return time.Now().Add(-offset) }}
-	s.log = func(h *host, line logged) {
+	s.log = func(h *trialHost, line logged) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		x.logs[h.name] = append(x.logs[h.name], line)

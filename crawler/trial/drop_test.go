@@ -171,7 +171,7 @@ func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 	start := time.Now()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := &server{w: x.web, asked: map[string]int{}, answers: map[string]int{}, true: time.Now, log: func(*host, logged) {}}
+	s := &server{w: x.web, asked: map[string]int{}, answers: map[string]int{}, true: time.Now, log: func(*trialHost, logged) {}}
 	c, err := open(ctx, x.dir, x.set, s, 4*time.Minute)
 	if err != nil {
 		t.Fatal(err)

@@ -15,11 +15,11 @@ type web struct {
 	calm  bool // no host is slow or rests for long: for real time
 	local bool // some hosts are on loopback
 
-	fixed func(h *host, target string, n int) *answer // to request n for a target; nil for what chance says
+	fixed func(h *trialHost, target string, n int) *answer // to request n for a target; nil for what chance says
 }
 
-// host is what is given of a host.
-type host struct {
+// trialHost is what is given of a trialHost.
+type trialHost struct {
 	w     *web
 	n     int
 	name  string // with its port, if it is another than 80
@@ -31,9 +31,9 @@ type host struct {
 
 var rulesKinds = []string{"rules", "rules", "rules", "rules", "none", "none", "odd", "moved", "moved", "elsewhere", "late", "busy", "closed", "coded", "long", "short", "cut", "status"}
 
-func (w *web) host(n int) *host {
+func (w *web) host(n int) *trialHost {
 	d := throw(w.seed, "host", strconv.Itoa(n))
-	h := &host{w: w, n: n, name: fmt.Sprintf("h%d.test", n), pages: 1 + d.IntN(40), rules: rulesKinds[d.IntN(len(rulesKinds))], after: d.in(2)}
+	h := &trialHost{w: w, n: n, name: fmt.Sprintf("h%d.test", n), pages: 1 + d.IntN(40), rules: rulesKinds[d.IntN(len(rulesKinds))], after: d.in(2)}
 	if w.local && throw(w.seed, "local", strconv.Itoa(n)).in(3) {
 		h.name = localNet + strconv.Itoa(n+1)
 	}
@@ -51,7 +51,7 @@ func (w *web) host(n int) *host {
 const localNet = "127.0.0."
 
 // named returns the host of a Host field.
-func (w *web) named(name string) *host {
+func (w *web) named(name string) *trialHost {
 	name, _, _ = strings.Cut(name, ":")
 	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, "h"), ".test"))
 	if last, ok := strings.CutPrefix(name, localNet); ok {
@@ -77,7 +77,7 @@ func (w *web) addr(n int) netip.Addr {
 }
 
 // page is the target of a page.
-func (h *host) page(k int) string {
+func (h *trialHost) page(k int) string {
 	if k == 0 {
 		return "/"
 	}
@@ -89,7 +89,7 @@ func (h *host) page(k int) string {
 }
 
 // link is a reference to a page, as some page has it.
-func (h *host) link(d dice, to *host, k int) string {
+func (h *trialHost) link(d dice, to *trialHost, k int) string {
 	target := to.page(k)
 	host := to.name
 	switch {

@@ -48,7 +48,7 @@ func TestRFC9309_2_4_LinkedRobotsRenews(t *testing.T) {
 				t.Parallel()
 				renewed, after := 0, 0
 				w := &web{seed: 5, hosts: 2}
-				w.fixed = func(h *host, target string, n int) *answer {
+				w.fixed = func(h *trialHost, target string, n int) *answer {
 					a := &answer{status: 200, media: "text/html"}
 					switch {
 					case target == "/robots.txt":

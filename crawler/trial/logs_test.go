@@ -26,7 +26,7 @@ type logged struct {
 
 // line is what the host's server writes of an exchange that began and ended at these instants. Its clock is wrong by less
 // than the audit takes for usual.
-func (h *host) line(began, ended time.Time, method, target string, status, size int, agent string) logged {
+func (h *trialHost) line(began, ended time.Time, method, target string, status, size int, agent string) logged {
 	stamp := began
 	if h.after {
 		stamp = ended

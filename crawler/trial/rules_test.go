@@ -7,7 +7,7 @@ import (
 )
 
 // robots is what a host answers for its robots.txt, at a time.
-func (h *host) robots(now time.Time, n int) *answer {
+func (h *trialHost) robots(now time.Time, n int) *answer {
 	d := throw(h.w.seed, "robots", h.name)
 	t := throw(h.w.seed, "robots", h.name, now.Truncate(3*time.Minute).String())
 	rules := h.rules
@@ -68,10 +68,10 @@ func (h *host) robots(now time.Time, n int) *answer {
 }
 
 // tail is where rules are found that were moved; the hop that leads on is in it.
-func (h *host) tail(d dice, hop int) string { return fmt.Sprintf("/%d", hop) + d.target() }
+func (h *trialHost) tail(d dice, hop int) string { return fmt.Sprintf("/%d", hop) + d.target() }
 
 // moved is what a host answers for rules that were moved: more hops, or the rules.
-func (h *host) moved(target string) *answer {
+func (h *trialHost) moved(target string) *answer {
 	var hop int
 	fmt.Sscanf(target, "/rules/%d", &hop)
 	d := throw(h.w.seed, "moved", h.name, target)
@@ -92,7 +92,7 @@ func (h *host) moved(target string) *answer {
 }
 
 // text is a robots.txt.
-func (h *host) text(d dice) string {
+func (h *trialHost) text(d dice) string {
 	end := d.one("\n", "\n", "\r\n", "\r")
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+end, args...) }
@@ -120,7 +120,7 @@ func (h *host) text(d dice) string {
 }
 
 // linkedRules is a reference to the robots.txt of some host.
-func (h *host) linkedRules(d dice) string {
+func (h *trialHost) linkedRules(d dice) string {
 	to := h
 	if d.in(3) {
 		to = h.w.host(d.IntN(h.w.hosts))
@@ -133,7 +133,7 @@ func (h *host) linkedRules(d dice) string {
 }
 
 // sitemap lists pages, and robots.txt as a page or as another sitemap.
-func (h *host) sitemap(d dice) *answer {
+func (h *trialHost) sitemap(d dice) *answer {
 	a := &answer{status: 200, media: "application/xml", latency: h.slow}
 	list, entry := d.one("urlset", "sitemapindex"), "url"
 	if list == "sitemapindex" {
@@ -146,7 +146,7 @@ func (h *host) sitemap(d dice) *answer {
 	return a
 }
 
-func (h *host) pattern(d dice) string {
+func (h *trialHost) pattern(d dice) string {
 	switch d.IntN(8) {
 	case 0:
 		return d.one("", "/", "*", "$", "/$", "/*")

@@ -18,7 +18,7 @@ import (
 type server struct {
 	w    *web
 	true func() time.Time // the right time, whatever the crawl's clock says
-	log  func(h *host, line logged)
+	log  func(h *trialHost, line logged)
 
 	wg      sync.WaitGroup
 	mu      sync.Mutex
