@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"curtsy/crawler/budget"
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
-	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -25,8 +24,8 @@ type Terms struct {
 	MaxPages, MaxPerHost, MaxPerDomain, MaxPerTag, MaxBytes int64
 	MaxTime                                                 time.Duration
 	StopWhen                                                []budget.Condition
-	Window                                                  window.Spans
-	Hosts                                                   hostrule.Rules
+	Window                                                  host.Spans
+	Hosts                                                   host.Rules
 	Include, Exclude                                        []string // of Config.Scope
 }
 
@@ -53,7 +52,7 @@ func (t *Terms) check(next *Terms) error {
 		return errors.New("crawler: a budget is negative; zero is for no limit")
 	}
 	if !next.Window.Within(t.Window, time.Now()) {
-		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), window.None), t.Window, ErrLessPolite)
+		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), host.None), t.Window, ErrLessPolite)
 	}
 	for i, was := range t.Hosts { // a rule only asks for more consideration: none may go or shrink, and further ones may come
 		if i >= len(next.Hosts) {

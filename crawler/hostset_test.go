@@ -11,7 +11,7 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/explain"
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -23,7 +23,7 @@ func TestRule09_AHostSettingLengthensThePace(t *testing.T) {
 		a, b, c := crawltest.Tree("www.a.test", 4), crawltest.Tree("b.test", 4), crawltest.Tree("x.a.test", 4)
 		c.Robots.Body = "User-agent: *\nCrawl-delay: 9\n"
 		w := newWorld(t, []string{"http://www.a.test/", "http://b.test/", "http://x.a.test/"}, a, b, c)
-		w.cfg.Hosts = hostrule.Rules{{Match: "*.a.test", Delay: 4 * time.Second}}
+		w.cfg.Hosts = host.Rules{{Match: "*.a.test", Delay: 4 * time.Second}}
 		w.run()
 		gaps := map[string][]string{}
 		for _, l := range w.ledger.all {
@@ -57,7 +57,7 @@ func TestRule09_AHostSettingLengthensThePace(t *testing.T) {
 // A delay below the floor is refused, whatever it is for.
 func TestRule09_AHostSettingBelowTheFloorIsRefused(t *testing.T) {
 	w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
-	w.cfg.Hosts = hostrule.Rules{{Match: "127.0.0.1", Delay: Floor / 2}}
+	w.cfg.Hosts = host.Rules{{Match: "127.0.0.1", Delay: Floor / 2}}
 	if _, err := New(t.Context(), w.cfg); err == nil || !strings.Contains(err.Error(), "floor") {
 		t.Errorf("%v", err)
 	}
@@ -67,7 +67,7 @@ func TestRule09_AHostSettingBelowTheFloorIsRefused(t *testing.T) {
 func TestHostSettingsNarrowBudgetsAndScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/", "http://b.test/", "http://c.test/"}, crawltest.Tree("a.test", 20), crawltest.Tree("b.test", 20), crawltest.Tree("c.test", 20))
-		rules := hostrule.Rules{
+		rules := host.Rules{
 			{Match: "a.test", MaxPerHost: 3}, {Match: "b.test", Exclude: []string{`p2\.`}, Include: []string{`p[1-4]\.`}},
 		}
 		w.cfg.Hosts, w.cfg.Scope.Hosts = rules, rules
@@ -87,7 +87,7 @@ func TestHostSettingsNarrowBudgetsAndScope(t *testing.T) {
 func TestAHostIsAskedWithinItsHoursAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins at midnight UTC
 		w := newWorld(t, []string{"http://a.test/", "http://b.test/", "http://c.test/"}, crawltest.Tree("a.test", 200), crawltest.Tree("b.test", 3), crawltest.Tree("c.test", 12))
-		w.cfg.Hosts = hostrule.Rules{{Match: "a.test", Hours: []string{"22:00-22:02"}}}
+		w.cfg.Hosts = host.Rules{{Match: "a.test", Hours: []string{"22:00-22:02"}}}
 		w.cfg.MaxWait = 72 * time.Hour
 		w.cfg.Daily = budget.NewDaily(func(a canon.Authority) int64 {
 			if a.Host() == "c.test" {

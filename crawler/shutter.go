@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/record"
-	"curtsy/crawler/window"
 	"curtsy/frontier"
 )
 
@@ -28,7 +28,7 @@ type shutter struct {
 	End     func(l shutterLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
 	Log     func(format string, args ...any)
 
-	window atomic.Pointer[window.Spans]
+	window atomic.Pointer[host.Spans]
 	moved  chan struct{} // has a value after Move
 
 	busy   bool // something was under way at the last look
@@ -43,14 +43,14 @@ type shutterLeft struct {
 }
 
 // newShutter returns a shutter of a window, without its fields.
-func newShutter(w window.Spans) *shutter {
+func newShutter(w host.Spans) *shutter {
 	s := &shutter{moved: make(chan struct{}, 1)}
 	s.window.Store(&w)
 	return s
 }
 
 // Move sets another window. It counts at once; Keep looks at it next.
-func (s *shutter) Move(w window.Spans) {
+func (s *shutter) Move(w host.Spans) {
 	s.window.Store(&w)
 	select {
 	case s.moved <- struct{}{}:
@@ -58,7 +58,7 @@ func (s *shutter) Move(w window.Spans) {
 	}
 }
 
-func (s *shutter) spans() window.Spans { return *s.window.Load() }
+func (s *shutter) spans() host.Spans { return *s.window.Load() }
 
 // Until is when the window opens that the run waits for; nil while it does not.
 func (s *shutter) Until() *time.Time { return s.until.Load() }
@@ -178,7 +178,7 @@ func (s *shutter) Look(ctx context.Context) error {
 }
 
 // afterClosing is what comes after the window has closed.
-func afterClosing(w window.Spans, waits bool, at time.Time) string {
+func afterClosing(w host.Spans, waits bool, at time.Time) string {
 	if waits {
 		return "continues at " + w.Clock(at)
 	}

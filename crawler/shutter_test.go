@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/record"
-	"curtsy/crawler/window"
 )
 
 // A run is what a shutter acts on, and what it did, each with the clock's time. A bubble begins at 00:00 UTC of a Saturday.
@@ -28,7 +28,7 @@ type shutterRun struct {
 
 func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutterRun {
 	t.Helper()
-	w, err := window.ParseAll(spans)
+	w, err := host.ParseAll(spans)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
-	"curtsy/crawler/hostrule"
 	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
@@ -39,8 +38,8 @@ type site struct {
 	ownCheck bool // its failing pages are findings: see Config.LinkCheck
 	brief    bool // only links off the scope lead to it: likewise
 	floor    time.Duration
-	set      hostrule.Terms // what the operator sets for it
-	raised   time.Duration  // to what an operator has raised its pace since the run began; zero where that was not done
+	set      host.Overrides // what the operator sets for it
+	raised   time.Duration      // to what an operator has raised its pace since the run began; zero where that was not done
 	memory   host.State
 	history  trap.History // as memory.History has it
 	state    robots.State

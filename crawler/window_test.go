@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/crawler/status"
-	"curtsy/crawler/window"
 )
 
 // within is a crawl of site in a window, run in virtual time, which begins at midnight of a Saturday.
@@ -16,7 +16,7 @@ func within(t *testing.T, site *crawltest.Site, maxWait time.Duration, spans ...
 	t.Helper()
 	w = newWorld(t, []string{"http://a.test/0"}, site)
 	var err error
-	if w.cfg.Window, err = window.ParseAll(spans); err != nil {
+	if w.cfg.Window, err = host.ParseAll(spans); err != nil {
 		t.Fatal(err)
 	}
 	w.cfg.MaxWait = maxWait
@@ -119,7 +119,7 @@ func TestACrawlThatIsDoneDoesNotWaitForItsWindow(t *testing.T) {
 				site.Pages["/2"] = p
 			}
 			w := newWorld(t, []string{"http://a.test/0"}, site)
-			w.cfg.Window, _ = window.ParseAll([]string{"00:00-00:01"})
+			w.cfg.Window, _ = host.ParseAll([]string{"00:00-00:01"})
 			w.cfg.MaxWait, w.cfg.MaxPages = 48*time.Hour, maxPages
 			time.Sleep(48 * time.Second)
 			c, err := New(t.Context(), w.cfg)

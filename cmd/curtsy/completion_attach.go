@@ -49,7 +49,7 @@ const (
 	other       kind = iota // known to the user only
 	file                    // a file name, which the shell completes
 	crawlWord               // a crawl directory
-	host                    // a host of the crawl in the first argument
+	hostWord                // a host of the crawl in the first argument
 	urlWord                 // a URL of that crawl
 	commandWord             // the command of another program
 )
@@ -58,7 +58,7 @@ const (
 var kindsOfWords = map[string]kind{
 	"DIR": crawlWord, "PATH": file, "FILE": file, "WARC": file, "FOLDER": file, "CDXJ": file, "A": file, "B": file, "OLD": file, "NEW": file,
 	"CONFIG": file, "[HOST=]FILE": file, "FILE|KEY": file, "FILE|SIZE:HEX": file, "KEY": file,
-	"HOST": host, "NAME": host, "ENTRY": host, "URL": urlWord, "COMMAND": commandWord,
+	"HOST": hostWord, "NAME": hostWord, "ENTRY": hostWord, "URL": urlWord, "COMMAND": commandWord,
 }
 
 // noArgument is what stands in usage lines and is no argument.
@@ -103,7 +103,7 @@ func offer(cmd *cobra.Command, ks []kind, given []string, begun string) (all []s
 			all, then = append(all, crawls(begun)...), offerFiles
 		case file, commandWord:
 			then = offerFiles
-		case host:
+		case hostWord:
 			if len(given) > 0 {
 				all = append(all, hosts(cmd.Context(), given[0], control.Names{Beginning: begun, Most: mostHosts})...)
 			}
@@ -130,7 +130,7 @@ func ofFlag(f *pflag.Flag) cobra.CompletionFunc {
 		return nil
 	case k == crawlWord: // to be made, but for few
 		k = file
-	case k == host && f.Name != "host", k == urlWord: // a name of something else, or a URL that is elsewhere
+	case k == hostWord && f.Name != "host", k == urlWord: // a name of something else, or a URL that is elsewhere
 		k = other
 	}
 	return func(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {

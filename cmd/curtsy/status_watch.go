@@ -11,8 +11,8 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/dashboard"
+	"curtsy/crawler/host"
 	"curtsy/crawler/status"
-	"curtsy/crawler/window"
 	"curtsy/storage/plainly"
 )
 
@@ -214,7 +214,7 @@ func windowOf(st status.Status, dir string, now time.Time) string {
 	if err != nil || st.State == "running" || st.State == status.OutsideWindow {
 		return ""
 	}
-	w, err := window.ParseAll(s.Window)
+	w, err := host.ParseAll(s.Window)
 	if err != nil || len(w) == 0 {
 		return ""
 	}

@@ -7,8 +7,8 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
@@ -56,7 +56,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if _, err := s.stopWhen(); err != nil {
 		return err
 	}
-	if _, err := window.ParseAll(s.Window); err != nil {
+	if _, err := host.ParseAll(s.Window); err != nil {
 		return misuse("--window %w", err)
 	}
 	if _, err := extract.ParseFollow(s.Follow); err != nil {
@@ -89,7 +89,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 
 // Opens refuses to begin a run outside of the window, when that opens later than MaxWait waits.
 func Opens(s *Settings, now time.Time) error {
-	w, err := window.ParseAll(s.Window)
+	w, err := host.ParseAll(s.Window)
 	if err != nil {
 		return misuse("--window %w", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/window"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/warc"
@@ -172,7 +172,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	if err != nil {
 		return crawler.Config{}, err
 	}
-	spans, err := window.ParseAll(s.Window)
+	spans, err := host.ParseAll(s.Window)
 	if err != nil {
 		return crawler.Config{}, misuse("--window %w", err)
 	}

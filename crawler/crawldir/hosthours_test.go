@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 )
 
 // Hours and requests in a day that are set for a host are kept, over a stop and a kill as well, and the audit, which the archive
@@ -19,7 +19,7 @@ func TestHoursAndRequestsInADayAreKeptAndDeclared(t *testing.T) {
 		dir, s := in(t.TempDir(), "d"), Defaults()
 		s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
 		s.MaxWait, s.MaxTime = 72*time.Hour, 5*time.Minute
-		s.Hosts = hostrule.Rules{{Match: "*.test", PerHostPerDay: 7, Hours: []string{"01:00-01:02", "23:00 - 23:01"}}}
+		s.Hosts = host.Rules{{Match: "*.test", PerHostPerDay: 7, Hours: []string{"01:00-01:02", "23:00 - 23:01"}}}
 		seeds, err := SeedURLs("http://bakery.test/")
 		if err == nil {
 			err = Create(t.Context(), dir, &s, seeds)

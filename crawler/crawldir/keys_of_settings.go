@@ -9,7 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 )
 
 // key is one key of a file of settings, and where its value is: in the first of these that is not nil.
@@ -173,7 +173,7 @@ func (s *Settings) TOML() ([]byte, error) {
 const HostTable = "host"
 
 // keysOfRule are the keys of such a table. They are named like the settings that they are stricter than.
-func keysOfRule(r *hostrule.Rule) []key {
+func keysOfRule(r *host.Rule) []key {
 	return []key{
 		{name: "match", text: &r.Match}, {name: "delay", other: (*Duration)(&r.Delay)},
 		{name: "max-per-host", other: AtLeast(&r.MaxPerHost, 0)}, {name: "per-host-per-day", other: AtLeast(&r.PerHostPerDay, 0)},
@@ -183,7 +183,7 @@ func keysOfRule(r *hostrule.Rule) []key {
 
 // HostNames are the keys of a table for some hosts.
 func HostNames() (names []string) {
-	for _, k := range keysOfRule(new(hostrule.Rule)) {
+	for _, k := range keysOfRule(new(host.Rule)) {
 		names = append(names, k.name)
 	}
 	return names

@@ -12,7 +12,6 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
-	"curtsy/crawler/hostrule"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -119,7 +118,7 @@ func (d *Dir) daily() (*budget.Daily, error) {
 
 // Daily is the cap of requests to a host in a day, with those that the ledger in dir tells of; nil without one.
 func Daily(dir string, s *Settings, now time.Time) (*budget.Daily, error) {
-	if s.PerHostPerDay == 0 && !slices.ContainsFunc(s.Hosts, func(r hostrule.Rule) bool { return r.PerHostPerDay > 0 }) {
+	if s.PerHostPerDay == 0 && !slices.ContainsFunc(s.Hosts, func(r host.Rule) bool { return r.PerHostPerDay > 0 }) {
 		return nil, nil
 	}
 	d := budget.NewDaily(s.perDay)

@@ -7,7 +7,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/freshness"
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
@@ -90,7 +90,7 @@ type Settings struct {
 	Fresh                    float64       // share of the time that a watch keeps a page fresh for, at most
 	Gather                   time.Duration // from one round of a watch to the next, at least
 
-	Hosts hostrule.Rules // what holds for some hosts alone; they only ask for more consideration
+	Hosts host.Rules // what holds for some hosts alone; they only ask for more consideration
 
 	LinkCheck bool  // of this run, and in no file: see crawler.Config
 	Fleet     Fleet // likewise

@@ -5,7 +5,6 @@ import (
 
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
-	"curtsy/crawler/hostrule"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
@@ -44,8 +43,8 @@ type Facts struct {
 	History trap.History
 	Own     bool // the host is the operator's own
 	Floor   time.Duration
-	Set     hostrule.Terms // what the operator sets for the host
-	Raised  time.Duration  // to what the operator has raised its pace since the run began; zero where that was not done
+	Set     host.Overrides // what the operator sets for the host
+	Raised  time.Duration      // to what the operator has raised its pace since the run began; zero where that was not done
 	State   robots.State
 	Rules   gate.Rules // that State holds
 	Gate    *gate.Gate

@@ -11,6 +11,9 @@
 // Failures, 429s and 503s, and refusals are counted in rows, which outlive the process. An answer ends a row; a failure to
 // answer does not, and an answer for robots.txt ends none that a page is part of.
 //
+// Rules are what the operator sets for hosts, and Spans the hours in which a crawl may run. A Pacer keeps the pause
+// between requests to one address, whatever hosts it serves (rule 10).
+//
 // Instants are microseconds of the crawl's steady clock, unless a name says that they are of the wall clock. The package
-// has no clock, does no I/O, and starts nothing.
+// does no I/O and starts nothing.
 package host

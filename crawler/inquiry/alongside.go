@@ -10,7 +10,6 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
-	"curtsy/crawler/hostrule"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
@@ -19,10 +18,10 @@ import (
 // host's lock, at its pace and at that of its address, all of which crawls and other commands keep with us.
 type alongside struct {
 	locks   *hostlock.Locks
-	floor   time.Duration  // between two exchanges with a host
-	set     hostrule.Rules // what is set for some hosts alone: their hours are for crawls, their delays for all
-	every   time.Duration  // between two starts at an address
-	foreign bool           // loopback is like any other host
+	floor   time.Duration // between two exchanges with a host
+	set     host.Rules    // what is set for some hosts alone: their hours are for crawls, their delays for all
+	every   time.Duration // between two starts at an address
+	foreign bool          // loopback is like any other host
 }
 
 // Resting says that a host was not asked, because it asked to be left alone for a while.

@@ -10,7 +10,6 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/host"
-	"curtsy/crawler/hostrule"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -70,7 +69,7 @@ type met struct {
 	it    crawler.Met
 	asked bool // what its robots.txt means is known
 	maps  int  // sitemaps that its robots.txt names on it
-	set   hostrule.Terms
+	set   host.Overrides
 }
 
 // plan is what comes of the run.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 )
 
 // Mode says which places are in scope.
@@ -65,7 +65,7 @@ type Config struct {
 
 	// Hosts narrow the scope of some hosts alone, likewise: of each rule that matches a host and has Include one pattern
 	// must match, and none of Exclude may.
-	Hosts hostrule.Rules
+	Hosts host.Rules
 
 	// Accept and Reject list media types ("image/png", "image/*") and extensions (".pdf", ".tar.gz"; case does not
 	// matter). Extensions are judged by the path, types by AcceptType when the head of the answer is there. Accept

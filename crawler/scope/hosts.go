@@ -3,17 +3,17 @@ package scope
 import (
 	"regexp"
 
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
 )
 
 // hostPatterns are the patterns of a rule for some hosts alone.
 type hostPatterns struct {
-	rule             hostrule.Rule
+	rule             host.Rule
 	include, exclude []*regexp.Regexp
 }
 
-func compileHosts(rules hostrule.Rules) (all []hostPatterns, err error) {
+func compileHosts(rules host.Rules) (all []hostPatterns, err error) {
 	for _, r := range rules {
 		p := hostPatterns{rule: r}
 		if p.include, err = compile("include of host "+r.Match, r.Include); err != nil {

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"curtsy/crawler/window"
 	"math"
 	"net/netip"
 	"time"
@@ -16,7 +15,7 @@ import (
 type Budget struct {
 	MaxPages, MaxPerHost, MaxBytes int64
 	MaxTime                        time.Duration
-	Window                         window.Spans // in which alone hosts are asked
+	Window                         host.Spans // in which alone hosts are asked
 }
 
 // What an Estimate is Until.

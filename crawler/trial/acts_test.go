@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/ledger"
@@ -42,8 +42,8 @@ func (x *trial) operate(ctx context.Context, t *testing.T, c *crawl, life int, m
 		case <-ctx.Done():
 			return
 		}
-		host := x.web.host(d.IntN(x.web.hosts)).name
-		a, err := canon.ParseAuthority("http://" + host)
+		name := x.web.host(d.IntN(x.web.hosts)).name
+		a, err := canon.ParseAuthority("http://" + name)
 		if err != nil {
 			t.Error(err)
 			return
@@ -75,8 +75,8 @@ func (x *trial) operate(ctx context.Context, t *testing.T, c *crawl, life int, m
 			change(ledger.Operator{Act: ledger.ActMaxPerHost})
 		default:
 			match := []string{"*", a.Host()}[d.IntN(2)]
-			rule := hostrule.Rule{Match: match, Delay: time.Second + time.Duration(d.IntN(4000))*time.Millisecond}
-			if len(x.set.hosts) >= hostrule.Most {
+			rule := host.Rule{Match: match, Delay: time.Second + time.Duration(d.IntN(4000))*time.Millisecond}
+			if len(x.set.hosts) >= host.Most {
 				return
 			}
 			x.set.hosts = append(slices.Clip(x.set.hosts), rule)

@@ -17,7 +17,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
@@ -60,7 +60,7 @@ type settings struct {
 	maxBody  int64
 	keep     bool // the bodies of pages that ask not to be archived
 	lease    time.Duration
-	hosts    hostrule.Rules                          // that an operator has made
+	hosts    host.Rules                              // that an operator has made
 	exclude  []string                                // likewise
 	recorder func(storage.Recorder) storage.Recorder // nil for the archive as it is
 

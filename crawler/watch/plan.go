@@ -12,7 +12,7 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/freshness"
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -25,7 +25,7 @@ type Options struct {
 	// PerDay is how many requests a host gets within 24 hours; it is the setting of the crawl. Zero means DefaultPerDay.
 	PerDay int64
 	// Hosts are those of the crawl: some may get fewer.
-	Hosts hostrule.Rules
+	Hosts host.Rules
 	// Gather is the shortest time from one round to the next, so that a round has several pages. Zero means an hour.
 	Gather time.Duration
 }

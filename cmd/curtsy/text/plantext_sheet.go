@@ -6,10 +6,9 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/hostrule"
+	"curtsy/crawler/host"
 	"curtsy/crawler/plan"
 	"curtsy/crawler/status"
-	"curtsy/crawler/window"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -157,7 +156,7 @@ func evidenceSheet(w func(string, ...any), about About) {
 }
 
 // ruled is what a rule for some hosts asks for.
-func ruled(r hostrule.Rule) string {
+func ruled(r host.Rule) string {
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, " "+format+";", args...) }
 	if r.Delay > 0 {
@@ -229,7 +228,7 @@ func budgets(s *crawldir.Settings) string {
 	if s.MaxBytes > 0 {
 		all = append(all, plainly.Size(s.MaxBytes)+" in all")
 	}
-	if len(s.Window) > 0 && s.Window[0] != window.None {
+	if len(s.Window) > 0 && s.Window[0] != host.None {
 		all = append(all, "requests only within "+strings.Join(s.Window, ", "))
 	}
 	if s.MaxTime > 0 {

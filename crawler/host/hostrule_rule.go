@@ -1,7 +1,7 @@
 // Package hostrule is what an operator sets for some hosts alone: a longer pace, smaller budgets, a narrower scope, hours of
 // the day. Rules only ever ask for more consideration: of all rules that match a host each binds, so the longest pace
 // counts, the smallest budget, and the hours that all of them allow. Pure.
-package hostrule
+package host
 
 import (
 	"errors"
@@ -39,10 +39,10 @@ func (r Rule) Equal(other Rule) bool {
 const Most = 64
 
 // Wrong says all that is wrong with a rule, key by key. floor is the shortest pause there is for the hosts of others.
-func (r Rule) Wrong(floor time.Duration) (wrong []*FieldError) {
+func (r Rule) Wrong(floor time.Duration) (wrong []*fieldError) {
 	add := func(key string, err error) {
 		if err != nil {
-			wrong = append(wrong, &FieldError{key, err})
+			wrong = append(wrong, &fieldError{key, err})
 		}
 	}
 	add("match", checkMatch(r.Match))
@@ -68,15 +68,15 @@ func checkPattern(p string) error {
 }
 
 // A FieldError is what is wrong with a key of a rule.
-type FieldError struct {
+type fieldError struct {
 	Key string
 	Err error
 }
 
-func (e *FieldError) Error() string { return e.Key + ": " + e.Err.Error() }
+func (e *fieldError) Error() string { return e.Key + ": " + e.Err.Error() }
 
 // Unwrap returns what is wrong.
-func (e *FieldError) Unwrap() error { return e.Err }
+func (e *fieldError) Unwrap() error { return e.Err }
 
 // checkMatch refuses what matches no host.
 func checkMatch(m string) error {
@@ -161,8 +161,8 @@ func (rs Rules) Check(floor time.Duration) error {
 }
 
 // Of is what holds for a host. Hours and patterns that cannot be read hold for none: Check has refused them.
-func (rs Rules) Of(a canon.Authority) Terms {
-	var t Terms
+func (rs Rules) Of(a canon.Authority) Overrides {
+	var t Overrides
 	if len(rs) == 0 {
 		return t
 	}
@@ -180,8 +180,8 @@ func (rs Rules) Of(a canon.Authority) Terms {
 	return t
 }
 
-// Terms are what holds for a host. Zero numbers are no limits.
-type Terms struct {
+// Overrides are what holds for a host. Zero numbers are no limits.
+type Overrides struct {
 	Delay                     time.Duration
 	MaxPerHost, PerHostPerDay int64
 

@@ -1,4 +1,4 @@
-package hostrule
+package host
 
 import (
 	"fmt"
@@ -13,17 +13,14 @@ type span struct{ from, to int }
 // hours are parts of the day, of which one must hold.
 type hours []span
 
-// dayMinutes is how many minutes a day has.
-const dayMinutes = 24 * 60
-
 // parseHours reads parts of the day: "22:00-06:00".
 func parseHours(texts []string) (h hours, err error) {
 	for _, text := range texts {
 		from, to, ok := strings.Cut(text, "-")
 		var s span
 		if ok {
-			if s.from, err = minute(from); err == nil {
-				s.to, err = minute(to)
+			if s.from, err = minute(strings.TrimSpace(from)); err == nil {
+				s.to, err = minute(strings.TrimSpace(to))
 			}
 		}
 		if !ok || err != nil || s.from == dayMinutes || s.from == s.to {
@@ -32,16 +29,6 @@ func parseHours(texts []string) (h hours, err error) {
 		h = append(h, s)
 	}
 	return h, nil
-}
-
-// minute reads a time of the day; 24:00 is its end.
-func minute(text string) (int, error) {
-	text = strings.TrimSpace(text)
-	if text == "24:00" {
-		return dayMinutes, nil
-	}
-	at, err := time.Parse("15:04", text)
-	return at.Hour()*60 + at.Minute(), err
 }
 
 // holds reports whether a minute of the day is within one of the spans.
@@ -56,7 +43,7 @@ func (h hours) holds(m int) bool {
 
 // Closed is how long a host may not be asked from now on, by its hours; zero when it may be. Hours that are never open at
 // once close it for a day at a time.
-func (t Terms) Closed(now time.Time) time.Duration {
+func (t Overrides) Closed(now time.Time) time.Duration {
 	now = now.UTC()
 	open := func(m int) bool {
 		return !slices.ContainsFunc(t.hours, func(h hours) bool { return !h.holds(m % dayMinutes) })
@@ -74,7 +61,7 @@ func (t Terms) Closed(now time.Time) time.Duration {
 }
 
 // Open is which share of the day a host may be asked in.
-func (t Terms) Open() float64 {
+func (t Overrides) Open() float64 {
 	n := 0
 	for m := range dayMinutes {
 		if !slices.ContainsFunc(t.hours, func(h hours) bool { return !h.holds(m) }) {
@@ -85,4 +72,4 @@ func (t Terms) Open() float64 {
 }
 
 // Timed reports whether there are hours at all.
-func (t Terms) Timed() bool { return len(t.hours) > 0 }
+func (t Overrides) Timed() bool { return len(t.hours) > 0 }

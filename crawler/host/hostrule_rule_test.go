@@ -1,4 +1,4 @@
-package hostrule
+package host
 
 import (
 	"testing"
@@ -56,7 +56,7 @@ func TestOfSeveralRulesEachBinds(t *testing.T) {
 }
 
 func TestClosedIsTheTimeUntilAllHoursAreOpen(t *testing.T) {
-	of := func(hours ...[]string) Terms {
+	of := func(hours ...[]string) Overrides {
 		var rs Rules
 		for _, h := range hours {
 			rs = append(rs, Rule{Match: "*", Hours: h})
@@ -65,7 +65,7 @@ func TestClosedIsTheTimeUntilAllHoursAreOpen(t *testing.T) {
 	}
 	day := func(h, m, s int) time.Time { return time.Date(2026, 3, 1, h, m, s, 0, time.UTC) }
 	for _, tt := range []struct {
-		terms Terms
+		terms Overrides
 		at    time.Time
 		want  time.Duration
 	}{
