@@ -64,7 +64,7 @@ func (s *shared) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, erro
 	r.Addr, r.Begun = netip.AddrPort{}, func() {
 		s.mu.Lock()
 		s.requests++
-		s.starts[host.Of(at)] = append(s.starts[host.Of(at)], time.Now())
+		s.starts[host.Network(at)] = append(s.starts[host.Network(at)], time.Now())
 		s.mu.Unlock()
 		begun()
 	}
@@ -116,7 +116,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 		w.run()
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
 		s.apart(t, halfSecond)
-		times := s.starts[host.Of(netip.MustParseAddr("8.8.8.8"))]
+		times := s.starts[host.Network(netip.MustParseAddr("8.8.8.8"))]
 		if len(times) != hosts*(pages+1) {
 			t.Fatalf("%d requests", len(times))
 		}

@@ -135,7 +135,7 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 		case shared != nil:
 			return nil, errors.Join(shared, ex.Close())
 		}
-		v.memory.Spot = host.Of(r.Addr.Addr())
+		v.memory.Spot = host.Network(r.Addr.Addr())
 		if another := c.chooser.Used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.stopper.draining.Err() != nil {
 			return ex, nil
 		}

@@ -52,7 +52,7 @@ func (t *Terms) check(next *Terms) error {
 		return errors.New("crawler: a budget is negative; zero is for no limit")
 	}
 	if !next.Window.Within(t.Window, time.Now()) {
-		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), host.None), t.Window, ErrLessPolite)
+		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), host.NoWindow), t.Window, ErrLessPolite)
 	}
 	for i, was := range t.Hosts { // a rule only asks for more consideration: none may go or shrink, and further ones may come
 		if i >= len(next.Hosts) {

@@ -46,7 +46,7 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-told
-		times := s.starts[host.Of(netip.MustParseAddr("8.8.8.8"))]
+		times := s.starts[host.Network(netip.MustParseAddr("8.8.8.8"))]
 		took := times[len(times)-1].Sub(at)
 		if e.PaceBy != string(storage.ByAddress) || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {
 			t.Errorf("%+v: %v", e, e)

@@ -28,7 +28,7 @@ type shutterRun struct {
 
 func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutterRun {
 	t.Helper()
-	w, err := host.ParseAll(spans)
+	w, err := host.ParseSpans(spans)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ type site struct {
 	brief    bool // only links off the scope lead to it: likewise
 	floor    time.Duration
 	set      host.Overrides // what the operator sets for it
-	raised   time.Duration      // to what an operator has raised its pace since the run began; zero where that was not done
+	raised   time.Duration  // to what an operator has raised its pace since the run began; zero where that was not done
 	memory   host.State
 	history  trap.History // as memory.History has it
 	state    robots.State

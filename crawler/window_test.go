@@ -16,7 +16,7 @@ func within(t *testing.T, site *crawltest.Site, maxWait time.Duration, spans ...
 	t.Helper()
 	w = newWorld(t, []string{"http://a.test/0"}, site)
 	var err error
-	if w.cfg.Window, err = host.ParseAll(spans); err != nil {
+	if w.cfg.Window, err = host.ParseSpans(spans); err != nil {
 		t.Fatal(err)
 	}
 	w.cfg.MaxWait = maxWait
@@ -119,7 +119,7 @@ func TestACrawlThatIsDoneDoesNotWaitForItsWindow(t *testing.T) {
 				site.Pages["/2"] = p
 			}
 			w := newWorld(t, []string{"http://a.test/0"}, site)
-			w.cfg.Window, _ = host.ParseAll([]string{"00:00-00:01"})
+			w.cfg.Window, _ = host.ParseSpans([]string{"00:00-00:01"})
 			w.cfg.MaxWait, w.cfg.MaxPages = 48*time.Hour, maxPages
 			time.Sleep(48 * time.Second)
 			c, err := New(t.Context(), w.cfg)

@@ -214,7 +214,7 @@ func windowOf(st status.Status, dir string, now time.Time) string {
 	if err != nil || st.State == "running" || st.State == status.OutsideWindow {
 		return ""
 	}
-	w, err := host.ParseAll(s.Window)
+	w, err := host.ParseSpans(s.Window)
 	if err != nil || len(w) == 0 {
 		return ""
 	}

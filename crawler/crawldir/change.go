@@ -145,7 +145,7 @@ func (s *Settings) obey(o control.Change) (before, after string, err error) {
 }
 
 // listed are the elements of a list, in one line.
-func listed(all []string) string { return cmp.Or(strings.Join(all, ", "), host.None) }
+func listed(all []string) string { return cmp.Or(strings.Join(all, ", "), host.NoWindow) }
 
 // pattern adds a pattern to a list, or takes it away.
 func pattern(o control.Change, list *[]string) (before, after string, err error) {
@@ -236,7 +236,7 @@ func (s *Settings) terms() (crawler.Terms, error) {
 	if err != nil {
 		return crawler.Terms{}, err
 	}
-	spans, err := host.ParseAll(s.Window)
+	spans, err := host.ParseSpans(s.Window)
 	return crawler.Terms{
 		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
 		StopWhen: conditions, Window: spans, Hosts: s.Hosts, Include: s.Include, Exclude: s.Exclude,

@@ -56,7 +56,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if _, err := s.stopWhen(); err != nil {
 		return err
 	}
-	if _, err := host.ParseAll(s.Window); err != nil {
+	if _, err := host.ParseSpans(s.Window); err != nil {
 		return misuse("--window %w", err)
 	}
 	if _, err := extract.ParseFollow(s.Follow); err != nil {
@@ -89,7 +89,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 
 // Opens refuses to begin a run outside of the window, when that opens later than MaxWait waits.
 func Opens(s *Settings, now time.Time) error {
-	w, err := host.ParseAll(s.Window)
+	w, err := host.ParseSpans(s.Window)
 	if err != nil {
 		return misuse("--window %w", err)
 	}

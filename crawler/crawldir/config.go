@@ -172,7 +172,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	if err != nil {
 		return crawler.Config{}, err
 	}
-	spans, err := host.ParseAll(s.Window)
+	spans, err := host.ParseSpans(s.Window)
 	if err != nil {
 		return crawler.Config{}, misuse("--window %w", err)
 	}

@@ -30,7 +30,7 @@ func (s *Settings) PolitenessFields() warc.Fields {
 	if s.LinkCheck {
 		fields = append(fields, warc.Field{Name: "own-site-failures", Value: "findings"})
 	}
-	if w, err := host.ParseAll(s.Window); err == nil {
+	if w, err := host.ParseSpans(s.Window); err == nil {
 		for _, text := range w.Texts() {
 			fields = append(fields, warc.Field{Name: "window", Value: text})
 		}

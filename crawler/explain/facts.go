@@ -44,7 +44,7 @@ type Facts struct {
 	Own     bool // the host is the operator's own
 	Floor   time.Duration
 	Set     host.Overrides // what the operator sets for the host
-	Raised  time.Duration      // to what the operator has raised its pace since the run began; zero where that was not done
+	Raised  time.Duration  // to what the operator has raised its pace since the run began; zero where that was not done
 	State   robots.State
 	Rules   gate.Rules // that State holds
 	Gate    *gate.Gate

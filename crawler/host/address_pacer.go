@@ -71,10 +71,10 @@ func NewPacer(every time.Duration, locks Locks) *Pacer {
 // Resumed says that a run before this one may have had starts until now, at any address. It comes before all other calls.
 func (p *Pacer) Resumed() { p.resumed = time.Now() }
 
-// Of is the address as it counts for the pace: an IPv4 address whole, of an IPv6 one the /64, which is as much as one
+// Network is the address as it counts for the pace: an IPv4 address whole, of an IPv6 one the /64, which is as much as one
 // customer of a network has. An IPv6 address that leads to an IPv4 one counts as that: a network without IPv4 sees all
 // hosts that have nothing else in a single /64 (RFC 6052 2.1).
-func Of(addr netip.Addr) netip.Prefix {
+func Network(addr netip.Addr) netip.Prefix {
 	addr = fetch.LeadsTo(addr)
 	bits := 64
 	if addr.Is4() {
@@ -92,7 +92,7 @@ func (p *Pacer) Take(a canon.Authority, addr netip.Addr) (wait time.Duration, du
 	now := time.Now()
 	w, at := p.ask(a, addr, now)
 	if at.After(now) {
-		p.tell(a, w, Of(addr), at)
+		p.tell(a, w, Network(addr), at)
 		return at.Sub(now), time.Time{}
 	}
 	if w != nil {
@@ -101,7 +101,7 @@ func (p *Pacer) Take(a canon.Authority, addr netip.Addr) (wait time.Duration, du
 			due = now
 		}
 	}
-	p.addrs[Of(addr)].granted = now
+	p.addrs[Network(addr)].granted = now
 	return 0, due
 }
 
@@ -110,7 +110,7 @@ func (p *Pacer) ask(a canon.Authority, addr netip.Addr, now time.Time) (w *waite
 	if len(p.addrs)+len(p.waiters) >= p.sweepAt {
 		p.sweep(now)
 	}
-	key := Of(addr)
+	key := Network(addr)
 	if w = p.waiters[a]; w != nil && (w.addr != key || w.over(now)) {
 		p.leave(w)
 		w = nil
@@ -203,7 +203,7 @@ func (p *Pacer) sweep(now time.Time) {
 // Send waits until a request may go out at addr, and notes that it does. An error is that of ctx, or of our own state.
 func (p *Pacer) Send(ctx context.Context, addr netip.Addr) error {
 	for {
-		wait, err := p.trySend(Of(addr))
+		wait, err := p.trySend(Network(addr))
 		if err != nil || wait <= 0 {
 			return err
 		}
@@ -235,10 +235,10 @@ func (p *Pacer) trySend(key netip.Prefix) (time.Duration, error) {
 // Sent notes that a request has gone out at addr: a busy machine may take its time between Send and that.
 func (p *Pacer) Sent(addr netip.Addr) error {
 	p.mu.Lock()
-	p.addr(Of(addr)).sent = time.Now()
+	p.addr(Network(addr)).sent = time.Now()
 	p.mu.Unlock()
 	if p.locks != nil {
-		return p.locks.Started(Of(addr), p.every)
+		return p.locks.Started(Network(addr), p.every)
 	}
 	return nil
 }

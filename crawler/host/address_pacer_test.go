@@ -32,7 +32,7 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 		"64:ff9b::808:808": "8.8.8.8/32", "64:ff9b::808:809": "8.8.8.9/32", "64:ff9b:1::808:808": "64:ff9b:1::/64",
 		"2002:808:808::1": "8.8.8.8/32", "2002:808:808:5::1": "8.8.8.8/32",
 	} {
-		if got := Of(netip.MustParseAddr(addr)); got.String() != want {
+		if got := Network(netip.MustParseAddr(addr)); got.String() != want {
 			t.Errorf("%s counts as %s, want %s", addr, got, want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 				} else {
 					delete(told, i)
 					starts++
-					key := Of(addr)
+					key := Network(addr)
 					if gap := time.Since(last[key]); gap < halfSecond {
 						t.Fatalf("seed %d: a gap of %v at %v", seed, gap, key)
 					}

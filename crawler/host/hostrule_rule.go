@@ -35,8 +35,8 @@ func (r Rule) Equal(other Rule) bool {
 		slices.Equal(r.Include, other.Include) && slices.Equal(r.Exclude, other.Exclude) && slices.Equal(r.Hours, other.Hours)
 }
 
-// Most is how many rules a crawl may have: each is named in the archive.
-const Most = 64
+// MaxRules is how many rules a crawl may have: each is named in the archive.
+const MaxRules = 64
 
 // Wrong says all that is wrong with a rule, key by key. floor is the shortest pause there is for the hosts of others.
 func (r Rule) Wrong(floor time.Duration) (wrong []*fieldError) {
@@ -149,8 +149,8 @@ type Rules []Rule
 
 // Check says what is wrong with the first rule that something is wrong with, or nil.
 func (rs Rules) Check(floor time.Duration) error {
-	if len(rs) > Most {
-		return fmt.Errorf("[[host]]: %d tables are more than %d; use *.example.org for many hosts", len(rs), Most)
+	if len(rs) > MaxRules {
+		return fmt.Errorf("[[host]]: %d tables are more than %d; use *.example.org for many hosts", len(rs), MaxRules)
 	}
 	for i, r := range rs {
 		if wrong := r.Wrong(floor); len(wrong) > 0 {

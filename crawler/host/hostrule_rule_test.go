@@ -109,7 +109,7 @@ func TestWhatIsWrongNamesTheKey(t *testing.T) {
 			t.Errorf("%q are hours", h)
 		}
 	}
-	if err := make(Rules, Most+1).Check(time.Second); err == nil {
+	if err := make(Rules, MaxRules+1).Check(time.Second); err == nil {
 		t.Error("there is no bound")
 	}
 }

@@ -22,9 +22,9 @@ const dayMinutes = 24 * 60
 // shape is that of a span: days, two times of a day, a zone. People write spaces where they like.
 var shape = regexp.MustCompile(`^\s*(?:([\pL][\pL\s,–-]*?)\s+)?(\d{1,2}:\d{2})\s*[-–]\s*(\d{1,2}:\d{2})(?:\s+(\S+))?\s*$`)
 
-// Parse reads a span: "22:00-06:00 Europe/Berlin", "Mon-Fri 22:00-06:00 Europe/Berlin", "Sat,Sun 00:00-24:00". Without days
+// ParseSpan reads a span: "22:00-06:00 Europe/Berlin", "Mon-Fri 22:00-06:00 Europe/Berlin", "Sat,Sun 00:00-24:00". Without days
 // it begins on each, and without a zone it is in UTC.
-func Parse(text string) (s Span, err error) {
+func ParseSpan(text string) (s Span, err error) {
 	m := shape.FindStringSubmatch(text)
 	if m == nil {
 		return s, fmt.Errorf("%q: write days, if not all, two times of a day with a dash, and a zone, if not UTC: \"Mon-Fri 22:00-06:00 Europe/Berlin\"", text)

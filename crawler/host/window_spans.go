@@ -10,22 +10,22 @@ import (
 // Spans are open while one of them holds. Without any they always are.
 type Spans []Span
 
-// None is the word for no window, where one is to be taken away.
-const None = "none"
+// NoWindow is the word for no window, where one is to be taken away.
+const NoWindow = "none"
 
 // most is how many spans there may be: each is named in the archive.
 const most = 32
 
-// ParseAll reads spans. None alone is for none.
-func ParseAll(texts []string) (w Spans, err error) {
-	if len(texts) == 1 && texts[0] == None {
+// ParseSpans reads spans. None alone is for none.
+func ParseSpans(texts []string) (w Spans, err error) {
+	if len(texts) == 1 && texts[0] == NoWindow {
 		return nil, nil
 	}
 	if len(texts) > most {
 		return nil, fmt.Errorf("%d windows are more than %d", len(texts), most)
 	}
 	for _, text := range texts {
-		s, err := Parse(text)
+		s, err := ParseSpan(text)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 
 func spans(t *testing.T, texts ...string) Spans {
 	t.Helper()
-	w, err := ParseAll(texts)
+	w, err := ParseSpans(texts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,12 +100,12 @@ func TestSpansAreWrittenInOneWay(t *testing.T) {
 		"Mon-Sun 01:00-02:00 America/New_York":      "01:00-02:00 America/New_York",
 		"Wed 01:00-02:00 America/Argentina/Ushuaia": "Wed 01:00-02:00 America/Argentina/Ushuaia",
 	} {
-		s, err := Parse(text)
+		s, err := ParseSpan(text)
 		if err != nil || s.String() != want {
 			t.Errorf("%q: %q, %v; want %q", text, s, err, want)
 			continue
 		}
-		if again, err := Parse(s.String()); err != nil || again.String() != want {
+		if again, err := ParseSpan(s.String()); err != nil || again.String() != want {
 			t.Errorf("%q is read as %q, %v", s, again, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestWhatIsNoWindowIsRefusedWithWhatToWrite(t *testing.T) {
 		"22:00-06:00 ../../etc/passwd": "there is no time zone",
 		"22:00-06:00 Xyzzyplugh":       "write one like Europe/Berlin",
 	} {
-		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseSpan(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

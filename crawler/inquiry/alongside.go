@@ -63,7 +63,7 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	defer func() { err = errors.Join(err, a.locks.Release(au, rest)) }()
 	var late error
 	if len(among) > 0 { // else a proxy alone knows the address
-		spot := host.Of(among[0].Addr())
+		spot := host.Network(among[0].Addr())
 		r.Addr = among[0]
 		r.Begin = func(ctx context.Context) error {
 			return waited(ctx, func() (time.Duration, error) { return a.locks.Start(spot, a.every) })

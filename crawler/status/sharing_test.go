@@ -12,7 +12,7 @@ import (
 // Each host at an address gets as many starts as the others, or as many as its own pace lets it have; of what is left over
 // the others have more.
 func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
-	addr := host.Of(netip.MustParseAddr("192.0.2.1"))
+	addr := host.Network(netip.MustParseAddr("192.0.2.1"))
 	const s = time.Second
 	for name, c := range map[string]struct {
 		paces []time.Duration

@@ -76,7 +76,7 @@ func (x *trial) operate(ctx context.Context, t *testing.T, c *crawl, life int, m
 		default:
 			match := []string{"*", a.Host()}[d.IntN(2)]
 			rule := host.Rule{Match: match, Delay: time.Second + time.Duration(d.IntN(4000))*time.Millisecond}
-			if len(x.set.hosts) >= host.Most {
+			if len(x.set.hosts) >= host.MaxRules {
 				return
 			}
 			x.set.hosts = append(slices.Clip(x.set.hosts), rule)

@@ -114,7 +114,7 @@ type fetch struct {
 func (a *archive) add(f fetch) string {
 	a.t.Helper()
 	at := day0.Add(f.at)
-	p, err := evidence.Parse(f.url)
+	p, err := evidence.ParseURL(f.url)
 	if err != nil {
 		a.t.Fatalf("%q is no URL", f.url)
 	}

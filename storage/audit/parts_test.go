@@ -20,7 +20,7 @@ import (
 
 // foreigner writes two records of an exchange as other tools do, and nothing about its end.
 func (a *archive) foreigner(uri string, at time.Duration, body string, requestFirst, named bool) {
-	p, _ := evidence.Parse(uri)
+	p, _ := evidence.ParseURL(uri)
 	_, host, _ := strings.Cut(p.Authority, "://")
 	request := "GET " + p.Target + " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: Otherbot/2\r\n\r\n"
 	response := "HTTP/1.1 200 OK\r\n\r\n" + body

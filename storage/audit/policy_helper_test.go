@@ -58,7 +58,7 @@ func (a *policyArchive) host(authority string) *policyHost {
 // got is an exchange with http://URL some time after noon. What follows a status is a body, or where it redirects.
 func (a *policyArchive) got(after time.Duration, url string, status int, said string) *evidence.Joined {
 	a.t.Helper()
-	p, err := evidence.Parse("http://" + url)
+	p, err := evidence.ParseURL("http://" + url)
 	if err != nil {
 		a.t.Fatal(err)
 	}

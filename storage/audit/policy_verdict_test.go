@@ -115,7 +115,7 @@ func TestARefusalIsRecomputedFromTheTextThatItNames(t *testing.T) {
 	} {
 		l := &storage.Line{URL: "http://a.test/private", RobotsSHA256: shas[c.text], RobotsLine: c.line,
 			RobotsRule: c.rule, RobotsGroup: "*"}
-		p, err := evidence.Parse(l.URL)
+		p, err := evidence.ParseURL(l.URL)
 		if err != nil {
 			t.Fatal(err)
 		}

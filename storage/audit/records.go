@@ -36,7 +36,7 @@ func (j *records) judge(h *evidence.Joined) {
 				"and address (docs/reference/archives.md)", wrong))
 	}
 	if e.Line != nil {
-		for _, w := range evidence.Of(e.Line, evidence.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
+		for _, w := range evidence.Troubles(e.Line, evidence.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
 			LeftOut: e.LeftOut != ""}) {
 			f := e.Finding(finding.BadRecord, w.Required+" (docs/reference/ledger.md)",
 				"the crawl says "+finding.Short(w.Said))
@@ -65,7 +65,7 @@ func (j *records) judge(h *evidence.Joined) {
 		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (docs/reference/archives.md)",
 			"a response without its request"))
 	}
-	if p, err := evidence.Parse(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
+	if p, err := evidence.ParseURL(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
 			"the request line has "+e.Target))
 	}
@@ -81,7 +81,7 @@ func (j *records) sameStory(h *evidence.Joined) {
 			"its request is of "+strconv.Quote(finding.Short(h.RequestURL))))
 		return
 	}
-	p, err := evidence.Parse(e.URL)
+	p, err := evidence.ParseURL(e.URL)
 	if err == nil && h.HasRequest && !evidence.SameTarget(e.Target, p.Target) {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
 			"the request line has "+strconv.Quote(finding.Short(e.Target))))

@@ -13,7 +13,7 @@ import (
 func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) error {
 	n := max(l.Count, 1)
 	a.r.Totals.Refusals += n
-	p, err := evidence.Parse(l.URL)
+	p, err := evidence.ParseURL(l.URL)
 	switch {
 	case l.Decision == storage.DecisionRefuse && (l.RobotsSHA256 != "" || l.RobotsLine != 0 || l.RobotsRule != "" || l.RobotsGroup != "" || l.Reason == "disallow rule"):
 		a.report(finding.Finding{Code: finding.BadRecord, Authority: evidence.AuthorityOf(l.URL), Place: at, URL: l.URL, Time: l.Time,

@@ -38,7 +38,7 @@ func (c *logCheck) take(ctx context.Context, index int64, l *storage.Line, h *He
 	if l.Record == "" {
 		return nil
 	}
-	u, err := evidence.Parse(l.URL)
+	u, err := evidence.ParseURL(l.URL)
 	if err != nil {
 		return nil //nolint:nilerr // nobody was asked for what is no URL
 	}

@@ -228,7 +228,7 @@ func budgets(s *crawldir.Settings) string {
 	if s.MaxBytes > 0 {
 		all = append(all, plainly.Size(s.MaxBytes)+" in all")
 	}
-	if len(s.Window) > 0 && s.Window[0] != host.None {
+	if len(s.Window) > 0 && s.Window[0] != host.NoWindow {
 		all = append(all, "requests only within "+strings.Join(s.Window, ", "))
 	}
 	if s.MaxTime > 0 {

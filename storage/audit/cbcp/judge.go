@@ -297,7 +297,7 @@ func anonymous(agent string) string {
 
 // of reports whether a URL's host is a domain, or below it.
 func of(url, domain string) bool {
-	u, err := evidence.Parse(url)
+	u, err := evidence.ParseURL(url)
 	if err != nil {
 		return false
 	}

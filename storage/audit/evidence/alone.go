@@ -23,7 +23,7 @@ func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 	if !IsHTTP(uri) {
 		return
 	}
-	p, err := Parse(uri)
+	p, err := ParseURL(uri)
 	if err != nil {
 		rd.unreadable(at, uri, err)
 		return

@@ -145,7 +145,7 @@ func (e *Exchange) OtherHost() bool {
 	if e.Host == own {
 		return false
 	}
-	p, err := Parse(scheme + "://" + e.Host + "/")
+	p, err := ParseURL(scheme + "://" + e.Host + "/")
 	return err != nil || !sameAuthority(p.Authority, e.Authority)
 }
 

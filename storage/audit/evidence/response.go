@@ -122,7 +122,7 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 // part reads a record of an exchange. It returns nil for one that is none of HTTP.
 func (rd *Reader) part(rec *warc.Record, at finding.Place) (*partial, error) {
 	uri := rec.TargetURI()
-	p, err := Parse(uri)
+	p, err := ParseURL(uri)
 	media := rec.Type == "revisit" || message(rec)
 	if err != nil || !media {
 		switch {

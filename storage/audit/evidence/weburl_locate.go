@@ -16,14 +16,14 @@ type URL struct {
 	Key       string // the same for all spellings of a URL: a Location and the request that follows it may differ
 }
 
-// Parse reads an http or https URL by the URL Standard (frontier/canon), as browsers and crawlers do. The audit has a
+// ParseURL reads an http or https URL by the URL Standard (frontier/canon), as browsers and crawlers do. The audit has a
 // reading of robots.txt and an arithmetic of pauses of its own, so as not to share a mistake with the crawl. A second
 // reading of URLs would be wrong about some, and accuse who asked for them: net/url, for one, cannot read "/100%".
 // Nor can a wrong reading hide anything, for the judges go by the request line.
 //
 // A URL that the Standard cannot read, but that names a host all the same, is split as RFC 3986 (appendix B) does, so
 // that requests there are judged. The rest is an error, and whoever meets it has to say so.
-func Parse(uri string) (URL, error) {
+func ParseURL(uri string) (URL, error) {
 	if len(uri) > MaxLength {
 		return URL{}, errLong
 	}
@@ -90,7 +90,7 @@ var defaultPort = map[string]string{"http": "80", "https": "443"}
 
 // asked is where a request with that request-target led, at the host of an authority.
 func asked(authority, target string) URL {
-	p, err := Parse(authority + target)
+	p, err := ParseURL(authority + target)
 	if err != nil || p.Authority != authority { // "*", or bytes that make no URL
 		return URL{authority, target, authority + target}
 	}
@@ -110,7 +110,7 @@ const RobotsPath = "/robots.txt"
 // AuthorityOf returns the authority of a URL as it is written in results; "" when it cannot be read, which is said
 // where its record is read.
 func AuthorityOf(uri string) string {
-	p, _ := Parse(uri)
+	p, _ := ParseURL(uri)
 	return p.Authority
 }
 
@@ -121,7 +121,7 @@ func Resolve(base, location string) (URL, error) {
 	}
 	from, err := canon.Parse(base)
 	if err != nil { // then nothing but a whole URL can be resolved
-		return Parse(location)
+		return ParseURL(location)
 	}
 	u, err := from.Resolve(location)
 	if err != nil {

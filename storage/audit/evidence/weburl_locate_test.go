@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 		f.Add("https://bakery.test"+target, "http://user:pw@Example.TEST.:8080"+target)
 	}
 	f.Fuzz(func(t *testing.T, base, ref string) {
-		p, err := Parse(base)
+		p, err := ParseURL(base)
 		if err == nil && (p.Authority == "" || p.Target == "" || p.Target[0] != '/' && p.Target[0] != '\\' || !IsHTTP(p.Authority)) {
 			t.Fatalf("%q is %+v", base, p)
 		}
@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p, err = Parse(u.String()); err != nil || p.Target != u.RequestURI() || p.Key != u.Key() || p.Authority+u.RequestURI() != u.String() {
+		if p, err = ParseURL(u.String()); err != nil || p.Target != u.RequestURI() || p.Key != u.Key() || p.Authority+u.RequestURI() != u.String() {
 			t.Fatalf("%s is %+v, %v", u, p, err)
 		}
 		to, err := u.Resolve(ref)

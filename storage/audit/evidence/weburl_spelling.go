@@ -39,8 +39,8 @@ func same(a, b string) bool {
 	if a == b {
 		return true
 	}
-	p, err := Parse(a)
-	q, err2 := Parse(b)
+	p, err := ParseURL(a)
+	q, err2 := ParseURL(b)
 	return err == nil && err2 == nil && sameAuthority(p.Authority, q.Authority) && SameTarget(p.Target, q.Target)
 }
 

@@ -53,8 +53,8 @@ type trouble struct {
 	Required, Said string
 }
 
-// Of returns what is wrong with the words of the line of an exchange.
-func Of(l *storage.Line, a Answer) (all []trouble) {
+// Troubles returns what is wrong with the words of the line of an exchange.
+func Troubles(l *storage.Line, a Answer) (all []trouble) {
 	for _, f := range []struct {
 		name, word string
 		may        []string

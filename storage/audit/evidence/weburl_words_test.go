@@ -58,7 +58,7 @@ func TestAnOutcomeFitsTheStatus(t *testing.T) {
 		for _, word := range all {
 			l := storage.Line{Decision: "allow", Reason: c.reason}
 			set(&l, word)
-			found := len(Of(&l, Answer{Status: c.status, Whole: c.whole})) > 0
+			found := len(Troubles(&l, Answer{Status: c.status, Whole: c.whole})) > 0
 			if may := slices.Contains(strings.Fields(c.may), word); found == may {
 				t.Errorf("%d, whole %v, %q: %s found %v", c.status, c.whole, c.reason, word, found)
 			}

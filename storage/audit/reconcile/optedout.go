@@ -103,7 +103,7 @@ func (o *optedOut) mark(m *ledger.Mark) {
 
 // line takes a line: it names an entry, or is of a request that none may forbid.
 func (o *optedOut) line(l *storage.Line, place string) {
-	u, err := evidence.Parse(l.URL)
+	u, err := evidence.ParseURL(l.URL)
 	if err != nil {
 		return
 	}
@@ -146,7 +146,7 @@ func (o *optedOut) enter(e entry) {
 	}
 	text := e.text
 	if strings.HasPrefix(text, ".") {
-		u, err := evidence.Parse("http://" + text[1:])
+		u, err := evidence.ParseURL("http://" + text[1:])
 		if err != nil {
 			return
 		}
@@ -174,7 +174,7 @@ func (o *optedOut) enter(e entry) {
 		scheme, site = "http", text
 	}
 	site, e.whole = strings.CutSuffix(site, "$")
-	u, err := evidence.Parse(scheme + "://" + site)
+	u, err := evidence.ParseURL(scheme + "://" + site)
 	if err != nil {
 		return
 	}
