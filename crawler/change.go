@@ -44,7 +44,7 @@ func (c *Config) terms() Terms {
 }
 
 // ErrLessPolite refuses a change that would have hosts asked more often.
-var ErrLessPolite = errors.New("politeness can be raised, never lowered, while a crawl goes on")
+var ErrLessPolite = errors.New("politeness can be raised, never lowered, while a crawl runs")
 
 // check refuses what is no change of t.
 func (t *Terms) check(next *Terms) error {

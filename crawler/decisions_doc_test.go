@@ -145,7 +145,7 @@ func TestDecisionsDocHasTheWordsOfTheCode(t *testing.T) {
 	for heading, want := range words {
 		_, section, ok := strings.Cut(text, heading+"\n")
 		if !ok {
-			t.Fatalf("there is no heading %q", heading)
+			t.Fatalf("no heading %q", heading)
 		}
 		section, _, _ = strings.Cut(section, "\n## ")
 		known := map[string]bool{}

@@ -38,7 +38,7 @@ func tableOf(t *testing.T, text, head string) (rows [][]string) {
 	t.Helper()
 	_, text, ok := strings.Cut("\n"+text, "\n"+head)
 	if !ok {
-		t.Fatalf("there is no table %q", head)
+		t.Fatalf("no table %q", head)
 	}
 	for i, line := range strings.Split(text, "\n") {
 		if i < 2 { // the rest of the head, and the line below it
@@ -117,7 +117,7 @@ func TestEveryRuleOfPolitenessHasItsTests(t *testing.T) {
 		switch row[2] {
 		case "fixed", "stricter", "choice":
 		default:
-			t.Errorf("rule %s: there is no class %q", row[0], row[2])
+			t.Errorf("rule %s: no class %q", row[0], row[2])
 		}
 		if row[4] == notYet {
 			if carries[i+1] > 0 {
@@ -134,7 +134,7 @@ func TestEveryRuleOfPolitenessHasItsTests(t *testing.T) {
 				}
 			}
 			if found == 0 {
-				t.Errorf("rule %s: there is no test %s", row[0], m[1])
+				t.Errorf("rule %s: no test %s", row[0], m[1])
 			}
 		}
 		if len(names) == 0 || carries[i+1] == 0 {

@@ -120,7 +120,7 @@ func rowsOf(t *testing.T, page, heading string) (rows [][]string) {
 			rows = append(rows, cells)
 		case len(rows) > 0 || strings.HasPrefix(line, "## "):
 			if len(rows) < 2 {
-				t.Fatalf("docs/%s: there is no table below %q", page, heading)
+				t.Fatalf("docs/%s: no table below %q", page, heading)
 			}
 			return rows[2:]
 		}

@@ -42,7 +42,7 @@ func (r Retrial) Check() error {
 	case Fetched, Redirected:
 		return fmt.Errorf("URLs that were %s are not tried again", r.Outcome)
 	}
-	return fmt.Errorf("there is no outcome %d", r.Outcome)
+	return fmt.Errorf("no outcome %d", r.Outcome)
 }
 
 // Retried says what a Retrial did.

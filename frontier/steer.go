@@ -45,7 +45,7 @@ func (s Steering) Check() error {
 	case s.Authority.IsZero():
 		return errors.New("no host is named")
 	case s.Act < Park || s.Act > Rest:
-		return fmt.Errorf("there is no act %d", s.Act)
+		return fmt.Errorf("no act %d", s.Act)
 	case len(s.URLs) > 0 && s.Act != Drop:
 		return errors.New("only Drop takes URLs")
 	case s.For < 0 || s.For > 0 && s.Act != Park && s.Act != Rest:

@@ -62,7 +62,7 @@ func TestConformance_EverySentenceIsTested(t *testing.T) {
 	for i, s := range all {
 		for _, test := range s.tests {
 			if !known[test] {
-				t.Errorf("%s %q: there is no test %s", s.section, s.text, test)
+				t.Errorf("%s %q: no test %s", s.section, s.text, test)
 			}
 		}
 		if !shown[i] && len(s.tests) == 0 {

@@ -15,11 +15,11 @@ func (l *linter) first() {
 	}
 	if l.wide {
 		l.warnAt(1, 1, "utf-16",
-			"the file is in UTF-16; we read it, but to most readers it says nothing: save it as UTF-8 (RFC 9309 2.3)")
+			"the file is in UTF-16; curtsy reads it, but most crawlers cannot: save it as UTF-8 (RFC 9309 2.3)")
 	}
 	switch {
 	case f&HTML != 0:
-		l.warnAt(1, 1, "html", "the file looks like HTML, of which only lines that are records count: serve plain text, or status 404 if there is no robots.txt")
+		l.warnAt(1, 1, "html", "the file looks like HTML, where only lines that look like records count: serve plain text, or status 404 if there is no robots.txt")
 	case f&Binary != 0:
 		l.warnAt(1, 1, "binary", "the file looks like no text: serve plain text in UTF-8")
 	}

@@ -19,7 +19,7 @@ func TestStandardNames(t *testing.T) {
 		}
 	}
 	_, err := ParseStandard("rfc2616")
-	if want := `robots: there is no standard "rfc2616"; there are rfc9309, draft1996, std1994`; err == nil || err.Error() != want {
+	if want := `robots: no standard "rfc2616"; there are rfc9309, draft1996, std1994`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if p := Parse(nil, Options{Standard: 77}); p.Standard() != RFC9309 {

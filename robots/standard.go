@@ -44,7 +44,7 @@ func ParseStandard(name string) (Standard, error) {
 		}
 		names = append(names, s.String())
 	}
-	return RFC9309, fmt.Errorf("robots: there is no standard %q; there are %s", name, strings.Join(names, ", "))
+	return RFC9309, fmt.Errorf("robots: no standard %q; there are %s", name, strings.Join(names, ", "))
 }
 
 // inRecords reports whether blank lines divide the file into records of which one binds, as before RFC 9309, and no

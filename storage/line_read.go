@@ -31,7 +31,7 @@ func ParseLine(b []byte) (Line, error) {
 		case salted && (f == nil || !f.isWithheld):
 			return fmt.Errorf("field %.80q follows the salt, where only withheld ones may", name)
 		case (value[0] == '{' || value[0] == '[') && bytes.Contains(value, saltKey):
-			return fmt.Errorf("a salt stands within the field %.80q", name)
+			return fmt.Errorf("a salt is within the field %.80q", name)
 		case f == nil || string(value) == "null":
 			return nil
 		}

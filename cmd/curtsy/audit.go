@@ -274,7 +274,7 @@ func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 // mayWrite refuses a page that cannot be written, or would take the place of something else, before there is any work.
 func (a *auditing) mayWrite() error {
 	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
-		return cli.Usagef("--html: there is no folder %s: make it first", folder)
+		return cli.Usagef("--html: folder %s does not exist; create it first", folder)
 	}
 	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`} // as the page has it
 	return cli.MayWrite("--html", a.html, page)

@@ -170,8 +170,8 @@ func TestAuditJudgesALedgerWithoutAnExchange(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"it has begun":             {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "", cli.ExitDone, "0 exchanges"},
-		"and so has a segment":     {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "curtsy-00000.warc.gz.open", cli.ExitDone, "0 exchanges"},
+		"it has begun":             {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "", cli.ExitDone, "0 requests"},
+		"and so has a segment":     {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "curtsy-00000.warc.gz.open", cli.ExitDone, "0 requests"},
 		"it tells of a file":       {told, "", cli.ExitFound, "file-missing"},
 		"nothing has begun":        {nil, "", cli.ExitUsage, "holds no WARC file"},
 		"another file is in there": {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "sub/x.warc.gz", cli.ExitDone, "x.warc.gz"},

@@ -71,7 +71,7 @@ func completion(root *cobra.Command, shell string) ([]byte, error) {
 		if n := plainly.Nearest(shell, shells()); n != "" {
 			near = "; did you mean " + n + "?"
 		}
-		return nil, fmt.Errorf("there is no completion for %q%s: write one of %s", shell, near, strings.Join(shells(), ", "))
+		return nil, fmt.Errorf("no completion for %q%s: write one of %s", shell, near, strings.Join(shells(), ", "))
 	}
 	if err := write(&b); err != nil {
 		return nil, err

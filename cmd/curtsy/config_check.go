@@ -34,7 +34,7 @@ func newConfigCheck(std cli.Streams) *cobra.Command {
 				fmt.Fprintf(std.Err, "curtsy: %s in %s\n", plainly.Count(len(wrong), "error"), plainly.Lines(args[0]))
 				return cli.Silent(cli.ExitUsage)
 			}
-			_, err := fmt.Fprintf(std.Out, "%s is well\n", plainly.Lines(args[0]))
+			_, err := fmt.Fprintf(std.Out, "%s: OK\n", plainly.Lines(args[0]))
 			return err
 		},
 	}

@@ -73,7 +73,7 @@ const hostsHead = `
 // hostComments are what the keys of a [[host]] table mean, with an example. A test holds them complete.
 var hostComments = map[string][2]string{
 	"match":            {`"*.your-domain.org"`, "which hosts; ports do not count"},
-	"delay":            {`"5s"`, "shortest TIME between two exchanges with each of them; never below the floor of 1s"},
+	"delay":            {`"5s"`, "shortest TIME between two requests to each of them; never below 1s"},
 	"max-per-host":     {`200`, "at most N HTML pages of each"},
 	"per-host-per-day": {`1000`, "at most N requests to each within 24 hours"},
 	"include":          {`["/articles/"]`, "of each only URLs that match one of these REGEXPs; seeds are exempt"},

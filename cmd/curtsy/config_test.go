@@ -157,7 +157,7 @@ func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
 		configWrite(t, path, tt.file)
 		out, errs, code := configRun(t, "check", path)
 		if len(tt.want) == 0 {
-			if code != 0 || !strings.Contains(out, "is well") {
+			if code != 0 || !strings.Contains(out, ": OK") {
 				t.Errorf("%s\n%d %s", tt.file, code, errs)
 			}
 			continue

@@ -34,7 +34,7 @@ func peers(t *testing.T) []peer {
 			program: "wget", token: "wget", version: []string{"wget", "--version"},
 			args: []string{"-r", "-l", "20", "-w", "1", "--tries", "2", "--waitretry", "10", "-T", "15", "--max-redirect", "10",
 				"--no-cookies", "-U", "wget/1 " + bot, "-P", "{dir}", "{seed}"},
-			passes: []string{"contact", "pace of 1 s", "one exchange at a time", "robots.txt: own group"}, fails: unreachable,
+			passes: []string{"contact", "pace of 1 s", "one request at a time", "robots.txt: own group"}, fails: unreachable,
 		},
 		{
 			program: "wget2", token: "wget2", version: []string{"wget2", "--version"},

@@ -69,7 +69,7 @@ func newScore(std cli.Streams) *cobra.Command {
 	fs.BoolVar(&s.json, "json", false, "print the score as JSON on standard output")
 	fs.StringVar(&s.log, "log", "", "`FILE` write the command's output to this file")
 	fs.BoolVarP(&s.quiet, "quiet", "q", false, "print the score only")
-	fs.BoolVarP(&s.verbose, "verbose", "v", false, "show what the command prints")
+	fs.BoolVarP(&s.verbose, "verbose", "v", false, "show the output of the command")
 	cli.Group(fs, "Output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
 	return cmd

@@ -65,9 +65,9 @@ func TestScoreOfARudeCrawler(t *testing.T) {
 		"robots.txt: own group", "robots.txt: groups merged", "robots.txt: longest match", "robots.txt: * and $",
 		"robots.txt: format of lines", "robots.txt: redirected", "redirect to disallowed",
 		"robots.txt answers 503", "robots.txt answers 429", "robots.txt: no answer", "robots.txt broken off",
-		"Crawl-delay", "one exchange at a time", "pace of 1 s", "pace: after robots.txt", "pace: after a redirect",
+		"Crawl-delay", "one request at a time", "pace of 1 s", "pace: after robots.txt", "pace: after a redirect",
 		"pace: slow server spared", "Retry-After: seconds", "Retry-After: date", "Retry-After: 31 years",
-		"back-off after a 429", "back-off after two 5xx", "403 at the door", "403 ten times in a row",
+		"back-off after a 429", "back-off after two 5xx", "403 on the first page", "403 ten times in a row",
 		"rel=nofollow", "meta robots nofollow", "X-Robots-Tag nofollow", "X-Robots-Tag by name",
 		"trap: path tree", "trap: calendar", "hostile: endless body", "hostile: robots.txt of 50 MiB",
 	} {

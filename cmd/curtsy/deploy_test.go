@@ -44,7 +44,7 @@ func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
 	}
 	m := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)' %i$`).FindSubmatch(text)
 	if m == nil {
-		t.Fatal("there is no such ExecStart")
+		t.Fatal("no such ExecStart")
 	}
 	seed, _ := small(t)
 	etc, place, bin := t.TempDir(), t.TempDir(), t.TempDir()

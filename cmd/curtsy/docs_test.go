@@ -91,12 +91,12 @@ func TestDocumentedCommands_Parse(t *testing.T) {
 			if m := commandLine.FindString(code); m != "" {
 				words := strings.Fields(m)[1:]
 				if cmd, rest, err := root.Find(words); err != nil || cmd == root || cmd.HasSubCommands() && len(rest) > 0 {
-					t.Errorf("%s: there is no command %q", name, m)
+					t.Errorf("%s: no command %q", name, m)
 				}
 			}
 			for _, m := range flagInCode.FindAllStringSubmatch(code, -1) {
 				if !flags[m[1]] && !strings.HasPrefix(code, "wget") {
-					t.Errorf("%s: there is no flag --%s", name, m[1])
+					t.Errorf("%s: no flag --%s", name, m[1])
 				}
 			}
 		}

@@ -87,7 +87,7 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 		}
 	}
 	if x.live && at != "" {
-		return cli.Usagef("--live is about now, --at about the past: give one of them")
+		return cli.Usagef("--live is about now, --at about the past: use only one of them")
 	}
 	return crawldir.Require(x.dir)
 }
@@ -192,7 +192,7 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 		x.running = true
 		e, err := remote.Explain(ctx, q)
 		if errors.Is(err, control.ErrNotRunning) {
-			err = fmt.Errorf("the crawl ended before it answered (%w); give the command again", err)
+			err = fmt.Errorf("the crawl ended before it answered (%w); run the command again", err)
 		}
 		return e, cli.Ordered(err)
 	}

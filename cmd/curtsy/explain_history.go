@@ -93,7 +93,7 @@ func (l *view) Read(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, fs.ErrNotExist):
-			l.Notes = append(l.Notes, "there is no ledger")
+			l.Notes = append(l.Notes, "no ledger")
 			return nil
 		case err != nil:
 			if l.bad++; l.bad == 1 {

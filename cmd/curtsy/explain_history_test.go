@@ -268,7 +268,7 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 
 func TestACrawlWithoutALedgerHasNoHistory(t *testing.T) {
 	l := explainOf(t, t.TempDir(), explainSubject{})
-	if l.Total != 0 || l.Began != nil || !slices.Equal(l.Notes, []string{"there is no ledger"}) {
+	if l.Total != 0 || l.Began != nil || !slices.Equal(l.Notes, []string{"no ledger"}) {
 		t.Errorf("%d decisions, began %v, %q", l.Total, l.Began, l.Notes)
 	}
 }

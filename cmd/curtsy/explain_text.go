@@ -82,7 +82,7 @@ func (p *explainPage) scope(s explain.Scope) {
 		before = append(before, r.Rule)
 	}
 	if len(before) > 0 {
-		p.prose("", "asked before, without an opinion: %s", strings.Join(before, ", "))
+		p.prose("", "rules without an opinion: %s", strings.Join(before, ", "))
 	}
 }
 
@@ -131,7 +131,7 @@ func (p *explainPage) state(e explanation) {
 	p.line("state", "%s", text)
 	switch {
 	case s.Assumed && s.State == "unknown":
-		p.line("", "not met so far; judged as a link of a seed's page")
+		p.line("", "not found so far; judged as a link of a seed's page")
 	case s.Assumed:
 		p.line("", "how it was found is not kept; judged as a link of a seed's page")
 	default:
@@ -164,7 +164,7 @@ func tagged(tag string) string {
 
 func (p *explainPage) host(h explain.Host) {
 	if !h.Known {
-		p.line("host", "not met so far")
+		p.line("host", "not found so far")
 		return
 	}
 	var parts []string
@@ -213,7 +213,7 @@ func behind(reason string) string {
 func (p *explainPage) pace(x explain.Pace) {
 	p.line("pace", "%s, by %s", secs(x.Seconds), x.By)
 	for _, t := range x.Terms {
-		ask := "asks for nothing"
+		ask := "requires no delay"
 		if t.Seconds != nil {
 			ask = secs(*t.Seconds)
 		}
@@ -229,7 +229,7 @@ func (p *explainPage) pace(x explain.Pace) {
 		p.line("", "after the last request a delay of %s was requested, by %s", secs(x.Rest), x.RestBy)
 	}
 	if x.Last != nil {
-		p.line("", "the last exchange ended %s", explainStamp(*x.Last))
+		p.line("", "the last request ended %s", explainStamp(*x.Last))
 	}
 }
 

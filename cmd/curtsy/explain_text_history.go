@@ -73,7 +73,7 @@ func decisionText(l storage.Line) string {
 		text += fmt.Sprintf(", status %d", l.Status)
 	}
 	if l.Attempt > 0 && l.PaceBy != "" {
-		text += fmt.Sprintf(", pause %v of %v due (%s)", l.Gap, l.Pace, l.PaceBy)
+		text += fmt.Sprintf(", delay %v of %v due (%s)", l.Gap, l.Pace, l.PaceBy)
 	}
 	if l.Count > 0 {
 		text += fmt.Sprintf(", one of %d URLs that share this line", l.Count)

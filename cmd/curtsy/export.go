@@ -110,7 +110,7 @@ func (o *exportOptions) sources(form sink.Format) ([]export.Source, error) {
 			if n := plainly.Nearest(name, exportNames()); n != "" {
 				near = "; did you mean " + n + "?"
 			}
-			return nil, cli.Usagef("--tables: there is no table %q%s; there are %s", name, near, strings.Join(exportNames(), ", "))
+			return nil, cli.Usagef("--tables: no table %q%s; there are %s", name, near, strings.Join(exportNames(), ", "))
 		}
 	}
 	var all []export.Source
@@ -242,7 +242,7 @@ func mustHoldCrawl(dir string) error {
 			if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 				return crawldir.NotDirectory(dir)
 			}
-			return cli.Usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, name)
+			return cli.Usagef("%s holds no crawl: no folder %s in it; begin one with curtsy crawl", dir, name)
 		default:
 			return fmt.Errorf("crawl directory: %w", err)
 		}

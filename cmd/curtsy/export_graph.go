@@ -46,7 +46,7 @@ func (o *exportOptions) graphFolder(dirs []string) string {
 func runGraph(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) (err error) {
 	level, err := graph.ParseLevel(cmp.Or(o.graph, graph.Hosts.String()))
 	if err != nil {
-		return cli.Usagef("--graph: there is no level %q; there are pages, hosts, domains", o.graph)
+		return cli.Usagef("--graph: no level %q; there are pages, hosts, domains", o.graph)
 	}
 	if len(o.tables) > 0 || o.headers || o.overwrite {
 		return cli.Usagef("a graph has other tables: omit --tables, --headers and --overwrite")

@@ -27,7 +27,7 @@ func mayHold(out string) error {
 			dir = real
 		}
 		if is(dir) {
-			return cli.Usagef("--output: %s is within the crawl directory %s: name a place outside of it", plainly.Lines(out), plainly.Lines(dir))
+			return cli.Usagef("--output: %s is inside the crawl directory %s: use a path outside", plainly.Lines(out), plainly.Lines(dir))
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
@@ -46,5 +46,5 @@ func noFormat(word string) error {
 	if n := plainly.Nearest(word, all); n != "" {
 		near = "; did you mean " + n + "?"
 	}
-	return cli.Usagef("--format: there is no format %q%s; there are %s", word, near, strings.Join(all, ", "))
+	return cli.Usagef("--format: no format %q%s; there are %s", word, near, strings.Join(all, ", "))
 }

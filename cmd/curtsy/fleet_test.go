@@ -250,7 +250,7 @@ func TestFleet_ServerFull(t *testing.T) {
 		CREATE TRIGGER full_disk BEFORE UPDATE ON curtsy_t1.host EXECUTE FUNCTION full_disk()`)
 	for _, p := range f.members {
 		p.until(t, "it says so", func() bool {
-			return strings.Contains(p.errs.String(), "is full (No space left on device): make room there")
+			return strings.Contains(p.errs.String(), "is full (No space left on device): free space there")
 		})
 	}
 	server.SQL(t, "DROP FUNCTION full_disk CASCADE")

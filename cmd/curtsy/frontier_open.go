@@ -47,7 +47,7 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 	if asked == nil {
 		err := do(remote)
 		if errors.Is(err, control.ErrNotRunning) {
-			err = fmt.Errorf("the crawl ended before it answered (%w); give the command again", err)
+			err = fmt.Errorf("the crawl ended before it answered (%w); run the command again", err)
 		}
 		return true, cli.Ordered(err)
 	}

@@ -56,7 +56,7 @@ func newRepair(std cli.Streams) *cobra.Command {
 
 func (o *repair) run(ctx context.Context, dir string, std cli.Streams) error {
 	if o.dry && (o.compact || o.forget) {
-		return cli.Usagef("--dry-run only checks: give either it, or --compact or --forget")
+		return cli.Usagef("--dry-run only checks: use only one of --dry-run, --compact and --forget")
 	}
 	if !o.dry {
 		if err := mayRepair(ctx, dir); err != nil {
@@ -78,7 +78,7 @@ func (o *repair) run(ctx context.Context, dir string, std cli.Streams) error {
 	}
 	switch {
 	case o.dry && len(found) > 0:
-		fmt.Fprintf(std.Err, "The frontier is damaged. Keep a copy of %s; then curtsy frontier repair %s saves what is readable.\nIf it happens again, look at the disk and the memory of this machine.\n",
+		fmt.Fprintf(std.Err, "The frontier is damaged. Keep a copy of %s; then curtsy frontier repair %s saves the readable part.\nIf it happens again, check the disk and the memory of this machine.\n",
 			plainly.Lines(filepath.Join(dir, crawldir.FrontierName)), plainly.Lines(plainly.Argument(dir)))
 		return cli.Silent(cli.ExitFound)
 	case len(found) > 0:
@@ -96,7 +96,7 @@ func mayRepair(ctx context.Context, dir string) error {
 		return err
 	}
 	if _, err := control.Connect(ctx, dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: frontier repair needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), give the command again, and continue with curtsy resume %s", dir, plainly.Argument(dir))
+		return fmt.Errorf("the crawl in %s is running: frontier repair needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), run the command again, and continue with curtsy resume %s", dir, plainly.Argument(dir))
 	}
 	if err := errors.Join(os.RemoveAll(filepath.Join(dir, crawldir.RebuiltName)), crawldir.RemoveLeftOvers(dir)); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)

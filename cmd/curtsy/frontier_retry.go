@@ -27,7 +27,7 @@ func newRetry(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry [flags] DIR",
 		Short: "Retry failed, dropped or refused URLs",
-		Long: "Try again what the crawl has given up: failed URLs, unless flags select others.\n" +
+		Long: "Retry failed URLs, or those that flags select.\n" +
 			"They keep their place in the queue; no attempt is counted. With --disallowed and\n" +
 			"--hosts, robots.txt is fetched again before any page of the host, so changes\n" +
 			"take effect at once. URLs that a scope or trap rule rejected when they were\n" +

@@ -53,7 +53,7 @@ func newSet(std cli.Streams) *cobra.Command {
 	budget(control.SetMaxPerTag, "`N` maximum HTML pages found from the seeds with one tag; 0 = unlimited")
 	budget(control.SetMaxBytes, "`SIZE` end after receiving this much; 0 = unlimited")
 	budget(control.SetMaxTime, "`TIME` end a run after this time; 0 = unlimited")
-	fs.StringArrayVar(&s.stopWhen, control.SetStopWhen, nil, "`CONDITION` end when it is met; replaces earlier conditions; repeatable; or none")
+	fs.StringArrayVar(&s.stopWhen, control.SetStopWhen, nil, "`CONDITION` end when it is true; replaces earlier conditions; repeatable; or none")
 	cli.Group(fs, "Budgets")
 	fs.StringArrayVar(&s.exclude, "exclude", nil, "`PATTERN` also skip URLs that match (RE2); repeatable")
 	fs.StringArrayVar(&s.include, "include", nil, "`PATTERN` also accept URLs that match; with any include pattern, all others are skipped; repeatable")

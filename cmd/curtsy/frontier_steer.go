@@ -137,7 +137,7 @@ func (s *steer) run(ctx context.Context, args []string, std cli.Streams) error {
 		}
 	}
 	if err == nil && len(single) > 0 && noneDropped(done) {
-		return fmt.Errorf("nothing was dropped: no such URL is pending. See what is with curtsy frontier ls --urls --state pending %s; "+
+		return fmt.Errorf("nothing was dropped: no such URL is pending. List pending URLs with curtsy frontier ls --urls --state pending %s; "+
 			"a whole host is dropped with curtsy frontier drop --host %s %s", plainly.Argument(dir), done[0].Host, plainly.Argument(dir))
 	}
 	if err == nil {

@@ -56,7 +56,7 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 	leftClean(t, dir)
 	// What was asked for is in the archive, though nothing came of it.
 	r := inside(t, "audit", dir)
-	if r.want(t, cli.ExitDone); !strings.HasPrefix(r.out, "No violation in 2 exchanges with 1 host\n") {
+	if r.want(t, cli.ExitDone); !strings.HasPrefix(r.out, "No violation in 2 requests to 1 host\n") {
 		t.Error(r.out)
 	}
 }

@@ -68,7 +68,7 @@ func ledgerKey(rotate, asJSON bool, std cli.Streams) error {
 		}
 		key = r.New
 		fmt.Fprintf(std.Err, "%s took the place of %s, whose secret is destroyed\n", r.New.Name(), r.Old.Name())
-		fmt.Fprintln(std.Err, "tell those who check your ledgers; curtsy identity init writes it on your page")
+		fmt.Fprintln(std.Err, "publish it for those who check your ledgers; curtsy identity init writes it on your page")
 	}
 	led, err := crawldir.Rotations(path, key)
 	if err != nil {

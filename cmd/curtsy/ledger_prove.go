@@ -87,7 +87,7 @@ func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) err
 	defer os.RemoveAll(temp)
 	c := proof.Crawl{Ledger: book, Archive: filepath.Join(dir, crawldir.ArchiveName), TempDir: temp}
 	if c.Index, err = crawldir.IndexFiles(dir); err != nil {
-		fmt.Fprintf(std.Err, "there is no index of the archive (%v): heads and robots.txt are left out; curtsy warc index %s makes it\n", plainly.Error(err), plainly.Argument(dir))
+		fmt.Fprintf(std.Err, "no index of the archive (%v): heads and robots.txt are left out; curtsy warc index %s makes it\n", plainly.Error(err), plainly.Argument(dir))
 	}
 	g, err := proof.Of(ctx, c, host)
 	switch {

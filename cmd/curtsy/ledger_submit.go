@@ -38,8 +38,8 @@ func newLedgerSubmit(std cli.Streams) *cobra.Command {
 		Use:   "submit [flags] DIR",
 		Short: "Submit the latest checkpoint to witnesses",
 		Long: "Send the latest checkpoint of a crawl's ledger to witnesses, which cosign it if\n" +
-			"it continues what they have seen of this ledger. Each cosignature is verified\n" +
-			"and stored in the checkpoint, where curtsy audit finds it. From then on nobody,\n" +
+			"it extends the ledger they have seen. Each cosignature is verified\n" +
+			"and stored in the checkpoint, where curtsy audit finds it. After that nobody,\n" +
 			"not even the operator, can change what the ledger contains so far. Works while\n" +
 			"the crawl runs. Prints the checkpoint with all its signatures.",
 		Example: "  curtsy ledger submit --witness http://127.0.0.1:7380 --witness-key KEY news",
@@ -147,8 +147,8 @@ func latestOf(dir string) (string, *checkpoint.Note, error) {
 // cosign has one witness cosign, and keeps what it signed.
 func (o *lodging) cosign(ctx context.Context, url string) (at time.Time, by string, err error) {
 	if len(o.note.Signatures) == 0 {
-		return at, "", errors.New("the ledger is not signed, and a witness cosigns only what is: it had no key when the " +
-			"crawl began")
+		return at, "", errors.New("the ledger is not signed, and a witness cosigns only signed ledgers: there was no key when the " +
+			"crawl started")
 	}
 	c, err := witness.NewClient(o.http, url)
 	if err != nil {

@@ -50,7 +50,7 @@ func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) e
 		return err
 	}
 	if err := use(tree.Reader(fresh, n.Size, n.Root)); err != nil {
-		return fmt.Errorf("%s: the lines are not those of the checkpoint of %d: curtsy audit has details (%w)",
+		return fmt.Errorf("%s: the lines do not match the checkpoint of %d: curtsy audit has details (%w)",
 			dir, n.Size, err)
 	}
 	return nil

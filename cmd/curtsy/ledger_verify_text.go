@@ -54,7 +54,7 @@ func proofText(r *proof.Result) string {
 	proofSigners(row, r)
 	proofLines(row, r)
 	if len(r.CannotShow) > 0 {
-		b.WriteString("\nWhat this cannot show:\n")
+		b.WriteString("\nLimits of this result:\n")
 		for _, s := range r.CannotShow {
 			fmt.Fprintf(&b, "  %s\n", plainly.OneLine(s))
 		}
@@ -125,7 +125,7 @@ func proofLines(row func(label, format string, args ...any), r *proof.Result) {
 	}
 	row("lines", "%s%s%s", plainly.Count(s.Lines, "line"), complete, when)
 	if s.Redacted > 0 {
-		row("redacted", "%s taken out later, and said so:", plainly.Count(s.Redacted, "line"))
+		row("redacted", "%s removed later, with a record:", plainly.Count(s.Redacted, "line"))
 		for _, of := range r.Redaction {
 			if of.Lines > 0 {
 				row("", "%s: %s: %s", of.Time.UTC().Format(stamp), plainly.Count(of.Lines, "line"), plainly.OneLine(of.Reason))

@@ -159,7 +159,7 @@ func TestTheMetricsOfACrawlAreThoseThatOthersName(t *testing.T) {
 	for _, asked := range append(expressions(t), string(deployed(t, "alerts.yml")), string(deployed(t, "alerts_test.yml"))) {
 		for _, name := range metricNames.FindAllString(asked, -1) {
 			if !had[name] {
-				t.Errorf("there is no %s, for which is asked in\n%s", name, asked)
+				t.Errorf("no %s, for which is asked in\n%s", name, asked)
 			}
 		}
 	}

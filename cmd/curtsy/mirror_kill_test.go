@@ -69,7 +69,7 @@ func TestAKilledMirrorIsWhole(t *testing.T) {
 	t.Logf("%d kills, %d while the tree was built, %d with a tree", done, inBuild, whole)
 	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, cli.ExitDone)
 	if !intact(t, dir) {
-		t.Error("there is no mirror in the end")
+		t.Error("no mirror in the end")
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "mirror.*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q %v", left, err)
@@ -113,11 +113,11 @@ func TestAnInterruptedMirrorIsWhole(t *testing.T) {
 	}
 	wait().want(t, cli.ExitSignalled+2, "making the mirror", "curtsy resume "+dir, "curtsy mirror serve "+dir)
 	if !intact(t, dir) {
-		t.Error("there is no mirror")
+		t.Error("no mirror")
 	}
 	inside(t, "resume", "--quiet", "--max-pages", "30", dir).want(t, cli.ExitDone)
 	if !intact(t, dir) {
-		t.Error("there is no mirror of what a budget ended")
+		t.Error("no mirror of what a budget ended")
 	}
 	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "URLs                60,")
 	judged(t, web, crawltest.Rules{})

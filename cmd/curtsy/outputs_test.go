@@ -181,7 +181,7 @@ func mirrorFile(t *testing.T, d string) string {
 	t.Helper()
 	files := slices.Sorted(maps.Keys(filesBelow(t, inDir(d, "mirror"))))
 	if len(files) == 0 {
-		t.Fatal("there is no mirror")
+		t.Fatal("no mirror")
 	}
 	return strings.TrimPrefix(files[0], d)
 }

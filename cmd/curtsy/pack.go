@@ -111,10 +111,10 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOpt
 		fmt.Fprintf(std.Err, "left out, because their pages have noarchive: %s\n", plainly.Count(r.NoArchive, "record"))
 	}
 	if r.Elsewhere > 0 {
-		fmt.Fprintf(std.Err, "note: %s of what an earlier crawl archived: it is not in the file, and players show it only beside that archive\n", plainly.Count(r.Elsewhere, "repeat"))
+		fmt.Fprintf(std.Err, "note: %s of an earlier archive, which is not in the file: players need it as well\n", plainly.Count(r.Elsewhere, "repeat"))
 	}
 	if key == nil {
-		fmt.Fprintf(std.Err, "not signed: there is no ledger key in the configuration folder\n")
+		fmt.Fprintf(std.Err, "not signed: no ledger key in the configuration folder\n")
 	}
 	fmt.Fprintf(std.Err, "packed %s, %s, %s of archive: %s\nits manifest has the hash %s\n",
 		plainly.Count(r.Pages, "page"), plainly.Count(r.Records, "answer"), plainly.RoughSize(r.Octets), plainly.Lines(o.out), r.Hash)

@@ -23,7 +23,7 @@ func called(t *testing.T, path ...string) *cobra.Command {
 	root := testRoot()
 	cmd, rest, err := root.Find(path)
 	if err != nil || cmd == root || len(rest) > 0 {
-		t.Fatalf("there is no command %q: %v", path, err)
+		t.Fatalf("no command %q: %v", path, err)
 	}
 	return cmd
 }
@@ -40,7 +40,7 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 			crawl, mirror := called(t, "crawl").Flags(), called(t, "mirror").Flags()
 			f := mirror.Lookup(flag) // mirror has the flags of crawl, and some
 			if f == nil {
-				t.Errorf("%q: there is no flag --%s", p.Theirs, flag)
+				t.Errorf("%q: no flag --%s", p.Theirs, flag)
 				continue
 			}
 			if inCrawl := crawl.Lookup(flag) != nil; !inCrawl && !strings.Contains(p.Note, "curtsy mirror") {

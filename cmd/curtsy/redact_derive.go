@@ -132,7 +132,7 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 	}
 	z, err := zip.NewReader(f, fi.Size())
 	if err != nil {
-		return m, fmt.Errorf("%s is no WACZ file that can be read: remove it, or move it out of the directory: %w", path, err)
+		return m, fmt.Errorf("%s is not a readable WACZ file: remove it, or move it out of the directory: %w", path, err)
 	}
 	theirs, err := originIn(z)
 	if err != nil {

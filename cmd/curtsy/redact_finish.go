@@ -131,7 +131,7 @@ func mustNotRun(ctx context.Context, dir, entry string) error {
 func running(dir, entry string) error {
 	word := plainly.Argument(dir)
 	if entry == "" {
-		return fmt.Errorf("a redaction or the crawl is running in %s: wait for its end, and give the command again", dir)
+		return fmt.Errorf("a redaction or the crawl is running in %s: wait for its end, and run the command again", dir)
 	}
 	return fmt.Errorf("the crawl in %s is running, so nothing can be removed. Stop further requests "+
 		"at once with curtsy optout add %s %s; then interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), "+

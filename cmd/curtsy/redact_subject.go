@@ -41,7 +41,7 @@ func parseSubject(text string) (s subject, err error) {
 func urlSubject(text string) (s subject, err error) {
 	if prefix, starred := strings.CutSuffix(text, "*"); starred {
 		_, rest, _ := strings.Cut(prefix, "://")
-		return s, cli.Usagef("%s: * stands for itself; for all URLs of the host that begin so write %s, without the scheme",
+		return s, cli.Usagef("%s: * is taken literally; for all URLs of the host that begin so write %s, without the scheme",
 			plainly.OneLine(text), plainly.OneLine(rest))
 	}
 	u, err := cli.URL(text)
@@ -64,7 +64,7 @@ func urlSubject(text string) (s subject, err error) {
 // entrySubject is what an entry of an opt-out list means.
 func entrySubject(text string) (s subject, err error) {
 	if _, err := netip.ParsePrefix(text); err == nil {
-		return s, cli.Usagef("%s is a network, and what is archived goes by URLs: name the hosts (curtsy report shows them)", plainly.OneLine(text))
+		return s, cli.Usagef("%s is a network, and the archive is ordered by URL: name the hosts (curtsy report lists them)", plainly.OneLine(text))
 	}
 	if strings.ContainsAny(text, "\t\n\r#") || strings.TrimSpace(text) != text {
 		return s, cli.Usagef("%s is not a host, URL, or host/path", plainly.OneLine(text))

@@ -68,10 +68,10 @@ func reportText(s *subject, o *options, f redact.Found, j *redact.Journal, dir s
 		fmt.Fprintf(&b, "robots.txt stays, since it bound the crawl; --all removes it as well\n")
 	}
 	if f.Repeats > 0 {
-		fmt.Fprintf(&b, "%s of other URLs had the same body, archived once, and lose it with this\n", plainly.Count(f.Repeats, "answer"))
+		fmt.Fprintf(&b, "%s of other URLs share this body and lose it as well\n", plainly.Count(f.Repeats, "answer"))
 	}
 	if f.Elsewhere > 0 {
-		fmt.Fprintf(&b, "%s had a body that is archived under another URL, where it stays:\n", plainly.Count(f.Elsewhere, "answer"))
+		fmt.Fprintf(&b, "%s share a body that stays archived under another URL:\n", plainly.Count(f.Elsewhere, "answer"))
 		for _, u := range f.ElsewhereURLs {
 			fmt.Fprintf(&b, "  %s\n", plainly.OneLine(u))
 		}
@@ -79,8 +79,8 @@ func reportText(s *subject, o *options, f redact.Found, j *redact.Journal, dir s
 	if j == nil {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "the ledger says so, under a digest that names nobody:\n  %s\n", j.Digest)
-	fmt.Fprintf(&b, "its salt is not stored; give it as a receipt to the person who asked:\n  %s\n", j.Salt)
+	fmt.Fprintf(&b, "the ledger records it under a salted digest:\n  %s\n", j.Digest)
+	fmt.Fprintf(&b, "its salt is not stored; give it to the requester as a receipt:\n  %s\n", j.Salt)
 	fmt.Fprintf(&b, "not crawled from now on, by %s; the frontier still has the URLs\n", plainly.OneLine(dir+"/optout.txt"))
 	return b.String()
 }

@@ -137,7 +137,7 @@ func asRepeat(t *testing.T, dir, of, as string) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(archiveText(t, dir), "WARC-Type: revisit") {
-		t.Fatal("there is no revisit record in the archive")
+		t.Fatal("no revisit record in the archive")
 	}
 }
 
@@ -232,7 +232,7 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 		t.Errorf("the picture is %q", size)
 	}
 	if _, ok := look(tab, "on", `(e.click(), "clicked")`, 20*time.Second); !ok {
-		t.Error("there is no link")
+		t.Error("no link")
 	}
 	if text, _ := look(tab, "about", "e.textContent", 20*time.Second); text != "Since 1871" {
 		t.Errorf("the link leads to a page that says %q", text)

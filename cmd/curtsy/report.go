@@ -39,8 +39,8 @@ func report(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [flags] DIR",
 		Short: "Write an HTML and JSON report",
-		Long: "Report what a crawl did: pages, speed, the crawler's identity, robots.txt\n" +
-			"decisions, failures, and what was left out and why. Writes an HTML page and a\n" +
+		Long: "Report on a crawl: pages, speed, the crawler's identity, robots.txt\n" +
+			"decisions, failures, and omitted URLs with reasons. Writes an HTML page and a\n" +
 			"JSON file to the crawl directory. Reads only ledger and archive, so the crawl\n" +
 			"may be running. Also audits the archive and draws the links between hosts.\n\n" +
 			"With --host, the page is for the owner of that host, ready to be sent by mail.",
@@ -152,9 +152,9 @@ func mustHoldLedger(dir string) error {
 			return crawldir.NotDirectory(dir)
 		}
 		if _, err := os.Stat(filepath.Join(dir, crawldir.FrontierName)); err == nil {
-			return fmt.Errorf("%s is missing: put it back; there is no report without it", filepath.Join(dir, crawldir.LedgerName))
+			return fmt.Errorf("%s is missing: put it back; the report needs it", filepath.Join(dir, crawldir.LedgerName))
 		}
-		return cli.Usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, crawldir.LedgerName)
+		return cli.Usagef("%s holds no crawl: no folder %s in it; begin one with curtsy crawl", dir, crawldir.LedgerName)
 	}
 	return fmt.Errorf("crawl directory: %w", err)
 }
@@ -170,7 +170,7 @@ func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	}
 	ext := filepath.Ext(o.out)
 	if strings.EqualFold(ext, ".json") {
-		return "", "", cli.Usagef("-o %s: the page is HTML; its JSON form is written beside it by itself", o.out)
+		return "", "", cli.Usagef("-o %s: the page is HTML; the JSON form is always written as well", o.out)
 	}
 	data = strings.TrimSuffix(o.out, ext) + ".json"
 	if fi, err := os.Stat(o.out); err == nil && fi.IsDir() {
@@ -243,7 +243,7 @@ func unbracketed(s string) string {
 func textOfReport(r *reports.Report, page, data string) string {
 	var b strings.Builder
 	t := &r.Totals
-	fmt.Fprintf(&b, "%s with %s: %s, %d disallowed by robots.txt\n", plainly.Count(t.Exchanges, "exchange"), plainly.Count(r.Reached, "host"), plainly.Count(t.Pages, "page"), r.Robots.Disallowed)
+	fmt.Fprintf(&b, "%s to %s: %s, %d disallowed by robots.txt\n", plainly.Count(t.Exchanges, "request"), plainly.Count(r.Reached, "host"), plainly.Count(t.Pages, "page"), r.Robots.Disallowed)
 	if n := r.Crawl.Generations; n > 1 {
 		fmt.Fprintf(&b, "of %d generations together: what each of them decided counts in each\n", n)
 	}

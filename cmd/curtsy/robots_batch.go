@@ -151,7 +151,7 @@ func readTarget(raw string) (u canon.URL, target string, err error) {
 func (q question) body() ([]byte, error) {
 	switch {
 	case q.RobotsTxt != nil && q.RobotsB64 != nil:
-		return nil, errors.New("robots_txt and robots_b64: give one of them")
+		return nil, errors.New("robots_txt and robots_b64: use only one of them")
 	case q.RobotsTxt != nil:
 		return []byte(*q.RobotsTxt), nil
 	case q.RobotsB64 == nil:

@@ -22,7 +22,7 @@ func TestRobotsBatchAnswersBadLinesAndGoesOn(t *testing.T) {
 		{`[1]`, `null`, "the line: unexpected array"},
 		{`{"id":1,"robots_txt":3,"url":"http://bakery.test/"}`, `1`, "robots_txt: unexpected number"},
 		{`{"id":"x","agent":"bot","url":"http://bakery.test/"}`, `"x"`, "neither robots_txt nor robots_b64"},
-		{`{"id":2,"robots_txt":"","robots_b64":"","url":"http://bakery.test/"}`, `2`, "give one of them"},
+		{`{"id":2,"robots_txt":"","robots_b64":"","url":"http://bakery.test/"}`, `2`, "use only one of them"},
 		{`{"id":2,"robots_b64":"?","url":"http://bakery.test/"}`, `2`, "robots_b64: illegal base64"},
 		{`{"id":2,"robots_txt":"","standard":"rfc9308","url":"http://bakery.test/"}`, `2`, `no standard "rfc9308"`},
 		{`{"id":2,"robots_txt":"","agent":"bot/1","url":"http://bakery.test/"}`, `2`, "agent: "},

@@ -88,7 +88,7 @@ func (c *check) run(ctx context.Context, args []string, std cli.Streams) error {
 	}
 	switch {
 	case c.file != "" && c.url != "":
-		return cli.Usagef("--file and --url: give one of them")
+		return cli.Usagef("--file and --url: use only one of them")
 	case c.batch && (len(args) > 0 || c.file != "" || c.url != "" || c.everyStandard):
 		return cli.Usagef("--batch takes everything from standard input: no URL, --file, --url or --all-standards beside it")
 	case c.batch:

@@ -66,9 +66,9 @@ func shelled(t *testing.T, name string) (run func(input string, args ...string) 
 func mayMiss(t *testing.T, name string) {
 	t.Helper()
 	if os.Getenv("CURTSY_MUST_RUN") != "" {
-		t.Fatalf("there is no %s, and CURTSY_MUST_RUN is set", name)
+		t.Fatalf("no %s, and CURTSY_MUST_RUN is set", name)
 	}
-	t.Skipf("there is no %s", name)
+	t.Skipf("no %s", name)
 }
 
 // Lines as people type them, with the tab key, and what curtsy is given then.

@@ -77,7 +77,7 @@ func TestRule12_ACrawlWithDeadRefusingAndBrokenHostsEndsAndGoesOn(t *testing.T) 
 	}
 	args = append(args, web.LoopbackURL("well.test"))
 	r := inside(t, args...)
-	r.want(t, cli.ExitIncomplete, "what is left is not due within --max-wait", "curtsy resume", "failures", "(429)", "(5xx)",
+	r.want(t, cli.ExitIncomplete, "the remaining URLs are not due within --max-wait", "curtsy resume", "failures", "(429)", "(5xx)",
 		plainly.Reason("reset"), plainly.Reason("connect"))
 	var s crawler.Summary
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {

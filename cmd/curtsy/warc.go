@@ -83,7 +83,7 @@ func openWARC(path string) (*os.File, error) {
 
 func unreadable(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return cli.Usagef("there is no file %s", path)
+		return cli.Usagef("no file %s", path)
 	}
 	if fi, e := os.Stat(path); e == nil && fi.IsDir() {
 		if fi, e := os.Stat(filepath.Join(path, crawldir.ArchiveName)); e == nil && fi.IsDir() {

@@ -98,7 +98,7 @@ func rebuildIndex(ctx context.Context, dir string, quiet bool, std cli.Streams) 
 	if err != nil {
 		return err
 	}
-	later := errors.New("without an index nothing is archived: the next opening reports and closes it")
+	later := errors.New("without an index nothing is archived; the next run reports and closes it")
 	options.Tell = func(context.Context, frontier.Closings) error { return later }
 	f, err := engine.Open(dir, options) // its lock is the directory's
 	if err != nil {

@@ -57,7 +57,7 @@ func newList(std cli.Streams) *cobra.Command {
 					return printListed(w, describe(path, r), asJSON, len(args) > 1)
 				})
 				if err == nil && !any {
-					err = fmt.Errorf("there is no WARC record in %s", path)
+					err = fmt.Errorf("no WARC record in %s", path)
 				}
 				if err != nil {
 					_ = w.Flush() // what was found comes before what went wrong

@@ -57,7 +57,7 @@ func Parse(text string) (Condition, error) {
 	want, ok := map[measure]byte{pages: '=', errorRate: '>', duplicates: '>', newHosts: '<'}[c.what]
 	switch {
 	case !ok:
-		return c, wrong(text, fmt.Errorf("there is no measure %q: %w", rest[:at], errForm))
+		return c, wrong(text, fmt.Errorf("no measure %q: %w", rest[:at], errForm))
 	case sign != want:
 		return c, wrong(text, fmt.Errorf("%s goes with %c, not with %c", c.what, want, sign))
 	case c.tag != "" && c.what != pages:

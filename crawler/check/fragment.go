@@ -99,7 +99,7 @@ func (f *fragments) missing(see func(w wanted)) error {
 		}
 		var w wanted
 		if err := json.Unmarshal(b[9:], &w); err != nil {
-			return fmt.Errorf("check: a temporary file is not what was written: %w", err)
+			return fmt.Errorf("check: a temporary file was changed: %w", err)
 		}
 		if _, known := f.pages[w.Page]; known {
 			see(w)

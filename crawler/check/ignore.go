@@ -41,12 +41,12 @@ func ParseIgnores(name, text string) ([]Ignore, error) {
 		}
 		end := strings.IndexFunc(line, unicode.IsSpace)
 		if end < 0 {
-			complain(n, "there is no reason behind the pattern: write PATTERN, a space, and why it is left out")
+			complain(n, "no reason behind the pattern: write PATTERN, a space, and why it is left out")
 			continue
 		}
 		re, err := regexp.Compile(line[:end])
 		if err != nil {
-			complain(n, "%w; patterns are RE2, as those of --exclude", err)
+			complain(n, "%w; patterns are RE2, as in --exclude", err)
 			continue
 		}
 		all = append(all, Ignore{Line: n, Pattern: line[:end], Why: strings.TrimSpace(line[end:]), re: re})

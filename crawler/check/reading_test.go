@@ -45,7 +45,7 @@ func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
 		{"404", []string{"allow gone 404 " + u + " status 404"}, broken, "status 404"},
 		{"a status of 5xx", []string{"allow failed 500 " + u + " status 500"}, broken, "status 500"},
 		{"no such host", []string{"allow failed 0 " + u + " nxdomain"}, broken, "nxdomain"},
-		{"too many requests are no fault of the link", []string{"allow failed 429 " + u + " status 429"}, untested, "the host asks for rest"},
+		{"too many requests are no fault of the link", []string{"allow failed 429 " + u + " status 429"}, untested, "the host requires a delay"},
 		{"a failure of ours", []string{"allow failed 0 " + u + " panic"}, untested, "panic"},
 		{"an answer that is not wanted", []string{"allow dropped 200 " + u + " scope:reject"}, good, ""},
 		{"robots.txt", []string{"disallow disallowed 0 " + u + " disallow rule"}, untested, "robots.txt forbids it"},

@@ -288,7 +288,7 @@ func (t *told) verdictOf(s *state) (verdict, string) {
 	case guards[s.status] && t.isLeaf(s.url):
 		return unclear, s.reason
 	case s.status == http.StatusTooManyRequests, s.status == http.StatusServiceUnavailable:
-		return untested, "the host asks for rest"
+		return untested, "the host requires a delay"
 	case s.status >= 400, s.status >= 300 && s.outcome == storage.OutcomeFailed:
 		return broken, s.reason
 	case s.outcome == storage.OutcomeDropped, s.outcome == storage.OutcomeHeld: // it answered, and the answer was not wanted

@@ -136,7 +136,7 @@ func (s *Settings) obey(o control.Change) (before, after string, err error) {
 	case control.SetDelay:
 		return s.lengthen(o)
 	default:
-		return "", "", misuse("%q cannot be changed while a crawl goes on; %s can", o.Setting, strings.Join(append(control.Budgets(), control.SetInclude, control.SetExclude, control.SetDelay), ", "))
+		return "", "", misuse("%q cannot be changed while the crawl runs; %s can", o.Setting, strings.Join(append(control.Budgets(), control.SetInclude, control.SetExclude, control.SetDelay), ", "))
 	}
 	if before == after {
 		return "", "", misuse("%s is %s already", o.Setting, after)
@@ -156,7 +156,7 @@ func pattern(o control.Change, list *[]string) (before, after string, err error)
 	case len(o.Value) > maxPattern:
 		return "", "", misuse("%s: a pattern has at most %d bytes", o.Setting, maxPattern)
 	case o.Remove && at < 0:
-		return "", "", misuse("%s: there is no pattern %q", o.Setting, o.Value)
+		return "", "", misuse("%s: no pattern %q", o.Setting, o.Value)
 	case o.Remove:
 		*list = slices.Delete(slices.Clone(*list), at, at+1)
 		return o.Value, "", nil
@@ -338,7 +338,7 @@ func removed(path string) error {
 func (c *changing) reload(ctx context.Context, o control.Change) (done control.Changed, err error) {
 	lists := c.now.lists
 	if lists == nil || c.running == nil {
-		return done, control.Bad(misuse("a crawl that does not run reads its opt-out lists when it goes on"))
+		return done, control.Bad(misuse("a crawl that does not run reads its opt-out lists when it is resumed"))
 	}
 	if o.Try {
 		return done, control.Bad(misuse("opt-out lists cannot be tried: a list that was changed is in force within a second by itself"))

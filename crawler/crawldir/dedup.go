@@ -46,7 +46,7 @@ func IndexFiles(path string) ([]string, error) {
 			return files, nil
 		}
 	}
-	return nil, &DirError{path, ErrNoIndex, "there is no CDXJ file in it"}
+	return nil, &DirError{path, ErrNoIndex, "no CDXJ file in it"}
 }
 
 // Complete leaves out the journals of segments that are being written.

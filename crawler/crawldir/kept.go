@@ -74,7 +74,7 @@ func requireKept(dir string) error {
 	}
 	if errors.Is(err, ledger.ErrNotContained) {
 		return fmt.Errorf("%w: %s: %w (%s). Lines were changed or cut off, an older copy was put back, or a "+
-			"copy of the directory went on elsewhere: curtsy audit says more. Put the newer ledger back; or move %s away, and the "+
+			"copy of the directory continued elsewhere: curtsy audit has details. Put the newer ledger back; or move %s away, and the "+
 			"next run begins a new one; or, to sign a second history knowingly, remove %s",
 			ErrNotKept, book, err, signed, book, remove)
 	}

@@ -111,7 +111,7 @@ func (s *Settings) key(name string) (key, bool) {
 func (s *Settings) Set(name string, values ...string) error {
 	k, ok := s.key(name)
 	if !ok {
-		return fmt.Errorf("there is no setting %q", name)
+		return fmt.Errorf("no setting %q", name)
 	}
 	return k.set(values)
 }

@@ -79,7 +79,7 @@ func (o networkOurs) parse(flag, given string) (a canon.Authority, path string, 
 		return a, "", fmt.Errorf("%s %s: credentials go only to hosts that are proved to be your own: %s", flag, a.Origin(), o.how(a))
 	}
 	if _, err := os.Stat(path); err != nil && looksLikeField(path) {
-		return a, "", fmt.Errorf("%s %s: others on this machine see what is on a command line, and settings are kept: "+
+		return a, "", fmt.Errorf("%s %s: other users of this machine can see command lines, and settings are stored: "+
 			"write the header field into a file that only you can read, and give the file", flag, a.Origin())
 	}
 	return a, path, nil

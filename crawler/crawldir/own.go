@@ -53,7 +53,7 @@ func (s *Settings) own(c *crawler.Config) error {
 	}
 	c.OwnKey, err = OwnKey.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return misuse("--own-site %s: there is no key for its proof yet: curtsy identity own %s makes it", names[0], names[0])
+		return misuse("--own-site %s: no key for its proof yet: curtsy identity own %s makes it", names[0], names[0])
 	}
 	return err
 }

@@ -70,7 +70,7 @@ func telling(l cdxj.Line) bool {
 }
 
 // ErrNoCapture says that the index leads to something else than it says. It can be made anew from the archive.
-var ErrNoCapture = errors.New("the record is not what the index says")
+var ErrNoCapture = errors.New("the record differs from the index")
 
 // capture is an archived answer, and what it says to a visit.
 type capture struct {

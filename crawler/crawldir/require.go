@@ -31,7 +31,7 @@ func Require(dir string) error {
 		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 			return NotDirectory(dir) // as Windows has it
 		}
-		return dirMisuse(dir, ErrNoCrawl, "%s holds no crawl: there is no %s in it", dir, FrontierName)
+		return dirMisuse(dir, ErrNoCrawl, "%s holds no crawl: no %s in it", dir, FrontierName)
 	case errors.Is(err, syscall.ENOTDIR):
 		return NotDirectory(dir)
 	case err != nil:

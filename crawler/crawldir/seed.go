@@ -47,7 +47,7 @@ func Seed(raw, tag string) (frontier.Candidate, error) {
 	}
 	var detail *canon.Error
 	if errors.As(err, &detail) && detail.Cause != nil {
-		return frontier.Candidate{}, fmt.Errorf("seed %s is no URL: %w", Quoted(raw), detail.Cause)
+		return frontier.Candidate{}, fmt.Errorf("seed %s is not a URL: %w", Quoted(raw), detail.Cause)
 	}
 	return frontier.Candidate{}, fmt.Errorf("seed %s: %s", Quoted(raw), canon.ReasonOf(err))
 }

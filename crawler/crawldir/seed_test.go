@@ -20,7 +20,7 @@ func TestSeedsMustBeWrittenOut(t *testing.T) {
 		{in: "https://?q", bad: "has no host"},
 		{in: "https://:80/", bad: "has no host"},
 		{in: "", bad: "has no scheme"},
-		{in: "http://[::1", bad: "no URL"},
+		{in: "http://[::1", bad: "not a URL"},
 	} {
 		c, err := crawldir.Seed(tt.in, "")
 		if tt.bad != "" {

@@ -45,7 +45,7 @@ func (s *Settings) signer() (fetch.Signer, error) {
 		return nil, misuse("--signature-draft, --signature-life: %w", err)
 	}
 	if none {
-		return nil, misuse("--signature-agent %s: there is no key to sign with yet: curtsy identity keygen makes it",
+		return nil, misuse("--signature-agent %s: no key to sign with yet: curtsy identity keygen makes it",
 			agent.URL())
 	}
 	return signer, nil

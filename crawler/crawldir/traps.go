@@ -27,7 +27,7 @@ func (s *Settings) trapConfig() (shapes map[string]int, limits trap.Limits, err 
 			continue
 		}
 		if _, known := scope.TrapDefaults()[name]; !known {
-			return nil, limits, misuse("--trap %q: there is no such rule; there are %s", t, strings.Join(TrapNames(), ", "))
+			return nil, limits, misuse("--trap %q: no such rule; there are %s", t, strings.Join(TrapNames(), ", "))
 		}
 		if shapes == nil {
 			shapes = map[string]int{}

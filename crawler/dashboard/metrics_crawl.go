@@ -95,7 +95,7 @@ func hosts() []metric {
 			s := &g.Status
 			return map[string]int64{"parked": s.Parked, "retired": s.Retired, "refused": s.Refused, "operator": s.Stopped}
 		})},
-		{"curtsy_hosts_waiting", "Hosts with URLs left, by what they wait for; among the first 10,000 of the crawl.", "reason", knownEach(func(g *Glance) map[string]int64 {
+		{"curtsy_hosts_waiting", "Hosts with URLs left, by reason of waiting; among the first 10,000 of the crawl.", "reason", knownEach(func(g *Glance) map[string]int64 {
 			w := &g.Waits
 			return map[string]int64{
 				"in_turn": w.InTurn, "worker": w.Due, "pace": w.Pace, "address": w.Address, "retry": w.Retry, "rest": w.Rest,

@@ -34,7 +34,7 @@ func wants(t *testing.T, text string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
 		if !strings.Contains(text, "\n"+line+"\n") {
-			t.Errorf("there is no line %s in\n%s", line, text)
+			t.Errorf("no line %s in\n%s", line, text)
 		}
 	}
 }

@@ -293,7 +293,7 @@ func (e *Explanation) unqueued() string {
 	slices.SortFunc(rules, func(a, b string) int {
 		return cmp.Or(cmp.Compare(e.NotFollowed[b], e.NotFollowed[a]), cmp.Compare(a, b))
 	})
-	text := "; it is not queued, and nothing will ask for it unless a page leads to it or curtsy frontier add queues it"
+	text := "; it is not queued, and it will not be requested unless a page leads to it or curtsy frontier add queues it"
 	if e.State.State == stateUnknown && e.State.Reason != "" {
 		return text + "; links to it were not followed: " + plainly.Reason(e.State.Reason)
 	}

@@ -159,7 +159,7 @@ func whyDecides(x robots.Explanation) string {
 	case x.Verdict.Reason == robots.RobotsItself:
 		return "robots.txt itself is always allowed (RFC 9309 2.2.2)"
 	case x.Group == "":
-		return "no group is for us: all is allowed (RFC 9309 2.2.1)"
+		return "no group applies: everything is allowed (RFC 9309 2.2.1)"
 	case len(x.Candidates) == 0:
 		return "no rule matches: allowed (RFC 9309 2.2.2)"
 	case len(x.Candidates) == 1:

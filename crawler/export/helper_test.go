@@ -132,7 +132,7 @@ func makeTable(t *testing.T, name string, dirs ...string) *made {
 		}
 		return m
 	}
-	t.Fatalf("there is no table %s", name)
+	t.Fatalf("no table %s", name)
 	return nil
 }
 

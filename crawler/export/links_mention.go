@@ -112,7 +112,7 @@ func appendText(b []byte, s string) []byte {
 }
 
 // errSpool says that what was written cannot be read back.
-var errSpool = errors.New("links: a temporary file is not what was written")
+var errSpool = errors.New("links: a temporary file was changed")
 
 // maxText bounds what is read back.
 const maxText = 64 << 10

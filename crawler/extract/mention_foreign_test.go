@@ -168,7 +168,7 @@ func TestMention_AsPythonHasThem(t *testing.T) {
 		if os.Getenv("CURTSY_MUST_RUN") != "" {
 			t.Fatalf("%v, and CURTSY_MUST_RUN is set", err)
 		}
-		t.Skip("there is no python3")
+		t.Skip("no python3")
 	}
 	var paths []string
 	for _, path := range corpus(t) {

@@ -53,7 +53,7 @@ func ParseAuth(line string) (field, error) {
 	}
 	user, password, ok := strings.Cut(line, ":")
 	if !ok || user == "" {
-		return field{}, errors.New("there is no user and password; " + how)
+		return field{}, errors.New("no user and password; " + how)
 	}
 	basic := base64.StdEncoding.EncodeToString([]byte(line))
 	return newField("Authorization", "Basic "+basic, basic, strings.TrimRight(basic, "="), line, password), nil
@@ -86,7 +86,7 @@ func ParseFields(text string) (all []field, err error) {
 		all = append(all, newField(name, value, inner(name, value)...))
 	}
 	if len(all) == 0 {
-		return nil, errors.New("there is no header field: write lines Name: value")
+		return nil, errors.New("no header field: write lines Name: value")
 	}
 	return all, nil
 }

@@ -64,7 +64,7 @@ func (c Class) Ours() bool {
 
 // ErrWhole is wrapped by a Failure of class Timeout that Config.WholeTimeout caused. That is a limit of ours: the
 // host may still have been sending.
-var ErrWhole = errors.New("whole time of the exchange is over")
+var ErrWhole = errors.New("the request took too long in all")
 
 // ErrSlow is wrapped by a Failure of class Timeout of an answer that came more slowly than Config.LeastSpeed, or that
 // the caller ended because it was slow and others waited.

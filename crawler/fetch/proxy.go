@@ -31,7 +31,7 @@ func Parse(raw string) (*proxy, error) {
 	const how = "write the URL of a proxy, like http://proxy.your-domain.org:3128; its scheme is http, https, socks5 or socks5h"
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil {
-		return nil, errors.New("this is no URL; " + how) // err would quote it
+		return nil, errors.New("not a URL; " + how) // err would quote it
 	}
 	usual := map[string]string{proxyHTTP: "80", https: "443", sockS5: "1080", sockS5H: "1080"}
 	p := &proxy{scheme: strings.ToLower(u.Scheme), host: strings.ToLower(u.Hostname()), port: u.Port()}

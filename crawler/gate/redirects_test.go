@@ -55,7 +55,7 @@ func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
 	h.Deliver(a.Authority(), Answer{Exchange: robots.Exchange{URL: "http://b.test/x", Body: make([]byte, maxAnswers)}})
 	h.Add(Request{From: b.Authority(), URL: a})
 	if _, ok := h.Next(a.Authority()); ok || h.HasRoom() {
-		t.Error("there is no room for another")
+		t.Error("no room for another")
 	}
 	if _, ok := h.Collect(a.Authority(), "http://b.test/old"); ok || !h.HasRoom() || h.octets != 0 {
 		t.Error("what is not needed any more is not given, and not kept")

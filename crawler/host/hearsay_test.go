@@ -23,7 +23,7 @@ func TestHearsayHoldsUntilItExpires(t *testing.T) {
 	}
 	h.Hear(Pace{time.Minute, storage.ByCrawlDelay}, read)
 	if h.Hear(Pace{}, read.Add(time.Hour)); h != (Hearsay{}) {
-		t.Errorf("a text that asks for nothing: %+v", h)
+		t.Errorf("a text that requires no delay: %+v", h)
 	}
 }
 

@@ -110,6 +110,6 @@ func TestWhatIsWrongNamesTheKey(t *testing.T) {
 		}
 	}
 	if err := make(Rules, MaxRules+1).Check(time.Second); err == nil {
-		t.Error("there is no bound")
+		t.Error("no bound")
 	}
 }

@@ -67,7 +67,7 @@ func FuzzRule14_TheFieldIsBounded(f *testing.F) {
 			t.Fatalf("%q: %+v", field, l)
 		}
 		if !l.Given && l != (RateLimit{}) {
-			t.Fatalf("%q asks for nothing and says %+v", field, l)
+			t.Fatalf("%q requires no delay and says %+v", field, l)
 		}
 		if _, ok := readQuotas([]string{field}); !ok && l.Given {
 			t.Fatalf("%q is malformed, and obeyed: %+v", field, l)

@@ -49,8 +49,8 @@ type State struct {
 const MaxHistory = frontier.MaxMemory - 320
 
 var (
-	errDamaged = errors.New("host: what was remembered of it is damaged")
-	errVersion = errors.New("host: what was remembered of it is of another version of the program")
+	errDamaged = errors.New("host: its stored state is damaged")
+	errVersion = errors.New("host: its stored state is from another version of the program")
 )
 
 // Begin forgets what was counted for an earlier run. No exchange ended after now: a wall clock that was set back

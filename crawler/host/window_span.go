@@ -51,7 +51,7 @@ func ParseSpan(text string) (s Span, err error) {
 func (s Span) check() error {
 	switch {
 	case s.from == s.to || s.from == dayMinutes:
-		return fmt.Errorf("from %s to %s there is no time: the window would never open; write 00:00-24:00 for a whole day", clock(s.from), clock(s.to))
+		return fmt.Errorf("from %s to %s no time is left: the window would never open; write 00:00-24:00 for a whole day", clock(s.from), clock(s.to))
 	case s.to == 0:
 		return fmt.Errorf("write %s-24:00 for the end of the day", clock(s.from))
 	}
@@ -168,5 +168,5 @@ func zone(name string) (*time.Location, error) {
 			return at, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no time zone %q; write one like Europe/Berlin, America/New_York, Asia/Tokyo or UTC", name)
+	return nil, fmt.Errorf("no time zone %q; write one like Europe/Berlin, America/New_York, Asia/Tokyo or UTC", name)
 }

@@ -124,9 +124,9 @@ func TestWhatIsNoWindowIsRefusedWithWhatToWrite(t *testing.T) {
 		"22:00-06:60":                  "06:60 is not a time of day",
 		"Mo 22:00-06:00":               `"mo" is not a day; write Mon`,
 		"Mon-Fry 22:00-06:00":          `"fry" is not a day`,
-		"22:00-06:00 Europe/Berln":     `there is no time zone "Europe/Berln"; write one like Europe/Berlin`,
-		"22:00-06:00 Local":            `there is no time zone "Local"`,
-		"22:00-06:00 ../../etc/passwd": "there is no time zone",
+		"22:00-06:00 Europe/Berln":     `no time zone "Europe/Berln"; write one like Europe/Berlin`,
+		"22:00-06:00 Local":            `no time zone "Local"`,
+		"22:00-06:00 ../../etc/passwd": "no time zone",
 		"22:00-06:00 Xyzzyplugh":       "write one like Europe/Berlin",
 	} {
 		if _, err := ParseSpan(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -93,7 +93,7 @@ func (l *List) enter(text string, at int) error {
 	case strings.HasPrefix(site, "*."):
 		return fmt.Errorf("write %s for the domain and everything below it", site[1:])
 	case strings.Contains(path, "*") && !strings.HasSuffix(path, "$"):
-		return fmt.Errorf("a path holds for all that begins so, and * would stand for itself; write %s",
+		return fmt.Errorf("a path covers everything that starts with it, and * would be taken literally; write %s",
 			text[:strings.IndexByte(text, '*')])
 	case site[0] == '.':
 		if schemed || slashed {
@@ -197,7 +197,7 @@ func mayBeMet(a canon.Authority) error {
 	}
 	host := strings.TrimSuffix(a.Host(), ".")
 	if strings.Contains(host, "*") {
-		return errors.New("* stands for itself, and no host has it; write .example.org for a domain and everything below it, or a network like 192.0.2.0/24")
+		return errors.New("* is taken literally, and no host has it; write .example.org for a domain and everything below it, or a network like 192.0.2.0/24")
 	}
 	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" { // RFC 1123 2.1, and what some have
 		return errors.New("no host has such a name: it has letters, digits and hyphens")

@@ -165,7 +165,7 @@ func ReadKeys(b []byte) (KeySet, error) {
 		}
 		x, err := base64.RawURLEncoding.DecodeString(k.X)
 		if err != nil || len(x) != ed25519.PublicKeySize {
-			return KeySet{}, malformed("key %d: its x is no Ed25519 key", i+1)
+			return KeySet{}, malformed("key %d: its x is not an Ed25519 key", i+1)
 		}
 		print := Thumbprint(x)
 		if k.Kid != "" && k.Kid != print {

@@ -165,7 +165,7 @@ func (l *looking) keySet(set KeySet) {
 	c := Check{Subject: "keys", Document: keysDocument, Result: Agrees, Published: strings.Join(set.Ed25519, ", "), Wanted: l.want.SigningKey}
 	switch {
 	case len(set.Ed25519) == 0:
-		c.Result, c.Note = Missing, fmt.Sprintf("there is no Ed25519 key among the %d", set.Others)
+		c.Result, c.Note = Missing, fmt.Sprintf("no Ed25519 key among the %d", set.Others)
 	case l.want.SigningKey == "":
 		c.Result = Unknown
 	case !slices.Contains(set.Ed25519, l.want.SigningKey):

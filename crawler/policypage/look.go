@@ -170,14 +170,14 @@ func (l *looking) page(ctx context.Context, at string) error {
 	ranges := p.link("client-ranges", a.URL)
 	if ranges == "" {
 		l.add(Check{Subject: "link", Document: pageDocument, Result: Missing,
-			Note: `there is no <link rel="client-ranges"> to the address ranges`})
+			Note: `no <link rel="client-ranges"> to the address ranges`})
 	} else if err := l.published(ctx, ranges); err != nil {
 		return err
 	}
 	card := p.link("describedby", a.URL)
 	if card == "" {
 		l.add(Check{Subject: "link", Document: pageDocument, Result: Missing,
-			Note: `there is no <link rel="describedby"> to the signature agent card`})
+			Note: `no <link rel="describedby"> to the signature agent card`})
 		return nil
 	}
 	return l.card(ctx, card, ranges, at, a.URL)

@@ -158,7 +158,7 @@ func object(b []byte, to any) error {
 	if err := json.Unmarshal(b, to); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) && kind.Field != "" {
-			return malformed("its member %.40q is no %s", kind.Field, plain(kind.Type.Kind().String()))
+			return malformed("its member %.40q must be of type %s", kind.Field, plain(kind.Type.Kind().String()))
 		}
 		return malformed("it is not JSON")
 	}

@@ -89,7 +89,7 @@ func (p *Pages) Read(ctx context.Context, lines iter.Seq2[storage.Line, error], 
 	last := map[canon.Authority]int64{} // ends of the last exchanges that f knows of, with hosts that have pages
 	for l, err := range lines {
 		if err != nil {
-			return fmt.Errorf("crawler: what was fetched before the kill: %w", err)
+			return fmt.Errorf("crawler: pages fetched before the kill: %w", err)
 		}
 		if l.Began.IsZero() || l.Time.Before(since) || !l.IsPage() && len(p.hosts) == 0 {
 			continue

@@ -163,7 +163,7 @@ func TestRule19_HeadOnlyKeepsTheHeadAndTheDigest(t *testing.T) {
 		name, body     string
 		headOnly, want bool
 	}{
-		{"asked", "body", true, true}, {"not asked", "body", false, false}, {"there is no body", "", true, false},
+		{"asked", "body", true, true}, {"not asked", "body", false, false}, {"no body", "", true, false},
 	} {
 		var b books
 		e := Evidence{Exchange: answered(t, c.body), HeadOnly: c.headOnly, Page: true}

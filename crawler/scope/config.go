@@ -155,7 +155,7 @@ func (c Config) traps() (map[string]int, error) {
 	for name, n := range c.Traps {
 		short := strings.TrimPrefix(name, "trap:")
 		if _, ok := ns[short]; !ok {
-			return nil, fmt.Errorf("scope: trap %q: there is no such trap; there are cycle, depth, percent, repeat, segments",
+			return nil, fmt.Errorf("scope: trap %q: no such trap; there are cycle, depth, percent, repeat, segments",
 				name)
 		}
 		if n < 0 || n == 1 && (short == "repeat" || short == "cycle") {

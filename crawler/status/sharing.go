@@ -108,5 +108,5 @@ func (all Sharing) Term(addr netip.Prefix) (pause time.Duration, note string, ok
 	if pause == 0 || len(all.at[addr].paces) < 2 {
 		return 0, "", false
 	}
-	return pause, fmt.Sprintf("one exchange in %v for the %s", all.every, all.word(addr)), true
+	return pause, fmt.Sprintf("one request in %v for the %s", all.every, all.word(addr)), true
 }

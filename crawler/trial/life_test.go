@@ -288,7 +288,7 @@ func (b book) noted(err error) error {
 // tell is the frontier's.
 func (c *crawl) tell(ctx context.Context, closed frontier.Closings) error {
 	if <-c.ready; c.archive == nil || c.ledger == nil {
-		return errors.New("there is no ledger")
+		return errors.New("no ledger")
 	}
 	return record.Closed(c.archive, book{c.ledger, c})(ctx, closed)
 }

@@ -429,7 +429,7 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 		}
 	}
 	if second < 0 {
-		t.Fatal("there is no branch")
+		t.Fatal("no branch")
 	}
 	b[second+7]-- // the first key of the second child, which is beyond those of the first
 	if err := dbfile.Check(bytes.NewReader(b)); !errors.Is(err, frontier.ErrDamaged) {

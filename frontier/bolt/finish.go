@@ -62,7 +62,7 @@ func checkResult(r *frontier.Result) error {
 			return fmt.Errorf("frontier/bolt: finish %s: memory of %d bytes: over %d",
 				r.Authority, len(h.Memory), frontier.MaxMemory)
 		case h.Condition > frontier.Refused:
-			return fmt.Errorf("frontier/bolt: finish %s: there is no condition %d", r.Authority, h.Condition)
+			return fmt.Errorf("frontier/bolt: finish %s: no condition %d", r.Authority, h.Condition)
 		}
 	}
 	for i, d := range r.Done {

@@ -23,7 +23,7 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 		return nil, fmt.Errorf("frontier/bolt: open %s: an option is negative: %+v", path, o)
 	}
 	if o.Order > frontier.DepthFirst {
-		return nil, fmt.Errorf("frontier/bolt: open %s: there is no order %d", path, o.Order)
+		return nil, fmt.Errorf("frontier/bolt: open %s: no order %d", path, o.Order)
 	}
 	db, err := dbfile.Open(path, layout.Create)
 	if err != nil {
@@ -96,7 +96,7 @@ func (ld loader) writeOpening() error {
 		return ld.f.writer.write(tx, ld.f.groups.queue[0])
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %s, then go on: what was acknowledged is in the file", err, dbfile.Advice(err))
+		return fmt.Errorf("%w: %s, then continue: acknowledged work is in the file", err, dbfile.Advice(err))
 	}
 	if err := ld.f.writer.measure(ld.f.db); err != nil {
 		return err

@@ -253,7 +253,7 @@ func (w *writer) tellDrops(ctx context.Context, g *group) error {
 		err = w.f.options.Tell(ctx, told)
 	}
 	if err != nil {
-		return fmt.Errorf("frontier/bolt: commit %s: tell what was dropped: %w", w.f.path, err)
+		return fmt.Errorf("frontier/bolt: commit %s: report dropped URLs: %w", w.f.path, err)
 	}
 	return nil
 }

@@ -66,8 +66,8 @@ func excerpt(s string) string {
 var (
 	errNoScheme = errors.New("no scheme, and no base to resolve it against")
 	errPort     = errors.New("the port is not a number up to 65535")
-	errIPv4     = errors.New("the host ends in a number but is no IPv4 address")
-	errIPv6     = errors.New("the host is no IPv6 address")
+	errIPv4     = errors.New("the host ends in a number but is not an IPv4 address")
+	errIPv6     = errors.New("the host is not an IPv6 address")
 	errDomain   = errors.New("the host is not a domain name")
 	errLabel    = errors.New("the host has a label that is empty or over 63 bytes")
 	errHostLong = errors.New("the host is too long for a domain name")

@@ -17,7 +17,7 @@ var ErrForeign = errors.New("a crawl directory holds regular files and folders o
 
 // foreign is the error of a path that has something else.
 func foreign(op, path, what string) error {
-	return &fs.PathError{Op: op, Path: path, Err: fmt.Errorf("it is %s, but %w: remove it, or put a copy of what it stands for in its place", what, ErrForeign)}
+	return &fs.PathError{Op: op, Path: path, Err: fmt.Errorf("it is %s, but %w: remove it, or replace it with a copy of its target", what, ErrForeign)}
 }
 
 // kind names what mode says that a file is, if that is neither a regular file nor a folder.

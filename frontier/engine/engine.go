@@ -74,7 +74,7 @@ func file(locator string) (string, error) {
 	}
 	scheme, _, ok := strings.Cut(locator, "://")
 	if ok && err != nil && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz") == "" { // no path looks like it, or it is there
-		return "", fmt.Errorf("frontier/engine: there is no engine for %s://: name a crawl directory", scheme)
+		return "", fmt.Errorf("frontier/engine: no engine for %s://: name a crawl directory", scheme)
 	}
 	return locator, nil
 }

@@ -90,7 +90,7 @@ func noSeeds(frontier.Frontier) error { return nil }
 func TestAMemberOfASharedFrontier(t *testing.T) {
 	t.Parallel()
 	locator, w1, w2 := frontiertest.Start(t).Locator(), t.TempDir(), t.TempDir()
-	if _, err := engine.Join(t.Context(), locator, w2); err == nil || !strings.Contains(err.Error(), "there is no crawl") {
+	if _, err := engine.Join(t.Context(), locator, w2); err == nil || !strings.Contains(err.Error(), "no crawl") {
 		t.Errorf("Join before Create: %v", err)
 	}
 	if err := engine.Create(t.Context(), locator, w1, []byte("settings"), noSeeds); err != nil {

@@ -88,7 +88,7 @@ func (r *Reader) host(l *host) (i frontier.Item, ok bool, err error) {
 	r.ended.Hosts++
 	if r.Damaged != nil {
 		if _, twice := r.hosts[h.Authority]; twice {
-			return i, false, fmt.Errorf("host %s stands here a second time", h.Authority)
+			return i, false, fmt.Errorf("host %s appears a second time", h.Authority)
 		}
 		r.hosts[h.Authority] = struct{}{}
 	}

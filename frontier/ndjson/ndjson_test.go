@@ -212,8 +212,8 @@ func TestForeignOrFaultyLinesAreRefusedWithTheirNumber(t *testing.T) {
 		{head + `{"page":{}}` + "\n", `unknown field "page"`},
 		{head + `{"seed":{"url":"ftp://a.test/"}}` + "\n", "line 2: "},
 		{head + `{"url":{"url":"http://a.test/","kind":"link","print":"0000000000000000","state":"queued"}}` + "\n", "no fingerprint is zero"},
-		{head + `{"url":{"url":"http://a.test/","kind":"lnk","print":"0000000000000001","state":"queued"}}` + "\n", `there is no kind "lnk"`},
-		{head + `{"url":{"url":"http://a.test/","kind":"link","print":"0000000000000001","state":"done"}}` + "\n", `there is no state "done"`},
+		{head + `{"url":{"url":"http://a.test/","kind":"lnk","print":"0000000000000001","state":"queued"}}` + "\n", `no kind "lnk"`},
+		{head + `{"url":{"url":"http://a.test/","kind":"link","print":"0000000000000001","state":"done"}}` + "\n", `no state "done"`},
 		{head + `{"url":{"url":"http://a.test/","kind":"link","print":"0000000000000001","state":"queued","depth":-1}}` + "\n", "negative"},
 		{head + `{"host":{"authority":"http://a.test:80","wait":"soon"}}` + "\n", "line 2: "},
 	} {

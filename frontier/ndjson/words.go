@@ -84,7 +84,7 @@ var (
 // name writes a number that has a name, and number reads it.
 func name(names []string, n uint8, what string) ([]byte, error) {
 	if int(n) >= len(names) || names[n] == "" {
-		return nil, fmt.Errorf("there is no %s %d", what, n)
+		return nil, fmt.Errorf("no %s %d", what, n)
 	}
 	return []byte(names[n]), nil
 }
@@ -92,7 +92,7 @@ func name(names []string, n uint8, what string) ([]byte, error) {
 func number(names []string, b []byte, what string) (uint8, error) {
 	i := slices.Index(names, string(b))
 	if i < 0 || len(b) == 0 {
-		return 0, fmt.Errorf("there is no %s %.40q", what, b)
+		return 0, fmt.Errorf("no %s %.40q", what, b)
 	}
 	return uint8(i), nil
 }
@@ -131,7 +131,7 @@ func (s state) MarshalText() ([]byte, error) {
 	case s.outcome == 0:
 		return []byte("queued"), nil
 	case int(s.outcome) >= len(frontier.Outcomes{}) || s.deferred:
-		return nil, fmt.Errorf("there is no state %+v", s)
+		return nil, fmt.Errorf("no state %+v", s)
 	}
 	return []byte(s.outcome.String()), nil
 }
@@ -157,7 +157,7 @@ func outcome(s string) (frontier.Outcome, error) {
 			return o, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no state %.40q", s)
+	return 0, fmt.Errorf("no state %.40q", s)
 }
 
 // sums are numbers by name, where the name may be any bytes: a list, in the order of the names.

@@ -86,11 +86,11 @@ func (p place) explain(err error) error {
 	case "42P06":
 		return fmt.Errorf("crawl %q %w", p.crawl, errExists)
 	case "42P01", "3F000":
-		return fmt.Errorf("there is no crawl %q in database %q: create it with curtsy crawl --frontier", p.crawl, p.config.Database)
+		return fmt.Errorf("no crawl %q in database %q: create it with curtsy crawl --frontier", p.crawl, p.config.Database)
 	case "25006":
 		return errReadOnly
 	case "53100":
-		return fmt.Errorf("the disk of the server at %s is full (%s): make room there", p.server(), pg.Message)
+		return fmt.Errorf("the disk of the server at %s is full (%s): free space there", p.server(), pg.Message)
 	}
 	return err
 }

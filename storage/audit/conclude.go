@@ -72,9 +72,9 @@ func (a *audit) measures(ours bool) []string {
 	m := []string{
 		"robots.txt before pages, used for 24 h at most, as read by RFC 9309 (2.2 to 2.4) by the audit's own " +
 			"parser",
-		"Crawl-delay between the end of an exchange and the start of the next with the same authority",
+		"Crawl-delay from the end of a response to the start of the next request to the same authority",
 		"nothing during a Retry-After (RFC 9110 10.2.3)",
-		"one exchange at a time with an authority, where the archive says when exchanges ended",
+		"one request at a time to an authority, where the archive records when responses ended",
 		"GET and HEAD only, with a User-Agent that names the crawler (RFC 9309 2.2.1)",
 		"block and payload digests (WARC 1.1, 5.8 and 5.9)",
 	}
@@ -134,12 +134,12 @@ func (a *audit) cannotShow(ours bool) []string {
 	} else {
 		named := "that the software is the one that the archive names"
 		if !a.o.Strict {
-			named += ": what this crawler promises beyond the standards was not required"
+			named += ": this crawler's own promises beyond the standards were not checked"
 		}
 		c = append(c, named, "which product token the crawler obeyed, unless the archive or its requests name it")
 	}
 	if a.r.Totals.Unprovable > 0 {
-		c = append(c, "what the table of hosts counts as unprovable, for the reasons given there")
+		c = append(c, "the checks that the table of hosts counts as unprovable, for the reasons given there")
 	}
 	if a.r.Totals.Elsewhere > 0 {
 		c = append(c, "that what some revisit records repeat exists: it is not in these files")

@@ -17,9 +17,9 @@ var facts = []struct {
 	wrong    func(h *evidence.Joined, in *evidence.Info) string
 }{
 	{"no body in the answer to a HEAD request (RFC 9110 9.3.2)", headBody},
-	{"a body that ends where its head says (RFC 9112 6.3), of an answer that is not called cut", framing},
+	{"a body that ends where its head states (RFC 9112 6.3), unless the response is marked as truncated", framing},
 	{"lastModified as the answer's Last-Modified has it (docs/reference/ledger.md)", lastModified},
-	{"directives that have those of the answer's X-Robots-Tag (docs/reference/ledger.md)", directives},
+	{"directives that include the response's X-Robots-Tag (docs/reference/ledger.md)", directives},
 	{fmt.Sprintf("interimAnswers from 0 to %d (docs/reference/ledger.md)", maxInterim), interim},
 	{"no page of a host whose Crawl-delay is longer than the max-crawl-delay-ms of the warcinfo record (docs/trust/politeness.md, rule 7)", crawlDelay},
 }
@@ -28,7 +28,7 @@ func headBody(h *evidence.Joined, _ *evidence.Info) string {
 	if h.Exchange.Method != "HEAD" || h.Body == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d bytes behind its head", h.Body)
+	return fmt.Sprintf("%d bytes after its head", h.Body)
 }
 
 // whole are the outcomes of answers that the crawl read to their end, or left unread and says so.

@@ -203,7 +203,7 @@ func (s *span) after(last span, authority string, found finding.Report) (sure bo
 		f.Observed = s.member + " requested it " + finding.Round(-pause) + " before the last of the requests of " + last.member + " ended"
 	case pause+slack+pauses.Slack(last.due) < last.due:
 		f.Code = finding.Gap
-		f.Required = "at least " + finding.Round(last.due) + " since the end of the authority's last exchange, with any member"
+		f.Required = "at least " + finding.Round(last.due) + " since the end of the authority's last response, to any member"
 		f.Observed = finding.Round(max(pause, 0)) + " after a request of " + last.member + ", by " + s.member
 	default:
 		return pause-slack+pauses.Slack(last.due) >= last.due

@@ -19,7 +19,7 @@ type family struct {
 // families are the rules in the order in which an exchange meets them (docs/reference/audit-findings.md). The reader (evidence) has
 // checked each record for itself before; the witnesses check behind them what stands beside the archive.
 var families = []family{
-	{"the records of an exchange", "WARC 1.1; docs/reference/archives.md; docs/reference/ledger.md",
+	{"the records of a request", "WARC 1.1; docs/reference/archives.md; docs/reference/ledger.md",
 		[]finding.Code{finding.BadRecord, finding.GapTold}, (*audit).judgeRecords},
 	{"identity and method", "RFC 9309 2.2.1; docs/trust/politeness.md, rules 1 to 3",
 		[]finding.Code{finding.UserAgent, finding.Method, finding.Credentials, finding.BadRecord},

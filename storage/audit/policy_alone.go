@@ -13,11 +13,11 @@ func (j *judge) alone(h *evidence.Joined, to *policyHost) error {
 	e := &h.Exchange
 	kind := "a " + finding.Short(h.Alone) + " record"
 	if h.Alone == "response" {
-		kind = "a response record that is no HTTP"
+		kind = "a response record that is not HTTP"
 	}
 	if e.Asked().IsRobots() {
 		j.found.Doubt(e.Authority, finding.RobotsMissing,
-			"robots.txt is kept in "+kind+", which does not say how it was had", 0, 0)
+			"robots.txt is kept in "+kind+", which does not show how it was fetched", 0, 0)
 		return nil
 	}
 	vs, err := j.pageVerdicts(to, e.Target, to.Asker)
@@ -33,7 +33,7 @@ func (j *judge) alone(h *evidence.Joined, to *policyHost) error {
 				0)
 			return nil
 		default:
-			j.found.Add(e.Finding(finding.Disallowed, j.forbidden(to, v), "kept in "+kind+", without the exchange"))
+			j.found.Add(e.Finding(finding.Disallowed, j.forbidden(to, v), "kept in "+kind+", without request and response"))
 			return nil
 		}
 	}

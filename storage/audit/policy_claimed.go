@@ -33,17 +33,17 @@ func (j *judge) claimedVerdict(h *evidence.Joined, to *policyHost, vs []evidence
 	}
 	if !to.learnedFrom(l.RobotsRecord) {
 		at("the record that the robots.txt of "+e.Authority+" valid then was learned from: "+to.policy.record,
-			"the crawl says: "+finding.Short(l.RobotsRecord))
+			"the crawl recorded: "+finding.Short(l.RobotsRecord))
 		return nil
 	}
 	if !evidence.Agree(vs, l, true) {
 		at("the verdict that follows from robots.txt: "+evidence.InWords(vs),
-			"the crawl says: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
+			"the crawl recorded: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
 		return nil
 	}
 	if l.Standard != "" && !slices.Contains(j.m.Standards(), l.Standard) {
 		at("a verdict by the standard that the archive declares: "+strings.Join(j.m.Standards(), " or "),
-			"the crawl says: by "+strconv.Quote(finding.Short(l.Standard)))
+			"the crawl recorded: by "+strconv.Quote(finding.Short(l.Standard)))
 	}
 	right, err := j.texts.Misquoted(to.policy.text, vs, l, e.Target, true)
 	if right != "" {
@@ -78,13 +78,13 @@ func (j *judge) refusal(l *storage.Line, to *policyHost, p evidence.URL, at find
 	j.Judged++
 	if text == to.policy.text && !to.learnedFrom(l.RobotsRecord) {
 		f.Required = "the record that the robots.txt of " + p.Authority + " was learned from: " + to.policy.record
-		f.Observed = "the crawl says: " + finding.Short(l.RobotsRecord)
+		f.Observed = "the crawl recorded: " + finding.Short(l.RobotsRecord)
 		j.found.Add(f)
 		return nil
 	}
 	if !evidence.Agree(vs, l, false) {
 		f.Required, f.Observed = "the verdict that follows from robots.txt: "+evidence.InWords(vs),
-			fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, finding.Short(l.RobotsRule))
+			fmt.Sprintf("the crawl recorded: disallowed by line %d %q", l.RobotsLine, finding.Short(l.RobotsRule))
 		j.found.Add(f)
 		return nil
 	}

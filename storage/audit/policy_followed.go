@@ -37,7 +37,7 @@ func (j *judge) followed(h *evidence.Joined, to *policyHost) error {
 		case v.Allowed:
 			continue
 		case j.m.Ours() || !j.redirects.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
-			j.found.Doubt(e.Authority, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)
+			j.found.Doubt(e.Authority, finding.Disallowed, why+"which the known rules forbid", 0, 0)
 		default:
 			f := e.Finding(finding.Disallowed, j.forbidden(to, v),
 				"requested, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 allows")

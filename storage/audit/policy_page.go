@@ -12,7 +12,7 @@ func (j *judge) page(h *evidence.Joined, to *policyHost) error {
 	e, p := &h.Exchange, &to.policy
 	switch p.kind {
 	case unasked:
-		why := "the archive has no exchange for it until then"
+		why := "the archive has no request for it before that"
 		if p.why != "" {
 			why = p.why
 		}

@@ -32,14 +32,14 @@ func (j *records) judge(h *evidence.Joined) {
 	}
 	if wrong := h.Disagreement(); j.m.Ledger && wrong != "" {
 		j.found.Add(e.Finding(finding.BadRecord,
-			"request, answer and metadata of an exchange stand together, name each other, and have one date, URL "+
+			"request, response and metadata records are adjacent, name each other, and have one date, URL "+
 				"and address (docs/reference/archives.md)", wrong))
 	}
 	if e.Line != nil {
 		for _, w := range evidence.Troubles(e.Line, evidence.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
 			LeftOut: e.LeftOut != ""}) {
 			f := e.Finding(finding.BadRecord, w.Required+" (docs/reference/ledger.md)",
-				"the crawl says "+finding.Short(w.Said))
+				"the crawl recorded "+finding.Short(w.Said))
 			if f.Place = e.LineAt; w.Field == "paceBy" {
 				f.Code = finding.GapTold
 			}
@@ -58,8 +58,8 @@ func (j *records) judge(h *evidence.Joined) {
 		j.found.Add(f)
 	}
 	if !h.HasMetadata && !(h.Last && evidence.Unfinished(e.File)) { // a kill may have come before it was written
-		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every exchange (docs/reference/archives.md)",
-			"an exchange without one"))
+		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every request (docs/reference/archives.md)",
+			"a request without one"))
 	}
 	if !h.HasRequest {
 		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (docs/reference/archives.md)",
@@ -100,9 +100,9 @@ func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	l, robots := e.Line, e.Asked().IsRobots()
 	if robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack {
 		j.found.Add(e.Finding(finding.BadRecord,
-			"the answer that request and metadata name (docs/reference/archives.md), unless its page asks not to be archived and "+
-				"a package says that such are left out (docs/reference/archives.md)",
-			"there is no record "+e.LeftOut))
+			"the answer that request and metadata name (docs/reference/archives.md), unless its page has noarchive and "+
+				"the package records how many it leaves out (docs/reference/archives.md)",
+			"no record "+e.LeftOut))
 	}
 	if robots {
 		return

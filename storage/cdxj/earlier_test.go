@@ -130,7 +130,7 @@ func TestEarlierIndexOfAnotherToolSaysWhatCannotBeUsed(t *testing.T) {
 	c := crawling(t, t.TempDir(), 0, path)
 	defer c.close(t)
 	notes := strings.Join(c.store.Notes(), "\n")
-	for _, want := range []string{"2 captures have a digest that is no SHA-256", "1 lines are no CDXJ", "no payload in it"} {
+	for _, want := range []string{"2 captures have digests other than SHA-256", "1 lines are not CDXJ", "no payload in it"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("notes lack %q:\n%s", want, notes)
 		}

@@ -57,7 +57,7 @@ func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(war
 		return s.Add(line)
 	})
 	if err == nil && rd.n == 0 {
-		return errors.New("there is no WARC record in it")
+		return errors.New("no WARC record in it")
 	}
 	return err
 }

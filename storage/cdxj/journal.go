@@ -175,7 +175,7 @@ func (s *Store) remakeWhole(ctx context.Context, path, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged at byte %d (%s), and in %d places in all: the index has what can be read of it", path, rd.first.Offset, rd.first.Text, rd.found))
+	s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged at byte %d (%s), and in %d places in total: the index has the readable part", path, rd.first.Offset, rd.first.Text, rd.found))
 	return nil
 }
 

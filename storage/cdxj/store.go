@@ -136,10 +136,10 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 	err = errors.Join(err, failed)
 	shown := path[max(0, len(path)-maxNotedPath):]
 	if other > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: %d captures have a digest that is no SHA-256; they cannot be compared with what is fetched now", shown, other))
+		s.notes = append(s.notes, fmt.Sprintf("%s: %d captures have digests other than SHA-256; new responses cannot be compared with them", shown, other))
 	}
 	if bad > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines are no CDXJ and were passed over", shown, bad))
+		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines are not CDXJ and were skipped", shown, bad))
 	}
 	if n == 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: no payload in it can be referred to", shown))

@@ -68,9 +68,9 @@ func (c *checker) begin(number int) {
 		return
 	}
 	if number == before+2 {
-		c.say(Missing, "there is no segment %d", before+1)
+		c.say(Missing, "no segment %d", before+1)
 	} else {
-		c.say(Missing, "there are no segments %d to %d", before+1, number-1)
+		c.say(Missing, "no segments %d to %d", before+1, number-1)
 	}
 	c.lose()
 }
@@ -141,7 +141,7 @@ func decision(b []byte) (storage.Line, error) {
 	case l.Decision == "":
 		return storage.Line{}, errNoDecision
 	case !bytes.Contains(b, saltKey): // its entry hash would be the same
-		return storage.Line{}, fmt.Errorf("it has no salt: what it withholds was taken away")
+		return storage.Line{}, fmt.Errorf("it has no salt: the withheld part was removed")
 	}
 	return l, nil
 }
@@ -254,9 +254,9 @@ func (c *checker) run(m *Mark) {
 	case c.runs.open && m.Killed:
 		c.say(NoStop, "the previous run did not end cleanly")
 	case c.runs.open:
-		c.say(NoStop, "the run before this one has no stop, and this one does not say that it was killed")
+		c.say(NoStop, "the run before this one has no stop, and this one does not record that it was killed")
 	case m.Killed && c.runs.any && !c.gap:
-		c.say(Disagree, "it says that the run before it was killed, and that has a stop")
+		c.say(Disagree, "it records that the run before was killed, but that run has a stop")
 	}
 	if c.runs.any && key != c.runs.key {
 		c.say(KeyChanged, "from %s to %s, without a rotation", nameOf(c.runs.key), nameOf(key))

@@ -75,7 +75,7 @@ func Contains(dir string, c checkpoint.Checkpoint) error {
 	case lines.Size() < c.Size:
 		return fmt.Errorf("%w: it has %d entries, and the checkpoint is of %d", ErrNotContained, lines.Size(), c.Size)
 	case lines.Root() != c.Root:
-		return fmt.Errorf("%w: its first %d entries are not those of the checkpoint", ErrNotContained, c.Size)
+		return fmt.Errorf("%w: its first %d entries do not match the checkpoint", ErrNotContained, c.Size)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func TestForeignRoot(t *testing.T) {
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("there is no python3")
+		t.Skip("no python3")
 	}
 	dir := begun(t, testKey(1), 1, 2)
 	sizes, err := Checkpoints(dir)

@@ -312,7 +312,7 @@ func (r *Redaction) check() error {
 	}
 	for _, i := range r.Entries {
 		if i < 0 {
-			return fmt.Errorf("there is no entry %d", i)
+			return fmt.Errorf("no entry %d", i)
 		}
 	}
 	for _, f := range r.Files {

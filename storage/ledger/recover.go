@@ -58,7 +58,7 @@ func (w *Writer) recover(numbers []int) (err error) {
 
 // lost says that the lines are not those of the checkpoint. Going on would sign another log under the same name.
 func (r *recovery) lost(format string, args ...any) error {
-	return fmt.Errorf("the checkpoint of %d entries is not of these lines: %s; curtsy audit says where. Put a copy back, or "+
+	return fmt.Errorf("the checkpoint of %d entries is not of these lines: %s; curtsy audit shows where. Put a copy back, or "+
 		"move %s away, and the next run begins a new ledger", r.note.Size, fmt.Sprintf(format, args...), r.w.dir)
 }
 
@@ -126,7 +126,7 @@ func (r *recovery) entry(index int64) (m *Mark, err error) {
 		return nil, err
 	}
 	if at < 0 {
-		return nil, r.lost("there is no entry %d", index)
+		return nil, r.lost("no entry %d", index)
 	}
 	err = r.each(r.numbers[at], func(i int64, line []byte) (bool, error) {
 		if i != index {
@@ -138,7 +138,7 @@ func (r *recovery) entry(index int64) (m *Mark, err error) {
 		return false, nil
 	})
 	if err == nil && m == nil {
-		err = r.lost("there is no entry %d", index)
+		err = r.lost("no entry %d", index)
 	}
 	return m, err
 }
@@ -202,7 +202,7 @@ func (r *recovery) read() error {
 		return err
 	}
 	if first := r.numbers; at < 0 && len(first) > 0 && first[0] > 0 {
-		return fmt.Errorf("there is no segment 0: put it back, or move %s away, and the next run begins a new ledger", r.w.dir)
+		return fmt.Errorf("segment 0 is missing: put it back, or move %s away, and the next run begins a new ledger", r.w.dir)
 	}
 	for _, number := range r.numbers[max(at, 0):] {
 		begun := false

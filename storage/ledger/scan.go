@@ -78,7 +78,7 @@ func scan(dir string, hosts bool, yield func(Entry, error) bool) (err error) {
 	}
 	s := &scanner{dir: dir, yield: yield}
 	if len(numbers) == 0 {
-		yield(Entry{Problem: &Problem{Fault: Empty, Index: -1, Text: "there is no segment"}}, nil)
+		yield(Entry{Problem: &Problem{Fault: Empty, Index: -1, Text: "no segment"}}, nil)
 		return nil
 	}
 	if s.check, err = newChecker(dir); err != nil {

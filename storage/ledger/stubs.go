@@ -48,8 +48,8 @@ func (s *stubs) end(c *checker) {
 	slices.Sort(bare)
 	switch {
 	case len(bare) > 0:
-		c.say(Unnamed, "entry %d was taken away (of %d such), and no mark of a redaction names it", bare[0], len(bare))
+		c.say(Unnamed, "entry %d was removed (of %d in total), and no mark of a redaction names it", bare[0], len(bare))
 	case s.tooMany:
-		c.say(Unnamed, "more than %d lines were taken away: whether marks name all of them was not checked", maxStubs)
+		c.say(Unnamed, "more than %d lines were removed: whether marks name all of them was not checked", maxStubs)
 	}
 }

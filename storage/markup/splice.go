@@ -114,7 +114,7 @@ func (s *splicer) result() ([]byte, error) {
 	want, _ := s.twin.result()
 	got, _, err := transform.Bytes(s.c.Encoding.NewDecoder(), s.out[s.c.Mark:])
 	if err != nil || !bytes.Equal(got, want) {
-		return nil, fmt.Errorf("markup: write references into a document in %s: its escapes stand within them", s.c.Name)
+		return nil, fmt.Errorf("markup: write references into a document in %s: its escapes are within them", s.c.Name)
 	}
 	return s.out, nil
 }

@@ -82,7 +82,7 @@ func openArchive(ctx context.Context, a Archive, temp string) (*opened, error) {
 	for i, path := range o.segments {
 		name := filepath.Base(path)
 		if i > 0 && name == o.names[i-1] {
-			return nil, fmt.Errorf("mirror: two WARC files are called %s: an index could not tell them apart; rename one", name)
+			return nil, fmt.Errorf("mirror: two WARC files are called %s: an index cannot distinguish them; rename one", name)
 		}
 		o.names = append(o.names, name)
 		index := indexes[stemOf(path)+".cdxj"]

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNothing says that an archive holds no answer of which a mirror could be made.
-var ErrNothing = errors.New("mirror: no answer is archived; the mirror before, if there is one, is as it was")
+var ErrNothing = errors.New("mirror: no response is archived; a previous mirror is unchanged")
 
 // Build makes the mirror of an archive and puts it in the place of the one before. The tree
 // before stays whole until then. Only one Build works in a directory at a time; where the system can tell (Linux,

@@ -67,7 +67,7 @@ func TestADeathAtAnyStepLeavesAWholeTree(t *testing.T) {
 				}
 				switch tree, err := treeIfAny(t, dir); {
 				case err != nil && !(o.twoRenames && d.steps[at] == "rename "+nextDir+" "+treeDir):
-					t.Errorf("step %d, %s: there is no tree", at, d.steps[at])
+					t.Errorf("step %d, %s: no tree", at, d.steps[at])
 				case err != nil:
 					seen["none"]++
 				case maps.Equal(tree, before):

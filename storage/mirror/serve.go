@@ -147,7 +147,7 @@ const offline = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; f
 func (h *Handler) file(w http.ResponseWriter, r *http.Request, m *shown, name string) {
 	fi, err := m.root.Lstat(name)
 	if err != nil || !fi.Mode().IsRegular() {
-		refuse(w, http.StatusNotFound, "The mirror's map has this file, and it is not there", "")
+		refuse(w, http.StatusNotFound, "The mirror's map has this file, but it is missing", "")
 		return
 	}
 	f, err := m.root.Open(name)

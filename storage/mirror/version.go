@@ -54,7 +54,7 @@ func (o *opened) read(from *warc.Places, at place) (*version, error) {
 }
 
 // errShort says that a stretch of an answer is too short.
-var errShort = errors.New("the head goes on")
+var errShort = errors.New("the head continues")
 
 // readHead reads what the head of an answer says from a stretch of the file. With more bytes than
 // there are to read it would say the same.
@@ -68,7 +68,7 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version
 		return nil, err
 	}
 	if rec.Offset != at.offset {
-		return nil, fmt.Errorf("there is no record at byte %d", at.offset)
+		return nil, fmt.Errorf("no record at byte %d", at.offset)
 	}
 	head, err := answer.Read(rec, 0)
 	if err != nil {

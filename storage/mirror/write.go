@@ -267,7 +267,7 @@ func imports(text []byte) (yes bool) {
 }
 
 // errOurs marks errors that are not a document's.
-var errOurs = errors.New("keep what is missing")
+var errOurs = errors.New("list missing files")
 
 // rewrite replaces the references of a document.
 func (w *writer) rewrite(e *entry, rewrite rewriter, doc *document) ([]byte, error) {

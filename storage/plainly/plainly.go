@@ -228,7 +228,7 @@ func system(err error) string {
 	case *json.SyntaxError:
 		return "it is not JSON"
 	case *net.AddrError:
-		return "it is no ADDRESS:PORT"
+		return "not an ADDRESS:PORT"
 	case *os.SyscallError:
 		return cause(e.Err)
 	case *net.OpError:
@@ -237,7 +237,7 @@ func system(err error) string {
 		}
 		return e.Addr.String() + ": " + cause(e.Err)
 	case *net.DNSError:
-		return "there is no host " + e.Name
+		return "unknown host " + e.Name
 	}
 	return ""
 }
@@ -250,15 +250,15 @@ func ofFile(path string, err error) string {
 	case strings.Contains(path, "\x00"):
 		return path + ": no file can have such a name"
 	case errors.Is(err, fs.ErrNotExist):
-		return "there is no " + path
+		return path + " does not exist"
 	}
 	return path + ": " + cause(err)
 }
 
 // cannotBeMade says that a file or folder could not be made for want of a place.
 func cannotBeMade(path string) string {
-	return path + " cannot be made: there is no folder " + filepath.Dir(path) +
-		", or it takes nothing new; name another place"
+	return path + " cannot be created: no folder " + filepath.Dir(path) +
+		", or it is not writable; use another path"
 }
 
 // cause is the innermost reason.

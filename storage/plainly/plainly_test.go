@@ -45,13 +45,13 @@ func TestErrorsAreSaidWithoutTheNamesOfCallsAndPackages(t *testing.T) {
 	defer l.Close()
 	_, taken := net.Listen("tcp", l.Addr().String())
 	for want, err := range map[string]error{
-		"seeds: there is no " + missing:                                    fmt.Errorf("seeds: %w", open),
-		"there is no " + missing:                                           fmt.Errorf("audit: %w", stat),
+		"seeds: " + missing + " does not exist":                            fmt.Errorf("seeds: %w", open),
+		missing + " does not exist":                                        fmt.Errorf("audit: %w", stat),
 		"x: there is one already":                                          fmt.Errorf("ledger: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrExist}),
 		dir + ": there is one already":                                     mkdir,
-		"there is no " + filepath.Join(dir, "to"):                          rename,
+		filepath.Join(dir, "to") + " does not exist":                       rename,
 		"--listen: " + l.Addr().String() + ": somebody else listens there": fmt.Errorf("--listen: %w", taken),
-		"f: it is empty\nthere is no " + missing:                           errors.Join(errors.New("frontier/bolt: open f: it is empty"), stat),
+		"f: it is empty\n" + missing + " does not exist":                   errors.Join(errors.New("frontier/bolt: open f: it is empty"), stat),
 		"nothing of ours":                                                  errors.New("nothing of ours"),
 	} {
 		got := Error(err)

@@ -39,7 +39,7 @@ var limits = map[string]uint64{
 func open(r io.ReaderAt, size int64) (*opened, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no ZIP file, or it is cut off", ErrNoBundle)
+		return nil, fmt.Errorf("%w: not a ZIP file, or truncated", ErrNoBundle)
 	}
 	o := &opened{files: map[string]*zip.File{}, said: map[string]member{}}
 	if len(z.File) > maxTexts+16 {
@@ -134,7 +134,7 @@ func unfold(f *zip.File) ([]byte, error) {
 	defer r.Close()
 	b, err := io.ReadAll(io.LimitReader(r, int64(f.UncompressedSize64)+1))
 	if err == nil && uint64(len(b)) > f.UncompressedSize64 {
-		err = errors.New("it is longer than it says")
+		err = errors.New("it is longer than stated")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("its member %.80q cannot be read: %w", f.Name, err)
@@ -159,7 +159,7 @@ func (s *stream) Close() error {
 		return fmt.Errorf("%s cannot be read: %w", s.said.Name, err)
 	}
 	if s.size != s.said.Octets || hex.EncodeToString(s.sum.Sum(nil)) != s.said.SHA256 {
-		return fmt.Errorf("%s is not what the manifest says: it was changed, or damaged on its way", s.said.Name)
+		return fmt.Errorf("%s differs from the manifest: it was changed, or damaged in transit", s.said.Name)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (g *gathered) hostsOf(ctx context.Context) error {
 	}
 	if len(g.stubs) > 0 {
 		return fmt.Errorf("%w: %s is of another one, and cannot be made again, because %d lines were redacted; if the crawl "+
-			"runs, give the command again", ErrDamaged, ledger.HostsName, len(g.stubs))
+			"runs, run the command again", ErrDamaged, ledger.HostsName, len(g.stubs))
 	}
 	all, err := g.mapped(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (g *gathered) hostsOf(ctx context.Context) error {
 	}
 	g.Hosts = of(all)
 	if root, _, err := hostmap.Root(g.Hosts); err != nil || root != g.hosts.root() {
-		return fmt.Errorf("%w: lines were changed, the map of hosts tells", ErrDamaged)
+		return fmt.Errorf("%w: lines were changed, by the map of hosts", ErrDamaged)
 	}
 	g.Notes = append(g.Notes, ledger.HostsName+" is not the map of hosts of the latest checkpoint: it was computed again from the lines")
 	return nil
@@ -145,8 +145,8 @@ func (g *gathered) claimStubs() error {
 	}
 	c := claim{own: own, stubs: g.stubs, want: g.known, left: maxTries}
 	if !c.groups(g.all, missing) && !c.singly(nil, 0, missing) {
-		return fmt.Errorf("%d lines of it were forgotten, among %d in all, and which they are cannot be told any more: "+
-			"there is no proof that the others are all", missing, len(g.stubs))
+		return fmt.Errorf("%d of its lines were redacted, among %d in total, and cannot be identified any more: "+
+			"no proof that the others are all", missing, len(g.stubs))
 	}
 	for i := range g.stubs {
 		g.stubs[i].mine = slices.Contains(c.found, i)

@@ -11,7 +11,7 @@ import (
 // parseHash reads a hash in lower case digits.
 func parseHash(s string) (h hostmap.Hash, err error) {
 	if !isDigest(s) {
-		return h, fmt.Errorf("%.80q is no SHA-256 in hexadecimal digits", s)
+		return h, fmt.Errorf("%.80q is not a SHA-256 in hexadecimal", s)
 	}
 	_, err = hex.Decode(h[:], []byte(s))
 	return h, err

@@ -49,7 +49,7 @@ func parseHead(b []byte) (index int64, h Head, err error) {
 		return 0, h, err
 	}
 	if err := json.Unmarshal(b, &j); err != nil || !utf8.Valid(b) {
-		return 0, h, errors.New("not a head of an exchange")
+		return 0, h, errors.New("not a head of a request or response")
 	}
 	if h.Request, err = octets(j.Request); err != nil {
 		return 0, h, err

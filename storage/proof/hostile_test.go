@@ -58,9 +58,9 @@ func TestAFileThatIsNoBundleIsSaid(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		"empty":                 {nil, "no ZIP file"},
-		"text":                  {[]byte("<html>"), "no ZIP file"},
-		"cut off":               {good[:len(good)/2], "no ZIP file"},
+		"empty":                 {nil, "not a ZIP file"},
+		"text":                  {[]byte("<html>"), "not a ZIP file"},
+		"cut off":               {good[:len(good)/2], "not a ZIP file"},
 		"no manifest":           {without.zipped(t, checkpointName), "it has no manifest.json"},
 		"a member twice":        {twice.zipped(t, manifestName, linesName, linesName), `two members "lines.jsonl"`},
 		"another format":        {of(`{"format":"curtsy-proof/2"}`), `its format is "curtsy-proof/2"`},
@@ -104,7 +104,7 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 		"a proof of nothing":            {proofName, nodes, BadMap, "does not lead to the root"},
 		"a proof with a million nodes":  {proofName, []byte(`{"nodes":[` + strings.Repeat(`"`+strings.Repeat("0", 64)+`",`, 1<<14) + `""],"map":{}}`), BadMember, "more than"},
 		"a proof with long siblings":    {proofName, []byte(`{"nodes":[],"map":{"siblings":[` + strings.Repeat(`"",`, 300) + `""]}}`), BadMember, "at most 256"},
-		"a node that is no hash":        {proofName, []byte(`{"nodes":["zz"],"map":{}}`), BadMember, `"zz" is no SHA-256`},
+		"a node that is no hash":        {proofName, []byte(`{"nodes":["zz"],"map":{}}`), BadMember, `"zz" is not a SHA-256`},
 		"lines of no JSON":              {linesName, []byte("{\"index\":1,\"line\":{}x}\n"), BadLine, "lines.jsonl line 1"},
 		"a line without an end":         {linesName, []byte(`{"index":1,"line":{}}`), BadLine, "no end"},
 		"lines that do not ascend":      {linesName, []byte("{\"index\":3,\"line\":{}}\n{\"index\":3,\"line\":{}}\n"), BadLine, "indexes ascend"},
@@ -120,7 +120,7 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 		"a line among the marks":        {marksName, []byte("{\"index\":0,\"line\":{}}\n"), BadMark, "not a mark"},
 		"no marks":                      {marksName, nil, BadMark, ""},
 		"a mark of the wrong type":      {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"begin\",\"schema\":\"x\"}}\n"), BadMark, "not a mark"},
-		"a map without a root":          {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"hosts\",\"root\":\"x\"}}\n"), BadMark, "no SHA-256"},
+		"a map without a root":          {marksName, []byte("{\"index\":0,\"line\":{\"mark\":\"hosts\",\"root\":\"x\"}}\n"), BadMark, "not a SHA-256"},
 		"heads of no JSON":              {headsName, []byte("x\n"), BadHeads, "heads.jsonl line 1"},
 		"heads outside of ISO 8859-1":   {headsName, []byte("{\"index\":2,\"request\":\"\u20ac\",\"answer\":\"\"}\n"), BadHeads, "above 0xFF"},
 		"a member that no bundle has":   {"read-me.exe", []byte("x"), BadMember, `"read-me.exe" is not part`},

@@ -120,7 +120,7 @@ func ambiguities(t testing.TB) []ambiguous {
 		{"a member that unfolds to less than it says", "a.test", flagged(func(e []byte) {
 			binary.LittleEndian.PutUint32(e[24:], binary.LittleEndian.Uint32(e[24:])+1)
 		}), 3},
-		{"no ZIP file", "a.test", func(members) []byte { return []byte("<html>") }, 1},
+		{"not a ZIP file", "a.test", func(members) []byte { return []byte("<html>") }, 1},
 	}
 }
 

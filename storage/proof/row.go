@@ -116,7 +116,7 @@ func eachJSONL(in io.Reader, name string, f func([]byte) error) error {
 		}
 	}
 	if err := s.Err(); err != nil {
-		return fmt.Errorf("%s behind line %d: %w", name, n, err)
+		return fmt.Errorf("%s after line %d: %w", name, n, err)
 	}
 	return nil
 }

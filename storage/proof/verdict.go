@@ -140,7 +140,7 @@ func (j *judge) inForce(index int64, l *storage.Line) bool {
 			return false
 		}
 	}
-	j.r.at(BadVerdict, index, "entry %d was judged by another robots.txt (%.12s…) than the host had sent last (%.12s…)",
+	j.r.at(BadVerdict, index, "entry %d was judged by another robots.txt (%.12s…) than the last one of the host (%.12s…)",
 		index, l.RobotsSHA256, last.sha)
 	return true
 }
@@ -212,7 +212,7 @@ func (j *judge) close() {
 		case said == "":
 			j.r.Robots.Right++
 		default:
-			j.r.at(BadVerdict, d.index, "entry %d says that robots.txt %ss %.120q by line %d; read again, %s", d.index,
+			j.r.at(BadVerdict, d.index, "entry %d has: robots.txt %ss %.120q by line %d; recomputed, %s", d.index,
 				d.line.Decision, d.line.URL, d.line.RobotsLine, said)
 		}
 	}

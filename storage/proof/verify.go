@@ -117,7 +117,7 @@ func (v *verification) inclusion() {
 		v.r.found(BadInclusion, "lines and marks are not in the log as its checkpoint has it: %v", cause(err))
 	}
 	if err := hostmap.Check(v.marks.hosts.root, v.entry.Key, p.entry, p.host); err != nil {
-		v.r.found(BadMap, "what is said of the completeness map is not in it: %v", cause(err))
+		v.r.found(BadMap, "a statement about the completeness map is not in it: %v", cause(err))
 	}
 	v.complete(p.entry)
 }
@@ -132,7 +132,7 @@ func (v *verification) complete(e *hostmap.Entry) {
 	case e.Count != v.before:
 		v.r.found(Omitted, "the completeness map has %d lines of this host, and the bundle %d", e.Count, v.before)
 	case e.First != v.entry.First || e.Digest != v.entry.Digest:
-		v.r.found(Omitted, "the lines are not those of which the completeness map has the digest")
+		v.r.found(Omitted, "the lines do not match the digest in the completeness map")
 	}
 	rest := v.note.Size - 1 - v.marks.hosts.Size
 	if rest > 0 {
@@ -175,10 +175,10 @@ func (v *verification) conclude() {
 	r := v.r
 	r.Holds = len(r.Findings) == 0
 	if n := r.Heads.NotThere; n > 0 {
-		r.CannotShow = append(r.CannotShow, fmt.Sprintf("the heads of %d exchanges: they are not in the bundle", n))
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("the heads of %d requests: they are not in the bundle", n))
 	}
 	if n := r.Heads.Unprovable; n > 0 {
-		r.CannotShow = append(r.CannotShow, fmt.Sprintf("the heads of %d exchanges: their lines do not bind them", n))
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("the heads of %d requests: their lines do not bind them", n))
 	}
 	if n := r.Robots.Unprovable; n > 0 {
 		r.CannotShow = append(r.CannotShow, fmt.Sprintf(

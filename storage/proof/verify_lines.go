@@ -101,7 +101,7 @@ func (v *verification) headOf(index int64, l *storage.Line, heads *headStream) *
 		return nil
 	}
 	h := heads.at(index, func(other int64) {
-		v.r.at(BadHeads, other, "there are heads for entry %d, which is not an exchange of this host", other)
+		v.r.at(BadHeads, other, "there are heads for entry %d, which is not a request to this host", other)
 	})
 	switch {
 	case l.Heads == "":
@@ -191,7 +191,7 @@ func (v *verification) restOfHeads(s *headStream) {
 		return
 	}
 	for ; s.next != nil; s.advance() {
-		v.r.at(BadHeads, s.index, "there are heads for entry %d, which is not an exchange of this host", s.index)
+		v.r.at(BadHeads, s.index, "there are heads for entry %d, which is not a request to this host", s.index)
 	}
 	if s.err != nil {
 		v.r.found(BadHeads, "%v", s.err)

@@ -82,7 +82,7 @@ func (v *verification) ends(last *mark) bool {
 			first.Origin, v.note.Origin)
 	}
 	if last == nil || last.Kind != markHosts || last.index != v.note.Size-1 || last.Size < 0 || last.Size > last.index {
-		v.r.found(BadMark, "the last entry of the checkpoint is not the mark of a completeness map of what is before it")
+		v.r.found(BadMark, "the last entry of the checkpoint is not the mark of a completeness map of the lines before it")
 		return false
 	}
 	v.marks.hosts = last

@@ -49,7 +49,7 @@ func decodeProof(in io.Reader, most int) (p readingProof, err error) {
 		return bad("it ends early, or lacks nodes or map")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return bad("it goes on behind its end")
+		return bad("it continues past its end")
 	}
 	if len(p.Map.Siblings) > hostmap.MaxSiblings {
 		return bad(fmt.Sprintf("a path in the map has at most %d siblings", hostmap.MaxSiblings))

@@ -88,7 +88,7 @@ func segments(dir string) (names []string, err error) {
 
 // errDamaged is what the operator does about a segment that cannot be read: what stands in it nobody knows.
 var errDamaged = errors.New("nothing was changed, because the content after that place is unknown: " +
-	"put a copy of the file back, or move it out of the directory (an audit then misses it), and give the command again")
+	"put a copy of the file back, or move it out of the directory (an audit then misses it), and run the command again")
 
 func (a *archived) segment(ctx context.Context, path string) error {
 	f, err := durable.Open(path)

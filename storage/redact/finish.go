@@ -116,7 +116,7 @@ func (j *Journal) prepared(ctx context.Context, d *disk, f ledger.RedactedFile) 
 			return fmt.Errorf("redact: %s changed since this redaction started: restore it, and repeat the command", d.path(name))
 		}
 	}
-	return fmt.Errorf("forget: %s is gone, which %s names: put it back, and give the command again",
+	return fmt.Errorf("forget: %s is gone, which %s names: put it back, and run the command again",
 		d.path(PreparedName+"/"+f.Name), d.path(JournalName))
 }
 

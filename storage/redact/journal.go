@@ -74,7 +74,7 @@ func parseJournal(r io.Reader) (*Journal, error) {
 		return nil, fmt.Errorf("its extent is %.40q", j.Extent)
 	}
 	if j.Digest != Digest(j.Salt, j.Subject) {
-		return nil, errors.New("its digest is not that of its subject")
+		return nil, errors.New("its digest does not match its subject")
 	}
 	for _, f := range j.Files {
 		if !mayReplace(f.Name) {

@@ -32,7 +32,7 @@ func findLines(ctx context.Context, dir string, r *Request, a *archived) (*lines
 			break // what its lines say of the blocks is told as far as it can be read; an audit says more
 		}
 		if err != nil {
-			return nil, fmt.Errorf("forget: %w; nothing was changed: curtsy audit says what is wrong with the ledger", err)
+			return nil, fmt.Errorf("forget: %w; nothing was changed: curtsy audit shows the faults of the ledger", err)
 		}
 		if n++; n%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -116,7 +116,7 @@ func prepare(ctx context.Context, r Request, d *disk) (_ *Journal, err error) {
 func (r *Request) check() error {
 	switch {
 	case r.Subject.Text == "" || r.Subject.Covers == nil:
-		return errors.New("forget: there is no subject")
+		return errors.New("forget: no subject")
 	case len(r.Reason) > maxReason:
 		return fmt.Errorf("redact: the reason is longer than %d bytes", maxReason)
 	}

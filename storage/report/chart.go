@@ -87,14 +87,14 @@ func tickStep(most int64) int64 {
 // gapChart draws a histogram of gaps over a logarithmic axis, with the pause that was due as a line.
 func gapChart(p Pauses) *Chart {
 	unit, due := p.PaceMs/1000, "due: "+duration(p.PaceMs)
-	label := "pause between the end of one exchange and the start of the next"
+	label := "delay from the end of one response to the start of the next request"
 	switch {
 	case p.Varies:
-		unit, due, label = 1, "due", "pause, as a multiple of the one that was due"
+		unit, due, label = 1, "due", "delay, as a multiple of the delay due"
 	case unit <= 0:
 		unit = 1
 	}
-	c := newChart("Histogram of pauses", label)
+	c := newChart("Histogram of delays", label)
 	low, high := 0.5, 3.0
 	var most int64
 	for _, b := range p.Bins {
@@ -137,7 +137,7 @@ func gapChart(p Pauses) *Chart {
 // timeChart draws exchanges over time.
 func timeChart(tl Timeline) *Chart {
 	slot := time.Duration(tl.SlotS) * time.Second
-	c := newChart("Exchanges over time", "requests started in each "+duration(ms(slot))+", UTC")
+	c := newChart("Requests over time", "requests started in each "+duration(ms(slot))+", UTC")
 	var most int64
 	for _, s := range tl.Slots {
 		most = max(most, s.Exchanges)
@@ -149,7 +149,7 @@ func timeChart(tl Timeline) *Chart {
 		x := c.Left + float64(i)*step
 		if s.Exchanges > 0 {
 			c.bar(x, x+step, float64(s.Exchanges)/float64(most), false,
-				fmt.Sprintf("%s: %s, %s", at(i).Format(time.DateTime), plural(s.Exchanges, "exchange"), plainly.RoughSize(s.Octets)))
+				fmt.Sprintf("%s: %s, %s", at(i).Format(time.DateTime), plural(s.Exchanges, "request"), plainly.RoughSize(s.Octets)))
 		}
 	}
 	form := time.TimeOnly

@@ -28,7 +28,7 @@ func (r *Report) readInfos(ctx context.Context, dir string) error {
 	r.Crawl.By = []Identity{}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.Remarks = append(r.Remarks, "There is no archive beside the ledger: who crawled is not known from here.")
+		r.Remarks = append(r.Remarks, "The ledger has no archive with it, so the operator is unknown.")
 		return nil
 	}
 	if err != nil {

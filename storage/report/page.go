@@ -66,7 +66,7 @@ const tokenChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
 // Title is that of the page.
 func (v view) Title() string {
 	if v.Host != "" {
-		return "What a crawler did at " + v.Host
+		return "A crawler's visit to " + v.Host
 	}
 	return "Crawl report: " + v.Crawl.Name
 }
@@ -74,7 +74,7 @@ func (v view) Title() string {
 // Operator is who crawls, in words that begin a sentence.
 func (v view) Operator() string {
 	if v.By == nil || v.By.Operator == "" {
-		return "An operator who gave no name"
+		return "An unnamed operator"
 	}
 	return v.By.Operator
 }
@@ -147,10 +147,10 @@ func (v view) Seconds() float64 {
 // Rate is exchanges per second.
 func (v view) Rate() string {
 	if s := v.Seconds() / 1000; s >= 1 {
-		return fmt.Sprintf("%.2f exchanges and %s a second", float64(v.Totals.Exchanges)/s,
+		return fmt.Sprintf("%.2f requests and %s a second", float64(v.Totals.Exchanges)/s,
 			plainly.RoughSize(int64(float64(v.Totals.Octets)/s)))
 	}
-	return plural(v.Totals.Exchanges, "exchange")
+	return plural(v.Totals.Exchanges, "request")
 }
 
 // Unlisted counts the URLs that robots.txt forbade and that the page does not name.

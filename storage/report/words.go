@@ -90,7 +90,7 @@ var meanings = map[string]string{
 	"gone: named by script: status 404": "a word in a script looked like a file, but is not one",
 	"gone: named by script: status 410": "a word in a script looked like a file, but is not one",
 	"refuse: script: refusals in a row": "a word in a script looked like a file, and the site was refusing requests",
-	"gone: status 404":                  "the server reports that there is no such page",
+	"gone: status 404":                  "the server reports that the page does not exist",
 	"gone: status 410":                  "the server reports that the page is permanently gone",
 	"dropped: too large":                "it is larger than the limit that the operator set",
 	"dropped: too slow":                 "it took longer than a request may",
@@ -120,7 +120,7 @@ var meanings = map[string]string{
 	"scope:accept":                      "a media type that the operator excludes",
 	"scope:reject":                      "a media type that the operator excludes",
 	"scope:depth":                       "too many links from the seeds",
-	"scope:nofollow":                    "the page says not to follow its links",
+	"scope:nofollow":                    "the page disallows following its links",
 	"scope:requisites":                  "images, styles and scripts that are not wanted, or are too far outside the scope",
 	"scope:script":                      "a script names it, and it is outside the scope",
 	"scope:sitemap":                     "sitemaps were not to be read",
@@ -178,7 +178,7 @@ func meaning(name string) string {
 }
 
 // notSaid stands for the word that a ledger lacks.
-const notSaid = "not said"
+const notSaid = "not recorded"
 
 // paceWords say who asked for a pause.
 var paceWords = map[storage.PaceBy]string{

@@ -9,9 +9,8 @@ import (
 // Decisions has a row for each line of the ledger. Its columns follow from the ledger's schema: the table of fields in
 // package storage.
 var Decisions = Table{
-	Name: "decisions",
-	Doc: "A ledger line: a decision, or another kind that `line_kind` names. So there are as many rows as " +
-		"the ledger has lines",
+	Name:    "decisions",
+	Doc:     "A ledger line: a decision, or another kind that `line_kind` names",
 	Key:     []string{"crawl", "entry"},
 	Lookup:  []string{"url"},
 	Columns: append(lineColumns, fieldColumns()...),
@@ -20,9 +19,9 @@ var Decisions = Table{
 var lineColumns = []Column{
 	{Name: "crawl", Kind: String, Required: true, Few: true, Doc: "name of the crawl directory"},
 	{Name: "entry", Kind: Int64, Required: true, Doc: "index of the line in the ledger, from 0"},
-	{Name: "line_kind", Kind: String, Required: true, Few: true, Doc: "`decision` · `mark`: of a run, a file, a checkpoint · `redacted`: the line was forgotten, and all else is null · `unreadable`"},
-	{Name: "generation", Kind: Int64, Few: true, Doc: "1 for the crawl, one more with each update; null where no archive tells"},
-	{Name: "mark", Kind: String, Doc: "the line itself where it is a mark, as JSON"},
+	{Name: "line_kind", Kind: String, Required: true, Few: true, Doc: "`decision` · `mark`: of a run, a file, a checkpoint · `redacted`: the line was removed, and all else is null · `unreadable`"},
+	{Name: "generation", Kind: Int64, Few: true, Doc: "1 for the crawl, one more with each update; null if unknown"},
+	{Name: "mark", Kind: String, Doc: "the line as JSON, if it is a mark"},
 }
 
 // fieldColumns are the fields of a line, in the ledger's order and by its names.

@@ -3,9 +3,9 @@ package tables
 // Links has a row for each mention of a URL in an archived document.
 var Links = Table{
 	Name: "links",
-	Doc: "A mention of a URL in an archived page, style sheet, SVG document or web manifest that came with 2xx, or in the " +
-		"`Location` of a redirect: each of them in document order, including those that are not web addresses and further " +
-		"mentions of the same URL among them. A part of a document that is not read is a row of the kind `unread`",
+	Doc: "A mention of a URL in an archived page, style sheet, SVG document or web manifest with a 2xx response, or in the " +
+		"`Location` of a redirect, in document order, including repeated mentions and URLs that are not web addresses. An unread " +
+		"part of a document is a row of the kind `unread`",
 	Key:     []string{"source_surtkey", "fetch_time"}, // rows of one document follow one another
 	Lookup:  []string{"source_url", "target_url"},
 	Columns: joined(linkSource, linkSays, linkTarget, linkJudged),

@@ -4,8 +4,8 @@ package tables
 // form, in its order, with its types and nulls: queries for that index run on ours.
 var Pages = Table{
 	Name: "pages",
-	Doc: "An archived response: a line of the crawl's index, so a `response` or `revisit` record. robots.txt, sitemaps, " +
-		"redirects and errors are among them; `subset` tells",
+	Doc: "An archived response (a `response` or `revisit` record in the index), including robots.txt, sitemaps, redirects and " +
+		"errors; `subset` distinguishes them",
 	Key:     []string{"url_surtkey", "fetch_time"},
 	Lookup:  []string{"url", "url_host_name"},
 	Columns: joined(commonCrawl, pageSays, pageAsked, pageJudged, pagePaced, pageArchived),
@@ -40,7 +40,7 @@ var commonCrawl = []Column{
 	{Name: "content_languages", Kind: String, Few: true, Doc: "languages of a page or plain text by ISO 639-3, the main one first, joined by commas; as in `text`, and null for robots.txt"},
 	{Name: "content_truncated", Kind: String, Few: true, Doc: "why the record has less than the response: `length`, `time`, `disconnect`, `unspecified`"},
 	{Name: "warc_filename", Kind: String, Required: true, Few: true, Doc: "WARC file, below the folder of the crawl directory"},
-	{Name: "warc_record_offset", Kind: Int32, Required: true, Doc: "where the record's gzip member begins; -1 from 2 GiB on"},
+	{Name: "warc_record_offset", Kind: Int32, Required: true, Doc: "offset of the record's gzip member; -1 from 2 GiB on"},
 	{Name: "warc_record_length", Kind: Int32, Required: true, Doc: "bytes of that member; -1 from 2 GiB on"},
 	{Name: "warc_segment", Kind: String, Required: true, Few: true, Doc: "the WARC file without its folder and `.warc.gz`"},
 	{Name: "crawl", Kind: String, Required: true, Few: true, Doc: "name of the crawl directory"},
@@ -91,7 +91,7 @@ var pageJudged = []Column{
 var pagePaced = []Column{
 	{Name: "pace_ms", Kind: Float64, Doc: "required delay before the request, in milliseconds"},
 	{Name: "pace_by", Kind: String, Few: true, Doc: "its source"},
-	{Name: "gap_ms", Kind: Float64, Doc: "from the end of the previous exchange with the authority to the start of this one, in milliseconds"},
+	{Name: "gap_ms", Kind: Float64, Doc: "from the end of the previous response of the authority to the start of this request, in milliseconds"},
 	{Name: "rest_ms", Kind: Float64, Doc: "back-off that the response causes beyond the delay (`Retry-After`, errors), in milliseconds"},
 	{Name: "rest_by", Kind: String, Few: true, Doc: "its source"},
 	{Name: "began", Kind: Time, Doc: "when the first byte of the request was sent, to the microsecond"},

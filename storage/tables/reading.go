@@ -3,8 +3,8 @@ package tables
 // Reading has a row for each archived document with a text.
 var Reading = Table{
 	Name: "text",
-	Doc: "The text of an archived page or plain text that came with 2xx: a row for each, those without a text " +
-		"among them. A revisit has none: the record that it refers to has, with the same `content_digest`",
+	Doc: "The text of an archived page or plain text with a 2xx response, also if it is empty. A revisit has no row; its original " +
+		"has one, with the same `content_digest`",
 	Key:     []string{"url_surtkey", "fetch_time"},
 	Lookup:  []string{"url"},
 	Columns: joined(readingOf, readingIn, readingText, readingArchived),
@@ -42,7 +42,7 @@ var readingText = []Column{
 var readingArchived = []Column{
 	{Name: "warc_record_id", Kind: String, Doc: "id of the archived record, a URN"},
 	{Name: "warc_filename", Kind: String, Required: true, Few: true, Doc: "WARC file, below the folder of the crawl directory"},
-	{Name: "warc_record_offset", Kind: Int64, Required: true, Doc: "where the record's gzip member begins"},
+	{Name: "warc_record_offset", Kind: Int64, Required: true, Doc: "offset of the record's gzip member"},
 	{Name: "warc_record_length", Kind: Int64, Required: true, Doc: "bytes of that member"},
 	{Name: "problem", Kind: String, Few: true, Doc: "as in `pages`"},
 }

@@ -166,7 +166,7 @@ func (b *bundle) stored(ctx context.Context, name string, p print, r io.Reader) 
 		return err
 	}
 	if m.print() != p {
-		return fmt.Errorf("wacz: pack %s: it changed while it was read; give the command again when nothing writes to it",
+		return fmt.Errorf("wacz: pack %s: it changed while it was read; run the command again when nothing writes to it",
 			name)
 	}
 	return nil
@@ -196,7 +196,7 @@ func (b *bundle) raw(ctx context.Context, name string, method uint16, p print, s
 		return fmt.Errorf("wacz: pack %s: %w", name, err)
 	}
 	if n != size {
-		return fmt.Errorf("wacz: pack %s: it changed while it was read; give the command again when nothing writes to it",
+		return fmt.Errorf("wacz: pack %s: it changed while it was read; run the command again when nothing writes to it",
 			name)
 	}
 	b.resources = append(b.resources,

@@ -72,7 +72,7 @@ func (p *Package) compareBeside(ctx context.Context) (err error) {
 		}
 	}
 	if !indexed && p.ours {
-		p.bad("indexes/index.cdxj", "an index, which this crawler puts into every package", "it is not there")
+		p.bad("indexes/index.cdxj", "an index, which this crawler puts into every package", "it is missing")
 	}
 	if len(p.beside) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (p *Package) compareBeside(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := b.settle(ctx, b.captures, indexed, "there is no record of that URL, time and digest"); err != nil {
+	if err := b.settle(ctx, b.captures, indexed, "no record of that URL, time and digest"); err != nil {
 		return err
 	}
 	if err := b.settle(ctx, b.pages, false, "no answer of that URL and time is archived"); err != nil {
@@ -281,7 +281,7 @@ func (b *beside) stray(name, text string) {
 // tell names what is not so. In packages of other crawlers that is no violation: what a list of theirs means, and how
 // their index writes a URL, is theirs to say.
 func (b *beside) tell() {
-	const asked = "an index and lists of pages that say what the archive holds (docs/reference/audit-findings.md)"
+	const asked = "an index and page lists that match the archive (docs/reference/audit-findings.md)"
 	for _, name := range b.order {
 		s := b.off[name]
 		if !b.p.ours {

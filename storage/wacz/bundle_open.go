@@ -39,7 +39,7 @@ type Package struct {
 }
 
 // errNoPackage says that a file is no WACZ file.
-var errNoPackage = errors.New("it is no WACZ file")
+var errNoPackage = errors.New("it is not a WACZ file")
 
 // maxGrowth and spare bound what a file unpacks to: so many times its size, and so much more. Plain WARC and ledgers
 // shrink to a tenth; what grows further is a bomb.
@@ -135,7 +135,7 @@ func (p *Package) manifest(entries map[string]*zip.File) (m bundleManifest) {
 	}
 	p.check.Version, p.check.Software, p.check.Created = m.Version, short(m.Software), short(m.Created)
 	if err == nil && (m.Version == "" || m.Profile == "") {
-		p.note(manifestName, "profile and wacz_version (WACZ 1.1.1, datapackage.json)", "it does not say both")
+		p.note(manifestName, "profile and wacz_version (WACZ 1.1.1, datapackage.json)", "it does not have both")
 	}
 	if m.Curtsy != nil {
 		for _, r := range m.Curtsy.NoArchive {
@@ -157,7 +157,7 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r bundleResource, list
 	}
 	if !listed {
 		if to != "" && !slices.Contains(p.beside, to) {
-			p.bad(f.Name, "nothing of archive and ledger beside what the manifest lists",
+			p.bad(f.Name, "no file of archive or ledger that the manifest does not list",
 				"it is not listed, so no hash and no signature covers it")
 		} else {
 			p.note(f.Name, "every file in the manifest (WACZ 1.1.1, datapackage.json)", "it is not listed")
@@ -209,7 +209,7 @@ func (p *Package) compare(r bundleResource, n int64, hash string) {
 		p.bad(r.Path, "a SHA-256 in the manifest (WACZ 1.1.1, datapackage.json)",
 			"its hash is "+short(r.Hash)+", which is not checked")
 	default:
-		p.bad(r.Path, short(r.Hash)+", as the manifest says", hash)
+		p.bad(r.Path, short(r.Hash)+", as the manifest lists", hash)
 	}
 }
 
@@ -294,7 +294,7 @@ func short(s string) string {
 // unreadable names a file of the archive that the audit cannot read: it may hold anything.
 func (p *Package) unreadable(name string) {
 	const asked = "only files in archive/ that the audit reads: *.warc and *.warc.gz"
-	what := "what is in it is not audited"
+	what := "its content is not audited"
 	if strings.EqualFold(filepath.Ext(name), ".zst") {
 		what += ": decompress it (zstd -d) and audit the .warc"
 	}

@@ -23,10 +23,10 @@ func (p *Package) digest(entries map[string]*zip.File, b []byte, m *bundleManife
 	f := entries[digestName]
 	if f == nil {
 		if m.ours() { // Pack writes one always
-			p.bad(digestName, "the manifest's hash, which this crawler puts into every package", "it is not there")
+			p.bad(digestName, "the manifest's hash, which this crawler puts into every package", "it is missing")
 		}
 		p.says = append(p.says, "the package has no "+digestName+
-			" and no signature: who has it can have changed it, manifest and all")
+			" and no signature: anyone may have changed it, including the manifest")
 		return
 	}
 	var d digest
@@ -45,7 +45,7 @@ func (p *Package) digest(entries map[string]*zip.File, b []byte, m *bundleManife
 			fmt.Sprintf("path %q, hash %q", short(d.Path), short(d.Hash)))
 	}
 	if d.Signed == nil && d.Ledger == nil {
-		p.says = append(p.says, "nobody signed the package: who has it can have changed it, manifest and all")
+		p.says = append(p.says, "the package is not signed: anyone may have changed it, including the manifest")
 		return
 	}
 	if d.Signed != nil {
@@ -89,7 +89,7 @@ func (p *Package) signed(d *digest, hash string) {
 	p.owner(by)
 	if s.DomainCert != "" {
 		p.says = append(p.says, "who vouches for the certificate of "+short(s.Domain)+
-			", and what the time stamp says: neither is looked into")
+			", and its timestamp: neither is checked")
 	}
 }
 
@@ -118,7 +118,7 @@ func verify(key any, signature, hash string) error {
 	}
 	sig, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil {
-		return fmt.Errorf("the signature is no base64: %w", err)
+		return fmt.Errorf("the signature is not base64: %w", err)
 	}
 	sum := sha256.Sum256([]byte(hash))
 	half := (k.Curve.Params().BitSize + 7) / 8

@@ -226,9 +226,9 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 			m.names = append(m.names[:1:1], m.names[2:]...)
 			m.list()
 			m.seal()
-		}, "indexes/index.cdxj: it is not there"},
-		"an archive that is not read":          {func(m *made) { m.add("archive/x.warc.zst", "x"); m.list(); m.seal() }, "(archive/x.warc.zst: what is in it is not audited"},
-		"an archive that is not read, of ours": {func(m *made) { m.manifest["software"] = "curtsy 1"; m.add("archive/x.arc.gz", "x"); m.list(); m.seal() }, "archive/x.arc.gz: what is in it is not audited"},
+		}, "indexes/index.cdxj: it is missing"},
+		"an archive that is not read":          {func(m *made) { m.add("archive/x.warc.zst", "x"); m.list(); m.seal() }, "(archive/x.warc.zst: its content is not audited"},
+		"an archive that is not read, of ours": {func(m *made) { m.manifest["software"] = "curtsy 1"; m.add("archive/x.arc.gz", "x"); m.list(); m.seal() }, "archive/x.arc.gz: its content is not audited"},
 		"another page list":                    {func(m *made) { m.files["pages/pages.jsonl"] = `{"format":"json-pages-2.0"}` }, "pages/pages.jsonl: sha256:"},
 		"size":                                 {func(m *made) { m.resource(0)["bytes"] = 7; m.seal() }, "archive/data.warc.gz: 20 bytes"},
 		"hash, and sealed anew":                {func(m *made) { m.resource(0)["hash"] = hashOf("x"); m.seal() }, "archive/data.warc.gz: sha256:"},
@@ -244,11 +244,11 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 		}, "archive/data.warc.gz: it is listed twice"},
 		"twice in the ZIP file":       {func(m *made) { m.names = append(m.names, m.names[0]) }, "archive/data.warc.gz: there are two files of that name"},
 		"no manifest":                 {func(m *made) { m.manifest, m.digest = nil, nil }, "datapackage.json: it is missing"},
-		"a manifest without a format": {func(m *made) { delete(m.manifest, "wacz_version"); m.seal() }, "(datapackage.json: it does not say both)"},
+		"a manifest without a format": {func(m *made) { delete(m.manifest, "wacz_version"); m.seal() }, "(datapackage.json: it does not have both)"},
 		"another manifest":            {func(m *made) { m.manifest["title"] = "x" }, "datapackage-digest.json: path"},
 		"a digest of another file":    {func(m *made) { m.digest["path"] = "pages/pages.jsonl" }, "datapackage-digest.json: path \"pages/pages.jsonl\""},
 		"no digest":                   {func(m *made) { m.digest = nil }, ""},
-		"no digest, of ours":          {func(m *made) { m.manifest["software"] = "curtsy 1"; m.digest = nil }, "datapackage-digest.json: it is not there"},
+		"no digest, of ours":          {func(m *made) { m.manifest["software"] = "curtsy 1"; m.digest = nil }, "datapackage-digest.json: it is missing"},
 		"signed":                      {func(m *made) { m.sign(elliptic.P384(), false) }, ""},
 		"signed with P-256, in ASN.1": {func(m *made) { m.sign(elliptic.P256(), true) }, ""},
 		"signed, then changed": {func(m *made) {
@@ -352,7 +352,7 @@ func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	m := &made{t: t, files: map[string]string{}}
 	m.add("readme.txt", "x")
 	text := filepath.Join(t.TempDir(), "x.wacz")
-	if err := os.WriteFile(text, []byte("no ZIP file"), 0o600); err != nil {
+	if err := os.WriteFile(text, []byte("not a ZIP file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	bomb := foreign(t)

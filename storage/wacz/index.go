@@ -29,7 +29,7 @@ var ErrIndex = errors.New("the index does not fit the archive")
 // response and revisit, at its place, and no other.
 func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ *spool.Spool, err error) {
 	if write == nil {
-		return nil, errors.New("wacz: pack: there is no index of the archive")
+		return nil, errors.New("wacz: pack: no index of the archive")
 	}
 	to := newSpool(s.dir)
 	defer func() {
@@ -62,7 +62,7 @@ func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ 
 			return nil, fmt.Errorf("wacz: %w: it has %d lines for %s, which has %d answers", ErrIndex, seg.entries, seg.name,
 				seg.records)
 		case seg.indexed != seg.sum:
-			return nil, fmt.Errorf("wacz: %w: it says of %s that records stand where none does", ErrIndex, seg.name)
+			return nil, fmt.Errorf("wacz: %w: it lists records of %s that do not exist", ErrIndex, seg.name)
 		}
 	}
 	return to, nil

@@ -91,7 +91,7 @@ func Create(ctx context.Context, path string, o Options) (r Result, err error) {
 // Write packs to w, which sees every byte once, in order.
 func Write(ctx context.Context, w io.Writer, o Options) (_ Result, err error) {
 	if len(o.Segments) == 0 {
-		return Result{}, errors.New("wacz: pack: there is no segment of an archive")
+		return Result{}, errors.New("wacz: pack: no segment of an archive")
 	}
 	s, err := newSurvey(o)
 	if err != nil {

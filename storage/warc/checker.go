@@ -57,7 +57,7 @@ func (c *Checker) File(r io.Reader, found func(Finding)) (Checked, error) {
 		rec, err := l.Next()
 		if errors.Is(err, io.EOF) {
 			if c.stats.Records == 0 {
-				found(Finding{0, NoRecord, "there is no record in the file"})
+				found(Finding{0, NoRecord, "no record in the file"})
 			}
 			return c.stats, nil
 		}
@@ -83,9 +83,9 @@ func (c *Checker) Finish(found func(file int, f Finding)) {
 	})
 	for _, w := range left {
 		found(w.file, Finding{w.offset, w.code, map[string]string{
-			MissingWarcinfo:   "the warcinfo record that it names is not there",
-			MissingConcurrent: "a record of the same exchange that it names is not there",
-			MissingOriginal:   "what the revisit refers to is not in the files given",
+			MissingWarcinfo:   "the warcinfo record that it names is missing",
+			MissingConcurrent: "a record of the same request that it names is missing",
+			MissingOriginal:   "the original of the revisit is not in the given files",
 		}[w.code]})
 	}
 }
@@ -165,7 +165,7 @@ func (c *Checker) refer(r *Record, id, code string, payload uint64) {
 	fp := c.print(id)
 	if have, met := c.ids[fp]; met {
 		if payload != 0 && have != 0 && payload != have {
-			c.tell(r, OtherPayload, "what the revisit refers to has another payload digest")
+			c.tell(r, OtherPayload, "the original of the revisit has another payload digest")
 		}
 		return
 	}
@@ -177,7 +177,7 @@ func (c *Checker) refer(r *Record, id, code string, payload uint64) {
 	} else if !c.many {
 		c.many = true
 		c.tell(r, ManyReferences,
-			"more than %d references to records that were not met yet: from here on they are not checked", maxWanted)
+			"more than %d open references to records: further ones are not checked", maxWanted)
 	}
 }
 
@@ -201,7 +201,7 @@ func (c *Checker) digests(r *Record) {
 		return
 	}
 	if !block.holds() {
-		c.tell(r, BlockDigest, "the block of %.200q has another digest than WARC-Block-Digest says", r.TargetURI())
+		c.tell(r, BlockDigest, "the block of %.200q does not match WARC-Block-Digest", r.TargetURI())
 		return
 	}
 	c.stats.Blocks++
@@ -246,7 +246,7 @@ func (c *Checker) payload(r *Record, src io.Reader, said *labelledDigest) bool {
 		c.stats.Bodies++
 		c.tell(r, CodedDigest, "WARC-Payload-Digest is of the body with its transfer coding")
 	default:
-		c.tell(r, PayloadDigest, "the payload of %.200q has another digest than WARC-Payload-Digest says", r.TargetURI())
+		c.tell(r, PayloadDigest, "the payload of %.200q does not match WARC-Payload-Digest", r.TargetURI())
 	}
 	return true
 }

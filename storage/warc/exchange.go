@@ -92,7 +92,7 @@ func (e *exchange) choose(originals Originals, r *storage.Record) error {
 	}
 	o, known, err := originals.Original(r.PayloadDigest)
 	if err != nil {
-		return fmt.Errorf("warc: look for an earlier answer like that of %s: %w", r.URL, err)
+		return fmt.Errorf("warc: look for an earlier response like %s: %w", r.URL, err)
 	}
 	// An earlier archive's index is not ours: nothing is referred to that would leave its line.
 	if !known || o.URL == "" || !solid(o.URL) || !solid(o.ID) || o.Date.IsZero() {
@@ -178,7 +178,7 @@ func check(r *storage.Record) error {
 		}
 	}
 	if o := r.NotModified; o != nil && (!solid(o.URL) || !solid(o.ID)) {
-		return fmt.Errorf("warc: record of %s: %q of record %q cannot be what a revisit refers to", r.URL, o.URL, o.ID)
+		return fmt.Errorf("warc: record of %s: %q of record %q cannot be the original of a revisit", r.URL, o.URL, o.ID)
 	}
 	if r.Response != nil && (r.HeadSize < 0 || r.HeadSize > r.Response.Size()) {
 		return fmt.Errorf("warc: record of %s: a header of %d bytes in a response of %d", r.URL, r.HeadSize, r.Response.Size())

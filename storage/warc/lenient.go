@@ -273,12 +273,12 @@ func (l *Lenient) pass() {
 		l.find(ShortEnd, "only LF after the block")
 		l.skip(2)
 	case bytes.HasPrefix(b, []byte("\r\n")), bytes.HasPrefix(b, []byte("\n")):
-		l.find(ShortEnd, "one line end behind the block")
+		l.find(ShortEnd, "one line end after the block")
 		l.skip(bytes.IndexByte(b, '\n') + 1)
 	case len(b) < len(recordEnd) && len(bytes.Trim(b, "\r\n")) == 0:
 		l.ends(err, "the end of a record")
 	default:
-		l.find(NoEnd, "%q behind the block, not the end of a record: the Content-Length is wrong", b)
+		l.find(NoEnd, "%q after the block, not the end of a record: the Content-Length is wrong", b)
 	}
 	if l.zip && l.cur != nil { // at the end of its member the checksum is verified
 		l.blanks()

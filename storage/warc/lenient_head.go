@@ -101,7 +101,7 @@ func (l *Lenient) length(r *Record) bool {
 			l.found(Finding{r.Offset, NoLength, "several Content-Lengths that differ"})
 			return false
 		}
-		l.found(Finding{r.Offset, LengthTwice, "Content-Length is said more than once"})
+		l.found(Finding{r.Offset, LengthTwice, "Content-Length occurs more than once"})
 	}
 	n, err := strconv.ParseUint(said[0], 10, 64)
 	if err != nil || n > math.MaxInt64 {

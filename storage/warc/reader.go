@@ -92,7 +92,7 @@ func (r *Reader) End() (int64, error) {
 		case err != nil:
 			return 0, r.fail(rec.Offset, err)
 		case c != recordEnd[i]:
-			return 0, r.fail(rec.Offset, errors.New("no end of record behind the block"))
+			return 0, r.fail(rec.Offset, errors.New("no end of record after the block"))
 		}
 	}
 	switch _, err := r.out.ReadByte(); err {
@@ -126,7 +126,7 @@ func (r *Reader) line(left *int) ([]byte, error) {
 // is not the end of the segment.
 func (r *Reader) fail(at int64, err error) error {
 	if errors.Is(err, io.EOF) {
-		err = errors.New("the gzip member ends within the record")
+		err = errors.New("the gzip member ends inside the record")
 	}
 	r.rec = nil
 	r.err = fmt.Errorf("warc: read the record at offset %d: %w", at, err)

@@ -85,7 +85,7 @@ func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
 		reduced++
 		head, body, _ := bytes.Cut(was.block, []byte("\r\n\r\n"))
 		if len(body) == 0 {
-			t.Fatal("there is no body to lose")
+			t.Fatal("no body to lose")
 		}
 		head = append(head[:len(head):len(head)], "\r\n\r\n"...)
 		if !bytes.Equal(now[i].block, head) {

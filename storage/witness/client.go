@@ -49,7 +49,7 @@ type Client struct {
 func NewClient(h *http.Client, prefix string) (*Client, error) {
 	u, err := url.Parse(prefix)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%q is no URL of a witness; write it like https://witness.example or http://127.0.0.1:7380",
+		return nil, fmt.Errorf("%q is not a witness URL; write it like https://witness.example or http://127.0.0.1:7380",
 			prefix)
 	}
 	return &Client{h, u}, nil

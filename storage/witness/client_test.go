@@ -86,8 +86,8 @@ func TestAClientBearsAnyAnswer(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"no signature": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }, "no lines of signatures"},
-		"nothing":      {func(http.ResponseWriter, *http.Request) {}, "no lines of signatures"},
+		"no signature": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }, "not signature lines"},
+		"nothing":      {func(http.ResponseWriter, *http.Request) {}, "not signature lines"},
 		"409 alone":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }, "answered 409"},
 		"409 and no size": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", sizeType)

@@ -35,7 +35,7 @@ func advice(d *crawldir.DirError) string {
 	case errors.Is(d, crawldir.ErrNotEnded):
 		return ": continue it with curtsy resume " + plainly.Argument(d.Dir) + ", then update it"
 	case errors.Is(d, crawldir.ErrTouched):
-		return ": give the command again"
+		return ": run the command again"
 	}
 	return ""
 }

@@ -54,7 +54,7 @@ func WhileStopped(ctx context.Context, dir string, do func(f frontier.Stored) er
 		if err == nil {
 			err = f.Close() // it ended in between; the user is told the same, and the next try works
 		}
-		return errors.Join(fmt.Errorf("the crawl in %s is running, and its archive must not change meanwhile: interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), or wait for its end, and give the command again", dir),
+		return errors.Join(fmt.Errorf("the crawl in %s is running, and its archive must not change meanwhile: interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), or wait for its end, and run the command again", dir),
 			notInUse(err))
 	}
 	if err != nil {

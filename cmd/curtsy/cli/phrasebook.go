@@ -80,7 +80,7 @@ var phrases = []phrase{
 	{[]string{"--max-files", "DOWNLOAD_MAXSIZE"}, htTrack + ", " + scrapy, "--max-body SIZE", "of one response"},
 	{[]string{"CLOSESPIDER_PAGECOUNT"}, scrapy, "--max-pages N", "HTML pages"},
 	{[]string{"CLOSESPIDER_TIMEOUT"}, scrapy, "--max-time TIME", ""},
-	{[]string{"--limit-rate"}, wget, "--max-rate SIZE", "per second, in all"},
+	{[]string{"--limit-rate"}, wget, "--max-rate SIZE", "per second, in total"},
 	{[]string{"--advanced-maxlinks"}, htTrack, "--max-urls N", ""},
 	{[]string{"MEMUSAGE_LIMIT_MB"}, scrapy, "--memory-limit SIZE", ""},
 	{[]string{"--spider"}, wget + ", " + htTrack, "curtsy linkcheck", "lists broken links and where they are"},

@@ -91,7 +91,7 @@ func (s *Seeds) Report(dir string) error {
 	case s.Bad <= MaxComplaints:
 		return nil
 	case s.verbose || dir == "":
-		fmt.Fprintf(s.std.Err, "%s: %s ignored in all\n", plainly.Lines(s.name), plainly.Count(s.Bad, "line"))
+		fmt.Fprintf(s.std.Err, "%s: %s ignored in total\n", plainly.Lines(s.name), plainly.Count(s.Bad, "line"))
 		return nil
 	}
 	if err := s.out.Flush(); err != nil {
@@ -105,7 +105,7 @@ func (s *Seeds) Report(dir string) error {
 	if err != nil {
 		return fmt.Errorf("seeds: %w", err)
 	}
-	fmt.Fprintf(s.std.Err, "%s: %s ignored in all; %s lists them\n", plainly.Lines(s.name), plainly.Count(s.Bad, "line"), plainly.Lines(path))
+	fmt.Fprintf(s.std.Err, "%s: %s ignored in total; %s lists them\n", plainly.Lines(s.name), plainly.Count(s.Bad, "line"), plainly.Lines(path))
 	return nil
 }
 

@@ -160,7 +160,7 @@ func NewJoin(std cli.Streams) *cobra.Command {
 		Use:   "join [flags]",
 		Short: "Join a crawl that another machine started",
 		Long: "Join a crawl that curtsy crawl --frontier created, with a new directory for what\n" +
-			"this member fetches. The settings are those that the crawl was created with.\n" +
+			"this member fetches. All members use the settings of the crawl.\n" +
 			"Every member ends when no work is left for any of them; a stopped one\n" +
 			"continues with curtsy resume. See docs/guides/fleet.md.",
 		Example: "  curtsy join --frontier 'postgres://crawl@db/archive?crawl=news' --dir w2",
@@ -201,7 +201,7 @@ func NewResume(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [flags] DIR",
 		Short: "Continue an interrupted crawl",
-		Long: "Continue a crawl that was stopped or killed. Settings are those of the crawl;\n" +
+		Long: "Continue a crawl that was stopped or killed. The crawl's settings apply;\n" +
 			"flags replace them permanently.",
 		Example: "  curtsy resume news\n" +
 			"  curtsy resume --max-pages 0 news",

@@ -86,7 +86,7 @@ func warning(at net.Addr) string {
 	if !cli.Elsewhere(at) {
 		return ""
 	}
-	return fmt.Sprintf("other machines may reach %s, and the page is not encrypted there: anyone who reads the traffic can steer the crawl. "+
+	return fmt.Sprintf("other machines may reach %s, and the page is not encrypted there: anyone who can read the traffic can steer the crawl. "+
 		"Put a server that speaks TLS before it, or reach it through ssh -L\n", at)
 }
 

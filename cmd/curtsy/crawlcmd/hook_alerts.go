@@ -145,10 +145,10 @@ func (x *alerts) rates(now time.Time, s status.Status, add func(name, host, form
 	was := x.samples[0]
 	if made := is.exchanges - was.exchanges; now.Sub(was.at) >= leastSpan && made >= leastOf {
 		if failed := is.failed - was.failed; failed*4 > made {
-			add(failing, "", "More than a quarter of the exchanges fail: %d of %d.", failed, made)
+			add(failing, "", "More than a quarter of the requests fail: %d of %d.", failed, made)
 		}
 		if asked := is.asked - was.asked; asked*20 > made {
-			add(slowDown, "", "More than one in twenty exchanges is answered with 429 Too Many Requests: %d of %d.", asked, made)
+			add(slowDown, "", "More than one in twenty requests is answered with 429 Too Many Requests: %d of %d.", asked, made)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func parse(flag, text string, names []string) (*Command, error) {
 			if near := plainly.Nearest(m[1], names); near != "" {
 				hint = "; did you mean {" + near + "}?"
 			}
-			return nil, cli.Usagef("--%s %q: there is no %s%s", flag, text, m[0], hint)
+			return nil, cli.Usagef("--%s %q: unknown %s%s", flag, text, m[0], hint)
 		}
 	}
 	path, err := exec.LookPath(args[0])

@@ -137,8 +137,8 @@ func TestAWrongCommandIsRefusedAtOnce(t *testing.T) {
 		"{dir} x":                      "the command itself is fixed",
 		"mail 'x":                      "a quote ' has no end",
 		`mail "x`:                      `a quote " has no end`,
-		"mail {mesage}":                "there is no {mesage}; did you mean {message}?",
-		"mail {host}":                  "there is no {host}; there are {dir}, {state}",
+		"mail {mesage}":                "unknown {mesage}; did you mean {message}?",
+		"mail {host}":                  "unknown {host}; there are {dir}, {state}",
 		"mail \x00":                    "zero byte",
 		"mail --subject={ended_byy} x": "did you mean {ended_by}?",
 	} {

@@ -37,10 +37,10 @@ func (in *initing) questions() []question {
 		{"operator", "Who runs the crawls? A person, a group, an institution", &in.settings.Operator, false, phrase(policypage.MaxOperator)},
 		{"purpose", "What do you crawl for? One or two sentences", &in.settings.Purpose, false, phrase(policypage.MaxPurpose)},
 		{"contact", "How do site owners reach you? A mailbox, or the URL of a form", &in.kept.Contact, false, checkContact},
-		{"retention", "How long do you keep what was crawled, and who sees it?", &in.kept.Retention, false, phrase(policypage.MaxRetention)},
+		{"retention", "How long do you keep the data, and who can see it?", &in.kept.Retention, false, phrase(policypage.MaxRetention)},
 		{"agent", "Your name in robots.txt? Letters, - and _", &in.settings.Agent, false, checkToken},
-		{"url", "At which URL will the page be published? Nothing if you do not know yet", &in.kept.URL, true, checkURL},
-		{"range", "From which networks do requests come? Nothing if that changes", &in.ranges, true, checkRanges},
+		{"url", "At which URL will you publish the page? Leave empty if unknown", &in.kept.URL, true, checkURL},
+		{"range", "From which networks do requests come? Leave empty if they change", &in.ranges, true, checkRanges},
 	}
 }
 

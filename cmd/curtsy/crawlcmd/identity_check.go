@@ -320,7 +320,7 @@ func row(c policypage.Check) string {
 	case policypage.Agrees:
 		s += ": " + short(c.Published)
 	case policypage.Unknown:
-		s += ": your settings do not say"
+		s += ": not in your settings"
 		if c.Published != "" {
 			s += "; published is " + short(c.Published)
 		}

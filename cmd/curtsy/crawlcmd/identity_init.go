@@ -224,7 +224,7 @@ func (in *initing) documents(s *policypage.Statement) (written []string, err err
 func (in *initing) advise(s *policypage.Statement, to io.Writer) {
 	say := func(format string, args ...any) { fmt.Fprintln(to, plainly.Lines(fmt.Sprintf(format, args...))) }
 	if s.URL == "" {
-		say("publish the files side by side; once you know where, say it with --url: the\ndocuments name it, and programs find them by it")
+		say("publish the files side by side; once you know the\nURL, set it with --url, so that the documents link to each other")
 		return
 	}
 	say("publish the files side by side, the page at\n  %s\nthen see whether it is right:\n  curtsy identity check %s", s.URL, plainly.Argument(s.URL))

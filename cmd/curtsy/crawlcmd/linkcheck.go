@@ -93,7 +93,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if c.update && c.offline {
-		return cli.Usagef("--offline makes no requests, and --update crawls again: give one of them")
+		return cli.Usagef("--offline makes no requests, and --update crawls again: use only one of them")
 	}
 	if dir, ok := linkcheckDirectory(args); ok {
 		return c.runDirectory(cmd, dir)
@@ -179,9 +179,9 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 		}
 		err = c.say(dir, r)
 		if r.Partial {
-			next := "give the command again; with --dir the crawl is kept, and continues"
+			next := "run the command again; with --dir the crawl is kept, and continues"
 			if !c.thrown {
-				next = fmt.Sprintf("curtsy linkcheck %[1]s continues, and curtsy linkcheck --offline %[1]s prints what is known", plainly.Lines(plainly.Argument(dir)))
+				next = fmt.Sprintf("curtsy linkcheck %[1]s continues, and curtsy linkcheck --offline %[1]s prints the result so far", plainly.Lines(plainly.Argument(dir)))
 			}
 			fmt.Fprintf(c.std.Err, "interrupted: %s\n", next)
 			if err == nil {

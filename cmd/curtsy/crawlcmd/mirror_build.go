@@ -43,7 +43,7 @@ func build(ctx context.Context, s *crawldir.Settings, dir string, display *progr
 		})
 	})
 	if err != nil {
-		display.Say("the mirror was not finished, and the one before is as it was; make it with curtsy mirror rebuild %s", plainly.Argument(dir))
+		display.Say("the mirror was not finished, and the previous one is unchanged; make it with curtsy mirror rebuild %s", plainly.Argument(dir))
 	}
 	return b, err
 }

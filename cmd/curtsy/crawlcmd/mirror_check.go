@@ -122,5 +122,5 @@ func mirrorIn(dir string) (string, error) {
 			return "", cli.Usagef("mirror: %w", err)
 		}
 	}
-	return "", cli.Usagef("there is no mirror in %s; make one with curtsy mirror rebuild %s", dir, plainly.Argument(dir))
+	return "", cli.Usagef("no mirror in %s; make one with curtsy mirror rebuild %s", dir, plainly.Argument(dir))
 }

@@ -69,7 +69,7 @@ func newRebuild(std cli.Streams) *cobra.Command {
 		case err != nil:
 			return err
 		case b == nil:
-			return fmt.Errorf("nothing is archived in %s: there is no mirror to make", args[0])
+			return fmt.Errorf("nothing is archived in %s, so no mirror can be made", args[0])
 		case !o.quiet:
 			fmt.Fprint(std.Err, b.Lead(), b.Text())
 		}

@@ -47,7 +47,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 		o.mirrored, err = build(ctx, s, o.dir, display)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy resume %s", err, plainly.Argument(o.dir))
+		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: free some space, then run curtsy resume %s", err, plainly.Argument(o.dir))
 	}
 	if err != nil {
 		return err

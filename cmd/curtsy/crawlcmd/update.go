@@ -29,7 +29,7 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 		Long: "Crawl again from the seeds of an ended crawl, into the same archive and ledger.\n" +
 			"Requests are conditional; unchanged pages are recorded as references to the\n" +
 			"earlier responses. The summary counts new, changed, unchanged and deleted pages;\n" +
-			"DIR/" + crawldir.ChangesName + " lists every URL. Settings are those of the crawl; flags\n" +
+			"DIR/" + crawldir.ChangesName + " lists every URL. The crawl's settings apply; flags\n" +
 			"replace them permanently, and budgets start again at zero. curtsy resume\n" +
 			"continues an interrupted update.",
 		Example: "  curtsy update news\n" +

@@ -50,10 +50,10 @@ func NewWatch(std cli.Streams) *cobra.Command {
 			"as earlier visits show them to change, with conditional requests, within a daily\n" +
 			"budget of requests to each host, and as politely as in any crawl. Pages that are\n" +
 			"due form a round, which is an update of these pages. After an interruption or\n" +
-			"a kill, give the same command to continue.",
+			"a kill, run the same command to continue.",
 		Example: "  curtsy watch --per-host-per-day 500 news\n" +
 			"  curtsy watch --once news     # for cron\n" +
-			"  curtsy watch --list news     # what is due when, and why",
+			"  curtsy watch --list news     # when each URL is due, and why",
 		Args: cli.OneDir,
 	}
 	config.Flags(&s, cmd.Flags())
@@ -68,7 +68,7 @@ func NewWatch(std cli.Streams) *cobra.Command {
 
 func (w *watching) flags(fs *pflag.FlagSet) {
 	fs.Var((*crawldir.Duration)(&w.lasts), "for", "`TIME` end after this time; 0 = never")
-	fs.BoolVar(&w.once, "once", false, "visit what is due now, then end")
+	fs.BoolVar(&w.once, "once", false, "visit the URLs that are due, then end")
 	fs.BoolVar(&w.list, "list", false, "print the plan, page by page, without any request")
 	cli.Often(fs, "per-host-per-day", "min-interval", "max-interval", "fresh", "round-interval", "for", "once", "list")
 	cli.Group(fs, "Watching")
@@ -198,7 +198,7 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 		_, err = build(ctx, s, w.dir, display)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy watch %s", err, plainly.Argument(w.dir))
+		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: free some space, then run curtsy watch %s", err, plainly.Argument(w.dir))
 	}
 	if err != nil {
 		return err

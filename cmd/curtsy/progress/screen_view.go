@@ -112,7 +112,7 @@ func (v *View) end() terminalLine {
 	case v.left() == 0:
 		return nil
 	case e.Host == "" && e.Likely == 0:
-		return terminalLine{{Text: "only hosts that rest are left", Style: yellow}}
+		return terminalLine{{Text: "only hosts in back-off are left", Style: yellow}}
 	}
 	left, more := e.RestText()
 	return terminalLine{{Text: left, Style: bold}, {Text: more}, {Text: " (" + v.clock(e.Rest()) + ")", Style: dim}}

@@ -31,7 +31,7 @@ func (t *troubles) look(s status.Status) (says []string) {
 	}
 	for _, class := range slices.Sorted(maps.Keys(s.Failures)) {
 		if !t.classes[class] && !first {
-			says = append(says, "exchanges begin to fail: "+plainly.Reason(class))
+			says = append(says, "requests now fail: "+plainly.Reason(class))
 		}
 		t.classes[class] = true
 	}
@@ -46,7 +46,7 @@ func (t *troubles) look(s status.Status) (says []string) {
 		case t.said > mostTroubled:
 			says = append(says, "more hosts are not being crawled; curtsy status lists them")
 		case r.Wait > 0:
-			says = append(says, fmt.Sprintf("%s rests: %s; next try in %v", r.Host, plainly.Reason(r.Reason), text.Seconds(r.Wait).Round(time.Second)))
+			says = append(says, fmt.Sprintf("backing off from %s: %s; next try in %v", r.Host, plainly.Reason(r.Reason), text.Seconds(r.Wait).Round(time.Second)))
 		default:
 			says = append(says, fmt.Sprintf("%s is not being crawled: %s", r.Host, plainly.Reason(r.Reason)))
 		}

@@ -56,7 +56,7 @@ func resting(s status.Status, left int64) (hosts, says string) {
 		return "", ""
 	}
 	slices.Sort(names)
-	return strings.Join(names, " "), fmt.Sprintf("only hosts that rest are left: %s; the next turn is in %v", named(names), text.Seconds(first).Round(time.Second))
+	return strings.Join(names, " "), fmt.Sprintf("only hosts in back-off are left: %s; next request in %v", named(names), text.Seconds(first).Round(time.Second))
 }
 
 // answering names the hosts that a crawl waits for when nothing came for a while.

@@ -24,10 +24,10 @@ func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
 	}{
 		"work is left": {[]status.Status{{State: "running", Queued: 9, Resting: []status.Resting{dead}}}, []string{""}},
 		"one rests": {[]status.Status{{State: "running", Queued: 3, Resting: []status.Resting{dead}}, {State: "running", Queued: 3, Resting: []status.Resting{dead}}},
-			[]string{"only hosts that rest are left: http://dead.test (robots.txt: no such host); the next turn is in 53s" + fmt.Sprintf(ctrlC, "3 URLs"), ""}},
+			[]string{"only hosts in back-off are left: http://dead.test (robots.txt: no such host); next request in 53s" + fmt.Sprintf(ctrlC, "3 URLs"), ""}},
 		"another joins": {[]status.Status{{State: "running", Queued: 3, Resting: []status.Resting{dead}}, {State: "running", Queued: 6, Resting: []status.Resting{dead, later, gone}}},
-			[]string{"only hosts that rest are left: http://dead.test (robots.txt: no such host); the next turn is in 53s" + fmt.Sprintf(ctrlC, "3 URLs"),
-				"only hosts that rest are left: http://dead.test (robots.txt: no such host), http://later.test (status 503, Retry-After 2m0s); the next turn is in 53s" + fmt.Sprintf(ctrlC, "6 URLs")}},
+			[]string{"only hosts in back-off are left: http://dead.test (robots.txt: no such host); next request in 53s" + fmt.Sprintf(ctrlC, "3 URLs"),
+				"only hosts in back-off are left: http://dead.test (robots.txt: no such host), http://later.test (status 503, Retry-After 2m0s); next request in 53s" + fmt.Sprintf(ctrlC, "6 URLs")}},
 		"nobody to wait for": {[]status.Status{{State: "running", Queued: 2, Resting: []status.Resting{gone}}}, []string{""}},
 		"no answer": {[]status.Status{{State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}, {State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}},
 			[]string{"", "waiting for answers of http://a.test" + fmt.Sprintf(ctrlC, "2 URLs")}},

@@ -44,12 +44,12 @@ func clockWords(all []float64) string {
 	least, middle, most := all[0], all[len(all)/2], all[len(all)-1]
 	hosts := plainly.Count(int64(len(all)), "host")
 	if -least < clockSeconds && most < clockSeconds { // Date has whole seconds
-		return fmt.Sprintf("those of %s agree with the archive's, as far as a field of whole seconds tells", hosts)
+		return fmt.Sprintf("%s agree with the archive's, to the second", hosts)
 	}
 	if len(all) == 1 {
-		return "that of 1 host, against the archive's: " + aheadBy(middle)
+		return "1 host, compared with the archive's: " + aheadBy(middle)
 	}
-	return fmt.Sprintf("those of %s, against the archive's: from %s to %s, the middle one %s", hosts, aheadBy(least),
+	return fmt.Sprintf("%s, compared with the archive's: from %s to %s, median %s", hosts, aheadBy(least),
 		aheadBy(most), aheadBy(middle))
 }
 

@@ -17,7 +17,7 @@ var levels = []struct {
 	{audit.SignedByKnown, "only the operator, or someone with the key, can have written it", "give the operator's verifier key, --key"},
 	{audit.Lodged, "the operator has not changed or truncated it since", "give a stored checkpoint, --head, or the key of a witness that cosigned it, --witness-key"},
 	{audit.ConfirmedByLog, "the sites' own access logs have the same requests", "give the logs of the sites, --access-log"},
-	{audit.LogAlone, "there is no archive: the result is from the site's own access log and the given robots.txt", ""},
+	{audit.LogAlone, "no archive: the result is from the site's own access log and the given robots.txt", ""},
 }
 
 func levelWords(r *audit.Result) string {
@@ -36,7 +36,7 @@ func levelWords(r *audit.Result) string {
 // how says how far a level reaches.
 func how(r *audit.Result, level audit.Level) string {
 	if c := r.Confirmed; c != nil && level == audit.ConfirmedByLog {
-		return fmt.Sprintf("%d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "exchange"))
+		return fmt.Sprintf("%d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "request"))
 	}
 	for _, l := range r.Levels {
 		if l.Level.Whole() == level.Whole() {

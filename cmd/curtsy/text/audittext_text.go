@@ -25,7 +25,7 @@ func Audit(r *audit.Result) string {
 	list(&tail, "Origin of the archive", making(r))
 	list(&tail, "Settings that differ from the default", settings(r))
 	list(&tail, "Requirements", r.Measures)
-	list(&tail, "What this cannot show", r.CannotShow)
+	list(&tail, "Limits of this result", r.CannotShow)
 	return Wrap(head.String()) + hosts(r) + Wrap(tail.String())
 }
 
@@ -38,14 +38,14 @@ func verdict(r *audit.Result) string {
 			asked++
 		}
 	}
-	s := fmt.Sprintf("in %s with %s", plainly.Count(t.Exchanges, "exchange"), plainly.Count(asked, "host"))
+	s := fmt.Sprintf("in %s to %s", plainly.Count(t.Exchanges, "request"), plainly.Count(asked, "host"))
 	if r.Clean {
 		s = "No violation " + s
 	} else {
 		s = plainly.Count(t.Violations, "violation") + " " + s
 	}
 	if l := r.Ledger; l != nil && l.Unsent > 0 {
-		s += " and " + plainly.Count(l.Unsent, "attempt") + " that reached nobody"
+		s += " and " + plainly.Count(l.Unsent, "attempt") + " that reached no server"
 	}
 	if l := r.Ledger; l != nil && l.Untold > 0 {
 		s += fmt.Sprintf("; %d of %d records and refusals have no ledger line", l.Untold, l.Records+l.Refusals)

@@ -49,7 +49,7 @@ func ledgerWords(l *audit.LedgerCheck) string {
 		s += fmt.Sprintf("; %d of %s as it has them", l.FilesAgree, plainly.Count(l.Files, "file"))
 	}
 	if l.Redacted > 0 {
-		s += "; " + plainly.Count(l.Redacted, "exchange") + " without the body, redacted by marks"
+		s += "; " + plainly.Count(l.Redacted, "request") + " without the body, redacted by marks"
 	}
 	if l.Forgotten > 0 {
 		s += "; " + plainly.Count(l.Forgotten, "line") + " redacted by marks"
@@ -80,7 +80,7 @@ func logWords(h *audit.HostLog) string {
 	if h.Exchanges == 0 && h.Ours > 0 { // it was judged alone
 		return fmt.Sprintf("%s, %d of the crawler; from %s to %s.", plainly.Count(h.Lines, "line"), h.Ours, h.First.UTC().Format(time.DateTime), h.Last.UTC().Format(time.DateTime+" UTC"))
 	}
-	s := fmt.Sprintf("%s, %d of the crawler; %d of %s agree", plainly.Count(h.Lines, "line"), h.Ours, h.Agree, plainly.Count(h.Exchanges, "exchange"))
+	s := fmt.Sprintf("%s, %d of the crawler; %d of %s agree", plainly.Count(h.Lines, "line"), h.Ours, h.Agree, plainly.Count(h.Exchanges, "request"))
 	if h.Missing > 0 {
 		s += fmt.Sprintf("; %d are not in it so", h.Missing)
 	}

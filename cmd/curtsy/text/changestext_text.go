@@ -70,7 +70,7 @@ func remarks(r *changes.Result) (all []string) {
 		}
 	}
 	if r.Running {
-		all = append(all, "the crawl is running: this is how it stood at its last checkpoint")
+		all = append(all, "the crawl is running: this is its state at its last checkpoint")
 	}
 	if r.Round {
 		all = append(all, "this generation requested only some pages: others are not compared")

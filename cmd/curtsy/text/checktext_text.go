@@ -27,7 +27,7 @@ func Links(r *check.Result) string {
 	redirects(&b, r.Redirects)
 	section(&b, "HTTP WHERE HTTPS ANSWERS", maxOther, r.Insecure, bare)
 	section(&b, "MIXED CONTENT: a page by https that needs this by http", maxOther, r.Mixed, bare)
-	section(&b, "IDS THAT STAND TWICE IN A PAGE", maxOther, byID(r.Duplicates), func(f check.Finding) string {
+	section(&b, "DUPLICATE IDS IN A PAGE", maxOther, byID(r.Duplicates), func(f check.Finding) string {
 		return plainly.OneLine(f.Reason) + " in " + plainly.OneLine(f.URL)
 	})
 	section(&b, "UNDECIDED: these hosts refuse robots, or require a delay", maxOther, r.Unclear, func(f check.Finding) string { return head(f) })

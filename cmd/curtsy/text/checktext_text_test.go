@@ -94,7 +94,7 @@ func TestAnIdOfManyPagesIsToldOnce(t *testing.T) {
 		r.Duplicates = append(r.Duplicates, check.Finding{URL: page, Reason: "id menu", Count: 1, On: []check.Place{{Page: page, Line: 3, Column: 5}}})
 	}
 	r.Duplicates = append(r.Duplicates, check.Finding{URL: "http://a.test/x", Reason: "id own", Count: 2, On: []check.Place{{Page: "http://a.test/x"}}})
-	_, got, _ := strings.Cut(Links(r), "IDS THAT STAND TWICE IN A PAGE\n")
+	_, got, _ := strings.Cut(Links(r), "DUPLICATE IDS IN A PAGE\n")
 	want := "  id menu in 40 pages\n"
 	for i := range maxPlaces {
 		want += fmt.Sprintf("      http://a.test/%d:3:5\n", i)

@@ -23,9 +23,9 @@ func Manners(m crawler.Manners) string {
 		fmt.Fprintf(&b, "         %s\n", plainly.OneLine(trouble))
 	}
 	if m.Kept {
-		fmt.Fprintf(&b, "kept     bodies of pages that ask not to be archived (--keep-noarchive): %d so far\n", m.NoArchive)
+		fmt.Fprintf(&b, "kept     bodies of noarchive pages (--keep-noarchive): %d so far\n", m.NoArchive)
 	} else if m.NoArchive > 0 {
-		fmt.Fprintf(&b, "left out bodies that are not to be archived (noarchive): %s\n", plainly.Count(m.NoArchive, "page"))
+		fmt.Fprintf(&b, "left out bodies of noarchive pages: %s\n", plainly.Count(m.NoArchive, "page"))
 	}
 	if m.NoIndex > 0 {
 		fmt.Fprintf(&b, "noindex  %s, kept; the ledger marks them\n", plainly.Count(m.NoIndex, "page"))

@@ -144,7 +144,7 @@ func ratesSheet(w func(string, ...any), p *plan.Plan, s *crawldir.Settings) {
 // evidenceSheet says how it can be checked afterwards.
 func evidenceSheet(w func(string, ...any), about About) {
 	w("## Evidence\n")
-	w("- Every exchange is archived as it crossed the connection (WARC); every decision, also against a request, is a line of a ledger")
+	w("- Every request and response is archived as it was sent (WARC); every decision, including each decision not to request, is a line of a ledger")
 	w("  with the rule that decided and the actual delay.")
 	w("- `curtsy audit DIR` recomputes every verdict and delay from the archive; `curtsy audit --access-log` compares them with a")
 	w("  site's own access log; `curtsy ledger prove DIR --host NAME` makes a proof for the owner of a site.")

@@ -81,7 +81,7 @@ func decided(e plan.Estimate) string {
 	case plan.DecidedByAddress:
 		return "The " + plainly.OneLine(e.Host) + " share its pace, and take longest."
 	case plan.DecidedByWorkers:
-		return "--workers decides: there are more hosts than exchanges in flight."
+		return "--workers decides: there are more hosts than requests in flight."
 	case plan.DecidedByRate:
 		return "--max-rate decides."
 	case plan.DecidedByPages:

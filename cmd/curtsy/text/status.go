@@ -41,7 +41,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 			fmt.Fprintf(&b, "  %-10s %d%s\n", r.name, r.n, Because(s.Reasons[r.outcome]))
 		}
 	}
-	row("received", "%s, %s in %s, %d for robots.txt", plainly.Count(s.Pages, "HTML page"), plainly.RoughSize(s.Bytes), plainly.Count(s.Exchanges, "exchange"), s.Robots)
+	row("received", "%s, %s in %s, %d for robots.txt", plainly.Count(s.Pages, "HTML page"), plainly.RoughSize(s.Bytes), plainly.Count(s.Exchanges, "request"), s.Robots)
 	if s.Sitemaps > 0 {
 		row("sitemaps", "%d read, %s in them", s.Sitemaps, plainly.Count(s.Listed, "URL"))
 	}

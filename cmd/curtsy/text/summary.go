@@ -19,14 +19,14 @@ import (
 // endings say in words why a run ended.
 var endings = map[string]string{
 	crawler.EndedDrained:      "everything in scope is done",
-	crawler.EndedWaiting:      "what is left is not due within --max-wait",
+	crawler.EndedWaiting:      "the remaining URLs are not due within --max-wait",
 	crawler.EndedInterrupted:  "it was interrupted",
 	crawler.EndedMaxPages:     "--max-pages is reached",
 	crawler.EndedMaxBytes:     "--max-bytes is reached",
 	crawler.EndedMaxTime:      "--max-time is over",
 	crawler.EndedMaxPerHost:   "--max-per-host is reached everywhere",
 	crawler.EndedMaxPerDomain: "--max-per-domain is reached everywhere",
-	crawler.EndedMaxPerTag:    "everything is done but what --max-per-tag sets aside",
+	crawler.EndedMaxPerTag:    "everything is done except URLs over --max-per-tag",
 	crawler.EndedMaxDBSize:    "the frontier is as large as --max-db-size lets it be",
 }
 
@@ -45,7 +45,7 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	elapsed := time.Duration(s.Status.Elapsed * float64(time.Second))
 	switch {
 	case elapsed == 0:
-		fmt.Fprintf(&b, "%s is finished: nothing is left to do%s.\n\n", plainly.OneLine(dir), capped(s.Status, " but links over "))
+		fmt.Fprintf(&b, "%s is finished%s.\n\n", plainly.OneLine(dir), capped(s.Status, " but links over "))
 	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Opens == nil:
 		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
 	case s.Opens != nil:
@@ -123,7 +123,7 @@ func next(s status.Status, dir string) string {
 	if s.Queued+s.InFlight+s.Deferred > 0 {
 		commands = append(commands, [2]string{"status " + dir, "URLs left, and hosts that are not being crawled"})
 	}
-	commands = append(commands, [2]string{"report " + dir, "what was and was not crawled, as a page"}, [2]string{"audit " + dir, "was it polite?"})
+	commands = append(commands, [2]string{"report " + dir, "what was crawled and what was not, as a web page"}, [2]string{"audit " + dir, "was it polite?"})
 	if s.Failed+s.Disallowed+s.Dropped > 0 {
 		commands = append(commands, [2]string{"explain " + dir + " URL", "why a URL was not fetched"})
 	}

@@ -179,7 +179,7 @@ func (s *Site) send(w http.ResponseWriter, name string, status int) {
 		if status == http.StatusOK {
 			status = http.StatusForbidden
 		}
-		http.Error(w, "there is no such file", status)
+		http.Error(w, "no such file", status)
 		return
 	}
 	defer f.Close()

@@ -148,7 +148,7 @@ func TestReadAllReadsSoManyBytesAndNoMore(t *testing.T) {
 func TestADeviceThatNeverEndsIsNotRead(t *testing.T) {
 	const zeros = "/dev/zero"
 	if fi, err := os.Stat(zeros); err != nil || fi.Mode()&fs.ModeCharDevice == 0 {
-		t.Skip("there is no " + zeros)
+		t.Skip("no " + zeros)
 	}
 	dir := t.TempDir()
 	alias := filepath.Join(dir, "seeds")

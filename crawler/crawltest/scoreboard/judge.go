@@ -24,7 +24,7 @@ func everywhere() occasion {
 		{2, "contact", "RFC 9110 10.1.2, 10.1.5", contact},
 		{4, crawltest.RobotsFirst, "RFC 9309 2.3", own(crawltest.RobotsFirst)},
 		{4, "robots.txt cached", "RFC 9309 2.4", robotsCached},
-		{9, "one exchange at a time", "cbcp", own(crawltest.InFlight)},
+		{9, "one request at a time", "cbcp", own(crawltest.InFlight)},
 		{9, "pace of 1 s", "curtsy", func(t *crawltest.Trial) crawltest.Row {
 			return spaced(t, everyGap(t), t.Rules.Pace,
 				func(g crawltest.Gap) bool { return !afterRobots(g) && !afterRedirect(g) })

@@ -65,7 +65,7 @@ func TestScoreboardCatches(t *testing.T) {
 		{"robots.txt: no answer", get("mute.test/robots.txt", "mute.test/"), "though robots.txt was broken off"},
 		{"robots.txt broken off", get("cut.test/robots.txt", "cut.test/"), "though robots.txt was broken off"},
 		{crawltest.CrawlDelay, get("delay.test/robots.txt", "delay.test/"), "Crawl-delay 3s"},
-		{"one exchange at a time", func(c *visitor.Client) {
+		{"one request at a time", func(c *visitor.Client) {
 			c.Aside(func() { get("slow.test/robots.txt")(c) }, func() { get("slow.test/")(c) })
 		}, "while 1 of the host under way"},
 		{"pace of 1 s", get("own.test/robots.txt", "own.test/", "own.test/welcome.html"), "own.test/welcome.html: GET at 0.000s began 0.000s after"},
@@ -77,7 +77,7 @@ func TestScoreboardCatches(t *testing.T) {
 		{"Retry-After: 31 years", get("closed.test/robots.txt", "closed.test/closed.html", "closed.test/a.html"), "to 86400.000s"},
 		{"back-off after a 429", get("limited.test/fails-1.html", "limited.test/a.html"), "at least 10s"},
 		{"back-off after two 5xx", get("broken.test/fails-1.html", "broken.test/fails-2.html", "broken.test/a.html"), "the response 2 in a row"},
-		{"403 at the door", get("refuses.test/1.html", "refuses.test/2.html"), "though 1 page had been refused"},
+		{"403 on the first page", get("refuses.test/1.html", "refuses.test/2.html"), "though 1 page had been refused"},
 		{"rel=nofollow", get("follow.test/", "follow.test/rel/a.html"), "follow.test/rel/a.html"},
 		{"meta robots nofollow", get("follow.test/meta/a.html"), "follow.test/meta/a.html"},
 		{"X-Robots-Tag nofollow", get("follow.test/tag/a.html"), "follow.test/tag/a.html"},

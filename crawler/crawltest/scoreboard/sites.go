@@ -87,7 +87,7 @@ func backOff(name string, status int) occasion {
 func refusal() occasion {
 	s := board("refuses.test", "")
 	s.Robots = crawltest.Robots{Status: http.StatusForbidden, Body: "no\n"}
-	e := alone(s, 13, "403 at the door", "curtsy", func(t *crawltest.Trial) crawltest.Row { return refused(t, s.Name, 1) })
+	e := alone(s, 13, "403 on the first page", "curtsy", func(t *crawltest.Trial) crawltest.Row { return refused(t, s.Name, 1) })
 	return e.shut(s, 4)
 }
 

@@ -11,7 +11,7 @@ import (
 // WriteError says what failed to be written, and what to do. After a failed write the frontier takes no more calls:
 // what the disk holds is what was acknowledged, and may hold the group that failed.
 func WriteError(act, path string, err error) error {
-	return fmt.Errorf("frontier/bolt: %s %s: %w: %s, then go on: what was acknowledged is in the file",
+	return fmt.Errorf("frontier/bolt: %s %s: %w: %s, then continue: acknowledged work is in the file",
 		act, path, err, Advice(err))
 }
 
@@ -21,7 +21,7 @@ func Advice(err error) string {
 	case errors.Is(err, frontier.ErrDamaged):
 		return "check the frontier, and keep a copy of it"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "the disk, or what you may have of it, is full: make room"
+		return "the disk, or what you may have of it, is full: free some space"
 	case errors.Is(err, syscall.EFBIG):
 		return "a file may not be larger: raise the limit (ulimit -f), or use another file system"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
@@ -29,5 +29,5 @@ func Advice(err error) string {
 	case errors.Is(err, syscall.EIO):
 		return "the disk fails: look at the system's log, and move the crawl to a sound disk"
 	}
-	return "see to it that the disk has room and is sound"
+	return "check that the disk has space and no errors"
 }

@@ -120,7 +120,7 @@ func OpenError(path string, err error) error {
 		return fmt.Errorf("frontier/bolt: open %s: %w: use the version that wrote it, or a later one", path, err)
 	case errors.Is(err, frontier.ErrOlder):
 		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; start the crawl again, "+
-			"or import what the version that wrote it exports", path, err)
+			"or export it with the version that wrote it, and import that", path, err)
 	}
 	return fmt.Errorf("frontier/bolt: open %s: %w", path, err)
 }

@@ -61,7 +61,7 @@ func (v *verdict) judge(t *testing.T, file string, aborts bool) bool {
 }
 
 // adviceMark stands in every error of a write: the rest depends on the cause.
-const adviceMark = "then go on: what was acknowledged is in the file"
+const adviceMark = "then continue: acknowledged work is in the file"
 
 // Every write, sync and truncation of a handful of commits meets every kind of fault.
 func TestFault_AtEveryWriteOfACommitLosesNothingAcknowledged(t *testing.T) {

@@ -95,7 +95,7 @@ func TestLimit_AFileThatMayNotGrowIsAnErrorAndNothingIsLost(t *testing.T) {
 	total := tally{}
 	for _, n := range limits {
 		file := filepath.Join(t.TempDir(), "frontier.db")
-		v := runLimited(t, file, "then go on", fmt.Sprint(limitKey, "=", n))
+		v := runLimited(t, file, "then continue", fmt.Sprint(limitKey, "=", n))
 		total.add(v.tally)
 		goesOn(t, file)
 	}
@@ -122,7 +122,7 @@ func TestLimit_AFullFileSystemIsAnErrorAndNothingIsLost(t *testing.T) {
 			}
 		})
 		file := filepath.Join(dir, "frontier.db")
-		v := runLimited(t, file, "is full: make room")
+		v := runLimited(t, file, "is full: free some space")
 		total.add(v.tally)
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+strconv.Itoa(math.MaxInt32)); err != nil {
 			t.Fatal(err)

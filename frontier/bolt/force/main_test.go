@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	}
 	work, ok := roles()[role]
 	if !ok {
-		fmt.Fprintln(os.Stderr, "there is no role", role)
+		fmt.Fprintln(os.Stderr, "no role", role)
 		os.Exit(2)
 	}
 	c := &child{teller: teller{out: os.Stdout}, file: os.Getenv(fileKey)}

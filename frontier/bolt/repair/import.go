@@ -140,7 +140,7 @@ func (im *importing) host(x *frontier.Host) error {
 	case a.byName[x.Authority] != nil:
 		return fmt.Errorf("host %s was there before", x.Authority)
 	case x.Condition > frontier.Refused:
-		return fmt.Errorf("host %s: there is no condition %d", x.Authority, x.Condition)
+		return fmt.Errorf("host %s: no condition %d", x.Authority, x.Condition)
 	case x.Hold.Act != 0 && x.Hold.Act != frontier.Park && x.Hold.Act != frontier.Drop:
 		return fmt.Errorf("host %s: act %d does not hold a host", x.Authority, x.Hold.Act)
 	case x.Pace < 0 || x.Width < 0:
@@ -193,7 +193,7 @@ func (im *importing) url(x *frontier.Entry) error {
 	case a.print.Print(x.URL) != x.Print:
 		return fmt.Errorf("URL %s: its fingerprint does not belong to it", x.URL)
 	case int(x.Outcome) >= len(frontier.Outcomes{}):
-		return fmt.Errorf("URL %s: there is no outcome %d", x.URL, x.Outcome)
+		return fmt.Errorf("URL %s: no outcome %d", x.URL, x.Outcome)
 	case x.Attempts < 0 || x.Stops < 0 || x.Alone < 0 || x.Alone > x.Stops,
 		x.Deferred && x.Attempts == 0 && x.Replaced.IsZero(): // what was deferred has counted an attempt, or replaced the URL
 		return fmt.Errorf("URL %s: attempts or stops that cannot be", x.URL)

@@ -158,7 +158,7 @@ func TestEachLostPageIsFoundAndMadeUpFor(t *testing.T) {
 	whole := read(t, path)
 	m, ok := dbfile.LastMeta(bytes.NewReader(whole))
 	if !ok {
-		t.Fatal("there is no meta page")
+		t.Fatal("no meta page")
 	}
 	size := int(m.PageSize)
 	lost := 0

@@ -80,7 +80,7 @@ const (
 	maxAgents   = 256
 	unknownTook = time.Minute // how long an exchange may have taken whose end the archive, or the server, does not know
 
-	required = "every archived exchange is in the site's access log, with its status"
+	required = "every archived request is in the site's access log, with its status"
 	denied   = "every request of the crawler in the site's access log is in the archive"
 )
 
@@ -186,7 +186,7 @@ func (c *Comparison) add(to *sorted.Sorter, e *entry) error {
 }
 
 // ErrManyHosts says that a log was given without a HOST and that the archive has several.
-var ErrManyHosts = errors.New("the archive has several hosts: say whose log it is")
+var ErrManyHosts = errors.New("the archive has several hosts: name the host of the log")
 
 // Close implements audit.Witness: it reads the logs and compares.
 func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {

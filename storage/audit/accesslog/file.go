@@ -154,7 +154,7 @@ func each(ctx context.Context, path string, stdin io.Reader, take func(numbered)
 		}
 	}
 	if read == 0 && first != nil {
-		return fmt.Errorf("there are no %s: %w", formats, first)
+		return fmt.Errorf("no %s: %w", formats, first)
 	}
 	return nil
 }

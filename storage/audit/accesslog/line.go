@@ -47,9 +47,9 @@ const timeForm = "02/Jan/2006:15:04:05 -0700"
 var (
 	errTime    = errors.New("no time in brackets")
 	errClient  = errors.New("no client, identity and user before the time")
-	errRequest = errors.New("no request in quotes behind the time")
-	errStatus  = errors.New("no status behind the request")
-	errSize    = errors.New("no size behind the status")
+	errRequest = errors.New("no request in quotes after the time")
+	errStatus  = errors.New("no status after the request")
+	errSize    = errors.New("no size after the status")
 	errLong    = fmt.Errorf("longer than %d bytes", maxLine)
 )
 

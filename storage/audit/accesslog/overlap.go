@@ -122,7 +122,7 @@ func (o *overlaps) find(ctx context.Context) (joined [][2]int, err error) {
 				}
 				sure, err := compare(a, b, k > i)
 				if err != nil {
-					return nil, fmt.Errorf("what was read of the access logs: %w", err)
+					return nil, fmt.Errorf("read the access logs: %w", err)
 				}
 				if sure {
 					joined = append(joined, [2]int{i, k})

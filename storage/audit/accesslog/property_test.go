@@ -153,7 +153,7 @@ func TestHonestCrawlsAreNotAccusedWhereverTheLogBegins(t *testing.T) {
 		if h.Agree+h.Uncovered+h.Unanswered != h.Exchanges || h.Exchanges != int64(len(es)) {
 			t.Fatalf("seed %d: lost: %+v", seed, h)
 		}
-		if said := strings.Contains(strings.Join(r.CannotShow, "\n"), fmt.Sprintf("%d exchanges are not in it", h.Uncovered)); said != (h.Uncovered > 0) {
+		if said := strings.Contains(strings.Join(r.CannotShow, "\n"), fmt.Sprintf("%d requests are not in it", h.Uncovered)); said != (h.Uncovered > 0) {
 			t.Fatalf("seed %d: %d uncovered, and said: %v", seed, h.Uncovered, r.CannotShow)
 		}
 		agreed, uncovered = agreed+h.Agree, uncovered+h.Uncovered

@@ -212,15 +212,15 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	case c.o.TakenDown(sent(e, c.o.Skew)):
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
 		f.Code, f.Note, f.Observed = finding.TakenDown, true, f.Observed+
-			": exchanges of that time were redacted, according to a mark in the ledger"
+			": requests of that time were redacted, according to a mark in the ledger"
 	case e.alike && !h.clients[e.part(1)]:
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		f.Note, f.Observed = true, f.Observed+": the crawler's product under another name, from "+e.part(1)+
-			", an address of no archived exchange"
+			", an address of no archived request"
 	case near && (!c.o.Whole || target == "/robots.txt"):
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
 		f.Note, f.Observed = true, f.Observed+
-			": so near the first or last archived exchange that it may belong to another crawl"
+			": so close to the first or last archived request that it may belong to another crawl"
 	default:
 		h.Extra++
 		if e.host == "" && (c.without > 0 || len(h.sites) < len(c.sites)) {
@@ -258,7 +258,7 @@ func (c *Comparison) tell(r *audit.Result) {
 		h.say(r)
 	}
 	if c.without > 0 {
-		r.CannotShow = append(r.CannotShow, fmt.Sprintf("access logs: none was given for the hosts of %d exchanges",
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("access logs: none was given for the hosts of %d requests",
 			c.without))
 	}
 	if all && len(r.Logs) > 0 {
@@ -277,17 +277,17 @@ func (h *hostLog) say(r *audit.Result) {
 		r.CannotShow = append(r.CannotShow, "access log of "+name+": "+fmt.Sprintf(format, args...))
 	}
 	if h.Agree == 0 {
-		say("it confirms nothing: it has no exchange of the archive")
+		say("it confirms nothing: it has no archived request")
 	}
 	if h.Uncovered > 0 {
-		say("%d exchanges are not in it, and it may not cover their time, because it begins or ends within "+
+		say("%d requests are not in it, and it may not cover their time, because it starts or ends within "+
 			"the crawl", h.Uncovered)
 	}
 	if h.Unanswered > 0 {
-		say("%d exchanges without a complete response are not in it; a server need not log them", h.Unanswered)
+		say("%d requests without a complete response are not in it; a server need not log them", h.Unanswered)
 	}
 	if h.Outside > 0 {
-		say("%d lines of the crawler are older or newer than the archived exchanges with the host", h.Outside)
+		say("%d lines of the crawler are older or newer than the archived requests to the host", h.Outside)
 	}
 	if h.Unread > 0 {
 		say("%d lines could not be read", h.Unread)

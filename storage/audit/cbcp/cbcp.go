@@ -34,7 +34,7 @@ import (
 const Draft = "draft-illyes-webbotauth-cbcp"
 
 // Texts are the versions of it that the clauses are taken from.
-const Texts = "-00 (21 April 2026) and the editors' copy of 5 October 2026; -01 was not at hand"
+const Texts = "-00 (21 April 2026) and the editors' copy of 5 October 2026; -01 was not available"
 
 // Level is how strongly a clause asks.
 type Level string

@@ -32,10 +32,10 @@ const (
 	maxNamed    = 3                  // User-Agents that a text names
 
 	elsewhere  = "; curtsy identity check URL looks there"
-	noRequests = "the archive has no request records, so nobody can say what was sent"
+	noRequests = "the archive has no request records, so what was sent is unknown"
 	noPages    = "no URL except robots.txt was requested"
 	noAgents   = "no User-Agent was archived"
-	noExchange = "the archive has no exchange"
+	noExchange = "the archive has no request"
 )
 
 // finds is what a check finds; the zero value is nothing.
@@ -150,7 +150,7 @@ func (f *facts) bound() string {
 	if f.lost == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; of the first %d URLs, with %s beyond", maxURLs, plainly.Count(f.lost, "exchange"))
+	return fmt.Sprintf("; of the first %d URLs, with %s beyond", maxURLs, plainly.Count(f.lost, "request"))
 }
 
 // noPage is not provable, of clauses about the crawler's page, when no copy of it was given.
@@ -203,10 +203,10 @@ var clauses = []Clause{
 		"the audit's codes robots-missing, robots-expired, robots-unreachable and disallowed",
 		func(_ *facts, r *audit.Result) finds {
 			codes := []finding.Code{finding.RobotsMissing, finding.RobotsExpired, finding.RobotsUnreachable, finding.Disallowed}
-			return decided(violated(r, "exchange", " against robots.txt", codes...), doubted(r, "exchange", codes...),
+			return decided(violated(r, "request", " against robots.txt", codes...), doubted(r, "request", codes...),
 				unprovable(r.Totals.Judged == 0, "no request to compare with a robots.txt"),
 				kept(fmt.Sprintf("%s recomputed from %s for robots.txt; %s avoided that it forbids",
-					plainly.Count(r.Totals.Judged, "verdict"), plainly.Count(r.Totals.Robots, "exchange"),
+					plainly.Count(r.Totals.Judged, "verdict"), plainly.Count(r.Totals.Robots, "request"),
 					plainly.Count(r.Totals.Disallowed, "URL"))))
 		}},
 	{"x-robots-tag", "2.1", Asks, Asks, "respect X-Robots-Tag in answers",
@@ -217,7 +217,7 @@ var clauses = []Clause{
 			return decided(
 				broken(len(f.keptBodies)+len(f.followed) > 0, "X-Robots-Tag was not obeyed", slices.Concat(f.keptBodies, f.followed)...),
 				unprovable(f.tagged == 0, "no response has an X-Robots-Tag for this crawler"),
-				unprovable(f.depths == 0, answers+": no body is kept that must not be, and which page led to a URL is not said"),
+				unprovable(f.depths == 0, answers+": no forbidden body is archived, but the metadata does not have the page that led to a URL"),
 				kept(answers+": no body is kept and no link followed that must not be"))
 		}},
 	{"identifiable", "2.2, 2.6", Must, Should, "identify the crawler in the User-Agent",
@@ -227,7 +227,7 @@ var clauses = []Clause{
 				unprovable(f.requests == 0, noRequests), kept(plainly.Count(f.requests, "request")+" with "+f.sentText()))
 		}},
 	{"unique-name", "2.2", Must, Must, "have identifiers in the User-Agent that no other crawler has",
-		"each User-Agent has a product token that is not a browser's, not that of a well-known crawler with " +
+		"each User-Agent has a product token that is not a browser's, not the name of a well-known crawler with " +
 			"another domain, and not a common library's or tool's without an address beside it",
 		func(f *facts, _ *audit.Result) finds {
 			n, examples := f.wrong(anonymous)
@@ -248,7 +248,7 @@ var clauses = []Clause{
 		func(f *facts, _ *audit.Result) finds {
 			n, examples := f.wrong(func(agent string) string {
 				if urlIn(agent) == "" {
-					return "there is no URL in it"
+					return "no URL in it"
 				}
 				return ""
 			})
@@ -269,32 +269,32 @@ var clauses = []Clause{
 			n, first := violations(r, finding.RetryAfter)
 			return decided(
 				broken(n > 0 || len(f.pressed) > 0, "the crawl continued although the server failed or requested a delay", append(first, f.pressed...)...),
-				unprovable(f.failures == 0, "no answer was 429 or 5xx"), doubted(r, "rest", finding.RetryAfter),
-				kept(fmt.Sprintf("%s of 429 or 5xx; each Retry-After was obeyed, and no %d came in a row without a longer pause",
+				unprovable(f.failures == 0, "no answer was 429 or 5xx"), doubted(r, "required delay", finding.RetryAfter),
+				kept(fmt.Sprintf("%s of 429 or 5xx; each Retry-After was obeyed, and no %d came in a row without a longer delay",
 					plainly.Count(f.failures, "answer"), streakMin)))
 		}},
 	{"response-time", "2.3", Asks, Asks, "slow down when answers take longer",
-		"metadata of exchanges whose delay the response time decided",
+		"metadata of requests whose delay the response time decided",
 		func(f *facts, _ *audit.Result) finds {
 			return decided(unprovable(f.byResponse == 0, "no delay has the response time as its reason"),
-				kept(plainly.Count(f.byResponse, "pause")+" that the response time decided"))
+				kept(plainly.Count(f.byResponse, "delay")+" that the response time decided"))
 		}},
 	{"visit-log", "2.3", Should, Should, "log URLs, requests and statuses",
 		"each answer in the archive has its request; a ledger agrees with it",
 		func(f *facts, r *audit.Result) finds {
 			n, first := violations(r, finding.LedgerMissing, finding.LedgerExtra, finding.LedgerDiffers)
-			exchanges, agree := plainly.Count(f.exchanges, "exchange"), finds{}
+			exchanges, agree := plainly.Count(f.exchanges, "request"), finds{}
 			if r.Ledger != nil {
-				agree = kept(plainly.Count(r.Ledger.Lines, "line") + " of the ledger agree with " + plainly.Count(f.exchanges, "archived exchange"))
+				agree = kept(plainly.Count(r.Ledger.Lines, "line") + " of the ledger agree with " + plainly.Count(f.exchanges, "archived request"))
 			}
 			return decided(broken(n > 0, "ledger and archive differ "+plainly.Count(n, "time"), first...),
 				unprovable(f.exchanges == 0, noExchange), agree,
-				unprovable(f.requests < f.exchanges, fmt.Sprintf("%d of %s have no request record, and there is no ledger",
+				unprovable(f.requests < f.exchanges, fmt.Sprintf("%d of %s have no request record, and no ledger exists",
 					f.exchanges-f.requests, exchanges)),
 				kept(fmt.Sprintf("%s archived with URL and request, %d with status", exchanges, f.answered)))
 		}},
 	{"off-hours", "2.3", Should, Should, "crawl when a site has few visitors, if possible",
-		"exchanges by hour (UTC) are shown; the visitors of a site are not in an archive",
+		"requests by hour (UTC) are shown; the visitors of a site are not in an archive",
 		func(f *facts, _ *audit.Result) finds {
 			var hours []string
 			for h, n := range f.hours {
@@ -303,19 +303,19 @@ var clauses = []Clause{
 				}
 			}
 			return decided(unprovable(len(hours) == 0, noExchange),
-				unprovable(true, "an archive does not show when a site has few visitors; exchanges by hour, UTC: "+strings.Join(hours, ", ")))
+				unprovable(true, "an archive does not show when a site has few visitors; requests by hour, UTC: "+strings.Join(hours, ", ")))
 		}},
 	{"one-at-a-time", "2.3", Should, Should, "do not send several requests for a resource at once",
 		"the audit's code in-flight",
 		func(f *facts, r *audit.Result) finds {
 			open := finds{}
 			if i := slices.IndexFunc(r.Hosts, func(h *audit.Host) bool { return h.StartToStart }); i >= 0 {
-				open = unprovable(true, "the archive does not say when exchanges ended, as with "+r.Hosts[i].Authority)
+				open = unprovable(true, "the archive does not record when responses ended, as with "+r.Hosts[i].Authority)
 			}
-			return decided(violated(r, "exchange", " began while another with the host was under way", finding.InFlight),
-				doubted(r, "exchange", finding.InFlight),
+			return decided(violated(r, "request", " started while another to the host was in flight", finding.InFlight),
+				doubted(r, "request", finding.InFlight),
 				open, unprovable(r.Totals.Gaps == 0, "no host got two requests"),
-				kept("one exchange at a time with each of "+plainly.Count(int64(len(f.servers)), "host")))
+				kept("one request at a time to each of "+plainly.Count(int64(len(f.servers)), "host")))
 		}},
 	{"speed", "2.3", Should, Should, "limit the speed, by the limits that robots.txt sets",
 		"the audit's codes gap and address-pace",
@@ -339,13 +339,13 @@ var clauses = []Clause{
 				broken(len(f.soon) > 0, fmt.Sprintf("URLs with a usable response were requested more than %d times in the following day",
 					oftenMax), f.soon...),
 				unprovable(len(f.visits) == 0, noPages),
-				kept(fmt.Sprintf("%s, %s with one that had a usable answer before%s",
-					plainly.Count(int64(len(f.visits)), "URL"), plainly.Count(f.again, "exchange"), f.bound())))
+				kept(fmt.Sprintf("%s, %s with an earlier usable response%s",
+					plainly.Count(int64(len(f.visits)), "URL"), plainly.Count(f.again, "request"), f.bound())))
 		}},
 	{"loops", "2.3", Should, Should, "bound depth and requests per resource against loops",
 		"no URL is requested more than 20 times; the depth is that of the metadata",
 		func(f *facts, _ *audit.Result) finds {
-			depth := "the depth is not said"
+			depth := "the depth is not recorded"
 			if f.depths > 0 {
 				depth = plainly.Count(int64(f.deepest), "link") + " deep at most"
 			}
@@ -400,7 +400,7 @@ var clauses = []Clause{
 		func(f *facts, r *audit.Result) finds {
 			p := f.published
 			age := "made on " + p.Made.UTC().Format(time.DateOnly) + ", for a crawl that began on " + r.From.UTC().Format(time.DateOnly)
-			return decided(unprovable(p.Ranges == "" || p.Fault != "", "there are no ranges that can be read"+elsewhere),
+			return decided(unprovable(p.Ranges == "" || p.Fault != "", "no readable ranges"+elsewhere),
 				unprovable(p.Made.IsZero() || r.From.IsZero(), "when the ranges were made, or the crawl, is not known"),
 				broken(r.From.Sub(p.Made) > staleRanges, age, f.shown(p.Ranges, age)), kept(age))
 		}},
@@ -429,7 +429,7 @@ var clauses = []Clause{
 				kept("the page has "+box))
 		}},
 	{"example", "2.6", Should, Should, "show a robots.txt that blocks the crawler",
-		"the copy of the page has a line User-agent, and a line Disallow behind it",
+		"the copy of the page has a line User-agent, and a line Disallow after it",
 		func(f *facts, _ *audit.Result) finds {
 			_, behind, _ := strings.Cut(strings.ToLower(f.published.Text), "user-agent:")
 			return decided(f.noPage(),

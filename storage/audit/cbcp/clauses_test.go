@@ -145,7 +145,7 @@ func TestWhatIsNotBroken(t *testing.T) {
 		crawl        []fetch
 	}{
 		{"x-robots-tag", "another crawler is meant", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: otherbot: noarchive, nofollow\r\n", body: "hot"})},
-		{"x-robots-tag", "there is no body", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: noarchive\r\n"})},
+		{"x-robots-tag", "no body", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: noarchive\r\n"})},
 		{"x-robots-tag", "a redirect of the page", more(fetch{at: later, path: "/oven", told: "kind: redirect\r\nvia: " + bakery + "/bread\r\n"})},
 		{"x-robots-tag", "the page says so no more", more(fetch{at: later, path: "/bread", sent: "If-Modified-Since: x\r\n", status: 200},
 			fetch{at: 2 * later, path: "/oven", told: "kind: link\r\nvia: " + bakery + "/bread\r\n"})},

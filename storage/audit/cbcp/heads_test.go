@@ -71,7 +71,7 @@ func TestURLsBeyondTheBoundAreSaid(t *testing.T) {
 		f.visits[i] = visit{n: 1}
 	}
 	f.visit(&evidence.Exchange{URL: "http://bakery.test/"})
-	if got := clause("re-crawl")(f, nil); len(f.visits) > maxURLs || f.lost != 1 || !strings.Contains(got.evidence, "1 exchange beyond") {
+	if got := clause("re-crawl")(f, nil); len(f.visits) > maxURLs || f.lost != 1 || !strings.Contains(got.evidence, "1 request beyond") {
 		t.Errorf("%d URLs, %+v", len(f.visits), got)
 	}
 }

@@ -225,7 +225,7 @@ func behindChunks(in *bufio.Reader, err error) string {
 	if string(rest) == "\r\n" || !bytes.HasPrefix(rest, []byte("\r\n")) && bytes.HasSuffix(rest, []byte(end)) && bytes.Index(rest, []byte(end)) == len(rest)-len(end) {
 		return ""
 	}
-	return fmt.Sprintf("%d bytes behind its last chunk are not the end of a body", len(rest))
+	return fmt.Sprintf("%d bytes after its last chunk are not the end of a body", len(rest))
 }
 
 // headed is how many bytes the head that was read has.

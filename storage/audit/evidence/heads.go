@@ -51,7 +51,7 @@ func (e *Exchange) HeadsDiffer() (finding.Finding, bool) {
 		return finding.Finding{}, false
 	}
 	f := e.Finding(finding.Digest, "headsSha256 of the request and the answer's head (docs/reference/archives.md): "+e.Heads,
-		"the metadata says "+finding.Short(e.Line.Heads))
+		"the metadata has "+finding.Short(e.Line.Heads))
 	f.Place = e.LineAt
 	return f, true
 }

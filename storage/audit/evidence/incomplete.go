@@ -39,7 +39,7 @@ func (h *partial) unframed(r *blockReader) string {
 	switch s := h.Exchange.Status; {
 	case s == 204 || s == 304:
 		if h.Body > 0 {
-			return fmt.Sprintf("%d bytes behind the head of status %d, which has no body", h.Body, s)
+			return fmt.Sprintf("%d bytes after the head of status %d, which has no body", h.Body, s)
 		}
 	case r.chunked:
 		return r.chunks

@@ -54,7 +54,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	case len(troubles) > 0 && rd.ours(): // who else uses these names may mean something else by them
 		rd.bad(at, line.URL, "fields as docs/reference/archives.md has them", strings.Join(troubles, "; "))
 	case h == nil && rd.ours():
-		rd.bad(at, line.URL, "an exchange that the metadata record belongs to",
+		rd.bad(at, line.URL, "a request that the metadata record belongs to",
 			"it names "+finding.Short(strings.Join(concurrent(rec), ", ")))
 	}
 	if h == nil {
@@ -155,7 +155,7 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 			}
 			l, err := storage.ParseLine(part)
 			if err != nil {
-				rd.bad(at, "", "lines as docs/reference/ledger.md says", err.Error())
+				rd.bad(at, "", "lines as docs/reference/ledger.md defines them", err.Error())
 				continue
 			}
 			lines = append(lines, l)

@@ -74,7 +74,7 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 	same := h.Exchange.Revisit == ProfileIdentical
 	if rd.ours() {
 		if same && row.label == 0 {
-			rd.bad(at, h.Exchange.URL, "the payload digest of what a revisit repeats (WARC 1.1, 6.7.2)", "none")
+			rd.bad(at, h.Exchange.URL, "the payload digest of the original of a revisit (WARC 1.1, 6.7.2)", "none")
 		}
 		if uri == "" || date == "" {
 			rd.bad(at, h.Exchange.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (docs/reference/archives.md)", "not both")
@@ -97,7 +97,7 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 		rd.bad(at, h.Exchange.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)",
 			"that of "+key+" is another")
 	case rd.ours() && was.from != row.from:
-		rd.bad(at, h.Exchange.URL, "URL and date of what a revisit refers to (WARC 1.1, 5.16 and 5.17)",
+		rd.bad(at, h.Exchange.URL, "URL and date of the original of a revisit (WARC 1.1, 5.16 and 5.17)",
 			"WARC-Refers-To-Target-URI "+finding.Short(uri)+" and -Date "+finding.Short(date)+
 				", which are not those of "+key)
 	}

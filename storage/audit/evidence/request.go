@@ -62,7 +62,7 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 		h.Sent.Odd, r.keeps = oddity(r.head), false
 	}
 	if !h.Sent.chunked && !r.ends(h.Sent.length) {
-		rd.bad(at, h.Exchange.URL, "one request (WARC 1.1, 6.4)", "there is more behind it")
+		rd.bad(at, h.Exchange.URL, "one request (WARC 1.1, 6.4)", "there is more after it")
 	}
 	r.rest()
 	rd.digests(rec, at, h.Exchange.URL)

@@ -308,7 +308,7 @@ func (rd *Reader) revisit(h *partial, rec *warc.Record, at finding.Place) {
 	case to != "" && !rd.ids.has(finding.Short(to)):
 		rd.sum.Elsewhere++
 	case to == "" && uri == "" && rec.Fields.Get("WARC-Payload-Digest") == "":
-		rd.bad(at, h.Exchange.URL, "a revisit that says what it repeats (WARC 1.1, 6.7)",
+		rd.bad(at, h.Exchange.URL, "a revisit that names its original (WARC 1.1, 6.7)",
 			"neither WARC-Refers-To, nor -Target-URI, nor a payload digest")
 	}
 }

@@ -65,7 +65,7 @@ func Troubles(l *storage.Line, a Answer) (all []trouble) {
 		{"restBy", string(l.RestBy), restWords},
 	} {
 		if !slices.Contains(f.may, f.word) {
-			all = append(all, trouble{f.name, f.name + ", of an exchange, one of " + strings.Join(f.may[1:], ", "),
+			all = append(all, trouble{f.name, f.name + ", of a request, one of " + strings.Join(f.may[1:], ", "),
 				f.word})
 		}
 	}
@@ -104,7 +104,7 @@ func outcome(l *storage.Line, a Answer) string {
 	case is == storage.OutcomeGone && !gone:
 		return fmt.Sprintf("an outcome for status %d: gone is for 404 and 410", s)
 	case is == storage.OutcomeDropped && whole && !page && !redirect:
-		return fmt.Sprintf("an outcome for status %d: what is dropped would have been of use", s)
+		return fmt.Sprintf("an outcome for status %d: a dropped URL would have been usable", s)
 	case is == storage.OutcomeFailed || is == storage.OutcomeDeferred:
 		if whole && gone && !slices.Contains(whyNoPage, l.Reason) {
 			return fmt.Sprintf("the outcome gone, for status %d", s)
@@ -118,7 +118,7 @@ func outcome(l *storage.Line, a Answer) string {
 		return "the change gone only with the outcome gone"
 	case change != "" && change != storage.ChangeGone && is != storage.OutcomeFetched &&
 		is != storage.OutcomeRedirected:
-		return "a change of what was answered"
+		return "a change of the response"
 	}
 	return ""
 }

@@ -65,7 +65,7 @@ func (j *Judge) start(at *address) {
 	delay := s.delay
 	if !at.last.IsZero() && s.t.Sub(at.last)+slack(delay) < delay {
 		j.found.Doubt(s.authority, finding.AddressPace,
-			"two exchanges with one address began closer than its delay, and the archive does not say when their "+
+			"two requests to one address started closer than its delay, and the archive does not record when their "+
 				"connections were made", s.t.Sub(at.last), s.t.Sub(at.last))
 	}
 	if !at.due.IsZero() && s.t.Add(connecting).Before(at.due) {

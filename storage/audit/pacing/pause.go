@@ -42,7 +42,7 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 	lanes := e.Own && required == 0 // politeness rule 18: several exchanges at once
 	required, by = t.all(required, by)
 	if l := e.Line; j.m.Ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != storage.ByAddress {
-		required, by = l.Pace, string(l.PaceBy)+", as the crawl says itself"
+		required, by = l.Pace, string(l.PaceBy)+", as the crawl itself recorded"
 	}
 	late := e.Began // what has a whole second may have begun at its end
 	if j.m.Ours() {
@@ -51,7 +51,7 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 	if late.Before(to.began) && !lanes {
 		j.row(h, to, required)
 		if j.m.Ours() {
-			j.found.Add(e.Finding(finding.BadRecord, "the exchanges of an authority in the order of their dates",
+			j.found.Add(e.Finding(finding.BadRecord, "the requests to an authority in the order of their dates",
 				"it began before the one before it in the archive, of "+finding.Clock(to.began)))
 			return
 		}
@@ -72,13 +72,13 @@ func (j *Judge) backwards(h *evidence.Joined, to *Host, required time.Duration, 
 	e := &h.Exchange
 	due := min(required, to.Lowest)
 	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.HasAnswer {
-		j.found.Add(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+
+		j.found.Add(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two requests to the authority: "+
 			by,
-			fmt.Sprintf("%d exchanges within %s by their dates, with records in another order", n,
+			fmt.Sprintf("%d requests within %s by their dates, with records in another order", n,
 				finding.Round(in))))
 		return
 	}
-	j.found.Doubt(e.Authority, finding.InFlight, "exchanges are not in the order of their dates", 0, 0)
+	j.found.Doubt(e.Authority, finding.InFlight, "requests are not in the order of their dates", 0, 0)
 }
 
 // pause checks a pause whose bounds are least and most: dates say when to within their resolution. What may be due by t
@@ -102,11 +102,11 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	sum, short := j.row(h, to, required)
 	switch {
 	case most < -slack(0):
-		j.found.Add(e.Finding(finding.InFlight, "one exchange at a time with an authority (docs/trust/politeness.md, rule 9)",
+		j.found.Add(e.Finding(finding.InFlight, "one request at a time to an authority (docs/trust/politeness.md, rule 9)",
 			"it began "+finding.Round(-most)+" before the end of the one before it"))
 	case most+slack(required) < required:
 		f := e.Finding(finding.Gap, "at least "+finding.Round(required)+
-			" since the end of the authority's last exchange: "+by, finding.Round(max(middle, 0)))
+			" since the end of the authority's last response: "+by, finding.Round(max(middle, 0)))
 		if e.Resolution+to.res > 10*time.Millisecond || !to.ended {
 			f.Observed = "at most " + finding.Round(max(most, 0))
 		}
@@ -117,9 +117,9 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	case short:
 		j.tooFastInSum(e, sum, by)
 	case !to.ended && required > 0:
-		j.found.Doubt(e.Authority, finding.Gap, "the archive does not have the ends of exchanges", least, most)
+		j.found.Doubt(e.Authority, finding.Gap, "the archive does not record when responses ended", least, most)
 	case !to.ended:
-		j.found.Doubt(e.Authority, finding.InFlight, "the archive does not have the ends of exchanges", least, most)
+		j.found.Doubt(e.Authority, finding.InFlight, "the archive does not record when responses ended", least, most)
 	case least+slack(required) < required:
 		j.found.Doubt(e.Authority, finding.Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least,
 			most)
@@ -150,7 +150,7 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 			seen -= jump // dates follow a clock that jumps, and the pause is measured with one that does not
 		} else {
 			at("a clock that was ahead by "+finding.Round(to.ahead)+" before",
-				"the crawl says that it was ahead by "+finding.Round(l.Ahead))
+				"the crawl recorded that it was ahead by "+finding.Round(l.Ahead))
 		}
 		if to.ended && seen > l.Gap+slack(seen) && (l.Gap > 0 || j.m.Ledger) {
 			j.hidden(e, to, seen)
@@ -158,7 +158,7 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 	}
 	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
 		f := e.Finding(finding.CrashInFlight, "the delay in the records: "+finding.Round(seen),
-			"the crawl recorded "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
+			"the crawl recorded "+finding.Round(l.Gap)+": it was killed before it recorded its last response")
 		f.Place, f.Note = e.LineAt, true
 		j.found.Add(f)
 	} else if told {

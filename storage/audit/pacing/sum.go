@@ -34,7 +34,7 @@ type sighting struct {
 // tooFastInSum reports pauses that were too short in sum.
 func (j *Judge) tooFastInSum(e *evidence.Exchange, s pauses.Short, by string) {
 	j.found.Add(e.Finding(finding.Gap,
-		fmt.Sprintf("at least %s from the start of the first to that of the last, for %d delays in a row: %s",
+		fmt.Sprintf("at least %s from the start of the first to the start of the last, for %d delays in a row: %s",
 			finding.Round(s.Due), s.Pauses, by),
 		fmt.Sprintf("at most %s, since %s", finding.Round(s.Most), finding.Clock(s.Since))))
 }
@@ -47,6 +47,6 @@ func (h *Host) Whole(authority string) (f finding.Finding, short bool) {
 	}
 	return finding.Finding{Code: finding.Gap, Authority: authority, Time: s.Since,
 		Required: fmt.Sprintf("at least %s for %d delays", finding.Round(s.Due), s.Pauses),
-		Observed: fmt.Sprintf("at most %s for all exchanges with the host, whose records are not in the order of "+
+		Observed: fmt.Sprintf("at most %s for all requests to the host, whose records are not in the order of "+
 			"their dates", finding.Round(s.Most))}, true
 }

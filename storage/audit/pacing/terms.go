@@ -130,7 +130,7 @@ func (j *Judge) heard(h *evidence.Joined, to *Host) {
 	case l != nil && l.FirstByte > 0:
 		if e.Ended && l.FirstByte > e.Took {
 			j.found.Add(e.Finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took),
-				"firstByteTimeMs says "+finding.Round(l.FirstByte)))
+				"firstByteTimeMs is "+finding.Round(l.FirstByte)))
 		}
 		to.answers.add(answerTime{least: l.FirstByte, most: l.FirstByte})
 	case e.Answered && e.Status != 0:

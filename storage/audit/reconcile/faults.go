@@ -16,13 +16,13 @@ var charges = map[ledger.Fault]struct {
 }{
 	ledger.Changed:     {finding.LedgerLines, "the lines that the checkpoints stand for (docs/reference/ledger.md)"},
 	ledger.Disagree:    {finding.LedgerLines, "marks that agree with the lines (docs/reference/ledger.md)"},
-	ledger.Unreadable:  {finding.LedgerLines, "lines as docs/reference/ledger.md says"},
+	ledger.Unreadable:  {finding.LedgerLines, "lines as docs/reference/ledger.md defines them"},
 	ledger.Torn:        {finding.LedgerLines, "every line has an end"},
 	ledger.Copies:      {finding.LedgerLines, "one form of each segment, plain or packed, or two of the same lines"},
-	ledger.NoLines:     {finding.LedgerLines, "segments with lines: only a kill leaves an empty one, behind the last"},
+	ledger.NoLines:     {finding.LedgerLines, "segments with lines: only a kill leaves an empty one, after the last"},
 	ledger.Missing:     {finding.LedgerLines, "every segment of the ledger"},
-	ledger.Empty:       {finding.LedgerLines, "the mark of a run before its first exchange (docs/reference/ledger.md)"},
-	ledger.NewSchema:   {finding.LedgerLines, "a schema that this version knows"},
+	ledger.Empty:       {finding.LedgerLines, "the mark of a run before its first request (docs/reference/ledger.md)"},
+	ledger.NewSchema:   {finding.LedgerLines, "a schema that this version supports"},
 	ledger.NoStop:      {finding.LedgerLines, "a run ends with its mark"},
 	ledger.RootDiffers: {finding.LedgerRoot, "checkpoints of the ledger's lines (docs/reference/ledger.md)"},
 	ledger.BadNote:     {finding.LedgerRoot, "checkpoints that can be read (docs/reference/ledger.md)"},
@@ -33,7 +33,7 @@ var charges = map[ledger.Fault]struct {
 	ledger.KeyChanged:  {finding.LedgerSigner, "one key, or a rotation from it to the next (docs/reference/ledger.md)"},
 	ledger.MapDiffers:  {finding.LedgerHosts, "a completeness map of the ledger's lines (docs/reference/ledger.md)"},
 	ledger.BadTiles:    {finding.LedgerTiles, "tiles of the latest checkpoint, and no other files among them (docs/reference/ledger.md)"},
-	ledger.Unnamed:     {finding.Redacted, "a mark of a redaction for each line that was taken away (docs/reference/ledger.md)"},
+	ledger.Unnamed:     {finding.Redacted, "a mark of a redaction for each line that was removed (docs/reference/ledger.md)"},
 }
 
 // faults reports what is wrong with the ledger itself.
@@ -41,7 +41,7 @@ func (l *Ledger) faults(found finding.Report) {
 	for _, e := range l.problem {
 		p := e.Problem
 		f := finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Observed: p.String(),
-			Required: "a ledger as docs/reference/ledger.md says"}
+			Required: "a ledger as docs/reference/ledger.md defines it"}
 		if c, known := charges[p.Fault]; known {
 			f.Code, f.Required = c.code, c.required
 		}
@@ -81,18 +81,18 @@ func (l *Ledger) faults(found finding.Report) {
 	}
 	for range l.more {
 		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Observed: "more faults",
-			Required: "a ledger as docs/reference/ledger.md says"})
+			Required: "a ledger as docs/reference/ledger.md defines it"})
 	}
 	for _, m := range l.unsaid {
 		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
-			Required: "a mark of a run that says that the run before it was killed, for that has no stop (docs/reference/ledger.md)",
-			Observed: "it does not say so"})
+			Required: "a mark of a run that records the kill of the run before, which has no stop (docs/reference/ledger.md)",
+			Observed: "it records no kill"})
 	}
 	for _, m := range l.unset {
 		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
-			Required: "a line before the mark of a run that is as late as the mark says that the clock was set back " +
+			Required: "a line before the mark of a run that is as late as the step back of the clock that the mark records " +
 				"(docs/reference/ledger.md)",
-			Observed: "it says by " + m.ClockBack.String() + ", and no line is so late"})
+			Observed: "it records a step of " + m.ClockBack.String() + ", and no line is so late"})
 	}
 }
 

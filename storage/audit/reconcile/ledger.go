@@ -256,8 +256,8 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	l.storedMap(found)
 	l.optOuts.judge(found)
 	if l.optedOut.judge(found) {
-		r.CannotShow = append(r.CannotShow, "ledger: requests that an opt-out list refused which is not in the crawl directory as it was "+
-			"then, or of which there were several: they are held to the entries that lines name")
+		r.CannotShow = append(r.CannotShow, "ledger: requests refused by an opt-out list that is not in the crawl directory as it was "+
+			"then, or that had several versions: they are checked against the entries that lines name")
 	}
 	l.raised.judge(found)
 	if !l.runs.moreArchived {
@@ -336,7 +336,7 @@ func (l *Ledger) judge(lines, records []row, found finding.Report) {
 			said = ""
 		}
 		if said != "" {
-			f := lines[i].finding(finding.LedgerDiffers, "equal values in line and record of an exchange",
+			f := lines[i].finding(finding.LedgerDiffers, "equal values in line and record of a request",
 				lines[i].place+": "+said)
 			f.Place = records[i].at()
 			found(f)
@@ -365,7 +365,7 @@ func (l *Ledger) alone(a *row, code finding.Code, required, observed string, fou
 		f.Code, f.Note, f.Observed = finding.CrashInFlight, true, f.Observed+": in flight at a crash"
 	} else if x := l.runs.known(l.runs.of(f.File)); code == finding.LedgerMissing && x != nil && x.killed &&
 		x.untold > x.most() {
-		f.Observed += fmt.Sprintf(", as %d exchanges of its run have: a kill leaves %d at most", x.untold, x.most())
+		f.Observed += fmt.Sprintf(", like %d requests of its run: a kill leaves %d at most", x.untold, x.most())
 	}
 	found(f)
 }

@@ -100,7 +100,7 @@ func (f *markedFiles) Compare(ctx context.Context, o markedOptions, found findin
 		}
 		found(finding.Finding{Code: finding.FileMissing, Place: finding.Place{File: filepath.Join(o.Root, filepath.FromSlash(name))},
 			Required: fmt.Sprintf("the file of %d bytes in entry %d of the ledger", m.octets, m.index),
-			Observed: "it is not there"})
+			Observed: "it is missing"})
 	}
 	return agree, nil
 }
@@ -182,7 +182,7 @@ func (f *markedFiles) bound(o markedOptions, found finding.Report) error {
 	sum := sha256.Sum256(b)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.Observed = "the file is not there"
+		d.Observed = "the file is missing"
 	case err != nil:
 		return err
 	case hex.EncodeToString(sum[:]) != f.settings:

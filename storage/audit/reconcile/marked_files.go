@@ -44,8 +44,8 @@ func (f *markedFiles) Take(index int64, m *ledger.Mark) {
 		for _, of := range m.Redaction.Files {
 			if was, ok := f.all[of.Name]; ok && was.sum != of.Before && len(f.differ) < maxDiffer {
 				f.differ = append(f.differ, finding.Finding{Code: finding.FileDiffers, Place: finding.Place{File: of.Name},
-					Time: m.Time, Required: "a redaction of the file that the ledger knows, of SHA-256 " + was.sum,
-					Observed: fmt.Sprintf("entry %d says that it had the SHA-256 %s before", index, of.Before)})
+					Time: m.Time, Required: "a redaction of the file in the ledger with the SHA-256 " + was.sum,
+					Observed: fmt.Sprintf("entry %d has %s as its former SHA-256", index, of.Before)})
 			}
 			f.put(of.Name, mark{octets: of.Octets, sum: of.SHA256, index: index})
 		}

@@ -33,7 +33,7 @@ func (n *noLedger) Close(_ context.Context, _ *audit.Result, found finding.Repor
 		found(finding.Finding{
 			Code: finding.LedgerLines, Place: finding.Place{File: n.dir},
 			Required: "a ledger beside the archive of a crawl (docs/reference/ledger.md)",
-			Observed: "the folder is not there",
+			Observed: "the folder is missing",
 		})
 	}
 	return nil

@@ -41,7 +41,7 @@ func (r *raised) line(l *storage.Line, place string) {
 	}
 	told := r.by.Delay(a)
 	required := "an earlier mark that the operator increased the delay of the host to " + finding.Round(l.Pace)
-	observed := fmt.Sprintf("%s has it, but there is no such mark", place)
+	observed := fmt.Sprintf("%s has it, but no mark does", place)
 	if told > 0 {
 		observed = fmt.Sprintf("%s has it, but the marks have %s", place, finding.Round(told))
 	}

@@ -126,7 +126,7 @@ func (t *redacted) tell(dir string, found finding.Report) {
 	for _, d := range t.told {
 		what := "the bodies of " + plainly.Count(d.records, "record")
 		if d.extent == ledger.ExtentAll {
-			what = fmt.Sprintf("%s and %s", plainly.Count(d.records, "exchange"), plainly.Count(d.lines, "line"))
+			what = fmt.Sprintf("%s and %s", plainly.Count(d.records, "request"), plainly.Count(d.lines, "line"))
 		}
 		if d.files > 0 {
 			what += fmt.Sprintf("; %s rewritten", plainly.Count(d.files, "file"))

@@ -97,7 +97,7 @@ func TestEachTakedownIsNamedOnce(t *testing.T) {
 		}
 		said = append(said, f.Observed)
 	})
-	if len(said) != 2 || said[0] != `4 exchanges and 6 lines; the reason: "by mail"` || said[1] != `2 exchanges and 3 lines; the reason: "by mail"` {
+	if len(said) != 2 || said[0] != `4 requests and 6 lines; the reason: "by mail"` || said[1] != `2 requests and 3 lines; the reason: "by mail"` {
 		t.Errorf("%q", said)
 	}
 }

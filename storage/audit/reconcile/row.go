@@ -215,7 +215,7 @@ func differences(line, record *row) string {
 	var said []string
 	for i, f := range line.fields {
 		if i < len(record.fields) && !alike(i, line, record) && !(record.bare && i >= fieldBlocks) {
-			said = append(said, fmt.Sprintf("%s: the line says %s, the record %s", fieldNames[i], f, record.fields[i]))
+			said = append(said, fmt.Sprintf("%s: the line has %s, the record %s", fieldNames[i], f, record.fields[i]))
 		}
 	}
 	return strings.Join(said, "; ")

@@ -30,7 +30,7 @@ func (l *Ledger) Info(_ context.Context, in *evidence.Info, found finding.Report
 	case n == noRun:
 		f.Observed = "no mark binds this one, of SHA-256 " + in.SHA256
 	case n < before:
-		f.Observed = fmt.Sprintf("this one is of run %d, behind a file of run %d", n, before)
+		f.Observed = fmt.Sprintf("this one is of run %d, after a file of run %d", n, before)
 	default:
 		l.declared(l.runs.known(n), f, in, found)
 		return nil
@@ -85,7 +85,7 @@ func listsDigest(lists []string) string {
 func (l *Ledger) stop(m *ledger.Mark) {
 	if x := l.runs.known(l.runs.now()); x != nil && x.dated.After(m.Time) && len(l.odd) < maxProblems {
 		l.odd = append(l.odd, finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
-			Required: "a stop that is dated behind all lines of its run (docs/reference/ledger.md)",
+			Required: "a stop that is dated after all lines of its run (docs/reference/ledger.md)",
 			Observed: "one of them is dated " + x.dated.UTC().Format(time.RFC3339Nano)})
 	}
 }
@@ -111,9 +111,9 @@ func (l *Ledger) stepped(e *evidence.Exchange, found finding.Report) {
 			of = "of no run"
 		}
 		found(e.Finding(finding.LedgerDiffers,
-			"the mark of a run in the ledger for each time that the clock is said to have been set back: within a "+
+			"the mark of a run in the ledger for each recorded step back of the clock: within a "+
 				"run its dates never go back",
-			e.File+" is "+of+" of the ledger, behind a file of run "+strconv.Itoa(l.runs.past)))
+			e.File+" is "+of+" of the ledger, after a file of run "+strconv.Itoa(l.runs.past)))
 	}
 }
 

@@ -156,9 +156,9 @@ func (l *Ledger) repeats(e *evidence.Exchange, found finding.Report) {
 	if named && same || len(l.taken.bodies) == maxTaken {
 		return
 	}
-	observed := "that of " + e.Repeats + " is not there, and no mark says that it was taken down"
+	observed := "that of " + e.Repeats + " is missing, and no mark records that it was redacted"
 	if named {
-		observed = "that of " + e.Repeats + ", which was taken down, was another by its line"
+		observed = "that of " + e.Repeats + ", which was redacted, was another by its line"
 	}
 	found(e.Finding(finding.BadRecord, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)", observed))
 }

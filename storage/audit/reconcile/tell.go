@@ -33,12 +33,12 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 	}
 	switch {
 	case len(v.Lodged) == 0:
-		say("ledger: nobody else is known to have seen it (--head, --witness-key): the holder of the key may have " +
+		say("ledger: no one else is known to have seen it (--head, --witness-key): the holder of the key may have " +
 			"rewritten all of it")
 		say("ledger: lines removed after its last one, together with their records: they leave no trace except a missing " +
 			"stop")
 	case v.Since > 0:
-		say("ledger: %s after the last checkpoint that somebody else has: nobody else confirms them",
+		say("ledger: %s after the last checkpoint that someone else has: no one else confirms them",
 			plainly.Count(v.Since, "decision"))
 	}
 	if behind := v.Size - v.Covered; behind > 0 {

@@ -45,7 +45,7 @@ func (l *Ledger) hides(e *evidence.Exchange, found finding.Report) {
 	if e.Since.IsZero() || l.unsent.between(e.Authority, e.Since, e.Began) || l.explains(e, e.Began.Add(-e.Line.Gap)) {
 		return
 	}
-	f := e.Finding(finding.GapTold, "a record, or at least a line, of each exchange: the crawl says that another "+
+	f := e.Finding(finding.GapTold, "a record, or at least a line, of each request: the crawl recorded that another "+
 		"one ended "+finding.Round(e.Line.Gap)+" before this",
 		"the last one that archive and ledger hold ended at "+finding.Clock(e.Since)+", "+
 			finding.Round(e.Began.Sub(e.Since))+" before this")

@@ -75,12 +75,12 @@ func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) 
 			continue // a crawl that runs made it while the entries were read
 		}
 		j.say(finding.LedgerRoot, ledger.CheckpointPath(l.o.Dir, size), "each checkpoint of the ledger: a mark of hosts is "+
-			"the last entry of one (docs/reference/ledger.md)", fmt.Sprintf("that of %d entries is not there", size))
+			"the last entry of one (docs/reference/ledger.md)", fmt.Sprintf("the checkpoint of %d entries is missing", size))
 	}
 	for _, f := range j.forks {
 		if f.size < j.good {
 			j.say(finding.LedgerFork, f.path, "one ledger: each checkpoint of an operator continues the one before",
-				fmt.Sprintf("the operator's key has signed another tree of %d entries than that of these lines, which a "+
+				fmt.Sprintf("the operator's key has signed another tree of %d entries than these lines form, which a "+
 					"later checkpoint of the same key stands for", f.size))
 		}
 	}
@@ -181,7 +181,7 @@ func cosigner(w checkpoint.Key) uint32 {
 // other names another tree that somebody vouches for.
 func (j *judge) other(path, who string, size int64) {
 	j.say(finding.LedgerFork, path, "one ledger for all: the lines lead to each checkpoint that others vouch for",
-		fmt.Sprintf("%s a tree of %d entries that is not that of these lines: others were shown another ledger, or this one "+
+		fmt.Sprintf("%s a tree of %d entries that these lines do not form: others were shown another ledger, or this one "+
 			"was changed since", who, size))
 }
 

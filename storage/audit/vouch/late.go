@@ -36,7 +36,7 @@ func (u *uncovered) line(l *storage.Line, index int64) {
 	}
 	if u.over {
 		u.over = false // the first is enough
-		u.say("the mark of a run before its exchanges (docs/reference/ledger.md)", fmt.Sprintf("the exchange in entry %d is behind the stop "+
+		u.say("the mark of a run before its requests (docs/reference/ledger.md)", fmt.Sprintf("the request in entry %d is after the stop "+
 			"of its run", index))
 	}
 	at := l.Began.Add(l.Took - l.Ahead)
@@ -62,11 +62,11 @@ func (u *uncovered) end() {
 	switch {
 	case u.first.IsZero():
 	case !u.has:
-		u.say("a checkpoint where a run begins, before its first exchange (docs/reference/ledger.md)",
-			fmt.Sprintf("none is of the run that has the exchange in entry %d", u.index))
+		u.say("a checkpoint at the start of a run, before its first request (docs/reference/ledger.md)",
+			fmt.Sprintf("the run of the request in entry %d has none", u.index))
 	case apart > longest:
 		u.say(fmt.Sprintf("a checkpoint every %.0f minutes while lines come: a kill leaves no more without one (docs/reference/ledger.md)",
-			ledger.Interval.Minutes()), fmt.Sprintf("from entry %d on there are exchanges of %s without one", u.index,
+			ledger.Interval.Minutes()), fmt.Sprintf("from entry %d on, %s of requests have none", u.index,
 			finding.Round(apart)))
 	}
 	*u = uncovered{wrong: u.wrong}

@@ -179,7 +179,7 @@ func (s Signature) Line() []byte {
 func ParseSignatures(b []byte) ([]Signature, error) {
 	n, err := parse(append([]byte("of\n0\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n"), b...))
 	if err != nil || len(n.Signatures) == 0 {
-		return nil, errors.New("checkpoint: these are no lines of signatures")
+		return nil, errors.New("checkpoint: these are not signature lines")
 	}
 	return n.Signatures, nil
 }

@@ -326,7 +326,7 @@ func (r reader) tile(t tlog.Tile) ([]byte, error) {
 			return b, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: there is no %s", ErrTiles, paths[0])
+	return nil, fmt.Errorf("%w: no %s", ErrTiles, paths[0])
 }
 
 // readTile reads the first n bytes of a tile.
