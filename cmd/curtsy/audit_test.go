@@ -11,61 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
-
-// A crawl that was killed again and again, and resumed, is clean: what was in flight is named, and no more.
-func TestAuditOfAKilledCrawlIsClean(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("many processes")
-	}
-	kills := 5
-	if full() {
-		kills = 30
-	}
-	site := crawltest.Tree("bakery.test", 200*kills/5)
-	site.Latency = 4 * time.Millisecond
-	site.Robots.Body = "User-agent: *\nDisallow: /2\n"
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "crawl")
-	args := []string{"crawl", "--delay", "0", "--dir", dir, "--quiet", web.LoopbackURL("bakery.test")}
-	killed := 0
-	for range kills {
-		before := len(web.Referee().Requests())
-		p := launched(t, curtsy(t, args...))
-		p.until(t, "25 requests", func() bool { return len(web.Referee().Requests()) >= before+25 }) // before it begins it leaves no evidence
-		if p.kill() {
-			killed++
-		}
-		clean(t, dir) // the evidence as the kill left it
-		args = []string{"resume", "--quiet", dir}
-	}
-	last := ended(t, curtsy(t, "resume", dir))
-	last.want(t, cli.ExitDone)
-	if strings.Contains(last.err, "was killed") {
-		t.Errorf("a run that ended in good order says of itself: %s", last.err)
-	}
-	r := clean(t, dir)
-	if r.Ledger.Crashes == 0 || killed == 0 || r.Totals.Pages < 50 {
-		t.Errorf("%d kills: %+v %+v", killed, r.Ledger, r.Totals)
-	}
-	if len(r.OwnHosts) != 1 || !strings.Contains(text.Audit(r), "own hosts") {
-		t.Errorf("own hosts: %+v", r.OwnHosts)
-	}
-}
 
 // clean fails unless an audit finds nothing.
 func clean(t *testing.T, args ...string) *audit.Result {

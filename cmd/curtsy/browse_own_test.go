@@ -110,26 +110,6 @@ func TestBrowserFindsEachKindOfBreakage(t *testing.T) {
 	}
 }
 
-// What a browser finds whole has nothing broken, either way; what browsers never load over file:// is listed apart.
-func TestBrowserFindsNothingInAWholeTree(t *testing.T) {
-	amongOthers(t)
-	if testing.Short() {
-		t.Skip("a browser")
-	}
-	dir := files(t, map[string]string{
-		"index.html": `<body data-page="home" data-styles="main"><link rel="stylesheet" href="a/main.css"><a href="a/odd%20%23%3F%25name.html" data-want-page="odd">odd</a><svg><use href="good.svg#x"></use></svg>`,
-		"a/odd #?%name.html": `<meta charset="iso-8859-1"><body data-page="odd"><p data-want-text="caf&eacute;">caf` + "\xe9" + `</p><a href="../index.html" data-want-page="home">home</a>
-			<iframe srcdoc="<a href='../index.html' data-want-page='home'>home</a>"></iframe><iframe src="../index.html" data-want-page="home"></iframe>`,
-		"a/main.css": ":root { --style-main: 1 } p { background: url(../good.svg) }", "good.svg": smallDrawing,
-	})
-	s := treeOf(t, dir)
-	for mode, shelf := range map[string]shelf{"file": s, "server": serveTree(t, s)} {
-		if b := browse(t, shelf, func(string) bool { return false }); len(b.broken()) > 0 || b.Pages != 2 {
-			t.Errorf("%s: %v\n%s", mode, b, strings.Join(b.broken(), "\n"))
-		}
-	}
-}
-
 func TestUnportableNamesAreFound(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{"fine.html": "", "CON": "", "aux.tar.gz": "", "com1.html": "", "a?b": "", "end.": "", "end ": "", "A/x": "", "a/y": "", "caf\u00e9": "", "cafe\u0301": "",

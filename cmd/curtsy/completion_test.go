@@ -18,10 +18,12 @@ const (
 	goesOn = 6 // no files, and no space behind the word
 )
 
-// completed asks as a shell does. The last argument is the word to complete.
-func completed(t *testing.T, args ...string) (words []string, then int) {
+// completed asks as a shell does in a folder. The last argument is the word to complete.
+func completed(t *testing.T, place string, args ...string) (words []string, then int) {
 	t.Helper()
-	r := shared(t, append([]string{"__complete"}, args...)...)
+	cmd := curtsy(t, append([]string{"__complete"}, args...)...)
+	cmd.Dir = place
+	r := ended(t, cmd)
 	r.want(t, cli.ExitDone)
 	lines := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
 	then, err := strconv.Atoi(strings.TrimPrefix(lines[len(lines)-1], ":"))
@@ -44,15 +46,15 @@ func crawlsAtHand(t *testing.T) (place string) {
 	}
 	t.Cleanup(func() { web.Close() })
 	place = t.TempDir()
-	t.Chdir(place)
-	shared(t, "crawl", "--quiet", "--delay", "0", "--max-pages", "1", "--dir", "news", web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, cli.ExitDone)
-	if err := os.CopyFS("new year", os.DirFS("news")); err != nil {
+	in := func(name string) string { return filepath.Join(place, name) }
+	inside(t, "crawl", "--quiet", "--delay", "0", "--max-pages", "1", "--dir", in("news"), web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, cli.ExitDone)
+	if err := os.CopyFS(in("new year"), os.DirFS(in("news"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join("newer", "old news"), 0o700); err != nil {
+	if err := os.MkdirAll(in("newer/old news"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("newest", nil, 0o600); err != nil {
+	if err := os.WriteFile(in("newest"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return place
@@ -61,11 +63,11 @@ func crawlsAtHand(t *testing.T) (place string) {
 // Every command that takes a crawl directory first completes one, and no other does. A command is asked by its usage line,
 // so one that is added is in.
 func TestCompletionOfEveryCommandOffersCrawlsWhereItTakesOne(t *testing.T) {
-	crawlsAtHand(t)
-	n := 0
+	t.Parallel()
+	place, n := crawlsAtHand(t), 0
 	for _, c := range commands(t) {
 		path := strings.Fields(c.CommandPath())[1:]
-		words, then := completed(t, append(slices.Clone(path), "")...)
+		words, then := completed(t, place, append(slices.Clone(path), "")...)
 		takes := strings.Fields(strings.NewReplacer("[flags]", "", "[--json]", "").Replace(c.UseLine()))[1+len(path):]
 		first := len(takes) > 0 && strings.HasPrefix(strings.TrimPrefix(takes[0], "["), "DIR")
 		if offered := slices.Contains(words, "news"); offered != first {
@@ -91,7 +93,7 @@ func TestCompletionAsksARunningCrawlForItsHosts(t *testing.T) {
 		_, err := control.Connect(t.Context(), dir)
 		return err == nil
 	})
-	words, then := completed(t, "explain", dir, "")
+	words, then := completed(t, "", "explain", dir, "")
 	if len(words) != 1 || words[0] != seed || then != goesOn {
 		t.Errorf("%q then %d, want %s", words, then, seed)
 	}
@@ -99,7 +101,7 @@ func TestCompletionAsksARunningCrawlForItsHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait()
-	if words, _ = completed(t, "explain", dir, ""); len(words) != 1 {
+	if words, _ = completed(t, "", "explain", dir, ""); len(words) != 1 {
 		t.Errorf("killed: %q", words)
 	}
 }

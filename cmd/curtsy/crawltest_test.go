@@ -50,44 +50,6 @@ func verdictsOf(s scoreJSON) map[string][]string {
 	return m
 }
 
-// A crawler without manners is told so, rule by rule, with evidence; what it showed nothing of is not held against it.
-func TestScoreOfARudeCrawler(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no env command")
-	}
-	skipWithout(t, "env")
-	score, r := scored(t, "--token", "rude", "--", "env", "-u", asCurtsy, asRude+"=1", os.Args[0], "{seed}")
-	r.want(t, cli.ExitFound)
-	by := verdictsOf(score)
-	for _, rule := range []string{
-		"identity", "contact", "no cookies, no credentials",
-		"robots.txt: own group", "robots.txt: groups merged", "robots.txt: longest match", "robots.txt: * and $",
-		"robots.txt: format of lines", "robots.txt: redirected", "redirect to disallowed",
-		"robots.txt answers 503", "robots.txt answers 429", "robots.txt: no answer", "robots.txt broken off",
-		"Crawl-delay", "one request at a time", "pace of 1 s", "pace: after robots.txt", "pace: after a redirect",
-		"pace: slow server spared", "Retry-After: seconds", "Retry-After: date", "Retry-After: 31 years",
-		"back-off after a 429", "back-off after two 5xx", "403 on the first page", "403 ten times in a row",
-		"rel=nofollow", "meta robots nofollow", "X-Robots-Tag nofollow", "X-Robots-Tag by name",
-		"trap: path tree", "trap: calendar", "hostile: endless body", "hostile: robots.txt of 50 MiB",
-	} {
-		if !slices.Contains(by["FAIL"], rule) {
-			t.Errorf("%s did not fail", rule)
-		}
-	}
-	for _, rule := range []string{"GET and HEAD only", "no trap: long chain", "the crawl ends"} {
-		if !slices.Contains(by["pass"], rule) {
-			t.Errorf("%s did not pass", rule)
-		}
-	}
-	for _, rule := range score.Rules {
-		if rule.Verdict == "FAIL" && (len(rule.Findings) == 0 || rule.Findings[0].Text == "") {
-			t.Errorf("%s failed without evidence", rule.Rule)
-		}
-	}
-	t.Logf("passed %q", by["pass"])
-}
-
 // Ours, over sockets and in real time, at one exchange a second: every row is shown, and kept.
 func TestScoreOfOursIsAllKept(t *testing.T) {
 	if testing.Short() {

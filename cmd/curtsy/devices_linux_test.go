@@ -11,20 +11,20 @@ import (
 )
 
 // Whatever reads a file that is named refuses a device that never ends, in place of reading until the memory is full. In
-// each command line FILE is the device.
+// each command line FILE is the device. Of package userfile are the kinds of devices.
 func TestADeviceThatNeverEndsIsReadByNothing(t *testing.T) {
 	t.Parallel()
 	seed, _ := small(t)
 	base := t.TempDir()
 	d := filepath.Join(base, "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", d, seed).want(t, cli.ExitDone)
-	for _, line := range []string{
+	for i, line := range []string{
 		"crawl --dir NEW --config FILE URL", "crawl --dir NEW --ca-file FILE URL", "crawl --dir NEW --seeds FILE", "crawl --dir NEW --opt-out FILE URL",
 		"frontier add --seeds FILE D", "frontier import NEW FILE", "warc ls FILE", "warc cat FILE 0", "warc check FILE", "warc index FILE",
 		"mirror rebuild -o NEW FILE", "robots check --config FILE URL", "robots check --file FILE URL", "robots lint FILE", "robots diff FILE FILE",
 		"audit FILE", "audit --access-log FILE D", "audit --access-log FILE --robots FILE --agent x",
 	} {
-		for _, device := range []string{"/dev/zero", "/dev/full", "/dev/urandom"} {
+		for _, device := range []string{"/dev/zero", "/dev/full", "/dev/urandom"}[:max(1, 3-i)] {
 			fill := strings.NewReplacer("FILE", device, "NEW", filepath.Join(base, "new"), "URL", seed, " D", " "+d)
 			r := inside(t, strings.Fields(fill.Replace(line))...)
 			if r.code != cli.ExitUsage && r.code != cli.ExitFailed || !strings.Contains(r.err, device) || !strings.Contains(r.err, "regular file") {

@@ -97,6 +97,7 @@ func explainOf(t *testing.T, dir string, x explainSubject) *view {
 
 // What was decided at an instant belongs to it; what came later does not, nor what was decided on other URLs.
 func TestAHistoryEndsAtItsInstant(t *testing.T) {
+	t.Parallel()
 	dir := crawl(t, t.TempDir(),
 		storage.Line{Time: at(0), URL: "http://a.test/", Kind: storage.KindSeed, Decision: storage.DecisionAllow,
 			Outcome: storage.OutcomeFetched},
@@ -139,6 +140,7 @@ func TestAHistoryEndsAtItsInstant(t *testing.T) {
 
 // However long a ledger is, its last lines are kept, and all are counted.
 func TestTheLastLinesAreKept(t *testing.T) {
+	t.Parallel()
 	var lines []storage.Line
 	for i := range maxHistory + 5 {
 		lines = append(lines, storage.Line{Time: at(i), URL: historyPage, Decision: storage.DecisionAllow,
@@ -162,6 +164,7 @@ func TestTheLastLinesAreKept(t *testing.T) {
 
 // An exchange is for a host's robots.txt by its own URL, or as a hop of its redirects: by where that began.
 func TestWhichExchangesAreForTheRobotsTxtOfAHost(t *testing.T) {
+	t.Parallel()
 	const other = "http://b.test/robots.txt"
 	for _, c := range []struct {
 		url, via string
@@ -182,6 +185,7 @@ func TestWhichExchangesAreForTheRobotsTxtOfAHost(t *testing.T) {
 
 // What robots.txt said at an instant is what the archive has of the exchanges until then.
 func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	lines := explainArchived(t, dir, "User-agent: *\nDisallow: /private\n", "User-agent: *\nDisallow: /x\n", "")
 	crawl(t, dir, lines...)
@@ -212,6 +216,7 @@ func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
 
 // A record that is gone is no answer: what was known stays, and a note says what is missing.
 func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	lines := explainArchived(t, dir, "User-agent: *\nDisallow: /private\n", "")
 	lines[1].Record = "urn:uuid:00000000-0000-4000-8000-000000000000"
@@ -231,6 +236,7 @@ func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
 
 // A line in the index, or in a ledger that somebody has changed, leads to no file outside of the archive.
 func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	lines := explainArchived(t, dir, "")
 	files, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz")
@@ -267,6 +273,7 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 }
 
 func TestACrawlWithoutALedgerHasNoHistory(t *testing.T) {
+	t.Parallel()
 	l := explainOf(t, t.TempDir(), explainSubject{})
 	if l.Total != 0 || l.Began != nil || !slices.Equal(l.Notes, []string{"no ledger"}) {
 		t.Errorf("%d decisions, began %v, %q", l.Total, l.Began, l.Notes)
@@ -274,6 +281,7 @@ func TestACrawlWithoutALedgerHasNoHistory(t *testing.T) {
 }
 
 func TestLinesThatCannotBeReadAreCounted(t *testing.T) {
+	t.Parallel()
 	dir := crawl(t, t.TempDir(), storage.Line{Time: at(0), URL: historyPage, Decision: storage.DecisionAllow})
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "0*"))
 	if err != nil || len(files) != 1 {

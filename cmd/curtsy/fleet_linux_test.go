@@ -24,7 +24,7 @@ func TestFleet_Figures(t *testing.T) {
 			sites[i] = crawltest.Tree("host"+itoa(i)+".test", pages)
 			sites[i].Robots.Body = "User-agent: *\n" + robots
 		}
-		f := fleetOf(t, server, members, sites)
+		f := fleetOf(t, server, members, sites, hosts)
 		var last time.Time
 		for _, p := range f.members {
 			p.end().want(t, cli.ExitDone)
@@ -45,8 +45,8 @@ func TestFleet_Figures(t *testing.T) {
 	t.Logf("400 hosts x 20 pages, delay 1 s: one process %.3f of what is permitted, four %.3f", one/400, four/400)
 }
 
-// Members that are killed or stopped for longer than the time after which others expire them, and a server that is killed,
-// cost no page and no delay. The audit of all members finds nothing, and that of all but one names it.
+// Members that are killed or stopped for longer than the time after which others expire them, connections that break, and a
+// server that restarts cost no page and no delay. The audit of all members finds nothing, and that of all but one names it.
 //
 // Three mutants (MayAsk always nil, no member row in F0, no gate in B3) fail rows of TestFleet in frontier/postgres.
 func TestFleet_KillsAndStops(t *testing.T) {
@@ -76,6 +76,9 @@ func TestFleet_KillsAndStops(t *testing.T) {
 			_ = p.cmd.Process.Signal(syscall.SIGCONT)
 		}
 		if i%4 == 1 {
+			f.until(t, 20)
+			incidents = append(incidents, time.Now())
+			server.SQL(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name='curtsy'")
 			f.until(t, 20)
 			incidents = append(incidents, time.Now())
 			server.Stop()

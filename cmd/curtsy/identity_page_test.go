@@ -17,6 +17,7 @@ import (
 // publisher serves a folder below /bot/ over TLS; what is in answers stands before it.
 type publisher struct {
 	*httptest.Server
+	u       *lab
 	dir     string
 	ca      string // the file of its certificate
 	answers map[string]http.HandlerFunc
@@ -26,7 +27,7 @@ type publisher struct {
 
 func publishing(t *testing.T) *publisher {
 	t.Helper()
-	p := &publisher{dir: filepath.Join(t.TempDir(), "public"), answers: map[string]http.HandlerFunc{}}
+	p := &publisher{u: &lab{t: t, config: t.TempDir()}, dir: filepath.Join(t.TempDir(), "public"), answers: map[string]http.HandlerFunc{}}
 	files := http.StripPrefix("/bot/", http.FileServer(http.Dir(p.dir)))
 	p.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.asked, p.agents = append(p.asked, r.URL.Path), append(p.agents, r.UserAgent())
@@ -53,7 +54,7 @@ func (p *publisher) page() string { return p.URL + "/bot/" }
 // init writes what is published, as a library that answers everything by flags.
 func (p *publisher) init(t *testing.T, more ...string) result {
 	t.Helper()
-	return atHome(t, append([]string{
+	return p.u.run(append([]string{
 		"identity", "init", "--dir", p.dir, "--url", p.page(), "--operator", "The Library", "--purpose", "A yearly archive.",
 		"--contact", "crawl@library.org", "--retention", "Ten years.", "--agent", "libbot", "--range", "192.0.2.17/28,2001:db8::/48",
 	}, more...)...)
@@ -61,15 +62,15 @@ func (p *publisher) init(t *testing.T, more ...string) result {
 
 func (p *publisher) check(t *testing.T, more ...string) result {
 	t.Helper()
-	return atHome(t, append([]string{"identity", "check", "--ca-file", p.ca, p.page()}, more...)...)
+	return p.u.run(append([]string{"identity", "check", "--ca-file", p.ca, p.page()}, more...)...)
 }
 
 // The card names where the keys of signed requests are published, and check looks whether the right one is there.
 func TestIdentityCheckLooksForTheKeyThatRequestsAreSignedWith(t *testing.T) {
-	home(t, "")
+	t.Parallel()
 	p := publishing(t)
 	directory := filepath.Join(t.TempDir(), "directory")
-	atHome(t, "identity", "keygen", "--signature-agent", p.URL, "-o", directory).want(t, cli.ExitDone)
+	p.u.run("identity", "keygen", "--signature-agent", p.URL, "-o", directory).want(t, cli.ExitDone)
 	p.init(t).want(t, cli.ExitDone)
 	r := p.check(t)
 	r.want(t, cli.ExitFound, "1 disagreement")
@@ -85,11 +86,7 @@ func TestIdentityCheckLooksForTheKeyThatRequestsAreSignedWith(t *testing.T) {
 	if !strings.Contains(r.out, "agrees   keys   keys: ") || strings.Contains(r.out, "requests are not signed") {
 		t.Errorf("%s", r.out)
 	}
-	path, err := crawldir.BotKey.Path()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("7", 64)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.u.config, "curtsy", crawldir.BotKey.Name), []byte(strings.Repeat("7", 64)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r = p.check(t)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -66,5 +67,15 @@ func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
 	decoded(t, &status, "status", dir)
 	if !status.Killed {
 		t.Error("the kill is forgotten")
+	}
+}
+
+// decoded runs a command with --json and reads what it prints.
+func decoded(t *testing.T, into any, verb, dir string) {
+	t.Helper()
+	r := inside(t, verb, "--json", dir)
+	r.want(t, cli.ExitDone)
+	if err := json.Unmarshal([]byte(r.out), into); err != nil {
+		t.Fatal(err)
 	}
 }

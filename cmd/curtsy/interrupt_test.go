@@ -95,27 +95,29 @@ func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 	leftClean(t, dir)
 }
 
-// A terminal that is closed is an interrupt, too.
-func TestAHangUpDrains(t *testing.T) {
+// An interrupt ends a crawl with its own exit code; a terminal that is closed is one, too.
+func TestAnInterruptDrains(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
-	}
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("these tests run under nohup, and so would the crawl")
 	}
 	web := crawltest.New(crawltest.Tree("bakery.test", 500))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	cmd := curtsy(t, "crawl", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
-	wait := begun(t, cmd)
-	eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= 2 })
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
+	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		if signal.Ignored(sig) {
+			continue // these tests run under nohup, and so would the crawl
+		}
+		dir, before := filepath.Join(t.TempDir(), "d"), len(web.Referee().Requests())
+		cmd := curtsy(t, "crawl", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
+		wait := begun(t, cmd)
+		eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= before+2 })
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		wait().want(t, code, "finishing requests in flight", "it was interrupted", "curtsy resume "+dir)
+		leftClean(t, dir)
 	}
-	wait().want(t, 129, "finishing requests in flight")
-	leftClean(t, dir)
 }

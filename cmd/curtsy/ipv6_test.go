@@ -114,31 +114,3 @@ func TestLocalhostOnIPv6AloneIsFound(t *testing.T) {
 		t.Errorf("asked for %q, want %q", s.got, want)
 	}
 }
-
-// An IPv4 address that is written as an IPv6 one is asked at that address. Links to what leads to private addresses are
-// not followed: nothing is sent, and their hosts are left alone for the run.
-func TestWhatAnIPv6AddressLeadsToIsJudged(t *testing.T) {
-	t.Parallel()
-	private := []string{"64:ff9b::7f00:1", "64:ff9b::a00:1", "2002:7f00:1::1", "2001:0:4136:e378:8000:63bf:f5ff:fffe", "fc00::1", "fe80::1", "::7f00:1", "::ffff:0:a00:1", "::1"}
-	body := "<!DOCTYPE html>"
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
-	t.Cleanup(srv.Close)
-	_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
-	for _, literal := range private {
-		body += fmt.Sprintf(`<a href="http://[%s]:%s/">x</a>`, literal, port)
-	}
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--scope", "any", "--max-time", "20s", "--contact", "crawl@library.org", "--dir", dir, "http://[::ffff:127.0.0.1]:"+port+"/").want(t, cli.ExitIncomplete)
-	asked := 0
-	for _, l := range ledgerLinesIn(t, dir) {
-		switch {
-		case l.Attempt > 0 && l.Addr.Addr().String() == "127.0.0.1" && l.Status == http.StatusOK:
-			asked++
-		case l.Attempt > 0 && (l.Addr.IsValid() || l.Record != ""):
-			t.Errorf("asked: %+v", l)
-		}
-	}
-	if asked != 2 {
-		t.Errorf("%d exchanges with the IPv4 address, want robots.txt and a page", asked)
-	}
-}

@@ -10,79 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-
-	"curtsy/cmd/curtsy/cli"
 )
-
-// sound is a site of pages by their paths; all else is 404.
-func sound(t *testing.T, pages map[string]string) string {
-	t.Helper()
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page, ok := pages[r.URL.Path]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, page)
-	}))
-	t.Cleanup(site.Close)
-	return site.URL
-}
-
-// What a site writes does nothing to a terminal.
-func TestCheckEscapesWhatASiteWrites(t *testing.T) {
-	t.Parallel()
-	const evil = "\x1b[31m\x07\u202eevil"
-	url := sound(t, map[string]string{"/": "<a href='/lost#" + evil + "'>" + evil + "</a><a href='http://[" + evil + "'>x</a><p id='" + evil + "'><p id='" + evil + "'><a href='#no" + evil + "'>f</a>"})
-	r := inside(t, "linkcheck", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), url+"/")
-	r.want(t, cli.ExitFound)
-	if strings.ContainsAny(r.out+r.err, "\x1b\x07\u202e") {
-		t.Errorf("%q", r.out)
-	}
-}
-
-// Links that a budget kept from being tested have its name, and the check is incomplete.
-func TestLinkcheck_BudgetIsIncomplete(t *testing.T) {
-	t.Parallel()
-	url := sound(t, map[string]string{"/": "<a href=/a>a</a><a href=/b>b</a>", "/a": "a", "/b": "b"})
-	for _, flag := range []string{"max-urls", "max-pages", "max-per-host"} {
-		r := ended(t, curtsy(t, "linkcheck", "--delay", "0", "--"+flag, "1", "--dir", filepath.Join(t.TempDir(), "d"), url+"/"))
-		r.want(t, cli.ExitIncomplete, "2 URLs were not tested because of --"+flag)
-		if !strings.Contains(r.out, "/a: budget: "+flag) {
-			t.Error(r.out)
-		}
-	}
-}
-
-// Pages of one's own host that fail are findings: all else is tested, and the audit agrees.
-func TestCheckFindsFailingPagesOfAnOwnHost(t *testing.T) {
-	t.Parallel()
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/":
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, "<a href=/500/1>a</a><a href=/500/2>b</a><a href=/500/3>c</a><a href=/500/4>d</a><a href=/500/5>e</a><a href=/cut>f</a><a href=/lost>g</a>")
-		case "/cut":
-			w.Header().Set("Content-Length", "1000")
-			fmt.Fprint(w, "half")
-		default:
-			if !strings.HasPrefix(r.URL.Path, "/500/") {
-				http.NotFound(w, r)
-				return
-			}
-			w.WriteHeader(http.StatusInternalServerError)
-		}
-	}))
-	defer site.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	r := inside(t, "linkcheck", "--delay", "0", "--quiet", "--max-wait", "5s", "--dir", dir, site.URL+"/")
-	r.want(t, cli.ExitFound)
-	if !strings.HasPrefix(r.out, "7 broken links, in 7 places on 1 page; checked 8 URLs") {
-		t.Error(r.out)
-	}
-	inside(t, "audit", dir).want(t, cli.ExitDone)
-}
 
 // Interrupted, a check prints what it knows, and how to continue.
 func TestCheckInterruptedPrintsWhatIsKnown(t *testing.T) {

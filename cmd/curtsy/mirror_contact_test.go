@@ -37,15 +37,6 @@ func guideSite(t *testing.T, more string) *httptest.Server {
 	return site
 }
 
-// A crawl that has begun does not read the user's own settings: that is said where its contact is missing.
-func TestContact_OfACrawlThatHasBegun(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, guideSite(t, "").URL+"/guide/").want(t, cli.ExitDone)
-	inside(t, "update", "--page-requisites", "all", dir).want(t, cli.ExitUsage, "no contact", "add --contact ADDRESS to the command")
-	inside(t, "update", "--quiet", "--page-requisites", "all", "--contact", "crawl@library.org", dir).want(t, cli.ExitDone)
-}
-
 // Without a contact, a mirror of a loopback site has what its pages need of their own host, wherever it is there. What they
 // need of other hosts is counted in one sentence with the commands that get it, and the mirror is incomplete, unless
 // --page-requisites leaves it out in so many words.

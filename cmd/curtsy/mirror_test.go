@@ -30,20 +30,6 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// sameTree compares two mirrors, file by file.
-func sameTree(t *testing.T, got, want string) {
-	t.Helper()
-	a, b := filesOf(t, got), filesOf(t, want)
-	for name := range b {
-		if x, ok := a[name]; !ok || x != b[name] {
-			t.Errorf("%s: %s differs (%d octets, want %d)", got, name, len(x), len(b[name]))
-		}
-	}
-	if len(a) != len(b) || len(b) == 0 {
-		t.Errorf("%s has %d files, %s %d", got, len(a), want, len(b))
-	}
-}
-
 // mirroredSite is a small web, of which something may not be in a mirror.
 func mirroredSite() []*crawltest.Site {
 	return []*crawltest.Site{{Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /shop/private/\n"}, Pages: map[string]crawltest.Page{

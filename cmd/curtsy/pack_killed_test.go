@@ -79,6 +79,7 @@ func eachOctetCounts(t *testing.T, dir string) {
 
 // Whose key is not the ledger's, packs what a kill left all the same: the mark is for the next run, which makes it.
 func TestPackLeavesALedgerOfAnotherKeyToTheNextRun(t *testing.T) {
+	t.Parallel()
 	dir := crawledBakery(t)
 	ledger := func() string {
 		b, err := os.ReadFile(filepath.Join(dir, "ledger", "checkpoint"))
@@ -92,7 +93,6 @@ func TestPackLeavesALedgerOfAnotherKeyToTheNextRun(t *testing.T) {
 	if err := os.Rename(whole, whole+".open"); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	inside(t, "export", "--format", "wacz", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")).want(t, cli.ExitDone, "the ledger has no entry", "is completed", "packed ")
 	if ledger() != before {
 		t.Error("another key has signed the ledger")

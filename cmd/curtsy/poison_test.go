@@ -101,3 +101,13 @@ func stops(t *testing.T, dir, target string) int {
 	}
 	return 0
 }
+
+// requested counts the requests for a target.
+func requested(web *crawltest.Web, target string) (n int) {
+	for _, r := range web.Referee().Requests() {
+		if r.Target == target {
+			n++
+		}
+	}
+	return n
+}

@@ -24,10 +24,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCurtsy) != "" {
 		beCurtsy()
 	}
-	if os.Getenv(asRude) != "" {
-		rude(os.Args[len(os.Args)-1])
-		os.Exit(0)
-	}
 	os.Exit(apart(m))
 }
 

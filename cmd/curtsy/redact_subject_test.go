@@ -5,6 +5,7 @@ import "testing"
 // A scheme and a path mean one URL, however it is spelled; everything else is what an opt-out list takes it for, which
 // the list then has, too.
 func TestAnArgumentMeansAURLAPartAHostOrADomain(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		arg, kind, entry string
 		under, apart     []string

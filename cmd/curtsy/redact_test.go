@@ -18,9 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
-	"curtsy/storage/ledger"
 	"curtsy/storage/redact"
 )
 
@@ -198,45 +196,6 @@ func askedFor(web *crawltest.Web, target string) (n int) {
 	return n
 }
 
-// With --all of a host nothing names it but what others say: no record, no line, no mirror, no name in the map of
-// hosts.
-func TestForgetAllOfAHostLeavesStubs(t *testing.T) {
-	t.Parallel()
-	u, web, seed := diary(t, 6)
-	other := web.LoopbackURL("library.test")
-	dir := filepath.Join(t.TempDir(), "d")
-	u.run("crawl", "--delay", "0", "--quiet", "--dir", dir, seed, other).want(t, cli.ExitDone)
-	host := site(seed)
-	u.run("redact", "--all", dir, host).want(t, cli.ExitDone, "redacted: the host "+host, "lines of the ledger")
-	for _, text := range []string{tale("/"), tale("/p5.html"), host + "/p1.html"} {
-		if found := slices.DeleteFunc(telling(t, dir, text), func(name string) bool { return name == crawldir.FrontierName }); len(found) > 0 {
-			t.Errorf("%s is in %v", text, found)
-		}
-	}
-	stubs, marks := 0, 0
-	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) {
-		if err != nil || e.Problem != nil {
-			t.Fatal(err, e.Problem)
-		}
-		if e.Forgotten {
-			stubs++
-		}
-		if e.Mark != nil && e.Mark.Kind == ledger.KindRedaction {
-			marks++
-		}
-	}
-	if stubs != 7 || marks != 1 {
-		t.Errorf("%d stubs, %d marks", stubs, marks)
-	}
-	u.run("audit", dir).want(t, cli.ExitDone)
-	u.run("redact", "--all", dir, host).want(t, cli.ExitFailed, "has nothing of the host "+host)
-	u.run("resume", "--quiet", dir)
-	u.run("audit", dir).want(t, cli.ExitDone)
-	// The last answer can go, too: then nothing is left to show.
-	u.run("redact", "--all", dir, site(other)).want(t, cli.ExitDone)
-	u.run("audit", dir).want(t, cli.ExitDone)
-}
-
 func TestForgetRefusesACrawlThatRuns(t *testing.T) {
 	t.Parallel()
 	u, web, seed := diary(t, 3000)
@@ -303,53 +262,5 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 		if !shown {
 			t.Error("no kill came while it was under way")
 		}
-	}
-}
-
-// Killed at random instants, forgetting is done or not begun; the next audit finishes it, and finds nothing wrong.
-func TestAKilledForgetIsFinished(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many processes")
-	}
-	t.Parallel()
-	u, _, seed := diary(t, 60)
-	template := diaryMirrored(t, u, seed)
-	rounds, finished, untouched := 8, 0, 0
-	if full() {
-		rounds = 60
-	}
-	for round := range rounds {
-		dir := filepath.Join(t.TempDir(), "d")
-		if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
-			t.Fatal(err)
-		}
-		unkept(t, u.config)
-		journal := inDir(dir, redact.JournalName)
-		p := launched(t, u.command("redact", "--all", dir, site(seed)+"/p1"))
-		if round%2 == 1 {
-			p.until(t, "the journal", func() bool { _, err := os.Stat(journal); return err == nil })
-		} else {
-			p.until(t, "something is prepared", func() bool { return redact.Left(dir) })
-		}
-		p.kill()
-		_, err := os.Stat(journal)
-		begun := err == nil
-		r := ended(t, u.command("audit", dir))
-		r.want(t, cli.ExitDone)
-		found := telling(t, dir, tale("/p1.html"))
-		switch {
-		case redact.Left(dir):
-			t.Error("something is left of it")
-		case begun && (len(found) > 0 || !strings.Contains(r.err, "finishing an interrupted redaction first")):
-			t.Errorf("round %d: it was begun, and is in %v: %s", round, found, r.err)
-		case begun:
-			finished++
-		case len(found) > 0:
-			untouched++
-		}
-	}
-	t.Logf("%d finished by the audit, %d as they were", finished, untouched)
-	if finished == 0 {
-		t.Error("no kill came while it was under way: the test shows little")
 	}
 }

@@ -15,13 +15,13 @@ import (
 
 // shelled gives a shell a place with crawls, and a command curtsy that completes as ever and otherwise writes down what it
 // was given, a word a line.
-func shelled(t *testing.T, name string) (run func(input string, args ...string) string, said func() string) {
+func shelled(t *testing.T, name string) (run func(input string, args ...string) string, said func() string, place string) {
 	t.Helper()
 	shell, err := exec.LookPath(name)
 	if err != nil {
 		mayMiss(t, name)
 	}
-	place := crawlsAtHand(t)
+	place = crawlsAtHand(t)
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	test, err := filepath.Abs(os.Args[0])
 	if err != nil {
@@ -60,7 +60,7 @@ func shelled(t *testing.T, name string) (run func(input string, args ...string) 
 		}
 		return strings.Join(strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), "|")
 	}
-	return run, said
+	return run, said, place
 }
 
 func mayMiss(t *testing.T, name string) {
@@ -83,7 +83,8 @@ var typed = []struct{ keys, given string }{
 
 // bash takes words apart at a colon and an equals sign; with the package bash-completion and without.
 func TestCompletionInBash(t *testing.T) {
-	run, said := shelled(t, "bash")
+	t.Parallel()
+	run, said, place := shelled(t, "bash")
 	if _, err := exec.LookPath("script"); err != nil {
 		mayMiss(t, "script")
 	}
@@ -91,7 +92,7 @@ func TestCompletionInBash(t *testing.T) {
 	if foreigntest.HasCorpora() {
 		begins = append(begins, ". "+foreigntest.Corpus(t, "bash-completion/bash_completion", "bash-completion")+"\n"+begins[0])
 	}
-	host := completedHost(t)
+	host := completedHost(t, place)
 	lines := append(typed[:len(typed):len(typed)],
 		struct{ keys, given string }{"curtsy explain news http://" + host[:len(host)-1] + "\tindex\n", "explain|news|http://" + host + "/index"},
 		struct{ keys, given string }{"curtsy frontier pause news --host " + host[:len(host)-1] + "\t\n", "frontier|pause|news|--host|" + host})
@@ -105,9 +106,9 @@ func TestCompletionInBash(t *testing.T) {
 }
 
 // completedHost is a host of the crawl news.
-func completedHost(t *testing.T) string {
+func completedHost(t *testing.T, place string) string {
 	t.Helper()
-	hosts, _ := completed(t, "report", "news", "--host", "")
+	hosts, _ := completed(t, place, "report", "news", "--host", "")
 	if len(hosts) == 0 {
 		t.Fatal("no hosts")
 	}
@@ -115,7 +116,8 @@ func completedHost(t *testing.T) string {
 }
 
 func TestCompletionInZsh(t *testing.T) {
-	run, said := shelled(t, "zsh")
+	t.Parallel()
+	run, said, _ := shelled(t, "zsh")
 	if _, err := exec.LookPath("script"); err != nil {
 		mayMiss(t, "script")
 	}
@@ -132,8 +134,9 @@ func TestCompletionInZsh(t *testing.T) {
 
 // fish tells what it would offer.
 func TestCompletionInFish(t *testing.T) {
-	run, _ := shelled(t, "fish")
-	host := completedHost(t)
+	t.Parallel()
+	run, _, place := shelled(t, "fish")
+	host := completedHost(t, place)
 	for line, want := range map[string]string{
 		"curtsy stat":                               "status",
 		"curtsy status news":                        "news",

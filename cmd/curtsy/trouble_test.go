@@ -145,29 +145,3 @@ func TestTheListOfHostsIsBoundedInTheTerminalAndWholeInJSON(t *testing.T) {
 		t.Errorf("%d hosts in the terminal, want %d", n, text.MaxShown)
 	}
 }
-
-// The operator has a seed tried again that failed; once it is answered the crawl is complete.
-func TestASeedThatIsRetriedAndAnsweredIsNoMoreUnanswered(t *testing.T) {
-	t.Parallel()
-	site := crawltest.Tree("bakery.test", 2)
-	site.Pages["/"] = crawltest.Page{Redirect: "/start"}
-	site.Pages["/start"] = crawltest.Page{Status: 410}
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitIncomplete, "no usable response from seed")
-	for range 2 { // it fails again, and is one seed all the same
-		inside(t, "frontier", "retry", "--gone", dir).want(t, cli.ExitDone)
-		inside(t, "resume", "--quiet", dir).want(t, cli.ExitIncomplete)
-	}
-	if r := inside(t, "resume", "--json", dir); !strings.Contains(r.out, `"seeds_unanswered": 1`) {
-		t.Errorf("%s", r.out)
-	}
-	web.Change("bakery.test", func(s *crawltest.Site) { s.Pages["/start"] = crawltest.Page{} })
-	inside(t, "frontier", "retry", "--gone", dir).want(t, cli.ExitDone)
-	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
-	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
-}

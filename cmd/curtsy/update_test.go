@@ -2,15 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
@@ -134,72 +130,4 @@ func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
 	inside(t, "resume", dir).want(t, cli.ExitDone, "finished", "unchanged          3\n")
 	changesOf(t, dir)
 	judged(t, web, crawltest.Rules{Repeats: repeats})
-}
-
-// Killed at random instants and resumed each time, an update asks for every page and says the truth about each.
-func TestRule21_AKilledUpdateGoesOn(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("many processes")
-	}
-	kills, pages := 6, 300
-	if full() {
-		kills, pages = 60, 2000
-	}
-	site := crawltest.Tree("bakery.test", pages)
-	site.Latency = 4 * time.Millisecond
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))).want(t, cli.ExitDone)
-	web.Change("bakery.test", func(s *crawltest.Site) {
-		s.Pages = maps.Clone(s.Pages)
-		for i := 1; i < pages; i += 7 {
-			name := fmt.Sprintf("/p%d.html", i)
-			p := s.Pages[name]
-			p.Title = "another title"
-			s.Pages[name] = p
-		}
-	})
-	within := 0
-	for range kills {
-		verb := "update"
-		if status := ended(t, curtsy(t, "status", "--json", dir)); status.says(`"generation": 2`) {
-			verb = "resume"
-		}
-		asked, more := len(web.Referee().Requests()), rand.IntN(2*pages/kills)
-		p := launched(t, curtsy(t, verb, "--quiet", dir))
-		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= asked+more })
-		if !p.kill() {
-			break
-		}
-		if verb == "resume" {
-			within++
-		}
-		reopened(t, dir)
-	}
-	t.Logf("killed %d times in the midst of the update", within)
-	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone)
-	counts, of := changesOf(t, dir)
-	altered := int64((pages + 5) / 7)
-	if counts["changed"] != altered || counts["unchanged"] != int64(pages)-altered || len(of) != pages {
-		t.Errorf("%v, want %d changed of %d", counts, altered, pages)
-	}
-	archiveClean(t, dir)
-	judged(t, web, crawltest.Rules{Repeats: repeats})
-}
-
-func TestRule21_AnUpdateAtOnceKeepsThePace(t *testing.T) {
-	t.Parallel()
-	dir, web := crawledOnce(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-		"/": {Links: []string{"/last"}}, "/last": {Redirect: "/", RetryAfter: "1"},
-	}}, "--delay", "100ms")
-	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
-	judged(t, web, crawltest.Rules{Pace: 100 * time.Millisecond, Repeats: repeats})
-	if n := len(web.Referee().Requests()); n != 5 {
-		t.Errorf("%d requests, want 3 and then 2: robots.txt holds still", n)
-	}
 }

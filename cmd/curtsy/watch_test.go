@@ -99,16 +99,17 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many processes")
 	}
-	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 30))
+	const kills = 3
+	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 12))
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
-	for i := range 6 {
+	for i := range kills {
 		web.Change("bakery.test", func(s *crawltest.Site) {
 			s.Pages = maps.Clone(s.Pages)
 			p := s.Pages["/"]
 			p.Text, p.Links = fmt.Sprintf("kill %d", i), append(p.Links, fmt.Sprintf("/new%d", i))
 			s.Pages["/"], s.Pages[fmt.Sprintf("/new%d", i)] = p, crawltest.Page{}
 		})
-		before, more := len(web.Referee().Requests()), 1+rng.IntN(70)
+		before, more := len(web.Referee().Requests()), 1+rng.IntN(30)
 		p := launched(t, curtsy(t, watched(dir, append(often, "--quiet")...)...))
 		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= before+more })
 		if !p.kill() {
@@ -128,7 +129,7 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 		of[l.URL] = l.Outcome
 	}
 	base := web.LoopbackURL("bakery.test")
-	for i := range 6 {
+	for i := range kills {
 		if got := of[strings.TrimSuffix(base, "/")+fmt.Sprintf("/new%d", i)]; got != storage.OutcomeFetched {
 			t.Errorf("/new%d: %q", i, got)
 		}

@@ -20,14 +20,12 @@ import (
 
 const botAgent = "https://crawl.library.org"
 
-// botKey gives the test a user who has a key of Web Bot Auth, and returns the file of its directory.
-func botKey(t *testing.T, args ...string) string {
+// botKey is a user who has a key of Web Bot Auth, and the file of its directory.
+func botKey(t *testing.T) (u *lab, path string) {
 	t.Helper()
-	home(t, "")
-	path := filepath.Join(t.TempDir(), "directory")
-	args = append([]string{"identity", "keygen", "--signature-agent", botAgent, "-o", path}, args...)
-	shared(t, args...).want(t, cli.ExitDone, "kept in ", botAgent+webbotauth.WellKnown)
-	return path
+	u, path = &lab{t: t, config: t.TempDir()}, filepath.Join(t.TempDir(), "directory")
+	u.run("identity", "keygen", "--signature-agent", botAgent, "-o", path).want(t, cli.ExitDone, "kept in ", botAgent+webbotauth.WellKnown)
+	return u, path
 }
 
 func keysIn(t *testing.T, path string) *crawltest.Directory {
@@ -46,26 +44,28 @@ func keysIn(t *testing.T, path string) *crawltest.Directory {
 // From the command on, all that crawls and asks is signed, by what the configuration file says; the audit takes no
 // signature for a credential, and a crawl that was stopped goes on as it began.
 func TestCrawlsAreSignedOnceThereIsAKey(t *testing.T) {
-	keys := keysIn(t, botKey(t))
+	t.Parallel()
+	u, path := botKey(t)
+	keys := keysIn(t, path)
 	web := crawltest.New(flagSite())
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer web.Close()
 	seed, dir := web.LoopbackURL("bakery.test"), filepath.Join(t.TempDir(), "d")
-	shared(t, "crawl", "--quiet", "--delay", "0", "--max-pages", "2", "--workers", "1", "--dir", dir, seed).want(t, cli.ExitDone)
-	shared(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
-	shared(t, "robots", "check", seed).want(t, cli.ExitDone)
+	u.run("crawl", "--quiet", "--delay", "0", "--max-pages", "2", "--workers", "1", "--dir", dir, seed).want(t, cli.ExitDone)
+	u.run("resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
+	u.run("robots", "check", seed).want(t, cli.ExitDone)
 	all := len(web.Referee().Requests())
 	row := web.Referee().Judge(crawltest.Rules{Keys: keys, Partial: true}).Row(crawltest.Signatures)
 	if row.Verdict != crawltest.Kept || row.Checked != all || all < 9 {
 		t.Errorf("%s: %s; %d requests", row.Verdict, row.Evidence, all)
 	}
-	shared(t, "audit", dir).want(t, cli.ExitDone)
+	u.run("audit", dir).want(t, cli.ExitDone)
 }
 
 // signedMessages has a crawl by a draft recorded, as it crossed loopback, for a verifier in another language.
-func signedMessages(t *testing.T, draft string, directory string) []map[string]any {
+func signedMessages(t *testing.T, u *lab, draft, directory string) []map[string]any {
 	t.Helper()
 	web := crawltest.New(flagSite())
 	if err := web.Start(); err != nil {
@@ -73,7 +73,7 @@ func signedMessages(t *testing.T, draft string, directory string) []map[string]a
 	}
 	defer web.Close()
 	seed := web.LoopbackURL("bakery.test")
-	shared(t, "crawl", "--quiet", "--delay", "0", "--signature-draft", draft, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone)
+	u.run("crawl", "--quiet", "--delay", "0", "--signature-draft", draft, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone)
 	b, err := os.ReadFile(directory)
 	if err != nil {
 		t.Fatal(err)
@@ -97,11 +97,12 @@ func signedMessages(t *testing.T, draft string, directory string) []map[string]a
 // Verifiers that others wrote, npm's http-message-sig and web-bot-auth, verify the requests of crawls by every draft, and
 // refuse each of them for another host, at another time, by another key.
 func TestSignaturesAreVerifiedByForeignReaders(t *testing.T) {
+	t.Parallel()
 	modules := clients(t, "http-message-sig", "web-bot-auth")
-	directory := botKey(t)
+	u, directory := botKey(t)
 	var messages []map[string]any
 	for _, draft := range webbotauth.Drafts() {
-		messages = append(messages, signedMessages(t, draft, directory)...)
+		messages = append(messages, signedMessages(t, u, draft, directory)...)
 	}
 	input, err := json.Marshal(messages)
 	if err != nil {
@@ -146,8 +147,10 @@ func foreignScript(t *testing.T, modules, name, input string, args ...string) st
 // The directory as nginx serves it by the location that is printed, verified by the foreign reader: the octets, the
 // fields, and the signature over who was asked.
 func TestKeyDirectoryIsServedByNginx(t *testing.T) {
+	t.Parallel()
 	skipWithout(t, "nginx")
-	modules, path := clients(t, "http-message-sig", "web-bot-auth"), botKey(t)
+	modules := clients(t, "http-message-sig", "web-bot-auth")
+	u, path := botKey(t)
 	root := t.TempDir()
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -160,7 +163,7 @@ func TestKeyDirectoryIsServedByNginx(t *testing.T) {
 	if err := os.WriteFile(served, body, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	location := shared(t, "identity", "keygen", "-o", path, "--nginx")
+	location := u.run("identity", "keygen", "-o", path, "--nginx")
 	location.want(t, cli.ExitDone)
 	answer := nginxAnswer(t, root, location.out, webbotauth.WellKnown)
 	defer answer.Body.Close()

@@ -142,13 +142,15 @@ func (s *Server) Locator() string {
 	return fmt.Sprintf("postgres://curtsy@127.0.0.1:%d/postgres?crawl=t%d&sslmode=disable", s.Port, s.crawls.Add(1))
 }
 
-// SQL runs statements as the owner of everything.
-func (s *Server) SQL(t testing.TB, statements string) {
+// SQL runs statements as the owner of everything, and returns the rows without their heads.
+func (s *Server) SQL(t testing.TB, statements string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program("psql"), "-v", "ON_ERROR_STOP=1", "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "curtsy", "-c", statements, "postgres")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(t.Context(), program("psql"), "-v", "ON_ERROR_STOP=1", "-qAt", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "curtsy", "-c", statements, "postgres")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("%s: %v\n%s", statements, err, out)
 	}
+	return string(out)
 }
 
 // program finds one of PostgreSQL's programs, of which Debian keeps those of the server apart.
