@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/frontier/canon"
 )
 
@@ -134,7 +133,7 @@ func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[s
 	// Of an update, hosts have answered before; in a fleet, they may have answered others.
 	c.patient.Store(c.cfg.Past != nil || c.cfg.Member != nil)
 	if c.unclean || c.cfg.limitsPages() {
-		since := totals.GenerationOf(counts).Began
+		since := budget.GenerationOf(counts).Began
 		if err := c.pages.Read(ctx, c.cfg.Last, since, c.cfg.Frontier, c.clock); err != nil {
 			return nil, err
 		}
@@ -178,7 +177,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	c.settler = &settler{cfg: cfg, record: c.record, lined: lined, book: c.book}
 	c.linker = &linker{cfg: cfg, gate: c.gate, reader: c.reader, bounds: c.bounds, settler: c.settler, book: c.book}
 	pacer := host.NewPacer(cfg.IPDelay, cfg.HostLocks)
-	if c.unclean || counts[totals.Runs] > 0 || cfg.Past != nil {
+	if c.unclean || counts[budget.Runs] > 0 || cfg.Past != nil {
 		pacer.Resumed()
 	}
 	c.exchanger = &exchanger{

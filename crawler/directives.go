@@ -5,10 +5,10 @@ import (
 	"io"
 	"strings"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
@@ -29,7 +29,7 @@ func (c *Crawl) manners(stats frontier.Stats) Manners {
 	return Manners{
 		OptOut: c.cfg.OptOut.Versions(), Troubles: c.cfg.OptOut.Troubles(),
 		OptedOut: stats.Reasons[frontier.Dropped][reasonOptOut],
-		NoIndex:  stats.Counts[totals.NoIndex], NoArchive: stats.Counts[totals.NoArchive],
+		NoIndex:  stats.Counts[budget.NoIndex], NoArchive: stats.Counts[budget.NoArchive],
 		Kept: c.cfg.KeepNoArchive, FollowRel: strings.Join(c.cfg.FollowRel, ","),
 	}
 }
@@ -49,10 +49,10 @@ func (c *pageReader) directives(ctx context.Context, ex *fetch.Exchange) (extrac
 func (c *pageReader) noteDirectives(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision, f *findings) {
 	d.asks, d.prefs = asks, usagePrefs(v.rules.Book, ex.Header)
 	if asks.NoIndex {
-		f.count(totals.NoIndex, 1)
+		f.count(budget.NoIndex, 1)
 	}
 	if asks.NoArchive {
-		f.count(totals.NoArchive, 1)
+		f.count(budget.NoArchive, 1)
 	}
 	d.HeadOnly = asks.NoArchive && !c.cfg.KeepNoArchive
 }

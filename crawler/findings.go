@@ -3,8 +3,8 @@ package crawler
 import (
 	"slices"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
 
@@ -67,7 +67,7 @@ func (f *findings) count(name string, n int64) {
 // isPage counts the answer as a page.
 func (f *findings) isPage() {
 	f.pages++
-	f.count(totals.Pages, 1)
+	f.count(budget.Pages, 1)
 }
 
 // settleSeed notes what became of a seed, or of the end of its redirects.

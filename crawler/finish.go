@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
 
@@ -27,7 +27,7 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	}()
 	first := c.counted.CompareAndSwap(false, true)
 	if first {
-		v.count(totals.Runs, 1)
+		v.count(budget.Runs, 1)
 		defer func() {
 			if !applied {
 				c.counted.Store(false) // the next turn counts the run

@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -47,8 +47,8 @@ func TestHTTPThatTheStoryReads(t *testing.T) {
 		w.wantOutcomes("http://a.test/missing", "gone: status 404")
 		w.wantOutcomes("http://a.test/chain9", "redirected: to http://a.test/chain:")
 		w.wantOutcomes("http://a.test/chain:", "dropped: trap:redirect-chain")
-		if w.count(totals.Truncated) != 1 {
-			t.Errorf("%d truncated", w.count(totals.Truncated))
+		if w.count(budget.Truncated) != 1 {
+			t.Errorf("%d truncated", w.count(budget.Truncated))
 		}
 		for _, r := range w.archive.records {
 			if (r.Truncated != "") != (strings.HasSuffix(r.URL, "/long") || strings.HasSuffix(r.URL, "/declared") || strings.HasSuffix(r.URL, "/image")) {

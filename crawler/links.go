@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
@@ -12,7 +13,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -104,7 +104,7 @@ func (c *linker) document(
 		return err
 	case ex.Undecoded != "" && (kind != 0 || mediatype.Of(ex.Header).Unnamed()):
 		v.undigested(task, ex, c.cfg.Traps)
-		f.count(totals.PrefixUnparsed+"content coding", 1)
+		f.count(budget.PrefixUnparsed+"content coding", 1)
 		r.html = kind == extract.KindPage
 		return nil
 	case kind == 0:
@@ -130,11 +130,11 @@ func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *readin
 	r.page, r.html = read.page, true
 	f.unread(r.page)
 	if r.page.NeedsScript {
-		f.count(totals.PrefixUnparsed+totals.EmptyWithoutScript, 1)
+		f.count(budget.PrefixUnparsed+budget.EmptyWithoutScript, 1)
 		c.empty.add(task.URL)
 	}
 	if r.copied = v.digest(task, read, c.cfg.Traps); r.copied {
-		f.count(totals.PrefixLinks+trap.RuleCopy, int64(len(r.page.Links)))
+		f.count(budget.PrefixLinks+trap.RuleCopy, int64(len(r.page.Links)))
 		return
 	}
 	c.bounds.follow(task, r.page, f)
@@ -159,7 +159,7 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 	}
 	cut, err := c.reader.extract.Scripts(ctx, c.reader.input(task, ex), kind, page, func(name string, u canon.URL) {
 		if !c.tried.Try(name, u) {
-			f.count(totals.PrefixLinks+"script: tried elsewhere", 1)
+			f.count(budget.PrefixLinks+"script: tried elsewhere", 1)
 			return
 		}
 		next := frontier.Candidate{
@@ -172,7 +172,7 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 		c.bounds.discover(f, next, false)
 	})
 	if cut != "" {
-		f.count(totals.PrefixUnparsed+string(cut), 1)
+		f.count(budget.PrefixUnparsed+string(cut), 1)
 	}
 	return err
 }
@@ -180,12 +180,12 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 // unread counts the mentions of URLs in a document that are no links, or that are not read.
 func (f *findings) unread(page extract.Page) {
 	if page.Unparsed != "" {
-		f.count(totals.PrefixUnparsed+page.Unparsed, 1)
+		f.count(budget.PrefixUnparsed+page.Unparsed, 1)
 	}
 	for reason, n := range page.Refused {
-		f.count(totals.PrefixLinks+string(reason), int64(n))
+		f.count(budget.PrefixLinks+string(reason), int64(n))
 	}
-	f.count(totals.PrefixLinks+"too many", int64(page.Dropped))
+	f.count(budget.PrefixLinks+"too many", int64(page.Dropped))
 }
 
 // follow judges the links of a page.
@@ -219,14 +219,14 @@ func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 		f.unanswered(c.book, next.Seed, judged.Rule)
 	}
 	if !judged.Timeless {
-		f.count(totals.PrefixLinks+judged.Rule, 1)
+		f.count(budget.PrefixLinks+judged.Rule, 1)
 	}
 	switch {
 	case judged.Timeless || c.named(judged.Rule) && !c.lined.Met(next.URL.Key()):
 		next.Refused = judged.Rule
 		f.refused = append(f.refused, refusal{next, judged.Timeless})
 	case c.named(judged.Rule):
-		f.count(totals.RefusedAgain, 1)
+		f.count(budget.RefusedAgain, 1)
 	}
 }
 
@@ -259,7 +259,7 @@ func (c *settler) refuse(ctx context.Context, v *visit, f *findings) error {
 	}
 	for i, r := range f.refused {
 		if seen[i] {
-			f.count(totals.RefusedAgain, 1)
+			f.count(budget.RefusedAgain, 1)
 			continue
 		}
 		if r.timeless {
@@ -267,7 +267,7 @@ func (c *settler) refuse(ctx context.Context, v *visit, f *findings) error {
 		}
 		// Two pages may find a URL at one time, one page find it as a link and as an image.
 		if !c.lined.First(r.URL.Key()) {
-			f.count(totals.RefusedAgain, 1)
+			f.count(budget.RefusedAgain, 1)
 			continue
 		}
 		line := c.lineOf(v, r.Candidate)

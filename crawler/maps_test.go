@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/totals"
 	"curtsy/frontier/canon"
 )
 
@@ -279,7 +279,7 @@ func TestSitemaps_AreAskedForWhateverTheirTypeAndSize(t *testing.T) {
 		w.cfg.Scope.Reject, w.cfg.MaxBody = []string{"application/xml", "text/xml"}, 100
 		s := w.run()
 		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/p1", "/p2")
-		if s.Status.Reasons["fetched"]["sitemap:cut off"] != 1 || w.count(totals.Truncated) != 1 {
+		if s.Status.Reasons["fetched"]["sitemap:cut off"] != 1 || w.count(budget.Truncated) != 1 {
 			t.Errorf("%+v", s.Status)
 		}
 		for _, r := range w.archive.records {

@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -138,7 +137,7 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	if r.html {
 		f.isPage()
 		if task.Tag != "" && c.cfg.tagged {
-			f.count(totals.OfTag(task.Tag), 1)
+			f.count(budget.OfTag(task.Tag), 1)
 		}
 	}
 	return c.settler.settle(context.WithoutCancel(ctx), v, task, d, f)
@@ -181,7 +180,7 @@ func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d
 	case host.Answered:
 		d.outcome = frontier.Fetched
 		if m.Truncated != "" {
-			f.count(totals.Truncated, 1)
+			f.count(budget.Truncated, 1)
 			d.reason = "truncated: " + m.Truncated
 		} else if r.copied {
 			d.reason = trap.RuleCopy

@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -260,7 +260,7 @@ func (v *visit) recordPolicyExchange(ex *fetch.Exchange, a host.Answer, why stri
 	}
 	v.applySignal(ex, host.Signal{Answer: a, Why: reason, Robots: true}, true)
 	if len(ex.Request) > 0 {
-		v.count(totals.Robots, 1)
+		v.count(budget.Robots, 1)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -36,7 +35,7 @@ type quotas struct {
 func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64) (quotas, error) {
 	tags := map[string]int64{}
 	for name, n := range counts {
-		if tag, ok := totals.Tag(name); ok {
+		if tag, ok := budget.Tag(name); ok {
 			tags[tag] = n
 		}
 	}
@@ -44,7 +43,7 @@ func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64
 		held: &atomic.Bool{}, missed: missed,
 		domains: budget.NewGroups(cfg.MaxPerDomain, nil), tags: budget.NewGroups(cfg.MaxPerTag, tags),
 	}
-	q.watch = budget.StopwhenNew(cfg.StopWhen, counts[totals.Pages], q.tags.Pages)
+	q.watch = budget.StopwhenNew(cfg.StopWhen, counts[budget.Pages], q.tags.Pages)
 	if cfg.MaxPerDomain > 0 {
 		return q, q.countDomains(ctx, cfg.Frontier)
 	}

@@ -14,12 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
-	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -75,7 +75,7 @@ func TestPagesThatAreReadAheadAreToldLikeOthers(t *testing.T) {
 				t.Errorf("one at a time %d URLs: %v\neight at a time %d: %v", len(alone), alone, len(ahead), ahead)
 			}
 			for _, counts := range []map[string]int64{onAlone, onAhead} {
-				maps.DeleteFunc(counts, func(name string, _ int64) bool { return name == totals.Bytes })
+				maps.DeleteFunc(counts, func(name string, _ int64) bool { return name == budget.Bytes })
 			}
 			if !maps.Equal(onAlone, onAhead) {
 				t.Errorf("one at a time %v\neight at a time %v", onAlone, onAhead)

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -54,7 +54,7 @@ type settler struct {
 // settle writes a task's line and closes it with what was found, or returns it to its host to come again.
 func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d decision, f *findings) error {
 	if d.change != "" {
-		f.count(totals.PrefixChanges+string(d.change), 1)
+		f.count(budget.PrefixChanges+string(d.change), 1)
 	}
 	if d.outcome == 0 {
 		if err := c.line(ctx, v, task, d, storage.OutcomeDeferred); err != nil {
@@ -70,7 +70,7 @@ func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d de
 		c.logHeld(task, d.reason)
 	}
 	if task.Kind == frontier.KindScript {
-		f.count(totals.PrefixScripts+storage.OfScript(storage.Outcome(d.outcome.String())), 1)
+		f.count(budget.PrefixScripts+storage.OfScript(storage.Outcome(d.outcome.String())), 1)
 	}
 	if found.SeedChain(task.Candidate) || requestedSitemap(task.Candidate) {
 		f.settleSeed(c.book, task, d)

@@ -3,7 +3,7 @@ package crawler
 import (
 	"testing"
 
-	"curtsy/crawler/totals"
+	"curtsy/crawler/budget"
 	"curtsy/frontier"
 )
 
@@ -19,7 +19,7 @@ func TestBuffer_IsBlankWhenItIsUsedAgain(t *testing.T) {
 		for range n {
 			r.Found = append(r.Found, frontier.Candidate{Via: "http://h.test/"})
 		}
-		r.Counts[totals.Pages]++
+		r.Counts[budget.Pages]++
 		p.Wipe(r)
 	}
 	fill(maxFound)

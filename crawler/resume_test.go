@@ -7,7 +7,6 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -61,7 +60,7 @@ func TestBudgetsAndAnswersGoOnOverRuns(t *testing.T) {
 }
 
 func TestABudgetKnowsWhetherAnybodyEverAnswered(t *testing.T) {
-	if budget.New(0, 0, nil, nil).Answered() || !budget.New(0, 0, map[string]int64{totals.Answers: 1}, nil).Answered() {
+	if budget.New(0, 0, nil, nil).Answered() || !budget.New(0, 0, map[string]int64{budget.Answers: 1}, nil).Answered() {
 		t.Error("answers of earlier runs count, and only answers")
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
-	"curtsy/crawler/totals"
 )
 
 // trouble is a way to fail, and what politeness rules 11 and 12 make of it.
@@ -268,8 +268,8 @@ func TestRule11_WhatCannotBeReadIsFlagged(t *testing.T) {
 		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, "24h0m0s (what it says cannot be read") {
 			t.Errorf("resting: %+v", r)
 		}
-		if w.count(totals.OddRetryAfter) != 1 || s.Status.Failures["429"] != 1 {
-			t.Errorf("%d odd, failures %v", w.count(totals.OddRetryAfter), s.Status.Failures)
+		if w.count(budget.OddRetryAfter) != 1 || s.Status.Failures["429"] != 1 {
+			t.Errorf("%d odd, failures %v", w.count(budget.OddRetryAfter), s.Status.Failures)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/found"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -47,7 +47,7 @@ func newSeedBook(counts map[string]int64) *seedBook {
 // take adds what a turn changed. The caller holds mu, or is alone.
 func (b *seedBook) take(counts map[string]int64) {
 	for name, n := range counts {
-		if strings.HasPrefix(name, totals.PrefixUnanswered) {
+		if strings.HasPrefix(name, budget.PrefixUnanswered) {
 			b.failed[name] += n
 		}
 	}
@@ -74,7 +74,7 @@ func (b *seedBook) Named() []string {
 // totalOf is the name of a seed's total.
 func totalOf(seed string) string {
 	sum := sha256.Sum256([]byte(seed))
-	return totals.PrefixUnanswered + hex.EncodeToString(sum[:8])
+	return budget.PrefixUnanswered + hex.EncodeToString(sum[:8])
 }
 
 // Unanswered gives count what changes since a seed got no usable answer.
@@ -86,7 +86,7 @@ func (b *seedBook) Unanswered(seed string, count func(total string, n int64)) {
 	if n > 0 {
 		return
 	}
-	count(totals.SeedsUnanswered, 1)
+	count(budget.SeedsUnanswered, 1)
 	if known || len(b.failed) < maxRemembered {
 		count(name, 1)
 	}
@@ -98,7 +98,7 @@ func (b *seedBook) Answered(seed string, count func(total string, n int64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failed[name] > 0 {
-		count(totals.SeedsUnanswered, -1)
+		count(budget.SeedsUnanswered, -1)
 		count(name, -1)
 	}
 }

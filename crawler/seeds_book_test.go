@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"curtsy/crawler/totals"
+	"curtsy/crawler/budget"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -48,7 +48,7 @@ func (l *seedLedger) turn(seed string, answered, lost bool) {
 // and however often a run begins anew.
 func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	l := seedLedger{map[string]int64{totals.Pages: 7}, newSeedBook(nil)}
+	l := seedLedger{map[string]int64{budget.Pages: 7}, newSeedBook(nil)}
 	unanswered := map[string]bool{}
 	for step := range 4000 {
 		seed, answered, lost := fmt.Sprintf("http://s%d.test/", rng.IntN(12)), rng.IntN(2) == 0, rng.IntN(4) == 0
@@ -65,7 +65,7 @@ func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
 				want++
 			}
 		}
-		if got := l.counts[totals.SeedsUnanswered]; got != want {
+		if got := l.counts[budget.SeedsUnanswered]; got != want {
 			t.Fatalf("step %d: %d seeds unanswered, want %d", step, got, want)
 		}
 	}
@@ -78,13 +78,13 @@ func TestNamesOfUnansweredSeedsAreBounded(t *testing.T) {
 	for i := range maxRemembered + more {
 		l.turn(fmt.Sprintf("http://s%d.test/", i), false, false)
 	}
-	if n := l.counts[totals.SeedsUnanswered]; n != maxRemembered+more || len(l.counts) != maxRemembered+1 {
+	if n := l.counts[budget.SeedsUnanswered]; n != maxRemembered+more || len(l.counts) != maxRemembered+1 {
 		t.Errorf("%d seeds, %d totals; want %d and %d", n, len(l.counts), maxRemembered+more, maxRemembered+1)
 	}
 	l.turn("http://s0.test/", true, false)
 	l.turn("http://s0.test/", false, false)
 	l.turn(fmt.Sprintf("http://s%d.test/", maxRemembered), true, false) // without a name: it stays counted
-	if n := l.counts[totals.SeedsUnanswered]; n != maxRemembered+more || len(l.counts) != maxRemembered+1 {
+	if n := l.counts[budget.SeedsUnanswered]; n != maxRemembered+more || len(l.counts) != maxRemembered+1 {
 		t.Errorf("after a second try: %d seeds, %d totals", n, len(l.counts))
 	}
 }

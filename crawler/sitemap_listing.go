@@ -3,8 +3,8 @@ package crawler
 import (
 	"context"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/sitemap"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -46,7 +46,7 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 		reason = reasonSitemaps
 	}
 	if reason != "" {
-		l.f.count(totals.PrefixLinks+reason, 1)
+		l.f.count(budget.PrefixLinks+reason, 1)
 		return nil
 	}
 	if l.c.cfg.DryRun && !e.Map {

@@ -6,11 +6,11 @@ import (
 	"io"
 	"slices"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/sitemap"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
@@ -91,7 +91,7 @@ func (c *linker) nameSitemaps(ctx context.Context, v *visit) error {
 	maps, refused := namedSitemaps(v.rules, v.turn.Authority)
 	f := v.findings()
 	for reason, n := range refused {
-		f.count(totals.PrefixLinks+reason, n)
+		f.count(budget.PrefixLinks+reason, n)
 	}
 	next := frontier.Candidate{Kind: frontier.KindMap, Via: gate.PolicyURL(v.turn.Authority)}
 	if len(v.turn.Tasks) > 0 {
@@ -171,9 +171,9 @@ func (c *bounds) asSitemap(v *visit, task frontier.Task) frontier.Task {
 func (c *linker) readSitemap(
 	ctx context.Context, v *visit, x *attempt, ex *fetch.Exchange, noFollow bool, f *findings,
 ) (says listed, err error) {
-	f.count(totals.Sitemaps, 1)
+	f.count(budget.Sitemaps, 1)
 	if ex.Undecoded != "" {
-		f.count(totals.PrefixUnparsed+"content coding", 1)
+		f.count(budget.PrefixUnparsed+"content coding", 1)
 		return listed{reason: prefixSitemap + "content coding"}, nil
 	}
 	l := &listing{c: c, v: v, f: f, task: x.task, noFollow: noFollow, hosts: map[canon.Authority]bool{}}
@@ -186,10 +186,10 @@ func (c *linker) readSitemap(
 	}
 	entries := report.Entries
 	for reason, n := range report.Refused {
-		f.count(totals.PrefixLinks+prefixSitemap+reason, int64(n))
+		f.count(budget.PrefixLinks+prefixSitemap+reason, int64(n))
 		entries += n
 	}
-	f.count(totals.Listed, int64(entries))
+	f.count(budget.Listed, int64(entries))
 	says = listed{reason: prefixSitemap + string(report.Format), note: fmt.Sprintf("%d of %d entries in scope", l.in, entries)}
 	if finding := report.Finding; finding != nil {
 		says.reason = prefixSitemap + finding.Reason

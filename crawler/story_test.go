@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -85,8 +85,8 @@ func TestBytesAreTheOctetsReceived(t *testing.T) {
 		if s.Status.Bytes != octets || s.Status.Failed != 1 {
 			t.Errorf("%d octets counted, %d in the archive; %d failed", s.Status.Bytes, octets, s.Status.Failed)
 		}
-		if n := int64(len(w.archive.records)); s.Status.Exchanges != n || w.count(totals.Answers) != n-3 {
-			t.Errorf("%d exchanges, %d answers, %d records", s.Status.Exchanges, w.count(totals.Answers), n)
+		if n := int64(len(w.archive.records)); s.Status.Exchanges != n || w.count(budget.Answers) != n-3 {
+			t.Errorf("%d exchanges, %d answers, %d records", s.Status.Exchanges, w.count(budget.Answers), n)
 		}
 	})
 }

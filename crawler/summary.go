@@ -8,7 +8,6 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
 
@@ -67,7 +66,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 		return s, err
 	}
 	s.Manners = c.manners(stats)
-	s.SeedsUnanswered = stats.Counts[totals.SeedsUnanswered]
+	s.SeedsUnanswered = stats.Counts[budget.SeedsUnanswered]
 	s.Seeds, s.Empty = c.book.Named(), c.linker.empty.named()
 
 	if s.EndedBy == EndedWaiting && s.Opens == nil && stats.Retired > 0 {

@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/record"
-	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/robots"
@@ -179,10 +178,10 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	}
 	v.pace = v.terms().Pace(&v.memory, x.Ended)
 	if class := host.FailureClass(x.Answer, ex); class != "" {
-		v.count(totals.PrefixFailures+class, 1)
+		v.count(budget.PrefixFailures+class, 1)
 	}
 	if x.RetryAfter.Odd {
-		v.count(totals.OddRetryAfter, 1)
+		v.count(budget.OddRetryAfter, 1)
 	}
 	if len(ex.Request) == 0 {
 		return // no connection came about: nothing was asked of anybody
@@ -191,11 +190,11 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	if ex.Response != nil {
 		octets = ex.Response.Size()
 	}
-	v.count(totals.Exchanges, 1)
-	v.count(totals.Bytes, octets)
+	v.count(budget.Exchanges, 1)
+	v.count(budget.Bytes, octets)
 	answered := ex.Status != 0
 	if answered {
-		v.count(totals.Answers, 1)
+		v.count(budget.Answers, 1)
 		for _, kind := range storage.KindsOfAnswer(ex.Status, mediatype.Of(ex.Header).Name) {
 			v.count(kind, 1)
 		}
@@ -267,7 +266,7 @@ func (v *visit) begin() {
 // forget drops all that the turn brought and is not handed in, but not what it cost, nor its pages.
 func (v *visit) forget() {
 	counts := v.result.Counts
-	maps.DeleteFunc(counts, func(name string, _ int64) bool { return !totals.IsCost(name) && !totals.IsPages(name) })
+	maps.DeleteFunc(counts, func(name string, _ int64) bool { return !budget.IsCost(name) && !budget.IsPages(name) })
 	v.state, v.memory.Source = v.start.state, v.start.source
 	v.begin()
 	v.result.Counts = counts

@@ -14,9 +14,9 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -197,13 +197,13 @@ func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.
 }
 
 // generationIn reads which generation the frontier at path is of.
-func generationIn(ctx context.Context, path string) (totals.Generation, error) {
+func generationIn(ctx context.Context, path string) (budget.Generation, error) {
 	f, err := engine.OpenReadOnly(path)
 	if err != nil {
-		return totals.Generation{}, err
+		return budget.Generation{}, err
 	}
 	st, err := f.Stats(ctx)
-	return totals.GenerationOf(st.Counts), errors.Join(err, f.Close())
+	return budget.GenerationOf(st.Counts), errors.Join(err, f.Close())
 }
 
 // ledgerEnds reads how URLs ended from a ledger.

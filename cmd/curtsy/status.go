@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/ledger"
@@ -92,7 +92,7 @@ func statusOf(ctx context.Context, dir string) (st status.Status, err error) {
 	if err = errors.Join(err, statsErr, f.Close()); err != nil || !st.Killed {
 		return st, err
 	}
-	began := totals.GenerationOf(all.Counts).Began
+	began := budget.GenerationOf(all.Counts).Began
 	if told, err := ledger.Asked(filepath.Join(dir, crawldir.LedgerName), began); err == nil { // else the frontier's own counts must do
 		st.Tell(told)
 	}

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
 
@@ -52,7 +51,7 @@ const PressAfter = 30 * time.Second
 func New(maxPages, maxBytes int64, counts map[string]int64, press func()) *Tickets {
 	return &Tickets{
 		maxPages: maxPages, maxBytes: maxBytes, press: press,
-		pages: counts[totals.Pages], bytes: counts[totals.Bytes], answers: counts[totals.Answers],
+		pages: counts[Pages], bytes: counts[Bytes], answers: counts[Answers],
 		changed: make(chan struct{}),
 	}
 }

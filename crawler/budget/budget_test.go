@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"curtsy/crawler/totals"
 )
 
 // refused is a press for tickets that nobody is to wait for.
@@ -29,7 +27,7 @@ func TestRule15_PagesAndTicketsNeverPassTheCap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {
 		most, pages := 1+rng.Int64N(6), rng.Int64N(3)
-		b := New(most, 0, map[string]int64{totals.Pages: pages}, refused(t))
+		b := New(most, 0, map[string]int64{Pages: pages}, refused(t))
 		out := int64(0)
 		for step := range 60 {
 			if rng.IntN(3) == 0 && out > 0 {
@@ -76,7 +74,7 @@ func TestRule15_WhichBudgetIsUsedUp(t *testing.T) {
 		{name: "bytes are no pages", maxPages: 3, spend: 5000, pages: 2},
 		{name: "pages are no bytes", maxBytes: 3, pages: 5000},
 	} {
-		b := New(c.maxPages, c.maxBytes, map[string]int64{totals.Pages: c.pages, totals.Bytes: c.before}, refused(t))
+		b := New(c.maxPages, c.maxBytes, map[string]int64{Pages: c.pages, Bytes: c.before}, refused(t))
 		b.Spend(c.spend, true)
 		if got := b.Take(context.Background()); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -178,7 +176,7 @@ func TestAnsweredNeedsAnAnswer(t *testing.T) {
 		t.Error("bytes that were no answer count as one")
 	}
 	b.Spend(0, true)
-	if !b.Answered() || !New(0, 0, map[string]int64{totals.Answers: 1}, nil).Answered() {
+	if !b.Answered() || !New(0, 0, map[string]int64{Answers: 1}, nil).Answered() {
 		t.Error("an answer is not known")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"curtsy/crawler/totals"
+	"curtsy/crawler/budget"
 	"curtsy/storage/ledger"
 )
 
@@ -42,7 +42,7 @@ func TestAPageThatIsEmptyWithoutJavaScriptIsCountedAndNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := r.Status.NotRead[totals.EmptyWithoutScript]; n != 1 || !slices.Equal(r.Empty, []string{server.URL + "/app"}) {
+	if n := r.Status.NotRead[budget.EmptyWithoutScript]; n != 1 || !slices.Equal(r.Empty, []string{server.URL + "/app"}) {
 		t.Errorf("%d, %q", n, r.Empty)
 	}
 	var marked []string

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -45,8 +45,8 @@ func hostsOf(ctx context.Context, f frontier.Reader) iter.Seq2[frontier.Host, er
 
 // nextGeneration is what follows g. It begins after the last line of the ledger, whatever the clock says. Of a g that is
 // not done, and of a round, what it did not come to is what its own generation before had: the next one is compared with both.
-func nextGeneration(ctx context.Context, dir string, g totals.Generation, done bool) (totals.Generation, error) {
-	next := totals.Generation{Number: g.Number + 1, Began: time.Now(), Before: g.Lines}
+func nextGeneration(ctx context.Context, dir string, g budget.Generation, done bool) (budget.Generation, error) {
+	next := budget.Generation{Number: g.Number + 1, Began: time.Now(), Before: g.Lines}
 	if !done || g.Round {
 		next.Before = g.Before
 	}
@@ -81,7 +81,7 @@ func removeNext(dir string) error {
 }
 
 // buildNext builds the next frontier beside the old one, which is open and ours.
-func buildNext(ctx context.Context, dir string, old frontier.Reader, g totals.Generation) error {
+func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Generation) error {
 	path := in(dir, NextName)
 	if err := removeNext(dir); err != nil { // what a kill left
 		return err
@@ -117,7 +117,7 @@ func buildNext(ctx context.Context, dir string, old frontier.Reader, g totals.Ge
 }
 
 // nextItems are the parts of the next frontier: the hosts with what politeness needs, and nothing of what was found.
-func nextItems(ctx context.Context, old frontier.Reader, g totals.Generation) iter.Seq2[frontier.Item, error] {
+func nextItems(ctx context.Context, old frontier.Reader, g budget.Generation) iter.Seq2[frontier.Item, error] {
 	return func(yield func(frontier.Item, error) bool) {
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // it never fails

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 
 	"curtsy/crawler"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/record"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -66,7 +66,7 @@ type Dir struct {
 	settings   Settings
 	config     []byte // the settings, to be written anew; nil when the directory has them
 	evidence   evidence
-	generation totals.Generation
+	generation budget.Generation
 	begun      atomic.Bool // the ledger has the mark of the run
 }
 
@@ -152,7 +152,7 @@ func (d *Dir) generationInfo(ctx context.Context, info warc.Info) (warc.Info, er
 	if err != nil {
 		return info, err
 	}
-	d.generation = totals.GenerationOf(stats.Counts)
+	d.generation = budget.GenerationOf(stats.Counts)
 	fields := append(warc.Fields{}, info.Fields...)
 	info.Fields = append(fields, warc.Field{Name: "generation", Value: fmt.Sprint(d.generation.Number)})
 	return info, nil

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/totals"
+	"curtsy/crawler/budget"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -58,7 +58,7 @@ type Earlier struct {
 
 // A Comparison is of a generation with the one before, as the ledger tells of both.
 type Comparison struct {
-	Generation totals.Generation
+	Generation budget.Generation
 	Complete   bool   // nothing of the generation is left to do
 	Ledger     string // its folder
 	Spool      string // a folder to sort in

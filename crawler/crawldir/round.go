@@ -12,7 +12,6 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -38,14 +37,14 @@ type Round struct {
 const sourceName = NextName + ".of"
 
 // BeginRound begins the next generation of the crawl in dir as Update does, but asks for what r says alone.
-func BeginRound(ctx context.Context, dir string, s *Settings, r Round) (g totals.Generation, err error) {
-	return beginWith(ctx, dir, s, true, func(ctx context.Context, old Stopped, g totals.Generation) error {
+func BeginRound(ctx context.Context, dir string, s *Settings, r Round) (g budget.Generation, err error) {
+	return beginWith(ctx, dir, s, true, func(ctx context.Context, old Stopped, g budget.Generation) error {
 		return r.build(ctx, dir, old, g)
 	}, func() error { return nil })
 }
 
 // build builds the next frontier beside the old one, which is open and ours, out of a copy.
-func (r Round) build(ctx context.Context, dir string, old Stopped, g totals.Generation) (err error) {
+func (r Round) build(ctx context.Context, dir string, old Stopped, g budget.Generation) (err error) {
 	if err := removeNext(dir); err != nil { // what a kill left
 		return err
 	}
@@ -73,7 +72,7 @@ func (r Round) build(ctx context.Context, dir string, old Stopped, g totals.Gene
 }
 
 // items are the parts of the next frontier.
-func (r Round) items(ctx context.Context, old frontier.Stored, stats frontier.Stats, g totals.Generation) iter.Seq2[frontier.Item, error] {
+func (r Round) items(ctx context.Context, old frontier.Stored, stats frontier.Stats, g budget.Generation) iter.Seq2[frontier.Item, error] {
 	return func(yield func(frontier.Item, error) bool) {
 		ended := errors.New("no more is wanted")
 		err := old.Export(ctx, func(i frontier.Item) error {
@@ -88,7 +87,7 @@ func (r Round) items(ctx context.Context, old frontier.Stored, stats frontier.St
 				i.URL.Stops, i.URL.Alone = 0, 0
 			case i.Totals != nil:
 				i.Totals.Counts = g.Counts()
-				i.Totals.Counts[totals.Pages] = r.Pages
+				i.Totals.Counts[budget.Pages] = r.Pages
 			}
 			if !yield(i, err) {
 				return ended

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -14,7 +14,7 @@ import (
 )
 
 // stored is what the frontier of a stopped crawl has: its URLs by path, and which generation it is in.
-func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, g totals.Generation) {
+func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, g budget.Generation) {
 	t.Helper()
 	f, err := engine.OpenReadOnly(dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, 
 		case i.Seed != nil:
 			seeds++
 		case i.Totals != nil:
-			g = totals.GenerationOf(i.Totals.Counts)
+			g = budget.GenerationOf(i.Totals.Counts)
 		}
 		return nil
 	})

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"curtsy/crawler"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -191,7 +191,7 @@ func finished(ctx context.Context, f frontier.Reader) (crawler.Summary, bool, er
 		return crawler.Summary{}, false, err
 	}
 	stats, err := f.Stats(ctx)
-	unanswered := stats.Counts[totals.SeedsUnanswered]
+	unanswered := stats.Counts[budget.SeedsUnanswered]
 	return crawler.Summary{
 		EndedBy: crawler.EndedDrained, Status: status, SeedsUnanswered: unanswered, Incomplete: unanswered > 0,
 	}, true, err

@@ -6,7 +6,6 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -48,9 +47,9 @@ func Unfetched(ctx context.Context, s *Settings, f frontier.Frontier) (func(u ca
 		}
 	}
 	switch {
-	case s.MaxPages > 0 && stats.Counts[totals.Pages] >= s.MaxPages:
+	case s.MaxPages > 0 && stats.Counts[budget.Pages] >= s.MaxPages:
 		queued = storage.RuleOfBudget + budget.MaxPages
-	case s.MaxBytes > 0 && stats.Counts[totals.Bytes] >= s.MaxBytes:
+	case s.MaxBytes > 0 && stats.Counts[budget.Bytes] >= s.MaxBytes:
 		queued = storage.RuleOfBudget + budget.MaxBytes
 	}
 	return func(u canon.URL, embed bool) (string, error) {

@@ -8,8 +8,8 @@ import (
 	"os"
 	"runtime"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/record"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
@@ -27,7 +27,7 @@ func OldFrontier(generation int64) string { return fmt.Sprintf("frontier-%03d.db
 // Update begins the next generation of the crawl in dir: Run then asks again for what it has, on condition that it
 // changed. was are the settings that the crawl had, nil for those in its directory; next are those of the update, which
 // take their place. A crawl that can go on is refused: ErrNotEnded.
-func Update(ctx context.Context, dir string, was, next *Settings) (g totals.Generation, err error) {
+func Update(ctx context.Context, dir string, was, next *Settings) (g budget.Generation, err error) {
 	config, err := next.TOML()
 	if err != nil {
 		return g, err
@@ -36,8 +36,8 @@ func Update(ctx context.Context, dir string, was, next *Settings) (g totals.Gene
 }
 
 // begin begins the next generation. before is called once nothing but the new frontier's name is missing.
-func begin(ctx context.Context, dir string, was *Settings, before func() error) (totals.Generation, error) {
-	return beginWith(ctx, dir, was, false, func(ctx context.Context, old Stopped, g totals.Generation) error {
+func begin(ctx context.Context, dir string, was *Settings, before func() error) (budget.Generation, error) {
+	return beginWith(ctx, dir, was, false, func(ctx context.Context, old Stopped, g budget.Generation) error {
 		return buildNext(ctx, dir, old, g)
 	}, before)
 }
@@ -45,8 +45,8 @@ func begin(ctx context.Context, dir string, was *Settings, before func() error) 
 // beginWith is begin with a frontier that build builds.
 func beginWith(
 	ctx context.Context, dir string, was *Settings, round bool,
-	build func(context.Context, Stopped, totals.Generation) error, before func() error,
-) (g totals.Generation, err error) {
+	build func(context.Context, Stopped, budget.Generation) error, before func() error,
+) (g budget.Generation, err error) {
 	if engine.Locator(dir) != "" {
 		return g, RefusedInFleet("curtsy update")
 	}
@@ -79,7 +79,7 @@ func beginWith(
 		return g, &DirError{dir, ErrTouched, dir + " was in use a moment ago"}
 	}
 	done := stats.Queued+stats.InFlight+stats.Deferred == 0
-	if g, err = nextGeneration(ctx, dir, totals.GenerationOf(stats.Counts), done); err != nil {
+	if g, err = nextGeneration(ctx, dir, budget.GenerationOf(stats.Counts), done); err != nil {
 		return g, err
 	}
 	g.Round = round
@@ -107,7 +107,7 @@ func beginWith(
 }
 
 // keepOld gives the frontier before another name, a convenience: where there are no hard links, it is not kept.
-func keepOld(dir string, g totals.Generation) error {
+func keepOld(dir string, g budget.Generation) error {
 	keep := in(dir, OldFrontier(g.Number-1))
 	if err := os.Remove(keep); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("crawl directory: %w", err)
@@ -129,13 +129,13 @@ func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64
 	}
 	var missed record.Pages
 	if s.MaxPages > 0 {
-		since := totals.GenerationOf(st.Counts).Began
+		since := budget.GenerationOf(st.Counts).Began
 		if err := missed.Read(ctx, ledger.Last(in(dir, LedgerName)), since, f, record.Start()); err != nil {
 			return 0, err
 		}
 	}
-	spent := s.MaxPages > 0 && st.Counts[totals.Pages]+missed.Total() >= s.MaxPages ||
-		s.MaxBytes > 0 && st.Counts[totals.Bytes] >= s.MaxBytes
+	spent := s.MaxPages > 0 && st.Counts[budget.Pages]+missed.Total() >= s.MaxPages ||
+		s.MaxBytes > 0 && st.Counts[budget.Bytes] >= s.MaxBytes
 	if st.Queued+st.InFlight+st.Deferred == 0 || spent {
 		return st.Restarts, nil
 	}

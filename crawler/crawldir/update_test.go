@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/totals"
 	"curtsy/frontier/engine"
 	"curtsy/storage"
 )
@@ -50,7 +50,7 @@ func generationOf(t *testing.T, dir string) int64 {
 	if err != nil || st.Queued+st.InFlight+st.Deferred > 0 {
 		t.Errorf("%+v %v: it is not finished", st, err)
 	}
-	return totals.GenerationOf(st.Counts).Number
+	return budget.GenerationOf(st.Counts).Number
 }
 
 // An update that cannot begin leaves the crawl as it was, and nothing beside it: here the settings cannot be written.

@@ -5,13 +5,12 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 )
 
 // Explain makes an explanation of facts. It asks nobody.
 func Explain(k *Facts) Explanation {
 	e := Explanation{
-		Schema: Schema, Crawl: k.Crawl, Now: k.Now, Generation: totals.GenerationOf(k.Stats.Counts).Number,
+		Schema: Schema, Crawl: k.Crawl, Now: k.Now, Generation: budget.GenerationOf(k.Stats.Counts).Number,
 		URL:   explainURL(k.Written, k.URL),
 		Scope: Scope{In: k.Scope.In, Rule: k.Scope.Rule, ForGood: !k.Scope.In && k.Scope.Timeless, Asked: []Rule{}},
 		State: k.explainState(), Host: k.explainHost(), Traps: k.traps(),
@@ -41,7 +40,7 @@ func Explain(k *Facts) Explanation {
 func notFollowed(counts map[string]int64) map[string]int64 {
 	links := map[string]int64{}
 	for name, n := range counts {
-		if rule, ok := strings.CutPrefix(name, totals.PrefixLinks); ok && n > 0 {
+		if rule, ok := strings.CutPrefix(name, budget.PrefixLinks); ok && n > 0 {
 			links[rule] = n
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -108,12 +108,12 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		}, AnswerMay, "10:01:00.000Z (no answer in time)", time.Minute},
 		{func(k *Facts) { k.Entry, k.Seen, k.Found = nil, false, frontier.Candidate{} }, AnswerMay, "no page has led to it yet", 0},
 		{func(k *Facts) {
-			k.Entry, k.Seen, k.Stats.Counts = nil, false, totals.Generation{Number: 3}.Counts()
+			k.Entry, k.Seen, k.Stats.Counts = nil, false, budget.Generation{Number: 3}.Counts()
 		}, AnswerMay, "generation 3 has not met it so far", 0},
 		{func(k *Facts) { k.Entry = nil }, AnswerMay, "it was refused when it was met, or is forgotten; it is not queued", 0},
 		{func(k *Facts) {
 			k.Entry, k.Seen = nil, false
-			k.Stats.Counts = map[string]int64{totals.PrefixLinks + "scope:nofollow": 7, totals.PrefixLinks + "scope:depth": 9, totals.PrefixLinks + "malformed": 80, totals.Pages: 3}
+			k.Stats.Counts = map[string]int64{budget.PrefixLinks + "scope:nofollow": 7, budget.PrefixLinks + "scope:depth": 9, budget.PrefixLinks + "malformed": 80, budget.Pages: 3}
 		}, AnswerMay, "unless a page leads to it or curtsy frontier add queues it; links that were not followed, this one perhaps among them: 9 by scope:depth, 7 by scope:nofollow", 0},
 		{func(k *Facts) { k.Now = k.Now.Add(30 * time.Hour) }, AnswerMay, "that policy has expired", 0},
 		{func(k *Facts) {
@@ -150,7 +150,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 			k.Host.Hold = frontier.Hold{Act: frontier.Park, Reason: "by phone", Wait: time.Hour}
 		}, AnswerHost, "parked by operator: by phone, until 2026-11-22T11", time.Hour},
 		{func(k *Facts) { k.Host.Hold = frontier.Hold{Act: frontier.Drop} }, AnswerHost, "dropped by operator", -1},
-		{func(k *Facts) { k.Settings.MaxPages, k.Stats.Counts = 5, map[string]int64{totals.Pages: 5} }, AnswerBudget, "--max-pages 5 is used up", -1},
+		{func(k *Facts) { k.Settings.MaxPages, k.Stats.Counts = 5, map[string]int64{budget.Pages: 5} }, AnswerBudget, "--max-pages 5 is used up", -1},
 		{func(k *Facts) { k.Settings.MaxPerHost, k.Memory.Pages = 2, 2 }, AnswerBudget, "--max-per-host 2", -1},
 		{func(k *Facts) {
 			k.Seen, k.Entry, k.Stats.Capped = false, nil, map[string]int64{frontier.ReasonCapCrawl: 3}
@@ -158,9 +158,9 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{func(k *Facts) { k.Settings.MaxPerDomain, k.Domain = 7, 7 }, AnswerBudget, "--max-per-domain 7 is used up", -1},
 		{func(k *Facts) {
 			k.Found = k.Candidate()
-			k.Found.Tag, k.Settings.MaxPerTag, k.Stats.Counts = "news", 3, map[string]int64{totals.OfTag("news"): 3}
+			k.Found.Tag, k.Settings.MaxPerTag, k.Stats.Counts = "news", 3, map[string]int64{budget.OfTag("news"): 3}
 		}, AnswerBudget, "--max-per-tag 3 is used up", -1},
-		{func(k *Facts) { k.Settings.MaxBytes, k.Stats.Counts = 5, map[string]int64{totals.Bytes: 4} }, AnswerMay, "due now", 0},
+		{func(k *Facts) { k.Settings.MaxBytes, k.Stats.Counts = 5, map[string]int64{budget.Bytes: 4} }, AnswerMay, "due now", 0},
 	} {
 		e := explanationOf(t, c.change)
 		said[e.Answer.Word] = true

@@ -9,7 +9,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -130,9 +129,9 @@ func (k *Facts) exempt() bool {
 // budgets are the bounds of politeness rule 15. That of time is in seconds, of this run.
 func (k *Facts) budgets() []Budget {
 	all := []Budget{
-		{budget.MaxPages, k.Stats.Counts[totals.Pages], limitTo(k.Settings.MaxPages)},
+		{budget.MaxPages, k.Stats.Counts[budget.Pages], limitTo(k.Settings.MaxPages)},
 		{budget.MaxPerHost, int64(k.Memory.Pages), limitTo(k.Settings.MaxPerHost)},
-		{budget.MaxBytes, k.Stats.Counts[totals.Bytes], limitTo(k.Settings.MaxBytes)},
+		{budget.MaxBytes, k.Stats.Counts[budget.Bytes], limitTo(k.Settings.MaxBytes)},
 		{budget.MaxTime, int64(k.Elapsed / time.Second), limitTo(int64(k.Settings.MaxTime / time.Second))},
 		{budget.Depth, int64(k.Candidate().Depth), nil},
 	}
@@ -144,7 +143,7 @@ func (k *Facts) budgets() []Budget {
 		all = append(all, Budget{budget.MaxPerDomain, k.Domain, &n})
 	}
 	if n, tag := k.Settings.MaxPerTag, k.Candidate().Tag; n > 0 && tag != "" {
-		all = append(all, Budget{budget.MaxPerTag, k.Stats.Counts[totals.OfTag(tag)], &n})
+		all = append(all, Budget{budget.MaxPerTag, k.Stats.Counts[budget.OfTag(tag)], &n})
 	}
 	return all
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"sync"
 
-	"curtsy/crawler/totals"
+	"curtsy/crawler/budget"
 	"curtsy/storage"
 )
 
@@ -32,7 +32,7 @@ func (c *Costs) Keep(counts map[string]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, n := range counts {
-		if totals.IsCost(name) && n != 0 {
+		if budget.IsCost(name) && n != 0 {
 			c.counts[name] += n
 		}
 	}
@@ -57,10 +57,10 @@ func (c *Costs) Recover(asked func() (storage.Asked, error), counted map[string]
 		return nil, fmt.Errorf("crawler: requests before the kill: %w", err)
 	}
 	more := told.Beyond(storage.Asked{
-		Exchanges: counted[totals.Exchanges], Answers: counted[totals.Answers], Robots: counted[totals.Robots], Octets: counted[totals.Bytes],
+		Exchanges: counted[budget.Exchanges], Answers: counted[budget.Answers], Robots: counted[budget.Robots], Octets: counted[budget.Bytes],
 		Kinds: counted,
 	})
-	c.counts[totals.Exchanges], c.counts[totals.Answers], c.counts[totals.Robots], c.counts[totals.Bytes] = more.Exchanges, more.Answers, more.Robots, more.Octets
+	c.counts[budget.Exchanges], c.counts[budget.Answers], c.counts[budget.Robots], c.counts[budget.Bytes] = more.Exchanges, more.Answers, more.Robots, more.Octets
 	maps.Copy(c.counts, more.Kinds)
 	all = maps.Clone(counted)
 	for name, n := range c.counts {

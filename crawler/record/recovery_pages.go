@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -71,9 +71,9 @@ func (p *Pages) AddTo(counts map[string]int64, tags bool) (domains map[string]in
 
 func add(counts map[string]int64, pages []page, tags bool) {
 	for _, page := range pages {
-		counts[totals.Pages]++
+		counts[budget.Pages]++
 		if tags && page.tag != "" {
-			counts[totals.OfTag(page.tag)]++
+			counts[budget.OfTag(page.tag)]++
 		}
 	}
 }

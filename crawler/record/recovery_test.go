@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -201,12 +201,12 @@ func TestPages_WhatTheFrontierMisses(t *testing.T) {
 				t.Errorf("%s: %d pages, %v; want %d", c.name, p.Total(), err, c.want)
 			}
 			counts := map[string]int64{}
-			if p.AddTo(counts, false); counts[totals.Pages] != c.want || counts[totals.OfTag("x")] != 0 {
+			if p.AddTo(counts, false); counts[budget.Pages] != c.want || counts[budget.OfTag("x")] != 0 {
 				t.Errorf("%s: without tags %v", c.name, counts)
 			}
 			clear(counts)
 			p.Recollect(a, &memory, clock, counts, true)
-			if memory.Pages != uint64(c.want) || counts[totals.Pages] != c.want || counts[totals.OfTag("x")] != c.want {
+			if memory.Pages != uint64(c.want) || counts[budget.Pages] != c.want || counts[budget.OfTag("x")] != c.want {
 				t.Errorf("%s: the host's turn counts %d pages, %v", c.name, memory.Pages, counts)
 			}
 			f.memory = memory.Append(nil) // another kill: the frontier counts it
@@ -252,29 +252,29 @@ func TestReadSaysWhetherAnyHostAnswered(t *testing.T) {
 
 // What the ledger tells beyond the frontier is carried until one turn is applied with it, and counted once.
 func TestCostsOfAKilledRunAreCountedOnce(t *testing.T) {
-	counted := map[string]int64{totals.Exchanges: 10, totals.Answers: 9, totals.Bytes: 1000, totals.Pages: 4}
+	counted := map[string]int64{budget.Exchanges: 10, budget.Answers: 9, budget.Bytes: 1000, budget.Pages: 4}
 	was := maps.Clone(counted)
 	var c Costs
 	all, err := c.Recover(func() (storage.Asked, error) {
 		return storage.Asked{Exchanges: 13, Answers: 9, Robots: 1, Octets: 900}, nil
 	}, counted)
 	want := map[string]int64{
-		totals.Exchanges: 13, totals.Answers: 9, totals.Robots: 1, totals.Bytes: 1000, totals.Pages: 4,
+		budget.Exchanges: 13, budget.Answers: 9, budget.Robots: 1, budget.Bytes: 1000, budget.Pages: 4,
 	}
 	if err != nil || !maps.Equal(all, want) || !maps.Equal(counted, was) {
 		t.Fatalf("%v, %v, want %v; the frontier's own are %v", all, err, want, counted)
 	}
 	for lost := range 3 { // a turn that is lost takes them with it, and gives them back without its pages
-		turn := map[string]int64{totals.Exchanges: 1, totals.Pages: 1, totals.PrefixFailures + "dns": 1}
+		turn := map[string]int64{budget.Exchanges: 1, budget.Pages: 1, budget.PrefixFailures + "dns": 1}
 		c.Give(turn)
-		if turn[totals.Exchanges] != int64(4+lost) || turn[totals.Robots] != 1 || c.All()[totals.Exchanges] != 0 {
-			t.Fatalf("turn %d takes %v, %d are left", lost, turn, c.All()[totals.Exchanges])
+		if turn[budget.Exchanges] != int64(4+lost) || turn[budget.Robots] != 1 || c.All()[budget.Exchanges] != 0 {
+			t.Fatalf("turn %d takes %v, %d are left", lost, turn, c.All()[budget.Exchanges])
 		}
 		c.Keep(turn)
 	}
 	turn := map[string]int64{}
 	c.Give(turn)
-	want = map[string]int64{totals.Exchanges: 6, totals.Robots: 1, totals.PrefixFailures + "dns": 3}
+	want = map[string]int64{budget.Exchanges: 6, budget.Robots: 1, budget.PrefixFailures + "dns": 3}
 	maps.DeleteFunc(turn, func(_ string, n int64) bool { return n == 0 })
 	if !maps.Equal(turn, want) {
 		t.Errorf("the turn that is applied counts %v, want %v", turn, want)
@@ -287,15 +287,15 @@ func TestCostsOfAKilledRunAreCountedOnce(t *testing.T) {
 
 func TestRecoverWithoutALedger(t *testing.T) {
 	var c Costs
-	counted := map[string]int64{totals.Exchanges: 10}
+	counted := map[string]int64{budget.Exchanges: 10}
 	all, err := c.Recover(nil, counted)
-	if err != nil || !maps.Equal(all, counted) || c.All()[totals.Exchanges] != 0 {
+	if err != nil || !maps.Equal(all, counted) || c.All()[budget.Exchanges] != 0 {
 		t.Errorf("%v, %v", all, err)
 	}
 	for range 2 { // turns of this run may be lost all the same
-		c.Keep(map[string]int64{totals.Exchanges: 2})
+		c.Keep(map[string]int64{budget.Exchanges: 2})
 	}
-	if c.All()[totals.Exchanges] != 4 {
+	if c.All()[budget.Exchanges] != 4 {
 		t.Error("a lost turn's cost is lost")
 	}
 	broken := errors.New("broken")

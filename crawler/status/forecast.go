@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -175,14 +175,14 @@ func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 		}
 	}
 	b := l.budget()
-	closed, fetched, asked := st.Discovered-st.Queued-st.InFlight-st.Deferred, st.Counts[totals.Pages], st.Counts[totals.Exchanges]
+	closed, fetched, asked := st.Discovered-st.Queued-st.InFlight-st.Deferred, st.Counts[budget.Pages], st.Counts[budget.Exchanges]
 	closed -= st.Outcomes[frontier.Disallowed] + st.Outcomes[frontier.Dropped]
 	if b.MaxPages > 0 && fetched > 0 {
 		if t, ok := f.until(float64(b.MaxPages-fetched) * float64(max(closed, fetched)) / float64(fetched)); ok {
 			end(UntilPages, t)
 		}
 	}
-	if received := st.Counts[totals.Bytes]; b.MaxBytes > 0 && received > 0 {
+	if received := st.Counts[budget.Bytes]; b.MaxBytes > 0 && received > 0 {
 		if t, ok := f.until(float64(b.MaxBytes-received) * float64(asked) / float64(received)); ok {
 			end(UntilBytes, t)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/totals"
+	"curtsy/crawler/budget"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -154,13 +154,13 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 		Held:       st.Outcomes[frontier.Held],
 		Queued:     st.Queued, InFlight: st.InFlight, Deferred: st.Deferred,
 		Hosts: st.Hosts, Parked: st.Parked, Retired: st.Retired, Refused: st.Refused, Stopped: st.Stopped,
-		Sitemaps: st.Counts[totals.Sitemaps], Listed: st.Counts[totals.Listed],
+		Sitemaps: st.Counts[budget.Sitemaps], Listed: st.Counts[budget.Listed],
 		Reasons: map[string]map[string]int64{}, Links: map[string]int64{},
 		Failures: map[string]int64{}, Capped: map[string]int64{}, NotRead: map[string]int64{}, Scripts: map[string]int64{},
 		Answers: map[string]int64{}, Types: map[string]int64{}, Tags: map[string]int64{},
 		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
-		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[totals.Runs],
-		Generation: totals.GenerationOf(st.Counts).Number, Changes: map[string]int64{},
+		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[budget.Runs],
+		Generation: budget.GenerationOf(st.Counts).Number, Changes: map[string]int64{},
 	}
 	if st.Queued+st.InFlight+st.Deferred == 0 {
 		s.State = "finished"
@@ -169,16 +169,16 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 		s.Reasons[outcome.String()] = reasons
 	}
 	for name, n := range st.Counts {
-		if reason, ok := strings.CutPrefix(name, totals.PrefixLinks); ok {
+		if reason, ok := strings.CutPrefix(name, budget.PrefixLinks); ok {
 			s.Links[reason] = n
 		}
-		if word, ok := strings.CutPrefix(name, totals.PrefixChanges); ok {
+		if word, ok := strings.CutPrefix(name, budget.PrefixChanges); ok {
 			s.Changes[word] = n
 		}
-		if reason, ok := strings.CutPrefix(name, totals.PrefixUnparsed); ok {
+		if reason, ok := strings.CutPrefix(name, budget.PrefixUnparsed); ok {
 			s.NotRead[reason] = n
 		}
-		if outcome, ok := strings.CutPrefix(name, totals.PrefixScripts); ok {
+		if outcome, ok := strings.CutPrefix(name, budget.PrefixScripts); ok {
 			s.Scripts[outcome] = n
 		}
 	}
@@ -193,12 +193,12 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 
 // Add adds totals of exchanges and pages.
 func (s *Status) Add(counts map[string]int64) {
-	s.Pages += counts[totals.Pages]
-	s.Exchanges += counts[totals.Exchanges]
-	s.Robots += counts[totals.Robots]
-	s.Bytes += counts[totals.Bytes]
+	s.Pages += counts[budget.Pages]
+	s.Exchanges += counts[budget.Exchanges]
+	s.Robots += counts[budget.Robots]
+	s.Bytes += counts[budget.Bytes]
 	for name, n := range counts {
-		if class, ok := strings.CutPrefix(name, totals.PrefixFailures); ok {
+		if class, ok := strings.CutPrefix(name, budget.PrefixFailures); ok {
 			s.Failures[class] += n
 		}
 		if class, ok := strings.CutPrefix(name, storage.PrefixStatus); ok {
@@ -207,7 +207,7 @@ func (s *Status) Add(counts map[string]int64) {
 		if word, ok := strings.CutPrefix(name, storage.PrefixType); ok {
 			s.Types[word] += n
 		}
-		if tag, ok := totals.Tag(name); ok {
+		if tag, ok := budget.Tag(name); ok {
 			s.Tags[tag] += n
 		}
 	}

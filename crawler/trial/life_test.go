@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
@@ -175,7 +175,7 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 	if err != nil {
 		return c, err
 	}
-	g := totals.GenerationOf(stats.Counts)
+	g := budget.GenerationOf(stats.Counts)
 	cc := crawler.Config{
 		Frontier: c.front, Fetcher: c.fetcher, Recorder: recorder, Ledger: book{c.ledger, c}, Last: ledger.Last(filepath.Join(dir, "ledger")),
 		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(dir, "ledger"), g.Began) },

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
 
@@ -29,7 +29,7 @@ type Watch struct {
 	Once     bool      // do what is due now, and end
 
 	// Round is told of a round that begins, Sleep of a sleep. Nil for nobody.
-	Round func(g totals.Generation, p *Plan)
+	Round func(g budget.Generation, p *Plan)
 	Sleep func(status.Watch)
 
 	notBefore time.Time    // when to look again

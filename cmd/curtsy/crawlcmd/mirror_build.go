@@ -13,8 +13,8 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mirror"
@@ -63,7 +63,7 @@ func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror
 		}
 		o.Previews, o.Vanished, o.Layout = s.Previews, s.Vanished, s.MirrorLayout()
 		o.MaxBody = max(o.MaxBody, 1<<30)
-		if g := totals.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
+		if g := budget.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
 			o.GoneBefore = g.Began // what this generation found gone stays until it is completed
 		}
 		var first string

@@ -12,9 +12,9 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/totals"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -64,7 +64,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	if err != nil {
 		return err
 	}
-	var g totals.Generation
+	var g budget.Generation
 	err = cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
 		g, err = crawldir.Update(ctx, o.dir, was, s)
 		return err

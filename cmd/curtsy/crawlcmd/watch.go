@@ -22,11 +22,11 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/freshness"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/crawler/watch"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
@@ -117,7 +117,7 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 	is := state{quiet: w.quiet, err: std.Err}
 	at.Sleep = is.sleep
 	if !w.quiet {
-		at.Round = func(g totals.Generation, p *watch.Plan) {
+		at.Round = func(g budget.Generation, p *watch.Plan) {
 			fmt.Fprintf(std.Err, "round %d: %s due\n", g.Number, plainly.Count(len(p.Due), "page"))
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
-	"curtsy/crawler/totals"
 	"curtsy/storage/plainly"
 )
 
@@ -101,7 +100,7 @@ func capped(s status.Status, what string) string {
 
 // empty says which pages show nothing without JavaScript.
 func empty(s crawler.Summary) string {
-	n := s.Status.NotRead[totals.EmptyWithoutScript]
+	n := s.Status.NotRead[budget.EmptyWithoutScript]
 	if n == 0 {
 		return ""
 	}
