@@ -6,7 +6,7 @@ import (
 	"net"
 	"strconv"
 
-	"curtsy/crawler/crawltest/bomb"
+	"curtsy/crawler/crawltest"
 )
 
 // HostileBody is a body that a page of a Web has instead of a sound one. The root links to that page, which counts
@@ -38,10 +38,10 @@ func (b *ServedWeb) hostileAnswer() (func(net.Conn) error, error) {
 	case Huge:
 		return func(c net.Conn) error { return b.sendHuge(c, head) }, nil
 	case Gzip:
-		body, err := bomb.Gzip(bombSize)
+		body, err := crawltest.Gzip(bombSize)
 		return sendWhole(head+"Content-Encoding: gzip\r\n", body), err
 	case Brotli:
-		return sendWhole(head+"Content-Encoding: br\r\n", []byte(bomb.Brotli)), nil
+		return sendWhole(head+"Content-Encoding: br\r\n", []byte(crawltest.Brotli)), nil
 	}
 	return nil, fmt.Errorf("benchweb: no hostile body is called %q", b.cfg.Ill)
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/bomb"
 )
 
 // The measures of the ill bodies.
@@ -24,12 +23,12 @@ func bodySites() []*crawltest.Site {
 		ill("endless.test", "endless body", true, crawltest.Expect{Octets: enough}, raw("/endless.html", endlessBody)),
 		ill("gzip.test", "gzip bomb", true, crawltest.Expect{}, raw("/bomb.html", gzipBomb)),
 		ill("br.test", "br bomb", true, crawltest.Expect{},
-			raw("/bomb.html", crawltest.Say(crawltest.Head("Content-Encoding: br")+bomb.Brotli, true))),
+			raw("/bomb.html", crawltest.Say(crawltest.Head("Content-Encoding: br")+crawltest.Brotli, true))),
 		ill("zstd.test", "zstd bomb", true, crawltest.Expect{},
 			raw("/bomb.html",
-				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+bomb.Zstd(bombSize, bomb.UsualWindow), true)),
+				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+crawltest.Zstd(bombSize, crawltest.UsualWindow), true)),
 			raw("/window.html",
-				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+bomb.Zstd(bombSize, bomb.HugeWindow), true))),
+				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+crawltest.Zstd(bombSize, crawltest.HugeWindow), true))),
 	}
 }
 
@@ -44,7 +43,7 @@ func endlessBody(_ context.Context, conn net.Conn, _ *http.Request) bool {
 
 // gzipBomb sends a gigabyte of spaces.
 func gzipBomb(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	body, err := bomb.Gzip(bombSize)
+	body, err := crawltest.Gzip(bombSize)
 	if err != nil {
 		return false
 	}

@@ -1,4 +1,4 @@
-package bomb_test
+package crawltest_test
 
 import (
 	"compress/gzip"
@@ -9,16 +9,16 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
-	"curtsy/crawler/crawltest/bomb"
+	"curtsy/crawler/crawltest"
 )
 
 // A bomb is small on the wire and goes off: it is what its coding says, of the size that it claims.
 func TestBombs(t *testing.T) {
-	size := 3 * bomb.Block
+	size := 3 * crawltest.Block
 	if !testing.Short() {
 		size = 1 << 30
 	}
-	zipped, err := bomb.Gzip(size)
+	zipped, err := crawltest.Gzip(size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,10 +29,10 @@ func TestBombs(t *testing.T) {
 		decode func(io.Reader) (io.Reader, error)
 	}{
 		{"gzip", string(zipped), size, func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
-		{"zstd", bomb.Zstd(size, bomb.UsualWindow), size, func(r io.Reader) (io.Reader, error) {
+		{"zstd", crawltest.Zstd(size, crawltest.UsualWindow), size, func(r io.Reader) (io.Reader, error) {
 			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
 		}},
-		{"br", bomb.Brotli, bomb.BrotliSize, func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }},
+		{"br", crawltest.Brotli, crawltest.BrotliSize, func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if len(tc.body) > 2<<20 {

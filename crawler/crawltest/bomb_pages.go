@@ -1,4 +1,4 @@
-package bomb
+package crawltest
 
 import (
 	"bytes"
@@ -9,15 +9,15 @@ import (
 	"unicode/utf16"
 )
 
-// Page is a document that is costly to read: it has more of one thing than any honest document.
-type Page struct {
+// page is a document that is costly to read: it has more of one thing than any honest document.
+type page struct {
 	Name string
 	Type string        // its media type
 	Text func() []byte // makes it
 }
 
 // Gzip returns the page in the gzip coding.
-func (p Page) Gzip() ([]byte, error) {
+func (p page) Gzip() ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	if err != nil {
@@ -38,11 +38,11 @@ const (
 )
 
 // Pages returns documents of some megabytes each, every one costly in its own way.
-func Pages() []Page {
+func Pages() []page {
 	const large = 12 << 20 // bytes: beyond what a crawler looks at
 	fill := func(s string, size int) string { return strings.Repeat(s, size/len(s)) }
-	html := func(name string, text func() string) Page {
-		return Page{name, pageHTML, func() []byte { return []byte("<!DOCTYPE html><title>x</title>" + text()) }}
+	html := func(name string, text func() string) page {
+		return page{name, pageHTML, func() []byte { return []byte("<!DOCTYPE html><title>x</title>" + text()) }}
 	}
 	numbered := func(format string, n int) string {
 		var b strings.Builder
@@ -51,8 +51,8 @@ func Pages() []Page {
 		}
 		return b.String()
 	}
-	repeated := func(name, part string) Page { return html(name, func() string { return fill(part, large) }) }
-	return []Page{
+	repeated := func(name, part string) page { return html(name, func() string { return fill(part, large) }) }
+	return []page{
 		html("distinct attributes", func() string { return "<p" + numbered(" a%x", 1_700_000) + ">" }),
 		html("elements of 4,000 attributes", func() string { return strings.Repeat("<p"+numbered(" a%d", 4000)+">", 500) }),
 		html("attributes of two bytes", func() string { return fill("<p"+numbered(" %x", 200)+">", large) }),

@@ -1,7 +1,7 @@
 // Package bomb makes bodies that are small as they are sent and huge when their content coding is undone: nothing but
 // spaces, in gzip, zstd and br. The webs that try crawlers serve them. How each coding comes to be so short is all that
 // it hides.
-package bomb
+package crawltest
 
 import (
 	"bytes"
