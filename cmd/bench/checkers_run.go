@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/procgroup"
-	"curtsy/crawler/check/faulty"
 	"curtsy/crawler/check/static"
+	"curtsy/crawler/crawltest"
 )
 
 // CheckersConfig is what is measured.
@@ -35,7 +35,7 @@ const grace = 2 * time.Second
 
 // CheckersRun has each checker check the faults, and then the folder, in rounds.
 func CheckersRun(ctx context.Context, c CheckersConfig, say func(format string, args ...any)) (r *Comparison, err error) {
-	site := faulty.New()
+	site := crawltest.FaultyNew()
 	r = &Comparison{Faults: len(site.Faults()), Docs: c.Docs}
 	faults, err := serve(site)
 	if err != nil {
@@ -74,7 +74,7 @@ func CheckersRun(ctx context.Context, c CheckersConfig, say func(format string, 
 	return r, nil
 }
 
-func (c *CheckersConfig) meet(ctx context.Context, one checkersContender, row *Row, site *faulty.Site, faults, docs *served) error {
+func (c *CheckersConfig) meet(ctx context.Context, one checkersContender, row *Row, site *crawltest.FaultySite, faults, docs *served) error {
 	ran, err := c.once(ctx, one, faults.url)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"curtsy/crawler/check"
-	"curtsy/crawler/check/faulty"
+	"curtsy/crawler/crawltest"
 )
 
 // Score is what a checker made of the faults.
@@ -20,7 +20,7 @@ type Score struct {
 }
 
 // scored counts the faults that are found.
-func scored(site *faulty.Site, found func(faulty.Fault) bool, invented []string) Score {
+func scored(site *crawltest.FaultySite, found func(crawltest.Fault) bool, invented []string) Score {
 	s := Score{Missed: map[string]int{}, Invented: slices.Sorted(slices.Values(invented))}
 	for _, f := range site.Faults() {
 		if found(f) {
@@ -33,7 +33,7 @@ func scored(site *faulty.Site, found func(faulty.Fault) bool, invented []string)
 }
 
 // own scores what curtsy said in its JSON form: a fault is found if it is in the right list.
-func own(site *faulty.Site, base, said string) (Score, error) {
+func own(site *crawltest.FaultySite, base, said string) (Score, error) {
 	var r check.Result
 	if err := json.Unmarshal([]byte(said), &r); err != nil {
 		return Score{}, fmt.Errorf("bench: read the JSON output of curtsy linkcheck: %w: %.200q", err, said)
@@ -49,12 +49,12 @@ func own(site *faulty.Site, base, said string) (Score, error) {
 	for _, f := range r.Duplicates {
 		add("id", strings.TrimPrefix(f.Reason, "id "))
 	}
-	s := scored(site, func(f faulty.Fault) bool {
+	s := scored(site, func(f crawltest.Fault) bool {
 		key := "broken " + f.URL
 		switch f.Kind {
-		case faulty.TwoIDs:
+		case crawltest.TwoIDs:
 			key = "id " + f.Name
-		case faulty.Moved, faulty.Chain:
+		case crawltest.Moved, crawltest.Chain:
 			key = "redirect " + f.URL
 		}
 		_, ok := told[key]
@@ -77,7 +77,7 @@ var asWritten = regexp.MustCompile("(?m)^URL +`([^']*)'")
 
 // others scores what another checker printed. A fault is found if its URL stands there, for whatever reason it does. A URL
 // below the site is invented if it is no fault, has none on it, and is no step of a redirect that is one.
-func others(site *faulty.Site, base, said string) Score {
+func others(site *crawltest.FaultySite, base, said string) Score {
 	named := map[string]bool{}
 	for _, u := range regexp.MustCompile(regexp.QuoteMeta(base)+`[^\s"'<>|)\]]*`).FindAllString(said, -1) {
 		named[strings.TrimPrefix(strings.TrimRight(u, ".,:`"), base)] = true
@@ -99,11 +99,11 @@ func others(site *faulty.Site, base, said string) Score {
 			invented = append(invented, path)
 		}
 	}
-	return scored(site, func(f faulty.Fault) bool {
+	return scored(site, func(f crawltest.Fault) bool {
 		switch f.Kind {
-		case faulty.NoURL: // it is no URL below the site
+		case crawltest.NoURL: // it is no URL below the site
 			return strings.Contains(said, f.URL+"\n") || strings.Contains(said, "`"+f.URL+"'") || strings.Contains(said, f.URL+" ")
-		case faulty.TwoIDs:
+		case crawltest.TwoIDs:
 			return strings.Contains(said, f.Name)
 		}
 		d := decoded(f.URL)

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"curtsy/crawler/check"
-	"curtsy/crawler/check/faulty"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
 )
 
 // checked crawls a site from its root, and judges it.
@@ -72,23 +72,23 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Each of the 93 faults is found where it stands, and nothing else is.
 func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
-	site := faulty.New()
+	site := crawltest.FaultyNew()
 	r, base := checked(t, site)
 	type at struct {
 		what, url, page string
 		line            int
 	}
 	want, got := map[at]bool{}, map[at]bool{}
-	kinds := map[faulty.Kind]int{}
+	kinds := map[crawltest.Kind]int{}
 	for _, f := range site.Faults() {
 		kinds[f.Kind]++
 		a := at{"broken", base + f.URL, base + f.Page, f.Line}
 		switch f.Kind {
-		case faulty.Moved, faulty.Chain:
+		case crawltest.Moved, crawltest.Chain:
 			a.what = "redirect"
-		case faulty.TwoIDs:
+		case crawltest.TwoIDs:
 			a.what = "id " + f.Name
-		case faulty.NoURL:
+		case crawltest.NoURL:
 			a.url = f.URL
 		}
 		want[a] = true

@@ -1,4 +1,4 @@
-package faulty
+package crawltest
 
 import (
 	"fmt"
@@ -11,35 +11,35 @@ type Kind string
 
 // The kinds.
 const (
-	NotFound      Kind = "404"
-	Gone          Kind = "410"
-	Forbidden     Kind = "403"
-	BadRequest    Kind = "400"
-	NoImage       Kind = "image that is not there"
-	NoCandidate   Kind = "candidate of a srcset that is not there"
-	NoScript      Kind = "script that is not there"
-	NoStyle       Kind = "style sheet that is not there"
-	NoFont        Kind = "what a style sheet names is not there"
-	NoFrame       Kind = "frame that is not there"
-	NoArea        Kind = "area or refresh that leads nowhere"
-	NoFragment    Kind = "fragment that the same page lacks"
-	NoFarFragment Kind = "fragment that another page lacks"
-	NoLedFragment Kind = "fragment that the page behind a redirect lacks"
+	notFound      Kind = "404"
+	gone          Kind = "410"
+	forbidden     Kind = "403"
+	badRequest    Kind = "400"
+	noImage       Kind = "image that is not there"
+	noCandidate   Kind = "candidate of a srcset that is not there"
+	noScript      Kind = "script that is not there"
+	noStyle       Kind = "style sheet that is not there"
+	noFont        Kind = "what a style sheet names is not there"
+	noFrame       Kind = "frame that is not there"
+	noArea        Kind = "area or refresh that leads nowhere"
+	noFragment    Kind = "fragment that the same page lacks"
+	noFarFragment Kind = "fragment that another page lacks"
+	noLedFragment Kind = "fragment that the page behind a redirect lacks"
 	Moved         Kind = "permanent redirect"
 	Chain         Kind = "chain of redirects"
-	Loop          Kind = "redirect loop"
-	MovedAway     Kind = "redirect to a page that is not there"
-	NoMedia       Kind = "poster, sound or track that is not there"
-	NoObject      Kind = "object that is not there"
-	NoSource      Kind = "source of a picture that is not there"
-	NoSVG         Kind = "what SVG names is not there"
-	NoIcon        Kind = "icon that is not there"
-	NoImport      Kind = "imported style sheet that is not there"
-	NoAlternate   Kind = "alternate, canonical or next page that is not there"
-	NoEncoded     Kind = "encoded URL that leads nowhere"
-	NoOddFragment Kind = "fragment in other letters"
-	NoRefresh     Kind = "refresh that leads nowhere"
-	NoBased       Kind = "reference below a base that leads nowhere"
+	loop          Kind = "redirect loop"
+	movedAway     Kind = "redirect to a page that is not there"
+	noMedia       Kind = "poster, sound or track that is not there"
+	noObject      Kind = "object that is not there"
+	noSource      Kind = "source of a picture that is not there"
+	noSVG         Kind = "what SVG names is not there"
+	noIcon        Kind = "icon that is not there"
+	noImport      Kind = "imported style sheet that is not there"
+	noAlternate   Kind = "alternate, canonical or next page that is not there"
+	noEncoded     Kind = "encoded URL that leads nowhere"
+	noOddFragment Kind = "fragment in other letters"
+	noRefresh     Kind = "refresh that leads nowhere"
+	noBased       Kind = "reference below a base that leads nowhere"
 	NoURL         Kind = "no URL"
 	TwoIDs        Kind = "id that stands twice"
 )
@@ -53,8 +53,8 @@ type Fault struct {
 	Name string // of TwoIDs, the id
 }
 
-// Site serves the faults.
-type Site struct {
+// FaultySite serves the faults.
+type FaultySite struct {
 	pages  map[string]string
 	types  map[string]string
 	status map[string]int
@@ -63,10 +63,10 @@ type Site struct {
 }
 
 // Faults are all there are.
-func (s *Site) Faults() []Fault { return s.faults }
+func (s *FaultySite) Faults() []Fault { return s.faults }
 
 // ServeHTTP implements http.Handler.
-func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *FaultySite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	status, known := s.status[path]
 	switch to, moved := s.moved[path]; {
@@ -93,13 +93,13 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // building makes a page line by line.
 type building struct {
-	site *Site
+	site *FaultySite
 	path string
 	line int
 	b    strings.Builder
 }
 
-func (s *Site) page(path string) *building {
+func (s *FaultySite) page(path string) *building {
 	p := &building{site: s, path: path}
 	return p
 }
