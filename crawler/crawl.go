@@ -53,7 +53,7 @@ type Crawl struct {
 	carried record.Costs
 	pages   record.Pages
 	patient atomic.Bool // something had to wait that was no fault of its host
-	counted atomic.Bool // a turn of this run has counted it: see totals.Runs
+	counted atomic.Bool // a turn of this run has counted it: see budget.Runs
 
 	changing sync.Mutex // of Change
 

@@ -38,10 +38,10 @@ func (b *ServedWeb) hostileAnswer() (func(net.Conn) error, error) {
 	case Huge:
 		return func(c net.Conn) error { return b.sendHuge(c, head) }, nil
 	case Gzip:
-		body, err := crawltest.Gzip(bombSize)
+		body, err := crawltest.GzipBomb(bombSize)
 		return sendWhole(head+"Content-Encoding: gzip\r\n", body), err
 	case Brotli:
-		return sendWhole(head+"Content-Encoding: br\r\n", []byte(crawltest.Brotli)), nil
+		return sendWhole(head+"Content-Encoding: br\r\n", []byte(crawltest.BrotliBomb)), nil
 	}
 	return nil, fmt.Errorf("benchweb: no hostile body is called %q", b.cfg.Ill)
 }

@@ -35,7 +35,7 @@ const grace = 2 * time.Second
 
 // CheckersRun has each checker check the faults, and then the folder, in rounds.
 func CheckersRun(ctx context.Context, c CheckersConfig, say func(format string, args ...any)) (r *Comparison, err error) {
-	site := crawltest.FaultyNew()
+	site := crawltest.NewFaultySite()
 	r = &Comparison{Faults: len(site.Faults()), Docs: c.Docs}
 	faults, err := serve(site)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 const base = "http://127.0.0.1:9"
 
 // all is what somebody would print who found each fault, but for those of a kind.
-func all(site *crawltest.FaultySite, but crawltest.Kind) string {
+func all(site *crawltest.FaultySite, but crawltest.FaultKind) string {
 	var b strings.Builder
 	for _, f := range site.Faults() {
 		switch f.Kind {
@@ -30,7 +30,7 @@ func all(site *crawltest.FaultySite, but crawltest.Kind) string {
 }
 
 func TestWhoNamesEachFaultHasFoundAll(t *testing.T) {
-	site := crawltest.FaultyNew()
+	site := crawltest.NewFaultySite()
 	if s := others(site, base, all(site, "")); s.Found != 93 || len(s.Missed) > 0 || len(s.Invented) > 0 {
 		t.Errorf("%+v", s)
 	}
@@ -40,7 +40,7 @@ func TestWhoNamesEachFaultHasFoundAll(t *testing.T) {
 }
 
 func TestWhatIsNotNamedIsMissedByItsKind(t *testing.T) {
-	site := crawltest.FaultyNew()
+	site := crawltest.NewFaultySite()
 	for _, f := range site.Faults() {
 		if s := others(site, base, all(site, f.Kind)); s.Found != 90 || s.Missed[string(f.Kind)] != 3 || len(s.Missed) != 1 {
 			t.Errorf("%s: %+v", f.Kind, s)
@@ -49,7 +49,7 @@ func TestWhatIsNotNamedIsMissedByItsKind(t *testing.T) {
 }
 
 func TestAGoodPageThatIsNamedIsInvented(t *testing.T) {
-	site := crawltest.FaultyNew()
+	site := crawltest.NewFaultySite()
 	s := others(site, base, all(site, "")+base+"/sub/good.html, and http://elsewhere.test/x\n")
 	if !slices.Equal(s.Invented, []string{"/sub/good.html"}) {
 		t.Errorf("%q", s.Invented)
@@ -57,7 +57,7 @@ func TestAGoodPageThatIsNamedIsInvented(t *testing.T) {
 }
 
 func TestALinkAsItStandsInThePageIsNamed(t *testing.T) {
-	site := crawltest.FaultyNew()
+	site := crawltest.NewFaultySite()
 	s := others(site, base, "URL        `missing-0.html'\nReal URL "+base+"/x\n")
 	if s.Found != 1 {
 		t.Errorf("%+v", s)
@@ -66,7 +66,7 @@ func TestALinkAsItStandsInThePageIsNamed(t *testing.T) {
 
 // Ours has to say what is wrong: a page that is gone is no redirect.
 func TestOursIsFoundInTheRightListOnly(t *testing.T) {
-	site := crawltest.FaultyNew()
+	site := crawltest.NewFaultySite()
 	var right, wrong check.Result
 	for _, f := range site.Faults() {
 		url := base + f.URL

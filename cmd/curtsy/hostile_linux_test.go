@@ -72,7 +72,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 		"imports in a style sheet": 112 << 20,
 	}
 	const between = 12 // of the 24 costly pages, at most so many are requested between two pages of the sound host
-	for _, page := range crawltest.Pages() {
+	for _, page := range crawltest.HostilePages() {
 		t.Run(page.Name, func(t *testing.T) {
 			coded, err := page.Gzip()
 			if err != nil {

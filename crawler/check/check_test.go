@@ -72,14 +72,14 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Each of the 93 faults is found where it stands, and nothing else is.
 func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
-	site := crawltest.FaultyNew()
+	site := crawltest.NewFaultySite()
 	r, base := checked(t, site)
 	type at struct {
 		what, url, page string
 		line            int
 	}
 	want, got := map[at]bool{}, map[at]bool{}
-	kinds := map[crawltest.Kind]int{}
+	kinds := map[crawltest.FaultKind]int{}
 	for _, f := range site.Faults() {
 		kinds[f.Kind]++
 		a := at{"broken", base + f.URL, base + f.Page, f.Line}

@@ -1,6 +1,3 @@
-// Package bomb makes bodies that are small as they are sent and huge when their content coding is undone: nothing but
-// spaces, in gzip, zstd and br. The webs that try crawlers serve them. How each coding comes to be so short is all that
-// it hides.
 package crawltest
 
 import (
@@ -11,26 +8,28 @@ import (
 	"hash/crc32"
 )
 
-// Brotli is what the br coding makes of BrotliSize spaces.
+// A bomb is a body that is small when sent and huge once decoded: nothing but spaces.
+
+// BrotliBomb is what the br coding makes of BrotliBombSize spaces.
 //
 //go:embed bomb.br
-var Brotli string
+var BrotliBomb string
 
-// BrotliSize is how many bytes Brotli comes to.
-const BrotliSize = 1 << 30
+// BrotliBombSize is how many bytes BrotliBomb comes to.
+const BrotliBombSize = 1 << 30
 
-// Block is what the sizes of the other bombs are multiples of.
-const Block = 1 << 20
+// BombBlock is what the sizes of the other bombs are multiples of.
+const BombBlock = 1 << 20
 
-// Gzip is a member (RFC 1952) that comes to size bytes: one block of DEFLATE, which refers to nothing outside it, again
+// GzipBomb is a member (RFC 1952) that comes to size bytes: one block of DEFLATE, which refers to nothing outside it, again
 // and again.
-func Gzip(size int) ([]byte, error) {
+func GzipBomb(size int) ([]byte, error) {
 	var block bytes.Buffer
 	z, err := flate.NewWriter(&block, flate.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	spaces := bytes.Repeat([]byte(" "), Block)
+	spaces := bytes.Repeat([]byte(" "), BombBlock)
 	_, _ = z.Write(spaces) // a bytes.Buffer takes everything
 	_ = z.Flush()
 	one := bytes.Clone(block.Bytes())
@@ -38,7 +37,7 @@ func Gzip(size int) ([]byte, error) {
 	_ = z.Close()
 	// RFC 1952 2.3: magic, deflate, no flags, no time, slowest, unknown system.
 	out, sum := []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"), uint32(0)
-	for range size / Block {
+	for range size / BombBlock {
 		out = append(out, one...)
 		sum = crc32.Update(sum, crc32.IEEETable, spaces)
 	}
@@ -53,8 +52,8 @@ const (
 	HugeWindow  = 31<<3 | 7
 )
 
-// Zstd is a frame that comes to size bytes, of blocks that each stand for a run of one byte (RFC 8878 3.1.1).
-func Zstd(size int, window byte) string {
+// ZstdBomb is a frame that comes to size bytes, of blocks that each stand for a run of one byte (RFC 8878 3.1.1).
+func ZstdBomb(size int, window byte) string {
 	const run = 128 << 10 // the most of a block
 	const kind = 1        // a run
 	b := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, window}

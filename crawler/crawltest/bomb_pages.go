@@ -37,8 +37,8 @@ const (
 	pageSVG   = "image/svg+xml"
 )
 
-// Pages returns documents of some megabytes each, every one costly in its own way.
-func Pages() []page {
+// HostilePages returns documents of some megabytes each, every one costly in its own way.
+func HostilePages() []page {
 	const large = 12 << 20 // bytes: beyond what a crawler looks at
 	fill := func(s string, size int) string { return strings.Repeat(s, size/len(s)) }
 	html := func(name string, text func() string) page {

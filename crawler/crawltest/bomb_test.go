@@ -14,11 +14,11 @@ import (
 
 // A bomb is small on the wire and goes off: it is what its coding says, of the size that it claims.
 func TestBombs(t *testing.T) {
-	size := 3 * crawltest.Block
+	size := 3 * crawltest.BombBlock
 	if !testing.Short() {
 		size = 1 << 30
 	}
-	zipped, err := crawltest.Gzip(size)
+	zipped, err := crawltest.GzipBomb(size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,10 +29,10 @@ func TestBombs(t *testing.T) {
 		decode func(io.Reader) (io.Reader, error)
 	}{
 		{"gzip", string(zipped), size, func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
-		{"zstd", crawltest.Zstd(size, crawltest.UsualWindow), size, func(r io.Reader) (io.Reader, error) {
+		{"zstd", crawltest.ZstdBomb(size, crawltest.UsualWindow), size, func(r io.Reader) (io.Reader, error) {
 			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
 		}},
-		{"br", crawltest.Brotli, crawltest.BrotliSize, func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }},
+		{"br", crawltest.BrotliBomb, crawltest.BrotliBombSize, func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if len(tc.body) > 2<<20 {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// FaultyNew makes the site.
-func FaultyNew() *FaultySite {
+// NewFaultySite makes the site.
+func NewFaultySite() *FaultySite {
 	s := &FaultySite{pages: map[string]string{}, types: map[string]string{}, status: map[string]int{}, moved: map[string]string{}}
 	home := s.page("/")
 	home.say("<!doctype html><title>A site with faults</title>")
@@ -36,7 +36,7 @@ func (s *FaultySite) statuses() {
 	for n := range 3 {
 		p.plant(notFound, fmt.Sprintf("/missing-%d.html", n), fmt.Sprintf("<p><a href='missing-%d.html'>Missing <b>%d</b></a>", n, n))
 		for _, k := range []struct {
-			kind   Kind
+			kind   FaultKind
 			status int
 		}{{gone, http.StatusGone}, {forbidden, http.StatusForbidden}, {badRequest, http.StatusBadRequest}} {
 			path := fmt.Sprintf("/status/%d/%d", k.status, n)
@@ -94,7 +94,7 @@ func (s *FaultySite) redirects() {
 	p := s.page("/redirects.html")
 	p.say("<!doctype html><title>Redirects</title>")
 	for n, status := range []int{http.StatusMovedPermanently, http.StatusPermanentRedirect, http.StatusMovedPermanently} {
-		link := func(kind Kind, name string) string {
+		link := func(kind FaultKind, name string) string {
 			path := fmt.Sprintf("/%s-%d", name, n)
 			s.status[path] = status
 			p.plant(kind, path, fmt.Sprintf("<p><a href=%s>%s</a>", path, kind))

@@ -6,47 +6,47 @@ import (
 	"strings"
 )
 
-// Kind is a kind of fault.
-type Kind string
+// FaultKind is a kind of fault.
+type FaultKind string
 
 // The kinds.
 const (
-	notFound      Kind = "404"
-	gone          Kind = "410"
-	forbidden     Kind = "403"
-	badRequest    Kind = "400"
-	noImage       Kind = "image that is not there"
-	noCandidate   Kind = "candidate of a srcset that is not there"
-	noScript      Kind = "script that is not there"
-	noStyle       Kind = "style sheet that is not there"
-	noFont        Kind = "what a style sheet names is not there"
-	noFrame       Kind = "frame that is not there"
-	noArea        Kind = "area or refresh that leads nowhere"
-	noFragment    Kind = "fragment that the same page lacks"
-	noFarFragment Kind = "fragment that another page lacks"
-	noLedFragment Kind = "fragment that the page behind a redirect lacks"
-	Moved         Kind = "permanent redirect"
-	Chain         Kind = "chain of redirects"
-	loop          Kind = "redirect loop"
-	movedAway     Kind = "redirect to a page that is not there"
-	noMedia       Kind = "poster, sound or track that is not there"
-	noObject      Kind = "object that is not there"
-	noSource      Kind = "source of a picture that is not there"
-	noSVG         Kind = "what SVG names is not there"
-	noIcon        Kind = "icon that is not there"
-	noImport      Kind = "imported style sheet that is not there"
-	noAlternate   Kind = "alternate, canonical or next page that is not there"
-	noEncoded     Kind = "encoded URL that leads nowhere"
-	noOddFragment Kind = "fragment in other letters"
-	noRefresh     Kind = "refresh that leads nowhere"
-	noBased       Kind = "reference below a base that leads nowhere"
-	NoURL         Kind = "no URL"
-	TwoIDs        Kind = "id that stands twice"
+	notFound      FaultKind = "404"
+	gone          FaultKind = "410"
+	forbidden     FaultKind = "403"
+	badRequest    FaultKind = "400"
+	noImage       FaultKind = "image that is not there"
+	noCandidate   FaultKind = "candidate of a srcset that is not there"
+	noScript      FaultKind = "script that is not there"
+	noStyle       FaultKind = "style sheet that is not there"
+	noFont        FaultKind = "what a style sheet names is not there"
+	noFrame       FaultKind = "frame that is not there"
+	noArea        FaultKind = "area or refresh that leads nowhere"
+	noFragment    FaultKind = "fragment that the same page lacks"
+	noFarFragment FaultKind = "fragment that another page lacks"
+	noLedFragment FaultKind = "fragment that the page behind a redirect lacks"
+	Moved         FaultKind = "permanent redirect"
+	Chain         FaultKind = "chain of redirects"
+	loop          FaultKind = "redirect loop"
+	movedAway     FaultKind = "redirect to a page that is not there"
+	noMedia       FaultKind = "poster, sound or track that is not there"
+	noObject      FaultKind = "object that is not there"
+	noSource      FaultKind = "source of a picture that is not there"
+	noSVG         FaultKind = "what SVG names is not there"
+	noIcon        FaultKind = "icon that is not there"
+	noImport      FaultKind = "imported style sheet that is not there"
+	noAlternate   FaultKind = "alternate, canonical or next page that is not there"
+	noEncoded     FaultKind = "encoded URL that leads nowhere"
+	noOddFragment FaultKind = "fragment in other letters"
+	noRefresh     FaultKind = "refresh that leads nowhere"
+	noBased       FaultKind = "reference below a base that leads nowhere"
+	NoURL         FaultKind = "no URL"
+	TwoIDs        FaultKind = "id that stands twice"
 )
 
 // Fault is one fault.
 type Fault struct {
-	Kind Kind
+	Kind FaultKind
 	URL  string // the broken one, below the site; of TwoIDs, the page; of NoURL, as written
 	Page string // that has it, below the site
 	Line int
@@ -111,7 +111,7 @@ func (p *building) say(line string) {
 }
 
 // plant adds a line with a fault.
-func (p *building) plant(kind Kind, url, line string) {
+func (p *building) plant(kind FaultKind, url, line string) {
 	p.say(line)
 	p.site.faults = append(p.site.faults, Fault{Kind: kind, URL: url, Page: p.path, Line: p.line})
 }

@@ -23,12 +23,12 @@ func bodySites() []*crawltest.Site {
 		ill("endless.test", "endless body", true, crawltest.Expect{Octets: enough}, raw("/endless.html", endlessBody)),
 		ill("gzip.test", "gzip bomb", true, crawltest.Expect{}, raw("/bomb.html", gzipBomb)),
 		ill("br.test", "br bomb", true, crawltest.Expect{},
-			raw("/bomb.html", crawltest.Say(crawltest.Head("Content-Encoding: br")+crawltest.Brotli, true))),
+			raw("/bomb.html", crawltest.Say(crawltest.Head("Content-Encoding: br")+crawltest.BrotliBomb, true))),
 		ill("zstd.test", "zstd bomb", true, crawltest.Expect{},
 			raw("/bomb.html",
-				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+crawltest.Zstd(bombSize, crawltest.UsualWindow), true)),
+				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+crawltest.ZstdBomb(bombSize, crawltest.UsualWindow), true)),
 			raw("/window.html",
-				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+crawltest.Zstd(bombSize, crawltest.HugeWindow), true))),
+				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+crawltest.ZstdBomb(bombSize, crawltest.HugeWindow), true))),
 	}
 }
 
@@ -43,7 +43,7 @@ func endlessBody(_ context.Context, conn net.Conn, _ *http.Request) bool {
 
 // gzipBomb sends a gigabyte of spaces.
 func gzipBomb(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	body, err := crawltest.Gzip(bombSize)
+	body, err := crawltest.GzipBomb(bombSize)
 	if err != nil {
 		return false
 	}
