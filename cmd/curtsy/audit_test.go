@@ -2,18 +2,13 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
@@ -67,47 +62,6 @@ func TestAuditIsConfirmedByTheLogOfNginx(t *testing.T) {
 	answer.Body.Close()
 	clean(t, "--access-log", "127.0.0.1="+log, dir) // another client, as far as its name tells
 	namedBy(t, finding.LogExtra, "--access-log", "127.0.0.1="+log, "--from", "127.0.0.1", dir)
-}
-
-// wget asks for a page before robots.txt, and its dates have whole seconds: the audit says both.
-func TestAuditOfWgetNamesThePageBeforeRobots(t *testing.T) {
-	skipWithout(t, "wget")
-	t.Parallel() // wget waits
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/robots.txt":
-			fmt.Fprint(w, "User-agent: *\nDisallow: /no/\nCrawl-delay: 1\n")
-		case "/":
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, `<a href="/a">a</a> <a href="/b">b</a> <a href="/no/x">x</a>`)
-		default:
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, "<p>"+r.URL.Path)
-		}
-	}))
-	defer site.Close()
-	base := filepath.Join(t.TempDir(), "w")
-	cmd := exec.Command("wget", "-q", "-r", "-l", "2", "--wait=2", "--warc-file="+base, "-P", t.TempDir(), site.URL+"/")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("wget: %v: %s", err, out)
-	}
-	r, exit := audited(t, base+".warc.gz")
-	if exit != cli.ExitFound || !slices.Equal(violated(r), []string{string(finding.RobotsMissing)}) {
-		t.Errorf("exit code %d, %v: %+v", exit, violated(r), r.Findings)
-	}
-	before := slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.RobotsMissing && f.URL == site.URL+"/" })
-	if before < 0 || r.Totals.Violations != 1 {
-		t.Errorf("the first page is not named: %+v", r.Findings)
-	}
-	if len(r.Hosts) != 1 || r.Hosts[0].Unprovable == 0 || len(r.Hosts[0].Why) == 0 || r.Totals.Pages != 3 {
-		t.Errorf("the pauses are not unprovable: %+v", r.Hosts[0])
-	}
-	text := text.Audit(r)
-	for _, says := range []string{"robots-missing: 1", "unprovable: ", "Wget/", "ledger: none was given"} {
-		if !strings.Contains(text, says) {
-			t.Errorf("the text lacks %q:\n%s", says, text)
-		}
-	}
 }
 
 // A kill may come before the first exchange: the ledger has begun, and there is nothing else. The audit judges that. Where

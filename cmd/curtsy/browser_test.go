@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -38,26 +36,6 @@ func browser(t *testing.T, more ...time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(ctx, long)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// clients is the folder of the foreign readers of archives and signatures that npm installs (.ci/clients). Without them the test is
-// skipped, or fails where it must run.
-func clients(t *testing.T, others ...string) string {
-	t.Helper()
-	skipWithout(t, "node")
-	dir, err := filepath.Abs(filepath.Join("..", "..", ".ci", "clients", "node_modules"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(others, "warcio") {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			if os.Getenv("CURTSY_MUST_RUN") != "" {
-				t.Fatalf("CURTSY_MUST_RUN is set: %v", err)
-			}
-			t.Skip("the foreign readers are not installed: npm ci --ignore-scripts in .ci/clients")
-		}
-	}
-	return dir
 }
 
 func TestBrowserRunsThePagesOfTheTest(t *testing.T) {

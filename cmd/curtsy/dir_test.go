@@ -37,14 +37,3 @@ func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
 		t.Errorf("the body under way is gone: %v", err)
 	}
 }
-
-func TestTheDirectoryInAHintCanBePasted(t *testing.T) {
-	t.Parallel()
-	for dir, want := range map[string]string{
-		"news": "news", "a/b-c_1.2": "a/b-c_1.2", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "": "''", "~x": "'~x'",
-	} {
-		if got := word(dir); got != want {
-			t.Errorf("%q: %s, want %s", dir, got, want)
-		}
-	}
-}

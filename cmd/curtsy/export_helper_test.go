@@ -96,6 +96,9 @@ func sparse(t *testing.T, pages int) (dir string) {
 	return dir
 }
 
+// ownTables are those of which a crawl of small pages has as many rows as anything.
+const ownTables = "pages,robots,decisions,hosts,errors"
+
 const linksOfSparse = 3
 
 // exportedTo is what export.json says of a folder, by table.

@@ -3,12 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,11 +14,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/export"
 )
-
-// ownTables are those of which a crawl of small pages has as many rows as anything.
-const ownTables = "pages,robots,decisions,hosts,errors"
 
 // linesIn counts lines of files, the sorted index or plain segments of a ledger.
 func linesIn(t *testing.T, pattern ...string) (n int64) {
@@ -37,61 +31,6 @@ func linesIn(t *testing.T, pattern ...string) (n int64) {
 		n += int64(bytes.Count(b, []byte("\n")))
 	}
 	return n
-}
-
-// A kill at any moment leaves no half file: what has its name is whole, and the next export makes what is missing.
-func TestExportKilled(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("it takes long under the race detector")
-	}
-	pages, kills := 2000, 3
-	dir := sparse(t, pages)
-	whole := filepath.Join(t.TempDir(), "whole")
-	begin := time.Now()
-	ended(t, curtsy(t, "export", "--tables", ownTables, "--format", "jsonl", "-o", whole, dir)).want(t, cli.ExitDone)
-	took := time.Since(begin)
-	rng := rand.New(rand.NewPCG(1, 2))
-	out := filepath.Join(t.TempDir(), "out")
-	names := []string{"pages.jsonl", "decisions.jsonl", "hosts.jsonl", "errors.jsonl", "robots.jsonl"}
-	same := func(name string) bool {
-		a, err := os.ReadFile(filepath.Join(whole, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(filepath.Join(out, name))
-		return err == nil && bytes.Equal(a, b)
-	}
-	for range kills {
-		cmd := curtsy(t, "export", "--tables", ownTables, "--format", "jsonl", "-o", out, dir)
-		wait := begun(t, cmd)
-		time.Sleep(time.Duration(rng.Int64N(int64(took)))) // a kill has no moment of its own
-		_ = cmd.Process.Kill()
-		wait()
-		for _, name := range names {
-			if _, err := os.Stat(filepath.Join(out, name)); err == nil && !same(name) {
-				t.Errorf("%s is half a file", name)
-			}
-		}
-	}
-	ended(t, curtsy(t, "export", "--tables", ownTables, "--format", "jsonl", "-o", out, dir)).want(t, cli.ExitDone)
-	for _, name := range names {
-		if !same(name) {
-			t.Errorf("%s differs", name)
-		}
-	}
-	left, err := os.ReadDir(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range left {
-		if !slices.Contains(names, e.Name()) && e.Name() != export.ManifestName && !strings.HasSuffix(e.Name(), ".lock") {
-			t.Errorf("%s is left", e.Name())
-		}
-	}
-	if all := exportedTo(t, out); all["pages"].Rows != int64(pages) || all["hosts"].Rows != 1000 || all["robots"].Rows != 1000 {
-		t.Errorf("%+v", all)
-	}
 }
 
 // The command exports any number of pages in 200 MiB of memory: a million, or as many as CURTSY_PAGES says.

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/foreigntest"
 	"curtsy/storage/warc"
 )
 
 // warcio reads what Common Crawl's readers look for: the text, its languages, and which record of the archive it is of.
 func TestTextsAreReadByWarcioAsCommonCrawlsAre(t *testing.T) {
 	t.Parallel()
-	modules := clients(t)
+	modules := foreigntest.Clients(t)
 	const german = "Die Fähre verlässt den alten Hafen um sieben Uhr morgens, und wer sie verpasst, wartet einen Tag auf die nächste."
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
@@ -26,18 +25,6 @@ func flagSite() *crawltest.Site {
 	}}
 }
 
-// targets are what was asked of the web beside robots.txt, sorted.
-func targets(web *crawltest.Web) []string {
-	var out []string
-	for _, r := range web.Referee().Requests() {
-		if r.Target != "/robots.txt" {
-			out = append(out, r.Target)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
 	t.Parallel()
 	var languages []string
@@ -54,26 +41,5 @@ func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
 	inside(t, "crawl", "--delay", "0", "--ca-file", ca, "--accept-language", "de, en;q=0.5", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, cli.ExitDone)
 	if len(languages) == 0 || languages[0] != "de, en;q=0.5" {
 		t.Errorf("sent Accept-Language %q", languages)
-	}
-}
-
-// Only the address and port given as a seed may be private (politeness rule 23): where a redirect leads, allow-net decides.
-func TestPrivateAddressesNeedAllowNet(t *testing.T) {
-	t.Parallel()
-	moved := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://library.test/"}}}
-	web := crawltest.New(moved, crawltest.Tree("library.test", 1))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	for _, tt := range []struct {
-		allow string
-		code  int
-	}{{"10.0.0.0/8", cli.ExitIncomplete}, {"127.0.0.0/8", cli.ExitDone}} {
-		r := inside(t, "crawl", "--delay", "0", "--allow-net", tt.allow, "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test"))
-		r.want(t, tt.code)
-		if tt.code == cli.ExitIncomplete {
-			r.want(t, tt.code, "--allow-net")
-		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
-	"curtsy/storage/plainly"
 )
 
 // openedDir opens a crawl directory as resume does.
@@ -77,5 +76,3 @@ func home(t *testing.T, text string) {
 }
 
 func inDir(dir, name string) string { return filepath.Join(dir, name) }
-
-func word(dir string) string { return plainly.Argument(dir) }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,19 +10,6 @@ import (
 )
 
 // Who is accused without cause stops looking. What follows was found by random histories of honest crawls.
-
-// "Retry-After: 0" asks for no rest: nothing is told of one.
-func TestARetryAfterOfNothingIsNoRest(t *testing.T) {
-	t.Parallel()
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", "0")
-		w.WriteHeader(map[string]int{"/robots.txt": http.StatusNotFound, "/": http.StatusServiceUnavailable}[r.URL.Path])
-	}))
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	shared(t, "crawl", "--quiet", "--delay", "0", "--max-wait", "0s", "--dir", dir, web.URL+"/")
-	shared(t, "audit", dir).want(t, cli.ExitDone)
-}
 
 // A run may be killed, or fail, between its new settings and its mark in the ledger.
 func TestSettingsOfARunThatNeverBegan(t *testing.T) {

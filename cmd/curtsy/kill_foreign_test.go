@@ -81,21 +81,26 @@ func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 	}
 	s := newStrangers(t, hosts, 2)
 	dir := filepath.Join(t.TempDir(), "crawl")
+	user, says := oneUser(t), ""
 	args := append([]string{"crawl", "--own-site", "none", "--dir", dir, "--quiet"}, s.seeds...)
 	for done := 0; done < kills; done++ {
 		before, more := s.requests(), 1+rand.IntN(2*hosts/3)
 		if done == 0 {
 			more += hosts // some of the hosts are asked again: an archive without a record cannot be audited
 		}
-		p := launched(t, curtsy(t, args...))
+		p := launched(t, user(args...))
 		p.until(t, "some requests", func() bool { return s.requests() >= before+more })
-		if !p.kill() {
+		if says = ""; !p.kill() {
 			break
 		}
+		says = "which a kill left open, is completed, and the ledger has a mark of it"
 		args = []string{"resume", "--quiet", dir}
 		ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
 	}
-	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, cli.ExitDone)
+	file := filepath.Join(t.TempDir(), "x.wacz") // with all that the archive holds
+	ended(t, user("export", "--format", "wacz", dir, "-o", file)).want(t, cli.ExitDone, says)
+	ended(t, curtsy(t, "audit", file)).want(t, cli.ExitDone)
+	ended(t, user("resume", "--quiet", dir)).want(t, cli.ExitDone)
 	ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
 	for _, short := range s.short {
 		t.Error(short)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/foreigntest"
 )
 
 var updateRecipes = flag.Bool("update-recipes", false, "write the output into docs/guides/recipes.md")
@@ -102,7 +103,7 @@ func cooked(t *testing.T, kind, code, out string) string {
 // inDuckDB is what SQL prints where the tables are.
 func inDuckDB(t *testing.T, out, sql string) string {
 	t.Helper()
-	return foreignScript(t, clients(t, "@duckdb/node-api"), "duckdb.mjs", sql, out)
+	return foreignScript(t, foreigntest.Clients(t, "@duckdb/node-api"), "duckdb.mjs", sql, out)
 }
 
 // asCommonCrawl has the statements that make our tables theirs.

@@ -28,6 +28,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/foreigntest"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/wacz"
@@ -223,7 +224,7 @@ func opened(t *testing.T, tab context.Context, at, page, id, do string) string {
 // replays fails unless a player shows the archive in a file: text, picture, link, and a page that is a revisit.
 func replays(t *testing.T, file, site string) (tab context.Context) {
 	t.Helper()
-	at := player(t, clients(t), file)
+	at := player(t, foreigntest.Clients(t), file)
 	tab = browser(t)
 	if text := opened(t, tab, at, site, "text", "e.textContent"); text != "Rye and sourdough" {
 		t.Errorf("the page says %q", text)
@@ -248,7 +249,7 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 
 func TestAPlayerShowsTheWACZ(t *testing.T) {
 	t.Parallel()
-	clients(t)
+	foreigntest.Clients(t)
 	skipWithout(t, "chromium")
 	dir, site := replayArchive(t)
 	file := filepath.Join(t.TempDir(), "bakery.wacz")
@@ -287,7 +288,7 @@ func TestAPlayerShowsTheWACZ(t *testing.T) {
 // A large index is ZipNum: players read its blocks as they need them.
 func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
 	t.Parallel()
-	clients(t)
+	foreigntest.Clients(t)
 	skipWithout(t, "chromium")
 	dir, site := replayArchive(t)
 	parts, err := partsOf(dir)
@@ -365,7 +366,7 @@ func TestABrowserVerifiesTheSignatureOfAWACZ(t *testing.T) {
 // The segments of an archive one behind the other are a WARC file, too.
 func TestAPlayerShowsThePlainWARC(t *testing.T) {
 	t.Parallel()
-	clients(t)
+	foreigntest.Clients(t)
 	skipWithout(t, "chromium")
 	dir, site := replayArchive(t)
 	file := filepath.Join(t.TempDir(), "bakery.warc.gz")

@@ -3,17 +3,12 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawltest"
-	"curtsy/storage/ledger"
 )
 
 // wishes are responses that ask for a time, by what they are.
@@ -113,60 +108,5 @@ func TestRule26_EveryCommandKeepsARest(t *testing.T) {
 				t.Errorf("status says:\n%s", said.out)
 			}
 		})
-	}
-}
-
-// Politeness rules 11, 17 and 26: what a crawl was asked for just before it is killed, other commands keep; and a crawl that has
-// waited for it goes on, and its audit finds nothing.
-func TestRule17_ARestOutlivesTheCrawlThatWasAsked(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	command := func(args ...string) *exec.Cmd {
-		cmd := curtsy(t, args...)
-		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+home, "LocalAppData="+home, "HOME="+home)
-		return cmd
-	}
-	for seconds, short := range map[string]bool{"3600": false, "4": true} {
-		web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-			"/": {FailFirst: 1, FailStatus: http.StatusServiceUnavailable, RetryAfter: seconds},
-		}})
-		if err := web.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer web.Close()
-		site, dir, two := web.LoopbackURL("bakery.test"), filepath.Join(t.TempDir(), "crawl"), filepath.Join(t.TempDir(), "crawl")
-		one := launched(t, command("crawl", "--delay", "0", "--max-wait", "2h", "--quiet", "--dir", dir, site))
-		one.until(t, "an answer that asks for a rest is in the ledger", func() bool {
-			for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-				if err == nil && l.Status == http.StatusServiceUnavailable {
-					return true
-				}
-			}
-			return false
-		})
-		killed := one.kill()
-		before := web.Referee().Requests()
-		switch {
-		case short && before[len(before)-1].Status != http.StatusServiceUnavailable:
-			t.Log("the machine is too busy: the crawl went on before it was killed")
-			continue
-		case !killed:
-			t.Fatalf("it ended before it was killed: %+v", one.end())
-		}
-		if short {
-			ended(t, command("robots", "check", site)).want(t, cli.ExitDone)
-			ended(t, command("crawl", "--delay", "0", "--quiet", "--dir", two, site)).want(t, cli.ExitDone)
-			after := web.Referee().Requests()[len(before):]
-			if gap := after[0].Start.Sub(before[len(before)-1].End); gap < 4*time.Second {
-				t.Errorf("%s is asked for %v after a response that asked for 4 s", after[0].Target, gap)
-			}
-		} else {
-			ended(t, command("robots", "check", site)).want(t, cli.ExitFailed, "not requested: another of your crawls or commands must wait until ")
-			ended(t, command("crawl", "--delay", "0", "--max-wait", "1s", "--dir", two, site)).want(t, cli.ExitIncomplete, "another of your crawls or commands")
-			if n := len(web.Referee().Requests()) - len(before); n != 0 {
-				t.Errorf("%d requests come early", n)
-			}
-		}
-		ended(t, command("audit", two)).want(t, cli.ExitDone)
 	}
 }

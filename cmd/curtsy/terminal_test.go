@@ -149,32 +149,3 @@ func TestTerminal_ACrawlIsWatchedOnTerminalsOfAnyWidth(t *testing.T) {
 	crawl.until("curtsy resume")
 	crawl.cursor()
 }
-
-// In a pipe the watching is lines, and nothing else: with --json an object each.
-func TestTerminal_InAPipeTheWatchingIsLines(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "demo")
-	if testing.Short() {
-		t.Skip("it takes as long as the demo")
-	}
-	demo := begun(t, curtsy(t, "demo", "--quiet", "--dir", dir))
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "control.json")); err == nil {
-			break
-		}
-	}
-	plain := begun(t, curtsy(t, "status", "--watch", "--interval", "1s", dir))
-	ndjson := ended(t, curtsy(t, "status", "--watch", "--json", "--interval", "1s", dir))
-	ndjson.want(t, 0, "has ended, and 1 URL is left: continue it with curtsy resume")
-	for line := range strings.Lines(ndjson.out) {
-		if !strings.HasPrefix(line, `{"time":"`) || !strings.Contains(line, `"per_s":{"pages":`) {
-			t.Errorf("%q", line)
-		}
-	}
-	lines := plain()
-	lines.want(t, 0, "has ended")
-	if n := strings.Count(lines.out, "\n"); n < 3 || strings.ContainsAny(lines.out, "\x1b\r") {
-		t.Errorf("%d lines: %q", n, lines.out)
-	}
-	demo()
-}

@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
-	"curtsy/frontier/canon"
 	"curtsy/storage/spool"
 )
 
@@ -37,33 +35,6 @@ func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
 		}
 	}
 	archiveClean(t, dir)
-	judged(t, web, crawltest.Rules{Repeats: repeats})
-}
-
-// Where the archive or its index is damaged, an update asks without conditions and goes on.
-func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
-	t.Parallel()
-	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 9))
-	segment := filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz")
-	b, err := os.ReadFile(segment)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := len(b) / 3; i < len(b)/2; i++ {
-		b[i] = 'x'
-	}
-	if err := os.WriteFile(segment, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	before := len(web.Referee().Requests())
-	inside(t, "update", dir).want(t, cli.ExitDone, "the archive: http")
-	kinds := map[int]int{}
-	for _, r := range web.Referee().Requests()[before:] {
-		kinds[r.Status]++
-	}
-	if kinds[304] == 0 || kinds[200] == 0 || kinds[200]+kinds[304] != 9 {
-		t.Errorf("answers by status: %v", kinds)
-	}
 	judged(t, web, crawltest.Rules{Repeats: repeats})
 }
 
@@ -99,62 +70,6 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 	}
 	if kept == 0 {
 		t.Error("no page was lost that matters")
-	}
-}
-
-// What an index says of the past is not believed: a name in it leads to no file elsewhere, and to no other URL's answer.
-func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
-	t.Parallel()
-	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
-	path := filepath.Join(dir, crawldir.IndexName, "curtsy-00000.cdxj")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := canon.Parse(web.LoopbackURL("bakery.test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer openedDir(t, dir).Close()
-	said := 0
-	p := crawldir.Past{
-		Archive: inDir(dir, crawldir.ArchiveName), Index: []string{path}, Spool: inDir(dir, crawldir.SpoolName),
-		Before: time.Now().AddDate(9999, 0, 0), MaxBody: 1 << 20, Damaged: func(string, error) { said++ },
-	}
-	e, err := p.Last(t.Context(), u)
-	if err != nil || e == nil || e.Body == nil || said != 0 {
-		t.Fatalf("%+v %v, %d complaints", e, err, said)
-	}
-	// The index knows seconds; what is of the past is told to the microsecond.
-	p.Before = e.Date
-	if e, err := p.Last(t.Context(), u); err != nil || e != nil {
-		t.Errorf("%+v %v", e, err)
-	}
-	p.Before = e.Date.Add(time.Microsecond)
-	if e, err := p.Last(t.Context(), u); err != nil || e == nil {
-		t.Errorf("%+v %v", e, err)
-	}
-	for from, to := range map[string]string{
-		`"curtsy-00000.warc.gz"`: `"../../../etc/passwd"`, // nothing of that name in the archive
-		"/p1.html":               "/",                     // the place of another URL's answer
-		`"offset":"`:             `"offset":"9`,
-	} {
-		changed := strings.ReplaceAll(string(b), from, to)
-		if from == "/p1.html" {
-			changed = ""
-			for line := range strings.Lines(string(b)) {
-				if strings.Contains(line, from) {
-					changed = strings.ReplaceAll(line, "p1.html", "")
-				}
-			}
-		}
-		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		said = 0
-		if e, err := p.Last(t.Context(), u); err != nil || e != nil || said == 0 {
-			t.Errorf("%s as %s: %+v %v, %d complaints", from, to, e, err, said)
-		}
 	}
 }
 

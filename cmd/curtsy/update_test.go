@@ -103,31 +103,3 @@ func newsSite() *crawltest.Site {
 }
 
 func (r result) says(s string) bool { return strings.Contains(r.out, s) }
-
-// A kill at any step of an update's beginning leaves a crawl that can be updated, or an update that goes on.
-func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
-	t.Parallel()
-	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
-	for _, name := range []string{crawldir.NextName, crawldir.NextName + ".new123", crawldir.OldFrontier(1)} {
-		if err := os.WriteFile(inDir(dir, name), []byte("half of it"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
-	counts, _ := changesOf(t, dir)
-	if counts["unchanged"] != 3 {
-		t.Errorf("%v", counts)
-	}
-	left, err := filepath.Glob(inDir(dir, "frontier*"))
-	if err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
-	}
-
-	// Killed between the last page and the file of changes.
-	if err := os.Remove(inDir(dir, crawldir.ChangesName)); err != nil {
-		t.Fatal(err)
-	}
-	inside(t, "resume", dir).want(t, cli.ExitDone, "finished", "unchanged          3\n")
-	changesOf(t, dir)
-	judged(t, web, crawltest.Rules{Repeats: repeats})
-}

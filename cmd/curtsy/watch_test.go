@@ -45,53 +45,6 @@ func planOf(t *testing.T, dir string, flags ...string) map[string]watching.Entry
 	return of
 }
 
-// What a round does not ask for stays closed, whatever links to it.
-func TestWatch_ALinkToAPageThatIsNotDueAsksNobody(t *testing.T) {
-	t.Parallel()
-	site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-		"/":     {Links: []string{"/held", "/b"}},
-		"/held": {Header: map[string]string{"Cache-Control": "max-age=3600"}, Links: []string{"/"}},
-		"/b":    {Links: []string{"/held"}},
-	}}
-	dir, web := crawledOnce(t, site)
-	before := len(web.Referee().Requests())
-	r := inside(t, watched(dir, "--once", "--min-interval", "1ms", "--max-interval", "24h", "--fresh", "0.999999999", "--per-host-per-day", "1000000000")...)
-	r.want(t, cli.ExitDone, "round 2: 2 pages due")
-	for _, x := range web.Referee().Requests()[before:] {
-		if x.Target == "/held" {
-			t.Error("a page that holds for an hour was asked for")
-		}
-	}
-	if e := planOf(t, dir, "--min-interval", "1ms", "--fresh", "0.999999999", "--per-host-per-day", "1000000000")["/held"]; e.Why != "holds" {
-		t.Errorf("%+v", e)
-	}
-}
-
-// A crawl that has used up its budget of the day waits, and says so; resume keeps the budget, too.
-func TestWatch_TheBudgetBindsAllCommands(t *testing.T) {
-	t.Parallel()
-	web := crawltest.New(crawltest.Tree("a.test", 5))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, "--per-host-per-day", "4", web.LoopbackURL("a.test")).want(t, cli.ExitIncomplete)
-	asked := len(web.Referee().Requests())
-	if asked != 4 {
-		t.Errorf("%d requests", asked)
-	}
-	for _, args := range [][]string{{"resume", "--quiet", dir}, watched(dir, append(often, "--once", "--per-host-per-day", "4")...)} {
-		inside(t, args...)
-		if n := len(web.Referee().Requests()); n != asked {
-			t.Errorf("%v: %d requests beyond the budget", args, n-asked)
-		}
-	}
-	if r := inside(t, "status", dir); !strings.Contains(r.out, "budget: per-host-per-day") {
-		t.Errorf("the status does not say why:\n%s", r.out)
-	}
-}
-
 // Killed again and again at random instants, a watch goes on where it was: no visit is lost, the evidence agrees, and the
 // audit finds nothing.
 func TestWatch_AKillLosesNothing(t *testing.T) {

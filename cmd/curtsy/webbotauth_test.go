@@ -16,6 +16,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch/webbotauth"
+	"curtsy/crawler/foreigntest"
 )
 
 const botAgent = "https://crawl.library.org"
@@ -98,7 +99,7 @@ func signedMessages(t *testing.T, u *lab, draft, directory string) []map[string]
 // refuse each of them for another host, at another time, by another key.
 func TestSignaturesAreVerifiedByForeignReaders(t *testing.T) {
 	t.Parallel()
-	modules := clients(t, "http-message-sig", "web-bot-auth")
+	modules := foreigntest.Clients(t, "http-message-sig", "web-bot-auth")
 	u, directory := botKey(t)
 	var messages []map[string]any
 	for _, draft := range webbotauth.Drafts() {
@@ -149,7 +150,7 @@ func foreignScript(t *testing.T, modules, name, input string, args ...string) st
 func TestKeyDirectoryIsServedByNginx(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "nginx")
-	modules := clients(t, "http-message-sig", "web-bot-auth")
+	modules := foreigntest.Clients(t, "http-message-sig", "web-bot-auth")
 	u, path := botKey(t)
 	root := t.TempDir()
 	body, err := os.ReadFile(path)

@@ -111,3 +111,14 @@ func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
 		}
 	}
 }
+
+// An argument can be pasted into a shell.
+func TestArgumentCanBePasted(t *testing.T) {
+	for arg, want := range map[string]string{
+		"news": "news", "a/b-c_1.2": "a/b-c_1.2", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "": "''", "~x": "'~x'",
+	} {
+		if got := Argument(arg); got != want {
+			t.Errorf("%q: %s, want %s", arg, got, want)
+		}
+	}
+}

@@ -34,3 +34,23 @@ func TestReasonsStandBehindTheirSum(t *testing.T) {
 		}
 	}
 }
+
+// After a kill the status of a crawl names the command that continues it.
+func TestStatus_AfterAKillNamesResume(t *testing.T) {
+	killed := status.Status{State: "stopped", Killed: true}
+	running := killed
+	running.State = "running"
+	for i, s := range []status.Status{killed, running, {State: "stopped"}} {
+		if text := Status(s, "my crawl", time.Now()); strings.Contains(text, "curtsy resume 'my crawl'") != (i == 0) {
+			t.Errorf("%+v: %s", s, text)
+		}
+	}
+}
+
+func TestStatus_HostsThatTheirAddressLimits(t *testing.T) {
+	for n, want := range map[int64]bool{0: false, 3: true} {
+		if got := Status(status.Status{LimitedByIP: n}, "", time.Time{}); strings.Contains(got, "limited by IP: 3 hosts\n") != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}

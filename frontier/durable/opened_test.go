@@ -1,4 +1,4 @@
-package main
+package durable
 
 import (
 	"go/ast"
@@ -33,7 +33,7 @@ var openedOtherwise = map[string]string{
 }
 
 // Files of a crawl directory are opened through package durable, which follows no link and waits for no pipe.
-func TestFilesOfACrawlDirectoryAreOpenedInOneWay(t *testing.T) {
+func TestFilesOfACrawlDirectoryAreOpenedHere(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
 	met := map[string]bool{}

@@ -1,4 +1,4 @@
-package main
+package cdxj_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/crawler/crawldir"
+	"curtsy/crawler/foreigntest"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -39,7 +39,7 @@ var spelled = []string{
 
 func TestKeysAreWarciosKeys(t *testing.T) {
 	t.Parallel()
-	dir := clients(t)
+	dir := foreigntest.Clients(t)
 	urls := slices.Clone(spelled)
 	for _, u := range spelled { // and as we write them
 		if c, err := canon.Parse(u); err == nil {
@@ -77,7 +77,7 @@ func foreignArchive(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "curtsy", Index: index, Originals: index, SegmentSize: 20000})
+	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Index: index, Originals: index, SegmentSize: 20000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +128,8 @@ func foreignArchive(t *testing.T, dir string) {
 // warcio runs warcio on the segments of dir, one after another, and returns the lines it prints.
 func warcio(t *testing.T, dir, command string) map[string][]string {
 	t.Helper()
-	program := filepath.Join(clients(t), "warcio", "dist", "cli.js")
-	segments, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
+	program := filepath.Join(foreigntest.Clients(t), "warcio", "dist", "cli.js")
+	segments, err := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz"))
 	if err != nil || len(segments) < 2 {
 		t.Fatalf("segments %v: %v", segments, err)
 	}
@@ -165,7 +165,7 @@ func TestOurIndexIsWarciosIndex(t *testing.T) {
 			kinds[fmt.Sprint(l.Status)]++
 		}
 		slices.Sort(theirs)
-		b, err := os.ReadFile(filepath.Join(dir, crawldir.IndexName, strings.TrimSuffix(file, ".warc.gz")+".cdxj"))
+		b, err := os.ReadFile(filepath.Join(dir, "index", strings.TrimSuffix(file, ".warc.gz")+".cdxj"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 	foreignArchive(t, dir)
 	kinds := map[string]int{}
 	for file, theirs := range warcio(t, dir, "index") {
-		f, err := os.Open(filepath.Join(dir, crawldir.ArchiveName, file))
+		f, err := os.Open(filepath.Join(dir, "warc", file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,58 @@
+package crawldir
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier/canon"
+)
+
+// What an index says of the past is not believed: a name in it leads to no file elsewhere, and to no other URL's answer.
+func TestPast_ReadsItsOwnArchiveOnly(t *testing.T) {
+	dir := crawled(t, crawltest.Tree("bakery.test", 3))
+	path := in(dir, IndexName+"/curtsy-00000.cdxj")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := string(b)
+	u, err := canon.Parse(regexp.MustCompile(`"(http://[^/"]+/)p1.html"`).FindStringSubmatch(index)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	p := Past{
+		Archive: in(dir, ArchiveName), Index: []string{path}, Spool: t.TempDir(),
+		Before: time.Now().AddDate(9999, 0, 0), MaxBody: 1 << 20, Damaged: func(string, error) { said++ },
+	}
+	e, err := p.Last(t.Context(), u)
+	if err != nil || e == nil || e.Body == nil || said != 0 {
+		t.Fatalf("%+v %v, %d complaints", e, err, said)
+	}
+	// The index knows seconds; what is of the past is told to the microsecond.
+	for later, had := range map[time.Duration]bool{0: false, time.Microsecond: true} {
+		p.Before = e.Date.Add(later)
+		if e, err := p.Last(t.Context(), u); err != nil || (e != nil) != had {
+			t.Errorf("%v later: %+v %v", later, e, err)
+		}
+	}
+	p.Before = e.Date.Add(time.Microsecond)
+	another := regexp.MustCompile(`(?m)^.*"http://[^/"]+/p1.html".*$`).FindString(index)
+	for what, changed := range map[string]string{
+		"a file elsewhere":     strings.ReplaceAll(index, `"curtsy-00000.warc.gz"`, `"../../../etc/passwd"`),
+		"the place of another": strings.ReplaceAll(another, "p1.html", "") + "\n",
+		"another offset":       strings.ReplaceAll(index, `"offset":"`, `"offset":"9`),
+	} {
+		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said = 0
+		if e, err := p.Last(t.Context(), u); err != nil || e != nil || said == 0 {
+			t.Errorf("%s: %+v %v, %d complaints", what, e, err, said)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"curtsy/storage/tables/sink"
+)
+
+// A file has its name when it is complete: a table that ends in the midst has none, whatever ended it, and the next export makes
+// it.
+func TestWrite_AFileIsCompleteOrNotThere(t *testing.T) {
+	dir := crawled(t, newWeb(t, map[string]string{"/": "<title>Bakery</title>"}), "bakery")
+	in, err := Open(t.Context(), t.TempDir(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, whole, killed := filepath.Join(t.TempDir(), "out"), Sources()[0], errors.New("killed")
+	path := filepath.Join(out, "pages.jsonl")
+	broken := whole
+	broken.Rows = func(ctx context.Context, in *Inputs, to *Out) error {
+		err := whole.Rows(ctx, in, to)
+		if _, there := os.Stat(path); !errors.Is(there, fs.ErrNotExist) || to.Rows == 0 {
+			t.Errorf("after %d rows: %v", to.Rows, there)
+		}
+		return errors.Join(err, killed)
+	}
+	for _, s := range []Source{broken, whole} {
+		m, err := Write(t.Context(), in, Options{Dir: out, Format: sink.JSONL, Sources: []Source{s}})
+		if s.Count != nil && m != nil && !m.Tables[0].Check.Agrees() || m == nil && !errors.Is(err, killed) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(out, "*.jsonl")); err != nil || len(left) != map[bool]int{true: 1}[m != nil] {
+			t.Errorf("%q, %v", left, err)
+		}
+	}
+}
