@@ -1,47 +1,21 @@
 package crawltest
 
 import (
-	"fmt"
+	_ "embed"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
 // FaultKind is a kind of fault.
 type FaultKind string
 
-// The kinds.
+// The kinds that are told of otherwise than the others.
 const (
-	notFound      FaultKind = "404"
-	gone          FaultKind = "410"
-	forbidden     FaultKind = "403"
-	badRequest    FaultKind = "400"
-	noImage       FaultKind = "image that is not there"
-	noCandidate   FaultKind = "candidate of a srcset that is not there"
-	noScript      FaultKind = "script that is not there"
-	noStyle       FaultKind = "style sheet that is not there"
-	noFont        FaultKind = "what a style sheet names is not there"
-	noFrame       FaultKind = "frame that is not there"
-	noArea        FaultKind = "area or refresh that leads nowhere"
-	noFragment    FaultKind = "fragment that the same page lacks"
-	noFarFragment FaultKind = "fragment that another page lacks"
-	noLedFragment FaultKind = "fragment that the page behind a redirect lacks"
-	Moved         FaultKind = "permanent redirect"
-	Chain         FaultKind = "chain of redirects"
-	loop          FaultKind = "redirect loop"
-	movedAway     FaultKind = "redirect to a page that is not there"
-	noMedia       FaultKind = "poster, sound or track that is not there"
-	noObject      FaultKind = "object that is not there"
-	noSource      FaultKind = "source of a picture that is not there"
-	noSVG         FaultKind = "what SVG names is not there"
-	noIcon        FaultKind = "icon that is not there"
-	noImport      FaultKind = "imported style sheet that is not there"
-	noAlternate   FaultKind = "alternate, canonical or next page that is not there"
-	noEncoded     FaultKind = "encoded URL that leads nowhere"
-	noOddFragment FaultKind = "fragment in other letters"
-	noRefresh     FaultKind = "refresh that leads nowhere"
-	noBased       FaultKind = "reference below a base that leads nowhere"
-	NoURL         FaultKind = "no URL"
-	TwoIDs        FaultKind = "id that stands twice"
+	Moved  FaultKind = "permanent redirect"
+	Chain  FaultKind = "chain of redirects"
+	NoURL  FaultKind = "no URL"
+	TwoIDs FaultKind = "id that stands twice"
 )
 
 // Fault is one fault.
@@ -55,11 +29,46 @@ type Fault struct {
 
 // FaultySite serves the faults.
 type FaultySite struct {
-	pages  map[string]string
-	types  map[string]string
-	status map[string]int
-	moved  map[string]string
+	pages  map[string]Page
 	faults []Fault
+}
+
+//go:embed faulty.txt
+var faultyText string
+
+// NewFaultySite makes the site.
+func NewFaultySite() *FaultySite {
+	s := &FaultySite{pages: map[string]Page{}}
+	for e := range Entries(faultyText) {
+		for _, target := range e.Words {
+			path, _ := url.PathUnescape(target) // the text is ours
+			p := e.Page()
+			p.Body = s.plant(path, p.Body)
+			s.pages[path] = p
+		}
+	}
+	return s
+}
+
+// plant notes the faults of a page, and returns its text without what is said of them.
+func (s *FaultySite) plant(page, text string) string {
+	var b strings.Builder
+	line := 0
+	for l := range strings.Lines(text) {
+		fault, ok := strings.CutPrefix(l, "! ")
+		if !ok {
+			line++
+			b.WriteString(l)
+			continue
+		}
+		f := append(strings.Split(strings.TrimSpace(fault), " | "), "")
+		x := Fault{Kind: FaultKind(f[0]), URL: f[1], Page: page, Line: line + 1, Name: f[2]}
+		if x.Name == "-" {
+			x.Line, x.Name = 0, ""
+		}
+		s.faults = append(s.faults, x)
+	}
+	return b.String()
 }
 
 // Faults are all there are.
@@ -67,55 +76,21 @@ func (s *FaultySite) Faults() []Fault { return s.faults }
 
 // ServeHTTP implements http.Handler.
 func (s *FaultySite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Path
-	status, known := s.status[path]
-	switch to, moved := s.moved[path]; {
-	case moved:
-		w.Header().Set("Location", to)
-		w.WriteHeader(status)
-		return
-	case known:
-		w.WriteHeader(status)
-		return
-	}
-	body, ok := s.pages[path]
-	if !ok {
+	p, ok := s.pages[r.URL.Path]
+	switch {
+	case !ok:
 		http.NotFound(w, r)
 		return
+	case p.Redirect != "":
+		w.Header().Set("Location", p.Redirect)
+		w.WriteHeader(p.Status)
+		return
+	case p.Status != 0:
+		w.WriteHeader(p.Status)
+		return
+	case p.Type == "":
+		p.Type = "text/html; charset=utf-8"
 	}
-	kind := s.types[path]
-	if kind == "" {
-		kind = "text/html; charset=utf-8"
-	}
-	w.Header().Set("Content-Type", kind)
-	fmt.Fprint(w, body)
-}
-
-// building makes a page line by line.
-type building struct {
-	site *FaultySite
-	path string
-	line int
-	b    strings.Builder
-}
-
-func (s *FaultySite) page(path string) *building {
-	p := &building{site: s, path: path}
-	return p
-}
-
-// say adds a line without a fault.
-func (p *building) say(line string) {
-	p.line++
-	p.b.WriteString(line + "\n")
-}
-
-// plant adds a line with a fault.
-func (p *building) plant(kind FaultKind, url, line string) {
-	p.say(line)
-	p.site.faults = append(p.site.faults, Fault{Kind: kind, URL: url, Page: p.path, Line: p.line})
-}
-
-func (p *building) end(kind string) {
-	p.site.pages[p.path], p.site.types[p.path] = p.b.String(), kind
+	w.Header().Set("Content-Type", p.Type)
+	_, _ = w.Write([]byte(p.Body)) // who has left needs nothing
 }

@@ -29,32 +29,24 @@ type rule struct {
 	judge  func(t *crawltest.Trial) crawltest.Row
 }
 
-// occasion is a part of the scoreboard: sites, the rows that they give occasion for, and what the index links to.
-type occasion struct {
-	sites  []*crawltest.Site
-	rules  []rule
-	links  []string // from the index, instead of the sites' roots
-	spared bool     // a polite crawler does not see all of it
-}
-
 // indexHost is where a crawl of the scoreboard begins: it links to all other sites.
 const indexHost = "index.test"
 
-// fewIll are the sites of package hostile that each scoreboard has.
+// fewIll are the sites that misbehave which each scoreboard has.
 var fewIll = []string{
 	"endless.test", "gzip.test", "huge-head.test", "huge-robots.test", "html-robots.test", "chunks.test", "control.test",
 	"nested.test",
 }
 
-// slowest is how long the slow sites of package hostile take on a scoreboard that has them all.
+// slowest is how long the slow sites that misbehave take on a scoreboard that has them all.
 const slowest = 20 * time.Second
 
-// hostileNumber is the rule of politeness that the sites of package hostile stand for, most of them.
+// hostileNumber is the rule of politeness that the sites that misbehave stand for, most of them.
 const hostileNumber = 24
 
 // New returns the web of the scoreboard for the crawler of a product token; empty means "curtsy". The token
 // stands in some of the robots.txt files: as it is given, and read up to the first byte that cannot be in one (RFC
-// 9309 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites of package hostile are always
+// 9309 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites that misbehave are always
 // there, and all of them if all says so: a crawl then takes some minutes more.
 func New(token string, all bool) *Board {
 	token = cmp.Or(token, crawltest.DefaultToken)
@@ -62,20 +54,10 @@ func New(token string, all bool) *Board {
 	if end := strings.IndexFunc(token, notInToken); end > 0 {
 		b.token = token[:end]
 	}
+	sites, links := b.read(token)
 	index := &crawltest.Site{Name: indexHost, Pages: map[string]crawltest.Page{}}
-	sites := []*crawltest.Site{index}
-	var links []string
-	for _, e := range b.occasions(token) {
-		sites = append(sites, e.sites...)
-		b.rules = append(b.rules, e.rules...)
-		for _, s := range e.sites {
-			b.spared[s.Name] = e.spared
-			if e.links == nil {
-				links = append(links, "http://"+s.Name+"/")
-			}
-		}
-		links = append(links, e.links...)
-	}
+	sites = append([]*crawltest.Site{index}, sites...)
+	b.rules = slices.Concat(everywhere, b.rules, b.reached())
 	for _, s := range Sites(slowest)[1:] {
 		if all || slices.Contains(fewIll, s.Name) {
 			sites = append(sites, s)
@@ -83,21 +65,9 @@ func New(token string, all bool) *Board {
 		}
 	}
 	index.Pages["/"] = crawltest.Page{Title: "The scoreboard", Links: links}
-	index.Pages[movedRules] = crawltest.Page{Body: "User-agent: *\nDisallow: /depot/\n"}
+	index.Pages["/for-others/moved-robots.txt"] = crawltest.Page{Body: "User-agent: *\nDisallow: /depot/\n"}
 	b.Web = crawltest.New(sites...)
 	return b
-}
-
-// occasions returns the parts of the scoreboard.
-func (b *Board) occasions(token string) []occasion {
-	return []occasion{
-		everywhere(), ownGroup(token), mergedGroups(), matching(), lineFormat(), movedRobots(),
-		robotsAnswers("down.test", 503), robotsAnswers("rush.test", 429), silentRobots(), cutRobots(),
-		crawlDelay(), slowServer(), restSeconds(), restDate(), restForever(), backOff("broken.test", 500),
-		backOff("limited.test", 429),
-		refusal(), wall(), cookies(), pageLevel(b.token), redirects(), pathTree(), calendar(), deepChain(), spellings(),
-		b.reached(),
-	}
 }
 
 func notInToken(r rune) bool {

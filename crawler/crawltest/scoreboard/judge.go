@@ -15,36 +15,39 @@ import (
 )
 
 // everywhere are the rules that each site gives occasion for.
-func everywhere() occasion {
-	afterRobots := func(g crawltest.Gap) bool { return g.Last.ForRobots() }
-	afterRedirect := func(g crawltest.Gap) bool { return !g.Last.ForRobots() && g.Last.Redirected() }
-	return occasion{rules: []rule{
-		{1, "identity", "RFC 9309 2.2.1", own(crawltest.Identity)},
-		{1, crawltest.Signatures, "draft-ietf-webbotauth-httpsig-protocol", own(crawltest.Signatures)},
-		{2, "contact", "RFC 9110 10.1.2, 10.1.5", contact},
-		{4, crawltest.RobotsFirst, "RFC 9309 2.3", own(crawltest.RobotsFirst)},
-		{4, "robots.txt cached", "RFC 9309 2.4", robotsCached},
-		{9, "one request at a time", "cbcp", own(crawltest.InFlight)},
-		{9, "pace of 1 s", "curtsy", func(t *crawltest.Trial) crawltest.Row {
-			return spaced(t, everyGap(t), t.Rules.Pace,
-				func(g crawltest.Gap) bool { return !afterRobots(g) && !afterRedirect(g) })
-		}},
-		{9, "pace: after robots.txt", "curtsy",
-			func(t *crawltest.Trial) crawltest.Row { return spaced(t, everyGap(t), t.Rules.Pace, afterRobots) }},
-		{9, "pace: after a redirect", "curtsy",
-			func(t *crawltest.Trial) crawltest.Row { return spaced(t, everyGap(t), t.Rules.Pace, afterRedirect) }},
-	}}
+var everywhere = []rule{
+	{1, "identity", "RFC 9309 2.2.1", own(crawltest.Identity)},
+	{1, crawltest.Signatures, "draft-ietf-webbotauth-httpsig-protocol", own(crawltest.Signatures)},
+	{2, "contact", "RFC 9110 10.1.2, 10.1.5", contact},
+	{4, crawltest.RobotsFirst, "RFC 9309 2.3", own(crawltest.RobotsFirst)},
+	{4, "robots.txt cached", "RFC 9309 2.4", robotsCached},
+	{9, "one request at a time", "cbcp", own(crawltest.InFlight)},
+	{9, "pace of 1 s", "curtsy", gaps(func(g crawltest.Gap) bool { return !g.Last.ForRobots() && !g.Last.Redirected() })},
+	{9, "pace: after robots.txt", "curtsy", gaps(func(g crawltest.Gap) bool { return g.Last.ForRobots() })},
+	{9, "pace: after a redirect", "curtsy",
+		gaps(func(g crawltest.Gap) bool { return !g.Last.ForRobots() && g.Last.Redirected() })},
+}
+
+// gaps judges by the pace those gaps that pick chooses.
+func gaps(pick func(crawltest.Gap) bool) func(t *crawltest.Trial) crawltest.Row {
+	return func(t *crawltest.Trial) crawltest.Row {
+		var all []crawltest.Gap
+		for _, h := range t.Hosts() {
+			all = append(all, crawltest.Gaps(t.Host(h))...)
+		}
+		return spaced(t, all, t.Rules.Pace, pick)
+	}
 }
 
 // reached are the rules about what is fetched in all.
-func (b *Board) reached() occasion {
-	return occasion{rules: []rule{
+func (b *Board) reached() []rule {
+	return []rule{
 		{0, crawltest.Scope, "curtsy", own(crawltest.Scope)},
 		{0, crawltest.Once, "curtsy", func(t *crawltest.Trial) crawltest.Row {
 			return t.Only(slices.DeleteFunc(t.Hosts(), func(h string) bool { return h == spelled })...).Judge(crawltest.Once)
 		}},
 		{0, crawltest.Coverage, "curtsy", func(t *crawltest.Trial) crawltest.Row { return coverageBut(t, b.spared) }},
-	}}
+	}
 }
 
 // own judges by one of the referee's own rules.
@@ -94,13 +97,6 @@ func nothing(host string) func(t *crawltest.Trial) crawltest.Row {
 		}
 		return crawltest.Sum("", tries+len(found), plainly.Count(tries, "request")+" for robots.txt, and nothing else", found)
 	}
-}
-
-func everyGap(t *crawltest.Trial) (all []crawltest.Gap) {
-	for _, h := range t.Hosts() {
-		all = append(all, crawltest.Gaps(t.Host(h))...)
-	}
-	return all
 }
 
 // spaced judges those gaps that pick chooses. It forgives what an audit does: a crawler is not told here that it broke

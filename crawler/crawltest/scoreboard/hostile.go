@@ -1,0 +1,292 @@
+package scoreboard
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"curtsy/crawler/crawltest"
+)
+
+//go:embed hostile.txt
+var hostileText string
+
+// Sites returns sites that misbehave, each in one way, with what a correct crawler does about it (Site.Expect). The
+// first site, "wing.test", is sound and links to all others; it will do as the only seed for a crawler that goes to
+// other hosts. The sites are as fit for a crawler that knows no hook as for one that does.
+//
+// slow is how long answers take that are slow: zero means that they never end of themselves, so that a crawler without
+// a time-out of its own never ends either.
+//
+// Large bodies are made while they are sent. Pages called /before.html and /after.html are linked before and after the
+// ill ones; the later is expected only where the host has given no reason to be left alone for a while.
+func Sites(slow time.Duration) []*crawltest.Site { return hostile("wing.test", slow) }
+
+// Guarded returns sites that lead a crawler to addresses that are not public: by redirect, by name, and by a name that
+// changes its address between look-ups. Sites stand at those addresses as well. They show nothing to a crawler
+// without the hooks Web.Resolve and Web.Dial. The first site, "gate.test", links to the others.
+func Guarded() []*crawltest.Site { return hostile("gate.test", 0) }
+
+// The sound pages of a site that misbehaves.
+const (
+	before = "/before.html"
+	after  = "/after.html"
+)
+
+// hostile returns the sites that stand behind an index in the text, the index first.
+func hostile(name string, slow time.Duration) []*crawltest.Site {
+	if slow == 0 {
+		slow = -1
+	}
+	answers := raws(slow)
+	var index, s *crawltest.Site
+	var sites []*crawltest.Site
+	var links []string
+	wanted, bare, at := false, false, false
+	for e := range crawltest.Entries(hostileText) {
+		switch {
+		case e.Site && len(e.Words) == 1:
+			if wanted = e.Words[0] == name; wanted {
+				index = &crawltest.Site{Name: name}
+				sites = append(sites, index)
+			}
+		case !wanted:
+		case e.Site:
+			s = &crawltest.Site{Name: e.Words[0], Pages: map[string]crawltest.Page{}, Traps: traps[e.Words[0]], Expect: expect(&e)}
+			for _, addr := range strings.Fields(e.Field("Addrs")) {
+				a, _ := netip.ParseAddr(addr) // what is no address is that of the web
+				s.Addrs = append(s.Addrs, a)
+			}
+			if bare, at = e.Field("Bare") != "", s.Expect.At != nil; !bare {
+				s.Pages = map[string]crawltest.Page{"/": {Links: []string{before, after}}, before: {}, after: {}}
+			}
+			if sites = append(sites, s); !s.Expect.Closed {
+				links = append(links, "http://"+s.Name+"/")
+			}
+		default:
+			for _, target := range e.Words {
+				p := e.Page()
+				p.Raw = raw(&e, answers)
+				s.Pages[target] = p
+				if bare || target == crawltest.RobotsPath || e.Field("Aside") != "" {
+					continue
+				}
+				root := s.Pages["/"]
+				root.Links = append(root.Links[:len(root.Links)-1], target, after)
+				if s.Pages["/"] = root; !at {
+					s.Expect.At = append(s.Expect.At, target)
+				}
+			}
+		}
+	}
+	index.Pages = map[string]crawltest.Page{"/": {Title: "The index", Text: "Who lives here.", Links: links}}
+	return sites
+}
+
+// expect is what a site of the text expects: unless it says otherwise, its root and the first sound page are fetched,
+// and, as it gives no reason to be left alone, the last of a sturdy one.
+func expect(e *crawltest.Entry) *crawltest.Expect {
+	x := &crawltest.Expect{Rule: crawltest.Hostile(strings.Join(e.Words[1:], " "))}
+	e.Fill(x)
+	switch {
+	case e.Field("Fetched") == "-":
+		x.Fetched = []string{}
+	case x.Fetched != nil || e.Field("Bare") != "":
+	case e.Field("Sturdy") != "":
+		x.Fetched = []string{"/", before, after}
+	default:
+		x.Fetched = []string{"/", before}
+	}
+	return x
+}
+
+// raw is what answers instead of a page, or nil.
+func raw(e *crawltest.Entry, named map[string]crawltest.Raw) crawltest.Raw {
+	text := func(field string) string {
+		return strings.NewReplacer("$HEAD", strings.TrimSuffix(crawltest.Head(), "\r\n"),
+			"$PAGE", "<!DOCTYPE html><title>Hm</title><p>Hm.</p>").Replace(e.Field(field))
+	}
+	switch {
+	case e.Field("Say") != "":
+		return crawltest.Say(text("Say"), true)
+	case e.Field("Fail") != "":
+		return crawltest.Say(text("Fail"), false)
+	case e.Field("Cut") != "":
+		return crawltest.Cut(text("Cut"))
+	}
+	return named[e.Field("Raw")]
+}
+
+// raws are the answers that are code. Those that are slow take so long.
+func raws(slow time.Duration) map[string]crawltest.Raw {
+	coded := func(coding, body string) crawltest.Raw {
+		return crawltest.Say(crawltest.Head("Content-Encoding: "+coding)+body, true)
+	}
+	return map[string]crawltest.Raw{
+		"drip":         crawltest.Drip(slow, crawltest.Head(), "x", time.Second),
+		"slow head":    crawltest.Drip(slow, "HTTP/1.1 200 OK\r\n", "X-Wait: a little\r\n", 5*time.Second),
+		"silence":      func(ctx context.Context, _ net.Conn, _ *http.Request) bool { crawltest.Wait(ctx, slow); return false },
+		"nothing":      crawltest.Say("", false),
+		"endless body": endlessBody, "gzip bomb": gzipBomb, "br bomb": coded("br", crawltest.BrotliBomb),
+		"zstd bomb":   coded("zstd", crawltest.ZstdBomb(bombSize, crawltest.UsualWindow)),
+		"zstd window": coded("zstd", crawltest.ZstdBomb(bombSize, crawltest.HugeWindow)),
+		"huge head":   hugeHead, "endless hints": endlessHints, "huge robots": hugeRobots,
+		"many links": manyLinks, "nested": nested, "dense": dense, "anew": anew,
+	}
+}
+
+// traps are the parts of sites that have no end.
+var traps = map[string][]crawltest.Trap{
+	"onward.test":   {{Prefix: "/on/", Most: 32, Page: onward}},
+	"calendar.test": {{Prefix: "/calendar?month=", Most: 1100, Page: month}},
+	"tree.test": {{Prefix: "/deep/deeper/", Most: 50,
+		Page: func(string) crawltest.Page { return crawltest.Page{Links: []string{"deeper/"}} }}},
+}
+
+// onward leads on.
+func onward(at string) crawltest.Page {
+	var n int
+	_, _ = fmt.Sscanf(at, "/on/%d", &n) // what is no number leads to 1
+	return crawltest.Page{Redirect: fmt.Sprintf("/on/%d", n+1)}
+}
+
+// month is a page of a calendar without appointments: but for the next month it says always the same.
+func month(at string) crawltest.Page {
+	var n int
+	_, _ = fmt.Sscanf(at, "/calendar?month=%d", &n) // what is no number leads to 1
+	next := fmt.Sprintf("/calendar?month=%d", n+1)
+	return crawltest.Page{
+		Body:  "<!DOCTYPE html><title>Calendar</title><p>No appointments.</p><a href=\"" + next + "\">Next month</a>",
+		Links: []string{next},
+	}
+}
+
+// manyLinks has 100,000 links, all of them to what robots.txt disallows.
+func manyLinks(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	return pour(conn, crawltest.Head()+"<!DOCTYPE html><title>Links</title>", func(b *strings.Builder, i int) {
+		fmt.Fprintf(b, "<a href=\"/l/%d.html\">%d</a>\n", i, i)
+	})
+}
+
+// nested has 100,000 elements, each in the one before, and a link in the last.
+func nested(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	return pour(conn, crawltest.Head()+"<!DOCTYPE html><title>Nested</title>",
+		func(b *strings.Builder, _ int) { b.WriteString("<div>") })
+}
+
+// dense is 24 MiB of the shortest elements there are.
+func dense(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	if _, err := io.WriteString(conn, crawltest.Head()+"<!DOCTYPE html><title>Dense</title>"); err == nil {
+		flow(conn, []byte(strings.Repeat("<p>x", 8<<10)), 24<<20)
+	}
+	return true
+}
+
+// anew leaves 400 formatting elements open: each of the paragraphs that follow opens all of them anew (HTML Standard
+// 13.2.4.3), so that 400 KiB become forty million elements.
+func anew(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	var b strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&b, "<font size=%d>", i)
+	}
+	return pour(conn, crawltest.Head()+"<!DOCTYPE html><title>Anew</title><p>"+b.String(),
+		func(b *strings.Builder, _ int) { b.WriteString("<p>x") })
+}
+
+// pour writes a head and 100,000 pieces.
+func pour(conn net.Conn, head string, piece func(b *strings.Builder, i int)) bool {
+	_, err := io.WriteString(conn, head)
+	for i := 0; i < 100_000 && err == nil; {
+		var b strings.Builder
+		for end := i + 1000; i < end; i++ {
+			piece(&b, i)
+		}
+		_, err = io.WriteString(conn, b.String())
+	}
+	return true
+}
+
+// The measures of the bodies.
+const (
+	unending = 512 << 20 // bytes after which an endless answer has proved its point, and ends
+	bombSize = 1 << 30   // bytes of a bomb when it has gone off
+)
+
+// endlessBody has no length and no end.
+func endlessBody(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	_, err := io.WriteString(conn, crawltest.Head()+"<!DOCTYPE html><title>On and on</title>")
+	if err == nil {
+		flow(conn, bytes.Repeat([]byte("<p>and so on</p>\n"), 1<<11), unending)
+	}
+	return true
+}
+
+// gzipBomb sends a gigabyte of spaces.
+func gzipBomb(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	body, err := crawltest.GzipBomb(bombSize)
+	if err != nil {
+		return false
+	}
+	_, _ = io.WriteString(conn, crawltest.Head("Content-Encoding: gzip")+string(body)) // who left has seen enough
+	return true
+}
+
+// hugeHead begins with a line that makes sense, and goes on with 1 MiB that do not.
+func hugeHead(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	line := "X-Padding: " + strings.Repeat("x", 1000) + "\r\n"
+	_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
+	if err == nil && flow(conn, []byte(line), int64(len(line))<<10) {
+		_, _ = io.WriteString(conn, "Content-Length: 0\r\n\r\n") // who left has seen enough
+	}
+	return false
+}
+
+// endlessHints promises an answer for ever (RFC 8297).
+func endlessHints(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	flow(conn, []byte(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n", 64)), 16<<20)
+	return false
+}
+
+// parseLimit is how much of a robots.txt counts at least (RFC 9309 2.5).
+const parseLimit = 500 << 10
+
+// hugeRobots sends 50 MiB: rules at the beginning, one that ends just within the limit, and one far beyond it.
+func hugeRobots(_ context.Context, conn net.Conn, _ *http.Request) bool {
+	const whole = 50 << 20
+	const first = "User-agent: *\nDisallow: /closed/\n"
+	const edge = "\nDisallow: /edge.html\n"
+	const late = "\nDisallow: /late.html\n"
+	comment := []byte("# " + strings.Repeat("x", 1021) + "\n")
+	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
+		whole)
+	_, err := io.WriteString(conn, head+first)
+	if err != nil || !flow(conn, comment, parseLimit-int64(len(first)+len(edge))) {
+		return true
+	}
+	if _, err = io.WriteString(conn, edge); err != nil || !flow(conn, comment, 2<<20) {
+		return true
+	}
+	if _, err = io.WriteString(conn, late); err == nil {
+		flow(conn, comment, whole-parseLimit-2<<20-int64(len(late)))
+	}
+	return true
+}
+
+// flow writes block again and again, until limit bytes are written. It reports whether it came to that.
+func flow(conn net.Conn, block []byte, limit int64) bool {
+	for limit > 0 {
+		n, err := conn.Write(block[:min(int64(len(block)), limit)])
+		if err != nil {
+			return false
+		}
+		limit -= int64(n)
+	}
+	return true
+}
