@@ -1,27 +1,68 @@
 package tables
 
 import (
+	_ "embed"
+	"slices"
 	"strings"
 
 	"curtsy/storage"
 )
 
-// Decisions has a row for each line of the ledger. Its columns follow from the ledger's schema: the table of fields in
-// package storage.
-var Decisions = Table{
-	Name:    "decisions",
-	Doc:     "A ledger line: a decision, or another kind that `line_kind` names",
-	Key:     []string{"crawl", "entry"},
-	Lookup:  []string{"url"},
-	Columns: append(lineColumns, fieldColumns()...),
+//go:embed tables.txt
+var text string
+
+// The tables that a crawl can be exported to, and those of a graph of links. They are not to be changed.
+var (
+	Pages      = named("pages")      // a row for each archived answer
+	Hosts      = named("hosts")      // for each authority of a crawl
+	Robots     = named("robots")     // for each version of a host's robots.txt
+	Decisions  = ledgerLines()       // for each line of the ledger
+	Errors     = named("errors")     // for each way in which exchanges with a host failed
+	Headers    = named("headers")    // for each field of each archived request and answer
+	Reading    = named("text")       // for each archived document with a text
+	Links      = named("links")      // for each mention of a URL in an archived document
+	Duplicates = named("duplicates") // for each page that says the same as another one, or nearly the same
+	Vertices   = named("vertices")   // for each vertex of a graph
+	Edges      = named("edges")      // for each of its edges
+)
+
+// All are the tables that a crawl can be exported to, in the order of docs/reference/tables.md.
+func All() []*Table {
+	return []*Table{&Pages, &Hosts, &Robots, &Decisions, &Errors, &Headers, &Reading, &Links, &Duplicates}
 }
 
-var lineColumns = []Column{
-	{Name: "crawl", Kind: String, Required: true, Few: true, Doc: "name of the crawl directory"},
-	{Name: "entry", Kind: Int64, Required: true, Doc: "index of the line in the ledger, from 0"},
-	{Name: "line_kind", Kind: String, Required: true, Few: true, Doc: "`decision` · `mark`: of a run, a file, a checkpoint · `redacted`: the line was removed, and all else is null · `unreadable`"},
-	{Name: "generation", Kind: Int64, Few: true, Doc: "1 for the crawl, one more with each update; null if unknown"},
-	{Name: "mark", Kind: String, Doc: "the line as JSON, if it is a mark"},
+// named reads a table of the text.
+func named(name string) Table {
+	t := Table{Name: name}
+	_, part, _ := strings.Cut(text, "\n== "+name+"\n")
+	for line := range strings.Lines(part) {
+		line = strings.TrimSuffix(line, "\n")
+		first, rest, _ := strings.Cut(line, " ")
+		switch {
+		case first == "#":
+		case line == "":
+			return t
+		case t.Doc == "":
+			t.Doc = line
+		case first == "key":
+			t.Key = strings.Fields(rest)
+		case first == "lookup":
+			t.Lookup = strings.Fields(rest)
+		default:
+			kind, doc, _ := strings.Cut(rest, " ")
+			c := Column{Name: first, Doc: doc, Required: strings.Contains(kind, "!"), Few: strings.HasSuffix(kind, "*")}
+			c.Kind = Kind(slices.Index(kindNames[:], strings.Replace(strings.TrimRight(kind, "!*"), "list", "list of string", 1)))
+			t.Columns = append(t.Columns, c)
+		}
+	}
+	return t
+}
+
+// ledgerLines is the table of decisions, whose further columns follow from the schema of the ledger.
+func ledgerLines() Table {
+	t := named("decisions")
+	t.Columns = append(t.Columns, fieldColumns()...)
+	return t
 }
 
 // fieldColumns are the fields of a line, in the ledger's order and by its names.
