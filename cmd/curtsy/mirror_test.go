@@ -4,10 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"testing"
 
-	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 )
 
@@ -57,23 +55,4 @@ func mirrorSmall(t *testing.T, args ...string) (dir string, web *crawltest.Web, 
 	dir = filepath.Join(t.TempDir(), "d")
 	args = append([]string{"mirror", "--contact", "crawl@library.org", "--delay", "0", "--dir", dir}, args...)
 	return dir, web, inside(t, append(args, web.LoopbackURL("bakery.test")+"shop/")...)
-}
-
-// What the crawl counts as left absolute in its summary, the check counts as well: URLs, however many references name one.
-func TestMirrorCheckCountsAsTheSummaryDoes(t *testing.T) {
-	t.Parallel()
-	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /shut\n"}, Pages: map[string]crawltest.Page{
-		"/":       {Links: []string{"/a.html", "/b.html", "/shut/1.html", "/shut/2.html"}},
-		"/a.html": {Links: []string{"/shut/1.html", "/gone.html"}}, "/b.html": {Links: []string{"/shut/1.html"}},
-	}})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	r := inside(t, "mirror", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
-	inside(t, "mirror", "check", dir).want(t, cli.ExitDone, "5 references lead to no file", "name 3 URLs that")
-	if !regexp.MustCompile(`URLs left absolute +3 \(`).MatchString(r.err) {
-		t.Errorf("the summary counts otherwise:\n%s", r.err)
-	}
 }

@@ -1,14 +1,9 @@
-package main
+package text_test
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chromedp/chromedp"
 
 	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/audit"
@@ -49,7 +44,6 @@ func hostileResult() *audit.Result {
 
 // Nothing that stands in an archive becomes more than text, on the page or in a terminal, and the page says all of it.
 func TestAuditShowsHostileTextAsText(t *testing.T) {
-	t.Parallel()
 	r := hostileResult()
 	var page strings.Builder
 	if err := text.WriteAuditPage(&page, r); err != nil {
@@ -71,41 +65,6 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 	for _, says := range []string{"9 violations", "4 more", "2 more, which were counted", "confirmed by access log"} {
 		if !strings.Contains(page.String(), says) {
 			t.Errorf("the page lacks %q", says)
-		}
-	}
-}
-
-func TestAuditPageIsInertInABrowser(t *testing.T) {
-	amongOthers(t)
-	var page strings.Builder
-	if err := text.WriteAuditPage(&page, hostileResult()); err != nil {
-		t.Fatal(err)
-	}
-	asked := make(chan string, 100)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case asked <- r.URL.Path:
-		default:
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, page.String())
-	}))
-	defer s.Close()
-	tab := browser(t)
-	if err := chromedp.Do(tab, chromedp.Navigate(s.URL+"/page")); err != nil {
-		t.Fatal(err)
-	}
-	title, err := chromedp.Run(tab, chromedp.Title())
-	if err != nil || title != "Audit of a crawl" {
-		t.Errorf("title %q, %v", title, err)
-	}
-	heading, err := chromedp.Run(tab, chromedp.Text("h1"))
-	if err != nil || !strings.HasPrefix(heading, "9 violations") {
-		t.Errorf("%q, %v", heading, err)
-	}
-	for len(asked) > 0 {
-		if path := <-asked; path != "/page" && path != "/favicon.ico" {
-			t.Errorf("the page asks for %s", path)
 		}
 	}
 }

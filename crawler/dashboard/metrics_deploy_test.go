@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func deployed(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// promtool runs the tool of Prometheus, and returns what it says.
+func promtool(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("promtool"); err != nil { // of Debian's package prometheus
+		if os.Getenv("CURTSY_MUST_RUN") != "" {
+			t.Fatal("promtool is not installed, and CURTSY_MUST_RUN is set")
+		}
+		t.Skip("promtool is not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), "promtool", args...)
+	cmd.Stdin = strings.NewReader(in)
+	cmd.Dir = filepath.Join("..", "..", "docs", "deploy")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// metricNames are the names of series in a text, in any order.
+var metricNames = regexp.MustCompile(`\b(curtsy|process|go)_[a-z0-9_]+\b`)
+
+// expressions are what the panels and variables of the Grafana file ask for.
+func expressions(t *testing.T) (all []string) {
+	t.Helper()
+	var board struct {
+		Panels []struct {
+			Title   string
+			Type    string
+			Targets []struct{ Expr string }
+		}
+		Templating struct {
+			List []struct{ Definition string }
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(deployed(t, "grafana.json")))
+	if err := d.Decode(&board); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range board.Panels {
+		if p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("%s shows nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			all = append(all, target.Expr)
+		}
+	}
+	for _, v := range board.Templating.List {
+		if v.Definition != "" {
+			all = append(all, v.Definition)
+		}
+	}
+	if len(all) < 20 {
+		t.Fatalf("%d expressions", len(all))
+	}
+	return all
+}
+
+// Each metric that the alerts or the Grafana file name exists, and Prometheus finds no fault with what a crawl has.
+func TestDeploy_MetricsThatAreNamedExist(t *testing.T) {
+	text := scrape(t, MetricsOptions{Version: "1.2.3", Process: true}, running("news"))
+	had := map[string]bool{}
+	for _, name := range metricNames.FindAllString(text, -1) {
+		had[name] = true
+	}
+	for _, m := range All() {
+		had[m.Name] = true
+	}
+	for _, asked := range append(expressions(t), string(deployed(t, "alerts.yml")), string(deployed(t, "alerts_test.yml"))) {
+		for _, name := range metricNames.FindAllString(asked, -1) {
+			if !had[name] {
+				t.Errorf("no %s, for which is asked in\n%s", name, asked)
+			}
+		}
+	}
+	if said := promtool(t, text, "check", "metrics"); said != "" {
+		t.Error(said)
+	}
+}
+
+func TestTheAlertsAreThoseOfTheirTest(t *testing.T) {
+	promtool(t, "", "check", "rules", "alerts.yml")
+	promtool(t, "", "test", "rules", "alerts_test.yml")
+	tests := string(deployed(t, "alerts_test.yml"))
+	for _, m := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(string(deployed(t, "alerts.yml")), -1) {
+		if n := strings.Count(tests, "alertname: "+m[1]); n < 2 {
+			t.Errorf("%s is tried %d times, want one without an alert and one with", m[1], n)
+		}
+	}
+}
+
+// Each expression of the Grafana file is one that Prometheus can read, with the variables filled in.
+func TestTheExpressionsForGrafanaAreSound(t *testing.T) {
+	fill := strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$crawl", ".*")
+	var rules strings.Builder
+	rules.WriteString("groups:\n- name: grafana\n  rules:\n")
+	for i, e := range expressions(t) {
+		if !strings.HasPrefix(e, "label_values(") {
+			fmt.Fprintf(&rules, "  - record: panel:%d\n    expr: %q\n", i, fill.Replace(e))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "grafana.yml")
+	if err := os.WriteFile(path, []byte(rules.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, "", "check", "rules", path)
+}
