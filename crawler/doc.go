@@ -1,4 +1,4 @@
-// Package crawler tells the story of one URL, from its turn to its outcome, and runs that story on many workers.
+// Package crawler processes each URL from its lease to its outcome, on many workers.
 //
 // # One URL
 //

@@ -1,6 +1,5 @@
-// Package robots reads robots.txt as RFC 9309 says, judges request targets by it, and keeps track of an authority's
-// policy from fetch to fetch. It does no I/O, has no clock, and imports the standard library alone; whoever fetches
-// brings the octets and the time.
+// Package robots parses robots.txt (RFC 9309), matches request targets, and tracks the policy of an authority. It does
+// no I/O, has no clock, and imports the standard library alone; whoever fetches brings the octets and the time.
 //
 // # A policy
 //

@@ -1,6 +1,6 @@
-// Package storage says what is kept of a crawl: a Record of every exchange and a Line for every decision. It
-// holds the values and the two interfaces between the crawler, which produces them, and the packages below it,
-// which write them: storage/warc the records, storage/ledger the lines. Values only, no I/O.
+// Package storage defines the stored data of a crawl: a Record per request, and a Line per decision. It holds the
+// values and the two interfaces between the crawler, which produces them, and the packages below it, which write them:
+// storage/warc the records, storage/ledger the lines. Values only, no I/O.
 //
 // Order is the point: a record is written before the line that names it, both before the frontier is told that
 // the URL is done, and both are synced by the frontier's barrier before that is durable. So a Done without its

@@ -1,5 +1,4 @@
-// Command bench measures what crawling costs on this machine: curtsy beside the bare loop, a frontier in memory and other
-// crawlers, in rounds that alternate, on a web that a process of its own serves.
+// Command bench compares the cost of crawling with curtsy, a bare loop, an in-memory frontier and other crawlers.
 //
 //	go run ./cmd/bench --vs bare --vs peers
 //

@@ -1,4 +1,4 @@
-// Package budget keeps the caps of a crawl (politeness rule 15): pages exactly, bytes as closely as exchanges under way allow.
+// Package budget enforces the limits of a crawl (politeness rule 15).
 package budget
 
 import (

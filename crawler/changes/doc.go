@@ -1,5 +1,4 @@
-// Package changes compares two generations of a crawl: which pages are new, changed, moved or gone, and how their texts
-// differ.
+// Package changes compares two generations of a crawl: new, changed, moved and gone pages, with text differences.
 //
 // The ledger says what became of each URL, in two passes over sorted lines: what the crawl had of it at the end of the
 // one generation, and at the end of the other. Only where another payload came are bodies read, both from the archive: a

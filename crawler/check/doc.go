@@ -1,4 +1,4 @@
-// Package check says which links of a crawl are broken, and where they stand.
+// Package check finds the broken links of a crawl and their positions.
 //
 // It crawls nothing. A crawl directory has all that is needed: the ledger says what became of each URL, and the archive has
 // the pages. Of the ledger, the latest generation counts; of a page, the answer that this generation has of it.

@@ -1,5 +1,5 @@
-// Package control is the interface of a running crawl: Serve is its side, Remote the other. A crawl has its frontier to
-// itself while it runs; this is how others on the machine ask about it and steer it.
+// Package control connects a running crawl (Serve) with other processes (Remote). A crawl has its frontier to itself
+// while it runs; this is how others on the machine ask about it and steer it.
 //
 // Serve listens on a loopback port and writes into the crawl directory, as control.json, where that is and a secret.
 // Whoever can read the file may ask; each side proves to know the secret (mutual.go), so that neither somebody who

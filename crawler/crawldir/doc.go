@@ -1,5 +1,5 @@
-// Package crawldir is the crawl directory: how it comes to be, how its crawl runs and is updated, and the settings that
-// it holds. It is the door for programs that crawl.
+// Package crawldir creates, runs and updates crawl directories, and stores their settings.
+// Programs that crawl use this package.
 //
 //	Create ─▶ Run ─▶ ended ─ Update ─▶ Run ─▶ …
 //	           ▲        │

@@ -1,5 +1,5 @@
-// Package crawltest serves a whole small web inside the process, and judges the crawler that visits it. It is to
-// crawlers what net/http/httptest is to handlers. It uses nothing of the crawler it judges: of this module it knows
+// Package crawltest serves a small web inside the process, and checks the crawler that visits it. It is to crawlers
+// what net/http/httptest is to handlers. It uses nothing of the crawler it judges: of this module it knows
 // robots/naive, the independent reading of RFC 9309, what a pause is forgiven, and how things are counted in words.
 //
 // # The web

@@ -1,5 +1,4 @@
-// Package dashboard is the live page of crawls: how each is, why it is no faster, what its hosts wait for, what is decided, and
-// what an operator may do about it.
+// Package dashboard serves the live page of crawls: rates, waiting hosts, decisions, and forms for operators.
 //
 // A Source stands for one crawl: a directory (Directory), or whatever else can answer. One goroutine
 // follows each source and keeps what was seen in bounded memory; pages are made of that, and each is made once a second at

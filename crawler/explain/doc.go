@@ -1,5 +1,4 @@
-// Package explain says all that decides about one URL: the rules that were asked, the policy, the pace, the budgets, and the
-// answer that follows.
+// Package explain lists everything that decides about one URL: scope, robots.txt, delays and budgets.
 //
 // Facts go in and an Explanation comes out, both values. A running crawl gathers the facts, and so does the reader of a
 // crawl that is stopped; package crawler has both. An explanation of the past begins as one of now, and takes the line, the

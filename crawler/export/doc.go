@@ -1,4 +1,4 @@
-// Package export makes the rows of the tables of package tables out of crawl directories, and writes them as files.
+// Package export writes the tables of package tables from crawl directories.
 //
 // # Where rows come from
 //

@@ -1,5 +1,5 @@
-// Package extract reads an HTML page: its links in document order, its title, and what it asks of robots. It is the
-// only home of goquery. It also reads what style sheets, SVG documents and web manifests name.
+// Package extract reads an HTML page: links in document order, title and robots directives. It is the only home of
+// goquery. It also reads what style sheets, SVG documents and web manifests name.
 //
 // # One page
 //

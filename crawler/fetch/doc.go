@@ -1,6 +1,6 @@
-// Package fetch speaks HTTP, and is the only package of curtsy that does. One call of Fetcher.Do is one exchange:
-// one request, one response, HTTP/1.1 over a connection of our own. A fault of the other side is a value
-// (Exchange.Failure); what goes wrong on our side (cancellation, spool disk, misuse) is an error.
+// Package fetch implements HTTP/1.1 for the crawler. One call of Fetcher.Do is one exchange: one request, one response,
+// HTTP/1.1 over a connection of our own. A fault of the other side is a value (Exchange.Failure); what goes wrong on
+// our side (cancellation, spool disk, misuse) is an error.
 //
 // # The course of an exchange
 //

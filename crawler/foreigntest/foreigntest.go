@@ -1,7 +1,7 @@
-// Package foreigntest holds what the test suites of others ask and what they expect, as data of our own: inputs and
-// verdicts are facts, code and comments of those suites are not here. Each file of cases names its source, the version
-// that was read, and its licence; each case that we answer otherwise names a numbered difference, whose reason stands in
-// the file's first line and in docs/dev/foreign-tests.md. Tests of the packages that give the answers run them.
+// Package foreigntest runs test vectors from the test suites of other projects. Each file of cases names its source,
+// the version that was read, and its licence; each case that we answer otherwise names a numbered difference, whose
+// reason stands in the file's first line and in docs/dev/foreign-tests.md. Tests of the packages that give the answers
+// run them.
 //
 // A file is lines of JSON. The first is a Source. Each other is an array of strings, the last of which is the verdict; in
 // front of it stands what is asked, as Source.Asks says. Behind the verdict of a case that we answer otherwise stand our

@@ -1,5 +1,4 @@
-// Package found says how a URL was found, in the two ways that this is written down: as a candidate of the frontier and
-// as a line of the ledger. It is pure.
+// Package found describes how a URL was found, for frontier candidates and ledger lines. It is pure.
 package found
 
 import (

@@ -1,5 +1,5 @@
-// Package freshness says how often a page is worth a visit: how fast it seems to change, and what share of a budget of
-// visits it gets. It is pure: times and numbers in, numbers out.
+// Package freshness estimates how often pages change, and divides a budget of visits among them. It is pure: times and
+// numbers in, numbers out.
 //
 // # How fast a page changes
 //

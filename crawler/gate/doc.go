@@ -1,4 +1,4 @@
-// Package gate knows which robots policy holds at a host, and keeps the requests for robots.txt that lead elsewhere.
+// Package gate caches the robots policy of each host, and follows redirects of robots.txt to other hosts.
 //
 // A Gate keeps parsed rulebooks in bounded memory, by the digest of their file; the files are in the frontier, and so is
 // what policy a host has now. Which product tokens bind us in a file is decided here (politeness rule 1).

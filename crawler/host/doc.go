@@ -1,4 +1,4 @@
-// Package host knows what an exchange means for the host that was asked: when it may be asked again, and whether at all.
+// Package host decides from each response when a host may be requested again, and whether at all.
 // It is pure. State is what is remembered of a host from turn to turn, a value that a frontier keeps as bytes; After takes
 // a state and a Signal, what an exchange told of the host, and gives the next state and the Rest that follows:
 //

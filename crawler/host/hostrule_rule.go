@@ -1,6 +1,6 @@
-// Package hostrule is what an operator sets for some hosts alone: a longer pace, smaller budgets, a narrower scope, hours of
-// the day. Rules only ever ask for more consideration: of all rules that match a host each binds, so the longest pace
-// counts, the smallest budget, and the hours that all of them allow. Pure.
+// Rules only ever ask for more consideration: of all rules that match a host each binds, so the longest delay counts, the
+// smallest budget, and the hours that all of them allow.
+
 package host
 
 import (

@@ -1,5 +1,5 @@
-// Package hostlock keeps the crawls of one user on one machine from talking to one host at once, and keeps the pace
-// between them (politeness rule 17). They need not know of each other: they share a file in the user's cache folder.
+// Package hostlock keeps the delays of hosts between all crawls of one user on one machine (politeness rule 17). They
+// need not know of each other: they share a file in the user's cache folder.
 //
 // # The file
 //

@@ -1,6 +1,6 @@
-// Package optout holds the lists of those who do not want to be crawled (politeness rule 16). A host, an address or a
-// path on a list is asked for nothing at all, not even for robots.txt; no other rule is heard first, and none can allow
-// it again.
+// Package optout reads the lists of hosts that must not be crawled (politeness rule 16). A host, an address or a path
+// on a list is asked for nothing at all, not even for robots.txt; no other rule is heard first, and none can allow it
+// again.
 //
 // # Entries
 //

@@ -1,5 +1,4 @@
-// Package plan says what a crawl would ask of whom, before it is begun: the hosts of its seeds with their robots.txt and
-// their paces, what is forbidden of the seeds and by which rule, what sitemaps name, and how long all of that takes.
+// Package plan estimates a crawl before it starts: hosts, robots.txt, delays, sitemaps and duration.
 //
 // Make asks for robots.txt and for a bounded number of sitemaps, in a dry run of the crawl itself: under its identity, its
 // scope, its lists, its guard and its pace, and under the locks that all crawls of the user share. Nothing of that is kept.

@@ -1,5 +1,5 @@
-// Package policypage is how a crawler says in public who sends it: a page for people, and two JSON documents beside it for
-// programs. It writes them, reads back what somebody published, and says where that differs from what should be there.
+// Package policypage writes and checks the public identity of a crawler: a page and two JSON documents. It writes them,
+// reads back what somebody published, and says where that differs from what should be there.
 //
 //	Statement ─▶ Page       one static HTML file, no scripts, nothing loaded
 //	          ─▶ Ranges     addresses, draft-illyes-webbotauth-jafar-00

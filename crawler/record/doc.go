@@ -1,6 +1,5 @@
-// Package record writes decisions down: an exchange with its line into the archive, what needs no exchange as a refusal, and
-// each into the ledger after that. It keeps the dates of evidence in order, bounds the refusals of one kind, and says what
-// an operator, rather than a turn, has closed.
+// Package record writes requests and decisions into the archive, then into the ledger. It keeps the dates of evidence
+// in order, bounds the refusals of one kind, and says what an operator, rather than a turn, has closed.
 //
 // Of an exchange Evidence says what is archived and how: its links, and what is left out of its body because the answer
 // asks for that (politeness rule 19).

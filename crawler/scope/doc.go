@@ -1,5 +1,5 @@
-// Package scope decides whether a URL is in: whether it belongs to what the operator asked for. It decides by the
-// candidate alone (the URL and how it was found), never by robots.txt, the frontier or the network.
+// Package scope decides whether a URL belongs to the crawl. It decides by the candidate alone (the URL and how it was
+// found), never by robots.txt, the frontier or the network.
 //
 // # Ordered rules
 //

@@ -1,6 +1,4 @@
-// Package sitemap reads what sites publish to say which pages they have: sitemaps and indexes of them
-// (https://www.sitemaps.org/protocol.html), feeds (RSS 2.0 and what came before it, RFC 4287 Atom), and lists of URLs,
-// one a line.
+// Package sitemap reads sitemaps, sitemap indexes, feeds (RSS, Atom) and lists of URLs.
 //
 // # One pass
 //

@@ -1,5 +1,3 @@
-// Package pulse says how fast a crawl is, by looks at how far it is: how much a second, over the last seconds or minutes. It
-// asks nobody, and keeps a bounded number of looks.
 package status
 
 import "time"

@@ -1,7 +1,6 @@
-// Package trap remembers of one host what is needed to recognise parts of it without end whose URLs look like any
-// others: calendars, session ids, facets, soft errors (politeness rule 22). It is pure: a History is a value that the
-// crawler reads from the host's own state, asks and tells, and writes back. Traps that show in a URL alone are the
-// business of package scope.
+// Package trap recognises endless parts of a host: calendars, session IDs, facets, soft errors (politeness rule 22). It
+// is pure: a History is a value that the crawler reads from the host's own state, asks and tells, and writes back.
+// Traps that show in a URL alone are the business of package scope.
 //
 // # Rules
 //

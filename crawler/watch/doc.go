@@ -1,5 +1,4 @@
-// Package watch goes on with a crawl for as long as somebody wants: it asks for each page again when that is worth a
-// request, within a budget of requests to each host in a day.
+// Package watch repeats a crawl continuously, within a daily budget of requests to each host.
 //
 //	ended ─ Plan ─▶ pages due ─ crawldir.BeginRound ─▶ crawldir.Run ─▶ ended ─ sleep until the next is due ─▶ …
 //

@@ -1,4 +1,4 @@
-// Package bolt is the embedded engine of the frontier: the contract of package frontier on top of one file of bbolt.
+// Package bolt implements package frontier in one bbolt file.
 //
 // # The idea
 //

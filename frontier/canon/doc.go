@@ -1,6 +1,5 @@
-// Package canon turns what a site or a user wrote into a canonical URL, or says why it cannot. A URL can be made
-// here alone, so whoever holds one need not check it again; below this package no function takes a URL as a
-// string.
+// Package canon parses URLs into canonical form, or returns the reason why it cannot. A URL can be made here alone, so
+// whoever holds one need not check it again; below this package no function takes a URL as a string.
 //
 // # Two spellings
 //

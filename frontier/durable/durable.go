@@ -1,5 +1,4 @@
-// Package durable keeps the files of a directory that others may have handed to us: they outlive a power cut, and
-// nothing leads out of the directory.
+// Package durable creates and replaces files that survive a power failure, without following links out of a directory.
 //
 // os.File.Sync makes durable what is in a file. That the file is there, or has another name, or is gone, is made so by
 // syncing the directory that holds the name (fsync(2), POSIX.1-2024). File does both.

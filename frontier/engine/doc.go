@@ -1,4 +1,4 @@
-// Package engine opens a frontier by its locator, and is the one place that knows which engines there are.
+// Package engine opens a frontier by its locator.
 //
 // # The locator
 //

@@ -1,4 +1,4 @@
-// Package frontiertest holds an engine of package frontier to its contract. It has two parts.
+// Package frontiertest tests an engine against the contract of package frontier. It has two parts.
 //
 // # The suite
 //

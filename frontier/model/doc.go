@@ -1,7 +1,7 @@
-// Package model is a frontier in memory, made to be read: a journal of steps and the state that they lead to. What a
-// crash leaves is the state that the durable part of the journal leads to. Engines are compared with it, and it is the
-// engine in tests of the crawler and in measurements that a durable one is compared with. It is the wrong choice for
-// anything large: it scans where an engine has an index.
+// Package model is an in-memory frontier, used as a reference in tests. What a crash leaves is the state that the
+// durable part of the journal leads to. Engines are compared with it, and it is the engine in tests of the crawler and
+// in measurements that a durable one is compared with. It is the wrong choice for anything large: it scans where an
+// engine has an index.
 //
 //	state     what a frontier knows, leases included; every method that changes it is a step
 //	journal   the steps so far, and the state

@@ -1,5 +1,5 @@
-// Package ndjson writes a whole frontier as lines of JSON, and reads it back. The form depends on no engine: it is how
-// a crawl moves to another one, and how other programs look at a crawl.
+// Package ndjson writes and reads a whole frontier as lines of JSON. The form depends on no engine: it is how a crawl
+// moves to another one, and how other programs look at a crawl.
 //
 // # Lines
 //

@@ -1,6 +1,5 @@
-// Package postgres is the frontier that several processes share: its members, each with a crawl directory of its own. It is
-// the home of pgx, and uses plain SQL on three connections per member: for heartbeats, for claims and questions, for what is
-// committed.
+// Package postgres implements a frontier that several processes share. It is the home of pgx, and uses plain SQL on
+// three connections per member: for heartbeats, for claims and questions, for what is committed.
 //
 // # Slots
 //

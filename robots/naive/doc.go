@@ -1,6 +1,6 @@
-// Package naive is a second reading of RFC 9309, and of the two documents before it, written without a look at package
-// robots: slow, obvious, and importing nothing at all. Tests, the audit and the referee use it as an oracle, so that
-// one misunderstanding cannot hide in both the crawler and its judge.
+// Package naive is an independent, slow and simple implementation of RFC 9309 and its two predecessors. Tests, the
+// audit and the referee use it as an oracle, so that one misunderstanding cannot hide in both the crawler and its
+// judge.
 //
 // It reads a robots.txt anew for every question and keeps nothing. Each function bears to be checked by eye against the
 // standard. The time it takes is bounded all the same, by the product of the lengths of body and target: the files it

@@ -1,4 +1,4 @@
-// Package answer reads archived answers: the response and revisit records of any crawler, up to their bodies.
+// Package answer reads archived responses: response and revisit records of any crawler.
 //
 // Mirror, WACZ file, update and explain ask the same of a record, and here they get one answer: its final head, past
 // those that only announce it; the media type and charset; the record that a revisit refers to; the digest of the

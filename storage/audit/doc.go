@@ -1,7 +1,6 @@
-// Package audit proves or refutes politeness from what a crawl left behind: WARC files, of this crawler or of any
-// other. It takes nobody's word: it reads the archived robots.txt again, with package robots/naive, a second reading
-// of RFC 9309 that shares no code with the crawler's, and recomputes every verdict, pause and digest from the
-// records.
+// Package audit verifies the politeness of a crawl from its WARC files. It takes nobody's word: it reads the archived
+// robots.txt again, with package robots/naive, a second reading of RFC 9309 that shares no code with the crawler's, and
+// recomputes every verdict, pause and digest from the records.
 //
 // # How it judges
 //

@@ -1,5 +1,4 @@
-// Package cdxj keeps an index of a web archive: where the captures of a URL stand, and which archived answer has a
-// given payload.
+// Package cdxj indexes a web archive by URL and by payload.
 //
 // # Files
 //

@@ -1,5 +1,4 @@
-// Package charset decides how the bytes of a document are text, for whoever reads one: a page gets the same charset
-// from the crawler that follows its links and from the mirror that rewrites them. It is pure.
+// Package charset decodes documents, in the same way for the crawler and the mirror. It is pure.
 package charset
 
 import (

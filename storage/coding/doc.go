@@ -1,4 +1,4 @@
-// Package coding undoes content codings (RFC 9110 8.4). Crawler, mirror, audit, WACZ and commands read bodies through
+// Package coding decodes content codings (RFC 9110 8.4). Crawler, mirror, audit, WACZ and commands read bodies through
 // it, so that what one of them can read, all can, and to the same octets.
 //
 // # What counts as a coding

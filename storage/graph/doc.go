@@ -1,5 +1,4 @@
-// Package graph makes a directed graph of who links to whom, on disk, out of a stream of links: of pages, of hosts or of
-// registrable domains.
+// Package graph builds a directed graph of pages, hosts or registrable domains on disk from a stream of links.
 //
 // A Builder takes links one at a time, in any order. Its Graph numbers the vertices from 0 on in the order of their
 // reversed host names, as Common Crawl's web graphs do; pages of one host stand in the order of their URLs. An edge is

@@ -1,5 +1,4 @@
-// Package ledger writes and reads the ledger of a crawl: one line for every decision on a URL, refusals included, each an
-// entry of a Merkle log, so that an edit shows and a proof for one site tells nothing of others.
+// Package ledger writes and reads the ledger of a crawl, a Merkle log with a line for each decision.
 //
 // # Files
 //

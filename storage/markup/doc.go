@@ -1,6 +1,6 @@
-// Package markup finds the references in pages, style sheets, SVG and web manifests, and writes others in their place.
-// Every byte that is not part of a replaced reference stays as it is. It does no I/O and knows nothing of what the
-// references name: a Visit decides.
+// Package markup finds and replaces the references in pages, style sheets, SVG and web manifests. Every byte that is
+// not part of a replaced reference stays as it is. It does no I/O and knows nothing of what the references name: a
+// Visit decides.
 //
 // # One document
 //

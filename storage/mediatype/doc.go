@@ -1,4 +1,4 @@
-// Package mediatype reads what an answer says its body is. Every part that asks, from the extractor of links to the
+// Package mediatype determines the media type of a response. Every part that asks, from the extractor of links to the
 // list of pages in a WACZ, asks here: what one of them took for a page, all do.
 //
 // A Content-Type is read as browsers read it (WHATWG MIME Sniffing 4.4, "parse a MIME type"; Fetch 2.2, "extract a MIME

@@ -1,4 +1,4 @@
-// Package mirror makes a browsable copy of a site from an archive: files whose references lead to each other.
+// Package mirror makes a browsable copy of a site from an archive.
 //
 // # A function of the archive
 //

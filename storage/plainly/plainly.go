@@ -1,5 +1,5 @@
-// Package plainly says in plain words what went wrong. Ledger, archive and JSON keep the short names, which programs
-// read; what people read comes from here, from one table for all commands, reports and pages.
+// Package plainly turns errors into text for users. Ledger, archive and JSON keep the short names, which programs read;
+// what people read comes from here, from one table for all commands, reports and pages.
 package plainly
 
 import (

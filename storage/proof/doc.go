@@ -1,5 +1,4 @@
-// Package proof makes and checks the bundle of one site: one ZIP file with which the owner of a host can check, offline
-// and without trust in whoever crawled, all that a ledger says of it.
+// Package proof makes and verifies the bundle of one site, a ZIP file that its owner can check offline.
 //
 // # The bundle
 //

@@ -1,5 +1,4 @@
-// Package redact takes down what a crawl directory has of a URL, of a part of a host, or of a host, so that nothing
-// else changes and everybody can see that something was taken, when, why and how much.
+// Package redact removes a URL or host from a crawl directory, and records the removal.
 //
 // # What goes
 //

@@ -1,5 +1,4 @@
-// Package report tells what a crawl did: as a page for people and as JSON for programs, of the whole crawl or of one
-// host.
+// Package report summarises a crawl or one of its hosts, as HTML and JSON.
 //
 // # Sources
 //

@@ -1,5 +1,5 @@
-// Package script finds the names of files in scripts and JSON: string literals that look like the reference to a file.
-// Nothing is run, and nothing is known of what a script does with them.
+// Package script finds file names in scripts and JSON. Nothing is run, and nothing is known of what a script does with
+// them.
 //
 // # What is a name
 //

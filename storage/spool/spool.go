@@ -1,6 +1,6 @@
-// Package spool keeps bytes to be read again: the first Memory of them in memory, the rest in a temporary file. Bodies
-// that are fetched, records that are compressed and lists of any length pass through a Spool, so that what they take of
-// memory does not depend on their size.
+// Package spool stores bytes for a second reading, in memory and then in a temporary file. Bodies that are fetched,
+// records that are compressed and lists of any length pass through a Spool, so that what they take of memory does not
+// depend on their size.
 //
 // The file is unlinked as soon as it is open, where the system can do that, so that a kill leaves nothing behind.
 // Nothing in it is durable. Errors are those of package os, which name the file.

@@ -1,5 +1,5 @@
-// Package tables says what tables a crawl can be exported to: their names, columns, types and order. It holds the
-// definitions and the values of a row, and does no I/O: package sink writes files, crawler/export makes the rows.
+// Package tables defines the tables of an export: names, columns, types and order. It holds the definitions and the
+// values of a row, and does no I/O: package sink writes files, crawler/export makes the rows.
 //
 // A Table is data. Writers of every format, docs/reference/tables.md and the tests that read files back with other programs all
 // take it from here, so that a column has one name, one type and one meaning.

@@ -1,5 +1,5 @@
-// Package text reads what a person would read of an archived page: the whole text, the main text without menus, frames
-// and notices, and the language. It does no I/O but reading the body that it is given.
+// Package text extracts the whole text, the main text and the language of an archived page. It does no I/O but reading
+// the body that it is given.
 //
 // # Whole text
 //

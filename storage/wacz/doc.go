@@ -1,5 +1,4 @@
-// Package wacz packs a crawl's archive, its index and its evidence into one file that players of web archives open:
-// WACZ 1.1.1 (https://specs.webrecorder.net/wacz/1.1.1/), a ZIP file with rules.
+// Package wacz packs a crawl into one WACZ 1.1.1 file (https://specs.webrecorder.net/wacz/1.1.1/).
 //
 // # What is in it
 //

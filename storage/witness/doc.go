@@ -1,5 +1,4 @@
-// Package witness has witnesses cosign the checkpoints of a ledger, keeps the cosignatures beside it, and compares two views
-// of a log (https://c2sp.org/tlog-witness, https://c2sp.org/tlog-cosignature).
+// Package witness submits checkpoints to witnesses, stores their cosignatures, and compares two views of a log.
 //
 // A witness states: at this time, this was the largest tree of the log that I have seen, and it continues every one that
 // I stated before. So all who believe one witness see one log. A log that shows two people two histories needs two

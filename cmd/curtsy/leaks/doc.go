@@ -1,5 +1,4 @@
-// Package leaks is the list of ways in which a credential of --auth or --header could get out, each of them a test: to
-// another host, into what a crawl leaves behind, or into what a command says (politeness rule 28).
+// Package leaks tests every way in which a credential of --auth or --header could leak (politeness rule 28).
 //
 // The tests run the program itself, once, against servers of their own, each of which keeps every octet that it is sent.
 // Then they search all of that, files and packed files in files included, for the values as they are and as programs write

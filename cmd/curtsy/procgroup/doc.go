@@ -1,4 +1,4 @@
-// Package procgroup ends commands together with all that they have started, as far as the system knows how.
+// Package procgroup terminates a command together with its child processes.
 package procgroup
 
 import "time"

@@ -1,3 +1,3 @@
-// Package progress shows people how far a crawl, or a mirror, is: one live line on a terminal, plain lines elsewhere, and
-// sentences between them. It asks the crawl, and decides nothing.
+// Package progress shows the progress of a crawl or mirror: a live line on a terminal, plain lines elsewhere. It asks
+// the crawl, and decides nothing.
 package progress

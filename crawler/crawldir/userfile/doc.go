@@ -1,4 +1,4 @@
-// Package userfile is the door to files that a command line names: what may be read, and what may be written over.
+// Package userfile opens files named on a command line, and refuses to overwrite files that curtsy did not write.
 //
 // A name is typed in haste, and completed by a shell. So no option replaces a file that it has not made (Kind.Writable),
 // and none reads from a device that never ends (Open, ReadAll, Readable). Pipes and terminals are read: they are how

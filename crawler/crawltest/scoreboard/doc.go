@@ -1,4 +1,4 @@
-// Package scoreboard is a web made to judge any crawler by, rule by rule. Each of its sites gives occasion to keep one
+// Package scoreboard serves a web that scores any crawler, rule by rule. Each of its sites gives occasion to keep one
 // rule of politeness or to break it; its index leads to all of them, over ports of 127.0.0.1. A polite crawler may
 // leave some hosts alone before it has seen all of them: what it does not fetch there is not held against it.
 //

@@ -1,6 +1,5 @@
-// Package visitor is a client for tests of webs: it asks what a test tells it to and nothing else, follows no redirect
-// and keeps no rule. Bubble and Sockets serve a web for as long as such a test runs. It is for tests alone: no program
-// imports it.
+// Package visitor is an HTTP client for tests that sends exactly the given requests. Bubble and Sockets serve a web for
+// as long as such a test runs. It is for tests alone: no program imports it.
 package visitor
 
 import (

@@ -1,4 +1,4 @@
-// Package prune leaves out of a page what no tree is needed for.
+// Package prune removes the parts of a page that link extraction does not need.
 //
 // A tree is the larger part of what reading a page costs, and most of its nodes are there for nobody: text, paragraphs,
 // lists, boxes. So a page that is not large is read once as a string, and what can carry neither a link nor a base, a

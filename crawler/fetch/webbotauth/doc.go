@@ -1,6 +1,4 @@
-// Package webbotauth signs requests, so that a site can tell this crawler from whoever takes its name: Web Bot Auth
-// (draft-ietf-webbotauth-httpsig-protocol), which is HTTP Message Signatures (RFC 9421) with a key that the crawler
-// publishes.
+// Package webbotauth signs requests with Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol, RFC 9421).
 //
 //	Key ──┐
 //	Agent ┼─▶ Signer.Append ─▶ Signature-Agent, Signature-Input, Signature behind the fields of a request

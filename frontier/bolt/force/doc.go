@@ -1,4 +1,4 @@
-// Package force has nothing but tests: they prove by force that frontier/bolt keeps what it has acknowledged.
+// Package force tests frontier/bolt with kills, failing system calls and torn files.
 //
 // A child, which is the test binary started again, works on a frontier and tells its parent each intent before the call
 // and each acknowledgement after it: an Add that has returned, a Finish that a Sync has followed. The parent keeps a

@@ -1,5 +1,5 @@
-// Package layout is what the file of a frontier holds, and how it is written and read: buckets, keys, values and
-// checksums. It has no state but what one call needs: the engine keeps the frontier in RAM and says when to write.
+// Package layout encodes the content of a frontier file: buckets, keys, values and checksums. It has no state but what
+// one call needs: the engine keeps the frontier in RAM and says when to write.
 //
 // A journal is a bucket with the keys 1, 2, 3, … and values of about 2,000 bytes, each with a CRC-32C behind it. The
 // checksum is begun with the names of the journal and of the key: so a value tells where it belongs, and is found in a

@@ -1,5 +1,4 @@
-// Package repair is what can be done to the file of a frontier that no crawl holds: it is checked, compacted, made of
-// the items of an export, and rebuilt out of what is readable of a damaged one.
+// Package repair checks, compacts, imports and rebuilds the file of a frontier that no crawl uses.
 //
 // It works on the layout of the file, without the engine. Check and Compact read what an open reads, and refuse what an
 // open refuses. Import and Rebuild make a frontier out of single facts, with new references. Compact, Import and

@@ -1,6 +1,6 @@
-// Package meter has a long work tell how far it is, through its context, as net/http/httptrace has a request tell of its
-// connections. Whoever waits listens with With; whoever works says with Of how much there is to do in all and with Add how
-// much more is done. Where nobody listens, both cost a look into the context.
+// Package meter reports the progress of long operations through a context. Whoever waits listens with With; whoever
+// works says with Of how much there is to do in all and with Add how much more is done. Where nobody listens, both cost
+// a look into the context.
 package meter
 
 import (

@@ -1,5 +1,4 @@
-// Package accesslog holds a crawl against the access logs of the sites that it asked: the one witness that is not the
-// crawler's.
+// Package accesslog compares a crawl with the access logs of its sites.
 //
 // # Two doors
 //

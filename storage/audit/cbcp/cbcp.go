@@ -1,5 +1,4 @@
-// Package cbcp goes through the Internet-Draft "Crawler best practices" clause by clause, and says of each whether the
-// crawl kept it, broke it, or whether that cannot be proved from what it left behind.
+// Package cbcp checks a crawl against each clause of the Internet-Draft "Crawler best practices".
 //
 // # The text
 //

@@ -1,4 +1,4 @@
-// Package evidence reads what a crawl left behind: WARC files, of this crawler or of any other.
+// Package evidence reads the WARC files of any crawler for the audit.
 //
 // Files are read once, in the order given, record by record. Records are joined to exchanges: a request, its response
 // or revisit, and the metadata about both. They belong together when one names the other in WARC-Concurrent-To, or

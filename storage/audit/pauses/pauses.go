@@ -1,4 +1,4 @@
-// Package pauses says when the pauses between one host's exchanges were too short in sum.
+// Package pauses detects delays of a host that were too short in sum.
 //
 // A date has a resolution: the true instant lies within it, and a single pause between dates of whole seconds proves
 // nothing of a pace of a second. Fifty in one second do: whatever the true instants were, they do not fit. So a Row

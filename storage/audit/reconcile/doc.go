@@ -1,4 +1,4 @@
-// Package reconcile holds an archive against the ledger of the same crawl. Every exchange and every refusal must stand
+// Package reconcile compares an archive with the ledger of the same crawl. Every exchange and every refusal must stand
 // in both, and both must tell the same of it. A kill of the crawl may tear something off one of them: that is named and
 // accuses nobody, and the marks of the runs bound how much it may be.
 //

@@ -1,5 +1,4 @@
-// Package vouch finds out who besides the crawl vouches for its ledger, and since when: a key that the auditor knows,
-// witnesses that cosigned checkpoints, heads that were lodged elsewhere.
+// Package vouch determines who confirms a ledger, and since when: keys, witnesses, submitted checkpoints.
 //
 // The entries of the ledger are given to a Log one by one. It makes the tree of the lines as they are, and keeps its root
 // at each size of which a checkpoint or a lodged head tells. Who vouches for another root vouches for another ledger:

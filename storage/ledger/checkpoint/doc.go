@@ -1,4 +1,4 @@
-// Package checkpoint signs, parses and checks checkpoints: a few lines that stand for every entry of a ledger up to one.
+// Package checkpoint signs, parses and verifies the checkpoints of a ledger.
 //
 // A checkpoint is a C2SP signed note (https://c2sp.org/tlog-checkpoint, https://c2sp.org/signed-note): the log's origin,
 // its size, the root hash of its Merkle tree (RFC 6962), a blank line, and signatures. The operator's key signs it.

@@ -1,5 +1,4 @@
-// Package hostmap is the completeness map of a ledger: for each host its first entry, how many it has, and a digest of
-// them all, under one root hash.
+// Package hostmap implements the completeness map of a ledger: first line, count and digest of each host.
 //
 // That lines are in a log is proven by its tree. That a host has no others needs an index that the log commits to:
 // whoever leaves a line of a host out of a proof states another count and another digest than the map.

@@ -1,4 +1,4 @@
-// Package tree is the Merkle tree over the lines of a ledger (RFC 6962, 2.1), and the tiles that keep its hashes.
+// Package tree implements the Merkle tree over the lines of a ledger (RFC 6962, 2.1), and its tiles.
 //
 // # Entries
 //

@@ -1,4 +1,4 @@
-// Package layout names the files of a mirror: by a set of answers, and nothing else. It does no I/O.
+// Package layout names the files of a mirror. It does no I/O.
 //
 // # Names
 //

@@ -1,4 +1,4 @@
-// Package sink writes tables as files: Parquet, CSV, JSON lines and SQLite.
+// Package sink writes tables as Parquet, CSV, JSON lines and SQLite.
 //
 // A Sink checks each row against its table and the order of its key, and never sorts. It holds a bounded number of bytes
 // besides the row that it is given: no format keeps a table, and CSV and JSON lines not even a row. Parquet and SQLite
