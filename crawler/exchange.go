@@ -37,6 +37,7 @@ type attempt struct {
 
 	// reading, if not nil, yields the page as it is read while other exchanges are handled, or nil if it is to be read then.
 	reading chan *digested
+	read    *digested // what that brought
 }
 
 // before is the archived answer of a task, as its request has to do with it. The zero value is none.
@@ -82,11 +83,10 @@ func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(con
 
 // readAhead waits until the page was read that an attempt brought, if that is read beside others.
 func (x *attempt) readAhead() *digested {
-	if x.reading == nil {
-		return nil
+	if x.reading != nil {
+		x.read, x.reading = <-x.reading, nil
 	}
-	defer func() { x.reading = nil }()
-	return <-x.reading
+	return x.read
 }
 
 // request is what to ask for in a turn of some width.

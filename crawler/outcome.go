@@ -120,6 +120,14 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	if m.answer == host.Answered && x.task.Kind == frontier.KindRedirect && found.SeedChain(x.task.Candidate) {
 		c.bounds.extendTo(f, x.task)
 	}
+	x.readAhead() // it has a turn of its own
+	if m.answer == host.Answered {
+		release, err := c.reader.turn(ctx, x.task, m.Exchange)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	r, task, err := c.linker.links(ctx, v, x, m, f)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/script"
 )
 
 // pageReader reads bodies.
@@ -34,20 +35,28 @@ func (c *pageReader) input(task frontier.Task, ex *fetch.Exchange) extract.Input
 	return extract.Input{
 		URL: task.URL, ContentType: mediatype.Value(ex.Header), Header: ex.Header, Previews: c.cfg.Previews,
 		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
+		Turn: true, // see turn
 	}
+}
+
+// turn waits until an answer may be read and what it names be held, which ends with release: see extract.Extractor.Turn. It is
+// called before a processor's turn, so that large pages do not keep the others from the processors.
+func (c *pageReader) turn(ctx context.Context, task frontier.Task, ex *fetch.Exchange) (release func(), err error) {
+	if ex.Body == nil || ex.Body.Size() == 0 {
+		return func() {}, nil
+	}
+	kind, err := c.readAs(task, ex)
+	if err != nil || kind == 0 && !script.Is(mediatype.Of(ex.Header).Name, task.URL.Path()) {
+		return func() {}, err
+	}
+	if release, err = c.extract.Turn(ctx, ex.Body.Size()); err != nil {
+		return nil, fmt.Errorf("crawler: read %s: %w", task.URL, err)
+	}
+	return release, nil
 }
 
 // read reads a page.
 func (c *pageReader) read(ctx context.Context, in extract.Input, shape bool) (digested, error) {
-	if in.Size > 0 {
-		// Before a processor's turn: pages that wait for large ones must not keep the others from the processors.
-		release, err := c.extract.Turn(ctx, in.Size)
-		if err != nil {
-			return digested{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
-		}
-		defer release()
-		in.Turn = true
-	}
 	if err := c.cpu.Acquire(ctx); err != nil {
 		return digested{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
 	}
@@ -69,7 +78,7 @@ func (c *pageReader) readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kin
 }
 
 // ahead reads a page before its exchange is handled, since that is most of the work: exchanges of one turn are handled one
-// after the other, but each may be read beside the others. Nil says that it is to be read when it is handled: it may be no
+// after the other, but each may be read beside the others, unless it is so large that no other may. Nil says that it is to be read when it is handled: it may be no
 // page, or something went wrong, which then goes wrong again where that is told.
 func (c *pageReader) ahead(ctx context.Context, task frontier.Task, ex *fetch.Exchange, shape bool) (r *digested) {
 	defer func() {
@@ -77,12 +86,18 @@ func (c *pageReader) ahead(ctx context.Context, task frontier.Task, ex *fetch.Ex
 			r = nil
 		}
 	}()
-	if a, _ := host.Classify(ex); a != host.Answered || task.Kind == frontier.KindMap || ex.Body == nil || ex.Undecoded != "" {
+	a, _ := host.Classify(ex)
+	if a != host.Answered || task.Kind == frontier.KindMap || ex.Body == nil || ex.Undecoded != "" || ex.Body.Size() > extract.MaxParse/2 {
 		return nil
 	}
 	if kind, err := c.readAs(task, ex); err != nil || kind != extract.KindPage {
 		return nil
 	}
+	release, err := c.turn(ctx, task, ex)
+	if err != nil {
+		return nil
+	}
+	defer release()
 	read, err := c.read(ctx, c.input(task, ex), shape)
 	if err != nil {
 		return nil

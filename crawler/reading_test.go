@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -204,35 +203,50 @@ func TestCPU_BoundsWhatIsArchivedAtOneTime(t *testing.T) {
 	})
 }
 
-func TestPageReader_SmallPagesPassLargeOnes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &pageReader{cfg: &Config{}, extract: extract.New(), cpu: record.NewCPU()}
-		gate := make(chan struct{})
-		var large sync.WaitGroup
-		for range 2 * cap(r.cpu) {
-			large.Go(func() {
-				body := io.MultiReader(strings.NewReader("<p>"), untilClosed(gate))
-				if _, err := r.read(t.Context(), extract.Input{Body: body, Size: extract.MaxParse}, false); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		if len(r.cpu) != 1 {
-			t.Errorf("large pages hold %d turns of a processor, want 1", len(r.cpu))
-		}
-		if _, err := r.read(t.Context(), extract.Input{Body: strings.NewReader("<p>"), Size: 3}, false); err != nil {
-			t.Error(err)
-		}
-		close(gate)
-		large.Wait()
-	})
+// weigher is a recorder that takes a second for a large page. It notes how many of those it was given at one time, and how
+// many of the others before the second one.
+type weigher struct {
+	*archive
+	throng
+	large, small atomic.Int64
+	before       int64
 }
 
-// untilClosed is a body that ends when the channel is closed.
-type untilClosed chan struct{}
+func (c *weigher) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
+	switch {
+	case r.PayloadSize > 1<<20:
+		if c.large.Add(1) == 2 {
+			c.before = c.small.Load()
+		}
+		return c.throng.Record(ctx, r)
+	case !strings.HasSuffix(r.URL, "/robots.txt"):
+		c.small.Add(1)
+	}
+	return c.archive.Record(ctx, r)
+}
 
-func (u untilClosed) Read([]byte) (int, error) {
-	<-u
-	return 0, io.EOF
+// What a large page names is held until the page is settled, and no other large page is read meanwhile. Small ones pass.
+func TestLargePages_HaveTurnsUntilSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seeds []string
+		var sites []*crawltest.Site
+		add := func(host string, size int) {
+			page := crawltest.Page{Body: "<p>" + strings.Repeat(" ", size)}
+			seeds, sites = append(seeds, "http://"+host+"/"), append(sites, &crawltest.Site{Name: host, Pages: map[string]crawltest.Page{"/": page}})
+		}
+		n := 2 * cap(record.NewCPU())
+		for i := range n {
+			add(fmt.Sprintf("large%d.test", i), extract.MaxParse*6/10)
+			add(fmt.Sprintf("small%d.test", i), 10)
+		}
+		w := newWorld(t, seeds, sites...)
+		c := &weigher{archive: w.archive, throng: throng{archive: w.archive}}
+		w.cfg.Recorder, w.cfg.Workers = c, 2*n
+		if s := w.run(); s.Status.Fetched != int64(2*n) {
+			t.Errorf("%+v", s.Status)
+		}
+		if most := c.most.Load(); most != 1 || c.before != int64(n) {
+			t.Errorf("%d large pages at one time, want 1; %d small ones before the second, want %d", most, c.before, n)
+		}
+	})
 }
