@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -71,64 +72,58 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	}
 }
 
-// serve says where everything is, serves it, and at the end says what came of it.
-func TestCrawltestServe(t *testing.T) {
-	t.Parallel()
+// serving starts crawltest serve, and reads where everything is. done interrupts it and reads what came of it: a visitor that asked
+// for a page before robots.txt.
+func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	cmd := curtsy(t, "crawltest", "serve", "--json")
+	cmd := curtsy(t, append([]string{"crawltest", "serve", "--json"}, args...)...)
 	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	dec := json.NewDecoder(out)
-	var board boardMap
-	if err := dec.Decode(&board); err != nil {
+	if err := dec.Decode(where); err != nil {
 		t.Fatal(err)
 	}
+	return func(rules any) {
+		t.Helper()
+		if err := errors.Join(cmd.Process.Signal(os.Interrupt), dec.Decode(rules)); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// serve says where everything is, serves it, and at the end says what came of it.
+func TestCrawltestServe(t *testing.T) {
+	t.Parallel()
+	var board boardMap
+	done := serving(t, &board)
 	resp, err := http.Get(board.Hosts["own.test"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
 	var score scoreJSON
-	if err := dec.Decode(&score); err != nil {
-		t.Fatal(err)
-	}
+	done(&score)
 	if by := verdictsOf(score); !slices.Contains(by["FAIL"], "robots.txt first") || !slices.Contains(by["not shown"], "the crawl ends") {
 		t.Errorf("%v", by)
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
-		t.Errorf("%v", err)
 	}
 }
 
 // So does the web to try mirrors by: what it says of absent things is said in the names that it is served under.
 func TestCrawltestServeTorture(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
-	cmd := curtsy(t, "crawltest", "serve", "--torture", "--json")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	dec := json.NewDecoder(out)
 	var m tortureMap
-	if err := dec.Decode(&m); err != nil {
-		t.Fatal(err)
-	}
+	done := serving(t, &m, "--torture")
 	resp, err := http.Get(m.Seed + "names/")
 	if err != nil {
 		t.Fatal(err)
@@ -146,17 +141,9 @@ func TestCrawltestServeTorture(t *testing.T) {
 	if resp.StatusCode != http.StatusOK || embeds < 4 || len(m.Hosts) < 6 {
 		t.Errorf("status %d, %d absent embeds, %d hosts", resp.StatusCode, embeds, len(m.Hosts))
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
 	var rules []ruleJSON
-	if err := dec.Decode(&rules); err != nil {
-		t.Fatal(err)
-	}
+	done(&rules)
 	if !slices.ContainsFunc(rules, func(r ruleJSON) bool { return r.Rule == "robots.txt first" && r.Verdict == "FAIL" }) {
 		t.Errorf("%+v", rules)
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
-		t.Errorf("%v", err)
 	}
 }

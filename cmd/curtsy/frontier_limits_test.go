@@ -49,7 +49,7 @@ func TestALongSeedListIsReadInPieces(t *testing.T) {
 	bad++
 	dir := filepath.Join(t.TempDir(), "d")
 	r := inside(t, "crawl", "--max-bytes", "1B", "--max-time", "1ms", "--quiet", "--json", "--dir", dir, "--seeds", write(t, b.String()))
-	if lines := strings.Count(r.err, "ignored"); lines != config.MaxComplaints+1 || !strings.Contains(r.err, itoa(bad)+" lines ignored in all; "+inDir(dir, crawldir.BadSeedsName)) {
+	if lines := strings.Count(r.err, "ignored"); lines != config.MaxComplaints+1 || !strings.Contains(r.err, itoa(bad)+" lines ignored in total; "+inDir(dir, crawldir.BadSeedsName)) {
 		t.Errorf("%d lines; %.3000s", lines, r.err)
 	}
 	if !strings.Contains(r.err, itoa(n/10)+" seeds given more than once") {

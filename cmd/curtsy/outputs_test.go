@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -102,24 +100,6 @@ func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 	}
 }
 
-// filesBelow is all that is in a folder: path to content.
-func filesBelow(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		all[path] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
 // No option that writes a file puts it in the place of one that it has not made, or among the files of a crawl: an
 // archive that a typing error named was gone, and the exit code was 0.
 func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
@@ -138,7 +118,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := []byte("<!DOCTYPE html>\n<html><head><title>My garden</title></head></html>\n")
-	outs := []string{segments[0], inDir(d, crawldir.ConfigName), inDir(d, crawldir.FrontierName), inDir(d, crawldir.ReportName+".html"), inDir(d, crawldir.LedgerName+"/new"), inDir(d, mirrorFile(t, d))}
+	outs := []string{segments[0], inDir(d, crawldir.ConfigName), inDir(d, crawldir.FrontierName), inDir(d, crawldir.ReportName+".html"), inDir(d, crawldir.LedgerName+"/new"), inDir(d, "mirror/missing.jsonl")}
 	for _, ext := range []string{".html", ".wacz", ".txt"} {
 		path := filepath.Join(mine, "garden"+ext)
 		if err := os.WriteFile(path, bytes.Repeat(page, 40), 0o600); err != nil {
@@ -146,7 +126,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 		}
 		outs = append(outs, path)
 	}
-	before := filesBelow(t, base)
+	before := filesOf(t, base)
 	for option, line := range fileOptions {
 		if line == reads || line == places {
 			continue
@@ -164,7 +144,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 			if r.code == cli.ExitDone {
 				t.Errorf("%s: exit code 0\n%s", fill.Replace(line), r.err)
 			}
-			if after := filesBelow(t, base); !maps.Equal(before, after) {
+			if after := filesOf(t, base); !maps.Equal(before, after) {
 				for path := range after {
 					if before[path] != after[path] {
 						t.Fatalf("%s: changed %s", fill.Replace(line), path)
@@ -173,44 +153,5 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 				t.Fatalf("%s: removed something", fill.Replace(line))
 			}
 		}
-	}
-}
-
-// mirrorFile is a file of the mirror in d, by its name there.
-func mirrorFile(t *testing.T, d string) string {
-	t.Helper()
-	files := slices.Sorted(maps.Keys(filesBelow(t, inDir(d, "mirror"))))
-	if len(files) == 0 {
-		t.Fatal("no mirror")
-	}
-	return strings.TrimPrefix(files[0], d)
-}
-
-// What an option has made it makes anew: an audit page, and a report with its JSON form. An empty file is nobody's.
-func TestAnOptionReplacesWhatItMade(t *testing.T) {
-	t.Parallel()
-	seed, _ := small(t)
-	base := t.TempDir()
-	d := filepath.Join(base, "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", d, seed).want(t, cli.ExitDone)
-	empty := filepath.Join(base, "empty.html")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{"audit --html OUT D", "report --no-audit --output OUT D"} {
-		for _, out := range []string{filepath.Join(base, strings.Fields(line)[0]+".html"), inDir(d, strings.Fields(line)[0]+".html"), os.DevNull} {
-			args := strings.Fields(strings.NewReplacer("OUT", out, " D", " "+d).Replace(line))
-			if out == os.DevNull && args[0] == "report" {
-				continue // its JSON form would stand beside it
-			}
-			inside(t, args...).want(t, cli.ExitDone)
-			inside(t, args...).want(t, cli.ExitDone)
-		}
-	}
-	inside(t, "audit", "--html", empty, d).want(t, cli.ExitDone)
-	inside(t, "report", "--no-audit", "--output", empty, d).want(t, cli.ExitUsage, "not a report of curtsy's making")
-	link := filepath.Join(base, "link.html")
-	if err := os.Symlink(inDir(d, crawldir.FrontierName), link); err == nil {
-		inside(t, "audit", "--html", link, d).want(t, cli.ExitUsage, "not an audit page of curtsy's making")
 	}
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -41,23 +39,5 @@ func TestRule17_TwoProcessesKeepThePaceTogether(t *testing.T) {
 	}
 	if len(all) != 4 {
 		t.Errorf("%d requests, want robots.txt and a page of each crawl", len(all))
-	}
-}
-
-func TestRule17_WithoutAFolderForTheLocksNoForeignHostIsAsked(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "darwin" {
-		t.Skip("the cache folder is that of HOME, as is the configuration's")
-	}
-	seed, web := small(t)
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := curtsy(t, "crawl", "--own-site", "none", "--dir", filepath.Join(t.TempDir(), "d"), seed)
-	cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+file, "LocalAppData="+file)
-	ended(t, cmd).want(t, cli.ExitFailed, "XDG_CACHE_HOME")
-	if n := len(web.Referee().Requests()); n != 0 {
-		t.Errorf("%d requests", n)
 	}
 }

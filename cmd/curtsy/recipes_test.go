@@ -23,7 +23,6 @@ var recipe = regexp.MustCompile("(?s)```(sql|ccindex|python|r)\n(.*?)```\n\n```t
 
 // Each block of code of the page prints the block of text below it.
 func TestRecipesPrintWhatTheySay(t *testing.T) {
-	t.Parallel()
 	if testing.Short() {
 		t.Skip("it tries the documentation")
 	}

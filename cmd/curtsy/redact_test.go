@@ -196,23 +196,6 @@ func askedFor(web *crawltest.Web, target string) (n int) {
 	return n
 }
 
-func TestForgetRefusesACrawlThatRuns(t *testing.T) {
-	t.Parallel()
-	u, web, seed := diary(t, 3000)
-	dir := filepath.Join(t.TempDir(), "d")
-	wait := begun(t, u.command("crawl", "--delay", "50ms", "--dir", dir, seed))
-	eventually(t, "five requests", func() bool { return requests(web, "bakery.test") >= 5 })
-	ended(t, u.command("redact", dir, seed)).want(t, cli.ExitFailed, "is running", "curtsy optout add "+dir, "curtsy resume "+dir)
-	front := site(seed) + "/$" // the crawl goes on with the rest
-	ended(t, u.command("optout", "add", "--redact", dir, front)).want(t, cli.ExitFailed, "1 entry added", "is running", "repeat this command")
-	ended(t, u.command("optout", "add", dir, site(seed))).want(t, cli.ExitDone, "1 entry added")
-	wait().want(t, cli.ExitDone)
-	ended(t, u.command("optout", "add", "--redact", dir, front)).want(t, cli.ExitDone, "1 already listed", "redacted: only the URL")
-	if found := telling(t, dir, tale("/")); len(found) > 0 {
-		t.Errorf("it is in %v", found)
-	}
-}
-
 // What a kill left open is completed first, and a dry run says that it was not looked at.
 func TestForgetLooksIntoWhatAKillLeftOpen(t *testing.T) {
 	t.Parallel()

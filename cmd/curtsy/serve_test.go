@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,8 +19,9 @@ func TestServeShowsTheMirrorUntilASignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	dir, web, r := mirrorSmall(t, "--quiet")
-	r.want(t, cli.ExitDone)
+	seed, web := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	if err := web.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +43,7 @@ func TestServeShowsTheMirrorUntilASignal(t *testing.T) {
 	}
 	body, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.HasSuffix(resp.Request.URL.Path, "/shop/index.html") || !strings.Contains(string(body), "late.html") {
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.HasSuffix(resp.Request.URL.Path, "/index.html") || !strings.Contains(string(body), "p1.html") {
 		t.Errorf("%v %v %s", resp.Status, resp.Request.URL, body)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSpace(at), nil)
