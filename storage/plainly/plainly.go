@@ -3,6 +3,7 @@
 package plainly
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -14,36 +15,25 @@ import (
 	"syscall"
 	"time"
 	"unicode"
-
-	"curtsy/storage"
 )
 
-// words are the reasons that are no plain English by themselves.
-var words = map[string]string{
-	storage.ReasonDNS:            "the name could not be looked up",
-	storage.ReasonNXDomain:       "no such host",
-	storage.ReasonPrivateAddress: "its address is not public",
-	storage.ReasonProxy:          "the proxy did not lead there",
-	storage.ReasonConnect:        "connection refused",
-	storage.ReasonNoRoute:        "host unreachable",
-	storage.ReasonTLS:            "no secure connection",
-	storage.ReasonTLSIssuer:      "certificate from an unknown issuer (--ca-file FILE trusts it)",
-	storage.ReasonTLSName:        "certificate for another name",
-	storage.ReasonTLSExpired:     "certificate expired or not yet valid",
-	storage.ReasonTimeout:        "no answer in time",
-	storage.ReasonReset:          "connection closed without an answer",
-	storage.ReasonProtocol:       "the answer is not HTTP",
-	storage.ReasonIncomplete:     "the answer was cut short",
-	storage.ReasonCoding:         "the answer's content coding is broken",
-	storage.ReasonLease:          "it took longer than a turn may",
-	storage.ReasonAborted:        "you ended the crawl meanwhile",
-	storage.ReasonPanic:          "a defect of curtsy",
-	"5xx":                        "server error (5xx)",
-	"429":                        "too many requests (429)",
-	"408":                        "request took too long (408)",
-	"425":                        "too early (425)",
-	"trap:copy":                  "duplicate of the page before",
+//go:embed words.txt
+var text string
+
+// Words returns a table of the text: what the names of a part of it mean. A name that is missing there has no meaning.
+func Words(part string) map[string]string {
+	_, lines, _ := strings.Cut(text, "\n== "+part+"\n")
+	lines, _, _ = strings.Cut(lines, "\n\n")
+	said := map[string]string{}
+	for line := range strings.Lines(lines) {
+		name, meaning, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " = ")
+		said[name] = meaning
+	}
+	return said
 }
+
+// words are the reasons that are no plain English by themselves.
+var words = Words("reasons")
 
 // beforeTheKill is what a reason may end with.
 const beforeTheKill = " before the kill"

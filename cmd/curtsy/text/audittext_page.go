@@ -93,7 +93,7 @@ func newSheet(r *audit.Result) sheet {
 		Making: making(r), Settings: settings(r), Version: crawldir.Version,
 	}
 	for _, c := range r.Counts {
-		against, named := codeFindings{Code: c.Code, Count: c.Found - c.Notes, Words: codeWords[c.Code]}, codeFindings{Code: c.Code, Count: c.Notes, Words: codeWords[c.Code]}
+		against, named := codeFindings{Code: c.Code, Count: c.Found - c.Notes, Words: c.Code.Words()}, codeFindings{Code: c.Code, Count: c.Notes, Words: c.Code.Words()}
 		for _, f := range r.Findings {
 			switch {
 			case f.Code != c.Code:

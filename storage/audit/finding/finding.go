@@ -1,6 +1,11 @@
 package finding
 
-import "time"
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Code names what a check found. Codes are stable: scripts may rely on them.
 type Code string
@@ -60,17 +65,24 @@ const (
 	CrashInFlight Code = "crash-in-flight" // named, no violation: what was in flight when the crawl was killed
 )
 
-// Codes are all codes, in the order in which results list them.
-func Codes() []Code {
-	return []Code{
-		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace, Window, Hours, PerDay,
-		Verdict, GapTold, UserAgent, Method, Credentials, Digest, BadRecord,
-		LedgerLines, LedgerRoot, LedgerHosts, LedgerTiles, LedgerSigner, LedgerKey, LedgerOrigin, LedgerShort, LedgerFork,
-		LedgerHead, Redacted, TakenDown, LedgerMissing, LedgerExtra, LedgerDiffers, FileDiffers, FileMissing, FileExtra, Settings,
-		OptOuts, Cosignature, LogMissing, LogExtra, LogLine, BadPackage, Owner, MemberMissing,
-		ClockStep, CrashInFlight,
+//go:embed codes.txt
+var text string
+
+// The codes of the text, in its order, and their words.
+var codes, words = func() (all []Code, said map[Code]string) {
+	said = map[Code]string{}
+	for line := range strings.Lines(text) {
+		code, what, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		all, said[Code(code)] = append(all, Code(code)), what
 	}
-}
+	return all, said
+}()
+
+// Codes are all codes, in the order in which results list them.
+func Codes() []Code { return slices.Clone(codes) }
+
+// Words say what a finding of the code says, without capital and full stop.
+func (c Code) Words() string { return words[c] }
 
 // Place says where a record stands.
 type Place struct {

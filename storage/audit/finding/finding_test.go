@@ -94,3 +94,11 @@ func TestTheFieldsOfAFinding(t *testing.T) {
 		t.Errorf("%s, error %v; want %s", got, err, want)
 	}
 }
+
+func TestCodes_EachHasWords(t *testing.T) {
+	for _, c := range Codes() {
+		if c.Words() == "" {
+			t.Errorf("%s has none", c)
+		}
+	}
+}
