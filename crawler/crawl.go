@@ -186,7 +186,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	}
 	c.policies = &policies{
 		cfg: cfg, gate: c.gate, redirects: redirects, exchanger: c.exchanger, settler: c.settler, record: c.record, dates: dates,
-		stopper: c.stopper, waits: func() bool { return c.budget.Answered() || c.patient.Load() }, rests: c.rests,
+		stopper: c.stopper, maxWait: c.maxWait, rests: c.rests,
 	}
 	c.outcomes = &outcomes{
 		cfg: cfg, bounds: c.bounds, linker: c.linker, reader: c.reader, settler: c.settler, book: c.book,

@@ -42,7 +42,7 @@ type policies struct {
 	dates     *record.Dates
 	stopper   *stopper
 	rests     record.Rests
-	waits     func() bool // whether the run waits for hosts: some host has answered, or had to wait for no fault of its own
+	maxWait   func() time.Duration // how long the run waits for a host now
 }
 
 // admission says whether the URLs of a turn may be judged. Without it the turn is over: it was spent on fetching a policy,

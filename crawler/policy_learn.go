@@ -53,11 +53,10 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 	return need
 }
 
-// logUnreachable says that a host's robots.txt cannot be had. When it is asked for again is said only once some host has
-// answered: before that the run does not wait for it.
+// logUnreachable says that a host's robots.txt is unavailable, and when it is requested again if the run waits for that.
 func (c *policies) logUnreachable(v *visit) {
 	again := ""
-	if c.waits() {
+	if v.rest.Wait <= c.maxWait() {
 		again = fmt.Sprintf("; next try in %v", v.rest.Wait.Round(time.Second))
 	}
 	c.cfg.Log("%s: nothing may be fetched: %s%s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason), again)

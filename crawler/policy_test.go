@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -406,6 +407,24 @@ func TestRule06_ARestrictedRobotsFileClosesTheSiteByTheDraft(t *testing.T) {
 				if !s.Incomplete {
 					t.Error("a seed without an answer, and the crawl is complete")
 				}
+			}
+		})
+	}
+}
+
+// The log says when robots.txt is requested again only where the run waits for that.
+func TestUnreachablePolicy_NamesNextTryIfAwaited(t *testing.T) {
+	for maxWait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Minute: true} {
+		synctest.Test(t, func(t *testing.T) {
+			busy := crawltest.Tree("busy.test", 2)
+			busy.Robots, busy.Latency = crawltest.Robots{FailFirst: 1, RetryAfter: "70"}, time.Second
+			w := newWorld(t, []string{"http://a.test/", "http://busy.test/"}, crawltest.Tree("a.test", 3), busy)
+			w.cfg.MaxWait = maxWait
+			said := ""
+			w.cfg.Log = func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" }
+			w.run()
+			if !strings.Contains(said, "nothing may be fetched") || strings.Contains(said, "next try in 1m10s") != want {
+				t.Errorf("with --max-wait %v the log says %q", maxWait, said)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/tables"
 	"curtsy/storage/warc"
 )
 
@@ -57,7 +58,13 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	if err != nil {
 		return err
 	}
-	return all.Rows(ctx, out.Row)
+	kind, why := out.table.Index("kind"), out.table.Index("why_not")
+	return all.Rows(ctx, func(r tables.Row) error {
+		if r[kind].Text() == kindUnread {
+			out.Problems[r[why].Text()]++
+		}
+		return out.Row(r)
+	})
 }
 
 // judging is how a crawl reads and judges links, by its settings. Without them the columns of scope are null.

@@ -54,7 +54,7 @@ func TestLinksOfADamagedArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := makeTable(t, "links", dir)
-	if len(m.rows) != 2 || m.show(m.rows[0], "kind", "why_not", "target_url") != "unread | no-file | -" {
-		t.Errorf("%d rows: %v", len(m.rows), m.show(m.rows[0], "kind", "why_not", "target_url"))
+	if len(m.rows) != 2 || m.show(m.rows[0], "kind", "why_not", "target_url") != "unread | no-file | -" || m.Problems["no-file"] != 2 {
+		t.Errorf("%d rows: %v, problems %v", len(m.rows), m.show(m.rows[0], "kind", "why_not", "target_url"), m.Problems)
 	}
 }
