@@ -65,8 +65,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 	}
 	const usual = 100 << 20
 	larger := map[string]int64{
-		"styles in attributes":     160 << 20, // mirror 149 MiB, crawl 101
-		"ids in XML":               108 << 20, // mirror 103
+		"styles in attributes":     110 << 20, // mirror 106 MiB
 		"URLs in a style":          112 << 20,
 		"imports in a style":       112 << 20,
 		"imports in a style sheet": 112 << 20,
