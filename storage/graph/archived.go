@@ -1,5 +1,6 @@
-// Links of an archive come from its metadata records. Links, redirects and page requisites are links alike, as they are to Common Crawl. A page that was fetched in several generations has
-// its links once for each. The archive has warc.MaxOutlinks of a page's links at most.
+// Links of an archive come from its metadata records. Links, redirects and page requisites are links alike, as they are
+// to Common Crawl. A page that was fetched in several generations has its links once for each. The archive has
+// warc.MaxOutlinks of a page's links at most.
 //
 // The archive is read from one end to the other, in memory that does not depend on it. A segment that is being written is
 // read as far as it goes. Damage is passed over: judging an archive is for others.

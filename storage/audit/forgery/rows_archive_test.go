@@ -74,7 +74,7 @@ var goneRows = []row{
 	packing("one answer more is left out of a package than it says", 0, func(e *evidence) { e.drop(e.of(secret).answer) }),
 	packing("a robots.txt is among the answers that a package says it leaves out", 1, func(e *evidence) { e.drop(e.of(bakery).answer) }),
 	{class: inArchive, name: "a request is removed, and its answer stays", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).ask) }},
-	{class: inArchive, name: "the metadata of an exchange is removed", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).told) }},
+	{class: inArchive, name: "the metadata of a request is removed", found: finding.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).told) }},
 	{class: inArchive, name: "all metadata is removed, and robots.txt made permissive", found: finding.BadRecord, forge: func(e *evidence) {
 		e.of(bakery).answer.replace(e.t, "Disallow: /kitchen/", "Disallow: /nothing/")
 		for _, x := range e.exchanges("") {
@@ -102,7 +102,7 @@ var goneRows = []row{
 		e.drop(x.all()...)
 		e.records = slices.Insert(e.records, slices.Index(e.records, y.told)+1, x.all()...)
 	}},
-	on(timetable, "a date is moved so that a pause is too short", finding.Gap, func(t *testing.T, x exchange) { x.shift(t, -2500*time.Millisecond) }),
+	on(timetable, "a date is moved so that a delay is too short", finding.Gap, func(t *testing.T, x exchange) { x.shift(t, -2500*time.Millisecond) }),
 	on(bread, "a date is moved by half a millisecond", finding.LedgerDiffers, func(t *testing.T, x exchange) { x.shift(t, 500*time.Microsecond) }),
 	on(bread, "an address", finding.LedgerDiffers, func(_ *testing.T, x exchange) {
 		x.ask.set("WARC-IP-Address", "198.18.0.77")
@@ -146,7 +146,7 @@ func (e *evidence) invent(url string) exchange {
 var bodyRows = []row{
 	answering(bread, "a body", finding.LedgerDiffers, loaf, "<p>Cake, they said."),
 	answering(bread, "a body, by one of the same length", finding.LedgerDiffers, "Rye, wheat", "Oat, wheat"),
-	{class: inArchive, name: "the bodies of two pages are exchanged", found: finding.LedgerDiffers, forge: func(e *evidence) {
+	{class: inArchive, name: "the bodies of two pages are swapped", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		x, y := e.of(plums), e.of("http://bakery.test/new")
 		x.answer.block, y.answer.block = y.answer.block, x.answer.block
 	}},
@@ -174,13 +174,13 @@ var bodyRows = []row{
 	answering(cakes, "a media type", finding.LedgerDiffers, "Content-Type: text/html", "Content-Type: text/plan"),
 	answering(bread, "a status", finding.LedgerDiffers, "HTTP/1.1 200 OK", "HTTP/1.1 202 OK"),
 	answering("http://station.test/", "a field of the head, by one of the same length", finding.LedgerDiffers, "Date: Sat", "Dote: Sat"),
-	answering("http://library.test/hours", "a field that asks for something, by one of the same length", finding.LedgerDiffers, "Ratelimit", "Ratelimot"),
-	{class: inArchive, name: "a Retry-After that was obeyed is taken away", found: finding.LedgerDiffers, forge: func(e *evidence) {
+	answering("http://library.test/hours", "a field that requires a delay, by one of the same length", finding.LedgerDiffers, "Ratelimit", "Ratelimot"),
+	{class: inArchive, name: "a Retry-After that was obeyed is removed", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.exchanges("http://station.test/busy")[0].answer.replace(e.t, "Retry-After: 20\r\n", "")
 	}},
-	answering(bread, "a Retry-After that nobody obeyed", finding.RetryAfter, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 503 Busy\r\nRetry-After: 60\r\n"),
-	answering(bread, "a RateLimit that nobody obeyed", finding.Gap, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nRateLimit: \"p\";r=20;t=60\r\n"),
-	answering(bread, "an error that nobody rested after", finding.Gap, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 500 No\r\n"),
+	answering(bread, "a Retry-After that was not obeyed", finding.RetryAfter, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 503 Busy\r\nRetry-After: 60\r\n"),
+	answering(bread, "a RateLimit that was not obeyed", finding.Gap, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nRateLimit: \"p\";r=20;t=60\r\n"),
+	answering(bread, "an error without a back-off after it", finding.Gap, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 500 No\r\n"),
 	{class: inArchive, name: "a revisit of another payload", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.revisit().answer.set("WARC-Payload-Digest", digest("another"))
 	}},
@@ -212,7 +212,7 @@ var robotsRows = []row{
 	answering(bakery, "robots.txt forbids a requested URL", finding.Disallowed, "Disallow: /kitchen/", "Disallow: /cakes   "),
 	answering(bakery, "a comment in robots.txt", finding.Verdict, "Allow: /kitchen/tour\n", "Allow: /kitchen/tour\n# welcome\n"),
 	answering(bakery, "robots.txt was out of order", finding.RobotsUnreachable, "200 OK", "503 No"),
-	answering(bakery, "there was no robots.txt", finding.Verdict, "200 OK", "404 No"),
+	answering(bakery, "robots.txt did not exist", finding.Verdict, "200 OK", "404 No"),
 	answering(station, "a longer Crawl-delay", finding.Gap, "Crawl-delay: 3", "Crawl-delay: 9"),
 	answering(station, "a shorter Crawl-delay", finding.Verdict, "Crawl-delay: 3", "Crawl-delay: 1"),
 	answering(bakery, "a Request-rate", finding.Gap, "Disallow: /kitchen/", "Request-rate: 1/9  "),
@@ -235,7 +235,7 @@ var robotsRows = []row{
 var requestRows = []row{
 	asking("another page was requested", finding.BadRecord, "GET /bread ", "GET /buns "),
 	asking("a form is sent", finding.Method, "GET ", "POST "),
-	asking("something is taken away", finding.Method, "GET ", "DELETE "),
+	asking("another method is used", finding.Method, "GET ", "DELETE "),
 	asking("a browser's name", finding.UserAgent, identity.UserAgent(), "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0"),
 	asking("no name", finding.UserAgent, "User-Agent: "+identity.UserAgent()+"\r\n", ""),
 	asking("another version of the name", finding.UserAgent, "User-Agent: curtsy/1 ", "User-Agent: curtsy/2 "),
@@ -275,7 +275,7 @@ var toldRows = []row{
 	telling(bread, "another attempt", finding.LedgerDiffers, "attempt", "2"),
 	telling(bread, "another outcome", finding.LedgerDiffers, "outcome", "failed"),
 	telling(bread, "another status", finding.LedgerDiffers, "status", "404"),
-	telling(bread, "another rest", finding.LedgerDiffers, "restMs", "60000"),
+	telling(bread, "another back-off", finding.LedgerDiffers, "restMs", "60000"),
 	telling("http://bakery.test/secret", "the robots directives of the response are left out", finding.LedgerDiffers, "directives", ""),
 	telling("http://bakery.test/", "links that were found are left out", finding.LedgerDiffers, "outlink", ""),
 	telling(bread, "a field that is not known", finding.LedgerDiffers, "mood", "good"),
@@ -297,17 +297,17 @@ var strayRows = []row{
 	declaring("a shorter pace is declared", finding.LedgerDiffers, "pace-floor-ms: 1000", "pace-floor-ms: 10"),
 	declaring("hosts are declared the operator's own", finding.LedgerDiffers, "own-sites: none", "own-sites: bakery.test"),
 	declaring("another operator is declared", finding.LedgerDiffers, "operator: The tests", "operator: The others"),
-	declaring("more exchanges at once are declared", finding.LedgerDiffers, "exchanges-at-once: 320", "exchanges-at-once: 99999"),
+	declaring("more concurrent requests are declared", finding.LedgerDiffers, "exchanges-at-once: 320", "exchanges-at-once: 99999"),
 	{class: inArchive, name: "a second warcinfo record", found: finding.BadRecord, forge: func(e *evidence) {
 		e.records = slices.Insert(e.records, 4, e.kind("warcinfo")[0].clone())
 		e.records[4].set("WARC-Record-ID", "<urn:uuid:00000000-0000-4000-8000-000000000007>")
 	}},
 	stray("a page kept as a resource", "resource", "http://bakery.test/kitchen/oven", "text/html"),
 	stray("a page kept as a conversion", "conversion", "http://bakery.test/kitchen/oven", "text/plain"),
-	stray("a record of a kind that nobody knows", "snapshot", "http://bakery.test/kitchen/oven", "text/html"),
+	stray("a record of an unknown kind", "snapshot", "http://bakery.test/kitchen/oven", "text/html"),
 	stray("an answer of a name server", "response", "dns:bakery.test", "text/dns"),
 	stray("metadata in other words", "metadata", "http://bakery.test/", "text/plain"),
-	stray("an answer that is no HTTP", "response", "http://bakery.test/kitchen/oven", "text/html"),
+	stray("an answer that is not HTTP", "response", "http://bakery.test/kitchen/oven", "text/html"),
 	stray("an answer without a request", "response", "http://bakery.test/kitchen/oven", "application/http; msgtype=response"),
 }
 

@@ -74,10 +74,10 @@ var bothRows = slices.Concat(bothGone, bothTold)
 
 // bothGone take something out of both, or add it to both.
 var bothGone = []row{
-	{class: inBoth, name: "an exchange is removed", found: finding.GapTold, forge: func(e *evidence) { e.without(e.of(timetable)) }},
-	{class: inBoth, name: "an exchange is removed, and the next pause told longer", found: finding.LedgerHead, with: lodged, forge: (*evidence).closed},
-	{class: inBoth, name: "an exchange is removed, the next pause told longer, and the host keeps a log", found: finding.LogExtra, with: logs, forge: (*evidence).closed},
-	{class: inBoth, name: "an exchange is removed, and a clock said to have jumped", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "a request is removed", found: finding.GapTold, forge: func(e *evidence) { e.without(e.of(timetable)) }},
+	{class: inBoth, name: "a request is removed, and the next delay recorded longer", found: finding.LedgerHead, with: lodged, forge: (*evidence).closed},
+	{class: inBoth, name: "a request is removed, the next delay recorded longer, and the host keeps a log", found: finding.LogExtra, with: logs, forge: (*evidence).closed},
+	{class: inBoth, name: "a request is removed, and a clock declared to have jumped", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		_, gone, next := e.tail("http://station.test/")
 		by := next.began(e.t).Sub(gone.began(e.t)) // the answer took no time
 		e.edit(e.lineOf(next), `,"salt"`, fmt.Sprintf(`,"clock_ahead_ms":%d,"salt"`, by.Milliseconds()))
@@ -85,21 +85,21 @@ var bothGone = []row{
 		e.bind(next)
 		e.without(gone)
 	}},
-	{class: inBoth, name: "an exchange is removed, and a clock said to have jumped there and back", found: finding.GapTold, forge: func(e *evidence) {
+	{class: inBoth, name: "a request is removed, and a clock declared to have jumped there and back", found: finding.GapTold, forge: func(e *evidence) {
 		gone, next := e.of("http://station.test/slow"), e.of(timetable)
 		e.edit(e.lineOf(next), `,"salt"`, `,"clock_ahead_ms":5000,"salt"`)
 		next.told.field(e.t, "clockAheadMs", "5000")
 		e.bind(next)
 		e.without(gone)
 	}},
-	{class: inBoth, name: "an exchange is removed, and an attempt that reached no server put in its place", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "a request is removed, and an attempt that reached no server put in its place", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		gone := e.of(timetable)
 		i := e.lineOf(gone)
 		e.drop(gone.all()...)
 		e.book[i] = `{"time":"2000-01-01T00:00:34.000000Z","url":"` + timetable + `","decision":"allow","reason":"connect","attempt":1,"outcome":"failed","salt":"0123456789abcdef0123456789abcdef"}` + "\n"
 		e.resign()
 	}},
-	{class: inBoth, name: "the last exchange of a host is removed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "the last request to a host is removed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		_, _, last := e.tail("http://station.test/")
 		e.without(last)
 	}},
@@ -117,7 +117,7 @@ var bothGone = []row{
 		e.cut(e.line(`"decision":"refuse"`))
 		e.resign()
 	}},
-	{class: inBoth, name: "an exchange is invented after the last of its host", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.inventBoth("http://bakery.test/buns") }},
+	{class: inBoth, name: "a request is invented after the last to its host", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.inventBoth("http://bakery.test/buns") }},
 	{class: inBoth, name: "a page that robots.txt forbids is invented", found: finding.Disallowed, forge: func(e *evidence) { e.inventBoth("http://bakery.test/kitchen/oven") }},
 	{class: inBoth, name: "all metadata is removed", found: finding.BadRecord, forge: func(e *evidence) {
 		all := e.exchanges("")
@@ -126,7 +126,7 @@ var bothGone = []row{
 		}
 		e.bind(all...)
 	}},
-	{class: inBoth, name: "the end of the crawl is cut off, and the crawl called killed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "the end of the crawl is cut off, and the crawl declared as killed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		all := e.exchanges("")
 		e.without(all[len(all)-1])
 		e.book = e.book[:len(e.book)-3]
@@ -175,7 +175,7 @@ var bothTold = []row{
 	}),
 	agreeing(bread, "a status", finding.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) { status(t, x, line) }),
 	agreeing(bread, "a status, and the host keeps a log", finding.LogMissing, logs, func(t *testing.T, x exchange, line func(string, string)) { status(t, x, line) }),
-	agreeing(timetable, "a date, so that a pause is too short", finding.Gap, "", func(t *testing.T, x exchange, _ func(string, string)) { x.shift(t, -2500*time.Millisecond) }),
+	agreeing(timetable, "a date, so that a delay is too short", finding.Gap, "", func(t *testing.T, x exchange, _ func(string, string)) { x.shift(t, -2500*time.Millisecond) }),
 	{class: inBoth, name: "all dates of a host, alike", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.later("http://harbour.test/", 10*time.Second) }},
 	{class: inBoth, name: "all dates of a host, alike, and the host keeps a log", found: finding.LogExtra, with: logs, forge: func(e *evidence) { e.later("http://station.test/", 10*time.Second) }},
 	agreeing(cakes, "another page was requested", finding.LedgerHead, lodged, buns),
@@ -196,17 +196,17 @@ var bothTold = []row{
 		x.told.field(t, "paceBy", "floor")
 		line("pace_by", `"floor"`)
 	}),
-	agreeing(timetable, "a pace is said to be the operator's, who raised none", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(timetable, "a delay is declared as the operator's, who raised none", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "paceBy", "operator")
 		line("pace_by", `"operator"`)
 	}),
-	{class: inBoth, name: "a pause is too short, and a mark says that the operator wanted it so", found: finding.Gap, forge: func(e *evidence) {
+	{class: inBoth, name: "a delay is too short, and a mark attributes it to the operator", found: finding.Gap, forge: func(e *evidence) {
 		x := e.of(timetable)
 		x.shift(e.t, -2500*time.Millisecond)
 		e.book = slices.Insert(e.book, e.lineOf(x), `{"mark":"operator","time":"`+x.began(e.t).Format(stamp)+`","act":"delay","about":"all hosts: 0s, was 4s","whom":"*","delay_ms":1}`)
 		e.bind(x)
 	}},
-	{class: inBoth, name: "a Retry-After that was obeyed is taken away", found: finding.GapTold, forge: func(e *evidence) {
+	{class: inBoth, name: "a Retry-After that was obeyed is removed", found: finding.GapTold, forge: func(e *evidence) {
 		x := e.exchanges("http://station.test/busy")[0]
 		x.answer.replace(e.t, "Retry-After: 20\r\n", "")
 		e.bind(x)
@@ -218,7 +218,7 @@ var bothTold = []row{
 	agreeing(bakery, "robots.txt forbids a requested URL", finding.Disallowed, "", func(t *testing.T, x exchange, _ func(string, string)) {
 		x.answer.replace(t, "Disallow: /kitchen/", "Disallow: /cakes   ")
 	}),
-	{class: inBoth, name: "robots.txt, and all that names it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.reword("Allow: /kitchen/tour\n", "Allow: /kitchen/tour\n# hi\n") }},
+	{class: inBoth, name: "robots.txt, and all references to it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.reword("Allow: /kitchen/tour\n", "Allow: /kitchen/tour\n# hi\n") }},
 	{class: inBoth, name: "robots.txt is made permissive, with all that names it", found: finding.Verdict, forge: func(e *evidence) { e.reword("Disallow: /kitchen/\n", "Disallow: /cellar/\n") }},
 	{class: inBoth, name: "robots.txt is recorded as requested for another host, whose own robots.txt redirects there", found: finding.RobotsMissing, forge: func(e *evidence) {
 		const mist = "http://mist.test/robots.txt"
@@ -236,7 +236,7 @@ var bothTold = []row{
 	agreeing(bread, "a cookie", finding.Credentials, "", func(t *testing.T, x exchange, _ func(string, string)) {
 		x.ask.replace(t, "Accept:", "Cookie: id=7\r\nAccept:")
 	}),
-	agreeing(bread, "something is taken away", finding.Method, "", func(t *testing.T, x exchange, _ func(string, string)) { x.ask.replace(t, "GET ", "DELETE ") }),
+	agreeing(bread, "another method is used", finding.Method, "", func(t *testing.T, x exchange, _ func(string, string)) { x.ask.replace(t, "GET ", "DELETE ") }),
 	agreeing(bread, "the page that led there", finding.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "via", "http://bakery.test/elsewhere")
 		line("via", `"http://bakery.test/elsewhere"`)

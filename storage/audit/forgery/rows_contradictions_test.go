@@ -89,10 +89,10 @@ var framingRows = []row{
 	agreeing(plums, "an answer shorter than its Content-Length", finding.BadRecord, "", func(t *testing.T, x exchange, _ func(string, string)) { x.length(t, "Content-Length: 4000") }),
 	agreeing(plums, "an answer longer than its Content-Length", finding.BadRecord, "", func(t *testing.T, x exchange, _ func(string, string)) { x.length(t, "Content-Length: 4") }),
 	agreeing(plums, "an answer that is said to be in chunks", finding.BadRecord, "", func(t *testing.T, x exchange, _ func(string, string)) { x.length(t, "Transfer-Encoding: chunked") }),
-	framed(plums, "with another behind it", func(x exchange) { x.answer.block += "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" }),
+	framed(plums, "with another after it", func(x exchange) { x.answer.block += "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" }),
 	framed(pier, "whose chunks end early", func(x exchange) { x.answer.block = strings.TrimSuffix(x.answer.block, "0\r\n\r\n") }),
 	framed(pier, "whose chunks have no last line", func(x exchange) { x.answer.block = strings.TrimSuffix(x.answer.block, "\r\n") }),
-	framed(pier, "with another behind its chunks", func(x exchange) { x.answer.block += "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" }),
+	framed(pier, "with another after its chunks", func(x exchange) { x.answer.block += "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" }),
 }
 
 var factRows = []row{
@@ -144,10 +144,10 @@ func (e *evidence) both(has, old, with string) {
 }
 
 var stopRows = []row{
-	{class: inBoth, name: "a refusal is dated behind the stop of its run", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inBoth, name: "a refusal is dated after the stop of its run", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.both(`"decision":"disallow"`, `"time":"2000-01-01T00:0`, `"time":"2000-01-01T00:4`)
 	}},
-	{class: inBoth, name: "what robots.txt forbade is said to be refused by a bound", found: finding.BadRecord, forge: func(e *evidence) {
+	{class: inBoth, name: "a URL that robots.txt forbids is recorded as rejected by a limit", found: finding.BadRecord, forge: func(e *evidence) {
 		e.both(`"decision":"disallow"`, `"decision":"disallow"`, `"decision":"refuse"`)
 	}},
 	{class: inLedger, name: "a second stop of a run, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {

@@ -30,26 +30,26 @@ var fileRows = []row{
 		e.killed()
 		e.foreignRun("first.test", "first.test", "first.test")
 	}},
-	{class: inArchive, name: "more pages than a kill leaves are put behind the end of a crawl that was killed", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "more pages than a kill leaves are added after the end of a killed crawl", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.killed()
 		e.pages(ledger.MaxUnsynced+321, time.Second)
 	}},
-	{class: inArchive, name: "a page of the day before the crawl is put behind the end of one that was killed", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "a page of the day before the crawl is added after the end of a killed one", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.killed()
 		e.pages(1, -24*time.Hour)
 	}},
-	{class: inArchive, name: "a page is put behind the end of a crawl that was killed",
-		why: "so much a kill may leave: it is named as in flight, and an access log tells", forge: func(e *evidence) {
+	{class: inArchive, name: "a page is added after the end of a killed crawl",
+		why: "a kill may leave as much: it is named as in flight, and an access log decides", forge: func(e *evidence) {
 			e.killed()
 			e.pages(1, time.Second)
 		}},
-	{class: inArchive, name: "a WARC file is put into a folder beside the others", found: finding.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "a WARC file is added to a folder", found: finding.BadRecord, forge: func(e *evidence) {
 		at := e.end().Add(time.Minute)
 		e.file(1, at, e.planted(1, 0, "http://first.test/robots.txt", at))
 		e.more["more/curtsy-00001.warc"] = e.more["curtsy-00001.warc"]
 		delete(e.more, "curtsy-00001.warc")
 	}},
-	{class: inBoth, name: "another operator is declared, and the mark of the run binds it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "another operator is declared, and the mark of the run commits to it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		info := e.kind("warcinfo")[0]
 		info.replace(e.t, "operator: The tests", "operator: The others")
 		e.edit(e.line(`"mark":"run"`), `"warcinfo_sha256":"[0-9a-f]+"`, `"warcinfo_sha256":"`+strings.TrimPrefix(digest(info.block), "sha256:")+`"`)
@@ -59,7 +59,7 @@ var fileRows = []row{
 		e.cut(e.line(`"mark":"run"`))
 		e.resign()
 	}},
-	{class: inLedger, name: "what the mark of the run binds", found: finding.LedgerDiffers, forge: func(e *evidence) {
+	{class: inLedger, name: "a value that the mark of the run commits to", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.edit(e.line(`"mark":"run"`), `"warcinfo_sha256":"[0-9a-f]+"`, `"warcinfo_sha256":`+other)
 		e.resign()
 	}},
@@ -68,7 +68,7 @@ var fileRows = []row{
 		e.resign()
 	}},
 	{class: inBoth, name: "a page is dated before the one before it, in a separate file", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(false) }},
-	{class: inBoth, name: "a pause is too short, and the clock said to have been set back before it", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(true) }},
+	{class: inBoth, name: "a delay is too short, and the clock is declared as set back before it", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(true) }},
 }
 
 // killed makes the crawl one that was killed before its file was finished. That is no forgery.

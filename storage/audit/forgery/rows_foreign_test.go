@@ -31,15 +31,15 @@ var hiddenRows = []row{
 		answer.body("User-agent: *\n")
 		answer.set("WARC-Truncated", "disconnect")
 	}),
-	alien("a robots.txt that is shorter than it says", finding.RobotsUnreachable, func(s strange) {
+	alien("a robots.txt that is shorter than stated", finding.RobotsUnreachable, func(s strange) {
 		_, answer := s.pair(bakeryRobots)
 		answer.status("200 OK\r\nContent-Length: 60")
 		answer.body("User-agent: *\n")
 	}),
-	alien("dot segments lead into what is forbidden", finding.Disallowed, asksFor("/plums/../kitchen/oven")),
-	alien("an escaped dot leads into what is forbidden", finding.Disallowed, asksFor("/%2e/kitchen/oven")),
-	alien("a stray percent sign in what is forbidden", finding.Disallowed, asksFor("/kitchen/100%.html")),
-	nobody("another host's robots.txt redirects to what is forbidden", "RFC 9309 2.3.1.2 lets a crawler follow it: a note names the page", func(s strange) {
+	alien("dot segments lead into a forbidden path", finding.Disallowed, asksFor("/plums/../kitchen/oven")),
+	alien("an escaped dot leads into a forbidden path", finding.Disallowed, asksFor("/%2e/kitchen/oven")),
+	alien("a stray percent sign in a forbidden path", finding.Disallowed, asksFor("/kitchen/100%.html")),
+	nobody("another host's robots.txt redirects to a forbidden path", "RFC 9309 2.3.1.2 lets a crawler follow it: a note names the page", func(s strange) {
 		_, redirect := s.pair("http://museum.test/robots.txt")
 		redirect.replace(s.t, "http://library.test/for-others.txt", kitchen)
 		ask, answer := s.pair("http://library.test/for-others.txt")
@@ -90,7 +90,7 @@ var hiddenRows = []row{
 	}),
 	alien("a forbidden page kept as a resource", finding.Disallowed, keeps("resource", "text/html")),
 	alien("a forbidden page kept as a conversion", finding.Disallowed, keeps("conversion", "text/html")),
-	alien("a forbidden page in a response that is no HTTP", finding.Disallowed, keeps("response", "text/html")),
+	alien("a forbidden page in a response that is not HTTP", finding.Disallowed, keeps("response", "text/html")),
 	alien("a forbidden page in a record of another spelling", finding.Disallowed, keeps("Response", "Application/HTTP")),
 	alien("a forbidden page under a URL that cannot be read", finding.BadRecord, func(s strange) {
 		ask, answer := s.pair(bread)
@@ -126,24 +126,24 @@ var hiddenRows = []row{
 			r.move(s, 5*time.Second)
 		}
 	}),
-	strictly("a cookie, by our rules", finding.Credentials, func(s strange) {
+	strictly("a cookie, by curtsy's rules", finding.Credentials, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "Host: bakery.test", "Host: bakery.test\r\nCookie: id=7")
 	}),
-	strictly("no rest after a 500, by our rules", finding.Gap, func(s strange) {
+	strictly("no back-off after a 500, by curtsy's rules", finding.Gap, func(s strange) {
 		_, answer := s.pair(bread)
 		answer.status("500 Oops")
 	}),
-	strictly("nobody to ask, by our rules", finding.UserAgent, func(s strange) {
+	strictly("no contact, by curtsy's rules", finding.UserAgent, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, " (+"+contact+")", "")
 	}),
-	nobody("a robots.txt cut at a length", "the crawler may have read more than it kept: what it forbids is counted as unprovable", func(s strange) {
+	nobody("a robots.txt cut at a length", "the crawler may have read more than it kept: forbidden URLs are counted as unprovable", func(s strange) {
 		_, answer := s.pair(bakeryRobots)
 		answer.body("User-agent: *\n")
 		answer.set("WARC-Truncated", "length")
 	}),
-	nobody("a page left out", "no record of it, and nothing beside the archive; an access log names it", func(s strange) {
+	nobody("a page left out", "no record of it and nothing outside the archive; an access log names it", func(s strange) {
 		ask, answer := s.pair(bread)
 		s.drop(ask, answer)
 	}),

@@ -16,7 +16,7 @@ func heading(name string, forge func(x exchange)) row {
 var headRows = []row{
 	heading("the address of a request", func(x exchange) { x.ask.set("WARC-IP-Address", "198.18.0.77") }),
 	heading("a later date of a request", func(x exchange) { x.ask.set("WARC-Date", "2030-01-01T00:00:00.000000Z") }),
-	heading("another exchange that a request names", func(x exchange) { x.ask.set("WARC-Concurrent-To", "<urn:uuid:0>") }),
+	heading("another response that a request names", func(x exchange) { x.ask.set("WARC-Concurrent-To", "<urn:uuid:0>") }),
 	heading("the media type of a request", func(x exchange) { x.ask.set("Content-Type", "application/http") }),
 	heading("a request is called cut", func(x exchange) { x.ask.set("WARC-Truncated", "length") }),
 	heading("the date of metadata", func(x exchange) { x.told.set("WARC-Date", "2030-01-01T00:00:00.000000Z") }),
@@ -44,7 +44,7 @@ var headRows = []row{
 	{class: inArchive, name: "a revisit that names no record", found: finding.BadRecord, forge: func(e *evidence) {
 		e.revisit().answer.del("WARC-Refers-To")
 	}},
-	{class: inArchive, name: "a revisit of what no file has: another record, URL and date", found: finding.FileDiffers, forge: func(e *evidence) {
+	{class: inArchive, name: "a revisit of a missing record: another record, URL and date", found: finding.FileDiffers, forge: func(e *evidence) {
 		r := e.revisit().answer
 		r.set("WARC-Refers-To", "<urn:uuid:0>")
 		r.set("WARC-Refers-To-Target-URI", "http://bakery.test/nothing")

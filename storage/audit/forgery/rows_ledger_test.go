@@ -26,7 +26,7 @@ var wholeRows = []row{
 		e.value(e.lineOf(e.of(bread)), "status", "201")
 	}},
 	{class: inLedger, name: "a line is removed, and the log left", found: finding.LedgerLines, forge: func(e *evidence) { e.cut(e.lineOf(e.of(bread))) }},
-	{class: inLedger, name: "two lines are exchanged, and the log left", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "two lines are swapped, and the log left", found: finding.LedgerLines, forge: func(e *evidence) {
 		i, j := e.lineOf(e.of(bread)), e.lineOf(e.of(plums))
 		e.book[i], e.book[j] = e.book[j], e.book[i]
 	}},
@@ -52,8 +52,8 @@ var wholeRows = []row{
 			e.beside[name] = text + "\n\n" + signature
 		}
 	}},
-	{class: inLedger, name: "somebody else signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.remake(otherKey) }},
-	{class: inLedger, name: "nobody signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.remake(nil) }},
+	{class: inLedger, name: "another key signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.remake(otherKey) }},
+	{class: inLedger, name: "it is not signed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.remake(nil) }},
 	{class: inLedger, name: "its first mark is removed", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.cut(e.line(`"mark":"begin"`))
 		e.resign()
@@ -68,12 +68,12 @@ var wholeRows = []row{
 		e.book = e.book[:len(e.book)-3]
 		e.resign()
 	}},
-	{class: inLedger, name: "two lines are exchanged", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inLedger, name: "two lines are swapped", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		i, j := e.lineOf(e.of(bread)), e.lineOf(e.of(plums))
 		e.book[i], e.book[j] = e.book[j], e.book[i]
 		e.resign()
 	}},
-	{class: inLedger, name: "when a decision was written down", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inLedger, name: "when a decision was recorded", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(bread)), "time", `"2000-01-01T00:00:04.000000Z"`)
 		e.resign()
 	}},
@@ -106,11 +106,11 @@ var lineRows = []row{
 		e.book = slices.DeleteFunc(e.book, func(l string) bool { return strings.Contains(l, `"url":"http://harbour.test/`) })
 		e.resign()
 	}},
-	{class: inLedger, name: "the line of an exchange names no record", found: finding.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "the line of a request names no record", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.edit(e.lineOf(e.of(bread)), `,"record":"[^"]*"`, "")
 		e.resign()
 	}},
-	{class: inLedger, name: "the line of an exchange names another record", found: finding.LedgerExtra, forge: func(e *evidence) {
+	{class: inLedger, name: "the line of a request names another record", found: finding.LedgerExtra, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(bread)), "record", `"urn:uuid:00000000-0000-4000-8000-000000000000"`)
 		e.resign()
 	}},
@@ -122,15 +122,15 @@ var other = strconv.Quote(strings.Repeat("ab", 32))
 // lineFields give each field of a line another value.
 var lineFields = []row{
 	saying(bread, "a URL", "url", `"http://bakery.test/buns"`, finding.LedgerDiffers),
-	saying(bread, "when an exchange began", "began", `"2000-01-01T00:00:03.000001Z"`, finding.LedgerDiffers),
+	saying(bread, "when a request started", "began", `"2000-01-01T00:00:03.000001Z"`, finding.LedgerDiffers),
 	saying(bread, "a status", "status", "201", finding.LedgerDiffers),
 	saying(bread, "an address", "address", `"198.18.0.77:80"`, finding.LedgerDiffers),
 	saying(bread, "octets", "octets", "100", finding.LedgerDiffers),
 	saying(bread, "a media type", "type", `"application/pdf"`, finding.LedgerDiffers),
 	saying(bread, "a payload", "payload_sha256", other, finding.LedgerDiffers),
 	saying("http://harbour.test/long", "why an answer ends early", "truncated", `"time"`, finding.LedgerDiffers),
-	saying(bread, "what binds the records", "blocks_sha256", other, finding.LedgerDiffers),
-	saying(bread, "what binds the heads", "heads_sha256", other, finding.LedgerDiffers),
+	saying(bread, "the commitment to the records", "blocks_sha256", other, finding.LedgerDiffers),
+	saying(bread, "the commitment to the heads", "heads_sha256", other, finding.LedgerDiffers),
 	saying(bread, "a decision", "decision", `"robots"`, finding.LedgerDiffers),
 	saying(bread, "a reason", "reason", `"allow rule"`, finding.LedgerDiffers),
 	saying(bread, "an outcome", "outcome", `"failed"`, finding.LedgerDiffers),
@@ -144,8 +144,8 @@ var lineFields = []row{
 	saying(bread, "the standard that it was read by", "standard", `"std1994"`, finding.LedgerDiffers),
 	saying(timetable, "a pace", "pace_ms", "1000", finding.LedgerDiffers),
 	saying(timetable, "the reason for a delay due", "pace_by", `"floor"`, finding.LedgerDiffers),
-	saying(timetable, "a pause", "gap_ms", "4000", finding.LedgerDiffers),
-	saying("http://library.test/hours", "a rest", "rest_ms", "1", finding.LedgerDiffers),
+	saying(timetable, "a delay", "gap_ms", "4000", finding.LedgerDiffers),
+	saying("http://library.test/hours", "a back-off", "rest_ms", "1", finding.LedgerDiffers),
 	saying("http://library.test/hours", "the reason for a back-off", "rest_by", `"errors"`, finding.LedgerDiffers),
 	saying("http://station.test/slow", "a duration", "took_ms", "100", finding.LedgerDiffers),
 	saying("http://station.test/slow", "a response time", "first_byte_ms", "100", finding.LedgerDiffers),

@@ -149,17 +149,17 @@ var signerRows = []row{
 		e.resign()
 		e.torn = false
 	}},
-	{class: inLedger, name: "the mark of the run says that the clock was set back before it, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "the mark of the run declares the clock as set back before it, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.edit(e.line(`"mark":"run"`), `"cut":0`, `"cut":0,"clock_back_us":3600000000`)
 		e.resign()
 	}},
-	{class: inLedger, name: "a second run that does not say that the first was killed, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "a second run that does not record the kill of the first, and everything is signed again", found: finding.LedgerLines, forge: func(e *evidence) {
 		i := e.line(`"mark":"run"`)
 		e.book = slices.Insert(e.book, i+1, strings.Replace(e.book[i], "2000-01-01T00:00:00", "2000-01-01T00:00:01", 1))
 		e.resign()
 	}},
 	{class: inLedger, name: "someone else signs all of it again", found: finding.LedgerKey, with: known, forge: func(e *evidence) { e.remake(otherKey) }},
-	{class: inLedger, name: "nobody signs it, and a key is known", found: finding.LedgerKey, with: known, forge: func(e *evidence) { e.remake(nil) }},
+	{class: inLedger, name: "it is not signed, and a key is known", found: finding.LedgerKey, with: known, forge: func(e *evidence) { e.remake(nil) }},
 	{class: inLedger, name: "a line is changed, and everything is made again except a checkpoint that a witness cosigned", found: finding.LedgerRoot, forge: func(e *evidence) {
 		name := e.notes()[0]
 		kept := e.cosigned(e.beside[name])

@@ -57,7 +57,7 @@ var optOutRows = []row{
 		e.book[i] = strings.TrimSuffix(e.book[i], "}\n") + fmt.Sprintf(`,"optouts_sha256":"%x"}`+"\n", sha256.Sum256([]byte(list)))
 		e.resign()
 	}},
-	{class: inBoth, name: "a line says that an opt-out list refuses a host, which is requested later", found: finding.OptOuts, forge: func(e *evidence) {
+	{class: inBoth, name: "a line records that an opt-out list refuses a host, which is requested later", found: finding.OptOuts, forge: func(e *evidence) {
 		const list = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0"
 		i := e.line(`"mark":"run"`)
 		e.book[i] = strings.TrimSuffix(e.book[i], "}\n") + `,"optouts_sha256":"` + list + "\"}\n"
@@ -70,10 +70,10 @@ var optOutRows = []row{
 }
 
 var segmentRows = []row{
-	{class: inLedger, name: "a packed segment with other lines is put beside the plain one", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "a packed segment with other lines is added to the plain one", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.beside["000000.jsonl.zst"] = zstdOf(e, strings.Replace(strings.Join(e.book, ""), `"status":200`, `"status":203`, 1))
 	}},
-	{class: inLedger, name: "a packed segment that cannot be read is put beside the plain one", found: finding.LedgerLines, forge: func(e *evidence) {
+	{class: inLedger, name: "a packed segment that cannot be read is added to the plain one", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.beside["000000.jsonl.zst"] = "hidden"
 	}},
 	{class: inLedger, name: "an empty segment is added after the last", found: finding.LedgerLines, forge: func(e *evidence) { e.beside["000001.jsonl"] = "" }},

@@ -9,7 +9,7 @@ import (
 
 // storyRows are crawls of others whose records tell two stories of one exchange.
 var storyRows = []row{
-	alien("the request line asks for another page than the record", finding.BadRecord, func(s strange) {
+	alien("the request line has another page than the record", finding.BadRecord, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "GET /bread ", "GET /other ")
 	}),
@@ -17,7 +17,7 @@ var storyRows = []row{
 		_, answer := s.pair(bread)
 		answer.set("WARC-Target-URI", kitchen)
 	}),
-	alien("a second request behind the first", finding.BadRecord, func(s strange) {
+	alien("a second request after the first", finding.BadRecord, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.block += strings.Replace(ask.block, "/bread", "/kitchen/oven", 1)
 	}),

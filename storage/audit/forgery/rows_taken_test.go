@@ -44,10 +44,10 @@ func takeDown(t *testing.T, dir string, s redact.Subject, all bool) error {
 // takenRows hide behind a takedown: something was asked for, and nobody can see any more what it said. That excuses what it
 // may have said, in its place, and nothing else.
 var takenRows = []row{
-	takenDown(cakes, "a RateLimit that nobody obeyed, and the page behind it is taken down", "",
-		"what was taken down may have had another RateLimit: the pause is counted as unprovable", limitBread),
-	takenDown("http://station.test/", "a RateLimit that nobody obeyed, and a page of another host is taken down", finding.Gap, "", limitBread),
-	takenDown("http://bakery.test/style.css", "a RateLimit that nobody obeyed, and a page before it is taken down", finding.Gap, "", limitBread),
+	takenDown(cakes, "a RateLimit that was not obeyed, and the page behind it is redacted", "",
+		"the redacted page may have had another RateLimit: the delay is counted as unprovable", limitBread),
+	takenDown("http://station.test/", "a RateLimit that was not obeyed, and a page of another host is redacted", finding.Gap, "", limitBread),
+	takenDown("http://bakery.test/style.css", "a RateLimit that was not obeyed, and a page before it is redacted", finding.Gap, "", limitBread),
 	takenDown(cakes, "responses are recorded as slow, the delay stays, and one of them is redacted", finding.Gap, "", func(e *evidence) {
 		for i, x := range e.exchanges("") {
 			if strings.HasPrefix(x.url(), "http://bakery.test/") {
@@ -55,24 +55,24 @@ var takenRows = []row{
 			}
 		}
 	}),
-	takenDown(timetable, "a Crawl-delay that nobody kept, behind a page that is taken down", finding.Gap, "", func(e *evidence) {
+	takenDown(timetable, "a Crawl-delay that was not obeyed, after a page that is redacted", finding.Gap, "", func(e *evidence) {
 		x := e.of(platforms)
 		x.shift(e.t, -4*time.Second)
 		e.bind(x)
 	}),
-	takenDown("http://library.test/hours", "an exchange is removed, and a page of another host that was requested then is redacted", finding.GapTold, "",
+	takenDown("http://library.test/hours", "a request is removed, and a page of another host that was requested then is redacted", finding.GapTold, "",
 		func(e *evidence) { e.without(e.of(timetable)) }),
-	reduced(bread, "a revisit of another payload, and the body that it repeats is taken down", finding.BadRecord, "", false, func(e *evidence) {
+	reduced(bread, "a revisit of another payload, and the body that it repeats is redacted", finding.BadRecord, "", false, func(e *evidence) {
 		x := e.revisit()
 		x.answer.set("WARC-Payload-Digest", "sha256:"+strings.Trim(other, `"`))
 		e.value(e.lineOf(x), "payload_sha256", other)
 		e.resign()
 	}),
-	reduced(bread, "a revisit of another URL, and the body that it repeats is taken down", finding.BadRecord, "", false, func(e *evidence) {
+	reduced(bread, "a revisit of another URL, and the body that it repeats is redacted", finding.BadRecord, "", false, func(e *evidence) {
 		e.revisit().answer.set("WARC-Refers-To-Target-URI", cakes)
 		e.resign()
 	}),
-	takenDown(bakery, "robots.txt is taken down, and the pages of its host stay", finding.RobotsMissing, "", func(e *evidence) { e.changed = true }),
+	takenDown(bakery, "robots.txt is redacted, and the pages of its host stay", finding.RobotsMissing, "", func(e *evidence) { e.changed = true }),
 }
 
 // limitBread has an answer ask for five seconds between two requests.

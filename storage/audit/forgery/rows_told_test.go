@@ -41,7 +41,7 @@ var alikeRows = []row{
 	quoted("http://bakery.test/gone", "a page that is gone is called fetched", "outcome", "outcome", "fetched", finding.BadRecord),
 	quoted("http://bakery.test/gone", "a page that is gone is called dropped", "outcome", "outcome", "dropped", finding.BadRecord),
 	quoted("http://bakery.test/moved", "a redirect is called fetched", "outcome", "outcome", "fetched", finding.BadRecord),
-	{class: inBoth, name: "what binds the heads", found: finding.Digest, forge: func(e *evidence) {
+	{class: inBoth, name: "the commitment to the heads", found: finding.Digest, forge: func(e *evidence) {
 		x := e.of(bread)
 		e.bind(x)
 		x.told.field(e.t, "headsSha256", strings.Trim(other, `"`))

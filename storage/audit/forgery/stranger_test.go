@@ -126,15 +126,15 @@ var foreignRows = []row{
 		_, answer := s.pair("http://bakery.test/bread")
 		answer.del("WARC-Record-ID")
 	}),
-	unknown("a body, with its digests", "nothing beside the archive tells what was answered", func(s strange) {
+	unknown("a body, with its digests", "nothing outside the archive shows the response", func(s strange) {
 		_, answer := s.pair("http://bakery.test/bread")
 		answer.replace(s.t, "Rye", "Oat")
 	}),
-	unknown("robots.txt is made permissive", "nothing beside the archive tells what was answered", func(s strange) {
+	unknown("robots.txt is made permissive", "nothing outside the archive shows the response", func(s strange) {
 		_, answer := s.pair("http://bakery.test/robots.txt")
 		answer.replace(s.t, "Disallow: /kitchen/", "Disallow: /nothing/")
 	}),
-	unknown("a date, and the pause stays long enough", "nothing beside the archive dates an exchange", func(s strange) {
+	unknown("a date, and the delay stays long enough", "nothing outside the archive dates a request", func(s strange) {
 		s.shift("http://station.test/platforms", time.Minute)
 	}),
 }

@@ -301,7 +301,7 @@ func docTable() string {
 	var b strings.Builder
 	b.WriteString("| forged | how | found by |\n|---|---|---|\n")
 	for _, r := range rows() {
-		by := "nobody: " + r.why
+		by := "not found: " + r.why
 		if r.found != "" {
 			by = "`" + string(r.found) + "`"
 		}
