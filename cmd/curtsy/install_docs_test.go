@@ -66,26 +66,6 @@ func TestInstallDocsWritesWhatItSays(t *testing.T) {
 	}
 }
 
-// What a package manager or a person put there stays, and then nothing is half installed.
-func TestInstallDocsReplacesNothingOfOthers(t *testing.T) {
-	t.Parallel()
-	prefix := t.TempDir()
-	path := filepath.Join(prefix, "share", "man", "man1", "curtsy-watch.1")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("theirs"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	inside(t, "install-docs", "--prefix", prefix).want(t, cli.ExitFailed, "nothing was written", "curtsy-watch.1", "not a manual page or completion of curtsy's making")
-	if got := installed(t, prefix); len(got) != 1 {
-		t.Errorf("%q", got)
-	}
-	if b, err := os.ReadFile(path); string(b) != "theirs" || err != nil {
-		t.Errorf("%q, %v", b, err)
-	}
-}
-
 // struck is how a printer struck letters twice.
 var struck = regexp.MustCompile(".\b")
 

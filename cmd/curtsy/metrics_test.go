@@ -122,28 +122,6 @@ func TestADashboardHasTheTokenOfAFile(t *testing.T) {
 	}
 }
 
-func TestATokenThatOthersMayReadOrGuessIsRefused(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, f := range map[string]struct {
-		text string
-		mode os.FileMode
-		says string
-	}{
-		"open":  {"9f2c1ad04be77c1d63f08a5be1d24c60\n", 0o644, "other users can read"},
-		"short": {"secret\n", 0o600, "holds no token"},
-		"empty": {"", 0o600, "holds no token"},
-		"lines": {"9f2c1ad04be77c1d63f0\n8a5be1d24c60\n", 0o600, "holds no token"},
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(f.text), f.mode); err != nil {
-			t.Fatal(err)
-		}
-		shared(t, "crawl", "--dashboard", "127.0.0.1:0", "--dashboard-token", path, "http://127.0.0.1:9/").want(t, 2, f.says)
-	}
-	shared(t, "crawl", "--dashboard-token", filepath.Join(dir, "open"), "http://127.0.0.1:9/").want(t, 2, "--dashboard ADDRESS:PORT")
-}
-
 // shown shows crawls in a process of its own until the test ends, and returns the address that is printed.
 func shown(t *testing.T, args ...string) (address string) {
 	t.Helper()
