@@ -18,10 +18,8 @@ type Told struct {
 
 // Redactions are all that a ledger tells of.
 type Redactions struct {
-	All     []Told
-	records map[string]int // by id; index in All
-	entries map[int64]int
-	files   map[string]string // by name and former digest; the one it has since
+	All   []Told
+	files map[string]string // by name and former digest; the one it has since
 }
 
 // Marks reads the redactions of the crawl in dir from its ledger. It checks no mark: an audit does, and holds what is
@@ -32,7 +30,7 @@ func Marks(ctx context.Context, dir string) (*Redactions, error) {
 
 // MarksIn is Marks of a folder that is a ledger.
 func MarksIn(ctx context.Context, folder string) (*Redactions, error) {
-	r := &Redactions{records: map[string]int{}, entries: map[int64]int{}, files: map[string]string{}}
+	r := &Redactions{files: map[string]string{}}
 	for m, err := range ledger.Marks(folder) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return r, nil
@@ -65,38 +63,12 @@ func (r *Redactions) Add(m *ledger.Mark) {
 			Reason: m.Redaction.Reason, Subject: m.Redaction.Subject}})
 	}
 	t := &r.All[at]
-	for _, x := range m.Redaction.Records {
-		if _, known := r.records[x.ID]; !known || r.All[r.records[x.ID]].Extent == ledger.ExtentBodies {
-			r.records[x.ID] = at
-		}
-		t.Records = append(t.Records, x)
-	}
-	for _, i := range m.Redaction.Entries {
-		r.entries[i] = at
-		t.Entries = append(t.Entries, i)
-	}
+	t.Records = append(t.Records, m.Redaction.Records...)
+	t.Entries = append(t.Entries, m.Redaction.Entries...)
 	for _, f := range m.Redaction.Files {
 		r.files[f.Name+"\n"+f.Before] = f.SHA256
 		t.Files = append(t.Files, f)
 	}
-}
-
-// Record returns the redaction that took the record of an id, or its body.
-func (r *Redactions) Record(id string) (*Told, bool) {
-	i, ok := r.records[id]
-	if !ok {
-		return nil, false
-	}
-	return &r.All[i], true
-}
-
-// Entry returns the redaction that took an entry of the ledger.
-func (r *Redactions) Entry(index int64) (*Told, bool) {
-	i, ok := r.entries[index]
-	if !ok {
-		return nil, false
-	}
-	return &r.All[i], true
 }
 
 // File returns the digest that a file has now of which a file mark states another, by way of all redactions that wrote
