@@ -29,9 +29,9 @@ func TestATakedownAccusesNobody(t *testing.T) {
 			}
 		}
 	}
-	taken, every := 0, 1
+	taken, every, least := 0, 1, 50
 	if testing.Short() {
-		every = 6
+		every, least = 6, 2 // which of them these are is the order of the crawl
 	}
 	for i, s := range subjects {
 		if i%every > 0 {
@@ -53,7 +53,7 @@ func TestATakedownAccusesNobody(t *testing.T) {
 			}
 		}
 	}
-	if taken < 50/every {
+	if taken < least {
 		t.Errorf("%d of %d subjects were taken down", taken, len(subjects))
 	}
 }
