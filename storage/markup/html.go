@@ -174,7 +174,7 @@ func (h *htmlDoc) use(t *tag, a *attribute) (use, bool) {
 	case t.name == "link" && a.key == "imagesrcset":
 		u.role = linkRole(h.value(t, "rel"))
 		return u, u.role != Service
-	case t.name == "form" && !strings.EqualFold(h.value(t, "method"), "post"):
+	case t.name == "form" && a.key == "action" && !strings.EqualFold(h.value(t, "method"), "post"):
 		u.role = Query // HTML Standard 4.10.18.6: GET is the default, and a dialog sends nothing
 	case t.name == "input" && a.key == "src":
 		return u, strings.EqualFold(h.value(t, "type"), "image")
