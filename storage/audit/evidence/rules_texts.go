@@ -127,7 +127,7 @@ func (t *Store) reading(at Text, token, standard string) (*reading, error) {
 	return r, nil
 }
 
-// pace returns what a text asks a crawler to wait. It is kept for longer than a reading, for it is small, and asked for
+// Pace returns what a text asks a crawler to wait. It is kept for longer than a reading, for it is small, and asked for
 // before each exchange.
 func (t *Store) Pace(at Text, token string) (pace, error) {
 	k := readingKey{at.SHA256, token, "rfc9309"}
