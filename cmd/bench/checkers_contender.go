@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// checkersContender is a link checker and its command line, in which URL stands for the first page and DIR for a folder
-// that it may write to.
+// checkersContender is a link checker and its command line. URL in it is replaced by the first page, DIR by a folder
+// that the checker may write to.
 type checkersContender struct {
 	name string
 	argv []string

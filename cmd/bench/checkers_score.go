@@ -101,7 +101,7 @@ func others(site *crawltest.FaultySite, base, said string) Score {
 	}
 	return scored(site, func(f crawltest.Fault) bool {
 		switch f.Kind {
-		case crawltest.NoURL: // it is no URL below the site
+		case crawltest.NoURL: // not a URL, so it cannot be on the site
 			return strings.Contains(said, f.URL+"\n") || strings.Contains(said, "`"+f.URL+"'") || strings.Contains(said, f.URL+" ")
 		case crawltest.TwoIDs:
 			return strings.Contains(said, f.Name)

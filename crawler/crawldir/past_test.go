@@ -11,7 +11,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// What an index says of the past is not believed: a name in it leads to no file elsewhere, and to no other URL's answer.
+// An index of the past is not trusted: a name in it can lead neither to a file elsewhere nor to another URL's response.
 func TestPast_ReadsItsOwnArchiveOnly(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	path := in(dir, IndexName+"/curtsy-00000.cdxj")

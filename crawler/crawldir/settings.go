@@ -90,7 +90,7 @@ type Settings struct {
 	Fresh                    float64       // share of the time that a watch keeps a page fresh for, at most
 	Gather                   time.Duration // from one round of a watch to the next, at least
 
-	Hosts host.Rules // what holds for some hosts alone; they only ask for more consideration
+	Hosts host.Rules // overrides for single hosts; they can only make the crawl more polite
 
 	LinkCheck bool  // of this run, and in no file: see crawler.Config
 	Fleet     Fleet // likewise

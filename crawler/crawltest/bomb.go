@@ -52,7 +52,7 @@ const (
 	HugeWindow  = 31<<3 | 7
 )
 
-// ZstdBomb is a frame that comes to size bytes, of blocks that each stand for a run of one byte (RFC 8878 3.1.1).
+// ZstdBomb returns a frame that decodes to size bytes. Each of its blocks is a run of one byte (RFC 8878 3.1.1).
 func ZstdBomb(size int, window byte) string {
 	const run = 128 << 10 // the most of a block
 	const kind = 1        // a run

@@ -92,5 +92,5 @@ func (s *FaultySite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.Type = "text/html; charset=utf-8"
 	}
 	w.Header().Set("Content-Type", p.Type)
-	_, _ = w.Write([]byte(p.Body)) // who has left needs nothing
+	_, _ = w.Write([]byte(p.Body)) // an error means that the client has gone
 }

@@ -1,3 +1,3 @@
-// Package text formats results for people: crawl state, summaries, sizes and times. It reads nothing and asks nobody: a
-// value in, a text out. JSON has all of it; a text leaves out what would be too long.
+// Package text formats results for people: crawl state, summaries, sizes and times. Each function turns a
+// value into text and does no I/O. JSON output is complete; text leaves out what would be too long.
 package text
