@@ -129,3 +129,26 @@ func TestLine_RobotsRecordThroughARedirectToAnotherHost(t *testing.T) {
 		}
 	})
 }
+
+// The outcome of a linked robots.txt has the time of its exchange, however long its record takes.
+func TestLine_LinkedRobotsHasTheTimeOfItsExchange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const url = "http://a.test/robots.txt"
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Links: []string{"/robots.txt"}}}})
+		w.cfg.Recorder = newFaulty(w.archive, url, 2, func() { time.Sleep(5 * time.Second) })
+		w.run()
+		var exchange storage.Line
+		for _, l := range w.ledger.all {
+			switch {
+			case l.URL != url:
+			case l.Outcome == "":
+				exchange = l
+			case !l.Time.Equal(exchange.Began.Add(exchange.Took)):
+				t.Errorf("%v %v after the exchange", l.Outcome, l.Time.Sub(exchange.Began.Add(exchange.Took)))
+			default:
+				return
+			}
+		}
+		t.Error("no outcome")
+	})
+}

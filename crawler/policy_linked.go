@@ -53,7 +53,7 @@ func (p *parallel) askPolicy(ctx context.Context, task frontier.Task) error {
 	if got.page.Exchange == nil || !d.verdict.Allowed {
 		return nil // the task waits until robots.txt is available
 	}
-	d.status = got.page.Status
+	d.status, d.ended = got.page.Status, got.page.End
 	f := v.findings()
 	if d.outcome = frontier.Failed; got.page.answer != host.Refused { // which concerns no page
 		c.outcomes.outcome(v, task, got.page, reading{}, &d, f)

@@ -28,7 +28,9 @@ type decision struct {
 	outcome frontier.Outcome // zero: it comes again
 	instead canon.URL        // with outcome zero, if not the zero URL: what is to be fetched in its place
 	entry   *optout.Hit      // of an opt-out
-	status  int              // of an exchange that has a line of its own; zero for none
+
+	status int       // of an exchange that has a line of its own; zero for none
+	ended  time.Time // likewise
 
 	// With an exchange:
 	record.Evidence
@@ -98,7 +100,9 @@ func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d deci
 	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, d.change
 	l.Directives, l.Asked, l.Prefs = d.asks.String(), joinLines(d.asks.Raw), d.prefs
 	l.NeedsScript = d.needsScript
-	l.Status = d.status
+	if l.Status = d.status; !d.ended.IsZero() {
+		l.Time = d.ended // its record may have taken longer than the lease
+	}
 	d.Describe(&l)
 	if d.Exchange != nil {
 		v.noteRest(&l)

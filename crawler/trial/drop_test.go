@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,9 +75,8 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 		case l.Reason == frontier.ReasonOperator && l.Count > 0:
 			n.ledger += l.Count
 		case l.Outcome == "":
-		case last[l.URL].Reason == frontier.ReasonOperator && (l.Time.Equal(last[l.URL].Time) || strings.HasSuffix(l.URL, "/robots.txt")):
-			// The turn ended at the instant of the drop, and wrote after it that the URL is deferred; or it fetched a
-			// linked robots.txt, whose outcome is decided once the answer is recorded, with a lease that had run out by then.
+		case last[l.URL].Reason == frontier.ReasonOperator && l.Time.Equal(last[l.URL].Time):
+			// the turn ended at the instant of the drop, and wrote after it that the URL is deferred
 		case !l.Time.Before(last[l.URL].Time):
 			last[l.URL] = l
 		}
