@@ -31,9 +31,9 @@ func newStatus(std cli.Streams) *cobra.Command {
 			"frontier of a stopped one.\n\n" +
 			"Requests are counted from the ledger, also after a kill. An audit counts those\n" +
 			"in the archive, and reports the difference that a kill can cause.\n\n" +
-			"--watch follows a running crawl until it ends: as a screen that is redrawn every\n" +
-			"second on a terminal, otherwise as a line every ten seconds. Ctrl-C stops\n" +
-			"watching, not the crawl.",
+			"--watch follows a running crawl until it ends: on a terminal with one line that\n" +
+			"is refreshed every second, otherwise with a new line every ten seconds. Ctrl-C\n" +
+			"stops watching, not the crawl.",
 		Example: "  curtsy status news\n  curtsy status --json news\n  curtsy status --watch news",
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,11 +26,11 @@ type statusWatch struct {
 	source interface {
 		Look(ctx context.Context) (dashboard.Look, error)
 	}
-	screen *progress.Screen // nil where lines are printed
-	rates  status.Samples
-	last   dashboard.Look // of the crawl while it ran
-	ran    bool           // there was one that ran
-	silent time.Time      // since when it gives no answer; zero when it does
+	terminal *progress.Terminal // nil where lines are printed
+	rates    status.Samples
+	last     dashboard.Look // of the crawl while it ran
+	ran      bool           // there was one that ran
+	silent   time.Time      // since when it gives no answer; zero when it does
 }
 
 // How often a crawl is looked at, and how long one may give no answer: it closes its files at its end.
@@ -46,20 +46,20 @@ const (
 func watchStatus(ctx context.Context, dir string, every time.Duration, asJSON bool, std cli.Streams) error {
 	w := &statusWatch{std: std, dir: dir, every: every, json: asJSON, source: dashboard.DirectoryNew(dir)}
 	if !asJSON {
-		w.screen = progress.Of(std.Out)
+		w.terminal = progress.TerminalOf(std.Out)
 	}
 	return cli.UntilSignal(ctx, w.run)
 }
 
 func (w *statusWatch) run(ctx context.Context) (err error) {
 	if w.every == 0 {
-		if w.every = watchPlain; w.screen != nil {
+		if w.every = watchPlain; w.terminal != nil {
 			w.every = watchLive
 		}
 	}
 	w.rates = status.Keep(int(rateSpan/min(w.every, rateSpan))+2, w.every/2)
-	if w.screen != nil {
-		defer func() { err = errors.Join(err, w.screen.Leave()) }()
+	if w.terminal != nil {
+		defer func() { err = errors.Join(err, w.terminal.Leave()) }()
 	}
 	ticks := time.NewTicker(w.every)
 	defer ticks.Stop()
@@ -104,15 +104,14 @@ func (w *statusWatch) look(ctx context.Context) (over bool, err error) {
 
 // show shows a look.
 func (w *statusWatch) show(now time.Time, look dashboard.Look) error {
-	v := progress.View{Dir: w.dir, At: now, Running: look.Running, Look: look.Look, Rates: w.rates.Over(rateSpan)}
+	rates := w.rates.Over(rateSpan)
 	switch {
 	case w.json:
-		return cli.WriteLine(w.std.Out, lineOf(v))
-	case w.screen != nil:
-		columns, rows := w.screen.Size()
-		return w.screen.Draw(progress.Full(v, columns, rows))
+		return cli.WriteLine(w.std.Out, lineOf(now, look, rates))
+	case w.terminal != nil:
+		return w.terminal.Draw(progress.Line(look.Look, rates))
 	}
-	_, err := fmt.Fprintln(w.std.Out, progress.Plain(v))
+	_, err := fmt.Fprintln(w.std.Out, progress.Line(look.Look, rates))
 	return err
 }
 
@@ -146,10 +145,10 @@ func be(count string) string {
 	return count + " are"
 }
 
-// end says how it ended, below the screen.
+// end reports how the crawl ended, below the line.
 func (w *statusWatch) end(how string) error {
-	if w.screen != nil {
-		if err := w.screen.Leave(); err != nil {
+	if w.terminal != nil {
+		if err := w.terminal.Leave(); err != nil {
 			return err
 		}
 	}
@@ -183,13 +182,13 @@ type watchEstimate struct {
 	PaceBy   string  `json:"pace_by,omitempty"`
 }
 
-func lineOf(v progress.View) watchLine {
-	e := v.Look.Estimate
-	l := watchLine{Time: v.At.UTC(), Running: v.Running, Status: v.Look.Status, Waits: v.Look.Waits, Estimate: watchEstimate{
+func lineOf(now time.Time, look dashboard.Look, rates status.Rates) watchLine {
+	e := look.Estimate
+	l := watchLine{Time: now.UTC(), Running: look.Running, Status: look.Status, Waits: look.Waits, Estimate: watchEstimate{
 		Least: e.Left.Seconds(), Likely: e.Likely.Seconds(), Known: e.Known, Expected: e.Expected, Open: e.Open, Until: e.Until,
 		Host: e.Host, Pace: e.Pace.Seconds(), PaceBy: e.PaceBy,
 	}}
-	l.Rates.Pages, l.Rates.Bytes, l.Rates.Exchanges = v.Rates.Pages, v.Rates.Bytes, v.Rates.Exchanges
+	l.Rates.Pages, l.Rates.Bytes, l.Rates.Exchanges = rates.Pages, rates.Bytes, rates.Exchanges
 	return l
 }
 

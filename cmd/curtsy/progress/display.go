@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,18 +12,18 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Display is what people hear of a running crawl on standard error: a few live lines on a terminal, a plain line every ten
-// seconds elsewhere, and sentences between them.
+// Display reports on a running crawl on standard error: a live line on a terminal, a plain line every ten seconds elsewhere,
+// and sentences between them.
 type Display struct {
 	Quiet bool
 	dry   bool          // there is nothing to estimate
 	Deaf  chan struct{} // closed when standard error takes no more
 
-	mu     sync.Mutex
-	w      io.Writer
-	lost   bool
-	screen *Screen        // nil without a terminal
-	lines  []terminalLine // that are on it
+	mu       sync.Mutex
+	w        io.Writer
+	lost     bool
+	terminal *Terminal // nil without one
+	line     string    // that is on it
 }
 
 // Times between two looks at the crawl.
@@ -33,13 +32,13 @@ const (
 	plainEvery = 10 * time.Second
 )
 
-// New is a display on w, which is that of a terminal if w is one.
+// New returns a display on w.
 func New(w io.Writer, quiet, dry bool) *Display {
-	return &Display{w: w, Quiet: quiet, dry: dry, Deaf: make(chan struct{}), screen: Of(w)}
+	return &Display{w: w, Quiet: quiet, dry: dry, Deaf: make(chan struct{}), terminal: TerminalOf(w)}
 }
 
 // Live reports whether there is a terminal.
-func (v *Display) Live() bool { return v.screen != nil }
+func (v *Display) Live() bool { return v.terminal != nil }
 
 // Every is the time between two lines.
 func (v *Display) Every() time.Duration {
@@ -63,51 +62,32 @@ func (v *Display) print(text string) {
 	v.heard(err)
 }
 
-// Say prints a sentence, above the live lines if there are any.
+// Say prints a sentence, above the live line if there is one.
 func (v *Display) Say(format string, args ...any) {
 	if !v.Quiet {
 		v.Tell(format, args...)
 	}
 }
 
-// Tell is Say, but that somebody who wants quiet is told, too.
+// Tell is Say even if the display is quiet.
 func (v *Display) Tell(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	lines := v.lines
+	line := v.line
 	v.clear()
-	v.print(v.folded(plainly.Lines(fmt.Sprintf(format, args...))) + "\n")
-	if len(lines) > 0 {
-		v.draw(lines)
+	v.print(plainly.Lines(fmt.Sprintf(format, args...)) + "\n")
+	if line != "" {
+		v.line = line
+		v.heard(v.terminal.Draw(line))
 	}
 }
 
-// folded is a text as wide as the terminal is, if there is one.
-func (v *Display) folded(text string) string {
-	if v.screen == nil {
-		return text
-	}
-	const indent = "  "
-	columns, _ := v.screen.Size()
-	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, strings.Join(fold(line, columns-len(indent)), "\n"+indent))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// clear removes the live lines; called with mu held.
+// clear removes the live line; called with mu held.
 func (v *Display) clear() {
-	if v.screen != nil {
-		v.heard(v.screen.Clear())
+	if v.terminal != nil {
+		v.heard(v.terminal.Clear())
 	}
-	v.lines = nil
-}
-
-// draw replaces the live lines; called with mu held.
-func (v *Display) draw(lines []terminalLine) {
-	v.heard(v.screen.Draw(lines))
-	v.lines = lines
+	v.line = ""
 }
 
 // Finish leaves the terminal clean.
@@ -117,18 +97,16 @@ func (v *Display) Finish() {
 	v.clear()
 }
 
-// Show replaces the live lines by one, or prints a plain one.
-func (v *Display) Show(line string) { v.show(line, terminalText(line)) }
-
-// show replaces the live lines, or prints a plain one.
-func (v *Display) show(plain string, live ...terminalLine) {
+// Show replaces the live line, or prints a plain one.
+func (v *Display) Show(line string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.screen == nil {
-		v.print(plain + "\n")
+	if v.terminal == nil {
+		v.print(line + "\n")
 		return
 	}
-	v.draw(live)
+	v.heard(v.terminal.Draw(line))
+	v.line = line
 }
 
 // watched is a running crawl, as far as its progress goes.
@@ -162,8 +140,7 @@ func (v *Display) Follow(ctx context.Context, c watched) {
 				for _, text := range troubles.look(look.Status) {
 					v.Say("%s", plainly.OneLine(text))
 				}
-				view := View{At: time.Now(), Running: true, Look: look, Rates: rated(&rates, look)}
-				v.show(Plain(view), compact(view)...)
+				v.Show(Line(look, rated(&rates, look)))
 			}
 		case <-looks.C:
 			said = v.estimate(ctx, c, said)

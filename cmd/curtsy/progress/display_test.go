@@ -9,6 +9,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
@@ -96,23 +100,91 @@ func TestQuietFollowsNothing(t *testing.T) {
 	}
 }
 
-// Sentences stand above the live lines, which stay below them.
-func TestSentencesStandAboveTheLiveLines(t *testing.T) {
+// terminalOf is a terminal of 20 columns, which is this process's while ours is true.
+func terminalOf(w io.Writer, ours *bool) *Terminal {
+	return &Terminal{w: w, columns: func() int { return 20 }, foreground: func() bool { return *ours }}
+}
+
+func TestDisplay_SentencesStandAboveTheLine(t *testing.T) {
 	var b bytes.Buffer
-	v := &Display{w: &b, screen: terminalNew(&b, false, func() (int, int) { return 21, 5 })}
-	v.Show("0123456789012345678901234")
-	v.Say("a sentence that is folded")
+	ours := true
+	v := &Display{w: &b, terminal: terminalOf(&b, &ours)}
+	step := func(want string) {
+		t.Helper()
+		if b.String() != want {
+			t.Errorf("%q, want %q", b.String(), want)
+		}
+		b.Reset()
+	}
+	v.Show("0123456789012345678901")
+	step("\r012345678901234567…\r")
+	v.Show("新聞新聞新聞新聞新聞\x1b[2J")
+	step("\r新聞新聞新聞新聞新…\r")
+	v.Show("short")
+	step("\rshort              \r")
+	v.Say("a sentence")
+	step("\r     \r" + "a sentence\n" + "\rshort\r")
+	ours = false // Ctrl-Z or bg: the shell has the terminal
+	v.Show("hidden")
+	step("")
+	v.Say("said")
+	step("said\n")
+	ours = true // fg
+	v.Show("again")
+	step("\ragain\r")
 	v.Finish()
-	want := "0123456789012345678…\x1b[K\x1b[J\r" + "\r\x1b[J" + "a sentence that is\n  folded\n" + "0123456789012345678…\x1b[K\x1b[J\r" + "\r\x1b[J"
-	if b.String() != want {
-		t.Errorf("%q, want %q", b.String(), want)
+	step("\r     \r")
+	v.Finish()
+	step("")
+}
+
+func TestTerminalOf_OnlyATerminal(t *testing.T) {
+	if TerminalOf(&bytes.Buffer{}) != nil {
+		t.Error("a buffer is taken for a terminal")
 	}
 }
 
-func TestDumbTerminalsAndOtherWritersGetPlainLines(t *testing.T) {
-	t.Setenv("TERM", "dumb")
-	if v := New(&bytes.Buffer{}, false, false); v.Live() {
-		t.Error("live on a buffer")
+// What was crawled does not steer the terminal and never makes a line wider.
+func FuzzTerminal_HostileTextStaysOnItsLine(f *testing.F) {
+	for _, text := range []string{"http://a\x1b[2J\n.test", "\x9b31m", "\x00\x07\r\b", "\u202eevil", "新聞新聞新聞", "e\u0301\u0301", "👩‍👩‍👧‍👦", "\xff\xfe", "a\u200db"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var b bytes.Buffer
+		ours := true
+		if err := terminalOf(&b, &ours).Draw(text); err != nil {
+			t.Fatal(err)
+		}
+		line := strings.Trim(b.String(), "\r")
+		if uniseg.StringWidth(line) > 19 || !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%q", line)
+		}
+	})
+}
+
+func TestLine_States(t *testing.T) {
+	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	running := status.Look{
+		Status:   status.Status{State: "running", Fetched: 1204, Queued: 8290, InFlight: 12, Deferred: 8, Failed: 3, Hosts: 14, Parked: 2, Bytes: 38 << 20, Elapsed: 102.4},
+		Estimate: status.Estimate{Known: 9678, Left: 67 * time.Minute, Likely: 96 * time.Minute, Expected: 14_100, Pace: 5 * time.Second, Host: "https://slow.example.net"},
+	}
+	closed, ended := running, running
+	closed.Status.State, closed.Status.Opens = status.OutsideWindow, &at
+	ended.Status.State = "finished"
+	rates := status.Rates{Pages: 11.2, Exchanges: 11.6, Permitted: 12}
+	for i, tt := range []struct {
+		look  status.Look
+		rates status.Rates
+		want  string
+	}{
+		{running, rates, "01:42 running  1204 fetched, 8310 to go, 11.2 pages/s (97 % of permitted), about 1 h 36 min left, 3 failed, 14 hosts (2 not contacted), 38.0 MiB"},
+		{running, status.Rates{}, "01:42 running  1204 fetched, 8310 to go, 3 failed, 14 hosts (2 not contacted), 38.0 MiB"},
+		{closed, rates, "01:42 waiting  1204 fetched, 8310 to go, outside its window; continues at Mon 4 May 10:00 UTC, 3 failed, 14 hosts (2 not contacted), 38.0 MiB"},
+		{ended, rates, "01:42 finished  1204 fetched, 8310 to go, 3 failed, 14 hosts (2 not contacted), 38.0 MiB"},
+	} {
+		if got := Line(tt.look, tt.rates); got != tt.want {
+			t.Errorf("%d: %q, want %q", i, got, tt.want)
+		}
 	}
 }
 
@@ -183,16 +255,6 @@ func TestWhatFailsInTheFirstSecondsIsSaidOffATerminalToo(t *testing.T) {
 	for _, want := range []string{"requests now fail: no answer in time\n", "backing off from http://a.test: no answer in time; next try in 1m0s\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not said: %s", want, b.String())
-		}
-	}
-}
-
-// What is folded is no wider than the terminal, with what is put before it.
-func TestAFoldedSentenceFitsTheTerminal(t *testing.T) {
-	v := &Display{w: io.Discard, screen: terminalNew(io.Discard, false, func() (int, int) { return 21, 5 })}
-	for line := range strings.SplitSeq(v.folded("a sentence that is folded at some words"), "\n") {
-		if len(line) > 20 {
-			t.Errorf("%d columns: %q", len(line), line)
 		}
 	}
 }

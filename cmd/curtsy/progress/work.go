@@ -63,7 +63,7 @@ func (w *Work) hears(ctx context.Context) context.Context {
 // shownAfter is how long a work takes until it is shown at all on a terminal.
 const shownAfter = 500 * time.Millisecond
 
-// While shows how far a work is until do returns, on what is a terminal or not: a bar, or a plain line every ten seconds.
+// While shows how far a work is until do returns, as Display does.
 // What do calls may tell by its context: package meter.
 func While(ctx context.Context, to io.Writer, quiet bool, w *Work, do func(ctx context.Context) error) error {
 	return New(to, quiet, false).While(ctx, w, do)
@@ -115,10 +115,6 @@ func (v *Display) follow(ctx context.Context, now func() work) {
 		}
 		x := now()
 		x.Took = cmp.Or(x.Took, time.Since(began))
-		columns := 80
-		if v.screen != nil {
-			columns, _ = v.screen.Size()
-		}
-		v.show(plainWork(x), Bar(x, columns))
+		v.Show(x.line())
 	}
 }
