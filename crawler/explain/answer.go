@@ -246,6 +246,8 @@ func (e *Explanation) mayBeFetched() Answer {
 	switch {
 	case e.At != nil:
 		return a
+	case e.State.State == stateUnknown && e.State.Reason != "":
+		a.Text += ", but links to it were not followed: " + plainly.Reason(e.State.Reason)
 	case e.State.State == stateUnknown && e.State.Assumed && e.Scope.Requisite != nil:
 		a.Text += ", but no page has linked to it yet; as a page requisite it is out of scope: rule " + e.Scope.Requisite.Rule
 	case e.State.State == stateUnknown && e.State.Assumed:
@@ -253,7 +255,7 @@ func (e *Explanation) mayBeFetched() Answer {
 	case e.State.State == stateUnknown && e.Generation > 1:
 		a.Text += fmt.Sprintf(", but generation %d has not met it so far, or refused it", e.Generation)
 	case e.State.State == stateUnknown, e.State.State == stateSeen:
-		a.Text += ", but it was refused when it was met, or is forgotten"
+		a.Text += ", but the crawl refused it, or has forgotten it"
 	}
 	if e.State.State == stateUnknown || e.State.State == stateSeen {
 		a.Text += e.unqueued() + e.stale()
@@ -295,7 +297,7 @@ func (e *Explanation) unqueued() string {
 	})
 	text := "; it is not queued, and it will not be requested unless a page leads to it or curtsy frontier add queues it"
 	if e.State.State == stateUnknown && e.State.Reason != "" {
-		return text + "; links to it were not followed: " + plainly.Reason(e.State.Reason)
+		return text
 	}
 	for i, rule := range rules[:min(len(rules), mostRules)] {
 		sep := ", "

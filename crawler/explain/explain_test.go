@@ -110,7 +110,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{func(k *Facts) {
 			k.Entry, k.Seen, k.Stats.Counts = nil, false, budget.Generation{Number: 3}.Counts()
 		}, AnswerMay, "generation 3 has not met it so far", 0},
-		{func(k *Facts) { k.Entry = nil }, AnswerMay, "it was refused when it was met, or is forgotten; it is not queued", 0},
+		{func(k *Facts) { k.Entry = nil }, AnswerMay, "the crawl refused it, or has forgotten it; it is not queued", 0},
 		{func(k *Facts) {
 			k.Entry, k.Seen = nil, false
 			k.Stats.Counts = map[string]int64{budget.PrefixLinks + "scope:nofollow": 7, budget.PrefixLinks + "scope:depth": 9, budget.PrefixLinks + "malformed": 80, budget.Pages: 3}
@@ -126,7 +126,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 			failed(k, robots.Exchange{Failure: "private address"})
 			k.Host.Condition, k.Host.Reason = frontier.Retired, "see --allow-net"
 		}, AnswerUnreachable, "; the host is retired for this run: see --allow-net", -1},
-		{func(k *Facts) { k.Entry, k.Seen = nil, false }, AnswerMay, "it was refused when it was met", 0},
+		{func(k *Facts) { k.Entry, k.Seen = nil, false }, AnswerMay, "the crawl refused it", 0},
 		{func(k *Facts) { ruled(k, []byte("User-agent: *\nDisallow: /x\n")) }, AnswerDisallowed, "disallowed by line 2 of robots.txt: Disallow: /x", -1},
 		{func(k *Facts) {
 			k.Gate = gate.New(nil, gate.OurToken, robots.Draft1996)
