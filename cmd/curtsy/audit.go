@@ -115,8 +115,8 @@ type memberJSON struct {
 
 // members audits the crawl directories of several members of a fleet, and then all together.
 func (a *auditing) members(ctx context.Context, dirs []string, std cli.Streams) error {
-	if len(a.logs) > 0 || a.html != "" {
-		return cli.Usagef("--access-log and --html are for one crawl directory at a time")
+	if len(a.logs)+len(a.known.heads) > 0 || a.html != "" {
+		return cli.Usagef("--access-log, --head and --html are for one crawl directory at a time")
 	}
 	fleet, err := a.notices(dirs)
 	if err != nil {
@@ -153,8 +153,8 @@ func (a *auditing) notices(dirs []string) (*audit.Fleet, error) {
 	var crawl, of string
 	given, known := map[string]bool{}, map[string]string{}
 	for i, dir := range dirs {
-		if slices.Contains(dirs[:i], dir) {
-			return nil, cli.Usagef("%s is given twice", dir)
+		if j := slices.IndexFunc(dirs, func(d string) bool { return filepath.Clean(d) == filepath.Clean(dir) }); j < i {
+			return nil, cli.Usagef("%s is given twice", dirs[j])
 		}
 		for m, err := range ledger.Marks(filepath.Join(dir, crawldir.LedgerName)) {
 			if err != nil { // the audit of the directory reports it

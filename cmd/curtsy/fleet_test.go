@@ -100,9 +100,7 @@ func fleetOf(t *testing.T, server *frontiertest.Server, members int, sites []*cr
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.web.Close() })
-	for i := range members {
-		f.dirs = append(f.dirs, filepath.Join(t.TempDir(), "w"+itoa(i+1)))
-	}
+	f.dirs = []string{filepath.Join(t.TempDir(), "w1")}
 	args := []string{"crawl", "--delay", "0", "--dir", f.dirs[0]}
 	var locator string
 	if server != nil {
@@ -119,10 +117,18 @@ func fleetOf(t *testing.T, server *frontiertest.Server, members int, sites []*cr
 	if !f.members[0].until(t, "the crawl is there to be joined", func() bool { return crawldir.Require(f.dirs[0]) == nil }) {
 		t.Fatal(f.members[0].errs.String())
 	}
-	for _, dir := range f.dirs[1:] {
-		f.members = append(f.members, launched(t, f.curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", dir)))
+	for range members - 1 {
+		f.join(t, locator)
 	}
 	return f
+}
+
+// join adds a member.
+func (f *fleet) join(t *testing.T, locator string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "w"+itoa(len(f.dirs)+1))
+	f.dirs = append(f.dirs, dir)
+	f.members = append(f.members, launched(t, f.curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", dir)))
 }
 
 // until waits for more requests.
@@ -139,26 +145,32 @@ func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
 	for i := range f.members {
 		f.resumeLost(t, i, true)
 		f.members[i].end().want(t, cli.ExitDone)
-		if r := ended(t, curtsy(t, "status", "--json", f.dirs[i])); !r.says(`"state": "finished"`) {
-			t.Errorf("status %s: %s%s", f.dirs[i], r.out, r.err)
+	}
+	judged(t, f.web, crawltest.Rules{Pace: 300 * time.Millisecond, Repeats: len(incidents) * fleetHosts})
+	last, gates := map[string]time.Time{}, 0
+	for _, r := range f.web.Referee().Requests() {
+		if r.Target == "/robots.txt" {
+			continue
+		}
+		at, again := last[r.Host+r.Target]
+		if again && !nearAKill(at, incidents, frontier.GroupDelay+2*time.Second) {
+			t.Errorf("%s%s is requested again", r.Host, r.Target)
+		}
+		if !again && r.Host == gateName {
+			gates++
+		}
+		last[r.Host+r.Target] = r.Start
+	}
+	if len(last)-gates != fleetHosts*pages {
+		t.Errorf("%d pages of %d are requested", len(last)-gates, fleetHosts*pages)
+	}
+	for _, dir := range f.dirs {
+		if r := ended(t, curtsy(t, "status", "--json", dir)); !r.says(`"state": "finished"`) || !r.says(fmt.Sprintf(`"fetched": %d,`, len(last))) {
+			t.Errorf("status %s: not finished, or not %d pages: %s%s", dir, len(last), r.out, r.err)
 		}
 	}
 	if r := ended(t, curtsy(t, append([]string{"audit"}, f.dirs...)...)); r.code != cli.ExitDone {
 		t.Errorf("audit: exit code %d: %s%s", r.code, r.out, r.err)
-	}
-	judged(t, f.web, crawltest.Rules{Pace: 300 * time.Millisecond, Repeats: len(incidents) * fleetHosts})
-	last := map[string]time.Time{}
-	for _, r := range f.web.Referee().Requests() {
-		if r.Target == "/robots.txt" || r.Host == gateName {
-			continue
-		}
-		if at, again := last[r.Host+r.Target]; again && !nearAKill(at, incidents, frontier.GroupDelay+2*time.Second) {
-			t.Errorf("%s%s is requested again", r.Host, r.Target)
-		}
-		last[r.Host+r.Target] = r.Start
-	}
-	if len(last) != fleetHosts*pages {
-		t.Errorf("%d pages of %d are requested", len(last), fleetHosts*pages)
 	}
 }
 
@@ -340,11 +352,16 @@ func TestFleet_BadInput(t *testing.T) {
 		{[]string{"update", in("stopped")}, cli.ExitUsage, "curtsy update: not supported in a fleet yet"},
 		{[]string{"watch", in("stopped")}, cli.ExitUsage, "curtsy watch: not supported in a fleet yet"},
 		{[]string{"config", "set", "--max-time", "1h", in("stopped")}, cli.ExitUsage, "curtsy config set: not supported in a fleet yet"},
-		{[]string{"frontier", "drop", "--host", site, in("stopped")}, cli.ExitFailed, "not supported in a fleet yet"},
-		{[]string{"frontier", "retry", "--host", site, in("stopped")}, cli.ExitFailed, "not supported in a fleet yet"},
-		{[]string{"frontier", "export", in("stopped")}, cli.ExitFailed, "not supported in a fleet yet"},
-		{[]string{"frontier", "repair", "--dry-run", in("stopped")}, cli.ExitFailed, "save it with pg_dump"},
-		{[]string{"frontier", "repair", in("stopped")}, cli.ExitFailed, "save it with pg_dump"},
+		{[]string{"frontier", "drop", "--host", site, in("stopped")}, cli.ExitUsage, "curtsy frontier drop: not supported in a fleet yet"},
+		{[]string{"frontier", "retry", "--host", site, in("stopped")}, cli.ExitUsage, "curtsy frontier retry: not supported in a fleet yet"},
+		{[]string{"frontier", "release", in("stopped")}, cli.ExitUsage, "curtsy frontier release: not supported in a fleet yet"},
+		{[]string{"frontier", "export", in("stopped")}, cli.ExitUsage, "curtsy frontier export: not supported in a fleet yet"},
+		{[]string{"frontier", "ls", "--urls", in("stopped")}, cli.ExitUsage, "curtsy frontier ls --urls: not supported in a fleet yet"},
+		{[]string{"frontier", "repair", "--compact", in("stopped")}, cli.ExitUsage, "save it with pg_dump"},
+		{[]string{"audit", "--html", in("x.html"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --head and --html are for one crawl directory at a time"},
+		{[]string{"audit", "--head", in("x.txt"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --head and --html are for one crawl directory at a time"},
+		{[]string{"audit", "--access-log", in("x.log"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --head and --html are for one crawl directory at a time"},
+		{[]string{"audit", in("stopped"), in("stopped") + "/"}, cli.ExitUsage, "is given twice"},
 	} {
 		r := ended(t, curtsy(t, tt.args...))
 		r.want(t, tt.code, tt.says)
@@ -364,6 +381,7 @@ func TestFleet_BadInput(t *testing.T) {
 	defer member.kill()
 	member.until(t, "the member crawls", func() bool { return len(web.Referee().Requests()) > 0 })
 	ended(t, curtsy(t, "resume", in("running"))).want(t, cli.ExitFailed, "is running")
+	ended(t, curtsy(t, "frontier", "repair", "--dry-run", in("running"))).want(t, cli.ExitUsage, "save it with pg_dump")
 	if err := os.CopyFS(in("copy"), os.DirFS(in("running"))); err != nil {
 		t.Fatal(err)
 	}

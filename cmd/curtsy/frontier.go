@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/frontier/engine"
 	"curtsy/storage/plainly"
 )
 
@@ -16,6 +18,16 @@ func frontierCommand(std cli.Streams) *cobra.Command {
 		Short: "Inspect and change the URL frontier",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || engine.Locator(args[0]) == "" {
+				return nil
+			}
+			name := cmd.CommandPath()
+			if urls, err := cmd.Flags().GetBool("urls"); err == nil && urls {
+				name += " --urls"
+			}
+			return crawldir.RefusedInFleet(name)
+		},
 	}
 	cmd.AddCommand(newFrontierList(std), newAdd(std), newPause(std), newUnpause(std), newDrop(std), newRetry(std), newRelease(std),
 		newExport(std), newImport(std), newRepair(std))

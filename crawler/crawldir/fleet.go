@@ -39,6 +39,7 @@ func NotInFleet() []Unsupported {
 		{"curtsy watch", "a new generation starts with its own frontier"},
 		{"curtsy config set", "it changes the settings in one directory"},
 		{"curtsy frontier retry", "it opens URLs and hosts of other members"},
+		{"curtsy frontier release", "it opens URLs of other members"},
 		{"curtsy frontier drop", "each member writes what it closes into its own ledger"},
 		{"curtsy frontier ls --urls", "it lists all URLs from a file"},
 		{"curtsy frontier repair", "the frontier is on the server: save it with pg_dump, and restore it with pg_restore"},
@@ -46,10 +47,13 @@ func NotInFleet() []Unsupported {
 	}
 }
 
-// RefusedInFleet is the error of something in NotInFleet.
+// RefusedInFleet is the error of something in NotInFleet, and nil for anything else.
 func RefusedInFleet(name string) error {
 	all := NotInFleet()
 	i := slices.IndexFunc(all, func(u Unsupported) bool { return u.Name == name })
+	if i < 0 {
+		return nil
+	}
 	return misuse("%s: not supported in a fleet yet (%s)", name, all[i].Why)
 }
 

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,8 +94,12 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 	if _, err := engine.Join(t.Context(), locator, w2); err == nil || !strings.Contains(err.Error(), "no crawl") {
 		t.Errorf("Join before Create: %v", err)
 	}
-	if err := engine.Create(t.Context(), locator, w1, []byte("settings"), noSeeds); err != nil {
-		t.Fatal(err)
+	twice := make(chan error)
+	for range 2 {
+		go func() { twice <- engine.Create(t.Context(), locator, w1, []byte("settings"), noSeeds) }()
+	}
+	if all := fmt.Sprint(<-twice, <-twice); !strings.Contains(all, "<nil>") || !strings.Contains(all, `crawl "t1" `) { // exists, or lacks seeds
+		t.Errorf("Create twice at one time: %s", all)
 	}
 	if err := engine.Create(t.Context(), locator, w2, nil, noSeeds); err == nil || !strings.Contains(err.Error(), "exists: use curtsy join") {
 		t.Errorf("Create again: %v", err)

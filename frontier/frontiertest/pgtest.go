@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -21,7 +20,8 @@ type Server struct {
 	Port   int
 	crawls atomic.Int64
 	dir    string
-	cmd    *exec.Cmd // nil while it is stopped
+	cmd    *exec.Cmd
+	over   chan struct{} // closed when cmd has ended
 }
 
 // Start starts a server that ends with the test. Without PostgreSQL's programs it skips the test, or fails it with
@@ -54,7 +54,8 @@ func Start(t testing.TB) *Server {
 // run starts the server of a cluster, until the end of the test.
 func run(t testing.TB, dir string) *Server {
 	t.Helper()
-	s := &Server{Port: freePort(t), dir: dir}
+	s := &Server{Port: freePort(t), dir: dir, over: make(chan struct{})}
+	close(s.over)
 	t.Cleanup(func() {
 		s.stop(os.Interrupt) // a fast shutdown
 		if t.Failed() {
@@ -94,8 +95,27 @@ func temporary(t testing.TB) string {
 
 func (s *Server) log() string { return filepath.Join(s.dir, "log") }
 
-// Restart starts the server again, and returns when it takes connections.
+// Restart starts the server again, and returns when it takes connections. One that was killed may have processes left for a
+// moment, and until then it does not start.
 func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	ready := program("pg_isready")
+	for range 300 {
+		select {
+		case <-s.over:
+			s.start(t)
+		default:
+		}
+		if exec.CommandContext(t.Context(), ready, "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port)).Run() == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("the server does not take connections")
+}
+
+// start begins the server's process.
+func (s *Server) start(t testing.TB) {
 	t.Helper()
 	f, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -108,32 +128,27 @@ func (s *Server) Restart(t testing.TB) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.cmd = cmd
-	ready := program("pg_isready")
-	for range 300 {
-		if exec.CommandContext(t.Context(), ready, "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port)).Run() == nil {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatal("the server does not take connections")
+	over := make(chan struct{})
+	s.cmd, s.over = cmd, over
+	go func() {
+		_ = cmd.Wait()
+		close(over)
+	}()
 }
 
-// Stop ends the server in the middle of what it does: the next start recovers, as after a crash.
-func (s *Server) Stop() { s.stop(syscall.SIGQUIT) }
+// Stop kills the server in the middle of what it does: the next start recovers.
+func (s *Server) Stop() { s.stop(os.Kill) }
 
 // CPU ends the server and returns the processor time of all its processes.
 func (s *Server) CPU() time.Duration {
-	cmd := s.cmd
 	s.stop(os.Interrupt)
-	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
 }
 
 func (s *Server) stop(how os.Signal) {
 	if s.cmd != nil {
-		_ = s.cmd.Process.Signal(how)
-		_ = s.cmd.Wait()
-		s.cmd = nil
+		_ = s.cmd.Process.Signal(how) // it may be over
+		<-s.over
 	}
 }
 

@@ -103,6 +103,24 @@ var orderRules = []rule{
 		Want(s, "what is left to big", s.Host("big").Queued, 96)
 		Want(s, "what is left in all", s.Stats().Queued, 96)
 	}},
+	{Name: "order: the host that was due first comes first, and one that is given back comes last", Test: func(s *Stage) {
+		s.Add(s.Links("a/0", "cs/0", "kk/0")) // of one slot
+		var names []string
+		for i, t := range s.Claim(3, 1).Turns {
+			names = append(names, Names(t.Tasks))
+			r := resultOf(t)
+			r.Wait = []time.Duration{3 * time.Second, time.Second, 2 * time.Second}[i]
+			s.Finish(r)
+		}
+		s.Sleep(5 * time.Second)
+		t := s.Turn(1)
+		Want(s, "the first", Names(t.Tasks), names[1])
+		s.Finish(resultOf(t))
+		s.Sleep(time.Second)
+		for _, i := range []int{2, 0, 1} {
+			Want(s, "the next", Names(s.Turn(1).Tasks), names[i])
+		}
+	}},
 	{Name: "order: one owner per authority under many claimers, every task once", Test: func(s *Stage) {
 		const hosts, each, workers = 7, 30, 16
 		for i := range hosts {

@@ -83,7 +83,7 @@ func (p place) explain(err error) error {
 		return fmt.Errorf("%s: create the database first", pg.Message)
 	case "42501":
 		return fmt.Errorf("%s: grant the user CREATE on the database", pg.Message)
-	case "42P06":
+	case "42P06", "23505": // or two do it at one time
 		return fmt.Errorf("crawl %q %w", p.crawl, errExists)
 	case "42P01", "3F000":
 		return fmt.Errorf("no crawl %q in database %q: create it with curtsy crawl --frontier", p.crawl, p.config.Database)

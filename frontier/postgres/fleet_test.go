@@ -73,6 +73,7 @@ func TestFleet(t *testing.T) {
 		{"a host that has moved has no robots state, and says so", fleetMoved},
 		{"what a host's owner finishes counts when the owner before began later", fleetOlder},
 		{"no host of a slot that was taken is claimed before its pace is over", fleetGate},
+		{"a member that is resumed after a kill has its hosts again at once, when their pace is over", fleetResumed},
 		{"a slot is used when that was told, and told before it is given", fleetShared},
 		{"the totals are the same for all", fleetStats},
 		{"a member knows what another extended the scope to with its next turn", fleetExtends},
@@ -335,6 +336,18 @@ func fleetGate(f fleet) {
 	frontiertest.Want(f.Stage, "turns", len(c.Turns), 1)
 	if d := time.Since(begin); d < 15*time.Second+3*time.Second || d > 20*time.Second {
 		f.Fatalf("claimed %v after the kill: want the TTL and the pace", d)
+	}
+}
+
+func fleetResumed(f fleet) {
+	name := hostOf(f.Stage, 0)
+	f.Add(f.Links(name + "/0"))
+	f.Turn(1) // is out at the kill
+	f.Crash()
+	begin := time.Now()
+	frontiertest.Want(f.Stage, "tasks", frontiertest.Names(f.ClaimWithin(1, 1, time.Hour).Turns[0].Tasks), name+"/0")
+	if d := time.Since(begin); d < time.Second || d > 3*time.Second {
+		f.Fatalf("claimed %v after the kill: want the pace", d)
 	}
 }
 

@@ -48,7 +48,7 @@ func (f *Frontier) beat() {
 			_ = f.lose() // it is kept
 			return
 		case err != nil:
-			f.fail(fmt.Errorf("frontier/postgres: heartbeat: %w", err))
+			f.fail(err)
 			return
 		}
 	}
