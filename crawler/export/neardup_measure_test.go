@@ -30,6 +30,9 @@ func (s *score) count(is, said bool) {
 
 // TestTheChoice has the figures by which MinHash, its bands and the hashes of a sketch were chosen: docs/guides/export.md.
 func TestTheChoice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it only computes, for long under the race detector")
+	}
 	n := 1000
 	folder := os.Getenv("CURTSY_DOCS")
 	if os.Getenv("CURTSY_LONG") != "" {

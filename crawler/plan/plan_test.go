@@ -97,6 +97,9 @@ func (w *world) crawl(urls ...string) (time.Duration, int64) {
 
 // The estimate is within a factor of two of what the crawl takes, and of its requests, on webs of many kinds.
 func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures estimates, for long under the race detector")
+	}
 	slow := mapped("slow.test", 40, "")
 	slow.Latency = 700 * time.Millisecond
 	shut := mapped("shut.test", 60, "User-agent: *\nDisallow: /p1\n")

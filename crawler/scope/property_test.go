@@ -58,6 +58,9 @@ func (w world) candidate(t testing.TB) Candidate {
 
 // TestProperties: what doc.go says of the rules holds for any configuration and candidate.
 func TestProperties(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it only computes, for long under the race detector")
+	}
 	w := world{rand.New(rand.NewPCG(1, 2))}
 	counts := map[string]int{}
 	for range 20000 {

@@ -28,7 +28,9 @@ func sizeOf() size {
 		return size{*wantHosts, *wantPages, *wantLasts, 2000}
 	case os.Getenv("CURTSY_LONG") != "" && !racing:
 		return size{1_000_000, 10_000_000, 24 * time.Hour, 2000}
-	case testing.Short() || racing:
+	case racing:
+		return size{250, 4_000, time.Hour, 100}
+	case testing.Short():
 		return size{500, 8_000, time.Hour, 200}
 	}
 	return size{1_000, 16_000, 2 * time.Hour, 200}

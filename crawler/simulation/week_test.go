@@ -15,6 +15,8 @@ func TestRule17_ADayOfKillsLosesNothingAndLeaksNothing(t *testing.T) {
 	switch {
 	case os.Getenv("CURTSY_LONG") != "" && !racing:
 		hosts, pages, lasts, kills, workers = 10_000, 400_000, 24*time.Hour, 120, 1000
+	case racing && testing.Short():
+		t.Skip("package trial kills crawls under the race detector")
 	case testing.Short() || racing:
 		hosts, pages, lasts, kills, workers = 200, 4_000, time.Hour, 6, 50
 	}

@@ -103,8 +103,11 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 // After any sequence of drops, expired leases, kills and openings, status, ledger and the list of URLs count the same.
 func TestStatusLedgerAndListCountTheSameDrops(t *testing.T) {
 	cases := uint64(12)
-	if os.Getenv("CURTSY_LONG") != "" {
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
 		cases = 300
+	case testing.Short():
+		cases = 4
 	}
 	first := uint64(1)
 	if v, err := strconv.ParseUint(os.Getenv("CURTSY_CASE"), 10, 64); err == nil {

@@ -183,6 +183,9 @@ func (l *living) records() (of map[string]map[string]int, size int64) {
 // Days of virtual time: a page that changes daily is visited more often than one that never does, pages that are new are
 // found, hints are obeyed within the bounds, and the budget and the pace are kept.
 func TestWatch_VisitsFollowTheChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it crawls for days, for long under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		born := time.Now().Add(5 * day)
 		front := func(at time.Time) string {
@@ -238,6 +241,9 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 
 // What did not change adds a reference to the archive, whose size does not depend on that of the page.
 func TestWatch_TheArchiveGrowsByWhatChanged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it crawls for days, for long under the race detector")
+	}
 	grown := func(size int) (perVisit int64) {
 		synctest.Test(t, func(t *testing.T) {
 			text := strings.Builder{}

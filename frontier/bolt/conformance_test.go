@@ -45,7 +45,7 @@ func checkClean(t testing.TB, path string) {
 func TestConformance(t *testing.T) { frontiertest.Run(t, harness()) }
 
 func TestWorkload(t *testing.T) {
-	seeds := uint64(5)
+	seeds := seeds(5)
 	if os.Getenv("CURTSY_LONG") != "" {
 		seeds = 300
 	}

@@ -76,6 +76,9 @@ func small(t testing.TB) string {
 
 // A truncated file must not end the process with SIGBUS, wherever it was cut: at every page border, and within.
 func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it opens the file again for each page, for long under the race detector")
+	}
 	path := small(t)
 	whole := read(t, path)
 	for at := 0; at < len(whole); at += 4096 {
@@ -98,6 +101,9 @@ func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
 // Of a page that is not one of the two meta pages, a spoilt octet is either where nothing is, and then every answer is
 // as before, or it is said.
 func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it opens the file again for each page, for long under the race detector")
+	}
 	rnd := rand.New(rand.NewPCG(7, 7))
 	each := 2
 	if os.Getenv("CURTSY_LONG") != "" {

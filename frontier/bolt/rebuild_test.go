@@ -145,6 +145,9 @@ func retried(t testing.TB) string {
 // Whatever is spoilt: nothing panics, the original stays, the new file is whole in itself, no URL is invented, and what
 // differs from the truth is counted.
 func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it opens the file again for each page, for long under the race detector")
+	}
 	path := retried(t)
 	whole, truth := read(t, path), texts(t, path)
 	m, _ := dbfile.LastMeta(strings.NewReader(string(whole)))

@@ -56,10 +56,13 @@ func move(t testing.TB, path string) {
 	}
 }
 
-// seeds returns how many workloads to run: so many, or ten times as many in a long run.
+// seeds returns how many workloads to run: n, ten times as many with CURTSY_LONG, one with -short.
 func seeds(n uint64) uint64 {
-	if os.Getenv("CURTSY_LONG") != "" {
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
 		return 10 * n
+	case testing.Short():
+		return 1
 	}
 	return n
 }

@@ -30,8 +30,11 @@ func TestModelKeepsTheContract(t *testing.T) { frontiertest.Run(t, inMemory()) }
 
 func TestModelFollowsItself(t *testing.T) {
 	seeds := uint64(20)
-	if os.Getenv("CURTSY_LONG") == "1" {
+	switch {
+	case os.Getenv("CURTSY_LONG") == "1":
 		seeds = 2000
+	case testing.Short():
+		seeds = 2
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { frontiertest.Workload(t, seed, 400, inMemory()) })
