@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 
-	"curtsy/crawler/found"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
@@ -33,7 +32,7 @@ func (p *parallel) askPolicy(ctx context.Context, task frontier.Task) error {
 		return err
 	}
 	w := gate.Request{
-		From: v.turn.Authority, URL: u, Attempt: v.state.Failures() + 1, Kind: found.Word(task.Kind),
+		From: v.turn.Authority, URL: u, Attempt: v.state.Failures() + 1, Kind: storage.Kind(task.Kind.String()),
 		Need: robots.Need{Action: robots.Refresh, URL: u.String()},
 	}
 	got, err := c.policies.askPolicy(ctx, v, w)

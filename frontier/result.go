@@ -23,16 +23,6 @@ const (
 // Outcomes counts URLs by Outcome; index 0 is unused.
 type Outcomes [8]int64
 
-// String returns the outcome's name as it stands in ledger and reports.
-func (o Outcome) String() string {
-	if int(o) < len(outcomeNames) && o > 0 {
-		return outcomeNames[o]
-	}
-	return "unknown outcome"
-}
-
-var outcomeNames = [...]string{"", "fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
-
 // Result ends a turn. It is applied whole or not at all.
 type Result struct {
 	Authority canon.Authority

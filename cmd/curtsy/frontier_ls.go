@@ -32,7 +32,7 @@ type listing struct {
 var (
 	listedHostStates = []string{"open", "parked", "retired", "refused", "held", "pending", "done"}
 	listedURLStates  = []string{"pending", "queued", "deferred", "closed"}
-	listedOutcomes   = []string{"fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
+	listedOutcomes   = frontier.OutcomeWords()
 )
 
 func newFrontierList(std cli.Streams) *cobra.Command {
@@ -227,7 +227,7 @@ func (l *listing) wantsHost(h frontier.Host) bool {
 	case "held":
 		return h.Hold.Act != 0
 	}
-	return conditionOf(h) == l.state
+	return h.Condition.String() == l.state
 }
 
 // heldAs is the state of a host that the operator holds.
@@ -238,12 +238,10 @@ func heldAs(a frontier.Act) string {
 	return "parked"
 }
 
-func conditionOf(h frontier.Host) string { return status.ConditionName(h.Condition) }
-
 func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 	pending := h.Queued + h.Deferred
 	name := h.Authority.Origin()
-	state, why, wait := conditionOf(h), h.Reason, h.Wait
+	state, why, wait := h.Condition.String(), h.Reason, h.Wait
 	if h.Hold.Act != 0 {
 		state, why, wait = heldAs(h.Hold.Act), status.HoldName(h.Hold.Act), h.Hold.Wait
 		if h.Hold.Reason != "" {

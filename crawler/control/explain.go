@@ -46,7 +46,7 @@ func (s *server) explain(r *http.Request) (any, error) {
 func (r *Remote) Explain(ctx context.Context, q explain.Question) (e explain.Explanation, err error) {
 	p := url.Values{paramURL: {q.URL.String()}, paramWritten: {q.Written}}
 	if c := q.Found; c.Kind != 0 {
-		p.Set(paramKind, string(found.Word(c.Kind)))
+		p.Set(paramKind, c.Kind.String())
 		p.Set(paramVia, c.Via)
 		p.Set(paramDepth, strconv.Itoa(c.Depth))
 		p.Set(paramSeed, c.Seed)

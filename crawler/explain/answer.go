@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/status"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/robots"
@@ -213,9 +212,9 @@ func (e *Explanation) byHost() Answer {
 			a.Text += ", until " + stamp(*a.Next)
 		}
 		return a
-	case h.Condition == status.ConditionName(frontier.Refused):
+	case h.Condition == frontier.Refused.String():
 		return Answer{Word: AnswerHost, Text: "the host is refused, until an operator opens it" + whyOf(h.Reason)}
-	case h.Condition == status.ConditionName(frontier.Retired) && e.Crawl != "stopped" && e.Crawl != "finished":
+	case h.Condition == frontier.Retired.String() && e.Crawl != "stopped" && e.Crawl != "finished":
 		return Answer{Word: AnswerHost, Text: "the host is retired for this run" + whyOf(h.Reason)}
 	}
 	return Answer{}
@@ -263,7 +262,7 @@ func (e *Explanation) mayBeFetched() Answer {
 	}
 	if a.Next.After(e.Now) {
 		_, by := e.Pace.due()
-		if e.Host.Condition == status.ConditionName(frontier.Parked) {
+		if e.Host.Condition == frontier.Parked.String() {
 			by = "parked: " + plainly.Reason(e.Host.Reason)
 		} else if e.State.Due != nil && a.Next.Equal(*e.State.Due) {
 			by = plainly.Reason(e.State.Reason)

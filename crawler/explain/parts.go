@@ -28,7 +28,7 @@ func (k *Facts) explainState() State {
 	c := k.Candidate()
 	e := State{
 		Seen: k.Seen, State: stateUnknown, Assumed: k.Found.Kind == 0,
-		Kind: string(found.Word(c.Kind)), Via: c.Via, Depth: c.Depth, Hops: c.Hops, Embeds: c.Embeds, Seed: c.Seed, Tag: c.Tag,
+		Kind: c.Kind.String(), Via: c.Via, Depth: c.Depth, Hops: c.Hops, Embeds: c.Embeds, Seed: c.Seed, Tag: c.Tag,
 	}
 	if k.Seen {
 		e.State = stateSeen
@@ -66,7 +66,7 @@ func (k *Facts) explainHost() Host {
 		return e
 	}
 	h := k.Host
-	e.Condition, e.Reason, e.Leased = status.ConditionName(h.Condition), h.Reason, h.Leased
+	e.Condition, e.Reason, e.Leased = h.Condition.String(), h.Reason, h.Leased
 	e.Queued, e.Deferred, e.InFlight, e.Pages = h.Queued, h.Deferred, h.InFlight, int64(k.Memory.Pages)
 	e.Failures, e.Throttles, e.Refusals = int64(k.Memory.Failures), int64(k.Memory.Throttles), int64(k.Memory.Refusals)
 	if h.Wait > 0 {

@@ -9,35 +9,10 @@ import (
 	"curtsy/storage"
 )
 
-// Word is a kind as a line says it.
-func Word(k frontier.Kind) storage.Kind {
-	switch k {
-	case frontier.KindSeed:
-		return storage.KindSeed
-	case frontier.KindLink:
-		return storage.KindLink
-	case frontier.KindRedirect:
-		return storage.KindRedirect
-	case frontier.KindEmbed:
-		return storage.KindEmbed
-	case frontier.KindSitemap:
-		return storage.KindSitemap
-	case frontier.KindMap:
-		return storage.KindMap
-	case frontier.KindScript:
-		return storage.KindScript
-	}
-	return ""
-}
-
 // Kind is the kind of a word; zero of one that there is not.
-func Kind(word storage.Kind) frontier.Kind {
-	for k := frontier.KindSeed; k <= frontier.KindScript; k++ {
-		if Word(k) == word {
-			return k
-		}
-	}
-	return 0
+func Kind(word storage.Kind) (k frontier.Kind) {
+	_ = k.UnmarshalText([]byte(word)) // zero is the answer
+	return k
 }
 
 // As is how a URL was found, as a line of the ledger tells it: for a Question about one that the frontier keeps no
@@ -53,7 +28,7 @@ func As(u canon.URL, l storage.Line) frontier.Candidate {
 // Line is the beginning of a line that needs no more than the candidate.
 func Line(found frontier.Candidate) storage.Line {
 	return storage.Line{
-		Time: time.Now(), URL: found.URL.String(), Via: found.Via, Kind: Word(found.Kind), Depth: found.Depth,
+		Time: time.Now(), URL: found.URL.String(), Via: found.Via, Kind: storage.Kind(found.Kind.String()), Depth: found.Depth,
 		Seed: found.Seed, Tag: found.Tag,
 	}
 }

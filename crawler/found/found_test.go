@@ -5,29 +5,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/storage"
 )
-
-// Each kind has a word of its own, and a word that there is not is no kind.
-func TestKindsAndWordsAreOneToOne(t *testing.T) {
-	want := map[frontier.Kind]storage.Kind{
-		frontier.KindSeed: "seed", frontier.KindLink: "link", frontier.KindRedirect: "redirect",
-		frontier.KindEmbed: "embed", frontier.KindSitemap: "sitemap", frontier.KindMap: "map", frontier.KindScript: "script",
-	}
-	for k := range frontier.Kind(255) {
-		if got := Word(k); got != want[k] {
-			t.Errorf("kind %d is %q, want %q", k, got, want[k])
-		}
-		if word, known := want[k]; known && Kind(word) != k {
-			t.Errorf("%q is kind %d, want %d", word, Kind(word), k)
-		}
-	}
-	for _, word := range []storage.Kind{"", "Seed", "page"} {
-		if got := Kind(word); got != 0 {
-			t.Errorf("%q is kind %d", word, got)
-		}
-	}
-}
 
 // A line tells of a candidate what a question about it needs; one embed step stands for however many there were.
 func TestALineTellsHowAURLWasFound(t *testing.T) {

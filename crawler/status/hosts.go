@@ -38,7 +38,7 @@ func standingOut(ctx context.Context, f frontier.Reader) (o standing, err error)
 	}
 	o.why = map[string]map[string]int64{}
 	for c, reasons := range survey.Why {
-		o.why[ConditionName(c)] = reasons
+		o.why[c.String()] = reasons
 	}
 	for act, n := range survey.Holds {
 		if n > 0 {
@@ -65,7 +65,7 @@ func queueOf(h frontier.Host, now time.Time) Queue {
 		q.State = HoldName(h.Hold.Act)
 		wait = max(wait, h.Hold.Wait)
 	case h.Condition != frontier.Open:
-		q.State = ConditionName(h.Condition)
+		q.State = h.Condition.String()
 	}
 	if q.Never = wait == frontier.Never; !q.Never {
 		q.Wait = wait.Seconds()
@@ -75,7 +75,7 @@ func queueOf(h frontier.Host, now time.Time) Queue {
 
 // restingOf says why a host rests. What the operator commanded comes first: it outlasts what turns say.
 func restingOf(h frontier.Host) Resting {
-	r := Resting{Host: h.Authority.Origin(), Condition: ConditionName(h.Condition), Reason: h.Reason, Pending: h.Pending()}
+	r := Resting{Host: h.Authority.Origin(), Condition: h.Condition.String(), Reason: h.Reason, Pending: h.Pending()}
 	wait := h.Wait
 	if h.Hold.Act != 0 {
 		r.Condition, r.Reason, wait = HoldName(h.Hold.Act), h.Hold.Reason, h.Hold.Wait
@@ -84,19 +84,6 @@ func restingOf(h frontier.Host) Resting {
 		r.Wait = wait.Seconds()
 	}
 	return r
-}
-
-// ConditionName is a condition in a word.
-func ConditionName(c frontier.Condition) string {
-	switch c {
-	case frontier.Parked:
-		return "parked"
-	case frontier.Retired:
-		return "retired"
-	case frontier.Refused:
-		return "refused"
-	}
-	return "open"
 }
 
 // HoldName is what an operator's command makes of a host.

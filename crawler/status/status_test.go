@@ -5,19 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"curtsy/frontier"
 )
-
-func TestConditionsHaveNames(t *testing.T) {
-	for c, want := range map[frontier.Condition]string{
-		frontier.Open: "open", frontier.Parked: "parked", frontier.Retired: "retired", frontier.Refused: "refused",
-	} {
-		if got := ConditionName(c); got != want {
-			t.Errorf("condition %d is %q, want %q", c, got, want)
-		}
-	}
-}
 
 func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 
 func lineOfHost(h *frontier.Host) *host {
 	l := &host{
-		Authority: h.Authority, Condition: condition(h.Condition), Reason: text(h.Reason), Pace: span(h.Pace),
+		Authority: h.Authority, Condition: h.Condition, Reason: text(h.Reason), Pace: span(h.Pace),
 		Width: h.Width, Robots: h.Robots, Memory: h.Memory, Wait: span(h.Wait), Leased: h.Leased,
 		Queued: h.Queued, InFlight: h.InFlight, Deferred: h.Deferred,
 	}
 	if h.Hold != (frontier.Hold{}) {
-		l.Hold = &hold{act(h.Hold.Act), text(h.Hold.Reason), span(h.Hold.Wait)}
+		l.Hold = &hold{h.Hold.Act, text(h.Hold.Reason), span(h.Hold.Wait)}
 	}
 	for o, n := range h.Outcomes {
 		if n != 0 && o > 0 {
@@ -32,7 +32,7 @@ func (l *host) item() (*frontier.Host, error) {
 	h := &frontier.Host{
 		Authority: l.Authority,
 		HostUpdate: frontier.HostUpdate{
-			Condition: frontier.Condition(l.Condition), Reason: string(l.Reason), Pace: time.Duration(l.Pace),
+			Condition: l.Condition, Reason: string(l.Reason), Pace: time.Duration(l.Pace),
 			Width: l.Width, Robots: l.Robots, Memory: l.Memory,
 		},
 		Wait: time.Duration(l.Wait), Leased: l.Leased, Queued: l.Queued, InFlight: l.InFlight, Deferred: l.Deferred,
@@ -46,11 +46,14 @@ func (l *host) item() (*frontier.Host, error) {
 		return nil, fmt.Errorf("host %s: more bytes of robots state or memory than a frontier keeps", h.Authority)
 	}
 	if l.Hold != nil {
-		h.Hold = frontier.Hold{Act: frontier.Act(l.Hold.Act), Reason: string(l.Hold.Reason), Wait: time.Duration(l.Hold.Wait)}
+		if a := l.Hold.Act; a != frontier.Park && a != frontier.Drop {
+			return nil, fmt.Errorf("host %s: no hold is called %q", h.Authority, a)
+		}
+		h.Hold = frontier.Hold{Act: l.Hold.Act, Reason: string(l.Hold.Reason), Wait: time.Duration(l.Hold.Wait)}
 	}
 	for name, n := range l.Outcomes {
-		o, err := outcome(name)
-		if err != nil {
+		var o frontier.Outcome
+		if err := o.UnmarshalText([]byte(name)); err != nil {
 			return nil, fmt.Errorf("host %s: %w", h.Authority, err)
 		}
 		h.Outcomes[o] = n
@@ -60,7 +63,7 @@ func (l *host) item() (*frontier.Host, error) {
 
 func lineOfEntry(e *frontier.Entry) *entry {
 	l := &entry{
-		URL: e.URL, Kind: kind(e.Kind), Via: text(e.Via), Depth: e.Depth, Hops: e.Hops, Embeds: e.Embeds, Away: e.Away,
+		URL: e.URL, Kind: e.Kind, Via: text(e.Via), Depth: e.Depth, Hops: e.Hops, Embeds: e.Embeds, Away: e.Away,
 		Seed: text(e.Seed), Tag: text(e.Tag), Print: print(e.Print), State: state{e.Outcome, e.Deferred},
 		Reason: text(e.Reason), Attempts: e.Attempts, Wait: span(e.Wait), Stops: e.Stops, Alone: e.Alone,
 	}
@@ -73,7 +76,7 @@ func lineOfEntry(e *frontier.Entry) *entry {
 func (l *entry) item() (*frontier.Entry, error) {
 	e := &frontier.Entry{
 		Candidate: frontier.Candidate{
-			URL: l.URL, Kind: frontier.Kind(l.Kind), Via: string(l.Via), Depth: l.Depth, Hops: l.Hops, Embeds: l.Embeds, Away: l.Away,
+			URL: l.URL, Kind: l.Kind, Via: string(l.Via), Depth: l.Depth, Hops: l.Hops, Embeds: l.Embeds, Away: l.Away,
 			Seed: string(l.Seed), Tag: string(l.Tag),
 		},
 		Print: frontier.Fingerprint(l.Print), Outcome: l.State.outcome, Deferred: l.State.deferred,

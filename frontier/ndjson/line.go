@@ -43,46 +43,46 @@ type blob struct {
 }
 
 type host struct {
-	Authority canon.Authority  `json:"authority"`
-	Condition condition        `json:"condition,omitempty"`
-	Reason    text             `json:"reason,omitempty"`
-	Pace      span             `json:"pace,omitempty"`
-	Width     int              `json:"width,omitempty"`
-	Robots    []byte           `json:"robots,omitempty"`
-	Memory    []byte           `json:"memory,omitempty"`
-	Hold      *hold            `json:"hold,omitempty"`
-	Wait      span             `json:"wait,omitempty"`
-	Leased    bool             `json:"leased,omitempty"`
-	Queued    int64            `json:"queued,omitempty"`
-	InFlight  int64            `json:"in_flight,omitempty"`
-	Deferred  int64            `json:"deferred,omitempty"`
-	Outcomes  map[string]int64 `json:"outcomes,omitempty"`
+	Authority canon.Authority    `json:"authority"`
+	Condition frontier.Condition `json:"condition,omitempty"`
+	Reason    text               `json:"reason,omitempty"`
+	Pace      span               `json:"pace,omitempty"`
+	Width     int                `json:"width,omitempty"`
+	Robots    []byte             `json:"robots,omitempty"`
+	Memory    []byte             `json:"memory,omitempty"`
+	Hold      *hold              `json:"hold,omitempty"`
+	Wait      span               `json:"wait,omitempty"`
+	Leased    bool               `json:"leased,omitempty"`
+	Queued    int64              `json:"queued,omitempty"`
+	InFlight  int64              `json:"in_flight,omitempty"`
+	Deferred  int64              `json:"deferred,omitempty"`
+	Outcomes  map[string]int64   `json:"outcomes,omitempty"`
 }
 
 type hold struct {
-	Act    act  `json:"act"`
-	Reason text `json:"reason,omitempty"`
-	Wait   span `json:"wait,omitempty"`
+	Act    frontier.Act `json:"act"`
+	Reason text         `json:"reason,omitempty"`
+	Wait   span         `json:"wait,omitempty"`
 }
 
 type entry struct {
-	URL      canon.URL  `json:"url"`
-	Kind     kind       `json:"kind"`
-	Via      text       `json:"via,omitempty"`
-	Depth    int        `json:"depth,omitempty"`
-	Hops     int        `json:"hops,omitempty"`
-	Embeds   int        `json:"embeds,omitempty"`
-	Away     int        `json:"away,omitempty"`
-	Seed     text       `json:"seed,omitempty"`
-	Tag      text       `json:"tag,omitempty"`
-	Print    print      `json:"print"`
-	State    state      `json:"state"`
-	Reason   text       `json:"reason,omitempty"`
-	Attempts int        `json:"attempts,omitempty"`
-	Wait     span       `json:"wait,omitempty"`
-	Replaced *canon.URL `json:"replaced,omitempty"`
-	Stops    int        `json:"stops,omitempty"`
-	Alone    int        `json:"alone,omitempty"`
+	URL      canon.URL     `json:"url"`
+	Kind     frontier.Kind `json:"kind"`
+	Via      text          `json:"via,omitempty"`
+	Depth    int           `json:"depth,omitempty"`
+	Hops     int           `json:"hops,omitempty"`
+	Embeds   int           `json:"embeds,omitempty"`
+	Away     int           `json:"away,omitempty"`
+	Seed     text          `json:"seed,omitempty"`
+	Tag      text          `json:"tag,omitempty"`
+	Print    print         `json:"print"`
+	State    state         `json:"state"`
+	Reason   text          `json:"reason,omitempty"`
+	Attempts int           `json:"attempts,omitempty"`
+	Wait     span          `json:"wait,omitempty"`
+	Replaced *canon.URL    `json:"replaced,omitempty"`
+	Stops    int           `json:"stops,omitempty"`
+	Alone    int           `json:"alone,omitempty"`
 }
 
 // state is the outcome of a closed URL, or how a pending one waits.

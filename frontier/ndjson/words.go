@@ -75,65 +75,16 @@ func (p *print) UnmarshalText(b []byte) error {
 	return nil
 }
 
-var (
-	kindNames      = []string{"", "seed", "link", "redirect", "embed", "sitemap", "map", "script"}
-	conditionNames = []string{"open", "parked", "retired", "refused"}
-	actNames       = []string{"", "park", "drop"}
-)
-
-// name writes a number that has a name, and number reads it.
-func name(names []string, n uint8, what string) ([]byte, error) {
-	if int(n) >= len(names) || names[n] == "" {
-		return nil, fmt.Errorf("no %s %d", what, n)
-	}
-	return []byte(names[n]), nil
-}
-
-func number(names []string, b []byte, what string) (uint8, error) {
-	i := slices.Index(names, string(b))
-	if i < 0 || len(b) == 0 {
-		return 0, fmt.Errorf("no %s %.40q", what, b)
-	}
-	return uint8(i), nil
-}
-
-type kind frontier.Kind
-
-func (k kind) MarshalText() ([]byte, error) { return name(kindNames, uint8(k), "kind") }
-func (k *kind) UnmarshalText(b []byte) error {
-	n, err := number(kindNames, b, "kind")
-	*k = kind(n)
-	return err
-}
-
-type condition frontier.Condition
-
-func (c condition) MarshalText() ([]byte, error) { return name(conditionNames, uint8(c), "condition") }
-func (c *condition) UnmarshalText(b []byte) error {
-	n, err := number(conditionNames, b, "condition")
-	*c = condition(n)
-	return err
-}
-
-type act frontier.Act
-
-func (a act) MarshalText() ([]byte, error) { return name(actNames, uint8(a), "act") }
-func (a *act) UnmarshalText(b []byte) error {
-	n, err := number(actNames, b, "act")
-	*a = act(n)
-	return err
-}
-
 func (s state) MarshalText() ([]byte, error) {
 	switch {
 	case s.deferred && s.outcome == 0:
 		return []byte("deferred"), nil
 	case s.outcome == 0:
 		return []byte("queued"), nil
-	case int(s.outcome) >= len(frontier.Outcomes{}) || s.deferred:
+	case s.deferred:
 		return nil, fmt.Errorf("no state %+v", s)
 	}
-	return []byte(s.outcome.String()), nil
+	return s.outcome.MarshalText()
 }
 
 func (s *state) UnmarshalText(b []byte) error {
@@ -145,19 +96,8 @@ func (s *state) UnmarshalText(b []byte) error {
 		*s = state{deferred: true}
 		return nil
 	}
-	o, err := outcome(string(b))
-	*s = state{outcome: o}
-	return err
-}
-
-// outcome reads what Outcome.String writes.
-func outcome(s string) (frontier.Outcome, error) {
-	for o := frontier.Outcome(1); int(o) < len(frontier.Outcomes{}); o++ {
-		if o.String() == s {
-			return o, nil
-		}
-	}
-	return 0, fmt.Errorf("no state %.40q", s)
+	*s = state{}
+	return s.outcome.UnmarshalText(b)
 }
 
 // sums are numbers by name, where the name may be any bytes: a list, in the order of the names.

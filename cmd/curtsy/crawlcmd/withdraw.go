@@ -18,7 +18,7 @@ import (
 // reachedNobody reports whether no connection to any host came about, so that nothing was asked of anybody: most often a
 // name, a port or a scheme was mistyped. A host that asked another crawl to wait is there.
 func reachedNobody(s crawler.Summary) bool {
-	parked, retired := status.ConditionName(frontier.Parked), status.ConditionName(frontier.Retired)
+	parked, retired := frontier.Parked.String(), frontier.Retired.String()
 	return s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Status.Exchanges == 0 && len(s.Status.Resting) > 0 &&
 		!slices.ContainsFunc(s.Status.Resting, func(r status.Resting) bool {
 			return r.Condition != parked && r.Condition != retired || crawler.AskedAnother(r.Reason)
