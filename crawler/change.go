@@ -105,7 +105,7 @@ func (c *Crawl) Change(ctx context.Context, next Terms) error {
 		c.limit.move(next.MaxTime)
 	}
 	if !slices.Equal(next.Window.Texts(), was.Window.Texts()) {
-		c.shutter.Move(next.Window)
+		c.windowGate.Move(next.Window)
 	}
 	if rises(was.MaxPerTag, next.MaxPerTag) {
 		c.quotas.held.Store(false)

@@ -174,7 +174,7 @@ type fetcher interface {
 }
 
 // AtOnce is how many exchanges a crawl of so many workers has under way at most, those with slow hosts among them.
-func AtOnce(workers int) int { return record.InflightNew(workers).Most() }
+func AtOnce(workers int) int { return record.NewLimiter(workers).Most() }
 
 // Validate says what is wrong with c, or nil.
 func (c Config) Validate() error {

@@ -35,18 +35,18 @@ type Crawl struct {
 	linker    *linker
 	settler   *settler
 
-	stopper *stopper
-	shutter *shutter
-	limit   timeLimit
-	reader  *pageReader
-	record  *record.Writer
-	book    *seedBook
-	budget  *budget.Tickets
-	quotas  quotas
-	room    *record.Limiter // of the exchanges in flight
-	crew    chan struct{}   // one place for each worker that is at work and has no slow exchange
-	buffers resultPool
-	live    *status.Live
+	stopper    *stopper
+	windowGate *windowGate
+	limit      timeLimit
+	reader     *pageReader
+	record     *record.Writer
+	book       *seedBook
+	budget     *budget.Tickets
+	quotas     quotas
+	room       *record.Limiter // of the exchanges in flight
+	crew       chan struct{}   // one place for each worker that is at work and has no slow exchange
+	buffers    resultPool
+	live       *status.Live
 
 	unclean bool // the run before was killed
 	rests   record.Rests
@@ -119,7 +119,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c.cfg.changed = &atomic.Pointer[Terms]{}
-	c.room, c.crew = record.InflightNew(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
+	c.room, c.crew = record.NewLimiter(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
 	c.live, c.stopper = c.cfg.newLive(c.room), newStopper()
 	if err := c.stages(before.Counts); err != nil {
 		return nil, err
@@ -161,11 +161,11 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	}
 	cfg := &c.cfg
 	dates, lined, redirects := record.NewDates(), record.NewRecent(), gate.NewRedirects()
-	c.shutter = newShutter(cfg.Window)
-	c.shutter.Member, c.stopper.member = cfg.Member, cfg.Member
-	c.shutter.MaxWait, c.shutter.Dates, c.shutter.Log = cfg.MaxWait, dates, cfg.Log
-	c.shutter.Left, c.shutter.End = cfg.left(c.budget), c.stopper.endOutside
-	c.shutter.Hold = func(on bool) { c.stopper.hold(byWindow, on) }
+	c.windowGate = newWindowGate(cfg.Window)
+	c.windowGate.Member, c.stopper.member = cfg.Member, cfg.Member
+	c.windowGate.MaxWait, c.windowGate.Dates, c.windowGate.Log = cfg.MaxWait, dates, cfg.Log
+	c.windowGate.Left, c.windowGate.End = cfg.left(c.budget), c.stopper.endOutside
+	c.windowGate.Hold = func(on bool) { c.stopper.hold(byWindow, on) }
 	c.gate = c.cfg.Gate()
 	c.record = record.New(cfg.Recorder, cfg.Ledger, dates)
 	if cfg.Member != nil {
@@ -182,7 +182,7 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	}
 	c.exchanger = &exchanger{
 		cfg: cfg, pacer: pacer, chooser: host.NewChooser(), redirects: redirects, dates: dates,
-		stopper: c.stopper, shutter: c.shutter, patient: &c.patient,
+		stopper: c.stopper, windowGate: c.windowGate, patient: &c.patient,
 	}
 	c.policies = &policies{
 		cfg: cfg, gate: c.gate, redirects: redirects, exchanger: c.exchanger, settler: c.settler, record: c.record, dates: dates,
@@ -233,12 +233,12 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	beside.Go(func() error { return c.stopper.stopAfterGrace(over) })
 
 	c.endIfMet() // by the pages of runs before
-	unknown := c.shutter.Look(context.WithoutCancel(ctx))
+	unknown := c.windowGate.Look(context.WithoutCancel(ctx))
 	if unknown != nil {
 		c.stopper.end(EndedInterrupted)
 	}
 	beside.Go(func() error {
-		err := c.shutter.Keep(context.WithoutCancel(ctx), over, c.stopper.draining.Done())
+		err := c.windowGate.Keep(context.WithoutCancel(ctx), over, c.stopper.draining.Done())
 		if err != nil {
 			c.stopper.end(EndedInterrupted)
 		}

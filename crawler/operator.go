@@ -29,7 +29,7 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	s.LimitedByIP = c.exchanger.pacer.Waiting()
 	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
-	if s.Opens = c.shutter.Until(); s.Opens != nil {
+	if s.Opens = c.windowGate.Until(); s.Opens != nil {
 		s.State = status.OutsideWindow
 	}
 	if c.stopper.paused() {

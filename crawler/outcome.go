@@ -214,7 +214,7 @@ func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d
 		if v.finding {
 			attempts = host.FindingAttempts
 		}
-		hollow := m.why == reasonHollow && task.Reason != reasonHollow && task.Attempts < again304
+		hollow := m.why == reasonUnexpected304 && task.Reason != reasonUnexpected304 && task.Attempts < again304
 		if task.Attempts+1 < attempts || hollow {
 			d.outcome = 0
 		}

@@ -43,7 +43,7 @@ func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64
 		held: &atomic.Bool{}, missed: missed,
 		domains: budget.NewGroups(cfg.MaxPerDomain, nil), tags: budget.NewGroups(cfg.MaxPerTag, tags),
 	}
-	q.watch = budget.StopwhenNew(cfg.StopWhen, counts[budget.Pages], q.tags.Pages)
+	q.watch = budget.NewWatch(cfg.StopWhen, counts[budget.Pages], q.tags.Pages)
 	if cfg.MaxPerDomain > 0 {
 		return q, q.countDomains(ctx, cfg.Frontier)
 	}

@@ -294,7 +294,7 @@ func TestRule21_AHollowNotModifiedIsAskedForOnceMore(t *testing.T) {
 			"/liar": then(rule21Reply{fields: `Etag: "x"`, body: "<p>4"}, rule21Reply{status: 304, fields: `Etag: "y"`}),
 		})
 		w.wantChange("/never", "failed", "", "", "")
-		w.wantOutcomes("http://a.test/never", "deferred: "+reasonHollow, "failed: "+reasonHollow)
+		w.wantOutcomes("http://a.test/never", "deferred: "+reasonUnexpected304, "failed: "+reasonUnexpected304)
 		w.wantChange("/mended", "fetched", string(storage.ChangeUnchanged), "", "")
 		w.wantChange("/other", "fetched", string(storage.ChangeUnchanged), `"1"`)
 		w.wantChange("/liar", "failed", "", `"x"`, "")

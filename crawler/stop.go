@@ -96,7 +96,7 @@ func (c *stopper) nudge() {
 }
 
 // endOutside ends a run outside of its window, of which that is left.
-func (c *stopper) endOutside(l shutterLeft, missed bool) {
+func (c *stopper) endOutside(l windowLeft, missed bool) {
 	switch {
 	case missed:
 		c.end(EndedWaiting)
@@ -107,11 +107,11 @@ func (c *stopper) endOutside(l shutterLeft, missed bool) {
 	}
 }
 
-// left tells a shutter what is left of the run.
-func (c *Config) left(b *budget.Tickets) func(context.Context) (shutterLeft, error) {
-	return func(ctx context.Context) (shutterLeft, error) {
+// left returns what is left of the run, for a windowGate.
+func (c *Config) left(b *budget.Tickets) func(context.Context) (windowLeft, error) {
+	return func(ctx context.Context) (windowLeft, error) {
 		st, err := c.Frontier.Stats(ctx)
-		return shutterLeft{InFlight: st.InFlight, Queued: st.Queued + st.Deferred, Spent: b.Spent()}, err
+		return windowLeft{InFlight: st.InFlight, Queued: st.Queued + st.Deferred, Spent: b.Spent()}, err
 	}
 }
 

@@ -58,7 +58,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 			return s, err
 		}
 	}
-	s.Opens = c.shutter.Missed()
+	s.Opens = c.windowGate.Missed()
 	s.Status.Elapsed = c.clock.Elapsed().Seconds()
 	s.Status.Killed = false // the frontier says it of the run before
 	stats, err := c.cfg.Frontier.Stats(ctx)

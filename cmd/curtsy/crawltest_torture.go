@@ -46,7 +46,7 @@ func tortureServe(ctx context.Context, token string, asJSON bool, std cli.Stream
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := scoreboard.TortureNew()
+	o := scoreboard.NewTorture()
 	if err := o.Start(); err != nil {
 		return err
 	}

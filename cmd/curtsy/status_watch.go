@@ -44,7 +44,7 @@ const (
 
 // watchStatus shows how the crawl in dir is, again and again.
 func watchStatus(ctx context.Context, dir string, every time.Duration, asJSON bool, std cli.Streams) error {
-	w := &statusWatch{std: std, dir: dir, every: every, json: asJSON, source: dashboard.DirectoryNew(dir)}
+	w := &statusWatch{std: std, dir: dir, every: every, json: asJSON, source: dashboard.NewDirectory(dir)}
 	if !asJSON {
 		w.terminal = progress.TerminalOf(std.Out)
 	}

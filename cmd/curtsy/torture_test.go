@@ -18,7 +18,7 @@ import (
 // ordeal serves the torture site.
 func ordeal(t *testing.T) *scoreboard.Web {
 	t.Helper()
-	o := scoreboard.TortureNew()
+	o := scoreboard.NewTorture()
 	if err := o.Start(); err != nil {
 		t.Fatal(err)
 	}

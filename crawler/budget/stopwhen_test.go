@@ -51,7 +51,7 @@ func watch(t *testing.T, text string) *Watch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return StopwhenNew([]Condition{c}, 0, func(string) int64 { return 0 })
+	return NewWatch([]Condition{c}, 0, func(string) int64 { return 0 })
 }
 
 // met is after how many answers a condition is met; 0 for never.
@@ -95,13 +95,13 @@ func TestWhenAConditionIsMet(t *testing.T) {
 func TestRunsBeforeCount(t *testing.T) {
 	a, _ := Parse("tag:a pages=5")
 	b, _ := Parse("pages=10")
-	if got := StopwhenNew([]Condition{a, b}, 10, func(string) int64 { return 4 }).Met(); got != "pages=10" {
+	if got := NewWatch([]Condition{a, b}, 10, func(string) int64 { return 4 }).Met(); got != "pages=10" {
 		t.Errorf("%q", got)
 	}
-	if got := StopwhenNew([]Condition{a}, 0, func(tag string) int64 { return int64(len(tag)) * 5 }).Met(); got != "tag:a pages=5" {
+	if got := NewWatch([]Condition{a}, 0, func(tag string) int64 { return int64(len(tag)) * 5 }).Met(); got != "tag:a pages=5" {
 		t.Errorf("%q", got)
 	}
-	w := StopwhenNew(nil, 100, nil)
+	w := NewWatch(nil, 100, nil)
 	if w.Note(Answer{Failed: true}); w.Met() != "" {
 		t.Error("a condition out of nothing")
 	}

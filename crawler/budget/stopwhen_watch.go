@@ -32,9 +32,9 @@ type Watch struct {
 	texts  []uint64
 }
 
-// StopwhenNew returns a Watch for conditions. Before are the pages of the runs before; ofTag counts those of a tag, with what Note
+// NewWatch returns a Watch for conditions. Before are the pages of the runs before; ofTag counts those of a tag, with what Note
 // is about to be told.
-func StopwhenNew(all []Condition, before int64, ofTag func(tag string) int64) *Watch {
+func NewWatch(all []Condition, before int64, ofTag func(tag string) int64) *Watch {
 	w := &Watch{pages: before, ofTag: ofTag}
 	w.Set(all)
 	return w

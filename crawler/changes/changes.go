@@ -55,7 +55,7 @@ func Compare(ctx context.Context, dir string, o Options) (_ *Result, err error) 
 		},
 	}
 	// What the last update wrote says whether it came to its end.
-	if head, ok := crawldir.PastHead(filepath.Join(dir, crawldir.ChangesName)); ok && head.Generation == to {
+	if head, ok := crawldir.ReadChangesHeader(filepath.Join(dir, crawldir.ChangesName)); ok && head.Generation == to {
 		c.r.Complete, c.r.Round = head.Complete, head.Round
 	}
 	if err := c.outcomes(ctx, r); err != nil {

@@ -86,11 +86,11 @@ func (s *Settings) newScope(seeds []frontier.Candidate) (*scope.Scope, error) {
 func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Config, error) {
 	c := fetch.Config{
 		Identity: s.Identity(),
-		SpoolDir: spool, AcceptLanguage: s.AcceptLanguage, OfferZstd: s.OfferZstd, MaxBody: s.MaxBody, MaxRate: s.MaxRate,
-		LeastSpeed: s.LeastSpeed,
+		SpoolDir: spool, AcceptLanguage: s.AcceptLanguage, AcceptZstd: s.AcceptZstd, MaxBody: s.MaxBody, MaxRate: s.MaxRate,
+		MinRate: s.MinRate,
 	}
-	if c.LeastSpeed == 0 {
-		c.LeastSpeed = -1
+	if c.MinRate == 0 {
+		c.MinRate = -1
 	}
 	var err error
 	if c.Signer, err = s.signer(); err != nil {

@@ -11,14 +11,14 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// networkOurs says which hosts may be the operator's own: names of public hosts, which are to prove it, and whether loopback is.
-type networkOurs struct {
+// ownHosts says which hosts may be the operator's own: names of public hosts, which are to prove it, and whether loopback is.
+type ownHosts struct {
 	Names    []string
 	Loopback bool
 }
 
 // Credentials are those that --auth and --header name. The error quotes nothing that may be a secret.
-func (s settings) Credentials(own networkOurs) (*fetch.Set, error) {
+func (s settings) Credentials(own ownHosts) (*fetch.Set, error) {
 	if len(s.Auth)+len(s.Header) == 0 {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ func (s settings) Credentials(own networkOurs) (*fetch.Set, error) {
 
 // parse reads HOST=FILE. A name alone means https at its usual port, which is what a public host can prove; http is for
 // loopback alone, and only where it is written.
-func (o networkOurs) parse(flag, given string) (a canon.Authority, path string, err error) {
+func (o ownHosts) parse(flag, given string) (a canon.Authority, path string, err error) {
 	host, path, ok := strings.Cut(given, "=")
 	if !ok || host == "" || path == "" {
 		return a, "", errors.New(flag + ": write HOST=FILE: the name of one of your own hosts, and the file with the secret")
@@ -86,7 +86,7 @@ func (o networkOurs) parse(flag, given string) (a canon.Authority, path string, 
 }
 
 // may reports whether a can be an own host at all.
-func (o networkOurs) may(a canon.Authority) bool {
+func (o ownHosts) may(a canon.Authority) bool {
 	if a.Loopback() {
 		return o.Loopback
 	}
@@ -94,7 +94,7 @@ func (o networkOurs) may(a canon.Authority) bool {
 }
 
 // how is what makes a an own host, if anything does.
-func (o networkOurs) how(a canon.Authority) string {
+func (o ownHosts) how(a canon.Authority) string {
 	switch _, literal := a.Addr(); {
 	case a.Loopback():
 		return "--own-site none says that this machine's are not"

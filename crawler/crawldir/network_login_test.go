@@ -26,10 +26,10 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 	if err := os.Chmod(open, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	own := networkOurs{Names: []string{"own.test.org"}, Loopback: true}
+	own := ownHosts{Names: []string{"own.test.org"}, Loopback: true}
 	for name, tt := range map[string]struct {
 		auth, header string
-		own          networkOurs
+		own          ownHosts
 		want         string // declared, or a part of the error
 	}{
 		"own":                   {"own.test.org=" + auth, "own.test.org=" + header, own, "https://own.test.org: Authorization, X-Key, Cookie"},
@@ -39,7 +39,7 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 		"http":                  {"http://own.test.org=" + auth, "", own, "https at its usual port"},
 		"an address":            {"192.0.2.7=" + auth, "", own, "only a host with a public name"},
 		"one label":             {"intranet=" + auth, "", own, "only a host with a public name"},
-		"loopback is foreign":   {"http://127.0.0.1:8080=" + auth, "", networkOurs{}, "--own-site none"},
+		"loopback is foreign":   {"http://127.0.0.1:8080=" + auth, "", ownHosts{}, "--own-site none"},
 		"a path":                {"own.test.org/x=" + auth, "", own, "not a host"},
 		"a user":                {"jo@own.test.org=" + auth, "", own, "not a host"},
 		"no file":               {"own.test.org", "", own, "write HOST=FILE"},

@@ -59,8 +59,8 @@ func (s *Settings) own(c *crawler.Config) error {
 }
 
 // ours says to whom credentials may go.
-func ours(s *Settings) networkOurs {
-	own := networkOurs{Loopback: !s.LoopbackForeign()}
+func ours(s *Settings) ownHosts {
+	own := ownHosts{Loopback: !s.LoopbackForeign()}
 	for _, name := range s.OwnNames() {
 		if host, err := OwnHost(name); err == nil { // else own says why
 			own.Names = append(own.Names, host)

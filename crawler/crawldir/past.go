@@ -16,7 +16,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Past is what an archive had before a generation of its crawl began. It is a revisit.Past.
+// Past is what an archive had before a generation of its crawl began. It is a record.Past.
 type Past struct {
 	Archive string   // the folder of segments
 	Index   []string // of complete segments: what is older than the run is in these
@@ -28,7 +28,7 @@ type Past struct {
 	Damaged func(what string, why error)
 }
 
-// Last implements revisit.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
+// Last implements record.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
 // update dearer, not impossible.
 func (p *Past) Last(ctx context.Context, u canon.URL) (*record.Earlier, error) {
 	url := u.String()

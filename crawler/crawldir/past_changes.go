@@ -299,8 +299,8 @@ func (w *changeWriter) end() error {
 	return err
 }
 
-// PastHead reads what a file of changes says of its generation, without the changes; ok is false where it cannot be read.
-func PastHead(path string) (c Changes, ok bool) {
+// ReadChangesHeader reads what a file of changes says of its generation, without the changes; ok is false where it cannot be read.
+func ReadChangesHeader(path string) (c Changes, ok bool) {
 	f, err := durable.Open(path)
 	if err != nil {
 		return c, false
@@ -317,7 +317,7 @@ func PastHead(path string) (c Changes, ok bool) {
 
 // Done reports whether a file of changes has all of a generation.
 func Done(path string, generation int64) bool {
-	c, ok := PastHead(path)
+	c, ok := ReadChangesHeader(path)
 	return ok && c.Generation == generation && c.Complete
 }
 

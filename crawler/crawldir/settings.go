@@ -66,7 +66,7 @@ type Settings struct {
 	ExternalAge          time.Duration // for which what lies off the scope is not asked again, once it was there
 	MaxWait              time.Duration // a run ends when nothing is due within it
 	Window               []string      // parts of the days of a week in which hosts may be asked; none for always
-	MaxRate, LeastSpeed  int64         // bytes per second; 0 for no limit
+	MaxRate, MinRate     int64         // bytes per second; 0 for no limit
 
 	Order                                     frontier.Order // within a host
 	MaxDBSize                                 int64          // bytes of the frontier; 0 for no limit
@@ -77,7 +77,7 @@ type Settings struct {
 	AllowNet       []string // private addresses (CIDR) that may be reached
 	CAFile         string   // certificates (PEM) to trust, too
 	AcceptLanguage string
-	OfferZstd      bool
+	AcceptZstd     bool
 	MemoryLimit    int64 // bytes of memory to save time with; 0 leaves it to Go
 
 	Mirror   bool // make a browsable copy at the end of each run
@@ -116,7 +116,7 @@ func Defaults() Settings {
 		SampleKey: scope.DefaultSampleKey,
 		Delay:     crawler.Floor, IPDelay: crawler.DefaultIPDelay, MaxCrawlDelay: crawler.DefaultMaxCrawlDelay,
 		OwnSite: []string{OwnLoopback}, PerHost: 1, FollowRel: crawler.DefaultFollowRel(),
-		LeastSpeed: fetch.DefaultLeastSpeed, MaxBody: fetch.DefaultMaxBody, MaxWait: crawler.DefaultMaxWait,
+		MinRate: fetch.DefaultLeastSpeed, MaxBody: fetch.DefaultMaxBody, MaxWait: crawler.DefaultMaxWait,
 		Workers: crawler.DefaultWorkers, MemoryLimit: 48 << 20,
 		MinInterval: freshness.DefaultMin, MaxInterval: freshness.DefaultMax, Fresh: freshness.DefaultEnough, Gather: DefaultGather,
 	}

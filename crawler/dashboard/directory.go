@@ -50,8 +50,8 @@ const firstBack = 8 << 20
 // sizeEvery is how often the files are measured: an archive may have thousands.
 const sizeEvery = 5 * time.Second
 
-// DirectoryNew returns the source of a directory, which should hold a crawl: crawldir.Require.
-func DirectoryNew(path string) *directory {
+// NewDirectory returns the source of a directory, which should hold a crawl: crawldir.Require.
+func NewDirectory(path string) *directory {
 	return &directory{path: path, follow: ledger.Follow(filepath.Join(path, crawldir.LedgerName), firstBack)}
 }
 

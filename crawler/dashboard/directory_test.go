@@ -55,7 +55,7 @@ func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directo
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, a := DirectoryNew(dir), root.Authority()
+	d, a := NewDirectory(dir), root.Authority()
 	_, err = crawldir.Run(t.Context(), dir, crawldir.Options{Attend: func(ctx context.Context, start crawldir.Start) (sum crawler.Summary, err error) {
 		var run errgroup.Group
 		start.Crawl.Pause(true) // so that there is something left to steer

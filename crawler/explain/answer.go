@@ -40,7 +40,7 @@ func (e *Pace) respond(n *host.State, own bool) {
 		if t := &e.Terms[i]; t.By == storage.ByResponseTime {
 			t.Seconds = seconds(host.ResponsePace(median))
 			t.Note = fmt.Sprintf("%d × %v, the median of the last %d; %v at most",
-				host.ResponseFactor, median.Round(time.Microsecond), len(times), host.ResponseMost)
+				host.ResponseFactor, median.Round(time.Microsecond), len(times), host.MaxResponseDelay)
 		}
 	}
 	e.choose()

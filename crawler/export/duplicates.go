@@ -22,7 +22,7 @@ func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *finder, pages in
 	if out == nil {
 		out = NewOut(&tables.Duplicates, nil)
 	}
-	f = neardupNew(in.temp, 0)
+	f = newFinder(in.temp, 0)
 	quick := *in
 	quick.NoLanguage = true
 	err = visit(ctx, &quick, out, visitor[seenPage]{size: batchSize, wants: answered, work: sketched, take: func(p seenPage) error {

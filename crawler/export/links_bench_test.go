@@ -25,7 +25,7 @@ func BenchmarkTable(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := linksNewReader(b.TempDir(), []crawl{{Name: "bench", Scope: j}}, extract.New())
+	r := newLinksReader(b.TempDir(), []crawl{{Name: "bench", Scope: j}}, extract.New())
 	t := newTable(r)
 	defer t.Close()
 	line := storage.Line{Kind: storage.KindSeed, URL: "http://h.test/", Decision: storage.DecisionAllow, Outcome: storage.OutcomeFetched, Attempt: 1, Status: 200}

@@ -51,8 +51,8 @@ type linksReader struct {
 	seeds   [2]maphash.Seed
 }
 
-// linksNewReader reads answers of crawls. Temporary files go to dir; empty means the system's folder.
-func linksNewReader(dir string, crawls []crawl, x *extract.Extractor) *linksReader {
+// newLinksReader reads answers of crawls. Temporary files go to dir; empty means the system's folder.
+func newLinksReader(dir string, crawls []crawl, x *extract.Extractor) *linksReader {
 	return &linksReader{crawls: crawls, dir: dir, extract: x, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 }
 

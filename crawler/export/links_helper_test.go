@@ -98,7 +98,7 @@ func judging(t testing.TB, dir string) crawl {
 // table makes all rows of a crawl directory.
 func table(t testing.TB, dir string, to func(tables.Row) error) {
 	t.Helper()
-	r := linksNewReader(t.TempDir(), []crawl{judging(t, dir)}, extract.New())
+	r := newLinksReader(t.TempDir(), []crawl{judging(t, dir)}, extract.New())
 	all := newTable(r)
 	defer all.Close()
 	for l, err := range ledger.Read(filepath.Join(dir, crawldir.LedgerName)) {

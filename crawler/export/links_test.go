@@ -154,7 +154,7 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 		t.Skip("it reads much, for long under the race detector")
 	}
 	const pages, each = 4, 100_000
-	r := linksNewReader(t.TempDir(), []crawl{{Name: "c"}}, extract.New())
+	r := newLinksReader(t.TempDir(), []crawl{{Name: "c"}}, extract.New())
 	all := newTable(r)
 	defer all.Close()
 	var b bytes.Buffer
@@ -207,7 +207,7 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 
 // A line of the ledger meets the mentions of its URL, by whatever spelling, and no others; the latest line counts.
 func TestJoin_TheLatestLineOfATarget(t *testing.T) {
-	r := linksNewReader(t.TempDir(), []crawl{{Name: "one"}, {Name: "two"}}, extract.New())
+	r := newLinksReader(t.TempDir(), []crawl{{Name: "one"}, {Name: "two"}}, extract.New())
 	all := newTable(r)
 	defer all.Close()
 	line := func(crawl int, url string, decision storage.Decision, outcome storage.Outcome, status, attempt int) {

@@ -54,9 +54,9 @@ type finder struct {
 	buf []byte
 }
 
-// neardupNew returns a Finder that holds about so many bytes in memory, 24 bytes for each page and 40 for each copy apart, and the rest in files in
+// newFinder returns a Finder that holds about so many bytes in memory, 24 bytes for each page and 40 for each copy apart, and the rest in files in
 // dir; empty means the system's folder for such files, zero 48 MiB.
-func neardupNew(dir string, memory int) *finder {
+func newFinder(dir string, memory int) *finder {
 	if memory <= 0 {
 		memory = usual
 	}

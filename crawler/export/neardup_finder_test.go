@@ -31,7 +31,7 @@ func words(from, n int) (all []string) {
 
 func find(t testing.TB, memory int, pages ...neardupText) (all []member) {
 	t.Helper()
-	f := neardupNew(t.TempDir(), memory)
+	f := newFinder(t.TempDir(), memory)
 	for i, p := range pages {
 		s := sketchOf(t, p)
 		if err := f.Add(neardupPage{URL: p.url, Key: "key of " + p.url, Fetched: time.Unix(int64(i), 0).UTC()}, &s, 0); err != nil {
@@ -130,7 +130,7 @@ func TestACopyStandsForItsPayload(t *testing.T) {
 			"http://copy.test/page representative of 2 like http://copy.test/page 1.00", "http://near.test/page near of 2 like http://copy.test/page 0.82",
 		}},
 	} {
-		f := neardupNew(t.TempDir(), 0)
+		f := newFinder(t.TempDir(), 0)
 		add := func(at int64, url string, payload uint64, all []string) {
 			p := neardupPage{URL: url, Key: url, Fetched: time.Unix(at, 0)}
 			var err error
@@ -217,7 +217,7 @@ func TestABandOfVeryManyPagesIsNoTrap(t *testing.T) {
 }
 
 func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
-	f := neardupNew(t.TempDir()+"/none", 1)
+	f := newFinder(t.TempDir()+"/none", 1)
 	s := sketchOf(t, neardupText{"http://a.test/", words(0, 100)})
 	var err error
 	for i := range 5 {
@@ -226,7 +226,7 @@ func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
 	if err == nil {
 		t.Error("no error")
 	}
-	f = neardupNew(t.TempDir(), 0)
+	f = newFinder(t.TempDir(), 0)
 	defer f.Close()
 	for i := range 5 {
 		if err := f.Add(neardupPage{URL: fmt.Sprint(i)}, &s, 0); err != nil {
@@ -257,7 +257,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	const memory = 16 << 20
 	r := rand.New(rand.NewPCG(7, 8))
-	f := neardupNew(t.TempDir(), memory)
+	f := newFinder(t.TempDir(), memory)
 	defer f.Close()
 	began := time.Now()
 	set := make([]uint64, 40)

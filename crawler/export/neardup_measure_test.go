@@ -119,7 +119,7 @@ func clusters(t *testing.T, n int, sketches []Sketch, all []pair) {
 	for i := range got {
 		got[i] = int32(i)
 	}
-	f := neardupNew(t.TempDir(), 0)
+	f := newFinder(t.TempDir(), 0)
 	defer f.Close()
 	for i := range sketches {
 		if err := f.Add(neardupPage{URL: strconv.Itoa(i), Key: strconv.Itoa(i)}, &sketches[i], 0); err != nil {

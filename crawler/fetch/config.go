@@ -69,8 +69,8 @@ type Config struct {
 	// AcceptLanguage is the value of that field. Empty means it is not sent.
 	AcceptLanguage string
 
-	// OfferZstd offers the coding zstd beside gzip and br. Few tools read archives with bodies in it.
-	OfferZstd bool
+	// AcceptZstd offers the coding zstd beside gzip and br. Few tools read archives with bodies in it.
+	AcceptZstd bool
 
 	// MaxBody is the most octets of a decoded body. Zero means 100 MiB.
 	MaxBody int64
@@ -92,11 +92,11 @@ type Config struct {
 	// WholeTimeout bounds the exchange. Zero means 20 min.
 	WholeTimeout time.Duration
 
-	// LeastSpeed is how many octets of an answer per second must come, head included and on average over SpeedSpan; an
+	// MinRate is how many octets of an answer per second must come, head included and on average over SpeedSpan; an
 	// answer that comes more slowly fails with ErrSlow (politeness rule 25). Zero means 100; negative means any speed.
-	LeastSpeed int64
+	MinRate int64
 
-	// SpeedSpan is the time over which LeastSpeed is measured, again and again from the first octet. Zero means 30 s.
+	// SpeedSpan is the time over which MinRate is measured, again and again from the first octet. Zero means 30 s.
 	SpeedSpan time.Duration
 
 	// KeepAlive is how long an idle connection may be used again. Zero means 4 s, below the 5 s after which common
@@ -168,8 +168,8 @@ func (c Config) defaults() Config {
 	if c.MaxBody == 0 {
 		c.MaxBody = DefaultMaxBody
 	}
-	if c.LeastSpeed == 0 {
-		c.LeastSpeed = DefaultLeastSpeed
+	if c.MinRate == 0 {
+		c.MinRate = DefaultLeastSpeed
 	}
 	if c.SpoolDir == "" {
 		c.SpoolDir = os.TempDir()
@@ -224,7 +224,7 @@ func New(c Config) (*Fetcher, error) {
 		names:   newNames(c.Resolve, c.ConnectTimeout),
 		budget:  newBudget(c.MaxRate),
 
-		leastInSpan: int64(float64(c.LeastSpeed) * c.SpeedSpan.Seconds()),
+		leastInSpan: int64(float64(c.MinRate) * c.SpeedSpan.Seconds()),
 	}, nil
 }
 

@@ -148,7 +148,7 @@ func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (
 	// A body holds nothing, and its Close would read on to the end.
 	resp, begin, err := f.readHead(x, l, &r) //nolint:bodyclose // see above
 	if err != nil && l.forwarded() {
-		err = l.rubbish(err)
+		err = l.malformedProxyResponse(err)
 	}
 	if !l.first.IsZero() {
 		x.ResponseTime = max(l.first.Sub(sent), 1)

@@ -44,7 +44,7 @@
 //   - Memory: 256 KiB each of response and decoded body; the rest lies in a temporary file, unlinked as soon as it
 //     is open where the system allows that, so that a kill leaves none behind. A body that needs no decoding is not
 //     kept twice.
-//   - Speed: from the first octet on, Config.LeastSpeed octets per second on average over each Config.SpeedSpan.
+//   - Speed: from the first octet on, Config.MinRate octets per second on average over each Config.SpeedSpan.
 //   - Time: look-up, connect, TLS handshake, first octet, idleness, the whole. Deadlines of the connection bound
 //     every read and write; cancellation of the context sets a deadline in the past. No goroutine waits on a connection
 //     (crypto/tls keeps one while a handshake lasts).

@@ -66,7 +66,7 @@ func (c Class) Ours() bool {
 // host may still have been sending.
 var ErrWhole = errors.New("the request took too long in all")
 
-// ErrSlow is wrapped by a Failure of class Timeout of an answer that came more slowly than Config.LeastSpeed, or that
+// ErrSlow is wrapped by a Failure of class Timeout of an answer that came more slowly than Config.MinRate, or that
 // the caller ended because it was slow and others waited.
 var ErrSlow = errors.New("too slow")
 

@@ -16,7 +16,7 @@ func TestRequestOctetsWhole(t *testing.T) {
 	f := mustNew(t, Config{
 		Identity:       Identity{Token: "Lantern", Version: "1.2", Contact: "jo@lantern.dev"},
 		AcceptLanguage: "de, en;q=0.5",
-		OfferZstd:      true,
+		AcceptZstd:     true,
 		KeepAlive:      -1,
 	})
 	got, err := f.head(Request{

@@ -51,7 +51,7 @@ func (f *Fetcher) head(r Request) ([]byte, error) {
 	b = append(b, f.fields...)
 	b = appendField(b, "Accept", accept)
 	offered := acceptEncoding
-	if f.c.OfferZstd {
+	if f.c.AcceptZstd {
 		offered += withZstd
 	}
 	b = appendField(b, "Accept-Encoding", offered)

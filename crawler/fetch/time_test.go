@@ -62,7 +62,7 @@ func TestTimeouts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &world{serve: func(_ int, conn net.Conn) { c.serve(conn) }}
 				begin := time.Now()
-				x := get(t, w.fetcher(t, Config{LeastSpeed: -1}), c.url)
+				x := get(t, w.fetcher(t, Config{MinRate: -1}), c.url)
 				expect(t, x, c.class, c.truncated)
 				if took := time.Since(begin); took != c.after || x.End.Sub(begin) != c.after {
 					t.Errorf("took %v, End after %v; want %v", took, x.End.Sub(begin), c.after)

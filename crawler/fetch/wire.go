@@ -93,9 +93,9 @@ func (l *connection) forwarded() bool {
 	return l.proxy != nil && l.proxy.Forwards() && l.authority.Scheme() != "https"
 }
 
-// rubbish is what a failure means that came in the place of a head, where a proxy forwards: it has to answer for its target
+// malformedProxyResponse is what a failure means that came in the place of a head, where a proxy forwards: it has to answer for its target
 // then (RFC 9110 15.6.3), and did not.
-func (l *connection) rubbish(err error) error {
+func (l *connection) malformedProxyResponse(err error) error {
 	var failed *Failure
 	if errors.As(err, &failed) && (failed.Class == Reset || failed.Class == Protocol) {
 		return &Failure{Proxy, l.proxy.Fault(Odd, failed.Err)}

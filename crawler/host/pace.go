@@ -9,8 +9,8 @@ import (
 
 // The response-time term of the pace: a host that takes long to answer is asked less often (politeness rule 9).
 const (
-	ResponseFactor = 5
-	ResponseMost   = 30 * time.Second
+	ResponseFactor   = 5
+	MaxResponseDelay = 30 * time.Second
 )
 
 // Pace is the pause that is kept between the end of one exchange and the start of the next.
@@ -65,5 +65,5 @@ func (t Terms) Pace(s *State, now int64) Pace {
 
 // ResponsePace is the pause that a host gets which takes so long to answer.
 func ResponsePace(response time.Duration) time.Duration {
-	return min(ResponseFactor*response, ResponseMost)
+	return min(ResponseFactor*response, MaxResponseDelay)
 }

@@ -34,8 +34,8 @@ type Limiter struct {
 	begun map[canon.Authority]int // exchanges that have not ended
 }
 
-// InflightNew returns a limiter of so many slots.
-func InflightNew(slots int) *Limiter {
+// NewLimiter returns a limiter of so many slots.
+func NewLimiter(slots int) *Limiter {
 	return &Limiter{slots: make(chan struct{}, slots), most: slowShare * slots, slow: map[*flight]struct{}{}, begun: map[canon.Authority]int{}}
 }
 

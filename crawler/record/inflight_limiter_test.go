@@ -40,7 +40,7 @@ func fly(t *testing.T, r *Limiter, m Meter, d time.Duration) (cut bool) {
 
 func TestRule25_SlowGiveTheirSeatBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := InflightNew(2)
+		r := NewLimiter(2)
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
@@ -67,7 +67,7 @@ func TestRule25_SlowGiveTheirSeatBack(t *testing.T) {
 // The one that has lasted longest goes first, those that bring much after all others.
 func TestRule25_WhoIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := InflightNew(1)
+		r := NewLimiter(1)
 		var order []int
 		var mu sync.Mutex
 		var all sync.WaitGroup
@@ -106,7 +106,7 @@ func TestRule25_WhoIsCut(t *testing.T) {
 // What waits for us is never slow, however long it lasts.
 func TestRule25_OurOwnWaitsMakeNobodySlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, m := InflightNew(1), &meter{}
+		r, m := NewLimiter(1), &meter{}
 		stop := make(chan struct{})
 		go func() {
 			for tick := time.NewTicker(100 * time.Millisecond); ; {
@@ -139,7 +139,7 @@ func TestRule25_OurOwnWaitsMakeNobodySlow(t *testing.T) {
 
 func TestPressCutsWhatBringsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, brisk := InflightNew(2), &meter{}
+		r, brisk := NewLimiter(2), &meter{}
 		brisk.octets.Store(1 << 40)
 		cut := make(chan bool, 2)
 		go func() { cut <- fly(t, r, brisk, time.Hour) }()
@@ -171,7 +171,7 @@ func TestRule25_RoomOfRandomExchanges(t *testing.T) {
 			durations[i] = time.Duration(rnd.Int64N(int64(long)))
 		}
 		synctest.Test(t, func(t *testing.T) {
-			r := InflightNew(n)
+			r := NewLimiter(n)
 			var flying, most atomic.Int64
 			var all sync.WaitGroup
 			begin := time.Now()

@@ -229,7 +229,7 @@ func (p *play) judge(t *testing.T) {
 		t.Errorf("the parts sum to %d, discovered are %d", sum, p.stats.Discovered)
 	}
 	// One for each exchange that there may be, those that are slow and hold no place among them (package inflight).
-	if most := int64(record.InflightNew(p.workers).Most() + 16); p.goroutines > most {
+	if most := int64(record.NewLimiter(p.workers).Most() + 16); p.goroutines > most {
 		t.Errorf("%d goroutines for %d workers and %d hosts", p.goroutines, p.workers, len(p.w.hosts))
 	}
 }

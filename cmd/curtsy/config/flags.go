@@ -35,7 +35,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.Var((*crawldir.Size)(&s.MaxBytes), "max-bytes", "`SIZE` end after receiving this much; 0 = unlimited")
 	fs.Var((*crawldir.Duration)(&s.MaxTime), "max-time", "`TIME` end after this time; 0 = unlimited")
 	fs.Var((*crawldir.Size)(&s.MaxRate), "max-rate", "`SIZE` maximum bytes received per second; 0 = unlimited")
-	fs.Var((*crawldir.Size)(&s.LeastSpeed), "min-rate", "`SIZE` abort responses slower than this per second over 30s; 0 = never")
+	fs.Var((*crawldir.Size)(&s.MinRate), "min-rate", "`SIZE` abort responses slower than this per second over 30s; 0 = never")
 	fs.Var((*crawldir.Size)(&s.MaxBody), "max-body", "`SIZE` largest decoded body")
 	fs.Var((*crawldir.Duration)(&s.MaxWait), "max-wait", "`TIME` end when nothing is due within this time")
 	fs.StringArrayVar(&s.Window, "window", nil, "`TIMES` send requests only at these times, as in \"22:00-06:00 Europe/Berlin\" or\n\"Mon-Fri 22:00-06:00 UTC\"; otherwise wait, at most --max-wait; repeatable; or none")
@@ -58,7 +58,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&s.Network.Auth, "auth", nil, "`HOST=FILE` log in to your own host with user:password or Bearer TOKEN\nfrom a file that only you can read; repeatable")
 	fs.StringArrayVar(&s.Network.Header, "header", nil, "`HOST=FILE` send your own host the header fields (Name: value) in such a file; repeatable")
 	fs.StringVar(&s.AcceptLanguage, "accept-language", "", "`TEXT` value of the Accept-Language field")
-	fs.BoolVar(&s.OfferZstd, "accept-zstd", false, "accept zstd besides gzip and br; few tools read archives with it")
+	fs.BoolVar(&s.AcceptZstd, "accept-zstd", false, "accept zstd besides gzip and br; few tools read archives with it")
 	cli.Group(fs, "Network")
 
 	fs.StringArrayVar(&s.Dedup, "dedup", nil, "`CDXJ` index file or crawl directory: record responses that it has as\nrevisits instead of archiving them again; repeatable")

@@ -76,7 +76,7 @@ func show(ctx context.Context, dirs []string, listen, tokenFile string, names []
 func of(dirs []string, o dashboard.Options) *dashboard.Server {
 	o.Metrics = dashboard.MetricsOptions{Version: crawldir.Version, Process: o.Profile}.Handler
 	for _, dir := range dirs {
-		o.Sources = append(o.Sources, dashboard.DirectoryNew(dir))
+		o.Sources = append(o.Sources, dashboard.NewDirectory(dir))
 	}
 	return dashboard.New(o)
 }

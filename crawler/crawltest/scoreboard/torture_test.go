@@ -17,7 +17,7 @@ import (
 // Whatever the pages refer to is there, unless it is said to be absent; and whatever is there is referred
 // to.
 func TestOrdealLacksNothingAndHasNothingToSpare(t *testing.T) {
-	o := TortureNew()
+	o := NewTorture()
 	absent := map[string]bool{}
 	for _, a := range o.Absent {
 		absent[a.URL] = true
@@ -61,7 +61,7 @@ func TestOrdealLacksNothingAndHasNothingToSpare(t *testing.T) {
 
 // All pages in scope can be reached from the seed by links and embeds.
 func TestOrdealIsReachedFromItsSeed(t *testing.T) {
-	o := TortureNew()
+	o := NewTorture()
 	reached := o.Reach("curtsy", "http://"+tortureHost+"/")
 	for k := range o.Web.Pages(tortureHost) {
 		u := place{tortureHost, k}.String()
@@ -104,7 +104,7 @@ func TestOrdealsPicturesAreWhatPagesExpect(t *testing.T) {
 
 func TestOrdealsDrawingsAreXML(t *testing.T) {
 	n := 0
-	o := TortureNew()
+	o := NewTorture()
 	for _, h := range o.Hosts() {
 		for k, l := range o.Web.Pages(h) {
 			if l.Type != "image/svg+xml" {
@@ -129,7 +129,7 @@ func TestOrdealsDrawingsAreXML(t *testing.T) {
 // The names are what they are there for: each a page of its own, and hard in all the ways that are promised.
 func TestOrdealsNamesAreHard(t *testing.T) {
 	var targets []string
-	for k := range TortureNew().Web.Pages(tortureHost) {
+	for k := range NewTorture().Web.Pages(tortureHost) {
 		if target, ok := strings.CutPrefix(k, "/names/"); ok && target != "" {
 			targets = append(targets, target)
 		}
@@ -167,7 +167,7 @@ func TestOrdealsNamesAreHard(t *testing.T) {
 
 // Two webs are alike to the byte: what is said of one holds of the next.
 func TestOrdealIsTheSameEachTime(t *testing.T) {
-	a, b := TortureNew(), TortureNew()
+	a, b := NewTorture(), NewTorture()
 	for _, h := range a.Hosts() {
 		same := maps.EqualFunc(a.Web.Pages(h), b.Web.Pages(h), func(x, y crawltest.Page) bool { return x.Body == y.Body })
 		if !same {

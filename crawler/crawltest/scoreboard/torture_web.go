@@ -55,8 +55,8 @@ const (
 //go:embed torture.txt
 var tortureText string
 
-// TortureNew returns that web.
-func TortureNew() *Web {
+// NewTorture returns that web.
+func NewTorture() *Web {
 	r := newBuilder(tortureHost, cdnHost, fontsHost, deepHost, beyondHost, closedHost, neighbourHost)
 	r.sites[tortureHost].Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /private/\n"}
 	r.sites[closedHost].Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /\n"}

@@ -18,14 +18,14 @@ var errShut = errors.New("crawler: outside of the window, or without the frontie
 // aMoment is how long a turn is put off that the window's end came upon: no turn is claimed before it opens.
 const aMoment = time.Second
 
-// A shutter has a run pause outside of its window, or ends it. Begin with newShutter, and set the fields before it is used.
-type shutter struct {
-	Member  frontier.Member                                // nil when the frontier is not shared
-	MaxWait time.Duration                                  // the longest that an opening is waited for
-	Dates   *record.Dates                                  // of the archive, so that an audit can tell, be the clock set back meanwhile
-	Hold    func(on bool)                                  // begins the pause, or ends it
-	Left    func(ctx context.Context) (shutterLeft, error) // what is left of the run
-	End     func(l shutterLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
+// windowGate pauses a run outside its window, or ends it. Begin with newWindowGate, and set the fields before it is used.
+type windowGate struct {
+	Member  frontier.Member                               // nil when the frontier is not shared
+	MaxWait time.Duration                                 // the longest that an opening is waited for
+	Dates   *record.Dates                                 // of the archive, so that an audit can tell, be the clock set back meanwhile
+	Hold    func(on bool)                                 // begins the pause, or ends it
+	Left    func(ctx context.Context) (windowLeft, error) // what is left of the run
+	End     func(l windowLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
 	Log     func(format string, args ...any)
 
 	window atomic.Pointer[host.Spans]
@@ -36,21 +36,21 @@ type shutter struct {
 	missed atomic.Pointer[time.Time]
 }
 
-// shutterLeft is what is left of a run.
-type shutterLeft struct {
+// windowLeft is what is left of a run.
+type windowLeft struct {
 	InFlight, Queued int64
 	Spent            string // the budget that is used up; empty for none
 }
 
-// newShutter returns a shutter of a window, without its fields.
-func newShutter(w host.Spans) *shutter {
-	s := &shutter{moved: make(chan struct{}, 1)}
+// newWindowGate returns the gate of a window; its fields are not set.
+func newWindowGate(w host.Spans) *windowGate {
+	s := &windowGate{moved: make(chan struct{}, 1)}
 	s.window.Store(&w)
 	return s
 }
 
 // Move sets another window. It counts at once; Keep looks at it next.
-func (s *shutter) Move(w host.Spans) {
+func (s *windowGate) Move(w host.Spans) {
 	s.window.Store(&w)
 	select {
 	case s.moved <- struct{}{}:
@@ -58,25 +58,25 @@ func (s *shutter) Move(w host.Spans) {
 	}
 }
 
-func (s *shutter) spans() host.Spans { return *s.window.Load() }
+func (s *windowGate) spans() host.Spans { return *s.window.Load() }
 
 // Until is when the window opens that the run waits for; nil while it does not.
-func (s *shutter) Until() *time.Time { return s.until.Load() }
+func (s *windowGate) Until() *time.Time { return s.until.Load() }
 
 // Missed is when the window opens that the run ended instead of waiting for; nil for none.
-func (s *shutter) Missed() *time.Time { return s.missed.Load() }
+func (s *windowGate) Missed() *time.Time { return s.missed.Load() }
 
-func (s *shutter) now() time.Time { return s.Dates.Of(time.Now()) }
+func (s *windowGate) now() time.Time { return s.Dates.Of(time.Now()) }
 
 // Open reports whether an exchange may begin now.
-func (s *shutter) Open() bool {
+func (s *windowGate) Open() bool {
 	w := s.spans()
 	return (len(w) == 0 || w.Open(s.now())) && (s.Member == nil || s.Member.MayAsk() == nil)
 }
 
 // Within is r, sent within the window, and while the member may send requests, or not at all: an address may have been waited
 // for, or a connection. The error is errShut then.
-func (s *shutter) Within(r fetch.Request) fetch.Request {
+func (s *windowGate) Within(r fetch.Request) fetch.Request {
 	if len(s.spans()) == 0 && s.Member == nil {
 		return r
 	}
@@ -100,7 +100,7 @@ func (s *shutter) Within(r fetch.Request) fetch.Request {
 
 // Keep looks again when the window closes, opens or moves, and each minute: a computer may sleep. It returns when one of the
 // channels is closed.
-func (s *shutter) Keep(ctx context.Context, over, draining <-chan struct{}) error {
+func (s *windowGate) Keep(ctx context.Context, over, draining <-chan struct{}) error {
 	for {
 		again := time.NewTimer(s.next())
 		select {
@@ -124,7 +124,7 @@ func (s *shutter) Keep(ctx context.Context, over, draining <-chan struct{}) erro
 }
 
 // next is how long to wait for the next look.
-func (s *shutter) next() time.Duration {
+func (s *windowGate) next() time.Duration {
 	w, now, until := s.spans(), s.now(), s.until.Load()
 	switch {
 	case until != nil && s.busy:
@@ -141,7 +141,7 @@ func (s *shutter) next() time.Duration {
 
 // Look begins the pause or ends it. What is under way goes on; when that is over, the run ends if there is nothing to wait for, or
 // the next opening is too far away.
-func (s *shutter) Look(ctx context.Context) error {
+func (s *windowGate) Look(ctx context.Context) error {
 	w := s.spans()
 	if len(w) == 0 {
 		return nil

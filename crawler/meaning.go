@@ -10,9 +10,9 @@ import (
 	"curtsy/storage"
 )
 
-// reasonHollow is why a 304 fails that there is no archived answer for: it was not asked for, or what it would confirm
+// reasonUnexpected304 is why a 304 fails that there is no archived answer for: it was not asked for, or what it would confirm
 // cannot be read. The URL is asked for once more, without conditions.
-const reasonHollow = "not modified, without an archived answer"
+const reasonUnexpected304 = "not modified, without an archived answer"
 
 // again304 bounds the attempts at a URL that is answered with such a 304 between other failures.
 const again304 = 5
@@ -41,7 +41,7 @@ func (c *outcomes) meaning(x *attempt) meaning {
 	if c.cfg.Past == nil || ex.Failure != nil || ex.Status != http.StatusNotModified {
 		return m
 	}
-	m.why = reasonHollow
+	m.why = reasonUnexpected304
 	if !x.before.conditional || !record.Confirms(ex.Header, x.before.Header) {
 		return m
 	}

@@ -42,16 +42,16 @@ var errNotYet = errors.New("crawler: the exchange has to wait")
 
 // exchanger is the stage that makes exchanges, at the pace of addresses and behind the locks of hosts.
 type exchanger struct {
-	cfg       *Config
-	pacer     *host.Pacer
-	chooser   *host.Chooser
-	dates     *record.Dates
-	redirects *gate.Redirects
-	stopper   *stopper
-	shutter   *shutter
-	setBack   sync.Once    // said that the clock was set back
-	outage    watch        // of the proxy
-	patient   *atomic.Bool // something had to wait that was no fault of its host
+	cfg        *Config
+	pacer      *host.Pacer
+	chooser    *host.Chooser
+	dates      *record.Dates
+	redirects  *gate.Redirects
+	stopper    *stopper
+	windowGate *windowGate
+	setBack    sync.Once    // said that the clock was set back
+	outage     watch        // of the proxy
+	patient    *atomic.Bool // something had to wait that was no fault of its host
 }
 
 // ask makes the turn's exchange. The error is errNotYet, or that of fetch.Fetcher.Do; even so the exchange may have begun.
@@ -64,7 +64,7 @@ func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}
-	if !c.shutter.Open() {
+	if !c.windowGate.Open() {
 		return nil, c.later(v, aMoment, nil)
 	}
 	// By the dates that the archive has, so that an audit can tell, be the clock set back meanwhile.
@@ -148,7 +148,7 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 // do is fetch.Fetcher.Do, but that an exchange which was cut short counts for the pace, and that one which failed at a proxy
 // waits, with all others, where that is the proxy's fault.
 func (c *exchanger) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
-	ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
+	ex, err := c.cfg.Fetcher.Do(ctx, c.windowGate.Within(r))
 	if errors.Is(err, errShut) {
 		return nil, c.later(v, aMoment, nil)
 	}

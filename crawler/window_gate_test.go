@@ -15,10 +15,10 @@ import (
 	"curtsy/crawler/record"
 )
 
-// A run is what a shutter acts on, and what it did, each with the clock's time. A bubble begins at 00:00 UTC of a Saturday.
+// run is what a windowGate acts on, and what it did, each with the clock's time. A bubble begins at 00:00 UTC of a Saturday.
 type shutterRun struct {
-	*shutter
-	left    shutterLeft
+	*windowGate
+	left    windowLeft
 	fault   error
 	held    bool
 	did     []string
@@ -34,7 +34,7 @@ func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutte
 	}
 	r := &shutterRun{over: make(chan struct{}), drained: make(chan struct{})}
 	did := func(what string) { r.did = append(r.did, time.Now().UTC().Format("15:04:05 ")+what) }
-	r.shutter = newShutter(w)
+	r.windowGate = newWindowGate(w)
 	r.MaxWait, r.Dates = maxWait, record.NewDates()
 	r.Hold = func(on bool) {
 		if on != r.held {
@@ -42,8 +42,8 @@ func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutte
 		}
 		r.held = on
 	}
-	r.shutter.Left = func(context.Context) (shutterLeft, error) { return r.left, r.fault }
-	r.End = func(_ shutterLeft, missed bool) {
+	r.windowGate.Left = func(context.Context) (windowLeft, error) { return r.left, r.fault }
+	r.End = func(_ windowLeft, missed bool) {
 		did(fmt.Sprintf("end, missed %v", missed))
 		close(r.over)
 	}
@@ -51,7 +51,7 @@ func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutte
 	return r
 }
 
-// keep has the shutter look on until it ends the run, or for so long.
+// keep runs the windowGate until it ends the run, or for so long.
 func (r *shutterRun) keep(t *testing.T, most time.Duration) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -116,11 +116,11 @@ func TestWhatIsUnderWayIsLeftToEndBeforeTheRunDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newShutterRun(t, 0, "00:00-01:00")
 		over := time.Now().Add(time.Hour + 90*time.Second)
-		r.Left = func(context.Context) (shutterLeft, error) {
+		r.Left = func(context.Context) (windowLeft, error) {
 			if time.Now().Before(over) {
-				return shutterLeft{InFlight: 1, Queued: 7}, nil
+				return windowLeft{InFlight: 1, Queued: 7}, nil
 			}
-			return shutterLeft{Queued: 7}, nil
+			return windowLeft{Queued: 7}, nil
 		}
 		if err := r.keep(t, 24*time.Hour); err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestWhatIsUnderWayIsLeftToEndBeforeTheRunDoes(t *testing.T) {
 }
 
 func TestNothingIsWaitedForWithNothingLeftOrABudgetSpent(t *testing.T) {
-	for _, left := range []shutterLeft{{}, {Queued: 7, Spent: "max-pages"}} {
+	for _, left := range []windowLeft{{}, {Queued: 7, Spent: "max-pages"}} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newShutterRun(t, 24*time.Hour, "05:00-06:00")
 			r.left = left

@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-//go:embed changestext_page.html
+//go:embed diff_page.html
 var changesPageHTML string
 
 // ChangesPageMark stands near the beginning of each page that WritePage writes.

@@ -73,7 +73,7 @@ func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(con
 		if x.before.Earlier, x.err = c.cfg.Past.Last(ctx, x.task.URL); x.err != nil {
 			return
 		}
-		x.before.conditional = x.task.Reason != reasonHollow && x.before.Condition(&r)
+		x.before.conditional = x.task.Reason != reasonUnexpected304 && x.before.Condition(&r)
 	}
 	within, end := exchangeContext(ctx)
 	defer end()
@@ -139,14 +139,14 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *record.Slot, r fetch.Req
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}
-	if !c.shutter.Open() {
+	if !c.windowGate.Open() {
 		return nil, errNotYet
 	}
 	ctx, meter, landed := c.stopper.inFlight(ctx, r.URL.Authority(), slot)
 	defer landed()
 	r.Meter = meter
 	for {
-		ex, err := c.cfg.Fetcher.Do(ctx, c.shutter.Within(r))
+		ex, err := c.cfg.Fetcher.Do(ctx, c.windowGate.Within(r))
 		if errors.Is(err, errShut) {
 			return nil, errNotYet
 		}

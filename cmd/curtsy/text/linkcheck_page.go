@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-//go:embed checktext_page.html
+//go:embed linkcheck_page.html
 var linksPageHTML string
 
 // LinksPageMark stands near the beginning of each page that WritePage writes.
