@@ -97,7 +97,10 @@ func (s *state) UnmarshalText(b []byte) error {
 		return nil
 	}
 	*s = state{}
-	return s.outcome.UnmarshalText(b)
+	if s.outcome.UnmarshalText(b) != nil {
+		return fmt.Errorf("no state %.40q", b)
+	}
+	return nil
 }
 
 // sums are numbers by name, where the name may be any bytes: a list, in the order of the names.
