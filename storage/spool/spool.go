@@ -1,4 +1,4 @@
-// Package spool stores bytes for a second reading, in memory and then in a temporary file. Bodies that are fetched,
+// Package spool stores bytes for a second reading, in memory or, if they are many, in a temporary file. Bodies that are fetched,
 // records that are compressed and lists of any length pass through a Spool, so that what they take of memory does not
 // depend on their size.
 //
@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Memory is how many bytes a Spool keeps in memory.
+// Memory is how many bytes a Spool keeps in memory. What is larger is in the file, all of it: many may wait for their turn.
 const Memory = 256 << 10
 
 // batch is how many bytes go to the file at once.
@@ -25,10 +25,10 @@ const batch = 32 << 10
 type Spool struct {
 	Dir, Pattern string // of the file, as for os.CreateTemp
 
-	mem  []byte
 	size int64
 
 	mu   sync.Mutex // guards what follows
+	mem  []byte     // all, while there is no file
 	file *os.File
 	name string // of the file, when it is still to be removed
 	late []byte // bytes that follow those in the file
@@ -42,29 +42,21 @@ func (s *Spool) Size() int64 { return s.size }
 
 // Write appends p.
 func (s *Spool) Write(p []byte) (int, error) {
-	n := min(len(p), Memory-len(s.mem))
-	s.mem = append(s.mem, p[:n]...)
-	s.size += int64(n)
-	if n == len(p) {
-		return n, nil
-	}
-	m, err := s.spill(p[n:])
-	s.size += int64(m)
-	return n + m, err
-}
-
-// spill appends to what goes to the file.
-func (s *Spool) spill(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	n, err := s.write(p)
+	s.size += int64(n)
+	return n, err
+}
+
+func (s *Spool) write(p []byte) (int, error) {
 	if s.file == nil {
-		f, err := os.CreateTemp(s.Dir, s.Pattern)
-		if err != nil {
-			return 0, err
+		if len(s.mem)+len(p) <= Memory {
+			s.mem = append(s.mem, p...)
+			return len(p), nil
 		}
-		s.file = f
-		if os.Remove(f.Name()) != nil { // Windows removes no open file
-			s.name = f.Name()
+		if err := s.spill(); err != nil {
+			return 0, err
 		}
 	}
 	if len(s.late)+len(p) <= batch {
@@ -75,6 +67,32 @@ func (s *Spool) spill(p []byte) (int, error) {
 		return 0, err
 	}
 	return s.file.Write(p)
+}
+
+// spill moves what is in memory to a file.
+func (s *Spool) spill() error {
+	f, err := os.CreateTemp(s.Dir, s.Pattern)
+	if err != nil {
+		return err
+	}
+	name := ""
+	if os.Remove(f.Name()) != nil { // Windows removes no open file
+		name = f.Name()
+	}
+	if _, err := f.Write(s.mem); err != nil {
+		return errors.Join(err, remove(f, name))
+	}
+	s.file, s.name, s.mem = f, name, nil
+	return nil
+}
+
+// remove closes a file, and removes it if it has a name still.
+func remove(f *os.File, name string) error {
+	err := f.Close()
+	if name != "" {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
 }
 
 // flush writes what is late; called with mu held.
@@ -89,39 +107,37 @@ func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("spool: read at a negative offset")
 	}
-	n := 0
-	if off < int64(len(s.mem)) {
-		n = copy(p, s.mem[off:])
+	file, mem, err := s.all()
+	switch {
+	case err != nil:
+		return 0, err
+	case file != nil:
+		return file.ReadAt(p, off)
+	case off > int64(len(mem)):
+		return 0, io.EOF
 	}
-	if n == len(p) {
-		return n, nil
+	n := copy(p, mem[off:])
+	if n < len(p) {
+		err = io.EOF
 	}
-	file, err := s.rest()
-	if err != nil {
-		return n, err
-	}
-	if file == nil {
-		return n, io.EOF
-	}
-	m, err := file.ReadAt(p[n:], off+int64(n)-int64(len(s.mem)))
-	return n + m, err
+	return n, err
 }
 
-// rest returns the file with all that belongs there; nil when there is none.
-func (s *Spool) rest() (*os.File, error) {
+// all returns the file with all that was written, or what is in memory if there is none.
+func (s *Spool) all() (*os.File, []byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.late) > 0 {
 		if err := s.flush(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return s.file, nil
+	return s.file, s.mem, nil
 }
 
 // Flush brings to the disk what belongs there, so that reading needs no room on it.
 func (s *Spool) Flush() error {
-	_, err := s.rest()
+	_, _, err := s.all()
 	return err
 }
 
@@ -130,15 +146,15 @@ func (s *Spool) Section() *io.SectionReader { return io.NewSectionReader(s, 0, s
 
 // WriteTo writes all of it to w.
 func (s *Spool) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(s.mem)
-	if err != nil || int64(n) == s.size {
+	file, mem, err := s.all()
+	if err != nil {
+		return 0, err
+	}
+	if file == nil {
+		n, err := w.Write(mem)
 		return int64(n), err
 	}
-	if _, err := s.rest(); err != nil {
-		return int64(n), err
-	}
-	m, err := io.Copy(w, io.NewSectionReader(s.file, 0, s.size-int64(n)))
-	return int64(n) + m, err
+	return io.Copy(w, io.NewSectionReader(file, 0, s.size))
 }
 
 // Reset empties the Spool, which can be written anew, and removes its file. It keeps its memory.
@@ -150,11 +166,7 @@ func (s *Spool) Reset() error {
 	if f == nil {
 		return nil
 	}
-	err := f.Close()
-	if name != "" {
-		err = errors.Join(err, os.Remove(name))
-	}
-	return err
+	return remove(f, name)
 }
 
 // Close is Reset for good.

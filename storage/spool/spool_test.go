@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -111,5 +112,34 @@ func TestADiskIsNeededForWhatDoesNotFitAlone(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A spool that has a file takes hardly any memory.
+func TestSpool_LargeIsNotInMemory(t *testing.T) {
+	held := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	large := noise(spool.Memory)
+	before := held()
+	var all [64]spool.Spool
+	for i := range all {
+		all[i].Dir = t.TempDir()
+		for range 2 {
+			if _, err := all[i].Write(large); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := (held() - before) / int64(len(all)); n > spool.Memory/4 {
+		t.Errorf("%d bytes each", n)
+	}
+	for i := range all {
+		if err := all[i].Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -4,9 +4,9 @@
 // lives (GOGC=100), it takes a good part of all processor time. So memory up to --memory-limit is given to save that
 // time: the collector waits until the heap has grown to the fivefold, or all of the process comes near the limit.
 //
-// The limit is soft, and must not strangle: the closer what lives comes to it, the more often the collector runs, in vain.
-// A crawl that must hold more than half of the limit therefore gets twice what it holds, which is how much Go takes
-// by default. What lives for a short time only, as the tree of a large page, does not raise the limit.
+// The limit is soft: the closer what lives comes to it, the more often the collector runs, in vain. A crawl that must hold
+// more than two thirds of the limit therefore gets half as much again as it holds. A large page does not raise the limit,
+// and many in a row raise the default by a few MiB.
 
 package cli
 
@@ -54,7 +54,7 @@ func Bound() (stop func()) {
 	return func() { debug.SetMemoryLimit(before) }
 }
 
-// raise keeps the limit at twice what lives, or at what was asked for if that is more, until done is closed.
+// raise keeps the limit at room of what lives until done is closed.
 func raise(asked int64, done <-chan struct{}) {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
@@ -77,4 +77,4 @@ func raise(asked int64, done <-chan struct{}) {
 }
 
 // room is the limit for a process with so much alive.
-func room(asked, live int64) int64 { return max(asked, 2*live) }
+func room(asked, live int64) int64 { return max(asked, live+live/2) }
