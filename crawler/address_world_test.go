@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -310,18 +309,6 @@ func TestRule10_AnUnreachableAddressGivesWay(t *testing.T) {
 	})
 }
 
-func TestRule10_ANameThatDoesNotExistIsNotDialled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
-		w.cfg.MaxWait = time.Second
-		s := w.share(func(string) []string { return nil })
-		sum := w.run()
-		if len(s.dialed) != 0 || len(sum.Status.Resting) != 1 || !strings.Contains(sum.Status.Resting[0].Reason, "nxdomain") {
-			t.Errorf("dialled %q; %+v", s.dialed, sum.Status.Resting)
-		}
-	})
-}
-
 func TestRule10_StatusSaysHowManyHostsWaitForTheirAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sites, seeds := many(20, 1)
@@ -424,41 +411,6 @@ func TestRule17_LocksThatFailStopTheCrawl(t *testing.T) {
 		}
 		if _, err := c.Run(t.Context()); err == nil || len(w.asked("a.test")) != 0 {
 			t.Errorf("%v; asked for %q", err, w.asked("a.test"))
-		}
-	})
-}
-
-// Politeness rule 23: a name that leads to a public address at first and to a private one later is not followed there.
-func TestRule23_RebindingIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("a.test", 3)
-		site.Robots.Body = "User-agent: *\nCrawl-delay: 90\n" // longer than an answer of the resolver is kept
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		n := 0
-		var dialed []string
-		f, err := fetch.New(fetch.Config{
-			Identity: fetch.Identity{Version: "1"}, AllowNet: []netip.Prefix{w.web.Net()}, SpoolDir: t.TempDir(),
-			Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
-				if n++; n > 1 {
-					return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
-				}
-				return w.web.Resolve(ctx, host)
-			},
-			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-				dialed = append(dialed, address)
-				return w.web.Dial(ctx, network, address)
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		w.cfg.Fetcher = f
-		w.run()
-		w.wantAsked("a.test", "/robots.txt")
-		w.wantOutcomes("http://a.test/", "dropped: private address")
-		if len(dialed) != 1 {
-			t.Errorf("dialled %q", dialed)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"bytes"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestRule24_CodingsAreReadAndBombsCut(t *testing.T) {
 					Pages: map[string]crawltest.Page{
 						"/": {Header: in, Type: "text/html", Body: squeezed(t, coding,
 							`<a href="/bomb">1</a><a href="/broken">2</a><a href="/head">3</a><a href="/no">4</a><a href="/last">5</a>`)},
-						"/bomb":   {Header: in, Type: "text/html", Body: squeezed(t, coding, strings.Repeat("<p>", 8<<20))},
+						"/bomb":   {Header: in, Type: "text/html", Body: squeezed(t, coding, strings.Repeat("<p>", 1<<20))},
 						"/broken": {Header: in, Type: "text/html", Body: squeezed(t, coding, "<p>bread</p>")[:9]},
 						"/head":   {Header: map[string]string{"X-Long": strings.Repeat("x", 70<<10)}},
 						"/no":     {},
@@ -69,4 +70,21 @@ func TestRule24_CodingsAreReadAndBombsCut(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Rule 24: every request is of HTTP/1.1, for one page at a time, and its octets are those in the archive.
+func TestRule24_RequestsAreOfHTTP11(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
+		w.run()
+		if len(w.archive.records) < 9 {
+			t.Errorf("%d records", len(w.archive.records))
+		}
+		for _, r := range w.archive.records {
+			line, rest, _ := strings.Cut(string(r.Request), "\r\n")
+			if !strings.HasPrefix(line, http.MethodGet+" /") || !strings.HasSuffix(line, " HTTP/1.1") || strings.Contains(rest, "Upgrade") {
+				t.Errorf("%s: %q", r.URL, r.Request)
+			}
+		}
+	})
 }

@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -38,22 +36,6 @@ func TestTheDemosWebIsCrawledWithoutAViolation(t *testing.T) {
 	})
 }
 
-func TestRule04_RobotsFirstAsAnExchangeOfTheHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://bakery.test/"}, crawltest.Tree("bakery.test", 3))
-		start := time.Now()
-		s := w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		w.wantAsked("bakery.test", "/robots.txt", "/", "/p1.html", "/p2.html")
-		if took := time.Since(start); took < 3*Floor {
-			t.Errorf("four exchanges took %v; three pauses of %v are due", took, Floor)
-		}
-		if s.EndedBy != EndedDrained || s.Incomplete {
-			t.Errorf("ended by %q, incomplete %v", s.EndedBy, s.Incomplete)
-		}
-	})
-}
-
 func TestRule05_DisallowedIsSettledWithoutAnExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 6)
@@ -70,40 +52,6 @@ func TestRule05_DisallowedIsSettledWithoutAnExchange(t *testing.T) {
 			if l.URL == "http://bakery.test/p3.html" && (l.RobotsLine != 3 || l.RobotsRule != "Disallow: /p3.html" || len(l.RobotsSHA256) != 64 || l.Standard != "rfc9309") {
 				t.Errorf("the line does not say which rule decided: %+v", l)
 			}
-		}
-	})
-}
-
-func TestRule01_AGroupThatNamesCurtsyBindsWhateverTheToken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 5)
-		site.Robots.Body = "User-agent: curtsy\nDisallow: /p1.html\n\nUser-agent: libbot\nDisallow: /p2.html\n\nUser-agent: *\nDisallow: /p3.html\n"
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		id := fetch.Identity{Token: "libbot", Version: "1"}
-		f, err := fetch.New(fetch.Config{Identity: id, Resolve: w.web.Resolve, Dial: w.web.Dial, AllowNet: allow(w.web), SpoolDir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		w.cfg.Fetcher, w.cfg.Identity = f, id
-		w.run()
-		w.wantAsked("bakery.test", "/robots.txt", "/", "/p3.html", "/p4.html")
-	})
-}
-
-func TestRule06_UnreachableRobotsParksAndDecidesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		broken := crawltest.Tree("broken.test", 3)
-		broken.Robots.Status = 503
-		w := newWorld(t, []string{"http://broken.test/", "http://bakery.test/"}, broken, crawltest.Tree("bakery.test", 2))
-		w.cfg.MaxWait = 5 * time.Minute
-		s := w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		if got := w.asked("broken.test"); slices.Contains(got, "/") || len(got) < 2 {
-			t.Errorf("asked for %q", got)
-		}
-		if s.EndedBy != EndedWaiting || !s.Incomplete || s.Status.Queued != 1 || len(s.Status.Resting) != 1 {
-			t.Errorf("%+v", s)
 		}
 	})
 }
@@ -129,33 +77,6 @@ func TestEndedBy_NothingIsWaitedForWhenNothingIsLeft(t *testing.T) {
 	})
 }
 
-func TestRule07_CrawlDelayHoldsFromTheVeryNextExchange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 4)
-		site.Robots.Body = "User-agent: *\nCrawl-delay: 7.5\n"
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		start := time.Now()
-		w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		if took := time.Since(start); took < 4*7500*time.Millisecond {
-			t.Errorf("five exchanges took %v", took)
-		}
-	})
-}
-
-func TestRule07_ALongerCrawlDelayThanWeWaitForEndsTheHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 4)
-		site.Robots.Body = "User-agent: *\nCrawl-delay: 301\n"
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		s := w.run()
-		w.wantAsked("bakery.test", "/robots.txt")
-		if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "5m1s is longer than --max-crawl-delay 5m0s") || !s.Incomplete {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
 func TestRule09_SlowHostsAreAskedLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("slow.test", 4)
@@ -163,41 +84,6 @@ func TestRule09_SlowHostsAreAskedLessOften(t *testing.T) {
 		w := newWorld(t, []string{"http://slow.test/"}, site)
 		w.run()
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: 5 * site.Latency})
-	})
-}
-
-func TestRule11_RetryAfterParksTheHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 3)
-		p := site.Pages["/"]
-		p.FailFirst, p.FailStatus, p.RetryAfter = 2, 429, "90"
-		site.Pages["/"] = p
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		start := time.Now()
-		s := w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		if took := time.Since(start); took < 180*time.Second {
-			t.Errorf("took %v", took)
-		}
-		w.wantOutcomes("http://bakery.test/", "deferred: status 429", "deferred: status 429", "fetched: unavailable")
-		if s.Incomplete {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
-func TestAURLIsTriedThreeTimesThenFailed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 3)
-		site.Pages["/p1.html"] = crawltest.Page{Status: 500}
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		s := w.run()
-		w.wantOutcomes("http://bakery.test/p1.html", "deferred: status 500", "deferred: status 500", "failed: status 500")
-		w.wantAsked("bakery.test", "/robots.txt", "/", "/p1.html", "/p2.html", "/p1.html", "/p1.html")
-		w.judged(crawltest.Rules{Pace: Floor})
-		if s.Status.Failed != 1 || s.Incomplete {
-			t.Errorf("%+v", s)
-		}
 	})
 }
 
@@ -274,22 +160,6 @@ func TestASeedsRedirectExtendsTheScopeToWhereItEnds(t *testing.T) {
 	})
 }
 
-func TestRule04_ARobotsRedirectKeepsTheOtherAuthoritysPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		bakery, library := crawltest.Tree("bakery.test", 3), crawltest.Tree("library.test", 4)
-		bakery.Robots.Redirect = "http://library.test/robots.txt"
-		library.Robots.Body = "User-agent: *\nDisallow: /p2.html\n"
-		w := newWorld(t, []string{"http://bakery.test/", "http://library.test/"}, bakery, library)
-		w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		// The rules found over there bind the host that redirected.
-		w.wantAsked("bakery.test", "/robots.txt", "/", "/p1.html")
-		if got := w.asked("library.test"); slices.Contains(got, "/p2.html") || len(got) != 5 {
-			t.Errorf("library.test was asked for %q: robots.txt twice and three pages are expected", got)
-		}
-	})
-}
-
 func TestACrawlThatNothingAnswersEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://nowhere.test/"})
@@ -303,5 +173,3 @@ func TestACrawlThatNothingAnswersEndsAtOnce(t *testing.T) {
 		}
 	})
 }
-
-func allow(web *crawltest.Web) []netip.Prefix { return []netip.Prefix{web.Net()} }

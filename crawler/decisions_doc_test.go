@@ -212,6 +212,9 @@ func TestDecisionsDocCoversTheLinesOfTheWing(t *testing.T) {
 
 // Every reason that explain, linkcheck and missing.jsonl give has a meaning on its page and words for people, and shares neither.
 func TestReasons_EachHasItsOwnWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads pages and source, which the race detector makes slow")
+	}
 	words, _ := lineWords(t)
 	codes := append(constants(t, "../storage/mirror", "Reason"), constants(t, "crawldir", "StillQueued|NotFollowed")...)
 	codes = append(codes, literals(t, "check", `(?:untested|broken|unclear), "([^"]+)"\n`)...)

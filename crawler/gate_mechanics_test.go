@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/gate"
 	"curtsy/frontier"
 	"curtsy/robots"
-	"curtsy/storage"
 )
 
 func TestGate_3_3_TheFirstExchangeOfAHost(t *testing.T) {
@@ -75,48 +74,8 @@ func TestGate_3_3_OneFlight(t *testing.T) {
 	})
 }
 
-// What was queued while it was allowed is tested again when its turn comes. A changed file takes effect with the next
-// turn after the old one's life.
 func TestGate_3_3_AChangedFile(t *testing.T) {
 	const open, shut = "User-agent: *\nDisallow: /none\n", "User-agent: *\nDisallow: /\n"
-	for name, files := range map[string][2]string{
-		"3.3 test again at dequeue: closed by a changed robots.txt": {open, shut},
-		"3.3 test again at dequeue: closed by the first robots.txt": {shut, open},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				w := newTimetable(t, time.Hour, 40, func(_ int, rw http.ResponseWriter, r *http.Request) {
-					if time.Since(start) < 5*time.Hour {
-						body(200, files[0])(rw, r)
-					} else {
-						body(200, files[1])(rw, r)
-					}
-				})
-				s := w.run()
-				if files[0] == shut { // nothing is left to open
-					w.wantRobotsAt(0)
-					if s.Status.Disallowed != 40 {
-						t.Errorf("%d disallowed", s.Status.Disallowed)
-					}
-					return
-				}
-				w.wantRobotsAt(0, 22*time.Hour)
-				if s.Status.Fetched != 21 || s.Status.Disallowed != 19 || slices.Max(w.when(false)) > 22*time.Hour {
-					t.Errorf("%d fetched, %d disallowed, the last page after %v", s.Status.Fetched, s.Status.Disallowed, slices.Max(w.when(false)))
-				}
-				digests := map[string]int{}
-				for _, l := range w.ledger.all {
-					if l.Decision == storage.DecisionAllow || l.Decision == storage.DecisionDisallow {
-						digests[l.RobotsSHA256]++
-					}
-				}
-				if digests[digestOf([]byte(open))] != 21 || digests[digestOf([]byte(shut))] != 19 {
-					t.Errorf("the lines name %v", digests)
-				}
-			})
-		})
-	}
 	t.Run("3.3 a changed robots.txt: what was closed is open with the next turn", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
@@ -272,20 +231,6 @@ func TestGate_3_3_BodiesAreKeptOncePerDigest(t *testing.T) {
 				digest, _ := w.policy("http://" + host + ".test/").Body()
 				if body, err := w.front.Blob(t.Context(), digest); digest != want || err != nil || sha256.Sum256(body) != want {
 					t.Errorf("%s.test: %x, %v, %q", host, digest, err, body)
-				}
-			}
-		})
-	})
-}
-
-func TestGate_3_3_ProductTokensAreCheckedAtStartUp(t *testing.T) {
-	t.Run("3.3 product tokens outside [A-Za-z_-]+ are rejected at start-up", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
-			for token, ok := range map[string]bool{"curtsy": true, "Lib_bot-x": true, "lib bot": false, "lib/2": false, "bot9": false, "b*t": false, "bät": false} {
-				w.cfg.Identity.Token = token
-				if _, err := New(t.Context(), w.cfg); (err == nil) != ok {
-					t.Errorf("%q: %v", token, err)
 				}
 			}
 		})

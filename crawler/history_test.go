@@ -79,6 +79,9 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 
 // Politeness rule 22: what has no end is left, each by its rule, after so many requests in it at most.
 func TestRule22_WhatHasNoEndIsLeft(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it crawls much, for long under the race detector")
+	}
 	queries, template := scaled(1000), scaled(10_000)
 	learn := 20 // a limit of 100 leaves no pages before the window in which to learn what the trap shows
 	if long {

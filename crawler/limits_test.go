@@ -72,41 +72,6 @@ func TestASeedIsFetchedWhateverItsType(t *testing.T) {
 	})
 }
 
-func TestRobotsTxtOverItsLimitIsReadUpToIt(t *testing.T) {
-	for name, declared := range map[string]bool{"declared": true, "not declared": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				body := "User-agent: *\nDisallow: /p1.html\n" + strings.Repeat("# nothing\n", 60_000) + "Disallow: /p2.html\n"
-				site := crawltest.Tree("a.test", 4)
-				site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					if !declared {
-						rw.(http.Flusher).Flush()
-					} else {
-						rw.Header().Set("Content-Length", "600053")
-					}
-					if accept := r.Header.Get("Accept"); !strings.HasPrefix(accept, "text/plain") {
-						t.Errorf("Accept: %s", accept)
-					}
-					rw.Write([]byte(body))
-				})
-				w := newWorld(t, []string{"http://a.test/"}, site)
-				w.run()
-				w.wantAsked("a.test", "/robots.txt", "/", "/p2.html", "/p3.html")
-			})
-		})
-	}
-}
-
-func TestRule07_RequestRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("a.test", 3)
-		site.Robots.Body = "User-agent: *\nRequest-rate: 1/9s\n"
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: 9 * time.Second})
-	})
-}
-
 func TestRule09_TheResponseTimeTerm(t *testing.T) {
 	n := host.State{}
 	n.Hear(20 * time.Second)

@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -136,69 +135,6 @@ func TestRule18_OverlappingExchangesHaveNoPaceAndAreOwn(t *testing.T) {
 		}
 		if overlapping == 0 {
 			t.Error("no exchanges overlap")
-		}
-	})
-}
-
-// An exchange that an abort cuts short has a line and a record: the host's own log may have it, too.
-func TestLine_AnAbortedExchangeIsSaid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/" {
-				time.Sleep(10 * time.Second)
-			}
-		})}
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, abort := context.WithTimeout(t.Context(), 3*time.Second)
-		defer abort()
-		if _, err := c.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		l := w.ledger.all[len(w.ledger.all)-1]
-		if l.URL != "http://a.test/" || l.Reason != host.Aborted || l.Attempt != 1 || l.Record == "" || l.Pace != Floor {
-			t.Errorf("%+v", l)
-		}
-		w.run()
-		if last := w.ledger.all[len(w.ledger.all)-1]; last.URL != "http://a.test/" || last.Status != 200 || last.Attempt != 1 {
-			t.Errorf("%+v", last)
-		}
-	})
-}
-
-// Of what is in flight side by side when the crawl is aborted, nothing is left unsaid.
-func TestRule18_AnAbortSaysWhatWasInFlight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "localhost", Latency: time.Second, Pages: map[string]crawltest.Page{"/": {
-			Links: []string{"/a", "/b", "/c", "/d", "/e", "/f"},
-		}}}
-		for _, target := range site.Pages["/"].Links {
-			site.Pages[target] = crawltest.Page{}
-		}
-		w := wideWorld(t, site)
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, abort := context.WithTimeout(t.Context(), 2500*time.Millisecond)
-		defer abort()
-		if _, err := c.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		said := map[string]int{}
-		for _, l := range w.ledger.all {
-			said[l.URL]++
-		}
-		for _, r := range w.web.Referee().Requests() {
-			if url := "http://" + r.Host + r.Target; said[url] != 1 {
-				t.Errorf("%s was asked for and has %d lines", url, said[url])
-			}
-		}
-		if len(said) != 8 {
-			t.Errorf("%v", said)
 		}
 	})
 }

@@ -85,48 +85,6 @@ func TestRule11_RetryAfterOfAFailedRefreshOfRobots(t *testing.T) {
 	})
 }
 
-func TestRobotsInACodingWeCannotUndoIsUnreachable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 3)
-		site.Robots.Body = "User-agent: *\nDisallow: /p1.html\n"
-		site.Robots.Header = map[string]string{"Content-Encoding": "compress"}
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		w.cfg.MaxWait = time.Second
-		s := w.run()
-		w.wantAsked("bakery.test", "/robots.txt")
-		if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "coding") {
-			t.Errorf("resting: %+v", s.Status.Resting)
-		}
-	})
-}
-
-func TestRule04_RobotsHopsKeepTheCrawlDelayOfBothHosts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		bakery, library := crawltest.Tree("bakery.test", 3), crawltest.Tree("library.test", 6)
-		bakery.Robots.Redirect = "http://library.test/robots.txt"
-		bakery.Robots.Delay = 12 * time.Second // the hop falls between two pages of library.test
-		library.Robots.Body = "User-agent: *\nCrawl-delay: 10\n"
-		cafe, rules := crawltest.Tree("cafe.test", 3), crawltest.Tree("rules.test", 1)
-		cafe.Robots.Redirect, rules.Robots.Body = "http://rules.test/robots.txt", library.Robots.Body
-		w := newWorld(t, []string{"http://bakery.test/", "http://library.test/", "http://cafe.test/"}, bakery, library, cafe, rules)
-		s := w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		w.paced()
-		if s.Status.Fetched != 12 {
-			t.Errorf("%d fetched", s.Status.Fetched)
-		}
-		var paces []time.Duration
-		for _, l := range w.ledger.all {
-			if l.URL == "http://library.test/robots.txt" {
-				paces = append(paces, l.Pace)
-			}
-		}
-		if !slices.Equal(paces, []time.Duration{Floor, 10 * time.Second}) {
-			t.Errorf("robots.txt of library.test was asked for at paces %v", paces)
-		}
-	})
-}
-
 // overlapping makes turns last, so that those of two hosts overlap.
 type overlapping struct{ frontier.Frontier }
 
@@ -172,24 +130,6 @@ func TestRobotsRedirectsOfTwoHostsToEachOtherDoNotBlock(t *testing.T) {
 	}
 }
 
-func TestRobotsRedirectsInACircleAreUnreachable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
-		a.Robots.Redirect, b.Robots.Redirect = "http://b.test/robots.txt", "http://a.test/robots.txt"
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
-		w.cfg.MaxWait = 30 * time.Second
-		s := w.run()
-		if s.EndedBy != EndedWaiting || len(s.Status.Resting) != 2 || s.Status.Fetched != 0 {
-			t.Errorf("%+v", s)
-		}
-		for _, r := range s.Status.Resting {
-			if r.Reason != "robots.txt: redirect loop" && !strings.HasSuffix(r.Reason, "which rests: robots.txt: redirect loop") {
-				t.Errorf("%+v", r)
-			}
-		}
-	})
-}
-
 func TestARobotsRedirectToAHostThatIsLeftAloneEndsTheHostToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
@@ -202,18 +142,6 @@ func TestARobotsRedirectToAHostThatIsLeftAloneEndsTheHostToo(t *testing.T) {
 			t.Errorf("ended by %q, resting %+v", s.EndedBy, s.Status.Resting)
 		}
 		w.wantAsked("a.test", "/robots.txt")
-	})
-}
-
-func TestRule07_ALongerCrawlDelayThanTheRunsIsReportedAsSuch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 4)
-		site.Robots.Body = "User-agent: *\nCrawl-delay: 86400\n"
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		s := w.run()
-		if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "24h0m0s is longer than --max-crawl-delay") || s.Status.Elapsed > 1 {
-			t.Errorf("%+v", s.Status)
-		}
 	})
 }
 
@@ -382,30 +310,6 @@ func TestRule06_AnOlderStandardOnlyAddsRefusals(t *testing.T) {
 			for _, l := range w.ledger.all {
 				if l.URL == "http://bakery.test/p1.html" && tt.standard == robots.Draft1996 && (l.Standard != "draft1996" || l.RobotsLine != 2) {
 					t.Errorf("the line does not name the document and the rule that refused: %+v", l)
-				}
-			}
-		})
-	}
-}
-
-// 1996 3.1: 401 and 403 for robots.txt mean that access is completely restricted; RFC 9309 2.3.1.3 allows everything.
-func TestRule06_ARestrictedRobotsFileClosesTheSiteByTheDraft(t *testing.T) {
-	for standard, want := range map[robots.Standard][]string{
-		robots.RFC9309:   {"/robots.txt", "/", "/p1.html"},
-		robots.Draft1996: {"/robots.txt"},
-		robots.Std1994:   {"/robots.txt", "/", "/p1.html"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			site := crawltest.Tree("bakery.test", 2)
-			site.Robots.Status = 401
-			w := newWorld(t, []string{"http://bakery.test/"}, site)
-			w.cfg.Standard = standard
-			s := w.run()
-			w.wantAsked("bakery.test", want...)
-			if standard == robots.Draft1996 {
-				w.wantOutcomes("http://bakery.test/", "disallowed: restricted")
-				if !s.Incomplete {
-					t.Error("a seed without an answer, and the crawl is complete")
 				}
 			}
 		})

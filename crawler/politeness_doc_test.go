@@ -92,6 +92,9 @@ var numbered = regexp.MustCompile(`^TestRules?(\d\d)(?:And(\d\d))?_|_Rule(\d+)$`
 // Every rule has its row, every test that a row names exists, and at least one of them carries the rule's number. No
 // test carries the number of a rule that there is not.
 func TestEveryRuleOfPolitenessHasItsTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads pages and source, which the race detector makes slow")
+	}
 	const last, notYet = 28, "not yet offered"
 	tests := testsOfModule(t)
 	carries := map[int]int{}

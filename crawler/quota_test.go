@@ -321,6 +321,9 @@ func TestStopWhenEndsTheRunAndSaysWhy(t *testing.T) {
 
 // Conditions on shares end a whole crawl, not before their windows are long enough, and only what they are of ends it.
 func TestStopWhenLooksAtTheLastPagesOfACrawl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it crawls much, for long under the race detector")
+	}
 	const pages = 1100
 	for _, c := range []struct {
 		name, when string

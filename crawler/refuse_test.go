@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -93,32 +92,6 @@ func TestRule13_TenParkPeriodsRefuseTheHost(t *testing.T) {
 			t.Errorf("ended by %q: %+v", s.EndedBy, s.Status)
 		}
 	})
-}
-
-func TestRule12_NXDOMAINIsTriedTwiceARun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://gone.test/", "http://gone.test/x", "http://a.test/0"}, saying(200))
-		s := w.run()
-		r := s.Status.Resting
-		if len(r) != 1 || r[0].Host != "http://gone.test" || r[0].Condition != "retired" || !strings.Contains(r[0].Reason, "nxdomain") || r[0].Pending != 2 {
-			t.Errorf("resting: %+v", r)
-		}
-		if s.Status.Failures["nxdomain"] != 2 || !s.Incomplete {
-			t.Errorf("failures %v", s.Status.Failures)
-		}
-		w.reopen()
-		if s := w.run(); s.Status.Failures["nxdomain"] < 3 {
-			t.Errorf("failures %v: the next run tries again", s.Status.Failures)
-		}
-	})
-	var n host.State // twice, without an answer in between
-	for range 5 {
-		var r host.Rest
-		if n, r = host.After(n, host.Signal{Answer: host.Nowhere, Why: "nxdomain"}, host.Terms{Floor: Floor}); r.Condition != frontier.Parked {
-			t.Fatalf("condition %d", r.Condition)
-		}
-		n, _ = host.After(n, host.Signal{Answer: host.Answered}, host.Terms{Floor: Floor})
-	}
 }
 
 // A body that is cut by our own limits, one that is not wanted, a coding that is broken and an exchange that takes too

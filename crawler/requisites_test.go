@@ -74,24 +74,10 @@ func TestRequisites_OfStyleSheetsAreAskedForOnceEach(t *testing.T) {
 		if l.Kind != "embed" || l.Via != "http://a.test/css/base/classic.css" || l.Depth != 0 {
 			t.Errorf("%+v", l)
 		}
-	})
-}
-
-// The archive's outlinks have what a style sheet names.
-func TestRequisites_OfStyleSheetsAreOutlinks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, styled())
-		w.run()
-		for _, r := range w.archive.records {
-			if r.URL != "http://a.test/css/base/basic.css" {
-				continue
-			}
-			if len(r.Outlinks) != 3 || r.Outlinks[0].URL != "http://a.test/font/f.woff2" || r.Outlinks[0].Kind != "embed" {
-				t.Errorf("%+v", r.Outlinks)
-			}
-			return
+		i := slices.IndexFunc(w.archive.records, func(r kept) bool { return r.URL == l.URL })
+		if out := w.archive.records[i].Outlinks; len(out) != 3 || out[0].URL != "http://a.test/font/f.woff2" || out[0].Kind != "embed" {
+			t.Errorf("%+v", out)
 		}
-		t.Error("no record")
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -110,42 +109,6 @@ func (w *world) times(host, target string) []time.Time {
 		}
 	}
 	return at
-}
-
-// A page whose connection ends after any number of octets is never taken for whole: it has failed, no link in it is
-// followed, and it is asked for again a minute later (politeness rule 12).
-func TestRule12_PageCutAtEveryOctet(t *testing.T) {
-	whole, head := octets("text/html", `<title>Bread</title><a href="/next">next</a><p>crumbs`)
-	for name, end := range ends {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var sites []*crawltest.Site
-				for _, n := range cuts(whole) {
-					sites = append(sites, &crawltest.Site{Name: fmt.Sprintf("at%d.test", n), Pages: map[string]crawltest.Page{
-						"/":     {Raw: cutFirst(whole, n), Links: []string{"/next"}},
-						"/next": {Body: "next"},
-					}})
-				}
-				w := endingWorld(t, end, sites)
-				w.run()
-				for _, n := range cuts(whole) {
-					host := fmt.Sprintf("at%d.test", n)
-					w.wantAsked(host, "/robots.txt", "/", "/", "/next")
-					w.wantOutcomes("http://"+host+"/", "deferred: "+classAt(n, head), "fetched: unavailable")
-					at := w.times(host, "/")
-					if d := at[1].Sub(at[0]); d < time.Minute || d > 61*time.Second {
-						t.Errorf("%s: asked again after %v", host, d)
-					}
-				}
-				for _, r := range w.archive.records {
-					if strings.HasSuffix(r.URL, ".test/") && r.response != "" && (r.Truncated == "") != (r.response == whole) {
-						t.Errorf("%s: truncated %q, with %d octets of %d", r.URL, r.Truncated, len(r.response), len(whole))
-					}
-				}
-				w.judged(crawltest.Rules{Pace: Floor})
-			})
-		})
-	}
 }
 
 // A robots.txt whose connection ends after any number of octets is no robots.txt: nothing is asked for until it is there

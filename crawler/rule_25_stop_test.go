@@ -19,31 +19,30 @@ import (
 // interrupt or --max-time.
 func TestRule25_TheEndWaitsForNobody(t *testing.T) {
 	for kind := range slowKinds {
-		for _, hosts := range []int{1, 20} {
-			for _, interrupted := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%d, %s, interrupted %v", hosts, kind, interrupted), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						w := slowWorld(t, kind, hosts, 3)
-						begin := time.Now()
-						var s Summary
-						if interrupted {
-							s = w.drained(5 * time.Second)
-						} else {
-							w.cfg.MaxTime = 5 * time.Second
-							s = w.run()
-						}
-						if took := time.Since(begin); took > 5*time.Second+Grace {
-							t.Errorf("it took %v", took)
-						}
-						if s.EndedBy != EndedMaxTime && s.EndedBy != EndedInterrupted {
-							t.Errorf("ended by %q", s.EndedBy)
-						}
-						if n := int64(5 * hosts); s.Status.Queued+s.Status.Deferred < n-2*int64(hosts) || s.Status.InFlight != 0 {
-							t.Errorf("%d URLs of slow hosts are pending, %d in flight", s.Status.Queued+s.Status.Deferred, s.Status.InFlight)
-						}
-					})
+		const hosts = 20
+		for _, interrupted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, interrupted %v", kind, interrupted), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := slowWorld(t, kind, hosts, 3)
+					begin := time.Now()
+					var s Summary
+					if interrupted {
+						s = w.drained(5 * time.Second)
+					} else {
+						w.cfg.MaxTime = 5 * time.Second
+						s = w.run()
+					}
+					if took := time.Since(begin); took > 5*time.Second+Grace {
+						t.Errorf("it took %v", took)
+					}
+					if s.EndedBy != EndedMaxTime && s.EndedBy != EndedInterrupted {
+						t.Errorf("ended by %q", s.EndedBy)
+					}
+					if n := int64(5 * hosts); s.Status.Queued+s.Status.Deferred < n-2*int64(hosts) || s.Status.InFlight != 0 {
+						t.Errorf("%d URLs of slow hosts are pending, %d in flight", s.Status.Queued+s.Status.Deferred, s.Status.InFlight)
+					}
 				})
-			}
+			})
 		}
 	}
 }

@@ -2,7 +2,6 @@ package crawler
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,43 +154,6 @@ func TestAPanicInOneTaskIsAFailedAttemptOfThatTask(t *testing.T) {
 		}
 		if s.Status.Fetched != 7 || s.Status.Failed != 1 {
 			t.Errorf("%+v", s.Status)
-		}
-	})
-}
-
-func TestManyHostsAreServedSideBySide(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var seeds []string
-		var sites []*crawltest.Site
-		for _, name := range []string{"a.test", "b.test", "c.test", "d.test"} {
-			seeds, sites = append(seeds, "http://"+name+"/"), append(sites, crawltest.Tree(name, 20))
-		}
-		w := newWorld(t, seeds, sites...)
-		start := time.Now()
-		w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		if took := time.Since(start); took > 22*Floor {
-			t.Errorf("took %v: one host alone takes 20 pauses", took)
-		}
-	})
-}
-
-func TestPagesThatAskNotToBeArchivedKeepTheirHeadOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("a.test", 3)
-		p := site.Pages["/p1.html"]
-		p.Robots = "noarchive"
-		site.Pages["/p1.html"] = p
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		w.run()
-		for _, r := range w.archive.records {
-			_, body, _ := strings.Cut(r.response, "\r\n\r\n")
-			if kept := body != ""; strings.HasSuffix(r.URL, "/p1.html") == kept && !strings.HasSuffix(r.URL, "robots.txt") {
-				t.Errorf("%s: body kept: %v", r.URL, kept)
-			}
-		}
-		if len(w.archive.records) != 4 {
-			t.Errorf("%d records, want robots.txt and three pages", len(w.archive.records))
 		}
 	})
 }

@@ -93,14 +93,10 @@ func TestBytesAreTheOctetsReceived(t *testing.T) {
 
 func TestASeedWhoseRedirectsGoInACircleIsReported(t *testing.T) {
 	for name, pages := range map[string]map[string]crawltest.Page{
-		"back to the seed":       {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/"}},
-		"in a circle of its own": {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/c"}, "/c": {Redirect: "/a"}},
-		"in a circle of four":    {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/c"}, "/c": {Redirect: "/d"}, "/d": {Redirect: "/a"}},
-		"back to the last":       {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/a"}},
-		"to itself":              {"/": {Redirect: "/"}},
-		"to nowhere":             {"/": {Redirect: "mailto:baker@bakery.test"}},
-		"to a trap":              {"/": {Redirect: "/a/a/a/a/a/"}},
-		"to an excluded URL":     {"/": {Redirect: "/no"}, "/no": {}},
+		"back to the seed":   {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/"}},
+		"to itself":          {"/": {Redirect: "/"}},
+		"to nowhere":         {"/": {Redirect: "mailto:baker@bakery.test"}},
+		"to an excluded URL": {"/": {Redirect: "/no"}, "/no": {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

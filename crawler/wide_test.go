@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -265,31 +264,6 @@ func TestRule05_AWideTurnJudgesByAPolicyThatIsValid(t *testing.T) {
 			t.Errorf("%d disallowed; the last page was asked for after %v", s.Status.Disallowed, last.Sub(begin))
 		}
 		w.judged(crawltest.Rules{Width: 4, Partial: true})
-	})
-}
-
-func TestRule17_AnAbortOfAWideTurnLosesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("localhost", 60)
-		site.Latency = time.Second
-		w := wideWorld(t, site)
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(5500*time.Millisecond, cancel)
-		s, err := c.Run(ctx)
-		if err != nil || s.Status.InFlight != 0 || s.Status.Fetched == 0 {
-			t.Fatalf("%v: %+v", err, s.Status)
-		}
-		w.balanced(s.Status)
-		synctest.Wait() // until the server has noticed: only then is it no longer at what was aborted
-		w.reopen()
-		if s := w.run(); s.Status.Fetched != 60 {
-			t.Errorf("%d fetched", s.Status.Fetched)
-		}
-		w.judged(crawltest.Rules{Width: 8, Repeats: 8})
 	})
 }
 

@@ -104,39 +104,6 @@ func TestAnExchangeUnderWayOutlastsTheWindow(t *testing.T) {
 	}
 }
 
-// A crawl whose last page came as its window closed does not wait for the next one, nor does one whose budget is spent.
-func TestACrawlThatIsDoneDoesNotWaitForItsWindow(t *testing.T) {
-	for _, maxPages := range []int64{0, 3} {
-		synctest.Test(t, func(t *testing.T) {
-			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-				"/0": {Links: []string{"/1"}}, "/1": {Links: []string{"/2"}}, "/2": {Delay: 15 * time.Second},
-			}}
-			want := EndedDrained
-			if maxPages > 0 {
-				want = EndedMaxPages
-				p := site.Pages["/2"]
-				p.Links = []string{"/3"}
-				site.Pages["/2"] = p
-			}
-			w := newWorld(t, []string{"http://a.test/0"}, site)
-			w.cfg.Window, _ = host.ParseSpans([]string{"00:00-00:01"})
-			w.cfg.MaxWait, w.cfg.MaxPages = 48*time.Hour, maxPages
-			time.Sleep(48 * time.Second)
-			c, err := New(t.Context(), w.cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := c.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s.EndedBy != want || time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) > 2*time.Minute {
-				t.Errorf("ended by %s at %v", s.EndedBy, time.Now())
-			}
-		})
-	}
-}
-
 // Who ends a crawl that waits for its window does not wait for it.
 func TestACrawlOutsideOfItsWindowEndsWhenItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

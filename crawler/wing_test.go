@@ -96,6 +96,9 @@ var wingEndings = []ending{
 // All that misbehaves, in one crawl: it ends, each URL ends as it should and for a reason that is said, the referee finds
 // nothing, and no goroutine is left over.
 func TestHostileWing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		sites := scoreboard.Sites(0)
 		w := newWorld(t, wingSeeds(sites), sites...)

@@ -191,21 +191,3 @@ func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
 	}
 	ended(t, command(t, "bare", "--seeds", seeds)).want(t, cli.ExitUsage, "loopback and nowhere else")
 }
-
-// A profile that the command writes is read again, and accounts for work that was done.
-func TestBench_ProfileSaysWhatEachStageTakes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures")
-	}
-	t.Parallel()
-	out, r := benched(t, "--pages", "300", "--vs", "none", "--profile", t.TempDir())
-	r.want(t, cli.ExitDone)
-	s := out.Contenders[0].Stages
-	total := 0.0
-	for _, ms := range s {
-		total += ms
-	}
-	if _, ok := s["parse"]; !ok || len(s) < 14 || total <= 0 || s["mirror"] != 0 {
-		t.Errorf("%v", s)
-	}
-}

@@ -219,16 +219,3 @@ func TestServingAPageAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-
-func BenchmarkAnswer(b *testing.B) {
-	web, err := Start(WebConfig{Hosts: 2, Pages: 100})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer web.Close()
-	out, target := make([]byte, 0, 64<<10), []byte(pathOf(17))
-	b.ReportAllocs()
-	for b.Loop() {
-		out, _ = web.answer(out[:0], 1, target)
-	}
-}

@@ -23,21 +23,6 @@ func TestFrontierLoad_EachEngineTakesIt(t *testing.T) {
 	}
 }
 
-// Links are spread over the hosts, and each is another one.
-func TestFrontierLoad_LinksDiffer(t *testing.T) {
-	l, seen, hosts := &frontierLoad{hosts: 100}, map[string]bool{}, map[string]bool{}
-	for n := range 10_000 {
-		c, err := l.link(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen[c.URL.String()], hosts[c.URL.Authority().String()] = true, true
-	}
-	if len(seen) != 10_000 || len(hosts) != 100 {
-		t.Errorf("%d links at %d hosts", len(seen), len(hosts))
-	}
-}
-
 // The steps grow as they should, and no crawl is asked for what would take hours.
 func TestScaleSteps(t *testing.T) {
 	most := map[string]int{}
