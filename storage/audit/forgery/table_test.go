@@ -156,9 +156,9 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 	}
 	met := map[string]int{}
 	for _, r := range rows() {
-		if kind := r.class + " " + string(r.found); testing.Short() {
-			if met[kind]++; met[kind] > 1 {
-				continue // one of each kind
+		if testing.Short() {
+			if met[r.class]++; met[r.class] > 2 {
+				continue
 			}
 		}
 		t.Run(r.class+"/"+r.name, func(t *testing.T) {
