@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 
 	"curtsy/frontier/canon"
@@ -74,7 +75,12 @@ func (x *Extractor) Turn(ctx context.Context, size int64) (release func(), err e
 	if err := x.large.Acquire(ctx, weight); err != nil {
 		return nil, err
 	}
-	return func() { x.large.Release(weight) }, nil
+	return func() {
+		if weight > MaxParse/2 {
+			runtime.GC() // or the next tree would grow beside this one, which a collection under way counts as alive
+		}
+		x.large.Release(weight)
+	}, nil
 }
 
 // turn is Turn for a document whose reader may have its turn.
