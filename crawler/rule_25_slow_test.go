@@ -139,14 +139,14 @@ func (w *world) askedWithin(host string, begin time.Time, d time.Duration) (n in
 func TestRule25_SlowHostsTakeNobodysPlace(t *testing.T) {
 	long := os.Getenv("CURTSY_LONG") != ""
 	cases := map[string]int{allKinds: 300}
-	for k := range slowKinds {
-		cases[k] = 70
-		if long {
-			cases[k], cases[allKinds] = 1000, 1000
+	switch {
+	case long:
+		cases[allKinds] = 1000
+		for k := range slowKinds {
+			cases[k] = 1000
 		}
-	}
-	if testing.Short() {
-		cases = map[string]int{allKinds: 80}
+	case testing.Short():
+		cases[allKinds] = 80
 	}
 	for kind, hosts := range cases {
 		t.Run(fmt.Sprintf("%d, %s", hosts, kind), func(t *testing.T) {

@@ -262,8 +262,8 @@ func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 	}
 }
 
-// A sentence in the main text of real pages is a change of the text, one in the footer is not, but for pages of which the main
-// text is not known well.
+// A sentence in the main text of real pages is a change of the text, one in the footer is not, except in pages of which the main
+// text is not known well. A third of the pages is tried, all of them with CURTSY_LONG.
 func TestChanged_GoldStandard(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "storage", "text", "testdata", "gold.json"))
 	var trees []struct {
@@ -279,7 +279,10 @@ func TestChanged_GoldStandard(t *testing.T) {
 	s, links := &site{pages: map[string]func(http.ResponseWriter){}}, ""
 	for _, g := range trees {
 		root := foreigntest.Corpus(t, g.Folder, g.Package)
-		for _, name := range g.Pages {
+		for i, name := range g.Pages {
+			if i%3 > 0 && os.Getenv("CURTSY_LONG") == "" {
+				continue
+			}
 			b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)+".html"))
 			if err != nil {
 				t.Fatal(err)
@@ -318,7 +321,7 @@ func TestChanged_GoldStandard(t *testing.T) {
 	}
 	around := counts()
 	t.Logf("%d pages: a sentence of the main text %v, of what is around it %v", len(all), main, around)
-	if len(all) != 180 || main[changes.Text] < 170 || around[changes.Around] < 170 {
+	if least := len(all) * 17 / 18; len(all) < 60 || main[changes.Text] < least || around[changes.Around] < least {
 		t.Error("it was better")
 	}
 }
