@@ -71,7 +71,7 @@ func auditCommand(std cli.Streams) *cobra.Command {
 			"cannot be read.",
 		Example: "  curtsy audit news\n" +
 			"  curtsy audit w1 w2\n" +
-			"  curtsy audit --key operator.key --head lodged.txt news\n" +
+			"  curtsy audit --key operator.key --checkpoint checkpoint.txt news\n" +
 			"  curtsy audit --access-log www.your-domain.org=access.log news\n" +
 			"  curtsy audit --cbcp news\n" +
 			"  curtsy audit --floor 1s --html audit.html other-crawler.warc.gz\n" +
@@ -116,7 +116,7 @@ type memberJSON struct {
 // members audits the crawl directories of several members of a fleet, and then all together.
 func (a *auditing) members(ctx context.Context, dirs []string, std cli.Streams) error {
 	if len(a.logs)+len(a.known.heads) > 0 || a.html != "" {
-		return cli.Usagef("--access-log, --head and --html are for one crawl directory at a time")
+		return cli.Usagef("--access-log, --checkpoint and --html are for one crawl directory at a time")
 	}
 	fleet, err := a.notices(dirs)
 	if err != nil {

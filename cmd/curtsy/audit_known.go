@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -26,13 +27,13 @@ type knownLedgers struct {
 
 func (k *knownLedgers) flags(f *pflag.FlagSet) {
 	f.StringVar(&k.key, "key", "", "`FILE|KEY` the operator's verifier key, from curtsy ledger key; it, or a key that replaced it, must have signed the ledger")
-	f.StringArrayVar(&k.heads, "head", nil, "`FILE|SIZE:HEX` a checkpoint stored elsewhere, from curtsy ledger checkpoint; the ledger must contain it; repeatable")
+	f.StringArrayVar(&k.heads, "checkpoint", nil, "`FILE|SIZE:HEX` a checkpoint stored elsewhere, from curtsy ledger checkpoint; the ledger must contain it; repeatable")
 	f.StringArrayVar(&k.witnesses, "witness-key", nil, "`FILE|KEY` verifier key of a witness that must have cosigned a checkpoint; repeatable")
 }
 
 // given refuses what is given and empty: an empty variable of a shell must not pass for a check.
 func (k *knownLedgers) given(f *pflag.FlagSet) error {
-	for name, of := range map[string][]string{"key": {k.key}, "head": k.heads, "witness-key": k.witnesses} {
+	for name, of := range map[string][]string{"key": {k.key}, "checkpoint": k.heads, "witness-key": k.witnesses} {
 		for _, s := range of {
 			if s == "" && f.Changed(name) {
 				return cli.Usagef("--%s is empty: leave it out, or give a value", name)
@@ -47,7 +48,7 @@ func (k *knownLedgers) any() bool {
 	return k.key != "" || len(k.heads)+len(k.witnesses) > 0
 }
 
-var errNoLedger = cli.Usagef("--key, --head and --witness-key are of a ledger: give the crawl directory or the WACZ file that holds it")
+var errNoLedger = cli.Usagef("--key, --checkpoint and --witness-key need a ledger: give the crawl directory or the WACZ file that holds it")
 
 // read puts what is known into the options of the comparison with a ledger.
 func (k *knownLedgers) read(l *reconcile.Options) error {
@@ -60,13 +61,16 @@ func (k *knownLedgers) read(l *reconcile.Options) error {
 	}
 	l.Key, l.Witnesses = key, witnesses
 	for _, s := range k.heads {
-		text, err := textAt("--head", s)
+		text, err := textAt("--checkpoint", s)
 		if err != nil {
 			return err
 		}
 		h, err := vouch.ParseHead(text)
+		if err != nil && text == s && !strings.Contains(s, ":") {
+			return cli.Usagef("--checkpoint: %s does not exist", plainly.Argument(s))
+		}
 		if err != nil {
-			return cli.Usagef("--head %s: %w", plainly.Argument(s), err)
+			return cli.Usagef("--checkpoint %s: %w", plainly.Argument(s), err)
 		}
 		l.Heads = append(l.Heads, h)
 	}

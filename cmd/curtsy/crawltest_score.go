@@ -45,8 +45,7 @@ func newScore(std cli.Streams) *cobra.Command {
 			"should be configured with a delay of one second and an address for site owners.\n\n" +
 			"Exit code 0: no rule was broken; 3: some were; 1: the command could not be run.",
 		Example: "  curtsy crawltest score -- curtsy crawl --dir {dir} --scope any --max-time 4m \\\n" +
-			"    --max-wait 25s --own-site none --allow-net 127.0.0.0/8 \\\n" +
-			"    --contact https://www.your-domain.org/bot {seed}\n" +
+			"    --max-wait 25s --own-site none --allow-net 127.0.0.0/8 {seed}\n" +
 			"  curtsy crawltest score -- wget -q -r -l 20 --wait 1 -P {dir} {seed}",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -132,6 +131,9 @@ func (s *scoring) run(ctx context.Context, command []string, std cli.Streams) er
 	}
 	if err := board.Close(); err != nil {
 		return err
+	}
+	if r.idle && !r.interrupted {
+		return errors.New("the command made no request, so there is nothing to score; is it allowed to contact 127.0.0.1?")
 	}
 	score := board.Judge(r.ending())
 	if len(s.rules) > 0 {

@@ -20,6 +20,7 @@ type teller struct {
 	work   *progress.Work
 	to     *progress.Display
 	differ bool // a count did not agree
+	warned bool // of lost lines
 }
 
 // going tells how many rows a table has so far.
@@ -33,9 +34,13 @@ func (t *teller) made(m *export.Made) {
 	} else {
 		t.to.Tell("%-10s %10s  %9s  in %.1f s: %s", m.Table, plainly.Count(m.Rows, "row"), plainly.RoughSize(m.Octets), m.Seconds, path)
 	}
-	t.counts("without a row", m.LeftOut)
+	t.counts("skipped", m.LeftOut)
 	t.counts("rows that lack values", m.Problems)
 	t.counts("read", m.Notes)
+	if lost := m.LeftOut[export.LostLines]; lost > 0 && !t.warned {
+		t.warned = true
+		t.to.Tell("           WARNING: the ledger lacks %s; curtsy audit has details", plainly.Count(lost, "line"))
+	}
 	switch c := m.Check; {
 	case c == nil:
 	case !c.Agrees():

@@ -358,9 +358,9 @@ func TestFleet_BadInput(t *testing.T) {
 		{[]string{"frontier", "export", in("stopped")}, cli.ExitUsage, "curtsy frontier export: not supported in a fleet yet"},
 		{[]string{"frontier", "ls", "--urls", in("stopped")}, cli.ExitUsage, "curtsy frontier ls --urls: not supported in a fleet yet"},
 		{[]string{"frontier", "repair", "--compact", in("stopped")}, cli.ExitUsage, "save it with pg_dump"},
-		{[]string{"audit", "--html", in("x.html"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --head and --html are for one crawl directory at a time"},
-		{[]string{"audit", "--head", in("x.txt"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --head and --html are for one crawl directory at a time"},
-		{[]string{"audit", "--access-log", in("x.log"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --head and --html are for one crawl directory at a time"},
+		{[]string{"audit", "--html", in("x.html"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --checkpoint and --html are for one crawl directory at a time"},
+		{[]string{"audit", "--checkpoint", in("x.txt"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --checkpoint and --html are for one crawl directory at a time"},
+		{[]string{"audit", "--access-log", in("x.log"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --checkpoint and --html are for one crawl directory at a time"},
 		{[]string{"audit", in("stopped"), in("stopped") + "/"}, cli.ExitUsage, "is given twice"},
 	} {
 		r := ended(t, curtsy(t, tt.args...))

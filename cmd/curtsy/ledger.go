@@ -40,11 +40,11 @@ func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "checkpoint [flags] DIR",
 		Short: "Print the latest checkpoint",
-		Long: "Print the latest checkpoint of a crawl's ledger. Store it where you cannot\n" +
-			"change it: with the site owner, in a mail, in a public log. It proves later that\n" +
-			"no earlier line was changed. Works while the crawl runs, which makes a\n" +
-			"checkpoint at least every ten minutes.",
-		Example: "  curtsy ledger checkpoint news\n  curtsy ledger checkpoint news > head.txt\n  curtsy audit --head head.txt news",
+		Long: "Check that the lines of a crawl's ledger match its latest checkpoint, and print\n" +
+			"the checkpoint. Store it where you cannot change it: with the site owner, in a\n" +
+			"mail, in a public log. It proves later that no earlier line was changed. Works\n" +
+			"while the crawl runs, which makes a checkpoint at least every ten minutes.",
+		Example: "  curtsy ledger checkpoint news\n  curtsy ledger checkpoint news > checkpoint.txt\n  curtsy audit --checkpoint checkpoint.txt news",
 		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) },
 	}
@@ -87,6 +87,9 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	case err != nil:
 		return fmt.Errorf("%w; curtsy audit %s has details", err, plainly.Argument(dir))
 	}
+	if err := linesMatch(ctx, book, n); err != nil {
+		return damagedLedger(err, dir)
+	}
 	names := []string{}
 	for _, s := range n.Signatures {
 		names = append(names, s.Name)
@@ -99,7 +102,7 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	if len(names) > 0 {
 		signed = "signed by " + plainly.Lines(strings.Join(names, ", "))
 	}
-	fmt.Fprintf(std.Err, "%s, of %s\nstore it elsewhere, as a file or as %s;\nlater check it with curtsy audit --head FILE %s\n",
+	fmt.Fprintf(std.Err, "%s, of %s\nstore it elsewhere, as a file or as %s;\nlater check it with curtsy audit --checkpoint FILE %s\n",
 		signed, plainly.Count(n.Size, "line"), vouch.HeadOf(n.Checkpoint), plainly.Argument(dir))
 	_, err = std.Out.Write(note)
 	return err

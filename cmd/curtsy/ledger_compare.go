@@ -18,6 +18,7 @@ import (
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
+	"curtsy/storage/proof"
 	"curtsy/storage/witness"
 )
 
@@ -37,7 +38,8 @@ func newLedgerCompare(std cli.Streams) *cobra.Command {
 		Short: "Check two checkpoints for one consistent ledger",
 		Long: "Compare two checkpoints of one ledger, and report whether one continues the\n" +
 			"other or the ledger has two histories. In that case, both checkpoints are\n" +
-			"printed as evidence and the exit code is 3. A and B are each a crawl directory,\n" +
+			"printed as evidence and the exit code is 3, as it is if the lines of a\n" +
+			"directory do not match its checkpoint. A and B are each a crawl directory,\n" +
 			"a copy of its ledger, a file with a checkpoint, a bundle of curtsy ledger prove,\n" +
 			"or the URL of a witness. If their sizes differ, the larger one must be a\n" +
 			"directory: a checkpoint proves nothing about earlier ones.",
@@ -133,7 +135,7 @@ func (c comparedJSON) print(std cli.Streams) error {
 	}
 	switch c.Relation {
 	case witness.Equal:
-		fmt.Fprintln(std.Err, "equal: both are one ledger up to its last line")
+		fmt.Fprintln(std.Err, "equal: both have the same lines up to this checkpoint")
 	case witness.Continued, witness.Continues:
 		fmt.Fprintf(std.Err, "one history: %s continues %s\n", plainly.OneLine(b.Name), plainly.OneLine(a.Name))
 	case witness.Otherwise:
@@ -162,7 +164,7 @@ func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness
 			later = append(later, i)
 			continue
 		}
-		if views[i], err = viewOf(arg); err != nil {
+		if views[i], err = viewOf(ctx, arg); err != nil {
 			return views, err
 		}
 		if origin == "" {
@@ -198,13 +200,19 @@ func cosignedBy(ctx context.Context, arg, origin string) (*checkpoint.Note, erro
 }
 
 // viewOf reads a crawl directory, a bundle or a checkpoint.
-func viewOf(arg string) (witness.View, error) {
+func viewOf(ctx context.Context, arg string) (witness.View, error) {
 	if fi, err := os.Stat(arg); err == nil && fi.IsDir() {
 		dir, n, err := arg, (*checkpoint.Note)(nil), error(nil)
 		if _, there := os.Stat(filepath.Join(arg, ledger.CheckpointName)); there == nil { // a copy of the ledger alone
 			n, err = ledger.Latest(dir)
 		} else {
 			dir, n, err = latestOf(arg)
+		}
+		if err == nil {
+			err = linesMatch(ctx, dir, n)
+		}
+		if errors.Is(err, proof.ErrDamaged) {
+			return witness.View{}, &cli.Error{Code: cli.ExitFound, Err: fmt.Errorf("%s: %w", plainly.OneLine(arg), err)}
 		}
 		if err != nil {
 			return witness.View{}, err

@@ -115,7 +115,7 @@ func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) err
 // damagedLedger says who names the damage.
 func damagedLedger(err error, dir string) error {
 	if errors.Is(err, proof.ErrDamaged) {
-		return fmt.Errorf("%w; curtsy audit %s names them", err, plainly.Argument(dir))
+		return fmt.Errorf("%w; curtsy audit %s has details", err, plainly.Argument(dir))
 	}
 	return err
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 
@@ -11,6 +13,8 @@ import (
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/tree"
+	"curtsy/storage/plainly"
+	"curtsy/storage/proof"
 )
 
 // proofOf proves that the tree of a checkpoint, of the ledger in dir, continues the one of size from.
@@ -52,6 +56,42 @@ func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) e
 	if err := use(tree.Reader(fresh, n.Size, n.Root)); err != nil {
 		return fmt.Errorf("%s: the lines do not match the checkpoint of %d: curtsy audit has details (%w)",
 			dir, n.Size, err)
+	}
+	return nil
+}
+
+// linesMatch checks that the lines of the ledger in dir lead to the checkpoint, whatever its tiles are.
+func linesMatch(ctx context.Context, dir string, n *checkpoint.Note) error {
+	var grown tree.Growing
+	first := ""
+	for e, err := range ledger.Skim(dir) {
+		switch {
+		case err == nil:
+			err = ctx.Err()
+		case errors.Is(err, fs.ErrNotExist):
+			err = fmt.Errorf("%w: %w", proof.ErrDamaged, err)
+		}
+		if err != nil {
+			return err
+		}
+		if p := e.Problem; p != nil {
+			if p.Fault == ledger.Changed && first == "" {
+				first = fmt.Sprintf("segment %d line %d is the first that differs", p.Segment, p.Row)
+			}
+			continue
+		}
+		if e.Index >= n.Size {
+			break
+		}
+		grown.Append(e.Hash)
+	}
+	switch of := fmt.Errorf("%w of %s", proof.ErrDamaged, plainly.Count(n.Size, "line")); {
+	case first != "":
+		return fmt.Errorf("%w: %s", of, first)
+	case grown.Size() < n.Size:
+		return fmt.Errorf("%w: it has %d", of, grown.Size())
+	case grown.Root() != n.Root:
+		return fmt.Errorf("%w: lines were changed", of)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ const (
 var fileOptions = map[string]string{
 	"audit --html":                "audit --html OUT D",
 	"audit --access-log":          reads,
-	"audit --head":                reads,
+	"audit --checkpoint":          reads,
 	"audit --key":                 reads,
 	"audit --robots":              reads,
 	"audit --witness-key":         reads,

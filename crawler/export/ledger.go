@@ -9,9 +9,11 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// Why lines of a ledger have no rows.
+// LostLines is why lines of a ledger have no rows that are not there, or in a part of a segment that cannot be read.
+const LostLines = "ledger-lines-lost"
+
+// Why others have none.
 const (
-	lostLines = "ledger-lines-lost"      // they are not there, or in a part of a segment that cannot be read
 	tornLine  = "ledger-line-unfinished" // the last one, which a kill tore, or which is being written
 	redacted  = "ledger-line-redacted"   // forgotten; in the table of decisions it has a row
 	unread    = "ledger-line-unreadable" // in the table of decisions it has a row
@@ -55,7 +57,7 @@ func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error)
 		if upto := c.upto(); upto >= 0 && e.Index >= upto {
 			break
 		}
-		out.Left(lostLines, e.Index-next)
+		out.Left(LostLines, e.Index-next)
 		next = e.Index + 1
 		if e.Mark != nil && e.Mark.Kind == ledger.KindRun {
 			if g := c.infos[e.Mark.Warcinfo]; g > 0 {
@@ -66,7 +68,7 @@ func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error)
 			return err
 		}
 	}
-	out.Left(lostLines, c.Size-next-torn) // by the checkpoint: an end that is cut off leaves no gap
+	out.Left(LostLines, c.Size-next-torn) // by the checkpoint: an end that is cut off leaves no gap
 	if c.seen < 0 {
 		c.seen = next
 	}

@@ -97,7 +97,7 @@ func TestDecisionsOfADamagedLedger(t *testing.T) {
 		}
 		write(t, path, []byte(cut))
 		m = makeTable(t, "decisions", dir)
-		if whole := m.Rows + m.Lefts[lostLines] + m.Lefts[tornLine]; m.Rows != int64(keep) || whole != lines {
+		if whole := m.Rows + m.Lefts[LostLines] + m.Lefts[tornLine]; m.Rows != int64(keep) || whole != lines {
 			t.Errorf("%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
 		}
 	}

@@ -104,8 +104,8 @@ func (a *audit) cannotShow(ours bool) []string {
 	c := []string{
 		"that every request was archived: only the sites' own access logs can confirm that",
 		"that the clock of the crawling computer was right (the dates of answers show how it differs from the " +
-			"servers', which may be wrong or made up), or that the files are those that the crawl wrote: a head " +
-			"lodged elsewhere at the time confirms the second",
+			"servers', which may be wrong or made up), or that the files are those that the crawl wrote: a " +
+			"checkpoint stored elsewhere at the time confirms the second",
 		"requests of which no byte was sent, which leave no record",
 	}
 	if i := slices.IndexFunc(a.r.Archives, func(in *evidence.Info) bool { return in.Proxy != "" }); i >= 0 {

@@ -168,7 +168,7 @@ func (g *gathered) entries(ctx context.Context) iter.Seq2[entry, error] {
 			}
 		}
 		if next < g.note.Size {
-			yield(entry{}, fmt.Errorf("%w: it has %d entries, and the checkpoint %d", ErrDamaged, next, g.note.Size))
+			yield(entry{}, fmt.Errorf("%w of %d entries: it has %d", ErrDamaged, g.note.Size, next))
 		}
 	}
 }

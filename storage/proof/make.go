@@ -45,7 +45,7 @@ type Exchange struct {
 }
 
 // ErrDamaged says that lines, marks and map of a ledger are not those of its checkpoint: an audit names them.
-var ErrDamaged = errors.New("the ledger does not fit its checkpoint")
+var ErrDamaged = errors.New("the ledger does not match its checkpoint")
 
 // Made is what Make put into a bundle.
 type Made struct {

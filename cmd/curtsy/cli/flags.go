@@ -44,7 +44,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 
 // renamed maps what flags that are no settings were called before to their names.
 var renamed = map[string]string{
-	"anew": "overwrite", "condition": "state", "forget": "redact", "fresh": "overwrite", "maps": "max-sitemaps", "out": "output",
+	"anew": "overwrite", "condition": "state", "forget": "redact", "fresh": "overwrite", "head": "checkpoint", "maps": "max-sitemaps", "out": "output",
 	"skew": "clock-skew", "try": "dry-run", "wing": "all-hostile",
 }
 

@@ -15,7 +15,7 @@ var levels = []struct {
 }{
 	{audit.SelfConsistent, "archive, ledger, index and settings were compared only with one another", ""},
 	{audit.SignedByKnown, "only the operator, or someone with the key, can have written it", "give the operator's verifier key, --key"},
-	{audit.Lodged, "the operator has not changed or truncated it since", "give a stored checkpoint, --head, or the key of a witness that cosigned it, --witness-key"},
+	{audit.Lodged, "the operator has not changed or truncated it since", "give a stored checkpoint, --checkpoint, or the key of a witness that cosigned it, --witness-key"},
 	{audit.ConfirmedByLog, "the sites' own access logs have the same requests", "give the logs of the sites, --access-log"},
 	{audit.LogAlone, "no archive: the result is from the site's own access log and the given robots.txt", ""},
 }

@@ -68,7 +68,7 @@ func ledgerWords(l *audit.LedgerCheck) string {
 	for _, d := range l.Lodged {
 		switch d.How {
 		case audit.ByHead:
-			s += "; it has the head that was lodged, " + d.By
+			s += "; it has the given checkpoint, " + d.By
 		default:
 			s += fmt.Sprintf("; %s saw its first %d entries on %s", d.By, d.Size, d.At.UTC().Format(time.DateTime+" UTC"))
 		}

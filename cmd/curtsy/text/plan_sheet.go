@@ -120,7 +120,7 @@ func ratesSheet(w func(string, ...any), p *plan.Plan, s *crawldir.Settings) {
 	for _, h := range p.Hosts {
 		if h.PaceBy != storage.ByFloor {
 			if slow++; slow == 1 {
-				w("|| host | delay | source | duration ||\n|---|---:|---|---:|")
+				w("| host | delay | source | duration |\n|---|---:|---|---:|")
 			}
 			if slow <= maxSheet {
 				w("| %s | %s | %s | %s |", code(h.Host), seconds(h.Pace), h.PaceBy, takes(h))

@@ -224,8 +224,10 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	default:
 		h.Extra++
 		if e.host == "" && (c.without > 0 || len(h.sites) < len(c.sites)) {
-			f.Observed += "; if it belongs to another host with the same log, name the file for each of them " +
-				"(HOST=FILE)"
+			f.Observed += "; it may belong to another host with the same log (then name the file for each of them, " +
+				"HOST=FILE) or to another crawl of this operator"
+		} else {
+			f.Observed += "; it may belong to another crawl of this operator"
 		}
 	}
 	found(f)

@@ -33,7 +33,7 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 	}
 	switch {
 	case len(v.Lodged) == 0:
-		say("ledger: no one else is known to have seen it (--head, --witness-key): the holder of the key may have " +
+		say("ledger: no one else is known to have seen it (--checkpoint, --witness-key): the holder of the key may have " +
 			"rewritten all of it")
 		say("ledger: lines removed after its last one, together with their records: they leave no trace except a missing " +
 			"stop")
@@ -96,7 +96,7 @@ func (l *Ledger) lodged(r *audit.Result, v vouch.Verdict) {
 	what := fmt.Sprintf("the first %d of %s", best.Size, entries(v.Size))
 	switch best.How {
 	case audit.ByHead:
-		what += ", by the head that was given"
+		what += ", by the given checkpoint"
 	default:
 		what += fmt.Sprintf(", before %s, by %s", best.At.UTC().Format("2006-01-02 15:04:05 UTC"), plainly.OneLine(best.By))
 	}

@@ -3,7 +3,6 @@ package vouch
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -25,8 +24,8 @@ func (h Head) String() string {
 	return strconv.FormatInt(h.Size, 10) + ":" + hex.EncodeToString(h.Root[:])
 }
 
-var errHead = errors.New("a head is SIZE:HEX, an entry count and the 64 digits of a root, or the note that curtsy ledger " +
-	"head prints")
+var errHead = errors.New("not a checkpoint: give the output of curtsy ledger checkpoint, or SIZE:HEX (the number of " +
+	"lines and the 64 digits of the root)")
 
 // ParseHead reads a head: SIZE:HEX, or a note, of which no signature is checked: it was the auditor who kept it.
 func ParseHead(text string) (Head, error) {
@@ -43,7 +42,7 @@ func ParseHead(text string) (Head, error) {
 	}
 	n, err := checkpoint.Parse([]byte(text))
 	if err != nil {
-		return Head{}, fmt.Errorf("%w: %w", errHead, err)
+		return Head{}, errHead
 	}
 	return HeadOf(n.Checkpoint), nil
 }

@@ -14,6 +14,7 @@ import (
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/plainly"
 )
 
 // Verdict is who vouches for a ledger.
@@ -189,7 +190,7 @@ func (j *judge) other(path, who string, size int64) {
 func (j *judge) heads() {
 	for _, h := range j.o.Heads {
 		if wrong := j.lacks(h); wrong != "" {
-			j.say(finding.LedgerHead, j.o.Dir, "the head that was lodged is one of this ledger: "+h.String(), wrong)
+			j.say(finding.LedgerHead, j.o.Dir, "this ledger has the given checkpoint, "+h.String(), wrong)
 			continue
 		}
 		j.lodged(audit.Lodging{How: audit.ByHead, By: h.String(), Size: h.Size})
@@ -204,7 +205,7 @@ func (j *judge) kept() {
 	}
 	if wrong := j.lacks(*h); wrong != "" {
 		j.say(finding.LedgerHead, j.o.Dir, "the newest checkpoint that your key signed for this ledger, kept in "+j.o.KeptIn+": "+h.String(),
-			wrong+"; of a copy of the directory that is older than that checkpoint, this says no more than that")
+			wrong+"; or the directory is an older copy")
 	}
 }
 
@@ -217,12 +218,11 @@ func (j *judge) lacks(h Head) string {
 	case j.ours(h.Origin, h.Size, h.Root):
 		return ""
 	case !p.known && h.Size > j.tree.Size() && !j.lost:
-		return fmt.Sprintf("the ledger has %d entries: %d were cut off since, or it is another one", j.tree.Size(),
-			h.Size-j.tree.Size())
+		return fmt.Sprintf("the ledger has %s: the rest was cut off since, or it is another ledger", plainly.Count(j.tree.Size(), "line"))
 	case !p.known:
 		return "lines before it are missing"
 	}
-	return fmt.Sprintf("its first %d entries lead to %s: the ledger is another one, or it was changed", h.Size,
+	return fmt.Sprintf("its first %s lead to %s: it is another ledger, or it was changed", plainly.Count(h.Size, "line"),
 		Head{Size: h.Size, Root: p.root})
 }
 
