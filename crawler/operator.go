@@ -161,6 +161,9 @@ func (c Config) pacing(h frontier.Host, memory *host.State) status.Pacing {
 	}
 	if h.Pace > p.Pace {
 		p.Pace, p.By = h.Pace, "required by the site"
+		if memory.Due.Pause == h.Pace.Truncate(time.Microsecond) && memory.Due.By != "" { // perhaps a --delay of the run before
+			p.By = string(memory.Due.By)
+		}
 	}
 	return p
 }

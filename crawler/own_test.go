@@ -11,6 +11,8 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
+	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -211,6 +213,21 @@ func TestRule18_ALapsedProofIsAskedForAtAForeignPace(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A pace of the run before may be that of its settings, which is not required by the site.
+func TestPacing_NamesWhatSetThePace(t *testing.T) {
+	h := frontier.Host{Authority: parse(t, "http://127.0.0.1/").Authority(), HostUpdate: frontier.HostUpdate{Pace: 300 * time.Millisecond}}
+	for due, want := range map[host.Pace]string{
+		{Pause: h.Pace, By: storage.ByFloor}:           "floor",
+		{Pause: h.Pace, By: storage.ByCrawlDelay}:      "crawl-delay",
+		{Pause: time.Minute, By: storage.ByRetryAfter}: "required by the site",
+		{}: "required by the site",
+	} {
+		if p := (Config{}).pacing(h, &host.State{Due: due}); p.Pace != h.Pace || p.By != want {
+			t.Errorf("%v: %v by %q, want %q", due, p.Pace, p.By, want)
+		}
+	}
 }
 
 func TestRule18_WhatIsProvedIsThatAuthorityAlone(t *testing.T) {
