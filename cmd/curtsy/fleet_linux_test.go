@@ -54,12 +54,12 @@ func TestFleet_Figures(t *testing.T) {
 
 // cable is a member's way to the server, which can be cut.
 type cable struct {
-	port          int
-	mu            sync.Mutex
-	armed         bool          // cut it at the next turn that comes while a page is under way
-	last          time.Time     // when a turn came
-	cut           chan struct{} // closed when it is cut
-	beats, others chan struct{} // closed while heartbeats, and all else, pass
+	port  int
+	mu    sync.Mutex
+	armed bool             // cut it at the next turn that comes while a page is under way
+	last  time.Time        // when a turn came
+	cut   chan struct{}    // closed when it is cut
+	whole [3]chan struct{} // closed while claims, results and heartbeats pass
 }
 
 // newCable begins a cable.
@@ -69,9 +69,11 @@ func newCable(t *testing.T, server *frontiertest.Server) *cable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cable{port: l.Addr().(*net.TCPAddr).Port, beats: make(chan struct{}), others: make(chan struct{})}
-	close(c.beats)
-	close(c.others)
+	c := &cable{port: l.Addr().(*net.TCPAddr).Port}
+	for i := range c.whole {
+		c.whole[i] = make(chan struct{})
+		close(c.whole[i])
+	}
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait)
 	t.Cleanup(func() { l.Close() })
@@ -86,16 +88,16 @@ func newCable(t *testing.T, server *frontiertest.Server) *cable {
 				near.Close()
 				continue
 			}
-			var beats atomic.Bool
-			all.Go(func() { c.carry(far, near, &beats) })
-			all.Go(func() { c.carry(near, far, &beats) })
+			var kind atomic.Int32
+			all.Go(func() { c.carry(far, near, &kind) })
+			all.Go(func() { c.carry(near, far, &kind) })
 		}
 	})
 	return c
 }
 
 // carry brings one side what the other says.
-func (c *cable) carry(to, from net.Conn, beats *atomic.Bool) {
+func (c *cable) carry(to, from net.Conn, kind *atomic.Int32) {
 	defer to.Close()
 	defer from.Close()
 	for b := make([]byte, 1<<20); ; {
@@ -103,21 +105,20 @@ func (c *cable) carry(to, from net.Conn, beats *atomic.Bool) {
 		if err != nil {
 			return
 		}
-		if bytes.Contains(b[:n], []byte("SET beat=beat+1")) {
-			beats.Store(true)
+		for i, text := range []string{"FOR SHARE", "SET beat=beat+1"} {
+			if bytes.Contains(b[:n], []byte(text)) {
+				kind.Store(int32(i) + 1)
+			}
 		}
 		c.mu.Lock()
 		if now := time.Now(); bytes.Contains(b[:n], []byte("http://127.0.0.1:")) { // a turn
 			if c.armed && now.Sub(c.last) < 30*time.Millisecond {
-				c.armed, c.beats, c.others = false, make(chan struct{}), make(chan struct{})
+				c.armed, c.whole = false, [3]chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 				close(c.cut)
 			}
 			c.last = now
 		}
-		whole := c.others
-		if beats.Load() {
-			whole = c.beats
-		}
+		whole := c.whole[kind.Load()]
 		c.mu.Unlock()
 		<-whole
 		if _, err := to.Write(b[:n]); err != nil {
@@ -143,13 +144,14 @@ func (c *cable) cutAtTurn(t *testing.T, p *process) {
 	})
 }
 
-// mend has all pass again, heartbeats a second later: until then the member does not know that it has expired.
+// mend has all pass again: the turn, half a second later the result, and heartbeats last, for from one of these on the member
+// knows that it has expired.
 func (c *cable) mend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	beats := c.beats
-	close(c.others)
-	time.AfterFunc(time.Second, func() { close(beats) })
+	for i, whole := range c.whole {
+		time.AfterFunc(time.Duration(i)*500*time.Millisecond, func() { close(whole) })
+	}
 }
 
 // Members that are killed or stopped for longer than the time after which others expire them, connections that break, and a
@@ -189,7 +191,11 @@ func TestFleet_Killed(t *testing.T) {
 		if i%4 == 0 {
 			wire.cutAtTurn(t, f.members[last])
 			incidents = append(incidents, time.Now())
-			time.Sleep(ttl * 3 / 2)
+			f.members[0].until(t, "others have its hosts", func() bool {
+				return strings.TrimSpace(server.SQL(t, `SELECT state=2 AND NOT EXISTS(SELECT FROM curtsy_t1.slot s JOIN curtsy_t1.member m ON m.id=s.owner WHERE m.state=2)
+					FROM curtsy_t1.member WHERE name LIKE '%w4' ORDER BY id DESC LIMIT 1`)) == "t"
+			})
+			f.until(t, 20)
 			wire.mend()
 		}
 		if i%4 == 1 {

@@ -39,7 +39,7 @@ const fleetTTL = "CURTSY_TEST_FLEET_TTL"
 // curtsy is a command of a member.
 func (f *fleet) curtsy(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := curtsy(t, args...)
+	cmd := curtsyWithin(t, 15*time.Minute, args...)
 	cmd.Env = append(cmd.Env, f.env...)
 	return cmd
 }
@@ -228,10 +228,19 @@ func TestFleet_ServerFails(t *testing.T) {
 	incidents := []time.Time{time.Now()}
 	server.SQL(t, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'No space left on device' USING ERRCODE='53100'; END $$;
 		CREATE TRIGGER full_disk BEFORE UPDATE ON curtsy_t1.host EXECUTE FUNCTION full_disk()`)
+	full, more := time.Now(), 0
 	for _, p := range f.members {
 		p.until(t, "it says so", func() bool {
 			return strings.Contains(p.errs.String(), "is full (No space left on device): free space there")
 		})
+	}
+	for _, r := range f.web.Referee().Requests() {
+		if r.Start.After(full) && r.Target != "/robots.txt" {
+			more++
+		}
+	}
+	if more > fleetHosts {
+		t.Errorf("%d requests while nothing can be committed: more than one to a host", more)
 	}
 	server.SQL(t, "DROP FUNCTION full_disk CASCADE")
 	incidents = append(incidents, time.Now())
