@@ -78,6 +78,8 @@ func (f *findings) settleSeed(b *seedBook, task frontier.Task, d decision) {
 	case d.outcome == frontier.Fetched:
 		b.Answered(task.Seed, f.count)
 	case d.reason == scope.RuleSample: // it was not to be asked
+	case d.outcome == frontier.Disallowed:
+		f.unanswered(b, task.Seed, "not requested, because robots.txt forbids it")
 	default:
 		f.unanswered(b, task.Seed, d.outcome.String()+": "+d.reason)
 	}

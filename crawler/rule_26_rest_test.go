@@ -76,7 +76,7 @@ func TestRule26_AnotherCrawlKeepsARest(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					const why = "another of your crawls or commands must wait until 2000-01-01T00:50:"
+					const why = "waits because of an earlier crawl or command until 2000-01-01T00:50:"
 					time.AfterFunc(20*time.Minute, func() {
 						s, err := c.Status(t.Context())
 						if n := len(one.web.Referee().Requests()) - len(all); err != nil || n != 0 {
@@ -124,7 +124,7 @@ func TestRule11_ARestOfADayEndsAnotherRun(t *testing.T) {
 				if n := len(one.asked("a.test")) - asked; n != 0 || time.Since(began) > time.Minute || s.Status.Queued+s.Status.Deferred != 1 || s.Status.Retired != 1 {
 					t.Errorf("%d requests, after %v; %+v", n, time.Since(began), s.Status)
 				}
-				if said := strings.Join(two.said, "\n"); strings.Count(said, "another of your crawls or commands must wait until 2000-01-02T03:46:") != 1 {
+				if said := strings.Join(two.said, "\n"); strings.Count(said, "waits because of an earlier crawl or command until 2000-01-02T03:46:") != 1 {
 					t.Errorf("it said %q", said)
 				}
 				time.Sleep(100_000 * time.Second)

@@ -60,7 +60,7 @@ func (p *explainPage) url(u explain.URL) {
 	if u.Key != u.Fetch {
 		p.line("key", "%s", u.Key)
 	} else {
-		p.line("key", "the same")
+		p.line("key", "equal to the URL")
 	}
 	for _, c := range u.Changes {
 		p.line("", "%s", c)
@@ -82,7 +82,7 @@ func (p *explainPage) scope(s explain.Scope) {
 		before = append(before, r.Rule)
 	}
 	if len(before) > 0 {
-		p.prose("", "rules without an opinion: %s", strings.Join(before, ", "))
+		p.prose("", "rules that do not apply: %s", strings.Join(before, ", "))
 	}
 }
 
@@ -105,7 +105,7 @@ func (p *explainPage) traps(all []explain.Rule) {
 		}
 	}
 	if len(says) == 0 {
-		says = []string{fmt.Sprintf("none of %d has an opinion", len(all))}
+		says = []string{fmt.Sprintf("none of %d rules applies", len(all))}
 	}
 	p.line("traps", "%s", strings.Join(says, ", "))
 }
@@ -226,7 +226,7 @@ func (p *explainPage) pace(x explain.Pace) {
 		p.line("", "%-14s %s between two starts at one address", storage.ByAddress, secs(x.Address))
 	}
 	if x.Rest > x.Seconds {
-		p.line("", "after the last request a delay of %s was requested, by %s", secs(x.Rest), x.RestBy)
+		p.line("", "after the last request a delay of %s was due, because of %s", secs(x.Rest), x.RestBy)
 	}
 	if x.Last != nil {
 		p.line("", "the last request ended %s", explainStamp(*x.Last))
@@ -236,7 +236,7 @@ func (p *explainPage) pace(x explain.Pace) {
 func (p *explainPage) budgets(all []explain.Budget) {
 	section := "budgets"
 	for _, b := range all {
-		used := fmt.Sprintf("%d used, and no limit is set", b.Used)
+		used := fmt.Sprintf("%d used, no limit", b.Used)
 		if b.Limit != nil {
 			used = fmt.Sprintf("%d used of %d", b.Used, *b.Limit)
 		}

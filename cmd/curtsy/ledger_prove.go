@@ -142,7 +142,7 @@ func proveSaid(std cli.Streams, to, host string, made *proof.Made) error {
 	if made.Without > 0 {
 		fmt.Fprintf(&b, "%s not found in the archive: verdicts by them cannot be read again\n", plainly.Count(made.Without, "robots.txt"))
 	}
-	fmt.Fprintf(&b, "it is checked by curtsy ledger verify %s\n", plainly.Argument(to))
+	fmt.Fprintf(&b, "verify it with curtsy ledger verify %s\n", plainly.Argument(to))
 	_, err = io.WriteString(std.Err, text.Wrap(b.String()))
 	return err
 }

@@ -49,7 +49,7 @@ func proofText(r *proof.Result) string {
 		row("log", "%s, of %d entries", plainly.OneLine(r.Origin), r.Size)
 	}
 	if !r.AsOf.IsZero() {
-		row("as of", "%s, by the crawler's clock; %s known, nothing is revealed of the others", r.AsOf.UTC().Format(stamp), plainly.Count(r.Hosts, "host"))
+		row("as of", "%s, by the crawler's clock; %s known; the others are not revealed", r.AsOf.UTC().Format(stamp), plainly.Count(r.Hosts, "host"))
 	}
 	proofSigners(row, r)
 	proofLines(row, r)
@@ -141,7 +141,7 @@ func proofLines(row func(label, format string, args ...any), r *proof.Result) {
 		}
 		row("pauses", "%d; shortest %.3f s, median %.3f s; %s", p.Count, p.Shortest.Truncate(time.Millisecond).Seconds(), p.Median.Truncate(time.Millisecond).Seconds(), below)
 	}
-	row("robots.txt", "%s; %d verdicts read again are right, %d cannot be read again", plainly.Count(int64(len(s.Texts)), "text"), r.Robots.Right, r.Robots.Unprovable)
+	row("robots.txt", "%s; %d recomputed verdicts are right, %d cannot be recomputed", plainly.Count(int64(len(s.Texts)), "text"), r.Robots.Right, r.Robots.Unprovable)
 	row("heads", "%d right, %d not in the bundle, %d not bound by their lines", r.Heads.Right, r.Heads.NotThere, r.Heads.Unprovable)
 	if l := r.Log; l != nil {
 		row("access log", "%d requests are in both; %d only in the lines, %d only in the log", l.Agree, l.Missing, l.Extra)

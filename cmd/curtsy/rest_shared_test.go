@@ -89,7 +89,7 @@ func TestRule26_EveryCommandKeepsARest(t *testing.T) {
 				if strings.Contains(name, " ") {
 					code = cli.ExitFailed
 				}
-				r.want(t, code, "another of your crawls or commands must wait until ")
+				r.want(t, code, "waits because of an earlier crawl or command until ")
 			}
 			for _, dir := range []string{one, two} {
 				command("audit", dir).want(t, cli.ExitDone)
@@ -97,14 +97,14 @@ func TestRule26_EveryCommandKeepsARest(t *testing.T) {
 			other := in()
 			command("crawl", "--max-time", "1ns", "--quiet", "--dir", other, site)
 			for _, args := range [][]string{{"explain", "--live", other, site + "page"}, {"crawl", "--dry-run", "--delay", "0", site}} {
-				if r := command(args...); !strings.Contains(strings.Join(strings.Fields(r.out+r.err), " "), "another of your crawls or commands must wait until ") {
+				if r := command(args...); !strings.Contains(strings.Join(strings.Fields(r.out+r.err), " "), "waits because of an earlier crawl or command until ") {
 					t.Errorf("%s says:\n%s%s", args[0], r.out, r.err)
 				}
 			}
 			if n := asked.Load() - before; n != 0 {
 				t.Errorf("%d requests come early, by explain --live or a dry run", n)
 			}
-			if said := command("status", two); !strings.Contains(said.out, "another of your crawls or commands must wait until ") {
+			if said := command("status", two); !strings.Contains(said.out, "waits because of an earlier crawl or command until ") {
 				t.Errorf("status says:\n%s", said.out)
 			}
 		})

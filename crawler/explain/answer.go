@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -201,7 +202,16 @@ func (e *Explanation) because() string {
 	return ""
 }
 
+// byHost is the answer of a host that gets no requests. That no page led to a URL comes before that.
 func (e *Explanation) byHost() Answer {
+	a := e.byCondition()
+	if s := e.State; a.Word != "" && s.State == stateUnknown && s.Assumed && s.Reason == "" {
+		a.Text = "never found: no crawled page links to it; " + a.Text
+	}
+	return a
+}
+
+func (e *Explanation) byCondition() Answer {
 	h := &e.Host
 	switch {
 	case e.At != nil:
@@ -214,6 +224,9 @@ func (e *Explanation) byHost() Answer {
 		return a
 	case h.Condition == frontier.Refused.String():
 		return Answer{Word: AnswerHost, Text: "the host is refused, until an operator opens it" + whyOf(h.Reason)}
+	case h.Reason == "budget: "+budget.MaxPerHost && e.Crawl != "stopped" && e.Crawl != "finished":
+		return Answer{Word: AnswerHost, Text: fmt.Sprintf("not requested: this host has its %s (--max-per-host); raise it with curtsy config set, then resume",
+			plainly.Count(h.Pages, "page"))}
 	case h.Condition == frontier.Retired.String() && e.Crawl != "stopped" && e.Crawl != "finished":
 		return Answer{Word: AnswerHost, Text: "the host is retired for this run" + whyOf(h.Reason)}
 	}

@@ -32,7 +32,7 @@ type Wish struct {
 }
 
 // AskedAnother is how String begins where another process was asked.
-const AskedAnother = "another of your crawls or commands must wait"
+const AskedAnother = "waits because of an earlier crawl or command"
 
 // fields are the names of fields as the table has them.
 var fields = [...]string{"", "Retry-After", "RateLimit"}

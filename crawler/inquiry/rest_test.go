@@ -84,7 +84,7 @@ func TestRule26_ACommandHeedsAWish(t *testing.T) {
 					after := web.Referee().Requests()
 					var resting *Resting
 					if c.want > patience {
-						who := [2]string{"not requested: the host told curtsy to wait until ", "not requested: another of your crawls or commands must wait until "}[i]
+						who := [2]string{"not requested: the host told curtsy to wait until ", "not requested: waits because of an earlier crawl or command until "}[i]
 						if !errors.As(err, &resting) || !strings.HasPrefix(err.Error(), who) || len(after) != len(before) {
 							t.Errorf("%+v: %v, %d requests", c, err, len(after)-len(before))
 						}

@@ -52,6 +52,9 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	for _, c := range finding.Codes() {
 		if n := a.codes[c]; n != nil {
 			r.Counts = append(r.Counts, *n)
+			if c.Contradicts() && n.Found > n.Notes {
+				r.Level, r.Levels, r.Confirmed = NoLevel, nil, nil
+			}
 		}
 	}
 	r.Clean = r.Totals.Violations == 0

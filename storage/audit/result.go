@@ -22,6 +22,7 @@ const (
 	Lodged         Level = "submitted or cosigned"    // and it is unchanged since somebody else saw its head
 	ConfirmedByLog Level = "confirmed by access log"  // and the site's own log says the same
 
+	NoLevel  Level = "none"            // the evidence contradicts itself
 	LogAlone Level = "access log only" // there is no archive: only what the site's own log shows
 )
 
@@ -37,6 +38,11 @@ func (r *Result) Reach(level Level, how string) {
 	if level.rank() > r.Level.rank() {
 		r.Level = level
 	}
+}
+
+// Refute adds a level that the given evidence contradicts, and how.
+func (r *Result) Refute(level Level, how string) {
+	r.Refuted = append(r.Refuted, Reached{level, how})
 }
 
 // inPart ends a level that entries of the ledger do not reach, for no checkpoint covers them.
@@ -67,11 +73,12 @@ func (l Level) rank() int {
 // Result is what an audit found.
 type Result struct {
 	Version int       `json:"version"`
-	Clean   bool      `json:"clean"`            // no violation
-	Level   Level     `json:"level"`            // the highest; it ends in ", in part" while entries are behind the last checkpoint
-	Levels  []Reached `json:"levels,omitempty"` // all but the lowest, from the lowest
-	From    time.Time `json:"from,omitzero"`    // the first exchange
-	To      time.Time `json:"to,omitzero"`      // the end of the last
+	Clean   bool      `json:"clean"`             // no violation
+	Level   Level     `json:"level"`             // the highest; it ends in ", in part" while entries are behind the last checkpoint
+	Levels  []Reached `json:"levels,omitempty"`  // all but the lowest, from the lowest
+	Refuted []Reached `json:"refuted,omitempty"` // what the given evidence contradicts
+	From    time.Time `json:"from,omitzero"`     // the first exchange
+	To      time.Time `json:"to,omitzero"`       // the end of the last
 
 	Files      []evidence.File   `json:"files"`
 	Archives   []*evidence.Info  `json:"archives"`            // what the archive says of its making: each warcinfo that differs

@@ -9,6 +9,7 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/tree"
+	"curtsy/storage/plainly"
 )
 
 // checker follows a ledger line by line, and holds it against its checkpoints.
@@ -281,7 +282,7 @@ func (c *checker) end() error {
 	}
 	if c.after > 0 {
 		p := c.at
-		p.Fault, p.Text = Uncommitted, fmt.Sprintf("from here on no checkpoint has %d lines", c.after)
+		p.Fault, p.Text = Uncommitted, fmt.Sprintf("no checkpoint covers the last %s, from here on", plainly.Count(c.after, "line"))
 		c.found = append(c.found, p)
 	}
 	c.notes.end(c)

@@ -185,7 +185,7 @@ func (v *verification) conclude() {
 			"%d verdicts: robots.txt, or the name that the crawler gave itself, is not in the bundle", n))
 	}
 	if len(v.Logs) == 0 {
-		r.CannotShow = append(r.CannotShow, "requests that the crawler kept silent about: the site's access log shows them (--access-log)")
+		r.CannotShow = append(r.CannotShow, "requests that the crawler did not record: the site's access log shows them (--access-log)")
 	}
 	if !r.Holds {
 		return

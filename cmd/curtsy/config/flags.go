@@ -69,7 +69,7 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	mirrorFlags(s, fs)
 	watchFlags(s, fs)
 	words(fs)
-	cli.Often(fs, "contact", "scope", "include", "exclude", "depth", "delay", "max-pages", "max-time", "per-host")
+	cli.Often(fs, "contact", "scope", "include", "exclude", "depth", "delay", "max-pages", "max-per-host", "max-time", "max-wait", "per-host")
 }
 
 func mannersFlags(s *crawldir.Settings, fs *pflag.FlagSet) {

@@ -41,7 +41,7 @@ func newSet(std cli.Streams) *cobra.Command {
 		Use:   "set [flags]",
 		Short: "Store contact, operator, purpose and agent",
 		Long: "Save contact, operator, purpose and agent in your configuration file, and show\n" +
-			"what requests will carry. Values that you do not give stay the same.",
+			"what requests will have. Values that you do not give stay the same.",
 		Example: "  curtsy identity set --contact crawl@your-domain.org --operator 'Your Library'",
 		Args:    cli.NoArgs,
 	}
@@ -72,7 +72,7 @@ func newSet(std cli.Streams) *cobra.Command {
 		if err := setKeys(path, given); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.Err, "kept in %s; requests will carry\n", path)
+		fmt.Fprintf(std.Err, "saved in %s; requests will have\n", path)
 		return printIdentity(std, path)
 	}
 	return cmd

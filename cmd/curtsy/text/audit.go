@@ -48,7 +48,7 @@ func verdict(r *audit.Result) string {
 		s += " and " + plainly.Count(l.Unsent, "attempt") + " that reached no server"
 	}
 	if l := r.Ledger; l != nil && l.Untold > 0 {
-		s += fmt.Sprintf("; %d of %d records and refusals have no ledger line", l.Untold, l.Records+l.Refusals)
+		s += fmt.Sprintf("; without a ledger line: %d of %d records and refusals", l.Untold, l.Records+l.Refusals)
 	}
 	for _, c := range r.Counts {
 		if c.Code == finding.ClockStep {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"strings"
 
 	"curtsy/storage/audit"
 	"curtsy/storage/plainly"
@@ -17,6 +18,7 @@ var levels = []struct {
 	{audit.SignedByKnown, "only the operator, or someone with the key, can have written it", "give the operator's verifier key, --key"},
 	{audit.Lodged, "the operator has not changed or truncated it since", "give a stored checkpoint, --checkpoint, or the key of a witness that cosigned it, --witness-key"},
 	{audit.ConfirmedByLog, "the sites' own access logs have the same requests", "give the logs of the sites, --access-log"},
+	{audit.NoLevel, "the evidence contradicts itself", ""},
 	{audit.LogAlone, "no archive: the result is from the site's own access log and the given robots.txt", ""},
 }
 
@@ -46,6 +48,29 @@ func how(r *audit.Result, level audit.Level) string {
 	return ""
 }
 
+// refuted says how the given evidence contradicts a level; "" if it does not.
+func refuted(r *audit.Result, level audit.Level) string {
+	var all []string
+	for _, l := range r.Refuted {
+		if l.Level == level {
+			all = append(all, l.How)
+		}
+	}
+	if more := len(all) - MaxShown; more > 0 {
+		all = append(all[:MaxShown], fmt.Sprintf("and %d more", more))
+	}
+	agree := 0
+	for _, h := range r.Logs {
+		if h.Confirmed {
+			agree++
+		}
+	}
+	if len(all) > 0 && level == audit.ConfirmedByLog && agree > 0 {
+		all = append(all, fmt.Sprintf("%d of %s agree", agree, plainly.Count(int64(len(r.Logs)), "log")))
+	}
+	return strings.Join(all, "; ")
+}
+
 // reached is a level as it was reached, whole or in part.
 func reached(r *audit.Result, level audit.Level) audit.Level {
 	for _, l := range r.Levels {
@@ -61,10 +86,15 @@ func reach(r *audit.Result) (all []string) {
 	if r.Level == audit.LogAlone {
 		return nil
 	}
-	for _, l := range levels[:len(levels)-1] {
-		switch far := how(r, l.level); {
-		case l.level == audit.SelfConsistent && !r.Clean:
-			all = append(all, string(l.level)+": no, there are violations")
+	none := r.Level == audit.NoLevel
+	for _, l := range levels[:len(levels)-2] {
+		switch far, against := how(r, l.level), refuted(r, l.level); {
+		case l.level == audit.SelfConsistent && none:
+			all = append(all, string(l.level)+": no, the evidence contradicts itself")
+		case against != "":
+			all = append(all, fmt.Sprintf("%s: refuted: %s", l.level, against))
+		case none:
+			all = append(all, string(l.level)+": no")
 		case far != "":
 			all = append(all, fmt.Sprintf("%s: %s", reached(r, l.level), far))
 		case l.not == "":

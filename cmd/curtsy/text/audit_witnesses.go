@@ -80,15 +80,15 @@ func logWords(h *audit.HostLog) string {
 	if h.Exchanges == 0 && h.Ours > 0 { // it was judged alone
 		return fmt.Sprintf("%s, %d of the crawler; from %s to %s.", plainly.Count(h.Lines, "line"), h.Ours, h.First.UTC().Format(time.DateTime), h.Last.UTC().Format(time.DateTime+" UTC"))
 	}
-	s := fmt.Sprintf("%s, %d of the crawler; %d of %s agree", plainly.Count(h.Lines, "line"), h.Ours, h.Agree, plainly.Count(h.Exchanges, "request"))
+	s := fmt.Sprintf("%s, %d of the crawler; in both: %d of %s", plainly.Count(h.Lines, "line"), h.Ours, h.Agree, plainly.Count(h.Exchanges, "request"))
 	if h.Missing > 0 {
-		s += fmt.Sprintf("; %d are not in it so", h.Missing)
+		s += fmt.Sprintf("; it lacks %d, or has them with another status", h.Missing)
 	}
 	if h.Extra > 0 {
 		s += fmt.Sprintf("; it has %d more", h.Extra)
 	}
 	if h.Unread > 0 {
-		s += fmt.Sprintf("; %d lines cannot be read", h.Unread)
+		s += fmt.Sprintf("; %s unreadable", plainly.Count(h.Unread, "line"))
 	}
 	return s + "."
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -96,13 +97,16 @@ func ages(s status.Status, now time.Time) string {
 		parts = append(parts, "last written "+ShortWait(now.Sub(*s.Last))+" ago")
 	}
 	if s.Killed {
-		parts = append(parts, "the last run did not end by itself: it was killed, the machine stopped, or its disk was full")
+		parts = append(parts, "the last run was interrupted: it was killed, the machine stopped, or the disk was full")
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
 }
+
+// overPages is the reason of hosts that have had as many pages as they may.
+const overPages = "budget: " + budget.MaxPerHost
 
 // hostsText is the part of a status about hosts.
 func hostsText(b *strings.Builder, s status.Status) {
@@ -140,10 +144,18 @@ func hostsText(b *strings.Builder, s status.Status) {
 		}
 		fmt.Fprintf(b, "%9d %9d %7s %7s %8s  %s%s\n", q.Pending, q.Fetched, ShortWait(Seconds(q.Pace)), due, last, plainly.OneLine(q.Host), state)
 	}
-	if len(s.Resting) > 0 {
+	full := 0
+	for _, by := range s.Why {
+		full += int(by[overPages])
+	}
+	if full > 0 {
+		fmt.Fprintf(b, "\n%s reached --max-per-host\n", plainly.Count(int64(full), "host"))
+	}
+	others := slices.DeleteFunc(slices.Clone(s.Resting), func(r status.Resting) bool { return r.Reason == overPages })
+	if len(others) > 0 {
 		b.WriteString("\nNOT CONTACTED\n")
 	}
-	for i, r := range s.Resting {
+	for i, r := range others {
 		if i == MaxShown {
 			fmt.Fprintf(b, "  … see --json for more, or curtsy frontier ls\n")
 			break

@@ -8,6 +8,7 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/plainly"
 	"curtsy/storage/sorted"
 )
 
@@ -254,6 +255,12 @@ func (c *Comparison) tell(r *audit.Result) {
 		r.Logs = append(r.Logs, &h.HostLog)
 		h.Confirmed = h.Agree > 0 && h.Missing+h.Extra == 0
 		all = all && h.Confirmed
+		if h.Missing > 0 {
+			r.Refute(audit.ConfirmedByLog, fmt.Sprintf("the log of %s lacks %s of the archive", h.title(), plainly.Count(h.Missing, "request")))
+		}
+		if h.Extra > 0 {
+			r.Refute(audit.ConfirmedByLog, fmt.Sprintf("the log of %s has %s that the archive lacks", h.title(), plainly.Count(h.Extra, "request")))
+		}
 		if h.Confirmed {
 			share.Hosts, share.Exchanges = share.Hosts+int64(len(h.agreed)), share.Exchanges+h.Agree
 		}
@@ -269,14 +276,18 @@ func (c *Comparison) tell(r *audit.Result) {
 	}
 }
 
+// title is the host of a log, as people are told it.
+func (h *hostLog) title() string {
+	if s := h.sites[0]; h.Host == "" && len(s.names) == 1 {
+		return s.names[0]
+	}
+	return h.Host
+}
+
 // say tells what the log of one host cannot show.
 func (h *hostLog) say(r *audit.Result) {
 	say := func(format string, args ...any) {
-		name := h.Host
-		if s := h.sites[0]; name == "" && len(s.names) == 1 {
-			name = s.names[0]
-		}
-		r.CannotShow = append(r.CannotShow, "access log of "+name+": "+fmt.Sprintf(format, args...))
+		r.CannotShow = append(r.CannotShow, "access log of "+h.title()+": "+fmt.Sprintf(format, args...))
 	}
 	if h.Agree == 0 {
 		say("it confirms nothing: it has no archived request")

@@ -81,6 +81,18 @@ var codes, words = func() (all []Code, said map[Code]string) {
 // Codes are all codes, in the order in which results list them.
 func Codes() []Code { return slices.Clone(codes) }
 
+// Contradicts reports whether a finding of the code shows that the evidence contradicts itself: it was damaged or changed.
+// Others are about the crawl, or about evidence of a third party.
+func (c Code) Contradicts() bool {
+	switch c {
+	case Digest, Verdict, GapTold, LedgerLines, LedgerRoot, LedgerHosts, LedgerTiles, LedgerSigner, LedgerOrigin, LedgerShort,
+		LedgerFork, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, Redacted, FileDiffers, FileMissing, FileExtra, Settings,
+		OptOuts, BadPackage:
+		return true
+	}
+	return false
+}
+
 // Words say what a finding of the code says, without capital and full stop.
 func (c Code) Words() string { return words[c] }
 

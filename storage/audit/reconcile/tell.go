@@ -23,6 +23,9 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 		r.Reach(inPart(audit.SignedByKnown, v), fmt.Sprintf("the first %d of %s, by %s", v.Covered, entries(v.Size), v.Signer.Name()))
 	}
 	l.lodged(r, v)
+	for _, size := range v.Lacks {
+		r.Refute(audit.Lodged, fmt.Sprintf("the checkpoint of %s is not in this ledger", plainly.Count(size, "line")))
+	}
 	say := func(format string, args ...any) { r.CannotShow = append(r.CannotShow, fmt.Sprintf(format, args...)) }
 	switch {
 	case v.Signer.IsZero():
@@ -49,11 +52,11 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 			plainly.Count(c.Forgotten, "line"))
 	}
 	if c.Unsent > 0 {
-		say("ledger: %d attempts reached no server and left no record to compare", c.Unsent)
+		say("ledger: %s reached no server and left no record to compare", plainly.Count(c.Unsent, "attempt"))
 	}
 	if c.Crashes > 0 {
-		say("ledger: %d runs did not end cleanly; their requests in flight may be missing from it or from the "+
-			"archive (%d named)", c.Crashes, c.InFlight)
+		say("ledger: %s did not end cleanly; the requests in flight may be missing from it or from the "+
+			"archive (%d named)", plainly.Count(c.Crashes, "run"), c.InFlight)
 	}
 	if l.o.Root == "" {
 		say("ledger: index and settings, which are in the crawl directory")

@@ -26,6 +26,7 @@ type Verdict struct {
 	Known   bool            // Signer is the auditor's key, or one that rotations lead to from there
 	Covered int64           // entries that the latest checkpoint covers
 	Lodged  []audit.Lodging // of each witness the first and the last, and each head
+	Lacks   []int64         // sizes of the given checkpoints that the ledger does not have
 	Since   int64           // decisions behind the largest size that somebody else vouches for
 }
 
@@ -191,6 +192,7 @@ func (j *judge) heads() {
 	for _, h := range j.o.Heads {
 		if wrong := j.lacks(h); wrong != "" {
 			j.say(finding.LedgerHead, j.o.Dir, "this ledger has the given checkpoint, "+h.String(), wrong)
+			j.v.Lacks = append(j.v.Lacks, h.Size)
 			continue
 		}
 		j.lodged(audit.Lodging{How: audit.ByHead, By: h.String(), Size: h.Size})
