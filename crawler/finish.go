@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
+	"curtsy/storage/plainly"
 )
 
 // finish ends the turn: everything it brought is applied in one step, or, when the lease has run out, nothing.
@@ -72,7 +73,7 @@ func (c *Crawl) hostOf(v *visit) error {
 // applied takes over what may count only now: a turn whose lease ran out has not happened.
 func (c *Crawl) applied(v *visit) {
 	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun {
-		c.cfg.Log("%s: closed: %s", v.turn.Authority.Origin(), v.rest.Reason)
+		c.cfg.Log("%s: closed: %s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason))
 	}
 	c.pages.Applied(v.turn.Authority)
 	c.live.Note(v.turn.Authority, v.need())

@@ -56,7 +56,7 @@ func TestHTTPThatTheStoryReads(t *testing.T) {
 			}
 		}
 		if !slices.ContainsFunc(s.Status.Resting, func(r status.Resting) bool {
-			return r.Condition == "retired" && strings.Contains(r.Reason, "private address: see --allow-net")
+			return r.Condition == "retired" && strings.Contains(r.Reason, "private address (see --allow-net)")
 		}) {
 			t.Errorf("%+v", s.Status.Resting)
 		}

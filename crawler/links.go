@@ -30,27 +30,27 @@ type linker struct {
 	settler *settler
 	book    *seedBook
 	tried   script.Tries // of what scripts name
-	empty   emptyPages
+	empty   examples     // pages that show nothing without JavaScript, which nobody runs here
 }
 
-// emptyPages are pages of this run that show nothing without JavaScript, which nobody runs here: the first few by name.
-type emptyPages struct {
+// examples are URLs of this run, the first few of a kind.
+type examples struct {
 	mu   sync.Mutex
 	urls []string
 }
 
-// maxEmptyNamed is how many of them a summary names; the ledger has all.
-const maxEmptyNamed = 5
+// maxExamples is how many of a kind a summary names; the ledger has all.
+const maxExamples = 5
 
-func (e *emptyPages) add(u canon.URL) {
+func (e *examples) add(url string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.urls) < maxEmptyNamed {
-		e.urls = append(e.urls, u.String())
+	if len(e.urls) < maxExamples {
+		e.urls = append(e.urls, url)
 	}
 }
 
-func (e *emptyPages) named() []string {
+func (e *examples) named() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Sorted(slices.Values(e.urls))
@@ -131,7 +131,7 @@ func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *readin
 	f.unread(r.page)
 	if r.page.NeedsScript {
 		f.count(budget.PrefixUnparsed+budget.EmptyWithoutScript, 1)
-		c.empty.add(task.URL)
+		c.empty.add(task.URL.String())
 	}
 	if r.copied = v.digest(task, read, c.cfg.Traps); r.copied {
 		f.count(budget.PrefixLinks+trap.RuleCopy, int64(len(r.page.Links)))

@@ -43,7 +43,7 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 		v.leaveAlone(frontier.Parked, reason, need.After)
 		switch class := fetch.Class(ex.Failure); { // no waiting mends these
 		case class == fetch.PrivateAddress:
-			v.leaveAlone(frontier.Retired, reason+": see --allow-net", 0)
+			v.leaveAlone(frontier.Retired, reason+" (see --allow-net)", 0)
 		case class.Ours():
 			v.leaveAlone(frontier.Retired, reason, 0)
 		}
@@ -53,13 +53,21 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 	return need
 }
 
-// logUnreachable says that a host's robots.txt is unavailable, and when it is requested again if the run waits for that.
+// logUnreachable says that a host's robots.txt is unavailable, and when it is requested again if the run waits for that. Of a
+// host that is closed because of that, applied says so.
 func (c *policies) logUnreachable(v *visit) {
+	if v.rest.Condition > frontier.Parked {
+		return
+	}
+	why := "nothing may be fetched: " + plainly.Reason(v.rest.Reason)
+	if class := fetch.Class(v.state.Failure()); class.Unconnected() && v.rest.Reason == host.WhyUnreachable(v.state) {
+		why = "could not connect: " + plainly.Reason(string(class))
+	}
 	again := ""
 	if v.rest.Wait <= c.maxWait() {
 		again = fmt.Sprintf("; next try in %v", v.rest.Wait.Round(time.Second))
 	}
-	c.cfg.Log("%s: nothing may be fetched: %s%s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason), again)
+	c.cfg.Log("%s: %s%s", v.turn.Authority.Origin(), why, again)
 }
 
 // policyOver counts what a fetch of robots.txt came to, when it is over: a policy ends the failures in a row, and one that

@@ -17,6 +17,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/plainly"
 )
 
 // decision is what became of a task in this turn.
@@ -51,6 +52,7 @@ type settler struct {
 	record *record.Writer
 	lined  *record.Recent
 	book   *seedBook
+	failed examples // URLs that failed, with the reason; not seeds, which the book names
 }
 
 // settle writes a task's line and closes it with what was found, or returns it to its host to come again.
@@ -83,6 +85,9 @@ func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d de
 	done := frontier.Done{Print: task.Print, Outcome: d.outcome, Reason: d.reason}
 	if d.outcome == frontier.Redirected {
 		done.Reason = "" // where it leads is of the line, not of the count
+	}
+	if d.outcome == frontier.Failed && task.Kind != frontier.KindSeed {
+		c.failed.add(task.URL.String() + " (" + plainly.Reason(d.reason) + ")")
 	}
 	v.result.Done = append(v.result.Done, done)
 	v.accept(f)

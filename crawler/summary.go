@@ -23,6 +23,9 @@ type Summary struct {
 	SeedsUnanswered int64    `json:"seeds_unanswered"`
 	Seeds           []string `json:"seeds,omitempty"`
 
+	// Failed names URLs of this run that failed, with the reason, at most five; Status.Failed counts those of all runs.
+	Failed []string `json:"failed_urls,omitempty"`
+
 	// Opens is when the window opens for which the run did not wait; nil for a run that ended otherwise.
 	Opens *time.Time `json:"opens,omitempty"`
 
@@ -67,7 +70,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	}
 	s.Manners = c.manners(stats)
 	s.SeedsUnanswered = stats.Counts[budget.SeedsUnanswered]
-	s.Seeds, s.Empty = c.book.Named(), c.linker.empty.named()
+	s.Seeds, s.Empty, s.Failed = c.book.Named(), c.linker.empty.named(), c.settler.failed.named()
 
 	if s.EndedBy == EndedWaiting && s.Opens == nil && stats.Retired > 0 {
 		if s.EndedBy, err = c.endedByHosts(ctx); err != nil {

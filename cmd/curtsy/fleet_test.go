@@ -356,7 +356,7 @@ func TestFleet_BadInput(t *testing.T) {
 		{[]string{"join", "--frontier", newer, "--dir", in("a")}, cli.ExitFailed, "created by a newer curtsy (format 99)"},
 		{[]string{"join", "--frontier", locator, "--dir", in("a")}, cli.ExitUsage, "differs on each machine: use --one-machine"},
 		{[]string{"join", "--frontier", locator}, cli.ExitUsage, "--dir"},
-		{[]string{"join", "--frontier", locator, "--dir", in("stopped")}, cli.ExitUsage, "holds a crawl already"},
+		{[]string{"join", "--frontier", locator, "--dir", in("stopped")}, cli.ExitUsage, "already contains a crawl"},
 		{[]string{"resume", "--max-per-host", "5", in("stopped")}, cli.ExitUsage, "--max-per-host: all members of a fleet have the settings"},
 		{[]string{"update", in("stopped")}, cli.ExitUsage, "curtsy update: not supported in a fleet yet"},
 		{[]string{"watch", in("stopped")}, cli.ExitUsage, "curtsy watch: not supported in a fleet yet"},

@@ -53,7 +53,7 @@ func TestMirror_WithoutContact(t *testing.T) {
 		{"requisites of the seed's host belong", "", nil, cli.ExitDone, nil, []string{"shared/p.png", "shared/s.css"}},
 		{"a prefix or the seeds alone", "", []string{"--scope", "seeds"}, cli.ExitDone, nil, []string{"shared/p.png", "shared/s.css"}},
 		{"other hosts are named as missing", other, nil, cli.ExitIncomplete,
-			[]string{"pages lack 1 file of other hosts", "curtsy identity set --contact ADDRESS", "curtsy update --contact ADDRESS --page-requisites all,script "}, []string{"shared/p.png", "shared/s.css"}},
+			[]string{"pages lack 1 file of other hosts", "curtsy update --contact ADDRESS --page-requisites all,script "}, []string{"shared/p.png", "shared/s.css"}},
 		{"all in so many words is no different", other, []string{"--page-requisites", "all"}, cli.ExitIncomplete,
 			[]string{"pages lack 1 file of other hosts", "curtsy update --contact ADDRESS --page-requisites all "}, []string{"shared/p.png", "shared/s.css"}},
 		{"nor is all,script", other, []string{"--page-requisites", "all,script"}, cli.ExitIncomplete,

@@ -34,7 +34,7 @@ func TestAnInterruptedMirrorIsWhole(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	wait().want(t, cli.ExitSignalled+2, "making the mirror", "curtsy resume "+dir, "curtsy mirror serve "+dir)
+	wait().want(t, cli.ExitSignalled+2, "building the mirror", "curtsy resume "+dir, "curtsy mirror serve "+dir)
 	if !intact(t, dir) {
 		t.Error("no mirror")
 	}
@@ -42,7 +42,7 @@ func TestAnInterruptedMirrorIsWhole(t *testing.T) {
 	if !intact(t, dir) {
 		t.Error("no mirror of what a budget ended")
 	}
-	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "URLs                60,")
+	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, " for 60 URLs and ")
 	judged(t, web, crawltest.Rules{})
 }
 
@@ -53,7 +53,7 @@ func intact(t *testing.T, dir string) bool {
 	if _, err := os.Stat(tree); errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	inside(t, "mirror", "check", "--wrong", dir).want(t, cli.ExitDone, "of these 0 should")
+	inside(t, "mirror", "check", "--wrong", dir).want(t, cli.ExitDone, "nothing wrong")
 	for e, err := range mirror.Map(tree) {
 		if err != nil {
 			t.Fatal(err)

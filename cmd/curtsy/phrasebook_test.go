@@ -77,7 +77,7 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 func TestThePageForNewcomersHasTheWholeTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("| theirs | of | ours | |\n|---|---|---|---|\n")
+	b.WriteString("| option | program | in curtsy | notes |\n|---|---|---|---|\n")
 	for _, p := range cli.All() {
 		note := strings.ReplaceAll(p.Note, "|", `\|`)
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", strings.Join(p.Theirs, "` `"), p.Of, p.Ours, note)

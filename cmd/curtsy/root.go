@@ -19,6 +19,8 @@ func newRoot(std cli.Streams) *cobra.Command {
 		Args:          cli.KnownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Version:       crawldir.Version,
+
+		PersistentPreRunE: cli.Swallowed,
 	}
 	root.Flags().Bool("version", false, "print the version") // without cobra's -v, which is --verbose elsewhere
 	root.SetVersionTemplate(versionText())

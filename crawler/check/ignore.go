@@ -41,7 +41,7 @@ func ParseIgnores(name, text string) ([]Ignore, error) {
 		}
 		end := strings.IndexFunc(line, unicode.IsSpace)
 		if end < 0 {
-			complain(n, "no reason behind the pattern: write PATTERN, a space, and why it is left out")
+			complain(n, "no reason after the pattern: write PATTERN, a space, and why it is left out")
 			continue
 		}
 		re, err := regexp.Compile(line[:end])

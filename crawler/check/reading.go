@@ -199,13 +199,13 @@ func (d *document) mention(r markup.Ref, at *markup.Place) {
 	d.mentions++
 	to := d.resolve(r)
 	if to.err != nil {
-		reason := "no URL: " + string(canon.ReasonOf(to.err))
+		reason := "invalid URL: " + string(canon.ReasonOf(to.err))
 		if canon.ReasonOf(to.err) == canon.Scheme {
-			wrong := mistyped(r.Raw)
+			wrong, meant := mistyped(r.Raw)
 			if wrong == "" {
 				return // mailto: and the like
 			}
-			reason = "no URL: " + wrong + ": is not a scheme, but looks like one of the web"
+			reason = "invalid URL: unknown scheme " + wrong + ": (did you mean " + meant + ":?)"
 		}
 		d.add(subject{malformed, cut(r.Raw, maxShown)}, mentioned{kind: kind, reason: reason}, r, at)
 		return

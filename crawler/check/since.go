@@ -11,9 +11,9 @@ import (
 // Since is how the broken links stand to those of an earlier result.
 type Since struct {
 	Than   Than      `json:"than"`
-	New    []Finding `json:"new"`    // broken now, and not before
-	Mended []Finding `json:"mended"` // broken before; now in order, or linked from nowhere
-	Still  int       `json:"still"`  // broken then and now
+	New    []Finding `json:"new"`      // broken now, and not before
+	Mended []Finding `json:"repaired"` // broken before; now in order, or linked from nowhere
+	Still  int       `json:"still"`    // broken then and now
 }
 
 // Than says which earlier result it is.

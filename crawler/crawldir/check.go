@@ -76,13 +76,13 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	abroad := s.External != "" && s.External != scope.ExternalNone
 	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
 	requisites, _ := scope.SplitRequisites(s.Requisites)
+	if _, err := s.newScope(seeds); err != nil {
+		return misuse("%w", err)
+	}
 	if foreign || s.Scope == "any" || requisites == scope.RequisitesAll || abroad || mapsAbroad(maps) {
 		if err := id.CheckContact(); err != nil {
 			return misuse("%w", err)
 		}
-	}
-	if _, err := s.newScope(seeds); err != nil {
-		return misuse("%w", err)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 	for _, cidr := range s.AllowNet {
 		p, err := netip.ParsePrefix(cidr)
 		if err != nil {
-			return c, misuse("--allow-net %q: %w; write it like 10.1.0.0/16", cidr, err)
+			return c, misuse("--allow-net %q is not a range of addresses: write it like 10.1.0.0/16", cidr)
 		}
 		c.AllowNet = append(c.AllowNet, p.Masked())
 	}

@@ -198,7 +198,7 @@ func mustBeFree(dir string) (exists bool, err error) {
 		return true, nil
 	}
 	if _, err := os.Stat(in(dir, FrontierName)); err == nil {
-		return true, dirMisuse(dir, ErrTaken, "%s holds a crawl already", dir)
+		return true, dirMisuse(dir, ErrTaken, "%s already contains a crawl", dir)
 	}
 	return true, dirMisuse(dir, ErrNotEmpty, "%s is not empty", dir)
 }

@@ -3,7 +3,6 @@ package crawldir
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -31,7 +30,9 @@ func Seed(raw, tag string) (frontier.Candidate, error) {
 	switch {
 	case !ok || strings.Trim(scheme, schemeBytes) != "":
 		hint := ""
-		if u, err := url.Parse("https://" + raw); err == nil && strings.Contains(u.Hostname(), ".") {
+		if u, err := canon.Parse("http://" + raw); err == nil && u.Authority().Loopback() {
+			hint = fmt.Sprintf("; did you mean http://%s?", raw)
+		} else if err == nil && strings.Contains(u.Host(), ".") {
 			hint = fmt.Sprintf("; did you mean https://%s?", raw)
 		}
 		return frontier.Candidate{}, fmt.Errorf("seed %s has no scheme: write it like https://host/path%s", Quoted(raw), hint)

@@ -57,6 +57,11 @@ func classOfTLS(err error) Class {
 	return TLS
 }
 
+// Unconnected reports whether no connection came about.
+func (c Class) Unconnected() bool {
+	return c == DNS || c == NXDomain || c == Connect || c == NoRoute || c.OfTLS()
+}
+
 // Ours reports whether a rule of our own kept the exchange from being made: nobody was asked, and the host is not to blame.
 func (c Class) Ours() bool {
 	return c == PrivateAddress || c == OptOut || c == NoIPv4 || c == NoIPv6

@@ -113,9 +113,9 @@ func (id Identity) CheckContact() error {
 }
 
 func (id Identity) checkContact() error {
-	const how = "say how to reach you, once: curtsy identity set --contact https://" + placeholder + "/crawler (or a mailbox)"
+	const how = "set it once with curtsy identity set --contact ADDRESS (your mailbox, or the URL of a page about your crawler)"
 	if id.Contact == "" {
-		return fmt.Errorf("no contact: every host except loopback gets an address for questions about this crawler; %s", how)
+		return fmt.Errorf("no contact is set: curtsy sends every site, except on loopback, an address where its owner can reach you; %s", how)
 	}
 	host, err := id.contactHost()
 	if err != nil {
@@ -176,7 +176,10 @@ func unreachable(host string) string {
 	} {
 		if host == d || strings.HasSuffix(host, "."+d) {
 			if d == placeholder {
-				return "is the placeholder of the documentation"
+				return "is an example from the documentation, not yours"
+			}
+			if host == d {
+				return "is a reserved domain"
 			}
 			return "is in the reserved domain " + d
 		}

@@ -190,10 +190,10 @@ func (m *shown) elsewhere(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if reason.reason == "" {
-		refuse(w, http.StatusNotFound, "The mirror does not have this", "Nothing in it names it either.")
+		refuse(w, http.StatusNotFound, "This page is not in the copy", "No page of the copy links to it either.")
 		return
 	}
-	refuse(w, http.StatusNotFound, "The mirror does not have this", reason.detail)
+	refuse(w, http.StatusNotFound, "This page is not in the copy", reason.detail)
 }
 
 // originals returns the URLs that a path of the mirror may stand for.

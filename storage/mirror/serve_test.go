@@ -61,7 +61,7 @@ func TestServeShowsTheTree(t *testing.T) {
 		{"a directory is not listed", "/a.test/d/", 302, "Location", "/a.test/d/index.html", ""},
 		{"what is missing has its reason", "/a.test/secret", 404, "", "", "noarchive"},
 		{"a reason is text", "/b.test/x", 404, "", "", "&lt;script&gt;"},
-		{"an address is text", "/b.test/%3Cscript%3E", 404, "", "", "Nothing in it"},
+		{"an address is text", "/b.test/%3Cscript%3E", 404, "", "", "No page of the copy"},
 		{"what nobody names", "/a.test/nothing", 404, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'", ""},
 		{"the map is not a file of it", "/" + MapFile, 404, "", "", ""},
 		{"nothing above", "/../warc/curtsy-00000.warc.gz", 404, "", "", ""},

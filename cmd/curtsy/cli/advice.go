@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"curtsy/crawler/control"
@@ -27,6 +28,9 @@ func advice(d *crawldir.DirError) string {
 	case errors.Is(d, crawldir.ErrNoIndex):
 		return "; of a crawl directory make them with curtsy warc index " + plainly.Argument(d.Dir)
 	case errors.Is(d, crawldir.ErrNoCrawl):
+		if above := filepath.Dir(d.Dir); crawldir.Require(above) == nil {
+			return "; give the crawl directory, " + plainly.Argument(above)
+		}
 		return "; begin one with curtsy crawl"
 	case errors.Is(d, crawldir.ErrTaken):
 		return ": continue it with curtsy resume " + plainly.Argument(d.Dir) + ", or name another with --dir"

@@ -26,6 +26,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return Usagef("--%s: %w", invalid.GetFlag().Name, noNumber(invalid))
 	case errors.As(err, &unknown):
 		if p, ok := elsewhere(cmd, unknown); ok {
+			if p.Ours == cmd.CommandPath() {
+				return Usagef("%w; leave it out: %s does this already", err, p.Ours)
+			}
 			return Usagef("%w; %s", err, p)
 		}
 		if m := flagName.FindStringSubmatch(err.Error()); m != nil {
@@ -40,6 +43,17 @@ func FlagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return Usagef("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// Swallowed reports a flag whose value is another flag of the command, as in --own-site --delay 0.
+func Swallowed(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value := strings.Trim(f.Value.String(), "[]") // of a list
+		if name, ok := strings.CutPrefix(value, "--"); ok && cmd.Flags().Lookup(name) != nil {
+			err = Usagef("--%s needs a value, and %s follows it", f.Name, value)
+		}
+	})
+	return err
 }
 
 // renamed maps what flags that are no settings were called before to their names.

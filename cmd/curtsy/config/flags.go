@@ -142,7 +142,7 @@ func mirrorFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.BoolVar(&s.Mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
 	fs.Var((*crawldir.Layout)(&s.Layout), "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
 	fs.Var(crawldir.AtLeast(&s.Cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
-	fs.Var((*crawldir.Vanished)(&s.Vanished), "vanished", "`ACTION` keep or remove pages that are gone (404, 410); removes them when an update\ncompletes, never before")
+	fs.Var((*crawldir.Vanished)(&s.Vanished), "vanished", "`ACTION` keep or remove pages that are gone (404, 410); the copy loses them only when\nan update completes")
 	fs.BoolVar(&s.Previews, "previews", false, "also fetch preview pictures (og:image)")
 	cli.Group(fs, "Mirror")
 }

@@ -57,7 +57,7 @@ func OpenSeeds(args []string, file string, verbose bool, std cli.Streams) (*Seed
 		s.name, s.file, list = file, f, f
 	}
 	if len(args) == 0 && list == nil {
-		return nil, cli.Usagef("no seed: give a URL, as in curtsy crawl https://example.com/, or --seeds FILE")
+		return nil, cli.Usagef("no seed: give a URL such as https://www.your-domain.org/, or --seeds FILE")
 	}
 	s.Source = crawldir.New(given, s.name, list, s.complain)
 	return s, nil

@@ -16,6 +16,7 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/plainly"
@@ -71,6 +72,11 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *o
 		}
 		return err
 	})
+	if errors.Is(err, crawldir.ErrTaken) {
+		if left, unread := Left(ctx, o.dir); unread == nil && left == 0 {
+			return cli.Usagef("%s already contains a finished crawl: crawl it again with curtsy update %s, or name another directory with --dir", o.dir, plainly.Argument(o.dir))
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -93,7 +99,7 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o 
 	if err != nil {
 		return nil, err
 	}
-	ownRequisites(s, flags, first, o, std)
+	ownRequisites(s, flags, first)
 	if o.dryRun && s.Fleet.Locator != "" {
 		return nil, crawldir.RefusedInFleet("--dry-run")
 	}
@@ -103,6 +109,7 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o 
 	if o.dir == "" {
 		o.dir = defaultDir(first, time.Now())
 	}
+	hint := prefixHint(s, first)
 	err = crawldir.Create(ctx, o.dir, s, func() (batch []frontier.Candidate, err error) {
 		if batch, first = first, nil; batch != nil {
 			return batch, nil
@@ -112,7 +119,23 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o 
 	if err == nil {
 		err = from.Report(o.dir)
 	}
+	if err == nil && hint != "" && !o.quiet {
+		fmt.Fprintln(std.Err, plainly.OneLine(hint))
+	}
 	return nil, err
+}
+
+// prefixHint names the scope of the first seed that looks like a folder without its slash: http://a.test/docs makes
+// --scope prefix crawl everything below http://a.test/.
+func prefixHint(s *crawldir.Settings, seeds []frontier.Candidate) string {
+	for _, c := range seeds {
+		url := c.URL.String()
+		end := strings.LastIndexByte(url, '/') + 1
+		if s.Scope == string(scope.ModePrefix) && end < len(url) && !strings.ContainsAny(url[end:], ".?") {
+			return fmt.Sprintf("crawling everything below %s; to crawl only %s, add a slash: %s/", url[:end], url[end:], url)
+		}
+	}
+	return ""
 }
 
 // defaultDir is where a crawl goes that names no directory: the first seed's host and the date.

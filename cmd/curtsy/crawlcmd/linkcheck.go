@@ -157,7 +157,7 @@ func neither(arg string) error {
 		return cli.Usagef("%s is a file: give the folder that it is in, or for a list of seeds --seeds", plainly.Argument(arg))
 	}
 	if _, err := crawldir.Seed(arg, ""); err != nil {
-		return cli.Usagef("%s is neither an existing folder nor a URL, which begins with https://", plainly.Argument(arg))
+		return cli.Usagef("%s is neither an existing folder nor a URL, which begins with https:// or http://", plainly.Argument(arg))
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (c *checking) say(dir string, r *check.Result) error {
 		if r.Partial {
 			break
 		}
-		fmt.Fprintf(c.std.Err, "%s:%d: nothing matches %s: take the line out\n", plainly.OneLine(c.ignore), l.Line, plainly.OneLine(l.Pattern))
+		fmt.Fprintf(c.std.Err, "%s:%d: nothing reported matches %s: the line may be unnecessary\n", plainly.OneLine(c.ignore), l.Line, plainly.OneLine(l.Pattern))
 	}
 	if c.baseline != "" {
 		r.Against(c.known)

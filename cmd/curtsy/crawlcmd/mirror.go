@@ -1,7 +1,6 @@
 package crawlcmd
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -38,13 +37,13 @@ func NewMirror(std cli.Streams) *cobra.Command {
 	o.placeFlags(fs)
 	config.Flags(&s, fs)
 	o.flags(fs)
-	cli.Often(fs, "page-requisites", "vanished")
+	cli.Often(fs, "page-requisites", "vanished", "layout", "cut-dirs")
 	for name, value := range mirrorDefaults {
 		setDefault(fs.Lookup(name), value)
 	}
 	is := fs.Lookup("mirror")
 	setDefault(is, "true")
-	is.Usage = "write the copy at the end of each run; false leaves it to curtsy mirror rebuild"
+	is.Usage = "write the copy at the end of each run; with false, only curtsy mirror rebuild\nwrites it"
 	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		if is.Changed && s.Mirror {
 			return cli.Usagef("--mirror is the default here; --mirror=false leaves the copy to curtsy mirror rebuild")
@@ -57,8 +56,8 @@ func NewMirror(std cli.Streams) *cobra.Command {
 }
 
 // ownRequisites limits the requisites of a mirror to the hosts of its seeds if these are loopback and no contact is set: any
-// other host must learn whom to ask about the crawler.
-func ownRequisites(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std cli.Streams) {
+// other host must learn whom to ask about the crawler. The summary names what pages lack because of that.
+func ownRequisites(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.Candidate) {
 	if f := flags.Lookup("page-requisites"); s.Requisites == "script" && f.DefValue == mirrorDefaults["page-requisites"] {
 		s.Requisites = f.DefValue
 	}
@@ -71,9 +70,6 @@ func ownRequisites(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.
 	s.Requisites = scope.RequisitesHost
 	if scripts {
 		s.Requisites += ",script"
-	}
-	if !o.quiet {
-		fmt.Fprintln(std.Err, "no contact is set, so files on other hosts are left out; set one with curtsy identity set --contact ADDRESS")
 	}
 }
 

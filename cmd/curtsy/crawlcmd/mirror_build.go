@@ -34,7 +34,7 @@ type Built struct {
 // build makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays. It returns nil
 // if nothing is archived.
 func build(ctx context.Context, s *crawldir.Settings, dir string, display *progress.Display) (b *Built, err error) {
-	display.Say("making the mirror in %s; Ctrl-C leaves the one before, if any, and curtsy mirror rebuild makes it later", mirror.Tree(dir))
+	display.Say("building the mirror in %s (Ctrl-C keeps the previous one)", mirror.Tree(dir))
 	var progress mirror.Progress
 	err = cli.UntilSignal(ctx, func(ctx context.Context) error {
 		return display.WhileMirrored(ctx, &progress, func() (err error) {
@@ -138,10 +138,10 @@ func (b *Built) Incomplete() bool {
 func (b *Built) Text() string {
 	var t strings.Builder
 	t.WriteString("\nmirror\n")
-	fmt.Fprintf(&t, "  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, plainly.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
+	fmt.Fprintf(&t, "  %-19s %d, %s, for %s and %s\n", "files", b.Files, plainly.RoughSize(b.Octets), plainly.Count(b.Pages, "URL"), plainly.Count(b.Redirects, "redirect"))
 	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
 		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
-		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d gone, %d unchanged\n", "since the last one", b.New, b.Differ, b.Lost, b.Unchanged)
+		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d gone, %d unchanged\n", "changed files", b.New, b.Differ, b.Lost, b.Unchanged)
 	}
 	row := func(name string, reasons map[mirror.Reason]int64) {
 		n := int64(0)
@@ -154,10 +154,10 @@ func (b *Built) Text() string {
 			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, text.Because(words))
 		}
 	}
-	row("URLs left absolute", b.Missing)
-	row("  needed by pages", b.MissingEmbeds)
+	row("URLs not copied", b.Missing)
+	row("  page requisites", b.MissingEmbeds)
 	row("named by scripts", b.Scripted)
-	row("archived, not in it", b.Left)
+	row("only in the archive", b.Left)
 	for _, r := range []struct {
 		name string
 		n    int64

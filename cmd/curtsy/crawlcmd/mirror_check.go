@@ -71,21 +71,15 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std cl
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Err, "%s to no file of the mirror; of these %d should\n", referencesLead(all), wrong)
-	if n := int64(len(absolute)); n > 0 {
-		fmt.Fprintf(std.Err, "the references name %s that the mirror does not have: its summary calls them left absolute\n", plainly.Count(n, "URL"))
+	if outside := all - wrong; outside > 0 && !wrongOnly {
+		fmt.Fprintf(std.Err, "%s outside the mirror (%s)\n", plainly.Count(outside, "reference"), plainly.Count(len(absolute), "URL"))
 	}
 	if wrong > 0 {
+		fmt.Fprintf(std.Err, "%s wrong\n", plainly.Count(wrong, "reference"))
 		return cli.Silent(cli.ExitFound)
 	}
+	fmt.Fprintln(std.Err, "nothing wrong")
 	return nil
-}
-
-func referencesLead(n int64) string {
-	if n == 1 {
-		return "1 reference leads"
-	}
-	return fmt.Sprintf("%d references lead", n)
 }
 
 // writeBroken writes a reference: FILE, what it says, and why, with tabs between.
@@ -121,6 +115,9 @@ func mirrorIn(dir string) (string, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", cli.Usagef("mirror: %w", err)
 		}
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return "", cli.Usagef("mirror: %w", err)
 	}
 	return "", cli.Usagef("no mirror in %s; make one with curtsy mirror rebuild %s", dir, plainly.Argument(dir))
 }

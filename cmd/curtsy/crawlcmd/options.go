@@ -11,9 +11,10 @@ type options struct {
 	dir, seeds, config   string
 	json, quiet, verbose bool
 
-	made   bool // the directory is of this very command
-	again  bool // it is of an earlier one
-	dryRun bool
+	made       bool  // the directory is of this very command
+	again      bool  // it is of an earlier one
+	generation int64 // that an update began; 0 for none
+	dryRun     bool
 
 	planning planning // of a dry run
 	mirrored *Built   // the browsable copy, if there is one

@@ -156,6 +156,8 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 		if err := o.begins(s, start); err != nil {
 			return err
 		}
+	case o.generation > 0:
+		display.Say("updating %s (generation %d); after an interruption, continue with curtsy resume %s", o.dir, o.generation, plainly.Argument(o.dir))
 	case o.again:
 		display.Say("resuming crawl (%s) in %s", seeds, o.dir)
 	default:
@@ -166,7 +168,7 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 		foreign = false // the crawl says of each whether it is
 	}
 	if o.made && !o.json && !start.Named && !s.LoopbackForeign() && s.Delay == crawldir.Defaults().Delay {
-		display.Say("--delay 0 makes your own host fast: it is on loopback, and the default is for other hosts")
+		display.Say("--delay 0 removes the delay of %v between requests: the seeds are on your own host (loopback)", plainly.Duration(s.Delay))
 	}
 	if foreign && s.Delay < crawler.Floor {
 		display.Say("--delay %v applies only to your own hosts; other hosts keep %v", plainly.Duration(s.Delay), crawler.Floor)

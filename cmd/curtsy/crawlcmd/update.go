@@ -31,7 +31,7 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 			"earlier responses. The summary counts new, changed, unchanged and deleted pages;\n" +
 			"DIR/" + crawldir.ChangesName + " lists every URL. The crawl's settings apply; flags\n" +
 			"replace them permanently, and budgets start again at zero. curtsy resume\n" +
-			"continues an interrupted update.",
+			"continues an interrupted update. A copy made by curtsy mirror is written again.",
 		Example: "  curtsy update news\n" +
 			"  curtsy update --max-pages 500 --json news",
 		Args: cli.OneDir,
@@ -72,17 +72,14 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	if err != nil {
 		return cli.InUse(err, o.dir)
 	}
-	if !o.quiet {
-		fmt.Fprintf(std.Err, "starting generation %d of %s; after an interruption, continue with curtsy resume %s\n", g.Number, plainly.Lines(o.dir), plainly.Lines(plainly.Argument(o.dir)))
-	}
-	o.again = true
+	o.generation = g.Number
 	return runCrawl(ctx, s, o, World{}, std)
 }
 
 // changesText is the table for people.
 func changesText(c *crawldir.Changes) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nsince the generation before\n")
+	fmt.Fprintf(&b, "\nURLs since the previous generation\n")
 	for _, r := range []struct{ word, name string }{
 		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged"},
 		{string(storage.ChangeFresh), "fresh, no request"}, {string(storage.ChangeGone), "gone (404, 410)"}, {crawldir.Unknown, "not known now"}, {crawldir.Unlinked, "no longer linked"},

@@ -45,7 +45,7 @@ func withdraw(o *options, s crawler.Summary, std cli.Streams) error {
 		}
 		fmt.Fprintf(std.Err, "%s: %s\n", plainly.OneLine(r.Host), plainly.OneLine(plainly.Reason(r.Reason)))
 	}
-	fmt.Fprintf(std.Err, "curtsy: no host was reached, and nothing is kept in %s: fix the errors above, or try again later\n", plainly.Lines(o.dir))
+	fmt.Fprintf(std.Err, "curtsy: no host was reached, and nothing is kept in %s: check the URLs and the network, then run the command again\n", plainly.Lines(o.dir))
 	if o.json {
 		err = errors.Join(err, cli.WriteJSON(std.Out, s))
 	}

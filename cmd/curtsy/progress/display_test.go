@@ -252,7 +252,7 @@ func TestWhatFailsInTheFirstSecondsIsSaidOffATerminalToo(t *testing.T) {
 		defer cancel()
 		(&Display{w: &b}).Follow(ctx, failing{growing{time.Now(), func(time.Duration) time.Duration { return 0 }, "running"}})
 	})
-	for _, want := range []string{"requests now fail: no answer in time\n", "backing off from http://a.test: no answer in time; next try in 1m0s\n"} {
+	for _, want := range []string{"a request failed: no answer in time\n", "backing off from http://a.test: no answer in time; next try in 1m0s\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not said: %s", want, b.String())
 		}
@@ -280,7 +280,7 @@ func TestTroublesAreSaidAsTheyBegin(t *testing.T) {
 		want string
 	}{
 		{status.Status{Failures: map[string]int64{"dns": 1}, Resting: []status.Resting{old}}, ""},
-		{status.Status{Failures: map[string]int64{"dns": 2, "timeout": 1}, Resting: []status.Resting{old}}, "requests now fail: no answer in time"},
+		{status.Status{Failures: map[string]int64{"dns": 2, "timeout": 1}, Resting: []status.Resting{old}}, "a request failed: no answer in time"},
 		{status.Status{Failures: map[string]int64{"dns": 2, "timeout": 9}, Resting: []status.Resting{old, {Host: "http://new.test", Reason: "timeout", Wait: 60}}}, "backing off from http://new.test: no answer in time; next try in 1m0s"},
 		{status.Status{Resting: []status.Resting{{Host: "http://new.test", Reason: "timeout", Wait: 30}}}, ""},
 	} {

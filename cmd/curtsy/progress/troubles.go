@@ -31,7 +31,7 @@ func (t *troubles) look(s status.Status) (says []string) {
 	}
 	for _, class := range slices.Sorted(maps.Keys(s.Failures)) {
 		if !t.classes[class] && !first {
-			says = append(says, "requests now fail: "+plainly.Reason(class))
+			says = append(says, "a request failed: "+plainly.Reason(class))
 		}
 		t.classes[class] = true
 	}

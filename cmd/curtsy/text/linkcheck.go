@@ -63,8 +63,8 @@ func summary(r *check.Result) string {
 	}{
 		{r.External, "not checked, on other hosts"},
 		{r.Unread, "not read in full, so not all their links are known"},
-		{int64(len(r.Ignored)), "broken and left out, as --ignore has it"},
-		{int64(len(r.Known)), "broken and known, as --baseline has it"},
+		{int64(len(r.Ignored)), "ignored (in --ignore)"},
+		{int64(len(r.Known)), "known (in the baseline)"},
 		{r.Left, "left out: there are too many findings"},
 	} {
 		if n.count > 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // JUnitMark stands near the beginning of each file that WriteJUnit writes.
-const JUnitMark = `<testsuites name="curtsy check"`
+const JUnitMark = `<testsuites name="curtsy linkcheck"`
 
 type (
 	junitSuites struct {
@@ -52,7 +52,7 @@ func WriteJUnit(w io.Writer, r *check.Result) error {
 	}
 	e := xml.NewEncoder(w)
 	e.Indent("", "  ")
-	if err := e.Encode(junitSuites{Name: "curtsy check", Tests: s.Tests, Failures: s.Failures, Suite: s}); err != nil {
+	if err := e.Encode(junitSuites{Name: "curtsy linkcheck", Tests: s.Tests, Failures: s.Failures, Suite: s}); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

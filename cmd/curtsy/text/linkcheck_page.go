@@ -14,7 +14,7 @@ import (
 var linksPageHTML string
 
 // LinksPageMark stands near the beginning of each page that WritePage writes.
-const LinksPageMark = `<meta name="generator" content="curtsy check">`
+const LinksPageMark = `<meta name="generator" content="curtsy linkcheck">`
 
 // maxRows is how many places of all findings of a table are shown.
 const maxRows = 20_000

@@ -44,7 +44,8 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	elapsed := time.Duration(s.Status.Elapsed * float64(time.Second))
 	switch {
 	case elapsed == 0:
-		fmt.Fprintf(&b, "%s is finished%s.\n\n", plainly.OneLine(dir), capped(s.Status, " but links over "))
+		fmt.Fprintf(&b, "%s is finished%s.\n\n", plainly.OneLine(dir),
+			cmp.Or(capped(s.Status, " but links over "), "; curtsy update "+plainly.OneLine(plainly.Argument(dir))+" crawls it again"))
 	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Opens == nil:
 		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
 	case s.Opens != nil:
@@ -62,6 +63,9 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	}
 	if more := s.SeedsUnanswered - int64(len(s.Seeds)); more > 0 {
 		fmt.Fprintf(&b, "no usable response from %s; the ledger has the reason\n", plainly.Count(more, further(len(s.Seeds))+"seed"))
+	}
+	for _, u := range s.Failed {
+		fmt.Fprintf(&b, "failed   %s\n", plainly.OneLine(u))
 	}
 	b.WriteString(empty(s))
 	b.WriteString(Manners(s.Manners))
