@@ -209,7 +209,7 @@ func TestFleet_Killed(t *testing.T) {
 		}
 	}
 	f.complete(t, pages, incidents...)
-	if f.stale == 0 {
+	if f.stale == 0 && full() { // one cut may come between two results
 		t.Error("no result was stale")
 	}
 	t.Logf("%d incidents, %d stale results", len(incidents), f.stale)

@@ -19,6 +19,9 @@ func frontierCommand(std cli.Streams) *cobra.Command {
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.Swallowed(cmd, args); err != nil { // cobra runs only the nearest hook
+				return err
+			}
 			if len(args) == 0 || engine.Locator(args[0]) == "" {
 				return nil
 			}

@@ -75,7 +75,7 @@ func linesMatch(ctx context.Context, dir string, n *checkpoint.Note) error {
 			return err
 		}
 		if p := e.Problem; p != nil {
-			if p.Fault == ledger.Changed && first == "" {
+			if p.Fault == ledger.Changed && first == "" && p.Index < n.Size {
 				first = fmt.Sprintf("segment %d line %d is the first that differs", p.Segment, p.Row)
 			}
 			continue

@@ -224,8 +224,8 @@ func (e *Explanation) byCondition() Answer {
 		return a
 	case h.Condition == frontier.Refused.String():
 		return Answer{Word: AnswerHost, Text: "the host is refused, until an operator opens it" + whyOf(h.Reason)}
-	case h.Reason == "budget: "+budget.MaxPerHost && e.Crawl != "stopped" && e.Crawl != "finished":
-		return Answer{Word: AnswerHost, Text: fmt.Sprintf("not requested: this host has its %s (--max-per-host); raise it with curtsy config set, then resume",
+	case h.Reason == "budget: "+budget.MaxPerHost:
+		return Answer{Word: AnswerHost, Text: fmt.Sprintf("not requested: this host has its %s (--max-per-host); raise it with curtsy config set, and resume the crawl if it has stopped",
 			plainly.Count(h.Pages, "page"))}
 	case h.Condition == frontier.Retired.String() && e.Crawl != "stopped" && e.Crawl != "finished":
 		return Answer{Word: AnswerHost, Text: "the host is retired for this run" + whyOf(h.Reason)}

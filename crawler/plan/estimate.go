@@ -240,7 +240,11 @@ func (r *reckoning) unknown(p *Plan) {
 		say("robots.txt of %s was not requested.", plainly.Count(unasked, "host"))
 	}
 	if r.s.Scope != string(scope.ModeSeeds) {
-		say("Links may lead to pages, and in this scope to hosts, that no sitemap lists. Listed pages may be gone.")
+		beyond := ""
+		if r.s.Scope == string(scope.ModeDomain) || r.s.Scope == string(scope.ModeAny) {
+			beyond = " and hosts"
+		}
+		say("Links may lead to pages%s that no sitemap lists. Listed pages may be gone.", beyond)
 		if !reads(r.s) {
 			say("The crawl does not read sitemaps (--sitemaps robots), and does not find pages that only sitemaps list.")
 		}

@@ -50,9 +50,12 @@ func writeMember(locator, dir string, id uuid.UUID) error {
 
 // member reads the file of a member; ok is false when path is another file, or none.
 func member(path string) (m postgres.Member, ok bool, err error) {
+	if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() { // opening a pipe would wait
+		return m, false, nil // the embedded engine says why
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return m, false, nil // the embedded engine says why
+		return m, false, nil
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, int64(len(memberHead))))

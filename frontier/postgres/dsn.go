@@ -76,6 +76,9 @@ func (p place) explain(err error) error {
 		}
 		return err
 	}
+	if pg.Code == "42P06" || pg.ConstraintName == "pg_namespace_nspname_index" { // two create it at one time
+		return fmt.Errorf("crawl %q %w", p.crawl, errExists)
+	}
 	switch pg.Code {
 	case "28P01", "28000":
 		return fmt.Errorf("the server at %s rejects the user or password: set PGPASSWORD or PGPASSFILE (%s)", p.server(), pg.Message)
@@ -83,8 +86,6 @@ func (p place) explain(err error) error {
 		return fmt.Errorf("%s: create the database first", pg.Message)
 	case "42501":
 		return fmt.Errorf("%s: grant the user CREATE on the database", pg.Message)
-	case "42P06", "23505": // or two do it at one time
-		return fmt.Errorf("crawl %q %w", p.crawl, errExists)
 	case "42P01", "3F000":
 		return fmt.Errorf("no crawl %q in database %q: create it with curtsy crawl --frontier", p.crawl, p.config.Database)
 	case "25006":

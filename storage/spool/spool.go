@@ -25,10 +25,9 @@ const batch = 32 << 10
 type Spool struct {
 	Dir, Pattern string // of the file, as for os.CreateTemp
 
-	size int64
-
 	mu   sync.Mutex // guards what follows
-	mem  []byte     // all, while there is no file
+	size int64
+	mem  []byte // all, while there is no file
 	file *os.File
 	name string // of the file, when it is still to be removed
 	late []byte // bytes that follow those in the file
@@ -38,7 +37,11 @@ type Spool struct {
 func (s *Spool) Grow(n int) { s.mem = slices.Grow(s.mem, n) }
 
 // Size is how many bytes were written.
-func (s *Spool) Size() int64 { return s.size }
+func (s *Spool) Size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size
+}
 
 // Write appends p.
 func (s *Spool) Write(p []byte) (int, error) {
@@ -142,7 +145,7 @@ func (s *Spool) Flush() error {
 }
 
 // Section reads what was written so far, from its beginning.
-func (s *Spool) Section() *io.SectionReader { return io.NewSectionReader(s, 0, s.size) }
+func (s *Spool) Section() *io.SectionReader { return io.NewSectionReader(s, 0, s.Size()) }
 
 // WriteTo writes all of it to w.
 func (s *Spool) WriteTo(w io.Writer) (int64, error) {
@@ -154,7 +157,7 @@ func (s *Spool) WriteTo(w io.Writer) (int64, error) {
 		n, err := w.Write(mem)
 		return int64(n), err
 	}
-	return io.Copy(w, io.NewSectionReader(file, 0, s.size))
+	return io.Copy(w, io.NewSectionReader(file, 0, s.Size()))
 }
 
 // Reset empties the Spool, which can be written anew, and removes its file. It keeps its memory.

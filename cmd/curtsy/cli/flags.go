@@ -48,9 +48,15 @@ func FlagError(cmd *cobra.Command, err error) error {
 // Swallowed reports a flag whose value is another flag of the command, as in --own-site --delay 0.
 func Swallowed(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		value := strings.Trim(f.Value.String(), "[]") // of a list
-		if name, ok := strings.CutPrefix(value, "--"); ok && cmd.Flags().Lookup(name) != nil {
-			err = Usagef("--%s needs a value, and %s follows it", f.Name, value)
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			word, _, _ := strings.Cut(value, "=")
+			if name, ok := strings.CutPrefix(word, "--"); ok && cmd.Flags().Lookup(name) != nil {
+				err = Usagef("--%s needs a value, and %s follows it", f.Name, value)
+			}
 		}
 	})
 	return err

@@ -130,7 +130,8 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o 
 func prefixHint(s *crawldir.Settings, seeds []frontier.Candidate) string {
 	for _, c := range seeds {
 		url := c.URL.String()
-		end := strings.LastIndexByte(url, '/') + 1
+		path, _, _ := strings.Cut(url, "?")
+		end := strings.LastIndexByte(path, '/') + 1
 		if s.Scope == string(scope.ModePrefix) && end < len(url) && !strings.ContainsAny(url[end:], ".?") {
 			return fmt.Sprintf("crawling everything below %s; to crawl only %s, add a slash: %s/", url[:end], url[end:], url)
 		}

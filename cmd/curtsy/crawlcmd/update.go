@@ -72,7 +72,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	if err != nil {
 		return cli.InUse(err, o.dir)
 	}
-	o.generation = g.Number
+	o.generation, o.again = g.Number, true
 	return runCrawl(ctx, s, o, World{}, std)
 }
 

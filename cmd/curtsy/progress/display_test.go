@@ -177,10 +177,10 @@ func TestLine_States(t *testing.T) {
 		rates status.Rates
 		want  string
 	}{
-		{running, rates, "01:42 running  1204 fetched, 8310 to go, 11.2 pages/s (97 % of permitted), about 1 h 36 min left, 3 failed, 14 hosts (2 not contacted), 38.0 MiB"},
-		{running, status.Rates{}, "01:42 running  1204 fetched, 8310 to go, 3 failed, 14 hosts (2 not contacted), 38.0 MiB"},
-		{closed, rates, "01:42 waiting  1204 fetched, 8310 to go, outside its window; continues at Mon 4 May 10:00 UTC, 3 failed, 14 hosts (2 not contacted), 38.0 MiB"},
-		{ended, rates, "01:42 finished  1204 fetched, 8310 to go, 3 failed, 14 hosts (2 not contacted), 38.0 MiB"},
+		{running, rates, "01:42 running  1204 fetched, 8310 to go, 11.2 pages/s (97 % of permitted), about 1 h 36 min left, 3 failed, 14 hosts (2 waiting or closed), 38.0 MiB"},
+		{running, status.Rates{}, "01:42 running  1204 fetched, 8310 to go, 3 failed, 14 hosts (2 waiting or closed), 38.0 MiB"},
+		{closed, rates, "01:42 waiting  1204 fetched, 8310 to go, outside its window; continues at Mon 4 May 10:00 UTC, 3 failed, 14 hosts (2 waiting or closed), 38.0 MiB"},
+		{ended, rates, "01:42 finished  1204 fetched, 8310 to go, 3 failed, 14 hosts (2 waiting or closed), 38.0 MiB"},
 	} {
 		if got := Line(tt.look, tt.rates); got != tt.want {
 			t.Errorf("%d: %q, want %q", i, got, tt.want)

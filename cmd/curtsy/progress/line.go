@@ -31,7 +31,7 @@ func Line(l status.Look, rates status.Rates) string {
 	}
 	line += ", " + plainly.Count(s.Hosts, "host")
 	if n := s.Parked + s.Retired + s.Refused; n > 0 {
-		line += fmt.Sprintf(" (%d not contacted)", n)
+		line += fmt.Sprintf(" (%d waiting or closed)", n)
 	}
 	return plainly.OneLine(line + ", " + plainly.RoughSize(s.Bytes))
 }

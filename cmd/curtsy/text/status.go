@@ -153,7 +153,10 @@ func hostsText(b *strings.Builder, s status.Status) {
 	}
 	others := slices.DeleteFunc(slices.Clone(s.Resting), func(r status.Resting) bool { return r.Reason == overPages })
 	if len(others) > 0 {
-		b.WriteString("\nNOT CONTACTED\n")
+		b.WriteString("\nWAITING OR CLOSED\n")
+	}
+	if len(others) == 0 && len(s.Resting) == status.MaxResting {
+		b.WriteString("others: see curtsy frontier ls\n")
 	}
 	for i, r := range others {
 		if i == MaxShown {

@@ -86,7 +86,7 @@ func Codes() []Code { return slices.Clone(codes) }
 func (c Code) Contradicts() bool {
 	switch c {
 	case Digest, Verdict, GapTold, LedgerLines, LedgerRoot, LedgerHosts, LedgerTiles, LedgerSigner, LedgerOrigin, LedgerShort,
-		LedgerFork, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, Redacted, FileDiffers, FileMissing, FileExtra, Settings,
+		LedgerFork, LedgerMissing, LedgerExtra, LedgerDiffers, Redacted, FileDiffers, FileMissing, FileExtra, Settings,
 		OptOuts, BadPackage:
 		return true
 	}
