@@ -144,9 +144,9 @@ func (c *cable) cutAtTurn(t *testing.T, p *process) {
 	})
 }
 
-// mend has all pass again: the turn, half a second later the result, and heartbeats last, for from one of these on the member
-// knows that it has expired.
-func (c *cable) mend() {
+// reconnect lets everything pass again: the turn at once, the result after half a second, and heartbeats last, because a
+// heartbeat tells the member that it has expired.
+func (c *cable) reconnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, whole := range c.whole {
@@ -196,7 +196,7 @@ func TestFleet_Killed(t *testing.T) {
 					FROM curtsy_t1.member WHERE name LIKE '%w4' ORDER BY id DESC LIMIT 1`)) == "t"
 			})
 			f.until(t, 20)
-			wire.mend()
+			wire.reconnect()
 		}
 		if i%4 == 1 {
 			f.until(t, 20)

@@ -208,13 +208,13 @@ func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
 	}
 }
 
-// After an update the latest generation counts: what was mended is not broken, what is not linked any more is not told.
+// After an update the latest generation counts: a repaired URL is not broken, and one that is no longer linked is not reported.
 func TestOnlyTheLatestGenerationCounts(t *testing.T) {
-	var mended atomic.Bool
+	var repaired atomic.Bool
 	before := pages{"/": "<a href=gone><a href=stays><a href=page>", "/page": "<a href=lost>"}
 	after := pages{"/": "<a href=gone><a href=stays><a href=new>", "/gone": "here again", "/page": "<a href=lost>"}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if mended.Load() {
+		if repaired.Load() {
 			after.ServeHTTP(w, r)
 		} else {
 			before.ServeHTTP(w, r)
@@ -226,7 +226,7 @@ func TestOnlyTheLatestGenerationCounts(t *testing.T) {
 	if got, want := broken(judged(t, dir), server.URL), []string{"/gone", "/lost", "/stays"}; !slices.Equal(got, want) {
 		t.Errorf("%q at first", got)
 	}
-	mended.Store(true)
+	repaired.Store(true)
 	was, err := crawldir.ReadSettings(dir)
 	if err == nil {
 		_, err = crawldir.Update(t.Context(), dir, &was, settings())

@@ -42,12 +42,12 @@ func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
 // An interrupted check may not have come to what was broken before, and one with too many findings does not have all.
 func TestPartialResult_MendsNothing(t *testing.T) {
 	for _, tt := range []struct {
-		partial bool
-		left    int64
-		mended  int
+		partial  bool
+		left     int64
+		repaired int
 	}{{false, 0, 1}, {true, 0, 0}, {false, 1, 0}} {
 		r := Result{Partial: tt.partial, Left: tt.left}
-		if r.Against(Baseline{{URL: "http://a.test/lost"}}); len(r.Since.Mended) != tt.mended {
+		if r.Against(Baseline{{URL: "http://a.test/lost"}}); len(r.Since.Repaired) != tt.repaired {
 			t.Errorf("%+v: %+v", tt, r.Since)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 
 // Since is how the broken links stand to those of an earlier result.
 type Since struct {
-	Than   Than      `json:"than"`
-	New    []Finding `json:"new"`      // broken now, and not before
-	Mended []Finding `json:"repaired"` // broken before; now in order, or linked from nowhere
-	Still  int       `json:"still"`    // broken then and now
+	Than     Than      `json:"than"`
+	New      []Finding `json:"new"`      // broken now, and not before
+	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked
+	Still    int       `json:"still"`    // broken then and now
 }
 
 // Than says which earlier result it is.
@@ -26,7 +26,7 @@ const (
 )
 
 // Compare says what became of the broken links of a result that is of the generation before. A URL that could not be tested
-// now is neither mended nor still broken.
+// now is neither repaired nor still broken.
 func (r *Result) Compare(before *Result) { r.Since, _ = r.since(before.Broken, ThanBefore) }
 
 // since holds what is broken now against what was, and gives the difference and what was broken already. What a URL is
@@ -45,7 +45,7 @@ func (r *Result) since(before []Finding, than Than) (s *Since, known []Finding) 
 	for i := range r.Ignored {
 		untold[r.Ignored[i].URL] = true
 	}
-	s = &Since{Than: than, New: []Finding{}, Mended: []Finding{}}
+	s = &Since{Than: than, New: []Finding{}, Repaired: []Finding{}}
 	for i := range r.Broken {
 		f := r.Broken[i]
 		now[f.URL] = true
@@ -62,7 +62,7 @@ func (r *Result) since(before []Finding, than Than) (s *Since, known []Finding) 
 		}
 		if f := before[i]; !now[f.URL] && !untold[f.URL] {
 			now[f.URL] = true // once
-			s.Mended = append(s.Mended, f)
+			s.Repaired = append(s.Repaired, f)
 		}
 	}
 	return s, known

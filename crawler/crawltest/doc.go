@@ -1,6 +1,6 @@
 // Package crawltest serves a small web inside the process, and checks the crawler that visits it. It is to crawlers
-// what net/http/httptest is to handlers. It shares no code with the crawler it judges: of this module it
-// imports only robots/naive, the independent implementation of RFC 9309, the tolerance for delays, and number words.
+// what net/http/httptest is to handlers. It is independent of the crawler it judges: from this module it imports
+// only robots/naive (the independent implementation of RFC 9309), the tolerance for delays, and the wording of numbers.
 //
 // # The web
 //

@@ -49,7 +49,7 @@ func (c *checking) stored(ctx context.Context, dir string) (*check.Result, error
 	return judge(ctx, dir, left == 0)
 }
 
-// judge judges the latest generation, and where it has ended says what is newly broken, and what is mended, since the one
+// judge judges the latest generation, and where it has ended says what is newly broken, and what is repaired, since the one
 // before.
 func judge(ctx context.Context, dir string, ended bool) (*check.Result, error) {
 	r, err := check.Judge(ctx, "", dir, 0)

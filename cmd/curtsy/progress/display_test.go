@@ -144,7 +144,7 @@ func TestTerminalOf_OnlyATerminal(t *testing.T) {
 	}
 }
 
-// What was crawled does not steer the terminal and never makes a line wider.
+// Crawled text cannot send control sequences to the terminal or make a line wider.
 func FuzzTerminal_HostileTextStaysOnItsLine(f *testing.F) {
 	for _, text := range []string{"http://a\x1b[2J\n.test", "\x9b31m", "\x00\x07\r\b", "\u202eevil", "新聞新聞新聞", "e\u0301\u0301", "👩‍👩‍👧‍👦", "\xff\xfe", "a\u200db"} {
 		f.Add(text)

@@ -4,5 +4,5 @@ package progress
 
 import "os"
 
-// foreground reports true: there is no job control.
+// foreground returns true, because this system has no job control.
 func foreground(*os.File) bool { return true }

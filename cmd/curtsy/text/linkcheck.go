@@ -75,7 +75,7 @@ func summary(r *check.Result) string {
 }
 
 func sinceLine(s *check.Since) string {
-	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.Than)), len(s.New), len(s.Mended), s.Still)
+	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.Than)), len(s.New), len(s.Repaired), s.Still)
 }
 
 // since says what became of broken links. Those that are newly broken and are all that is broken are listed as such.
@@ -84,7 +84,7 @@ func since(b *strings.Builder, s *check.Since) {
 	for _, l := range []struct {
 		title string
 		all   []check.Finding
-	}{{"NEWLY BROKEN", s.New}, {"REPAIRED", s.Mended}} {
+	}{{"NEWLY BROKEN", s.New}, {"REPAIRED", s.Repaired}} {
 		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.Than == check.ThanBaseline {
 			continue
 		}

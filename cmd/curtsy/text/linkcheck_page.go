@@ -50,12 +50,12 @@ func tablesOf(r *check.Result) []table {
 		moved[i] = d.Finding
 		moved[i].Reason = "to " + d.To
 	}
-	var mended []check.Finding
+	var repaired []check.Finding
 	if r.Since != nil {
-		mended = r.Since.Mended
+		repaired = r.Since.Repaired
 	}
 	return []table{
-		{"broken", "Broken links", r.Broken}, {"mended", "Repaired", mended}, {"known", "Broken, and known", r.Known}, {"redirected", "Redirected: update these links", moved}, {"http", "http links to hosts that support https", r.Insecure},
+		{"broken", "Broken links", r.Broken}, {"repaired", "Repaired", repaired}, {"known", "Broken, and known", r.Known}, {"redirected", "Redirected: update these links", moved}, {"http", "http links to hosts that support https", r.Insecure},
 		{"mixed", "Mixed content", r.Mixed}, {"ids", "Duplicate ids", r.Duplicates}, {"unclear", "Undecided", r.Unclear}, {"untested", "Not tested", r.Untested},
 	}
 }

@@ -22,7 +22,7 @@ func linksHostile() *check.Result {
 	all := []check.Finding{f}
 	return &check.Result{
 		Broken: all, Insecure: all, Mixed: all, Duplicates: all, Untested: all, Unclear: all, Ignored: []check.Ignored{{Finding: f, Why: evil}},
-		Since: &check.Since{Than: evil, New: all, Mended: all}, Known: all,
+		Since: &check.Since{Than: evil, New: all, Repaired: all}, Known: all,
 		Redirects: []check.Redirect{{Finding: f, To: evil, Via: []string{evil}}},
 	}
 }
