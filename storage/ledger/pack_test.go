@@ -67,25 +67,3 @@ func TestPackingFails(t *testing.T) {
 		t.Errorf("%v %q, want %q", p, e, entries)
 	}
 }
-
-// BenchmarkScan is of a plain segment.
-func BenchmarkScan(b *testing.B) {
-	dir := b.TempDir()
-	w := open(b, Options{Dir: dir, Signer: testKey(1)})
-	for i := range 20_000 {
-		write(b, w, numbered(i))
-	}
-	closing(b, w)
-	info, err := os.Stat(path(dir, 0))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(info.Size())
-	for b.Loop() {
-		for e, err := range Scan(dir) {
-			if err != nil || e.Problem != nil {
-				b.Fatal(e.Problem, err)
-			}
-		}
-	}
-}

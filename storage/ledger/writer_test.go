@@ -411,20 +411,6 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func BenchmarkAppend(b *testing.B) {
-	w := open(b, Options{Dir: b.TempDir()})
-	l := numbered(7)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := w.Append(b.Context(), l); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
-}
-
 // The mark of a run is durable when Begin returns, with what it binds, and stands before the run's first line once.
 func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
 	dir, bound := t.TempDir(), strings.Repeat("0b", 32)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"sync"
@@ -126,28 +125,6 @@ func TestABundleNamesNobodyElse(t *testing.T) {
 	for i, line := range w.lines[:2000] {
 		if _, salt, ok := bytes.Cut(line, []byte(`"salt":"`)); ok && bytes.Contains(all.Bytes(), salt[:32]) {
 			t.Errorf("the salt of entry %d is in it: %s", i, hex.EncodeToString(salt[:4]))
-		}
-	}
-}
-
-func BenchmarkMake(b *testing.B) {
-	w, note := large()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Make(b.Context(), io.Discard, w.source(largeHost(500), note)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkVerify(b *testing.B) {
-	w, note := large()
-	bundle := w.bundle(largeHost(500), note)
-	b.ReportAllocs()
-	b.ReportMetric(float64(len(bundle)), "octets")
-	for b.Loop() {
-		if r := verified(b, bundle, Options{Key: w.signer.Key(), TempDir: "."}); !r.Holds {
-			b.Fatal(r.Findings)
 		}
 	}
 }

@@ -309,14 +309,3 @@ func TestHashingAnEntryDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-
-func BenchmarkEntry(b *testing.B) {
-	line := fmt.Appendf(nil, `{"url":"http://a.test/","text":%q,"salt":"00ff","via":"http://other.test/"}`, make([]byte, 150))
-	h := NewHasher()
-	var g Growing
-	b.SetBytes(int64(len(line)))
-	b.ReportAllocs()
-	for b.Loop() {
-		g.Append(h.Entry(line))
-	}
-}

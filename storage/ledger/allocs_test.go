@@ -20,26 +20,6 @@ func typical(i int) storage.Line {
 	}
 }
 
-// BenchmarkAppendTypical is the cost of a line, with all that its checkpoints take: one for each segment of 64 MiB.
-func BenchmarkAppendTypical(b *testing.B) {
-	lines := make([]storage.Line, 10_000)
-	for i := range lines {
-		lines[i] = typical(i)
-	}
-	w := open(b, Options{Dir: b.TempDir()})
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		if err := w.Append(b.Context(), lines[i%len(lines)]); err != nil {
-			b.Fatal(err)
-		}
-		i++
-	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
-}
-
 // A line allocates nothing: there is one for every URL ever met.
 func TestAppendAllocatesNothing(t *testing.T) {
 	w := open(t, Options{Dir: t.TempDir(), Signer: testKey(1)})

@@ -16,56 +16,6 @@ func entry(i int) warc.Entry {
 	}
 }
 
-// BenchmarkAdd is what indexing costs an exchange.
-func BenchmarkAdd(b *testing.B) {
-	s, err := Open(b.Context(), b.TempDir(), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	entries := make([]warc.Entry, 1000)
-	for i := range entries {
-		entries[i] = entry(i)
-	}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		e := entries[i%len(entries)]
-		binary.LittleEndian.PutUint64(e.Payload[:], uint64(i)) // a payload of its own
-		if err := s.Add(e); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkOriginal is what it costs to ask for a payload, known and not.
-func BenchmarkOriginal(b *testing.B) {
-	s, err := Open(b.Context(), b.TempDir(), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	const n = 100_000
-	for i := range n {
-		if err := s.Add(entry(i)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for name, from := range map[string]int{"known": 0, "new": n} {
-		b.Run(name, func(b *testing.B) {
-			payloads := make([][32]byte, n)
-			for i := range payloads {
-				payloads[i] = digestOf(fmt.Sprint(from + i))
-			}
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if _, known, err := s.Original(payloads[i%n]); err != nil || known != (from == 0) {
-					b.Fatal(known, err)
-				}
-			}
-		})
-	}
-}
-
 // TestAddAllocatesLittle: a URL without "www." in front, two that canon.Parse makes of it, and the digest's digits.
 func TestAddAllocatesLittle(t *testing.T) {
 	s, err := Open(t.Context(), t.TempDir(), Options{})
