@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit"
-	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
@@ -26,42 +24,6 @@ func clean(t *testing.T, args ...string) *audit.Result {
 		t.Fatalf("exit code %d, %+v", exit, r.Counts)
 	}
 	return r
-}
-
-// What nginx itself logged of a crawl confirms it, to the request.
-func TestAuditIsConfirmedByTheLogOfNginx(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	for name, text := range map[string]string{
-		"robots.txt": "User-agent: *\nDisallow: /no/\n",
-		"index.html": `<a href="a.html">a</a> <a href="gone.html">b</a> <a href="/no/x.html">c</a> <a href="q%22&quot;.html?x=%5C">d</a>`,
-		"a.html":     "a",
-	} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := serveFiles(t, root)
-	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, "http://"+s.addr+"/")).want(t, cli.ExitDone)
-	log := filepath.Join(filepath.Dir(s.log), "combined.log")
-	r := clean(t, "--access-log", log, dir)
-	if r.Level != audit.ConfirmedByLog || r.Logs[0].Agree != 5 || r.Logs[0].Extra+r.Logs[0].Missing+r.Logs[0].Outside != 0 {
-		b, _ := os.ReadFile(log)
-		t.Errorf("%s %+v\n%s", r.Level, r.Logs[0], b)
-	}
-	req, err := http.NewRequest(http.MethodGet, "http://"+s.addr+"/no/x.html", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("User-Agent", "Mozilla/5.0")
-	answer, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
-	clean(t, "--access-log", "127.0.0.1="+log, dir) // another client, as far as its name tells
-	namedBy(t, finding.LogExtra, "--access-log", "127.0.0.1="+log, "--from", "127.0.0.1", dir)
 }
 
 // A kill may come before the first exchange: the ledger has begun, and there is nothing else. The audit judges that. Where

@@ -21,13 +21,6 @@ var oursPolite = []string{
 	"--own-site", "none", "--ip-delay", "100ms", "--allow-net", "127.0.0.0/8", "--contact", "https://crawler-contact.org/bot", "{seed}",
 }
 
-// scored runs crawltest score as a process, and reads its JSON. The command inherits the environment: where it is the
-// test binary it is curtsy as well, unless env says otherwise.
-func scored(t *testing.T, args ...string) (scoreJSON, result) {
-	t.Helper()
-	return scoredAs(t, nil, args...)
-}
-
 // scoredAs is scored by a user with such an environment.
 func scoredAs(t *testing.T, env []string, args ...string) (scoreJSON, result) {
 	t.Helper()

@@ -3,9 +3,7 @@ package main
 import (
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,37 +61,5 @@ func TestInstallDocsWritesWhatItSays(t *testing.T) {
 	zsh, err := os.ReadFile(filepath.Join(prefix, "share", "zsh", "site-functions", "_curtsy"))
 	if err != nil || !strings.HasPrefix(string(zsh), "#compdef curtsy\n") {
 		t.Errorf("%.40q, %v", zsh, err)
-	}
-}
-
-// struck is how a printer struck letters twice.
-var struck = regexp.MustCompile(".\b")
-
-func TestManualPagesPleaseMandoc(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("mandoc"); err != nil {
-		mayMiss(t, "mandoc")
-	}
-	prefix := t.TempDir()
-	inside(t, "install-docs", "--prefix", prefix).want(t, cli.ExitDone)
-	man := filepath.Join(prefix, "share", "man")
-	pages, err := filepath.Glob(filepath.Join(man, "man1", "*.1"))
-	if err != nil || len(pages) < 50 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
-	lint := exec.CommandContext(t.Context(), "mandoc", append([]string{"-Tlint", "-W", "error"}, pages...)...)
-	lint.Dir = filepath.Dir(pages[0])
-	if out, err := lint.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("%v\n%s", err, out)
-	}
-	out, err := exec.CommandContext(t.Context(), "mandoc", "-Tascii", filepath.Join(man, "man1", "curtsy-crawl.1")).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := struck.ReplaceAllString(string(out), "")
-	for _, want := range []string{"curtsy-crawl - Crawl from seeds", "--max-per-domain", "Scopes, for --scope:", "EXIT STATUS", "curtsy crawl --dry-run --seeds list.txt"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
-		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
 )
 
 // unzipped is what a WACZ file holds.
@@ -39,4 +40,13 @@ func crawledBakery(t *testing.T, flags ...string) (dir string) {
 	dir = filepath.Join(t.TempDir(), "d")
 	inside(t, append([]string{"crawl", "--delay", "0", "--quiet", "--dir", dir, seed}, flags...)...).want(t, cli.ExitDone)
 	return dir
+}
+
+func segmentsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%q, %v", paths, err)
+	}
+	return paths
 }

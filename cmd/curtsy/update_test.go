@@ -10,7 +10,6 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/crawltest"
 	"curtsy/storage/warc"
 )
 
@@ -85,21 +84,6 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	}
 	indexHolds(t, dir)
 	return revisits
-}
-
-// newsSite changes from one generation to the next.
-func newsSite() *crawltest.Site {
-	return &crawltest.Site{Name: "news.test", Pages: map[string]crawltest.Page{
-		"/":          {Links: []string{"/stays", "/changes", "/goes", "/plain", "/moved"}, Embeds: []string{"/fresh.css", "/stale.css"}},
-		"/stays":     {Links: []string{"/"}},
-		"/changes":   {Text: "the first", Links: []string{"/unlinked"}},
-		"/goes":      {},
-		"/plain":     {Header: map[string]string{"ETag": ""}, Text: "no validators"},
-		"/moved":     {Redirect: "/stays"},
-		"/unlinked":  {},
-		"/fresh.css": {Body: "p{}", Header: map[string]string{"Cache-Control": "max-age=86400"}},
-		"/stale.css": {Body: "q{}", Header: map[string]string{"Cache-Control": "max-age=0"}},
-	}}
 }
 
 func (r result) says(s string) bool { return strings.Contains(r.out, s) }

@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -22,7 +24,7 @@ var guides = filepath.Join("..", "..", "docs", "guides")
 var recipe = regexp.MustCompile("(?s)```(sql|ccindex|python|r)\n(.*?)```\n\n```text\n(.*?)```\n")
 
 // Each block of code of the page prints the block of text below it.
-func TestRecipesPrintWhatTheySay(t *testing.T) {
+func TestPeers_RecipesPrintTheirOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it tries the documentation")
 	}
@@ -149,7 +151,7 @@ var athenas = map[string]string{
 
 // The queries that Common Crawl publishes for its index run on ours as they are. They are not ours to keep: a checkout of
 // github.com/commoncrawl/cc-index-table is named by CURTSY_CC_INDEX_TABLE.
-func TestCommonCrawlsOwnQueriesRun(t *testing.T) {
+func TestPeers_CommonCrawlQueriesRun(t *testing.T) {
 	checkout := os.Getenv("CURTSY_CC_INDEX_TABLE")
 	if checkout == "" {
 		t.Skip("CURTSY_CC_INDEX_TABLE does not name a checkout of cc-index-table")
@@ -172,4 +174,13 @@ func TestCommonCrawlsOwnQueriesRun(t *testing.T) {
 			t.Log(inDuckDB(t, out, asCommonCrawl(t)+string(b)))
 		})
 	}
+}
+
+// The SQL of the tutorials prints what they show.
+func TestPeers_TutorialsWithSQL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the tutorials, which crawl at the pace of the demo")
+	}
+	t.Parallel()
+	tutorials(t, func(t *testing.T, tables, code, want string) { prints(t, code, inDuckDB(t, tables, code), want) })
 }

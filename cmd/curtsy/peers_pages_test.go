@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -17,45 +19,9 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// On a telephone nothing of a report has to be pushed sideways but a table within itself; and who, when and the verdict come
-// before the operator's own hosts.
-func TestReportsFitANarrowScreen(t *testing.T) {
-	t.Parallel()
-	tab := browser(t)
-	dir, _ := stopped(t)
-	inside(t, "report", dir).want(t, cli.ExitDone)
-	letter := filepath.Join(t.TempDir(), "letter.html")
-	inside(t, "report", "--host", "127.0.0.1", "-o", letter, dir).want(t, cli.ExitDone)
-	for _, page := range []string{filepath.Join(dir, "report.html"), letter} {
-		var wide float64
-		var order []string
-		err := chromedp.Do(tab, chromedp.EmulateViewport(390, 844), chromedp.Navigate("file://"+page))
-		if err == nil {
-			wide, err = chromedp.Run(tab, chromedp.Evaluate[float64](`document.documentElement.scrollWidth`))
-		}
-		if err == nil {
-			order, err = chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("h2")].map(h => h.id)`))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if wide > 390 {
-			out, _ := chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > 391 && !e.closest("tr")).map(e => e.tagName + " " + e.className + " " + e.textContent.slice(0, 40))`))
-			t.Errorf("%s is %v px wide on a screen of 390: %q", filepath.Base(page), wide, out)
-		}
-		pushed, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("table.fit")].filter(e => e.scrollWidth > e.clientWidth || getComputedStyle(e).overflowX != "visible" || e.getBoundingClientRect().right > 391).map(e => e.textContent.slice(0, 40))`))
-		if err != nil || len(pushed) > 0 {
-			t.Errorf("%s: tables that do not fit: %q, %v", filepath.Base(page), pushed, err)
-		}
-		if got := strings.Join(order, " "); page != letter && !strings.HasPrefix(got, "what audit own ") {
-			t.Errorf("%s has its parts in the order %s", page, got)
-		}
-	}
-}
-
-// axe-core finds nothing in any page that curtsy writes or serves, on a wide screen or a narrow one. TestDashboardInABrowser has the
+// axe-core finds nothing in any page that curtsy writes or serves, on a wide screen or a narrow one. TestPeers_Dashboard has the
 // pages of a crawl that runs.
-func TestWrittenPages_Accessible(t *testing.T) {
+func TestPeers_WrittenPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	tab := browser(t, 2*time.Minute)
 	axe := axeCore(t)
@@ -117,4 +83,19 @@ func TestWrittenPages_Accessible(t *testing.T) {
 			l.keep(t, tab, name)
 		}
 	}
+}
+
+// newsSite changes from one generation to the next.
+func newsSite() *crawltest.Site {
+	return &crawltest.Site{Name: "news.test", Pages: map[string]crawltest.Page{
+		"/":          {Links: []string{"/stays", "/changes", "/goes", "/plain", "/moved"}, Embeds: []string{"/fresh.css", "/stale.css"}},
+		"/stays":     {Links: []string{"/"}},
+		"/changes":   {Text: "the first", Links: []string{"/unlinked"}},
+		"/goes":      {},
+		"/plain":     {Header: map[string]string{"ETag": ""}, Text: "no validators"},
+		"/moved":     {Redirect: "/stays"},
+		"/unlinked":  {},
+		"/fresh.css": {Body: "p{}", Header: map[string]string{"Cache-Control": "max-age=86400"}},
+		"/stale.css": {Body: "q{}", Header: map[string]string{"Cache-Control": "max-age=0"}},
+	}}
 }

@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -47,7 +49,7 @@ function ready() { if (types.length && members.length) search.disabled = false }
 
 // A search that needs what a script alone names works in the copy that was opened from disk; without --page-requisites script,
 // which is the default, the summary names the command that gets it.
-func TestASearchWhoseIndexAScriptNamesWorksFromDisk(t *testing.T) {
+func TestPeers_SearchWorksFromDisk(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
 	site := searchSite(t)

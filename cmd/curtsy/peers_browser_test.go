@@ -1,9 +1,9 @@
+//go:build peers
+
 package main
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -36,24 +36,4 @@ func browser(t *testing.T, more ...time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(ctx, long)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func TestBrowserRunsThePagesOfTheTest(t *testing.T) {
-	t.Parallel()
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		w.Write([]byte(`<p id=p>before</p><script>document.getElementById("p").textContent = "after"</script>`))
-	}))
-	defer page.Close()
-	tab := browser(t)
-	if err := chromedp.Do(tab, chromedp.Navigate(page.URL)); err != nil {
-		t.Fatal(err)
-	}
-	text, err := chromedp.Run(tab, chromedp.Text("#p"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != "after" {
-		t.Errorf("the page says %q", text)
-	}
 }

@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -175,6 +177,9 @@ func (l glance) accessible(t *testing.T, tab context.Context, where string) {
 	if wide := textOf(t, tab, `String(document.documentElement.scrollWidth - document.documentElement.clientWidth)`); wide != "0" {
 		t.Errorf("%s: it is %s pixels too wide", where, wide)
 	}
+	if out := textOf(t, tab, `[...document.querySelectorAll("table.fit")].filter((e) => e.scrollWidth > e.clientWidth || getComputedStyle(e).overflowX !== "visible").map((e) => e.textContent.slice(0, 40)).join(", ")`); out != "" {
+		t.Errorf("%s: tables that do not fit: %s", where, out)
+	}
 	if moves := textOf(t, tab, `String(document.getAnimations().length)`); moves != "0" {
 		t.Errorf("%s: %s parts of it move", where, moves)
 	}
@@ -284,7 +289,7 @@ addEventListener("DOMContentLoaded", () => {
 // A browser sees a running crawl, its numbers move, and what the operator does is done: a host is parked and released, the
 // crawl is paused and goes on. No other server is asked, and nothing is said in the console; axe-core finds nothing in any
 // look. A page on another port reads nothing and does nothing, and all goes with the keyboard, and without a script.
-func TestADashboardInABrowser(t *testing.T) {
+func TestPeers_Dashboard(t *testing.T) {
 	t.Parallel()
 	tab := browser(t, 3*time.Minute)
 	axe := axeCore(t)

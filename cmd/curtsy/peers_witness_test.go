@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -32,7 +34,7 @@ var (
 
 // A witness of others (.ci/witness builds it) cosigns our ledger as it grows, and
 // refuses its fork.
-func TestAWitnessOfOthersCosignsOurLedger(t *testing.T) {
+func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "litewitness", "ssh-agent", "ssh-add", "ssh-keygen", "python3")
 	// The path of a socket is short.

@@ -1,11 +1,17 @@
+//go:build peers
+
 package main
 
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -157,7 +163,7 @@ func pagesIn(t *testing.T, dir string, o *scoreboard.Web) int {
 }
 
 // What docs/guides/mirror.md says can be seen again: of ours nothing is broken, of others' mirrors something is.
-func TestMirrorsOfTheTortureSite(t *testing.T) {
+func TestPeers_MirrorsOfTortureSite(t *testing.T) {
 	amongOthers(t)
 	var list []mirrored
 	for _, by := range mirrorers() {
@@ -182,4 +188,83 @@ func TestMirrorsOfTheTortureSite(t *testing.T) {
 		})
 	}
 	t.Logf("\n%s", tableOf(list))
+}
+
+// absentOf says of a URL whether it is one that no mirror of an ordeal holds.
+func absentOf(o *scoreboard.Web) func(string) bool {
+	set := map[string]bool{}
+	for _, a := range o.Absent {
+		set[o.Local(a.URL)] = true
+	}
+	return func(u string) bool { return set[u] }
+}
+
+// origin is the torture site itself, as a shelf: what a browser finds there is what it should find in a mirror.
+type origin struct {
+	t    *testing.T
+	o    *scoreboard.Web
+	seen map[string]string
+}
+
+func (s origin) files() bool { return false }
+
+// holds asks the site, and knows a page by its id.
+func (s origin) holds(u *url.URL) (string, have) {
+	inWeb := slices.ContainsFunc(s.o.Hosts(), func(h string) bool { return s.o.LoopbackURL(h) == "http://"+u.Host+"/" })
+	if !inWeb || u.Scheme != "http" {
+		return "", outside
+	}
+	at := u.String()
+	if name, ok := s.seen[at]; ok {
+		return name, held
+	}
+	resp, err := http.Get(at)
+	if err != nil {
+		return at, lacking
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return at, lacking
+	}
+	name := at
+	if m := pageID.FindStringSubmatch(strings.ReplaceAll(string(body), "\x00", "")); m != nil {
+		name = m[1]
+	}
+	s.seen[at] = name
+	return name, held
+}
+
+func (s origin) pages() []string {
+	var urls []string
+	for _, u := range s.o.Pages() {
+		if u = s.o.Local(u); !strings.Contains(u, "attached.html") { // a browser offers to keep it
+			urls = append(urls, u)
+		}
+	}
+	return urls
+}
+
+var pageID = regexp.MustCompile(`data-page="?(\w+)`)
+
+// The checker finds nothing broken in the torture site itself, but for what is absent there: what it finds in a mirror is
+// then the mirror's doing.
+func TestPeers_TortureSiteIsWhole(t *testing.T) {
+	amongOthers(t)
+	if !full() {
+		t.Skip("many pages in a browser; where TestPeers_MirrorsOfTortureSite finds nothing, this has nothing to explain")
+	}
+	o := ordeal(t)
+	absent := absentOf(o)
+	b := browse(t, sample{origin{t, o, map[string]string{}}, 5}, absent)
+	t.Logf("%v", b)
+	for _, what := range b.broken() {
+		if slices.ContainsFunc(o.Absent, func(a scoreboard.Absent) bool { return strings.Contains(what, o.Local(a.URL)) }) {
+			continue
+		}
+		t.Errorf("%s", what)
+	}
+	if least := map[bool]int{true: 150, false: 30}[full()]; b.Pages < least {
+		t.Errorf("%d pages", b.Pages)
+	}
 }

@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -12,7 +14,7 @@ import (
 
 // Real input in full size (.ci/long): documentation under nginx. There are as many rows as records and lines, in 200 MiB of
 // memory but for the table of texts.
-func TestExportOfDocumentation(t *testing.T) {
+func TestPeers_ExportOfDocumentation(t *testing.T) {
 	t.Parallel()
 	if !full() {
 		t.Skip("it crawls ten thousand pages: CURTSY_LONG runs it")

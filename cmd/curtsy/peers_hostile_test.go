@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -18,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 )
 
@@ -139,7 +142,7 @@ const strange = `(() => {
 })()`
 
 // A detector that finds nothing is worth what it finds where there is something.
-func TestXSS_TheDetectorSeesWhatIsNotEscaped(t *testing.T) {
+func TestPeers_DetectorSeesPlantedScripts(t *testing.T) {
 	t.Parallel()
 	policy := ""
 	var body string
@@ -177,8 +180,8 @@ func TestXSS_TheDetectorSeesWhatIsNotEscaped(t *testing.T) {
 }
 
 // 40 payloads, each at all places that a site, a list of seeds and a directory's name can write to, are crawled; no view of the
-// dashboard runs one, or makes an element of one.
-func TestXSS_NothingPlantedRunsInADashboard(t *testing.T) {
+// dashboard and no report runs one, or makes an element of one.
+func TestPeers_NothingPlantedRuns(t *testing.T) {
 	t.Parallel()
 	all := payloads(t)
 	tab := browser(t)
@@ -193,8 +196,9 @@ func TestXSS_NothingPlantedRunsInADashboard(t *testing.T) {
 	if err := os.WriteFile(list, []byte(seeds), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := dashboarded(t, crawltest.New(sites...), filepath.Join(folder, `"><img src=x onerror=window.planted=1>`),
-		"--delay", "0", "--seeds", list, "--max-wait", "10m")
+	dir, plant := filepath.Join(folder, `"><img src=x onerror=window.planted=1>`), `</title><script>window.planted=1;alert(1)</script>`
+	address := dashboarded(t, crawltest.New(sites...), dir,
+		"--delay", "0", "--seeds", list, "--max-wait", "10m", "--operator", plant, "--purpose", `"onclick="alert(1)`+plant, "--exclude", plant)
 	home, _, _ := strings.Cut(address, "/?")
 	o := overhearing(t, tab)
 	goTo(t, tab, address)
@@ -242,5 +246,18 @@ func TestXSS_NothingPlantedRunsInADashboard(t *testing.T) {
 	}
 	if shown < 33 {
 		t.Errorf("what was planted shows in %d views only: the test tests little", shown)
+	}
+	for _, more := range [][]string{nil, {"--host", hostileName(0)}} {
+		report := filepath.Join(folder, fmt.Sprintf("report%d.html", len(more)))
+		inside(t, append([]string{"report", "--no-audit", "-o", report, dir}, more...)...).want(t, cli.ExitDone)
+		goTo(t, tab, "file://"+report)
+		const never = `String(window.planted || 0) + window.forbidden + document.querySelectorAll('script,img,iframe,object,embed,link,base,form,a[href^="javascript:"],a[href^="data:"],[onclick],[onload],[onerror],[onmouseover]').length`
+		if got := textOf(t, tab, never); got != "00" {
+			t.Errorf("report %q: %s", more, got)
+		}
+		if !strings.Contains(textOf(t, tab, "document.body.textContent"), "window.planted") {
+			t.Errorf("report %q shows nothing of what was planted", more)
+		}
+		o.none(t, "report")
 	}
 }

@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -15,7 +17,7 @@ import (
 )
 
 // warcio reads what Common Crawl's readers look for: the text, its languages, and which record of the archive it is of.
-func TestTextsAreReadByWarcioAsCommonCrawlsAre(t *testing.T) {
+func TestPeers_WarcioReadsTexts(t *testing.T) {
 	t.Parallel()
 	modules := foreigntest.Clients(t)
 	const german = "Die Fähre verlässt den alten Hafen um sieben Uhr morgens, und wer sie verpasst, wartet einen Tag auf die nächste."

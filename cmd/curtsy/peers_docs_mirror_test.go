@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -66,7 +68,7 @@ func docsMirroredBy(t *testing.T, by mirrorer, n int) docsMirrored {
 
 // Real input: mirrors of Python's documentation, opened in a browser. Ours has nothing broken, and takes no longer than
 // those of others.
-func TestMirrorsOfPythonDocs(t *testing.T) {
+func TestPeers_MirrorsOfPythonDocs(t *testing.T) {
 	amongOthers(t)
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
@@ -150,7 +152,7 @@ func pixelsApart(a, b image.Image) float64 {
 
 // Mirrors that were made with no option but --delay 0 look from disk as the live pages do, when the server has ended, and their
 // search and their trees of pages work.
-func TestMirrorsOfDocs_LookAsLive(t *testing.T) {
+func TestPeers_MirrorsLookAsLive(t *testing.T) {
 	if testing.Short() || !full() {
 		t.Skip("whole sites in a browser: CURTSY_LONG=1")
 	}

@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -85,7 +87,7 @@ func (x *tmux) without(text string) {
 
 // A crawl and the watching of it on a real terminal that is made narrower meanwhile: Ctrl-Z and fg leave the line in its
 // place, Ctrl-C ends only the watching, and the end is reported.
-func TestTerminal_StatusLine(t *testing.T) {
+func TestPeers_StatusLineInTmux(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it watches a crawl for seconds")

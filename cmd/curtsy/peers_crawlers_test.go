@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -60,7 +62,7 @@ func peers(t *testing.T) []peer {
 }
 
 // Reproduces the results that docs/trust/conformance.md gives for other crawlers. Each takes minutes, so they run in parallel.
-func TestScoreOfOtherCrawlers(t *testing.T) {
+func TestPeers_ScoreOfOtherCrawlers(t *testing.T) {
 	if !full() {
 		t.Skip("minutes of waiting: CURTSY_LONG=1")
 	}
@@ -93,4 +95,11 @@ func TestScoreOfOtherCrawlers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// scored runs crawltest score as a process, and reads its JSON. The command inherits the environment: where it is the
+// test binary it is curtsy as well, unless env says otherwise.
+func scored(t *testing.T, args ...string) (scoreJSON, result) {
+	t.Helper()
+	return scoredAs(t, nil, args...)
 }

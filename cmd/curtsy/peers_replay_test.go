@@ -1,7 +1,8 @@
+//go:build peers
+
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/hex"
@@ -142,15 +143,6 @@ func asRepeat(t *testing.T, dir, of, as string) {
 	}
 }
 
-func segmentsOf(t *testing.T, dir string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%q, %v", paths, err)
-	}
-	return paths
-}
-
 // player serves ReplayWeb.page from the folder of clients, and the archive at file.
 func player(t *testing.T, clients, file string) string {
 	t.Helper()
@@ -247,7 +239,8 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 	return tab
 }
 
-func TestAPlayerShowsTheWACZ(t *testing.T) {
+// ReplayWeb.page shows an archive in each of its forms, and a browser verifies the signature of a WACZ file.
+func TestPeers_PlayerShowsArchives(t *testing.T) {
 	t.Parallel()
 	foreigntest.Clients(t)
 	skipWithout(t, "chromium")
@@ -257,6 +250,14 @@ func TestAPlayerShowsTheWACZ(t *testing.T) {
 	if code := run(t.Context(), []string{"export", "--format", "wacz", dir, "-o", file, "--title", "Bread"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
+	t.Run("WACZ", func(t *testing.T) { playerShowsWACZ(t, file, site) })
+	t.Run("signature", func(t *testing.T) { browserVerifies(t, file) })
+	t.Run("ZipNum", func(t *testing.T) { playerShowsZipNum(t, dir, site) })
+	t.Run("WARC", func(t *testing.T) { playerShowsWARC(t, dir, site) })
+}
+
+// playerShowsWACZ checks the list of pages and the signature, as the player has them.
+func playerShowsWACZ(t *testing.T, file, site string) {
 	tab := replays(t, file, site)
 	text, err := chromedp.Run(tab, chromedp.Evaluate[string](said, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -285,12 +286,8 @@ func TestAPlayerShowsTheWACZ(t *testing.T) {
 	}
 }
 
-// A large index is ZipNum: players read its blocks as they need them.
-func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
-	t.Parallel()
-	foreigntest.Clients(t)
-	skipWithout(t, "chromium")
-	dir, site := replayArchive(t)
+// playerShowsZipNum packs a large index, which is ZipNum: players read its blocks as they need them.
+func playerShowsZipNum(t *testing.T, dir, site string) {
 	parts, err := partsOf(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -321,30 +318,9 @@ const said = `(async () => {
 	return JSON.stringify(await get("c/" + all.colls[0].id + "?all=1"));
 })()`
 
-// Browsers and players verify it with these calls (Web Cryptography), which are not ours.
-func TestABrowserVerifiesTheSignatureOfAWACZ(t *testing.T) {
-	t.Parallel()
-	skipWithout(t, "chromium")
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", seed).want(t, cli.ExitDone)
-	file := filepath.Join(t.TempDir(), "x.wacz")
-	if code := run(t.Context(), []string{"export", "--format", "wacz", dir, "-o", file}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}); code != cli.ExitDone {
-		t.Fatalf("exit code %d", code)
-	}
-	z, err := zip.OpenReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	f, err := z.Open("datapackage-digest.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+// browserVerifies checks the signature with Web Cryptography, as players do.
+func browserVerifies(t *testing.T, file string) {
+	digest := []byte(unzipped(t, file)["datapackage-digest.json"])
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(digest) }))
 	defer page.Close()
 	tab := browser(t)
@@ -363,12 +339,8 @@ func TestABrowserVerifiesTheSignatureOfAWACZ(t *testing.T) {
 	}
 }
 
-// The segments of an archive one behind the other are a WARC file, too.
-func TestAPlayerShowsThePlainWARC(t *testing.T) {
-	t.Parallel()
-	foreigntest.Clients(t)
-	skipWithout(t, "chromium")
-	dir, site := replayArchive(t)
+// playerShowsWARC has the segments one behind the other, which are a WARC file.
+func playerShowsWARC(t *testing.T, dir, site string) {
 	file := filepath.Join(t.TempDir(), "bakery.warc.gz")
 	var all []byte
 	for _, path := range segmentsOf(t, dir) {

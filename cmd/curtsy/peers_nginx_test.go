@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -120,7 +122,7 @@ func (s *server) asked() map[string]map[string]int {
 
 // Real input: the documentation of Python under nginx. Every reachable page is fetched exactly once, what style
 // sheets name included, and what is reachable is what wget finds: docs/dev/contributing.md.
-func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
+func TestPeers_PythonDocsAsWget(t *testing.T) {
 	amongOthers(t)
 	if testing.Short() {
 		t.Skip("a real server and a whole site")

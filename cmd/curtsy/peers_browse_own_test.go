@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -61,7 +63,7 @@ func (b *browsed) take(way string) (taken []string) {
 }
 
 // The checker can fail: each kind of breakage is counted, and what is whole is not.
-func TestBrowserFindsEachKindOfBreakage(t *testing.T) {
+func TestPeers_BrowserFindsBreakage(t *testing.T) {
 	amongOthers(t)
 	if testing.Short() {
 		t.Skip("a browser")
@@ -110,7 +112,7 @@ func TestBrowserFindsEachKindOfBreakage(t *testing.T) {
 	}
 }
 
-func TestUnportableNamesAreFound(t *testing.T) {
+func TestPeers_UnportableNamesAreFound(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{"fine.html": "", "CON": "", "aux.tar.gz": "", "com1.html": "", "a?b": "", "end.": "", "end ": "", "A/x": "", "a/y": "", "caf\u00e9": "", "cafe\u0301": "",
 		strings.Repeat("x", 241): "", "compact.html": "", "line\nfeed": "", "fine%2f": ""}

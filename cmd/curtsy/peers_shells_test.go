@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -17,9 +19,10 @@ import (
 // was given, a word a line.
 func shelled(t *testing.T, name string) (run func(input string, args ...string) string, said func() string, place string) {
 	t.Helper()
+	skipWithout(t, name, "script")
 	shell, err := exec.LookPath(name)
 	if err != nil {
-		mayMiss(t, name)
+		t.Fatal(err)
 	}
 	place = crawlsAtHand(t)
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
@@ -63,14 +66,6 @@ func shelled(t *testing.T, name string) (run func(input string, args ...string) 
 	return run, said, place
 }
 
-func mayMiss(t *testing.T, name string) {
-	t.Helper()
-	if os.Getenv("CURTSY_MUST_RUN") != "" {
-		t.Fatalf("no %s, and CURTSY_MUST_RUN is set", name)
-	}
-	t.Skipf("no %s", name)
-}
-
 // Lines as people type them, with the tab key, and what curtsy is given then.
 var typed = []struct{ keys, given string }{
 	{"curtsy stat\tnews\n", "status|news"},
@@ -82,12 +77,9 @@ var typed = []struct{ keys, given string }{
 }
 
 // bash takes words apart at a colon and an equals sign; with the package bash-completion and without.
-func TestCompletionInBash(t *testing.T) {
+func TestPeers_CompletionInBash(t *testing.T) {
 	t.Parallel()
 	run, said, place := shelled(t, "bash")
-	if _, err := exec.LookPath("script"); err != nil {
-		mayMiss(t, "script")
-	}
 	begins := []string{"source <(curtsy completion bash)\n"}
 	if foreigntest.HasCorpora() {
 		begins = append(begins, ". "+foreigntest.Corpus(t, "bash-completion/bash_completion", "bash-completion")+"\n"+begins[0])
@@ -115,12 +107,9 @@ func completedHost(t *testing.T, place string) string {
 	return hosts[0]
 }
 
-func TestCompletionInZsh(t *testing.T) {
+func TestPeers_CompletionInZsh(t *testing.T) {
 	t.Parallel()
 	run, said, _ := shelled(t, "zsh")
-	if _, err := exec.LookPath("script"); err != nil {
-		mayMiss(t, "script")
-	}
 	for _, tt := range typed {
 		if strings.Contains(tt.keys, `\ `) {
 			continue // the script of the command library does not look beyond a space in zsh
@@ -133,7 +122,7 @@ func TestCompletionInZsh(t *testing.T) {
 }
 
 // fish tells what it would offer.
-func TestCompletionInFish(t *testing.T) {
+func TestPeers_CompletionInFish(t *testing.T) {
 	t.Parallel()
 	run, _, place := shelled(t, "fish")
 	host := completedHost(t, place)

@@ -1,0 +1,177 @@
+//go:build peers
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
+)
+
+// The unit is one that systemd reads without a word, and that keeps a service in.
+func TestPeers_SystemdUnitIsHardened(t *testing.T) {
+	t.Parallel()
+	skipWithout(t, "systemd-analyze")
+	path := filepath.Join("..", "..", "docs", "deploy", unit)
+	for _, args := range [][]string{
+		{"verify", "--man=no", path},
+		{"security", "--offline=true", "--threshold=20", path}, // tenths
+	} {
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput()
+		if err != nil || args[0] == "verify" && len(out) > 0 {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// struck is how a printer struck letters twice.
+var struck = regexp.MustCompile(".\b")
+
+func TestPeers_MandocReadsManualPages(t *testing.T) {
+	t.Parallel()
+	skipWithout(t, "mandoc")
+	prefix := t.TempDir()
+	inside(t, "install-docs", "--prefix", prefix).want(t, cli.ExitDone)
+	man := filepath.Join(prefix, "share", "man")
+	pages, err := filepath.Glob(filepath.Join(man, "man1", "*.1"))
+	if err != nil || len(pages) < 50 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	lint := exec.CommandContext(t.Context(), "mandoc", append([]string{"-Tlint", "-W", "error"}, pages...)...)
+	lint.Dir = filepath.Dir(pages[0])
+	if out, err := lint.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), "mandoc", "-Tascii", filepath.Join(man, "man1", "curtsy-crawl.1")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := struck.ReplaceAllString(string(out), "")
+	for _, want := range []string{"curtsy-crawl - Crawl from seeds", "--max-per-domain", "Scopes, for --scope:", "EXIT STATUS", "curtsy crawl --dry-run --seeds list.txt"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// wgot mirrors a small site with wget into a WARC file and returns its path and the site's URL.
+func wgot(t *testing.T, flags ...string) (path, site string) {
+	t.Helper()
+	skipWithout(t, "wget")
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<a href="/chunked">x</a>`)
+		case "/chunked":
+			fmt.Fprint(w, "first ")
+			_ = http.NewResponseController(w).Flush()
+			fmt.Fprint(w, "second")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "wget", append([]string{"-q", "-r", "-e", "use_proxy=off", "--warc-file=w"}, append(flags, srv.URL+"/")...)...)
+	cmd.Dir = dir
+	out, _ := cmd.CombinedOutput() // it fails because there is no robots.txt
+	found, err := filepath.Glob(filepath.Join(dir, "w.warc*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("wget made %q, %v: %s", found, err, out)
+	}
+	return found[0], srv.URL
+}
+
+// What wget writes has angle brackets around its URLs: that is said, and nothing is wrong with it.
+func TestPeers_WgetWARCPasses(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{nil, {"--no-warc-compression"}} {
+		path, site := wgot(t, flags...)
+		r := inside(t, "warc", "check", path)
+		if r.code != cli.ExitDone || !strings.Contains(r.out, "note: angle brackets") || !strings.Contains(r.err, "nothing wrong") {
+			t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
+		}
+		for line := range strings.Lines(r.out) {
+			if !strings.Contains(line, "note: ") {
+				t.Errorf("no note: %s", line)
+			}
+		}
+		if r = inside(t, "warc", "cat", "--payload", path, "--url", site+"/chunked"); r.out != "first second" {
+			t.Errorf("the payload is %q: %s", r.out, r.err)
+		}
+		if r = inside(t, "warc", "cat", path, "--url", site+"/chunked"); !strings.HasPrefix(r.out, "HTTP/1.1 200 OK\r\n") {
+			t.Errorf("the block is %q: %s", r.out, r.err)
+		}
+	}
+}
+
+// What nginx itself logged of a crawl confirms it, to the request.
+func TestPeers_NginxLogConfirmsAudit(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"robots.txt": "User-agent: *\nDisallow: /no/\n",
+		"index.html": `<a href="a.html">a</a> <a href="gone.html">b</a> <a href="/no/x.html">c</a> <a href="q%22&quot;.html?x=%5C">d</a>`,
+		"a.html":     "a",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := serveFiles(t, root)
+	dir := filepath.Join(t.TempDir(), "d")
+	ended(t, curtsy(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, "http://"+s.addr+"/")).want(t, cli.ExitDone)
+	log := filepath.Join(filepath.Dir(s.log), "combined.log")
+	r := clean(t, "--access-log", log, dir)
+	if r.Level != audit.ConfirmedByLog || r.Logs[0].Agree != 5 || r.Logs[0].Extra+r.Logs[0].Missing+r.Logs[0].Outside != 0 {
+		b, _ := os.ReadFile(log)
+		t.Errorf("%s %+v\n%s", r.Level, r.Logs[0], b)
+	}
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(b), "\n") // the date of another line: the audit ignores lines after the crawl
+	other := regexp.MustCompile(`"GET [^"]*"(.*) "[^"]*"\n$`).ReplaceAllString(lines[0], `"GET /no/x.html HTTP/1.1"$1 "Mozilla/5.0"`+"\n")
+	if err := os.WriteFile(log, append(b, other...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, "--access-log", "127.0.0.1="+log, dir) // another client, as far as its name tells
+	namedBy(t, finding.LogExtra, "--access-log", "127.0.0.1="+log, "--from", "127.0.0.1", dir)
+}
+
+// violated lists the codes of violations.
+func violated(r *audit.Result) (all []string) {
+	for _, c := range r.Counts {
+		if c.Found > c.Notes {
+			all = append(all, string(c.Code))
+		}
+	}
+	return all
+}
+
+// namedBy fails unless the audit ends with exit code 3 and names the code among its violations, in the text as well.
+func namedBy(t *testing.T, code finding.Code, args ...string) {
+	t.Helper()
+	r, exit := audited(t, args...)
+	if exit != cli.ExitFound || !slices.Contains(violated(r), string(code)) {
+		b, _ := json.MarshalIndent(r.Findings, "", " ")
+		t.Errorf("exit code %d, %v; want %s\n%.4000s", exit, violated(r), code, b)
+	}
+	if text := shared(t, append([]string{"audit"}, args...)...); text.code != cli.ExitFound || !strings.Contains(text.out, "  "+string(code)+": ") {
+		t.Errorf("exit code %d\n%s", text.code, text.out)
+	}
+}
