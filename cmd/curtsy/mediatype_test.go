@@ -113,7 +113,7 @@ func TestAPageIsReadByEveryPartWhateverItIsCalled(t *testing.T) {
 		}
 	}
 	// The last one is there and cannot be read: who asks is told.
-	if r := inside(t, "status", dir); !strings.Contains(r.out, "not read     1 (1 content coding)") {
+	if r := inside(t, "status", dir); !strings.Contains(r.out, "not read     1 (content coding)") {
 		t.Errorf("status: %s", r.out)
 	}
 	clean(t, dir)

@@ -37,7 +37,8 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, r: &Result{Generation: generation, Checked: t.asked, Left: int64(len(t.rest))}}
+	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, r: empty()}
+	j.r.Generation, j.r.Checked, j.r.Left = generation, t.asked, int64(len(t.rest))
 	defer func() { err = errors.Join(err, j.fragments.sorter.Close()) }()
 	r := reader{t}
 	if err := export.Visit(ctx, in, worthReading, r.read, j.take); err != nil {
@@ -79,7 +80,7 @@ func (j *judging) take(d *reading) error {
 	if d.unread {
 		j.r.Unread++
 	} else {
-		j.r.Pages++
+		j.r.Documents++
 	}
 	if err := j.fragments.add(d); err != nil {
 		return err
@@ -165,8 +166,6 @@ func (j *judging) unmentioned() {
 // earlier generation, whose frontier is gone.
 func (j *judging) result(unfetched func(canon.URL, bool) (string, error)) (*Result, error) {
 	r := j.r
-	r.Broken, r.Redirects, r.Insecure, r.Mixed, r.Duplicates, r.Untested = []Finding{}, []Redirect{}, []Finding{}, []Finding{}, []Finding{}, []Finding{}
-	r.Unclear = []Finding{}
 	for s, f := range j.findings {
 		if f.On == nil {
 			f.On = []Place{}
@@ -187,7 +186,7 @@ func (j *judging) result(unfetched func(canon.URL, bool) (string, error)) (*Resu
 			}
 		}
 	}
-	for _, all := range [][]Finding{r.Broken, r.Insecure, r.Mixed, r.Duplicates, r.Unclear, r.Untested} {
+	for _, all := range [][]Finding{r.Broken, r.Insecure, r.Mixed, r.Duplicates, r.Undecided, r.Untested} {
 		slices.SortFunc(all, mostFirst)
 	}
 	slices.SortFunc(r.Redirects, func(a, b Redirect) int { return mostFirst(a.Finding, b.Finding) })
@@ -240,7 +239,7 @@ func (j *judging) byLedger(f *Finding, unfetched func(canon.URL, bool) (string, 
 			j.r.Redirects = append(j.r.Redirects, Redirect{*f, s.to, s.forever, via})
 		}
 	case unclear:
-		j.r.Unclear = append(j.r.Unclear, *f)
+		j.r.Undecided = append(j.r.Undecided, *f)
 	case outside:
 		j.r.External++
 	case untested:

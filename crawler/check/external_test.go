@@ -65,9 +65,9 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 				}
 				r := judged(t, dir)
 				wantFindings(t, "broken", r.Broken, "http://b.test/gone 404 status 404 external 2", "http://d.test/robots.txt 404 status 404 external 2", "http://never.test/x 0 nxdomain external 2")
-				wantFindings(t, "not told", r.Unclear, "http://b.test/bot 403 status 403 link 2", "http://c.test/999 999 status 999 link 2")
+				wantFindings(t, "not told", r.Undecided, "http://b.test/bot 403 status 403 link 2", "http://c.test/999 999 status 999 link 2")
 				wantFindings(t, "untested", r.Untested, "http://b.test/private/x 0 robots.txt forbids it link 2")
-				if r.External != 0 || len(r.Redirects) != 1 || r.Pages != 2 || r.Mentions != 21 {
+				if r.External != 0 || len(r.Redirects) != 1 || r.Documents != 2 || r.Mentions != 21 {
 					t.Errorf("%+v", r)
 				}
 				first := requests(web, "")
@@ -86,7 +86,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 					t.Fatal(err)
 				}
 				again := judged(t, dir)
-				for _, same := range [][2][]check.Finding{{r.Broken, again.Broken}, {r.Unclear, again.Unclear}, {r.Untested, again.Untested}} {
+				for _, same := range [][2][]check.Finding{{r.Broken, again.Broken}, {r.Undecided, again.Undecided}, {r.Untested, again.Untested}} {
 					if !slices.Equal(of(same[0]), of(same[1])) {
 						t.Errorf("a day later: %q, before: %q", of(same[1]), of(same[0]))
 					}

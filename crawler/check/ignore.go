@@ -84,7 +84,7 @@ func (r *Result) Ignore(lines []Ignore) {
 		r.Since.New = slices.DeleteFunc(r.Since.New, func(f Finding) bool { return first(&f) != nil })
 	}
 	r.Insecure, r.Mixed, r.Duplicates = rest(r.Insecure, false), rest(r.Mixed, false), rest(r.Duplicates, false)
-	r.Unclear = rest(r.Unclear, false)
+	r.Undecided = rest(r.Undecided, false)
 	kept := r.Redirects[:0]
 	for i := range r.Redirects {
 		if first(&r.Redirects[i].Finding) == nil {

@@ -49,19 +49,19 @@ type Redirect struct {
 type Result struct {
 	Generation int64 `json:"generation"` // of the crawl: 1 for the first; 0 where it is not known
 
-	Partial bool `json:"partial,omitempty"` // the crawl was interrupted: URLs are left that were not tested
+	Partial bool `json:"partial,omitempty"` // the crawl was interrupted or reached no host: URLs are left that were not tested
 
-	Checked  int64 `json:"checked"`  // URLs that were asked for
-	Pages    int64 `json:"pages"`    // documents that were read
-	Mentions int64 `json:"mentions"` // of URLs, in these
+	Checked   int64 `json:"checked"`   // URLs that were asked for
+	Documents int64 `json:"documents"` // pages, style sheets and SVG files that were read
+	Mentions  int64 `json:"mentions"`  // of URLs, in these
 
 	Broken     []Finding  `json:"broken"`
 	Redirects  []Redirect `json:"redirects"`
-	Insecure   []Finding  `json:"insecure"`          // http, where https answered
-	Mixed      []Finding  `json:"mixed_content"`     // requisites by http of a page by https
-	Duplicates []Finding  `json:"duplicate_ids"`     // Reason is the id, URL the page
-	Unclear    []Finding  `json:"could_not_be_told"` // leaves whose hosts do not answer robots
-	Untested   []Finding  `json:"untested"`          // what nobody asked for, or nobody answered, and why
+	Insecure   []Finding  `json:"insecure"`      // http, where https answered
+	Mixed      []Finding  `json:"mixed_content"` // requisites by http of a page by https
+	Duplicates []Finding  `json:"duplicate_ids"` // Reason is the id, URL the page
+	Undecided  []Finding  `json:"undecided"`     // leaves whose hosts do not answer robots
+	Untested   []Finding  `json:"untested"`      // what nobody asked for, or nobody answered, and why
 
 	Since   *Since    `json:"since,omitempty"`          // the crawl before, or a baseline
 	Known   []Finding `json:"known,omitempty"`          // broken, as the baseline has them
@@ -71,6 +71,20 @@ type Result struct {
 	External int64 `json:"external"`       // URLs of other hosts that nobody asked for
 	Unread   int64 `json:"unread"`         // documents of which the archive lacks the body
 	Left     int64 `json:"left,omitempty"` // findings beyond the bound
+}
+
+func empty() *Result {
+	return &Result{
+		Broken: []Finding{}, Redirects: []Redirect{}, Insecure: []Finding{}, Mixed: []Finding{}, Duplicates: []Finding{},
+		Undecided: []Finding{}, Untested: []Finding{},
+	}
+}
+
+// Nothing is the result of a crawl that reached no host.
+func Nothing() *Result {
+	r := empty()
+	r.Partial = true
+	return r
 }
 
 // OverBudget counts the untested URLs that budgets left out, by the flag.

@@ -10,28 +10,28 @@ import (
 
 // Since is how the broken links stand to those of an earlier result.
 type Since struct {
-	Than     Than      `json:"than"`
+	With     With      `json:"compared_with"`
 	New      []Finding `json:"new"`      // broken now, and not before
 	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked
 	Still    int       `json:"still"`    // broken then and now
 }
 
-// Than says which earlier result it is.
-type Than string
+// With says which earlier result it is.
+type With string
 
 // The earlier results. They are words of the command's JSON.
 const (
-	ThanBefore   Than = "the crawl before" // the generation before this one
-	ThanBaseline Than = "the baseline"
+	WithBefore   With = "the crawl before" // the generation before this one
+	WithBaseline With = "the baseline"
 )
 
 // Compare says what became of the broken links of a result that is of the generation before. A URL that could not be tested
 // now is neither repaired nor still broken.
-func (r *Result) Compare(before *Result) { r.Since, _ = r.since(before.Broken, ThanBefore) }
+func (r *Result) Compare(before *Result) { r.Since, _ = r.since(before.Broken, WithBefore) }
 
 // since holds what is broken now against what was, and gives the difference and what was broken already. What a URL is
 // mentioned as does not matter: a picture that was lost is lost still where it is a link.
-func (r *Result) since(before []Finding, than Than) (s *Since, known []Finding) {
+func (r *Result) since(before []Finding, with With) (s *Since, known []Finding) {
 	then, now, untold := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range before {
 		then[before[i].URL] = true
@@ -39,13 +39,13 @@ func (r *Result) since(before []Finding, than Than) (s *Since, known []Finding) 
 	for i := range r.Untested {
 		untold[r.Untested[i].URL] = true
 	}
-	for i := range r.Unclear {
-		untold[r.Unclear[i].URL] = true
+	for i := range r.Undecided {
+		untold[r.Undecided[i].URL] = true
 	}
 	for i := range r.Ignored {
 		untold[r.Ignored[i].URL] = true
 	}
-	s = &Since{Than: than, New: []Finding{}, Repaired: []Finding{}}
+	s = &Since{With: with, New: []Finding{}, Repaired: []Finding{}}
 	for i := range r.Broken {
 		f := r.Broken[i]
 		now[f.URL] = true
@@ -73,7 +73,7 @@ type Baseline []Finding
 
 // Against leaves those links in Broken that the baseline has not: the others are Known.
 func (r *Result) Against(b Baseline) {
-	r.Since, r.Known = r.since(b, ThanBaseline)
+	r.Since, r.Known = r.since(b, WithBaseline)
 	r.Broken = r.Since.New
 }
 

@@ -22,7 +22,7 @@ func (r *Result) Within(origin string, file func(path string) string) {
 		f.On = once(f.On)
 		f.Count -= int64(all - len(f.On))
 	}
-	for _, all := range [][]Finding{r.Broken, r.Insecure, r.Mixed, r.Duplicates, r.Unclear, r.Untested} {
+	for _, all := range [][]Finding{r.Broken, r.Insecure, r.Mixed, r.Duplicates, r.Undecided, r.Untested} {
 		for i := range all {
 			finding(&all[i])
 		}

@@ -316,7 +316,7 @@ func (e *Explanation) unqueued() string {
 		if i == 0 {
 			sep = "; links that were not followed, this one perhaps among them: "
 		}
-		text += fmt.Sprintf("%s%d by %s", sep, e.NotFollowed[rule], plainly.Reason(rule))
+		text += fmt.Sprintf("%s%d (%s)", sep, e.NotFollowed[rule], plainly.Reason(rule))
 	}
 	return text
 }

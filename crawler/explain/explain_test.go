@@ -114,7 +114,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{func(k *Facts) {
 			k.Entry, k.Seen = nil, false
 			k.Stats.Counts = map[string]int64{budget.PrefixLinks + "scope:nofollow": 7, budget.PrefixLinks + "scope:depth": 9, budget.PrefixLinks + "malformed": 80, budget.Pages: 3}
-		}, AnswerMay, "unless a page leads to it or curtsy frontier add queues it; links that were not followed, this one perhaps among them: 9 by scope:depth, 7 by scope:nofollow", 0},
+		}, AnswerMay, "unless a page leads to it or curtsy frontier add queues it; links that were not followed, this one perhaps among them: 9 (more links from the seeds than --depth allows), 7 (the page disallows following it by nofollow)", 0},
 		{func(k *Facts) { k.Now = k.Now.Add(30 * time.Hour) }, AnswerMay, "that policy has expired", 0},
 		{func(k *Facts) {
 			k.OptOut = &optout.Hit{Entry: optout.Entry{Line: 3, Text: "a.test"}, File: "list"}

@@ -161,7 +161,7 @@ func TestReasonsOfWhatIsMissing(t *testing.T) {
 	}
 	mustBe("http://c.test/other", Missing{Reason: Scope, Detail: "one of many of its host: scope:host"})
 	mustBe("http://a.test/chain", Missing{Reason: Redirect, Detail: "to http://a.test/oops: error: status 500"})
-	mustBe("http://a.test/loop", Missing{Reason: Redirect, Detail: "more than 10 redirects in a row"})
+	mustBe("http://a.test/loop", Missing{Reason: Redirect, Detail: "redirect loop"})
 	mustBe("http://a.test/big.js", Missing{Reason: TooLarge, Embeds: 2})
 	if s.Left[TooLarge] != 1 || s.Left[Redirect] != 4 || s.Missing[NotFetched] != 3 || s.MissingEmbeds[TooLarge] != 1 {
 		t.Errorf("the summary is %+v", s)

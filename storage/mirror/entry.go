@@ -11,6 +11,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/mirror/layout"
+	"curtsy/storage/plainly"
 )
 
 // Reason says why a URL has no file in the mirror.
@@ -36,6 +37,24 @@ const (
 	ByScript     Reason = "named by script" // scripts and JSON alone name it; the detail says what became of it
 	NotRewritten Reason = "not rewritten"   // of a document: it is too large to be searched for links
 )
+
+// Why explains a reason in words; detail is that of the list of what is missing.
+func (r Reason) Why(detail string) string {
+	words := plainly.Reason(detail)
+	switch {
+	case detail == "":
+		return string(r)
+	case r == Scope, r == Gone, r == Failed, r == NotFetched, r == Redirect && !strings.HasPrefix(detail, "to "):
+		return words
+	case r == Budget:
+		return "--" + detail + " is reached"
+	case r == Robots:
+		return "robots.txt: " + strings.TrimPrefix(words, "robots.txt: ")
+	case r == Redirect:
+		return "redirects " + detail
+	}
+	return string(r) + ": " + words
+}
 
 // state is what became of an archived URL.
 type state uint8

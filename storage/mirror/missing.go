@@ -229,8 +229,12 @@ func (p *plan) reasonOf(e *entry) (Reason, string) {
 		detail = fmt.Sprintf("status %d", e.status)
 	case isRedirect:
 		end, found := e, true
-		for hops := 0; found && end.state == isRedirect; hops++ {
-			if hops == maxHops {
+		met := map[*entry]bool{}
+		for found && end.state == isRedirect {
+			if met[end] {
+				return reason, "redirect loop"
+			}
+			if met[end] = true; len(met) > maxHops {
 				return reason, fmt.Sprintf("more than %d redirects in a row", maxHops)
 			}
 			key, _ := targetOf(end)

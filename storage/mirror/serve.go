@@ -111,17 +111,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	if !h.options.AnyName && !isHere(r.Host) {
-		refuse(w, http.StatusForbidden, "This mirror is shown under names of this machine only", "")
+		refuse(w, http.StatusForbidden, "This mirror is shown under names of this machine only", "", "")
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "A mirror can only be read", "")
+		refuse(w, http.StatusMethodNotAllowed, "A mirror can only be read", "", "")
 		return
 	}
 	m, err := h.current()
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, "The mirror cannot be read", "")
+		refuse(w, http.StatusInternalServerError, "The mirror cannot be read", "", "")
 		return
 	}
 	if r.URL.Path == "/" && m.start != "" {
@@ -147,12 +147,12 @@ const offline = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; f
 func (h *Handler) file(w http.ResponseWriter, r *http.Request, m *shown, name string) {
 	fi, err := m.root.Lstat(name)
 	if err != nil || !fi.Mode().IsRegular() {
-		refuse(w, http.StatusNotFound, "The mirror's map has this file, but it is missing", "")
+		refuse(w, http.StatusNotFound, "The mirror's map has this file, but it is missing", "", "")
 		return
 	}
 	f, err := m.root.Open(name)
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, "The file cannot be read", "")
+		refuse(w, http.StatusInternalServerError, "The file cannot be read", "", "")
 		return
 	}
 	defer f.Close()
@@ -179,6 +179,7 @@ func fieldValue(s string) bool {
 // elsewhere answers for an address that is no file: /HOST/PATH?QUERY is read as that URL.
 func (m *shown) elsewhere(w http.ResponseWriter, r *http.Request) {
 	var reason why
+	url := ""
 	for _, u := range originals(r) {
 		if file := m.urls[u.Key()]; file != "" {
 			redirect(w, file)
@@ -186,14 +187,14 @@ func (m *shown) elsewhere(w http.ResponseWriter, r *http.Request) {
 		}
 		if y, ok := m.missing[u.Key()]; ok && reason.reason == "" {
 			reason = y
-			reason.detail = strings.TrimSuffix(string(y.reason)+": "+y.detail, ": ") + " (" + u.Key() + ")"
+			reason.detail, url = y.reason.Why(y.detail), u.Key()
 		}
 	}
 	if reason.reason == "" {
-		refuse(w, http.StatusNotFound, "This page is not in the copy", "No page of the copy links to it either.")
+		refuse(w, http.StatusNotFound, "This page is not in the copy", "No page of the copy links to it either.", "")
 		return
 	}
-	refuse(w, http.StatusNotFound, "This page is not in the copy", reason.detail)
+	refuse(w, http.StatusNotFound, "This page is not in the copy", reason.detail, url)
 }
 
 // originals returns the URLs that a path of the mirror may stand for.
@@ -220,13 +221,16 @@ func redirect(w http.ResponseWriter, file string) {
 	w.WriteHeader(http.StatusFound)
 }
 
-// refuse answers with a page that no text in it can make run anything.
-func refuse(w http.ResponseWriter, status int, title, text string) {
+// refuse answers with a page that no text in it can make run anything. url, if it is given, becomes a link.
+func refuse(w http.ResponseWriter, status int, title, text, url string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.WriteHeader(status)
-	title, text = html.EscapeString(title), html.EscapeString(text)
+	title, text, url = html.EscapeString(title), html.EscapeString(text), html.EscapeString(url)
+	if url != "" {
+		url = "<p><a href=\"" + url + "\" rel=noreferrer>" + url + "</a></p>"
+	}
 	w.Write([]byte("<!DOCTYPE html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width, initial-scale=1\"><title>" + title +
 		"</title><style>:root { color-scheme: light dark } body { overflow-wrap: anywhere }</style><main><h1>" + title + "</h1><p>" + text +
-		"</p></main>\n"))
+		"</p>" + url + "</main>\n"))
 }

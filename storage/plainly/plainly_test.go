@@ -20,7 +20,9 @@ func TestReasonsKeepWhatIsAroundThem(t *testing.T) {
 		"robots.txt: reset before the kill": "robots.txt: connection closed without an answer before the kill",
 		"status 404":                        "status 404",
 		"robots.txt: status 503":            "robots.txt: status 503",
-		"scope:host":                        "scope:host",
+		"scope:host":                        "on another host (--scope host)",
+		"budget: max-urls":                  "--max-urls is reached",
+		"scope:none":                        "scope:none",
 		"":                                  "",
 		"connect ":                          "connect ",
 	} {

@@ -2,6 +2,7 @@ package crawlcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -113,7 +114,15 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 	case dir != "":
 		return c.judgeAgain(cmd, dir)
 	}
-	return c.task.Crawl(cmd.Context(), args, c.std, func(e Ended) error { return c.judgeEnded(cmd, e) })
+	ended := false
+	err = c.task.Crawl(cmd.Context(), args, c.std, func(e Ended) error {
+		ended = true
+		return c.judgeEnded(cmd, e)
+	})
+	if _, code := cli.Ended(err); c.json && !ended && code == cli.ExitIncomplete { // no host was reached
+		err = errors.Join(cli.WriteJSON(c.std.Out, check.Nothing()), err)
+	}
+	return err
 }
 
 // runDirectory checks a crawl that is there, or a folder of files.

@@ -179,6 +179,9 @@ func (b *Built) Text() string {
 		fmt.Fprintf(&t, "open     %s\n", plainly.OneLine(filepath.Join(b.Dir, filepath.FromSlash(b.Start))))
 	}
 	fmt.Fprintf(&t, "or       curtsy mirror serve %s\n", plainly.OneLine(plainly.Argument(b.of)))
+	if len(b.Missing) > 0 {
+		fmt.Fprintf(&t, "list     curtsy mirror check %s   (links to URLs that were not copied)\n", plainly.OneLine(plainly.Argument(b.of)))
+	}
 	return t.String()
 }
 

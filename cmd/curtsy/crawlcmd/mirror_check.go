@@ -87,10 +87,7 @@ func writeBroken(out *bufio.Writer, b mirror.Broken, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(b)
 	}
-	why := string(b.Reason)
-	if b.Detail != "" {
-		why += ": " + b.Detail
-	}
+	why := b.Reason.Why(b.Detail)
 	if b.Wrong {
 		why = "WRONG " + why
 	}

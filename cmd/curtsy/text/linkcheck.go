@@ -30,7 +30,7 @@ func Links(r *check.Result) string {
 	section(&b, "DUPLICATE IDS IN A PAGE", maxOther, byID(r.Duplicates), func(f check.Finding) string {
 		return plainly.OneLine(f.Reason) + " in " + plainly.OneLine(f.URL)
 	})
-	section(&b, "UNDECIDED: these hosts refuse robots, or require a delay", maxOther, r.Unclear, func(f check.Finding) string { return head(f) })
+	section(&b, "UNDECIDED: these hosts refuse robots, or require a delay", maxOther, r.Undecided, func(f check.Finding) string { return head(f) })
 	section(&b, "NOT TESTED", maxOther, r.Untested, func(f check.Finding) string {
 		return plainly.OneLine(f.URL) + ": " + reason(f.Reason)
 	})
@@ -56,26 +56,26 @@ func summary(r *check.Result) string {
 		}
 		fmt.Fprintf(&b, "%s, in %s on %s", plainly.Count(len(r.Broken), "broken link"), plainly.Count(places, "place"), plainly.Count(len(on), "page"))
 	}
-	fmt.Fprintf(&b, "; checked %s, read %s with %s\n", plainly.Count(r.Checked, "URL"), plainly.Count(r.Pages, "document"), plainly.Count(r.Mentions, "link"))
+	fmt.Fprintf(&b, "; checked %s, read %s with %s\n", plainly.Count(r.Checked, "URL"), plainly.Count(r.Documents, "document"), plainly.Count(r.Mentions, "link"))
 	for _, n := range []struct {
-		count int64
-		what  string
+		count       int64
+		thing, what string
 	}{
-		{r.External, "not checked, on other hosts"},
-		{r.Unread, "not read in full, so not all their links are known"},
-		{int64(len(r.Ignored)), "ignored (in --ignore)"},
-		{int64(len(r.Known)), "known (in the baseline)"},
-		{r.Left, "left out: there are too many findings"},
+		{r.External, "URL", "on other hosts not checked; --external head checks them"},
+		{r.Unread, "document", "not read in full, so not all links in them are known"},
+		{int64(len(r.Ignored)), "broken link", "ignored (--ignore)"},
+		{int64(len(r.Known)), "broken link", "already in the baseline (--baseline)"},
+		{r.Left, "finding", "left out: there are too many"},
 	} {
 		if n.count > 0 {
-			fmt.Fprintf(&b, "%d %s\n", n.count, n.what)
+			fmt.Fprintf(&b, "%s %s\n", plainly.Count(n.count, n.thing), n.what)
 		}
 	}
 	return b.String()
 }
 
 func sinceLine(s *check.Since) string {
-	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.Than)), len(s.New), len(s.Repaired), s.Still)
+	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.With)), len(s.New), len(s.Repaired), s.Still)
 }
 
 // since says what became of broken links. Those that are newly broken and are all that is broken are listed as such.
@@ -85,7 +85,7 @@ func since(b *strings.Builder, s *check.Since) {
 		title string
 		all   []check.Finding
 	}{{"NEWLY BROKEN", s.New}, {"REPAIRED", s.Repaired}} {
-		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.Than == check.ThanBaseline {
+		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.With == check.WithBaseline {
 			continue
 		}
 		fmt.Fprintf(b, "\n%s\n", l.title)

@@ -56,7 +56,7 @@ func tablesOf(r *check.Result) []table {
 	}
 	return []table{
 		{"broken", "Broken links", r.Broken}, {"repaired", "Repaired", repaired}, {"known", "Broken, and known", r.Known}, {"redirected", "Redirected: update these links", moved}, {"http", "http links to hosts that support https", r.Insecure},
-		{"mixed", "Mixed content", r.Mixed}, {"ids", "Duplicate ids", r.Duplicates}, {"unclear", "Undecided", r.Unclear}, {"untested", "Not tested", r.Untested},
+		{"mixed", "Mixed content", r.Mixed}, {"ids", "Duplicate ids", r.Duplicates}, {"undecided", "Undecided", r.Undecided}, {"untested", "Not tested", r.Untested},
 	}
 }
 

@@ -21,14 +21,14 @@ func TestWatch_NextRoundOrEnd(t *testing.T) {
 	}
 }
 
-// A list of reasons stands behind how many there are in all, on every line that has one.
+// A list of reasons follows the total; each has its own count if there are several.
 func TestReasonsStandBehindTheirSum(t *testing.T) {
 	got := Status(status.Status{
 		Failures: map[string]int64{"status:429": 1, "status:5xx": 2}, NotRead: map[string]int64{"coding": 1},
-		Links: map[string]int64{"scope:nofollow": 7}, Capped: map[string]int64{"cap:host": 3},
+		Links: map[string]int64{"scope:nofollow": 7}, Capped: map[string]int64{"cap: host": 3},
 		Why: map[string]map[string]int64{"parked": {"a": 1, "b": 2}},
 	}, "", time.Time{})
-	for _, says := range []string{"\nfailures     3 (2 ", "\nnot read     1 (1 ", "\nnot followed 7 (7 ", "\nover a limit 3 (3 ", "\n  parked     3 (2 b, 1 a)"} {
+	for _, says := range []string{"\nfailures     3 (2 ", "\nnot read     1 (the answer's ", "\nnot followed 7 (the page ", "\nover a limit 3 (--max-urls-per-host is reached)", "\n  parked     3 (2 b, 1 a)"} {
 		if !strings.Contains(got, says) {
 			t.Errorf("%q is not in\n%s", says, got)
 		}

@@ -11,7 +11,7 @@ import (
 // MaxShown bounds the lines of a list in a text for people; JSON has them all.
 const MaxShown = 20
 
-// Because lists reasons, the most frequent first.
+// Because lists reasons, the most frequent first, with their counts if there are several.
 func Because(reasons map[string]int64) string {
 	if len(reasons) == 0 {
 		return ""
@@ -27,7 +27,10 @@ func Because(reasons map[string]int64) string {
 		return names[i] < names[j]
 	})
 	for i, r := range names {
-		names[i] = fmt.Sprintf("%d %s", reasons[r], plainly.OneLine(plainly.Reason(r)))
+		names[i] = plainly.OneLine(plainly.Reason(r))
+		if len(reasons) > 1 {
+			names[i] = fmt.Sprintf("%d %s", reasons[r], names[i])
+		}
 	}
 	if len(names) > 6 {
 		names = append(names[:6], "…")
