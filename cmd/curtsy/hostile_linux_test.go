@@ -65,10 +65,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 	if !full() {
 		t.Skip("it takes minutes for each page; CURTSY_LONG=1 runs it")
 	}
-	const usual = 100 << 20
-	larger := map[string]int64{
-		"styles in attributes": 108 << 20, // mirror 104 MiB
-	}
+	const most = 100 << 20
 	const between = 12 // of the 24 costly pages, at most so many are settled between two pages of the sound host
 	for _, page := range crawltest.HostilePages() {
 		t.Run(page.Name, func(t *testing.T) {
@@ -96,7 +93,6 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 			for _, s := range sites {
 				crawl, mirror = append(crawl, web.LoopbackURL(s.Name)), append(mirror, web.LoopbackURL(s.Name))
 			}
-			most := max(usual, larger[page.Name])
 			commands := [][]string{
 				crawl,
 				{"linkcheck", "--offline", dir},

@@ -103,6 +103,9 @@ func octets(src io.Reader, size int64) ([]byte, error) {
 		}
 		size = MaxParse
 	}
+	if size > MaxParse/2 {
+		runtime.GC() // or the text would grow beside the tree of the same page, whose scripts are read last
+	}
 	b.Grow(int(min(size, MaxParse)) + bytes.MinRead)
 	if _, err := b.ReadFrom(src); err != nil {
 		return nil, err
