@@ -19,6 +19,7 @@ func FuzzHead(f *testing.F) {
 		"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.0 301 Moved\r\nLocation: /x\r\nlocation: /y\r\n", "HTTP/1.1  404\r\nAge: 1\r\n\tAge: 2\r\n", "HTTP/1.1 200\nDate:\r\n x\r\n y\r\n",
 		"HTTP/1.1 200 OK\r\nRetry-After : 3\r\nRetry-After\t: 4\r\nRetry-After: \x855\xa0\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\nContent-Encoding: br\r\n",
 		"HTTP/1.1 200 OK\r\n: x\r\nCache-Control: a, b\r\nCache-Control:\r\nExpires:\r\n", "HTTP/1.1 200 OK\r\r\nAge: 1\r\r\n\r\r\n", "HTTP/1.1 103 Early Hints\r\n",
+		"HTTP/1.1 200 OK\r\nAge: 1\r\n\t\r\n",
 	} {
 		f.Add(line + "\r\n")
 	}
@@ -26,6 +27,11 @@ func FuzzHead(f *testing.F) {
 		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text)), nil) //nolint:bodyclose // a text has nothing to close
 		if err != nil || resp.ProtoMajor != 1 || resp.StatusCode < 100 || len(text) > storage.MaxHead {
 			return // the crawl makes nothing of it
+		}
+		for _, values := range resp.Header { // an empty line that is folded leaves a space, which the crawl's readers trim
+			for i := range values {
+				values[i] = strings.TrimSpace(values[i])
+			}
 		}
 		a := &Reader{}
 		a.block.init()
