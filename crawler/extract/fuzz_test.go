@@ -48,7 +48,7 @@ func naiveMentions(doc *goquery.Document, self bool) (ms []Link, refs []string) 
 	return ms, refs
 }
 
-var linkTags = regexp.MustCompile(`<a[\s/>]`)
+var linkTags = regexp.MustCompile(`<a(?:[\s/][^>]*)?>`)
 
 // FuzzHTML_EqualsTheNaive: one walk and its short cuts list the same links in the same order as selectors do, each
 // mention resolved by itself and compared with all before; and all mentions are accounted for. It reads the whole tree:
