@@ -89,9 +89,8 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 	if _, err = t.r.Peek(1); err != nil {
 		return 0, err
 	}
-	// Looking further ahead, for a tag at the end of p, must find room in the buffer.
-	p = p[:min(len(p), t.r.Buffered(), 4096)]
-	b, _ := t.r.Peek(len(p)) // they are there
+	p = p[:min(len(p), t.r.Buffered(), 4096)] // so that the buffer has room for what ahead returns
+	b, _ := t.r.Peek(len(p))                  // they are there
 	n = copy(p, b)
 	for i := 0; t.put == ""; i++ {
 		next := bytes.IndexByte(p[i:n], '<')
@@ -99,15 +98,12 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 			break
 		}
 		i += next
-		tag := p[i:n]
-		if len(tag) < longest {
-			tag = t.ahead(i, longest)
-		}
+		tag := t.ahead(i) // the next call may move it
 		if t.left -= t.cost(tag); t.left < 0 {
 			t.over = true
 			return i, nil
 		}
-		if t.put = t.instead(tag, i); t.put != "" {
+		if t.put = t.instead(tag); t.put != "" {
 			n = i + 1
 		}
 	}
@@ -152,7 +148,7 @@ func linkEnds(tag []byte) bool { return begins(tag, "</a>") }
 // follow keeps account of the link that the parser may open again. An end tag ends it for sure if only text and plain
 // tags stand before it: in a value, a comment or a script it is no tag, and in a cell, a form or a drawing it may be that
 // of another link. Otherwise the link counts as open to the end of the page.
-func (t *tagLimit) follow(name string, tag []byte, i int) {
+func (t *tagLimit) follow(name string, tag []byte) {
 	plain := false
 	switch {
 	case t.link == 0 && name != "a" || t.link == unending || !isNode(tag) && !isEndTag(tag):
@@ -161,17 +157,16 @@ func (t *tagLimit) follow(name string, tag []byte, i int) {
 		t.link = 0
 		return
 	case name == "":
-		end, _, ok := bytes.Cut(t.ahead(i+2, longest), []byte(">"))
-		plain = isEndTag(tag) && ok && plainInLink(strings.ToLower(string(end)))
+		end, _, ok := bytes.Cut(tag[:min(len(tag), 2+longest)], []byte(">"))
+		plain = isEndTag(tag) && ok && plainInLink(strings.ToLower(string(end[2:])))
 	default:
-		whole := t.ahead(i, maxAhead)
-		end := endOf(whole, 1+len(name), maxAhead)
-		plain = (name == "a" || plainInLink(name)) && end >= 0 && bytes.IndexByte(whole[1:end], '<') < 0
+		end := endOf(tag, 1+len(name), maxAhead)
+		plain = (name == "a" || plainInLink(name)) && end >= 0 && bytes.IndexByte(tag[1:end], '<') < 0
 	}
 	switch name {
 	case "a":
-		if t.end(tag, i, 2) >= 0 { // else it becomes an area
-			t.link, t.rich = 1, endOf(t.ahead(i, maxAhead), 2, fewAttrs) < 0
+		if endOf(tag, 2, maxAttrs) >= 0 { // else it becomes an area
+			t.link, t.rich = 1, endOf(tag, 2, fewAttrs) < 0
 		}
 	case "div", "p", "h1", "h2", "h3", "h4", "h5", "h6":
 		t.link++
@@ -191,12 +186,12 @@ func plainInLink(name string) bool {
 	return false
 }
 
-// instead returns what goes behind the "<" that a tag begins with, which is i bytes behind the reader's beginning.
-func (t *tagLimit) instead(tag []byte, i int) string {
+// instead returns what goes behind the "<" that a tag begins with.
+func (t *tagLimit) instead(tag []byte) string {
 	var name [longest]byte
 	n := nameOf(tag, &name)
 	t.escaped = t.escaped || t.script && begins(tag, "<!--")
-	t.follow(string(name[:n]), tag, i)
+	t.follow(string(name[:n]), tag)
 	switch string(name[:n]) {
 	case "":
 		t.script = t.script && !begins(tag, "</script")
@@ -206,11 +201,11 @@ func (t *tagLimit) instead(tag []byte, i int) string {
 		t.foreign = true
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
 		// These, and a, of which the parser keeps one, are all that it opens anew.
-		end := t.end(tag, i, 1+n)
-		if end < 0 || telling(t.ahead(i, end)) {
+		end := endOf(tag, 1+n, maxAttrs)
+		if end < 0 || telling(tag[:end]) {
 			return asMeta
 		}
-		if t.foreign && (string(name[:n]) != "font" || styled(t.ahead(i, end))) || t.escaped && !t.foreign {
+		if t.foreign && (string(name[:n]) != "font" || styled(tag[:end])) || t.escaped && !t.foreign {
 			return asMeta
 		}
 		return asComment
@@ -219,7 +214,7 @@ func (t *tagLimit) instead(tag []byte, i int) string {
 			return asMeta
 		}
 	case "a":
-		if t.end(tag, i, 1+n) < 0 {
+		if endOf(tag, 1+n, maxAttrs) < 0 {
 			return asArea
 		}
 	}
@@ -256,19 +251,10 @@ func telling(tag []byte) bool {
 	}
 }
 
-// end is endOf with more bytes where those at hand are not enough, for tags of few attributes: what costs is each of
-// them.
-func (t *tagLimit) end(tag []byte, i, name int) int {
-	if end := endOf(tag, name, maxAttrs); end >= 0 {
-		return end
-	}
-	return endOf(t.ahead(i, maxAhead), name, maxAttrs)
-}
-
-// ahead returns the n bytes at i; at the end of the page there are less.
-func (t *tagLimit) ahead(i, n int) []byte {
-	b, _ := t.r.Peek(min(i+n, t.r.Size()))
-	return b[min(i, len(b)):]
+// ahead returns the bytes at i, at most maxAhead; at the end of the page there are fewer.
+func (t *tagLimit) ahead(i int) []byte {
+	b, _ := t.r.Peek(i + maxAhead)
+	return b[i:]
 }
 
 // nameOf writes the name of a start tag in small letters and returns its length; 0 if it is longer than those that

@@ -191,6 +191,7 @@ func FuzzTame(f *testing.F) {
 	f.Add(strings.Repeat("<strike>", 2000), 5)
 	f.Add(strings.Repeat("<body>", 2000), 5)
 	f.Add(strings.Repeat("<a a b c d e f g>", 2000), 5)
+	f.Add(strings.Repeat("<a a b c d e f g>", 175)+"<a a b c d e f}}} g>"+strings.Repeat("<a a b c d e f g>", 1000), 5) // the buffer moves within the tag
 	f.Add(strings.Repeat("x", 4090)+"<strong ><b", 1)
 	f.Fuzz(func(t *testing.T, page string, shift int) {
 		page = strings.Repeat("y", shift&0xfff) + strings.ReplaceAll(page, mark, "")
