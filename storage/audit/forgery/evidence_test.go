@@ -34,6 +34,10 @@ type evidence struct {
 	torn    bool                             // the crawl was killed: no file has a mark
 	omits   func(host string, line int) bool // what the map of hosts leaves out; nil for nothing
 	more    map[string][]*record             // further files of the archive, by name
+	alien   bool                             // the archive is another crawler's
+	pack    *packed                          // the package of it, of which the forger changes files
+	touched []exchange                       // which edits named
+	show    []func(tr *trial)                // how it is shown, apart from a crawl directory
 }
 
 // record is a record of the archive.
@@ -78,6 +82,9 @@ func (e *evidence) text() string {
 		fmt.Fprintf(&b, "%v %v\n%s\n", r.fields, r.kept, r.block)
 	}
 	fmt.Fprint(&b, e.book, e.logs, e.beside, e.files)
+	if e.pack != nil {
+		fmt.Fprint(&b, e.pack.names, e.pack.files)
+	}
 	return b.String()
 }
 
@@ -246,7 +253,10 @@ func (r *record) field(t *testing.T, name, value string) {
 // exchange are the records of one exchange.
 type exchange struct{ ask, answer, told *record }
 
-func (x exchange) all() []*record { return []*record{x.ask, x.answer, x.told} }
+// all are its records: another crawler has no metadata.
+func (x exchange) all() []*record {
+	return slices.DeleteFunc([]*record{x.ask, x.answer, x.told}, func(r *record) bool { return r == nil })
+}
 
 func (x exchange) url() string { return x.ask.get("WARC-Target-URI") }
 
@@ -257,15 +267,17 @@ func (x exchange) id() string { return strings.Trim(x.answer.get("WARC-Record-ID
 func (x exchange) shift(t *testing.T, d time.Duration) {
 	t.Helper()
 	for _, r := range x.all() {
-		r.set("WARC-Date", x.began(t).Add(d).Format(stamp))
+		r.set("WARC-Date", r.date(t).Add(d).Format(stamp))
 	}
 }
 
 const stamp = "2006-01-02T15:04:05.000000Z"
 
-func (x exchange) began(t *testing.T) time.Time {
+func (x exchange) began(t *testing.T) time.Time { return x.told.date(t) }
+
+func (r *record) date(t *testing.T) time.Time {
 	t.Helper()
-	at, err := time.Parse(time.RFC3339Nano, x.told.get("WARC-Date"))
+	at, err := time.Parse(time.RFC3339Nano, r.get("WARC-Date"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,12 @@
 package forgery
 
 import (
-	"regexp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"curtsy/storage/audit"
-	"curtsy/storage/audit/finding"
 )
 
 // strange is the same crawl as another crawler would have archived it: without metadata of ours, without a ledger.
@@ -14,7 +14,7 @@ type strange struct{ *evidence }
 
 // stranger takes away what makes an archive ours.
 func stranger(e *evidence) strange {
-	e.book = nil
+	e.book, e.alien = nil, true
 	for _, x := range e.exchanges("") {
 		e.drop(x.told)
 	}
@@ -70,98 +70,56 @@ func (s strange) pair(url string) (ask, answer *record) {
 	return ask, answer
 }
 
-// alien makes a row about an archive of another crawler.
-func alien(name string, found finding.Code, forge func(s strange)) row {
-	return row{class: foreign, name: name, found: found, forge: func(e *evidence) { forge(stranger(e)) },
-		show: func(e *evidence) trial { return strange{e}.show() }}
-}
-
-// foreignRows forge archives of other crawlers, of which less is known.
-var foreignRows = []row{
-	alien("a page that robots.txt forbids", finding.Disallowed, func(s strange) {
-		ask, answer := s.pair("http://bakery.test/bread")
-		for _, r := range []*record{ask, answer} {
-			r.set("WARC-Target-URI", "http://bakery.test/kitchen/oven")
+// hurry puts all exchanges with a host into one span, with dates of whole seconds.
+func (s strange) hurry(host string, span time.Duration) {
+	var all []*record
+	for _, r := range s.records {
+		if strings.HasPrefix(r.get("WARC-Target-URI"), host) {
+			all = append(all, r)
 		}
-		ask.replace(s.t, "GET /bread ", "GET /kitchen/oven ")
-	}),
-	alien("no robots.txt of a host", finding.RobotsMissing, func(s strange) {
-		ask, answer := s.pair("http://bakery.test/robots.txt")
-		s.drop(ask, answer)
-	}),
-	alien("a body that is not the one digested", finding.Digest, func(s strange) {
-		_, answer := s.pair("http://bakery.test/bread")
-		answer.kept = true
-		answer.replace(s.t, "Rye", "Oat")
-	}),
-	alien("a Crawl-delay that was not kept", finding.Gap, func(s strange) {
-		s.shift("http://station.test/timetable", -2500*time.Millisecond)
-	}),
-	alien("a browser's name", finding.UserAgent, func(s strange) {
-		ask, _ := s.pair("http://bakery.test/bread")
-		ask.replace(s.t, "User-Agent: Otherbot/2", "User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 xx")
-		ask.block = strings.Replace(ask.block, " (+"+contact+")", "", 1)
-	}),
-	alien("a form is sent", finding.Method, func(s strange) {
-		ask, _ := s.pair("http://bakery.test/bread")
-		ask.replace(s.t, "GET ", "POST ")
-	}),
-	alien("no name", finding.UserAgent, func(s strange) {
-		ask, _ := s.pair("http://bakery.test/bread")
-		ask.block = userAgent.ReplaceAllString(ask.block, "")
-	}),
-	alien("robots.txt was out of order", finding.RobotsUnreachable, func(s strange) {
-		_, answer := s.pair("http://bakery.test/robots.txt")
-		answer.replace(s.t, "200 OK", "503 No")
-	}),
-	alien("robots.txt leads elsewhere", finding.RobotsMissing, func(s strange) {
-		_, answer := s.pair("http://museum.test/robots.txt")
-		answer.replace(s.t, "http://library.test/for-others.txt", "http://library.test/for-nobody.txt")
-	}),
-	alien("a record without a date", finding.BadRecord, func(s strange) {
-		_, answer := s.pair("http://bakery.test/bread")
-		answer.set("WARC-Date", "yesterday")
-	}),
-	alien("a record without an id", finding.BadRecord, func(s strange) {
-		_, answer := s.pair("http://bakery.test/bread")
-		answer.del("WARC-Record-ID")
-	}),
-	unknown("a body, with its digests", "nothing outside the archive shows the response", func(s strange) {
-		_, answer := s.pair("http://bakery.test/bread")
-		answer.replace(s.t, "Rye", "Oat")
-	}),
-	unknown("robots.txt is made permissive", "nothing outside the archive shows the response", func(s strange) {
-		_, answer := s.pair("http://bakery.test/robots.txt")
-		answer.replace(s.t, "Disallow: /kitchen/", "Disallow: /nothing/")
-	}),
-	unknown("a date, and the delay stays long enough", "nothing outside the archive dates a request", func(s strange) {
-		s.shift("http://station.test/platforms", time.Minute)
-	}),
-}
-
-var userAgent = regexp.MustCompile("User-Agent: .*\r\n")
-
-// both are the records of pair.
-func (s strange) both(url string) []*record {
-	ask, answer := s.pair(url)
-	return []*record{ask, answer}
-}
-
-// shift moves the dates of an exchange.
-func (s strange) shift(url string, d time.Duration) {
-	s.t.Helper()
-	for _, r := range s.both(url) {
-		at, err := time.Parse(time.RFC3339Nano, r.get("WARC-Date"))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		r.set("WARC-Date", at.Add(d).Format(stamp))
+	}
+	from, err := time.Parse(time.RFC3339Nano, all[0].get("WARC-Date"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i, r := range all {
+		r.set("WARC-Date", from.Truncate(time.Second).Add(span*time.Duration(i)/time.Duration(len(all))).Format("2006-01-02T15:04:05Z"))
 	}
 }
 
-// unknown makes a row about an archive of another crawler that nobody could find.
-func unknown(name, why string, forge func(s strange)) row {
-	r := alien(name, "", forge)
-	r.why = why
-	return r
+// turn turns the order of a host's records round, those of robots.txt apart.
+func (s strange) turn(host string) {
+	var at []int
+	for i, r := range s.records {
+		if url := r.get("WARC-Target-URI"); strings.HasPrefix(url, host) && !strings.HasSuffix(url, "/robots.txt") {
+			at = append(at, i)
+		}
+	}
+	for i, j := 0, len(at)-1; i < j; i, j = i+1, j-1 {
+		s.records[at[i]], s.records[at[j]] = s.records[at[j]], s.records[at[i]]
+	}
+}
+
+// body replaces the body, and the fields that speak of its length and codings.
+func (r *record) body(body string) {
+	head, _, _ := strings.Cut(r.block, "\r\n\r\n")
+	lines := strings.Split(head, "\r\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool {
+		l = strings.ToLower(l)
+		return strings.HasPrefix(l, "transfer-encoding:") || strings.HasPrefix(l, "content-encoding:") || l == fmt.Sprintf("content-length: %d", len(r.payload()))
+	})
+	r.block = strings.Join(lines, "\r\n") + "\r\n\r\n" + body
+}
+
+// status replaces the status, and may add fields. Their names are no longer the answer's own.
+func (r *record) status(line string) {
+	first, rest, _ := strings.Cut(r.block, "\r\n")
+	version, _, _ := strings.Cut(first, " ")
+	_, more, _ := strings.Cut(line, "\r\n")
+	name, _, _ := strings.Cut(more, ":")
+	head, body, _ := strings.Cut(rest, "\r\n\r\n")
+	lines := slices.DeleteFunc(strings.Split(head, "\r\n"), func(l string) bool {
+		return name != "" && strings.HasPrefix(strings.ToLower(l), strings.ToLower(name)+":")
+	})
+	r.block = version + " " + line + "\r\n" + strings.Join(lines, "\r\n") + "\r\n\r\n" + body
 }
