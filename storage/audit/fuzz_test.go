@@ -33,12 +33,11 @@ func members(text []byte) []byte {
 
 // Whatever the octets: the audit ends, its result is whole and bounded, and what it counts agrees with what it shows.
 func FuzzAudit(f *testing.F) {
-	for _, c := range table {
-		a := ours(f, c.info...)
-		if c.foreign {
-			a = foreign(f)
+	for i, c := range judgedArchives(f) {
+		a, _ := c.made(f)
+		if i%3 > 0 || a.b.Len() > 8<<10 {
+			continue
 		}
-		c.make(a)
 		z, err := gzip.NewReader(&a.b)
 		if err != nil {
 			f.Fatal(err)

@@ -1,0 +1,224 @@
+package audit
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/audit/evidence"
+)
+
+const (
+	siteName = "bakery.test"
+	site     = "https://" + siteName
+	closedX  = "User-agent: *\nDisallow: /x/\n"
+	rule     = "User-agent: *\nDisallow: /private\nAllow: /private/open\n"
+	// toldOpen is what a crawl says of the verdict on /private/open by it.
+	toldOpen = "robotsLine: 3\r\nrobotsRule: Allow: /private/open\r\nrobotsGroup: *\r\nrobotsRunnerUp: Disallow: /private\r\n"
+	s        = time.Second
+)
+
+// robots adds a robots.txt at the beginning.
+func (a *archive) robots(body string) { a.add(fetch{url: site + "/robots.txt", body: body}) }
+
+//go:embed testdata/archives.txt
+var archives string
+
+// judged is one archive and what must be found in it.
+type judged struct {
+	who, name, codes string
+	options, steps   [][]string // words
+}
+
+// judgedArchives reads testdata/archives.txt.
+func judgedArchives(t testing.TB) (all []judged) {
+	t.Helper()
+	for line := range strings.Lines(archives) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), " | ", 5)
+		if len(part) < 5 {
+			t.Fatalf("%q has no five columns", line)
+		}
+		for i := range part {
+			if part[i] == "-" {
+				part[i] = ""
+			}
+		}
+		all = append(all, judged{part[0], part[1], part[3], words(t, part[2]), words(t, part[4])})
+	}
+	return all
+}
+
+// constants are what a $name means.
+var constants = strings.NewReplacer("$rule", rule, "$closedX", closedX, "$toldOpen", strings.TrimSuffix(toldOpen, "\r\n"), "$sha(rule)", sha(rule), "$sha(x)", sha("x"),
+	"$lantern", lantern, "$proof", "curtsy-owner="+sha("v"), "$gzip(rule)", zipped(rule), "$many", strings.Repeat("#\n", evidence.Enough/2),
+	"$long", strings.Repeat("# "+strings.Repeat("x", 1021)+"\n", 499), "$tail", strings.Repeat("# y\n", 1<<18))
+
+// words splits steps at semicolons into words, in which strings of Go may stand.
+func words(t testing.TB, s string) (all [][]string) {
+	t.Helper()
+	var step []string
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimLeft(s, " ") {
+		if s[0] == ';' {
+			all, step, s = append(all, step), nil, s[1:]
+			continue
+		}
+		word := ""
+		for s != "" && s[0] != ' ' && s[0] != ';' {
+			if s[0] != '"' && s[0] != '`' {
+				word, s = word+s[:1], s[1:]
+				continue
+			}
+			quoted, err := strconv.QuotedPrefix(s)
+			if err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+			text, _ := strconv.Unquote(quoted)
+			word, s = word+text, s[len(quoted):]
+		}
+		step = append(step, constants.Replace(word))
+	}
+	return append(all, step)
+}
+
+// values are the words of the form name=value.
+func values(words []string) map[string]string {
+	all := map[string]string{}
+	for _, w := range words {
+		name, value, _ := strings.Cut(w, "=")
+		all[name] = value
+	}
+	return all
+}
+
+func lengthOf(t testing.TB, s string) time.Duration {
+	t.Helper()
+	if s == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// made makes the archive, and the options of its audit.
+func (c judged) made(t testing.TB) (*archive, Options) {
+	t.Helper()
+	opts := values(c.options[0])
+	info := opts["info"]
+	a := foreign(t)
+	switch {
+	case c.who == "ours" && info != "":
+		a = ours(t, info)
+	case c.who == "ours":
+		a = ours(t)
+	case info != "":
+		a.record("warcinfo", "", day0, "Content-Type: application/warc-fields", "software: Otherbot/2\r\n"+info+"\r\n")
+	}
+	if _, whole := opts["whole"]; whole { // seconds
+		a.form = "2006-01-02T15:04:05Z"
+	}
+	for _, w := range c.steps {
+		a.step(w)
+	}
+	_, of := opts["ours"]
+	return a, Options{Floor: lengthOf(t, opts["floor"]), Token: opts["token"], Ours: of}
+}
+
+// step adds an exchange: its URL, which may begin with a path, @ and when it began, and fields of fetch. With a verb in front it
+// adds a record, one that is kept without its exchange, an exchange of this request, or robots.txt of so many hosts.
+func (a *archive) step(w []string) {
+	a.t.Helper()
+	verb := ""
+	switch w[0] {
+	case "record", "kept", "sends", "hosts":
+		verb, w = w[0], w[1:]
+	}
+	if verb == "hosts" {
+		n, _ := strconv.Atoi(w[0])
+		for i := range n {
+			a.add(fetch{url: fmt.Sprintf("https://h%d.test/robots.txt", i), at: time.Duration(i) * lengthOf(a.t, w[1]), ip: w[2]})
+		}
+		return
+	}
+	url := w[0]
+	switch {
+	case url == "-":
+		url = ""
+	case strings.HasPrefix(url, "/"):
+		url = site + url
+	}
+	var at time.Duration
+	if w = w[1:]; len(w) > 0 && strings.HasPrefix(w[0], "@") {
+		at, w = lengthOf(a.t, w[0][1:]), w[1:]
+	}
+	v := values(w)
+	lines := func(name string) string {
+		if text := v[name]; text != "" && text != "none" {
+			return text + "\r\n"
+		}
+		return v[name]
+	}
+	switch verb {
+	case "record":
+		a.record(v["kind"], url, day0.Add(at), v["extra"], v["block"])
+	case "kept":
+		a.kept(v["kind"], url, at, v["extra"])
+	case "sends":
+		a.sends(url, at, v["request"])
+	default:
+		status, _ := strconv.Atoi(v["status"])
+		_, alone := v["alone"]
+		a.add(fetch{url: url, at: at, took: lengthOf(a.t, v["took"]), status: status, head: lines("head"), body: v["body"], method: v["method"], agent: v["agent"],
+			meta: lines("meta"), noReq: alone, request: v["request"], host: v["host"], extra: v["extra"], ip: v["ip"]})
+	}
+}
+
+// Each way to break a rule, or to hide that, is named, and nobody is accused who only looks like it. What this crawler promises
+// binds others only when the audit is told so: by the standards alone their archives are clean.
+func TestEachArchiveIsJudged(t *testing.T) {
+	for _, c := range judgedArchives(t) {
+		t.Run(c.who+"/"+c.name, func(t *testing.T) {
+			a, o := c.made(t)
+			if c.who == "strict" {
+				written := a.b.String()
+				r := a.audit(o)
+				if named := codes(r) == "credentials" && r.Totals.Notes > 0; !r.Clean || named != (c.codes == "credentials") {
+					t.Errorf("by the standards: found %q%s", codes(r), shown(r))
+				}
+				a.b.Reset()
+				a.b.WriteString(written)
+				o.Strict = true
+			}
+			r := a.audit(o)
+			if codes(r) != c.codes || r.Clean != (c.codes == "") {
+				t.Errorf("found %q, want %q%s", codes(r), c.codes, shown(r))
+			}
+			if _, want := values(c.options[0])["unprovable"]; want != (r.Totals.Unprovable > 0) {
+				t.Errorf("%d are unprovable%s", r.Totals.Unprovable, shown(r))
+			}
+		})
+	}
+}
+
+// kept writes a record that holds what a URL gave, and not the exchange.
+func (a *archive) kept(kind, url string, at time.Duration, extra string) string {
+	if extra != "" {
+		extra = "\r\n" + extra
+	}
+	return a.record(kind, url, day0.Add(at), "Content-Type: text/html"+extra, "<p>kept")
+}
+
+// sends writes an exchange whose request is those octets.
+func (a *archive) sends(url string, at time.Duration, request string) {
+	id := a.record("response", url, day0.Add(at), "Content-Type: application/http; msgtype=response", "HTTP/1.1 200 X\r\n\r\n<p>")
+	a.record("request", url, day0.Add(at), "Content-Type: application/http; msgtype=request\r\nWARC-Concurrent-To: <"+id+">", request)
+	a.record("metadata", url, day0.Add(at), "Content-Type: application/warc-fields\r\nWARC-Concurrent-To: <"+id+">", "fetchTimeMs: 100\r\n")
+}
