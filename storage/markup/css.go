@@ -10,13 +10,13 @@ import (
 // sheet goes through the tokens of a style sheet, or of a style attribute, for references (CSS Syntax 3, CSS Images 4
 // 2.4 for image-set, CSS Values 4 4.5 for url and src).
 type sheet struct {
-	in    *parse.Input
-	lex   *css.Lexer
-	text  string
-	open  []function // parentheses that are not closed
-	deep  int        // those beyond maxOpen
-	rule  prelude
-	found func(mention)
+	text string
+	from int // where the part begins that the lexer has
+	in   *parse.Input
+	lex  *css.Lexer
+	open []function // parentheses that are not closed
+	deep int        // those beyond maxOpen
+	rule prelude
 }
 
 // function is what an open parenthesis means for the strings in it.
@@ -46,31 +46,57 @@ type mention struct {
 	quote      byte   // of a string, which is replaced by a string; 0 of url(…), which is replaced whole
 }
 
-// mentions calls found with each reference in a style sheet.
+// mentions calls found with each reference in a style sheet. A page may have a style in each of its tags: found is passed
+// on and never kept, so that no caller allocates for it.
 func mentions(text string, found func(mention)) {
 	if strings.IndexByte(text, '(') < 0 && strings.IndexByte(text, '@') < 0 {
 		return
 	}
-	buf := make([]byte, len(text), len(text)+1) // room for the NUL that the lexer wants behind it
-	copy(buf, text)
-	in := parse.NewInputBytes(buf)
-	s := sheet{in: in, lex: css.NewLexer(in), text: text, found: found}
-	for s.token() {
+	s := sheet{text: text}
+	s.part(0, partSize)
+	for s.token(found) {
 	}
+}
+
+const (
+	partSize  = 64 << 10 // bytes of a style sheet that are copied for the lexer at once, unless a token has more
+	lookahead = 32       // bytes behind a token that the lexer may look at
+)
+
+// part gives the lexer up to size bytes that begin at i.
+func (s *sheet) part(i, size int) {
+	part := s.text[i:min(i+size, len(s.text))]
+	buf := append(make([]byte, 0, len(part)+1), part...) // room for the NUL that the lexer wants behind it
+	s.from, s.in = i, parse.NewInputBytes(buf)
+	s.lex = css.NewLexer(s.in)
+}
+
+// offset is where the lexer is in the text.
+func (s *sheet) offset() int { return s.from + s.in.Offset() }
+
+// next reads a token. One that ends where the part does may be longer, and is read again from a part that has more.
+func (s *sheet) next() css.TokenType {
+	start := s.offset()
+	kind, _ := s.lex.Next()
+	for size := partSize; s.from+s.in.Len() < len(s.text) && s.in.Offset() > s.in.Len()-lookahead; size *= 2 {
+		s.part(start, size)
+		kind, _ = s.lex.Next()
+	}
+	return kind
 }
 
 // token reads the next token. A token that begins with "url(" is read here: the lexer takes url("…") as one token only
 // where nothing else stands in it, and knows the name only as far as it is written without escapes.
-func (s *sheet) token() bool {
-	start := s.in.Offset()
+func (s *sheet) token(found func(mention)) bool {
+	start := s.offset()
 	if start < len(s.text) && (s.text[start]|0x20 == 'u' || s.text[start] == '\\') {
 		if n := urlName(s.text[start:]); n > 0 {
-			s.url(start, start+n)
+			s.url(start, start+n, found)
 			return true
 		}
 	}
-	kind, _ := s.lex.Next()
-	end := s.in.Offset()
+	kind := s.next()
+	end := s.offset()
 	switch kind {
 	case css.ErrorToken:
 		return false
@@ -86,7 +112,7 @@ func (s *sheet) token() bool {
 	case css.RightParenthesisToken:
 		s.pop()
 	case css.StringToken:
-		s.str(start, end)
+		s.str(start, end, found)
 	}
 	return true
 }
@@ -137,7 +163,7 @@ func (s *sheet) pop() {
 }
 
 // str takes a string token.
-func (s *sheet) str(start, end int) {
+func (s *sheet) str(start, end int, found func(mention)) {
 	m := mention{start: start, end: end, quote: s.text[start], raw: unescapeCSS(inQuotes(s.text[start:end]))}
 	in := s.innermost()
 	switch {
@@ -149,11 +175,11 @@ func (s *sheet) str(start, end int) {
 	case s.rule == importing && len(s.open) == 0:
 		m.attr = "import"
 	}
-	s.tell(m)
+	s.tell(m, found)
 }
 
 // tell calls found, as far as the rule around allows a reference.
-func (s *sheet) tell(m mention) {
+func (s *sheet) tell(m mention, found func(mention)) {
 	if m.attr == "" {
 		return
 	}
@@ -166,18 +192,18 @@ func (s *sheet) tell(m mention) {
 	case imported, naming:
 		return
 	}
-	s.found(m)
+	found(m)
 }
 
 // url reads url(…), whose contents begin at in (CSS Syntax 4.3.4 and 4.3.6).
-func (s *sheet) url(start, in int) {
+func (s *sheet) url(start, in int, found func(mention)) {
 	at := in
 	for at < len(s.text) && isSpace(s.text[at]) {
 		at++
 	}
 	if at < len(s.text) && (s.text[at] == '"' || s.text[at] == '\'') {
 		s.move(in)
-		s.call(start)
+		s.call(start, found)
 		return
 	}
 	end, ok := unquotedEnd(s.text, at)
@@ -188,32 +214,37 @@ func (s *sheet) url(start, in int) {
 	if ok && (behind == len(s.text) || s.text[behind] == ')') {
 		behind = min(behind+1, len(s.text))
 		s.move(behind)
-		s.tell(mention{start: start, end: behind, raw: unescapeCSS(s.text[at:end]), attr: "url"})
+		s.tell(mention{start: start, end: behind, raw: unescapeCSS(s.text[at:end]), attr: "url"}, found)
 		return
 	}
 	s.move(badURLEnd(s.text, end))
 }
 
 // call reads the function url("…"), from behind its parenthesis. Without modifiers it is one mention, replaced whole.
-func (s *sheet) call(start int) {
-	for s.in.Offset() < len(s.text) && isSpace(s.text[s.in.Offset()]) {
-		s.move(s.in.Offset() + 1)
+func (s *sheet) call(start int, found func(mention)) {
+	first := s.offset()
+	for first < len(s.text) && isSpace(s.text[first]) {
+		first++
 	}
-	first := s.in.Offset()
-	kind, _ := s.lex.Next()
-	end := s.in.Offset()
+	s.move(first)
+	kind := s.next()
+	end := s.offset()
 	if kind != css.StringToken {
 		s.push(other)
 		return
 	}
 	m := mention{start: first, end: end, quote: s.text[first], raw: unescapeCSS(inQuotes(s.text[first:end])), attr: "url"}
-	s.tell(m)
+	s.tell(m, found)
 	s.push(other)
 }
 
 // move goes on at i, where a token begins.
 func (s *sheet) move(i int) {
-	s.in.Move(i - s.in.Offset())
+	if i > s.from+s.in.Len() {
+		s.part(i, partSize)
+		return
+	}
+	s.in.Move(i - s.offset())
 	s.in.Skip()
 }
 
