@@ -75,9 +75,7 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	first, cases := uint64(1), s.cases
 	if v := os.Getenv("CURTSY_CASE"); v != "" {
 		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		first, cases = n, 1
 	}
 	for n := first; n < first+uint64(cases); n++ {
@@ -212,12 +210,8 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 		most = 0
 	}
 	c, err := open(ctx, x.dir, x.set, s, most)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.seed(ctx, x.web, x.seeds); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.seed(ctx, x.web, x.seeds))
 	var operator sync.WaitGroup
 	operator.Go(func() { x.operate(ctx, t, c, life, most) })
 	ended := make(chan error)
@@ -232,9 +226,7 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 	select {
 	case err = <-ended:
 		if killed { // it came to its end before it could be killed
-			if err := os.CopyFS(next, os.DirFS(x.dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(next, os.DirFS(x.dir)))
 		}
 	case <-after:
 		synctest.Wait()
@@ -249,21 +241,15 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 	}
 	cancel()
 	operator.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !killed {
 		x.elapsed += time.Since(start)
 		st, err := status.Of(t.Context(), c.front)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		x.asked = st.Exchanges
 	}
 	x.served += s.served
-	if err := c.close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.close())
 	s.wg.Wait()
 }
 
@@ -271,22 +257,16 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 func (x *trial) judge(t *testing.T, at, root string) {
 	t.Helper()
 	temp := filepath.Join(root, "temp")
-	if err := os.MkdirAll(temp, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(temp, 0o777))
 	o := reconcile.Options{Dir: filepath.Join(x.dir, "ledger"), Root: x.dir, TempDir: temp}
 	_, unsigned := ledger.Latest(o.Dir)
 	if unsigned == nil { // else a kill came before the first checkpoint
 		o.Key = x.known
 	}
 	book, err := reconcile.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files, err := filepath.Glob(filepath.Join(x.dir, "warc", "*.warc.gz*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	witnesses := []audit.Witness{book}
 	if w := x.witness(t, temp, book); w != nil {
 		witnesses = append(witnesses, w)
@@ -330,9 +310,7 @@ func (x *trial) counted(t *testing.T) {
 	t.Helper()
 	var told int64
 	for l, err := range ledger.Read(filepath.Join(x.dir, "ledger")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if l.Record != "" {
 			told++
 		}
@@ -358,4 +336,12 @@ func directory(t *testing.T) string {
 	}
 	t.Fatal("no temporary directory")
 	return ""
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -46,14 +46,10 @@ type dropCounts struct{ status, list, ledger int64 }
 func countDrops(t *testing.T, dir string) (n dropCounts) {
 	t.Helper()
 	f, err := bolt.OpenReadOnly(filepath.Join(dir, "frontier.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	st, err := f.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n.status = st.Reasons[frontier.Dropped][frontier.ReasonOperator]
 	err = f.List(t.Context(), func(i frontier.Item) error {
 		if i.URL != nil && i.URL.Outcome == frontier.Dropped && i.URL.Reason == frontier.ReasonOperator {
@@ -64,9 +60,7 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	last := map[string]storage.Line{} // what was decided last of a URL. A turn whose lease has run out may write what it decided later
 	for l, err := range ledger.Read(filepath.Join(dir, "ledger")) {
 		switch {
@@ -86,13 +80,9 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 			continue
 		}
 		u, err := canon.Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seen, err := f.Seen(t.Context(), []canon.URL{u})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if seen[0] { // else a kill took back the page that named it
 			n.ledger++
 		}
@@ -162,12 +152,8 @@ func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
 func (x *trial) look(t *testing.T) {
 	time.Sleep(began + x.elapsed)
 	c, err := open(t.Context(), x.dir, x.set, &server{w: x.web}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.close())
 }
 
 // liveDropping is one life in which an operator drops and resumes hosts, and drops single URLs. It ends by a kill that leaves
@@ -179,12 +165,8 @@ func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 	defer cancel()
 	s := &server{w: x.web, asked: map[string]int{}, answers: map[string]int{}, true: time.Now, log: func(*trialHost, logged) {}}
 	c, err := open(ctx, x.dir, x.set, s, 4*time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.seed(ctx, x.web, x.seeds); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.seed(ctx, x.web, x.seeds))
 	ended := make(chan error, 1)
 	go func() {
 		_, err := c.crawl.Run(ctx)
@@ -192,9 +174,7 @@ func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 	}()
 	for range 1 + x.dice.IntN(12) {
 		time.Sleep(time.Duration(x.dice.IntN(8000)) * time.Millisecond)
-		if err := x.command(ctx, c.front); err != nil {
-			t.Fatal(err)
-		}
+		must(t, x.command(ctx, c.front))
 	}
 	if next != "" {
 		time.Sleep(time.Duration(x.dice.IntN(40_000)) * time.Millisecond)
@@ -205,17 +185,11 @@ func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 		c.leave(t, next, x.dice)
 		cancel()
 	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	st, err := c.front.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x.elapsed += time.Since(start)
-	if err := c.close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.close())
 	s.wg.Wait()
 	return st.Counts[frontier.ReasonExpired]
 }

@@ -341,12 +341,8 @@ func (c *crawl) close() error {
 // last sync, or not.
 func (c *crawl) leave(t *testing.T, next string, d dice) {
 	t.Helper()
-	if err := os.CopyFS(next, os.DirFS(c.dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(next, "spool")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(next, os.DirFS(c.dir)))
+	must(t, os.RemoveAll(filepath.Join(next, "spool")))
 	defer c.uncommit(t, next)
 	if d.in(2) {
 		return
@@ -355,13 +351,9 @@ func (c *crawl) leave(t *testing.T, next string, d dice) {
 	defer c.mu.Unlock()
 	for _, path := range evidence(c.dir) {
 		s, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if lost := s.Size() - c.synced[path]; lost > 0 && d.in(2) {
-			if err := os.Truncate(strings.Replace(path, c.dir, next, 1), s.Size()-d.Int64N(lost+1)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Truncate(strings.Replace(path, c.dir, next, 1), s.Size()-d.Int64N(lost+1)))
 		}
 	}
 }
@@ -373,17 +365,13 @@ func (c *crawl) uncommit(t *testing.T, next string) {
 	book := filepath.Join(next, "ledger")
 	lines := int64(0)
 	for e, err := range ledger.Skim(book) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if e.Problem == nil {
 			lines = e.Index + 1
 		}
 	}
 	sizes, err := ledger.Checkpoints(book)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var last []byte
 	for _, size := range sizes {
 		path := ledger.CheckpointPath(book, size)
@@ -392,15 +380,11 @@ func (c *crawl) uncommit(t *testing.T, next string) {
 		} else {
 			err = os.Remove(path)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	latest := filepath.Join(book, ledger.CheckpointName)
 	_ = os.Remove(latest) // there may be none
 	if last != nil {
-		if err := os.WriteFile(latest, last, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(latest, last, 0o644))
 	}
 }

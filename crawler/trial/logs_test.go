@@ -149,9 +149,7 @@ func write(t *testing.T, path string, lines []logged, packed bool) {
 		z.Write(plain) // a bytes.Buffer never fails
 		z.Close()
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, b.Bytes(), 0o600))
 }
 
 // witness is what the logs say, nil without any. A crawl whose clock was set is not held against logs: its dates are others

@@ -102,9 +102,7 @@ func lengthOf(t testing.TB, s string) time.Duration {
 		return 0
 	}
 	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 

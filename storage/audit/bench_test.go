@@ -17,9 +17,7 @@ import (
 func bulk(t testing.TB, size int64) string {
 	path := filepath.Join(t.TempDir(), "bulk-00000.warc.gz")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	r := rand.New(rand.NewPCG(1, 1))
 	words := make([]string, 2000)
@@ -51,9 +49,7 @@ func bulk(t testing.TB, size int64) string {
 			a.add(fetch{url: host + "/" + words[n%2000] + "/" + strconv.Itoa(n), at: at, body: pages[n%64], meta: "decision: allow\r\nrobotsSha256: " + sha(rules) + "\r\n"})
 		}
 		m, err := f.Write(a.b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		written += int64(m)
 		a.b.Reset()
 	}

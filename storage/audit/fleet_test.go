@@ -25,9 +25,7 @@ func TestFleet_Together(t *testing.T) {
 	}
 	const ms = time.Millisecond
 	a, err := canon.ParseAuthority(site)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	slot := []int{a.Slot()}
 	// marks has w1 own the site until 4.5 s of the server's clock and w2 from 5 s on, whose clock is 5 s behind.
 	given := true

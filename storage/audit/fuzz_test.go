@@ -39,22 +39,16 @@ func FuzzAudit(f *testing.F) {
 			continue
 		}
 		z, err := gzip.NewReader(&a.b)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		text, err := io.ReadAll(z)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(text, int64(0))
 		f.Add(text, int64(time.Second))
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte, floor int64) {
 		path := filepath.Join(t.TempDir(), "fuzz.warc.gz")
-		if err := os.WriteFile(path, members(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, members(text), 0o600))
 		const limit = 5
 		r, err := Run(t.Context(), Options{Files: []string{path}, TempDir: dir, Floor: time.Duration(floor), Limit: limit})
 		if err != nil {

@@ -188,9 +188,7 @@ func (a *archive) add(f fetch) string {
 // file writes the archive to a file.
 func (a *archive) file() string {
 	path := filepath.Join(a.t.TempDir(), "test-00000.warc.gz")
-	if err := os.WriteFile(path, a.b.Bytes(), 0o600); err != nil {
-		a.t.Fatal(err)
-	}
+	must(a.t, os.WriteFile(path, a.b.Bytes(), 0o600))
 	return path
 }
 
@@ -199,9 +197,7 @@ func (a *archive) audit(o Options) *Result {
 	a.t.Helper()
 	o.Files, o.TempDir = append(o.Files, a.file()), a.t.TempDir()
 	r, err := Run(a.t.Context(), o)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	must(a.t, err)
 	return r
 }
 
@@ -229,4 +225,12 @@ func shown(r *Result) string {
 func sha(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

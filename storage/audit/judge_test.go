@@ -12,9 +12,7 @@ import (
 // Each code of the archive itself is found by a family of rules or by the reader, and docs/reference/audit-findings.md has a row for it.
 func TestEachCodeHasItsJudge(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "audit-findings.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	judged := map[finding.Code]bool{finding.Digest: true} // which package evidence checks
 	for _, f := range families {
 		if f.name == "" || f.by == "" || f.judge == nil {

@@ -38,9 +38,7 @@ func weighed(t *testing.T, size int64) (most, exchanges uint64) {
 	t.Helper()
 	s := &scales{}
 	r, err := Run(t.Context(), Options{Files: []string{bulk(t, size)}, TempDir: t.TempDir(), Witnesses: []Witness{s}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !r.Clean {
 		t.Fatalf("the archive is not clean%s", shown(r))
 	}

@@ -37,9 +37,7 @@ func TestAnyURLThatIsAskedForCanBeAudited(t *testing.T) {
 		a := ours(t)
 		a.add(fetch{url: site + "/robots.txt", status: 301, head: "Location: " + site + target + "\r\n"})
 		u, err := canon.Parse(site + target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.add(fetch{url: u.String(), at: 2 * s, body: rule})
 		a.add(fetch{url: site + "/a", at: 4 * s, meta: "decision: allow\r\nrobotsSha256: " + sha(rule) + "\r\n"})
 		a.add(fetch{url: site + "/private/x", at: 6 * s})

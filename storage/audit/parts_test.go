@@ -178,13 +178,9 @@ func TestTornFile(t *testing.T) {
 	a.add(fetch{url: site + "/", at: 2 * s})
 	for name, notes := range map[string]int64{"curtsy-00000.warc.gz.open": 1, "curtsy-00000.warc.gz": 0} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, a.b.Bytes()[:whole+40], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, a.b.Bytes()[:whole+40], 0o600))
 		r, err := Run(t.Context(), Options{Files: []string{path}, TempDir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !r.Files[0].Torn || r.Totals.Notes != notes || r.Clean != (notes == 1) {
 			t.Errorf("%s: %+v, %+v%s", name, r.Files[0], r.Totals, shown(r))
 		}
@@ -194,9 +190,7 @@ func TestTornFile(t *testing.T) {
 // What holds no archive is no clean archive.
 func TestNothingToAudit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.warc.gz")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o600))
 	if _, err := Run(t.Context(), Options{Files: []string{path}}); err != ErrNothing {
 		t.Errorf("an empty file: %v", err)
 	}
@@ -213,17 +207,11 @@ func TestJSONNamesAreDocumented(t *testing.T) {
 	a.add(fetch{url: "http://127.0.0.1/robots.txt", at: 2 * s, meta: "none"})
 	r := a.audit(Options{})
 	b, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "audit-findings.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var value any
-	if err := json.Unmarshal(b, &value); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(b, &value))
 	names := namesIn(value)
 	if len(names) < 40 {
 		t.Fatalf("only %d names: %s", len(names), b)

@@ -39,9 +39,7 @@ type policyArchive struct {
 func newArchive(t *testing.T, m evidence.Measure) *policyArchive {
 	t.Helper()
 	texts, err := evidence.NewStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(texts.Close)
 	a := &policyArchive{t: t, m: m, texts: texts, hosts: map[string]*policyHost{}}
 	a.j = newJudge(texts, a.host, func(*evidence.Joined) {})
@@ -59,9 +57,7 @@ func (a *policyArchive) host(authority string) *policyHost {
 func (a *policyArchive) got(after time.Duration, url string, status int, said string) *evidence.Joined {
 	a.t.Helper()
 	p, err := evidence.ParseURL("http://" + url)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	must(a.t, err)
 	x := &evidence.Joined{HasRequest: true, HasAnswer: status > 0, Kept: true}
 	x.Exchange = evidence.Exchange{Place: finding.Place{File: "1.warc.gz", Record: "urn:" + url}, URL: "http://" + url,
 		Authority: p.Authority, Target: p.Target, Began: noon.Add(after), Method: "GET", Agent: "lantern/1", Status: status,
@@ -82,9 +78,7 @@ func (a *policyArchive) judge(x *evidence.Joined) finding.List {
 		one = a.j.Robots
 	}
 	found, err := one(x, a.host(x.Exchange.Authority), a.m)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	must(a.t, err)
 	return found
 }
 

@@ -92,9 +92,7 @@ func TestARefusalIsRecomputedFromTheTextThatItNames(t *testing.T) {
 	shas := map[string]string{"unknown": strings.Repeat("0", 64), "no digest": "zz"}
 	for name, text := range map[string]string{"oldest": "\n\n" + forbids, "older": "\n" + forbids, "valid": forbids} {
 		at, err := a.texts.Put([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		shas[name] = hex.EncodeToString(at.SHA256[:])
 	}
 	for _, c := range []struct {
@@ -116,9 +114,7 @@ func TestARefusalIsRecomputedFromTheTextThatItNames(t *testing.T) {
 		l := &storage.Line{URL: "http://a.test/private", RobotsSHA256: shas[c.text], RobotsLine: c.line,
 			RobotsRule: c.rule, RobotsGroup: "*"}
 		p, err := evidence.ParseURL(l.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found, err := a.j.Refusal(l, a.host("http://a.test"), p, finding.Place{}, policyOurs)
 		if got := policyCodes(found); got != c.found || err != nil {
 			t.Errorf("%+v: %q, error %v: %+v", c, got, err, found)

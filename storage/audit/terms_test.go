@@ -167,9 +167,7 @@ func TestDatesOfAnswersAreCompared(t *testing.T) {
 // The words for who asked are those of docs/reference/ledger.md.
 func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
 	b, err := os.ReadFile("../../docs/reference/ledger.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, section, _ := strings.Cut(string(b), "## `pace_by`")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var words []storage.PaceBy

@@ -53,9 +53,7 @@ func TestArchivesOfWgetAreJudgedByWhatItDid(t *testing.T) {
 				t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 			}
 			r, err := Run(t.Context(), Options{Files: []string{path + ".warc.gz"}, TempDir: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if codes(r) != c.codes || r.Totals.Robots != 1 || r.Totals.Pages < int64(c.pages) {
 				t.Errorf("found %q, want %q: %+v%s", codes(r), c.codes, r.Totals, shown(r))
 			}

@@ -22,9 +22,7 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	whole := contents(t, dir)["curtsy-00000.cdxj"]
 	path := filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var third Line
 	for text := range strings.Lines(whole) {
 		if l, err := ParseLine([]byte(text)); err == nil && l.URL == "http://a.test/2" {
@@ -32,12 +30,8 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 		}
 	}
 	copy(b[third.Offset+third.Length/2:], "damage") // within the answer
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, indexDir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, b, 0o600))
+	must(t, os.RemoveAll(filepath.Join(dir, indexDir)))
 	c = crawling(t, dir, 0)
 	if said := c.store.Damaged(); len(said) != 1 || !strings.Contains(said[0], path) {
 		t.Errorf("it says %q", said)
@@ -75,9 +69,7 @@ func TestOpenCanBeBrokenOff(t *testing.T) {
 	c.close(t)
 	built := contents(t, dir)
 	index := filepath.Join(dir, indexDir)
-	if err := os.RemoveAll(index); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(index))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Open(ctx, dir, Options{}); !errors.Is(err, context.Canceled) {

@@ -22,9 +22,7 @@ func told(t *testing.T, dir string) (s *Store, all *[]string) {
 		*all = append(*all, name)
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s, all
 }
 
@@ -38,9 +36,7 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 		t.Helper()
 		o.Index, o.Originals = s, s
 		w, err := warc.Open(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return w
 	}
 	w := archive()
@@ -54,12 +50,8 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	}
 	close := func() {
 		t.Helper()
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
+		must(t, s.Close())
 	}
 	write(0, 9)
 	close()
@@ -70,21 +62,15 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	// A kill leaves the last segment open, its index half-written.
 	last := files[len(files)-1]
 	segment := filepath.Join(dir, warcDir, last[:len(last)-len(suffix)]+warcSuffix)
-	if err := os.Rename(segment, segment+openSuffix); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, indexDir, last)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(segment, segment+openSuffix))
+	must(t, os.Remove(filepath.Join(dir, indexDir, last)))
 	s, all = told(t, dir)
 	w = archive()
 	close()
 	if !slices.Equal(*all, []string{last}) {
 		t.Errorf("mended: told of %v, not of %s", *all, last)
 	}
-	if err := os.Remove(filepath.Join(dir, indexDir, files[0])); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, indexDir, files[0])))
 	s, all = told(t, dir)
 	w = archive()
 	close()
@@ -92,9 +78,7 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 		t.Errorf("one was missing: told of %v", *all)
 	}
 	was := octetsOf(t, dir)
-	if err := Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil))
 	if is := octetsOf(t, dir); !slices.Equal(was, is) {
 		t.Error("a rebuild made other files")
 	}
@@ -104,9 +88,7 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 func indexes(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, indexDir, "*"+suffix))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range paths {
 		names = append(names, filepath.Base(p))
 	}
@@ -117,9 +99,7 @@ func octetsOf(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for _, name := range indexes(t, dir) {
 		b, err := os.ReadFile(filepath.Join(dir, indexDir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, string(b))
 	}
 	return all

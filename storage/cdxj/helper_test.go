@@ -47,13 +47,9 @@ type crawl struct {
 func crawling(t testing.TB, dir string, segment int64, earlier ...string) *crawl {
 	t.Helper()
 	s, err := Open(t.Context(), dir, Options{Earlier: earlier})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, warcDir), Name: "curtsy", SegmentSize: segment, Index: s, Originals: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &crawl{dir, s, w}
 }
 
@@ -68,27 +64,19 @@ func (c *crawl) record(t testing.TB, rs ...storage.Record) {
 
 func (c *crawl) close(t testing.TB) {
 	t.Helper()
-	if err := c.warc.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.warc.Close())
+	must(t, c.store.Close())
 }
 
 // contents reads the files of the index that are lines.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	paths, err := Files(filepath.Join(dir, indexDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]string{}
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[filepath.Base(path)] = string(b)
 	}
 	return all
@@ -98,9 +86,7 @@ func contents(t testing.TB, dir string) map[string]string {
 func rebuilt(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	into := t.TempDir()
-	if err := Rebuild(context.Background(), filepath.Join(dir, warcDir), filepath.Join(into, indexDir), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Rebuild(context.Background(), filepath.Join(dir, warcDir), filepath.Join(into, indexDir), nil))
 	return contents(t, into)
 }
 
@@ -108,13 +94,9 @@ func rebuilt(t testing.TB, dir string) map[string]string {
 func captures(t testing.TB, dir, url string) (ls []Line) {
 	t.Helper()
 	paths, err := Files(filepath.Join(dir, indexDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for l, err := range Lookup(paths, url) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ls = append(ls, l)
 	}
 	return ls
@@ -130,21 +112,15 @@ func digestOf(body string) [32]byte { return sha256.Sum256([]byte(body)) }
 func mustReferToWhatIsThere(t testing.TB, dir string) {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(dir, warcDir, "*"+warcSuffix))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	met := map[string]bool{}
 	for _, path := range segments {
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer f.Close()
 		rd := warc.NewReader(f)
 		for rec, err := rd.Next(); err != io.EOF; rec, err = rd.Next() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if rec.Type == "response" {
 				met[rec.ID()] = true
 			}
@@ -152,5 +128,13 @@ func mustReferToWhatIsThere(t testing.TB, dir string) {
 				t.Errorf("%s: %s refers to %s, which is not there", path, rec.TargetURI(), id)
 			}
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

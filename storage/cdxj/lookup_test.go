@@ -19,9 +19,7 @@ import (
 func fileOf(t testing.TB, name string, lines ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666))
 	return path
 }
 
@@ -80,9 +78,7 @@ func FuzzLookupEqualsScan(f *testing.F) {
 		sorted := fileOf(t, "x.cdxj", all...)
 		if len(all) > 0 && seed%2 == 0 { // the last line of a foreign file may have no end
 			b := []byte(strings.Join(all, ""))
-			if err := os.WriteFile(sorted, b[:len(b)-1], 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(sorted, b[:len(b)-1], 0o666))
 		}
 		for _, url := range urls {
 			if a, b := found(t, sorted, url), found(t, journal, url); !slices.Equal(a, b) {
@@ -95,9 +91,7 @@ func FuzzLookupEqualsScan(f *testing.F) {
 func found(t *testing.T, path, url string) (ls []Line) {
 	t.Helper()
 	for l, err := range Lookup([]string{path, path + ".gone"}, url) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ls = append(ls, l)
 	}
 	return ls
@@ -140,17 +134,11 @@ func TestSortAndMergeInRuns(t *testing.T) {
 		s := sorted.New(dir, size)
 		lines := all[:min(len(all), 300+size)]
 		for _, l := range lines {
-			if err := s.Add([]byte(l)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Add([]byte(l)))
 		}
 		var b bytes.Buffer
-		if err := writeSorted(t.Context(), &b, s); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, writeSorted(t.Context(), &b, s))
+		must(t, s.Close())
 		if want := strings.Join(slices.Sorted(slices.Values(lines)), ""); b.String() != want {
 			t.Errorf("runs of %d octets: %d octets, want %d", size, b.Len(), len(want))
 		}

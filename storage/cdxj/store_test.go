@@ -79,9 +79,7 @@ func TestTornSegment(t *testing.T) {
 	c.record(t, some()...)
 	open := filepath.Join(killed, warcDir, "curtsy-00000.warc.gz.open")
 	archive, err := os.ReadFile(open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, torn := range []struct {
 		name         string
 		journal, log int // bytes lost of each
@@ -89,9 +87,7 @@ func TestTornSegment(t *testing.T) {
 		t.Run(torn.name, func(t *testing.T) {
 			for end := 0; end <= len(archive); end += 397 {
 				dir := t.TempDir()
-				if err := os.CopyFS(dir, os.DirFS(killed)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.CopyFS(dir, os.DirFS(killed)))
 				for name, by := range map[string]int{"curtsy-00000.cdxj.open": torn.journal, logName: torn.log} {
 					shorten(t, filepath.Join(dir, indexDir, name), by)
 				}
@@ -113,12 +109,8 @@ func TestTornSegment(t *testing.T) {
 func shorten(t *testing.T, path string, by int) {
 	t.Helper()
 	fi, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, fi.Size()-int64(by)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.Truncate(path, fi.Size()-int64(by)))
 }
 
 func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
@@ -127,9 +119,7 @@ func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
 	c.record(t, some()...)
 	c.close(t)
 	built := contents(t, dir)
-	if err := os.RemoveAll(filepath.Join(dir, indexDir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, indexDir)))
 	c = crawling(t, dir, 0)
 	if o, known, err := c.store.Original(digestOf("second")); !known || err != nil || o.URL != "http://a.test/" {
 		t.Errorf("original of what was archived before: %v %v %v", o, known, err)
@@ -145,9 +135,7 @@ func TestSegmentThatIsGoneIsNotReferredTo(t *testing.T) {
 	c := crawling(t, dir, 0)
 	c.record(t, page(1, "http://a.test/", "first"))
 	c.close(t)
-	if err := os.Remove(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")))
 	c = crawling(t, dir, 0)
 	defer c.close(t)
 	if o, known, err := c.store.Original(digestOf("first")); known || err != nil {
@@ -205,13 +193,9 @@ func TestRebuildOfAKilledCrawl(t *testing.T) {
 	for _, torn := range []int{0, 5} {
 		shorten(t, open, torn)
 		for name, text := range map[string]string{"curtsy-00009.cdxj": "x\n", "curtsy-00000.cdxj.open": ""} {
-			if err := os.WriteFile(filepath.Join(dir, indexDir, name), []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, indexDir, name), []byte(text), 0o666))
 		}
-		if err := Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil))
 		got := contents(t, dir)
 		if len(got) != 1 || !strings.HasPrefix(want, got["curtsy-00000.cdxj.open"]) || len(got["curtsy-00000.cdxj.open"]) < len(want)-torn*100 {
 			t.Errorf("%d octets torn:\n%v\nwant\n%s", torn, got, want)
@@ -229,9 +213,7 @@ func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 	c := crawling(t, dir, 0)
 	c.close(t)
 	for _, name := range []string{"curtsy-00000.cdxj.new", "curtsy-sorted-1"} {
-		if err := os.WriteFile(filepath.Join(dir, indexDir, name), bytes.Repeat([]byte("x"), 9), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, indexDir, name), bytes.Repeat([]byte("x"), 9), 0o666))
 	}
 	crawling(t, dir, 0).close(t)
 	entries, err := os.ReadDir(filepath.Join(dir, indexDir))
@@ -272,9 +254,7 @@ func TestStaleJournalIsRemoved(t *testing.T) {
 	c.close(t)
 	built := contents(t, dir)
 	for _, name := range []string{"curtsy-00000.cdxj.open", "curtsy-00007.cdxj.open"} {
-		if err := os.WriteFile(filepath.Join(dir, indexDir, name), []byte(built["curtsy-00000.cdxj"][:100]), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, indexDir, name), []byte(built["curtsy-00000.cdxj"][:100]), 0o666))
 	}
 	crawling(t, dir, 0).close(t)
 	if again := contents(t, dir); !maps.Equal(built, again) {

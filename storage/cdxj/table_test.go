@@ -51,9 +51,7 @@ func TestTableEqualsMap(t *testing.T) {
 		others := 0
 		for h, want := range model {
 			var got []int64
-			if err := tab.find(h, func(p int64) (bool, error) { got = append(got, p); return false, nil }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tab.find(h, func(p int64) (bool, error) { got = append(got, p); return false, nil }))
 			for _, p := range want {
 				if !slices.Contains(got, p) {
 					t.Fatalf("%d bits: place %d of %x is not found", bits, p, h)

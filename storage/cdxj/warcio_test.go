@@ -47,18 +47,14 @@ func TestKeysAreWarciosKeys(t *testing.T) {
 		}
 	}
 	in, err := json.Marshal(urls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	script := `import {readFileSync} from "fs"; import {pathToFileURL} from "url";
 const {getSurt} = await import(pathToFileURL(process.argv[1]));
 console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(getSurt)))`
 	cmd := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", script, filepath.Join(dir, "warcio", "dist", "utils.js"))
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var keys []string
 	if err := json.Unmarshal(out, &keys); err != nil || len(keys) != len(urls) {
 		t.Fatalf("%d keys of %d: %v", len(keys), len(urls), err)
@@ -74,13 +70,9 @@ console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(getSurt)))`
 func foreignArchive(t *testing.T, dir string) {
 	t.Helper()
 	index, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Index: index, Originals: index, SegmentSize: 20000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := 0
 	record := func(u, head, body string, change func(*storage.Record)) {
 		text := "HTTP/1.1 " + head + "\r\n\r\n"
@@ -114,15 +106,9 @@ func foreignArchive(t *testing.T, dir string) {
 	record("http://a.test/cut", "200 OK\r\nContent-Type: text/html\r\nContent-Length: 100", "half", func(r *storage.Record) { r.Truncated, r.Repeatable = "disconnect", false })
 	record("http://a.test/silent", "", "", func(r *storage.Record) { r.Response, r.HeadSize, r.HasPayload = nil, 0, false })
 	record("http://a.test/nodigest", "200 OK\r\nContent-Type: text/html", "x", func(r *storage.Record) { r.HasPayload, r.Repeatable = false, false })
-	if err := w.Refuse(context.Background(), storage.Line{Time: time.Now(), URL: "http://a.test/private", Decision: "disallow"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := index.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Refuse(context.Background(), storage.Line{Time: time.Now(), URL: "http://a.test/private", Decision: "disallow"}))
+	must(t, w.Close())
+	must(t, index.Close())
 }
 
 // warcio runs warcio on the segments of dir, one after another, and returns the lines it prints.
@@ -138,9 +124,7 @@ func warcio(t *testing.T, dir, command string) map[string][]string {
 		cmd := exec.CommandContext(t.Context(), "node", program, command, path)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines[filepath.Base(path)] = strings.SplitAfter(strings.TrimSuffix(string(out), "\n"), "\n")
 	}
 	return lines
@@ -158,17 +142,13 @@ func TestOurIndexIsWarciosIndex(t *testing.T) {
 		for i := range theirs {
 			theirs[i] = strings.TrimSuffix(theirs[i], "\n") + "\n"
 			l, err := cdxj.ParseLine([]byte(theirs[i]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			kinds[l.Mime]++
 			kinds[fmt.Sprint(l.Status)]++
 		}
 		slices.Sort(theirs)
 		b, err := os.ReadFile(filepath.Join(dir, "index", strings.TrimSuffix(file, ".warc.gz")+".cdxj"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ours := strings.SplitAfter(string(b), "\n")
 		ours = ours[:len(ours)-1]
 		if !slices.Equal(ours, theirs) {
@@ -197,9 +177,7 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 	kinds := map[string]int{}
 	for file, theirs := range warcio(t, dir, "index") {
 		f, err := os.Open(filepath.Join(dir, "warc", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer f.Close()
 		rd := warc.NewReader(f)
 		for _, line := range theirs {
@@ -228,5 +206,13 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 		if kinds[kind] == 0 {
 			t.Errorf("no %s record", kind)
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -14,9 +14,7 @@ import (
 func TestAskedIsWhatTheLinesSay(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range 200 {
 		l := storage.Line{
 			Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: []storage.Decision{"allow", "robots", "refuse"}[i%3],
@@ -28,18 +26,12 @@ func TestAskedIsWhatTheLinesSay(t *testing.T) {
 		if i%2 == 0 {
 			l.Status, l.Type = 200, []string{"text/html", "image/png", ""}[i%3]
 		}
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Append(t.Context(), l))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	want := storage.Asked{Kinds: map[string]int64{}}
 	for l, err := range Read(dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if l.Record == "" {
 			continue
 		}

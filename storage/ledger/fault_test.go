@@ -18,12 +18,8 @@ import (
 func edit(t testing.TB, file string, change func(string) string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(change(string(b))), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(file, []byte(change(string(b))), 0o644))
 }
 
 // replacing changes the first from of a segment into to.
@@ -41,17 +37,13 @@ func replacing(number int, from, to string) func(*testing.T, string) {
 // put makes a file.
 func put(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o644))
 }
 
 func removing(t *testing.T, files ...string) {
 	t.Helper()
 	for _, file := range files {
-		if err := os.RemoveAll(file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(file))
 	}
 }
 
@@ -132,9 +124,7 @@ func TestScanNamesFaults(t *testing.T) {
 		{"a tile of a larger tree", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "000.p", "11"), "") }, []string{"tiles differ 2:4"}},
 		{"a tile of a larger tree, on a level above", func(t *testing.T, dir string) {
 			removing(t, filepath.Join(dir, tileFolder, "1"))
-			if err := os.MkdirAll(filepath.Join(dir, tileFolder, "1", "000.p"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(dir, tileFolder, "1", "000.p"), 0o755))
 			put(t, filepath.Join(dir, tileFolder, "1", "000.p", "1"), "")
 		}, []string{"tiles differ 2:4"}},
 		{"a tile of an earlier size", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "000.p", "9"), "") }, nil},
@@ -151,43 +141,29 @@ func TestScanNamesFaults(t *testing.T) {
 		}, []string{"signature wrong 0:3"}},
 		{"signed by a stranger", func(t *testing.T, dir string) {
 			n, err := ReadNote(CheckpointPath(dir, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b, err := testKey(2).Sign(n.Checkpoint)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
 		}, []string{"signature wrong 0:3"}},
 		{"another root, signed", func(t *testing.T, dir string) {
 			n, err := ReadNote(CheckpointPath(dir, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n.Root[0] ^= 1
 			b, err := testKey(1).Sign(n.Checkpoint)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
 		}, []string{"checkpoint differs 0:3"}},
 		{"a checkpoint of another log", func(t *testing.T, dir string) {
 			n, err := ReadNote(CheckpointPath(dir, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n.Origin = "curtsy/other"
 			b, err := testKey(1).Sign(n.Checkpoint)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
 		}, []string{"wrong origin 0:3"}},
 		{"a checkpoint under another size", func(t *testing.T, dir string) {
-			if err := os.Rename(CheckpointPath(dir, 3), CheckpointPath(dir, 4)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(CheckpointPath(dir, 3), CheckpointPath(dir, 4)))
 		}, []string{"checkpoint unreadable 0:4"}},
 		{"a checkpoint that is none", func(t *testing.T, dir string) {
 			edit(t, CheckpointPath(dir, 3), func(string) string { return strings.Repeat("x", 1<<20) })
@@ -206,25 +182,19 @@ func TestScanNamesFaults(t *testing.T) {
 		{"a crash", func(t *testing.T, dir string) {
 			w := open(t, Options{Dir: dir, Signer: testKey(1)})
 			write(t, w, numbered(9))
-			if err := w.Sync(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Sync(t.Context()))
 			abandon(t, w)
 		}, []string{"not committed 2:5", "no stop 2:6"}},
 		{"a crash and another run", func(t *testing.T, dir string) {
 			w := open(t, Options{Dir: dir, Signer: testKey(1)})
 			write(t, w, numbered(9))
-			if err := w.Sync(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Sync(t.Context()))
 			abandon(t, w)
 			closing(t, open(t, Options{Dir: dir, Signer: testKey(1)}))
 		}, []string{"no stop 2:7"}},
 		{"a packed segment that is damaged", func(t *testing.T, dir string) {
 			edit(t, path(dir, 1), func(string) string { return "no zstd at all" })
-			if err := os.Rename(path(dir, 1), path(dir, 1)+packedSuffix); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(path(dir, 1), path(dir, 1)+packedSuffix))
 		}, []string{"unreadable 1:1"}},
 		{"a stub that no mark names", func(t *testing.T, dir string) { forget(t, dir, 1, 2) }, []string{"redaction not told 2:4"}},
 		{"a stub that is none", replacing(1, `{"time":`, `{"redacted":"00","time":`), []string{"entry changed 1:2", "unreadable 1:2", "map differs 2:4"}},
@@ -243,9 +213,7 @@ func TestScanNamesFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			w := open(t, Options{Dir: dir, SegmentSize: 1, Signer: testKey(1), Software: "curtsy/test"})
-			if err := w.Begin(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Begin(t.Context()))
 			w.commits.stop() // one checkpoint at the begin, and one at the end
 			write(t, w, numbered(0), numbered(1), numbered(2))
 			closing(t, w)
@@ -271,9 +239,7 @@ func rotated(t testing.TB, seeds ...byte) (notes [][]byte) {
 	t.Helper()
 	for i := range len(seeds) - 1 {
 		b, err := checkpoint.Rotate(testKey(seeds[i]), testKey(seeds[i+1]), numbered(int(seeds[i])).Time)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		notes = append(notes, b)
 	}
 	return notes
@@ -283,9 +249,7 @@ func rotated(t testing.TB, seeds ...byte) (notes [][]byte) {
 func forget(t testing.TB, dir string, number, row int) (index int64) {
 	t.Helper()
 	for e, err := range Scan(dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if e.Problem == nil && e.Segment == number && e.Row == row {
 			index = e.Index
 		}
@@ -314,15 +278,11 @@ func TestNoMutationPassesUnnoticed(t *testing.T) {
 				removing(t, filepath.Join(dir, tileFolder))
 			}
 			numbers, err := segments(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for range rounds {
 				n := numbers[rng.IntN(len(numbers))]
 				whole, err := os.ReadFile(path(dir, n))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				changed, what := mutated(rng, whole)
 				if bytes.Equal(changed, whole) {
 					continue

@@ -12,9 +12,7 @@ import (
 func followed(t *testing.T, f *Follower, most int) (urls string, passed int64) {
 	t.Helper()
 	lines, passed, err := f.Next(most)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []string
 	for _, l := range lines {
 		all = append(all, strings.TrimPrefix(l.URL, "http://a.test/"))
@@ -26,9 +24,7 @@ func followed(t *testing.T, f *Follower, most int) (urls string, passed int64) {
 func grow(t *testing.T, dir string, number int, text string) {
 	t.Helper()
 	f, err := os.OpenFile(path(dir, number), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
 		t.Fatal(err)
@@ -92,9 +88,7 @@ func TestAFollowerReadsOnInAPackedSegment(t *testing.T) {
 		t.Fatalf("%q", urls)
 	}
 	grow(t, dir, 0, lineOf(2))
-	if err := packSegment(realSystem(), dir, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, packSegment(realSystem(), dir, 0))
 	grow(t, dir, 1, lineOf(3))
 	if urls, _ := followed(t, f, 10); urls != "2 3" {
 		t.Errorf("%q", urls)
@@ -105,9 +99,7 @@ func TestAFollowerReadsOnInAPackedSegment(t *testing.T) {
 func TestAFollowerNamesASegmentThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, fmt.Sprintf("%06d%s%s", 0, suffix, packedSuffix))
-	if err := os.WriteFile(name, []byte("not packed"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte("not packed"), 0o644))
 	if _, _, err := Follow(dir, 10).Next(10); err == nil || !strings.Contains(err.Error(), name) {
 		t.Errorf("%v", err)
 	}

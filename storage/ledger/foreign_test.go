@@ -19,9 +19,7 @@ import (
 func page(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "ledger.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -41,19 +39,13 @@ func code(t *testing.T, language, what string) string {
 func all(t *testing.T, dir string) (text []byte) {
 	t.Helper()
 	numbers, err := segments(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, n := range numbers {
 		f, err := openSegment(dir, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b, err := io.ReadAll(f)
 		f.close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text = append(text, b...)
 	}
 	return text
@@ -80,9 +72,7 @@ func TestForeignRoot(t *testing.T) {
 	for what, text := range map[string][]byte{"whole": text, "forgotten": bytes.Join(lines, nil)} {
 		for _, size := range sizes {
 			n, err := ReadNote(CheckpointPath(dir, size))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			cmd := exec.CommandContext(t.Context(), python, "-c", code(t, "python", "hashlib"), fmt.Sprint(size))
 			cmd.Stdin = bytes.NewReader(text)
 			out, err := cmd.CombinedOutput()
@@ -99,9 +89,7 @@ func TestPageListsEveryFieldOfAMark(t *testing.T) {
 	names := 0
 	for _, file := range []string{"mark.go", "mark_json.go"} {
 		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer f.Close()
 		for s := bufio.NewScanner(f); s.Scan(); {
 			_, tag, ok := strings.Cut(s.Text(), "`json:\"")

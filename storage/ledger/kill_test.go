@@ -170,9 +170,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				onlyAfterKill(t, what+" and opened", dir, append(allowed, Uncommitted)...)
 				if left%2 == 0 {
 					w = open(t, Options{Dir: dir, SegmentSize: size, Signer: c.next})
-					if err := w.Operator(t.Context(), Operator{Act: ActPause}); err != nil {
-						t.Fatal(err)
-					}
+					must(t, w.Operator(t.Context(), Operator{Act: ActPause}))
 					closing(t, w)
 					onlyAfterKill(t, what+" and noted", dir, allowed...)
 				}
@@ -208,13 +206,9 @@ func eachMapHasItsCheckpoint(t *testing.T, what, dir string, another bool) {
 	t.Helper()
 	bare := int64(-1)
 	sizes, err := Checkpoints(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for e, err := range Scan(dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if e.Mark == nil {
 			continue
 		}
@@ -264,18 +258,14 @@ func TestPackingBrokenOffAtEveryStep(t *testing.T) {
 // goes on behind the line before.
 func TestTornLineIsCut(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join(made(t, testKey(1), 0, 1), "000000.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := range len(whole) + 1 {
 		if n%17 != 0 && whole[min(n, len(whole)-1)] != '\n' {
 			continue // real files take their time
 		}
 		dir := t.TempDir() // killed before the first checkpoint
 		file := filepath.Join(dir, "000000.jsonl")
-		if err := os.WriteFile(file, whole[:n], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, whole[:n], 0o644))
 		w := open(t, Options{Dir: dir, Signer: testKey(1)})
 		write(t, w, numbered(9))
 		closing(t, w)
@@ -283,9 +273,7 @@ func TestTornLineIsCut(t *testing.T) {
 		onlyAfterKill(t, fmt.Sprintf("%d octets", n), dir, NoStop)
 		var told int64
 		for e, err := range Scan(dir) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if e.Mark != nil && e.Mark.Kind == KindRun {
 				told = e.Mark.Cut
 			}

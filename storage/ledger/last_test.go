@@ -16,9 +16,7 @@ import (
 func TestLastReadsTheLastTwoSegments(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []string
 	for i := range 60 {
 		l := storage.Line{Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: "allow", Reason: `,"rest_ms":5`}
@@ -32,18 +30,12 @@ func TestLastReadsTheLastTwoSegments(t *testing.T) {
 				want = append(want, l.URL)
 			}
 		}
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Append(t.Context(), l))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	var got []string
 	for l, err := range Last(dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got = append(got, l.URL)
 	}
 	if len(got) < 3 || len(got) == len(want) || !slices.Equal(got, want[len(want)-len(got):]) {
@@ -58,9 +50,7 @@ func TestLastReadsTheLastTwoSegments(t *testing.T) {
 func TestToldKnowsTheFilesThatHaveMarks(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sum := strings.Repeat("0", 64)
 	for i := range 60 {
 		err := w.Append(t.Context(), storage.Line{Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: "allow",
@@ -68,13 +58,9 @@ func TestToldKnowsTheFilesThatHaveMarks(t *testing.T) {
 		if i%20 == 1 {
 			err = errors.Join(err, w.File(t.Context(), fmt.Sprintf("warc/%d", i), 1, sum))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	told, err := Told(dir, "warc/1", "warc/41", "warc/none", "warc/4")
 	if err != nil || len(told) != 2 || !told["warc/1"] || !told["warc/41"] {
 		t.Errorf("%v %v", told, err)

@@ -17,20 +17,12 @@ func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 		{Act: ActDrain, Note: strings.Repeat("x", MaxNote+100)},
 	}
 	w, err := Open(Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Append(t.Context(), storage.Line{URL: "http://a.test/", Decision: storage.DecisionAllow}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, w.Append(t.Context(), storage.Line{URL: "http://a.test/", Decision: storage.DecisionAllow}))
 	for _, o := range acts[:2] {
-		if err := w.Operator(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Operator(t.Context(), o))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	if w, err = Open(Options{Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +31,8 @@ func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
-	if err := w.Operator(t.Context(), acts[2]); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Operator(t.Context(), acts[2]))
+	must(t, w.Close())
 	var kinds []string
 	n := 0
 	for e, err := range Scan(dir) {

@@ -19,17 +19,13 @@ func TestAppendDoesNotWaitForPacking(t *testing.T) {
 	}
 	dir := t.TempDir()
 	w, err := openOn(Options{Dir: dir, SegmentSize: 1}, sys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []string
 	for i := range 5 {
 		l := numbered(i)
 		want = append(want, l.URL)
 		write(t, w, l)
-		if err := w.Sync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Sync(t.Context()))
 		equal(t, "URLs meanwhile", urls(t, dir), want)
 	}
 	close(appended)
@@ -49,9 +45,7 @@ func TestPackingFails(t *testing.T) {
 	}
 	dir := t.TempDir()
 	w, err := openOn(Options{Dir: dir, SegmentSize: 1}, sys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, w, numbered(0), numbered(1), numbered(2))
 	if err := w.Close(); !errors.Is(err, full) || !strings.Contains(err.Error(), "000000.jsonl") {
 		t.Errorf("close: %v", err)

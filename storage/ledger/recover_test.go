@@ -41,16 +41,12 @@ func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
 			edit(t, filepath.Join(dir, HostsName), func(s string) string { return strings.Replace(s, `"count":`, `"count":1`, 1) })
 		}, "map of hosts"},
 		{"hosts that a kill left under their other name", func(t *testing.T, dir string) {
-			if err := os.Rename(filepath.Join(dir, HostsName), filepath.Join(dir, HostsName+newSuffix)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(filepath.Join(dir, HostsName), filepath.Join(dir, HostsName+newSuffix)))
 		}, ""},
 		{"no latest checkpoint", func(t *testing.T, dir string) { removing(t, filepath.Join(dir, CheckpointName)) }, ""},
 		{"an earlier latest checkpoint", func(t *testing.T, dir string) {
 			b, err := os.ReadFile(CheckpointPath(dir, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			edit(t, filepath.Join(dir, CheckpointName), func(string) string { return string(b) })
 		}, ""},
 		{"a run that had nothing to say", func(*testing.T, string) {}, ""},
@@ -126,14 +122,10 @@ func TestBeginCommitsToWhatAKillLeft(t *testing.T) {
 	dir := begun(t, testKey(1), 0, 1)
 	w := open(t, Options{Dir: dir, Signer: testKey(1)})
 	write(t, w, numbered(7))
-	if err := w.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Sync(t.Context()))
 	abandon(t, w)
 	w = open(t, Options{Dir: dir, Signer: testKey(1)})
-	if err := w.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Begin(t.Context()))
 	n, err := Latest(dir)
 	if err != nil || n.Size != 12 || !n.SignedBy(testKey(1).Key()) { // 8, run, line, run, hosts
 		t.Fatalf("%+v, %v", n, err)
@@ -147,15 +139,11 @@ func TestACheckpointIsMadeEveryTenMinutesWhileLinesCome(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Dir: dir, Signer: testKey(1)})
-		if err := w.Begin(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Begin(t.Context()))
 		size := func() int64 {
 			synctest.Wait()
 			n, err := Latest(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return n.Size
 		}
 		if n := size(); n != 3 {
@@ -191,9 +179,7 @@ func TestACheckpointIsMadeForEachSegmentAndForManyHosts(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				w := open(t, Options{Dir: dir, SegmentSize: c.size})
-				if err := w.Begin(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, w.Begin(t.Context()))
 				for i := range c.lines {
 					l := numbered(i)
 					l.URL = fmt.Sprintf("http://h%d.test/", i)
@@ -220,9 +206,7 @@ func TestNoLineWaitsForACheckpoint(t *testing.T) {
 	}
 	dir := t.TempDir()
 	w, err := openOn(Options{Dir: dir, Signer: testKey(1)}, sys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	write(t, w, numbered(1))
 	waits := make(chan error, 1)
@@ -265,15 +249,9 @@ func TestMarksSayWhatIsTold(t *testing.T) {
 		r.Entries = append(r.Entries, 1000+i)
 	}
 	r.Entries[maxRedacted] = at
-	if err := w.Redact(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.File(t.Context(), "warc/y.warc.gz", 8, digest); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.OptOuts(t.Context(), digest, 9); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Redact(t.Context(), r))
+	must(t, w.File(t.Context(), "warc/y.warc.gz", 8, digest))
+	must(t, w.OptOuts(t.Context(), digest, 9))
 	for _, err := range []error{w.File(t.Context(), "", 8, digest), w.File(t.Context(), "x", 8, "0"), w.OptOuts(t.Context(), "0C", 1),
 		w.Redact(t.Context(), Redaction{Extent: "some", Subject: digest})} {
 		if err == nil {
@@ -317,15 +295,11 @@ func TestARunSaysThatTheClockWasSetBack(t *testing.T) {
 	l := numbered(1)
 	l.Time = time.Now().Add(time.Hour)
 	write(t, w, l)
-	if err := w.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Sync(t.Context()))
 	abandon(t, w)
 	closing(t, open(t, Options{Dir: dir}))
 	for e, err := range Scan(dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if m := e.Mark; m != nil && m.Kind == KindRun && e.Index > 1 && (!m.Killed || m.ClockBack < 50*time.Minute || m.ClockBack > time.Hour) {
 			t.Errorf("%+v", m)
 		}
@@ -374,16 +348,12 @@ func TestTheMapIsThatOfTheLines(t *testing.T) {
 		want[host]++
 		write(t, w, l)
 		if i%50 == 49 {
-			if err := w.Commit(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Commit(t.Context()))
 		}
 	}
 	closing(t, w)
 	n, err := Latest(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := map[string]int64{}
 	for e, err := range Hosts(dir) {
 		if err != nil || e.Key != hostmap.Key(n.Origin, e.Host) {

@@ -62,28 +62,20 @@ func scanned(t testing.TB, dir string) (problems []Problem, entries []string) {
 func unpacked(t testing.TB, dir string) {
 	t.Helper()
 	numbers, err := segments(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, n := range numbers {
 		b, err := os.ReadFile(path(dir, n) + packedSuffix)
 		if err != nil {
 			continue
 		}
 		z, err := zstd.NewReader(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if b, err = z.DecodeAll(b, nil); err != nil {
 			t.Fatal(err)
 		}
 		z.Close()
-		if err := os.WriteFile(path(dir, n), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(path(dir, n) + packedSuffix); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path(dir, n), b, 0o644))
+		must(t, os.Remove(path(dir, n)+packedSuffix))
 	}
 }
 
@@ -93,9 +85,7 @@ func begun(t testing.TB, key *checkpoint.Signer, size int64, runs int) (dir stri
 	dir = t.TempDir()
 	for run := range runs {
 		w := open(t, Options{Dir: dir, SegmentSize: size, Signer: key})
-		if err := w.Begin(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Begin(t.Context()))
 		for i := range 3 {
 			write(t, w, numbered(3*run+i))
 		}
@@ -137,5 +127,13 @@ func TestScanOfAWholeLedger(t *testing.T) {
 				t.Errorf("a run without a line: %v %q", p, e)
 			}
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -25,18 +25,14 @@ func numbered(i int) storage.Line {
 func open(t testing.TB, o Options) *Writer {
 	t.Helper()
 	w, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w
 }
 
 func write(t testing.TB, w *Writer, ls ...storage.Line) {
 	t.Helper()
 	for _, l := range ls {
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Append(t.Context(), l))
 	}
 }
 
@@ -58,26 +54,20 @@ func abandon(t testing.TB, w *Writer) {
 		w.mu.Lock()
 	}
 	if w.file != nil {
-		if err := w.file.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.file.Close())
 	}
 }
 
 func closing(t testing.TB, w *Writer) {
 	t.Helper()
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 }
 
 // urls reads a ledger that has no fault.
 func urls(t testing.TB, dir string) (us []string) {
 	t.Helper()
 	for l, err := range Read(dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		us = append(us, l.URL)
 	}
 	return us
@@ -87,9 +77,7 @@ func urls(t testing.TB, dir string) (us []string) {
 func ls(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	es, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range es {
 		if strings.Contains(e.Name(), suffix) && !strings.HasPrefix(e.Name(), HostsName) {
 			names = append(names, e.Name())
@@ -119,9 +107,7 @@ func TestGoesOn(t *testing.T) {
 				l := numbered(run*5 + i)
 				want = append(want, l.URL)
 				write(t, w, l)
-				if err := w.Sync(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, w.Sync(t.Context()))
 			}
 			closing(t, w)
 		}
@@ -139,9 +125,7 @@ func TestBuffered(t *testing.T) {
 	w := open(t, Options{Dir: dir})
 	write(t, w, numbered(1))
 	equal(t, "files before Sync", ls(t, dir), nil)
-	if err := w.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Sync(t.Context()))
 	equal(t, "URLs", urls(t, dir), []string{"http://a.test/1"})
 	big := numbered(2)
 	big.Reason = strings.Repeat("x", bufferSize)
@@ -175,9 +159,7 @@ func TestTornAtEveryOctet(t *testing.T) {
 			}
 			dir := t.TempDir()
 			file := filepath.Join(dir, "000000.jsonl")
-			if err := os.WriteFile(file, torn, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, torn, 0o644))
 			w := open(t, Options{Dir: dir})
 			if f, cut := w.Cut(); cut != int64(n+len(tail)-keep) || (f == file) != (cut > 0) {
 				t.Fatalf("%d octets and %q: cut %d of %q", n, tail, cut, f)
@@ -415,15 +397,11 @@ func TestRefuses(t *testing.T) {
 func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
 	dir, bound := t.TempDir(), strings.Repeat("0b", 32)
 	w := open(t, Options{Dir: dir, Warcinfo: bound})
-	if err := w.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Begin(t.Context()))
 	abandon(t, w) // a kill right after it
 	w = open(t, Options{Dir: dir})
 	for range 2 {
-		if err := w.Begin(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Begin(t.Context()))
 	}
 	write(t, w, numbered(1))
 	closing(t, w)
@@ -470,15 +448,11 @@ func TestStop_IsDatedBehindItsLines(t *testing.T) {
 	late := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	for run := range 2 {
 		w, err := Open(Options{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := w.Append(t.Context(), storage.Line{Time: late, URL: "http://a.test/", Decision: "allow"}); err != nil && run == 0 {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
 		late = time.Now().Add(-time.Hour).UTC() // by then the clock is right
 	}
 	var stops []time.Time

@@ -37,9 +37,7 @@ func program(t testing.TB, name string) string {
 func byPython(t testing.TB, python string, bundle []byte, o Options) (code int, said string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bundle.zip")
-	if err := os.WriteFile(file, bundle, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, bundle, 0o644))
 	args := []string{filepath.Join("..", "..", "docs", "verify.py"), file}
 	if !o.Key.IsZero() {
 		args = append(args, "--key", o.Key.String())
@@ -122,9 +120,7 @@ func rotated(t testing.TB) (bundle []byte, before, after *checkpoint.Signer) {
 	w.visit("a.test", 2)
 	before, after = w.signer, testSigner(t, 5)
 	note, err := checkpoint.Rotate(before, after, w.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.mark(fmt.Sprintf(`{"mark":"key","time":"%s","note":%s}`, w.clock(), quoted(string(note))))
 	w.signer = after
 	w.visit("a.test", 1)
@@ -137,14 +133,10 @@ func TestOpenSSLAgreesOnSignatures(t *testing.T) {
 	w, note, all := forgeries(t)
 	dir := t.TempDir()
 	der, err := x509.MarshalPKIXPublicKey(w.signer.Key().Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := func(name string, b []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, b, 0o644))
 		return path
 	}
 	key := file("key.der", der)
@@ -163,9 +155,7 @@ func TestOpenSSLAgreesOnSignatures(t *testing.T) {
 		m := unpacked(t, w.bundle("a.test", note))
 		f.forge(t, m)
 		n, err := checkpoint.Parse(m[checkpointName])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if ours := n.SignedBy(w.signer.Key()); ours != right(m[checkpointName]) {
 			t.Errorf("%s: we say %v of the signature, openssl not", f.name, ours)
 		}

@@ -24,9 +24,7 @@ func bomb(t testing.TB, m members, name string, size int64) []byte {
 		if err == nil {
 			_, err = f.Write(b)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	f, err := z.Create(name)
 	if err == nil {

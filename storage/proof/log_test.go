@@ -34,9 +34,7 @@ func entryAt(at time.Time, target string, status int) string {
 func fileOf(t testing.TB, lines []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "access.log")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644))
 	return path
 }
 

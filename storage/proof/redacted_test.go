@@ -49,9 +49,7 @@ func TestARedactionIsNamedBehindItsLine(t *testing.T) {
 	m := unpacked(t, w.bundle("a.test", w.commit()))
 	lines := bytes.SplitAfter(m[linesName], []byte("\n"))
 	row, err := parseRow(bytes.TrimSuffix(lines[2], []byte("\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, _ := row.hash()
 	lines[2] = Row{row.Index, fmt.Appendf(nil, `{"redacted":"%x"}`, h[:])}.append(nil)
 	m[linesName] = bytes.Join(lines, nil)

@@ -55,9 +55,7 @@ func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
 	}
 	b := w.bundle(largeHost(500), note)
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sizes := map[string]uint64{}
 	for _, f := range z.File {
 		sizes[f.Name] = f.CompressedSize64

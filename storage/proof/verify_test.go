@@ -79,14 +79,10 @@ func TestThePageOfAVersionStaysAsItIs(t *testing.T) {
 	page := unpacked(t, w.bundle("a.test", w.commit()))[pageName]
 	golden := filepath.Join("testdata", "page-"+itoa(pageVersion)+".html")
 	if *update {
-		if err := os.WriteFile(golden, page, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(golden, page, 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Equal(page, want) {
 		t.Errorf("the page is not that of %s any more: count up pageVersion, and write that one's with -update", golden)
 	}

@@ -55,18 +55,14 @@ func newWorld(t testing.TB, seed byte) *world {
 func testSigner(t testing.TB, seed byte) *checkpoint.Signer {
 	t.Helper()
 	s, err := checkpoint.NewSigner(bytes.Repeat([]byte{seed}, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
 func testWitness(t testing.TB) *checkpoint.Signer {
 	t.Helper()
 	s, err := checkpoint.WitnessSigner("witness.test/w", bytes.Repeat([]byte{99}, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -76,9 +72,7 @@ func (w *world) add(line []byte) int64 {
 	h := tree.EntryHash(line)
 	index := int64(len(w.lines))
 	more, err := tlog.StoredHashesForRecordHash(index, h, w)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	w.stored = append(w.stored, more...)
 	w.lines = append(w.lines, line)
 	w.growing.Append(h)
@@ -172,14 +166,10 @@ func (w *world) commit() []byte {
 	}
 	slices.SortFunc(w.sorted, hostmap.Compare)
 	root, n, err := hostmap.Root(w.seq())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	w.mark(fmt.Sprintf(`{"mark":"hosts","time":"%s","size":%d,"hosts":%d,"root":"%s"}`, w.clock(), len(w.lines), n, root))
 	b, err := w.signer.Sign(w.head())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return b
 }
 
@@ -236,9 +226,7 @@ func (w *world) bundle(host string, note []byte) []byte {
 func cosigned(t testing.TB, note []byte, witness *checkpoint.Signer) []byte {
 	t.Helper()
 	n, err := checkpoint.Parse(note)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sig, err := witness.Cosign(n)
 	if err != nil || !n.Add(sig) {
 		t.Fatal(err)
@@ -252,15 +240,11 @@ type members map[string][]byte
 func unpacked(t testing.TB, bundle []byte) members {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(bundle), int64(len(bundle)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := members{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if all[f.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
@@ -272,9 +256,7 @@ func unpacked(t testing.TB, bundle []byte) members {
 func (m members) packed(t testing.TB) []byte {
 	t.Helper()
 	var of manifest
-	if err := json.Unmarshal(m[manifestName], &of); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(m[manifestName], &of))
 	of.Files = nil
 	var names []string
 	for name := range m {
@@ -288,9 +270,7 @@ func (m members) packed(t testing.TB) []byte {
 		of.Files = append(of.Files, member{name, int64(len(m[name])), hex.EncodeToString(sum[:])})
 	}
 	b, err := json.Marshal(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m[manifestName] = b
 	return m.zipped(t, append(names, manifestName)...)
 }
@@ -301,16 +281,12 @@ func (m members) zipped(t testing.TB, names ...string) []byte {
 	z := zip.NewWriter(&out)
 	for _, name := range names {
 		f, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := f.Write(m[name]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, z.Close())
 	return out.Bytes()
 }
 
@@ -320,8 +296,14 @@ func verified(t testing.TB, bundle []byte, o Options) *Result {
 		o.TempDir = t.TempDir()
 	}
 	r, err := Verify(t.Context(), bytes.NewReader(bundle), int64(len(bundle)), o)
+	must(t, err)
+	return r
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
 }

@@ -34,9 +34,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	pages, refused := shopOf(2)
 	template := crawled(t, pages, refused)
 	for _, name := range []string{"warc/curtsy-00000.warc.gz.cut", "report.json"} {
-		if err := os.WriteFile(filepath.Join(template, name), []byte(secret("http://a.test/x/0")), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(template, name), []byte(secret("http://a.test/x/0")), 0o666))
 	}
 	was := files(t, template)
 	for _, all := range []bool{false, true} {
@@ -44,9 +42,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 		for left := 0; ; left++ {
 			what := fmt.Sprintf("all %v, killed at step %d", all, left)
 			dir := filepath.Join(t.TempDir(), "crawl")
-			if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(dir, os.DirFS(template)))
 			d, steps := dying(dir, left)
 			err := forgetOn(t, d, Request{Dir: dir, Subject: host("http://a.test/"), All: all})
 			if err == nil {
@@ -134,20 +130,12 @@ func TestAMarkIsWrittenOnce(t *testing.T) {
 	pages, refused := shop()
 	dir := crawled(t, pages, refused)
 	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/"), All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, err := ending(t, dir).Ledger()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = w.Redact(t.Context(), ledger.Redaction{Extent: j.Extent, Subject: j.Digest, Records: j.Records, Entries: j.Entries, Files: j.Files})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Finish(t.Context(), dir, ending(t, dir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, j.Finish(t.Context(), dir, ending(t, dir)))
 	marks := 0
 	for _, e := range entries(t, dir) {
 		if e.Mark != nil && e.Mark.Kind == ledger.KindRedaction {
@@ -182,9 +170,7 @@ func TestAJournalLeadsNowhereElse(t *testing.T) {
 	}
 	write := func(j Journal) string {
 		dir := t.TempDir()
-		if err := j.write(&disk{dir: dir}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.write(&disk{dir: dir}))
 		return dir
 	}
 	if j, err := Open(write(good)); err != nil || j == nil {
@@ -208,12 +194,8 @@ func TestWhatIsPreparedMustBeThere(t *testing.T) {
 	} {
 		dir := crawled(t, pages, refused)
 		j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := damage(filepath.Join(dir, PreparedName, filepath.FromSlash(j.Files[0].Name))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, damage(filepath.Join(dir, PreparedName, filepath.FromSlash(j.Files[0].Name))))
 		was := files(t, dir)
 		if err := j.Finish(t.Context(), dir, ending(t, dir)); err == nil {
 			t.Error("it was finished all the same")
@@ -229,13 +211,9 @@ func TestWhatIsPreparedIsNoLink(t *testing.T) {
 	pages, refused := shopOf(2)
 	dir := crawled(t, pages, refused)
 	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	folder, elsewhere := filepath.Join(dir, PreparedName, archiveDir), t.TempDir()
-	if err := os.Rename(folder, filepath.Join(elsewhere, "warc")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(folder, filepath.Join(elsewhere, "warc")))
 	if err := os.Symlink(filepath.Join(elsewhere, "warc"), folder); err != nil {
 		t.Skip(err)
 	}

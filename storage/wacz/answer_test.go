@@ -33,9 +33,7 @@ func TestWhatIsAPageAndWhatHasABody(t *testing.T) {
 		{"nothing", "response", "http://a.test/", "", "-", true},
 	} {
 		s, err := newSurvey(Options{TempDir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer s.close()
 		rec := &warc.Record{Type: c.kind, Length: int64(len(c.block)), Block: strings.NewReader(c.block), Fields: warc.Fields{
 			{Name: "WARC-Target-URI", Value: c.uri}, {Name: "WARC-Date", Value: "2026-05-04T03:02:01.5Z"}, {Name: "WARC-Record-ID", Value: "<urn:uuid:1>"},

@@ -77,9 +77,7 @@ func (m *made) resource(i int) map[string]any {
 
 func (m *made) text() string {
 	b, err := json.Marshal(m.manifest)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	return string(b)
 }
 
@@ -91,23 +89,17 @@ func (m *made) seal() {
 // sign signs anonymously, as Web Cryptography does, or in ASN.1.
 func (m *made) sign(curve elliptic.Curve, der bool) {
 	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	m.key = key
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	m.digest["signedData"] = map[string]any{"hash": m.digest["hash"], "signature": m.signature(der), "publicKey": base64.StdEncoding.EncodeToString(public)}
 }
 
 func (m *made) signature(der bool) string {
 	sum := sha256.Sum256([]byte(m.digest["hash"].(string)))
 	sig, err := m.key.Sign(rand.Reader, sum[:], crypto.SHA256)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	if !der {
 		var rs struct{ R, S *big.Int }
 		if _, err := asn1.Unmarshal(sig, &rs); err != nil {
@@ -126,9 +118,7 @@ func (m *made) certify(domain string) {
 	m.sign(elliptic.P256(), true)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"archive.example"}, NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &m.key.PublicKey, m.key)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	m.digest["signedData"] = map[string]any{
 		"hash": m.digest["hash"], "signature": m.signature(true), "domain": domain,
 		"domainCert": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), "timeSignature": "x",
@@ -152,9 +142,7 @@ func (m *made) write() string {
 		if err == nil {
 			_, err = w.Write([]byte(text))
 		}
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		must(m.t, err)
 	}
 	for _, n := range m.names {
 		put(n, m.files[n])
@@ -164,17 +152,11 @@ func (m *made) write() string {
 	}
 	if m.digest != nil {
 		d, err := json.Marshal(m.digest)
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		must(m.t, err)
 		put(digestName, string(d))
 	}
-	if err := z.Close(); err != nil {
-		m.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, z.Close())
+	must(m.t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }
 
@@ -183,9 +165,7 @@ func (m *made) opened(r *audit.Result) (*Package, string) {
 	m.t.Helper()
 	file := m.write()
 	p, err := Open(m.t.Context(), file, filepath.Join(m.t.TempDir(), "u"))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	var all []string
 	if err := p.Close(m.t.Context(), r, func(f finding.Finding) {
 		s := strings.TrimPrefix(f.File, file+":") + ": " + f.Observed
@@ -333,9 +313,7 @@ func TestNothingInAPackageLeadsOutOfItsFolder(t *testing.T) {
 	if errors.Is(err, zip.ErrInsecurePath) {
 		t.Fatal("it is not read, though names are not believed anyway")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = filepath.WalkDir(up, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Dir(path) != filepath.Join(dir, "archive") && !strings.HasPrefix(path, filepath.Join(dir, "ledger")+string(filepath.Separator)) && filepath.Dir(path) != filepath.Join(dir, "beside") {
 			t.Errorf("unpacked to %s", path)
@@ -352,9 +330,7 @@ func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	m := &made{t: t, files: map[string]string{}}
 	m.add("readme.txt", "x")
 	text := filepath.Join(t.TempDir(), "x.wacz")
-	if err := os.WriteFile(text, []byte("not a ZIP file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(text, []byte("not a ZIP file"), 0o600))
 	bomb := foreign(t)
 	bomb.add("archive/bomb.warc", strings.Repeat("\x00", 4<<20))
 	bomb.list()
@@ -366,9 +342,7 @@ func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	}
 	p := &Package{dir: t.TempDir(), names: map[string]string{}}
 	z, err := zip.OpenReader(bomb.write())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer z.Close()
 	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == "archive/bomb.warc" })
 	if _, err := p.entry(t.Context(), z.File[at], bundleResource{}, false, 1<<20); err == nil || !strings.Contains(err.Error(), "far more than it is") {

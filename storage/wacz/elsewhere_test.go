@@ -15,9 +15,7 @@ func TestRepeatsOfAnEarlierCrawlAreCounted(t *testing.T) {
 		o := crawl(t, 0, all...).options(t)
 		path := filepath.Join(t.TempDir(), "a.wacz")
 		r, err := Create(t.Context(), path, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.Elsewhere != want {
 			t.Errorf("%d repeats of an earlier crawl, want %d", r.Elsewhere, want)
 		}

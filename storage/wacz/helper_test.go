@@ -72,9 +72,7 @@ func crawl(t testing.TB, size int64, all ...exchange) *crawled {
 	t.Helper()
 	c := &crawled{dir: t.TempDir(), first: map[[32]byte]storage.Original{}}
 	w, err := warc.Open(warc.Options{Dir: c.dir, Name: "curtsy", SegmentSize: size, Index: c, Originals: c, Info: warc.Info{Software: "test"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, x := range all {
 		if x.status == 0 {
 			x.status = 200
@@ -95,15 +93,11 @@ func crawl(t testing.TB, size int64, all ...exchange) *crawled {
 			Response: io.NewSectionReader(answer, 0, answer.Size()), HeadSize: int64(len(head)),
 			PayloadDigest: sha256.Sum256([]byte(x.body)), PayloadSize: int64(len(x.body)), HasPayload: true, Repeatable: x.body != "", Line: &l,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l.Record, l.Blocks, l.Heads = id.ID, id.Blocks, id.Heads
 		c.lines = append(c.lines, l)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	slices.Sort(c.index)
 	return c
 }
@@ -143,13 +137,9 @@ func packedBy(t testing.TB, o Options) *file {
 	t.Helper()
 	var b bytes.Buffer
 	r, err := Write(context.Background(), &b, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
 	}
@@ -160,9 +150,7 @@ func packedBy(t testing.TB, o Options) *file {
 func (f *file) read(name string) []byte {
 	f.t.Helper()
 	r, err := f.zip.Open(name)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	defer r.Close()
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -182,9 +170,7 @@ func (f *file) entry(name string) *zip.File {
 
 func (f *file) manifest() (m manifest) {
 	f.t.Helper()
-	if err := json.Unmarshal(f.read("datapackage.json"), &m); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, json.Unmarshal(f.read("datapackage.json"), &m))
 	return m
 }
 
@@ -214,4 +200,12 @@ func small(t testing.TB) *crawled {
 		exchange{url: "http://bakery.test/none", status: 404, body: "<title>Not here</title>"},
 		exchange{url: "http://bakery.test/copy", body: "<html><head><title>\n About\tus </title>", line: storage.Line{Kind: "link"}},
 	)
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -28,9 +28,7 @@ func FuzzALineKeepsItsMeaningWhenItsRecordMoves(f *testing.F) {
 			return
 		}
 		got, err := io.ReadAll(to.Section())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		parse := func(s string) (string, map[string]string) {
 			head, object, _ := strings.Cut(s, " {")
 			var e entry
@@ -40,9 +38,7 @@ func FuzzALineKeepsItsMeaningWhenItsRecordMoves(f *testing.F) {
 			all := map[string]string{}
 			for name, value := range e {
 				var b bytes.Buffer
-				if err := json.Compact(&b, value); err != nil {
-					t.Fatal(err)
-				}
+				must(t, json.Compact(&b, value))
 				all[name] = b.String()
 			}
 			return head, all
@@ -58,9 +54,7 @@ func FuzzALineKeepsItsMeaningWhenItsRecordMoves(f *testing.F) {
 		newHead, is := parse(strings.TrimSuffix(string(got), "\n"))
 		before, after := entry{"offset": []byte(was["offset"])}, entry{"offset": []byte(is["offset"])}
 		from, err := before.number("offset")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := from
 		if from > 100 {
 			want -= 50

@@ -33,32 +33,22 @@ func TestZip64FromFourGibibytesOn(t *testing.T) {
 	}
 	const size = 1<<32 + 5
 	f, err := os.Create(filepath.Join(t.TempDir(), "x.wacz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	m := newMeter()
 	if _, err := io.CopyN(m, zeros{}, size); err != nil {
 		t.Fatal(err)
 	}
 	b := newBundle(sparse{f}, began, t.TempDir())
-	if err := b.stored(t.Context(), "archive/a.warc.gz", m.print(), io.LimitReader(zeros{}, size)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.stored(t.Context(), "archive/a.warc.gz", m.print(), io.LimitReader(zeros{}, size)))
 	if _, err := b.manifest(t.Context(), manifest{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.zip.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.zip.Close())
 	fi, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	z, err := zip.NewReader(f, fi.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if e := z.File[0]; e.UncompressedSize64 != size || e.Method != zip.Store {
 		t.Errorf("%d octets, method %d", e.UncompressedSize64, e.Method)
 	}
@@ -67,9 +57,7 @@ func TestZip64FromFourGibibytesOn(t *testing.T) {
 	}
 	for _, e := range z.File {
 		r, err := e.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := io.Copy(io.Discard, r); err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 		}

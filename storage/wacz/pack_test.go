@@ -160,18 +160,14 @@ func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
 	c := small(t)
 	o := c.options(t)
 	good, err := os.ReadFile(o.Segments[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for what, b := range map[string][]byte{
 		"torn":     good[:len(good)-7],
 		"flipped":  append(append(good[:len(good)/2:len(good)/2], good[len(good)/2]^0x55), good[len(good)/2+1:]...),
 		"no WARC":  []byte("hello"),
 		"appended": append(good[:len(good):len(good)], "tail"...),
 	} {
-		if err := os.WriteFile(o.Segments[0], b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(o.Segments[0], b, 0o600))
 		if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "curtsy-00000.warc.gz") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -256,9 +252,7 @@ func TestCreateLeavesAWholeFileOrNone(t *testing.T) {
 		t.Errorf("a file was overwritten: %v", err)
 	}
 	z, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	z.Close()
 }
 
@@ -282,16 +276,12 @@ func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 
 func TestPagesBeyondTheLimitGoToTheSecondListAndSeedsDoNot(t *testing.T) {
 	s, err := newSurvey(Options{TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.close()
 	seg := &segment{name: "a.warc.gz"}
 	for i := range maxPages + 20 {
 		a := &answered{offset: int64(i), length: 1, body: true, indexed: true, page: &page{URL: "http://a.test/", Seed: i == maxPages+10}}
-		if err := s.settle(seg, a); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.settle(seg, a))
 	}
 	if s.pages.n != maxPages+1 || s.extra.n != 19 || !s.main.Seed {
 		t.Errorf("%d and %d pages", s.pages.n, s.extra.n)

@@ -36,9 +36,7 @@ func TestSpecArchiveHoldsTheSegmentsOctetForOctetAndStored(t *testing.T) {
 	}
 	for _, p := range o.Segments {
 		want, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name := "archive/" + filepath.Base(p)
 		if !bytes.Equal(f.read(name), want) {
 			t.Errorf("%s is not the file", name)
@@ -74,16 +72,12 @@ func checkIndex(t *testing.T, f *file, index []byte, want int) {
 		last = string(line)
 		_, object, _ := bytes.Cut(line, []byte(" {"))
 		var at struct{ URL, Filename, Offset, Length string }
-		if err := json.Unmarshal(append([]byte("{"), object...), &at); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(append([]byte("{"), object...), &at))
 		var offset, length int64
 		fmt.Sscan(at.Offset, &offset)
 		fmt.Sscan(at.Length, &length)
 		start, err := f.entry("archive/" + at.Filename).DataOffset()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r := warc.NewReader(bytes.NewReader(f.octets[start+offset : start+offset+length]))
 		rec, err := r.Next()
 		if err != nil || rec.TargetURI() != at.URL || rec.Type != "response" && rec.Type != "revisit" {
@@ -133,9 +127,7 @@ func TestSpecPagesAreJSONLinesWithURLAndDate(t *testing.T) {
 func TestSpecTheManifestListsEveryFileWithItsSizeAndHash(t *testing.T) {
 	o := small(t).options(t)
 	extra := filepath.Join(t.TempDir(), "000001.jsonl")
-	if err := os.WriteFile(extra, []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(extra, []byte("{}\n"), 0o600))
 	o.Files = []File{{"ledger/000001.jsonl", extra}, {"report/report.html", extra}}
 	f := packedBy(t, o)
 	m := f.manifest()
@@ -170,9 +162,7 @@ func TestSpecTheManifestListsEveryFileWithItsSizeAndHash(t *testing.T) {
 
 func TestSpecTheFoldersOfTheFormatTakeNothingElse(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(p, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(p, nil, 0o600))
 	for _, name := range []string{"archive/x", "pages/x.jsonl", "indexes/x.cdx", "x", "../x", "a/../x", "/x", "a//x", "a/b\\c", "a/\x1b", "a/.x"} {
 		o := small(t).options(t)
 		o.Files = []File{{name, p}}
@@ -192,9 +182,7 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 		SignedData map[string]string
 		Ledger     ledgerSignature `json:"ledgerSignature"`
 	}
-	if err := json.Unmarshal(f.read("datapackage-digest.json"), &d); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(f.read("datapackage-digest.json"), &d))
 	sum := sha256.Sum256(f.read("datapackage.json"))
 	if d.Path != "datapackage.json" || d.Hash != "sha256:"+hex.EncodeToString(sum[:]) || d.Hash != f.Hash || d.SignedData["hash"] != d.Hash {
 		t.Errorf("%+v", d)
@@ -206,9 +194,7 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 	}
 	der, _ := base64.StdEncoding.DecodeString(d.SignedData["publicKey"])
 	key, err := x509.ParsePKIXPublicKey(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	public := key.(*ecdsa.PublicKey)
 	sig, _ := base64.StdEncoding.DecodeString(d.SignedData["signature"])
 	said := sha256.Sum256([]byte(d.Hash))
@@ -244,16 +230,10 @@ func TestSpecALargeIndexIsZipNum(t *testing.T) {
 	io.WriteString(s, index.String())
 	var b bytes.Buffer
 	w := newBundle(&b, began, t.TempDir())
-	if err := w.index(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.zip.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.index(t.Context(), s))
+	must(t, w.zip.Close())
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := &file{t: t, octets: b.Bytes(), zip: z}
 	if f.entry("indexes/index.cdxj") != nil || f.entry("indexes/index.cdx.gz").Method != zip.Store {
 		t.Error("it is not stored as ZipNum")
@@ -270,15 +250,11 @@ func TestSpecALargeIndexIsZipNum(t *testing.T) {
 			Offset, Length   int
 			Digest, Filename string
 		}
-		if err := json.Unmarshal([]byte("{"+object), &at); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte("{"+object), &at))
 		block := blocks[at.Offset : at.Offset+at.Length]
 		sum := sha256.Sum256(block)
 		r, err := gzip.NewReader(bytes.NewReader(block))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, err := io.ReadAll(r)
 		if err != nil || !strings.HasPrefix(lines[n*blockLines], key) || at.Digest != "sha256:"+hex.EncodeToString(sum[:]) || at.Filename != "index.cdx.gz" {
 			t.Fatalf("block %d: %q %+v, %v", n, key, at, err)

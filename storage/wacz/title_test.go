@@ -60,9 +60,7 @@ func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
 	br.Write(page)
 	br.Close()
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for coding, body := range map[string][]byte{"gzip": g.Bytes(), "X-Gzip": g.Bytes(), "br": b.Bytes(), "zstd": z.EncodeAll(page, nil), "identity": page} {
 		head := "Content-Type: text/html\r\nContent-Encoding: " + coding
 		if got := titled(t, body, head); got != "Bread" {
@@ -93,9 +91,7 @@ func titled(t *testing.T, body []byte, head string) string {
 	t.Helper()
 	block := io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+head+"\r\n\r\n"), bytes.NewReader(body))
 	a, err := answer.Read(&warc.Record{Type: "response", Block: block}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := bodyOf(a)
 	first, _ := text.Peek(mediatype.MaxSniff)
 	return titleOf(text, a.Charset(first))

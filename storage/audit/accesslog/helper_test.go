@@ -37,23 +37,17 @@ func witnessed(t testing.TB, w audit.Witness, es ...*evidence.Exchange) (*audit.
 	var found []finding.Finding
 	say := func(f finding.Finding) { found = append(found, f) }
 	for _, e := range es {
-		if err := w.Exchange(t.Context(), e, say); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Exchange(t.Context(), e, say))
 	}
 	r := &audit.Result{Level: audit.SelfConsistent}
-	if err := w.Close(t.Context(), r, say); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close(t.Context(), r, say))
 	return r, found
 }
 
 func logFile(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "access.log")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -69,4 +63,12 @@ func codesOf(found []finding.Finding) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

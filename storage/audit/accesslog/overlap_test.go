@@ -107,9 +107,7 @@ func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
 			o.Logs = append(o.Logs, Log{Path: logFile(t, strings.Join(f, ""))})
 		}
 		r, err := Judge(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if found := slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.Gap }); found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps {
 			t.Errorf("%s: %v, want %v; %+v", name, found, c.gaps, r.Totals)
 		}
@@ -127,14 +125,10 @@ func TestOverlapsAreThoseThatASearchFinds(t *testing.T) {
 			for n := range 1 + rng.IntN(7) {
 				sum := uint64(rng.IntN(2))
 				files[i] = append(files[i], sum)
-				if err := o.read(&numbered{number: int64(n + 1), sum: sum}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, o.read(&numbered{number: int64(n + 1), sum: sum}))
 			}
 		}
-		if err := o.w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, o.w.Flush())
 		want := 0
 		for k := range min(len(files[0]), len(files[1])) + 1 {
 			if slices.Equal(files[0][len(files[0])-k:], files[1][:k]) {
@@ -149,8 +143,6 @@ func TestOverlapsAreThoseThatASearchFinds(t *testing.T) {
 		if _, err := o.inside(o.tapes[0], o.tapes[1], true); err != nil || o.tapes[1].within != inside {
 			t.Fatalf("%v: %v, want %v, %v", files, o.tapes[1].within, inside, err)
 		}
-		if err := o.close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, o.close())
 	}
 }

@@ -109,9 +109,7 @@ func rotated(t *testing.T, rng *rand.Rand, log []written, lose bool) []Log {
 			continue
 		}
 		path := filepath.Join(dir, fmt.Sprintf("access.log.%d", n))
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(b.String()), 0o600))
 		files = append(files, Log{Path: path})
 	}
 	if len(files) == 0 {

@@ -62,9 +62,7 @@ func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
 		r, err := Judge(t.Context(), JudgeOptions{
 			Logs: []Log{{Path: logFile(t, line+"\n")}}, Token: "curtsy", From: []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32")}, TempDir: t.TempDir(),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := int64(0)
 		for _, n := range r.Counts {
 			if n.Code == finding.UserAgent {

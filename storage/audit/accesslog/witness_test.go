@@ -105,9 +105,7 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 func TestALogWithoutAHostIsOfTheOnlyOne(t *testing.T) {
 	w := Compare(Options{Logs: []Log{{Path: logFile(t, "")}}})
 	for _, u := range []string{"http://a.test/", "https://a.test:8443/", "http://b.test/"} {
-		if err := w.Exchange(t.Context(), asked(u, time.Now(), 0, 200), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Exchange(t.Context(), asked(u, time.Now(), 0, 200), nil))
 	}
 	if err := w.Close(t.Context(), &audit.Result{}, nil); !errors.Is(err, ErrManyHosts) {
 		t.Error(err)

@@ -130,17 +130,13 @@ func TestAMailboxInTheUserAgentIsShown(t *testing.T) {
 // Whatever a file holds, its heads are read in bounded memory, and examples are short.
 func FuzzHeads(f *testing.F) {
 	b, err := os.ReadFile(archive(f, polite()))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(b)
 	f.Add([]byte("WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\nContent-Length: 40\r\n\r\nHTTP/1.1 20\r\nX-Robots-Tag: :,:noarchive\r\n\r\nx"))
 	f.Add([]byte("WARC/1.1\r\nWARC-Type: request\r\nWARC-Target-URI: http://a.test/\r\nContent-Length: 9000\r\n\r\nGET / " + strings.Repeat("x", 9000)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "x.warc")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, b, 0o600))
 		j := New([]string{path}, Published{})
 		r, err := j.Conclude(t.Context(), &audit.Result{}, map[string]string{path: "x"})
 		if err != nil {

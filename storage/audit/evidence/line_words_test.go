@@ -12,9 +12,7 @@ import (
 // The words are those of docs/reference/ledger.md, but for those of lines without an exchange.
 func TestTheWordsAreThoseOfTheDocs(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/reference/ledger.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, c := range map[string]struct{ have, other []string }{
 		"decision": {decisionWords, []string{"disallow", "refuse", "hold", "opt-out"}},
 		"outcome":  {outcomeWords, []string{"disallowed", "held"}},

@@ -616,13 +616,9 @@ var witnessKey = func() *checkpoint.Signer {
 // cosigned is a note that the witness has cosigned.
 func (e *evidence) cosigned(note string) string {
 	n, err := checkpoint.Parse([]byte(note))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, err)
 	sig, err := witnessKey.Cosign(n)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, err)
 	n.Add(sig)
 	return string(n.Marshal())
 }
@@ -638,9 +634,7 @@ func (e *evidence) forked() *evidence {
 
 func zstdOf(e *evidence, text string) string {
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, err)
 	return string(z.EncodeAll([]byte(text), nil))
 }
 

@@ -93,28 +93,20 @@ func readEvidence(t *testing.T, dir string) *evidence {
 	t.Helper()
 	e := &evidence{t: t, beside: map[string]string{}, logs: map[string][]string{}}
 	f, err := os.Open(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	for r := warc.NewReader(f); ; {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b, err := io.ReadAll(rec.Block)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		e.records = append(e.records, &record{fields: slices.Clone(rec.Fields), block: string(b)})
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "ledger", "000000.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e.book = slices.Collect(strings.Lines(string(b)))
 	e.beside, e.files = filesIn(t, filepath.Join(dir, "ledger")), filesIn(t, dir)
 	delete(e.beside, "000000.jsonl")
@@ -140,9 +132,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 		all[name] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -177,12 +167,8 @@ func (e *evidence) write() string {
 
 func (e *evidence) put(path, text string) {
 	e.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		e.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(e.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // archive is the archive as a file, not compressed. Lengths and digests are made to fit.
@@ -278,9 +264,7 @@ func (x exchange) began(t *testing.T) time.Time { return x.told.date(t) }
 func (r *record) date(t *testing.T) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, r.get("WARC-Date"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return at
 }
 

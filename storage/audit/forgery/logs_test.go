@@ -87,8 +87,6 @@ func secondOf(t *testing.T, line string) time.Time {
 	t.Helper()
 	_, rest, _ := strings.Cut(line, "[")
 	at, err := time.Parse("02/Jan/2006:15:04:05 -0700", rest[:26])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return at
 }

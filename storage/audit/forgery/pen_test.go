@@ -76,9 +76,7 @@ func (e *evidence) remake(key *checkpoint.Signer) {
 		e.book[i] = body + "\n"
 		if strings.HasPrefix(mark, "hosts") && ok {
 			note, err := key.Sign(checkpoint.Checkpoint{Origin: origin, Size: log.Size(), Root: log.Root()})
-			if err != nil {
-				e.t.Fatal(err)
-			}
+			must(e.t, err)
 			e.beside["checkpoint"], e.beside[fmt.Sprintf("checkpoints/%012d", log.Size())] = string(note), string(note)
 			e.beside["hosts.jsonl"] = rowsOf(hosts)
 		}

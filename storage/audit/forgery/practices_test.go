@@ -19,13 +19,9 @@ func TestThePoliteCrawlBreaksNoPractice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := cbcp.New(files, cbcp.Published{})
 			r, err := audit.Run(t.Context(), audit.Options{Files: files, TempDir: t.TempDir(), Witnesses: []audit.Witness{j}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, err := j.Conclude(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			kept := map[string]bool{}
 			for _, c := range got.Clauses {
 				if kept[c.ID] = c.State == cbcp.Kept; c.State == cbcp.Broken {

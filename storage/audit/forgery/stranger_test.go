@@ -79,9 +79,7 @@ func (s strange) hurry(host string, span time.Duration) {
 		}
 	}
 	from, err := time.Parse(time.RFC3339Nano, all[0].get("WARC-Date"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	for i, r := range all {
 		r.set("WARC-Date", from.Truncate(time.Second).Add(span*time.Duration(i)/time.Duration(len(all))).Format("2006-01-02T15:04:05Z"))
 	}

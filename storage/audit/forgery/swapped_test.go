@@ -25,9 +25,7 @@ func elsewhere(t *testing.T, dir string) *evidence {
 func headsOf(t *testing.T, note string) []vouch.Head {
 	t.Helper()
 	n, err := checkpoint.Parse([]byte(note))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return []vouch.Head{vouch.HeadOf(n.Checkpoint)}
 }
 
@@ -35,29 +33,23 @@ func headsOf(t *testing.T, note string) []vouch.Head {
 // checkpoint.
 func bundleOf(t *testing.T, dir string) string {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	g, err := proof.Of(t.Context(), proof.Crawl{Ledger: filepath.Join(dir, "ledger"), Archive: filepath.Join(dir, "warc"),
 		Index: []string{filepath.Join(dir, filepath.FromSlash(index))}, TempDir: t.TempDir()}, "bakery.test")
-	must(err)
+	must(t, err)
 	var b bytes.Buffer
 	_, err = proof.Make(t.Context(), &b, g.Source)
-	must(err)
-	must(g.Close())
+	must(t, err)
+	must(t, g.Close())
 	r, err := proof.Verify(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), proof.Options{Key: operatorKey.Key()})
-	must(err)
+	must(t, err)
 	if !r.Holds || r.Level != proof.Signed || r.Summary.Lines < 5 {
 		t.Errorf("the bundle does not hold by itself: %+v", r)
 	}
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	must(err)
+	must(t, err)
 	f, err := z.Open("checkpoint")
-	must(err)
+	must(t, err)
 	note, err := io.ReadAll(f)
-	must(err)
+	must(t, err)
 	return string(note)
 }

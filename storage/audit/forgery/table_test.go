@@ -78,9 +78,7 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 			tr.o.Witnesses = append(tr.o.Witnesses, reconcile.NoLedger(dir))
 		} else {
 			book, err := reconcile.Open(ctx, tr.l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			tr.o.Witnesses, lo.Crashed, lo.Whole = append(tr.o.Witnesses, book), book.Crashed, true
 		}
 	}
@@ -94,9 +92,7 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 		tr.o.Witnesses = append(tr.o.Witnesses, tr.pack)
 	}
 	r, err := audit.Run(ctx, tr.o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -127,9 +123,7 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 	dir := t.TempDir()
 	crawl(t, dir)
 	head, err := ledger.Latest(filepath.Join(dir, "ledger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Run("the honest", func(t *testing.T) { honest(t, dir, &head.Checkpoint) })
 	if t.Failed() {
 		return
@@ -299,9 +293,7 @@ func docTable(t *testing.T) string {
 func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
 	const path, begin, end = "../../../docs/reference/audit-forgeries.md", "<!-- forgeries -->\n", "<!-- end of forgeries -->\n"
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head, rest, ok := strings.Cut(string(b), begin)
 	old, tail, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -311,9 +303,7 @@ func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
 	switch {
 	case old == want:
 	case *update:
-		if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644))
 	default:
 		t.Errorf("the table in %s is not that of the rows: go test ./storage/audit/forgery -update", path)
 	}

@@ -39,9 +39,7 @@ func TestATakedownAccusesNobody(t *testing.T) {
 		}
 		for _, all := range []bool{false, true} {
 			after := t.TempDir()
-			if err := os.CopyFS(after, os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(after, os.DirFS(dir)))
 			if err := takeDown(t, after, s, all); errors.Is(err, redact.ErrNothing) || errors.Is(err, redact.ErrDone) {
 				continue // a robots.txt stays with its host, and some bodies were not kept
 			} else if err != nil {

@@ -112,9 +112,7 @@ func (u unsigned) forge(e *evidence) string {
 			origin, _, _ := strings.Cut(old["checkpoint"], "\n")
 			var nobody *checkpoint.Signer
 			note, err := nobody.Sign(checkpoint.Checkpoint{Origin: origin, Size: g.Size(), Root: g.Root()})
-			if err != nil {
-				e.t.Fatal(err)
-			}
+			must(e.t, err)
 			e.beside["checkpoint"], e.beside[fmt.Sprintf("checkpoints/%012d", g.Size())] = string(note), string(note)
 		}
 	case "unsigned":
@@ -145,9 +143,7 @@ func (u unsigned) forge(e *evidence) string {
 				}
 			}
 		})
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		must(e.t, err)
 		maps.Copy(e.beside, filesIn(e.t, at))
 	}
 	dir := e.write()
@@ -177,7 +173,8 @@ func (e *evidence) hashes() (all []tlog.Hash) {
 	return all
 }
 
-func must(t *testing.T, err error) {
+// must ends the test on an error.
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

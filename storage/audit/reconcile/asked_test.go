@@ -30,14 +30,10 @@ func witnessed(t *testing.T, w audit.Witness, es ...*evidence.Exchange) (*audit.
 	var found []finding.Finding
 	say := func(f finding.Finding) { found = append(found, f) }
 	for _, e := range es {
-		if err := w.Exchange(t.Context(), e, say); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Exchange(t.Context(), e, say))
 	}
 	r := &audit.Result{Level: audit.SelfConsistent}
-	if err := w.Close(t.Context(), r, say); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close(t.Context(), r, say))
 	return r, found
 }
 
@@ -53,4 +49,12 @@ func codesOf(found []finding.Finding) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

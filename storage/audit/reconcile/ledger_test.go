@@ -51,27 +51,21 @@ func written(t *testing.T, killed bool, lines ...storage.Line) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger")
 	w, err := ledger.Open(ledger.Options{Dir: dir, Signer: testSigner(), Warcinfo: infoOf("a.warc.gz")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if killed { // a run has a checkpoint before its first exchange, or none at all
 		err = w.Begin(t.Context())
 	}
 	for _, l := range lines {
 		err = errors.Join(err, w.Append(t.Context(), l))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if killed {
 		err = w.Sync(t.Context())
 		t.Cleanup(func() { w.Close() }) // only for Windows, which removes no open file
 	} else {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -83,18 +77,14 @@ func compared(t *testing.T, o Options, es []*evidence.Exchange, refused []storag
 	t.Helper()
 	o.TempDir = t.TempDir()
 	w, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range es {
 		if sum := infoOf(e.File); w.runs.bound[sum] != nil {
 			_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: e.File}, SHA256: sum}, func(f finding.Finding) { t.Error(f) })
 		}
 	}
 	for i := range refused {
-		if err := w.Refused(t.Context(), &refused[i], finding.Place{File: "a.warc.gz", Offset: 9, Record: "urn:uuid:refusals"}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Refused(t.Context(), &refused[i], finding.Place{File: "a.warc.gz", Offset: 9, Record: "urn:uuid:refusals"}, nil))
 	}
 	r, found := witnessed(t, w, es...)
 	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
@@ -215,9 +205,7 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 	}
 	// A ledger without even the mark of a run: no crawl leaves that, for the mark comes before the first exchange.
 	dir := filepath.Join(t.TempDir(), "empty")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o755))
 	if _, found := compared(t, Options{Dir: dir}, es[:3], nil); codesOf(found) != "ledger-lines ledger-missing ledger-missing ledger-missing" {
 		t.Errorf("%+v", found)
 	}
@@ -286,20 +274,12 @@ func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 	var es []*evidence.Exchange
 	for i := range kills {
 		w, err := ledger.Open(ledger.Options{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Begin(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, w.Begin(t.Context()))
 		e, l := pair(i, time.Now().UTC().Truncate(time.Microsecond))
 		es = append(es, e)
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Sync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Append(t.Context(), l))
+		must(t, w.Sync(t.Context()))
 		t.Cleanup(func() { w.Close() })
 	}
 	_, found := compared(t, Options{Dir: dir}, es, nil)

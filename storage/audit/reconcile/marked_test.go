@@ -52,12 +52,8 @@ func (d *directory) names() (names []string) {
 func (d *directory) put(name, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.root, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		d.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(d.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func (d *directory) mark(i int64, name, text string) {
@@ -71,9 +67,7 @@ func (d *directory) compared(o markedOptions) (agree int64, codes string) {
 		paths, _ := filepath.Glob(filepath.Join(d.root, "warc", "*"))
 		for _, p := range paths {
 			b, err := os.ReadFile(p)
-			if err != nil {
-				d.t.Fatal(err)
-			}
+			must(d.t, err)
 			o.Archive = append(o.Archive, evidence.File{Name: p, Octets: int64(len(b)), SHA256: sum(string(b))})
 		}
 		o.Root, o.Settings, o.Before = d.root, "crawl.toml", "crawl.toml.before-"
@@ -89,9 +83,7 @@ func (d *directory) compared(o markedOptions) (agree int64, codes string) {
 		}
 		all = append(all, c)
 	})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	slices.Sort(all)
 	return agree, strings.Join(all, " ")
 }
@@ -118,9 +110,7 @@ func TestFilesAreThoseOfTheirMarks(t *testing.T) {
 			d.put("crawl.toml.before-1", "Settings")
 		}, "settings", 4},
 		"no settings": {func(d *directory) {
-			if err := os.Remove(filepath.Join(d.root, "crawl.toml")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(filepath.Join(d.root, "crawl.toml")))
 		}, "settings", 4},
 		"a file more":        {func(d *directory) { d.put("warc/curtsy-00003.warc.gz", "third") }, "file-extra", 4},
 		"an index more":      {func(d *directory) { d.put("index/curtsy-00003.cdxj", "third") }, "file-extra", 4},
@@ -185,9 +175,7 @@ func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
 		t.Errorf("%q, %d agree", codes, agree)
 	}
 	o.Archive[0].SHA256 = sum("another")
-	if err := os.Remove(filepath.Join(d.root, "warc", "curtsy-00001.warc.gz")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(d.root, "warc", "curtsy-00001.warc.gz")))
 	if _, codes := d.compared(o); codes != "(crash-in-flight) file-differs file-missing" {
 		t.Errorf("%q", codes)
 	}

@@ -35,39 +35,23 @@ func TestLinesNameOptOutListsThatWereInForce(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "ledger")
 		w, err := ledger.Open(ledger.Options{Dir: dir, Warcinfo: infoOf("a.warc.gz"), OptOutsSHA256: c.mark})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Begin(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, w.Begin(t.Context()))
 		if c.change != "" {
-			if err := w.OptOuts(t.Context(), c.change, 3); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.OptOuts(t.Context(), c.change, 3))
 		}
 		refused := storage.Line{Time: time.Now().Truncate(time.Microsecond), URL: "http://a.test/", Decision: storage.DecisionRefuse, List: c.named}
-		if err := w.Append(t.Context(), refused); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Append(t.Context(), refused))
+		must(t, w.Close())
 		l, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		in := &evidence.Info{Place: finding.Place{File: "a.warc.gz"}, SHA256: infoOf("a.warc.gz")}
 		for _, s := range c.told {
 			in.Fields = append(in.Fields, [2]string{"opt-out-sha256", s})
 		}
 		fail := func(f finding.Finding) { t.Errorf("%s: %+v", name, f) }
-		if err := l.Info(t.Context(), in, fail); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Refused(t.Context(), &refused, in.Place, fail); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Info(t.Context(), in, fail))
+		must(t, l.Refused(t.Context(), &refused, in.Place, fail))
 		if _, found := witnessed(t, l); codesOf(found) != c.want {
 			t.Errorf("%s: %q, want %q: %+v", name, codesOf(found), c.want, found)
 		}

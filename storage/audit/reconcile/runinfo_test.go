@@ -91,20 +91,14 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 				}
 			}
 			w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var found []finding.Finding
 			say := func(f finding.Finding) { found = append(found, f) }
 			for i, e := range es {
 				_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: e.File}, SHA256: infoOf(c.files[i])}, say)
-				if err := w.Exchange(t.Context(), e, say); err != nil {
-					t.Fatal(err)
-				}
+				must(t, w.Exchange(t.Context(), e, say))
 			}
-			if err := w.Close(t.Context(), &audit.Result{}, say); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Close(t.Context(), &audit.Result{}, say))
 			if got := codesOf(found); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -117,26 +111,16 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 	e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
 	dir := t.TempDir()
 	book, err := ledger.Open(ledger.Options{Dir: dir, Warcinfo: infoOf(e.File)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer book.Close()
-	if err := book.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, book.Begin(t.Context()))
 	tell := func(l storage.Line) {
-		if err := book.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
-		if err := book.Sync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, book.Append(t.Context(), l))
+		must(t, book.Sync(t.Context()))
 	}
 	tell(l)
 	w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = w.Info(t.Context(), &evidence.Info{Place: e.Place, SHA256: infoOf(e.File)}, func(f finding.Finding) { t.Error(f) })
 	es := []*evidence.Exchange{e}
 	for i := range ledger.MaxUnsynced + usualAtOnce + 1 {
@@ -157,9 +141,7 @@ func TestChange_NeedsAnEarlierRun(t *testing.T) {
 		e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
 		l.Change = storage.ChangeUnchanged
 		w, err := Open(t.Context(), Options{Dir: written(t, true, l), TempDir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := ""
 		say := func(f finding.Finding) {
 			if f.Code == finding.LedgerLines {

@@ -38,22 +38,16 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 			o := ledger.Options{Dir: dir, Signer: testSigner(), Warcinfo: infoOf(file)}
 			if one.fresh {
 				next, err := checkpoint.NewSigner(bytes.Repeat([]byte{1}, 32))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				note, err := checkpoint.Rotate(o.Signer, next, time.Now())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				o.Signer, o.Rotations = next, [][]byte{note}
 			}
 			w, err := ledger.Open(o)
 			if err == nil {
 				err = w.Begin(t.Context())
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for k := range one.n {
 				e, l := pair(begun+k, time.Now())
 				e.File = file
@@ -61,9 +55,7 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 				l.Record = e.Record
 				es = append(es, e)
 				if !slices.Contains(one.lost, k) {
-					if err := w.Append(t.Context(), l); err != nil {
-						t.Fatal(err)
-					}
+					must(t, w.Append(t.Context(), l))
 				}
 				time.Sleep(time.Second)
 			}

@@ -46,32 +46,20 @@ func takenDown(t *testing.T, urls string, killed bool) (w *Ledger, of map[string
 	}
 	dir := written(t, killed, lines...)
 	for p, err := range ledger.Places(dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if gone[p.Line.URL] {
 			r.Entries = append(r.Entries, p.Index)
 		}
 	}
 	if len(gone) > 0 {
 		book, err := ledger.Open(ledger.Options{Dir: dir, Signer: testSigner()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := book.Redact(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-		if err := book.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := ledger.Forget(dir, r.Entries); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, book.Redact(t.Context(), r))
+		must(t, book.Close())
+		must(t, ledger.Forget(dir, r.Entries))
 	}
 	w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { w.all.Close() })
 	of, es = map[string]pacing.Taken{}, map[string]*evidence.Exchange{}
 	_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: "a.warc.gz"}, SHA256: infoOf("a.warc.gz")}, func(f finding.Finding) { t.Error(f) })

@@ -47,9 +47,7 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := ledger.Options{Dir: filepath.Join(t.TempDir(), "ledger"), Signer: signer(t, "me")}
 				w, err := ledger.Open(o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if !c.noBegin {
 					err = w.Begin(t.Context())
 				}
@@ -66,21 +64,15 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 				if err == nil {
 					err = w.Sync(t.Context())
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if c.stops {
-					if err := w.Close(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, w.Close())
 				} else {
 					defer w.Close()
 				}
 				synctest.Wait()
 				killed := filepath.Join(t.TempDir(), "ledger")
-				if err := os.CopyFS(killed, os.DirFS(o.Dir)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.CopyFS(killed, os.DirFS(o.Dir)))
 				o.Dir = killed
 				sizes, err := ledger.Checkpoints(o.Dir)
 				for i, size := range sizes {
@@ -88,9 +80,7 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 						err = errors.Join(err, os.Remove(ledger.CheckpointPath(o.Dir, size)))
 					}
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if c.goesOn {
 					run(t, o, "http://a.test/2")
 				}

@@ -23,9 +23,7 @@ func signer(t *testing.T, name string) *checkpoint.Signer {
 	t.Helper()
 	seed := sha256.Sum256([]byte(name))
 	s, err := checkpoint.NewSigner(seed[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -33,29 +31,19 @@ func signer(t *testing.T, name string) *checkpoint.Signer {
 func run(t *testing.T, o ledger.Options, urls ...string) {
 	t.Helper()
 	w, err := ledger.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, w.Begin(t.Context()))
 	for _, url := range urls {
-		if err := w.Append(t.Context(), storage.Line{Time: time.Now(), URL: url, Decision: "allow", Attempt: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Append(t.Context(), storage.Line{Time: time.Now(), URL: url, Decision: "allow", Attempt: 1}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 }
 
 // judged follows the ledger in o.Dir.
 func judged(t *testing.T, o Options) (Verdict, string) {
 	t.Helper()
 	l, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return closed(t, l)
 }
 
@@ -63,9 +51,7 @@ func judged(t *testing.T, o Options) (Verdict, string) {
 func closed(t *testing.T, l *Log) (Verdict, string) {
 	t.Helper()
 	for e, err := range ledger.Scan(l.o.Dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if e.Problem == nil {
 			l.Entry(&e)
 		}
@@ -77,9 +63,7 @@ func closed(t *testing.T, l *Log) (Verdict, string) {
 		}
 		codes = append(codes, string(f.Code))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	slices.Sort(codes)
 	return v, strings.Join(codes, " ")
 }
@@ -88,9 +72,7 @@ func closed(t *testing.T, l *Log) (Verdict, string) {
 func latest(t *testing.T, dir string) (*checkpoint.Note, string) {
 	t.Helper()
 	n, err := ledger.Latest(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n, ledger.CheckpointPath(dir, n.Size)
 }
 
@@ -113,9 +95,7 @@ func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 		check("a stranger's", stranger.Key(), false, "ledger-key")
 		time.Sleep(time.Hour)
 		note, err := checkpoint.Rotate(old, now, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rotated := ledger.Options{Dir: dir, Signer: now}
 		addRotation(&rotated, note)
 		run(t, rotated, "http://a.test/2")
@@ -179,9 +159,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		me := signer(t, "me")
 		seed := sha256.Sum256([]byte("witness"))
 		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dir := filepath.Join(t.TempDir(), "ledger")
 		cosign := func(dir string) (at time.Time) {
 			t.Helper()
@@ -190,9 +168,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 			if err != nil || !n.Add(sig) {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, n.Marshal(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, n.Marshal(), 0o644))
 			return time.Now()
 		}
 		var times []time.Time
@@ -215,9 +191,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		}
 		// Of another ledger it vouches for no line of this one.
 		fork := filepath.Join(t.TempDir(), "ledger")
-		if err := os.CopyFS(fork, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.CopyFS(fork, os.DirFS(dir)))
 		run(t, ledger.Options{Dir: fork, Signer: me}, "http://a.test/fork")
 		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/here")
 		cosign(fork)
@@ -228,12 +202,8 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		}
 		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/more")
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(ledger.CheckpointPath(dir, theirs.Size), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.WriteFile(ledger.CheckpointPath(dir, theirs.Size), b, 0o644))
 		if _, codes := judged(t, o); codes != "ledger-fork ledger-fork" { // by the witness, and by the operator's later checkpoint
 			t.Errorf("a fork: %q", codes)
 		}
@@ -246,9 +216,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		sig.Octets = bytes.Clone(sig.Octets)
 		sig.Octets[len(sig.Octets)-1] ^= 1
 		n.Add(sig)
-		if err := os.WriteFile(path, n.Marshal(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, n.Marshal(), 0o644))
 		if _, codes := judged(t, o); codes != "cosignature ledger-fork ledger-fork" {
 			t.Errorf("a cosignature that is none: %q", codes)
 		}
@@ -260,9 +228,7 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seed := sha256.Sum256([]byte("witness"))
 		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dir := filepath.Join(t.TempDir(), "ledger")
 		run(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/", "http://a.test/2")
 		n, path := latest(t, dir)
@@ -278,9 +244,7 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(segment, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1], 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		v, codes := judged(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}, Heads: []Head{HeadOf(n.Checkpoint)}})
 		if codes != "ledger-head" || len(v.Lodged) > 0 {
 			t.Errorf("%+v, %q", v, codes)
@@ -297,9 +261,7 @@ func TestACheckpointThatIsTakenAwayIsMissed(t *testing.T) {
 		if err != nil || len(sizes) < 2 {
 			t.Fatal(sizes, err)
 		}
-		if err := os.Remove(ledger.CheckpointPath(dir, sizes[0])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(ledger.CheckpointPath(dir, sizes[0])))
 		if _, codes := judged(t, Options{Dir: dir}); codes != "ledger-root" {
 			t.Errorf("%q", codes)
 		}
@@ -310,9 +272,7 @@ func TestACheckpointThatIsTakenAwayIsMissed(t *testing.T) {
 func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "ledger")
-		if err := os.MkdirAll(ledger.CheckpointFolderOf(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(ledger.CheckpointFolderOf(dir), 0o700))
 		var logs [2]*Log
 		for i := range logs {
 			var err error
@@ -328,9 +288,7 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 		if err == nil {
 			err = os.Remove(ledger.CheckpointPath(dir, sizes[0]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, codes := closed(t, logs[1]); codes != "ledger-root" {
 			t.Errorf("taken away: %q", codes)
 		}
@@ -339,3 +297,11 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 
 // addRotation has a run write a rotation down.
 func addRotation(o *ledger.Options, note []byte) { o.Rotations = [][]byte{note} }
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
