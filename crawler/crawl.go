@@ -47,6 +47,7 @@ type Crawl struct {
 	crew       chan struct{}   // one place for each worker that is at work and has no slow exchange
 	buffers    resultPool
 	live       *status.Live
+	closings   closings
 
 	unclean bool // the run before was killed
 	rests   record.Rests

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
+	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
@@ -72,13 +75,37 @@ func (c *Crawl) hostOf(v *visit) error {
 
 // applied takes over what may count only now: a turn whose lease ran out has not happened.
 func (c *Crawl) applied(v *visit) {
-	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun {
-		c.cfg.Log("%s: closed: %s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason))
+	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun && !strings.HasPrefix(v.rest.Reason, storage.RuleOfBudget) { // the status counts those
+		switch n := c.closings.count(v.rest.Reason); {
+		case n <= mostClosings:
+			c.cfg.Log("%s: closed: %s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason))
+		case n == mostClosings+1:
+			c.cfg.Log("more hosts are closed: %s", plainly.Reason(v.rest.Reason))
+		}
 	}
 	c.pages.Applied(v.turn.Authority)
 	c.live.Note(v.turn.Authority, v.need())
 	c.live.Grown(v.turn.Host)
 	c.book.Applied(v.result, v.seeds)
+}
+
+// mostClosings is how many hosts the log names that are closed for the same reason.
+const mostClosings = 5
+
+// closings counts closed hosts by their reason. Its zero value is ready for use, also concurrently.
+type closings struct {
+	mu sync.Mutex
+	by map[string]int
+}
+
+func (c *closings) count(reason string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil {
+		c.by = map[string]int{}
+	}
+	c.by[reason]++
+	return c.by[reason]
 }
 
 // extendTurn finishes what a turn has brought so far and keeps its lease. ok is false when that is lost.

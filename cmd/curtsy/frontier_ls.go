@@ -77,6 +77,9 @@ func (l *listing) check() error {
 		known       []string
 	}{{"state", l.state, states}, {"outcome", l.outcome, listedOutcomes}} {
 		if f.given != "" && !slices.Contains(f.known, f.given) {
+			if f.name == "outcome" && slices.Contains(listedURLStates, f.given) {
+				return cli.Usagef("--outcome %[1]q: that is a state: give --state %[1]s", f.given)
+			}
 			return cli.Usagef("--%s %q: write one of %s", f.name, f.given, strings.Join(f.known, ", "))
 		}
 	}

@@ -101,7 +101,7 @@ func TestPeers_StatusLineInTmux(t *testing.T) {
 	crawl, watch := newTmux(t, 160, 24), newTmux(t, 160, 24)
 	command := func(args string) string { return "'" + os.Args[0] + "' " + args }
 	crawl.types("clear; " + command("crawl --delay 1s --dir '"+dir+"' "+web.LoopbackURL("bakery.test")))
-	crawl.until("pages/s", "to go")
+	crawl.until("pages/s", "pending")
 	watch.types("clear; " + command("status --watch '"+dir+"'"))
 	watch.until("of permitted")
 	watch.run("send-keys", "C-c")

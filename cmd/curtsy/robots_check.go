@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -99,6 +100,9 @@ func (c *check) run(ctx context.Context, args []string, std cli.Streams) error {
 	urls := make([]canon.URL, len(args))
 	for i, a := range args {
 		u, err := cli.URL(a)
+		if fi, statErr := os.Stat(a); err != nil && statErr == nil && fi.Mode().IsRegular() {
+			return cli.Usagef("%[1]s is a file: to check URLs against it, give --file %[1]s URL…", plainly.Argument(a))
+		}
 		if err != nil {
 			return err
 		}
@@ -117,6 +121,12 @@ func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standa
 	var all []judgement
 	code := cli.ExitDone
 	said := map[string]bool{}
+	say := func(line string) {
+		if !said[line] {
+			said[line] = true
+			fmt.Fprintln(std.Err, plainly.Lines(line))
+		}
+	}
 	for _, u := range urls {
 		j := judgement{URL: u.String(), Agent: c.token}
 		for _, s := range standards {
@@ -130,13 +140,13 @@ func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standa
 			}
 			o := opinionOn(u, had, c.token, s)
 			j.Verdicts = append(j.Verdicts, o)
+			if most := c.settings.MaxCrawlDelay; o.DelayS != nil && *o.DelayS > most.Seconds() {
+				say(fmt.Sprintf("curtsy: %s requires a delay longer than --max-crawl-delay %v: a crawl skips this host", had.From, plainly.Duration(most)))
+			}
 			switch {
 			case o.Reason == string(robots.Unreachable):
 				code = cli.ExitFailed
-				if why := fmt.Sprintf("curtsy: %s is unavailable: %s; nothing may be fetched", had.From, plainly.Reason(had.Failure)); !said[why] {
-					said[why] = true
-					fmt.Fprintln(std.Err, plainly.Lines(why))
-				}
+				say(fmt.Sprintf("curtsy: %s is unavailable: %s; nothing may be fetched", had.From, plainly.Reason(had.Failure)))
 			case !o.Allow && code == cli.ExitDone:
 				code = cli.ExitFound
 			}

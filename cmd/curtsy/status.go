@@ -27,8 +27,10 @@ func newStatus(std cli.Streams) *cobra.Command {
 		Use:   "status [flags] DIR",
 		Short: "Show progress and host states",
 		Long: "Show the progress of a crawl: URLs by outcome, the longest queues, and the hosts\n" +
-			"that are not being crawled, with the reason. Queries a running crawl; reads the\n" +
-			"frontier of a stopped one.\n\n" +
+			"that are not being crawled, with the reason. A parked host waits for its next\n" +
+			"try. A host is closed if it is retired (until the next run) or refused (until\n" +
+			"curtsy frontier unpause). Queries a running crawl; reads the frontier of a\n" +
+			"stopped one.\n\n" +
 			"Requests are counted from the ledger, also after a kill. An audit counts those\n" +
 			"in the archive, and reports the difference that a kill can cause.\n\n" +
 			"--watch follows a running crawl until it ends: on a terminal with one line that\n" +

@@ -59,7 +59,7 @@ func (v *view) Outcomes() []count {
 	return []count{
 		{"fetched", "good", "", s.Fetched}, {"redirected", "plain", "", s.Redirected}, {"gone", "plain", "404 and 410", s.Gone},
 		{"failed", "bad", "", s.Failed}, {"disallowed", "robots", "by robots.txt", s.Disallowed}, {"dropped", "plain", "", s.Dropped},
-		{"held", "rest", "by a trap rule", s.Held}, {"to go", "pace", "queued, in flight and deferred", v.Left()},
+		{"held", "rest", "by a trap rule", s.Held}, {"pending", "pace", "queued, in flight and deferred", v.Left()},
 	}
 }
 

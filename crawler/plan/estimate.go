@@ -223,7 +223,11 @@ func (r *reckoning) unknown(p *Plan) {
 		}
 		slowest = max(slowest, h.turn())
 	}
-	if silent > 0 {
+	switch {
+	case silent > 0 && r.s.MaxPerHost > 0:
+		say("No sitemap lists pages of %s: the number of their pages is unknown. --max-per-host allows %d each, which take %s at the longest delay here.",
+			plainly.Count(silent, "host"), r.s.MaxPerHost, plainly.Duration(time.Duration(float64(r.s.MaxPerHost)*slowest)*time.Second))
+	case silent > 0:
 		say("No sitemap lists pages of %s: the number of their pages is unknown. Each further 1,000 pages of one host take %s at the longest delay here.",
 			plainly.Count(silent, "host"), plainly.Duration(time.Duration(1000*slowest)*time.Second))
 	}

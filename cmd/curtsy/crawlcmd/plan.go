@@ -112,6 +112,7 @@ func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w
 		if err := durable.Output(p.ethics, func(w io.Writer) error { _, err := io.WriteString(w, sheet); return err }); err != nil {
 			return err
 		}
+		display.Say("wrote %s", p.ethics)
 	}
 	if o.json {
 		return cli.WriteJSON(std.Out, plan)

@@ -145,7 +145,10 @@ func (v *Display) Follow(ctx context.Context, c watched) {
 		case <-looks.C:
 			said = v.estimate(ctx, c, said)
 			if s, err := c.Status(ctx); err == nil && !v.dry {
-				if text := waits.look(s); text != "" {
+				for _, text := range append(troubles.look(s), waits.look(s)) {
+					if text == "" {
+						continue
+					}
 					v.Say("%s", plainly.OneLine(text))
 				}
 			}

@@ -2,22 +2,19 @@ package progress
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
+	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
 
-// troubles says when exchanges begin to fail, and which hosts are left alone, each once.
+// troubles says which hosts are left alone, each once.
 type troubles struct {
-	looked  bool
-	classes map[string]bool
-	hosts   map[string]bool // that need not be said: of an earlier run, or said
-	said    int
+	hosts map[string]bool // that need not be said: of an earlier run, or said; nil before the first look
+	said  int
 }
 
 // mostTroubled is how many hosts are named while a crawl runs: the status names more.
@@ -25,21 +22,16 @@ const mostTroubled = 5
 
 // look returns what is to be said of a status. What was so before the first look is none of this run.
 func (t *troubles) look(s status.Status) (says []string) {
-	first := !t.looked
-	if t.looked = true; first {
-		t.classes, t.hosts = map[string]bool{}, map[string]bool{}
-	}
-	for _, class := range slices.Sorted(maps.Keys(s.Failures)) {
-		if !t.classes[class] && !first {
-			says = append(says, "a request failed: "+plainly.Reason(class))
-		}
-		t.classes[class] = true
+	first := t.hosts == nil
+	if first {
+		t.hosts = map[string]bool{}
 	}
 	for _, r := range s.Resting {
 		if t.hosts[r.Host] || t.said > mostTroubled {
 			continue
 		}
-		if t.hosts[r.Host] = true; first || strings.HasPrefix(r.Reason, "robots") { // the crawl itself says that
+		closed := r.Condition == frontier.Retired.String() || r.Condition == frontier.Refused.String()
+		if t.hosts[r.Host] = true; first || closed || strings.HasPrefix(r.Reason, "robots") { // the crawl itself says that
 			continue
 		}
 		switch t.said++; {

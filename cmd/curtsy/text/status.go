@@ -49,7 +49,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 	for _, l := range []struct {
 		name    string
 		reasons map[string]int64
-	}{{"answers", s.Answers}, {"types", s.Types}, {"tags", s.Tags}, {"by scripts", s.Scripts}, {"failures", s.Failures}, {"not read", s.NotRead}, {"not followed", s.Links}, {"over a limit", s.Capped}} {
+	}{{"responses", s.Answers}, {"types", s.Types}, {"tags", s.Tags}, {"by scripts", s.Scripts}, {"failures", s.Failures}, {"not read", s.NotRead}, {"not followed", s.Links}, {"over a limit", s.Capped}} {
 		if len(l.reasons) > 0 {
 			row(l.name, "%d%s", sum(l.reasons), Because(l.reasons))
 		}

@@ -23,8 +23,8 @@ var endings = map[string]string{
 	crawler.EndedMaxPages:     "--max-pages is reached",
 	crawler.EndedMaxBytes:     "--max-bytes is reached",
 	crawler.EndedMaxTime:      "--max-time is over",
-	crawler.EndedMaxPerHost:   "--max-per-host is reached everywhere",
-	crawler.EndedMaxPerDomain: "--max-per-domain is reached everywhere",
+	crawler.EndedMaxPerHost:   "what is left is over --max-per-host",
+	crawler.EndedMaxPerDomain: "what is left is over --max-per-domain",
 	crawler.EndedMaxPerTag:    "everything is done except URLs over --max-per-tag",
 	crawler.EndedMaxDBSize:    "the frontier is as large as --max-db-size lets it be",
 }
