@@ -137,27 +137,6 @@ func TestBodiesAreDecoded(t *testing.T) {
 	}
 }
 
-// A robots.txt that is a revisit of the one before holds like it; of one that is not there nothing is said.
-func TestRobotsAsRevisit(t *testing.T) {
-	revisit := func(a *archive, at time.Duration, payload string) {
-		a.record("revisit", site+"/robots.txt", day0.Add(at), "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n"+
-			"WARC-Refers-To-Target-URI: "+site+"/robots.txt\r\nWARC-Payload-Digest: sha256:"+payload, "HTTP/1.1 200 OK\r\n\r\n")
-	}
-	a := foreign(t)
-	a.robots(rule)
-	revisit(a, 20*time.Hour, sha(rule))
-	a.add(fetch{url: site + "/private", at: 30 * time.Hour})
-	if r := a.audit(Options{}); codes(r) != "disallowed" {
-		t.Errorf("of the one before: %q%s", codes(r), shown(r))
-	}
-	a = foreign(t)
-	revisit(a, 0, sha(rule))
-	a.add(fetch{url: site + "/private", at: s})
-	if r := a.audit(Options{}); codes(r) != "" || r.Totals.Unprovable == 0 {
-		t.Errorf("of one that is not there: %q%s", codes(r), shown(r))
-	}
-}
-
 // At most Limit findings of one code and host are kept, and all are counted.
 func TestFindingsAreCappedAndCounted(t *testing.T) {
 	a := ours(t)

@@ -1,7 +1,6 @@
 package cdxj
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -208,20 +207,6 @@ func TestRebuildOfAKilledCrawl(t *testing.T) {
 	}
 }
 
-func TestHalfWrittenFilesAreRemoved(t *testing.T) {
-	dir := t.TempDir()
-	c := crawling(t, dir, 0)
-	c.close(t)
-	for _, name := range []string{"curtsy-00000.cdxj.new", "curtsy-sorted-1"} {
-		must(t, os.WriteFile(filepath.Join(dir, indexDir, name), bytes.Repeat([]byte("x"), 9), 0o666))
-	}
-	crawling(t, dir, 0).close(t)
-	entries, err := os.ReadDir(filepath.Join(dir, indexDir))
-	if err != nil || len(entries) != 1 || entries[0].Name() != logName {
-		t.Errorf("%v %v", entries, err)
-	}
-}
-
 // TestStaleLogOfACompleteSegment: after a loss of power the log may name what never reached the archive.
 func TestStaleLogOfACompleteSegment(t *testing.T) {
 	dir := t.TempDir()
@@ -247,17 +232,19 @@ func TestStaleLogOfACompleteSegment(t *testing.T) {
 	}
 }
 
-func TestStaleJournalIsRemoved(t *testing.T) {
+// What a kill left of an index, and half-written files, are removed.
+func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
 	c.record(t, some()...)
 	c.close(t)
 	built := contents(t, dir)
-	for _, name := range []string{"curtsy-00000.cdxj.open", "curtsy-00007.cdxj.open"} {
+	for _, name := range []string{"curtsy-00000.cdxj.open", "curtsy-00007.cdxj.open", "curtsy-00000.cdxj.new", "curtsy-sorted-1"} {
 		must(t, os.WriteFile(filepath.Join(dir, indexDir, name), []byte(built["curtsy-00000.cdxj"][:100]), 0o666))
 	}
 	crawling(t, dir, 0).close(t)
-	if again := contents(t, dir); !maps.Equal(built, again) {
-		t.Errorf("%v", again)
+	entries, err := os.ReadDir(filepath.Join(dir, indexDir))
+	if again := contents(t, dir); !maps.Equal(built, again) || err != nil || len(entries) != 2 { // with the log
+		t.Errorf("%v; %v %v", again, entries, err)
 	}
 }

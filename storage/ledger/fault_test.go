@@ -60,6 +60,31 @@ func without(number int, rows ...int) func(*testing.T, string) {
 	}
 }
 
+// editing changes a segment.
+func editing(number int, change func(string) string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) { edit(t, path(dir, number), change) }
+}
+
+// signing changes the first checkpoint, and signs it with a key.
+func signing(key byte, change func(c *checkpoint.Checkpoint)) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		n, err := ReadNote(CheckpointPath(dir, 3))
+		must(t, err)
+		change(&n.Checkpoint)
+		b, err := testKey(key).Sign(n.Checkpoint)
+		must(t, err)
+		edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
+	}
+}
+
+// crash adds a run that is killed.
+func crash(t *testing.T, dir string) {
+	w := open(t, Options{Dir: dir, Signer: testKey(1)})
+	write(t, w, numbered(9))
+	must(t, w.Sync(t.Context()))
+	abandon(t, w)
+}
+
 // goneOn adds a run to a ledger.
 func goneOn(t *testing.T, o Options) {
 	t.Helper()
@@ -80,19 +105,15 @@ func TestScanNamesFaults(t *testing.T) {
 		want []string // fault segment:row
 	}{
 		{"an edited decision", replacing(1, "a.test/1", "b.test/1"), []string{"entry changed 1:2", "map differs 2:4"}},
-		{"another salt", func(t *testing.T, dir string) {
-			edit(t, path(dir, 1), func(s string) string {
-				i := strings.Index(s, `"salt":"`) + 8
-				return s[:i] + strings.Repeat("0", 32) + s[i+32:]
-			})
-		}, []string{"entry changed 1:2", "map differs 2:4"}},
-		{"no salt", func(t *testing.T, dir string) {
-			edit(t, path(dir, 1), func(s string) string {
-				lines := strings.SplitAfter(s, "\n")
-				lines[1] = string(tree.Public(nil, []byte(strings.TrimSuffix(lines[1], "\n")))) + "\n"
-				return strings.Join(lines, "")
-			})
-		}, []string{"unreadable 1:2", "map differs 2:4"}},
+		{"another salt", editing(1, func(s string) string {
+			i := strings.Index(s, `"salt":"`) + 8
+			return s[:i] + strings.Repeat("0", 32) + s[i+32:]
+		}), []string{"entry changed 1:2", "map differs 2:4"}},
+		{"no salt", editing(1, func(s string) string {
+			lines := strings.SplitAfter(s, "\n")
+			lines[1] = string(tree.Public(nil, []byte(strings.TrimSuffix(lines[1], "\n")))) + "\n"
+			return strings.Join(lines, "")
+		}), []string{"unreadable 1:2", "map differs 2:4"}},
 		{"an edited mark", replacing(2, `"software":"curtsy/test"`, `"software":"curtsy/tost"`), []string{"entry changed 2:1"}},
 		{"an edited decision without tiles", func(t *testing.T, dir string) {
 			replacing(1, "a.test/1", "b.test/1")(t, dir)
@@ -101,13 +122,11 @@ func TestScanNamesFaults(t *testing.T) {
 		{"a removed decision", without(1, 2), []string{"marks disagree 2:1"}},
 		{"a removed begin", without(1, 1), []string{"marks disagree 1:1", "entry changed 1:1"}},
 		{"a removed run", without(0, 2), []string{"entry changed 0:2", "map differs 0:2", "map differs 0:3", "no stop 2:4"}},
-		{"lines exchanged", func(t *testing.T, dir string) {
-			edit(t, path(dir, 2), func(s string) string {
-				l := strings.SplitAfter(s, "\n")
-				l[1], l[2] = l[2], l[1]
-				return strings.Join(l, "")
-			})
-		}, []string{"entry changed 2:2", "marks disagree 2:2"}},
+		{"lines exchanged", editing(2, func(s string) string {
+			l := strings.SplitAfter(s, "\n")
+			l[1], l[2] = l[2], l[1]
+			return strings.Join(l, "")
+		}), []string{"entry changed 2:2", "marks disagree 2:2"}},
 		{"a removed segment", func(t *testing.T, dir string) { removing(t, path(dir, 1)) }, []string{"segment missing 2:0"}},
 		{"a removed first segment", func(t *testing.T, dir string) { removing(t, path(dir, 0)) }, []string{"segment missing 1:0", "no stop 2:4"}},
 		{"a removed last segment", func(t *testing.T, dir string) { removing(t, path(dir, 2)) },
@@ -133,35 +152,13 @@ func TestScanNamesFaults(t *testing.T) {
 		{"no checkpoint", func(t *testing.T, dir string) {
 			removing(t, filepath.Join(dir, CheckpointName), filepath.Join(dir, CheckpointFolder))
 		}, []string{"not committed 0:1"}},
-		{"half a line", func(t *testing.T, dir string) {
-			edit(t, path(dir, 2), func(s string) string { return s + `{"time` })
-		}, []string{"unfinished line 2:5"}},
+		{"half a line", editing(2, func(s string) string { return s + `{"time` }), []string{"unfinished line 2:5"}},
 		{"a signature that is spoilt", func(t *testing.T, dir string) {
 			edit(t, CheckpointPath(dir, 3), func(s string) string { return s[:len(s)-6] + "AAAA=\n" })
 		}, []string{"signature wrong 0:3"}},
-		{"signed by a stranger", func(t *testing.T, dir string) {
-			n, err := ReadNote(CheckpointPath(dir, 3))
-			must(t, err)
-			b, err := testKey(2).Sign(n.Checkpoint)
-			must(t, err)
-			edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
-		}, []string{"signature wrong 0:3"}},
-		{"another root, signed", func(t *testing.T, dir string) {
-			n, err := ReadNote(CheckpointPath(dir, 3))
-			must(t, err)
-			n.Root[0] ^= 1
-			b, err := testKey(1).Sign(n.Checkpoint)
-			must(t, err)
-			edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
-		}, []string{"checkpoint differs 0:3"}},
-		{"a checkpoint of another log", func(t *testing.T, dir string) {
-			n, err := ReadNote(CheckpointPath(dir, 3))
-			must(t, err)
-			n.Origin = "curtsy/other"
-			b, err := testKey(1).Sign(n.Checkpoint)
-			must(t, err)
-			edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
-		}, []string{"wrong origin 0:3"}},
+		{"signed by a stranger", signing(2, func(c *checkpoint.Checkpoint) {}), []string{"signature wrong 0:3"}},
+		{"another root, signed", signing(1, func(c *checkpoint.Checkpoint) { c.Root[0] ^= 1 }), []string{"checkpoint differs 0:3"}},
+		{"a checkpoint of another log", signing(1, func(c *checkpoint.Checkpoint) { c.Origin = "curtsy/other" }), []string{"wrong origin 0:3"}},
 		{"a checkpoint under another size", func(t *testing.T, dir string) {
 			must(t, os.Rename(CheckpointPath(dir, 3), CheckpointPath(dir, 4)))
 		}, []string{"checkpoint unreadable 0:4"}},
@@ -179,17 +176,9 @@ func TestScanNamesFaults(t *testing.T) {
 		{"another key, by rotation", func(t *testing.T, dir string) {
 			goneOn(t, Options{Dir: dir, Signer: testKey(3), Rotations: rotated(t, 9, 1, 2, 3)})
 		}, nil},
-		{"a crash", func(t *testing.T, dir string) {
-			w := open(t, Options{Dir: dir, Signer: testKey(1)})
-			write(t, w, numbered(9))
-			must(t, w.Sync(t.Context()))
-			abandon(t, w)
-		}, []string{"not committed 2:5", "no stop 2:6"}},
+		{"a crash", crash, []string{"not committed 2:5", "no stop 2:6"}},
 		{"a crash and another run", func(t *testing.T, dir string) {
-			w := open(t, Options{Dir: dir, Signer: testKey(1)})
-			write(t, w, numbered(9))
-			must(t, w.Sync(t.Context()))
-			abandon(t, w)
+			crash(t, dir)
 			closing(t, open(t, Options{Dir: dir, Signer: testKey(1)}))
 		}, []string{"no stop 2:7"}},
 		{"a packed segment that is damaged", func(t *testing.T, dir string) {
@@ -198,9 +187,7 @@ func TestScanNamesFaults(t *testing.T) {
 		}, []string{"unreadable 1:1"}},
 		{"a stub that no mark names", func(t *testing.T, dir string) { forget(t, dir, 1, 2) }, []string{"redaction not told 2:4"}},
 		{"a stub that is none", replacing(1, `{"time":`, `{"redacted":"00","time":`), []string{"entry changed 1:2", "unreadable 1:2", "map differs 2:4"}},
-		{"a begin twice", func(t *testing.T, dir string) {
-			edit(t, path(dir, 2), func(s string) string { return s[:strings.Index(s, "\n")+1] + s })
-		}, []string{"entry changed 2:2", "marks disagree 2:2", "map differs 2:4", "not committed 2:5"}},
+		{"a begin twice", editing(2, func(s string) string { return s[:strings.Index(s, "\n")+1] + s }), []string{"entry changed 2:2", "marks disagree 2:2", "map differs 2:4", "not committed 2:5"}},
 		{"a later schema", replacing(2, `"schema":3`, `"schema":4`), []string{"entry changed 2:1", "schema not known 2:1"}},
 		{"a mark of two kinds", replacing(2, `{"mark":"stop",`, `{"mark":"stop","mark":"file",`), []string{"entry changed 2:3", "unreadable 2:3", "no stop 2:4"}},
 		{"a segment that begins beyond all", replacing(2, `"first":6`, `"first":9223372036854775807`),

@@ -183,6 +183,12 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 		}
 		return left
 	}
+	owned := func(lines []storage.Line) []storage.Line {
+		for i := range lines {
+			lines[i].Own = true
+		}
+		return lines
+	}
 	// A run that is killed leaves no head, which is named as well: "no end head" and "lines after the last head".
 	const marks = "(crash-in-flight) (crash-in-flight)"
 	for name, c := range map[string]struct {
@@ -194,8 +200,12 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 		"the last three, killed":                        {without(97, 98, 99), true, marks + " (crash-in-flight) (crash-in-flight) (crash-in-flight)"},
 		"29 s before, killed, and later ones are there": {without(70), true, marks + " ledger-missing"},
 		"a minute, killed":                              {without(39), true, marks + " ledger-missing"},
+		"29 s before, killed, of several lanes":         {owned(without(70)), true, marks + " (crash-in-flight)"},
 		"the last, and no kill":                         {without(50, 99), false, "ledger-missing ledger-missing"},
 	} {
+		for _, e := range es {
+			e.Line.Own = c.lines[0].Own
+		}
 		_, found := compared(t, Options{Dir: written(t, c.killed, c.lines...)}, es, nil)
 		got := strings.Split(codesOf(found), " ")
 		want := strings.Split(c.want, " ")

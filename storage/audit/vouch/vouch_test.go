@@ -252,22 +252,6 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 	})
 }
 
-// A checkpoint that a run made, and that is taken away, is missed when the same run made a later one.
-func TestACheckpointThatIsTakenAwayIsMissed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "ledger")
-		run(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/")
-		sizes, err := ledger.Checkpoints(dir)
-		if err != nil || len(sizes) < 2 {
-			t.Fatal(sizes, err)
-		}
-		must(t, os.Remove(ledger.CheckpointPath(dir, sizes[0])))
-		if _, codes := judged(t, Options{Dir: dir}); codes != "ledger-root" {
-			t.Errorf("%q", codes)
-		}
-	})
-}
-
 // Checkpoints that a crawl makes while its ledger is read are not missed; one that is taken away from those is.
 func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
