@@ -22,13 +22,6 @@ func small(t *testing.T) (seed string, web *crawltest.Web) {
 	return web.LoopbackURL("bakery.test"), web
 }
 
-func TestAHostThatDoesNotExistEndsIncomplete(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "d")
-	r := ended(t, curtsy(t, "crawl", "--contact", "mailto:crawl@library.org", "--dir", dir, "http://no-such-host.invalid/"))
-	r.want(t, cli.ExitIncomplete, "http://no-such-host.invalid: could not connect: ") // dns or nxdomain, as the machine has it
-}
-
 // mounted mounts a tiny tmpfs, as root on Linux only: a mode bit proves nothing to root.
 func mounted(t *testing.T, options string) string {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
@@ -109,34 +108,5 @@ func TestCrawltestServe(t *testing.T) {
 	done(&score)
 	if by := verdictsOf(score); !slices.Contains(by["FAIL"], "robots.txt first") || !slices.Contains(by["not shown"], "the crawl ends") {
 		t.Errorf("%v", by)
-	}
-}
-
-// So does the web to try mirrors by: what it says of absent things is said in the names that it is served under.
-func TestCrawltestServeTorture(t *testing.T) {
-	t.Parallel()
-	var m tortureMap
-	done := serving(t, &m, "--torture")
-	resp, err := http.Get(m.Seed + "names/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	embeds := 0
-	for _, a := range m.Absent {
-		if a.Embed {
-			embeds++
-		}
-		if !strings.HasPrefix(a.URL, "http://127.0.0.1:") || a.Why == "" {
-			t.Errorf("%+v", a)
-		}
-	}
-	if resp.StatusCode != http.StatusOK || embeds < 4 || len(m.Hosts) < 6 {
-		t.Errorf("status %d, %d absent embeds, %d hosts", resp.StatusCode, embeds, len(m.Hosts))
-	}
-	var rules []ruleJSON
-	done(&rules)
-	if !slices.ContainsFunc(rules, func(r ruleJSON) bool { return r.Rule == "robots.txt first" && r.Verdict == "FAIL" }) {
-		t.Errorf("%+v", rules)
 	}
 }

@@ -53,16 +53,3 @@ func TestAPipeIsReadAndTheEmptyDeviceIsEmpty(t *testing.T) {
 	}
 	inside(t, "crawl", "--delay", "0", "--config", os.DevNull, "--dir", filepath.Join(base, "null"), seed).want(t, cli.ExitDone)
 }
-
-// Settings are read up to a bound, for a pipe may never end.
-func TestSettingsAreReadUpToABound(t *testing.T) {
-	t.Parallel()
-	large := filepath.Join(t.TempDir(), "large.toml")
-	if err := os.WriteFile(large, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(large, 16<<20+1); err != nil {
-		t.Fatal(err)
-	}
-	inside(t, "crawl", "--config", large, "http://127.0.0.1:9/").want(t, cli.ExitUsage, "is larger than 16MiB")
-}

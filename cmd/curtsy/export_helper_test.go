@@ -121,20 +121,3 @@ func exportedTo(t *testing.T, out string) map[string]export.Made {
 	}
 	return all
 }
-
-// rowsOf reads a table in JSON lines.
-func rowsOf(t *testing.T, path string) (rows []map[string]any) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(b) {
-		row := map[string]any{}
-		if err := json.Unmarshal(line, &row); err != nil {
-			t.Fatalf("%s: %v: %.300s", path, err, line)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -268,41 +267,6 @@ func TestFleet_ServerFails(t *testing.T) {
 		f.members[i] = launched(t, curtsy(t, "resume", f.dirs[i]))
 	}
 	f.complete(t, 20, incidents...)
-}
-
-// Two crawls of one host at one time, which know nothing of each other, are sound by themselves and not together.
-func TestFleet_AuditTogether(t *testing.T) {
-	t.Parallel()
-	site := crawltest.Tree("bakery.test", 6)
-	site.Robots.Body = "User-agent: *\nCrawl-delay: 0.3\n"
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	var dirs []string
-	var waits []func() result
-	for range 2 {
-		dirs = append(dirs, filepath.Join(t.TempDir(), "w"))
-		waits = append(waits, begun(t, curtsy(t, "crawl", "--delay", "0", "--quiet", "--dir", dirs[len(dirs)-1], web.LoopbackURL("bakery.test"))))
-	}
-	for i, wait := range waits {
-		wait().want(t, cli.ExitDone)
-		ended(t, curtsy(t, "audit", dirs[i])).want(t, cli.ExitDone)
-	}
-	var all struct {
-		Members []struct {
-			Member string
-			Audit  struct{ Clean bool }
-		}
-	}
-	r := ended(t, curtsy(t, append([]string{"audit", "--json"}, dirs...)...))
-	if err := json.Unmarshal([]byte(r.out), &all); err != nil || r.code != cli.ExitFound || len(all.Members) != 2 || all.Members[1].Member != dirs[1] || all.Members[1].Audit.Clean {
-		t.Errorf("exit code %d, error %v: %s", r.code, err, r.out)
-	}
-	if r := ended(t, curtsy(t, append([]string{"audit"}, dirs...)...)); r.code != cli.ExitFound || !r.says(dirs[0]) || !r.says(dirs[1]) {
-		t.Errorf("exit code %d: %s%s", r.code, r.out, r.err)
-	}
 }
 
 // Invalid input is refused with one sentence that names the next step. Nothing is written, and no host is contacted.

@@ -7,9 +7,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/spf13/pflag"
-
-	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 )
 
@@ -33,27 +30,6 @@ func noise(seed uint64, n int) string {
 		b[i] = byte(rng.Uint32())
 	}
 	return string(b)
-}
-
-// given makes a flag set as a command has it, with what the command line gave.
-func given(t *testing.T, args ...string) (*crawldir.Settings, *pflag.FlagSet) {
-	t.Helper()
-	var s crawldir.Settings
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	config.Flags(&s, fs)
-	if err := fs.Parse(args); err != nil {
-		t.Fatal(err)
-	}
-	return &s, fs
-}
-
-func write(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "c.toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // home gives the test a configuration folder of its own, with a file in it.

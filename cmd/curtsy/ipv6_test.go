@@ -103,14 +103,3 @@ func TestAnIPv6AddressIsAHost(t *testing.T) {
 		}
 	}
 }
-
-// RFC 6761 6.3: localhost is both loopback addresses. A site that listens on one of them is found, whichever it is.
-func TestLocalhostOnIPv6AloneIsFound(t *testing.T) {
-	t.Parallel()
-	s := newSixSite(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, "http://localhost:"+s.port+"/a").want(t, cli.ExitDone)
-	if want := []string{"localhost:" + s.port + "/robots.txt", "localhost:" + s.port + "/a"}; !slices.Equal(s.got, want) {
-		t.Errorf("asked for %q, want %q", s.got, want)
-	}
-}

@@ -7,45 +7,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	"curtsy/crawler/dashboard"
 )
-
-// scraped is what /metrics says of a crawl of the dashboard's web, once some pages have come.
-func scraped(t *testing.T) string {
-	t.Helper()
-	address := townDashboard(t)
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token := u.Query().Get("token")
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+u.Host+"/crawl/0/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Accept", "text/event-stream")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	for events := bufio.NewReader(resp.Body); ; { // one comes when something has changed
-		if _, err := events.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-		text := scrapedAt(t, u.Host, token)
-		if regexp.MustCompile(`(?m)^curtsy_crawl_running\{.*\} 1$`).MatchString(text) &&
-			regexp.MustCompile(`(?m)^curtsy_pages_total\{.*\} [1-9][0-9]$`).MatchString(text) {
-			return text
-		}
-	}
-}
 
 // scrapedAt asks as a Prometheus does.
 func scrapedAt(t *testing.T, host, token string) string {
@@ -65,36 +29,6 @@ func scrapedAt(t *testing.T, host, token string) string {
 		t.Fatalf("%d, %v: %s", resp.StatusCode, err, b)
 	}
 	return string(b)
-}
-
-// A crawl has each metric that is documented, and no other.
-func TestTheMetricsOfACrawlAreThoseThatAreDocumented(t *testing.T) {
-	t.Parallel()
-	text := scraped(t)
-	had := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9_]+)(\{| )`).FindAllStringSubmatch(text, -1) {
-		had[m[1]] = true
-	}
-	documented := []string{"curtsy_build_info"}
-	for _, m := range dashboard.All() {
-		documented = append(documented, m.Name)
-	}
-	for _, name := range documented {
-		if !had[name] && name != "curtsy_window_opens_timestamp_seconds" { // this crawl waits for no window
-			t.Errorf("the crawl has no %s", name)
-		}
-	}
-	for name := range had {
-		if strings.HasPrefix(name, "curtsy_") && !slices.Contains(documented, name) {
-			t.Errorf("%s is not documented", name)
-		}
-	}
-	for line := range strings.Lines(text) { // no series is of a host or of a URL: there may be millions
-		line = regexp.MustCompile(`crawl="[^"]*"`).ReplaceAllString(line, "")
-		if strings.HasPrefix(line, "curtsy_") && regexp.MustCompile(`\.test|http|/[0-9]|planted`).MatchString(line) {
-			t.Error(line)
-		}
-	}
 }
 
 // A token of the user's own stays out of what is printed, opens what a Prometheus asks for, and lets nobody act by it alone.

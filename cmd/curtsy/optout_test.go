@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawltest"
 )
 
 // atHome runs a command line in this process, with the configuration folder that the test has.
@@ -20,13 +19,3 @@ func atHome(t *testing.T, args ...string) result {
 
 // site is host and port of a URL.
 func site(url string) string { return strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/") }
-
-// requests counts those of a host.
-func requests(web *crawltest.Web, host string) (n int) {
-	for _, r := range web.Referee().Requests() {
-		if r.Host == host {
-			n++
-		}
-	}
-	return n
-}

@@ -3,11 +3,7 @@ package main
 import (
 	"archive/zip"
 	"io"
-	"path/filepath"
 	"testing"
-
-	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
 )
 
 // unzipped is what a WACZ file holds.
@@ -31,22 +27,4 @@ func unzipped(t *testing.T, path string) map[string]string {
 		all[f.Name] = string(b)
 	}
 	return all
-}
-
-// crawledBakery is a finished crawl.
-func crawledBakery(t *testing.T, flags ...string) (dir string) {
-	t.Helper()
-	seed, _ := small(t)
-	dir = filepath.Join(t.TempDir(), "d")
-	inside(t, append([]string{"crawl", "--delay", "0", "--quiet", "--dir", dir, seed}, flags...)...).want(t, cli.ExitDone)
-	return dir
-}
-
-func segmentsOf(t *testing.T, dir string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%q, %v", paths, err)
-	}
-	return paths
 }

@@ -355,3 +355,12 @@ func playerShowsWARC(t *testing.T, dir, site string) {
 	}
 	replays(t, file, site)
 }
+
+func segmentsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%q, %v", paths, err)
+	}
+	return paths
+}

@@ -203,36 +203,3 @@ func unportable(t *testing.T, dir string) []string {
 	}
 	return slices.Sorted(maps.Keys(found))
 }
-
-// sample is a shelf of which every n-th page is opened, and all of them in full size. A link to a page that is not opened
-// must lead to one, and is not asked which.
-type sample struct {
-	shelf
-	n int
-}
-
-func (s sample) pages() (some []string) {
-	for i, at := range s.shelf.pages() {
-		if i%s.n == 0 || full() {
-			some = append(some, at)
-		}
-	}
-	return some
-}
-
-// passedOver are the names of pages that a sample leaves out.
-func passedOver(s shelf) map[string]bool {
-	names := map[string]bool{}
-	some, ok := s.(sample)
-	if !ok {
-		return names
-	}
-	opened := some.pages()
-	for _, at := range some.shelf.pages() {
-		if u, err := url.Parse(at); err == nil && !slices.Contains(opened, at) {
-			name, _ := some.shelf.holds(u)
-			names[name] = true
-		}
-	}
-	return names
-}

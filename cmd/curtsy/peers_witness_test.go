@@ -13,6 +13,8 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/witness"
 )
@@ -105,4 +107,38 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	}
 	unkept(t, l.config)
 	lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	web := crawltest.New(crawltest.Tree("bakery.test", 5))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	l := &lab{t: t, config: t.TempDir(), seed: web.LoopbackURL("bakery.test")}
+	r := l.run("ledger", "key")
+	r.want(t, cli.ExitDone)
+	l.key = strings.TrimSpace(r.out)
+	return l
+}
+
+func (l *lab) crawl(dir string) {
+	l.t.Helper()
+	l.run("crawl", "--quiet", "--delay", "0", "--dir", dir, l.seed).want(l.t, cli.ExitDone)
+}
+
+// grow adds lines to the ledger of a crawl.
+func (l *lab) grow(dir string) {
+	l.t.Helper()
+	l.run("update", "--quiet", "--delay", "0", dir).want(l.t, cli.ExitDone)
+}
+
+func (l *lab) latest(dir string) *checkpoint.Note {
+	l.t.Helper()
+	n, err := ledger.Latest(filepath.Join(dir, crawldir.LedgerName))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return n
 }

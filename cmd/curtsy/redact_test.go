@@ -196,24 +196,6 @@ func askedFor(web *crawltest.Web, target string) (n int) {
 	return n
 }
 
-// What a kill left open is completed first, and a dry run says that it was not looked at.
-func TestForgetLooksIntoWhatAKillLeftOpen(t *testing.T) {
-	t.Parallel()
-	u, web, seed := diary(t, 6)
-	dir := filepath.Join(t.TempDir(), "d")
-	p := launched(t, u.command("crawl", "--own-site", "none", "--contact", "x@x.test", "--quiet", "--dir", dir, seed))
-	p.until(t, "two pages", func() bool { return requests(web, "bakery.test") >= 4 })
-	if !p.kill() {
-		t.Fatal("it ended before the kill")
-	}
-	ended(t, u.command("redact", "--dry-run", dir, site(seed))).want(t, cli.ExitFailed, "a kill left the last WARC file open")
-	ended(t, u.command("redact", "--all", dir, site(seed))).want(t, cli.ExitDone, "redacted: the host")
-	if found := telling(t, dir, tale("/")); len(found) > 0 {
-		t.Errorf("it is in %v", found)
-	}
-	ended(t, u.command("audit", dir)).want(t, cli.ExitDone)
-}
-
 // Whoever gives a command again that was broken off is told what it did, and the salt, which nobody has seen yet.
 func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 	t.Parallel()

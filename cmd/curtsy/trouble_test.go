@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/plainly"
@@ -111,37 +110,4 @@ func TestRule12_ACrawlWithDeadRefusingAndBrokenHostsEndsAndGoesOn(t *testing.T) 
 		}
 	}
 	reopened(t, dir)
-}
-
-// Of many hosts the terminal names some, and JSON all.
-func TestTheListOfHostsIsBoundedInTheTerminalAndWholeInJSON(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	const hosts = 130
-	web := crawltest.New(crawltest.Tree("well.test", 1))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	args := []string{"crawl", "--delay", "0", "--max-wait", "1s", "--json", "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("well.test")}
-	for i := range hosts {
-		args = append(args, fmt.Sprintf("http://127.0.1.%d:%d/", i+1, port))
-	}
-	r := inside(t, args...)
-	r.want(t, cli.ExitIncomplete, "see --json for more")
-	var s crawler.Summary
-	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
-		t.Fatal(err)
-	}
-	if len(s.Status.Resting) != hosts {
-		t.Errorf("%d hosts in JSON, want %d", len(s.Status.Resting), hosts)
-	}
-	if n := strings.Count(r.err, "; 1 URL pending"); n != text.MaxShown {
-		t.Errorf("%d hosts in the terminal, want %d", n, text.MaxShown)
-	}
 }

@@ -13,9 +13,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// repeats is how many pages a test's referee forgives to be asked for again: an update asks for all of them.
-const repeats = 100_000
-
 // changed reads the file of an update.
 func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string]crawldir.Change) {
 	t.Helper()

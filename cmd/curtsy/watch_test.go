@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,21 +121,4 @@ func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 		t.Errorf("the status after it: %s", r.out)
 	}
 	inside(t, "audit", dir).want(t, cli.ExitDone)
-}
-
-// A watch that nobody can ask says so at once, and continues.
-func TestWatch_ItsInterfaceFailsAloud(t *testing.T) {
-	t.Parallel()
-	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
-	if err := os.MkdirAll(filepath.Join(dir, "watch.json", "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	p := launched(t, curtsy(t, watched(dir, "--min-interval", "2h")...))
-	p.until(t, "a warning and a sleep", func() bool {
-		return strings.Contains(p.errs.String(), "the watch continues") && strings.Contains(p.errs.String(), "the next round is not before")
-	})
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	<-p.over
 }

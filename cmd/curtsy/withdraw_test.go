@@ -92,25 +92,14 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 	}
 }
 
-// As soon as one host was asked something, the directory holds evidence and stays; and resume takes nothing away.
-func TestACrawlThatReachedSomebodyKeepsItsDirectory(t *testing.T) {
-	t.Parallel()
-	well, _ := small(t)
-	for _, seed := range []string{well, mute(t)} {
-		dir := filepath.Join(t.TempDir(), "d")
-		shared(t, "crawl", "--delay", "0", "--max-wait", "1s", "--dir", dir, seed, deadPort(t)).want(t, cli.ExitIncomplete, "curtsy resume "+dir)
-		shared(t, "resume", "--max-wait", "1s", dir).want(t, cli.ExitIncomplete, "curtsy resume "+dir)
-	}
-}
-
 // An update that reaches nobody takes nothing away: only the command that made a directory does.
-func TestOnlyTheCommandThatMadeADirectoryWithdrawsIt(t *testing.T) {
+func TestWithdraw_OnlyByItsMaker(t *testing.T) {
 	t.Parallel()
 	seed, web := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	shared(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	web.Close()
-	shared(t, "update", "--delay", "0", "--max-wait", "1s", dir)
+	inside(t, "update", "--delay", "0", "--max-wait", "1s", dir)
 	if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err != nil {
 		t.Error(err)
 	}
