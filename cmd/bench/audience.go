@@ -18,7 +18,7 @@ import (
 // audience looks at the dashboard of a crawl for as long as it runs: browsers that have pages open, and a Prometheus. It
 // is of the process that measures, so that its own work is not the crawl's.
 type audience struct {
-	said    lastWords // what the crawl says on standard error, where the address is
+	said    lastWords // what the crawl prints on standard error, where the address is
 	line    []byte    // of that, until the address was found; nil from then on
 	address chan string
 	updates atomic.Int64
@@ -48,9 +48,7 @@ func (a *audience) Write(p []byte) (int, error) {
 	return a.said.Write(p)
 }
 
-func newAudience(said *bytes.Buffer) *audience {
-	return &audience{said: lastWords{b: said}, line: []byte{}, address: make(chan string, 1)}
-}
+func newAudience() *audience { return &audience{line: []byte{}, address: make(chan string, 1)} }
 
 // look looks at the dashboard, once it is there, until ctx ends.
 func (a *audience) look(ctx context.Context) {
@@ -144,29 +142,4 @@ func read(ctx context.Context, c *http.Client, address, accept, token string, ta
 	}
 	take(resp.Body)
 	return nil
-}
-
-// blind says in which round nobody saw the dashboard; empty for none.
-func (r *Result) blind() string {
-	c := r.named(nameDashboard)
-	if c == nil {
-		return ""
-	}
-	for i, x := range c.Rounds {
-		if x.Updates < int64(len(openPages)) || x.Scrapes == 0 {
-			return fmt.Sprintf("the dashboard was open for %d updates and %d scrapes in round %d: ask for more --pages", x.Updates, x.Scrapes, i+1)
-		}
-	}
-	return ""
-}
-
-// watched says what it costs that people look.
-func (r *Result) watched(ours, other Rows) string {
-	more := ratioOf(other.Rounds, ours.Rounds, func(x Round) float64 { return x.CPUPerPage })
-	var updates, scrapes int64
-	for _, x := range other.Rounds {
-		updates, scrapes = updates+x.Updates, scrapes+x.Scrapes
-	}
-	return fmt.Sprintf("with its dashboard open in %d browsers (%d updates read) and scraped each second (%d scrapes) a page takes %.3f times the processor time (%.3f-%.3f)",
-		len(openPages), updates, scrapes, more.Median, more.Min, more.Max)
 }

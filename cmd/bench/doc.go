@@ -2,6 +2,7 @@
 //
 //	go run ./cmd/bench --vs bare --vs peers
 //
-// Each measured program runs in its own process, so that its processor time and memory can be told apart. These are hidden
-// commands of the program: web, crawl, bare, null, parts, frontier and check. docs/dev/performance.md explains the figures.
+// Each measured program is a process of its own, so that its processor time and memory are measured separately: main.go
+// and setup.go read the command line, run.go runs the rounds, child.go is the other processes, web.go and judge.go the
+// web and what its servers check. docs/dev/performance.md explains the figures.
 package main

@@ -2,75 +2,234 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // asBench in the environment makes the test binary be bench.
-const asBench = "CURTSY_TEST_AS_BENCH"
+const asBench = "BENCH_TEST_AS_BENCH"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asBench) != "" {
 		main()
 	}
 	if os.Getenv("GORACE") == "" {
-		os.Setenv("GORACE", "atexit_sleep_ms=20") // of hundreds of processes
+		os.Setenv("GORACE", "atexit_sleep_ms=20") // of many processes
 	}
 	os.Exit(m.Run())
 }
 
-// command is a command line, to be run as a process with a configuration folder of its own.
-func command(t *testing.T, args ...string) *exec.Cmd {
+// ran runs bench as a process and checks its exit code, and that standard error contains all of says.
+func ran(t *testing.T, code int, says []string, args ...string) (out string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	config := t.TempDir()
-	cmd.Env = append(os.Environ(), asBench+"=1", "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config, "XDG_CACHE_HOME="+config, "LocalAppData="+config)
-	return cmd
-}
-
-// result is what a process left.
-type result struct {
-	out, err string
-	code     int
-}
-
-// ended runs a command to its end.
-func ended(t *testing.T, cmd *exec.Cmd) result {
-	t.Helper()
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	home := t.TempDir()
+	cmd.Env = append(os.Environ(), asBench+"=1", "XDG_CONFIG_HOME="+home, "HOME="+home, "AppData="+home, "XDG_CACHE_HOME="+home, "LocalAppData="+home)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		t.Fatalf("%v: %v", cmd.Args, err)
+		t.Fatal(err)
 	}
-	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
-}
-
-// want checks the exit code and that standard error says all of these.
-func (r result) want(t *testing.T, code int, says ...string) {
-	t.Helper()
-	if r.code != code {
-		t.Errorf("exit code %d, want %d; standard error:\n%s\nstandard output:\n%.4000s", r.code, code, r.err, r.out)
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("%q: exit code %d, want %d:\n%s%s", args, got, code, &stderr, &stdout)
 	}
 	for _, s := range says {
-		if !strings.Contains(r.err, s) {
-			t.Errorf("standard error lacks %q:\n%s", s, r.err)
+		if !strings.Contains(stderr.String(), s) {
+			t.Errorf("%q: standard error lacks %q:\n%s", args, s, &stderr)
+		}
+	}
+	return stdout.String()
+}
+
+// benched runs one round and decodes the result.
+func benched(t *testing.T, args ...string) (r result) {
+	t.Helper()
+	out := ran(t, cli.ExitDone, nil, append([]string{"--json", "--rounds", "1", "--dir", t.TempDir()}, args...)...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return r
+}
+
+func needsLoopback(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		t.Skip("127.0.1.1 is not an address of loopback here")
+	}
+}
+
+func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		want string // contenders
+	}{
+		{"--pages 50 --vs bare --vs model", "curtsy|bare|bare, Go's GC|curtsy, model"},
+		{"--setup many-hosts --pages 50 --hosts 10 --vs none", "curtsy"},
+		{"--setup saturation --pages 50 --hosts 25 --pace 200ms", "curtsy"},
+		{"--setup saturation --pages 300 --hosts 20 --vs dashboard", "curtsy|curtsy, dashboard"},
+		{"--setup growth --hosts 2 --discovered 800,2000", "curtsy, 802 URLs|curtsy, 2002 URLs"},
+		{"--setup hostile --pages 30", "curtsy|curtsy, page of 100 MiB|curtsy, gzip bomb of 128 MiB|curtsy, br bomb of 1 GiB"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			t.Parallel()
+			needsLoopback(t)
+			if strings.Contains(tt.args, "hostile") && testing.Short() {
+				t.Skip("it measures memory")
+			}
+			r := benched(t, strings.Fields(tt.args)...)
+			var names []string
+			for _, c := range r.Contenders {
+				names = append(names, c.Name)
+				x, f := c.Rounds[0], c.Rounds[0].Referee
+				if f.Coverage != 1 || c.Name == curtsy && f.Pages != r.Pages || c.ours() == (f.Robots == 0) || len(f.violations()) > 0 && c.ours() {
+					t.Errorf("%s: %+v", c.Name, f)
+				}
+				if x.PagesPerS <= 0 || x.CPUPerPage <= 0 || x.Allocs < 100 || x.PeakRSS <= 0 && runtime.GOOS != "windows" {
+					t.Errorf("%s: %+v", c.Name, x)
+				}
+				if r.Setup == saturation && (f.Gaps != r.Pages || f.OfPermitted <= 0 || f.OfPermitted > 1.001) {
+					t.Errorf("%s: %+v", c.Name, f)
+				}
+			}
+			if got := strings.Join(names, "|"); got != tt.want || r.Setup == hostile && len(r.Added) != 3 {
+				t.Errorf("contenders %q, added %+v", got, r.Added)
+			}
+		})
+	}
+}
+
+func TestBench_ProfilesEachRound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	out := ran(t, cli.ExitDone, []string{"round 2 of 2: curtsy: "}, "--rounds", "2", "--pages", "20", "--vs", "none", "--profile", dir)
+	for _, s := range []string{"one-host: 20 pages at 1 host, 16 at a time, 2 rounds", "PAGES/S", "\ncurtsy ", "the servers found no violation"} {
+		if !strings.Contains(out, s) {
+			t.Errorf("%q is missing:\n%s", s, out)
+		}
+	}
+	for _, names := range []string{"curtsy-[12].pprof", "curtsy-[12].allocs.pprof"} {
+		if found, err := filepath.Glob(filepath.Join(dir, names)); len(found) != 2 {
+			t.Errorf("profiles %s: %q, %v", names, found, err)
 		}
 	}
 }
 
-// skipWithout skips a test that needs a program, unless the environment says that all must run.
-func skipWithout(t *testing.T, program string) {
+// script writes a program that runs as a peer.
+func script(t *testing.T, text string) string {
 	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
+	if _, err := exec.LookPath("wget"); err != nil {
+		if os.Getenv("CURTSY_MUST_RUN") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
 	}
-	if os.Getenv("CURTSY_MUST_RUN") != "" {
-		t.Fatalf("%s is not installed, and CURTSY_MUST_RUN is set", program)
+	path := filepath.Join(t.TempDir(), "peer")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	t.Skipf("%s is not installed", program)
+	return path
+}
+
+// A peer that hangs is stopped together with its children, listed with what it fetched, and not run again.
+func TestBench_PeerThatHangsIsStopped(t *testing.T) {
+	t.Parallel()
+	left := filepath.Join(t.TempDir(), "child")
+	peer := script(t, "wget -q -O /dev/null $1\nsleep 1000 & echo $! >"+left+"\nwait")
+	r := benched(t, "--pages", "20", "--rounds", "2", "--peer-limit", "2s", "--vs", peer+" {url}", "--vs", "wget")
+	c := r.Contenders[1]
+	if len(r.Contenders[0].Rounds) != 2 || len(c.Rounds) != 1 || !c.stopped() || c.Rounds[0].Referee.Pages != 1 || c.Rounds[0].Wall > 60 {
+		t.Errorf("%s: %+v", c.Name, c.Rounds)
+	}
+	if wget := r.Contenders[2].Rounds[0].Referee; wget.Pages != 20 || wget.Robots != 1 {
+		t.Errorf("wget: %+v", wget)
+	}
+	if !strings.Contains(r.text(), "peer (stopped)") || !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "1 of 20 pages") }) {
+		t.Error(r.text())
+	}
+	pid, err := os.ReadFile(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil && strings.Contains(string(stat), "(sleep)") && !strings.Contains(string(stat), ") Z") {
+		t.Errorf("a child of the peer still runs: %s", stat)
+	}
+}
+
+func TestBench_MirrorHasAFilePerPage(t *testing.T) {
+	t.Parallel()
+	r := benched(t, "--setup", "mirror", "--pages", "40", "--vs", script(t, "exec wget -q -m -k -E -p -H -P $1 $2")+" {dir} {url}")
+	for _, c := range r.Contenders {
+		if f := c.Rounds[0]; f.Files < 40 || f.Referee.Pages != 40 {
+			t.Errorf("%s: %+v", c.Name, f)
+		}
+	}
+}
+
+func TestBench_RefusesWhatItCannotMeasure(t *testing.T) {
+	t.Parallel()
+	for args, says := range map[string]string{
+		"--setup two-hosts":                        "write one-host",
+		"--rounds 0":                               "--rounds and --pace must be positive",
+		"--hosts 2":                                "--hosts does not apply to --setup one-host",
+		"--setup many-hosts --pages 10":            "10 pages for 200 hosts",
+		"--setup saturation --vs bare":             "observes no delay",
+		"--vs none --vs bare":                      "none by itself",
+		"--vs curl":                                "a command line with {url}",
+		"--vs no-such-crawler{url}":                "not found",
+		"--setup growth --vs wget":                 "have no end",
+		"--vs checkers --pages 5":                  "omit --pages",
+		`child {"Do":"bare","Seeds":["http://a"]}`: "loopback only",
+	} {
+		ran(t, cli.ExitUsage, []string{says}, strings.Fields(args)...)
+	}
+}
+
+func TestBench_ScaleMeasuresAndDraws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
+	t.Parallel()
+	needsLoopback(t)
+	picture := filepath.Join(t.TempDir(), "scale.svg")
+	r := benched(t, "--setup", "scale", "--discovered", "10000,1000", "--svg", picture)
+	kinds := map[string]int{}
+	for _, s := range r.Steps {
+		if kinds[s.Of]++; s.CPU <= 0 || s.Of == scaleBolt && s.Disk <= 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if kinds[scaleCrawl] != 4 || kinds[scaleBolt] != 5 || kinds[scaleModel] != 2 {
+		t.Errorf("%v", kinds)
+	}
+	svg, err := os.ReadFile(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(svg, new(struct{})); err != nil || bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) || bytes.Count(svg, []byte("<circle")) != 15 {
+		t.Errorf("%v, %d points\n%s", err, bytes.Count(svg, []byte("<circle")), svg)
+	}
+}
+
+// No crawl takes hours, and the model holds no more URLs than it is made for.
+func TestScaleSteps_StayWithinTheirLimits(t *testing.T) {
+	most := map[string]int{}
+	for _, s := range scaleSteps([]int{1000, 1_000_000, 10_000_000}) {
+		most[s.Of+" "+s.Varied] = max(most[s.Of+" "+s.Varied], map[string]int{"urls": s.URLs, "hosts": s.Hosts}[s.Varied])
+	}
+	for what, want := range map[string]int{"crawl urls": 1_000_000, "frontier urls": 10_000_000, "frontier, memory urls": 1000, "crawl hosts": 1000, "frontier hosts": 100_000} {
+		if most[what] != want {
+			t.Errorf("%s up to %d, want %d", what, most[what], want)
+		}
+	}
 }

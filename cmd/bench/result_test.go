@@ -2,43 +2,25 @@ package main
 
 import (
 	"errors"
-	"os/exec"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
-func TestSplitWords(t *testing.T) {
-	for line, want := range map[string]string{
-		`a  b c`: "a|b|c", ` 'a b' "c 'd'" `: "a b|c 'd'", `a'b c'd ""`: "ab cd|", ``: "",
-	} {
-		if got, err := splitWords(line); err != nil || strings.Join(got, "|") != want {
-			t.Errorf("%q: %q, %v; want %q", line, got, err, want)
-		}
+// rowsOf are rounds of a contender that fetched everything, at these speeds.
+func rowsOf(name string, pagesPerS ...float64) rows {
+	c := rows{Name: name, Peer: name == "wget"}
+	for _, x := range pagesPerS {
+		c.Rounds = append(c.Rounds, round{PagesPerS: x, CPUPerPage: 1, Referee: refereed{Pages: 9, Expected: 9, Coverage: 1}})
 	}
+	return c
 }
 
-// What the referee finds against the crawl is a finding, also of a void run; what it finds against others is not.
-func TestAViolationIsAFinding(t *testing.T) {
-	ours, other := rows(nameCurtsy, 1, 1), rows("wget", 1, 1)
-	other.Rounds[1].Referee.Duplicates = 5
-	r := Result{Contenders: []Rows{ours, other}}
-	r.conclude(&Plan{})
-	if err := r.Verdict(); err != nil {
-		t.Errorf("a peer's duplicates: %v", err)
-	}
-	ours.Rounds[1].Referee.Short = 1
-	r = Result{Contenders: []Rows{ours, rows(nameBare, 1, 1), rows(nameYard, 9, 9)}}
-	r.conclude(&Plan{})
-	var found *Found
-	if err := r.Verdict(); !errors.As(err, &found) || !strings.Contains(err.Error(), "curtsy, round 2: 1 of 0 gaps short") {
-		t.Errorf("%v", err)
-	}
-}
-
-// Medians and ratios: of an even number the middle of the two, and of ratios that of each round.
-func TestMediansAndRatios(t *testing.T) {
-	r := Result{Contenders: []Rows{rows(nameCurtsy, 10, 40, 30, 20), rows("wget", 5, 10, 10, 2)}}
-	r.conclude(&Plan{})
+// The median of an even number is the mean of the middle two, and a ratio is the median of those within rounds.
+func TestConclude_MediansAndRatios(t *testing.T) {
+	r := result{Contenders: []rows{rowsOf(curtsy, 10, 40, 30, 20), rowsOf("wget", 5, 10, 10, 2)}}
+	r.conclude()
 	if got, want := r.Contenders[0].PagesPerS, (spread{25, 10, 40}); got != want {
 		t.Errorf("median of four: %+v, want %+v", got, want)
 	}
@@ -47,29 +29,37 @@ func TestMediansAndRatios(t *testing.T) {
 	}
 }
 
-// The lines of peers are filled in, and that of the yardstick is not run twice.
-func TestPeersAreKnownByName(t *testing.T) {
-	p := &Plan{workers: 7}
-	p.web.Width = 3
-	for whom, want := range map[string]string{
-		vsWget:    "wget -r: wget -q -r -l inf -H -P {dir} {urls}",
-		vsWget2:   "wget2 -r: wget2 -q -r -l inf -H --max-threads 7 -P {dir} {urls}",
-		vsHTTrack: "httrack: httrack {urls} -O {dir} -q -%! -c7 -%c0 -A0 -s0",
-		vsScrapy:  "scrapy: scrapy runspider {spider} -a seeds={seeds} -s CONCURRENT_REQUESTS=7 -s CONCURRENT_REQUESTS_PER_DOMAIN=3",
-		"curl":    ": ",
+// A violation by curtsy is a finding, and one by another program is not. A bare loop that omits pages or wastes processor
+// time would flatter curtsy: the run is void.
+func TestVerdict(t *testing.T) {
+	broken := func(c rows, change func(*round)) rows {
+		change(&c.Rounds[1])
+		return c
+	}
+	wasteful := rowsOf(bareLoop, 1, 1, 1)
+	wasteful.Rounds[0].CPUPerPage, wasteful.Rounds[1].CPUPerPage = 1.6, 1.6
+	for name, tt := range map[string]struct {
+		ours, other rows
+		pages       int
+		says        string
+		code        int
+	}{
+		"sound":           {rowsOf(curtsy, 1, 1, 1), rowsOf(bareLoop, 1, 1, 1), fewPages, "", cli.ExitDone},
+		"a short gap":     {broken(rowsOf(curtsy, 1, 1), func(x *round) { x.Referee.Short = 1 }), wasteful, fewPages, "curtsy, round 2: 1 of 0 gaps short", cli.ExitFound},
+		"peer, twice":     {rowsOf(curtsy, 1, 1), broken(rowsOf("wget", 1, 1), func(x *round) { x.Referee.Duplicates = 5 }), fewPages, "", cli.ExitDone},
+		"bare, missing":   {rowsOf(curtsy, 1, 1), broken(rowsOf("bare, Go's GC", 1, 1), func(x *round) { x.Referee.Pages = 8 }), fewPages, "8 of 9 pages, and 0 again, in round 2", cli.ExitFailed},
+		"bare, wasteful":  {rowsOf(curtsy, 1, 1, 1), wasteful, fewPages, "1.60 times the processor time", cli.ExitFailed},
+		"bare, few pages": {rowsOf(curtsy, 1, 1, 1), wasteful, fewPages - 1, "", cli.ExitDone},
 	} {
-		k := p.known(whom)
-		if got := k.name + ": " + strings.Join(k.words, " "); got != want {
-			t.Errorf("%s: %s, want %s", whom, got, want)
+		r := result{Pages: tt.pages, Contenders: []rows{tt.ours, tt.other}}
+		for range tt.other.Rounds {
+			r.Parts = append(r.Parts, parts{Pages: 9, Fetch: 0.25, Parse: 0.75})
 		}
-	}
-	if _, err := exec.LookPath("wget2"); err != nil {
-		t.Skip(err)
-	}
-	for _, vs := range [][]string{{vsBare, vsWget2}, {vsWget2, vsBare}} {
-		p := &Plan{workers: 7}
-		if err := p.meet(vs, nil); err != nil || len(p.contenders) != 3 {
-			t.Errorf("%q: %v, %+v", vs, err, p.contenders)
+		r.conclude()
+		err := r.verdict()
+		var found *cli.Error
+		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) || errors.As(err, &found) != (tt.code == cli.ExitFound) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

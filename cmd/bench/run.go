@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,212 +16,245 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/storage/mirror"
 )
 
-// patience is how long one run of curtsy may take, or of the bare loop.
-const patience = time.Hour
+const (
+	patience  = time.Hour       // for a run of curtsy or of the bare loop
+	peerGrace = 2 * time.Second // for a peer to end after it was stopped
+	saidSize  = 4 << 10         // of the output of a process that an error quotes
+)
 
-// measuring is what all runs of a bench share.
-type measuring struct {
-	self string   // the program
-	env  []string // of our own processes: settings and collector are the bench's, not the user's
-	dir  string
-	webs map[WebConfig]*servedWeb
-}
-
-// servedWeb is a web, and the file that its seeds are in.
-type servedWeb struct {
-	*remoteWeb
-	file string
-}
-
-// run measures all contenders, in rounds. Each round begins with another one, so that none always runs after the same.
-func (p *Plan) run(ctx context.Context, say Say) (result *Result, err error) {
-	m, err := p.prepare()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, m.close()) }()
-	result = p.newResult(m)
-	if result.NullRate, err = p.null(ctx, m); err != nil {
-		return nil, err
-	}
-	for round := range p.rounds {
-		for i := range p.contenders {
-			at := (round + i) % len(p.contenders)
-			c, row := p.contenders[at], &result.Contenders[at]
-			if row.stopped() {
-				continue // and it would be again
+// run measures what the command line asks for and prints the result.
+func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
+	measure := b.crawls
+	switch {
+	case slices.Contains(b.vs, "checkers"):
+		for _, flag := range strings.Fields("setup pages hosts workers pace discovered svg profile") {
+			if b.given(flag) || len(b.vs) > 1 {
+				return cli.Usagef("--vs checkers has its own sites: omit --%s and other values of --vs", flag)
 			}
-			run, err := p.measure(ctx, m, c, round)
-			if err != nil {
-				return nil, fmt.Errorf("bench: %s, round %d: %w", c.name, round+1, err)
-			}
-			say("round %d of %d: %s: %.0f pages/s, %.3f CPU ms per page", round+1, p.rounds, c.name, run.PagesPerS, run.CPUPerPage)
-			row.Rounds = append(row.Rounds, run)
 		}
-		if err := p.measureParts(ctx, m, result); err != nil {
-			return nil, err
-		}
-	}
-	result.conclude(p)
-	return result, nil
-}
-
-func (p *Plan) prepare() (_ *measuring, err error) {
-	m := &measuring{webs: map[WebConfig]*servedWeb{}}
-	if p.profile != "" {
-		if err := os.MkdirAll(p.profile, 0o777); err != nil {
-			return nil, fmt.Errorf("bench: %w", err)
+		b.name, measure = "checkers", b.checkers
+	case b.name == scale:
+		measure = b.scale
+		fallthrough
+	default:
+		if err := b.plan(); err != nil {
+			return err
 		}
 	}
-	if m.self, err = os.Executable(); err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
+	if b.profile != "" {
+		if err := os.MkdirAll(b.profile, 0o777); err != nil {
+			return err
+		}
 	}
-	if m.dir, err = os.MkdirTemp(p.dir, "curtsy-bench-"); err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
+	if b.self, err = os.Executable(); err != nil {
+		return err
 	}
-	m.env = cleanEnv(os.Environ(), p.unset, filepath.Join(m.dir, "user"))
-	if err := os.WriteFile(filepath.Join(m.dir, "spider.py"), spider, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("bench: %w", err), m.close())
+	if b.tmp, err = os.MkdirTemp(b.dir, "curtsy-bench-"); err != nil {
+		return err
 	}
-	return m, nil
+	defer func() {
+		for _, w := range b.webs {
+			err = errors.Join(err, w.close())
+		}
+		err = errors.Join(err, os.RemoveAll(b.tmp))
+	}()
+	b.env = b.cleanEnv(os.Environ())
+	if err := os.WriteFile(filepath.Join(b.tmp, "spider.py"), spider, 0o600); err != nil {
+		return err
+	}
+	r := b.newResult()
+	if err := measure(ctx, r); err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	if b.json {
+		err = cli.WriteJSON(out, r)
+	} else {
+		_, err = io.WriteString(out, r.text())
+	}
+	return errors.Join(err, r.verdict())
 }
 
-func (m *measuring) close() error {
-	var errs []error
-	for _, w := range m.webs {
-		errs = append(errs, w.close())
-	}
-	return errors.Join(append(errs, os.RemoveAll(m.dir))...)
-}
-
-// web is the web of a contender, which is served from the first time that it is needed on.
-func (m *measuring) web(ctx context.Context, c WebConfig) (*servedWeb, error) {
-	if w := m.webs[c]; w != nil {
-		return w, nil
-	}
-	// The web outlives an interrupt: it ends when nobody speaks to it any more.
-	remote, err := startWeb(context.WithoutCancel(ctx), m.self, c)
-	if err != nil {
-		return nil, err
-	}
-	w := &servedWeb{remote, filepath.Join(m.dir, fmt.Sprintf("seeds-%d", len(m.webs)))}
-	m.webs[c] = w
-	if err := os.WriteFile(w.file, []byte(strings.Join(w.seeds, "\n")+"\n"), 0o600); err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
-	}
-	return w, nil
-}
-
-// cleanEnv is an environment in which nothing but the bench decides: no settings, no choices for the collector, and a
-// user of its own who has configured nothing.
-func cleanEnv(env, unset []string, user string) []string {
-	drop := append([]string{"GOGC", "GOMEMLIMIT"}, unset...)
+// cleanEnv returns env without settings of curtsy and of the collector, for a user who has configured nothing.
+func (b *bench) cleanEnv(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(drop, name)
+		return strings.HasPrefix(kv, "CURTSY_") || strings.HasPrefix(kv, "GOGC=") || strings.HasPrefix(kv, "GOMEMLIMIT=")
 	})
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "AppData", "LocalAppData"} {
-		env = append(env, name+"="+user)
+		env = append(env, name+"="+filepath.Join(b.tmp, "user"))
 	}
 	return env
 }
 
+// crawls measures all contenders in rounds. Each round starts with another one, so that none always follows the same.
+func (b *bench) crawls(ctx context.Context, r *result) error {
+	for round := range b.rounds {
+		for i := range b.contenders {
+			at := (round + i) % len(b.contenders)
+			c, row := b.contenders[at], &r.Contenders[at]
+			if row.stopped() {
+				continue // it would be stopped again
+			}
+			x, err := b.measure(ctx, c, round)
+			if err != nil {
+				return fmt.Errorf("%s, round %d: %w", c.name, round+1, err)
+			}
+			b.say("round %d of %d: %s: %.0f pages/s, %.3f CPU ms per page", round+1, b.rounds, c.name, x.PagesPerS, x.CPUPerPage)
+			row.Rounds = append(row.Rounds, x)
+		}
+		if r.named(bareLoop) == nil {
+			continue
+		}
+		var p parts
+		web := b.contenders[0].web
+		if _, _, err := b.once(ctx, contender{name: "parts", web: web, job: job{Do: "parts"}}, "", &p); err != nil {
+			return err
+		}
+		if _, err := b.webs[web].report(); err != nil { // the requests for the parts are nobody's
+			return err
+		}
+		r.Parts = append(r.Parts, p)
+	}
+	r.conclude()
+	return nil
+}
+
 // measure runs a contender once.
-func (p *Plan) measure(ctx context.Context, m *measuring, c contender, round int) (run Round, err error) {
-	web, err := m.web(ctx, c.web)
-	if err != nil {
-		return run, err
-	}
-	dir, err := os.MkdirTemp(m.dir, "run-")
-	if err != nil {
-		return run, err
-	}
-	// It stays until all is measured: ext4 gives out no number of a file that was removed in the last minutes, and looking
-	// for others made a new file ten times as dear for whoever came next.
-	in := placed{dir: filepath.Join(dir, "crawl"), stats: filepath.Join(dir, "stats"), profile: p.profileOf(c, round)}
-	if c.peer {
-		if err := os.Mkdir(in.dir, 0o777); err != nil {
-			return run, err
+func (b *bench) measure(ctx context.Context, c contender, round int) (x round, err error) {
+	profile := ""
+	if b.profile != "" && c.job.Do == "crawl" {
+		name := strings.NewReplacer(", ", "-", " ", "-").Replace(c.name)
+		if profile, err = filepath.Abs(filepath.Join(b.profile, fmt.Sprintf("%s-%d.pprof", name, round+1))); err != nil {
+			return x, err
 		}
 	}
-	ended, err := p.runOnce(ctx, m, c, in.fill(c.args, m, web))
+	var own childStats
+	e, dir, err := b.once(ctx, c, profile, &own)
 	if err != nil {
-		return run, err
+		return x, err
 	}
-	report, err := web.report()
+	judged, err := b.webs[c.web].report()
 	if err != nil {
-		return run, err
+		return x, err
 	}
-	if report.Pages == 0 && !ended.stopped {
-		return run, fmt.Errorf("it requested no page: %s", ended.said)
+	if judged.Pages == 0 && !e.stopped {
+		return x, fmt.Errorf("it requested no page: %s", e.said)
 	}
-	own, err := readStats(in.stats, c.peer)
-	if err != nil {
-		return run, err
-	}
-	run = newRound(ended, own, report)
-	if c.ours && p.profile != "" {
-		if run.Stages, err = stagesOf(in.profile, report.Pages); err != nil {
-			return run, err
+	x = newRound(e, own, judged)
+	if profile != "" {
+		if x.Stages, err = stagesOf(profile, judged.Pages); err != nil {
+			return x, err
 		}
 	}
-	if p.setup == setupMirror {
-		tree := in.dir
-		if c.ours {
-			tree = mirror.Tree(in.dir)
+	if b.name == mirrorTree {
+		if !c.peer() {
+			dir = mirror.Tree(dir)
 		}
-		run.Files, err = filesIn(tree)
+		err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				x.Files++
+			}
+			return err
+		})
 	}
-	return run, err
+	return x, err
 }
 
-// profileOf is where the profile of a run goes.
-func (p *Plan) profileOf(c contender, round int) string {
-	return filepath.Join(p.profile, fmt.Sprintf("%s-%d.pprof", strings.NewReplacer(", ", "-", " ", "-").Replace(c.name), round+1))
-}
-
-// endedRun is a process that came to its end, or was brought to it.
-type endedRun struct {
-	took    time.Duration
-	state   *os.ProcessState
-	said    string
-	stopped bool // a peer, at its limit
-
-	updates, scrapes int64 // that an audience has seen
-}
-
-// runOnce runs a command to its end.
-func (p *Plan) runOnce(ctx context.Context, m *measuring, c contender, words []string) (e endedRun, err error) {
-	patience := patience
-	if c.peer {
-		patience = p.peerLimit
+// once runs a contender to its end, and decodes what a job of this program returns into out. The directory of the crawl
+// remains until everything is measured: ext4 does not reuse inode numbers that were freed within the last minutes, and
+// skipping them makes new files ten times as expensive for the next contender.
+func (b *bench) once(ctx context.Context, c contender, profile string, out any) (e ended, dir string, err error) {
+	web, err := b.serve(ctx, c.web)
+	if err != nil {
+		return e, "", err
+	}
+	run, err := os.MkdirTemp(b.tmp, "run-")
+	if err != nil {
+		return e, "", err
+	}
+	dir = filepath.Join(run, "crawl")
+	fill := strings.NewReplacer("{url}", web.seeds[0], "{seeds}", web.file, "{dir}", dir, "{spider}", filepath.Join(b.tmp, "spider.py"))
+	p := process{words: c.words, limit: b.peerLimit, grace: peerGrace}
+	if c.peer() {
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			return e, "", err
+		}
+		for i := len(c.words) - 1; i >= 0; i-- {
+			if c.words[i] == "{urls}" {
+				p.words = slices.Concat(p.words[:i], web.seeds, p.words[i+1:])
+			}
+		}
 	} else {
-		words = append([]string{m.self}, words...)
+		j := c.job
+		j.Args, j.Seeds, j.Out, j.Profile = slices.Clone(j.Args), web.seeds, filepath.Join(run, "out"), profile
+		for i := range j.Args {
+			j.Args[i] = fill.Replace(j.Args[i])
+		}
+		p = process{words: append([]string{b.self}, j.words()...), env: b.env, limit: patience, grace: procgroup.Grace}
 	}
-	limited, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	cmd := exec.CommandContext(limited, words[0], words[1:]...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &lastWords{b: &said}, &lastWords{b: &said}
-	cmd.WaitDelay = peerGrace
-	if !c.peer {
-		cmd.Env, cmd.WaitDelay = m.env, procgroup.Grace
+	for i := range p.words {
+		p.words = slices.Clone(p.words)
+		p.words[i] = fill.Replace(p.words[i])
 	}
 	if c.seen {
+		p.audience = newAudience()
+	}
+	if c.peer() { // what it fetched counts, not its exit code
+		e, err = p.run(ctx)
+	} else {
+		e, err = p.result(ctx, filepath.Join(run, "out"), out)
+	}
+	return e, dir, err
+}
+
+// process is a command to be run to its end.
+type process struct {
+	words        []string
+	dir          string
+	env          []string // nil = that of this process
+	limit, grace time.Duration
+	out          io.Writer // nil = the end is kept for errors
+	audience     *audience
+}
+
+// ended is a process that has ended, or was stopped at its limit.
+type ended struct {
+	took             time.Duration
+	state            *os.ProcessState
+	said             string
+	failed           error // its exit code
+	stopped          bool
+	updates, scrapes int64 // that an audience received
+}
+
+// run returns an error if the process does not start or ctx ends. Everything the process started has ended, too.
+func (p *process) run(ctx context.Context) (e ended, err error) {
+	limited, cancel := context.WithTimeout(ctx, p.limit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, p.words[0], p.words[1:]...)
+	said := &lastWords{}
+	cmd.Dir, cmd.Env, cmd.WaitDelay, cmd.Stdout, cmd.Stderr = p.dir, p.env, p.grace, io.Writer(said), io.Writer(said)
+	if p.out != nil {
+		cmd.Stdout, cmd.Stderr = p.out, p.out
+		if p.env != nil { // curtsy reports progress there
+			cmd.Stderr = said
+		}
+	}
+	if a := p.audience; a != nil {
+		cmd.Stdout, cmd.Stderr = nil, a
 		looking, leave := context.WithCancel(ctx)
-		there := newAudience(&said)
-		cmd.Stderr = there
 		var beside sync.WaitGroup
-		beside.Go(func() { there.look(looking) })
+		beside.Go(func() { a.look(looking) })
 		defer func() {
 			leave()
 			beside.Wait()
-			e.updates, e.scrapes = there.updates.Load(), there.scrapes.Load()
+			e.updates, e.scrapes = a.updates.Load(), a.scrapes.Load()
 		}()
+		said = &a.said
 	}
 	procgroup.Together(cmd)
 	began := time.Now()
@@ -228,74 +262,79 @@ func (p *Plan) runOnce(ctx context.Context, m *measuring, c contender, words []s
 		return e, err
 	}
 	failed := cmd.Wait()
-	e = endedRun{took: time.Since(began), state: cmd.ProcessState, said: strings.TrimSpace(said.String())}
+	e = ended{took: time.Since(began), state: cmd.ProcessState, said: strings.TrimSpace(said.String()), failed: failed, stopped: limited.Err() != nil}
 	procgroup.EndAll(cmd)
-	switch {
-	case ctx.Err() != nil:
-		return e, ctx.Err()
-	case limited.Err() != nil && !c.peer:
-		return e, fmt.Errorf("it was not over after %v", patience)
-	case failed != nil && !c.peer: // a peer may complain as it likes: what it fetched is what counts
-		return e, fmt.Errorf("%w: %s", failed, e.said)
-	}
-	e.stopped = limited.Err() != nil
-	return e, nil
+	return e, ctx.Err()
 }
 
-// peerGrace is how long a peer that is stopped may take to end: less than it is worth to be waited for.
-const peerGrace = 2 * time.Second
-
-// placed is where a run has its things.
-type placed struct{ dir, stats, profile string }
-
-// fill puts what is known now into the arguments.
-func (at placed) fill(args []string, m *measuring, web *servedWeb) (words []string) {
-	fill := strings.NewReplacer("{url}", web.seeds[0], "{seeds}", web.file, "{dir}", at.dir, "{stats}", at.stats, "{profile}", at.profile,
-		"{spider}", filepath.Join(m.dir, "spider.py"))
-	for _, arg := range args {
-		if arg == "{urls}" {
-			words = append(words, web.seeds...)
-			continue
-		}
-		words = append(words, fill.Replace(arg))
+// result runs a job of this program and decodes its result, from a file, into out.
+func (p *process) result(ctx context.Context, file string, out any) (e ended, err error) {
+	if e, err = p.run(ctx); err != nil {
+		return e, err
 	}
-	return words
-}
-
-// filesIn counts the files of a tree.
-func filesIn(tree string) (n int, err error) {
-	err = filepath.WalkDir(tree, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			n++
-		}
-		return err
-	})
-	if err != nil {
-		return n, fmt.Errorf("bench: what is in the tree: %w", err)
+	if e.failed != nil {
+		return e, fmt.Errorf("%w: %s", e.failed, e.said)
 	}
-	return n, nil
-}
-
-func readStats(path string, peer bool) (own childStats, err error) {
-	if peer {
-		return own, nil
-	}
-	b, err := os.ReadFile(path)
+	text, err := os.ReadFile(file)
 	if err == nil {
-		err = json.Unmarshal(b, &own)
+		err = json.Unmarshal(text, out)
 	}
-	return own, err
+	return e, err
 }
 
-// lastWords keeps the last of what is written.
-type lastWords struct{ b *bytes.Buffer }
+// lastWords keeps the end of what is written.
+type lastWords struct{ bytes.Buffer }
 
-const lastSize = 4 << 10
-
-func (t *lastWords) Write(p []byte) (int, error) {
-	t.b.Write(p)
-	if over := t.b.Len() - lastSize; over > 0 {
-		t.b.Next(over)
-	}
-	return len(p), nil
+func (l *lastWords) Write(p []byte) (int, error) {
+	n, err := l.Buffer.Write(p)
+	l.Next(max(0, l.Len()-saidSize))
+	return n, err
 }
+
+// remoteWeb is a web in a process of its own. It prints its seeds, then a report of its servers for each line that it
+// reads, and ends with its standard input.
+type remoteWeb struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *json.Decoder
+	seeds []string
+	file  string // with the seeds
+}
+
+// serve returns the process that serves a web, which it starts at first.
+func (b *bench) serve(ctx context.Context, c webConfig) (_ *remoteWeb, err error) {
+	if w := b.webs[c]; w != nil {
+		return w, nil
+	}
+	words := (&job{Do: "web", Web: c}).words()
+	w := &remoteWeb{cmd: exec.CommandContext(context.WithoutCancel(ctx), b.self, words...), file: filepath.Join(b.tmp, fmt.Sprintf("seeds-%d", len(b.webs)))}
+	procgroup.Together(w.cmd) // an interrupt is for this process, which closes the web last
+	said := &lastWords{}
+	w.cmd.Stderr = said
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.cmd.Start(); err != nil {
+		return nil, err
+	}
+	w.out = json.NewDecoder(out)
+	if err := w.out.Decode(&w.seeds); err != nil {
+		return nil, fmt.Errorf("start the web: %w: %s", errors.Join(err, w.close()), said.String())
+	}
+	b.webs[c] = w
+	return w, os.WriteFile(w.file, []byte(strings.Join(w.seeds, "\n")+"\n"), 0o600)
+}
+
+// report is what the servers saw since the last call.
+func (w *remoteWeb) report() (r refereed, err error) {
+	if _, err := io.WriteString(w.in, "report\n"); err != nil {
+		return r, err
+	}
+	return r, w.out.Decode(&r)
+}
+
+func (w *remoteWeb) close() error { return errors.Join(w.in.Close(), w.cmd.Wait()) }

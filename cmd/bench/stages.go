@@ -3,40 +3,18 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/google/pprof/profile"
 
 	"curtsy/storage/plainly"
 )
 
-// Where processor time goes is read from a profile. A sample is a stack of functions; it belongs to the stage of the
-// innermost of them that is of a stage, so that hashing a record counts as archive, and reading a link's URL as
-// canonicalise though the parser asked for it. The collector interrupts whoever allocates and runs beside them all: it is a
-// stage of its own, whoever made the garbage.
-
-// The stages.
-const (
-	stageFetch     = "fetch"
-	stageParse     = "parse"
-	stageCanon     = "canonicalise"
-	stageScope     = "scope"
-	stageTraps     = "traps" // digests of text, by which copies are known
-	stageFrontier  = "frontier"
-	stageGate      = "gate"
-	stageArchive   = "archive"
-	stageLedger    = "ledger"
-	stageMirror    = "mirror"
-	stageCollector = "collector"
-	stageStory     = "story"     // the crawler's own code between the stages
-	stageScheduler = "scheduler" // goroutines switched, timers, the poller: no function but the runtime's
-	stageRest      = "rest"
-)
+// A sample of a profile is a stack of functions. It belongs to the innermost function that has a stage: hashing a record
+// counts as archive, and parsing a link's URL as canonicalise though the HTML parser called it. The collector is a stage of
+// its own, whoever allocated.
 
 // stages is CPU ms per page by stage.
 type stages map[string]float64
@@ -49,27 +27,25 @@ type stageRow struct {
 	prefixes []string
 }
 
-// stageRows are in the order in which they are printed. Of what fits the longest counts.
-func stageRows() []stageRow {
-	return []stageRow{
-		{stageFetch, []string{"crawler/fetch"}, []string{"net/http.", "net."}},
-		{stageParse, []string{"crawler/extract", "storage/markup", "storage/charset"},
-			[]string{"golang.org/x/net/html.", "golang.org/x/net/html/", "github.com/PuerkitoBio/goquery."}},
-		{stageCanon, []string{"frontier/canon"}, []string{"net/url."}},
-		{stageScope, []string{"crawler/scope", "crawler/optout"}, nil},
-		{stageTraps, []string{"crawler/trap"}, nil},
-		{stageFrontier, []string{"frontier"}, []string{"go.etcd.io/bbolt."}},
-		{stageGate, []string{"robots", "crawler/gate", "crawler/hostlock"}, nil},
-		{stageArchive, []string{"storage/warc", "frontier/durable", "storage/cdxj", "storage/sorted", "storage/spool"}, nil},
-		{stageLedger, []string{"storage/ledger"}, nil},
-		{stageMirror, []string{"storage/mirror"}, nil},
-		{stageCollector, nil, []string{"runtime.gcBgMarkWorker", "runtime.gcAssist", "runtime.gcStart", "runtime.gcDrain",
-			"runtime.gcMark", "runtime.bgsweep", "runtime.bgscavenge", "runtime.(*sweepLocked)", "runtime.deductSweepCredit",
-			"runtime.gcWriteBarrier", "runtime.wbBuf"}},
-		{stageStory, []string{"crawler", "storage", "cmd"}, []string{"main."}},
-		{stageScheduler, nil, nil},
-		{stageRest, nil, nil},
-	}
+// stageRows are in the order in which they are printed. The longest match counts.
+var stageRows = []stageRow{
+	{"fetch", []string{"crawler/fetch"}, []string{"net/http.", "net."}},
+	{"parse", []string{"crawler/extract", "storage/markup", "storage/charset"},
+		[]string{"golang.org/x/net/html.", "golang.org/x/net/html/", "github.com/PuerkitoBio/goquery."}},
+	{"canonicalise", []string{"frontier/canon"}, []string{"net/url."}},
+	{"scope", []string{"crawler/scope", "crawler/optout"}, nil},
+	{"traps", []string{"crawler/trap"}, nil},
+	{"frontier", []string{"frontier"}, []string{"go.etcd.io/bbolt."}},
+	{"gate", []string{"robots", "crawler/gate", "crawler/hostlock"}, nil},
+	{"archive", []string{"storage/warc", "frontier/durable", "storage/cdxj", "storage/sorted", "storage/spool"}, nil},
+	{"ledger", []string{"storage/ledger"}, nil},
+	{"mirror", []string{"storage/mirror"}, nil},
+	{"collector", nil, []string{"runtime.gcBgMarkWorker", "runtime.gcAssist", "runtime.gcStart", "runtime.gcDrain",
+		"runtime.gcMark", "runtime.bgsweep", "runtime.bgscavenge", "runtime.(*sweepLocked)", "runtime.deductSweepCredit",
+		"runtime.gcWriteBarrier", "runtime.wbBuf"}},
+	{"story", []string{"crawler", "storage", "cmd"}, []string{"main."}},
+	{"scheduler", nil, nil},
+	{"rest", nil, nil},
 }
 
 // stagesOf reads a profile of a crawl of so many pages.
@@ -93,7 +69,7 @@ func attribute(p *profile.Profile, pages int) (stages, error) {
 		return nil, fmt.Errorf("bench: the profile is not one of processor time")
 	}
 	s := stages{}
-	for _, row := range stageRows() {
+	for _, row := range stageRows {
 		s[row.name] = 0
 	}
 	for _, x := range p.Sample {
@@ -118,16 +94,16 @@ func stageOf(x *profile.Sample) string {
 		}
 	}
 	if others {
-		return stageRest
+		return "rest"
 	}
-	return stageScheduler
+	return "scheduler"
 }
 
 // stageFor is the stage of a function; empty if it is of none.
 func stageFor(function string) (stage string) {
 	ours, ok := strings.CutPrefix(function, "curtsy/")
 	longest := 0
-	for _, row := range stageRows() {
+	for _, row := range stageRows {
 		for _, pkg := range row.packages {
 			below, of := strings.CutPrefix(ours, pkg)
 			if ok && of && len(pkg) > longest && (strings.HasPrefix(below, ".") || strings.HasPrefix(below, "/")) {
@@ -144,7 +120,7 @@ func stageFor(function string) (stage string) {
 }
 
 // medianStages is the median of rounds, stage by stage.
-func medianStages(rounds []Round) stages {
+func medianStages(rounds []round) stages {
 	if len(rounds) == 0 || rounds[0].Stages == nil {
 		return nil
 	}
@@ -159,28 +135,23 @@ func medianStages(rounds []Round) stages {
 	return all
 }
 
-// stageTable prints what each stage of curtsy takes.
-func (r *Result) stageTable(w io.Writer) error {
+// stageTable has what each stage of curtsy takes.
+func (r *result) stageTable() (t [][]string) {
 	for _, c := range r.Contenders {
 		if c.Stages == nil {
 			continue
 		}
 		total := 0.0
-		for _, name := range slices.Sorted(maps.Keys(c.Stages)) {
-			total += c.Stages[name]
+		for _, x := range c.Stages {
+			total += x
 		}
-		fmt.Fprintln(w)
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(tw, "STAGE OF %s\tCPU MS/PAGE\tSHARE\n", strings.ToUpper(plainly.Lines(c.Name)))
-		for _, row := range stageRows() {
+		t = append(t, []string{"STAGE OF " + strings.ToUpper(plainly.Lines(c.Name)), "CPU MS/PAGE", "SHARE"})
+		for _, row := range stageRows {
 			if x := c.Stages[row.name]; x > 0 {
-				fmt.Fprintf(tw, "%s\t%.4f\t%.1f %%\n", row.name, x, 100*x/total)
+				t = append(t, []string{row.name, fmt.Sprintf("%.4f", x), fmt.Sprintf("%.1f %%", 100*x/total)})
 			}
 		}
-		fmt.Fprintf(tw, "in the profile\t%.4f\t%.1f %% of all that the process took\n", total, 100*total/cmp.Or(c.CPUPerPage.Median, 1))
-		if err := tw.Flush(); err != nil {
-			return err
-		}
+		t = append(t, []string{"in the profile", fmt.Sprintf("%.4f", total), fmt.Sprintf("%.1f %% of the processor time", 100*total/cmp.Or(c.CPUPerPage.Median, 1))})
 	}
-	return nil
+	return t
 }

@@ -1,0 +1,308 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"curtsy/cmd/curtsy/procgroup"
+	"curtsy/crawler/check"
+	"curtsy/crawler/check/static"
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/plainly"
+)
+
+// checker is a link checker and how it did.
+type checker struct {
+	Name   string `json:"name"`
+	Line   string `json:"line"` // URL and DIR are replaced by the first page and a folder that it may write to
+	Absent bool   `json:"absent,omitempty"`
+	score
+	Site   times `json:"site"`
+	Folder times `json:"folder"`
+}
+
+// times are those of all rounds.
+type times struct {
+	Rounds  []float64 `json:"rounds_s"`
+	Stopped bool      `json:"stopped,omitempty"` // at the limit: it takes longer
+}
+
+func (t *times) String() string { return t.figure("%.2f s", 1) }
+
+// figure writes the median ÷ by.
+func (t *times) figure(format string, by float64) string {
+	if t.Stopped {
+		format = "> " + format
+	}
+	return figure(format, spreadOf(t.Rounds).Median/by)
+}
+
+// linkcheckerrc raises linkchecker's rate to that of the others, and has it check fragments.
+//
+//go:embed linkcheckerrc
+var linkcheckerrc []byte
+
+// knownCheckers are the contenders: each follows robots.txt and prints only errors where it can, may have eight connections
+// where it can be told, and checks requisites and fragments where it does. curtsy is told that the site is the user's own,
+// as the others assume: it observes no delay then.
+func knownCheckers() []checker {
+	return []checker{
+		{Name: "curtsy linkcheck", Line: "curtsy linkcheck --json --quiet --delay 0 --per-host 8 --dir DIR/crawl URL"},
+		{Name: "wget --spider", Line: "wget --spider -r -l inf -nd -nv -p URL"},
+		{Name: "linkchecker", Line: "linkchecker --config=DIR/linkcheckerrc --no-status URL"},
+		{Name: "muffet", Line: "muffet --buffer-size=65536 --max-connections-per-host=8 --timeout=30 URL"},
+		{Name: "linkinator", Line: "linkinator --recurse --check-css --check-fragments --concurrency 8 --verbosity error URL"},
+	}
+}
+
+// checkers has each link checker check a site with known faults, then the folder, in rounds.
+func (b *bench) checkers(ctx context.Context, r *result) error {
+	site := crawltest.NewFaultySite()
+	faults := httptest.NewServer(hurried(site))
+	defer faults.Close()
+	docs := ""
+	if b.docs != "" {
+		folder, err := static.Open(b.docs, static.Options{})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = folder.Close() }() // it was only read
+		served := httptest.NewServer(hurried(folder))
+		defer served.Close()
+		docs = served.URL
+	}
+	r.Faults, r.Checkers = len(site.Faults()), knownCheckers()
+	for round := range b.rounds {
+		for i := range r.Checkers {
+			at := (round + i) % len(r.Checkers)
+			c := &r.Checkers[at]
+			if _, err := exec.LookPath(strings.Fields(c.Line)[0]); err != nil && at > 0 {
+				c.Absent = true
+				continue
+			}
+			said, err := b.check(ctx, c, &c.Site, faults.URL)
+			if err == nil && at == 0 {
+				c.score, err = own(site, faults.URL, said)
+			} else if err == nil {
+				if _, after, ok := strings.Cut(said, "\nFound "); ok && strings.HasPrefix(c.Name, "wget") {
+					said = after // before it are the URLs that work
+				}
+				c.score = others(site, faults.URL, said)
+			}
+			if err == nil && docs != "" && !c.Folder.Stopped {
+				_, err = b.check(ctx, c, &c.Folder, docs)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.Name, err)
+			}
+			b.say("round %d of %d: %s: %d of %d faults, %s", round+1, b.rounds, c.Name, c.Found, r.Faults, c.Site.String())
+		}
+	}
+	return nil
+}
+
+// hurried adds the header field that linkchecker wants before it requests a host at the rate it was told.
+func hurried(site http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("LinkChecker", "yes")
+		site.ServeHTTP(w, r)
+	})
+}
+
+// maxSaid bytes of what a checker prints are kept.
+const maxSaid = 64 << 20
+
+// check runs a checker once and returns what it printed. Its exit code reports that something is broken.
+func (b *bench) check(ctx context.Context, c *checker, t *times, url string) (string, error) {
+	dir, err := os.MkdirTemp(b.tmp, "check-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "linkcheckerrc"), linkcheckerrc, 0o600); err != nil {
+		return "", err
+	}
+	said := &upTo{left: maxSaid}
+	p := process{words: strings.Fields(strings.NewReplacer("URL", url+"/", "DIR", dir).Replace(c.Line)), dir: dir, limit: b.peerLimit, grace: peerGrace, out: said}
+	if p.words[0] == curtsy {
+		p.words[0], p.env, p.limit, p.grace = b.self, b.env, patience, procgroup.Grace
+	}
+	e, err := p.run(ctx)
+	var exit *exec.ExitError
+	if err == nil && e.failed != nil && !e.stopped && !errors.As(e.failed, &exit) {
+		err = e.failed
+	}
+	t.Rounds, t.Stopped = append(t.Rounds, e.took.Seconds()), t.Stopped || e.stopped
+	return said.String(), err
+}
+
+// upTo keeps the first bytes of what is written.
+type upTo struct {
+	bytes.Buffer
+	left int
+}
+
+func (u *upTo) Write(p []byte) (int, error) {
+	kept := p[:min(len(p), u.left)]
+	u.left -= len(kept)
+	u.Buffer.Write(kept)
+	return len(p), nil
+}
+
+func (r *result) checkerTable() (t [][]string) {
+	t = [][]string{{"CHECKER", "FOUND", "INVENTED", "TIME", "RATIO", "FOLDER", "RATIO"}}
+	for i := range r.Checkers {
+		c, ours := &r.Checkers[i], &r.Checkers[0]
+		if c.Absent {
+			t = append(t, []string{c.Name, "is not installed"})
+			continue
+		}
+		t = append(t, []string{c.Name, fmt.Sprintf("%d of %d", c.Found, r.Faults), fmt.Sprint(len(c.Invented)), c.Site.String(),
+			c.Site.figure("%.1f", spreadOf(ours.Site.Rounds).Median), c.Folder.String(), c.Folder.figure("%.1f", max(spreadOf(ours.Folder.Rounds).Median, 1e-9))})
+	}
+	return t
+}
+
+// checkerLines have what each checker missed and invented.
+func (r *result) checkerLines() string {
+	var b strings.Builder
+	for _, c := range r.Checkers {
+		if c.Absent {
+			continue
+		}
+		fmt.Fprintln(&b, c.Line)
+		var missed []string
+		for _, kind := range slices.Sorted(maps.Keys(c.Missed)) {
+			missed = append(missed, fmt.Sprintf("%d × %s", c.Missed[kind], kind))
+		}
+		if len(missed) > 0 {
+			fmt.Fprintf(&b, "  missed: %s\n", strings.Join(missed, "; "))
+		}
+		if len(c.Invented) > 0 {
+			fmt.Fprintf(&b, "  invented: %s\n", plainly.OneLine(strings.Join(c.Invented[:min(10, len(c.Invented))], " ")))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// score is what a checker made of the faults.
+type score struct {
+	Found    int            `json:"found"`
+	Missed   map[string]int `json:"missed"`   // by kind
+	Invented []string       `json:"invented"` // what it found fault with and is none, below the site
+}
+
+// scored counts the faults that are found.
+func scored(site *crawltest.FaultySite, found func(crawltest.Fault) bool, invented []string) score {
+	s := score{Missed: map[string]int{}, Invented: slices.Sorted(slices.Values(invented))}
+	for _, f := range site.Faults() {
+		if found(f) {
+			s.Found++
+		} else {
+			s.Missed[string(f.Kind)]++
+		}
+	}
+	return s
+}
+
+// own scores what curtsy said in its JSON form: a fault is found if it is in the right list.
+func own(site *crawltest.FaultySite, base, said string) (score, error) {
+	var r check.Result
+	if err := json.Unmarshal([]byte(said), &r); err != nil {
+		return score{}, fmt.Errorf("bench: read the JSON output of curtsy linkcheck: %w: %.200q", err, said)
+	}
+	told := map[string]bool{}
+	add := func(list, what string) { told[list+" "+strings.TrimPrefix(what, base)] = false }
+	for _, f := range r.Broken {
+		add("broken", f.URL)
+	}
+	for _, f := range r.Redirects {
+		add("redirect", f.URL)
+	}
+	for _, f := range r.Duplicates {
+		add("id", strings.TrimPrefix(f.Reason, "id "))
+	}
+	s := scored(site, func(f crawltest.Fault) bool {
+		key := "broken " + f.URL
+		switch f.Kind {
+		case crawltest.TwoIDs:
+			key = "id " + f.Name
+		case crawltest.Moved, crawltest.Chain:
+			key = "redirect " + f.URL
+		}
+		_, ok := told[key]
+		if ok {
+			told[key] = true
+		}
+		return ok
+	}, nil)
+	for what, asked := range told {
+		if _, step := told["redirect "+strings.TrimSuffix(strings.TrimPrefix(what, "redirect "), "/2")]; !asked && !step {
+			s.Invented = append(s.Invented, what)
+		}
+	}
+	slices.Sort(s.Invented)
+	return s, nil
+}
+
+// asWritten are links as linkchecker prints them: as they stand in the page. All on the site are relative to its root.
+var asWritten = regexp.MustCompile("(?m)^URL +`([^']*)'")
+
+// others scores what another checker printed. A fault is found if its URL stands there, for whatever reason it does. A URL
+// below the site is invented if it is no fault, has none on it, and is no step of a redirect that is one.
+func others(site *crawltest.FaultySite, base, said string) score {
+	named := map[string]bool{}
+	for _, u := range regexp.MustCompile(regexp.QuoteMeta(base)+`[^\s"'<>|)\]]*`).FindAllString(said, -1) {
+		named[strings.TrimPrefix(strings.TrimRight(u, ".,:`"), base)] = true
+	}
+	written := map[string]bool{}
+	for _, m := range asWritten.FindAllStringSubmatch(said, -1) {
+		written["/"+strings.TrimPrefix(m[1], "/")] = true
+	}
+	innocent := map[string]bool{"": true, "/": true, "/good.html#lost": true} // the last is where redirects of faults lead
+	for _, f := range site.Faults() {
+		plain, _, _ := strings.Cut(decoded(f.URL), " ")
+		for _, path := range []string{f.URL, f.Page, f.URL + "/2", f.URL + "/missing.html", decoded(f.URL), plain} {
+			innocent[path] = true
+		}
+	}
+	var invented []string
+	for path := range named {
+		if !innocent[path] && !strings.HasSuffix(path, "/missing.html") {
+			invented = append(invented, path)
+		}
+	}
+	return scored(site, func(f crawltest.Fault) bool {
+		switch f.Kind {
+		case crawltest.NoURL: // not a URL, so it cannot be on the site
+			return strings.Contains(said, f.URL+"\n") || strings.Contains(said, "`"+f.URL+"'") || strings.Contains(said, f.URL+" ")
+		case crawltest.TwoIDs:
+			return strings.Contains(said, f.Name)
+		}
+		d := decoded(f.URL)
+		return named[f.URL] || written[f.URL] || d != f.URL && strings.Contains(said, base+d)
+	}, invented)
+}
+
+// decoded is a URL as some print it.
+func decoded(u string) string {
+	if d, err := url.PathUnescape(u); err == nil {
+		return d
+	}
+	return u
+}
