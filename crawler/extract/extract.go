@@ -98,6 +98,7 @@ func (x *Extractor) HTML(ctx context.Context, in Input) (Page, error) {
 			return Page{}, failed(in, err)
 		}
 		defer release()
+		collect(in.Size)
 		p = nil
 	}
 	page := read(in, body, src, p)

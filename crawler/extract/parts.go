@@ -76,11 +76,17 @@ func (x *Extractor) Turn(ctx context.Context, size int64) (release func(), err e
 		return nil, err
 	}
 	return func() {
-		if weight > MaxParse/2 {
-			runtime.GC() // or the next tree would grow beside this one, which a collection under way counts as alive
-		}
+		collect(size)
 		x.large.Release(weight)
 	}, nil
+}
+
+// collect frees what was read of a large document before more is read, of this one or the next: a collection under way
+// would count it as alive.
+func collect(size int64) {
+	if size <= 0 || size > MaxParse/2 {
+		runtime.GC()
+	}
 }
 
 // turn is Turn for a document whose reader may have its turn.
@@ -103,9 +109,7 @@ func octets(src io.Reader, size int64) ([]byte, error) {
 		}
 		size = MaxParse
 	}
-	if size > MaxParse/2 {
-		runtime.GC() // or the text would grow beside the tree of the same page, whose scripts are read last
-	}
+	collect(size)
 	b.Grow(int(min(size, MaxParse)) + bytes.MinRead)
 	if _, err := b.ReadFrom(src); err != nil {
 		return nil, err
