@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/explain"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
@@ -59,8 +60,6 @@ func (p *explainPage) url(u explain.URL) {
 	p.line("url", "%s", u.Fetch)
 	if u.Key != u.Fetch {
 		p.line("key", "%s", u.Key)
-	} else {
-		p.line("key", "equal to the URL")
 	}
 	for _, c := range u.Changes {
 		p.line("", "%s", c)
@@ -236,9 +235,10 @@ func (p *explainPage) pace(x explain.Pace) {
 func (p *explainPage) budgets(all []explain.Budget) {
 	section := "budgets"
 	for _, b := range all {
-		used := fmt.Sprintf("%d used, no limit", b.Used)
+		unit := map[string]string{budget.MaxTime: " s", budget.MaxBytes: " B"}[b.Name]
+		used := fmt.Sprintf("%d%s, no limit", b.Used, unit)
 		if b.Limit != nil {
-			used = fmt.Sprintf("%d used of %d", b.Used, *b.Limit)
+			used = fmt.Sprintf("%d of %d%s", b.Used, *b.Limit, unit)
 		}
 		p.line(section, "%-14s %s", b.Name, used)
 		section = ""

@@ -76,14 +76,14 @@ func (p *explainPage) source(r explain.Robots) {
 
 // policy writes what one token reads by one standard.
 func (p *explainPage) policy(v explain.PolicyView) {
-	group := "no group is for it"
+	group := "no group applies"
 	switch {
 	case v.Named:
-		group = fmt.Sprintf("the groups that name it (User-agent: %s)", v.Group)
+		group = "groups of User-agent: " + v.Group
 	case v.Group != "":
-		group = fmt.Sprintf("the groups of %s, for none names it", v.Group)
+		group = "groups of User-agent: " + v.Group + " (none names it)"
 	}
-	p.line("", "%s by %s: %s; %s; %d of %s match", v.Token, v.Standard, permits(v.Allow), group, len(v.Candidates)+v.More, plainly.Count(int64(v.Rules), "rule"))
+	p.line("", "%s by %s: %s; %s; matching rules: %d of %d", v.Token, v.Standard, permits(v.Allow), group, len(v.Candidates)+v.More, v.Rules)
 	for i, c := range v.Candidates {
 		mark := ""
 		switch i {

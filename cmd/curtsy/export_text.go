@@ -47,7 +47,7 @@ func (t *teller) made(m *export.Made) {
 		t.differ = true
 		t.to.Tell("           COUNTS DIFFER: %d %s, and %d in the table", c.Counted, c.Of, c.Rows)
 	default:
-		t.to.Tell("           as many as the %d %s", c.Counted, c.Of)
+		t.to.Tell("           matches the %d %s", c.Counted, c.Of)
 	}
 }
 

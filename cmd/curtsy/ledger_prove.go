@@ -13,6 +13,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier/durable"
@@ -79,6 +80,9 @@ func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) err
 			return err
 		}
 		return crawldir.RequireWhole(dir)
+	}
+	if _, err := control.Connect(ctx, dir); err == nil {
+		fmt.Fprintln(std.Err, "the crawl is running: the proof ends at its last checkpoint")
 	}
 	temp, err := os.MkdirTemp("", "curtsy-prove-")
 	if err != nil {

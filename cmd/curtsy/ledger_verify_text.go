@@ -54,7 +54,7 @@ func proofText(r *proof.Result) string {
 	proofSigners(row, r)
 	proofLines(row, r)
 	if len(r.CannotShow) > 0 {
-		b.WriteString("\nLimits of this result:\n")
+		b.WriteString("\nNot shown by this result:\n")
 		for _, s := range r.CannotShow {
 			fmt.Fprintf(&b, "  %s\n", plainly.OneLine(s))
 		}

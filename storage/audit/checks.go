@@ -57,11 +57,11 @@ type LedgerCheck struct {
 	Covered int64  `json:"covered"`          // of those, the ones that the latest checkpoint stands for
 	Head    string `json:"head,omitempty"`   // that checkpoint: its size, a colon, and its root
 
-	Signer      string    `json:"signer,omitempty"`       // verifier key of that checkpoint
-	SignerKnown bool      `json:"signer_known,omitempty"` // it is the auditor's, or one that rotations lead to from there
-	Keys        []string  `json:"keys,omitempty"`         // verifier keys of the runs, at most 16
-	Lodged      []Lodging `json:"lodged,omitempty"`       // who else vouches for it
-	Since       int64     `json:"since_lodged,omitempty"` // decisions behind the last head that somebody else vouches for
+	Signer      string    `json:"signer,omitempty"`          // verifier key of that checkpoint
+	SignerKnown bool      `json:"signer_known,omitempty"`    // it is the auditor's, or one that rotations lead to from there
+	Keys        []string  `json:"keys,omitempty"`            // verifier keys of the runs, at most 16
+	Lodged      []Lodging `json:"submitted,omitempty"`       // who else vouches for it
+	Since       int64     `json:"since_submitted,omitempty"` // decisions behind the last head that somebody else vouches for
 }
 
 // The ways in which somebody else vouches for a ledger.

@@ -106,7 +106,7 @@ func (a *audit) measures(ours bool) []string {
 func (a *audit) cannotShow(ours bool) []string {
 	c := []string{
 		"that every request was archived: only the sites' own access logs can confirm that",
-		"that the clock of the crawling computer was right (the dates of answers show how it differs from the " +
+		"that the clock of the crawling computer was right (the dates of responses show how it differs from the " +
 			"servers', which may be wrong or made up), or that the files are those that the crawl wrote: a " +
 			"checkpoint stored elsewhere at the time confirms the second",
 		"requests of which no byte was sent, which leave no record",

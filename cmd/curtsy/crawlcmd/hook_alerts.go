@@ -111,7 +111,7 @@ func (x *alerts) conditions(now time.Time, s status.Status, free int64) (all []a
 		case r.Condition == "refused" || r.Condition == "retired" && strings.HasPrefix(r.Reason, "status 4"):
 			add(refused, r.Host, "Given up: %s (%s).", r.Host, why)
 		case r.Condition == "retired" && s.Failures[r.Reason] > 0, r.Condition == "parked" && s.Failures[r.Reason] > 0:
-			add(unreachable, r.Host, "No usable answer of %s: %s.", r.Host, why)
+			add(unreachable, r.Host, "No usable response from %s: %s.", r.Host, why)
 		}
 	}
 	x.rates(now, s, add)

@@ -71,7 +71,7 @@ func answering(s status.Status) (hosts, says string) {
 		return "", ""
 	}
 	slices.Sort(names)
-	return strings.Join(names, " "), fmt.Sprintf("waiting for answers of %s", named(names))
+	return strings.Join(names, " "), fmt.Sprintf("waiting for responses from %s", named(names))
 }
 
 // named lists the first of many.

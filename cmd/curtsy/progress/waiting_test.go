@@ -30,9 +30,9 @@ func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
 				"only hosts in back-off are left: http://dead.test (robots.txt: no such host), http://later.test (status 503, Retry-After 2m0s); next request in 53s" + fmt.Sprintf(ctrlC, "6 URLs")}},
 		"nobody to wait for": {[]status.Status{{State: "running", Queued: 2, Resting: []status.Resting{gone}}}, []string{""}},
 		"no answer": {[]status.Status{{State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}, {State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}},
-			[]string{"", "waiting for answers of http://a.test" + fmt.Sprintf(ctrlC, "2 URLs")}},
+			[]string{"", "waiting for responses from http://a.test" + fmt.Sprintf(ctrlC, "2 URLs")}},
 		"only begun": {[]status.Status{{State: "running", InFlight: 1, Longest: []status.Queue{{Host: "http://a.test", Pending: 1}}}, {State: "running", InFlight: 1, Longest: []status.Queue{{Host: "http://a.test", Pending: 1}}}},
-			[]string{"", "waiting for answers of http://a.test" + fmt.Sprintf(ctrlC, "1 URL")}},
+			[]string{"", "waiting for responses from http://a.test" + fmt.Sprintf(ctrlC, "1 URL")}},
 		"answers come": {[]status.Status{{State: "running", InFlight: 2, Exchanges: 4}, {State: "running", InFlight: 2, Exchanges: 5}}, []string{"", ""}},
 		"over":         {[]status.Status{{State: "finished"}}, []string{""}},
 	} {

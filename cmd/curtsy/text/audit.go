@@ -25,7 +25,7 @@ func Audit(r *audit.Result) string {
 	list(&tail, "Origin of the archive", making(r))
 	list(&tail, "Settings that differ from the default", settings(r))
 	list(&tail, "Requirements", r.Measures)
-	list(&tail, "Limits of this result", r.CannotShow)
+	list(&tail, "Not shown by this result", r.CannotShow)
 	return Wrap(head.String()) + hosts(r) + Wrap(tail.String())
 }
 

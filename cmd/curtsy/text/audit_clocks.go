@@ -29,7 +29,7 @@ func clocks(b *strings.Builder, r *audit.Result) {
 		return
 	}
 	slices.Sort(all)
-	fmt.Fprintf(b, "\nClocks, by the Date fields of answers (observed, and no proof): %s.\n", clockWords(all))
+	fmt.Fprintf(b, "\nClocks of hosts by their Date fields (an observation, not proof): %s.\n", clockWords(all))
 	for i, h := range off {
 		if i == MaxShown {
 			fmt.Fprintf(b, "  and %s; --json and --html list them\n", plainly.Count(int64(len(off)-i), "more host"))
@@ -44,7 +44,7 @@ func clockWords(all []float64) string {
 	least, middle, most := all[0], all[len(all)/2], all[len(all)-1]
 	hosts := plainly.Count(int64(len(all)), "host")
 	if -least < clockSeconds && most < clockSeconds { // Date has whole seconds
-		return fmt.Sprintf("%s agree with the archive's, to the second", hosts)
+		return fmt.Sprintf("%s within a second of the archive's", hosts)
 	}
 	if len(all) == 1 {
 		return "1 host, compared with the archive's: " + aheadBy(middle)

@@ -48,16 +48,33 @@ func hosts(r *audit.Result) string {
 
 // unprovable says what could not be proved of which host, and why.
 func unprovable(b *strings.Builder, r *audit.Result) {
-	shown := 0
+	type group struct {
+		what, why, host string // the first host
+		count, hosts    int64
+	}
+	var groups []*group
+	by := map[[2]string]*group{}
 	for _, h := range r.Hosts {
 		for _, u := range h.Why {
-			if shown++; shown <= MaxShown {
-				fmt.Fprintf(b, "unprovable: %s, %s, %s: %s\n", plainly.OneLine(h.Authority), u.What, plainly.Count(u.Count, "time"), plainly.OneLine(unproved(u)))
+			key := [2]string{string(u.What), unproved(u)}
+			g := by[key]
+			if g == nil {
+				g = &group{what: key[0], why: key[1], host: plainly.OneLine(h.Authority)}
+				by[key], groups = g, append(groups, g)
 			}
+			g.count, g.hosts = g.count+u.Count, g.hosts+1
 		}
 	}
-	if shown > MaxShown {
-		fmt.Fprintf(b, "and %s; --json and --html list them\n", plainly.Count(int64(shown-MaxShown), "further reason"))
+	for i, g := range groups {
+		if i == MaxShown {
+			fmt.Fprintf(b, "and %s; --json and --html list them\n", plainly.Count(int64(len(groups)-i), "further reason"))
+			break
+		}
+		hosts := g.host
+		if g.hosts > 1 {
+			hosts += " and " + plainly.Count(g.hosts-1, "more host")
+		}
+		fmt.Fprintf(b, "unprovable: %s, %s, %s: %s\n", hosts, g.what, plainly.Count(g.count, "time"), plainly.OneLine(g.why))
 	}
 }
 
@@ -79,6 +96,9 @@ func row(h *audit.Host) gaps {
 		if h.Lowest < h.Required { // another robots.txt or other settings held for a part of the time
 			g.Pace = fmt.Sprintf("%.3f–%s", h.Lowest, g.Pace)
 		}
+	}
+	if g.Pace == "–" && h.Gaps > 0 {
+		g.Pace = "none"
 	}
 	if h.Gaps > 0 {
 		g.Least, g.Median = pauseText(h.MinGap), pauseText(h.MedianGap)

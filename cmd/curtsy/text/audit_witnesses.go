@@ -46,7 +46,7 @@ func ledgerWords(l *audit.LedgerCheck) string {
 	s := fmt.Sprintf("%s in %s of %s; %d of %d records and refusals agree", plainly.Count(l.Lines, "decision"), plainly.Count(l.Segments, "segment"),
 		plainly.Count(l.Runs, "run"), l.Agree, l.Records+l.Refusals)
 	if l.Files > 0 {
-		s += fmt.Sprintf("; %d of %s as it has them", l.FilesAgree, plainly.Count(l.Files, "file"))
+		s += fmt.Sprintf("; %d of %s match it", l.FilesAgree, plainly.Count(l.Files, "file"))
 	}
 	if l.Redacted > 0 {
 		s += "; " + plainly.Count(l.Redacted, "request") + " without the body, redacted by marks"

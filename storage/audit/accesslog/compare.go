@@ -147,6 +147,11 @@ func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding
 	if host, _ := evidence.HostPort(e.Authority); s.host == "" && len(s.names) < 2 && !slices.Contains(s.names, host) {
 		s.names = append(s.names, host)
 	}
+	if s.mixed = s.mixed || s.only != "" && s.only != e.Authority; s.mixed {
+		s.only = ""
+	} else {
+		s.only = e.Authority
+	}
 	took := e.Took
 	if !e.Ended {
 		took = unknownTook

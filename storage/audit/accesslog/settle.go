@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -187,8 +188,8 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	if method == "" {
 		f.Observed = fmt.Sprintf("line %d: a request that is not one of HTTP, status %d", e.number, e.status)
 	}
-	if of := h.candidates(e.host); len(of) == 1 && of[0].host != "" {
-		f.Authority = of[0].host
+	if of := h.candidates(e.host); len(of) == 1 {
+		f.Authority = cmp.Or(of[0].only, of[0].host, f.Authority)
 	}
 	within := h.within(e, c.o.Skew, c.o.Whole)
 	copied, _ := c.overlaps.copied(int(e.log), e.number)

@@ -27,6 +27,8 @@ type site struct {
 	log   int      // of Comparison.logs
 	names []string // hosts that fall to a log without a HOST: at most two
 	named bool     // by a line of the log
+	only  string   // the authority of all its exchanges; empty without one, or if there are several
+	mixed bool     // there are several
 	stay
 
 	paired      bool

@@ -245,7 +245,7 @@ func (s *server) paused(f *facts, e *evidence.Exchange, pause time.Duration) {
 		return
 	}
 	s.pressed = true
-	add(&f.pressed, at(e, fmt.Sprintf("%v after %d answers of 429 or 5xx in a row, where %v was usual",
+	add(&f.pressed, at(e, fmt.Sprintf("%v after %d responses of 429 or 5xx in a row, where %v was usual",
 		pause.Round(time.Millisecond), s.streak, usual.Round(time.Millisecond))))
 }
 

@@ -46,7 +46,7 @@ const (
 	LedgerMissing Code = "ledger-missing"  // a record of the archive has no line in the ledger
 	LedgerExtra   Code = "ledger-extra"    // a line of the ledger has no record in the archive
 	LedgerDiffers Code = "ledger-differs"  // line and record say different things
-	LedgerHead    Code = "ledger-head"     // the ledger does not have the lodged head
+	LedgerHead    Code = "ledger-head"     // the ledger does not have the submitted checkpoint
 	Redacted      Code = "redaction"       // a line was taken away, and no mark says so
 	TakenDown     Code = "redacted"        // named, no violation: what was taken down, as a mark of the ledger says
 	Cosignature   Code = "cosignature"     // a cosignature of a known witness is none

@@ -41,7 +41,7 @@ var classes = []string{inArchive, inIndex, inConfig, inLedger, inBoth, inLog, in
 type helper string
 
 const (
-	lodged  helper = "the lodged head"
+	lodged  helper = "the submitted checkpoint"
 	logs    helper = "the access log"
 	known   helper = "the operator's key"
 	witness helper = "the witness's key"
