@@ -66,7 +66,7 @@ func replayArchive(t *testing.T) (dir, site string) {
 	}
 	site = web.LoopbackURL("bakery.test")
 	dir = filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, cli.ExitDone)
+	shared(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, cli.ExitDone)
 	web.Close()
 	asRepeat(t, dir, site+"about.html", site+"again.html")
 	return dir, site
@@ -246,10 +246,7 @@ func TestPeers_PlayerShowsArchives(t *testing.T) {
 	skipWithout(t, "chromium")
 	dir, site := replayArchive(t)
 	file := filepath.Join(t.TempDir(), "bakery.wacz")
-	var errs bytes.Buffer // as the user who crawled: the ledger's key is there
-	if code := run(t.Context(), []string{"export", "--format", "wacz", dir, "-o", file, "--title", "Bread"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); code != cli.ExitDone {
-		t.Fatalf("exit code %d: %s", code, errs.String())
-	}
+	shared(t, "export", "--format", "wacz", dir, "-o", file, "--title", "Bread").want(t, cli.ExitDone) // as the user who crawled, who has the key
 	t.Run("WACZ", func(t *testing.T) { playerShowsWACZ(t, file, site) })
 	t.Run("signature", func(t *testing.T) { browserVerifies(t, file) })
 	t.Run("ZipNum", func(t *testing.T) { playerShowsZipNum(t, dir, site) })

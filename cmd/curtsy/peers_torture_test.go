@@ -102,7 +102,7 @@ func torturedBy(t *testing.T, by mirrorer) mirrored {
 	m.name, m.took = by.name, took
 	m.report = o.Judge(by.name)
 	m.web = m.report.Requests
-	for _, rule := range []crawltest.Rule{crawltest.RobotsFirst, crawltest.RobotsObeyed, crawltest.Once, crawltest.Scope, crawltest.Manners} {
+	for _, rule := range []crawltest.Rule{crawltest.RobotsFirst, crawltest.RobotsObeyed, crawltest.Once, crawltest.Manners} {
 		row := m.report.Row(rule)
 		if by.ours && (row.Verdict == crawltest.Unshown || m.web < 300) {
 			t.Errorf("%s: %s, %d requests", rule, row.Verdict, m.web)
