@@ -109,36 +109,52 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
 }
 
-func newLab(t *testing.T) *lab {
+// logLab is a user who crawls a small web and has a key.
+type logLab struct {
+	*lab
+
+	seed, key string
+}
+
+func newLab(t *testing.T) *logLab {
 	t.Helper()
 	web := crawltest.New(crawltest.Tree("bakery.test", 5))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { web.Close() })
-	l := &lab{t: t, config: t.TempDir(), seed: web.LoopbackURL("bakery.test")}
+	l := &logLab{lab: &lab{t: t, config: t.TempDir()}, seed: web.LoopbackURL("bakery.test")}
 	r := l.run("ledger", "key")
 	r.want(t, cli.ExitDone)
 	l.key = strings.TrimSpace(r.out)
 	return l
 }
 
-func (l *lab) crawl(dir string) {
+func (l *logLab) crawl(dir string) {
 	l.t.Helper()
 	l.run("crawl", "--quiet", "--delay", "0", "--dir", dir, l.seed).want(l.t, cli.ExitDone)
 }
 
 // grow adds lines to the ledger of a crawl.
-func (l *lab) grow(dir string) {
+func (l *logLab) grow(dir string) {
 	l.t.Helper()
 	l.run("update", "--quiet", "--delay", "0", dir).want(l.t, cli.ExitDone)
 }
 
-func (l *lab) latest(dir string) *checkpoint.Note {
+func (l *logLab) latest(dir string) *checkpoint.Note {
 	l.t.Helper()
 	n, err := ledger.Latest(filepath.Join(dir, crawldir.LedgerName))
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	return n
+}
+
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
 }
