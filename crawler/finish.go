@@ -76,11 +76,11 @@ func (c *Crawl) hostOf(v *visit) error {
 // applied takes over what may count only now: a turn whose lease ran out has not happened.
 func (c *Crawl) applied(v *visit) {
 	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun && !strings.HasPrefix(v.rest.Reason, storage.RuleOfBudget) { // the status counts those
-		switch n := c.closings.count(v.rest.Reason); {
+		switch n := c.closings.count(v.rest.Condition); {
 		case n <= mostClosings:
 			c.cfg.Log("%s: closed: %s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason))
 		case n == mostClosings+1:
-			c.cfg.Log("more hosts are closed: %s", plainly.Reason(v.rest.Reason))
+			c.cfg.Log("more hosts are closed; curtsy status lists them")
 		}
 	}
 	c.pages.Applied(v.turn.Authority)
@@ -89,23 +89,23 @@ func (c *Crawl) applied(v *visit) {
 	c.book.Applied(v.result, v.seeds)
 }
 
-// mostClosings is how many hosts the log names that are closed for the same reason.
+// mostClosings is how many retired hosts the log names, and how many refused ones.
 const mostClosings = 5
 
-// closings counts closed hosts by their reason. Its zero value is ready for use, also concurrently.
+// closings counts closed hosts. Its zero value is ready for use, also concurrently.
 type closings struct {
 	mu sync.Mutex
-	by map[string]int
+	by map[frontier.Condition]int
 }
 
-func (c *closings) count(reason string) int {
+func (c *closings) count(as frontier.Condition) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by == nil {
-		c.by = map[string]int{}
+		c.by = map[frontier.Condition]int{}
 	}
-	c.by[reason]++
-	return c.by[reason]
+	c.by[as]++
+	return c.by[as]
 }
 
 // extendTurn finishes what a turn has brought so far and keeps its lease. ok is false when that is lost.

@@ -21,6 +21,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier/durable"
+	"curtsy/frontier/engine"
 	"curtsy/robots"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
@@ -156,6 +157,7 @@ func (a *auditing) notices(dirs []string) (*audit.Fleet, error) {
 		if j := slices.IndexFunc(dirs, func(d string) bool { return filepath.Clean(d) == filepath.Clean(dir) }); j < i {
 			return nil, cli.Usagef("%s is given twice", dirs[j])
 		}
+		given[engine.MemberID(dir)] = true // a member that crawled nothing has no mark
 		for m, err := range ledger.Marks(filepath.Join(dir, crawldir.LedgerName)) {
 			if err != nil { // the audit of the directory reports it
 				break

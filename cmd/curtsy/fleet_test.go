@@ -212,6 +212,12 @@ func TestFleet_TwoProcesses(t *testing.T) {
 		t.Errorf("%v answers in the ledgers, of %d: each member should have those of its hosts", answers, all)
 	}
 	t.Logf("%v of %d answers", answers, all)
+	if err := os.RemoveAll(inDir(f.dirs[1], crawldir.LedgerName)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := (&auditing{}).notices(f.dirs); err != nil || len(n.Missing) > 0 {
+		t.Errorf("a member whose ledger has no mark is given, not missing: %v, %v", n.Missing, err)
+	}
 }
 
 // A server whose disk is full costs no page: each member says so, and continues when there is room. Members that are stopped

@@ -16,6 +16,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -140,7 +141,7 @@ func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standa
 			}
 			o := opinionOn(u, had, c.token, s)
 			j.Verdicts = append(j.Verdicts, o)
-			if most := c.settings.MaxCrawlDelay; o.DelayS != nil && *o.DelayS > most.Seconds() {
+			if most := max(c.settings.MaxCrawlDelay, crawler.Floor); o.DelayS != nil && *o.DelayS > most.Seconds() {
 				say(fmt.Sprintf("curtsy: %s requires a delay longer than --max-crawl-delay %v: a crawl skips this host", had.From, plainly.Duration(most)))
 			}
 			switch {

@@ -61,9 +61,7 @@ func failures(ctx context.Context, in *Inputs, out *Out) (err error) {
 		r.set("class", tables.Text(key[2]))
 		r.set("robots", tables.Flag(key[3] == "1"))
 		r.set("crawl", tables.Text(key[4]))
-		if name := plainly.Name(key[2]); name != key[2] {
-			r.set("meaning", tables.Some(name))
-		}
+		r.set("meaning", tables.Some(plainly.Meaning(key[2])))
 		r.set("count", tables.Long(f.Count))
 		r.set("deferred", tables.Long(f.Deferred))
 		r.set("first_time", instant(f.First))

@@ -134,7 +134,7 @@ func TestHosts(t *testing.T) {
 
 	e := makeTable(t, "errors", dir)
 	f := e.find(t, "class", "status 503")
-	if got, want := e.show(f, "authority", "robots", "example_url", "crawl"), "http://127.0.0.1"+port+" | false | "+w.URL+"/none | bakery"; got != want {
+	if got, want := e.show(f, "authority", "robots", "example_url", "crawl", "meaning"), "http://127.0.0.1"+port+" | false | "+w.URL+"/none | bakery | the server was broken or busy, and the crawl backed off"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	if n := f[e.table.Index("count")].Number(); n < 1 || f[e.table.Index("deferred")].Number() > n {

@@ -84,6 +84,15 @@ func Locator(dir string) string {
 	return m.Locator
 }
 
+// MemberID returns what identifies the crawl directory dir in its shared frontier, and empty when it has its own.
+func MemberID(dir string) string {
+	m, shared, err := member(filepath.Join(dir, FileName))
+	if !shared || err != nil {
+		return ""
+	}
+	return uuid.UUID(m.Dir).String()
+}
+
 // place names a directory on a running machine.
 func place(dir string) string {
 	host, _ := os.Hostname()

@@ -3,6 +3,7 @@ package audit
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,11 +87,18 @@ func words(t testing.TB, s string) (all [][]string) {
 	return append(all, step)
 }
 
+// names are those of options and of what a request, a response or a record has.
+var names = strings.Fields("- info floor token ours whole unprovable kind extra block request status alone took head body method agent meta host ip")
+
 // values are the words of the form name=value.
-func values(words []string) map[string]string {
+func values(t testing.TB, words []string) map[string]string {
+	t.Helper()
 	all := map[string]string{}
 	for _, w := range words {
 		name, value, _ := strings.Cut(w, "=")
+		if !slices.Contains(names, name) {
+			t.Fatalf("%s: the names are %v", w, names)
+		}
 		all[name] = value
 	}
 	return all
@@ -109,7 +117,7 @@ func lengthOf(t testing.TB, s string) time.Duration {
 // made makes the archive, and the options of its audit.
 func (c judged) made(t testing.TB) (*archive, Options) {
 	t.Helper()
-	opts := values(c.options[0])
+	opts := values(t, c.options[0])
 	info := opts["info"]
 	a := foreign(t)
 	switch {
@@ -157,7 +165,7 @@ func (a *archive) step(w []string) {
 	if w = w[1:]; len(w) > 0 && strings.HasPrefix(w[0], "@") {
 		at, w = lengthOf(a.t, w[0][1:]), w[1:]
 	}
-	v := values(w)
+	v := values(a.t, w)
 	lines := func(name string) string {
 		if text := v[name]; text != "" && text != "none" {
 			return text + "\r\n"
@@ -199,7 +207,7 @@ func TestEachArchiveIsJudged(t *testing.T) {
 			if codes(r) != c.codes || r.Clean != (c.codes == "") {
 				t.Errorf("found %q, want %q%s", codes(r), c.codes, shown(r))
 			}
-			if _, want := values(c.options[0])["unprovable"]; want != (r.Totals.Unprovable > 0) {
+			if _, want := values(t, c.options[0])["unprovable"]; want != (r.Totals.Unprovable > 0) {
 				t.Errorf("%d are unprovable%s", r.Totals.Unprovable, shown(r))
 			}
 		})

@@ -35,6 +35,9 @@ func Words(part string) map[string]string {
 // words are the reasons that are no plain English by themselves.
 var words = Words("reasons")
 
+// meanings and kinds explain what ledgers count.
+var meanings, kinds = Words("meanings"), Words("decisions")
+
 // beforeTheKill is what a reason may end with.
 const beforeTheKill = " before the kill"
 
@@ -53,6 +56,26 @@ func Reason(name string) string {
 		return prefix + w + beforeTheKill
 	}
 	return prefix + w
+}
+
+// Meaning explains a name of a count; "" where it says enough by itself.
+func Meaning(name string) string {
+	if m := meanings[name]; m != "" {
+		return m
+	}
+	if m := meanings["refuse: "+name]; m != "" {
+		return m
+	}
+	kind, rest, _ := strings.Cut(name, ": ")
+	for _, reason := range []string{name, rest} {
+		if m := Reason(reason); m != reason {
+			return m
+		}
+	}
+	if m := meanings[rest]; m != "" {
+		return m
+	}
+	return kinds[kind]
 }
 
 // Name is the short name of a reason that is given in plain words or by its name.

@@ -31,7 +31,7 @@ type view struct {
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("").Funcs(template.FuncMap{
 		"duration": duration, "measured": measured, "site": site, "size": plainly.RoughSize[int64], "n": plainly.Grouped, "plural": plural,
-		"instant": instant, "moment": moment, "meaning": meaning, "paceword": paceWord,
+		"instant": instant, "moment": moment, "meaning": plainly.Meaning, "paceword": paceWord,
 		"gapchart": gapChart, "timechart": timeChart, "add": func(a, b float64) float64 { return round(a + b) },
 		"addresses": addresses, "add1": func(i int) int { return i + 1 }, "minus1": func(n int64) int64 { return n - 1 },
 		"count":  func(r []Request) int64 { return int64(len(r)) },

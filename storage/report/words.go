@@ -80,32 +80,8 @@ func moment(s string) string {
 	return s
 }
 
-// The words for what ledgers name.
-var (
-	meanings  = plainly.Words("meanings")
-	kinds     = plainly.Words("decisions")
-	paceWords = plainly.Words("delays")
-)
-
-// meaning explains a name of a count; "" where it says enough by itself.
-func meaning(name string) string {
-	if m := meanings[name]; m != "" {
-		return m
-	}
-	if m := meanings["refuse: "+name]; m != "" {
-		return m
-	}
-	kind, rest, _ := strings.Cut(name, ": ")
-	for _, reason := range []string{name, rest} {
-		if m := plainly.Reason(reason); m != reason {
-			return m
-		}
-	}
-	if m := meanings[rest]; m != "" {
-		return m
-	}
-	return kinds[kind]
-}
+// paceWords say who asked for a delay.
+var paceWords = plainly.Words("delays")
 
 // notSaid stands for the word that a ledger lacks.
 const notSaid = "not recorded"

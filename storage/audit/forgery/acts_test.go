@@ -319,7 +319,7 @@ var acts = map[string]func(e *evidence, w []string){
 	},
 	"subLog": func(e *evidence, w []string) {
 		line := &e.logs["bakery.test"][e.inLog(w[0])]
-		*line = regexp.MustCompile(w[1]).ReplaceAllString(*line, w[2])
+		*line = e.matched(w[1], *line, w[2])
 	},
 	"moveLog": func(e *evidence, w []string) {
 		i := e.inLog(w[0])

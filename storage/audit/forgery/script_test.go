@@ -221,12 +221,21 @@ func showing(edit func(e *evidence, tr *trial, w []string)) func(*evidence, []st
 	}
 }
 
+// matched replaces what a pattern matches, which must be something.
+func (e *evidence) matched(pattern, text, by string) string {
+	re := regexp.MustCompile(pattern)
+	if !re.MatchString(text) {
+		e.t.Fatalf("nothing matches %s", pattern)
+	}
+	return re.ReplaceAllString(text, by)
+}
+
 func init() {
 	edits = map[string]func(e *evidence, w []string){
 		// of records
 		"sub": recordEdit(func(e *evidence, r *record, w []string) { r.replace(e.t, w[0], w[1]) }),
 		"resub": recordEdit(func(e *evidence, r *record, w []string) {
-			r.block = regexp.MustCompile(w[0]).ReplaceAllString(r.block, w[1])
+			r.block = e.matched(w[0], r.block, w[1])
 		}),
 		"add":  recordEdit(func(_ *evidence, r *record, w []string) { r.block += w[0] }),
 		"keep": recordEdit(func(_ *evidence, r *record, _ []string) { r.kept = true }), // its digests
@@ -282,7 +291,11 @@ func init() {
 			e.book = e.book[:len(e.book)-n]
 		},
 		"sign": func(e *evidence, w []string) {
-			e.remake(map[string]*checkpoint.Signer{"": operatorKey, "another": otherKey}[w[0]])
+			key, ok := map[string]*checkpoint.Signer{"": operatorKey, "another": otherKey, "nobody": nil}[w[0]]
+			if !ok {
+				e.t.Fatalf("sign %s: by another, or nobody", w[0])
+			}
+			e.remake(key)
 		},
 
 		// of both
@@ -326,7 +339,7 @@ func init() {
 		},
 		"cp": func(e *evidence, w []string) { e.files[w[1]] = e.files[w[0]] },
 		"filesub": func(e *evidence, w []string) {
-			e.file(w[0], func(was string) string { return regexp.MustCompile(w[1]).ReplaceAllString(was, w[2]) })
+			e.file(w[0], func(was string) string { return e.matched(w[1], was, w[2]) })
 		},
 		"poke": func(e *evidence, w []string) {
 			at, _ := strconv.Atoi(w[1])
