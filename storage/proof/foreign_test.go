@@ -76,6 +76,9 @@ func TestPythonComesToTheSame(t *testing.T) {
 	}
 	agree("no key", w.bundle("b.test", note), Options{})
 	for _, f := range all {
+		if f.want == BadPage {
+			continue // it does not read the page, and says so
+		}
 		m := unpacked(t, w.bundle("a.test", note))
 		f.forge(t, m)
 		agree(f.name, m.packed(t), o)
@@ -152,6 +155,9 @@ func TestOpenSSLAgreesOnSignatures(t *testing.T) {
 		t.Fatal("openssl refuses the signature of an honest checkpoint")
 	}
 	for _, f := range all {
+		if f.want == BadPage {
+			continue // it does not read the page, and says so
+		}
 		m := unpacked(t, w.bundle("a.test", note))
 		f.forge(t, m)
 		n, err := checkpoint.Parse(m[checkpointName])
