@@ -231,6 +231,6 @@ func refuse(w http.ResponseWriter, status int, title, text, url string) {
 		url = "<p><a href=\"" + url + "\" rel=noreferrer>" + url + "</a></p>"
 	}
 	w.Write([]byte("<!DOCTYPE html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width, initial-scale=1\"><title>" + title +
-		"</title><style>:root { color-scheme: light dark } body { overflow-wrap: anywhere }</style><main><h1>" + title + "</h1><p>" + text +
+		"</title><style>:root { color-scheme: light dark; background: Canvas; color: CanvasText } body { overflow-wrap: anywhere }</style><main><h1>" + title + "</h1><p>" + text +
 		"</p>" + url + "</main>\n"))
 }
