@@ -18,7 +18,7 @@ import (
 // audience looks at the dashboard of a crawl for as long as it runs: browsers that have pages open, and a Prometheus. It
 // is of the process that measures, so that its own work is not the crawl's.
 type audience struct {
-	said    lastWords // what the crawl prints on standard error, where the address is
+	said    lastWords // standard error of the crawl, which has the address
 	line    []byte    // of that, until the address was found; nil from then on
 	address chan string
 	updates atomic.Int64

@@ -204,7 +204,7 @@ func (r *result) checkerLines() string {
 type score struct {
 	Found    int            `json:"found"`
 	Missed   map[string]int `json:"missed"`   // by kind
-	Invented []string       `json:"invented"` // what it found fault with and is none, below the site
+	Invented []string       `json:"invented"` // URLs of the site that it reported although they have no fault
 }
 
 // scored counts the faults that are found.
@@ -260,11 +260,11 @@ func own(site *crawltest.FaultySite, base, said string) (score, error) {
 	return s, nil
 }
 
-// asWritten are links as linkchecker prints them: as they stand in the page. All on the site are relative to its root.
+// asWritten are links as linkchecker prints them, unresolved. On the site, all are relative to its root.
 var asWritten = regexp.MustCompile("(?m)^URL +`([^']*)'")
 
-// others scores what another checker printed. A fault is found if its URL stands there, for whatever reason it does. A URL
-// below the site is invented if it is no fault, has none on it, and is no step of a redirect that is one.
+// others scores the output of another checker. A fault is found if its URL is printed, for whatever reason. A printed URL of
+// the site is invented if it has no fault, is not the page of one, and is not a step of a broken redirect.
 func others(site *crawltest.FaultySite, base, said string) score {
 	named := map[string]bool{}
 	for _, u := range regexp.MustCompile(regexp.QuoteMeta(base)+`[^\s"'<>|)\]]*`).FindAllString(said, -1) {

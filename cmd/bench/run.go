@@ -203,7 +203,7 @@ func (b *bench) once(ctx context.Context, c contender, profile string, out any) 
 	if c.seen {
 		p.audience = newAudience()
 	}
-	if c.peer() { // what it fetched counts, not its exit code
+	if c.peer() { // judged by what it fetched, not by its exit code
 		e, err = p.run(ctx)
 	} else {
 		e, err = p.result(ctx, filepath.Join(run, "out"), out)

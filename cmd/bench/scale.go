@@ -27,7 +27,7 @@ import (
 // take seconds; beyond that, and for more hosts than loopback has addresses, only the frontier is, under a synthetic load:
 // everything else costs the same whatever is known.
 
-// What a step measures.
+// The measures of a step.
 const (
 	scaleCrawl = "crawl"
 	scaleBolt  = "frontier"         // only

@@ -33,7 +33,7 @@ type web struct {
 	text      [][]byte // paragraphs of some 330 bytes, with a little markup
 	from      []string // "http://127.0.1.1:41234", by host
 	robots    []byte   // the whole response
-	hostile   []byte   // likewise; nil for none
+	hostile   []byte   // the whole response of the hostile page; nil without one
 	listeners []net.Listener
 	hosts     []hostLog
 	zero      time.Time // the judge's clock starts here

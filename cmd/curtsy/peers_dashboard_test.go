@@ -477,8 +477,8 @@ func townDashboard(t *testing.T) (address string) {
 	return dashboarded(t, web, filepath.Join(t.TempDir(), "town crawl"), args...)
 }
 
-// dashboardWeb is a web that keeps a crawl busy for minutes: hosts with a pace of their own, one that rests, one whose robots.txt
-// cannot be had, errors.
+// dashboardWeb is a web that keeps a crawl busy for minutes: hosts with delays of their own, one that asks for a back-off, one
+// whose robots.txt is unavailable, and errors.
 func dashboardWeb() *crawltest.Web {
 	rules := "# The house rules\nUser-agent: *\nDisallow: /drafts/\nAllow: /drafts/29\n"
 	answers := func(status int, fields ...string) http.HandlerFunc {
