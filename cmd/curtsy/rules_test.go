@@ -1,15 +1,11 @@
 package main
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
-	"unicode"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
@@ -90,42 +86,5 @@ func TestRules01To08_OverSockets(t *testing.T) {
 	}
 	if rules["Disallow: /p1"] != 1 || rules["Disallow: /p2"] != 1 || rules["Disallow: /p3.html"] != 1 {
 		t.Errorf("the ledger names %v", rules)
-	}
-}
-
-// Rule 24: a proxy that the environment names is not asked, and nothing that a site says reaches the terminal with its
-// control characters.
-func TestRule24_NoProxyAndNoControlCharacters(t *testing.T) {
-	t.Parallel()
-	const evil = "\x1b]0;owned\x07\u202e\u0085"
-	var proxied atomic.Int64
-	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { proxied.Add(1) }))
-	defer proxy.Close()
-	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-		"/":   {Body: "<title>" + evil + "</title><a href='/a" + evil + "'>x</a> <a href='/to'>x</a> <a href='/shut" + evil + "'>x</a>"},
-		"/to": {Redirect: "/b%1b%5d0;owned%07"},
-	}, Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /shut*" + evil + "\nDisallow: /shut\n"}})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	cmd := curtsy(t, "crawl", "-v", "--delay", "0", "--max-wait", "1s", "--dir", dir, web.LoopbackURL("bakery.test"))
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"} {
-		cmd.Env = append(cmd.Env, name+"="+proxy.URL)
-	}
-	cmd.Env = append(cmd.Env, "NO_PROXY=", "no_proxy=")
-	said := ended(t, cmd)
-	said.want(t, cli.ExitDone)
-	for _, more := range []result{ended(t, curtsy(t, "status", dir)), ended(t, curtsy(t, "status", "--json", dir))} {
-		said.out, said.err = said.out+more.out, said.err+more.err
-	}
-	for _, r := range said.out + said.err {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Cf, r) {
-			t.Errorf("%U reached the terminal", r)
-		}
-	}
-	if proxied.Load() > 0 || len(web.Referee().Requests()) < 3 {
-		t.Errorf("%d requests went to the proxy, %d to the site", proxied.Load(), len(web.Referee().Requests()))
 	}
 }

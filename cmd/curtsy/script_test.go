@@ -41,7 +41,9 @@ import (
 //	web FILE...               the same, of crawltest.Sites in JSON; sets $seed2 and $host2 for the second site …
 //	change FILE               gives a site of the web other pages and another robots.txt
 //	requests                  prints "method target status user-agent" of the requests since the last call
-//	judge [PACE]              fails unless the crawl was polite and complete, by the referee
+//	judge [partial] [PACE [REPEATS]]
+//	                          fails unless the crawl was polite and complete, by the referee; REPEATS pages may be fetched again
+//	apart TIME                fails if two requests of the web began within that time
 //	running DIR N             waits until the crawl in DIR can be asked, and N requests were made
 //	line PATTERN DIR          waits until the ledger has such a line
 //	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c, or a.len for the length
@@ -111,6 +113,7 @@ func TestScripts(t *testing.T) {
 			"requests": scriptRequests,
 			"judge":    scriptJudge,
 			"json":     scriptJSON,
+			"apart":    scriptApart,
 			"running": func(ts *testscript.TestScript, _ bool, args []string) {
 				n, err := strconv.Atoi(args[1])
 				ts.Check(err)
@@ -272,15 +275,35 @@ func scriptRequests(ts *testscript.TestScript, _ bool, _ []string) {
 
 func scriptJudge(ts *testscript.TestScript, _ bool, args []string) {
 	var rules crawltest.Rules
+	if len(args) > 0 && args[0] == "partial" {
+		rules.Partial, args = true, args[1:]
+	}
 	if len(args) > 0 {
 		pace, err := time.ParseDuration(args[0])
 		ts.Check(err)
 		rules.Pace = pace
 	}
+	if len(args) > 1 {
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		rules.Repeats = n
+	}
 	if report := ts.Value(theWeb{}).(*scriptWeb).Referee().Judge(rules); !report.OK() {
 		var b bytes.Buffer
 		ts.Check(report.WriteTable(&b))
 		ts.Fatalf("the referee:\n%s", b.String())
+	}
+}
+
+func scriptApart(ts *testscript.TestScript, _ bool, args []string) {
+	least, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	var last time.Time
+	for _, r := range ts.Value(theWeb{}).(*scriptWeb).Referee().Requests() {
+		if gap := r.Start.Sub(last); gap < least {
+			ts.Fatalf("%s%s began %v after the request before it", r.Host, r.Target, gap)
+		}
+		last = r.Start
 	}
 }
 
