@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -157,30 +156,28 @@ func TestRule10_AddressesAndNetworksApart(t *testing.T) {
 		{"one /64", func(n int) string { return fmt.Sprintf("2606:2800:220:1::%x", n+1) }, 1},
 		{"four /64", func(n int) string { return fmt.Sprintf("2606:2800:220:%x::%x", n%4, n+1) }, 4},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const hosts = 20
-				sites, seeds := many(hosts, 2)
-				w := newWorld(t, seeds, sites...)
-				w.cfg.IPDelay = 800 * time.Millisecond
-				s := w.share(func(host string) []string {
-					n := 0
-					if _, err := fmt.Sscanf(host, "h%d.test", &n); err != nil {
-						t.Error(err)
-					}
-					return []string{c.at(n)}
-				})
-				begin := time.Now()
-				w.run()
-				w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-				s.apart(t, w.cfg.IPDelay)
-				if len(s.starts) != c.spots {
-					t.Errorf("%d addresses, want %d", len(s.starts), c.spots)
+		bubble(t, c.name, func(t *testing.T) {
+			const hosts = 20
+			sites, seeds := many(hosts, 2)
+			w := newWorld(t, seeds, sites...)
+			w.cfg.IPDelay = 800 * time.Millisecond
+			s := w.share(func(host string) []string {
+				n := 0
+				if _, err := fmt.Sscanf(host, "h%d.test", &n); err != nil {
+					t.Error(err)
 				}
-				if took, most := time.Since(begin), time.Duration(hosts*3/c.spots+8)*w.cfg.IPDelay; took > most {
-					t.Errorf("took %v, want at most %v", took, most)
-				}
+				return []string{c.at(n)}
 			})
+			begin := time.Now()
+			w.run()
+			w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+			s.apart(t, w.cfg.IPDelay)
+			if len(s.starts) != c.spots {
+				t.Errorf("%d addresses, want %d", len(s.starts), c.spots)
+			}
+			if took, most := time.Since(begin), time.Duration(hosts*3/c.spots+8)*w.cfg.IPDelay; took > most {
+				t.Errorf("took %v, want at most %v", took, most)
+			}
 		})
 	}
 }
@@ -204,36 +201,34 @@ func TestRule10_KeptConnectionsCount(t *testing.T) {
 // idle: every policy is had in good time, not when all others are done.
 func TestRule10_NoDeadlockWithRobotsHops(t *testing.T) {
 	for target, hopping := range map[string]int{"far.test": 1, "h00.test": 4} {
-		t.Run(target, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const hosts, pages = 20, 20
-				sites, seeds := many(hosts, pages)
-				if target == "far.test" {
-					sites = append(sites, crawltest.Tree(target, 1))
+		bubble(t, target, func(t *testing.T) {
+			const hosts, pages = 20, 20
+			sites, seeds := many(hosts, pages)
+			if target == "far.test" {
+				sites = append(sites, crawltest.Tree(target, 1))
+			}
+			for _, site := range sites[hosts-hopping : hosts] {
+				site.Robots.Redirect, site.Robots.Delay = "http://"+target+"/robots.txt", 200*time.Millisecond // out of step with the others
+			}
+			w := newWorld(t, seeds, sites...)
+			w.cfg.Workers = 4
+			s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+			begin := time.Now()
+			sum := w.run()
+			s.apart(t, halfSecond)
+			if sum.EndedBy != EndedDrained || sum.Status.Fetched != hosts*pages {
+				t.Errorf("ended by %q, %d fetched", sum.EndedBy, sum.Status.Fetched)
+			}
+			whole := time.Duration(s.requests) * halfSecond
+			if took := time.Since(begin); took > whole+whole/20 {
+				t.Errorf("%d requests took %v, the address permits %v", s.requests, took, whole)
+			}
+			for _, site := range sites[hosts-hopping : hosts] {
+				asked := w.first(site.Name, "/")
+				if after := asked.Sub(begin); asked.IsZero() || after > whole/2 {
+					t.Errorf("the first page of %s came after %v of %v", site.Name, after, whole)
 				}
-				for _, site := range sites[hosts-hopping : hosts] {
-					site.Robots.Redirect, site.Robots.Delay = "http://"+target+"/robots.txt", 200*time.Millisecond // out of step with the others
-				}
-				w := newWorld(t, seeds, sites...)
-				w.cfg.Workers = 4
-				s := w.share(func(string) []string { return []string{"8.8.8.8"} })
-				begin := time.Now()
-				sum := w.run()
-				s.apart(t, halfSecond)
-				if sum.EndedBy != EndedDrained || sum.Status.Fetched != hosts*pages {
-					t.Errorf("ended by %q, %d fetched", sum.EndedBy, sum.Status.Fetched)
-				}
-				whole := time.Duration(s.requests) * halfSecond
-				if took := time.Since(begin); took > whole+whole/20 {
-					t.Errorf("%d requests took %v, the address permits %v", s.requests, took, whole)
-				}
-				for _, site := range sites[hosts-hopping : hosts] {
-					asked := w.first(site.Name, "/")
-					if after := asked.Sub(begin); asked.IsZero() || after > whole/2 {
-						t.Errorf("the first page of %s came after %v of %v", site.Name, after, whole)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -314,10 +309,7 @@ func TestRule10_StatusSaysHowManyHostsWaitForTheirAddress(t *testing.T) {
 		sites, seeds := many(20, 1)
 		w := newWorld(t, seeds, sites...)
 		w.share(func(string) []string { return []string{"8.8.8.8"} })
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		var g errgroup.Group
 		g.Go(func() error { _, err := c.Run(t.Context()); return err })
 		time.Sleep(time.Second + time.Millisecond)
@@ -344,6 +336,25 @@ func TestIPDelayIsAtLeast100ms(t *testing.T) {
 	}
 }
 
+// together runs crawls at the same time, each of which fetches so many pages.
+func together(t *testing.T, pages int64, worlds ...*world) {
+	t.Helper()
+	var g errgroup.Group
+	for _, w := range worlds {
+		c := w.crawl()
+		g.Go(func() error {
+			s, err := c.Run(t.Context())
+			if err == nil && (s.EndedBy != EndedDrained || s.Status.Fetched != pages) {
+				err = fmt.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Politeness rule 17: two crawls of one user share the hosts: never both at once, and the pace between them.
 func TestRule17_TwoCrawlsShareTheirHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -351,34 +362,9 @@ func TestRule17_TwoCrawlsShareTheirHosts(t *testing.T) {
 		a.Robots.Body = "User-agent: *\nCrawl-delay: 7\n"
 		seeds := []string{"http://a.test/", "http://b.test/"}
 		one := newWorld(t, seeds, a, b)
-		path := filepath.Join(t.TempDir(), "locks")
 		two := newWorldOn(t, 0, seeds, one.web)
-		var g errgroup.Group
-		for _, w := range []*world{one, two} {
-			l, err := hostlock.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { l.Close() })
-			if why := l.Missing(); why != "" {
-				t.Skip(why)
-			}
-			w.cfg.HostLocks = l
-			g.Go(func() error {
-				c, err := New(t.Context(), w.cfg)
-				if err != nil {
-					return err
-				}
-				s, err := c.Run(t.Context())
-				if err == nil && (s.EndedBy != EndedDrained || s.Status.Fetched != 16) {
-					err = fmt.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
-				}
-				return err
-			})
-		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		sharesLocks(t, one, two)
+		together(t, 16, one, two)
 		last := map[string]time.Time{}
 		for _, r := range one.web.Referee().Requests() {
 			// The first crawl's Crawl-delay is known to the second once it has robots.txt itself: Floor holds from the start.
@@ -405,10 +391,7 @@ func TestRule17_LocksThatFailStopTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
 		w.cfg.HostLocks = refusing{}
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		if _, err := c.Run(t.Context()); err == nil || len(w.asked("a.test")) != 0 {
 			t.Errorf("%v; asked for %q", err, w.asked("a.test"))
 		}
@@ -466,35 +449,10 @@ func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
 		}
 		one := newWorld(t, seeds[0], sites...)
 		two := newWorldOn(t, 0, seeds[1], one.web)
-		path := filepath.Join(t.TempDir(), "locks")
-		var g errgroup.Group
-		var notes []*shared
-		for _, w := range []*world{one, two} {
-			l, err := hostlock.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { l.Close() })
-			if why := l.Missing(); why != "" {
-				t.Skip(why)
-			}
-			w.cfg.HostLocks = l
-			notes = append(notes, w.share(func(string) []string { return []string{"198.18.7.7"} }))
-			g.Go(func() error {
-				c, err := New(t.Context(), w.cfg)
-				if err != nil {
-					return err
-				}
-				s, err := c.Run(t.Context())
-				if err == nil && (s.EndedBy != EndedDrained || s.Status.Fetched != 20) {
-					err = fmt.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
-				}
-				return err
-			})
-		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		at := func(string) []string { return []string{"198.18.7.7"} }
+		notes := []*shared{one.share(at), two.share(at)}
+		sharesLocks(t, one, two)
+		together(t, 20, one, two)
 		var all []time.Time
 		for _, n := range notes {
 			all = append(all, n.starts[netip.MustParsePrefix("198.18.7.7/32")]...)

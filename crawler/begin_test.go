@@ -30,11 +30,8 @@ func TestTheLedgerMarksARunBeforeItsFirstExchange(t *testing.T) {
 			w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {}}})
 			b := &beginning{lines: w.ledger, w: w, err: failure}
 			w.cfg.Ledger = b
-			c, err := New(t.Context(), w.cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err = c.Run(t.Context()); !errors.Is(err, failure) {
+			c := w.crawl()
+			if _, err := c.Run(t.Context()); !errors.Is(err, failure) {
 				t.Fatal(err)
 			}
 			asked := len(w.web.Referee().Requests())

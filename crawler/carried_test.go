@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/record"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
-	"curtsy/frontier/model"
 	"curtsy/storage"
 )
 
@@ -62,49 +60,37 @@ func (w *world) counts(s status.Status, least int) {
 // finished, and behind it.
 func TestAKillHidesNoExchangeFromTheStatus(t *testing.T) {
 	for _, target := range []string{"/robots.txt", "/busy.html"} {
-		t.Run(target, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var ill atomic.Int64
-				ill.Store(2)
-				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					switch {
-					case r.URL.Path == target && ill.Add(-1) >= 0:
-						withStatus(503, "Retry-After", "20")(rw, r)
-					case r.URL.Path == "/robots.txt":
-						withStatus(404)(rw, r)
-					default:
-						body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
-					}
-				})}
-				w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
-				w.cfg.MaxWait = time.Hour
-				deadly := &lethal{w.ledger, w, 2}
-				w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
-				w.cfg.Asked = func() (storage.Asked, error) {
-					told, err := w.ledger.asked()
-					if s, serr := status.Of(t.Context(), w.cfg.Frontier); serr != nil || s.Exchanges >= told.Exchanges {
-						t.Errorf("nothing was hidden from the frontier: it counts %d of %d, %v", s.Exchanges, told.Exchanges, serr)
-					}
-					return told, err
+		bubble(t, target, func(t *testing.T) {
+			var ill atomic.Int64
+			ill.Store(2)
+			site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == target && ill.Add(-1) >= 0:
+					withStatus(503, "Retry-After", "20")(rw, r)
+				case r.URL.Path == "/robots.txt":
+					withStatus(404)(rw, r)
+				default:
+					body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
 				}
-				s := deadly.crawl(t)
-				if deadly.kills > 0 {
-					t.Fatalf("%d kills did not come", deadly.kills)
+			})}
+			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
+			w.cfg.MaxWait = time.Hour
+			deadly := &lethal{w.ledger, w, 2}
+			w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
+			w.cfg.Asked = func() (storage.Asked, error) {
+				told, err := w.ledger.asked()
+				if s, serr := status.Of(t.Context(), w.cfg.Frontier); serr != nil || s.Exchanges >= told.Exchanges {
+					t.Errorf("nothing was hidden from the frontier: it counts %d of %d, %v", s.Exchanges, told.Exchanges, serr)
 				}
-				w.counts(s.Status, 5)
-			})
+				return told, err
+			}
+			s := deadly.crawl(t)
+			if deadly.kills > 0 {
+				t.Fatalf("%d kills did not come", deadly.kills)
+			}
+			w.counts(s.Status, 5)
 		})
 	}
-}
-
-// crashed kills what was open, and opens the frontier again.
-func (w *world) crashed() {
-	w.t.Helper()
-	m := w.front.(*model.Model)
-	m.Crash()
-	m = m.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
-	w.t.Cleanup(func() { m.Close() })
-	w.front, w.cfg.Frontier = m, m
 }
 
 // The run that follows on a kill says so from its first moment on, and its budget knows.
@@ -116,21 +102,16 @@ func TestWhatAKillHidIsSpentOfTheBudget(t *testing.T) {
 		w.cfg.Asked = func() (storage.Asked, error) {
 			return storage.Asked{Exchanges: 7, Answers: 6, Robots: 2, Octets: 5000}, nil
 		}
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		if s, err := c.Status(t.Context()); err != nil || s.Exchanges != 7 || s.Robots != 2 || s.Bytes != 5000 {
 			t.Errorf("%+v, %v", s, err)
 		}
 		for range 2 {
-			if s, err := c.Run(t.Context()); err != nil || s.EndedBy != EndedMaxBytes || s.Status.Bytes != 5000 {
-				t.Errorf("ended by %q with %d bytes, %v", s.EndedBy, s.Status.Bytes, err)
+			if s := w.finish(c); s.EndedBy != EndedMaxBytes || s.Status.Bytes != 5000 {
+				t.Errorf("ended by %q with %d bytes", s.EndedBy, s.Status.Bytes)
 			}
 			w.reopen() // no turn was taken that could count it
-			if c, err = New(t.Context(), w.cfg); err != nil {
-				t.Fatal(err)
-			}
+			c = w.crawl()
 		}
 	})
 }

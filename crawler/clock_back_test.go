@@ -18,33 +18,23 @@ func TestRule17_AClockSetBackBetweenRunsOwesNoMoreThanThePace(t *testing.T) {
 		25 * time.Hour: Floor, 10_000 * time.Hour: Floor, Floor + time.Millisecond: Floor, time.Millisecond: Floor,
 		0: Floor, -Floor / 4: Floor * 3 / 4, -Floor: 0, -25 * time.Hour: 0,
 	} {
-		t.Run(ahead.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
-				got, err := w.front.Claim(t.Context(), frontier.Want{Hosts: 1, Tasks: 1})
-				if err != nil || len(got.Turns) != 1 {
-					t.Fatal(got, err)
+		bubble(t, ahead.String(), func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+			begin := time.Now()
+			had := host.State{LastEnd: begin.Add(ahead).UnixMicro(), Run: 1}
+			w.update(frontier.Result{Host: &frontier.HostUpdate{Memory: had.Append(nil), Pace: time.Millisecond}})
+			if s := w.run(); s.Status.Fetched != 3 {
+				t.Errorf("%d fetched", s.Status.Fetched)
+			}
+			all := w.web.Referee().Requests()
+			if waited := all[0].Start.Sub(begin); waited < wait || waited > wait+10*time.Millisecond {
+				t.Errorf("the first request came after %v, want %v", waited, wait)
+			}
+			for i := range all[1:] {
+				if gap := all[i+1].Start.Sub(all[i].End); gap < Floor || gap > Floor+time.Second {
+					t.Errorf("request %d came %v after the one before it", i+1, gap)
 				}
-				turn, begin := got.Turns[0], time.Now()
-				had := host.State{LastEnd: begin.Add(ahead).UnixMicro(), Run: 1}
-				if _, err := w.front.Finish(t.Context(), []frontier.Result{{
-					Authority: turn.Authority, Token: turn.Token, Host: &frontier.HostUpdate{Memory: had.Append(nil), Pace: time.Millisecond},
-				}}); err != nil {
-					t.Fatal(err)
-				}
-				if s := w.run(); s.Status.Fetched != 3 {
-					t.Errorf("%d fetched", s.Status.Fetched)
-				}
-				all := w.web.Referee().Requests()
-				if waited := all[0].Start.Sub(begin); waited < wait || waited > wait+10*time.Millisecond {
-					t.Errorf("the first request came after %v, want %v", waited, wait)
-				}
-				for i := range all[1:] {
-					if gap := all[i+1].Start.Sub(all[i].End); gap < Floor || gap > Floor+time.Second {
-						t.Errorf("request %d came %v after the one before it", i+1, gap)
-					}
-				}
-			})
+			}
 		})
 	}
 }

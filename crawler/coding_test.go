@@ -37,37 +37,35 @@ func squeezed(t *testing.T, coding, text string) string {
 // an end cost their own page alone.
 func TestRule24_CodingsAreReadAndBombsCut(t *testing.T) {
 	for _, coding := range []string{"br", "zstd"} {
-		t.Run(coding, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				in := map[string]string{"Content-Encoding": coding}
-				site := &crawltest.Site{
-					Name: "a.test",
-					Robots: crawltest.Robots{
-						Body:   squeezed(t, coding, "User-agent: *\nDisallow: /no\n"),
-						Header: in,
-					},
-					Pages: map[string]crawltest.Page{
-						"/": {Header: in, Type: "text/html", Body: squeezed(t, coding,
-							`<a href="/bomb">1</a><a href="/broken">2</a><a href="/head">3</a><a href="/no">4</a><a href="/last">5</a>`)},
-						"/bomb":   {Header: in, Type: "text/html", Body: squeezed(t, coding, strings.Repeat("<p>", 1<<20))},
-						"/broken": {Header: in, Type: "text/html", Body: squeezed(t, coding, "<p>bread</p>")[:9]},
-						"/head":   {Header: map[string]string{"X-Long": strings.Repeat("x", 70<<10)}},
-						"/no":     {},
-						"/last":   {},
-					},
-				}
-				w := newWorld(t, []string{"http://a.test/"}, site)
-				w.cfg.MaxBody = 1 << 20
-				w.run()
-				w.wantOutcomes("http://a.test/", "fetched: no match")
-				w.wantOutcomes("http://a.test/bomb", "fetched: truncated: length")
-				w.wantOutcomes("http://a.test/broken", "failed: coding")
-				w.wantOutcomes("http://a.test/head", "deferred: protocol", "deferred: protocol", "failed: protocol")
-				w.wantOutcomes("http://a.test/last", "fetched: no match")
-				if got := w.asked("a.test"); slices.Contains(got, "/no") || !slices.Contains(got, "/last") {
-					t.Errorf("asked for %q", got)
-				}
-			})
+		bubble(t, coding, func(t *testing.T) {
+			in := map[string]string{"Content-Encoding": coding}
+			site := &crawltest.Site{
+				Name: "a.test",
+				Robots: crawltest.Robots{
+					Body:   squeezed(t, coding, "User-agent: *\nDisallow: /no\n"),
+					Header: in,
+				},
+				Pages: map[string]crawltest.Page{
+					"/": {Header: in, Type: "text/html", Body: squeezed(t, coding,
+						`<a href="/bomb">1</a><a href="/broken">2</a><a href="/head">3</a><a href="/no">4</a><a href="/last">5</a>`)},
+					"/bomb":   {Header: in, Type: "text/html", Body: squeezed(t, coding, strings.Repeat("<p>", 1<<20))},
+					"/broken": {Header: in, Type: "text/html", Body: squeezed(t, coding, "<p>bread</p>")[:9]},
+					"/head":   {Header: map[string]string{"X-Long": strings.Repeat("x", 70<<10)}},
+					"/no":     {},
+					"/last":   {},
+				},
+			}
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			w.cfg.MaxBody = 1 << 20
+			w.run()
+			w.wantOutcomes("http://a.test/", "fetched: no match")
+			w.wantOutcomes("http://a.test/bomb", "fetched: truncated: length")
+			w.wantOutcomes("http://a.test/broken", "failed: coding")
+			w.wantOutcomes("http://a.test/head", "deferred: protocol", "deferred: protocol", "failed: protocol")
+			w.wantOutcomes("http://a.test/last", "fetched: no match")
+			if got := w.asked("a.test"); slices.Contains(got, "/no") || !slices.Contains(got, "/last") {
+				t.Errorf("asked for %q", got)
+			}
 		})
 	}
 }

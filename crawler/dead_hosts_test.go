@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
@@ -36,45 +35,38 @@ func TestRule15_APageOfDeadHostsEnds(t *testing.T) {
 		{"no such name, few pages", func(host string) error { return &net.DNSError{Err: "no such host", Name: host, IsNotFound: true} }, 3, 2 * time.Minute, EndedWaiting, 2},
 		{"no answer, few pages", func(string) error { return errors.New("the name server does not answer") }, 3, 20 * time.Minute, EndedWaiting, 5},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var b strings.Builder
-				for i := range hosts {
-					fmt.Fprintf(&b, "<a href='http://h%05d.dead/'>x</a>\n", i)
-				}
-				site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Body: b.String()}}}
-				w := newWorld(t, []string{"http://a.test/"}, site)
-				f, err := fetch.New(fetch.Config{
-					Identity: fetch.Identity{Version: "1"}, Dial: w.web.Dial, AllowNet: []netip.Prefix{w.web.Net()}, SpoolDir: t.TempDir(),
-					Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
-						if !strings.HasSuffix(host, ".dead") {
-							return w.web.Resolve(ctx, host)
-						}
-						select {
-						case <-time.After(5 * time.Second): // as a resolver does whose name server keeps silent
-						case <-ctx.Done():
-						}
-						return nil, c.err(host)
-					},
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer f.Close()
-				w.cfg.Fetcher, w.cfg.Workers, w.cfg.Scope.Mode, w.cfg.MaxPages = f, 64, scope.ModeAny, c.pages
-				begin := time.Now()
-				s := w.run()
-				if took := time.Since(begin); took > c.most || s.EndedBy != c.ended {
-					t.Errorf("ended by %q after %v, want %q within %v", s.EndedBy, took, c.ended, c.most)
-				}
-				failed := int64(0)
-				for _, n := range s.Status.Failures {
-					failed += n
-				}
-				if s.Status.Queued != hosts || failed != hosts*c.times || !s.Incomplete {
-					t.Errorf("%d of %d URLs are left, %d failures, incomplete: %v", s.Status.Queued, hosts, failed, s.Incomplete)
+		bubble(t, c.name, func(t *testing.T) {
+			var b strings.Builder
+			for i := range hosts {
+				fmt.Fprintf(&b, "<a href='http://h%05d.dead/'>x</a>\n", i)
+			}
+			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Body: b.String()}}}
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			w.fetchBy(func(cfg *fetch.Config) {
+				cfg.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+					if !strings.HasSuffix(host, ".dead") {
+						return w.web.Resolve(ctx, host)
+					}
+					select {
+					case <-time.After(5 * time.Second): // as a resolver does whose name server keeps silent
+					case <-ctx.Done():
+					}
+					return nil, c.err(host)
 				}
 			})
+			w.cfg.Workers, w.cfg.Scope.Mode, w.cfg.MaxPages = 64, scope.ModeAny, c.pages
+			begin := time.Now()
+			s := w.run()
+			if took := time.Since(begin); took > c.most || s.EndedBy != c.ended {
+				t.Errorf("ended by %q after %v, want %q within %v", s.EndedBy, took, c.ended, c.most)
+			}
+			failed := int64(0)
+			for _, n := range s.Status.Failures {
+				failed += n
+			}
+			if s.Status.Queued != hosts || failed != hosts*c.times || !s.Incomplete {
+				t.Errorf("%d of %d URLs are left, %d failures, incomplete: %v", s.Status.Queued, hosts, failed, s.Incomplete)
+			}
 		})
 	}
 }

@@ -17,10 +17,7 @@ func TestARunningAndAStoppedCrawlExplainAlike(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, site)
 		w.cfg.MaxPages = 3
 		w.run()
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		for _, raw := range []string{"http://a.test/", "http://a.test/p1.html", "http://a.test/p3.html", "http://a.test/new", "http://b.test/"} {
 			q := explain.Question{URL: parse(t, raw)}
 			live, err := c.Explain(t.Context(), q)

@@ -63,14 +63,9 @@ func TestRefusalsAreWrittenWhileTheCrawlWaits(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, waiting())
 		a := &timed{}
 		w.cfg.Recorder = a
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		began := time.Now()
-		if _, err := c.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.finish(c)
 		if len(a.refusedAt) != 2 || time.Since(began) < 5*time.Minute {
 			t.Fatalf("%d refusals, %v", len(a.refusedAt), time.Since(began))
 		}
@@ -104,10 +99,7 @@ func TestRefusalsThatCannotBeWrittenEndTheRun(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, waiting())
 		broken := errors.New("no room")
 		w.cfg.Recorder = &timed{err: broken}
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		if _, err := c.Run(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("%v", err)
 		}

@@ -33,15 +33,13 @@ func TestGate_3_2_FreshTime(t *testing.T) {
 		{"Expires in the past", 30 * time.Second, func() http.HandlerFunc { return body(200, "", "Expires", httpTime(-hour)) }, 5 * time.Minute * 9 / 10},
 		{"ALLOW by 404", hour, func() http.HandlerFunc { return withStatus(404, "Cache-Control", "max-age=60") }, 22 * hour},
 	} {
-		t.Run("3.2 "+row.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newTimetable(t, row.tick, int(row.next/row.tick+6), func(_ int, rw http.ResponseWriter, r *http.Request) { row.answer()(rw, r) })
-				s := w.run()
-				w.wantRobotsAt(0, (row.next+row.tick-1)/row.tick*row.tick)
-				if int(s.Status.Fetched) != len(w.seeds) {
-					t.Errorf("%d of %d fetched", s.Status.Fetched, len(w.seeds))
-				}
-			})
+		bubble(t, "3.2 "+row.name, func(t *testing.T) {
+			w := newTimetable(t, row.tick, int(row.next/row.tick+6), func(_ int, rw http.ResponseWriter, r *http.Request) { row.answer()(rw, r) })
+			s := w.run()
+			w.wantRobotsAt(0, (row.next+row.tick-1)/row.tick*row.tick)
+			if int(s.Status.Fetched) != len(w.seeds) {
+				t.Errorf("%d of %d fetched", s.Status.Fetched, len(w.seeds))
+			}
 		})
 	}
 }
@@ -55,28 +53,26 @@ func TestGate_3_2_Revalidation(t *testing.T) {
 		"ETag, Last-Modified":  {[]string{"ETag", `"v1"`, "Last-Modified", modified}, [2]string{`"v1"`, modified}},
 		"neither, and no 304s": {nil, [2]string{}},
 	} {
-		t.Run("3.2 revalidation by "+name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newTimetable(t, time.Hour, 50, func(_ int, rw http.ResponseWriter, r *http.Request) {
-					if r.Header.Get("If-None-Match")+r.Header.Get("If-Modified-Since") != "" {
-						rw.WriteHeader(http.StatusNotModified)
-						return
-					}
-					body(200, "User-agent: *\nDisallow: /50$\n", tt.fields...)(rw, r)
-				})
-				w.run()
-				w.wantRobotsAt(0, 22*time.Hour, 44*time.Hour) // each has 24 hours anew
-				for n, want := range [][2]string{{}, tt.sent, tt.sent} {
-					head := w.robotsRequest(n + 1)
-					if got := [2]string{head.Get("If-None-Match"), head.Get("If-Modified-Since")}; got != want {
-						t.Errorf("request %d is conditional on %q, want %q", n+1, got, want)
-					}
+		bubble(t, "3.2 revalidation by "+name, func(t *testing.T) {
+			w := newTimetable(t, time.Hour, 50, func(_ int, rw http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("If-None-Match")+r.Header.Get("If-Modified-Since") != "" {
+					rw.WriteHeader(http.StatusNotModified)
+					return
 				}
-				w.wantOutcomes("http://a.test/50", "disallowed: disallow rule") // by the body of the first
-				if got := w.policy("http://a.test/").Fetched().Sub(w.start).Round(time.Hour); got != 44*time.Hour {
-					t.Errorf("confirmed after %v", got)
-				}
+				body(200, "User-agent: *\nDisallow: /50$\n", tt.fields...)(rw, r)
 			})
+			w.run()
+			w.wantRobotsAt(0, 22*time.Hour, 44*time.Hour) // each has 24 hours anew
+			for n, want := range [][2]string{{}, tt.sent, tt.sent} {
+				head := w.robotsRequest(n + 1)
+				if got := [2]string{head.Get("If-None-Match"), head.Get("If-Modified-Since")}; got != want {
+					t.Errorf("request %d is conditional on %q, want %q", n+1, got, want)
+				}
+			}
+			w.wantOutcomes("http://a.test/50", "disallowed: disallow rule") // by the body of the first
+			if got := w.policy("http://a.test/").Fetched().Sub(w.start).Round(time.Hour); got != 44*time.Hour {
+				t.Errorf("confirmed after %v", got)
+			}
 		})
 	}
 }
@@ -121,21 +117,20 @@ func TestGate_3_2_RefreshFails(t *testing.T) {
 	})
 }
 
+// 3.2: stale ALLOW.
 func TestGate_3_2_StaleAllowIsNotUsed(t *testing.T) {
-	t.Run("3.2 stale ALLOW", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newTimetable(t, time.Hour, 30, func(n int, rw http.ResponseWriter, r *http.Request) {
-				withStatus([]int{404, 500}[min(n, 2)-1])(rw, r)
-			})
-			w.cfg.MaxTime = 3 * 24 * time.Hour
-			w.run()
-			if n := between(w.when(false), 0, 22*time.Hour); n != 21 {
-				t.Errorf("%d pages before the refresh", n)
-			}
-			if n := between(w.when(false), 22*time.Hour, 1000*time.Hour); n != 0 {
-				t.Errorf("%d pages were asked for without a robots.txt that says so", n)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		w := newTimetable(t, time.Hour, 30, func(n int, rw http.ResponseWriter, r *http.Request) {
+			withStatus([]int{404, 500}[min(n, 2)-1])(rw, r)
 		})
+		w.cfg.MaxTime = 3 * 24 * time.Hour
+		w.run()
+		if n := between(w.when(false), 0, 22*time.Hour); n != 21 {
+			t.Errorf("%d pages before the refresh", n)
+		}
+		if n := between(w.when(false), 22*time.Hour, 1000*time.Hour); n != 0 {
+			t.Errorf("%d pages were asked for without a robots.txt that says so", n)
+		}
 	})
 }
 
@@ -149,140 +144,130 @@ func TestGate_3_2_Retry(t *testing.T) {
 		{503, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}},
 		{500, []time.Duration{1, 2, 4, 8, 60, 32, 60, 60}},
 	} {
-		t.Run(fmt.Sprintf("3.2 retry after %d", tt.status), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newTimetable(t, time.Second, 3, func(n int, rw http.ResponseWriter, r *http.Request) {
-					if n <= len(tt.want) {
-						withStatus(tt.status)(rw, r)
-						return
-					}
-					withStatus(200)(rw, r)
-				})
-				s := w.run()
-				at := w.when(true)
-				if len(at) != len(tt.want)+1 || s.Status.Fetched != 3 {
-					t.Fatalf("asked at %v, %d fetched", at, s.Status.Fetched)
+		bubble(t, fmt.Sprintf("3.2 retry after %d", tt.status), func(t *testing.T) {
+			w := newTimetable(t, time.Second, 3, func(n int, rw http.ResponseWriter, r *http.Request) {
+				if n <= len(tt.want) {
+					withStatus(tt.status)(rw, r)
+					return
 				}
-				for i, least := range tt.want {
-					least *= time.Minute
-					if gap := at[i+1] - at[i]; gap < least || gap > least*6/5+time.Second {
-						t.Errorf("pause %d is %v, want %v to %v", i+1, gap, least, least*6/5)
-					}
-				}
-				if slices.Min(w.when(false)) < slices.Max(at) { // what comes first after a rest goes alone
-					t.Error("a page was asked for before the retry")
-				}
+				withStatus(200)(rw, r)
 			})
+			s := w.run()
+			at := w.when(true)
+			if len(at) != len(tt.want)+1 || s.Status.Fetched != 3 {
+				t.Fatalf("asked at %v, %d fetched", at, s.Status.Fetched)
+			}
+			for i, least := range tt.want {
+				least *= time.Minute
+				if gap := at[i+1] - at[i]; gap < least || gap > least*6/5+time.Second {
+					t.Errorf("pause %d is %v, want %v to %v", i+1, gap, least, least*6/5)
+				}
+			}
+			if slices.Min(w.when(false)) < slices.Max(at) { // what comes first after a rest goes alone
+				t.Error("a page was asked for before the retry")
+			}
 		})
 	}
 }
 
 func TestGate_3_2_RetryAfter(t *testing.T) {
 	const hour = time.Hour
-	t.Run("3.2 Retry-After above 24 h", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newTimetable(t, time.Second, 2, func(n int, rw http.ResponseWriter, r *http.Request) {
-				if n == 1 {
-					withStatus(503, "Retry-After", "172800")(rw, r)
-				}
-			})
-			// The host leaves the run (politeness rule 11), and later ones obey what is left.
-			for _, sleep := range []time.Duration{0, 25 * hour, 22 * hour} {
-				time.Sleep(sleep)
-				w.reopen()
-				w.cfg.MaxWait = time.Second
-				w.run()
-				w.wantRobotsAt(0)
-			}
-			time.Sleep(2 * hour)
-			w.reopen()
-			if s := w.run(); s.Status.Fetched != 2 {
-				t.Errorf("%+v", s.Status)
+	bubble(t, "3.2 Retry-After above 24 h", func(t *testing.T) {
+		w := newTimetable(t, time.Second, 2, func(n int, rw http.ResponseWriter, r *http.Request) {
+			if n == 1 {
+				withStatus(503, "Retry-After", "172800")(rw, r)
 			}
 		})
+		// The host leaves the run (politeness rule 11), and later ones obey what is left.
+		for _, sleep := range []time.Duration{0, 25 * hour, 22 * hour} {
+			time.Sleep(sleep)
+			w.reopen()
+			w.cfg.MaxWait = time.Second
+			w.run()
+			w.wantRobotsAt(0)
+		}
+		time.Sleep(2 * hour)
+		w.reopen()
+		if s := w.run(); s.Status.Fetched != 2 {
+			t.Errorf("%+v", s.Status)
+		}
 	})
 }
 
 func TestGate_3_2_AfterARestart(t *testing.T) {
-	t.Run("3.2 entries are used while fresh", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			file := "User-agent: *\nDisallow: /4$\n"
-			w := newTimetable(t, time.Hour, 30, func(_ int, rw http.ResponseWriter, r *http.Request) {
-				body(200, "\xEF\xBB\xBF"+file, "ETag", `"v1"`, "Last-Modified", "Sun, 02 Jan 2000 00:00:00 GMT")(rw, r)
-			})
-			w.cfg.MaxTime = 3*time.Hour + time.Minute
-			w.run()
-			before := w.policy("http://a.test/")
-			w.reopen()
-			if got := w.policy("http://a.test/"); got != before || got.Status() != 200 || got.Flags() != robots.BOM || got.FinalURL() != "http://a.test/robots.txt" {
-				t.Errorf("kept %+v, there was %+v", got, before)
-			}
-			digest, ok := before.Body()
-			raw, err := w.front.Blob(t.Context(), digest)
-			if !ok || err != nil || string(raw) != "\xEF\xBB\xBF"+file || sha256.Sum256(raw) != digest {
-				t.Errorf("%v, %v: the body kept is %q", ok, err, raw)
-			}
-			w.cfg.MaxTime = 0
-			w.run()
-			w.wantRobotsAt(0, 22*time.Hour+time.Minute) // a run begins with a whole pause
-			if got := w.robotsRequest(2).Get("If-None-Match"); got != `"v1"` {
-				t.Errorf("the validator is now %q", got)
-			}
-			w.wantOutcomes("http://a.test/4", "disallowed: disallow rule")
+	bubble(t, "3.2 entries are used while fresh", func(t *testing.T) {
+		file := "User-agent: *\nDisallow: /4$\n"
+		w := newTimetable(t, time.Hour, 30, func(_ int, rw http.ResponseWriter, r *http.Request) {
+			body(200, "\xEF\xBB\xBF"+file, "ETag", `"v1"`, "Last-Modified", "Sun, 02 Jan 2000 00:00:00 GMT")(rw, r)
 		})
+		w.cfg.MaxTime = 3*time.Hour + time.Minute
+		w.run()
+		before := w.policy("http://a.test/")
+		w.reopen()
+		if got := w.policy("http://a.test/"); got != before || got.Status() != 200 || got.Flags() != robots.BOM || got.FinalURL() != "http://a.test/robots.txt" {
+			t.Errorf("kept %+v, there was %+v", got, before)
+		}
+		digest, ok := before.Body()
+		raw, err := w.front.Blob(t.Context(), digest)
+		if !ok || err != nil || string(raw) != "\xEF\xBB\xBF"+file || sha256.Sum256(raw) != digest {
+			t.Errorf("%v, %v: the body kept is %q", ok, err, raw)
+		}
+		w.cfg.MaxTime = 0
+		w.run()
+		w.wantRobotsAt(0, 22*time.Hour+time.Minute) // a run begins with a whole pause
+		if got := w.robotsRequest(2).Get("If-None-Match"); got != `"v1"` {
+			t.Errorf("the validator is now %q", got)
+		}
+		w.wantOutcomes("http://a.test/4", "disallowed: disallow rule")
 	})
-	t.Run("3.2 failure runs go on counting", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newTimetable(t, time.Second, 2, func(_ int, rw http.ResponseWriter, r *http.Request) { withStatus(503)(rw, r) })
-			w.cfg.MaxTime = 6 * time.Minute
-			w.run()
-			before := w.policy("http://a.test/")
-			if before.Failures() != 3 || before.FirstFailure().Sub(w.start) > time.Second {
-				t.Fatalf("%d failures since %v", before.Failures(), before.FirstFailure())
+	bubble(t, "3.2 failure runs go on counting", func(t *testing.T) {
+		w := newTimetable(t, time.Second, 2, func(_ int, rw http.ResponseWriter, r *http.Request) { withStatus(503)(rw, r) })
+		w.cfg.MaxTime = 6 * time.Minute
+		w.run()
+		before := w.policy("http://a.test/")
+		if before.Failures() != 3 || before.FirstFailure().Sub(w.start) > time.Second {
+			t.Fatalf("%d failures since %v", before.Failures(), before.FirstFailure())
+		}
+		w.reopen()
+		w.cfg.MaxTime = 6 * time.Minute
+		w.run()
+		after := w.policy("http://a.test/")
+		if after.Failures() != 4 || !after.FirstFailure().Equal(before.FirstFailure()) {
+			t.Errorf("%d failures since %v", after.Failures(), after.FirstFailure())
+		}
+		at := w.when(true)
+		for i, least := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
+			if gap := at[i+1] - at[i]; gap < least || gap > least*6/5+time.Second {
+				t.Errorf("pause %d is %v", i+1, gap)
 			}
-			w.reopen()
-			w.cfg.MaxTime = 6 * time.Minute
-			w.run()
-			after := w.policy("http://a.test/")
-			if after.Failures() != 4 || !after.FirstFailure().Equal(before.FirstFailure()) {
-				t.Errorf("%d failures since %v", after.Failures(), after.FirstFailure())
-			}
-			at := w.when(true)
-			for i, least := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
-				if gap := at[i+1] - at[i]; gap < least || gap > least*6/5+time.Second {
-					t.Errorf("pause %d is %v", i+1, gap)
-				}
-			}
-		})
+		}
 	})
 }
 
 // The default keeps everything closed, however long an outage lasts.
 func TestGate_3_2_UndefinedFor30Days(t *testing.T) {
 	for name, first := range map[string]int{"3.2 undefined for 30 days": 503, "3.2 undefined for 30 days, with last-good RULES": 200} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newTimetable(t, time.Hour, 30, func(n int, rw http.ResponseWriter, r *http.Request) {
-					if n == 1 {
-						withStatus(first)(rw, r)
-						return
-					}
-					withStatus(503)(rw, r)
-				})
-				w.cfg.MaxTime, w.cfg.MaxWait = 150*time.Minute, time.Hour
-				for range 35 {
-					w.run()
-					time.Sleep(25 * time.Hour)
-					w.reopen()
+		bubble(t, name, func(t *testing.T) {
+			w := newTimetable(t, time.Hour, 30, func(n int, rw http.ResponseWriter, r *http.Request) {
+				if n == 1 {
+					withStatus(first)(rw, r)
+					return
 				}
-				s := w.policy("http://a.test/")
-				if time.Since(s.FirstFailure()) < 33*24*time.Hour || len(w.when(true)) < 30 {
-					t.Errorf("the run of failures began at %v, asked %d times", s.FirstFailure(), len(w.when(true)))
-				}
-				if n := between(w.when(false), 24*time.Hour, 1000*24*time.Hour); n != 0 {
-					t.Errorf("%d pages", n)
-				}
+				withStatus(503)(rw, r)
 			})
+			w.cfg.MaxTime, w.cfg.MaxWait = 150*time.Minute, time.Hour
+			for range 35 {
+				w.run()
+				time.Sleep(25 * time.Hour)
+				w.reopen()
+			}
+			s := w.policy("http://a.test/")
+			if time.Since(s.FirstFailure()) < 33*24*time.Hour || len(w.when(true)) < 30 {
+				t.Errorf("the run of failures began at %v, asked %d times", s.FirstFailure(), len(w.when(true)))
+			}
+			if n := between(w.when(false), 24*time.Hour, 1000*24*time.Hour); n != 0 {
+				t.Errorf("%d pages", n)
+			}
 		})
 	}
 }
@@ -297,30 +282,19 @@ func TestGate_3_2_AnEntryFromTheFutureHasExpired(t *testing.T) {
 			"that allows": {robots.Exchange{Status: 404}, "disallowed: disallow rule"},
 			"that denies": {robots.Exchange{Status: 500}, "disallowed: disallow rule"},
 		} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					site := crawltest.Tree("a.test", 1)
-					site.Robots.Body = "User-agent: *\nDisallow: /\n"
-					w := newWorld(t, []string{"http://a.test/"}, site)
-					s, _ := robots.Next(robots.State{}, "http://a.test:80", tt.ex, time.Now().Add(48*time.Hour))
-					state, err := s.AppendBinary(nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					got, err := w.front.Claim(t.Context(), frontier.Want{Hosts: 1, Tasks: 1})
-					if err != nil || len(got.Turns) != 1 {
-						t.Fatal(got, err)
-					}
-					turn := got.Turns[0]
-					if _, err := w.front.Finish(t.Context(), []frontier.Result{{
-						Authority: turn.Authority, Token: turn.Token, Host: &frontier.HostUpdate{Robots: state, Pace: Floor},
-					}}); err != nil {
-						t.Fatal(err)
-					}
-					w.run()
-					w.wantAsked("a.test", "/robots.txt")
-					w.wantOutcomes("http://a.test/", tt.want)
-				})
+			bubble(t, name, func(t *testing.T) {
+				site := crawltest.Tree("a.test", 1)
+				site.Robots.Body = "User-agent: *\nDisallow: /\n"
+				w := newWorld(t, []string{"http://a.test/"}, site)
+				s, _ := robots.Next(robots.State{}, "http://a.test:80", tt.ex, time.Now().Add(48*time.Hour))
+				state, err := s.AppendBinary(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.update(frontier.Result{Host: &frontier.HostUpdate{Robots: state, Pace: Floor}})
+				w.run()
+				w.wantAsked("a.test", "/robots.txt")
+				w.wantOutcomes("http://a.test/", tt.want)
 			})
 		}
 	})
@@ -328,21 +302,19 @@ func TestGate_3_2_AnEntryFromTheFutureHasExpired(t *testing.T) {
 
 // A host with nothing left to do is not asked again, however old its robots.txt gets.
 func TestGate_3_2_IdleHostsAreNotRefreshed(t *testing.T) {
-	t.Run("3.2 idle hosts are never refreshed", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			busy := &crawltest.Site{Name: "busy.test", Pages: map[string]crawltest.Page{}}
-			seeds := []string{"http://idle.test/"}
-			for i := range 40 {
-				busy.Pages[fmt.Sprintf("/%d", i)] = crawltest.Page{}
-				seeds = append(seeds, fmt.Sprintf("http://busy.test/%d", i))
-			}
-			w := newWorld(t, seeds, busy, crawltest.Tree("idle.test", 1))
-			w.cfg.Delay, w.cfg.MaxWait = time.Hour, 2*time.Hour
-			w.run()
-			w.wantAsked("idle.test", "/robots.txt", "/")
-			if n := strings.Count(strings.Join(w.asked("busy.test"), " "), "/robots.txt"); n != 2 {
-				t.Errorf("robots.txt of the busy host was asked for %d times", n)
-			}
-		})
+	synctest.Test(t, func(t *testing.T) {
+		busy := &crawltest.Site{Name: "busy.test", Pages: map[string]crawltest.Page{}}
+		seeds := []string{"http://idle.test/"}
+		for i := range 40 {
+			busy.Pages[fmt.Sprintf("/%d", i)] = crawltest.Page{}
+			seeds = append(seeds, fmt.Sprintf("http://busy.test/%d", i))
+		}
+		w := newWorld(t, seeds, busy, crawltest.Tree("idle.test", 1))
+		w.cfg.Delay, w.cfg.MaxWait = time.Hour, 2*time.Hour
+		w.run()
+		w.wantAsked("idle.test", "/robots.txt", "/")
+		if n := strings.Count(strings.Join(w.asked("busy.test"), " "), "/robots.txt"); n != 2 {
+			t.Errorf("robots.txt of the busy host was asked for %d times", n)
+		}
 	})
 }

@@ -1,8 +1,6 @@
 package crawler
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"net"
@@ -15,10 +13,6 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/record"
-	"curtsy/frontier"
-	"curtsy/frontier/model"
-	"curtsy/robots"
 )
 
 // fileOfGated closes one of the two pages of a gated host.
@@ -36,7 +30,7 @@ func newGated(t *testing.T, scheme string, answer http.HandlerFunc, others ...*c
 	g := &gated{}
 	site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/open.html": {}, "/closed.html": {}}}
 	site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if g.mended.Load() {
+		if answer == nil || g.mended.Load() {
 			fmt.Fprint(rw, fileOfGated)
 			return
 		}
@@ -45,49 +39,6 @@ func newGated(t *testing.T, scheme string, answer http.HandlerFunc, others ...*c
 	g.world = newWorld(t, []string{scheme + "://a.test/open.html", scheme + "://a.test/closed.html"}, append(others, site)...)
 	g.cfg.MaxWait = 30 * time.Second // longer than any pace, shorter than the rest after a failure
 	return g
-}
-
-// fetchBy replaces the fetcher by one that is configured otherwise.
-func (w *world) fetchBy(change func(*fetch.Config)) {
-	w.t.Helper()
-	cfg := fetch.Config{
-		Identity: fetch.Identity{Version: "1"}, Resolve: w.web.Resolve, Dial: w.web.Dial,
-		AllowNet: []netip.Prefix{w.web.Net()}, SpoolDir: w.t.TempDir(),
-	}
-	change(&cfg)
-	f, err := fetch.New(cfg)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { f.Close() })
-	w.cfg.Fetcher = f
-}
-
-// policy is what the frontier keeps of a host's robots.txt.
-func (w *world) policy(url string) (s robots.State) {
-	w.t.Helper()
-	h, ok, err := w.front.Host(w.t.Context(), parse(w.t, url).Authority())
-	if err != nil || !ok {
-		w.t.Fatalf("%s: %v, %v", url, ok, err)
-	}
-	if len(h.Robots) > 0 {
-		if err := s.UnmarshalBinary(h.Robots); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	return s
-}
-
-// reopen closes the frontier in order and opens it again, as a restart does.
-func (w *world) reopen() {
-	w.t.Helper()
-	m := w.front.(*model.Model)
-	if err := m.Close(); err != nil {
-		w.t.Fatal(err)
-	}
-	m = m.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
-	w.t.Cleanup(func() { m.Close() })
-	w.front, w.cfg.Frontier = m, m
 }
 
 // The outcomes of the table.
@@ -199,48 +150,12 @@ func (w *timetable) robotsRequest(n int) http.Header {
 	return nil
 }
 
-// withStatus answers with a status and no body.
-func withStatus(code int, fields ...string) http.HandlerFunc {
-	return body(code, "", fields...)
-}
-
-// body answers with a body and header fields, given by name and value.
-func body(code int, text string, fields ...string) http.HandlerFunc {
-	return func(rw http.ResponseWriter, r *http.Request) {
-		for i := 0; i < len(fields); i += 2 {
-			rw.Header().Set(fields[i], fields[i+1])
-		}
-		rw.WriteHeader(code)
-		fmt.Fprint(rw, text) // an error means that nobody listens any more
-	}
-}
-
-// raw answers with octets, and closes the connection.
-func raw(octets string) http.HandlerFunc {
-	return func(rw http.ResponseWriter, r *http.Request) {
-		conn, _, err := http.NewResponseController(rw).Hijack()
-		if err != nil {
-			panic(err)
-		}
-		defer conn.Close()
-		conn.Write([]byte(octets))
-	}
-}
-
-// zipped is text, coded with gzip.
-func zipped(text string) string {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	fmt.Fprint(z, text)
-	z.Close()
-	return b.String()
-}
-
-// failing fails each dial, or look-up, until the host is mended.
+// failing fails each dial, or look-up, of a.test until it is mended.
 func (g *gated) failing(dial, resolve error) {
+	at := g.addr("a.test").String() + ":"
 	g.fetchBy(func(cfg *fetch.Config) {
 		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if dial != nil && !g.mended.Load() {
+			if strings.HasPrefix(address, at) && dial != nil && !g.mended.Load() {
 				return nil, dial
 			}
 			return g.web.Dial(ctx, network, address)
@@ -249,7 +164,7 @@ func (g *gated) failing(dial, resolve error) {
 			switch {
 			case host == "private.test":
 				return []netip.Addr{netip.MustParseAddr("10.0.0.1")}, nil
-			case resolve != nil && !g.mended.Load():
+			case host == "a.test" && resolve != nil && !g.mended.Load():
 				return nil, resolve
 			}
 			return g.web.Resolve(ctx, host)

@@ -66,13 +66,11 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 		crawltest.Shop("shop.test", scaled(3000)),
 		crawltest.Wiki("wiki.test", scaled(3000)),
 	} {
-		t.Run(site.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				_, s := trapsCrawl(t, site, scaledLimits())
-				if s.Status.Held != 0 || s.Status.Links[trap.RuleCopy] != 0 || s.EndedBy != EndedDrained || s.Incomplete {
-					t.Errorf("%+v", s)
-				}
-			})
+		bubble(t, site.Name, func(t *testing.T) {
+			_, s := trapsCrawl(t, site, scaledLimits())
+			if s.Status.Held != 0 || s.Status.Links[trap.RuleCopy] != 0 || s.EndedBy != EndedDrained || s.Incomplete {
+				t.Errorf("%+v", s)
+			}
 		})
 	}
 }
@@ -99,21 +97,19 @@ func TestRule22_WhatHasNoEndIsLeft(t *testing.T) {
 		{crawltest.Facets("facets.test", queries+learn), trap.RuleQueries, true},
 		{crawltest.SoftNotFound("soft.test", 6), "", true},
 	} {
-		t.Run(tt.site.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, s := trapsCrawl(t, tt.site, scaledLimits())
-				in := w.requestsIn(tt.site.Name, tt.site.Traps[0].Prefix)
-				t.Logf("%d requests in the trap, %d are forgiven", in, tt.site.Traps[0].Most)
-				if tt.rule != "" && (s.Status.Held == 0 || s.Status.Reasons["held"][tt.rule] != s.Status.Held) {
-					t.Errorf("held: %d, %v; want %s", s.Status.Held, s.Status.Reasons["held"], tt.rule)
-				}
-				if met := s.Status.Reasons["fetched"][trap.RuleCopy] > 0; met != tt.copy || met != (s.Status.Links[trap.RuleCopy] > 0) {
-					t.Errorf("copies: %v, links dropped: %v", s.Status.Reasons["fetched"], s.Status.Links)
-				}
-				if s.EndedBy != EndedDrained || s.Incomplete {
-					t.Errorf("%+v", s)
-				}
-			})
+		bubble(t, tt.site.Name, func(t *testing.T) {
+			w, s := trapsCrawl(t, tt.site, scaledLimits())
+			in := w.requestsIn(tt.site.Name, tt.site.Traps[0].Prefix)
+			t.Logf("%d requests in the trap, %d are forgiven", in, tt.site.Traps[0].Most)
+			if tt.rule != "" && (s.Status.Held == 0 || s.Status.Reasons["held"][tt.rule] != s.Status.Held) {
+				t.Errorf("held: %d, %v; want %s", s.Status.Held, s.Status.Reasons["held"], tt.rule)
+			}
+			if met := s.Status.Reasons["fetched"][trap.RuleCopy] > 0; met != tt.copy || met != (s.Status.Links[trap.RuleCopy] > 0) {
+				t.Errorf("copies: %v, links dropped: %v", s.Status.Reasons["fetched"], s.Status.Links)
+			}
+			if s.EndedBy != EndedDrained || s.Incomplete {
+				t.Errorf("%+v", s)
+			}
 		})
 	}
 }
@@ -190,9 +186,7 @@ func TestRule22_AReleasedURLThatFailsIsNotHeldAgain(t *testing.T) {
 				return p
 			}
 		})
-		if _, err := w.front.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Held}); err != nil {
-			t.Fatal(err)
-		}
+		w.retry(frontier.Retrial{Outcome: frontier.Held})
 		before := w.requestsIn("calendar.test", "/")
 		s := w.run()
 		if n := w.requestsIn("calendar.test", "/") - before; n != 4 || s.Status.Held != 2 || s.Status.Failed != 0 {
@@ -279,21 +273,19 @@ func TestRule22_AGalleryIsNoChainOfCopies(t *testing.T) {
 		{"pictures", "<img src=/img/%d.jpg>", 30, 0},
 		{"style sheets and scripts", "<link rel=stylesheet href=/css/%d.css><script src=/js/%d.js></script>", 2, 3},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
-				target := func(i int) string { return "/photo/" + strconv.Itoa(i) }
-				for i := range 30 {
-					n := strconv.Itoa(i)
-					p := crawltest.Page{Body: "<title>Gallery</title>" + strings.ReplaceAll(tt.embed, "%d", n) + "<p>" + text + "<a href=" + target(i+1) + ">next</a>"}
-					site.Pages[target(i)] = p
-				}
-				w := newWorld(t, []string{"http://a.test" + target(0)}, site)
-				w.cfg.Scope.Requisites = scope.RequisitesNone
-				if s := w.run(); s.Status.Pages != tt.pages || s.Status.Links[trap.RuleCopy] != tt.copies {
-					t.Errorf("%d pages, %v", s.Status.Pages, s.Status.Links)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+			target := func(i int) string { return "/photo/" + strconv.Itoa(i) }
+			for i := range 30 {
+				n := strconv.Itoa(i)
+				p := crawltest.Page{Body: "<title>Gallery</title>" + strings.ReplaceAll(tt.embed, "%d", n) + "<p>" + text + "<a href=" + target(i+1) + ">next</a>"}
+				site.Pages[target(i)] = p
+			}
+			w := newWorld(t, []string{"http://a.test" + target(0)}, site)
+			w.cfg.Scope.Requisites = scope.RequisitesNone
+			if s := w.run(); s.Status.Pages != tt.pages || s.Status.Links[trap.RuleCopy] != tt.copies {
+				t.Errorf("%d pages, %v", s.Status.Pages, s.Status.Links)
+			}
 		})
 	}
 }

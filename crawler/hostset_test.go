@@ -42,10 +42,7 @@ func TestRule09_AHostSettingLengthensThePace(t *testing.T) {
 				t.Errorf("%s: %q, want %q", host, got, want)
 			}
 		}
-		cr, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cr := w.crawl()
 		e, err := cr.Explain(t.Context(), explain.Question{URL: parse(t, "http://www.a.test/p1.html")})
 		if err != nil || e.Pace.By != storage.ByHostSetting || e.Pace.Seconds != 4 {
 			t.Errorf("explain: %v %+v", err, e.Pace)

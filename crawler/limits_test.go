@@ -104,22 +104,20 @@ func TestRule13_OnlyThe403OfTheFirstPageEndsTheHost(t *testing.T) {
 		"404 for robots":  {"/": {Status: 403}, "/x": {}},
 		"and 403 for all": {"/": {Status: 403}, "/x": {}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := &crawltest.Site{Name: "a.test", Pages: pages}
-				if name != "404 for robots" {
-					site.Robots.Status = 403
-				}
-				w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, site)
-				s := w.run()
-				want := int64(0)
-				if name == "and 403 for all" {
-					want = 1
-				}
-				if s.Status.Refused != want || s.Status.Resting != nil != (want > 0) {
-					t.Errorf("%d refused: %+v", s.Status.Refused, s.Status.Resting)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			site := &crawltest.Site{Name: "a.test", Pages: pages}
+			if name != "404 for robots" {
+				site.Robots.Status = 403
+			}
+			w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, site)
+			s := w.run()
+			want := int64(0)
+			if name == "and 403 for all" {
+				want = 1
+			}
+			if s.Status.Refused != want || s.Status.Resting != nil != (want > 0) {
+				t.Errorf("%d refused: %+v", s.Status.Refused, s.Status.Resting)
+			}
 		})
 	}
 }
@@ -137,9 +135,7 @@ func TestARefusedRobotsTxtDoesNotCountAsARefusal(t *testing.T) {
 		}
 		cs = append(cs, frontier.Candidate{URL: parse(t, "http://a.test/"), Kind: frontier.KindSeed, Seed: "http://a.test/"})
 		w := newWorld(t, nil, site)
-		if _, err := w.front.Add(t.Context(), cs); err != nil {
-			t.Fatal(err)
-		}
+		w.add(cs...)
 		if s := w.run(); s.Status.Fetched != 1 || s.Status.Failed != 9 || s.Status.Refused != 0 {
 			t.Errorf("%+v", s.Status)
 		}

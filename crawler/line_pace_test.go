@@ -11,9 +11,6 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/host"
-	"curtsy/crawler/record"
-	"curtsy/frontier"
-	"curtsy/frontier/model"
 	"curtsy/storage"
 )
 
@@ -146,11 +143,8 @@ func TestLine_TheGapAfterAKillIsNotKnown(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 9))
 		w.cfg.MaxTime = 4 * Floor
 		w.run()
-		m := w.front.(*model.Model)
-		m.Crash()
-		m = m.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
-		t.Cleanup(func() { m.Close() })
-		w.front, w.cfg.Frontier, w.cfg.MaxTime = m, m, 0
+		w.crashed()
+		w.cfg.MaxTime = 0
 		before := len(w.ledger.all)
 		w.run()
 		for i, l := range w.ledger.all {

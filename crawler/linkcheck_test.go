@@ -45,42 +45,39 @@ func TestRule18_AFailingPageIsAFindingOfALinkCheck(t *testing.T) {
 		{name: "foreign host", foreign: true, page: crawltest.Page{Status: 500}, pages: 1, most: 10 * time.Minute, ended: EndedWaiting, times: 1},
 		{name: "ordinary crawl", crawl: true, page: crawltest.Page{Status: 500}, pages: 1, most: 10 * time.Minute, ended: EndedWaiting, times: 1},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				site := crawltest.Tree("localhost", 60)
-				var failing []string
-				for i := range tt.pages {
-					failing = append(failing, fmt.Sprintf("/failing%d", i))
-					site.Pages[failing[i]] = tt.page
+		bubble(t, tt.name, func(t *testing.T) {
+			site := crawltest.Tree("localhost", 60)
+			var failing []string
+			for i := range tt.pages {
+				failing = append(failing, fmt.Sprintf("/failing%d", i))
+				site.Pages[failing[i]] = tt.page
+			}
+			site.Pages["/"] = crawltest.Page{Links: append(failing, "/p1.html", "/p2.html", "/p3.html", "/p4.html")}
+			w := newWorld(t, []string{"http://localhost/"}, site)
+			w.cfg.LinkCheck, w.cfg.LoopbackForeign = !tt.crawl, tt.foreign
+			w.cfg.Delay, w.cfg.PerHost, w.cfg.MaxWait = -1, 8, 20*time.Second
+			begin := time.Now()
+			s := w.run()
+			if took := time.Since(begin); took > tt.most || s.EndedBy != tt.ended {
+				t.Errorf("ended by %q after %v", s.EndedBy, took)
+			}
+			asked := w.asked("localhost")
+			for _, target := range failing {
+				if n := count(asked, target); n != tt.times {
+					t.Errorf("%s was requested %d times, want %d", target, n, tt.times)
 				}
-				site.Pages["/"] = crawltest.Page{Links: append(failing, "/p1.html", "/p2.html", "/p3.html", "/p4.html")}
-				w := newWorld(t, []string{"http://localhost/"}, site)
-				w.cfg.LinkCheck, w.cfg.LoopbackForeign = !tt.crawl, tt.foreign
-				w.cfg.Delay, w.cfg.PerHost, w.cfg.MaxWait = -1, 8, 20*time.Second
-				begin := time.Now()
-				s := w.run()
-				if took := time.Since(begin); took > tt.most || s.EndedBy != tt.ended {
-					t.Errorf("ended by %q after %v", s.EndedBy, took)
+			}
+			if tt.ended != EndedDrained {
+				return
+			}
+			if s.Status.Fetched != 60 || int(s.Status.Failed) != tt.pages {
+				t.Errorf("%d fetched, %d failed", s.Status.Fetched, s.Status.Failed)
+			}
+			for _, last := range asked[len(asked)-tt.pages:] {
+				if !strings.HasPrefix(last, "/failing") {
+					t.Errorf("%s was requested after a second attempt", last)
 				}
-				asked := w.asked("localhost")
-				for _, target := range failing {
-					if n := count(asked, target); n != tt.times {
-						t.Errorf("%s was requested %d times, want %d", target, n, tt.times)
-					}
-				}
-				if tt.ended != EndedDrained {
-					return
-				}
-				if s.Status.Fetched != 60 || int(s.Status.Failed) != tt.pages {
-					t.Errorf("%d fetched, %d failed", s.Status.Fetched, s.Status.Failed)
-				}
-				for _, last := range asked[len(asked)-tt.pages:] {
-					if !strings.HasPrefix(last, "/failing") {
-						t.Errorf("%s was requested after a second attempt", last)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -117,59 +114,48 @@ func TestRule12_ALinkCheckTriesDeadHostsTwice(t *testing.T) {
 		{"the name server does not answer", &net.DNSError{Err: "server misbehaving", IsTemporary: true}, false},
 		{"nobody listens", &net.OpError{Op: "dial", Err: fmt.Errorf("connection refused")}, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				site := &crawltest.Site{Name: "localhost", Pages: map[string]crawltest.Page{"/": {Body: "<a href=http://dead.test/a>a</a><a href=http://dead.test/b>b</a>"}}}
-				w := newWorld(t, []string{"http://localhost/"}, site, &crawltest.Site{Name: "dead.test"})
-				var tries []time.Time
-				fail := func() error {
-					tries = append(tries, time.Now())
-					return tt.err
-				}
-				dead, err := w.web.Resolve(t.Context(), "dead.test")
-				if err != nil {
-					t.Fatal(err)
-				}
-				f, err := fetch.New(fetch.Config{
-					Identity: fetch.Identity{Version: "1"}, AllowNet: []netip.Prefix{w.web.Net()}, SpoolDir: t.TempDir(),
-					Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
-						if host == "dead.test" && !tt.dial {
-							return nil, fail()
-						}
-						return w.web.Resolve(ctx, host)
-					},
-					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-						if strings.HasPrefix(address, dead[0].String()) {
-							return nil, fail()
-						}
-						return w.web.Dial(ctx, network, address)
-					},
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer f.Close()
-				w.cfg.Fetcher, w.cfg.LinkCheck, w.cfg.Delay, w.cfg.MaxWait = f, true, -1, 90*time.Second
-				w.cfg.Scope.External = scope.ExternalHead
-				begin := time.Now()
-				s := w.run()
-				if took := time.Since(begin); took > 10*time.Second || s.EndedBy != EndedWaiting {
-					t.Errorf("ended by %q after %v", s.EndedBy, took)
-				}
-				if len(tries) != 2 || tries[1].Sub(tries[0]) < 2*time.Second {
-					t.Errorf("tried at %v", tries)
-				}
-				var attempts []int
-				for _, l := range w.ledger.all {
-					if l.URL == "http://dead.test/robots.txt" {
-						attempts = append(attempts, l.Attempt)
+		bubble(t, tt.name, func(t *testing.T) {
+			site := &crawltest.Site{Name: "localhost", Pages: map[string]crawltest.Page{"/": {Body: "<a href=http://dead.test/a>a</a><a href=http://dead.test/b>b</a>"}}}
+			w := newWorld(t, []string{"http://localhost/"}, site, &crawltest.Site{Name: "dead.test"})
+			var tries []time.Time
+			fail := func() error {
+				tries = append(tries, time.Now())
+				return tt.err
+			}
+			dead := w.addr("dead.test")
+			w.fetchBy(func(cfg *fetch.Config) {
+				cfg.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+					if host == "dead.test" && !tt.dial {
+						return nil, fail()
 					}
+					return w.web.Resolve(ctx, host)
 				}
-				if !slices.Equal(attempts, []int{1, 2}) {
-					t.Errorf("attempts %v", attempts)
+				cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					if strings.HasPrefix(address, dead.String()) {
+						return nil, fail()
+					}
+					return w.web.Dial(ctx, network, address)
 				}
 			})
+			w.cfg.LinkCheck, w.cfg.Delay, w.cfg.MaxWait = true, -1, 90*time.Second
+			w.cfg.Scope.External = scope.ExternalHead
+			begin := time.Now()
+			s := w.run()
+			if took := time.Since(begin); took > 10*time.Second || s.EndedBy != EndedWaiting {
+				t.Errorf("ended by %q after %v", s.EndedBy, took)
+			}
+			if len(tries) != 2 || tries[1].Sub(tries[0]) < 2*time.Second {
+				t.Errorf("tried at %v", tries)
+			}
+			var attempts []int
+			for _, l := range w.ledger.all {
+				if l.URL == "http://dead.test/robots.txt" {
+					attempts = append(attempts, l.Attempt)
+				}
+			}
+			if !slices.Equal(attempts, []int{1, 2}) {
+				t.Errorf("attempts %v", attempts)
+			}
 		})
 	}
 }

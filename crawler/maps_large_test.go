@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,11 +12,8 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/gate"
-	"curtsy/crawler/host"
-	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
 	"curtsy/robots"
 	"curtsy/storage"
 )
@@ -110,8 +106,7 @@ func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf(pagesOf("a.test", listed)...)}))
-			model := w.front.(*model.Model)
-			f := &watched{Frontier: model, onAdd: func(n int64) error {
+			f := &watched{Frontier: w.front, onAdd: func(n int64) error {
 				if n == kill {
 					return errKilled
 				}
@@ -121,18 +116,12 @@ func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
 			if kill == 4 {
 				w.cfg.Recorder = &killed{archive: w.archive, at: "/s.xml"}
 			}
-			c, err := New(t.Context(), w.cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := c.Run(t.Context()); !errors.Is(err, errKilled) {
+			if _, err := w.crawl().Run(t.Context()); !errors.Is(err, errKilled) {
 				t.Fatalf("the run ended with %v", err)
 			}
-			model.Crash()
-			model = model.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
-			t.Cleanup(func() { model.Close() })
-			w.front, w.cfg.Frontier, w.cfg.Recorder = model, model, w.archive
-			dropPages(t, model, "a.test", listed) // the sitemap was in flight: it comes last at its host
+			w.crashed()
+			w.cfg.Recorder = w.archive
+			dropPages(t, w.front, "a.test", listed) // the sitemap was in flight: it comes last at its host
 			w.cfg.MaxPages = 2
 			s := w.run()
 			if s.Status.Discovered != listed+2 || s.Status.Sitemaps != 1 {
@@ -248,12 +237,4 @@ func TestSitemaps_OctetsCountForTheBudget(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
-}
-
-func TestNotes_KeepTheCountOfSitemapsBesideForbidden(t *testing.T) {
-	for _, n := range []host.State{{}, {Forbidden: true}, {Sitemaps: 7}, {Sitemaps: maxSitemaps, Forbidden: true}} {
-		if got, err := host.Read(n.Append(nil)); err != nil || !reflect.DeepEqual(got, n) {
-			t.Errorf("%+v, %v, want %+v", got, err, n)
-		}
-	}
 }

@@ -186,10 +186,7 @@ func meet(t *testing.T, r *rand.Rand) {
 	for run := 0; ; run++ {
 		turns := &countedTurns{Frontier: w.front, last: map[canon.Authority]time.Time{}, spun: map[canon.Authority]int{}}
 		w.cfg.Frontier = turns
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		ctx, abort := context.WithCancel(t.Context())
 		last := run == 3
 		var stops []*time.Timer

@@ -82,13 +82,8 @@ func TestATurnWithoutAnExchangeCountsNoSitemap(t *testing.T) {
 		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
 		w.cfg.HostLocks = newBusyLocks(3 * time.Second)
 		w.run()
-		h, _, err := w.front.Host(t.Context(), parse(t, "http://a.test/").Authority())
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := host.Read(h.Memory)
-		if got := len(w.asked("a.test")); err != nil || n.Sitemaps != 1 || got != 4 {
-			t.Errorf("%d sitemaps counted of one; %d requests, %v", n.Sitemaps, got, err)
+		if n, got := w.memory("http://a.test/"), len(w.asked("a.test")); n.Sitemaps != 1 || got != 4 {
+			t.Errorf("%d sitemaps counted of one; %d requests", n.Sitemaps, got)
 		}
 	})
 }
@@ -128,45 +123,43 @@ func TestAHopToAHostThatIsHeldByTheOperatorRests(t *testing.T) {
 // serves meanwhile: the host is asked for its pages, and waits no longer than another crawl or its address makes it.
 func TestARefreshThatMustWaitHoldsNobodyUp(t *testing.T) {
 	for name, held := range map[string]bool{"rests": false, "held": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site, there := crawltest.Tree("a.test", 2000), crawltest.Tree("b.test", 1)
-				site.Robots.Redirect = "http://b.test/robots.txt"
-				there.Robots.Body, there.Robots.Header = "User-agent: *\nDisallow: /no\n", map[string]string{"Cache-Control": "max-age=600"}
-				w := newWorld(t, []string{"http://a.test/"}, site, there)
-				w.cfg.MaxTime, w.cfg.HostLocks = 595*time.Second, newBusyLocks(time.Second)
-				b := parse(t, "http://b.test/").Authority()
-				time.AfterFunc(time.Minute, func() {
-					if held {
-						if _, err := w.front.Steer(t.Context(), frontier.Steering{Act: frontier.Park, Authority: b, For: time.Hour}); err != nil {
-							t.Error(err)
-						}
-						return
-					}
-					turn, err := w.front.ClaimAuthority(t.Context(), b)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					rest := frontier.Result{Authority: b, Token: turn.Token, Wait: time.Hour, Host: &frontier.HostUpdate{
-						Condition: frontier.Parked, Reason: "status 503", Memory: turn.Host.Memory, Robots: turn.Host.Robots,
-					}}
-					if _, err := w.front.Finish(t.Context(), []frontier.Result{rest}); err != nil {
+		bubble(t, name, func(t *testing.T) {
+			site, there := crawltest.Tree("a.test", 2000), crawltest.Tree("b.test", 1)
+			site.Robots.Redirect = "http://b.test/robots.txt"
+			there.Robots.Body, there.Robots.Header = "User-agent: *\nDisallow: /no\n", map[string]string{"Cache-Control": "max-age=600"}
+			w := newWorld(t, []string{"http://a.test/"}, site, there)
+			w.cfg.MaxTime, w.cfg.HostLocks = 595*time.Second, newBusyLocks(time.Second)
+			b := parse(t, "http://b.test/").Authority()
+			time.AfterFunc(time.Minute, func() {
+				if held {
+					if _, err := w.front.Steer(t.Context(), frontier.Steering{Act: frontier.Park, Authority: b, For: time.Hour}); err != nil {
 						t.Error(err)
 					}
-				})
-				begin := time.Now()
-				w.run()
-				late := 0 // when the policy may be refreshed, at 90 % of its life
-				for _, r := range w.web.Referee().Requests() {
-					if r.Host == "a.test" && r.Start.Sub(begin) > 545*time.Second {
-						late++
-					}
+					return
 				}
-				if late < 20 {
-					t.Errorf("%d pages in the last 50 s", late)
+				turn, err := w.front.ClaimAuthority(t.Context(), b)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				rest := frontier.Result{Authority: b, Token: turn.Token, Wait: time.Hour, Host: &frontier.HostUpdate{
+					Condition: frontier.Parked, Reason: "status 503", Memory: turn.Host.Memory, Robots: turn.Host.Robots,
+				}}
+				if _, err := w.front.Finish(t.Context(), []frontier.Result{rest}); err != nil {
+					t.Error(err)
 				}
 			})
+			begin := time.Now()
+			w.run()
+			late := 0 // when the policy may be refreshed, at 90 % of its life
+			for _, r := range w.web.Referee().Requests() {
+				if r.Host == "a.test" && r.Start.Sub(begin) > 545*time.Second {
+					late++
+				}
+			}
+			if late < 20 {
+				t.Errorf("%d pages in the last 50 s", late)
+			}
 		})
 	}
 }
@@ -230,9 +223,8 @@ func TestRule16_17_ATurnOfOptOutsForgetsNoPace(t *testing.T) {
 		site.Robots.Body = "User-agent: *\nCrawl-delay: 20\n"
 		l := newListed(newWorld(t, []string{"http://a.test/"}, site), "a.test/p\n", nil)
 		l.run()
-		h, _, err := l.front.Host(t.Context(), parse(t, "http://a.test/").Authority())
-		if err != nil || h.Pace != 20*time.Second || h.Outcomes[frontier.Dropped] == 0 {
-			t.Errorf("pace %v, %v; %v", h.Pace, err, h.Outcomes)
+		if h := l.host("http://a.test/"); h.Pace != 20*time.Second || h.Outcomes[frontier.Dropped] == 0 {
+			t.Errorf("pace %v; %v", h.Pace, h.Outcomes)
 		}
 	})
 }
@@ -268,10 +260,7 @@ func TestRule04_07_ACrawlDelayReadForAnotherHostBinds(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/", "http://c.test/"}, sites...)
 		w.cfg.Scope.Mode = scope.ModeAny
 		time.AfterFunc(5*time.Second, func() { // b.test's own pages come when its robots.txt was read already
-			u := parse(t, "http://b.test/")
-			if _, err := w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}}); err != nil {
-				t.Error(err)
-			}
+			w.add(seed(t, "http://b.test/", ""))
 		})
 		w.run()
 		w.seeds = append(w.seeds, "http://b.test/")

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
@@ -25,35 +24,33 @@ func TestWhatTheEndOfTheLeaseCutsIsArchived(t *testing.T) {
 		"without a head": {"a.test", "", nothing, ""},
 		"own host":       {"localhost", "####", slow, fetch.CutTime},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := &crawltest.Site{Name: tt.host, Handler: http.HandlerFunc(afterRobots(func(rw http.ResponseWriter, r *http.Request) {
-					if strings.HasPrefix(r.URL.Path, "/slow") {
-						tt.answer(rw, r)
-					}
-				}))}
-				seeds := []string{"http://" + tt.host + "/slow1", "http://" + tt.host + "/slow2", "http://" + tt.host + "/quick"}
-				w := newWorldLeased(t, 30*time.Second, seeds, crawltest.New(site))
-				if tt.host == "localhost" {
-					w.cfg.PerHost, w.cfg.Delay = 4, -1
+		bubble(t, name, func(t *testing.T) {
+			site := &crawltest.Site{Name: tt.host, Handler: http.HandlerFunc(afterRobots(func(rw http.ResponseWriter, r *http.Request) {
+				if strings.HasPrefix(r.URL.Path, "/slow") {
+					tt.answer(rw, r)
 				}
-				s := w.run()
-				w.wantOutcomes(seeds[0], "deferred: "+reasonLease, "deferred: "+reasonLease, "failed: "+reasonLease)
-				cut := 0
-				for _, r := range w.archive.records {
-					if r.Line.Reason != reasonLease {
-						continue
-					}
-					cut++
-					if r.Truncated != tt.truncated || !strings.Contains(r.response, tt.want) || r.Line.Truncated != tt.truncated {
-						t.Errorf("%s: truncated %q, %d octets", r.URL, r.Truncated, len(r.response))
-					}
+			}))}
+			seeds := []string{"http://" + tt.host + "/slow1", "http://" + tt.host + "/slow2", "http://" + tt.host + "/quick"}
+			w := newWorldLeased(t, 30*time.Second, seeds, crawltest.New(site))
+			if tt.host == "localhost" {
+				w.cfg.PerHost, w.cfg.Delay = 4, -1
+			}
+			s := w.run()
+			w.wantOutcomes(seeds[0], "deferred: "+reasonLease, "deferred: "+reasonLease, "failed: "+reasonLease)
+			cut := 0
+			for _, r := range w.archive.records {
+				if r.Line.Reason != reasonLease {
+					continue
 				}
-				if asked := len(w.web.Referee().Requests()); cut != 6 || asked != len(w.archive.records) {
-					t.Errorf("%d records were cut; %d requests, %d records", cut, asked, len(w.archive.records))
+				cut++
+				if r.Truncated != tt.truncated || !strings.Contains(r.response, tt.want) || r.Line.Truncated != tt.truncated {
+					t.Errorf("%s: truncated %q, %d octets", r.URL, r.Truncated, len(r.response))
 				}
-				w.counts(s.Status, 8)
-			})
+			}
+			if asked := len(w.web.Referee().Requests()); cut != 6 || asked != len(w.archive.records) {
+				t.Errorf("%d records were cut; %d requests, %d records", cut, asked, len(w.archive.records))
+			}
+			w.counts(s.Status, 8)
 		})
 	}
 }

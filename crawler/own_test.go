@@ -129,32 +129,30 @@ func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
 		"disallowed":          {func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nDisallow: /.well-known/\n" }, "robots.txt: disallow rule", false},
 		"a page that answers": {proof(crawltest.Page{}), "the file lacks the value", true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := ownWorld(t, 5, tt.change)
-				w.cfg.PerHost = 8
-				w.cfg.Delay = -1
-				s := w.run()
-				if s.Status.Fetched != 5 || slices.Contains(w.asked("own.test"), OwnerPath) != tt.asked {
-					t.Errorf("%d fetched: %q", s.Status.Fetched, w.asked("own.test"))
+		bubble(t, name, func(t *testing.T) {
+			w := ownWorld(t, 5, tt.change)
+			w.cfg.PerHost = 8
+			w.cfg.Delay = -1
+			s := w.run()
+			if s.Status.Fetched != 5 || slices.Contains(w.asked("own.test"), OwnerPath) != tt.asked {
+				t.Errorf("%d fetched: %q", s.Status.Fetched, w.asked("own.test"))
+			}
+			w.seeds = []string{"http://own.test/", "http://own.test" + OwnerPath}
+			w.judged(crawltest.Rules{Pace: Floor, Partial: true})
+			said := 0
+			for _, line := range w.said {
+				if strings.Contains(line, "is not proved to be your own") && strings.Contains(line, tt.why) {
+					said++
 				}
-				w.seeds = []string{"http://own.test/", "http://own.test" + OwnerPath}
-				w.judged(crawltest.Rules{Pace: Floor, Partial: true})
-				said := 0
-				for _, line := range w.said {
-					if strings.Contains(line, "is not proved to be your own") && strings.Contains(line, tt.why) {
-						said++
-					}
-				}
-				if said != 1 {
-					t.Errorf("said %q", w.said)
-				}
-				w.reopen()
-				w.run() // nothing left: and nothing is said again
-				if len(w.said) > 1 {
-					t.Errorf("said %q", w.said)
-				}
-			})
+			}
+			if said != 1 {
+				t.Errorf("said %q", w.said)
+			}
+			w.reopen()
+			w.run() // nothing left: and nothing is said again
+			if len(w.said) > 1 {
+				t.Errorf("said %q", w.said)
+			}
 		})
 	}
 }
@@ -250,13 +248,4 @@ func TestRule18_TheValueIsStable(t *testing.T) {
 	if OwnerValue(ownKey, "a.test") == OwnerValue(ownKey, "b.test") || OwnerValue(ownKey, "a.test") == OwnerValue([]byte("other"), "a.test") {
 		t.Error("one value for two hosts, or two keys")
 	}
-}
-
-func count(all []string, what string) (n int) {
-	for _, s := range all {
-		if s == what {
-			n++
-		}
-	}
-	return n
 }

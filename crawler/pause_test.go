@@ -31,10 +31,7 @@ func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 		site := chain(20)
 		w := newWorld(t, []string{"http://a.test/0"}, site)
 		w.cfg.MaxWait = time.Second
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		var before, during int
 		var state string
 		over := make(chan struct{})
@@ -71,10 +68,7 @@ func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 func TestAPausedCrawlCanBeDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/0"}, chain(1))
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		c.Pause(true)
 		time.AfterFunc(time.Minute, c.Drain)
 		begin := time.Now()

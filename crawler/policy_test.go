@@ -12,50 +12,29 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
 	"curtsy/robots"
 	"curtsy/storage"
 )
-
-// paced checks that no line of the ledger tells of a gap that is shorter than the pace it names, and that none but
-// the first exchange with a host tells of no gap.
-func (w *world) paced() {
-	w.t.Helper()
-	met := map[string]bool{}
-	for _, l := range w.ledger.all {
-		host := parse(w.t, l.URL).Authority().Host()
-		if l.Record != "" && (met[host] != (l.Gap > 0) || l.Time.IsZero() || l.Pace < Floor || l.PaceBy == "") {
-			w.t.Errorf("%s: gap %v at %v", l.URL, l.Gap, l.Time)
-		}
-		met[host] = met[host] || l.Record != ""
-		if l.Gap > 0 && l.Gap < l.Pace {
-			w.t.Errorf("%s: gap %v, pace %v (%s)", l.URL, l.Gap, l.Pace, l.PaceBy)
-		}
-	}
-}
 
 func TestRule07_CrawlDelayHoldsWhileRobotsIsRefreshed(t *testing.T) {
 	for name, robots := range map[string]crawltest.Robots{
 		"304":         {Body: "User-agent: *\nCrawl-delay: 30\n"},
 		"unreachable": {Body: "User-agent: *\nCrawl-delay: 30\n", FailFirst: 1, FailStatus: 500},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := crawltest.Tree("bakery.test", 30)
-				site.Robots = robots
-				site.Robots.Header = map[string]string{"Cache-Control": "max-age=300"}
-				w := newWorld(t, []string{"http://bakery.test/"}, site)
-				s := w.run()
-				w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-				w.paced()
-				confirmed := slices.ContainsFunc(w.web.Referee().Requests(), func(r crawltest.Request) bool { return r.Status == 304 })
-				if s.Status.Robots < 3 || s.Status.Fetched != 30 || !confirmed {
-					t.Errorf("%d exchanges for robots.txt, %d fetched", s.Status.Robots, s.Status.Fetched)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			site := crawltest.Tree("bakery.test", 30)
+			site.Robots = robots
+			site.Robots.Header = map[string]string{"Cache-Control": "max-age=300"}
+			w := newWorld(t, []string{"http://bakery.test/"}, site)
+			s := w.run()
+			w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+			w.paced()
+			confirmed := slices.ContainsFunc(w.web.Referee().Requests(), func(r crawltest.Request) bool { return r.Status == 304 })
+			if s.Status.Robots < 3 || s.Status.Fetched != 30 || !confirmed {
+				t.Errorf("%d exchanges for robots.txt, %d fetched", s.Status.Robots, s.Status.Fetched)
+			}
 		})
 	}
 }
@@ -109,23 +88,21 @@ func TestRobotsRedirectsOfTwoHostsToEachOtherDoNotBlock(t *testing.T) {
 			b.Pages["/3"] = a.Pages["/3"]
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
-				site(a, b)
-				w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
-				w.cfg.MaxTime = 10 * time.Minute
-				w.cfg.Frontier = overlapping{w.front}
-				s := w.run()
-				if s.EndedBy != EndedDrained || s.Status.Fetched != 4 || s.Status.Disallowed != 2 {
-					t.Errorf("ended by %q, %d fetched, %d disallowed", s.EndedBy, s.Status.Fetched, s.Status.Disallowed)
+		bubble(t, name, func(t *testing.T) {
+			a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
+			site(a, b)
+			w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+			w.cfg.MaxTime = 10 * time.Minute
+			w.cfg.Frontier = overlapping{w.front}
+			s := w.run()
+			if s.EndedBy != EndedDrained || s.Status.Fetched != 4 || s.Status.Disallowed != 2 {
+				t.Errorf("ended by %q, %d fetched, %d disallowed", s.EndedBy, s.Status.Fetched, s.Status.Disallowed)
+			}
+			for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor}).Rows {
+				if row.Verdict == crawltest.Broken && (row.Rule == crawltest.Pace || row.Rule == crawltest.InFlight) {
+					t.Errorf("%+v", row)
 				}
-				for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor}).Rows {
-					if row.Verdict == crawltest.Broken && (row.Rule == crawltest.Pace || row.Rule == crawltest.InFlight) {
-						t.Errorf("%+v", row)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -164,14 +141,10 @@ func TestRule07_AMendedCrawlDelayBringsTheHostBack(t *testing.T) {
 		site.Robots.Body = "User-agent: *\nCrawl-delay: 3000\n"
 		w := newWorld(t, []string{"http://bakery.test/"}, site)
 		w.run()
-		m := w.front.(*model.Model)
-		if err := m.Close(); err != nil {
-			t.Fatal(err)
-		}
 		time.Sleep(25 * time.Hour)
 		w.web.Change("bakery.test", func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nCrawl-delay: 3\n" })
-		w.front = m.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger)})
-		w.cfg.Frontier, w.cfg.MaxWait = w.front, time.Hour
+		w.reopen()
+		w.cfg.MaxWait = time.Hour
 		if s := w.run(); s.Status.Fetched != 3 || s.EndedBy != EndedDrained {
 			t.Errorf("%+v", s)
 		}
@@ -205,10 +178,7 @@ func TestWaitingForARobotsHopOfAnOwnHostIsNoBusyLoop(t *testing.T) {
 		var c *Crawl
 		f.drain = func() { c.Drain() }
 		w.cfg.Frontier = f
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c = w.crawl()
 		s, err := c.Run(t.Context())
 		if err != nil || s.EndedBy != EndedDrained || s.Status.Fetched != 6 {
 			t.Errorf("%v: ended by %q after %d claims, %d fetched", err, s.EndedBy, f.turns.Load(), s.Status.Fetched)
@@ -221,34 +191,30 @@ func TestWaitingForARobotsHopOfAnOwnHostIsNoBusyLoop(t *testing.T) {
 
 func TestRule13_ForbiddenIsWhatTheHostsOwnRobotsSays(t *testing.T) {
 	forbidden := crawltest.Page{Status: 403}
-	t.Run("at the end of a redirect", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": forbidden, "/x": {}}}
-			a.Robots.Redirect = "http://b.test/secret"
-			b := &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/": forbidden, "/x": {}, "/secret": forbidden}}
-			b.Robots.Body = "User-agent: *\nAllow: /\n"
-			w := newWorld(t, []string{"http://a.test/", "http://a.test/x", "http://b.test/", "http://b.test/x"}, a, b)
-			s := w.run()
-			w.wantOutcomes("http://b.test/x", "fetched: allow rule")
-			if s.Status.Refused != 1 || slices.Contains(w.asked("a.test"), "/x") {
-				t.Errorf("%d hosts refused, a.test was asked for %q", s.Status.Refused, w.asked("a.test"))
-			}
-		})
+	bubble(t, "at the end of a redirect", func(t *testing.T) {
+		a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": forbidden, "/x": {}}}
+		a.Robots.Redirect = "http://b.test/secret"
+		b := &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/": forbidden, "/x": {}, "/secret": forbidden}}
+		b.Robots.Body = "User-agent: *\nAllow: /\n"
+		w := newWorld(t, []string{"http://a.test/", "http://a.test/x", "http://b.test/", "http://b.test/x"}, a, b)
+		s := w.run()
+		w.wantOutcomes("http://b.test/x", "fetched: allow rule")
+		if s.Status.Refused != 1 || slices.Contains(w.asked("a.test"), "/x") {
+			t.Errorf("%d hosts refused, a.test was asked for %q", s.Status.Refused, w.asked("a.test"))
+		}
 	})
-	t.Run("now, not once", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-				"/": {FailFirst: 1, FailStatus: 503, RetryAfter: "86400", Status: 403}, "/x": {},
-			}}
-			a.Robots = crawltest.Robots{FailFirst: 1, FailStatus: 403, Body: "User-agent: *\nAllow: /\n"}
-			w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, a)
-			w.cfg.MaxWait = 48 * time.Hour
-			s := w.run()
-			w.wantOutcomes("http://a.test/x", "fetched: allow rule")
-			if s.Status.Refused != 0 {
-				t.Errorf("refused: %+v", s.Status.Resting)
-			}
-		})
+	bubble(t, "now, not once", func(t *testing.T) {
+		a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+			"/": {FailFirst: 1, FailStatus: 503, RetryAfter: "86400", Status: 403}, "/x": {},
+		}}
+		a.Robots = crawltest.Robots{FailFirst: 1, FailStatus: 403, Body: "User-agent: *\nAllow: /\n"}
+		w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, a)
+		w.cfg.MaxWait = 48 * time.Hour
+		s := w.run()
+		w.wantOutcomes("http://a.test/x", "fetched: allow rule")
+		if s.Status.Refused != 0 {
+			t.Errorf("refused: %+v", s.Status.Resting)
+		}
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
@@ -25,11 +24,8 @@ func tagged(t *testing.T, tags map[string]string, sites ...*crawltest.Site) *wor
 	w := newWorld(t, nil, sites...)
 	for _, site := range sites {
 		if tag, ok := tags[site.Name]; ok {
-			u := parse(t, "http://"+site.Name+"/")
-			w.seeds = append(w.seeds, u.String())
-			if _, err := w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: tag}}); err != nil {
-				t.Fatal(err)
-			}
+			w.seeds = append(w.seeds, "http://"+site.Name+"/")
+			w.add(seed(t, "http://"+site.Name+"/", tag))
 		}
 	}
 	return w
@@ -115,9 +111,7 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 			}
 		}
 		release := func() {
-			if _, err := w.front.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Held, Reason: reasonMaxPerTag}); err != nil {
-				t.Fatal(err)
-			}
+			w.retry(frontier.Retrial{Outcome: frontier.Held, Reason: reasonMaxPerTag})
 		}
 		release()
 		if s := w.run(); s.Status.Pages != 17 || s.EndedBy != EndedMaxPerTag {
@@ -145,7 +139,7 @@ func TestRule15_QuotasOutliveAKill(t *testing.T) {
 			s := w.run()
 			domains := map[string]uint64{}
 			for _, name := range []string{"a.one.test", "b.one.test", "two.test"} {
-				domains[parse(t, "http://"+name+"/").Authority().RegistrableDomain()] += w.pages(name)
+				domains[parse(t, "http://"+name+"/").Authority().RegistrableDomain()] += w.memory("http://" + name + "/").Pages
 			}
 			if domains["one.test"] > 9 || domains["one.test"]+domains["two.test"] != 15 || s.Status.Pages != 15 || s.Incomplete {
 				t.Errorf("killed after %d s: %v of domains, %d pages of the tag; ended by %q", kill, domains, s.Status.Pages, s.EndedBy)
@@ -200,70 +194,45 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 		"conditions": {func(c *Config) { c.StopWhen = []budget.Condition{condition(t, "pages=9")}; c.Workers = 1 }, all, 9},
 	} {
 		for seed := range uint64(rounds(6)) {
-			t.Run(fmt.Sprintf("%s %d", name, seed), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					hosts := []string{"a.one.test", "b.one.test", "two.test", "three.test"}
-					tags, sites := map[string]string{}, []*crawltest.Site{}
-					for i, host := range hosts {
-						tags[host] = []string{"x", "y"}[i%2]
-						sites = append(sites, crawltest.Tree(host, 12))
-					}
-					w := tagged(t, tags, sites...)
-					c.set(&w.cfg)
-					deadly := &deadly{w.ledger, w, rand.New(rand.NewPCG(seed, 15)), 4}
-					w.cfg.MaxWait = time.Hour
-					w.cfg.Last, w.cfg.Asked = w.ledger.last(), w.ledger.asked
-					w.cfg.Ledger = deadly
-					var s Summary
-					for range 20 {
-						w.cfg.Frontier = tardy{w.front}
-						crawl, err := New(t.Context(), w.cfg)
-						if err != nil {
-							t.Fatal(err)
-						}
-						if s, err = crawl.Run(t.Context()); err == nil {
-							break
-						}
+			bubble(t, fmt.Sprintf("%s %d", name, seed), func(t *testing.T) {
+				hosts := []string{"a.one.test", "b.one.test", "two.test", "three.test"}
+				tags, sites := map[string]string{}, []*crawltest.Site{}
+				for i, host := range hosts {
+					tags[host] = []string{"x", "y"}[i%2]
+					sites = append(sites, crawltest.Tree(host, 12))
+				}
+				w := tagged(t, tags, sites...)
+				c.set(&w.cfg)
+				deadly := &deadly{w.ledger, w, rand.New(rand.NewPCG(seed, 15)), 4}
+				w.cfg.MaxWait = time.Hour
+				w.cfg.Last, w.cfg.Asked = w.ledger.last(), w.ledger.asked
+				w.cfg.Ledger = deadly
+				s, err := Summary{}, errKilled
+				for i := 0; err != nil && i < 20; i++ {
+					w.cfg.Frontier = tardy{w.front}
+					if s, err = w.crawl().Run(t.Context()); err != nil {
 						w.crashed()
 					}
-					want := w.fetched(c.group)
-					for group, n := range want {
-						if n != c.most {
-							t.Errorf("%q has %d pages, want %d", group, n, c.most)
-						}
+				}
+				want := w.fetched(c.group)
+				for group, n := range want {
+					if n != c.most {
+						t.Errorf("%q has %d pages, want %d", group, n, c.most)
 					}
-					if deadly.kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
-						t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", deadly.kills, s.Status.Pages, w.fetched(all))
-					}
-					w.reopen()
-					crawl, err := New(t.Context(), w.cfg)
-					if err == nil {
-						_, err = crawl.Run(t.Context())
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					if n := w.fetched(c.group); !maps.Equal(n, want) {
-						t.Errorf("after a run in good order %v, before it %v", n, want)
-					}
-				})
+				}
+				if deadly.kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
+					t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", deadly.kills, s.Status.Pages, w.fetched(all))
+				}
+				w.reopen()
+				if _, err := w.crawl().Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if n := w.fetched(c.group); !maps.Equal(n, want) {
+					t.Errorf("after a run in good order %v, before it %v", n, want)
+				}
 			})
 		}
 	}
-}
-
-// pages are those of a host, as the frontier has them.
-func (w *world) pages(name string) uint64 {
-	w.t.Helper()
-	h, _, err := w.front.Host(w.t.Context(), parse(w.t, "http://"+name+"/").Authority())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	memory, err := host.Read(h.Memory)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return memory.Pages
 }
 
 // One host with a wide turn may have no more pages of its domain and tag than others.

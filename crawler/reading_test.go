@@ -17,7 +17,6 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/trap"
 	"curtsy/frontier/canon"
@@ -46,15 +45,7 @@ func toldOf(t *testing.T, perHost int, change func(*world)) (told map[string]str
 			t.Fatal(err)
 		}
 		counts = stats.Counts
-		hosts, err := w.front.Hosts(t.Context(), canon.Authority{}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := host.Read(hosts[0].Memory)
-		if err != nil {
-			t.Fatal(err)
-		}
-		told["history"] = fmt.Sprint(len(n.History)) // the same shapes, in another order
+		told["history"] = fmt.Sprint(len(w.memory("http://localhost/").History)) // the same shapes, in another order
 	})
 	return told, counts
 }
@@ -156,10 +147,7 @@ func TestADiskThatFailsAReadingAheadEndsTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := wideWorld(t, crawltest.Tree("localhost", 30))
 		w.cfg.Fetcher = unreadable{w.cfg.Fetcher, "/p7.html", false}
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		if _, err := c.Run(t.Context()); !errors.Is(err, errDisk) {
 			t.Errorf("%v, want %v", err, errDisk)
 		}

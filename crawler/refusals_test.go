@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"testing/synctest"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/record"
@@ -16,38 +15,36 @@ import (
 // drained before its end.
 func TestRule22_RefusalsOfAKindAreCountedNotListed(t *testing.T) {
 	for name, pages := range map[string]int64{"to the end": 0, "drained": 2} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					if r.URL.Path == "/robots.txt" {
-						http.NotFound(rw, r)
-						return
-					}
-					rw.Header().Set("Content-Type", "text/html")
-					fmt.Fprintf(rw, "<p>This is %s.", r.URL.Path) // no copy of another one
-					for i := range 1300 {
-						fmt.Fprintf(rw, `<a href="/no/%s-%d">x</a>`, r.URL.Path[1:], i)
-					}
-					fmt.Fprint(rw, `<a href="/b">b</a><a href="/c">c</a>`)
-				})}
-				w := newWorld(t, []string{"http://a.test/"}, site)
-				w.cfg.Scope.Exclude, w.cfg.MaxPages = []string{"/no/"}, pages
-				s := w.run()
-				var lines, counted int64
-				for _, l := range w.ledger.all {
-					switch {
-					case l.Decision != storage.DecisionRefuse:
-					case l.Count > 0:
-						counted += l.Count
-					default:
-						lines++
-					}
+		bubble(t, name, func(t *testing.T) {
+			site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					http.NotFound(rw, r)
+					return
 				}
-				if want := s.Status.Pages * 1300; lines != record.MaxLines || lines+counted != want || s.Status.Dropped != want {
-					t.Errorf("%d lines, %d counted, %d dropped; want %d", lines, counted, s.Status.Dropped, want)
+				rw.Header().Set("Content-Type", "text/html")
+				fmt.Fprintf(rw, "<p>This is %s.", r.URL.Path) // no copy of another one
+				for i := range 1300 {
+					fmt.Fprintf(rw, `<a href="/no/%s-%d">x</a>`, r.URL.Path[1:], i)
 				}
-				w.sameRefusals()
-			})
+				fmt.Fprint(rw, `<a href="/b">b</a><a href="/c">c</a>`)
+			})}
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			w.cfg.Scope.Exclude, w.cfg.MaxPages = []string{"/no/"}, pages
+			s := w.run()
+			var lines, counted int64
+			for _, l := range w.ledger.all {
+				switch {
+				case l.Decision != storage.DecisionRefuse:
+				case l.Count > 0:
+					counted += l.Count
+				default:
+					lines++
+				}
+			}
+			if want := s.Status.Pages * 1300; lines != record.MaxLines || lines+counted != want || s.Status.Dropped != want {
+				t.Errorf("%d lines, %d counted, %d dropped; want %d", lines, counted, s.Status.Dropped, want)
+			}
+			w.sameRefusals()
 		})
 	}
 }

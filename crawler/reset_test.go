@@ -7,13 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
@@ -81,22 +79,15 @@ func classAt(n, head int) string {
 func endingWorld(t *testing.T, end func(net.Conn) net.Conn, sites []*crawltest.Site) *world {
 	t.Helper()
 	w := newWorld(t, wingSeeds(sites), sites...)
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := w.web.Dial(ctx, network, address)
-		if err != nil {
-			return nil, err
+	w.fetchBy(func(cfg *fetch.Config) {
+		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := w.web.Dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return end(conn), nil
 		}
-		return end(conn), nil
-	}
-	f, err := fetch.New(fetch.Config{
-		Identity: fetch.Identity{Version: "1"}, Resolve: w.web.Resolve, Dial: dial,
-		AllowNet: []netip.Prefix{w.web.Net()}, SpoolDir: t.TempDir(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	w.cfg.Fetcher = f
 	return w
 }
 
@@ -116,33 +107,31 @@ func (w *world) times(host, target string) []time.Time {
 func TestRule06_RobotsCutAtEveryOctet(t *testing.T) {
 	whole, head := octets("text/plain", "User-agent: *\nDisallow: /next\nAllow: /\n")
 	for name, end := range ends {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var sites []*crawltest.Site
-				for _, n := range cuts(whole) {
-					sites = append(sites, &crawltest.Site{
-						Name: fmt.Sprintf("at%d.test", n), Robots: crawltest.Robots{Raw: cutFirst(whole, n)},
-						Pages: map[string]crawltest.Page{"/": {Links: []string{"/next"}}, "/next": {}},
-					})
+		bubble(t, name, func(t *testing.T) {
+			var sites []*crawltest.Site
+			for _, n := range cuts(whole) {
+				sites = append(sites, &crawltest.Site{
+					Name: fmt.Sprintf("at%d.test", n), Robots: crawltest.Robots{Raw: cutFirst(whole, n)},
+					Pages: map[string]crawltest.Page{"/": {Links: []string{"/next"}}, "/next": {}},
+				})
+			}
+			w := endingWorld(t, end, sites)
+			w.run()
+			for _, n := range cuts(whole) {
+				host := fmt.Sprintf("at%d.test", n)
+				w.wantAsked(host, "/robots.txt", "/robots.txt", "/")
+				w.wantOutcomes("http://"+host+"/next", "disallowed: disallow rule")
+				at := w.times(host, "/robots.txt")
+				if d := at[1].Sub(at[0]); d < time.Minute || d > 73*time.Second {
+					t.Errorf("%s: asked again after %v", host, d)
 				}
-				w := endingWorld(t, end, sites)
-				w.run()
-				for _, n := range cuts(whole) {
-					host := fmt.Sprintf("at%d.test", n)
-					w.wantAsked(host, "/robots.txt", "/robots.txt", "/")
-					w.wantOutcomes("http://"+host+"/next", "disallowed: disallow rule")
-					at := w.times(host, "/robots.txt")
-					if d := at[1].Sub(at[0]); d < time.Minute || d > 73*time.Second {
-						t.Errorf("%s: asked again after %v", host, d)
-					}
-					if want := classAt(n, head); !slices.ContainsFunc(w.ledger.all, func(l storage.Line) bool {
-						return l.URL == "http://"+host+"/robots.txt" && l.Reason == want
-					}) {
-						t.Errorf("%s: no line of the ledger says %s", host, want)
-					}
+				if want := classAt(n, head); !slices.ContainsFunc(w.ledger.all, func(l storage.Line) bool {
+					return l.URL == "http://"+host+"/robots.txt" && l.Reason == want
+				}) {
+					t.Errorf("%s: no line of the ledger says %s", host, want)
 				}
-				w.judged(crawltest.Rules{Pace: Floor})
-			})
+			}
+			w.judged(crawltest.Rules{Pace: Floor})
 		})
 	}
 }

@@ -61,13 +61,8 @@ func TestRule17_ARestCostsOneSync(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
 		s.lines = w.ledger
 		w.cfg.Ledger, w.cfg.Recorder = &s, synced{w.archive, &s}
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
+		w.finish(c)
 		if s.rests == 0 || s.ofLedger != s.rests || s.ofArchive != 0 {
 			t.Errorf("%d rests: %d syncs of the ledger, %d of the archive", s.rests, s.ofLedger, s.ofArchive)
 		}

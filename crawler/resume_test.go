@@ -71,9 +71,7 @@ func TestEveryLineNamesSeedAndTag(t *testing.T) {
 			"/": {Links: []string{"/b", "http://far.test/", "/no"}}, "/b": {Redirect: "/c"}, "/c": {},
 		}})
 		u := parse(t, "http://a.test/")
-		if _, err := w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: "bread"}}); err != nil {
-			t.Fatal(err)
-		}
+		w.add(frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: "bread"})
 		w.cfg.Scope.Exclude = []string{"/no$"}
 		s := w.run()
 		for _, l := range w.ledger.all {

@@ -51,33 +51,31 @@ func TestRule01_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 		{"libbot", "libbot/1 (+https://library.org/crawl) curtsy/1", []string{"/yard"}, []string{"/secret", "/kitchen"}},
 		{"other", "other/1 (+https://library.org/crawl) curtsy/1", []string{"/secret"}, []string{"/kitchen", "/yard"}},
 	} {
-		t.Run(tt.token, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
-				w.as(fetch.Identity{Token: tt.token, Version: "1", Contact: "https://library.org/crawl"})
-				w.run()
-				kinds := map[string]bool{}
-				for _, r := range w.web.Referee().Requests() {
-					kinds[r.Host+r.Target] = true
-					if r.UserAgent != tt.agent || len(r.Header.Values("User-Agent")) != 1 {
-						t.Errorf("%s%s as %q, want %q", r.Host, r.Target, r.Header.Values("User-Agent"), tt.agent)
-					}
+		bubble(t, tt.token, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
+			w.as(fetch.Identity{Token: tt.token, Version: "1", Contact: "https://library.org/crawl"})
+			w.run()
+			kinds := map[string]bool{}
+			for _, r := range w.web.Referee().Requests() {
+				kinds[r.Host+r.Target] = true
+				if r.UserAgent != tt.agent || len(r.Header.Values("User-Agent")) != 1 {
+					t.Errorf("%s%s as %q, want %q", r.Host, r.Target, r.Header.Values("User-Agent"), tt.agent)
 				}
-				for _, want := range append(tt.open, "/robots.txt", "/", "/old", "/new", "/again", "/i.png") {
-					if !kinds["a.test"+want] {
-						t.Errorf("a.test%s was not asked for", want)
-					}
+			}
+			for _, want := range append(tt.open, "/robots.txt", "/", "/old", "/new", "/again", "/i.png") {
+				if !kinds["a.test"+want] {
+					t.Errorf("a.test%s was not asked for", want)
 				}
-				for _, shut := range tt.shut {
-					if kinds["a.test"+shut] {
-						t.Errorf("a.test%s was asked for, which a group that binds forbids", shut)
-					}
+			}
+			for _, shut := range tt.shut {
+				if kinds["a.test"+shut] {
+					t.Errorf("a.test%s was asked for, which a group that binds forbids", shut)
 				}
-				if !kinds["b.test/rules.txt"] {
-					t.Error("the hop was not made")
-				}
-				w.judged(crawltest.Rules{Token: w.cfg.Identity.ProductToken(), Pace: Floor})
-			})
+			}
+			if !kinds["b.test/rules.txt"] {
+				t.Error("the hop was not made")
+			}
+			w.judged(crawltest.Rules{Token: w.cfg.Identity.ProductToken(), Pace: Floor})
 		})
 	}
 }
@@ -156,29 +154,23 @@ func (s stranger) Write(b []byte) (int, error) {
 // the crawl stops with the command that mends it.
 func TestRule02_WithoutAContactNothingIsAsked(t *testing.T) {
 	for name, contact := range map[string]string{"none": "", "reserved": "me@example.org", "local": "http://crawl.internal/"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var sent atomic.Int64
-				w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
-				w.fetchBy(func(cfg *fetch.Config) {
-					cfg.Identity.Contact = contact
-					cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-						conn, err := w.web.Dial(ctx, network, address)
-						return stranger{conn, &sent}, err
-					}
-				})
-				w.cfg.Identity.Contact = contact
-				c, err := New(t.Context(), w.cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err = c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "curtsy identity set --contact") {
-					t.Errorf("the crawl ended with %v", err)
-				}
-				if n := sent.Load(); n != 0 || len(w.web.Referee().Requests()) != 0 {
-					t.Errorf("%d octets were sent", n)
+		bubble(t, name, func(t *testing.T) {
+			var sent atomic.Int64
+			w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
+			w.fetchBy(func(cfg *fetch.Config) {
+				cfg.Identity.Contact = contact
+				cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := w.web.Dial(ctx, network, address)
+					return stranger{conn, &sent}, err
 				}
 			})
+			w.cfg.Identity.Contact = contact
+			if _, err := w.crawl().Run(t.Context()); err == nil || !strings.Contains(err.Error(), "curtsy identity set --contact") {
+				t.Errorf("the crawl ended with %v", err)
+			}
+			if n := sent.Load(); n != 0 || len(w.web.Referee().Requests()) != 0 {
+				t.Errorf("%d octets were sent", n)
+			}
 		})
 	}
 }

@@ -47,34 +47,32 @@ func signingBy(t *testing.T, d webbotauth.Draft, life time.Duration) (*webbotaut
 // verifies each, as of the instant at which it came.
 func TestRule01_EveryRequestIsSigned(t *testing.T) {
 	for _, draft := range webbotauth.Drafts() {
-		t.Run(draft, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				web := crawltest.New(
-					&crawltest.Site{
-						Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 40\n"}, Latency: 15 * time.Second,
-						Pages: map[string]crawltest.Page{
-							"/":      {Links: []string{"/a", "/moved", "/late", "http://bakery.test:8080/"}},
-							"/a":     {},
-							"/late":  {FailFirst: 1},
-							"/moved": {Redirect: "http://bakery.test:8080/there"},
-						},
+		bubble(t, draft, func(t *testing.T) {
+			web := crawltest.New(
+				&crawltest.Site{
+					Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 40\n"}, Latency: 15 * time.Second,
+					Pages: map[string]crawltest.Page{
+						"/":      {Links: []string{"/a", "/moved", "/late", "http://bakery.test:8080/"}},
+						"/a":     {},
+						"/late":  {FailFirst: 1},
+						"/moved": {Redirect: "http://bakery.test:8080/there"},
 					},
-					&crawltest.Site{Name: "bakery.test:8080", Pages: map[string]crawltest.Page{"/": {}, "/there": {}}},
-				)
-				w := newWorldOf(t, []string{"http://bakery.test/", "http://bakery.test:8080/"}, web)
-				signer, keys := signingBy(t, webbotauth.Draft(draft), webbotauth.LeastLife)
-				w.fetchBy(func(cfg *fetch.Config) { cfg.Signer = signer })
-				w.run()
-				requests := web.Referee().Requests()
-				row := web.Referee().Judge(crawltest.Rules{Keys: keys, Partial: true}).Row(crawltest.Signatures)
-				if row.Verdict != crawltest.Kept || row.Checked != len(requests) || len(requests) < 8 {
-					t.Errorf("%s: %s, %d of %d requests", row.Verdict, row.Evidence, row.Checked, len(requests))
-				}
-				if row := web.Referee().Judge(crawltest.Rules{Partial: true}).Row(crawltest.Signatures); row.Verdict != crawltest.Unshown ||
-					!strings.Contains(row.Evidence, "no key directory was given") {
-					t.Errorf("without a directory: %s: %s", row.Verdict, row.Evidence)
-				}
-			})
+				},
+				&crawltest.Site{Name: "bakery.test:8080", Pages: map[string]crawltest.Page{"/": {}, "/there": {}}},
+			)
+			w := newWorldOf(t, []string{"http://bakery.test/", "http://bakery.test:8080/"}, web)
+			signer, keys := signingBy(t, webbotauth.Draft(draft), webbotauth.LeastLife)
+			w.fetchBy(func(cfg *fetch.Config) { cfg.Signer = signer })
+			w.run()
+			requests := web.Referee().Requests()
+			row := web.Referee().Judge(crawltest.Rules{Keys: keys, Partial: true}).Row(crawltest.Signatures)
+			if row.Verdict != crawltest.Kept || row.Checked != len(requests) || len(requests) < 8 {
+				t.Errorf("%s: %s, %d of %d requests", row.Verdict, row.Evidence, row.Checked, len(requests))
+			}
+			if row := web.Referee().Judge(crawltest.Rules{Partial: true}).Row(crawltest.Signatures); row.Verdict != crawltest.Unshown ||
+				!strings.Contains(row.Evidence, "no key directory was given") {
+				t.Errorf("without a directory: %s: %s", row.Verdict, row.Evidence)
+			}
 		})
 	}
 }

@@ -25,17 +25,15 @@ func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
 		// Request-rate becomes a delay; the longer of the two holds.
 		{"User-agent: *\nRequest-rate: 1/5\nCrawl-delay: 8\n", 8 * s},
 	} {
-		t.Run(tt.file, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := crawltest.Tree("a.test", 5)
-				site.Robots.Body = tt.file
-				w := newWorld(t, []string{"http://a.test/"}, site)
-				if s := w.run(); s.Status.Fetched != 5 {
-					t.Fatalf("%d fetched", s.Status.Fetched)
-				}
-				w.judged(crawltest.Rules{Pace: Floor})
-				w.wantGaps(tt.want)
-			})
+		bubble(t, tt.file, func(t *testing.T) {
+			site := crawltest.Tree("a.test", 5)
+			site.Robots.Body = tt.file
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			if s := w.run(); s.Status.Fetched != 5 {
+				t.Fatalf("%d fetched", s.Status.Fetched)
+			}
+			w.judged(crawltest.Rules{Pace: Floor})
+			w.wantGaps(tt.want)
 		})
 	}
 }
@@ -74,26 +72,24 @@ func TestRule07_TheLongestDelayOfAllGroupsThatBind(t *testing.T) {
 // run with a longer one serves it, at the pace it asks for.
 func TestRule07_AboveTheMaximumTheHostIsReportedNotHurried(t *testing.T) {
 	for _, line := range []string{"Crawl-delay: 301", "Request-rate: 1/1h"} {
-		t.Run(line, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := crawltest.Tree("a.test", 3)
-				site.Robots.Body = "User-agent: *\n" + line + "\n"
-				w := newWorld(t, []string{"http://a.test/"}, site)
-				s := w.run()
-				w.wantAsked("a.test", "/robots.txt")
-				if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "is longer than --max-crawl-delay 5m0s") || !s.Incomplete {
-					t.Errorf("%+v", s)
-				}
-				if line != "Crawl-delay: 301" {
-					return
-				}
-				w.cfg.MaxCrawlDelay = 400 * time.Second
-				w.reopen()
-				if s = w.run(); s.Status.Fetched != 3 || s.Incomplete {
-					t.Errorf("with a longer --max-crawl-delay: %+v", s)
-				}
-				w.judged(crawltest.Rules{Pace: Floor})
-			})
+		bubble(t, line, func(t *testing.T) {
+			site := crawltest.Tree("a.test", 3)
+			site.Robots.Body = "User-agent: *\n" + line + "\n"
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			s := w.run()
+			w.wantAsked("a.test", "/robots.txt")
+			if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "is longer than --max-crawl-delay 5m0s") || !s.Incomplete {
+				t.Errorf("%+v", s)
+			}
+			if line != "Crawl-delay: 301" {
+				return
+			}
+			w.cfg.MaxCrawlDelay = 400 * time.Second
+			w.reopen()
+			if s = w.run(); s.Status.Fetched != 3 || s.Incomplete {
+				t.Errorf("with a longer --max-crawl-delay: %+v", s)
+			}
+			w.judged(crawltest.Rules{Pace: Floor})
 		})
 	}
 }

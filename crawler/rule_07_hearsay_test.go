@@ -26,14 +26,12 @@ func TestRule07_APaceReadForAnotherHostIsKept(t *testing.T) {
 		{"by one redirect", "Crawl-delay: 2.5", storage.ByCrawlDelay, 1},
 		{"by several", "Request-rate: 2/5s", storage.ByRequestRate, 3},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, []string{"http://a.test/"}, leadingTo("b.test"), ruledBy("b.test", tt.hops, "User-agent: *\n"+tt.asks+"\n"))
-				w.cfg.Scope.Mode = scope.ModeAny
-				w.run()
-				w.wantKept("b.test", tt.hops+1, tt.hops+2, 2500*time.Millisecond, tt.by)
-				w.judged(crawltest.Rules{Pace: Floor})
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, leadingTo("b.test"), ruledBy("b.test", tt.hops, "User-agent: *\n"+tt.asks+"\n"))
+			w.cfg.Scope.Mode = scope.ModeAny
+			w.run()
+			w.wantKept("b.test", tt.hops+1, tt.hops+2, 2500*time.Millisecond, tt.by)
+			w.judged(crawltest.Rules{Pace: Floor})
 		})
 	}
 }

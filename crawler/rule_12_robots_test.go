@@ -24,25 +24,22 @@ func TestRule12_ARobotsThatComesToNothingCountsAsAFailure(t *testing.T) {
 		{"partial", "partial content", 1, body(206, fileOfGated)},
 		{"compressed in secret", "compressed, but not declared", 1, body(200, zipped(fileOfGated))},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGated(t, "http", tt.answer)
-				g.cfg.MaxWait, g.cfg.MaxTime = 2*time.Hour, 90*time.Hour
-				s := g.run()
-				if n, want := len(g.asked("a.test")), tt.each*host.FailuresToPark*host.ParksToRetire; n != want || s.EndedBy != EndedWaiting {
-					t.Errorf("%d exchanges, want %d; ended by %q", n, want, s.EndedBy)
-				}
-				h, _, err := g.front.Host(t.Context(), parse(t, "http://a.test/").Authority())
-				if err != nil || h.Condition != frontier.Retired || !strings.Contains(h.Reason, "15 failures in a row, the last: robots.txt: "+tt.why) {
-					t.Errorf("%v %q, %v", h.Condition, h.Reason, err)
-				}
-				g.mended.Store(true)
-				g.reopen()
-				time.Sleep(2 * time.Hour)
-				if s := g.run(); s.EndedBy != EndedDrained {
-					t.Errorf("mended, and in the next run: ended by %q, %+v", s.EndedBy, s.Status)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			g := newGated(t, "http", tt.answer)
+			g.cfg.MaxWait, g.cfg.MaxTime = 2*time.Hour, 90*time.Hour
+			s := g.run()
+			if n, want := len(g.asked("a.test")), tt.each*host.FailuresToPark*host.ParksToRetire; n != want || s.EndedBy != EndedWaiting {
+				t.Errorf("%d exchanges, want %d; ended by %q", n, want, s.EndedBy)
+			}
+			if h := g.host("http://a.test/"); h.Condition != frontier.Retired || !strings.Contains(h.Reason, "15 failures in a row, the last: robots.txt: "+tt.why) {
+				t.Errorf("%v %q", h.Condition, h.Reason)
+			}
+			g.mended.Store(true)
+			g.reopen()
+			time.Sleep(2 * time.Hour)
+			if s := g.run(); s.EndedBy != EndedDrained {
+				t.Errorf("mended, and in the next run: ended by %q, %+v", s.EndedBy, s.Status)
+			}
 		})
 	}
 }
@@ -71,12 +68,8 @@ func TestRule12_ARedirectOfRobotsIsNoFailure(t *testing.T) {
 		if s := g.run(); s.EndedBy != EndedDrained {
 			t.Fatalf("ended by %q", s.EndedBy)
 		}
-		h, _, err := g.front.Host(t.Context(), parse(t, "http://a.test/").Authority())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := host.Read(h.Memory); err != nil || n.Failures != 0 {
-			t.Errorf("%d failures, %v", n.Failures, err)
+		if n := g.memory("http://a.test/").Failures; n != 0 {
+			t.Errorf("%d failures", n)
 		}
 	})
 }

@@ -30,9 +30,7 @@ func TestRule13_OnlyACommandOpensARefusedHost(t *testing.T) {
 			}
 		}
 		w.web.Change("a.test", func(s *crawltest.Site) { s.Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /p2\n"} })
-		if _, err := w.front.Retry(t.Context(), frontier.Retrial{Hosts: true}); err != nil {
-			t.Fatal(err)
-		}
+		w.retry(frontier.Retrial{Hosts: true})
 		w.run()
 		w.wantAsked("a.test", "/robots.txt", "/", "/robots.txt", "/p1.html")
 		w.wantOutcomes("http://a.test/p2.html", "disallowed: disallow rule")

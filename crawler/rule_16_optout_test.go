@@ -102,29 +102,27 @@ func (w *world) dropped(url string) (line, list string) {
 // A host that opted out by its name is not looked up and asked for nothing, robots.txt included; all others are crawled.
 func TestRule16_AHostThatOptedOutIsAskedForNothing(t *testing.T) {
 	for _, entry := range []string{"a.test", ".test\nb.test."} {
-		t.Run(entry, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a, b := crawltest.Tree("a.test", 30), crawltest.Tree("b.example", 5)
-				seeds := []string{"http://a.test/", "http://a.test/p1.html", "http://b.example/"}
-				l := newListed(newWorld(t, seeds, a, b), "# asked by mail\n"+strings.Replace(entry, "\nb", "\tby mail\nb", 1)+"\n", nil)
-				s := l.run()
-				l.wantAsked("a.test")
-				for _, name := range l.names {
-					if name == "a.test" {
-						t.Error("the name was looked up")
-					}
+		bubble(t, entry, func(t *testing.T) {
+			a, b := crawltest.Tree("a.test", 30), crawltest.Tree("b.example", 5)
+			seeds := []string{"http://a.test/", "http://a.test/p1.html", "http://b.example/"}
+			l := newListed(newWorld(t, seeds, a, b), "# asked by mail\n"+strings.Replace(entry, "\nb", "\tby mail\nb", 1)+"\n", nil)
+			s := l.run()
+			l.wantAsked("a.test")
+			for _, name := range l.names {
+				if name == "a.test" {
+					t.Error("the name was looked up")
 				}
-				if n := len(l.asked("b.example")); n != 6 {
-					t.Errorf("%d requests of the other host", n)
-				}
-				rule, list := l.dropped("http://a.test/")
-				if !strings.HasPrefix(rule, strings.Split(entry, "\n")[0]) || len(s.Manners.OptOut) != 1 || list != s.Manners.OptOut[0].SHA256 {
-					t.Errorf("rule %q of list %s; in force was %+v", rule, list, s.Manners.OptOut)
-				}
-				if s.Status.Dropped != 2 || s.Status.Reasons["dropped"]["opt-out"] != 2 || s.Manners.OptedOut != 2 || s.EndedBy != EndedDrained || s.SeedsUnanswered != 2 {
-					t.Errorf("%+v", s)
-				}
-			})
+			}
+			if n := len(l.asked("b.example")); n != 6 {
+				t.Errorf("%d requests of the other host", n)
+			}
+			rule, list := l.dropped("http://a.test/")
+			if !strings.HasPrefix(rule, strings.Split(entry, "\n")[0]) || len(s.Manners.OptOut) != 1 || list != s.Manners.OptOut[0].SHA256 {
+				t.Errorf("rule %q of list %s; in force was %+v", rule, list, s.Manners.OptOut)
+			}
+			if s.Status.Dropped != 2 || s.Status.Reasons["dropped"]["opt-out"] != 2 || s.Manners.OptedOut != 2 || s.EndedBy != EndedDrained || s.SeedsUnanswered != 2 {
+				t.Errorf("%+v", s)
+			}
 		})
 	}
 }
@@ -136,14 +134,10 @@ func TestRule16_ANetworkThatOptedOutIsNotDialled(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
 		for i := 1; i < 40; i++ {
 			u := parse(t, "http://a.test/x"+strings.Repeat("y", i))
-			if _, err := w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindLink, Seed: "http://a.test/"}}); err != nil {
-				t.Fatal(err)
-			}
+			w.add(frontier.Candidate{URL: u, Kind: frontier.KindLink, Seed: "http://a.test/"})
 		}
 		literal := parse(t, "http://"+w.addr("a.test").String()+"/")
-		if _, err := w.front.Add(t.Context(), []frontier.Candidate{{URL: literal, Kind: frontier.KindLink, Seed: "http://a.test/"}}); err != nil {
-			t.Fatal(err)
-		}
+		w.add(frontier.Candidate{URL: literal, Kind: frontier.KindLink, Seed: "http://a.test/"})
 		l := newListed(w, w.addr("a.test").String()+"/32\n", nil)
 		s := l.run()
 		l.wantAsked("a.test")
@@ -224,29 +218,27 @@ func TestRule16_ARedirectLeadsNowhereThatOptedOut(t *testing.T) {
 // A robots.txt that redirects to who opted out is not followed. There is no policy then, so nothing else is asked for.
 func TestRule16_ARobotsRedirectLeadsNowhereThatOptedOut(t *testing.T) {
 	for _, entry := range []string{"b.test", "address"} {
-		t.Run(entry, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := crawltest.Tree("a.test", 2)
-				a.Robots.Redirect = "http://b.test/robots.txt"
-				w := newWorld(t, []string{"http://a.test/"}, a, crawltest.Tree("b.test", 2))
-				if entry == "address" {
-					entry = w.addr("b.test").String()
-				}
-				l := newListed(w, entry, nil)
-				s := l.run()
-				l.wantAsked("a.test", "/robots.txt")
-				l.wantAsked("b.test")
-				said := false
-				for _, line := range w.ledger.all {
-					said = said || line.URL == "http://b.test/robots.txt" && line.Reason == "opt-out" && line.RobotsLine == 1 && line.List != "" && line.Record == ""
-				}
-				if !said {
-					t.Error("the ledger does not say why the redirect was not followed")
-				}
-				if s.EndedBy != EndedWaiting || s.Status.Retired != 1 || len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "opt-out") {
-					t.Errorf("%+v", s)
-				}
-			})
+		bubble(t, entry, func(t *testing.T) {
+			a := crawltest.Tree("a.test", 2)
+			a.Robots.Redirect = "http://b.test/robots.txt"
+			w := newWorld(t, []string{"http://a.test/"}, a, crawltest.Tree("b.test", 2))
+			if entry == "address" {
+				entry = w.addr("b.test").String()
+			}
+			l := newListed(w, entry, nil)
+			s := l.run()
+			l.wantAsked("a.test", "/robots.txt")
+			l.wantAsked("b.test")
+			said := false
+			for _, line := range w.ledger.all {
+				said = said || line.URL == "http://b.test/robots.txt" && line.Reason == "opt-out" && line.RobotsLine == 1 && line.List != "" && line.Record == ""
+			}
+			if !said {
+				t.Error("the ledger does not say why the redirect was not followed")
+			}
+			if s.EndedBy != EndedWaiting || s.Status.Retired != 1 || len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "opt-out") {
+				t.Errorf("%+v", s)
+			}
 		})
 	}
 }
@@ -254,48 +246,46 @@ func TestRule16_ARobotsRedirectLeadsNowhereThatOptedOut(t *testing.T) {
 // The list of a running crawl changes: what comes later is left alone, queue and kept connection notwithstanding.
 func TestRule16_AListIsObeyedByARunningCrawl(t *testing.T) {
 	for _, how := range []string{"name", "address"} {
-		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a, b := crawltest.Tree("a.test", 60), crawltest.Tree("b.test", 60)
-				w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
-				l := newListed(w, "", nil)
-				begin := time.Now()
-				entry := "a.test"
-				if how == "address" {
-					entry = w.addr("a.test").String()
+		bubble(t, how, func(t *testing.T) {
+			a, b := crawltest.Tree("a.test", 60), crawltest.Tree("b.test", 60)
+			w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+			l := newListed(w, "", nil)
+			begin := time.Now()
+			entry := "a.test"
+			if how == "address" {
+				entry = w.addr("a.test").String()
+			}
+			const after = 10*time.Second + 300*time.Millisecond
+			time.AfterFunc(after, func() { l.write(entry) })
+			time.AfterFunc(2*after, func() { l.write("no good") })
+			time.AfterFunc(3*after, func() { os.Remove(l.path) })
+			s := l.run()
+			last := time.Time{}
+			for _, r := range w.web.Referee().Requests() {
+				if r.Host == "a.test" {
+					last = r.Start
 				}
-				const after = 10*time.Second + 300*time.Millisecond
-				time.AfterFunc(after, func() { l.write(entry) })
-				time.AfterFunc(2*after, func() { l.write("no good") })
-				time.AfterFunc(3*after, func() { os.Remove(l.path) })
-				s := l.run()
-				last := time.Time{}
-				for _, r := range w.web.Referee().Requests() {
-					if r.Host == "a.test" {
-						last = r.Start
-					}
+			}
+			if at := last.Sub(begin); at > after+optout.Look || at < after-Floor {
+				t.Errorf("the last request came after %v; the list changed after %v", at, after)
+			}
+			if n := len(l.asked("b.test")); n != 61 {
+				t.Errorf("%d requests of the other host", n)
+			}
+			asked := int64(len(l.asked("a.test"))) - 1
+			if got := s.Status.Reasons["dropped"]["opt-out"]; got == 0 || got+asked+60 != s.Status.Discovered {
+				t.Errorf("%d dropped, %d asked for: %+v", got, asked, s.Status)
+			}
+			if s.EndedBy != EndedDrained || len(s.Manners.OptOut) != 1 {
+				t.Errorf("%+v", s)
+			}
+			said := strings.Join(w.said, "\n")
+			for _, want := range []string{"has changed", "no good", "has vanished", "in force"} {
+				if !strings.Contains(said, want) {
+					t.Errorf("the operator was not told %q:\n%s", want, said)
 				}
-				if at := last.Sub(begin); at > after+optout.Look || at < after-Floor {
-					t.Errorf("the last request came after %v; the list changed after %v", at, after)
-				}
-				if n := len(l.asked("b.test")); n != 61 {
-					t.Errorf("%d requests of the other host", n)
-				}
-				asked := int64(len(l.asked("a.test"))) - 1
-				if got := s.Status.Reasons["dropped"]["opt-out"]; got == 0 || got+asked+60 != s.Status.Discovered {
-					t.Errorf("%d dropped, %d asked for: %+v", got, asked, s.Status)
-				}
-				if s.EndedBy != EndedDrained || len(s.Manners.OptOut) != 1 {
-					t.Errorf("%+v", s)
-				}
-				said := strings.Join(w.said, "\n")
-				for _, want := range []string{"has changed", "no good", "has vanished", "in force"} {
-					if !strings.Contains(said, want) {
-						t.Errorf("the operator was not told %q:\n%s", want, said)
-					}
-				}
-				w.judged(crawltest.Rules{Pace: Floor, Partial: true})
-			})
+			}
+			w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 		})
 	}
 }

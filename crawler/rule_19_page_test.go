@@ -135,26 +135,24 @@ func TestRule19_RelIsAboutOneLink(t *testing.T) {
 		"nofollow":               "/later /n /plain /twice",
 		"nofollow,ugc,sponsored": "/later /n /nu /plain /s /twice /u",
 	} {
-		t.Run(list, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				pages := map[string]crawltest.Page{"/": {Body: body}, "/plain": {Links: []string{"/later"}}}
-				for _, p := range []string{"/n", "/u", "/s", "/nu", "/twice", "/later"} {
-					pages[p] = crawltest.Page{}
-				}
-				w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: pages})
-				if list != "" {
-					w.cfg.FollowRel = strings.Split(list, ",")
-				}
-				s := w.run()
-				got := w.asked("a.test")[2:]
-				slices.Sort(got)
-				if strings.Join(got, " ") != want {
-					t.Errorf("asked for %q, want %q", got, want)
-				}
-				if s.Status.Discovered != int64(len(got))+1 {
-					t.Errorf("%d URLs are known: a link that is not followed enters no URL", s.Status.Discovered)
-				}
-			})
+		bubble(t, list, func(t *testing.T) {
+			pages := map[string]crawltest.Page{"/": {Body: body}, "/plain": {Links: []string{"/later"}}}
+			for _, p := range []string{"/n", "/u", "/s", "/nu", "/twice", "/later"} {
+				pages[p] = crawltest.Page{}
+			}
+			w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: pages})
+			if list != "" {
+				w.cfg.FollowRel = strings.Split(list, ",")
+			}
+			s := w.run()
+			got := w.asked("a.test")[2:]
+			slices.Sort(got)
+			if strings.Join(got, " ") != want {
+				t.Errorf("asked for %q, want %q", got, want)
+			}
+			if s.Status.Discovered != int64(len(got))+1 {
+				t.Errorf("%d URLs are known: a link that is not followed enters no URL", s.Status.Discovered)
+			}
 		})
 	}
 }

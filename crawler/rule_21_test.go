@@ -75,10 +75,7 @@ func (w *world) nextGeneration() {
 	w.front = model.New(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
 	w.t.Cleanup(func() { w.front.Close() })
 	for _, s := range w.seeds {
-		u := parse(w.t, s)
-		if _, err := w.front.Add(w.t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}}); err != nil {
-			w.t.Fatal(err)
-		}
+		w.add(seed(w.t, s, ""))
 	}
 	w.cfg.Frontier = w.front
 	w.cfg.Past = remembered{w.t, slices.Clone(w.archive.records), map[string]bool{}}
@@ -372,14 +369,7 @@ func TestRule21_AnUpdateWaitsForItsHosts(t *testing.T) {
 		w.run()
 		w.askedBefore = map[string]int{"/": 1}
 		w.nextGeneration()
-		claimed, err := w.front.Claim(t.Context(), frontier.Want{})
-		if err != nil || len(claimed.Turns) != 1 {
-			t.Fatalf("%+v %v", claimed, err)
-		}
-		turn := claimed.Turns[0]
-		if _, err := w.front.Finish(t.Context(), []frontier.Result{{Authority: turn.Authority, Token: turn.Token, Wait: 5 * time.Minute}}); err != nil {
-			t.Fatal(err)
-		}
+		w.update(frontier.Result{Wait: 5 * time.Minute})
 		if s := w.run(); s.EndedBy != EndedDrained {
 			t.Errorf("it ended by %s", s.EndedBy)
 		}

@@ -42,17 +42,6 @@ const (
 	brisk    = "body, just below what is brisk" // it costs the test most
 )
 
-// afterRobots answers so to everything but robots.txt.
-func afterRobots(then http.HandlerFunc) func(http.ResponseWriter, *http.Request) {
-	return func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/robots.txt" {
-			http.NotFound(rw, r)
-			return
-		}
-		then(rw, r)
-	}
-}
-
 // trickle sends so many octets each second until the client has had enough.
 func trickle(rw http.ResponseWriter, r *http.Request, media string, perSecond int) {
 	rw.Header().Set("Content-Type", media)
@@ -91,36 +80,25 @@ func slowWorld(t *testing.T, kind string, hosts, pages int) *world {
 	w := newWorldOf(t, seeds, web)
 	unreachable := map[netip.Addr]bool{}
 	for name, slow := range connects {
-		if slow {
-			addrs, err := web.Resolve(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			unreachable[addrs[0]] = true
-		}
+		unreachable[w.addr(name)] = slow
 	}
-	f, err := fetch.New(fetch.Config{
-		Identity: fetch.Identity{Version: "1"}, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir(),
-		Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+	w.fetchBy(func(cfg *fetch.Config) {
+		cfg.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			if looks[host] {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
 			return web.Resolve(ctx, host)
-		},
-		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		}
+		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if unreachable[netip.MustParseAddrPort(address).Addr()] {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
 			return web.Dial(ctx, network, address)
-		},
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	w.cfg.Fetcher, w.cfg.Workers = f, 64
+	w.cfg.Workers = 64
 	return w
 }
 
@@ -149,23 +127,21 @@ func TestRule25_SlowHostsTakeNobodysPlace(t *testing.T) {
 		cases[allKinds] = 80
 	}
 	for kind, hosts := range cases {
-		t.Run(fmt.Sprintf("%d, %s", hosts, kind), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := slowWorld(t, kind, hosts, 200)
-				minutes := 2
-				if long {
-					minutes = 3
-				}
-				w.cfg.MaxTime = time.Duration(minutes) * time.Minute
-				begin := time.Now()
-				w.run()
-				first, all := w.askedWithin("good.test", begin, time.Minute), w.askedWithin("good.test", begin, w.cfg.MaxTime)
-				t.Logf("the good host was asked %d times in the first minute, %d in %v", first, all, w.cfg.MaxTime)
-				// At first nobody knows who is slow: 64 hosts are found out in each second.
-				if least := 58 - 2*hosts/64; first < least || all < 58*(minutes-1)+least {
-					t.Errorf("%d in the first minute, want %d; %d in all", first, least, all)
-				}
-			})
+		bubble(t, fmt.Sprintf("%d, %s", hosts, kind), func(t *testing.T) {
+			w := slowWorld(t, kind, hosts, 200)
+			minutes := 2
+			if long {
+				minutes = 3
+			}
+			w.cfg.MaxTime = time.Duration(minutes) * time.Minute
+			begin := time.Now()
+			w.run()
+			first, all := w.askedWithin("good.test", begin, time.Minute), w.askedWithin("good.test", begin, w.cfg.MaxTime)
+			t.Logf("the good host was asked %d times in the first minute, %d in %v", first, all, w.cfg.MaxTime)
+			// At first nobody knows who is slow: 64 hosts are found out in each second.
+			if least := 58 - 2*hosts/64; first < least || all < 58*(minutes-1)+least {
+				t.Errorf("%d in the first minute, want %d; %d in all", first, least, all)
+			}
 		})
 	}
 }

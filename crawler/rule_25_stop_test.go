@@ -21,27 +21,25 @@ func TestRule25_TheEndWaitsForNobody(t *testing.T) {
 	for kind := range slowKinds {
 		const hosts = 20
 		for _, interrupted := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, interrupted %v", kind, interrupted), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					w := slowWorld(t, kind, hosts, 3)
-					begin := time.Now()
-					var s Summary
-					if interrupted {
-						s = w.drained(5 * time.Second)
-					} else {
-						w.cfg.MaxTime = 5 * time.Second
-						s = w.run()
-					}
-					if took := time.Since(begin); took > 5*time.Second+Grace {
-						t.Errorf("it took %v", took)
-					}
-					if s.EndedBy != EndedMaxTime && s.EndedBy != EndedInterrupted {
-						t.Errorf("ended by %q", s.EndedBy)
-					}
-					if n := int64(5 * hosts); s.Status.Queued+s.Status.Deferred < n-2*int64(hosts) || s.Status.InFlight != 0 {
-						t.Errorf("%d URLs of slow hosts are pending, %d in flight", s.Status.Queued+s.Status.Deferred, s.Status.InFlight)
-					}
-				})
+			bubble(t, fmt.Sprintf("%s, interrupted %v", kind, interrupted), func(t *testing.T) {
+				w := slowWorld(t, kind, hosts, 3)
+				begin := time.Now()
+				var s Summary
+				if interrupted {
+					s = w.drained(5 * time.Second)
+				} else {
+					w.cfg.MaxTime = 5 * time.Second
+					s = w.run()
+				}
+				if took := time.Since(begin); took > 5*time.Second+Grace {
+					t.Errorf("it took %v", took)
+				}
+				if s.EndedBy != EndedMaxTime && s.EndedBy != EndedInterrupted {
+					t.Errorf("ended by %q", s.EndedBy)
+				}
+				if n := int64(5 * hosts); s.Status.Queued+s.Status.Deferred < n-2*int64(hosts) || s.Status.InFlight != 0 {
+					t.Errorf("%d URLs of slow hosts are pending, %d in flight", s.Status.Queued+s.Status.Deferred, s.Status.InFlight)
+				}
 			})
 		}
 	}
@@ -50,10 +48,7 @@ func TestRule25_TheEndWaitsForNobody(t *testing.T) {
 // drained runs the crawl and drains it after d.
 func (w *world) drained(d time.Duration) Summary {
 	w.t.Helper()
-	c, err := New(w.t.Context(), w.cfg)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	c := w.crawl()
 	time.AfterFunc(d, c.Drain)
 	s, err := c.Run(w.t.Context())
 	if err != nil {
@@ -79,10 +74,7 @@ var endings = map[string]struct {
 // aborted runs the crawl, drains it after d unless left is zero, and aborts it when left is over.
 func (w *world) aborted(d, left time.Duration) Summary {
 	w.t.Helper()
-	c, err := New(w.t.Context(), w.cfg)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	c := w.crawl()
 	if left > 0 {
 		time.AfterFunc(d, c.Drain)
 	}
@@ -117,71 +109,69 @@ func whatTheEndCuts(t *testing.T, how string) {
 		"sitemap":    {slow: "/sitemap.xml", host: "a.test", want: 1},
 		"own host":   {slow: "/p", host: "localhost", want: 4, set: func(w *world) { w.cfg.PerHost, w.cfg.Delay = 4, -1 }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				heals := false
-				site := &crawltest.Site{Name: c.host, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					switch {
-					case !heals && strings.HasPrefix(r.URL.Path, c.slow) && (c.slow != "/" || r.URL.Path == "/"):
-						trickle(rw, r, "text/html", 200)
-					case r.URL.Path == "/robots.txt" && c.slow == "/sitemap.xml":
-						fmt.Fprintf(rw, "Sitemap: http://%s/sitemap.xml\n", c.host)
-					case r.URL.Path == "/robots.txt":
-						http.NotFound(rw, r)
-					default:
-						fmt.Fprint(rw, "fine")
-					}
-				})}
-				seeds := []string{"http://" + c.host + "/"}
-				if name == "own host" {
-					seeds = nil
-					for i := range 4 {
-						seeds = append(seeds, fmt.Sprintf("http://%s/p%d", c.host, i))
-					}
+		bubble(t, name, func(t *testing.T) {
+			heals := false
+			site := &crawltest.Site{Name: c.host, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				switch {
+				case !heals && strings.HasPrefix(r.URL.Path, c.slow) && (c.slow != "/" || r.URL.Path == "/"):
+					trickle(rw, r, "text/html", 200)
+				case r.URL.Path == "/robots.txt" && c.slow == "/sitemap.xml":
+					fmt.Fprintf(rw, "Sitemap: http://%s/sitemap.xml\n", c.host)
+				case r.URL.Path == "/robots.txt":
+					http.NotFound(rw, r)
+				default:
+					fmt.Fprint(rw, "fine")
 				}
-				w := newWorld(t, seeds, site)
-				if c.set != nil {
-					c.set(w)
+			})}
+			seeds := []string{"http://" + c.host + "/"}
+			if name == "own host" {
+				seeds = nil
+				for i := range 4 {
+					seeds = append(seeds, fmt.Sprintf("http://%s/p%d", c.host, i))
 				}
-				w.cfg.Sitemaps.Robots = true
-				begin := time.Now()
-				s := endings[how].run(w)
-				if took := time.Since(begin); took != 15*time.Second+endings[how].left {
-					t.Errorf("it took %v", took)
+			}
+			w := newWorld(t, seeds, site)
+			if c.set != nil {
+				c.set(w)
+			}
+			w.cfg.Sitemaps.Robots = true
+			begin := time.Now()
+			s := endings[how].run(w)
+			if took := time.Since(begin); took != 15*time.Second+endings[how].left {
+				t.Errorf("it took %v", took)
+			}
+			cut := 0
+			for _, r := range w.archive.records {
+				if r.Line.Reason != host.Aborted {
+					continue
 				}
-				cut := 0
-				for _, r := range w.archive.records {
-					if r.Line.Reason != host.Aborted {
-						continue
-					}
-					cut++
-					if r.Truncated != fetch.CutTime || !strings.Contains(r.response, "####") || r.Line.Attempt != 1 {
-						t.Errorf("%s: truncated %q, attempt %d, %d octets", r.URL, r.Truncated, r.Line.Attempt, len(r.response))
-					}
+				cut++
+				if r.Truncated != fetch.CutTime || !strings.Contains(r.response, "####") || r.Line.Attempt != 1 {
+					t.Errorf("%s: truncated %q, attempt %d, %d octets", r.URL, r.Truncated, r.Line.Attempt, len(r.response))
 				}
-				if cut != c.want || len(s.Status.Failures) != 0 || s.Status.Parked != 0 {
-					t.Errorf("%d records were cut, want %d; failures %v, parked %d", cut, c.want, s.Status.Failures, s.Status.Parked)
+			}
+			if cut != c.want || len(s.Status.Failures) != 0 || s.Status.Parked != 0 {
+				t.Errorf("%d records were cut, want %d; failures %v, parked %d", cut, c.want, s.Status.Failures, s.Status.Parked)
+			}
+			for _, l := range w.ledger.all {
+				if l.Attempt > 0 && l.Record == "" {
+					t.Errorf("%s was asked for and has no record", l.URL)
 				}
-				for _, l := range w.ledger.all {
-					if l.Attempt > 0 && l.Record == "" {
-						t.Errorf("%s was asked for and has no record", l.URL)
-					}
+			}
+			if asked := len(w.web.Referee().Requests()); asked != len(w.archive.records) {
+				t.Errorf("%d requests, %d records", asked, len(w.archive.records))
+			}
+			heals = true
+			w.reopen()
+			w.cfg.MaxTime = 0
+			if s := w.run(); s.EndedBy != EndedDrained || s.Status.Failed+s.Status.Dropped != 0 {
+				t.Errorf("the next run ended by %q: %+v", s.EndedBy, s.Status)
+			}
+			for _, l := range w.ledger.all {
+				if l.Outcome == storage.OutcomeFetched && l.Attempt != 1 {
+					t.Errorf("%s was fetched by attempt %d: what was cut counts for none", l.URL, l.Attempt)
 				}
-				if asked := len(w.web.Referee().Requests()); asked != len(w.archive.records) {
-					t.Errorf("%d requests, %d records", asked, len(w.archive.records))
-				}
-				heals = true
-				w.reopen()
-				w.cfg.MaxTime = 0
-				if s := w.run(); s.EndedBy != EndedDrained || s.Status.Failed+s.Status.Dropped != 0 {
-					t.Errorf("the next run ended by %q: %+v", s.EndedBy, s.Status)
-				}
-				for _, l := range w.ledger.all {
-					if l.Outcome == storage.OutcomeFetched && l.Attempt != 1 {
-						t.Errorf("%s was fetched by attempt %d: what was cut counts for none", l.URL, l.Attempt)
-					}
-				}
-			})
+			}
 		})
 	}
 }

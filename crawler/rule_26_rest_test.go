@@ -57,50 +57,43 @@ func sharesLocks(t *testing.T, worlds ...*world) {
 func TestRule26_AnotherCrawlKeepsARest(t *testing.T) {
 	for _, host := range []string{"a.test", "localhost"} {
 		for name, made := range restsAskedFor(3000) {
-			t.Run(host+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					site := made
-					site.Name = host
-					seeds := []string{"http://" + host + "/"}
-					one := newWorld(t, seeds, &site)
-					two := newWorldOn(t, 0, seeds, one.web)
-					sharesLocks(t, one, two)
-					one.cfg.MaxWait, two.cfg.MaxWait = time.Minute, time.Hour
-					two.cfg.PerHost, two.cfg.Delay = 4, -1
-					one.run()
-					all := one.web.Referee().Requests()
-					last := all[len(all)-1].End
-					time.Sleep(300 * time.Millisecond)
+			bubble(t, host+" "+name, func(t *testing.T) {
+				site := made
+				site.Name = host
+				seeds := []string{"http://" + host + "/"}
+				one := newWorld(t, seeds, &site)
+				two := newWorldOn(t, 0, seeds, one.web)
+				sharesLocks(t, one, two)
+				one.cfg.MaxWait, two.cfg.MaxWait = time.Minute, time.Hour
+				two.cfg.PerHost, two.cfg.Delay = 4, -1
+				one.run()
+				all := one.web.Referee().Requests()
+				last := all[len(all)-1].End
+				time.Sleep(300 * time.Millisecond)
 
-					c, err := New(t.Context(), two.cfg)
-					if err != nil {
-						t.Fatal(err)
+				c := two.crawl()
+				const why = "waits because of an earlier crawl or command until 2000-01-01T00:50:"
+				time.AfterFunc(20*time.Minute, func() {
+					s, err := c.Status(t.Context())
+					if n := len(one.web.Referee().Requests()) - len(all); err != nil || n != 0 {
+						t.Errorf("%d requests during the rest, %v", n, err)
 					}
-					const why = "waits because of an earlier crawl or command until 2000-01-01T00:50:"
-					time.AfterFunc(20*time.Minute, func() {
-						s, err := c.Status(t.Context())
-						if n := len(one.web.Referee().Requests()) - len(all); err != nil || n != 0 {
-							t.Errorf("%d requests during the rest, %v", n, err)
-						}
-						if len(s.Resting) != 1 || !strings.Contains(s.Resting[0].Reason, why) {
-							t.Errorf("resting: %+v", s.Resting)
-						}
-					})
-					time.AfterFunc(51*time.Minute, c.Drain)
-					if _, err := c.Run(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					if strings.Count(strings.Join(two.said, "\n"), why) != 1 {
-						t.Errorf("it said %q", two.said)
-					}
-					again := one.web.Referee().Requests()[len(all):]
-					if len(again) == 0 {
-						t.Fatal("the host is never asked again")
-					}
-					if gap := again[0].Start.Sub(last); gap < 3000*time.Second || gap > 3002*time.Second {
-						t.Errorf("asked %v after a response that asked for 50 min", gap)
+					if len(s.Resting) != 1 || !strings.Contains(s.Resting[0].Reason, why) {
+						t.Errorf("resting: %+v", s.Resting)
 					}
 				})
+				time.AfterFunc(51*time.Minute, c.Drain)
+				two.finish(c)
+				if strings.Count(strings.Join(two.said, "\n"), why) != 1 {
+					t.Errorf("it said %q", two.said)
+				}
+				again := one.web.Referee().Requests()[len(all):]
+				if len(again) == 0 {
+					t.Fatal("the host is never asked again")
+				}
+				if gap := again[0].Start.Sub(last); gap < 3000*time.Second || gap > 3002*time.Second {
+					t.Errorf("asked %v after a response that asked for 50 min", gap)
+				}
 			})
 		}
 	}
@@ -109,29 +102,27 @@ func TestRule26_AnotherCrawlKeepsARest(t *testing.T) {
 // Politeness rule 11: a host that asked another crawl for more than a day leaves the run at once, however long that waits.
 func TestRule11_ARestOfADayEndsAnotherRun(t *testing.T) {
 	for name, made := range restsAskedFor(100_000) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := made
-				site.Name = "a.test"
-				seeds := []string{"http://a.test/"}
-				one := newWorld(t, seeds, &site)
-				two, late := newWorldOn(t, 0, seeds, one.web), newWorldOn(t, 0, seeds, one.web)
-				sharesLocks(t, one, two, late)
-				one.run()
-				asked, began := len(one.asked("a.test")), time.Now()
-				two.cfg.MaxWait = 48 * time.Hour
-				s := two.run()
-				if n := len(one.asked("a.test")) - asked; n != 0 || time.Since(began) > time.Minute || s.Status.Queued+s.Status.Deferred != 1 || s.Status.Retired != 1 {
-					t.Errorf("%d requests, after %v; %+v", n, time.Since(began), s.Status)
-				}
-				if said := strings.Join(two.said, "\n"); strings.Count(said, "waits because of an earlier crawl or command until 2000-01-02T03:46:") != 1 {
-					t.Errorf("it said %q", said)
-				}
-				time.Sleep(100_000 * time.Second)
-				if late.run(); len(one.asked("a.test")) == asked {
-					t.Error("the host is never asked again")
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			site := made
+			site.Name = "a.test"
+			seeds := []string{"http://a.test/"}
+			one := newWorld(t, seeds, &site)
+			two, late := newWorldOn(t, 0, seeds, one.web), newWorldOn(t, 0, seeds, one.web)
+			sharesLocks(t, one, two, late)
+			one.run()
+			asked, began := len(one.asked("a.test")), time.Now()
+			two.cfg.MaxWait = 48 * time.Hour
+			s := two.run()
+			if n := len(one.asked("a.test")) - asked; n != 0 || time.Since(began) > time.Minute || s.Status.Queued+s.Status.Deferred != 1 || s.Status.Retired != 1 {
+				t.Errorf("%d requests, after %v; %+v", n, time.Since(began), s.Status)
+			}
+			if said := strings.Join(two.said, "\n"); strings.Count(said, "waits because of an earlier crawl or command until 2000-01-02T03:46:") != 1 {
+				t.Errorf("it said %q", said)
+			}
+			time.Sleep(100_000 * time.Second)
+			if late.run(); len(one.asked("a.test")) == asked {
+				t.Error("the host is never asked again")
+			}
 		})
 	}
 }

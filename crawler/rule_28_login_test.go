@@ -60,26 +60,24 @@ func TestRule28_AHostThatDoesNotProveToBeOwnEndsTheRun(t *testing.T) {
 		"another host's":      func(s *crawltest.Site) { s.Pages[OwnerPath] = crawltest.Page{Body: OwnerValue(ownKey, "www.own.test")} },
 		"forbidden by robots": func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nDisallow: /.well-known/\n" },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := ownWorld(t, 5, change)
-				s := signsIn(w)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
-				c, err := New(ctx, w.cfg)
-				if err != nil {
-					t.Fatal(err)
+		bubble(t, name, func(t *testing.T) {
+			w := ownWorld(t, 5, change)
+			s := signsIn(w)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			c, err := New(ctx, w.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Run(ctx)
+			if err == nil || !strings.Contains(err.Error(), "https://own.test is not proved to be your own, and gets no credentials") {
+				t.Errorf("%v", err)
+			}
+			for u, got := range s.own {
+				if got != (canon.Authority{}) || !strings.HasSuffix(u, "/robots.txt") && !strings.HasSuffix(u, OwnerPath) {
+					t.Errorf("asked for %s, with credentials of %q", u, got.Origin())
 				}
-				_, err = c.Run(ctx)
-				if err == nil || !strings.Contains(err.Error(), "https://own.test is not proved to be your own, and gets no credentials") {
-					t.Errorf("%v", err)
-				}
-				for u, got := range s.own {
-					if got != (canon.Authority{}) || !strings.HasSuffix(u, "/robots.txt") && !strings.HasSuffix(u, OwnerPath) {
-						t.Errorf("asked for %s, with credentials of %q", u, got.Origin())
-					}
-				}
-			})
+			}
 		})
 	}
 }

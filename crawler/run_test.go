@@ -76,10 +76,7 @@ func drained(t *testing.T, stop func(c *Crawl, abort func()), repeats int) {
 		site := crawltest.Tree("a.test", 30)
 		site.Latency = 300 * time.Millisecond
 		w := newWorld(t, []string{"http://a.test/"}, site)
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		ctx, abort := context.WithCancel(t.Context())
 		defer abort()
 		go func() {

@@ -4,17 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
 )
 
 // trouble is a way to fail, and what politeness rules 11 and 12 make of it.
@@ -61,169 +58,50 @@ func (tr trouble) answer(rw http.ResponseWriter, r *http.Request, retryAfter str
 	}
 }
 
-// patience is how long an answer is waited for.
-func (tr trouble) patience(robots bool) time.Duration {
-	if robots {
-		return RobotsFirstByte
-	}
-	return time.Minute
-}
-
-// asks are the values of Retry-After, and what they ask for at an instant. A negative time is none.
-func asks() map[string]time.Duration {
-	return map[string]time.Duration{
-		"": -1, "10": 10 * time.Second, "date": 5 * time.Minute, "0": 0, "-5": host.Day, "soon": host.Day, "999999999": host.Day, "90000": 25 * time.Hour,
-	}
-}
-
-// least is the rest that the rules ask for after the i-th failure in a row, from 0: written down once more, in other
-// words than the code's.
-func (tr trouble) least(i int, asked time.Duration, robots bool) time.Duration {
+// least is the rest that the rules ask for after the i-th failure in a row, from 0, with a Retry-After or with none, which is
+// negative: written down once more, in other words than the code's.
+func (tr trouble) least(i int, asked time.Duration) time.Duration {
 	rest := Floor
-	if tr.status == 0 && tr.name != "incomplete" {
-		asked = -1 // no head, no field
-	}
 	if tr.first > 0 {
 		rest = min(tr.first<<i, time.Hour)
 		if i == 4 && tr.status != 429 && tr.status != 503 {
 			rest = time.Hour
 		}
 	}
-	if asked >= 0 {
-		switch {
-		case tr.status == 429 || tr.status == 503:
-			rest = max(asked, Floor)
-		case tr.status == 302 || robots:
-			rest = max(asked, rest)
-		}
-	}
-	if denies := tr.status == 0 || tr.status >= 408; robots && denies {
-		rest = max(rest, min(time.Minute<<i, time.Hour)) // rule 6
+	switch {
+	case asked < 0 || !tr.obeys:
+	case tr.status == 302:
+		rest = max(asked, rest)
+	default:
+		rest = max(asked, Floor)
 	}
 	return rest
 }
 
-// The whole table: each way to fail, so many times in a row, with each Retry-After, on pages and on robots.txt, with the
-// process ended and begun again in the middle. What is measured is the time from the end of a failure to the next request.
-func TestRule11And12_EachFailureRestsTheHostAsTheRulesSay(t *testing.T) {
+// Each way to fail, five times in a row, with each Retry-After: the rest is exactly what the rules say, so that no crawl is
+// slower than it must be. Package host has the table of rests, TestGate_3_2_Retry those of robots.txt.
+func TestRule11And12_TheRestIsWhatTheRulesSay(t *testing.T) {
 	for _, tr := range troubles() {
-		for field, asked := range asks() {
-			for _, row := range []int{1, 2, 5} {
-				if (testing.Short() && row == 2 || racing && (row == 5 || field == "date")) && os.Getenv("CURTSY_LONG") == "" {
-					continue
-				}
-				for _, robots := range []bool{false, true} {
-					if answers := tr.status > 0 && tr.first == 0; robots && answers && (row > 1 || tr.name == "302") {
-						continue // robots.txt is had then; a redirect of it is a hop: policy_test.go
-					}
-					name := fmt.Sprintf("%s/%q/%d in a row/robots %v", tr.name, field, row, robots)
-					t.Run(name, func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { tr.play(t, field, asked, row, robots) })
-					})
-				}
-			}
-		}
-	}
-}
-
-// play lets a host fail row times and crawls until it is done, each run a process of its own.
-func (tr trouble) play(t *testing.T, field string, asked time.Duration, row int, robots bool) {
-	type asking struct{ begin, end time.Time }
-	var mu sync.Mutex
-	var all []*asking
-	var failed []int // of all
-	site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		// A connection that is used again and ends before an answer is no failure yet: a fresh one is tried at once.
-		rw.Header().Set("Connection", "close")
-		file := r.URL.Path == "/robots.txt"
-		this := &asking{begin: time.Now()}
-		mu.Lock()
-		fails := file == robots && len(failed) < row && !strings.HasPrefix(r.URL.Path, "/target")
-		if fails {
-			failed = append(failed, len(all))
-		}
-		all = append(all, this)
-		mu.Unlock()
-		defer func() { this.end = time.Now() }()
-		value := field
-		if field == "date" {
-			value = time.Now().Add(asked).UTC().Format(http.TimeFormat)
-		}
-		switch {
-		case fails:
-			tr.answer(rw, r, value)
-			if tr.name == "timeout" && time.Since(this.begin) < tr.patience(robots) {
-				mu.Lock()
-				failed = failed[:len(failed)-1] // the end of a run cut it off
-				mu.Unlock()
-			}
-		case file:
-			fmt.Fprint(rw, "User-agent: *\nAllow: /\n")
-		default:
-			fmt.Fprint(rw, "fine")
-		}
-	})}
-	var seeds []string
-	for i := range 8 {
-		seeds = append(seeds, "http://a.test/p"+strconv.Itoa(i))
-	}
-	w := newWorld(t, seeds, site)
-	for run := range 60 {
-		w.cfg.MaxTime = time.Duration(1+run%3) * 50 * time.Second
-		w.cfg.MaxWait = 24 * time.Hour
-		if s := w.run(); s.EndedBy == EndedDrained {
-			break
-		}
-		w.reopen()
-		if run > 3 {
-			time.Sleep(7 * time.Hour)
-		}
-	}
-	if len(failed) != row || failed[row-1] == len(all)-1 {
-		t.Fatalf("%d of %d requests failed, want %d and one more; said %q", len(failed), len(all), row, w.said)
-	}
-	for i, at := range failed {
-		least := tr.least(i, asked, robots)
-		if field == "date" {
-			least -= time.Second // dates are whole seconds
-		}
-		if rested := all[at+1].begin.Sub(all[at].end); rested < least {
-			t.Errorf("after failure %d the host rested %v, want at least %v", i+1, rested, least)
-		}
-	}
-	if tr.status != 403 && tr.status != 400 { // the referee calls an answered 4xx settled
-		w.judged(crawltest.Rules{Pace: Floor, Partial: true, Repeats: 40})
-	}
-}
-
-// Without anything that cuts it short the rest is exactly what the rules say, so that no crawl is slower than it must be.
-func TestRule12_NoRestIsLongerThanTheRulesSay(t *testing.T) {
-	for _, tr := range troubles() {
-		t.Run(tr.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+		for field, asked := range map[string]time.Duration{"": -1, "0": 0, "10": 10 * time.Second, "5000": 5000 * time.Second} {
+			bubble(t, tr.name+" Retry-After "+field, func(t *testing.T) {
 				var begins, ends []time.Time
-				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					rw.Header().Set("Connection", "close")
-					if r.URL.Path == "/robots.txt" {
-						http.NotFound(rw, r)
-						return
-					}
+				w := newWorld(t, seedsOf(6), pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
+					rw.Header().Set("Connection", "close") // a connection that is used again is tried once more at once
 					begins = append(begins, time.Now())
 					defer func() { ends = append(ends, time.Now()) }()
 					if len(begins) <= 5 {
-						tr.answer(rw, r, "")
+						tr.answer(rw, r, field)
 					}
-				})}
-				w := newWorld(t, []string{"http://a.test/0", "http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4", "http://a.test/5"}, site)
+				}))
 				w.cfg.MaxWait = 2 * time.Hour
 				w.run()
 				for i := range 5 {
-					if got, want := begins[i+1].Sub(ends[i]), tr.least(i, -1, false); got < want || got > want+time.Millisecond {
+					if got, want := begins[i+1].Sub(ends[i]), tr.least(i, asked); got < want || got > want+time.Millisecond {
 						t.Errorf("after failure %d the host rested %v, want %v", i+1, got, want)
 					}
 				}
 			})
-		})
+		}
 	}
 }
 
@@ -360,28 +238,26 @@ func TestRule12_AttemptsAreCounted(t *testing.T) {
 		if tr.first == 0 {
 			want = 1
 		}
-		t.Run(tr.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					if r.URL.Path != "/x" {
-						http.NotFound(rw, r)
-						return
-					}
-					tr.answer(rw, r, "")
-				})}
-				w := newWorld(t, []string{"http://a.test/x"}, site)
-				w.cfg.MaxWait = 2 * time.Hour
-				w.run()
-				var attempts []int
-				for _, l := range w.ledger.all {
-					if l.URL == "http://a.test/x" {
-						attempts = append(attempts, l.Attempt)
-					}
+		bubble(t, tr.name, func(t *testing.T) {
+			site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/x" {
+					http.NotFound(rw, r)
+					return
 				}
-				if len(attempts) != want || attempts[want-1] != want {
-					t.Errorf("attempts %v, want %d", attempts, want)
+				tr.answer(rw, r, "")
+			})}
+			w := newWorld(t, []string{"http://a.test/x"}, site)
+			w.cfg.MaxWait = 2 * time.Hour
+			w.run()
+			var attempts []int
+			for _, l := range w.ledger.all {
+				if l.URL == "http://a.test/x" {
+					attempts = append(attempts, l.Attempt)
 				}
-			})
+			}
+			if len(attempts) != want || attempts[want-1] != want {
+				t.Errorf("attempts %v, want %d", attempts, want)
+			}
 		})
 	}
 }

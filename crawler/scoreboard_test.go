@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,17 +25,11 @@ func TestScoreboardEveryRowIsKept(t *testing.T) {
 		w.cfg.MaxWait = 25 * time.Second
 		w.cfg.Scope = scope.Config{Mode: scope.ModeAny}
 		id := fetch.Identity{Version: "1", Contact: "https://crawler.example/about"}
-		var signer fetch.Signer
-		signer, board.Keys = signing(t)
-		f, err := fetch.New(fetch.Config{
-			Identity: id, Signer: signer, Resolve: board.Resolve, Dial: board.Dial, AllowNet: []netip.Prefix{board.Net()},
-			MaxBody: 16 << 20, SpoolDir: t.TempDir(),
+		w.cfg.Identity = id
+		w.fetchBy(func(cfg *fetch.Config) {
+			cfg.Identity, cfg.MaxBody = id, 16<<20
+			cfg.Signer, board.Keys = signing(t)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		w.cfg.Fetcher, w.cfg.Identity = f, id
 		w.run()
 		score := board.Judge(scoreboard.Ending{Shown: true})
 		if len(score.Rows) < 40 {

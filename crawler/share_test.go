@@ -22,10 +22,7 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		sites, seeds := many(hosts, pages)
 		w := newWorld(t, seeds, sites...)
 		s := w.share(func(string) []string { return []string{"8.8.8.8"} })
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		var e status.Estimate
 		var at time.Time
 		u, err := canon.Parse(seeds[3] + "p11.html")
@@ -42,9 +39,7 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 			st, _ = c.Status(t.Context())
 			x, err = c.Explain(t.Context(), explain.Question{URL: u})
 		})
-		if _, err := c.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.finish(c)
 		<-told
 		times := s.starts[host.Network(netip.MustParseAddr("8.8.8.8"))]
 		took := times[len(times)-1].Sub(at)
@@ -70,13 +65,8 @@ func TestADryRunKnowsTheAddressOfItsHosts(t *testing.T) {
 		w := newWorld(t, seeds, sites...)
 		w.share(func(string) []string { return []string{"8.8.8.8"} })
 		w.cfg.DryRun, w.cfg.MaxWait = true, 30*time.Second
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
+		w.finish(c)
 		for _, seed := range seeds {
 			if m, ok, err := c.Met(t.Context(), parse(t, seed).Authority()); err != nil || !ok || m.Spot.Addr().String() != "8.8.8.8" {
 				t.Errorf("%s: %v %v %+v", seed, err, ok, m)

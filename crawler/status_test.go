@@ -55,10 +55,7 @@ func TestAskingOftenDoesNotCostTheCrawlAWalkOverAllHosts(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
 		f := &crowd{Frontier: w.front, hosts: 200_000}
 		w.cfg.Frontier = f
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		for name, ask := range map[string]func() error{
 			"Status":   func() error { _, err := c.Status(t.Context()); return err },
 			"Estimate": func() error { _, err := c.Estimate(t.Context()); return err },
@@ -86,10 +83,7 @@ func TestStatus_InFlightCountsExchanges(t *testing.T) {
 			site.Pages[path] = p
 		}
 		w := newWorld(t, []string{"http://a.test/"}, site)
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		most, over, u := int64(0), make(chan struct{}), parse(t, "http://a.test/")
 		time.AfterFunc(30500*time.Millisecond, func() {
 			defer close(over)
@@ -108,9 +102,9 @@ func TestStatus_InFlightCountsExchanges(t *testing.T) {
 				}
 			}
 		})
-		_, err = c.Run(t.Context())
-		if <-over; err != nil || most != 1 {
-			t.Errorf("%d in flight at one host, %v", most, err)
+		w.finish(c)
+		if <-over; most != 1 {
+			t.Errorf("%d in flight at one host", most)
 		}
 	})
 }
@@ -133,10 +127,7 @@ func TestEstimateNamesTheHostThatTakesLongest(t *testing.T) {
 		slow := crawltest.Tree("slow.test", 40)
 		slow.Robots.Body = "User-agent: *\nCrawl-delay: 20\n"
 		w := newWorld(t, []string{"http://fast.test/", "http://slow.test/"}, crawltest.Tree("fast.test", 60), slow)
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		told := make(chan status.Estimate, 1)
 		time.AfterFunc(50*time.Second, func() {
 			e, err := c.Estimate(t.Context())
@@ -145,9 +136,7 @@ func TestEstimateNamesTheHostThatTakesLongest(t *testing.T) {
 			}
 			told <- e
 		})
-		if _, err := c.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.finish(c)
 		e := <-told
 		if e.Host != "http://slow.test" || e.Pace != 20*time.Second || e.Left < time.Minute || e.Left > time.Hour || e.Known < 20 {
 			t.Errorf("%+v", e)
@@ -163,13 +152,8 @@ func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
 		d.Robots.Status = 503
 		w := newWorld(t, []string{"http://a.test/", "http://a.test/p1.html", "http://b.test/", "http://d.test/"}, a, b, crawltest.Tree("c.test", 1), d)
 		w.cfg.DryRun, w.cfg.MaxWait = true, 5*time.Second
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
+		w.finish(c)
 		for _, tt := range []struct {
 			host   string
 			status int

@@ -98,15 +98,13 @@ func TestASeedWhoseRedirectsGoInACircleIsReported(t *testing.T) {
 		"to nowhere":         {"/": {Redirect: "mailto:baker@bakery.test"}},
 		"to an excluded URL": {"/": {Redirect: "/no"}, "/no": {}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, []string{"http://bakery.test/"}, &crawltest.Site{Name: "bakery.test", Pages: pages})
-				w.cfg.Scope.Exclude = []string{"/no$"}
-				s := w.run()
-				if !s.Incomplete || s.SeedsUnanswered != 1 || len(s.Seeds) != 1 || s.EndedBy != EndedDrained {
-					t.Errorf("%+v", s)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newWorld(t, []string{"http://bakery.test/"}, &crawltest.Site{Name: "bakery.test", Pages: pages})
+			w.cfg.Scope.Exclude = []string{"/no$"}
+			s := w.run()
+			if !s.Incomplete || s.SeedsUnanswered != 1 || len(s.Seeds) != 1 || s.EndedBy != EndedDrained {
+				t.Errorf("%+v", s)
+			}
 		})
 	}
 }
@@ -329,10 +327,7 @@ func TestADrainBetweenClaimAndRobotsLeavesNoLease(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
 		var c *Crawl
 		w.cfg.Frontier = draining{w.front, func() { c.Drain() }}
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c = w.crawl()
 		s, err := c.Run(t.Context())
 		if err != nil || s.Status.InFlight != 0 || s.Status.Queued != 1 || len(w.asked("a.test")) != 0 {
 			t.Errorf("%v: %d in flight, %d queued, asked %q", err, s.Status.InFlight, s.Status.Queued, w.asked("a.test"))
@@ -347,10 +342,7 @@ func TestRule17_ADrainBetweenClaimAndExchangeBeginsNone(t *testing.T) {
 		w.run()
 		var c *Crawl
 		w.cfg.MaxPages, w.cfg.Frontier = 0, draining{w.front, func() { c.Drain() }}
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c = w.crawl()
 		if s, err := c.Run(t.Context()); err != nil || s.Status.Queued != 2 || s.Status.InFlight != 0 {
 			t.Errorf("%v: %+v", err, s.Status)
 		}
@@ -377,18 +369,14 @@ func TestRule17_AnAbortedRobotsExchangeKeepsThePace(t *testing.T) {
 		site := crawltest.Tree("a.test", 3)
 		site.Robots = crawltest.Robots{Body: "User-agent: *\n", Delay: 10 * time.Second}
 		w := newWorld(t, []string{"http://a.test/"}, site)
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		ctx, abort := context.WithTimeout(t.Context(), 2*time.Second)
 		defer abort()
 		if _, err := c.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		h, ok, err := w.front.Host(t.Context(), parse(t, "http://a.test/").Authority())
-		if err != nil || !ok || h.Wait < Floor || h.InFlight != 0 {
-			t.Errorf("%v: %+v", err, h)
+		if h := w.host("http://a.test/"); h.Wait < Floor || h.InFlight != 0 {
+			t.Errorf("%+v", h)
 		}
 	})
 }

@@ -12,8 +12,6 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/record"
-	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
 )
@@ -40,20 +38,15 @@ func (l *lethal) crawl(t *testing.T) (s Summary) {
 	t.Helper()
 	w := l.w
 	for range 40 {
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s, err = c.Run(t.Context()); err == nil && s.EndedBy == EndedDrained {
+		var err error
+		if s, err = w.crawl().Run(t.Context()); err == nil && s.EndedBy == EndedDrained {
 			break
 		}
-		if err == nil { // a crawl that nobody has answered yet does not wait for long
+		if err != nil {
+			w.crashed()
+		} else { // a crawl that nobody has answered yet does not wait for long
 			time.Sleep(10 * time.Second)
-			continue
 		}
-		m := w.front.(*model.Model).Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
-		t.Cleanup(func() { m.Close() })
-		w.front, w.cfg.Frontier = m, m
 	}
 	return s
 }
@@ -85,43 +78,41 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 		{"robots.txt that cannot be had", "/robots.txt", withStatus(500), time.Minute}, // rule 6
 		{"RateLimit", "/busy.html", withStatus(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var ill atomic.Int64
-				ill.Store(2)
-				site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
-				site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					switch {
-					case r.URL.Path == tt.target && ill.Add(-1) >= 0:
-						tt.answer(rw, r)
-					case r.URL.Path == "/robots.txt":
-						withStatus(404)(rw, r)
-					default:
-						body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
-					}
-				})
-				w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/", "http://a.test/c.html"}, site)
-				w.cfg.MaxWait = time.Hour
-				deadly := &lethal{w.ledger, w, 2}
-				w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
-				s := deadly.crawl(t)
-				if deadly.kills > 0 || s.EndedBy != EndedDrained {
-					t.Errorf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
-				}
-				requests, asking := w.web.Referee().Requests(), 0
-				for i, r := range requests {
-					if r.Target != tt.target || asking == 2 || i+1 == len(requests) {
-						continue
-					}
-					asking++
-					if gap := requests[i+1].Start.Sub(r.End); gap < tt.least {
-						t.Errorf("%s came %v after %s, which asked for %v", requests[i+1].Target, gap, r.Target, tt.least)
-					}
-				}
-				if asking != 2 {
-					t.Errorf("%d answers asked for a rest", asking)
+		bubble(t, tt.name, func(t *testing.T) {
+			var ill atomic.Int64
+			ill.Store(2)
+			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+			site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == tt.target && ill.Add(-1) >= 0:
+					tt.answer(rw, r)
+				case r.URL.Path == "/robots.txt":
+					withStatus(404)(rw, r)
+				default:
+					body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
 				}
 			})
+			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/", "http://a.test/c.html"}, site)
+			w.cfg.MaxWait = time.Hour
+			deadly := &lethal{w.ledger, w, 2}
+			w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
+			s := deadly.crawl(t)
+			if deadly.kills > 0 || s.EndedBy != EndedDrained {
+				t.Errorf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
+			}
+			requests, asking := w.web.Referee().Requests(), 0
+			for i, r := range requests {
+				if r.Target != tt.target || asking == 2 || i+1 == len(requests) {
+					continue
+				}
+				asking++
+				if gap := requests[i+1].Start.Sub(r.End); gap < tt.least {
+					t.Errorf("%s came %v after %s, which asked for %v", requests[i+1].Target, gap, r.Target, tt.least)
+				}
+			}
+			if asking != 2 {
+				t.Errorf("%d answers asked for a rest", asking)
+			}
 		})
 	}
 }

@@ -36,10 +36,7 @@ func TestRule18_AFailureElsewhereLeavesALineOfEachExchangeOfAWideTurn(t *testing
 		w.cfg.Delay, w.cfg.PerHost = -1, 8
 		w.cfg.Recorder = fullDisk{w.archive, "http://a.test/"}
 		w.web.Change("a.test", func(s *crawltest.Site) { s.Latency = time.Second })
-		c, err := New(t.Context(), w.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.crawl()
 		if _, err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "disk is full") {
 			t.Fatal(err)
 		}

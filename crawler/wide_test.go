@@ -80,21 +80,19 @@ func TestRule18_WhatTheHostAsksForEndsTheWidth(t *testing.T) {
 		},
 		"a delay of the operator": nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := crawltest.Tree("localhost", 12)
-				if change != nil {
-					change(site)
-				}
-				w := wideWorld(t, site)
-				if change == nil {
-					w.cfg.Delay = 2 * time.Second
-				}
-				if s := w.run(); s.Status.Fetched != 12 {
-					t.Fatalf("%d fetched", s.Status.Fetched)
-				}
-				w.judged(crawltest.Rules{Pace: 2 * time.Second})
-			})
+		bubble(t, name, func(t *testing.T) {
+			site := crawltest.Tree("localhost", 12)
+			if change != nil {
+				change(site)
+			}
+			w := wideWorld(t, site)
+			if change == nil {
+				w.cfg.Delay = 2 * time.Second
+			}
+			if s := w.run(); s.Status.Fetched != 12 {
+				t.Fatalf("%d fetched", s.Status.Fetched)
+			}
+			w.judged(crawltest.Rules{Pace: 2 * time.Second})
 		})
 	}
 }

@@ -126,9 +126,7 @@ func TestAPauseAndAWindowHoldACrawlEachByItself(t *testing.T) {
 		for at, on := range map[time.Duration]bool{30 * time.Second: true, 30 * time.Minute: false, 40 * time.Minute: true, 90 * time.Minute: false} {
 			time.AfterFunc(at, func() { c.Pause(on) })
 		}
-		if _, err := c.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.finish(c)
 		w.asksWithin(t)
 		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 		for _, r := range w.web.Referee().Requests() {

@@ -8,14 +8,17 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
+	"curtsy/robots"
 	"curtsy/storage"
 )
 
@@ -141,23 +144,12 @@ func newWorldOn(t *testing.T, lease time.Duration, seeds []string, web *crawltes
 	t.Cleanup(func() { w.front.Close() })
 	var cs []frontier.Candidate
 	for _, s := range seeds {
-		u := parse(t, s)
-		cs = append(cs, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
+		cs = append(cs, seed(t, s, ""))
 	}
-	if _, err := w.front.Add(t.Context(), cs); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fetch.New(fetch.Config{
-		Identity: fetch.Identity{Version: "1"}, Resolve: web.Resolve, Dial: web.Dial,
-		AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
+	w.add(cs...)
 	var mu sync.Mutex
 	w.cfg = Config{
-		Frontier: w.front, Fetcher: f, Recorder: w.archive, Ledger: w.ledger, Identity: fetch.Identity{Version: "1"},
+		Frontier: w.front, Recorder: w.archive, Ledger: w.ledger, Identity: fetch.Identity{Version: "1"},
 		Workers: 8,
 		Log: func(format string, args ...any) {
 			mu.Lock()
@@ -165,16 +157,144 @@ func newWorldOn(t *testing.T, lease time.Duration, seeds []string, web *crawltes
 			w.said = append(w.said, fmt.Sprintf(format, args...))
 		},
 	}
+	w.fetchBy(func(*fetch.Config) {})
 	return w
 }
 
-// run crawls until the end.
-func (w *world) run() Summary {
+// fetchBy gives the crawl a fetcher that is configured otherwise.
+func (w *world) fetchBy(change func(*fetch.Config)) {
+	w.t.Helper()
+	cfg := fetch.Config{
+		Identity: fetch.Identity{Version: "1"}, Resolve: w.web.Resolve, Dial: w.web.Dial,
+		AllowNet: []netip.Prefix{w.web.Net()}, SpoolDir: w.t.TempDir(),
+	}
+	change(&cfg)
+	f, err := fetch.New(cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { f.Close() })
+	w.cfg.Fetcher = f
+}
+
+// add adds candidates to the frontier.
+func (w *world) add(cs ...frontier.Candidate) {
+	w.t.Helper()
+	if _, err := w.front.Add(w.t.Context(), cs); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// seed is a candidate that an operator named.
+func seed(t *testing.T, url, tag string) frontier.Candidate {
+	t.Helper()
+	u := parse(t, url)
+	return frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: tag}
+}
+
+// host returns what the frontier keeps of the host of a URL.
+func (w *world) host(url string) frontier.Host {
+	w.t.Helper()
+	h, ok, err := w.front.Host(w.t.Context(), parse(w.t, url).Authority())
+	if err != nil || !ok {
+		w.t.Fatalf("%s: %v, %v", url, ok, err)
+	}
+	return h
+}
+
+// memory returns what the crawl remembers of the host of a URL.
+func (w *world) memory(url string) host.State {
+	w.t.Helper()
+	n, err := host.Read(w.host(url).Memory)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// policy returns what the frontier keeps of the robots.txt of a host.
+func (w *world) policy(url string) (s robots.State) {
+	w.t.Helper()
+	if h := w.host(url); len(h.Robots) > 0 {
+		if err := s.UnmarshalBinary(h.Robots); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// retry opens again what matches r, as an operator does.
+func (w *world) retry(r frontier.Retrial) frontier.Retried {
+	w.t.Helper()
+	n, err := w.front.Retry(w.t.Context(), r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// update finishes the only turn that is due without an exchange.
+func (w *world) update(r frontier.Result) {
+	w.t.Helper()
+	got, err := w.front.Claim(w.t.Context(), frontier.Want{Hosts: 1, Tasks: 1})
+	if err != nil || len(got.Turns) != 1 {
+		w.t.Fatal(got, err)
+	}
+	r.Authority, r.Token = got.Turns[0].Authority, got.Turns[0].Token
+	if _, err := w.front.Finish(w.t.Context(), []frontier.Result{r}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// reopen closes the frontier and opens it again, as a restart does.
+func (w *world) reopen() {
+	w.t.Helper()
+	if err := w.front.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.open()
+}
+
+// crashed kills the frontier and opens it again.
+func (w *world) crashed() {
+	w.front.(*model.Model).Crash()
+	w.open()
+}
+
+func (w *world) open() {
+	m := w.front.(*model.Model).Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
+	w.t.Cleanup(func() { m.Close() })
+	w.front, w.cfg.Frontier = m, m
+}
+
+// bubble runs a case in virtual time.
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, f)
+	})
+}
+
+// crawl prepares a run.
+func (w *world) crawl() *Crawl {
 	w.t.Helper()
 	c, err := New(w.t.Context(), w.cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return c
+}
+
+// run crawls until the end.
+func (w *world) run() Summary {
+	w.t.Helper()
+	return w.finish(w.crawl())
+}
+
+// finish crawls until the end of a run that was prepared.
+func (w *world) finish(c *Crawl) Summary {
+	w.t.Helper()
 	s, err := c.Run(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
@@ -222,6 +342,14 @@ func (w *world) asked(host string) []string {
 	return out
 }
 
+// wantAskedInAnyOrder compares them as a set.
+func (w *world) wantAskedInAnyOrder(host string, want ...string) {
+	w.t.Helper()
+	if got := slices.Sorted(slices.Values(w.asked(host))); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		w.t.Errorf("%s was asked for %q, want %q", host, got, want)
+	}
+}
+
 // wantAsked compares them.
 func (w *world) wantAsked(host string, want ...string) {
 	w.t.Helper()
@@ -236,4 +364,30 @@ func (w *world) wantOutcomes(url string, want ...string) {
 	if got := w.ledger.of(url); !slices.Equal(got, want) {
 		w.t.Errorf("the ledger says of %s: %q, want %q", url, got, want)
 	}
+}
+
+// paced checks that no line of the ledger tells of a gap that is shorter than the pace it names, and that none but
+// the first exchange with a host tells of no gap.
+func (w *world) paced() {
+	w.t.Helper()
+	met := map[string]bool{}
+	for _, l := range w.ledger.all {
+		host := parse(w.t, l.URL).Authority().Host()
+		if l.Record != "" && (met[host] != (l.Gap > 0) || l.Time.IsZero() || l.Pace < Floor || l.PaceBy == "") {
+			w.t.Errorf("%s: gap %v at %v", l.URL, l.Gap, l.Time)
+		}
+		met[host] = met[host] || l.Record != ""
+		if l.Gap > 0 && l.Gap < l.Pace {
+			w.t.Errorf("%s: gap %v, pace %v (%s)", l.URL, l.Gap, l.Pace, l.PaceBy)
+		}
+	}
+}
+
+func count(all []string, what string) (n int) {
+	for _, s := range all {
+		if s == what {
+			n++
+		}
+	}
+	return n
 }

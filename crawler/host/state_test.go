@@ -22,7 +22,7 @@ func TestNotesSurviveTheFrontier(t *testing.T) {
 	for range 1000 {
 		n := State{
 			heard: rng.Uint64(), LastEnd: rng.Int64() - rng.Int64(),
-			Failures: rng.Uint64(), Throttles: rng.Uint64(), Refusals: rng.Uint64(), Pages: rng.Uint64(),
+			Failures: rng.Uint64(), Throttles: rng.Uint64(), Refusals: rng.Uint64(), Pages: rng.Uint64(), Sitemaps: rng.Uint64() >> 1,
 			Forbidden: rng.IntN(2) == 1, Run: rng.Uint64(), Parks: rng.Uint64(), Unknown: rng.Uint64(),
 			PageFailed: rng.IntN(2) == 1, Spaced: rng.Uint64(), SpacedUntil: rng.Int64() - rng.Int64(),
 			Proved: rng.IntN(2) == 1, ProvedAt: rng.Int64(),
