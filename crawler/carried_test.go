@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"context"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
-	"curtsy/frontier"
 	"curtsy/storage"
 )
 
@@ -114,31 +112,4 @@ func TestWhatAKillHidIsSpentOfTheBudget(t *testing.T) {
 			c = w.crawl()
 		}
 	})
-}
-
-// A turn whose lease ran out counts for nothing, but its exchange was made: the next turn counts that.
-func TestAStaleTurnHidesNoExchangeFromTheStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorldLeased(t, 30*time.Second, []string{"http://a.test/"}, crawltest.New(crawltest.Tree("a.test", 20)))
-		w.cfg.Ledger = &stalled{lines: w.ledger, at: "http://a.test/"}
-		s := w.run()
-		if n := w.count(frontier.ReasonExpired); n != 1 {
-			t.Fatalf("%d leases ran out", n)
-		}
-		w.counts(s.Status, 22) // robots.txt, twenty pages, one of them twice
-	})
-}
-
-// stalled is a ledger whose disk stands still once, for longer than a lease.
-type stalled struct {
-	*lines
-	at   string
-	once atomic.Bool
-}
-
-func (l *stalled) Append(ctx context.Context, line storage.Line) error {
-	if line.URL == l.at && l.once.CompareAndSwap(false, true) {
-		time.Sleep(40 * time.Second)
-	}
-	return l.lines.Append(ctx, line)
 }

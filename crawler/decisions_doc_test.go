@@ -11,9 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 
-	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -172,74 +170,38 @@ func TestDecisionsDocHasTheWordsOfTheCode(t *testing.T) {
 	}
 }
 
-// What lines really say is what the page has.
-func TestDecisionsDocCoversTheLinesOfTheWing(t *testing.T) {
-	if racing {
-		t.Skip("the crawl of TestHostileWing: this is about what it writes")
-	}
-	words, within := lineWords(t)
-	known := func(heading, w string) bool {
-		for _, k := range words[heading] {
-			if k == w {
-				return true
-			}
-		}
-		return false
-	}
+// wantWords checks that the page has what the lines of the ledger say.
+func (w *world) wantWords() {
+	w.t.Helper()
+	words, within := lineWords(w.t)
+	known := func(heading, word string) bool { return slices.Contains(words[heading], word) }
 	list := make([]string, len(within))
-	for i, w := range within {
-		list[i] = regexp.QuoteMeta(w)
+	for i, word := range within {
+		list[i] = regexp.QuoteMeta(word)
 	}
 	any := strings.Join(list, "|")
 	pattern := regexp.MustCompile(`^(status \d+|to \S+|(redirect|truncated): (` + any + `)|robots\.txt: .+|sitemap:(` + any + `|content coding): \d+ of \d+ entries in scope.*)$`)
-	synctest.Test(t, func(t *testing.T) {
-		sites := scoreboard.Sites(0)
-		w := newWorld(t, wingSeeds(sites), sites...)
-		w.cfg.MaxBody, w.cfg.MaxPerHost, w.cfg.Sitemaps.Robots = 1<<20, 100, true
-		w.run()
-		for _, l := range w.ledger.all {
-			r, exchanged := l.Reason, "## `reason` of a request"
-			if !known("## `decision`", string(l.Decision)) || l.Outcome != "" && !known("## `outcome`", string(l.Outcome)) ||
-				l.Kind != "" && !known("## `kind`: how a URL was found", string(l.Kind)) {
-				t.Errorf("decision %q, outcome %q, kind %q", l.Decision, l.Outcome, l.Kind)
-			}
-			if r != "" && !known("## `reason` of a verdict", r) && !known(exchanged, r) && !known("## `reason` of a rejected or held URL", r) && !pattern.MatchString(r) {
-				t.Errorf("the page does not have the reason %q of %s", r, l.URL)
-			}
+	for _, l := range w.ledger.all {
+		if !known("## `decision`", string(l.Decision)) || l.Outcome != "" && !known("## `outcome`", string(l.Outcome)) ||
+			l.Kind != "" && !known("## `kind`: how a URL was found", string(l.Kind)) {
+			w.t.Errorf("decision %q, outcome %q, kind %q", l.Decision, l.Outcome, l.Kind)
 		}
-	})
+		if r := l.Reason; r != "" && !known("## `reason` of a verdict", r) && !known("## `reason` of a request", r) &&
+			!known("## `reason` of a rejected or held URL", r) && !pattern.MatchString(r) {
+			w.t.Errorf("the page does not have the reason %q of %s", r, l.URL)
+		}
+	}
 }
 
-// Every reason that explain, linkcheck and missing.jsonl give has a meaning on its page and words for people, and shares neither.
+// Every reason that explain, linkcheck and missing.jsonl give has words for people, and shares them with no other.
 func TestReasons_EachHasItsOwnWords(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads pages and source, which the race detector makes slow")
-	}
 	words, _ := lineWords(t)
 	codes := append(constants(t, "../storage/mirror", "Reason"), constants(t, "crawldir", "StillQueued|NotFollowed")...)
 	codes = append(codes, literals(t, "check", `(?:untested|broken|unclear), "([^"]+)"\n`)...)
-	guide, err := os.ReadFile(filepath.Join("..", "docs", "guides", "mirror.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := tableOf(t, string(guide), "| reason | meaning |")
-	for _, code := range codes {
-		if slices.Contains(constants(t, "../storage/mirror", "Reason"), code) && !strings.Contains(string(guide), "`"+code+"`") {
-			t.Errorf("the mirror guide has no %q", code)
-		}
-	}
-	for heading := range words {
+	for heading, reasons := range words {
 		if strings.HasPrefix(heading, "## `reason`") {
-			_, section, _ := strings.Cut(decisionsDoc(t), heading+"\n")
-			rows, codes = append(rows, tableOf(t, section, "| word |")...), append(codes, words[heading]...)
+			codes = append(codes, reasons...)
 		}
-	}
-	meant := map[string]string{}
-	for _, row := range rows {
-		if other, ok := meant[row[1]]; ok || row[1] == "" {
-			t.Errorf("%s and %s both mean %q", row[0], other, row[1])
-		}
-		meant[row[1]] = row[0]
 	}
 	said := map[string]string{}
 	for _, code := range codes {

@@ -15,35 +15,6 @@ import (
 	"curtsy/robots"
 )
 
-// httpTime writes the time that is d from now.
-func httpTime(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
-
-// The next request for robots.txt comes with the first turn past 90 % of the time for which the answer is used. Package robots
-// tests how long that is.
-func TestGate_3_2_FreshTime(t *testing.T) {
-	const hour = time.Hour
-	for _, row := range []struct {
-		name   string
-		tick   time.Duration
-		answer func() http.HandlerFunc
-		next   time.Duration // the refresh
-	}{
-		{"fresh time without headers", hour, func() http.HandlerFunc { return body(200, fileOfGated) }, 22 * hour},
-		{"max-age less Age", time.Minute, func() http.HandlerFunc { return body(200, "", "Cache-Control", "max-age=3600", "Age", "1800") }, 27 * time.Minute},
-		{"Expires in the past", 30 * time.Second, func() http.HandlerFunc { return body(200, "", "Expires", httpTime(-hour)) }, 5 * time.Minute * 9 / 10},
-		{"ALLOW by 404", hour, func() http.HandlerFunc { return withStatus(404, "Cache-Control", "max-age=60") }, 22 * hour},
-	} {
-		bubble(t, "3.2 "+row.name, func(t *testing.T) {
-			w := newTimetable(t, row.tick, int(row.next/row.tick+6), func(_ int, rw http.ResponseWriter, r *http.Request) { row.answer()(rw, r) })
-			s := w.run()
-			w.wantRobotsAt(0, (row.next+row.tick-1)/row.tick*row.tick)
-			if int(s.Status.Fetched) != len(w.seeds) {
-				t.Errorf("%d of %d fetched", s.Status.Fetched, len(w.seeds))
-			}
-		})
-	}
-}
-
 func TestGate_3_2_Revalidation(t *testing.T) {
 	const modified = "Sun, 02 Jan 2000 00:00:00 GMT"
 	for name, tt := range map[string]struct {
@@ -117,23 +88,6 @@ func TestGate_3_2_RefreshFails(t *testing.T) {
 	})
 }
 
-// 3.2: stale ALLOW.
-func TestGate_3_2_StaleAllowIsNotUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTimetable(t, time.Hour, 30, func(n int, rw http.ResponseWriter, r *http.Request) {
-			withStatus([]int{404, 500}[min(n, 2)-1])(rw, r)
-		})
-		w.cfg.MaxTime = 3 * 24 * time.Hour
-		w.run()
-		if n := between(w.when(false), 0, 22*time.Hour); n != 21 {
-			t.Errorf("%d pages before the refresh", n)
-		}
-		if n := between(w.when(false), 22*time.Hour, 1000*time.Hour); n != 0 {
-			t.Errorf("%d pages were asked for without a robots.txt that says so", n)
-		}
-	})
-}
-
 // Each pause is that of the schedule, plus up to a fifth. A host that answers 500 rests for an hour after five failures
 // in a row besides (politeness rule 12); one that cannot be reached at all likewise, and one whose answers come to nothing.
 func TestGate_3_2_Retry(t *testing.T) {
@@ -168,30 +122,6 @@ func TestGate_3_2_Retry(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestGate_3_2_RetryAfter(t *testing.T) {
-	const hour = time.Hour
-	bubble(t, "3.2 Retry-After above 24 h", func(t *testing.T) {
-		w := newTimetable(t, time.Second, 2, func(n int, rw http.ResponseWriter, r *http.Request) {
-			if n == 1 {
-				withStatus(503, "Retry-After", "172800")(rw, r)
-			}
-		})
-		// The host leaves the run (politeness rule 11), and later ones obey what is left.
-		for _, sleep := range []time.Duration{0, 25 * hour, 22 * hour} {
-			time.Sleep(sleep)
-			w.reopen()
-			w.cfg.MaxWait = time.Second
-			w.run()
-			w.wantRobotsAt(0)
-		}
-		time.Sleep(2 * hour)
-		w.reopen()
-		if s := w.run(); s.Status.Fetched != 2 {
-			t.Errorf("%+v", s.Status)
-		}
-	})
 }
 
 func TestGate_3_2_AfterARestart(t *testing.T) {
@@ -244,59 +174,21 @@ func TestGate_3_2_AfterARestart(t *testing.T) {
 	})
 }
 
-// The default keeps everything closed, however long an outage lasts.
-func TestGate_3_2_UndefinedFor30Days(t *testing.T) {
-	for name, first := range map[string]int{"3.2 undefined for 30 days": 503, "3.2 undefined for 30 days, with last-good RULES": 200} {
-		bubble(t, name, func(t *testing.T) {
-			w := newTimetable(t, time.Hour, 30, func(n int, rw http.ResponseWriter, r *http.Request) {
-				if n == 1 {
-					withStatus(first)(rw, r)
-					return
-				}
-				withStatus(503)(rw, r)
-			})
-			w.cfg.MaxTime, w.cfg.MaxWait = 150*time.Minute, time.Hour
-			for range 35 {
-				w.run()
-				time.Sleep(25 * time.Hour)
-				w.reopen()
-			}
-			s := w.policy("http://a.test/")
-			if time.Since(s.FirstFailure()) < 33*24*time.Hour || len(w.when(true)) < 30 {
-				t.Errorf("the run of failures began at %v, asked %d times", s.FirstFailure(), len(w.when(true)))
-			}
-			if n := between(w.when(false), 24*time.Hour, 1000*24*time.Hour); n != 0 {
-				t.Errorf("%d pages", n)
-			}
-		})
-	}
-}
-
 // A wall clock that jumps back must not lengthen a life.
 func TestGate_3_2_AnEntryFromTheFutureHasExpired(t *testing.T) {
-	t.Run("3.2 clock entry in the future", func(t *testing.T) {
-		for name, tt := range map[string]struct {
-			ex   robots.Exchange
-			want string
-		}{
-			"that allows": {robots.Exchange{Status: 404}, "disallowed: disallow rule"},
-			"that denies": {robots.Exchange{Status: 500}, "disallowed: disallow rule"},
-		} {
-			bubble(t, name, func(t *testing.T) {
-				site := crawltest.Tree("a.test", 1)
-				site.Robots.Body = "User-agent: *\nDisallow: /\n"
-				w := newWorld(t, []string{"http://a.test/"}, site)
-				s, _ := robots.Next(robots.State{}, "http://a.test:80", tt.ex, time.Now().Add(48*time.Hour))
-				state, err := s.AppendBinary(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.update(frontier.Result{Host: &frontier.HostUpdate{Robots: state, Pace: Floor}})
-				w.run()
-				w.wantAsked("a.test", "/robots.txt")
-				w.wantOutcomes("http://a.test/", tt.want)
-			})
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 1)
+		site.Robots.Body = "User-agent: *\nDisallow: /\n"
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		s, _ := robots.Next(robots.State{}, "http://a.test:80", robots.Exchange{Status: 404}, time.Now().Add(48*time.Hour))
+		state, err := s.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
 		}
+		w.update(frontier.Result{Host: &frontier.HostUpdate{Robots: state, Pace: Floor}})
+		w.run()
+		w.wantAsked("a.test", "/robots.txt")
+		w.wantOutcomes("http://a.test/", "disallowed: disallow rule")
 	})
 }
 

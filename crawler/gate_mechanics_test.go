@@ -1,51 +1,16 @@
 package crawler
 
 import (
-	"context"
-	"crypto/sha256"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/gate"
-	"curtsy/frontier"
 	"curtsy/robots"
 )
-
-// 3.3: robots.txt is the host's first exchange, under its pace, and says who we are.
-func TestGate_3_3_TheFirstExchangeOfAHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTimetable(t, 10*time.Second, 5, func(_ int, rw http.ResponseWriter, r *http.Request) {
-			http.SetCookie(rw, &http.Cookie{Name: "id", Value: "7"})
-			body(200, "User-agent: *\nAllow: /\n")(rw, r)
-		})
-		w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: 10 * time.Second})
-		w.wantRobotsAt(0)
-		if first := slices.Min(w.when(false)); first < 10*time.Second {
-			t.Errorf("the first page was asked for after %v", first)
-		}
-		log := w.web.Referee().Requests()
-		for i, r := range log {
-			h := r.Header
-			if r.UserAgent == "" || r.UserAgent != log[0].UserAgent || !strings.Contains(strings.ToLower(r.UserAgent), gate.OurToken) {
-				t.Errorf("%s as %q, robots.txt as %q", r.Target, r.UserAgent, log[0].UserAgent)
-			}
-			if h.Get("Cookie") != "" || h.Get("Referer") != "" || h.Get("Accept-Encoding") != "gzip, br" || r.Method != "GET" {
-				t.Errorf("%s %s: %v", r.Method, r.Target, h)
-			}
-			if accept := h.Get("Accept"); (accept == "text/plain, */*;q=0.5") != (i == 0) {
-				t.Errorf("%s: Accept: %s", r.Target, accept)
-			}
-		}
-	})
-}
 
 // 3.3: one robots request of an authority in flight, and no worker waits.
 func TestGate_3_3_OneFlight(t *testing.T) {
@@ -69,24 +34,6 @@ func TestGate_3_3_OneFlight(t *testing.T) {
 				t.Errorf("%s waited for the robots.txt of another host: %v", r.Target, r.Start.Sub(start))
 			}
 		}
-	})
-}
-
-func TestGate_3_3_AChangedFile(t *testing.T) {
-	const open, shut = "User-agent: *\nDisallow: /none\n", "User-agent: *\nDisallow: /\n"
-	bubble(t, "3.3 a changed robots.txt: what was closed is open with the next turn", func(t *testing.T) {
-		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/": {FailFirst: 1, RetryAfter: "600", Links: []string{"/late"}}, "/late": {},
-		}}
-		site.Robots = crawltest.Robots{Body: shut + "Allow: /$\n", Header: map[string]string{"Cache-Control": "max-age=1200"}}
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		w.cfg.Delay, w.cfg.MaxTime = 5*time.Minute, 24*time.Hour
-		time.AfterFunc(time.Minute, func() {
-			w.web.Change("a.test", func(s *crawltest.Site) { s.Robots.Body = open })
-		})
-		w.cfg.MaxWait = time.Hour
-		w.run()
-		w.wantOutcomes("http://a.test/late", "fetched: no match")
 	})
 }
 
@@ -179,50 +126,6 @@ func TestGate_3_3_ARedirectSeedsNoOtherAuthority(t *testing.T) {
 		}
 		if s := w.policy("http://b.test/"); s != (robots.State{}) {
 			t.Errorf("b.test has a policy by way of a.test: %+v", s)
-		}
-	})
-}
-
-// keeping notes the bodies that turns hand to the frontier.
-type keeping struct {
-	frontier.Frontier
-	mu    *sync.Mutex
-	blobs map[[32]byte]int
-}
-
-func (f keeping) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, r := range rs {
-		for _, b := range r.Blobs {
-			f.blobs[sha256.Sum256(b)]++
-		}
-	}
-	return f.Frontier.Finish(ctx, rs)
-}
-
-// 3.3: bodies persisted once per digest.
-func TestGate_3_3_BodiesAreKeptOncePerDigest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const file = "User-agent: *\nDisallow: /p3.html\n"
-		a, b, c := crawltest.Tree("a.test", 6), crawltest.Tree("b.test", 6), crawltest.Tree("c.test", 6)
-		a.Robots.Body, b.Robots.Body, c.Robots.Body = file, file, file+"# another\n"
-		for _, s := range []*crawltest.Site{a, b, c} {
-			s.Robots.Header = map[string]string{"Cache-Control": "max-age=300"} // several are confirmed by a 304
-		}
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/", "http://c.test/"}, a, b, c)
-		f := keeping{w.front, new(sync.Mutex), map[[32]byte]int{}}
-		w.cfg.Frontier, w.cfg.Delay = f, 100*time.Second
-		s := w.run()
-		same, other := sha256.Sum256([]byte(file)), sha256.Sum256([]byte(file+"# another\n"))
-		if len(f.blobs) != 2 || f.blobs[same] != 2 || f.blobs[other] != 1 || s.Status.Robots < 6 {
-			t.Errorf("%d exchanges for robots.txt, kept %v", s.Status.Robots, f.blobs)
-		}
-		for host, want := range map[string][32]byte{"a": same, "b": same, "c": other} {
-			digest, _ := w.policy("http://" + host + ".test/").Body()
-			if body, err := w.front.Blob(t.Context(), digest); digest != want || err != nil || sha256.Sum256(body) != want {
-				t.Errorf("%s.test: %x, %v, %q", host, digest, err, body)
-			}
 		}
 	})
 }

@@ -2,14 +2,8 @@ package crawler
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"strconv"
@@ -20,7 +14,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/robots"
 )
@@ -162,97 +155,6 @@ func TestGate_3_1_RedirectsAcrossAuthorities(t *testing.T) {
 	}
 }
 
-// secured makes a fetcher that reaches a.test by TLS, with a certificate that it trusts or not. A request over it is
-// answered by answer, and the connection is closed.
-func (g *gated) secured(trusted bool, name string, answer func(target string) string) {
-	g.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	cert := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, cert, cert, key.Public(), key)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	if cert, err = x509.ParseCertificate(der); err != nil {
-		g.t.Fatal(err)
-	}
-	serve := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	g.fetchBy(func(cfg *fetch.Config) {
-		cfg.RootCAs = x509.NewCertPool()
-		if trusted {
-			cfg.RootCAs.AddCert(cert)
-		}
-		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if !strings.HasSuffix(address, ":443") {
-				return g.web.Dial(ctx, network, address)
-			}
-			near, far := net.Pipe()
-			go func() { // ends with the connection
-				defer far.Close()
-				conn := tls.Server(far, serve)
-				defer conn.Close()
-				head := make([]byte, 4096)
-				if n, err := conn.Read(head); err == nil {
-					_, target, _ := strings.Cut(string(head[:n]), " ")
-					target, _, _ = strings.Cut(target, " ")
-					fmt.Fprint(conn, answer(target))
-				}
-			}()
-			return near, nil
-		}
-	})
-}
-
-func TestGate_3_1_TLSFailure(t *testing.T) {
-	said := func(string) string { return "HTTP/1.0 404 Not Found\r\n\r\n" }
-	for name, tt := range map[string]struct {
-		trusted bool
-		name    string
-		later   time.Duration
-		want    string
-		why     string
-	}{
-		"3.1 TLS, all is well":     {true, "a.test", 0, asAllow, "tls"},
-		"3.1 TLS failure, name":    {true, "b.test", 0, asDeny, "tls wrong name"},
-		"3.1 TLS failure, expired": {true, "a.test", 2 * time.Hour, asDeny, "tls expired"},
-		"3.1 TLS failure, chain":   {false, "a.test", 0, asDeny, "tls unknown issuer"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			g := newGated(t, "https", withStatus(404))
-			g.secured(tt.trusted, tt.name, func(target string) string {
-				if target == "/robots.txt" {
-					return said(target)
-				}
-				return "HTTP/1.0 200 OK\r\n\r\n"
-			})
-			time.Sleep(tt.later)
-			g.wantPolicy(tt.want, tt.why, g.run())
-		})
-	}
-}
-
-// 3.1: redirect leaves https for http.
-func TestGate_3_1_RedirectFromHTTPSToHTTP(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGated(t, "https", body(200, fileOfGated))
-		g.secured(true, "a.test", func(target string) string {
-			if target == "/robots.txt" {
-				return "HTTP/1.0 301 Moved\r\nLocation: http://a.test/robots.txt\r\n\r\n"
-			}
-			return "HTTP/1.0 200 OK\r\n\r\n"
-		})
-		g.wantPolicy(asRules, "", g.run())
-		if got := g.policy("https://a.test/"); got.Flags() != robots.Downgraded || got.FinalURL() != "http://a.test/robots.txt" {
-			t.Errorf("flags %q, final URL %q", got.Flags(), got.FinalURL())
-		}
-	})
-}
-
 // 3.1: cancelled by our own shutdown.
 func TestGate_3_1_CancelledByOurOwnShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -277,8 +179,8 @@ func TestGate_3_1_CancelledByOurOwnShutdown(t *testing.T) {
 		start := time.Now()
 		s := g.run()
 		g.wantPolicy(asRules, "", s)
-		if took := time.Since(start); took > 30*time.Second {
-			t.Errorf("the host rested for it: %v", took)
+		if took := time.Since(start); took < Floor || took > 30*time.Second {
+			t.Errorf("after the abort it took %v: the host does not rest, and has its pace", took)
 		}
 	})
 }

@@ -213,32 +213,6 @@ func TestRule22_ASeedIsNotHeld(t *testing.T) {
 	})
 }
 
-func TestRule22_ARuleThatIsOffHoldsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 999))
-		w.cfg.Traps, w.cfg.MaxPages = trap.Limits{Queries: -1}, 300
-		if s := w.run(); s.EndedBy != EndedMaxPages || s.Status.Held != 0 {
-			t.Errorf("%+v", s)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://soft.test/"}, crawltest.SoftNotFound("soft.test", 999))
-		w.cfg.Traps, w.cfg.MaxPages = trap.Limits{Copy: -1}, 100
-		if s := w.run(); s.EndedBy != EndedMaxPages || s.Status.Links[trap.RuleCopy] != 0 {
-			t.Errorf("%+v", s)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) { // the links of the first generation of copies are followed: 1 + 5 + 25
-		w := newWorld(t, []string{"http://soft.test/"}, crawltest.SoftNotFound("soft.test", 31))
-		w.cfg.Traps = trap.Limits{Copy: 2}
-		w.run()
-		w.judged(crawltest.Rules{})
-		if n := w.requestsIn("soft.test", "/old/"); n != 31 {
-			t.Errorf("%d requests", n)
-		}
-	})
-}
-
 // A copy is kept: it is fetched, recorded and counted as a page. Its pictures and links are not followed.
 func TestRule22_ACopyIsKeptAndItsLinksAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/storage"
 )
 
@@ -59,43 +58,30 @@ func (w *world) wantRecords() {
 	}
 }
 
-// The record of an exchange is written with its decision, and says what the ledger says.
-func TestRecord_LineIsTheLedgersWithoutTheRecordsID(t *testing.T) {
-	if racing {
-		t.Skip("the crawl of TestHostileWing: this is about what it writes")
-	}
+func TestLine_HowAURLWasFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sites := scoreboard.Sites(0)
-		w := newWorld(t, wingSeeds(sites), sites...)
-		w.cfg.MaxBody, w.cfg.MaxPerHost = 1<<20, 100
-		w.run()
-		w.wantRecords()
-		if len(w.archive.records) < 100 {
-			t.Errorf("%d records", len(w.archive.records))
-		}
-	})
-}
-
-func TestLine_ViaKindDepthSeedSayHowAURLWasFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /no\n"}, Pages: map[string]crawltest.Page{
+		w := newWorld(t, nil, &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /no\n"}, Pages: map[string]crawltest.Page{
 			"/":      {Links: []string{"/moved", "/no", "http://far.test/"}, Embeds: []string{"/x.png"}},
 			"/moved": {Redirect: "/to"}, "/to": {}, "/x.png": {Type: "image/png", Body: "png"},
 		}})
-		w.run()
+		w.add(seed(t, "http://a.test/", "bread"))
+		s := w.run()
 		for url, want := range map[string]storage.Line{
-			"http://a.test/":           {Kind: "seed", Seed: "http://a.test/", Decision: "allow"},
-			"http://a.test/moved":      {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Decision: "allow"},
-			"http://a.test/to":         {Kind: "redirect", Via: "http://a.test/moved", Depth: 1, Seed: "http://a.test/", Decision: "allow"},
-			"http://a.test/x.png":      {Kind: "embed", Via: "http://a.test/", Seed: "http://a.test/", Decision: "allow"},
-			"http://a.test/no":         {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Decision: "disallow"},
-			"http://far.test/":         {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Decision: "refuse"},
+			"http://a.test/":           {Kind: "seed", Seed: "http://a.test/", Tag: "bread", Decision: "allow"},
+			"http://a.test/moved":      {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Tag: "bread", Decision: "allow"},
+			"http://a.test/to":         {Kind: "redirect", Via: "http://a.test/moved", Depth: 1, Seed: "http://a.test/", Tag: "bread", Decision: "allow"},
+			"http://a.test/x.png":      {Kind: "embed", Via: "http://a.test/", Seed: "http://a.test/", Tag: "bread", Decision: "allow"},
+			"http://a.test/no":         {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Tag: "bread", Decision: "disallow"},
+			"http://far.test/":         {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Tag: "bread", Decision: "refuse"},
 			"http://a.test/robots.txt": {Decision: "robots"},
 		} {
 			l := w.line(url)
-			if got := (storage.Line{Kind: l.Kind, Via: l.Via, Depth: l.Depth, Seed: l.Seed, Decision: l.Decision}); got != want {
+			if got := (storage.Line{Kind: l.Kind, Via: l.Via, Depth: l.Depth, Seed: l.Seed, Tag: l.Tag, Decision: l.Decision}); got != want {
 				t.Errorf("%s: %+v, want %+v", url, got, want)
 			}
+		}
+		if s.Status.Reasons["redirected"] != nil {
+			t.Errorf("redirects are counted by where they lead: %v", s.Status.Reasons)
 		}
 		w.wantRecords()
 		w.sameRefusals()

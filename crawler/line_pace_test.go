@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/host"
 	"curtsy/storage"
 )
@@ -38,32 +36,6 @@ func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 		}
 	}
 	return by
-}
-
-// Rules 9 to 14: whatever hosts do, no exchange begins before the pause is over that its line says was due, and that pause
-// is what the host asked for last.
-func TestRule09_NoLineHasAGapBelowItsPace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it crawls the hostile wing, for long under the race detector")
-	}
-	synctest.Test(t, func(t *testing.T) {
-		slow, busy := crawltest.Tree("slow.test", 3), crawltest.Tree("busy.test", 3)
-		slow.Latency = 2 * time.Second
-		busy.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, RetryAfter: "300"}
-		sites := append(scoreboard.Sites(0), slow, busy)
-		w := newWorld(t, wingSeeds(sites), sites...)
-		w.cfg.MaxBody, w.cfg.MaxPerHost = 1<<20, 100
-		w.cfg.MaxWait, w.cfg.MaxTime = time.Hour, 2*time.Hour
-		w.run()
-		w.reopen()
-		w.run()
-		by := keptPaces(t, w.ledger.all)
-		for _, who := range []string{string(storage.ByFloor), string(storage.ByResponseTime), string(storage.ByRetryAfter), string(storage.ByErrors), string(storage.ByRobots)} {
-			if by[who] == 0 {
-				t.Errorf("nobody waited for %q: %v", who, slices.Sorted(maps.Keys(by)))
-			}
-		}
-	})
 }
 
 // The rest that a host asked for is the pace of its next exchange, and so after a restart.

@@ -228,13 +228,3 @@ func TestSitemaps_AreNamedByAPolicyThatIsKnownAlready(t *testing.T) {
 		w.wantAsked("a.test", "/robots.txt", "/", "/p0", "/s.xml", "/p1")
 	})
 }
-
-func TestSitemaps_OctetsCountForTheBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf(pagesOf("a.test", 1000)...)}))
-		w.cfg.MaxBytes = 20_000
-		if s := w.run(); s.EndedBy != EndedMaxBytes || s.Status.Pages != 1 {
-			t.Errorf("%+v", s)
-		}
-	})
-}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -193,25 +192,6 @@ func TestRule04_AHopKeepsThePaceThatHoldsNow(t *testing.T) {
 		}
 		if n < 2 {
 			t.Errorf("%d requests", n)
-		}
-	})
-}
-
-// Who is let pass before the time it was told has waited until now, and no longer.
-func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := host.NewPacer(time.Second, nil)
-		at := parse(t, "http://8.8.8.8/")
-		addr, _ := at.Authority().Addr()
-		a := func(name string) canon.Authority { return parse(t, "http://"+name+".test/").Authority() }
-		s.Take(a("a"), addr)
-		s.Take(a("b"), addr) // told to come in 1 s
-		if wait, _ := s.Take(a("c"), addr); wait != 2*time.Second {
-			t.Fatalf("told to come in %v", wait)
-		}
-		time.Sleep(time.Second + 600*time.Millisecond) // b does not come
-		if wait, due := s.Take(a("c"), addr); wait != 0 || due.After(time.Now()) {
-			t.Errorf("wait %v; it is said to have waited %v longer than it did", wait, time.Until(due))
 		}
 	})
 }

@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -37,31 +36,6 @@ func TestRule07_CrawlDelayHoldsWhileRobotsIsRefreshed(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRule11_RetryAfterOfAFailedRefreshOfRobots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 100)
-		site.Latency = 8 * time.Second // a pace of 30 s, so that the policy grows old
-		var asked atomic.Int64
-		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.RequestURI != "/robots.txt" {
-				http.NotFound(rw, r)
-				return
-			}
-			rw.Header().Set("Cache-Control", "max-age=3600")
-			if asked.Add(1) == 2 {
-				rw.Header().Set("Retry-After", "200")
-				rw.WriteHeader(http.StatusInternalServerError)
-			}
-		})
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		s := w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		if asked.Load() < 2 || s.Status.Fetched != 100 {
-			t.Errorf("robots.txt asked %d times, %d fetched", asked.Load(), s.Status.Fetched)
-		}
-	})
 }
 
 // overlapping makes turns last, so that those of two hosts overlap.

@@ -125,29 +125,6 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 	})
 }
 
-// After a kill the pages that the frontier has are those that count: domain and tag end with exactly their budgets.
-func TestRule15_QuotasOutliveAKill(t *testing.T) {
-	for kill := 4; kill <= 16; kill += 4 {
-		synctest.Test(t, func(t *testing.T) {
-			w := tagged(t, map[string]string{"a.one.test": "x", "b.one.test": "x", "two.test": "x"},
-				crawltest.Tree("a.one.test", 20), crawltest.Tree("b.one.test", 20), crawltest.Tree("two.test", 20))
-			w.cfg.MaxPerDomain, w.cfg.MaxPerTag, w.cfg.MaxTime = 9, 15, time.Duration(kill)*Floor
-			w.cfg.Last, w.cfg.Asked = w.ledger.last(), w.ledger.asked
-			w.run()
-			w.crashed()
-			w.cfg.MaxTime = 0
-			s := w.run()
-			domains := map[string]uint64{}
-			for _, name := range []string{"a.one.test", "b.one.test", "two.test"} {
-				domains[parse(t, "http://"+name+"/").Authority().RegistrableDomain()] += w.memory("http://" + name + "/").Pages
-			}
-			if domains["one.test"] > 9 || domains["one.test"]+domains["two.test"] != 15 || s.Status.Pages != 15 || s.Incomplete {
-				t.Errorf("killed after %d s: %v of domains, %d pages of the tag; ended by %q", kill, domains, s.Status.Pages, s.EndedBy)
-			}
-		})
-	}
-}
-
 // deadly is a ledger after some of whose pages the process dies: archive and ledger have the page, the frontier does not.
 type deadly struct {
 	*lines
@@ -232,27 +209,6 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// One host with a wide turn may have no more pages of its domain and tag than others.
-func TestRule15_QuotasAreExactInWideTurns(t *testing.T) {
-	for _, byTag := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			site := crawltest.Tree("localhost", 60)
-			site.Latency = 10 * time.Millisecond
-			w := wideWorld(t, site)
-			want := EndedMaxPerDomain
-			if byTag {
-				w.cfg.MaxPerTag, want = 17, EndedDrained // the seed has no tag
-			} else {
-				w.cfg.MaxPerDomain = 17
-			}
-			s := w.run()
-			if pages := map[bool]int64{false: 17, true: 60}[byTag]; s.Status.Pages != pages || s.EndedBy != want {
-				t.Errorf("%d pages, ended by %q", s.Status.Pages, s.EndedBy)
-			}
-		})
 	}
 }
 

@@ -169,28 +169,6 @@ func (c *throng) Record(ctx context.Context, r storage.Record) (storage.Receipt,
 	return c.archive.Record(ctx, r)
 }
 
-// Not more is archived at one time than there are tokens, whatever the number of workers.
-func TestCPU_BoundsWhatIsArchivedAtOneTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		most := cap(record.NewCPU())
-		var seeds []string
-		var sites []*crawltest.Site
-		for i := range 3 * most {
-			host := fmt.Sprintf("h%d.test", i)
-			seeds, sites = append(seeds, "http://"+host+"/"), append(sites, crawltest.Tree(host, 2))
-		}
-		w := newWorld(t, seeds, sites...)
-		slow := &throng{archive: w.archive}
-		w.cfg.Recorder, w.cfg.Workers = slow, 3*most
-		if s := w.run(); s.Status.Fetched != int64(2*len(sites)) {
-			t.Errorf("%+v", s.Status)
-		}
-		if got := int(slow.most.Load()); got != most {
-			t.Errorf("%d records at one time, want %d", got, most)
-		}
-	})
-}
-
 // weigher is a recorder that takes a second for a large page. It notes how many of those it was given at one time, and how
 // many of the others before the second one.
 type weigher struct {

@@ -69,29 +69,6 @@ func TestRule13_TenRefusalsRefuseTheHostUntilAnOperatorOpensIt(t *testing.T) {
 	}
 }
 
-func TestRule13_TenParkPeriodsRefuseTheHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, seedsOf(30), saying(429))
-		w.cfg.MaxWait = 2 * time.Hour
-		s := w.run()
-		if n := len(w.asked("a.test")); n != 11 || s.Status.Refused != 1 || s.Status.Failures["429"] != 10 {
-			t.Errorf("asked for %d times, %d refused, failures %v", n, s.Status.Refused, s.Status.Failures)
-		}
-		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
-	})
-	synctest.Test(t, func(t *testing.T) { // with an answer after each nine
-		var statuses []int
-		for range 4 {
-			statuses = append(statuses, 429, 503, 429, 429, 503, 503, 429, 429, 503, 200)
-		}
-		w := newWorld(t, seedsOf(8), saying(append(statuses, 200)...))
-		w.cfg.MaxWait = 2 * time.Hour
-		if s := w.run(); s.EndedBy != EndedDrained || s.Status.Refused != 0 {
-			t.Errorf("ended by %q: %+v", s.EndedBy, s.Status)
-		}
-	})
-}
-
 // A body that is cut by our own limits, one that is not wanted, a coding that is broken and an exchange that takes too
 // long say nothing against the host.
 func TestRule12_OurOwnLimitsCostTheHostItsPaceAlone(t *testing.T) {

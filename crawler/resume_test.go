@@ -7,8 +7,6 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/scope"
-	"curtsy/frontier"
-	"curtsy/storage"
 )
 
 func TestAnExtensionOfTheScopeHoldsInTheNextRun(t *testing.T) {
@@ -63,24 +61,4 @@ func TestABudgetKnowsWhetherAnybodyEverAnswered(t *testing.T) {
 	if budget.New(0, 0, nil, nil).Answered() || !budget.New(0, 0, map[string]int64{budget.Answers: 1}, nil).Answered() {
 		t.Error("answers of earlier runs count, and only answers")
 	}
-}
-
-func TestEveryLineNamesSeedAndTag(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/": {Links: []string{"/b", "http://far.test/", "/no"}}, "/b": {Redirect: "/c"}, "/c": {},
-		}})
-		u := parse(t, "http://a.test/")
-		w.add(frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: "bread"})
-		w.cfg.Scope.Exclude = []string{"/no$"}
-		s := w.run()
-		for _, l := range w.ledger.all {
-			if l.Decision != storage.DecisionRobots && (l.Seed != u.String() || l.Tag != "bread") {
-				t.Errorf("%+v", l)
-			}
-		}
-		if len(w.ledger.all) != 6 || s.Status.Reasons["redirected"] != nil {
-			t.Errorf("%d lines, want 6; redirects are counted without where they lead: %v", len(w.ledger.all), s.Status.Reasons)
-		}
-	})
 }

@@ -80,23 +80,6 @@ func TestRule01_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 	}
 }
 
-// Rule 1: where no group names curtsy, a group that names the token is all that binds: a site may let one crawler in and
-// shut all others out. Where none names either, that of "*" does.
-func TestRule01_ASiteMayLetOneCrawlerIn(t *testing.T) {
-	for token, pages := range map[string]int{"libbot": 3, "other": 0, "curtsy": 0} {
-		synctest.Test(t, func(t *testing.T) {
-			site := crawltest.Tree("a.test", 3)
-			site.Robots.Body = "User-agent: libbot\nAllow: /\n\nUser-agent: *\nDisallow: /\n"
-			w := newWorld(t, []string{"http://a.test/"}, site)
-			w.as(fetch.Identity{Token: token, Version: "1"})
-			if s := w.run(); int(s.Status.Fetched) != pages {
-				t.Errorf("%s fetched %d pages, want %d", token, s.Status.Fetched, pages)
-			}
-			w.judged(crawltest.Rules{Token: token, Pace: Floor})
-		})
-	}
-}
-
 // Rule 1: names of known crawlers and browsers, and what no group of robots.txt can name, are refused before anything
 // is asked of anybody.
 func TestRule01_NamesOfOthersAreRefused(t *testing.T) {

@@ -38,7 +38,10 @@ func TestRule03_NoCookiesNoCredentialsNoFormsGETOnly(t *testing.T) {
 			t.Errorf("asked for %q, want %q, each once", asked, want)
 		}
 		allowed := []string{"User-Agent", "From", "Accept", "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Modified-Since", "Connection"}
-		for _, r := range w.web.Referee().Requests() {
+		for i, r := range w.web.Referee().Requests() {
+			if accept := r.Header.Get("Accept"); (accept == "text/plain, */*;q=0.5") != (i == 0) { // robots.txt comes first
+				t.Errorf("%s: Accept: %s", r.Target, accept)
+			}
 			if r.Method != http.MethodGet {
 				t.Errorf("%s %s", r.Method, r.Target)
 			}

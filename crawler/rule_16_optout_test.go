@@ -191,19 +191,6 @@ func TestRule16_APathThatOptedOutIsLeftAlone(t *testing.T) {
 	})
 }
 
-// It beats robots.txt, in whatever order the two would be heard.
-func TestRule16_AnOptOutIsHeardBeforeRobots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("a.test", 3)
-		site.Robots.Status = 503
-		l := newListed(newWorld(t, []string{"http://a.test/"}, site), "a.test", nil)
-		if s := l.run(); s.EndedBy != EndedDrained || s.Status.Parked != 0 {
-			t.Errorf("%+v", s)
-		}
-		l.wantAsked("a.test")
-	})
-}
-
 func TestRule16_ARedirectLeadsNowhereThatOptedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://b.test/"}}}

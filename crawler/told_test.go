@@ -1,10 +1,8 @@
 package crawler
 
 import (
-	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/record"
@@ -62,28 +60,5 @@ func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
 		if !slices.Equal(got, one.want) || !slices.Equal(l.all, a.refused) {
 			t.Errorf("%+v: lines of %q, want %q; %d in the archive", one.order, got, one.want, len(a.refused))
 		}
-	}
-}
-
-// A line that cannot be written is an error of the command, and nothing is dropped: nothing is lost in silence.
-func TestADropThatCannotBeWrittenDownIsSaid(t *testing.T) {
-	broken := errors.New("no room")
-	a := &timed{err: broken}
-	a.refusedAt = append(a.refusedAt, time.Now().AddDate(0, 0, -1))
-	front := model.New(frontier.Options{Tell: record.Closed(a, &lines{})})
-	u := parse(t, "http://a.test/")
-	if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := front.Steer(t.Context(), frontier.Steering{Act: frontier.Drop, Authority: u.Authority()}); !errors.Is(err, broken) {
-		t.Errorf("%v", err)
-	}
-	if err := front.Close(); !errors.Is(err, broken) {
-		t.Errorf("Close: %v", err)
-	}
-	front = front.Reopen(frontier.Options{})
-	defer front.Close()
-	if st, err := front.Stats(t.Context()); err != nil || st.Queued != 1 {
-		t.Errorf("%+v, %v", st, err)
 	}
 }

@@ -184,10 +184,15 @@ func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
 			if most := w.most("localhost"); most > workers {
 				t.Errorf("%d in flight with %d workers", most, workers)
 			}
-			w.cfg.MaxPages, w.cfg.MaxPerHost = 0, 41
+			w.cfg.MaxPages, w.cfg.MaxPerHost = 0, 31
 			w.reopen()
-			if s := w.run(); s.Status.Pages != 41 || s.EndedBy != EndedMaxPerHost {
+			if s := w.run(); s.Status.Pages != 31 || s.EndedBy != EndedMaxPerHost {
 				t.Errorf("%d workers: %d pages of the host, ended by %q", workers, s.Status.Pages, s.EndedBy)
+			}
+			w.cfg.MaxPerHost, w.cfg.MaxPerDomain = 0, 41
+			w.reopen()
+			if s := w.run(); s.Status.Pages != 41 || s.EndedBy != EndedMaxPerDomain {
+				t.Errorf("%d workers: %d pages of the domain, ended by %q", workers, s.Status.Pages, s.EndedBy)
 			}
 		})
 	}

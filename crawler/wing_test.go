@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
+	"curtsy/storage"
 )
 
 // wingSeeds returns the roots of sites but those at addresses that are not public.
@@ -92,14 +94,18 @@ var wingEndings = []ending{
 	{"rest-garbage.test/after.html", 0, ""},
 }
 
-// All that misbehaves, in one crawl: it ends, each URL ends as it should and for a reason that is said, the referee finds
-// nothing, and no goroutine is left over.
+// All that misbehaves, in one crawl: it ends, each URL ends as it should and for a reason that the page of the ledger has, each
+// record says what the ledger says, no exchange begins before the pause is over that its line says was due (rules 9 to 14),
+// the referee finds nothing, and no goroutine is left over.
 func TestHostileWing(t *testing.T) {
-	if testing.Short() {
+	if racing {
 		t.Skip("it reads much, for long under the race detector")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		sites := scoreboard.Sites(0)
+		slow, busy := crawltest.Tree("slow.test", 3), crawltest.Tree("busy.test", 3)
+		slow.Latency = 2 * time.Second
+		busy.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, RetryAfter: "300"}
+		sites := append(scoreboard.Sites(0), slow, busy)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody = 1 << 20
 		w.cfg.MaxPerHost = 100 // some parts of the wing have no end, and no sign of it in their URLs
@@ -108,6 +114,20 @@ func TestHostileWing(t *testing.T) {
 		w.wantRows(crawltest.Rules{Pace: Floor}, len(sites)/2)
 		if s.EndedBy != EndedWaiting || !s.Incomplete {
 			t.Errorf("the crawl ended by %s, incomplete %v; hosts that want to be left alone for longer are pending", s.EndedBy, s.Incomplete)
+		}
+		if len(w.archive.records) < 100 {
+			t.Errorf("%d records", len(w.archive.records))
+		}
+		w.reopen()
+		w.cfg.MaxWait, w.cfg.MaxTime, w.cfg.Sitemaps.Robots = time.Hour, 2*time.Hour, true
+		w.run()
+		w.wantWords()
+		w.wantRecords()
+		by := keptPaces(t, w.ledger.all)
+		for _, who := range []storage.PaceBy{storage.ByFloor, storage.ByResponseTime, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots} {
+			if by[string(who)] == 0 {
+				t.Errorf("nobody waited for %q: %v", who, by)
+			}
 		}
 		closeAll(t, w.cfg.Fetcher.(*fetch.Fetcher), w.web, w.front)
 	}) // synctest fails the test when a goroutine of the bubble is left

@@ -38,6 +38,22 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 	}
 }
 
+// Who is let pass before the time it was told has waited until now, and no longer.
+func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, at := NewPacer(time.Second, nil), netip.MustParseAddr("8.8.8.8")
+		s.Take(hostN(t, 0), at)
+		s.Take(hostN(t, 1), at) // told to come in 1 s
+		if wait, _ := s.Take(hostN(t, 2), at); wait != 2*time.Second {
+			t.Fatalf("told to come in %v", wait)
+		}
+		time.Sleep(time.Second + 600*time.Millisecond) // the second does not come
+		if wait, due := s.Take(hostN(t, 2), at); wait != 0 || due.After(time.Now()) {
+			t.Errorf("wait %v; it is said to have waited %v longer than it did", wait, time.Until(due))
+		}
+	})
+}
+
 // Fifty hosts that come when they are told get their starts in the order in which they asked first, one every half second,
 // none of them in vain.
 func TestRule10_FirstComeFirstServed(t *testing.T) {
