@@ -14,8 +14,35 @@
 //	func TestContract(t *testing.T) { frontiertest.Run(t, harness()) }
 //	func TestWorkload(t *testing.T) { frontiertest.Workload(t, 1, 500, harness()) }
 //
-// The rules are in the files rules_*, by subject. Each is played on a stage: a directory with a frontier in it, and the
-// calls of the contract in short words, which fail the test when the engine answers with an error.
+// Each rule is played on a stage: a directory with a frontier in it, and the calls of the contract in short words, which
+// fail the test when the engine answers with an error. Most rules are scripts, in rules/*.txt by subject. Those that need
+// goroutines, faults or bounds are functions, in the files rules_*.
+//
+// # Scripts
+//
+// A script begins with "== " and the sentence that it tests. The next line may say what the frontier is opened with:
+// "with", fields of frontier.Options, and "crash" if the script needs Harness.Crash. Each other line is a command, and
+// after " = " the answer that it must have; " or " stands between answers that are all right.
+//
+//	== order: a host's tasks come in the order in which they were accepted
+//	add a/5 a/1 b/1 a/3
+//	turn 1 = a/5
+//	finish fetched; found a/0 b/0 a/9
+//	of a drain = a/1 a/3 a/0 a/9
+//
+// URLs are short: "a/1" is http://a.test/1, and "a/0..2" is "a/0 a/1 a/2". As a candidate "^a/1" is a seed and
+// "a/1!trap" is refused. The variable commands in script.go lists the commands. Those of turns:
+//
+//	turn 5              claims one host, which must be due; the answer is its tasks, suspects with their stops: "a/0:2"
+//	claim 2 5 1h        claims two hosts within an hour; the answer is "a/0 a/1; b/0", "drained", "full" or "waiting 2h"
+//	waiting 1h          begins a claim, which has to wait; "answer" is its answer
+//	as old              names the latest turn @old; "@a" is that of host a
+//	finish @old fetched a/0; deferred a/1 1h (status 500); keep 2; wait 1s; host parked pace=1m (busy); found b/0
+//	                    finishes a turn, without a name the latest; tasks are closed by the word of their outcome, all
+//	                    that it has when none is named; the answer is "2 new, 1 known; more a/2; dropped a/3" or "stale"
+//
+// What is known is compared with facts: "stats Queued=3, failed/status 500=1", "host a Wait=1m", "task a/0 Attempts=1".
+// "times 3" plays the lines up to "end" three times. "sorted", "of a", "same" and "unchanged" stand before a command.
 //
 // # The workload
 //

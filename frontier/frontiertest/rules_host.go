@@ -123,70 +123,6 @@ var hostRules = []rule{
 		s.Finish(FullResult(s, c.Turns[0]))
 		s.Finish(Fetched(c.Turns[1]))
 	}},
-	{Name: "condition: a parked host is claimed when due", Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		condition(s, s.Turn(1), frontier.Parked, time.Hour)
-		Want(s, "Parked", s.Stats().Parked, 1)
-		Want(s, "due", s.Claim(1, 1).Due, time.Hour)
-		s.Sleep(time.Hour)
-		t := s.Turn(1)
-		Want(s, "condition", t.Host.Condition, frontier.Parked)
-		Want(s, "reason", t.Host.Reason, "because")
-		condition(s, t, frontier.Open, 0)
-		Want(s, "Parked", s.Stats().Parked, 0)
-		s.Turn(1)
-	}},
-	{Name: "condition: retired is open at the next run, refused and parked stay", Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "b/0", "c/0"))
-		for _, t := range s.Claim(3, 1).Turns {
-			switch t.Authority {
-			case s.Authority("a"):
-				condition(s, t, frontier.Retired, 0)
-			case s.Authority("b"):
-				condition(s, t, frontier.Refused, 0)
-			default:
-				condition(s, t, frontier.Parked, time.Hour)
-			}
-		}
-		s.Reopen()
-		Want(s, "a", s.Host("a").Condition, frontier.Open)
-		Want(s, "b", s.Host("b").Condition, frontier.Refused)
-		Want(s, "why b", s.Host("b").Reason, "because")
-		Want(s, "c", s.Host("c").Condition, frontier.Parked)
-		Want(s, "tasks", Names(s.Turn(5).Tasks), "a/0")
-		Want(s, "InFlight", s.Stats().InFlight, 1)
-	}},
-	{Name: "stats: outcomes, reasons and counts add up", Test: func(s *Stage) {
-		s.Add(s.Links(Pages("a", 9)...), s.Refused("trap", "a/90"))
-		t := s.Turn(9)
-		r := resultOf(t)
-		reasons := []string{"", "status 200", "status 200", "", "gone for good", "status 500"}
-		for i, o := range []frontier.Outcome{
-			frontier.Fetched, frontier.Fetched, frontier.Fetched, frontier.Redirected, frontier.Gone, frontier.Failed,
-		} {
-			r.Done = append(r.Done, frontier.Done{Print: t.Tasks[i].Print, Outcome: o, Reason: reasons[i]})
-		}
-		r.Done = append(r.Done, frontier.Done{Print: t.Tasks[6].Print, Outcome: frontier.Disallowed, Reason: "line 3"},
-			frontier.Done{Print: t.Tasks[7].Print, Outcome: frontier.Dropped, Reason: "trap"})
-		r.Counts = map[string]int64{"octets": 100, "exchanges": 1}
-		r.Keep = true
-		s.Finish(r)
-		s.end(t, frontier.Result{Counts: map[string]int64{"octets": 1 << 40}})
-		for range 2 {
-			st := s.Stats()
-			Want(s, "Outcomes", st.Outcomes, frontier.Outcomes{0, 3, 1, 1, 1, 1, 2})
-			Want(s, "Reasons", fmt.Sprint(st.Reasons), fmt.Sprint(map[frontier.Outcome]map[string]int64{
-				frontier.Fetched: {"status 200": 2}, frontier.Gone: {"gone for good": 1}, frontier.Failed: {"status 500": 1},
-				frontier.Disallowed: {"line 3": 1}, frontier.Dropped: {"trap": 2},
-			}))
-			Want(s, "Counts", fmt.Sprint(st.Counts), fmt.Sprint(map[string]int64{"octets": 1<<40 + 100, "exchanges": 1}))
-			Want(s, "Discovered", st.Discovered, 10)
-			Want(s, "Queued", st.Queued, 1)
-			s.Reopen()
-		}
-		Want(s, "Restarts", s.Stats().Restarts, 2)
-		Want(s, "Unclean", s.Stats().Unclean, false)
-	}},
 	{Name: "blob: kept under its digest, once, across a close", Test: func(s *Stage) {
 		bodies := []string{"", "User-agent: *\nDisallow:\n", strings.Repeat("0123456789abcdef", 40<<10), "three"}
 		s.Add(s.Links("a/0", "b/0"))
@@ -209,44 +145,6 @@ var hostRules = []rule{
 			}
 			s.Reopen()
 		}
-	}},
-}
-
-// condition ends a turn with its task unsettled and its host in the given condition.
-func condition(s *Stage, t frontier.Turn, c frontier.Condition, wait time.Duration) {
-	s.Helper()
-	s.end(t, frontier.Result{Host: &frontier.HostUpdate{Condition: c, Reason: "because"}, Wait: wait})
-}
-
-// surveyRules are about what stands out among hosts.
-var surveyRules = []rule{
-	{Name: "survey: the longest queues first, leased and deferred counted, at most so many", Test: func(s *Stage) {
-		Want(s, "of a new frontier", fmt.Sprint(s.Survey(5)), fmt.Sprint(frontier.Survey{}))
-		for i, h := range []string{"a", "b", "c", "d"} {
-			s.Add(s.Links(Pages(h, []int{3, 9, 1, 6}[i])...))
-		}
-		t := s.Turn(2)
-		s.Postpone(t, frontier.Deferral{After: time.Hour})
-		s.Claim(2, 3)
-		Want(s, "all", lengths(s.Survey(9).Longest), " b.test:9 d.test:6 a.test:3 c.test:1")
-		Want(s, "two", lengths(s.Survey(2).Longest), " b.test:9 d.test:6")
-		Want(s, "none", len(s.Survey(0).Longest), 0)
-		Want(s, "shut", lengths(s.Survey(9).Shut), "")
-		s.Reopen()
-		Want(s, "after a reopen", lengths(s.Survey(3).Longest), " b.test:9 d.test:6 a.test:3")
-	}},
-	{Name: "survey: shut are those with something pending that cannot have a turn now", Test: func(s *Stage) {
-		for i, h := range []string{"a", "b", "c", "d", "e", "f"} {
-			s.Add(s.Links(Pages(h, i+1)...))
-		}
-		rest(s, frontier.Retired, frontier.Refused, frontier.Parked, frontier.Open, frontier.Open, frontier.Open, frontier.Refused)
-		s.Steer(frontier.Park, "d")
-		s.Steer(frontier.Drop, "e")
-		Want(s, "shut", lengths(s.Survey(9).Shut), " d.test:4 c.test:3 b.test:2 a.test:1")
-		Want(s, "the first", lengths(s.Survey(1).Shut), " d.test:4")
-		s.Steer(frontier.Resume, "d")
-		s.Steer(frontier.Resume, "b")
-		Want(s, "shut", lengths(s.Survey(9).Shut), " c.test:3 a.test:1")
 	}},
 	{Name: "survey: hosts come as Host has them, without robots state and memory", Test: func(s *Stage) {
 		s.Add(s.Links("a/0", "a/1"))
@@ -281,37 +179,4 @@ var surveyRules = []rule{
 		Want(s, "Why", fmt.Sprint(v.Why), fmt.Sprint(why))
 		Want(s, "Holds", fmt.Sprint(v.Holds), fmt.Sprint(map[frontier.Act]int64{frontier.Park: 3, frontier.Drop: 1}))
 	}},
-	{Name: "entry: a URL that became a task is told with its state, and no other is", Test: func(s *Stage) {
-		c := s.Links("a/0")[0]
-		told := func(e frontier.Entry) {
-			s.Helper()
-			got, ok := entry(s, "a/0")
-			Want(s, "known", ok, true)
-			e.Candidate, got.Print = c, 0 // keyed by the engine's own secret
-			Want(s, "the entry", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", e))
-		}
-		s.Add(s.Links("a/0"), s.Refused("trap", "a/1"))
-		told(frontier.Entry{})
-		t := s.Turn(1)
-		told(frontier.Entry{})
-		s.Postpone(t, frontier.Deferral{After: time.Hour, Reason: "status 503"})
-		told(frontier.Entry{Attempts: 1, Deferred: true, Reason: "status 503", Wait: time.Hour})
-		s.Sleep(time.Hour)
-		s.end(s.Turn(1), frontier.Result{Done: []frontier.Done{{Print: t.Tasks[0].Print, Outcome: frontier.Failed, Reason: "status 500"}}})
-		told(frontier.Entry{Outcome: frontier.Failed, Reason: "status 500"})
-		for _, u := range []string{"a/1", "a/2", "b/0"} {
-			_, ok := entry(s, u)
-			Want(s, u+" became a task", ok, false)
-		}
-	}},
-}
-
-// entry asks about one URL.
-func entry(s *Stage, u string) (frontier.Entry, bool) {
-	s.Helper()
-	e, ok, err := s.Frontier.Entry(s.Context(), s.URL(u))
-	if err != nil {
-		s.Fatalf("Entry %s: %v", u, err)
-	}
-	return e, ok
 }

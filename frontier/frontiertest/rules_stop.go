@@ -14,8 +14,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// commitRules are about the barrier, poison and the end of an engine.
-var commitRules = []rule{
+// stopRules are about the barrier, poison, stops and what is due after them.
+var stopRules = []rule{
 	// Keeps an archive of its own, in which written records count for nothing until the barrier has synced them: after the crash there must be no Done without its record.
 	{Name: "barrier: before each commit, for the results applied before it", Crash: true, Test: func(s *Stage) {
 		var written, synced, calls atomic.Int64
@@ -128,22 +128,6 @@ var commitRules = []rule{
 		Want(s, "Unclean", s.Stats().Unclean, true)
 		Want(s, "task", Names(s.Turn(1).Tasks), "a/0")
 	}},
-	{Name: "close: leases still out are forgotten, their tasks pending", Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "a/1", "b/0"))
-		for _, t := range s.Claim(2, 5).Turns {
-			s.end(t, frontier.Result{Keep: true})
-		}
-		s.Reopen()
-		st := s.Stats()
-		Want(s, "Leases, InFlight, Queued", [3]int64{st.Leases, st.InFlight, st.Queued}, [3]int64{0, 0, 3})
-		c := s.Claim(2, 5)
-		Want(s, "turns", len(c.Turns), 2)
-		for _, t := range c.Turns {
-			if t.Authority == s.Authority("a") {
-				Want(s, "tasks", Names(t.Tasks), "a/0 a/1")
-			}
-		}
-	}},
 	{Name: "crash: a claim that waits ends", Crash: true, Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
 		s.Turn(1)
@@ -182,6 +166,86 @@ var commitRules = []rule{
 		s.Open(s.Options)
 		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], 0)
 		Want(s, "tasks", Names(s.Turn(1).Tasks), "a/0")
+	}},
+	{Name: "durable: GroupPages results, without a wait", Crash: true, Test: func(s *Stage) {
+		var us []string
+		for i := range frontier.GroupPages {
+			us = append(us, fmt.Sprintf("h%d/0", i))
+		}
+		s.Add(s.Links(us...))
+		c := s.Claim(frontier.GroupPages, 1)
+		Want(s, "turns", len(c.Turns), frontier.GroupPages)
+		var rs []frontier.Result
+		for _, t := range c.Turns {
+			rs = append(rs, Fetched(t))
+		}
+		if _, err := s.Frontier.Finish(s.Context(), rs); err != nil {
+			s.Fatal(err)
+		}
+		synctest.Wait() // no time passes
+		s.Crash()
+		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], frontier.GroupPages)
+	}},
+	{Name: "durable: all of a result or nothing, crash at once", Crash: true, Test: durableWhole(0)},
+	{Name: "durable: all of a result or nothing, crash within the group", Crash: true, Test: durableWhole(frontier.GroupDelay / 2)},
+	{Name: "durable: all of a result or nothing, crash after the group", Crash: true, Test: durableWhole(2 * frontier.GroupDelay)},
+	{Name: "restart: Options.PaceOf takes the place of Options.Pace where it is less", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
+		s.Add(s.Links("a/0", "b/0", "c/0", "d/0"))
+		s.Kill()
+		paced(s)
+		waits := func(name string, d time.Duration) {
+			s.Helper()
+			Want(s, "Host.Wait of "+name, s.Host(name).Wait, d)
+		}
+		waits("a", time.Second)
+		waits("b", 300*time.Millisecond)
+		waits("c", time.Second)
+		waits("d", 0)
+		t := s.Turn(1)
+		Want(s, "the first that is due", t.Authority, s.Authority("d"))
+		s.Finish(Fetched(t))
+		Want(s, "due", s.Claim(1, 1).Due, 300*time.Millisecond)
+		s.Sleep(100 * time.Millisecond)
+		s.Add(s.Links("e/0"))
+		waits("e", 900*time.Millisecond)
+	}},
+	{Name: "restart: a clean stop leaves the rest of Options.Pace to the next opening", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
+		s.Add(s.Links("a/0", "b/0"))
+		visit(s, 200*time.Millisecond, 0)
+		s.Sync()
+		s.Kill()
+		paced(s)
+		s.Sleep(100 * time.Millisecond)
+		s.Reopen()
+		Want(s, "Host.Wait of one with a stored pace", s.Host("a").Wait, 900*time.Millisecond)
+		Want(s, "Host.Wait of one with a pace of its own", s.Host("b").Wait, 300*time.Millisecond)
+		s.NotDue("found in the second opening", "e") // discovered and asked before the crash, for all we know
+		s.Sleep(899 * time.Millisecond)
+		s.NotDue("found in the second opening", "e")
+		s.Sleep(time.Millisecond)
+		s.Alone(s.Authority("e"))
+	}},
+	{Name: "restart: an operator's clean stop leaves the next run an unclean one before it", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
+		s.Add(s.Links("a/0"))
+		s.Turn(1)
+		s.Sleep(frontier.GroupDelay + time.Millisecond)
+		s.Kill()
+		run, operator := s.Options, s.Options
+		operator.Operator = true
+		for range 2 {
+			s.Open(operator)
+			Want(s, "Unclean", s.Stats().Unclean, true)
+			s.Close()
+		}
+		s.Open(run)
+		Want(s, "Unclean", s.Stats().Unclean, true)
+		s.Sleep(run.Pace)
+		Want(s, "stops", s.Turn(1).Tasks[0].Stops, 1)
+		s.Reopen()
+		Want(s, "Unclean after the run", s.Stats().Unclean, false)
+		s.Reopen(operator)
+		s.Reopen(run)
+		Want(s, "Unclean after an operator alone", s.Stats().Unclean, false)
 	}},
 }
 
@@ -224,74 +288,6 @@ func calls(s *Stage, t frontier.Turn) map[string]error {
 	return errs
 }
 
-// durabilityRules are about what a crash may lose, and what it must not.
-var durabilityRules = []rule{
-	{Name: "durable: seeds once Add has returned", Crash: true, Test: func(s *Stage) {
-		s.Add(s.Seeds("a/0", "b/0"), s.Links("c/0"), s.Refused("trap", "d/0"))
-		s.Crash()
-		Want(s, "Add again", s.Add(s.Links("a/0", "b/0", "c/0", "d/0")), frontier.Added{Known: 4})
-		seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
-		if err != nil || len(seeds) != 2 {
-			s.Fatalf("Seeds: %v, error %v", seeds, err)
-		}
-		st := s.Stats()
-		Want(s, "Unclean", st.Unclean, true)
-		Want(s, "Restarts", st.Restarts, 1)
-		us := s.Drain(0)
-		slices.Sort(us)
-		Want(s, "tasks", strings.Join(us, " "), "a/0 b/0 c/0")
-	}},
-	{Name: "durable: everything applied before Sync", Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "a/1"))
-		s.Finish(FullResult(s, s.Turn(2)))
-		s.Sync()
-		s.Same(s.Crash)
-		if blob, err := s.Frontier.Blob(s.Context(), digest("a body")); err != nil || string(blob) != "a body" {
-			s.Fatalf("Blob: %q, error %v", blob, err)
-		}
-		Want(s, "Add of the links again", s.Add(s.Links("a/90", "a/91", "z/0")), frontier.Added{Known: 3})
-		Want(s, "the task of another host", Names(s.Turn(5).Tasks), "z/0")
-	}},
-	{Name: "durable: GroupPages results, without a wait", Crash: true, Test: func(s *Stage) {
-		var us []string
-		for i := range frontier.GroupPages {
-			us = append(us, fmt.Sprintf("h%d/0", i))
-		}
-		s.Add(s.Links(us...))
-		c := s.Claim(frontier.GroupPages, 1)
-		Want(s, "turns", len(c.Turns), frontier.GroupPages)
-		var rs []frontier.Result
-		for _, t := range c.Turns {
-			rs = append(rs, Fetched(t))
-		}
-		if _, err := s.Frontier.Finish(s.Context(), rs); err != nil {
-			s.Fatal(err)
-		}
-		synctest.Wait() // no time passes
-		s.Crash()
-		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], frontier.GroupPages)
-	}},
-	{Name: "durable: all of a result or nothing, crash at once", Crash: true, Test: durableWhole(0)},
-	{Name: "durable: all of a result or nothing, crash within the group", Crash: true, Test: durableWhole(frontier.GroupDelay / 2)},
-	{Name: "durable: all of a result or nothing, crash after the group", Crash: true, Test: durableWhole(2 * frontier.GroupDelay)},
-	{Name: "durable: a close keeps everything", Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "a/1"))
-		s.Finish(FullResult(s, s.Turn(2)))
-		s.Same(s.Restart)
-		Want(s, "Unclean", s.Stats().Unclean, false)
-	}},
-	{Name: "durable: what was applied, but not committed, may be lost and is then claimed again", Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		r := Fetched(s.Turn(1))
-		r.Found = s.Links("a/1")
-		s.Finish(r)
-		s.Crash()
-		if us := strings.Join(s.Drain(0), " "); us != "a/0" && us != "a/1" {
-			s.Fatalf("after the crash %q is claimed; want the page again, or else its link", us)
-		}
-	}},
-}
-
 // durableWhole crashes some time after a Finish that carries everything.
 func durableWhole(after time.Duration) func(s *Stage) {
 	return func(s *Stage) {
@@ -315,163 +311,6 @@ func durableWhole(after time.Duration) func(s *Stage) {
 		Want(s, "the refusal is there", st.Reasons[frontier.Dropped]["trap"] == 1, there)
 		Want(s, "the links are there", s.Add(s.Links("a/90", "z/0")).Known == 2, there)
 	}
-}
-
-// restartRules are about when a host is due after the frontier was opened again: never a burst, no park forgotten.
-var restartRules = []rule{
-	{Name: "restart: a stored wait that is longer than the pace is obeyed to its end", Options: frontier.Options{Pace: time.Second}, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		visit(s, 2*time.Second, 3*time.Hour)
-		s.Sleep(10 * time.Minute)
-		s.Close()
-		s.Sleep(time.Hour)
-		s.Open(s.Options)
-		due(s, 110*time.Minute)
-	}},
-	{Name: "restart: a host whose wait is over keeps its pace from now", Options: frontier.Options{Pace: time.Second}, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		visit(s, 5*time.Second, 5*time.Second)
-		s.Close()
-		s.Sleep(time.Hour)
-		s.Open(s.Options)
-		due(s, 5*time.Second)
-		s.Reopen()
-		due(s, 5*time.Second)
-	}},
-	{Name: "restart: the pace is obeyed when it is longer than the rest of the wait", Options: frontier.Options{Pace: time.Second}, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		visit(s, 5*time.Second, 6*time.Second)
-		s.Sleep(4 * time.Second)
-		s.Reopen()
-		due(s, 5*time.Second)
-	}},
-	{Name: "restart: after a clean stop a host with no stored pace is due at once", Options: frontier.Options{Pace: time.Second}, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		visit(s, 0, 0)
-		s.Reopen()
-		due(s, 0)
-	}},
-	{Name: "restart: after an unclean stop a host with no stored pace waits Options.Pace", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		s.Finish(resultOf(s.Turn(1)))
-		s.Crash()
-		due(s, time.Second)
-		s.Reopen()
-		due(s, 0)
-	}},
-	{Name: "restart: after an unclean stop the longer of a stored pace and Options.Pace counts", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		visit(s, 200*time.Millisecond, 0)
-		s.Sync()
-		s.Crash()
-		due(s, time.Second)
-		visit(s, 3*time.Second, 0)
-		s.Sync()
-		s.Crash()
-		due(s, 3*time.Second)
-	}},
-	{Name: "restart: after an unclean stop Options.Pace holds for authorities not known yet", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Crash()
-		s.Sleep(400 * time.Millisecond)
-		s.NotDue("waiting", "b") // discovered and asked before the crash, for all we know
-		s.Add(s.Links("a/0"))
-		due(s, 600*time.Millisecond)
-		s.Alone(s.Authority("c"))
-	}},
-	{Name: "restart: Options.PaceOf takes the place of Options.Pace where it is less", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "b/0", "c/0", "d/0"))
-		s.Kill()
-		paced(s)
-		waits := func(name string, d time.Duration) {
-			s.Helper()
-			Want(s, "Host.Wait of "+name, s.Host(name).Wait, d)
-		}
-		waits("a", time.Second)
-		waits("b", 300*time.Millisecond)
-		waits("c", time.Second)
-		waits("d", 0)
-		t := s.Turn(1)
-		Want(s, "the first that is due", t.Authority, s.Authority("d"))
-		s.Finish(Fetched(t))
-		Want(s, "due", s.Claim(1, 1).Due, 300*time.Millisecond)
-		s.Sleep(100 * time.Millisecond)
-		s.Add(s.Links("e/0"))
-		waits("e", 900*time.Millisecond)
-	}},
-	{Name: "restart: a clean stop leaves the rest of Options.Pace to the next opening", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "b/0"))
-		visit(s, 200*time.Millisecond, 0)
-		s.Sync()
-		s.Kill()
-		paced(s)
-		s.Sleep(100 * time.Millisecond)
-		s.Reopen()
-		Want(s, "Host.Wait of one with a stored pace", s.Host("a").Wait, 900*time.Millisecond)
-		Want(s, "Host.Wait of one with a pace of its own", s.Host("b").Wait, 300*time.Millisecond)
-		s.NotDue("found in the second opening", "e") // discovered and asked before the crash, for all we know
-		s.Sleep(899 * time.Millisecond)
-		s.NotDue("found in the second opening", "e")
-		s.Sleep(time.Millisecond)
-		s.Alone(s.Authority("e"))
-	}},
-	{Name: "restart: a crash forgets no park and no deferral", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "a/1"))
-		t := s.Turn(1)
-		s.end(t, frontier.Result{
-			Deferred: []frontier.Deferral{{Print: t.Tasks[0].Print, After: 3 * time.Hour, Reason: "status 500"}}, Host: &frontier.HostUpdate{Condition: frontier.Parked, Reason: "status 503", Pace: time.Second}, Wait: time.Hour,
-		})
-		s.Sync()
-		s.Sleep(10 * time.Minute)
-		s.Crash()
-		h := s.Host("a")
-		Want(s, "condition", h.Condition, frontier.Parked)
-		Want(s, "reason", h.Reason, "status 503")
-		Want(s, "Deferred", h.Deferred, 1)
-		Want(s, "due", s.Claim(1, 1).Due, 50*time.Minute)
-		s.Sleep(50 * time.Minute)
-		t = s.Turn(2)
-		Want(s, "tasks", Names(t.Tasks), "a/1")
-		s.Finish(Fetched(t))
-		Want(s, "due", s.Claim(1, 1).Due, 2*time.Hour)
-		s.Sleep(2 * time.Hour)
-		x := s.Turn(1).Tasks[0]
-		Want(s, "attempts", x.Attempts, 1)
-		Want(s, "reason", x.Reason, "status 500")
-	}},
-	{Name: "restart: openings are counted, and Unclean is about the last stop", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		for n, crash := range []bool{false, true, true, false} {
-			if crash {
-				s.Crash()
-			} else {
-				s.Reopen()
-			}
-			st := s.Stats()
-			Want(s, "Restarts", st.Restarts, int64(n+1))
-			Want(s, "Unclean", st.Unclean, crash)
-		}
-	}},
-	{Name: "restart: an operator's clean stop leaves the next run an unclean one before it", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		s.Turn(1)
-		s.Sleep(frontier.GroupDelay + time.Millisecond)
-		s.Kill()
-		run, operator := s.Options, s.Options
-		operator.Operator = true
-		for range 2 {
-			s.Open(operator)
-			Want(s, "Unclean", s.Stats().Unclean, true)
-			s.Close()
-		}
-		s.Open(run)
-		Want(s, "Unclean", s.Stats().Unclean, true)
-		s.Sleep(run.Pace)
-		Want(s, "stops", s.Turn(1).Tasks[0].Stops, 1)
-		s.Reopen()
-		Want(s, "Unclean after the run", s.Stats().Unclean, false)
-		s.Reopen(operator)
-		s.Reopen(run)
-		Want(s, "Unclean after an operator alone", s.Stats().Unclean, false)
-	}},
 }
 
 // visit takes one turn with the host that is due, which leaves its task, and gives the host a pace and a wait.

@@ -108,16 +108,6 @@ func (s *Stage) Command(c frontier.Steering) frontier.Steered {
 	return n
 }
 
-// parkAll gives the host of every turn a wait.
-func parkAll(s *Stage, c frontier.Claimed, waits ...time.Duration) {
-	s.Helper()
-	for i, t := range c.Turns {
-		r := resultOf(t)
-		r.Wait = waits[i]
-		s.Finish(r)
-	}
-}
-
 // FullResult returns a result that would change everything there is to change.
 func FullResult(s *Stage, t frontier.Turn) frontier.Result {
 	s.Helper()
@@ -193,14 +183,6 @@ func done(ts ...frontier.Task) (ds []frontier.Done) {
 		ds = append(ds, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
 	}
 	return ds
-}
-
-// Gives fails unless the Claim that waited has one turn with these tasks.
-func (s *Stage) Gives(answer func() (frontier.Claimed, error), tasks string) {
-	s.Helper()
-	if c, err := answer(); err != nil || len(c.Turns) != 1 || Names(c.Turns[0].Tasks) != tasks {
-		s.Fatalf("Claim: %+v, error %v; want %s", c, err, tasks)
-	}
 }
 
 // Ends fails unless the Claim that waited has ended with no turn.

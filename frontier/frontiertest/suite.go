@@ -11,9 +11,7 @@ import (
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
 	lacking := map[string][]rule{}
-	for _, r := range slices.Concat(acceptRules, capRules, seedRules, sizeRules, orderRules, depthRules, deferralRules, leaseRules,
-		keepRules, authorityRules, endRules, hostRules, surveyRules, durabilityRules, commitRules, restartRules, suspectRules,
-		recordRules, quarantineRules, retryRules, retryHostRules, heldRules, steerRules, dropRules, tellRules) {
+	for _, r := range slices.Concat(scripted(), acceptRules, orderRules, leaseRules, hostRules, stopRules, suspectRules, operatorRules) {
 		if i := slices.IndexFunc(h.Lacks, func(name string) bool { return strings.HasPrefix(r.Name, name) }); i >= 0 {
 			lacking[h.Lacks[i]] = append(lacking[h.Lacks[i]], r)
 			continue

@@ -1,0 +1,741 @@
+package frontiertest
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/frontier"
+)
+
+//go:embed rules/*.txt
+var texts embed.FS
+
+// line is a line of a script.
+type line struct {
+	place string // "order.txt:12"
+	text  string
+}
+
+// scripted returns the rules of the scripts, in the order of the files.
+func scripted() (rules []rule) {
+	files, err := texts.ReadDir("rules")
+	if err != nil {
+		panic(err) // embedded
+	}
+	for _, f := range files {
+		text, err := texts.ReadFile("rules/" + f.Name())
+		if err != nil {
+			panic(err) // embedded
+		}
+		var lines []line
+		add := func() {
+			if len(lines) > 0 {
+				rules = append(rules, ruleOf(lines))
+			}
+			lines = nil
+		}
+		n := 0
+		for l := range strings.Lines(string(text)) {
+			n++
+			l = strings.TrimSpace(l)
+			if strings.HasPrefix(l, "== ") {
+				add()
+			}
+			if l != "" && l[0] != '#' {
+				lines = append(lines, line{fmt.Sprint(path.Base(f.Name()), ":", n), l})
+			}
+		}
+		add()
+	}
+	return rules
+}
+
+// ruleOf returns a rule: its name, what the frontier is opened with, and its script.
+func ruleOf(lines []line) rule {
+	r := rule{Name: strings.TrimPrefix(lines[0].text, "== ")}
+	lines = lines[1:]
+	if words, ok := strings.CutPrefix(lines[0].text, "with "); ok {
+		r.Options, r.Crash = optionsOf(words)
+		lines = lines[1:]
+	}
+	r.Test = func(s *Stage) {
+		x := &script{Stage: s, turns: map[string]frontier.Turn{}, tasks: map[string]frontier.Task{}, begin: time.Now()}
+		s.TB = &placed{s.TB, &x.line}
+		x.play(lines)
+	}
+	return r
+}
+
+// optionsOf reads what the frontier is opened with: "Pace=1s MaxURLs=3", and "crash".
+func optionsOf(text string) (o frontier.Options, crash bool) {
+	for _, word := range strings.Fields(text) {
+		name, value, _ := strings.Cut(word, "=")
+		field := reflect.ValueOf(&o).Elem().FieldByName(name)
+		d, notSpan := time.ParseDuration(value)
+		n, notNumber := strconv.ParseInt(value, 10, 64)
+		switch {
+		case word == "crash":
+			crash = true
+		case word == "Order=depth":
+			o.Order = frontier.DepthFirst
+		case notSpan == nil && field.Type() == reflect.TypeFor[time.Duration]():
+			field.SetInt(int64(d))
+		case notNumber == nil && field.CanInt():
+			field.SetInt(n)
+		default:
+			panic("frontiertest: a script has the option " + word)
+		}
+	}
+	return o, crash
+}
+
+// placed is a test whose failures name the line of the script.
+type placed struct {
+	testing.TB
+	line *line
+}
+
+func (p *placed) Fatalf(format string, args ...any) {
+	p.Helper()
+	p.TB.Fatalf("%s: %s\n"+format, append([]any{p.line.place, p.line.text}, args...)...)
+}
+
+// script plays a rule that is written as text: see the package comment.
+type script struct {
+	*Stage
+	line   line
+	turns  map[string]frontier.Turn // the latest of each host by its name, the latest of all as "", and those that "as" named
+	tasks  map[string]frontier.Task // as they were last given, by short URL
+	begin  time.Time                // of what "elapsed" measures
+	answer func() (frontier.Claimed, error)
+	told   operatorTold
+}
+
+// commands are the commands of a script. Each returns its answer.
+var commands map[string]func(s *script, args string) string
+
+func init() { // it refers to itself
+	do := func(f func(s *script)) func(*script, string) string {
+		return func(s *script, _ string) string { f(s); return "" }
+	}
+	commands = map[string]func(s *script, args string) string{
+		"add":   func(s *script, args string) string { return addedText(s.Add(s.candidates(strings.Fields(args)))) },
+		"turn":  (*script).turn,
+		"claim": (*script).claim,
+		"alone": (*script).alone,
+		"as":    func(s *script, name string) string { s.turns["@"+name] = s.turns[""]; return "" },
+		"tasks": func(s *script, name string) string { return taskNames(s.turns[name].Tasks) },
+
+		"finish": (*script).finish,
+		"close":  do((*script).CloseAll),
+		"drain":  func(s *script, within string) string { return strings.Join(s.Drain(s.span(within)), " ") },
+
+		"blocked": func(s *script, d string) string { s.Blocked(s.span(d)); return "" },
+		"waiting": func(s *script, wait string) string {
+			s.answer = s.Waiting(frontier.Want{Tasks: 10, MaxWait: s.span(wait)})
+			return ""
+		},
+		"answer": (*script).answered,
+
+		"retry":  (*script).retry,
+		"park":   func(s *script, args string) string { return s.steer(frontier.Park, args) },
+		"drop":   func(s *script, args string) string { return s.steer(frontier.Drop, args) },
+		"resume": func(s *script, args string) string { return s.steer(frontier.Resume, args) },
+		"rest":   func(s *script, args string) string { return s.steer(frontier.Rest, args) },
+
+		"stats": func(s *script, facts string) string { s.facts(s.Stats(), facts); return "" },
+		"host": func(s *script, args string) string {
+			name, facts, _ := strings.Cut(args, " ")
+			s.facts(s.Host(name), facts)
+			return ""
+		},
+		"task": func(s *script, args string) string {
+			url, facts, _ := strings.Cut(args, " ")
+			s.facts(s.tasks[url], facts)
+			return ""
+		},
+		"lease": func(s *script, facts string) string { s.facts(s.turns[""].Lease, facts); return "" },
+		"told":  func(s *script, facts string) string { s.facts(s.turns[""].Host, facts); return "" },
+		"newer": (*script).newer,
+
+		"seen":        func(s *script, url string) string { return fmt.Sprint(s.Seen(url)) },
+		"entry":       (*script).entry,
+		"quarantined": (*script).quarantined,
+		"survey":      (*script).survey,
+		"due":         (*script).due,
+		"listen":      do(func(s *script) { s.Reopen(s.told.options()) }),
+		"heard":       func(s *script, _ string) string { return s.told.since() },
+		"fill":        do(func(s *script) { fill(s.Stage) }),
+		"seeds":       (*script).seeds,
+		"blob": func(s *script, body string) string {
+			b, err := s.Frontier.Blob(s.Context(), digest(body))
+			return fmt.Sprint(err == nil && string(b) == body)
+		},
+
+		"sleep":   func(s *script, d string) string { s.Sleep(s.span(d)); return "" },
+		"outlast": do(func(s *script) { s.Outlast() }),
+		"begin":   do(func(s *script) { s.begin = time.Now() }),
+		"elapsed": func(s *script, _ string) string { return spanText(time.Since(s.begin)) },
+
+		"reopen": func(s *script, args string) string {
+			if options, ok := strings.CutPrefix(args, "with"); ok {
+				o, _ := optionsOf(options)
+				s.Reopen(o)
+			} else {
+				s.Reopen()
+			}
+			return ""
+		},
+		"open":  do(func(s *script) { s.Open(s.Options) }),
+		"shut":  do(func(s *script) { s.Close() }),
+		"crash": do(func(s *script) { s.Crash() }),
+		"fall":  do(func(s *script) { fall(s.Stage) }),
+		"kill":  do(func(s *script) { s.Kill() }),
+		"sync":  do(func(s *script) { s.Sync() }),
+
+		// These take a command.
+		"same":   func(s *script, rest string) string { s.Same(func() { s.do(rest) }); return "" },
+		"sorted": func(s *script, rest string) string { return sorted(s.do(rest)) },
+		"of": func(s *script, rest string) string {
+			host, rest, _ := strings.Cut(rest, " ")
+			other := func(u string) bool { return !strings.HasPrefix(u, host+"/") }
+			return strings.Join(slices.DeleteFunc(strings.Fields(s.do(rest)), other), " ")
+		},
+		"unchanged": func(s *script, rest string) (answer string) {
+			unchanged(s.Stage, func() { answer = s.do(rest) })
+			return answer
+		},
+	}
+}
+
+func sorted(list string) string {
+	return strings.Join(slices.Sorted(slices.Values(strings.Fields(list))), " ")
+}
+
+// play plays lines. Those between "times n" and "end" are played n times.
+func (s *script) play(lines []line) {
+	for i := 0; i < len(lines); i++ {
+		s.line = lines[i]
+		if times, ok := strings.CutPrefix(lines[i].text, "times "); ok {
+			length := slices.IndexFunc(lines[i:], func(l line) bool { return l.text == "end" })
+			for range s.number(times) {
+				s.play(lines[i+1 : i+length])
+			}
+			i += length
+			continue
+		}
+		command, want, checked := strings.Cut(lines[i].text+" ", " = ")
+		got := s.do(strings.TrimSpace(ranges(command)))
+		if want = strings.TrimSpace(want); checked && !slices.Contains(strings.Split(ranges(want), " or "), got) {
+			s.Fatalf("the answer is %q", got)
+		}
+	}
+}
+
+// do runs a command and returns its answer.
+func (s *script) do(text string) string {
+	name, args, _ := strings.Cut(text, " ")
+	f := commands[name]
+	if f == nil {
+		s.Fatalf("there is no command %s", name)
+	}
+	return f(s, args)
+}
+
+// ranges writes "a/0..2" as "a/0 a/1 a/2".
+func ranges(text string) string {
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		stem, numbers, _ := strings.Cut(w, "/")
+		from, to, found := strings.Cut(numbers, "..")
+		first, err := strconv.Atoi(from)
+		last, err2 := strconv.Atoi(to)
+		if !found || err != nil || err2 != nil {
+			continue
+		}
+		var all []string
+		for n := first; n <= last; n++ {
+			all = append(all, fmt.Sprint(stem, "/", n))
+		}
+		words[i] = strings.Join(all, " ")
+	}
+	return strings.Join(words, " ")
+}
+
+// candidates reads links: "a/1", "^a/1" for a seed, "a/1!trap" for one that is refused, or a whole URL.
+func (s *script) candidates(words []string) (cs []frontier.Candidate) {
+	s.Helper()
+	for _, w := range words {
+		seed, isSeed := strings.CutPrefix(w, "^")
+		u, reason, refused := strings.Cut(w, "!")
+		switch {
+		case isSeed:
+			cs = append(cs, s.Seeds(seed)...)
+		case refused:
+			cs = append(cs, s.Refused(reason, u)...)
+		case strings.Contains(w, "://"):
+			cs = append(cs, link(s.Stage, w)...)
+		default:
+			cs = append(cs, s.Links(w)...)
+		}
+	}
+	return cs
+}
+
+func (s *script) number(text string) int {
+	s.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.Fatalf("%v", err)
+	}
+	return n
+}
+
+// span reads a duration; nothing is zero.
+func (s *script) span(text string) time.Duration {
+	s.Helper()
+	switch text {
+	case "":
+		return 0
+	case "never":
+		return frontier.Never
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.Fatalf("%v", err)
+	}
+	return d
+}
+
+// spanText writes a duration as people do: "1h", "0s", "never".
+func spanText(d time.Duration) string {
+	if d == frontier.Never {
+		return "never"
+	}
+	text := d.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+// cutReason takes a reason in parentheses off the end of a text.
+func cutReason(text string) (words []string, reason string) {
+	text, reason, _ = strings.Cut(text, "(")
+	return strings.Fields(text), strings.TrimSuffix(strings.TrimSpace(reason), ")")
+}
+
+// counts joins numbers with their words, those of nothing left out: "2 new, 1 known".
+func counts(words string, ns ...int64) string {
+	var all []string
+	for i, word := range strings.Fields(words) {
+		if ns[i] != 0 {
+			all = append(all, fmt.Sprint(ns[i], " ", word))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func addedText(n frontier.Added) string {
+	text := counts("new refused known capped", int64(n.New), int64(n.Refused), int64(n.Known), int64(n.Capped))
+	if n.Barred != nil {
+		text += strings.Trim(fmt.Sprint(", barred ", n.Barred), "]")
+	}
+	return strings.Replace(text, "[", "", 1)
+}
+
+// taskNames returns tasks, with the stops of suspects: "a/0 a/1:2".
+func taskNames(ts []frontier.Task) string {
+	var all []string
+	for _, t := range ts {
+		name := Short(t.URL)
+		if t.Stops > 0 {
+			name += fmt.Sprint(":", t.Stops)
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, " ")
+}
+
+// given notes a turn.
+func (s *script) given(t frontier.Turn) {
+	s.Helper()
+	s.turns[""], s.turns["@"+strings.TrimSuffix(t.Authority.Host(), ".test")] = t, t
+	for _, x := range t.Tasks {
+		Want(s.Stage, "the authority of a task", x.URL.Authority(), t.Authority)
+		s.tasks[Short(x.URL)] = x
+	}
+}
+
+// turn claims one host, which must be due.
+func (s *script) turn(tasks string) string {
+	s.Helper()
+	t := s.Turn(s.number(tasks))
+	s.given(t)
+	return taskNames(t.Tasks)
+}
+
+// claim claims so many hosts, so many tasks of each, within a time: "2 1 1h". The turns are in the order of their hosts.
+func (s *script) claim(args string) string {
+	s.Helper()
+	words := append(strings.Fields(args), "0s")
+	c := s.ClaimWithin(s.number(words[0]), s.number(words[1]), s.span(words[2]))
+	if len(c.Turns) == 0 {
+		st := s.Stats()
+		Want(s.Stage, "state and due of Stats", fmt.Sprint(st.State, st.Due), fmt.Sprint(c.State, c.Due))
+	}
+	return s.claimed(c)
+}
+
+// claimed notes the turns of a Claim and describes its answer.
+func (s *script) claimed(c frontier.Claimed) string {
+	slices.SortFunc(c.Turns, func(a, b frontier.Turn) int { return strings.Compare(a.Authority.String(), b.Authority.String()) })
+	var all []string
+	for _, t := range c.Turns {
+		s.given(t)
+		all = append(all, taskNames(t.Tasks))
+	}
+	switch {
+	case len(all) > 0:
+		return strings.Join(all, "; ")
+	case c.State == frontier.Waiting:
+		return "waiting " + spanText(c.Due)
+	}
+	return stateText(c.State)
+}
+
+func stateText(x frontier.State) string { return []string{"busy", "drained", "waiting", "full"}[x] }
+
+// answered returns the answer of the claim that waits.
+func (s *script) answered(string) string {
+	s.Helper()
+	c, err := s.answer()
+	if err != nil {
+		return err.Error()
+	}
+	return s.claimed(c)
+}
+
+// newer says what makes the latest token larger than that of an earlier turn: a later opening or a later turn.
+func (s *script) newer(name string) string {
+	old, now := s.turns["@"+name].Token, s.turns[""].Token
+	switch {
+	case now>>32 > old>>32:
+		return "opening"
+	case now > old:
+		return "turn"
+	}
+	return "not newer"
+}
+
+// alone claims a host by itself.
+func (s *script) alone(name string) string {
+	s.Helper()
+	t, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name))
+	s.CheckSums()
+	switch {
+	case errors.Is(err, frontier.ErrNotDue):
+		return "not due"
+	case err != nil:
+		return err.Error()
+	}
+	s.given(t)
+	return "leased"
+}
+
+// finish finishes a turn: "@a fetched a/1 a/2; deferred a/3 1h (status 500); keep 2".
+func (s *script) finish(args string) string {
+	s.Helper()
+	name := ""
+	if args != "" && args[0] == '@' {
+		name, args, _ = strings.Cut(args, " ")
+	}
+	t := s.turns[name]
+	r := s.result(t, args)
+	f := s.tryFinish(r)
+	switch {
+	case errors.Is(f.Err, frontier.ErrStale):
+		return "stale"
+	case f.Err != nil:
+		return f.Err.Error()
+	}
+	t.Tasks = append(slices.Clip(t.Tasks), f.Tasks...)
+	if r.Keep {
+		s.given(t)
+	}
+	var all []string
+	for _, part := range [][2]string{{"", addedText(f.Added)}, {"more ", taskNames(f.Tasks)}, {"dropped ", s.printed(f.Dropped)}} {
+		if part[1] != "" {
+			all = append(all, part[0]+part[1])
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// printed returns the short URLs of tasks that were given.
+func (s *script) printed(ps []frontier.Fingerprint) string {
+	var all []string
+	for u, x := range s.tasks {
+		if slices.Contains(ps, x.Print) {
+			all = append(all, u)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// result reads the clauses of a result.
+func (s *script) result(t frontier.Turn, text string) frontier.Result {
+	s.Helper()
+	r := resultOf(t)
+	for clause := range strings.SplitSeq(text, ";") {
+		words, reason := cutReason(clause)
+		if len(words) == 0 {
+			continue
+		}
+		args := words[1:]
+		var o frontier.Outcome
+		switch words[0] {
+		case "full":
+			r = FullResult(s.Stage, t)
+		case "deferred":
+			d := frontier.Deferral{Print: s.tasks[args[0]].Print, Reason: reason}
+			if args[0] == "*" {
+				d.Print = t.Tasks[0].Print
+			}
+			for _, w := range args[1:] {
+				if strings.Contains(w, "/") {
+					d.URL = s.URL(w)
+				} else {
+					d.After = s.span(w)
+				}
+			}
+			r.Deferred = append(r.Deferred, d)
+		case "found":
+			r.Found = s.candidates(args)
+		case "extend":
+			r.Extend = append(r.Extend, frontier.Seed{URL: s.URL(args[0]), Tag: "tag", From: "http://a.test/0"})
+		case "host":
+			r.Host = s.update(args, reason)
+		case "wait":
+			r.Wait = s.span(args[0])
+		case "count":
+			r.Counts = map[string]int64{}
+			for _, w := range args {
+				name, n, _ := strings.Cut(w, "=")
+				r.Counts[name] = int64(s.number(n))
+			}
+		case "keep":
+			if r.Keep = true; len(args) > 0 {
+				r.Want = s.number(args[0])
+			}
+		default:
+			if err := o.UnmarshalText([]byte(words[0])); err != nil {
+				s.Fatalf("%v", err)
+			}
+			for _, u := range args {
+				r.Done = append(r.Done, frontier.Done{Print: s.tasks[u].Print, Outcome: o, Reason: reason})
+			}
+			if len(args) == 0 {
+				for _, x := range t.Tasks {
+					r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: o, Reason: reason})
+				}
+			}
+		}
+	}
+	return r
+}
+
+// update reads the state of a host: "parked pace=1m width=2 robots=r".
+func (s *script) update(words []string, reason string) *frontier.HostUpdate {
+	s.Helper()
+	u := &frontier.HostUpdate{Reason: reason}
+	for _, w := range words {
+		switch name, value, _ := strings.Cut(w, "="); name {
+		case "pace":
+			u.Pace = s.span(value)
+		case "width":
+			u.Width = s.number(value)
+		case "robots":
+			u.Robots = []byte(value)
+		case "memory":
+			u.Memory = []byte(value)
+		default:
+			if err := u.Condition.UnmarshalText([]byte(w)); err != nil {
+				s.Fatalf("%v", err)
+			}
+		}
+	}
+	return u
+}
+
+// retry has something tried again: "failed hosts robots @a (reason)".
+func (s *script) retry(args string) string {
+	s.Helper()
+	words, reason := cutReason(args)
+	r := frontier.Retrial{Reason: reason}
+	for _, w := range words {
+		switch {
+		case w == "hosts":
+			r.Hosts = true
+		case w == "robots":
+			r.Robots = true
+		case w[0] == '@':
+			r.Authority = s.Authority(w[1:])
+		default:
+			if err := r.Outcome.UnmarshalText([]byte(w)); err != nil {
+				s.Fatalf("%v", err)
+			}
+		}
+	}
+	n := s.Retry(r)
+	return counts("URLs hosts", n.URLs, n.Hosts)
+}
+
+// steer obeys an operator: "a", "a 1h (reason)", or "a/1 a/2" to drop URLs.
+func (s *script) steer(act frontier.Act, args string) string {
+	s.Helper()
+	words, reason := cutReason(args)
+	if reason == "" {
+		reason = reasonOf(act)
+	}
+	name, _, _ := strings.Cut(words[0], "/")
+	c := frontier.Steering{Act: act, Authority: s.Authority(name), Reason: reason}
+	for _, w := range words {
+		switch {
+		case strings.Contains(w, "/"):
+			c.URLs = append(c.URLs, s.URL(w))
+		case w != name:
+			c.For = s.span(w)
+		}
+	}
+	n := s.Command(c)
+	text := counts("URLs", n.URLs)
+	if n.Changed {
+		text = strings.TrimSuffix("changed, "+text, ", ")
+	}
+	return text
+}
+
+// entry compares what is known of a URL with facts, or with "unknown".
+func (s *script) entry(args string) string {
+	s.Helper()
+	url, facts, _ := strings.Cut(args, " ")
+	e, ok, err := s.Frontier.Entry(s.Context(), s.URL(url))
+	switch {
+	case err != nil:
+		s.Fatalf("Entry: %v", err)
+	case ok != (facts != "unknown"):
+		s.Fatalf("the URL became a task: %v", ok)
+	case ok:
+		s.facts(e, facts)
+	}
+	return ""
+}
+
+// due compares how long the host a has to wait, gives it a turn then, and not before.
+func (s *script) due(span string) string {
+	s.Helper()
+	due(s.Stage, s.span(span))
+	return ""
+}
+
+// seeds returns the list of seeds.
+func (s *script) seeds(string) string {
+	s.Helper()
+	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
+	if err != nil {
+		s.Fatalf("AllSeeds: %v", err)
+	}
+	var all []string
+	for _, x := range seeds {
+		all = append(all, Short(x.URL))
+	}
+	return strings.Join(all, " ")
+}
+
+// quarantined returns what this opening has put in quarantine.
+func (s *script) quarantined(string) string {
+	s.Helper()
+	cs, err := s.Frontier.Quarantined(s.Context())
+	if err != nil {
+		s.Fatalf("Quarantined: %v", err)
+	}
+	var all []string
+	for _, c := range cs {
+		all = append(all, Short(c.URL))
+	}
+	return strings.Join(all, " ")
+}
+
+// survey returns the lists of a survey of so many hosts, the longest queues and those that are shut.
+func (s *script) survey(n string) string {
+	s.Helper()
+	v := s.Survey(s.number(n))
+	return strings.TrimSpace(strings.ReplaceAll("longest"+lengths(v.Longest)+"; shut"+lengths(v.Shut), ".test:", ":"))
+}
+
+// facts compares what is known of something with facts: "Queued=3, gone=1, failed/status 500=1".
+func (s *script) facts(of any, facts string) {
+	s.Helper()
+	for _, fact := range strings.Split(facts, ", ") {
+		i := strings.LastIndex(fact, "=")
+		name, want := fact[:i], fact[i+1:]
+		if got := factOf(of, name); got != want {
+			s.Fatalf("%s is %q", name, got)
+		}
+	}
+}
+
+// factOf returns a field of a value, or a number of its outcomes, reasons, capped links or counts.
+func factOf(of any, name string) string {
+	v := reflect.ValueOf(of)
+	kind, reason, detailed := strings.Cut(name, "/")
+	var o frontier.Outcome
+	switch {
+	case kind == "capped":
+		return fmt.Sprint(of.(frontier.Stats).Capped["cap: "+reason])
+	case kind == "count":
+		return fmt.Sprint(of.(frontier.Stats).Counts[reason])
+	case o.UnmarshalText([]byte(kind)) == nil && detailed:
+		return fmt.Sprint(of.(frontier.Stats).Reasons[o][reason])
+	case o.UnmarshalText([]byte(kind)) == nil:
+		return fmt.Sprint(v.FieldByName("Outcomes").Interface().(frontier.Outcomes)[o])
+	case !v.FieldByName(name).IsValid():
+		return "no fact"
+	}
+	switch x := v.FieldByName(name).Interface().(type) {
+	case time.Duration:
+		return spanText(x)
+	case frontier.State:
+		return stateText(x)
+	case []byte:
+		return string(x)
+	case frontier.Hold:
+		return holdText(x)
+	default:
+		return fmt.Sprint(x)
+	}
+}
+
+// holdText describes a hold: "park 1h", with its reason unless that is the usual one.
+func holdText(h frontier.Hold) string {
+	if h == (frontier.Hold{}) {
+		return ""
+	}
+	text := h.Act.String() + " " + spanText(h.Wait)
+	if h.Reason != reasonOf(h.Act) {
+		text += " (" + h.Reason + ")"
+	}
+	return text
+}
