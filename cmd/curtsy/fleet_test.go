@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -275,105 +272,16 @@ func TestFleet_ServerFails(t *testing.T) {
 	f.complete(t, 20, incidents...)
 }
 
-// Invalid input is refused with one sentence that names the next step. Nothing is written, and no host is contacted.
+// Invalid input is refused: testdata/fleet.
 func TestFleet_BadInput(t *testing.T) {
 	t.Parallel()
 	server := frontiertest.Start(t)
-	locator, newer := server.Locator(), server.Locator()
-	web := crawltest.New(crawltest.Tree("bakery.test", 2000))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	site, parent := web.LoopbackURL("bakery.test"), t.TempDir()
-	in := func(name string) string { return filepath.Join(parent, name) }
-	create := func(locator, dir string, more ...string) []string {
-		return append(append([]string{"crawl", "--frontier", locator, "--dir", dir}, more...), site)
-	}
-	idle := func(locator, dir string) { // a crawl that has contacted nobody
-		ended(t, curtsy(t, create(locator, dir, "--one-machine", "--quiet", "--max-time", "1ns")...)).want(t, cli.ExitDone)
-	}
-	idle(newer, in("newer"))
-	idle(locator, in("stopped"))
+	fleet, newer := server.Locator(), server.Locator()
+	ended(t, curtsy(t, "crawl", "--frontier", newer, "--one-machine", "--quiet", "--max-time", "1ns", "--dir", filepath.Join(t.TempDir(), "d"), "http://127.0.0.1:1/"))
 	server.SQL(t, `UPDATE curtsy_t2.crawl SET format=99; CREATE ROLE poor LOGIN; CREATE ROLE locked LOGIN PASSWORD 'x';
 		CREATE ROLE reader LOGIN SUPERUSER; ALTER ROLE reader SET default_transaction_read_only=on`)
-	standby := server.Standby(t)
-	there := func(locator string) string {
-		return strings.Replace(locator, ":"+itoa(server.Port)+"/", ":"+itoa(standby.Port)+"/", 1)
+	at := func(s *frontiertest.Server) string {
+		return fmt.Sprintf("127.0.0.1:%d/postgres?sslmode=disable&crawl=", s.Port)
 	}
-	as := func(user string) string { return strings.Replace(server.Locator(), "curtsy@", user+"@", 1) }
-	const one = "--one-machine"
-	for _, tt := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{create("postgres://curtsy@127.0.0.1:1/postgres?crawl=a&sslmode=disable", in("a"), one), cli.ExitFailed, "no server at 127.0.0.1:1 (connection refused): is it running?"},
-		{create("postgres://crawl@127.0.0.1/postgres", in("a"), one), cli.ExitUsage, "has no valid crawl=NAME"},
-		{create("postgres://crawl:secret@127.0.0.1/postgres?crawl=a", in("a"), one), cli.ExitUsage, "set PGPASSWORD"},
-		{create("frontiers", in("a"), one), cli.ExitUsage, "not a URL like postgres://"},
-		{create(as("locked"), in("a"), one), cli.ExitFailed, "set PGPASSWORD or PGPASSFILE"},
-		{create(as("poor"), in("a"), one), cli.ExitFailed, "grant the user CREATE on the database"},
-		{create(as("reader"), in("a"), one), cli.ExitFailed, "the server is read-only: name the primary"},
-		{create(there(server.Locator()), in("a"), one), cli.ExitFailed, "the server is read-only: name the primary"},
-		{[]string{"join", "--frontier", there(locator), one, "--dir", in("a")}, cli.ExitFailed, "the server is read-only: name the primary"},
-		{create(locator, in("a"), one), cli.ExitFailed, `crawl "t1" exists: use curtsy join, or another name`},
-		{create(locator, in("a")), cli.ExitUsage, "differs on each machine: use --one-machine"},
-		{create(locator, in("a"), one, "--max-pages", "5"), cli.ExitUsage, "--max-pages: not supported in a fleet yet (each member would count only its own)"},
-		{create(locator, in("a"), one, "--order", "depth"), cli.ExitUsage, "--order: not supported in a fleet yet"},
-		{create(locator, in("a"), one, "--dry-run"), cli.ExitUsage, "--dry-run: not supported in a fleet yet"},
-		{[]string{"join", "--frontier", server.Locator(), "--dir", in("a")}, cli.ExitFailed, "create it with curtsy crawl --frontier"},
-		{[]string{"join", "--frontier", newer, "--dir", in("a")}, cli.ExitFailed, "created by a newer curtsy (format 99)"},
-		{[]string{"join", "--frontier", locator, "--dir", in("a")}, cli.ExitUsage, "differs on each machine: use --one-machine"},
-		{[]string{"join", "--frontier", locator}, cli.ExitUsage, "--dir"},
-		{[]string{"join", "--frontier", locator, "--dir", in("stopped")}, cli.ExitUsage, "already contains a crawl"},
-		{[]string{"resume", "--max-per-host", "5", in("stopped")}, cli.ExitUsage, "--max-per-host: all members of a fleet have the settings"},
-		{[]string{"update", in("stopped")}, cli.ExitUsage, "curtsy update: not supported in a fleet yet"},
-		{[]string{"watch", in("stopped")}, cli.ExitUsage, "curtsy watch: not supported in a fleet yet"},
-		{[]string{"config", "set", "--max-time", "1h", in("stopped")}, cli.ExitUsage, "curtsy config set: not supported in a fleet yet"},
-		{[]string{"frontier", "drop", "--host", site, in("stopped")}, cli.ExitUsage, "curtsy frontier drop: not supported in a fleet yet"},
-		{[]string{"frontier", "retry", "--host", site, in("stopped")}, cli.ExitUsage, "curtsy frontier retry: not supported in a fleet yet"},
-		{[]string{"frontier", "release", in("stopped")}, cli.ExitUsage, "curtsy frontier release: not supported in a fleet yet"},
-		{[]string{"frontier", "export", in("stopped")}, cli.ExitUsage, "curtsy frontier export: not supported in a fleet yet"},
-		{[]string{"frontier", "ls", "--urls", in("stopped")}, cli.ExitUsage, "curtsy frontier ls --urls: not supported in a fleet yet"},
-		{[]string{"frontier", "repair", "--compact", in("stopped")}, cli.ExitUsage, "save it with pg_dump"},
-		{[]string{"audit", "--html", in("x.html"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --checkpoint and --html are for one crawl directory at a time"},
-		{[]string{"audit", "--checkpoint", in("x.txt"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --checkpoint and --html are for one crawl directory at a time"},
-		{[]string{"audit", "--access-log", in("x.log"), in("stopped"), in("newer")}, cli.ExitUsage, "--access-log, --checkpoint and --html are for one crawl directory at a time"},
-		{[]string{"audit", in("stopped"), in("stopped") + "/"}, cli.ExitUsage, "is given twice"},
-	} {
-		r := ended(t, curtsy(t, tt.args...))
-		r.want(t, tt.code, tt.says)
-		if strings.Contains(r.err, "secret") || strings.Count(r.err, "\n") > 1 {
-			t.Errorf("%v: more than one sentence, or the password:\n%s", tt.args, r.err)
-		}
-	}
-	if _, err := os.Stat(in("a")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a directory is left: %v", err)
-	}
-	if n := len(web.Referee().Requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
-
-	// A second process in a directory, and one in a copy of it, while a member runs.
-	member := launched(t, curtsy(t, create(server.Locator(), in("running"), one)...))
-	defer member.kill()
-	member.until(t, "the member crawls", func() bool { return len(web.Referee().Requests()) > 0 })
-	ended(t, curtsy(t, "resume", in("running"))).want(t, cli.ExitFailed, "is running")
-	ended(t, curtsy(t, "frontier", "repair", "--dry-run", in("running"))).want(t, cli.ExitUsage, "save it with pg_dump")
-	if err := os.CopyFS(in("copy"), os.DirFS(in("running"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(inDir(in("copy"), control.File)); err != nil {
-		t.Fatal(err)
-	}
-	ended(t, curtsy(t, "resume", in("copy"))).want(t, cli.ExitFailed, "is a copy of a crawl directory", "use curtsy join")
-	for _, args := range [][]string{{"frontier", "ls", in("running")}, {"status", in("running")}, {"explain", in("running"), site}} {
-		ended(t, curtsy(t, args...)).want(t, cli.ExitDone)
-	}
-	select {
-	case <-member.over:
-		t.Errorf("the member ended: %s", member.errs.String())
-	default:
-	}
+	scripts(t, "fleet", "fleet", fleet, "newer", newer, "at", at(server), "standby", at(server.Standby(t)))
 }

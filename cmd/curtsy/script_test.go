@@ -49,6 +49,7 @@ import (
 //	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c, or a.len for the length
 //	replace FILE OLD NEW      replaces text in a file once
 //	append FILE TEXT          adds text to a file
+//	copydir FROM TO           copies a folder
 //	members FILE [NAME]       prints the names in a ZIP file, or what one of them holds
 //	crlf FILE                 ends the lines of a file as HTTP and WARC do
 //	truncate FILE N           shortens a file by N bytes, or to nothing with "all"
@@ -59,8 +60,14 @@ import (
 // In the environment, $dead is the URL of a port where nobody listens, and $root the folder of the repository.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	scripts(t, "script")
+}
+
+// scripts runs the scripts of a folder of testdata, with more environment: names, each followed by its value.
+func scripts(t *testing.T, folder string, environment ...string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir:                filepath.Join("testdata", "script"),
+		Dir:                filepath.Join("testdata", folder),
 		RequireUniqueNames: true,
 		ContinueOnError:    true,
 		UpdateScripts:      os.Getenv("CURTSY_UPDATE_SCRIPTS") != "",
@@ -68,6 +75,9 @@ func TestScripts(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				return err
+			}
+			for i := 0; i < len(environment); i += 2 {
+				e.Setenv(environment[i], environment[i+1])
 			}
 			e.Setenv("dead", "http://"+l.Addr().String()+"/")
 			exe, err := os.Executable()
@@ -148,6 +158,9 @@ func TestScripts(t *testing.T) {
 			},
 			"append": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+args[1]+"\n"), 0o600))
+			},
+			"copydir": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(ts.MkAbs(args[0]))))
 			},
 			"members": func(ts *testscript.TestScript, _ bool, args []string) {
 				z, err := zip.OpenReader(ts.MkAbs(args[0]))
