@@ -8,14 +8,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
-	"curtsy/crawler/scope"
 )
 
 var (
@@ -120,72 +117,6 @@ func argsOf(line string) (args []string) {
 	return args
 }
 
-var link = regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)]*)?\)`)
-
-// Every link within the repository leads to a file, and its fragment to a heading of that file.
-func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
-	t.Parallel()
-	links, headings := 0, map[string]map[string]bool{}
-	for _, page := range pagesOf(t) {
-		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range link.FindAllStringSubmatch(string(b), -1) {
-			links++
-			to := page
-			if m[1] != "" {
-				to = filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1]))
-			}
-			if _, err := os.Stat(to); err != nil {
-				t.Errorf("%s: %v", page, err)
-				continue
-			}
-			if m[2] == "" || filepath.Ext(to) != ".md" {
-				continue
-			}
-			if headings[to] == nil {
-				headings[to] = headingsOf(t, to)
-			}
-			if !headings[to][m[2][1:]] {
-				t.Errorf("%s: %s has no heading %s", page, to, m[2])
-			}
-		}
-	}
-	if links < 100 {
-		t.Errorf("only %d links", links)
-	}
-}
-
-// headingsOf returns the fragments of a page's headings.
-func headingsOf(t *testing.T, page string) map[string]bool {
-	t.Helper()
-	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, inCode := map[string]bool{}, false
-	for line := range strings.Lines(string(b)) {
-		if strings.HasPrefix(line, "```") {
-			inCode = !inCode
-		}
-		if inCode || !strings.HasPrefix(line, "#") {
-			continue
-		}
-		id := strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
-				return unicode.ToLower(r)
-			}
-			return -1
-		}, strings.TrimSpace(strings.TrimLeft(line, "#")))
-		ids[id] = true
-	}
-	return ids
-}
-
 // codeOf returns what is code in a text: spans, and the commands of its console blocks, each on one line.
 func codeOf(text string) (spans, commands []string) {
 	for i, part := range strings.Split(text, "```") {
@@ -204,22 +135,4 @@ func codeOf(text string) (spans, commands []string) {
 		}
 	}
 	return spans, commands
-}
-
-// Each trap is documented by its name and its limit.
-func TestEveryTrapIsDocumented(t *testing.T) {
-	t.Parallel()
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "research-crawl.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defaults := scope.TrapDefaults()
-	for name, n := range map[string]int{"queries": 1000, "template": 10_000, "copy": 1} {
-		defaults[name] = n
-	}
-	for _, name := range crawldir.TrapNames() {
-		if rule := "| `" + name + "=" + itoa(defaults[name]) + "` |"; !strings.Contains(string(b), rule) {
-			t.Errorf("docs/guides/research-crawl.md has no row that begins %s", rule)
-		}
-	}
 }

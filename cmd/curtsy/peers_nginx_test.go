@@ -35,8 +35,8 @@ type server struct {
 	stop func() // may be called more than once
 }
 
-// serveFiles runs nginx over a folder.
-func serveFiles(t *testing.T, root string) *server {
+// serveFiles runs nginx over a folder, with more directives.
+func serveFiles(t *testing.T, root string, directives ...string) *server {
 	t.Helper()
 	skipWithout(t, "nginx")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,9 +59,9 @@ http {
   access_log %[2]s/access.log target;
   access_log %[2]s/combined.log combined;
   client_body_temp_path %[2]s/b; proxy_temp_path %[2]s/p; fastcgi_temp_path %[2]s/f; uwsgi_temp_path %[2]s/u; scgi_temp_path %[2]s/s;
-  server { listen %[3]s; root %[4]s; absolute_redirect on; }
+  server { listen %[3]s; root %[4]s; absolute_redirect on; %[5]s }
 }
-`, user, dir, addr, root)
+`, user, dir, addr, root, strings.Join(directives, "\n"))
 	path := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)

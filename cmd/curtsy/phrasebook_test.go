@@ -2,9 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,24 +67,5 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 	}
 	if len(met) < 40 {
 		t.Errorf("%d options", len(met))
-	}
-}
-
-// The page for those who come from elsewhere has the table as it is.
-func TestThePageForNewcomersHasTheWholeTable(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	b.WriteString("| option | program | in curtsy | notes |\n|---|---|---|---|\n")
-	for _, p := range cli.All() {
-		note := strings.ReplaceAll(p.Note, "|", `\|`)
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", strings.Join(p.Theirs, "` `"), p.Of, p.Ours, note)
-	}
-	page := filepath.Join("..", "..", "docs", "guides", "coming-from.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), b.String()) {
-		t.Errorf("%s does not have this table:\n%s", page, b.String())
 	}
 }
