@@ -1,0 +1,533 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/explain"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
+	"curtsy/crawler/hostlock"
+	"curtsy/crawler/status"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+const halfSecond = 500 * time.Millisecond
+
+// shared is a fetcher whose hosts are at addresses that a test says, and that notes when a request goes out at which of
+// them. The exchange itself goes where the web of the test has the host.
+type shared struct {
+	fetcher
+	at   func(host string) []string
+	down map[string]bool // addresses that cannot be reached
+
+	mu       sync.Mutex
+	starts   map[netip.Prefix][]time.Time
+	requests int
+	dialed   []string // host and address
+	reused   int
+}
+
+func (s *shared) Addresses(_ context.Context, a canon.Authority) ([]netip.AddrPort, error) {
+	var out []netip.AddrPort
+	for _, text := range s.at(a.Host()) {
+		out = append(out, netip.AddrPortFrom(netip.MustParseAddr(text), 80))
+	}
+	if len(out) == 0 {
+		return nil, &fetch.Failure{Class: fetch.NXDomain, Err: fmt.Errorf("no such name: %s", a.Host())}
+	}
+	return out, nil
+}
+
+func (s *shared) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	at, begun := r.Addr.Addr(), r.Begun
+	s.mu.Lock()
+	s.dialed = append(s.dialed, r.URL.Authority().Host()+" "+at.String())
+	s.mu.Unlock()
+	if s.down[at.String()] {
+		ex := fetch.Unmade(r.URL, &fetch.Failure{Class: fetch.Connect, Err: syscall.ECONNREFUSED})
+		ex.Addr = r.Addr
+		return ex, nil
+	}
+	r.Addr, r.Begun = netip.AddrPort{}, func() {
+		s.mu.Lock()
+		s.requests++
+		s.starts[host.Network(at)] = append(s.starts[host.Network(at)], time.Now())
+		s.mu.Unlock()
+		begun()
+	}
+	ex, err := s.fetcher.Do(ctx, r)
+	if err == nil && ex.Reused {
+		s.mu.Lock()
+		s.reused++
+		s.mu.Unlock()
+	}
+	return ex, err
+}
+
+// share puts the hosts of w at addresses, and returns who notes the starts.
+func (w *world) share(at func(host string) []string) *shared {
+	s := &shared{fetcher: w.cfg.Fetcher, at: at, starts: map[netip.Prefix][]time.Time{}, down: map[string]bool{}}
+	w.cfg.Fetcher = s
+	return s
+}
+
+// apart fails the test if two requests at one address were closer than every.
+func (s *shared) apart(t *testing.T, every time.Duration) {
+	t.Helper()
+	for at, times := range s.starts {
+		for i := 1; i < len(times); i++ {
+			if gap := times[i].Sub(times[i-1]); gap < every {
+				t.Errorf("%v: request %d came %v after the one before", at, i, gap)
+			}
+		}
+	}
+}
+
+// many returns n sites of so many pages, and their seeds.
+func many(n, pages int) (sites []*crawltest.Site, seeds []string) {
+	for i := range n {
+		name := fmt.Sprintf("h%02d.test", i)
+		sites, seeds = append(sites, crawltest.Tree(name, pages)), append(seeds, "http://"+name+"/")
+	}
+	return sites, seeds
+}
+
+// Fifty hosts at one address: the address decides, to the full: requests leave one every half second, and no host is
+// favoured.
+func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages = 50, 3
+		sites, seeds := many(hosts, pages)
+		w := newWorld(t, seeds, sites...)
+		s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+		w.run()
+		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+		s.apart(t, halfSecond)
+		times := s.starts[host.Network(netip.MustParseAddr("8.8.8.8"))]
+		if len(times) != hosts*(pages+1) {
+			t.Fatalf("%d requests", len(times))
+		}
+		took := times[len(times)-1].Sub(times[0])
+		if want := time.Duration(len(times)-1) * halfSecond; took > want+want/50 {
+			t.Errorf("%d requests took %v, the address permits %v", len(times), took, want)
+		}
+		first := map[string]int{} // how many hosts had been asked for the first time when each was
+		for _, r := range w.web.Referee().Requests() {
+			if _, ok := first[r.Host]; !ok {
+				first[r.Host] = len(first)
+				if n := r.Start.Sub(times[0]); n > hosts*halfSecond+5*time.Second {
+					t.Errorf("%s was asked for the first time after %v", r.Host, n)
+				}
+			}
+		}
+		byAddr := 0
+		for _, l := range w.ledger.all {
+			if l.PaceBy == storage.ByAddress {
+				byAddr++
+				if l.Gap > 0 && l.Gap < l.Pace {
+					t.Errorf("%s: gap %v, pace %v", l.URL, l.Gap, l.Pace)
+				}
+			}
+		}
+		if byAddr < hosts {
+			t.Errorf("the ledger says of %d exchanges that the address decided", byAddr)
+		}
+	})
+}
+
+func TestRule10_AddressesAndNetworksApart(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		at    func(n int) string
+		spots int
+	}{
+		{"ten addresses", func(n int) string { return fmt.Sprintf("8.8.8.%d", n%10+1) }, 10},
+		{"one /64", func(n int) string { return fmt.Sprintf("2606:2800:220:1::%x", n+1) }, 1},
+		{"four /64", func(n int) string { return fmt.Sprintf("2606:2800:220:%x::%x", n%4, n+1) }, 4},
+	} {
+		bubble(t, c.name, func(t *testing.T) {
+			const hosts = 20
+			sites, seeds := many(hosts, 2)
+			w := newWorld(t, seeds, sites...)
+			w.cfg.IPDelay = 800 * time.Millisecond
+			s := w.share(func(host string) []string {
+				n := 0
+				if _, err := fmt.Sscanf(host, "h%d.test", &n); err != nil {
+					t.Error(err)
+				}
+				return []string{c.at(n)}
+			})
+			begin := time.Now()
+			w.run()
+			w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+			s.apart(t, w.cfg.IPDelay)
+			if len(s.starts) != c.spots {
+				t.Errorf("%d addresses, want %d", len(s.starts), c.spots)
+			}
+			if took, most := time.Since(begin), time.Duration(hosts*3/c.spots+8)*w.cfg.IPDelay; took > most {
+				t.Errorf("took %v, want at most %v", took, most)
+			}
+		})
+	}
+}
+
+// A request over a kept connection is a start like any other.
+func TestRule10_KeptConnectionsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sites, seeds := many(4, 6)
+		w := newWorld(t, seeds, sites...)
+		w.cfg.IPDelay = 700 * time.Millisecond // a turn of each within the life of a connection
+		s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+		w.run()
+		s.apart(t, w.cfg.IPDelay)
+		if s.reused < 12 || s.requests != 4*7 {
+			t.Errorf("%d of %d requests went over a kept connection", s.reused, s.requests)
+		}
+	})
+}
+
+// The robots.txt of some hosts leads to another host, with pages of its own or without, all at one address that is never
+// idle: every policy is had in good time, not when all others are done.
+func TestRule10_NoDeadlockWithRobotsHops(t *testing.T) {
+	for target, hopping := range map[string]int{"far.test": 1, "h00.test": 4} {
+		bubble(t, target, func(t *testing.T) {
+			const hosts, pages = 20, 20
+			sites, seeds := many(hosts, pages)
+			if target == "far.test" {
+				sites = append(sites, crawltest.Tree(target, 1))
+			}
+			for _, site := range sites[hosts-hopping : hosts] {
+				site.Robots.Redirect, site.Robots.Delay = "http://"+target+"/robots.txt", 200*time.Millisecond // out of step with the others
+			}
+			w := newWorld(t, seeds, sites...)
+			w.cfg.Workers = 4
+			s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+			begin := time.Now()
+			sum := w.run()
+			s.apart(t, halfSecond)
+			if sum.EndedBy != EndedDrained || sum.Status.Fetched != hosts*pages {
+				t.Errorf("ended by %q, %d fetched", sum.EndedBy, sum.Status.Fetched)
+			}
+			whole := time.Duration(s.requests) * halfSecond
+			if took := time.Since(begin); took > whole+whole/20 {
+				t.Errorf("%d requests took %v, the address permits %v", s.requests, took, whole)
+			}
+			for _, site := range sites[hosts-hopping : hosts] {
+				asked := w.first(site.Name, "/")
+				if after := asked.Sub(begin); asked.IsZero() || after > whole/2 {
+					t.Errorf("the first page of %s came after %v of %v", site.Name, after, whole)
+				}
+			}
+		})
+	}
+}
+
+// first returns when a host was asked for a target for the first time.
+func (w *world) first(host, target string) time.Time {
+	for _, r := range w.web.Referee().Requests() {
+		if r.Host == host && r.Target == target {
+			return r.Start
+		}
+	}
+	return time.Time{}
+}
+
+// Own hosts are asked without regard to their address, and to other crawls.
+func TestRule10_17_OwnHostsAreExempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://localhost/"}, crawltest.Tree("localhost", 5))
+		s := &strict{fetcher: w.cfg.Fetcher, t: t}
+		w.cfg.Fetcher, w.cfg.HostLocks, w.cfg.Delay = s, refusing{}, -1
+		begin := time.Now()
+		if sum := w.run(); sum.Status.Fetched != 5 || time.Since(begin) > time.Second {
+			t.Errorf("%d fetched in %v", sum.Status.Fetched, time.Since(begin))
+		}
+	})
+}
+
+// strict fails the test when it is asked for addresses, or told one.
+type strict struct {
+	fetcher
+	t *testing.T
+}
+
+func (s *strict) Addresses(context.Context, canon.Authority) ([]netip.AddrPort, error) {
+	s.t.Error("an own host is looked up ahead")
+	return nil, syscall.EINVAL
+}
+
+func (s *strict) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	if r.Addr.IsValid() || r.Begin != nil {
+		s.t.Error("an own host is paced by its address")
+	}
+	return s.fetcher.Do(ctx, r)
+}
+
+// The next address is for when the one before could not be reached; the host is out of reach when none could be.
+func TestRule10_AnUnreachableAddressGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
+		s := w.share(func(string) []string { return []string{"8.8.8.1", "8.8.8.2", "8.8.8.3"} })
+		s.down["8.8.8.1"], s.down["8.8.8.2"] = true, true
+		sum := w.run()
+		want := []string{"a.test 8.8.8.1", "a.test 8.8.8.2"}
+		for range 5 {
+			want = append(want, "a.test 8.8.8.3")
+		}
+		if sum.Status.Fetched != 4 || !slices.Equal(s.dialed, want) {
+			t.Errorf("%d fetched, dialled %q", sum.Status.Fetched, s.dialed)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
+		w.cfg.MaxWait = time.Second
+		s := w.share(func(string) []string { return []string{"8.8.8.1", "8.8.8.2"} })
+		s.down["8.8.8.1"], s.down["8.8.8.2"] = true, true
+		sum := w.run()
+		if want := []string{"a.test 8.8.8.1", "a.test 8.8.8.2"}; !slices.Equal(s.dialed, want) {
+			t.Errorf("dialled %q, want %q", s.dialed, want)
+		}
+		if len(sum.Status.Resting) != 1 || !strings.Contains(sum.Status.Resting[0].Reason, "connect") {
+			t.Errorf("%+v", sum.Status.Resting)
+		}
+	})
+}
+
+func TestRule10_StatusSaysHowManyHostsWaitForTheirAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sites, seeds := many(20, 1)
+		w := newWorld(t, seeds, sites...)
+		w.share(func(string) []string { return []string{"8.8.8.8"} })
+		c := w.crawl()
+		var g errgroup.Group
+		g.Go(func() error { _, err := c.Run(t.Context()); return err })
+		time.Sleep(time.Second + time.Millisecond)
+		s, err := c.Status(t.Context())
+		if err != nil || s.LimitedByIP < 15 || s.LimitedByIP > 19 {
+			t.Errorf("%d hosts limited by IP, %v", s.LimitedByIP, err)
+		}
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+		if s, err := c.Status(t.Context()); err != nil || s.LimitedByIP != 0 {
+			t.Errorf("at the end %d hosts limited by IP, %v", s.LimitedByIP, err)
+		}
+	})
+}
+
+func TestIPDelayIsAtLeast100ms(t *testing.T) {
+	w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
+	for d, ok := range map[time.Duration]bool{0: true, 100 * time.Millisecond: true, 99 * time.Millisecond: false, -1: false, time.Hour: true} {
+		w.cfg.IPDelay = d
+		if err := w.cfg.Validate(); (err == nil) != ok {
+			t.Errorf("%v: %v", d, err)
+		}
+	}
+}
+
+// together runs crawls at the same time, each of which fetches so many pages.
+func together(t *testing.T, pages int64, worlds ...*world) {
+	t.Helper()
+	var g errgroup.Group
+	for _, w := range worlds {
+		c := w.crawl()
+		g.Go(func() error {
+			s, err := c.Run(t.Context())
+			if err == nil && (s.EndedBy != EndedDrained || s.Status.Fetched != pages) {
+				err = fmt.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Politeness rule 17: two crawls of one user share the hosts: never both at once, and the pace between them.
+func TestRule17_TwoCrawlsShareTheirHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := crawltest.Tree("a.test", 8), crawltest.Tree("b.test", 8)
+		a.Robots.Body = "User-agent: *\nCrawl-delay: 7\n"
+		seeds := []string{"http://a.test/", "http://b.test/"}
+		one := newWorld(t, seeds, a, b)
+		two := newWorldOn(t, 0, seeds, one.web)
+		sharesLocks(t, one, two)
+		together(t, 16, one, two)
+		last := map[string]time.Time{}
+		for _, r := range one.web.Referee().Requests() {
+			// The first crawl's Crawl-delay is known to the second once it has robots.txt itself: Floor holds from the start.
+			if gap := r.Start.Sub(last[r.Host]); gap < Floor {
+				t.Errorf("%s%s came %v after the last exchange ended", r.Host, r.Target, gap)
+			}
+			last[r.Host] = r.End
+		}
+		if n := len(one.web.Referee().Requests()); n != 2*2*9 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// refusing is host locks whose disk fails.
+type refusing struct{ freeSpots }
+
+func (refusing) Take(canon.Authority, time.Duration) (time.Duration, error) {
+	return 0, syscall.EIO
+}
+func (refusing) Release(canon.Authority, time.Duration) error { return nil }
+
+func TestRule17_LocksThatFailStopTheCrawl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+		w.cfg.HostLocks = refusing{}
+		c := w.crawl()
+		if _, err := c.Run(t.Context()); err == nil || len(w.asked("a.test")) != 0 {
+			t.Errorf("%v; asked for %q", err, w.asked("a.test"))
+		}
+	})
+}
+
+// robots-policy, table 3.1: 20 s to the first octet of robots.txt, 30 s for all of it; then nothing is allowed.
+func TestRule06_RobotsHasLessPatienceThanAPage(t *testing.T) {
+	for _, c := range []struct {
+		delay time.Duration
+		robot bool // of robots.txt, or of the page
+		ok    bool
+	}{{19 * time.Second, true, true}, {21 * time.Second, true, false}, {40 * time.Second, false, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			site := crawltest.Tree("a.test", 1)
+			if c.robot {
+				site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Delay: c.delay}
+			} else {
+				p := site.Pages["/"]
+				p.Delay = c.delay
+				site.Pages["/"] = p
+			}
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			w.cfg.MaxWait = 30 * time.Second
+			s := w.run()
+			if ok := s.Status.Fetched == 1; ok != c.ok {
+				t.Errorf("%+v: fetched %d, resting %+v", c, s.Status.Fetched, s.Status.Resting)
+			}
+			if !c.ok && (len(s.Status.Resting) != 1 || s.Status.Resting[0].Reason != "robots.txt: timeout") {
+				t.Errorf("%+v: %+v", c, s.Status.Resting)
+			}
+		})
+	}
+}
+
+// freeSpots are locks of nobody else's, as far as addresses go.
+type freeSpots struct{}
+
+func (freeSpots) Start(netip.Prefix, time.Duration) (time.Duration, error) { return 0, nil }
+func (freeSpots) Started(netip.Prefix, time.Duration) error                { return nil }
+func (freeSpots) SetBack() time.Duration                                   { return 0 }
+
+func (freeSpots) Rest(canon.Authority, time.Time, hostlock.Wish) error { return nil }
+func (freeSpots) Resting(canon.Authority) (hostlock.Wish, error)       { return hostlock.Wish{}, nil }
+
+// Politeness rule 26: the pace of an address holds over all crawls of one user, though each has hosts of its own there.
+func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sites []*crawltest.Site
+		var seeds [2][]string
+		for i := range 8 {
+			s := crawltest.Tree(fmt.Sprintf("h%d.test", i), 5)
+			sites = append(sites, s)
+			seeds[i%2] = append(seeds[i%2], "http://"+s.Name+"/")
+		}
+		one := newWorld(t, seeds[0], sites...)
+		two := newWorldOn(t, 0, seeds[1], one.web)
+		at := func(string) []string { return []string{"198.18.7.7"} }
+		notes := []*shared{one.share(at), two.share(at)}
+		sharesLocks(t, one, two)
+		together(t, 20, one, two)
+		var all []time.Time
+		for _, n := range notes {
+			all = append(all, n.starts[netip.MustParsePrefix("198.18.7.7/32")]...)
+		}
+		slices.SortFunc(all, time.Time.Compare)
+		for i := range all[1:] {
+			if gap := all[i+1].Sub(all[i]); gap < halfSecond {
+				t.Errorf("start %d came after %v", i+1, gap)
+			}
+		}
+		if len(all) != 8*6 {
+			t.Errorf("%d requests", len(all))
+		}
+	})
+}
+
+// Where hosts share an address, the estimate is of what really comes; status and explain say the pace that is really kept,
+// also when the crawl has stopped.
+func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages = 20, 12
+		sites, seeds := many(hosts, pages)
+		w := newWorld(t, seeds, sites...)
+		s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+		c := w.crawl()
+		var e status.Estimate
+		var at time.Time
+		u, err := canon.Parse(seeds[3] + "p11.html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var x explain.Explanation
+		var st status.Status
+		told := make(chan struct{})
+		time.AfterFunc(80*time.Second, func() {
+			defer close(told)
+			at = time.Now()
+			e, _ = c.Estimate(t.Context())
+			st, _ = c.Status(t.Context())
+			x, err = c.Explain(t.Context(), explain.Question{URL: u})
+		})
+		w.finish(c)
+		<-told
+		times := s.starts[host.Network(netip.MustParseAddr("8.8.8.8"))]
+		took := times[len(times)-1].Sub(at)
+		if e.PaceBy != string(storage.ByAddress) || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {
+			t.Errorf("%+v: %v", e, e)
+		}
+		if e.Left < took-took/5 || e.Left > took+took/5 {
+			t.Errorf("estimated %v, it took %v", e.Left, took)
+		}
+		if err != nil || x.Pace.By != storage.ByAddress || x.Pace.Seconds != 10 {
+			t.Errorf("%v: %+v", err, x.Pace)
+		}
+		if len(st.Longest) == 0 || st.Longest[0].Pace != 10 {
+			t.Errorf("%+v", st.Longest)
+		}
+	})
+}
+
+// A dry run knows which hosts share an address, whose pace they share then.
+func TestADryRunKnowsTheAddressOfItsHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sites, seeds := many(10, 3)
+		w := newWorld(t, seeds, sites...)
+		w.share(func(string) []string { return []string{"8.8.8.8"} })
+		w.cfg.DryRun, w.cfg.MaxWait = true, 30*time.Second
+		c := w.crawl()
+		w.finish(c)
+		for _, seed := range seeds {
+			if m, ok, err := c.Met(t.Context(), parse(t, seed).Authority()); err != nil || !ok || m.Spot.Addr().String() != "8.8.8.8" {
+				t.Errorf("%s: %v %v %+v", seed, err, ok, m)
+			}
+		}
+	})
+}

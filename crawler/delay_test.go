@@ -1,0 +1,279 @@
+package crawler
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/scope"
+	"curtsy/storage"
+)
+
+// Rule 7: what Crawl-delay and Request-rate of a file become as delays between requests, also after robots.txt: not less,
+// and not more. Package robots tests each form of their values.
+func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
+	const s = time.Second
+	for _, tt := range []struct {
+		file string
+		want time.Duration
+	}{
+		{"User-agent: *\nCrawl-delay: 2.5\n", 2500 * time.Millisecond},
+		{"User-agent: *\nCrawl-delay: 300\n", 300 * s}, // --max-crawl-delay itself
+		// Less than the floor shortens nothing.
+		{"User-agent: *\nCrawl-delay: 0.2\n", Floor},
+		// Request-rate becomes a delay; the longer of the two holds.
+		{"User-agent: *\nRequest-rate: 1/5\nCrawl-delay: 8\n", 8 * s},
+	} {
+		bubble(t, tt.file, func(t *testing.T) {
+			site := crawltest.Tree("a.test", 5)
+			site.Robots.Body = tt.file
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			if s := w.run(); s.Status.Fetched != 5 {
+				t.Fatalf("%d fetched", s.Status.Fetched)
+			}
+			w.judged(crawltest.Rules{Pace: Floor})
+			w.wantGaps(tt.want)
+		})
+	}
+}
+
+// wantGaps checks that between two exchanges with a.test there is this pause: to within a millisecond, which the
+// crawler's own rounding may add.
+func (w *world) wantGaps(want time.Duration) {
+	w.t.Helper()
+	requests := w.web.Referee().Requests()
+	for i, r := range requests[1:] {
+		if gap := r.Start.Sub(requests[i].End); gap < want || gap > want+time.Millisecond {
+			w.t.Errorf("%s came %v after the end of %s, want %v", r.Target, gap, requests[i].Target, want)
+		}
+	}
+}
+
+// Rule 7: by any name, the group that names curtsy and that of the name both bind: the longer delay holds.
+func TestRule07_TheLongestDelayOfAllGroupsThatBind(t *testing.T) {
+	for file, want := range map[string]time.Duration{
+		"User-agent: curtsy\nCrawl-delay: 6\nDisallow: /x\n\nUser-agent: libbot\nCrawl-delay: 2\n": 6 * time.Second,
+		"User-agent: curtsy\nCrawl-delay: 2\nDisallow: /x\n\nUser-agent: libbot\nCrawl-delay: 6\n": 6 * time.Second,
+		"User-agent: libbot\nCrawl-delay: 2\nDisallow: /x\n\nUser-agent: *\nCrawl-delay: 6\n":      2 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			site := crawltest.Tree("a.test", 4)
+			site.Robots.Body = file
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			w.as(fetch.Identity{Token: "libbot", Version: "1"})
+			w.run()
+			w.wantGaps(want)
+		})
+	}
+}
+
+// Rule 7: who asks for more than --max-crawl-delay is asked for nothing but robots.txt in this run, and is reported; a
+// run with a longer one serves it, at the pace it asks for.
+func TestRule07_AboveTheMaximumTheHostIsReportedNotHurried(t *testing.T) {
+	for _, line := range []string{"Crawl-delay: 301", "Request-rate: 1/1h"} {
+		bubble(t, line, func(t *testing.T) {
+			site := crawltest.Tree("a.test", 3)
+			site.Robots.Body = "User-agent: *\n" + line + "\n"
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			s := w.run()
+			w.wantAsked("a.test", "/robots.txt")
+			if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "is longer than --max-crawl-delay 5m0s") || !s.Incomplete {
+				t.Errorf("%+v", s)
+			}
+			if line != "Crawl-delay: 301" {
+				return
+			}
+			w.cfg.MaxCrawlDelay = 400 * time.Second
+			w.reopen()
+			if s = w.run(); s.Status.Fetched != 3 || s.Incomplete {
+				t.Errorf("with a longer --max-crawl-delay: %+v", s)
+			}
+			w.judged(crawltest.Rules{Pace: Floor})
+		})
+	}
+}
+
+// Rule 7: the pace that a host's own robots.txt asks for holds from when it is first read, be that for another host whose
+// robots.txt redirects to it, until the host's own policy is had. A redirect makes it no policy.
+func TestRule07_APaceReadForAnotherHostIsKept(t *testing.T) {
+	for _, tt := range []struct {
+		name, asks string
+		by         storage.PaceBy
+		hops       int
+	}{
+		{"at once", "Request-rate: 2/5s", storage.ByRequestRate, 0},
+		{"by one redirect", "Crawl-delay: 2.5", storage.ByCrawlDelay, 1},
+		{"by several", "Request-rate: 2/5s", storage.ByRequestRate, 3},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, leadingTo("b.test"), ruledBy("b.test", tt.hops, "User-agent: *\n"+tt.asks+"\n"))
+			w.cfg.Scope.Mode = scope.ModeAny
+			w.run()
+			w.wantKept("b.test", tt.hops+1, tt.hops+2, 2500*time.Millisecond, tt.by)
+			w.judged(crawltest.Rules{Pace: Floor})
+		})
+	}
+}
+
+// It is known of the host after a restart, and while the host's own robots.txt cannot be had.
+func TestRule07_APaceReadForAnotherHostOutlivesARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := leadingTo("b.test"), ruledBy("b.test", 2, "User-agent: *\nCrawl-delay: 200\n")
+		sound, asked := b.Handler, 0
+		b.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.RequestURI == "/rules/1" {
+				if asked++; asked == 2 { // when it is asked for b.test itself
+					http.Error(rw, "busy", http.StatusInternalServerError)
+					return
+				}
+			}
+			sound.ServeHTTP(rw, r)
+		})
+		w := newWorld(t, []string{"http://a.test/"}, a, b)
+		w.cfg.Scope.Mode, w.cfg.MaxWait = scope.ModeAny, time.Minute // so that b.test's own turn comes in the next run
+		w.run()
+		w.wantAsked("b.test", "/robots.txt", "/rules/1", "/rules/2")
+		for range 2 {
+			w.reopen()
+			w.cfg.MaxWait = time.Hour
+			w.run()
+		}
+		w.wantKept("b.test", 3, 6, 200*time.Second, storage.ByCrawlDelay)
+	})
+}
+
+// It holds, too, where the other host asks for what the host's own redirects have led to just now.
+func TestRule07_APaceReadOnTheHostsOwnWayIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Redirect: "http://b.test/rules/1"}}
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, ruledBy("b.test", 1, "User-agent: *\nCrawl-delay: 7\n"))
+		w.run()
+		w.wantAsked("b.test", "/robots.txt", "/rules/1", "/rules/1", "/")
+		w.wantKept("b.test", 2, 2, 7*time.Second, storage.ByCrawlDelay)
+	})
+}
+
+// The host's own policy ends it, one that there is no file any more included.
+func TestRule07_TheHostsOwnPolicyEndsThePaceReadForAnother(t *testing.T) {
+	for _, then := range []string{"User-agent: *\nDisallow: /x\n", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			a, read := leadingTo("b.test"), 0
+			a.Pages["/"] = crawltest.Page{Links: []string{"http://b.test/", "http://b.test/2", "http://b.test/3"}}
+			b := &crawltest.Site{Name: "b.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				file := "User-agent: *\nCrawl-delay: 7\n"
+				if r.RequestURI != "/robots.txt" {
+					return
+				}
+				if read++; read > 1 {
+					file = then
+				}
+				if file == "" {
+					rw.WriteHeader(http.StatusNotFound)
+				}
+				fmt.Fprint(rw, file)
+			})}
+			w := newWorld(t, []string{"http://a.test/"}, a, b)
+			w.cfg.Scope.Mode = scope.ModeAny
+			w.run()
+			var paces []time.Duration
+			for _, l := range w.ledger.all {
+				if l.Attempt > 0 && strings.HasPrefix(l.URL, "http://b.test/") {
+					paces = append(paces, l.Pace)
+				}
+			}
+			// That after the exchange which brought the policy was due when it began.
+			if want := []time.Duration{Floor, 7 * time.Second, 7 * time.Second, Floor, Floor}; !slices.Equal(paces, want) {
+				t.Errorf("then %q: %v, want %v", then, paces, want)
+			}
+		})
+	}
+}
+
+// leadingTo is a.test, whose robots.txt redirects to that of another host, and whose page links to that host.
+func leadingTo(name string) *crawltest.Site {
+	return &crawltest.Site{
+		Name: "a.test", Robots: crawltest.Robots{Redirect: "http://" + name + "/robots.txt"},
+		Pages: map[string]crawltest.Page{"/": {Links: []string{"http://" + name + "/"}}},
+	}
+}
+
+// ruledBy is a host whose robots.txt redirects so often within the host, and then is this file.
+func ruledBy(name string, hops int, file string) *crawltest.Site {
+	return &crawltest.Site{Name: name, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		n := 0
+		switch _, err := fmt.Sscanf(r.RequestURI, "/rules/%d", &n); {
+		case r.RequestURI != "/robots.txt" && err != nil:
+			rw.Header().Set("Content-Type", "text/html")
+		case n < hops:
+			http.Redirect(rw, r, fmt.Sprintf("/rules/%d", n+1), http.StatusFound)
+		default:
+			fmt.Fprint(rw, file)
+		}
+	})}
+}
+
+// wantKept checks the pauses of a host after so many exchanges, which read its robots.txt: so many follow, none of them
+// after less than want, and its line says who asked for that.
+func (w *world) wantKept(host string, before, follow int, want time.Duration, by storage.PaceBy) {
+	w.t.Helper()
+	n := 0
+	for _, l := range w.ledger.all {
+		if l.Attempt == 0 || !strings.HasPrefix(l.URL, "http://"+host+"/") {
+			continue
+		}
+		if n++; n > before && (l.Gap < want || l.Pace != want || l.PaceBy != by) {
+			w.t.Errorf("%s (via %q) came after %v; the line says %v by %q, want %v by %q", l.URL, l.Via, l.Gap, l.Pace, l.PaceBy, want, by)
+		}
+	}
+	if n != before+follow {
+		w.t.Errorf("%d exchanges with %s, want %d", n, host, before+follow)
+	}
+}
+
+func TestRule14_TheWholeCrawlKeepsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 6)
+		left := 5
+		pages := site.Pages
+		site.Pages = nil
+		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.RequestURI, "/robots") {
+				http.NotFound(rw, r)
+				return
+			}
+			left--
+			rw.Header().Set("RateLimit", fmt.Sprintf(`"q";r=%d;t=40`, left))
+			if left == 0 {
+				left = 10
+			}
+			rw.Header().Set("Content-Type", "text/html")
+			for _, l := range pages[r.RequestURI].Links {
+				fmt.Fprintf(rw, `<a href="%s">x</a>`, l)
+			}
+		})
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		begin := time.Now()
+		s := w.run()
+		// After the robots.txt 1 s, then 40 s / 4, 3, 2, 1, then all of 40 s.
+		want := time.Second + 10*time.Second + 13333334*time.Microsecond + 20*time.Second + 40*time.Second + 40*time.Second
+		if took := time.Since(begin).Truncate(time.Millisecond); s.Status.Fetched != 6 || took != want.Truncate(time.Millisecond) {
+			t.Errorf("%d fetched in %v, want 6 in %v", s.Status.Fetched, took, want)
+		}
+		by := map[string]int{}
+		for _, l := range w.ledger.all {
+			by[string(l.PaceBy)]++
+			if l.PaceBy == storage.ByRateLimit && l.Gap < l.Pace {
+				t.Errorf("%s: a gap of %v at a pace of %v", l.URL, l.Gap, l.Pace)
+			}
+		}
+		if by[string(storage.ByRateLimit)] != 5 { // four were spaced by it, one had to wait for all of a quota
+			t.Errorf("who asked for the pace: %v; five exchanges waited for RateLimit", by)
+		}
+	})
+}

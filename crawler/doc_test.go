@@ -1,0 +1,428 @@
+package crawler
+
+import (
+	"crypto/sha256"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/gate"
+	"curtsy/crawler/host"
+	"curtsy/frontier"
+	"curtsy/robots"
+	"curtsy/storage/plainly"
+)
+
+// The page of the ledger's words is held to the code: it has every word that a line can say, and no other.
+
+func decisionsDoc(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "docs", "reference", "ledger.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// constants returns the values of the string constants in a folder whose name or type matches.
+func constants(t *testing.T, dir, pattern string) (values []string) {
+	t.Helper()
+	match := regexp.MustCompile("^(" + pattern + ")$")
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			kind, _ := spec.Type.(*ast.Ident)
+			for i, id := range spec.Names {
+				if i >= len(spec.Values) || !match.MatchString(id.Name) && (kind == nil || !match.MatchString(kind.Name)) {
+					continue
+				}
+				if lit, ok := spec.Values[i].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					s, _ := strconv.Unquote(lit.Value)
+					values = append(values, s)
+				}
+			}
+			return true
+		})
+	}
+	if len(values) == 0 {
+		t.Fatalf("no constant in %s matches %s", dir, pattern)
+	}
+	return values
+}
+
+// literals returns what the first group of a pattern finds in the source of a folder.
+func literals(t *testing.T, dir, pattern string) (values []string) {
+	t.Helper()
+	names, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(b), -1) {
+			values = append(values, m[1])
+		}
+	}
+	if len(values) == 0 {
+		t.Fatalf("nothing in %s matches %s", dir, pattern)
+	}
+	return values
+}
+
+// lineWords are the words of the code by the headings of the page; elsewhere are words that stand within a pattern.
+func lineWords(t *testing.T) (words map[string][]string, within []string) {
+	// Of hosts, or counted only: no line has them.
+	noLine := map[string]bool{
+		reasonDryRun: true, reasonMaxPerHost: true, reasonPerDay: true, reasonHours: true, reasonMaxPerDomain: true, reasonMaxPerTag: true, reasonMoved: true, reasonOtherHost: true, reasonIndexDepth: true,
+		reasonSitemaps: true, reasonScriptRefused: true, reasonHops: true, reasonOwnerRobots: true, // these and that of a tag stand elsewhere on the page
+	}
+	var reasons []string
+	for _, s := range constants(t, ".", "reason[A-Z].*") {
+		if !noLine[s] {
+			reasons = append(reasons, s)
+		}
+	}
+	reasons = append(reasons, host.Aborted, host.TooSlow, host.OverTime)
+	reasons = append(reasons, literals(t, ".", `"(redirect [a-z ]+|too slow)"`)...)
+	reasons = append(reasons, constants(t, "../storage", "Reason[A-Z].*")...)
+	reasons = append(reasons, constants(t, "fetch", "TooLarge")...)
+	reasons = append(reasons, reasonHops, "trap:copy",
+		"status N", "named by script: status N", "to URL", "redirect: WORD", "truncated: WORD", "robots.txt: WORD", "sitemap:WORD: …")
+	rules := literals(t, "scope", `\{?"((?:scope|trap):[a-z-]+)"`)
+	for _, mode := range constants(t, "scope", "Mode") {
+		rules = append(rules, "scope:"+mode)
+	}
+	for _, shape := range literals(t, "scope", `s\.shape\("([a-z]+)"`) {
+		rules = append(rules, "trap:"+shape)
+	}
+	rules = append(rules, constants(t, "trap", "Rule(Queries|Template)")...)
+	within = append(within, constants(t, "../frontier/canon", "Reason")...)
+	within = append(within, constants(t, "fetch", "Cut.*")...)
+	within = append(within, constants(t, "sitemap", "Found.*")...)
+	for _, format := range constants(t, "sitemap", "Format") {
+		if format != "" {
+			within = append(within, format)
+		}
+	}
+	return map[string][]string{
+		"## `decision`": constants(t, "../storage", "Decision[A-Z].*"),
+		"## `outcome`":  constants(t, "../storage", "Outcome[A-Z].*"),
+		"## `change`: since the previous generation":              constants(t, "../storage", "Change[A-Z].*"),
+		"## `kind`: how a URL was found":                          constants(t, "../storage", "Kind[A-Z].*"),
+		"## `pace_by`: the reason for the delay before a request": constants(t, "../storage", "By[A-Z].*"),
+		"## `reason` of a verdict":                                constants(t, "../robots", "Reason"),
+		"## `reason` of a request":                                reasons,
+		"## `reason` of a rejected or held URL":                   append(rules, reasonSitemaps, reasonScriptRefused, reasonMaxPerTag, frontier.ReasonOperator, frontier.ReasonQuarantined),
+	}, within
+}
+
+func TestDecisionsDocHasTheWordsOfTheCode(t *testing.T) {
+	text := decisionsDoc(t)
+	words, within := lineWords(t)
+	for heading, want := range words {
+		_, section, ok := strings.Cut(text, heading+"\n")
+		if !ok {
+			t.Fatalf("no heading %q", heading)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		known := map[string]bool{}
+		for _, w := range want {
+			known[w] = true
+		}
+		said := map[string]bool{}
+		for _, row := range tableOf(t, section, "| word |") {
+			w := strings.Trim(row[0], "`")
+			if said[w] = true; !known[w] {
+				t.Errorf("%s: no line says %q", heading, w)
+			}
+		}
+		for w := range known {
+			if !said[w] {
+				t.Errorf("%s: %q is missing", heading, w)
+			}
+		}
+	}
+	for _, w := range within {
+		if !strings.Contains(text, "`"+w+"`") {
+			t.Errorf("%q is missing", w)
+		}
+	}
+}
+
+// wantWords checks that the page has what the lines of the ledger say.
+func (w *world) wantWords() {
+	w.t.Helper()
+	words, within := lineWords(w.t)
+	known := func(heading, word string) bool { return slices.Contains(words[heading], word) }
+	list := make([]string, len(within))
+	for i, word := range within {
+		list[i] = regexp.QuoteMeta(word)
+	}
+	any := strings.Join(list, "|")
+	pattern := regexp.MustCompile(`^(status \d+|to \S+|(redirect|truncated): (` + any + `)|robots\.txt: .+|sitemap:(` + any + `|content coding): \d+ of \d+ entries in scope.*)$`)
+	for _, l := range w.ledger.all {
+		if !known("## `decision`", string(l.Decision)) || l.Outcome != "" && !known("## `outcome`", string(l.Outcome)) ||
+			l.Kind != "" && !known("## `kind`: how a URL was found", string(l.Kind)) {
+			w.t.Errorf("decision %q, outcome %q, kind %q", l.Decision, l.Outcome, l.Kind)
+		}
+		if r := l.Reason; r != "" && !known("## `reason` of a verdict", r) && !known("## `reason` of a request", r) &&
+			!known("## `reason` of a rejected or held URL", r) && !pattern.MatchString(r) {
+			w.t.Errorf("the page does not have the reason %q of %s", r, l.URL)
+		}
+	}
+}
+
+// Every reason that explain, linkcheck and missing.jsonl give has words for people, and shares them with no other.
+func TestReasons_EachHasItsOwnWords(t *testing.T) {
+	words, _ := lineWords(t)
+	codes := append(constants(t, "../storage/mirror", "Reason"), constants(t, "crawldir", "StillQueued|NotFollowed")...)
+	codes = append(codes, literals(t, "check", `(?:untested|broken|unclear), "([^"]+)"\n`)...)
+	for heading, reasons := range words {
+		if strings.HasPrefix(heading, "## `reason`") {
+			codes = append(codes, reasons...)
+		}
+	}
+	said := map[string]string{}
+	for _, code := range codes {
+		plain := plainly.Reason(code)
+		if other, ok := said[plain]; ok && other != code {
+			t.Errorf("%s and %s are both shown as %q", code, other, plain)
+		}
+		said[plain] = code
+	}
+}
+
+// The page for webmasters is held against the code: what it promises in tables and examples is what happens.
+
+func politenessDoc(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "docs", "trust", "politeness.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// tableOf returns the cells of the table whose first line begins so.
+func tableOf(t *testing.T, text, head string) (rows [][]string) {
+	t.Helper()
+	_, text, ok := strings.Cut("\n"+text, "\n"+head)
+	if !ok {
+		t.Fatalf("no table %q", head)
+	}
+	for i, line := range strings.Split(text, "\n") {
+		if i < 2 { // the rest of the head, and the line below it
+			continue
+		}
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		rows = append(rows, cells)
+	}
+	if len(rows) == 0 {
+		t.Fatalf("the table %q is empty", head)
+	}
+	return rows
+}
+
+var codeSpan = regexp.MustCompile("`([^`]+)`")
+
+// testsOfModule returns the names of all test functions of the module.
+func testsOfModule(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+				names[f.Name.Name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// numbered finds the numbers of rules in a test's name.
+var numbered = regexp.MustCompile(`^TestRules?(\d\d)(?:And(\d\d))?_|_Rule(\d+)$`)
+
+// Every rule has its row, every test that a row names exists, and at least one of them carries the rule's number. No
+// test carries the number of a rule that there is not.
+func TestEveryRuleOfPolitenessHasItsTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads pages and source, which the race detector makes slow")
+	}
+	const last, notYet = 28, "not yet offered"
+	tests := testsOfModule(t)
+	carries := map[int]int{}
+	for name := range tests {
+		for _, m := range numbered.FindAllStringSubmatch(name, -1) {
+			for _, digits := range m[1:] {
+				if n, err := strconv.Atoi(digits); err == nil {
+					carries[n]++
+				}
+			}
+		}
+	}
+	for n := range carries {
+		if n < 1 || n > last {
+			t.Errorf("%d tests carry the number of rule %d", carries[n], n)
+		}
+	}
+	rows := tableOf(t, politenessDoc(t), "| rule | requirement |")
+	for i, row := range rows {
+		if len(row) != 5 || row[0] != strconv.Itoa(i+1) {
+			t.Fatalf("row %d is %q", i+1, row)
+		}
+		switch row[2] {
+		case "fixed", "stricter", "choice":
+		default:
+			t.Errorf("rule %s: no class %q", row[0], row[2])
+		}
+		if row[4] == notYet {
+			if carries[i+1] > 0 {
+				t.Errorf("rule %s is said to be %s, and %d tests carry its number", row[0], notYet, carries[i+1])
+			}
+			continue
+		}
+		names := codeSpan.FindAllStringSubmatch(row[4], -1)
+		for _, m := range names {
+			found := 0
+			for name := range tests {
+				if ok, err := path.Match(m[1], name); ok && err == nil {
+					found++
+				}
+			}
+			if found == 0 {
+				t.Errorf("rule %s: no test %s", row[0], m[1])
+			}
+		}
+		if len(names) == 0 || carries[i+1] == 0 {
+			t.Errorf("rule %s: %d tests are named, %d carry its number", row[0], len(names), carries[i+1])
+		}
+	}
+	if len(rows) != last {
+		t.Errorf("%d rules, want %d", len(rows), last)
+	}
+}
+
+// Each robots.txt of the page does what the table below it says.
+func TestTheExamplesForWebmastersWork(t *testing.T) {
+	examples := strings.Split(politenessDoc(t), "```robots\n")[1:]
+	if len(examples) < 4 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	for _, example := range examples {
+		file, rest, _ := strings.Cut(example, "```")
+		books := map[string]*robots.Rulebook{}
+		for _, token := range []string{gate.OurToken, "libbot"} {
+			g := gate.New(nil, token, robots.RFC9309)
+			books[token] = g.Learn(sha256.Sum256([]byte(file)), []byte(file))
+		}
+		for _, row := range tableOf(t, rest, "| URL | allowed |") {
+			if row[0] == "delay" {
+				if want, err := time.ParseDuration(row[1]); err != nil || host.Asked(books[gate.OurToken]).Pause != want {
+					t.Errorf("%q asks for a pause of %v, not %s", file, host.Asked(books[gate.OurToken]).Pause, row[1])
+				}
+				continue
+			}
+			target, by, named := strings.Cut(row[0], " by ")
+			if !named {
+				by = gate.OurToken
+			}
+			v := gate.Rules{Book: books[by]}.Judge(strings.Trim(target, "`"))
+			if want := row[1] == "yes"; v.Allowed != want || row[1] != "yes" && row[1] != "no" {
+				t.Errorf("%q: %s: %+v, the page says %s", file, row[0], v, row[1])
+			}
+		}
+	}
+}
+
+// What the table of answers says of a URL is how the answer is classed, and how often it is asked for.
+func TestTheTableOfAnswersIsTrue(t *testing.T) {
+	fates := map[string][]host.Answer{
+		"fetched":                  {host.Answered},
+		"gone":                     {host.Gone},
+		"failed":                   {host.Refused, host.Useless},
+		"failed or dropped":        {host.Useless, host.Guarded},
+		"again later":              {host.Throttled, host.Broken, host.Unreachable, host.Nowhere},
+		"the target is a new URL,": {host.Redirected},
+	}
+	number := regexp.MustCompile(`\d{3}`)
+	seen := 0
+	for _, row := range tableOf(t, politenessDoc(t), "| response | the URL | requests |") {
+		var answers []*fetch.Exchange
+		for _, s := range number.FindAllString(row[0], -1) {
+			code, _ := strconv.Atoi(s)
+			ex := &fetch.Exchange{Status: code, Header: http.Header{}}
+			if strings.HasPrefix(row[1], "the target") {
+				ex.Header.Set("Location", "/")
+			}
+			answers = append(answers, ex)
+		}
+		for _, m := range codeSpan.FindAllStringSubmatch(row[0], -1) {
+			answers = append(answers, &fetch.Exchange{Failure: &fetch.Failure{Class: fetch.Class(m[1])}})
+		}
+		for _, ex := range answers {
+			seen++
+			got, why := host.Classify(ex)
+			if n := strconv.Itoa(got.Attempts()); n != row[2] {
+				t.Errorf("%s: asked for %s times, the page says %s", why, n, row[2])
+			}
+			ok := false
+			for fate, want := range fates {
+				for _, a := range want {
+					ok = ok || a == got && strings.HasPrefix(row[1], fate)
+				}
+			}
+			if !ok {
+				t.Errorf("%s is answer %d: the page says %q", why, got, row[1])
+			}
+		}
+	}
+	if seen < 35 {
+		t.Errorf("the table has %d answers", seen)
+	}
+}

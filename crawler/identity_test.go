@@ -1,0 +1,361 @@
+package crawler
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/andybalholm/brotli"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/fetch/webbotauth"
+)
+
+// as makes the world's crawler one of another identity, in header and robots group alike.
+func (w *world) as(id fetch.Identity) {
+	w.t.Helper()
+	w.fetchBy(func(cfg *fetch.Config) { cfg.Identity = id })
+	w.cfg.Identity = id
+}
+
+// everyKind is a web in which a crawl makes every kind of request: robots.txt, a hop of its redirects to another host,
+// pages, a redirect, an image, a retry.
+func everyKind() []*crawltest.Site {
+	a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+		"/":        {Links: []string{"/old", "/again", "/secret", "/kitchen", "/yard"}, Embeds: []string{"/i.png"}},
+		"/old":     {Redirect: "/new"},
+		"/new":     {},
+		"/again":   {FailFirst: 1, RetryAfter: "5"},
+		"/i.png":   {Body: "image"},
+		"/secret":  {},
+		"/kitchen": {},
+		"/yard":    {},
+	}}
+	a.Robots.Redirect = "http://b.test/rules.txt"
+	b := &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/rules.txt": {
+		Type: "text/plain",
+		Body: "User-agent: libbot\nDisallow: /secret\n\nUser-agent: curtsy\nDisallow: /kitchen\n\nUser-agent: *\nDisallow: /yard\n",
+	}}}
+	return []*crawltest.Site{a, b}
+}
+
+// Rule 1: the header is derived from the token, the same in every request of every kind, and the group that binds is
+// that of the token; a group that names curtsy binds as well.
+func TestRule01_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
+	for _, tt := range []struct {
+		token, agent string
+		open, shut   []string
+	}{
+		{"", "curtsy/1 (+https://library.org/crawl)", []string{"/secret", "/yard"}, []string{"/kitchen"}},
+		{"libbot", "libbot/1 (+https://library.org/crawl) curtsy/1", []string{"/yard"}, []string{"/secret", "/kitchen"}},
+		{"other", "other/1 (+https://library.org/crawl) curtsy/1", []string{"/secret"}, []string{"/kitchen", "/yard"}},
+	} {
+		bubble(t, tt.token, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
+			w.as(fetch.Identity{Token: tt.token, Version: "1", Contact: "https://library.org/crawl"})
+			w.run()
+			kinds := map[string]bool{}
+			for _, r := range w.web.Referee().Requests() {
+				kinds[r.Host+r.Target] = true
+				if r.UserAgent != tt.agent || len(r.Header.Values("User-Agent")) != 1 {
+					t.Errorf("%s%s as %q, want %q", r.Host, r.Target, r.Header.Values("User-Agent"), tt.agent)
+				}
+			}
+			for _, want := range append(tt.open, "/robots.txt", "/", "/old", "/new", "/again", "/i.png") {
+				if !kinds["a.test"+want] {
+					t.Errorf("a.test%s was not asked for", want)
+				}
+			}
+			for _, shut := range tt.shut {
+				if kinds["a.test"+shut] {
+					t.Errorf("a.test%s was asked for, which a group that binds forbids", shut)
+				}
+			}
+			if !kinds["b.test/rules.txt"] {
+				t.Error("the hop was not made")
+			}
+			w.judged(crawltest.Rules{Token: w.cfg.Identity.ProductToken(), Pace: Floor})
+		})
+	}
+}
+
+// Rule 1: names of known crawlers and browsers, and what no group of robots.txt can name, are refused before anything
+// is asked of anybody.
+func TestRule01_NamesOfOthersAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
+		for _, token := range []string{
+			"Googlebot", "googlebot", "Googlebot-Image", "bingbot", "Mozilla", "Chrome", "GPTBot", "CCBot", "wget",
+			"lib/2", "lib bot", "bot9", "-", strings.Repeat("a", 65),
+		} {
+			w.cfg.Identity.Token = token
+			if _, err := New(t.Context(), w.cfg); err == nil {
+				t.Errorf("%q is accepted", token)
+			}
+		}
+		if n := len(w.web.Referee().Requests()); n != 0 {
+			t.Errorf("%d requests were made", n)
+		}
+	})
+}
+
+// Rule 2: From carries the mailbox in every request, and there is none when the contact is a page.
+func TestRule02_FromCarriesTheMailbox(t *testing.T) {
+	for contact, from := range map[string]string{"crawl@library.org": "crawl@library.org", "https://library.org/crawl": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
+			w.as(fetch.Identity{Version: "1", Contact: contact})
+			w.run()
+			requests := w.web.Referee().Requests()
+			for _, r := range requests {
+				if got := strings.Join(r.Header.Values("From"), ", "); got != from || !strings.Contains(r.UserAgent, "(+"+contact+")") {
+					t.Errorf("%s%s: From: %q, User-Agent: %q", r.Host, r.Target, got, r.UserAgent)
+				}
+			}
+			if len(requests) < 9 {
+				t.Errorf("only %d requests", len(requests))
+			}
+		})
+	}
+}
+
+// stranger is a connection that leads off this machine, and notes whether anything was sent over it.
+type stranger struct {
+	net.Conn
+	sent *atomic.Int64
+}
+
+func (stranger) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80} } // RFC 5737
+
+func (s stranger) Write(b []byte) (int, error) {
+	s.sent.Add(int64(len(b)))
+	return s.Conn.Write(b)
+}
+
+// Rule 2: without a contact that can be reached no octet is sent to a host off loopback, not for robots.txt either, and
+// the crawl stops with the command that mends it.
+func TestRule02_WithoutAContactNothingIsAsked(t *testing.T) {
+	for name, contact := range map[string]string{"none": "", "reserved": "me@example.org", "local": "http://crawl.internal/"} {
+		bubble(t, name, func(t *testing.T) {
+			var sent atomic.Int64
+			w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
+			w.fetchBy(func(cfg *fetch.Config) {
+				cfg.Identity.Contact = contact
+				cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := w.web.Dial(ctx, network, address)
+					return stranger{conn, &sent}, err
+				}
+			})
+			w.cfg.Identity.Contact = contact
+			if _, err := w.crawl().Run(t.Context()); err == nil || !strings.Contains(err.Error(), "curtsy identity set --contact") {
+				t.Errorf("the crawl ended with %v", err)
+			}
+			if n := sent.Load(); n != 0 || len(w.web.Referee().Requests()) != 0 {
+				t.Errorf("%d octets were sent", n)
+			}
+		})
+	}
+}
+
+// signing returns a signer by the newest draft, and the key directory that its key is published in.
+func signing(t *testing.T) (*webbotauth.Signer, *crawltest.Directory) {
+	t.Helper()
+	return signingBy(t, webbotauth.DefaultDraft, webbotauth.DefaultLife)
+}
+
+func signingBy(t *testing.T, d webbotauth.Draft, life time.Duration) (*webbotauth.Signer, *crawltest.Directory) {
+	t.Helper()
+	key, err := webbotauth.NewKey([]byte(strings.Repeat("s", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := webbotauth.ParseAgent("https://crawl.library.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := webbotauth.New(key, agent, d, life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, err := webbotauth.Publish(key, agent, d, time.Now(), webbotauth.DefaultDirectoryLife)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := crawltest.ParseDirectory(published.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer, keys
+}
+
+// Every request is signed, those for robots.txt, sitemaps, redirects and retries too, to hosts with ports as well; none
+// lives longer than it is told to, though answers are slow and hosts ask for long pauses. A reader with no code of ours
+// verifies each, as of the instant at which it came.
+func TestRule01_EveryRequestIsSigned(t *testing.T) {
+	for _, draft := range webbotauth.Drafts() {
+		bubble(t, draft, func(t *testing.T) {
+			web := crawltest.New(
+				&crawltest.Site{
+					Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 40\n"}, Latency: 15 * time.Second,
+					Pages: map[string]crawltest.Page{
+						"/":      {Links: []string{"/a", "/moved", "/late", "http://bakery.test:8080/"}},
+						"/a":     {},
+						"/late":  {FailFirst: 1},
+						"/moved": {Redirect: "http://bakery.test:8080/there"},
+					},
+				},
+				&crawltest.Site{Name: "bakery.test:8080", Pages: map[string]crawltest.Page{"/": {}, "/there": {}}},
+			)
+			w := newWorldOf(t, []string{"http://bakery.test/", "http://bakery.test:8080/"}, web)
+			signer, keys := signingBy(t, webbotauth.Draft(draft), webbotauth.LeastLife)
+			w.fetchBy(func(cfg *fetch.Config) { cfg.Signer = signer })
+			w.run()
+			requests := web.Referee().Requests()
+			row := web.Referee().Judge(crawltest.Rules{Keys: keys, Partial: true}).Row(crawltest.Signatures)
+			if row.Verdict != crawltest.Kept || row.Checked != len(requests) || len(requests) < 8 {
+				t.Errorf("%s: %s, %d of %d requests", row.Verdict, row.Evidence, row.Checked, len(requests))
+			}
+			if row := web.Referee().Judge(crawltest.Rules{Partial: true}).Row(crawltest.Signatures); row.Verdict != crawltest.Unshown ||
+				!strings.Contains(row.Evidence, "no key directory was given") {
+				t.Errorf("without a directory: %s: %s", row.Verdict, row.Evidence)
+			}
+		})
+	}
+}
+
+// Without a signer no field of a signature is sent.
+func TestRule01_NothingIsSignedUnlessAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := crawltest.New(&crawltest.Site{Name: "bakery.test"})
+		newWorldOf(t, []string{"http://bakery.test/"}, web).run()
+		requests := web.Referee().Requests()
+		for _, r := range requests {
+			for name := range r.Header {
+				if strings.HasPrefix(name, "Signature") {
+					t.Errorf("%s has a field %s", r.Target, name)
+				}
+			}
+		}
+		if len(requests) != 2 {
+			t.Errorf("%d requests", len(requests))
+		}
+	})
+}
+
+// No disguise, no cookies kept, no login, no forms, GET only: whatever a site does to bring them about.
+func TestRule03_NoCookiesNoCredentialsNoFormsGETOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cookie := map[string]string{"Set-Cookie": "id=1; Path=/; Max-Age=99999", "Accept-CH": "Sec-CH-UA-Platform", "Alt-Svc": `h2=":443"`}
+		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+			"/": {
+				Header: cookie,
+				Links:  []string{"http://user:secret@a.test/in", "/login", "/moved", "/401", "/captcha"},
+				Body: `<a href="http://user:secret@a.test/in">in</a> <a href=/login>l</a> <a href=/moved>m</a> <a href=/401>4</a> <a href=/captcha>c</a>
+					<form action=/search><input name=q value=x></form> <form method=post action=/post><input type=submit formaction=/other></form>
+					<a href=/in ping=/ping>in</a> <script>document.cookie="a=b";fetch("/scripted")</script>`,
+			},
+			"/in":      {Header: cookie},
+			"/login":   {Status: 403, Header: cookie},
+			"/moved":   {Redirect: "http://other:word@a.test/in2", Header: cookie},
+			"/in2":     {Header: cookie},
+			"/401":     {Status: 401, Header: map[string]string{"WWW-Authenticate": `Basic realm="x"`}},
+			"/captcha": {Status: 403, Text: "Are you a robot?"},
+		}}
+		site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Header: cookie}
+		w := newWorld(t, []string{"http://us:pw@a.test/"}, site)
+		w.run()
+		w.seeds = []string{"http://a.test/"}
+		asked := w.asked("a.test")
+		slices.Sort(asked)
+		if want := []string{"/", "/401", "/captcha", "/in", "/in2", "/login", "/moved", "/robots.txt"}; !slices.Equal(asked, want) {
+			t.Errorf("asked for %q, want %q, each once", asked, want)
+		}
+		allowed := []string{"User-Agent", "From", "Accept", "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Modified-Since", "Connection"}
+		for i, r := range w.web.Referee().Requests() {
+			if accept := r.Header.Get("Accept"); (accept == "text/plain, */*;q=0.5") != (i == 0) { // robots.txt comes first
+				t.Errorf("%s: Accept: %s", r.Target, accept)
+			}
+			if r.Method != http.MethodGet {
+				t.Errorf("%s %s", r.Method, r.Target)
+			}
+			for name := range r.Header {
+				if !slices.Contains(allowed, name) {
+					t.Errorf("%s carried %s: %q", r.Target, name, r.Header[name])
+				}
+			}
+			if r.UserAgent != w.web.Referee().Requests()[0].UserAgent {
+				t.Errorf("%s came as %q", r.Target, r.UserAgent)
+			}
+		}
+		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
+	})
+}
+
+// squeezed returns text in brotli.
+func squeezed(text string) string {
+	var b bytes.Buffer
+	w := brotli.NewWriterLevel(&b, 4)
+	w.Write([]byte(text))
+	w.Close()
+	return b.String()
+}
+
+// Links are read from a page that is coded, and rules from a robots.txt; bombs, broken codings and heads without
+// an end cost their own page alone.
+func TestRule24_CodingsAreReadAndBombsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := map[string]string{"Content-Encoding": "br"}
+		site := &crawltest.Site{
+			Name: "a.test",
+			Robots: crawltest.Robots{
+				Body:   squeezed("User-agent: *\nDisallow: /no\n"),
+				Header: in,
+			},
+			Pages: map[string]crawltest.Page{
+				"/": {Header: in, Type: "text/html", Body: squeezed(
+					`<a href="/bomb">1</a><a href="/broken">2</a><a href="/head">3</a><a href="/no">4</a><a href="/last">5</a>`)},
+				"/bomb":   {Header: in, Type: "text/html", Body: squeezed(strings.Repeat("<p>", 1<<20))},
+				"/broken": {Header: in, Type: "text/html", Body: squeezed("<p>bread</p>")[:9]},
+				"/head":   {Header: map[string]string{"X-Long": strings.Repeat("x", 70<<10)}},
+				"/no":     {},
+				"/last":   {},
+			},
+		}
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		w.cfg.MaxBody = 1 << 20
+		w.run()
+		w.wantOutcomes("http://a.test/", "fetched: no match")
+		w.wantOutcomes("http://a.test/bomb", "fetched: truncated: length")
+		w.wantOutcomes("http://a.test/broken", "failed: coding")
+		w.wantOutcomes("http://a.test/head", "deferred: protocol", "deferred: protocol", "failed: protocol")
+		w.wantOutcomes("http://a.test/last", "fetched: no match")
+		if got := w.asked("a.test"); slices.Contains(got, "/no") || !slices.Contains(got, "/last") {
+			t.Errorf("asked for %q", got)
+		}
+	})
+}
+
+// Rule 24: every request is of HTTP/1.1, for one page at a time, and its octets are those in the archive.
+func TestRule24_RequestsAreOfHTTP11(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
+		w.run()
+		if len(w.archive.records) < 9 {
+			t.Errorf("%d records", len(w.archive.records))
+		}
+		for _, r := range w.archive.records {
+			line, rest, _ := strings.Cut(string(r.Request), "\r\n")
+			if !strings.HasPrefix(line, http.MethodGet+" /") || !strings.HasSuffix(line, " HTTP/1.1") || strings.Contains(rest, "Upgrade") {
+				t.Errorf("%s: %q", r.URL, r.Request)
+			}
+		}
+	})
+}

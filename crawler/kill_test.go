@@ -1,0 +1,446 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/status"
+	"curtsy/frontier/model"
+	"curtsy/storage"
+)
+
+// lethal is a ledger after whose lines that say a rest the process dies, a few times: archive and ledger have the exchange,
+// the frontier has not.
+type lethal struct {
+	*lines
+	w     *world
+	kills int
+}
+
+func (l *lethal) Append(ctx context.Context, line storage.Line) error {
+	err := l.lines.Append(ctx, line)
+	if line.Rest > 0 && l.kills > 0 {
+		l.kills--
+		l.w.front.(*model.Model).Crash()
+	}
+	return err
+}
+
+// crawl crawls to the end, and after each kill again.
+func (l *lethal) crawl(t *testing.T) (s Summary) {
+	t.Helper()
+	w := l.w
+	for range 40 {
+		var err error
+		if s, err = w.crawl().Run(t.Context()); err == nil && s.EndedBy == EndedDrained {
+			break
+		}
+		if err != nil {
+			w.crashed()
+		} else { // a crawl that nobody has answered yet does not wait for long
+			time.Sleep(10 * time.Second)
+		}
+	}
+	return s
+}
+
+// last is the Config.Last of a ledger in memory.
+func (l *lines) last() iter.Seq2[storage.Line, error] {
+	return func(yield func(storage.Line, error) bool) {
+		for _, line := range l.all {
+			if (line.Rest > 0 || line.IsPage()) && !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Rule 17: no park is forgotten, not even one that an answer asked for which came just before a kill. Killed after each
+// such answer, before the frontier knows of it, the crawl asks the host no sooner than the answer said.
+func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
+	for _, tt := range []struct {
+		name, target string
+		answer       http.HandlerFunc
+		least        time.Duration
+	}{
+		{"Retry-After of a 503", "/busy.html", withStatus(503, "Retry-After", "20"), 20 * time.Second},
+		{"Retry-After of a redirect", "/busy.html", withStatus(302, "Retry-After", "20", "Location", "/"), 20 * time.Second},
+		{"Retry-After of robots.txt", "/robots.txt", withStatus(503, "Retry-After", "90"), 90 * time.Second},
+		{"429 that does not say", "/busy.html", withStatus(429), time.Minute},
+		{"500", "/busy.html", withStatus(500), 30 * time.Second},
+		{"robots.txt that cannot be had", "/robots.txt", withStatus(500), time.Minute}, // rule 6
+		{"RateLimit", "/busy.html", withStatus(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			var ill atomic.Int64
+			ill.Store(2)
+			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+			site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == tt.target && ill.Add(-1) >= 0:
+					tt.answer(rw, r)
+				case r.URL.Path == "/robots.txt":
+					withStatus(404)(rw, r)
+				default:
+					body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
+				}
+			})
+			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/", "http://a.test/c.html"}, site)
+			w.cfg.MaxWait = time.Hour
+			deadly := &lethal{w.ledger, w, 2}
+			w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
+			s := deadly.crawl(t)
+			if deadly.kills > 0 || s.EndedBy != EndedDrained {
+				t.Errorf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
+			}
+			requests, asking := w.web.Referee().Requests(), 0
+			for i, r := range requests {
+				if r.Target != tt.target || asking == 2 || i+1 == len(requests) {
+					continue
+				}
+				asking++
+				if gap := requests[i+1].Start.Sub(r.End); gap < tt.least {
+					t.Errorf("%s came %v after %s, which asked for %v", requests[i+1].Target, gap, r.Target, tt.least)
+				}
+			}
+			if asking != 2 {
+				t.Errorf("%d answers asked for a rest", asking)
+			}
+		})
+	}
+}
+
+// closedPort is a fetcher to which a host's port is closed, a few times.
+type closedPort struct {
+	fetcher
+	times int
+	tried []time.Time
+}
+
+func (c *closedPort) Do(ctx context.Context, q fetch.Request) (*fetch.Exchange, error) {
+	if q.URL.Host() != "closed.test" {
+		return c.fetcher.Do(ctx, q)
+	}
+	c.tried = append(c.tried, time.Now())
+	if c.times--; c.times < 0 {
+		return c.fetcher.Do(ctx, q)
+	}
+	return fetch.Unmade(q.URL, &fetch.Failure{Class: fetch.Connect, Err: syscall.ECONNREFUSED}), nil
+}
+
+// Rule 17: nor is the rest of a host forgotten that could not be reached at all, of which there is no record.
+func TestRule17_ARestAfterAnAttemptThatReachedNobodyOutlivesAKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://closed.test/", "http://open.test/"},
+			&crawltest.Site{Name: "closed.test", Pages: map[string]crawltest.Page{"/": {}}}, &crawltest.Site{Name: "open.test", Pages: map[string]crawltest.Page{"/": {}}})
+		w.cfg.MaxWait = time.Hour
+		gate := &closedPort{fetcher: w.cfg.Fetcher, times: 2}
+		deadly := &lethal{w.ledger, w, 2}
+		w.cfg.Fetcher, w.cfg.Ledger, w.cfg.Last = gate, deadly, w.ledger.last()
+		if s := deadly.crawl(t); deadly.kills > 0 || s.EndedBy != EndedDrained {
+			t.Fatalf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
+		}
+		for i := range 2 {
+			if gap := gate.tried[i+1].Sub(gate.tried[i]); gap < time.Minute {
+				t.Errorf("attempt %d came %v after one that failed, want %v (rules 6 and 12)", i+2, gap, time.Minute)
+			}
+		}
+	})
+}
+
+// asked is the Config.Asked of a ledger in memory.
+func (l *lines) asked() (a storage.Asked, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.Kinds = map[string]int64{}
+	for _, line := range l.all {
+		if line.Record == "" {
+			continue
+		}
+		a.Exchanges++
+		a.Octets += line.Octets
+		if line.Status > 0 {
+			a.Answers++
+			for _, kind := range storage.KindsOfAnswer(line.Status, line.Type) {
+				a.Kinds[kind]++
+			}
+		}
+		if line.Decision == storage.DecisionRobots {
+			a.Robots++
+		}
+	}
+	return a, nil
+}
+
+func sum(counts map[string]int64) (n int64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// counts checks that a status has all exchanges that are archived, and that there are at least so many.
+func (w *world) counts(s status.Status, least int) {
+	w.t.Helper()
+	told, _ := w.ledger.asked()
+	if n := len(w.archive.records); int64(n) != s.Exchanges || n < least || told.Exchanges != s.Exchanges || told.Robots != s.Robots || told.Octets != s.Bytes || told.Answers != sum(s.Answers) ||
+		told.Kinds[storage.PrefixStatus+"2xx"] != s.Answers["2xx"] || s.Answers["2xx"] != sum(s.Types) {
+		w.t.Errorf("the status has %d exchanges, %d for robots.txt, %d octets; the archive has %d, the ledger %+v",
+			s.Exchanges, s.Robots, s.Bytes, n, told)
+	}
+}
+
+// Exchanges that a kill kept from the frontier are in archive and ledger, and so in the status: before the next turn is
+// finished, and behind it.
+func TestAKillHidesNoExchangeFromTheStatus(t *testing.T) {
+	for _, target := range []string{"/robots.txt", "/busy.html"} {
+		bubble(t, target, func(t *testing.T) {
+			var ill atomic.Int64
+			ill.Store(2)
+			site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == target && ill.Add(-1) >= 0:
+					withStatus(503, "Retry-After", "20")(rw, r)
+				case r.URL.Path == "/robots.txt":
+					withStatus(404)(rw, r)
+				default:
+					body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
+				}
+			})}
+			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
+			w.cfg.MaxWait = time.Hour
+			deadly := &lethal{w.ledger, w, 2}
+			w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
+			w.cfg.Asked = func() (storage.Asked, error) {
+				told, err := w.ledger.asked()
+				if s, serr := status.Of(t.Context(), w.cfg.Frontier); serr != nil || s.Exchanges >= told.Exchanges {
+					t.Errorf("nothing was hidden from the frontier: it counts %d of %d, %v", s.Exchanges, told.Exchanges, serr)
+				}
+				return told, err
+			}
+			s := deadly.crawl(t)
+			if deadly.kills > 0 {
+				t.Fatalf("%d kills did not come", deadly.kills)
+			}
+			w.counts(s.Status, 5)
+		})
+	}
+}
+
+// The run that follows on a kill says so from its first moment on, and its budget knows.
+func TestWhatAKillHidIsSpentOfTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+		w.crashed()
+		w.cfg.MaxBytes = 5000
+		w.cfg.Asked = func() (storage.Asked, error) {
+			return storage.Asked{Exchanges: 7, Answers: 6, Robots: 2, Octets: 5000}, nil
+		}
+		c := w.crawl()
+		if s, err := c.Status(t.Context()); err != nil || s.Exchanges != 7 || s.Robots != 2 || s.Bytes != 5000 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		for range 2 {
+			if s := w.finish(c); s.EndedBy != EndedMaxBytes || s.Status.Bytes != 5000 {
+				t.Errorf("ended by %q with %d bytes", s.EndedBy, s.Status.Bytes)
+			}
+			w.reopen() // no turn was taken that could count it
+			c = w.crawl()
+		}
+	})
+}
+
+// syncs counts the syncs that a crawl asks for by itself; those of the frontier's barrier go by it.
+type syncs struct {
+	*lines
+	rests, pending, ofLedger, ofArchive int
+}
+
+func (s *syncs) Append(ctx context.Context, l storage.Line) error {
+	if l.Rest > 0 {
+		s.rests++
+		s.pending++
+	}
+	return s.lines.Append(ctx, l)
+}
+
+func (s *syncs) Sync(ctx context.Context) error {
+	s.ofLedger++
+	s.pending = 0
+	return s.lines.Sync(ctx)
+}
+
+// synced is the archive of a crawl whose syncs are counted.
+type synced struct {
+	*archive
+	s *syncs
+}
+
+func (a synced) Sync(ctx context.Context) error {
+	a.s.ofArchive++
+	return a.archive.Sync(ctx)
+}
+
+// Rule 17: what an answer asks for is durable before anything else is done, which costs one sync: the ledger's.
+func TestRule17_ARestCostsOneSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s syncs
+		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if s.pending != 0 {
+				t.Errorf("%s was asked for while a rest was not durable", r.URL.Path)
+			}
+			switch r.URL.Path {
+			case "/busy.html":
+				withStatus(503, "Retry-After", "20")(rw, r)
+			case "/robots.txt":
+				withStatus(404)(rw, r)
+			default:
+				body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
+			}
+		})}
+		w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
+		s.lines = w.ledger
+		w.cfg.Ledger, w.cfg.Recorder = &s, synced{w.archive, &s}
+		c := w.crawl()
+		w.finish(c)
+		if s.rests == 0 || s.ofLedger != s.rests || s.ofArchive != 0 {
+			t.Errorf("%d rests: %d syncs of the ledger, %d of the archive", s.rests, s.ofLedger, s.ofArchive)
+		}
+	})
+}
+
+// beginning is a ledger that notes how often a run began, and how many requests had been made by then.
+type beginning struct {
+	*lines
+	w            *world
+	begun, asked int
+	err          error
+}
+
+func (b *beginning) Begin(context.Context) error {
+	b.begun++
+	b.asked += len(b.w.web.Referee().Requests())
+	return b.err
+}
+
+// The ledger says that a run began before that run asks for anything, and a run that it cannot say so of asks for nothing.
+func TestTheLedgerMarksARunBeforeItsFirstExchange(t *testing.T) {
+	for _, failure := range []error{nil, errors.New("no room")} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {}}})
+			b := &beginning{lines: w.ledger, w: w, err: failure}
+			w.cfg.Ledger = b
+			c := w.crawl()
+			if _, err := c.Run(t.Context()); !errors.Is(err, failure) {
+				t.Fatal(err)
+			}
+			asked := len(w.web.Referee().Requests())
+			if b.begun != 1 || b.asked != 0 || (asked > 0) != (failure == nil) {
+				t.Errorf("the run began %d times, after %d of %d requests", b.begun, b.asked, asked)
+			}
+		})
+	}
+}
+
+// timed is an archive that notes when it was synced. With err its Sync fails, once there is a refusal that old.
+type timed struct {
+	archive
+	refusedAt, syncedAt []time.Time
+	err                 error
+}
+
+func (a *timed) Refuse(ctx context.Context, l storage.Line) error {
+	a.mu.Lock()
+	a.refusedAt = append(a.refusedAt, time.Now())
+	a.mu.Unlock()
+	return a.archive.Refuse(ctx, l)
+}
+
+func (a *timed) Sync(ctx context.Context) error {
+	a.mu.Lock()
+	a.syncedAt = append(a.syncedAt, time.Now())
+	old := len(a.refusedAt) > 0 && time.Since(a.refusedAt[0]) >= storage.MaxGather
+	a.mu.Unlock()
+	if a.err != nil && old {
+		return a.err
+	}
+	return a.archive.Sync(ctx)
+}
+
+// waiting is a site with refused links that then wants to be left alone for minutes.
+func waiting() *crawltest.Site {
+	asked := false
+	return &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/":
+			rw.Header().Set("Content-Type", "text/html")
+			rw.Write([]byte(`<a href="http://b.test/1">x</a><a href="http://b.test/2">x</a><a href="/later">x</a>`))
+		case r.URL.Path == "/later" && !asked:
+			asked = true
+			rw.Header().Set("Retry-After", "300")
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/later":
+		default:
+			http.NotFound(rw, r)
+		}
+	})}
+}
+
+// A crawl that waits for a host, and so commits nothing, has its refusals written all the same, and no more often than there
+// are some.
+func TestRefusalsAreWrittenWhileTheCrawlWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, waiting())
+		a := &timed{}
+		w.cfg.Recorder = a
+		c := w.crawl()
+		began := time.Now()
+		w.finish(c)
+		if len(a.refusedAt) != 2 || time.Since(began) < 5*time.Minute {
+			t.Fatalf("%d refusals, %v", len(a.refusedAt), time.Since(began))
+		}
+		for _, at := range a.refusedAt {
+			in := 0
+			for _, s := range a.syncedAt {
+				if d := s.Sub(at); d >= storage.MaxGather && d <= 2*storage.MaxGather {
+					in++
+				}
+			}
+			if in == 0 {
+				t.Errorf("refused at %v, and synced at %v", at.Sub(began), since(a.syncedAt, began))
+			}
+		}
+		if n := len(a.syncedAt); n > 6 {
+			t.Errorf("%d syncs: %v", n, since(a.syncedAt, began))
+		}
+	})
+}
+
+func since(all []time.Time, began time.Time) (out []time.Duration) {
+	for _, at := range all {
+		out = append(out, at.Sub(began))
+	}
+	return out
+}
+
+// Refusals that cannot be written end the run: what the archive lacks is not passed over.
+func TestRefusalsThatCannotBeWrittenEndTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, waiting())
+		broken := errors.New("no room")
+		w.cfg.Recorder = &timed{err: broken}
+		c := w.crawl()
+		if _, err := c.Run(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("%v", err)
+		}
+	})
+}

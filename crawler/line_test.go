@@ -1,0 +1,520 @@
+package crawler
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
+	"curtsy/storage"
+)
+
+// line returns the only line on a URL.
+func (w *world) line(url string) storage.Line {
+	w.t.Helper()
+	var found []storage.Line
+	for _, l := range w.ledger.all {
+		if l.URL == url {
+			found = append(found, l)
+		}
+	}
+	if len(found) != 1 {
+		w.t.Fatalf("%d lines on %s", len(found), url)
+	}
+	return found[0]
+}
+
+// wantRecords checks that each record has the line of the ledger that names it, and that each line of an exchange with a
+// record names one.
+func (w *world) wantRecords() {
+	w.t.Helper()
+	by := map[string]storage.Line{}
+	for _, l := range w.ledger.all {
+		if l.Record != "" {
+			by[l.Record] = l
+		}
+	}
+	for i, r := range w.archive.records {
+		id := idOf(i)
+		if r.Line == nil || r.Line.Record != "" {
+			w.t.Fatalf("the record of %s has the line %+v", r.URL, r.Line)
+		}
+		said := *r.Line
+		said.Record = id
+		if said != by[id] {
+			w.t.Errorf("%s: the record says\n%+v, the ledger\n%+v", r.URL, said, by[id])
+		}
+		if !r.Time.Equal(said.Began) || r.Addr != said.Addr || r.Truncated != said.Truncated || len(r.Protocols) == 0 {
+			w.t.Errorf("%s: record and line differ: %+v, %+v", r.URL, r.Record, said)
+		}
+		if r.HasPayload != (said.Payload == hex.EncodeToString(r.PayloadDigest[:])) {
+			w.t.Errorf("%s: payload %q", r.URL, said.Payload)
+		}
+	}
+}
+
+func TestLine_HowAURLWasFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /no\n"}, Pages: map[string]crawltest.Page{
+			"/":      {Links: []string{"/moved", "/no", "http://far.test/"}, Embeds: []string{"/x.png"}},
+			"/moved": {Redirect: "/to"}, "/to": {}, "/x.png": {Type: "image/png", Body: "png"},
+		}})
+		w.add(seed(t, "http://a.test/", "bread"))
+		s := w.run()
+		for url, want := range map[string]storage.Line{
+			"http://a.test/":           {Kind: "seed", Seed: "http://a.test/", Tag: "bread", Decision: "allow"},
+			"http://a.test/moved":      {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Tag: "bread", Decision: "allow"},
+			"http://a.test/to":         {Kind: "redirect", Via: "http://a.test/moved", Depth: 1, Seed: "http://a.test/", Tag: "bread", Decision: "allow"},
+			"http://a.test/x.png":      {Kind: "embed", Via: "http://a.test/", Seed: "http://a.test/", Tag: "bread", Decision: "allow"},
+			"http://a.test/no":         {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Tag: "bread", Decision: "disallow"},
+			"http://far.test/":         {Kind: "link", Via: "http://a.test/", Depth: 1, Seed: "http://a.test/", Tag: "bread", Decision: "refuse"},
+			"http://a.test/robots.txt": {Decision: "robots"},
+		} {
+			l := w.line(url)
+			if got := (storage.Line{Kind: l.Kind, Via: l.Via, Depth: l.Depth, Seed: l.Seed, Tag: l.Tag, Decision: l.Decision}); got != want {
+				t.Errorf("%s: %+v, want %+v", url, got, want)
+			}
+		}
+		if s.Status.Reasons["redirected"] != nil {
+			t.Errorf("redirects are counted by where they lead: %v", s.Status.Reasons)
+		}
+		w.wantRecords()
+		w.sameRefusals()
+	})
+}
+
+func TestLine_TheExchangeInFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const body = "<p>Bread."
+		site := &crawltest.Site{Name: "a.test", Latency: 300 * time.Millisecond, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.NotFound(rw, r)
+				return
+			}
+			rw.Header().Set("Content-Type", "TEXT/HTML ; charset=utf-8")
+			rw.Write([]byte(body))
+		})}
+		w := newWorld(t, []string{"http://a.test/", "http://nowhere.test/"}, site)
+		w.run()
+		l, sum := w.line("http://a.test/"), sha256.Sum256([]byte(body))
+		if l.Began.IsZero() || l.Took != 300*time.Millisecond || l.FirstByte != 300*time.Millisecond || !l.Addr.IsValid() || l.Status != 200 ||
+			l.Type != "text/html" || l.Octets < int64(len(body)+15) || l.Payload != hex.EncodeToString(sum[:]) || l.Truncated != "" || l.Attempt != 1 {
+			t.Errorf("%+v", l)
+		}
+		for _, l := range w.ledger.all {
+			if strings.HasPrefix(l.URL, "http://nowhere.test/") && (l.Attempt == 0 || !l.Began.IsZero() || l.Record != "" || l.Octets != 0) {
+				t.Errorf("nobody was reached: %+v", l)
+			}
+		}
+	})
+}
+
+// The links of a page are archived as they were found, followed or not, and where an answer redirects to.
+func TestRecord_OutlinksAreAllThatWereFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+			"/":      {Links: []string{"/moved", "http://far.test/"}, NoFollow: []string{"/shy"}, Embeds: []string{"/x.png"}},
+			"/moved": {Redirect: "http://far.test/y"}, "/x.png": {Type: "image/png", Body: "png"},
+		}})
+		w.run()
+		got := map[string][]storage.Outlink{}
+		for _, r := range w.archive.records {
+			got[strings.TrimPrefix(r.URL, "http://a.test")] = r.Outlinks
+		}
+		for _, want := range []storage.Outlink{
+			{URL: "http://a.test/moved", Kind: "link"}, {URL: "http://far.test/", Kind: "link"},
+			{URL: "http://a.test/shy", Kind: "link"}, {URL: "http://a.test/x.png", Kind: "embed"},
+		} {
+			if !slices.Contains(got["/"], want) {
+				t.Errorf("%+v is not among %+v", want, got["/"])
+			}
+		}
+		if len(got["/"]) != 4 || !slices.Equal(got["/moved"], []storage.Outlink{{URL: "http://far.test/y", Kind: "redirect"}}) || got["/robots.txt"] != nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Whole pages may be archived as repeats; robots.txt, errors, what was cut and what asks not to be archived never.
+func TestRecord_RepeatableAreWholePagesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow:\n"}, Pages: map[string]crawltest.Page{
+			"/": {Links: []string{"/gone", "/long", "/shy", "/moved", "/empty"}}, "/gone": {Status: 404, Body: "gone"},
+			"/long": {Body: strings.Repeat("x", 9000)}, "/shy": {Robots: "noarchive"}, "/moved": {Redirect: "/"}, "/empty": {Status: 204},
+		}})
+		w.cfg.MaxBody = 4000
+		w.run()
+		for _, r := range w.archive.records {
+			if want := r.URL == "http://a.test/"; r.Repeatable != want {
+				t.Errorf("%s: repeatable %v", r.URL, r.Repeatable)
+			}
+			if strings.HasSuffix(r.URL, "/shy") && (r.HeadSize != r.Response.Size() || r.Line.Truncated != "unspecified" || r.Line.Payload == "" || r.Line.Octets <= r.HeadSize) {
+				t.Errorf("noarchive: %+v, %+v", r.Record, r.Line)
+			}
+		}
+		w.wantRecords()
+	})
+}
+
+// keptPaces fails the test for a line whose exchange began sooner after the one before than the line says was due, and
+// returns how many lines of exchanges there are by who asked for the pause.
+func keptPaces(t *testing.T, all []storage.Line) map[string]int {
+	t.Helper()
+	by := map[string]int{}
+	for _, l := range all {
+		if l.Attempt == 0 {
+			if l.Gap != 0 || l.Pace != 0 || l.PaceBy != "" {
+				t.Errorf("%s was not asked for, and yet its pace is %v by %q, its gap %v", l.URL, l.Pace, l.PaceBy, l.Gap)
+			}
+			continue
+		}
+		by[string(l.PaceBy)]++
+		if l.PaceBy == "" {
+			t.Errorf("%s (%s, %s): nobody asked for its pace", l.URL, l.Decision, l.Reason)
+		}
+		if l.Gap > 0 && l.Gap < l.Pace {
+			t.Errorf("%s: a gap of %v, %v were due by %q", l.URL, l.Gap, l.Pace, l.PaceBy)
+		}
+		if l.Gap%time.Microsecond != 0 {
+			t.Errorf("%s: a gap of %v is more exact than the archive's dates", l.URL, l.Gap)
+		}
+	}
+	return by
+}
+
+// The rest that a host asked for is the pace of its next exchange, and so after a restart.
+func TestRule11_TheLineSaysThatRetryAfterWasDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		site := pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
+			if asked++; asked == 1 {
+				rw.Header().Set("Retry-After", "300")
+				rw.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, site)
+		w.cfg.MaxWait = time.Minute
+		w.run()
+		time.Sleep(time.Minute)
+		w.reopen()
+		w.cfg.MaxWait = time.Hour
+		w.run()
+		keptPaces(t, w.ledger.all)
+		var paces []host.Pace
+		for _, l := range w.ledger.all {
+			paces = append(paces, host.Pace{Pause: l.Pace, By: l.PaceBy})
+		}
+		want := []host.Pace{{Pause: Floor, By: storage.ByFloor}, {Pause: Floor, By: storage.ByFloor}, {Pause: 300 * time.Second, By: storage.ByRetryAfter}, {Pause: Floor, By: storage.ByFloor}}
+		if !slices.Equal(paces, want) {
+			t.Errorf("%v, want %v", paces, want)
+		}
+	})
+}
+
+// Rule 18: exchanges of an own host may overlap, and then the line says that the host is own and that no pause was due.
+// What comes first after a rest has its turn alone.
+func TestRule18_OverlappingExchangesHaveNoPaceAndAreOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "localhost", Latency: 100 * time.Millisecond, Pages: map[string]crawltest.Page{"/": {
+			Links: []string{"/a", "/b", "/busy", "/d", "/e", "/f", "/g", "/h"},
+		}}}
+		for _, target := range site.Pages["/"].Links {
+			site.Pages[target] = crawltest.Page{}
+		}
+		site.Pages["/busy"] = crawltest.Page{FailFirst: 1}
+		w := wideWorld(t, site)
+		w.cfg.PerHost = 3
+		w.run()
+		overlapping := 0
+		if by := keptPaces(t, w.ledger.all); by[string(storage.ByErrors)] != 1 {
+			t.Errorf("who asked for the pace: %v; one exchange came after a rest", by)
+		}
+		for i, l := range w.ledger.all {
+			if !l.Own {
+				t.Errorf("%s is not said to be own", l.URL)
+			}
+			for _, o := range w.ledger.all[:i] {
+				if l.Began.Before(o.Began.Add(o.Took)) && o.Began.Before(l.Began.Add(l.Took)) {
+					overlapping++
+					if l.Pace != 0 || o.Pace != 0 {
+						t.Errorf("%s and %s overlap at paces of %v and %v", o.URL, l.URL, o.Pace, l.Pace)
+					}
+				}
+			}
+		}
+		if overlapping == 0 {
+			t.Error("no exchanges overlap")
+		}
+	})
+}
+
+// After a kill nobody knows when the last exchange with a host was: the first line of each says no gap, and those behind it
+// do again.
+func TestLine_TheGapAfterAKillIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 9))
+		w.cfg.MaxTime = 4 * Floor
+		w.run()
+		w.crashed()
+		w.cfg.MaxTime = 0
+		before := len(w.ledger.all)
+		w.run()
+		for i, l := range w.ledger.all {
+			if known := i != 0 && i != before; (l.Gap > 0) != known {
+				t.Errorf("line %d of %d + %d, %s: gap %v", i, before, len(w.ledger.all)-before, l.URL, l.Gap)
+			}
+		}
+	})
+}
+
+// idOf is the id that the archive of a test gave its i-th record.
+func idOf(i int) string { return fmt.Sprintf("record %d", i+1) }
+
+// recordsOf returns the ids of a URL's records, in order, and the records.
+func (w *world) recordsOf(url string) (ids []string, all []storage.Record) {
+	for i, r := range w.archive.records {
+		if r.URL == url {
+			ids, all = append(ids, idOf(i)), append(all, r.Record)
+		}
+	}
+	return ids, all
+}
+
+// A verdict names the line, the group, the runner-up and the exchange that said what the policy is.
+func TestLine_TheVerdictNamesGroupRunnerUpAndRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{
+			Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /no\nAllow: /no/yes\nDisallow: /no/never\n"},
+			Pages: map[string]crawltest.Page{"/": {Links: []string{"/no/yes.html", "/no/never"}}, "/no/yes.html": {}},
+		})
+		w.run()
+		ids, _ := w.recordsOf("http://a.test/robots.txt")
+		l := w.line("http://a.test/no/never")
+		if l.RobotsLine != 4 || l.RobotsRule != "Disallow: /no/never" || l.RobotsGroup != "*" || l.RunnerUp == "" || l.RobotsRecord != ids[0] || l.Standard != "rfc9309" || len(l.RobotsSHA256) != 64 {
+			t.Errorf("%+v", l)
+		}
+		if l = w.line("http://a.test/no/yes.html"); l.RobotsRecord != ids[0] || l.RobotsRule != "Allow: /no/yes" {
+			t.Errorf("%+v", l)
+		}
+	})
+}
+
+// A 304 is archived as the answer that a certain earlier one still holds: not the last 304, but the one with the file. The
+// lines after it name the 304. Both is known after a restart.
+func TestRecord_NotModifiedNamesTheRobotsTxtThatHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path != "/robots.txt":
+				n++
+				rw.Header().Set("Content-Type", "text/html")
+				fmt.Fprintf(rw, `<p>%d <a href="/%d">next</a>`, n, n)
+			case r.Header.Get("If-None-Match") != "":
+				rw.WriteHeader(http.StatusNotModified)
+			default:
+				rw.Header().Set("ETag", `"1"`)
+				fmt.Fprint(rw, "User-agent: *\nDisallow: /no\n")
+			}
+		})}
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		for range 3 {
+			w.cfg.MaxTime = 5 * time.Second
+			w.run()
+			time.Sleep(25 * time.Hour)
+			w.reopen()
+		}
+		ids, all := w.recordsOf("http://a.test/robots.txt")
+		if len(ids) != 3 {
+			t.Fatalf("%d exchanges for robots.txt", len(ids))
+		}
+		want := storage.Original{URL: "http://a.test/robots.txt", Date: all[0].Time.UTC().Truncate(time.Microsecond), ID: ids[0]}
+		for i, r := range all {
+			switch {
+			case r.Repeatable:
+				t.Errorf("exchange %d may be archived as a repeat", i)
+			case i == 0 && (r.NotModified != nil || !r.HasPayload):
+				t.Errorf("the first: %+v", r)
+			case i > 0 && (r.NotModified == nil || *r.NotModified != want || r.HasPayload || r.Line.Payload != ""):
+				t.Errorf("exchange %d: %+v, want %+v", i, r.NotModified, want)
+			}
+		}
+		last := ""
+		for _, l := range w.ledger.all {
+			if l.Decision == storage.DecisionRobots {
+				last = l.Record
+			} else if l.RobotsRecord != last {
+				t.Errorf("%s names %q, the policy was last said in %q", l.URL, l.RobotsRecord, last)
+			}
+		}
+		w.wantRecords()
+	})
+}
+
+// Where a robots.txt redirects to another host, the lines of the host name the exchange there, and that says for whose
+// robots.txt it was made.
+func TestLine_RobotsRecordThroughARedirectToAnotherHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 3)
+		site.Robots = crawltest.Robots{Redirect: "http://mill.test/bakery.txt"}
+		mill := crawltest.Tree("mill.test", 2)
+		mill.Pages["/bakery.txt"] = crawltest.Page{Type: "text/plain", Body: "User-agent: *\nDisallow: /p2\n"}
+		w := newWorld(t, []string{"http://bakery.test/", "http://mill.test/"}, site, mill)
+		w.run()
+		ids, all := w.recordsOf("http://mill.test/bakery.txt")
+		if len(ids) != 1 || all[0].Line.Via != "http://bakery.test/robots.txt" || all[0].Line.Decision != storage.DecisionRobots {
+			t.Fatalf("%v, %+v", ids, all)
+		}
+		own, _ := w.recordsOf("http://mill.test/robots.txt")
+		for _, l := range w.ledger.all {
+			switch {
+			case l.Decision == storage.DecisionRobots:
+				if l.RobotsRecord != "" {
+					t.Errorf("%+v", l)
+				}
+			case strings.HasPrefix(l.URL, "http://bakery.test/") && l.RobotsRecord != ids[0]:
+				t.Errorf("%s names %q, want %q", l.URL, l.RobotsRecord, ids[0])
+			case strings.HasPrefix(l.URL, "http://mill.test/") && l.RobotsRecord != own[0]:
+				t.Errorf("%s names %q, want %q", l.URL, l.RobotsRecord, own[0])
+			}
+		}
+		hop, redirecting := w.recordsOf("http://bakery.test/robots.txt")
+		if len(hop) != 1 || len(redirecting[0].Outlinks) != 1 || redirecting[0].Outlinks[0].Kind != "redirect" {
+			t.Errorf("%+v", redirecting)
+		}
+	})
+}
+
+// The outcome of a linked robots.txt has the time of its exchange, however long its record takes.
+func TestLine_LinkedRobotsHasTheTimeOfItsExchange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const url = "http://a.test/robots.txt"
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Links: []string{"/robots.txt"}}}})
+		w.cfg.Recorder = newFaulty(w.archive, url, 2, func() { time.Sleep(5 * time.Second) })
+		w.run()
+		var exchange storage.Line
+		for _, l := range w.ledger.all {
+			switch {
+			case l.URL != url:
+			case l.Outcome == "":
+				exchange = l
+			case !l.Time.Equal(exchange.Began.Add(exchange.Took)):
+				t.Errorf("%v %v after the exchange", l.Outcome, l.Time.Sub(exchange.Began.Add(exchange.Took)))
+			default:
+				return
+			}
+		}
+		t.Error("no outcome")
+	})
+}
+
+// robotsLines are the ledger's lines on exchanges for robots.txt, in order.
+func (w *world) robotsLines() (out []storage.Line) {
+	for _, l := range w.ledger.all {
+		if l.Decision == storage.DecisionRobots {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// recorded returns what a line's record kept.
+func (w *world) recorded(l storage.Line) kept {
+	w.t.Helper()
+	var n int
+	if _, err := fmt.Sscanf(l.Record, "record %d", &n); err != nil {
+		w.t.Fatalf("%s, status %d: record %q", l.URL, l.Status, l.Record)
+	}
+	return w.archive.records[n-1]
+}
+
+// Rule 8: each version of robots.txt is in the archive as the answer of the exchange that brought it, and the ledger
+// names record and digest; so are the exchanges that brought none. The frontier keeps each body, and each verdict names
+// the digest of the version that decided.
+func TestRule08_EachVersionIsArchivedWithItsExchange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := []string{"User-agent: *\nDisallow: /none1\n", "User-agent: *\nDisallow: /none2\n# café\n", ""}
+		answers := []http.HandlerFunc{
+			body(503, "closed for an hour"), body(200, files[0], "ETag", `"1"`), withStatus(304, "ETag", `"1"`),
+			body(200, files[1]), body(500, "broken"), body(200, files[2]),
+		}
+		w := newTimetable(t, time.Minute, 200, func(n int, rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Cache-Control", "max-age=2400")
+			answers[min(n, len(answers))-1](rw, r)
+		})
+		w.run()
+		asked := 0
+		for _, r := range w.web.Referee().Requests() {
+			if r.Target == "/robots.txt" {
+				asked++
+			}
+		}
+		lines := w.robotsLines()
+		if len(lines) != asked || asked < len(answers) {
+			t.Fatalf("%d lines for %d exchanges, of at least %d", len(lines), asked, len(answers))
+		}
+		known := map[string]bool{}
+		for i, want := range []struct {
+			status int
+			body   string
+		}{{503, "closed for an hour"}, {200, files[0]}, {304, ""}, {200, files[1]}, {500, "broken"}, {200, files[2]}} {
+			l := lines[i]
+			r := w.recorded(l)
+			_, got, _ := strings.Cut(r.response, "\r\n\r\n")
+			if l.Status != want.status || got != want.body || r.URL != "http://a.test/robots.txt" || !strings.HasPrefix(string(r.Request), "GET /robots.txt HTTP/1.1\r\n") {
+				t.Errorf("exchange %d: line %+v, record of %s: %q", i+1, l, r.URL, r.response)
+			}
+			digest := ""
+			if want.status == 200 {
+				digest = digestOf([]byte(want.body))
+				known[digest] = true
+			}
+			if l.RobotsSHA256 != digest {
+				t.Errorf("exchange %d: the line names %q, want %q", i+1, l.RobotsSHA256, digest)
+			}
+		}
+		for _, file := range files[:2] {
+			if b, err := w.front.Blob(t.Context(), sha256.Sum256([]byte(file))); err != nil || string(b) != file {
+				t.Errorf("the frontier keeps %q of %q: %v", b, file, err)
+			}
+		}
+		for _, l := range w.ledger.all {
+			if l.Outcome == "fetched" && !known[l.RobotsSHA256] {
+				t.Errorf("%s was allowed by %q, which no record brought", l.URL, l.RobotsSHA256)
+			}
+		}
+	})
+}
+
+// Rule 8: hops of a redirected robots.txt are archived as well, under their own URLs.
+func TestRule08_HopsAreArchived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const file = "User-agent: *\nDisallow: /p1.html\n"
+		a, b := crawltest.Tree("a.test", 3), &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{
+			"/step": {Redirect: "/rules.txt"}, "/rules.txt": {Type: "text/plain", Body: file},
+		}}
+		a.Robots.Redirect = "http://b.test/step"
+		w := newWorld(t, []string{"http://a.test/"}, a, b)
+		w.run()
+		lines := w.robotsLines()
+		if len(lines) != 3 {
+			t.Fatalf("%d lines", len(lines))
+		}
+		for i, url := range []string{"http://a.test/robots.txt", "http://b.test/step", "http://b.test/rules.txt"} {
+			if r := w.recorded(lines[i]); lines[i].URL != url || r.URL != url {
+				t.Errorf("line %d is on %s, its record on %s, want %s", i+1, lines[i].URL, r.URL, url)
+			}
+		}
+		if r := w.recorded(lines[2]); !strings.HasSuffix(r.response, file) || lines[2].RobotsSHA256 != digestOf([]byte(file)) {
+			t.Errorf("%+v: %q", lines[2], r.response)
+		}
+		w.wantOutcomes("http://a.test/p1.html", "disallowed: disallow rule")
+	})
+}

@@ -1,0 +1,380 @@
+package crawler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/extract"
+	"curtsy/crawler/scope"
+	"curtsy/frontier"
+	"curtsy/storage"
+)
+
+// sheet is a style sheet that imports others and shows pictures.
+func sheet(embeds ...string) crawltest.Page {
+	var imports, rest strings.Builder
+	for i, e := range embeds {
+		switch {
+		case strings.HasSuffix(e, ".css") && i%2 == 0:
+			fmt.Fprintf(&imports, "@import url( '%s' ) screen;\n", e)
+		case strings.HasSuffix(e, ".css"):
+			fmt.Fprintf(&imports, "@import \"%s\";\n", e)
+		case strings.HasSuffix(e, ".woff2"):
+			fmt.Fprintf(&rest, "@font-face { font-family: f%d; src: local(f), url(%s) format(\"woff2\") }\n", i, e)
+		default:
+			fmt.Fprintf(&rest, ".c%d { background: no-repeat URL( %s ) }\n", i, e)
+		}
+	}
+	return crawltest.Page{Type: "text/css; charset=utf-8", Body: "@charset \"utf-8\";\n" + imports.String() + "p { color: red }\n" + rest.String(), Embeds: embeds}
+}
+
+var picture = crawltest.Page{Type: "image/png", Body: "png"}
+
+// styled is a site whose pages share style sheets that import each other, in a circle at last, with fonts, pictures and
+// more that is named in no page.
+func styled() *crawltest.Site {
+	head := `<!DOCTYPE html><link rel=stylesheet href=/css/theme.css><link rel=manifest href=/site.webmanifest>`
+	return &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+		"/": {
+			Body: head + `<style>@import "/css/page.css"; p { background: url(/img/p.png) }</style><div style="background:url(&quot;/img/div.png&quot;)">
+				<img src=/img/small.png data-src=/img/late.png data-srcset="/img/late2.png 2x"><a href=/b><object data=/img/map.svg></object>`,
+			Links: []string{"/b"}, Embeds: []string{"/css/theme.css", "/site.webmanifest", "/css/page.css", "/img/p.png", "/img/div.png",
+				"/img/small.png", "/img/late.png", "/img/late2.png", "/img/map.svg"},
+		},
+		"/b":                    {Body: head + "b", Embeds: []string{"/css/theme.css", "/site.webmanifest"}},
+		"/css/theme.css":        sheet("base/default.css", "page.css", "../img/theme.png"),
+		"/css/base/default.css": sheet("classic.css"),
+		"/css/base/classic.css": sheet("basic.css", "../theme.css"),
+		"/css/base/basic.css":   sheet("/font/f.woff2", "../../img/basic.png", "../../img/theme.png"),
+		"/css/page.css":         sheet("/font/f.woff2"),
+		"/font/f.woff2":         {Type: "font/woff2", Body: "f"},
+		"/site.webmanifest":     {Body: `{"icons": [{"src": "/img/icon.png"}]}`, Embeds: []string{"/img/icon.png"}},
+		"/img/map.svg":          {Body: `<svg xmlns="http://www.w3.org/2000/svg"><image href="tile.png"/></svg>`, Embeds: []string{"tile.png"}},
+		"/img/p.png":            picture, "/img/div.png": picture, "/img/small.png": picture, "/img/late.png": picture, "/img/late2.png": picture,
+		"/img/theme.png": picture, "/img/basic.png": picture, "/img/icon.png": picture, "/img/tile.png": picture,
+	}}
+}
+
+func TestRequisites_OfStyleSheetsAreAskedForOnceEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, styled())
+		s := w.run()
+		w.judged(crawltest.Rules{Pace: Floor})
+		all := len(styled().Pages)
+		if got := w.asked("a.test"); len(got) != all+1 {
+			t.Errorf("%d requests, want robots.txt and %d: %q", len(got), all, got)
+		}
+		if s.Status.Pages != 2 {
+			t.Errorf("%d pages; requisites are none", s.Status.Pages)
+		}
+		l := w.lineOf("http://a.test/css/base/basic.css")
+		if l.Kind != "embed" || l.Via != "http://a.test/css/base/classic.css" || l.Depth != 0 {
+			t.Errorf("%+v", l)
+		}
+		i := slices.IndexFunc(w.archive.records, func(r kept) bool { return r.URL == l.URL })
+		if out := w.archive.records[i].Outlinks; len(out) != 3 || out[0].URL != "http://a.test/font/f.woff2" || out[0].Kind != "embed" {
+			t.Errorf("%+v", out)
+		}
+	})
+}
+
+// Rule 19: what asks for no links to be followed has its requisites fetched, a style sheet's too.
+func TestRule19_NoFollowDoesNotConcernStyleSheets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		no := map[string]string{"X-Robots-Tag": "nofollow"}
+		css, imported := sheet("b.css", "a.png"), sheet("b.png")
+		css.Header, imported.Header = no, no
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+			"/":      {Robots: "none", Links: []string{"/link"}, Embeds: []string{"/a.css"}},
+			"/a.css": css, "/b.css": imported, "/a.png": picture, "/b.png": picture, "/link": {},
+		}})
+		w.run()
+		w.wantAskedInAnyOrder("a.test", "/", "/a.css", "/a.png", "/b.css", "/b.png", "/robots.txt")
+		w.judged(crawltest.Rules{Pace: Floor})
+	})
+}
+
+// far returns sites far1.test to far5.test of which each style sheet imports one of the next, behind a.test's own chain
+// of style sheets, and one that disallows all.
+func far() []*crawltest.Site {
+	sites := []*crawltest.Site{
+		{Name: "a.test", Pages: map[string]crawltest.Page{
+			"/":      {Links: []string{"http://far1.test/page"}, Embeds: []string{"/1.css", "/moved.png", "http://shut.test/x.png"}},
+			"/1.css": sheet("2.css"), "/2.css": sheet("3.css"), "/3.css": sheet("4.css"), "/4.css": sheet("http://far1.test/s.css"),
+			"/moved.png": {Redirect: "http://far1.test/moved.png"},
+		}},
+		{Name: "shut.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /\n"}, Pages: map[string]crawltest.Page{"/x.png": picture}},
+	}
+	for i := 1; i <= 5; i++ {
+		sites = append(sites, &crawltest.Site{Name: fmt.Sprintf("far%d.test", i), Pages: map[string]crawltest.Page{
+			"/s.css": sheet(fmt.Sprintf("http://far%d.test/s.css", i+1), "http://a.test/shared.png"), "/page": {},
+			"/moved.png": picture,
+		}})
+	}
+	sites[0].Pages["/shared.png"] = picture
+	return sites
+}
+
+func TestRequisites_AllIsThreeStepsOffTheScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, far()...)
+		w.cfg.Scope = scope.Config{Requisites: scope.RequisitesAll}
+		w.run()
+		for i := 1; i <= 3; i++ {
+			host := fmt.Sprintf("far%d.test", i)
+			want := []string{"/robots.txt", "/s.css"}
+			if i == 1 {
+				want = []string{"/moved.png", "/robots.txt", "/s.css"}
+			}
+			got := w.asked(host)
+			if first := got[0]; first != "/robots.txt" {
+				t.Errorf("%s was asked for %s before its robots.txt", host, first)
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%s was asked for %q, want %q", host, got, want)
+			}
+		}
+		if got := w.asked("far4.test"); len(got) != 0 {
+			t.Errorf("far4.test was asked for %q", got)
+		}
+		w.wantAsked("shut.test", "/robots.txt")
+		for url, want := range map[string][2]string{
+			"http://far4.test/s.css":     {frontier.Dropped.String(), "scope:requisites"},
+			"http://far1.test/page":      {frontier.Dropped.String(), "scope:host"},
+			"http://far3.test/s.css":     {frontier.Fetched.String(), "unavailable"},
+			"http://a.test/shared.png":   {frontier.Fetched.String(), "unavailable"},
+			"http://a.test/moved.png":    {frontier.Redirected.String(), "to http://far1.test/moved.png"},
+			"http://far1.test/moved.png": {frontier.Fetched.String(), "unavailable"},
+		} {
+			if l := w.lineOf(url); string(l.Outcome) != want[0] || l.Reason != want[1] {
+				t.Errorf("%s: %s, %s; want %s, %s", url, l.Outcome, l.Reason, want[0], want[1])
+			}
+		}
+		if l := w.lineOf("http://shut.test/x.png"); l.Outcome != storage.OutcomeDisallowed {
+			t.Errorf("shut.test: %+v", l)
+		}
+	})
+}
+
+func TestRequisites_ScopeAndNone(t *testing.T) {
+	for which, want := range map[string][]string{
+		scope.RequisitesScope: {"/", "/1.css", "/2.css", "/3.css", "/4.css", "/moved.png", "/robots.txt"},
+		scope.RequisitesNone:  {"/", "/robots.txt"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, far()...)
+			w.cfg.Scope = scope.Config{Requisites: which}
+			s := w.run()
+			got := w.asked("a.test")
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%s: asked for %q, want %q", which, got, want)
+			}
+			if all := w.web.Referee().Requests(); len(all) != len(want) {
+				t.Errorf("%s: other hosts were asked: %d requests", which, len(all))
+			}
+			if which == scope.RequisitesScope {
+				if l := w.lineOf("http://far1.test/s.css"); l.Reason != "scope:host" || l.Kind != "embed" || l.Via != "http://a.test/4.css" {
+					t.Errorf("%+v", l)
+				}
+			} else if s.Status.Links["scope:requisites"] != 3 {
+				t.Errorf("%+v", s.Status.Links)
+			}
+		})
+	}
+}
+
+// A redirect is no step; one that leads off the scope begins it, and one within what is off the scope costs nothing.
+func TestRequisites_RedirectsOffTheScopeCountOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"},
+			&crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+				"/": {Embeds: []string{"/s.css"}}, "/s.css": {Redirect: "http://b.test/hop.css"},
+			}},
+			&crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{
+				"/hop.css": {Redirect: "/1.css"}, "/1.css": sheet("2.css"), "/2.css": sheet("3.css"), "/3.css": sheet("4.css"), "/4.css": sheet(),
+			}})
+		w.cfg.Scope = scope.Config{Requisites: scope.RequisitesAll}
+		w.run()
+		w.wantAsked("b.test", "/robots.txt", "/hop.css", "/1.css", "/2.css", "/3.css")
+	})
+}
+
+// The depth of a crawl ends chains of requisites too, though not those that sites have.
+func TestRequisites_ManyStepsCountAsDepth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Embeds: []string{"/1.css"}}}}
+		for i := 1; i <= 12; i++ {
+			site.Pages[fmt.Sprintf("/%d.css", i)] = sheet(fmt.Sprintf("%d.css", i+1))
+		}
+		depth := 0
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		w.cfg.Scope = scope.Config{Depth: &depth}
+		s := w.run()
+		if got := w.asked("a.test"); got[len(got)-1] != "/8.css" || s.Status.Links["scope:depth"] != 1 {
+			t.Errorf("asked for %q; %+v", got, s.Status.Links)
+		}
+	})
+}
+
+func TestPreviews_AreFetchedWhenAskedFor(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+				"/": {Body: `<meta property="og:image" content="/og.png">`}, "/og.png": picture,
+			}})
+			w.cfg.Previews = on
+			w.run()
+			if got := slices.Contains(w.asked("a.test"), "/og.png"); got != on {
+				t.Errorf("previews %v: fetched %v", on, got)
+			}
+		})
+	}
+}
+
+// searched is a site in the style of javadoc, whose search needs what a script alone names. Embeds has what the referee
+// allows to be asked for.
+func searched() *crawltest.Site {
+	js := func(body string, names ...string) crawltest.Page {
+		return crawltest.Page{Type: "text/javascript", Body: body, Embeds: names}
+	}
+	return &crawltest.Site{
+		Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /api/private.json\n"},
+		Pages: map[string]crawltest.Page{
+			"/api/index.html": {
+				Body:   `<script src=js/script.js></script><script>var root = "./"; load("own.json"); load("/outside.js")</script><a href=p/C.html>C</a>`,
+				Links:  []string{"p/C.html"},
+				Embeds: []string{"js/script.js", "own.json"},
+			},
+			"/api/p/C.html": {
+				Body: `<script src=../js/script.js></script><script>go("../own.json")</script>`, Embeds: []string{"../js/script.js", "../own.json"},
+			},
+			"/api/js/script.js": js(
+				`add(root + 'type-index.js'); add('word.js'); add("private.json"); add("https://b.test/x.js"); add("/outside.js"); add("moved.js")`,
+				"type-index.js", "/api/type-index.js", "word.js", "/api/word.js", "/api/private.json", "private.json", "moved.js", "/api/moved.js"),
+			"/api/type-index.js": js(`types = [{"l": "deep.json"}]`, "deep.json"),
+			"/api/own.json":      {Type: "application/json", Body: `{}`},
+			"/api/deep.json":     {Type: "application/json", Body: `{}`},
+			"/api/private.json":  {Type: "application/json", Body: `{}`},
+			"/api/moved.js":      {Redirect: "http://b.test/moved.js"},
+			"/outside.js":        js(`x`),
+		},
+	}
+}
+
+func TestWhatScriptsNameIsAskedForOnlyWhereThatIsWanted(t *testing.T) {
+	b := func() *crawltest.Site {
+		return &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/x.js": {Body: "x"}, "/moved.js": {Body: "x"}}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/api/index.html"}, searched(), b())
+		w.cfg.Scope.Mode = "prefix"
+		w.run()
+		w.wantAskedInAnyOrder("a.test", "/api/index.html", "/api/js/script.js", "/api/p/C.html", "/robots.txt")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/api/index.html"}, searched(), b())
+		w.cfg.Scope.Mode, w.cfg.Scope.Requisites, w.cfg.Scope.Scripts = "prefix", "all", true
+		s := w.run()
+		w.judged(crawltest.Rules{Pace: Floor})
+		got := w.asked("a.test")
+		slices.Sort(got)
+		if want := []string{
+			"/api/deep.json", "/api/index.html", "/api/js/moved.js", "/api/js/private.json", "/api/js/script.js", "/api/js/type-index.js",
+			"/api/js/word.js", "/api/moved.js", "/api/own.json", "/api/p/C.html", "/api/type-index.js", "/api/word.js", "/robots.txt",
+		}; !slices.Equal(got, want) {
+			t.Errorf("asked for %q", got)
+		}
+		if got := w.asked("b.test"); len(got) > 0 {
+			t.Errorf("another host was asked for %q", got)
+		}
+		l := w.lineOf("http://a.test/api/word.js")
+		if l.Kind != storage.KindScript || l.Via != "http://a.test/api/js/script.js" || l.Outcome != storage.OutcomeGone || l.Reason != "named by script: status 404" {
+			t.Errorf("%+v", l)
+		}
+		if l := w.lineOf("http://a.test/api/private.json"); l.Decision != storage.DecisionDisallow {
+			t.Errorf("%+v", l)
+		}
+		if l := w.lineOf("http://a.test/api/moved.js"); l.Outcome != storage.OutcomeDropped || l.Reason != "scope:script" {
+			t.Errorf("%+v", l)
+		}
+		if s.Status.Links["scope:script"] == 0 {
+			t.Errorf("links %v", s.Status.Links)
+		}
+		want := map[string]int64{"found": 3, "not there": 5, "disallowed": 1, "dropped": 1}
+		if !maps.Equal(s.Status.Scripts, want) {
+			t.Errorf("what scripts name: %v", s.Status.Scripts)
+		}
+		if s.Status.Failed != 0 {
+			t.Errorf("%d failed", s.Status.Failed)
+		}
+	})
+}
+
+// Stores of files answer 403 for what is not there, and ten refusals in a row end a crawl of the host (rule 13): words in
+// a script must not.
+func TestRefusalsOfWhatScriptsNameDoNotEndAHost(t *testing.T) {
+	site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+	var names strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&names, `go("%d.json");`, i)
+		site.Pages[fmt.Sprintf("/%d.json", i)] = crawltest.Page{Status: 403}
+	}
+	site.Pages["/"] = crawltest.Page{Body: "<script>" + names.String() + "</script><a href=last>"}
+	for i := range 20 {
+		p := site.Pages["/"]
+		p.Embeds = append(p.Embeds, fmt.Sprintf("%d.json", i))
+		p.Links = []string{"last"}
+		site.Pages["/"] = p
+	}
+	site.Pages["/last"] = crawltest.Page{Body: "x"}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		w.cfg.Scope.Scripts = true
+		s := w.run()
+		if s.Status.Refused > 0 || s.Status.Scripts["dropped"] == 0 || s.Status.Scripts["failed"] > 10 {
+			t.Errorf("%d hosts refused; what scripts name: %v", s.Status.Refused, s.Status.Scripts)
+		}
+		w.wantOutcomes("http://a.test/last", "fetched: unavailable")
+	})
+}
+
+// TestFollowFeed: an entry of a feed that no page links is found by way of the feed, if that is wanted.
+func TestFollowFeed(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{
+				Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /private\n"},
+				Pages: map[string]crawltest.Page{
+					"/": {Body: `<a href=/feed>f</a>`, Links: []string{"/feed"}},
+					"/feed": {Type: "application/rss+xml", Links: []string{"/entry", "/private", "http://b.test/"}, Body: `<rss><channel>
+						<item><link>/entry</link></item><item><link>/private</link></item><item><link>http://b.test/</link></item></channel></rss>`},
+					"/entry": {Body: "e"}, "/private": {Body: "x"},
+				},
+			}, &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/": {Body: "b"}}})
+			w.cfg.Follow = extract.Follow{Feed: on}
+			w.run()
+			want := []string{"/", "/feed", "/robots.txt"}
+			if on { // else the referee misses what it leads to
+				w.judged(crawltest.Rules{Pace: Floor})
+				want = []string{"/", "/entry", "/feed", "/robots.txt"}
+			}
+			if got := slices.Sorted(slices.Values(w.asked("a.test"))); !slices.Equal(got, want) || len(w.asked("b.test")) > 0 {
+				t.Errorf("follow %v: asked for %q", on, got)
+			}
+			if !on {
+				return
+			}
+			if l := w.lineOf("http://a.test/entry"); l.Kind != storage.KindLink || l.Via != "http://a.test/feed" || l.Depth != 2 {
+				t.Errorf("%+v", l)
+			}
+			if l := w.lineOf("http://a.test/private"); l.Decision != storage.DecisionDisallow {
+				t.Errorf("%+v", l)
+			}
+		})
+	}
+}

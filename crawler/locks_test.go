@@ -1,0 +1,461 @@
+package crawler
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
+	"curtsy/crawler/hostlock"
+	"curtsy/crawler/scope"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// busyLocks are host locks of which every other request for one is told to come again, as if another crawl had it.
+type busyLocks struct {
+	mu sync.Mutex
+	freeSpots
+	wait  time.Duration
+	turns map[canon.Authority]int
+	out   map[canon.Authority]bool
+}
+
+func newBusyLocks(wait time.Duration) *busyLocks {
+	return &busyLocks{wait: wait, turns: map[canon.Authority]int{}, out: map[canon.Authority]bool{}}
+}
+
+func (l *busyLocks) Take(a canon.Authority, _ time.Duration) (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.turns[a]++; l.turns[a]%2 == 1 {
+		return l.wait, nil
+	}
+	l.out[a] = true
+	return 0, nil
+}
+
+func (l *busyLocks) Release(a canon.Authority, _ time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.out, a)
+	return nil
+}
+
+// The proof of an own host has to wait like any exchange, and that is no failure of anything.
+func TestRule18_TheProofWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ownWorld(t, 5, nil)
+		w.cfg.Workers = 1
+		locks := newBusyLocks(3 * time.Second)
+		w.cfg.HostLocks = locks
+		if s := w.run(); s.EndedBy != EndedDrained || s.Status.Fetched != 5 {
+			t.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
+		}
+		if n := count(w.asked("own.test"), OwnerPath); n != 1 || len(locks.out) != 0 {
+			t.Errorf("the proof was asked for %d times; locks still taken: %v", n, locks.out)
+		}
+	})
+}
+
+// The ledger says which pace was kept before the proof, that of a crowded address, too.
+func TestRule18_TheLineOfTheProofSaysThePaceOfItsAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ownWorld(t, 1, nil)
+		w.cfg.IPDelay = 10 * time.Second
+		w.share(func(string) []string { return []string{"8.8.8.8"} })
+		w.run()
+		for _, l := range w.ledger.all {
+			if l.Decision == storage.DecisionOwner && (l.PaceBy != storage.ByAddress || l.Gap != 10*time.Second || l.Pace != l.Gap) {
+				t.Errorf("pace %v by %q, gap %v", l.Pace, l.PaceBy, l.Gap)
+			}
+		}
+	})
+}
+
+// A turn that ended without an exchange counts nothing: the sitemaps of a host are bounded by what was asked of it.
+func TestATurnWithoutAnExchangeCountsNoSitemap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
+		w.cfg.HostLocks = newBusyLocks(3 * time.Second)
+		w.run()
+		if n, got := w.memory("http://a.test/"), len(w.asked("a.test")); n.Sitemaps != 1 || got != 4 {
+			t.Errorf("%d sitemaps counted of one; %d requests", n.Sitemaps, got)
+		}
+	})
+}
+
+// A robots.txt that leads to a host which the operator holds cannot be had: the host that asks rests like any whose
+// robots.txt is out of reach, and the crawl ends. It goes on when the operator lets go.
+func TestAHopToAHostThatIsHeldByTheOperatorRests(t *testing.T) {
+	for _, order := range []frontier.Steering{{Act: frontier.Park}, {Act: frontier.Park, For: 20 * time.Minute}, {Act: frontier.Drop}} {
+		synctest.Test(t, func(t *testing.T) {
+			site, there := crawltest.Tree("a.test", 2), crawltest.Tree("b.test", 1)
+			site.Robots.Redirect, there.Robots.Body = "http://b.test/robots.txt", "User-agent: *\nDisallow: /no\n"
+			w := newWorld(t, []string{"http://a.test/"}, site, there)
+			order.Authority = parse(t, "http://b.test/").Authority()
+			if _, err := w.front.Steer(t.Context(), order); err != nil {
+				t.Fatal(err)
+			}
+			w.cfg.MaxTime, w.cfg.MaxWait = 3*time.Hour, 5*time.Minute
+			s := w.run()
+			if s.EndedBy != EndedWaiting || len(w.asked("b.test")) != 0 || len(s.Status.Resting) == 0 ||
+				!strings.HasPrefix(s.Status.Resting[0].Reason, "robots.txt redirects to http://b.test, which the operator holds") {
+				t.Fatalf("%+v: ended by %q; %+v", order, s.EndedBy, s.Status.Resting)
+			}
+			resume := frontier.Steering{Act: frontier.Resume, Authority: order.Authority}
+			if _, err := w.front.Steer(t.Context(), resume); err != nil {
+				t.Fatal(err)
+			}
+			w.cfg.MaxWait = 2 * time.Hour
+			w.reopen()
+			if s := w.run(); s.EndedBy != EndedDrained || s.Status.Fetched != 2 {
+				t.Errorf("%+v: ended by %q; %+v", order, s.EndedBy, s.Status)
+			}
+		})
+	}
+}
+
+// A policy that may be refreshed, but not now, because the host that it redirects to rests or is held by the operator,
+// serves meanwhile: the host is asked for its pages, and waits no longer than another crawl or its address makes it.
+func TestARefreshThatMustWaitHoldsNobodyUp(t *testing.T) {
+	for name, held := range map[string]bool{"rests": false, "held": true} {
+		bubble(t, name, func(t *testing.T) {
+			site, there := crawltest.Tree("a.test", 2000), crawltest.Tree("b.test", 1)
+			site.Robots.Redirect = "http://b.test/robots.txt"
+			there.Robots.Body, there.Robots.Header = "User-agent: *\nDisallow: /no\n", map[string]string{"Cache-Control": "max-age=600"}
+			w := newWorld(t, []string{"http://a.test/"}, site, there)
+			w.cfg.MaxTime, w.cfg.HostLocks = 595*time.Second, newBusyLocks(time.Second)
+			b := parse(t, "http://b.test/").Authority()
+			time.AfterFunc(time.Minute, func() {
+				if held {
+					if _, err := w.front.Steer(t.Context(), frontier.Steering{Act: frontier.Park, Authority: b, For: time.Hour}); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				turn, err := w.front.ClaimAuthority(t.Context(), b)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				rest := frontier.Result{Authority: b, Token: turn.Token, Wait: time.Hour, Host: &frontier.HostUpdate{
+					Condition: frontier.Parked, Reason: "status 503", Memory: turn.Host.Memory, Robots: turn.Host.Robots,
+				}}
+				if _, err := w.front.Finish(t.Context(), []frontier.Result{rest}); err != nil {
+					t.Error(err)
+				}
+			})
+			begin := time.Now()
+			w.run()
+			late := 0 // when the policy may be refreshed, at 90 % of its life
+			for _, r := range w.web.Referee().Requests() {
+				if r.Host == "a.test" && r.Start.Sub(begin) > 545*time.Second {
+					late++
+				}
+			}
+			if late < 20 {
+				t.Errorf("%d pages in the last 50 s", late)
+			}
+		})
+	}
+}
+
+// A longer pace than that of the last run binds the exchange for another host's robots.txt, too.
+func TestRule04_AHopKeepsThePaceThatHoldsNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sites := []*crawltest.Site{crawltest.Tree("a.test", 1), crawltest.Tree("c.test", 1), crawltest.Tree("b.test", 1)}
+		for _, site := range sites[:2] {
+			site.Robots.Redirect = "http://b.test/robots.txt"
+		}
+		sites[0].Robots.Delay = 1400 * time.Millisecond // c.test is first, and the run ends before a.test may go on
+		sites[2].Robots.Body, sites[2].Robots.Delay = "User-agent: *\nDisallow: /no\n", 3*time.Second
+		w := newWorld(t, []string{"http://a.test/", "http://c.test/"}, sites...)
+		w.cfg.MaxTime = 1500 * time.Millisecond
+		w.run()
+		w.reopen()
+		w.cfg.Delay, w.cfg.MaxTime = 20*time.Second, 0
+		if s := w.run(); s.Status.Fetched != 2 {
+			t.Errorf("%+v", s.Status)
+		}
+		last, n := time.Time{}, 0
+		for _, r := range w.web.Referee().Requests() {
+			if r.Host == "b.test" {
+				n++
+				if gap := r.Start.Sub(last); !last.IsZero() && gap < 20*time.Second {
+					t.Errorf("request %d came after %v", n, gap)
+				}
+				last = r.End
+			}
+		}
+		if n < 2 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// What a turn says of the pace holds after a kill: also a turn that does nothing but drop what opted out.
+func TestRule16_17_ATurnOfOptOutsForgetsNoPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 8)
+		site.Robots.Body = "User-agent: *\nCrawl-delay: 20\n"
+		l := newListed(newWorld(t, []string{"http://a.test/"}, site), "a.test/p\n", nil)
+		l.run()
+		if h := l.host("http://a.test/"); h.Pace != 20*time.Second || h.Outcomes[frontier.Dropped] == 0 {
+			t.Errorf("pace %v; %v", h.Pace, h.Outcomes)
+		}
+	})
+}
+
+// A proof that opted out is not asked for: nobody was asked, so nothing is counted and nothing waits.
+func TestRule16_18_AProofThatOptedOutCostsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ownWorld(t, 3, nil)
+		newListed(w, "own.test/.well-known/\n", nil)
+		w.cfg.Fetcher = secured{w.cfg.Fetcher, t}
+		begin := time.Now()
+		s := w.run()
+		if s.Status.Fetched != 3 || s.Status.Exchanges != 4 || time.Since(begin) != 3*Floor {
+			t.Errorf("%d fetched by %d exchanges in %v", s.Status.Fetched, s.Status.Exchanges, time.Since(begin))
+		}
+		for _, l := range w.ledger.all {
+			if l.Decision == storage.DecisionOwner && (l.Reason != reasonOptOut || l.Attempt != 0 || l.List == "") {
+				t.Errorf("%+v", l)
+			}
+		}
+	})
+}
+
+// A host's robots.txt that was read for others binds at once: its own turn, which reads it for the host itself, and the
+// turns of those others wait for its Crawl-delay.
+func TestRule04_07_ACrawlDelayReadForAnotherHostBinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sites := []*crawltest.Site{crawltest.Tree("a.test", 2), crawltest.Tree("c.test", 2), crawltest.Tree("b.test", 2)}
+		for _, site := range sites[:2] {
+			site.Robots.Redirect = "http://b.test/robots.txt"
+		}
+		sites[2].Robots.Body = "User-agent: *\nCrawl-delay: 30\n"
+		w := newWorld(t, []string{"http://a.test/", "http://c.test/"}, sites...)
+		w.cfg.Scope.Mode = scope.ModeAny
+		time.AfterFunc(5*time.Second, func() { // b.test's own pages come when its robots.txt was read already
+			w.add(seed(t, "http://b.test/", ""))
+		})
+		w.run()
+		w.seeds = append(w.seeds, "http://b.test/")
+		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true})
+		if n := count(w.asked("b.test"), "/robots.txt"); n != 3 {
+			t.Errorf("robots.txt was asked for %d times", n)
+		}
+	})
+}
+
+// restsAskedFor are responses that ask for so many seconds, by what asks for them, and where they come from.
+func restsAskedFor(seconds int) map[string]crawltest.Site {
+	after := fmt.Sprint(seconds)
+	page := func(h http.HandlerFunc) crawltest.Site {
+		return crawltest.Site{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				withStatus(404)(rw, r)
+				return
+			}
+			h(rw, r)
+		})}
+	}
+	return map[string]crawltest.Site{
+		"503, Retry-After":        page(withStatus(503, "Retry-After", after)),
+		"429, Retry-After":        page(withStatus(429, "Retry-After", after)),
+		"302, Retry-After":        page(withStatus(302, "Retry-After", after, "Location", "/there")),
+		"200, RateLimit":          page(body(200, "<p>Bread.", "RateLimit", `"p";r=0;t=`+after, "Content-Type", "text/html")),
+		"503 (robots.txt)":        {Handler: withStatus(503, "Retry-After", after)},
+		"500, Retry-After robots": {Handler: withStatus(500, "Retry-After", after)},
+	}
+}
+
+// sharesLocks gives crawls the host locks of one user, each as a process of its own.
+func sharesLocks(t *testing.T, worlds ...*world) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "locks")
+	for _, w := range worlds {
+		l, err := hostlock.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		if why := l.Missing(); why != "" {
+			t.Skip(why)
+		}
+		w.cfg.HostLocks = l
+	}
+}
+
+// Politeness rules 11, 14 and 26: what a host asked one crawl for, another crawl of the same user keeps, to the microsecond,
+// and says why it waits. Own hosts are no exception (rule 18).
+func TestRule26_AnotherCrawlKeepsARest(t *testing.T) {
+	for _, host := range []string{"a.test", "localhost"} {
+		for name, made := range restsAskedFor(3000) {
+			bubble(t, host+" "+name, func(t *testing.T) {
+				site := made
+				site.Name = host
+				seeds := []string{"http://" + host + "/"}
+				one := newWorld(t, seeds, &site)
+				two := newWorldOn(t, 0, seeds, one.web)
+				sharesLocks(t, one, two)
+				one.cfg.MaxWait, two.cfg.MaxWait = time.Minute, time.Hour
+				two.cfg.PerHost, two.cfg.Delay = 4, -1
+				one.run()
+				all := one.web.Referee().Requests()
+				last := all[len(all)-1].End
+				time.Sleep(300 * time.Millisecond)
+
+				c := two.crawl()
+				const why = "waits because of an earlier crawl or command until 2000-01-01T00:50:"
+				time.AfterFunc(20*time.Minute, func() {
+					s, err := c.Status(t.Context())
+					if n := len(one.web.Referee().Requests()) - len(all); err != nil || n != 0 {
+						t.Errorf("%d requests during the rest, %v", n, err)
+					}
+					if len(s.Resting) != 1 || !strings.Contains(s.Resting[0].Reason, why) {
+						t.Errorf("resting: %+v", s.Resting)
+					}
+				})
+				time.AfterFunc(51*time.Minute, c.Drain)
+				two.finish(c)
+				if strings.Count(strings.Join(two.said, "\n"), why) != 1 {
+					t.Errorf("it said %q", two.said)
+				}
+				again := one.web.Referee().Requests()[len(all):]
+				if len(again) == 0 {
+					t.Fatal("the host is never asked again")
+				}
+				if gap := again[0].Start.Sub(last); gap < 3000*time.Second || gap > 3002*time.Second {
+					t.Errorf("asked %v after a response that asked for 50 min", gap)
+				}
+			})
+		}
+	}
+}
+
+// Politeness rule 11: a host that asked another crawl for more than a day leaves the run at once, however long that waits.
+func TestRule11_ARestOfADayEndsAnotherRun(t *testing.T) {
+	for name, made := range restsAskedFor(100_000) {
+		bubble(t, name, func(t *testing.T) {
+			site := made
+			site.Name = "a.test"
+			seeds := []string{"http://a.test/"}
+			one := newWorld(t, seeds, &site)
+			two, late := newWorldOn(t, 0, seeds, one.web), newWorldOn(t, 0, seeds, one.web)
+			sharesLocks(t, one, two, late)
+			one.run()
+			asked, began := len(one.asked("a.test")), time.Now()
+			two.cfg.MaxWait = 48 * time.Hour
+			s := two.run()
+			if n := len(one.asked("a.test")) - asked; n != 0 || time.Since(began) > time.Minute || s.Status.Queued+s.Status.Deferred != 1 || s.Status.Retired != 1 {
+				t.Errorf("%d requests, after %v; %+v", n, time.Since(began), s.Status)
+			}
+			if said := strings.Join(two.said, "\n"); strings.Count(said, "waits because of an earlier crawl or command until 2000-01-02T03:46:") != 1 {
+				t.Errorf("it said %q", said)
+			}
+			time.Sleep(100_000 * time.Second)
+			if late.run(); len(one.asked("a.test")) == asked {
+				t.Error("the host is never asked again")
+			}
+		})
+	}
+}
+
+// Politeness rules 18 and 26: a host that several exchanges at once are made with is left alone as soon as it has asked another
+// command for that, once those under way are over; and each page is fetched afterwards.
+func TestRule26_ARestHoldsAmongExchangesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("localhost", 200)
+		site.Latency = 100 * time.Millisecond
+		w := wideWorld(t, site)
+		other := newWorldOn(t, 0, w.seeds, w.web)
+		sharesLocks(t, w, other)
+		begin := time.Now()
+		const asked, rest = 1050 * time.Millisecond, time.Minute
+		time.AfterFunc(asked, func() {
+			if err := other.cfg.HostLocks.Rest(parse(t, w.seeds[0]).Authority(), time.Now(), hostlock.Wish{Wait: rest, Status: 429}); err != nil {
+				t.Error(err)
+			}
+		})
+		if s := w.run(); s.Status.Fetched != 200 {
+			t.Errorf("%d fetched", s.Status.Fetched)
+		}
+		before := 0
+		for _, r := range w.web.Referee().Requests() {
+			switch at := r.Start.Sub(begin); {
+			case at <= asked:
+				before++
+			case at < asked+rest:
+				t.Errorf("%s is asked for after %v", r.Target, at)
+			}
+		}
+		if before < 10 {
+			t.Errorf("%d requests before the rest", before)
+		}
+	})
+}
+
+// A clock that was set back between two runs makes a host wait for its pace, and not until the clock is where it was; one
+// that was not makes it wait for what is left of the pace. Neither shortens it.
+func TestRule17_AClockSetBackBetweenRunsOwesNoMoreThanThePace(t *testing.T) {
+	for ahead, wait := range map[time.Duration]time.Duration{ // by how much the last exchange ended later than now
+		25 * time.Hour: Floor, 10_000 * time.Hour: Floor, Floor + time.Millisecond: Floor, time.Millisecond: Floor,
+		0: Floor, -Floor / 4: Floor * 3 / 4, -Floor: 0, -25 * time.Hour: 0,
+	} {
+		bubble(t, ahead.String(), func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+			begin := time.Now()
+			had := host.State{LastEnd: begin.Add(ahead).UnixMicro(), Run: 1}
+			w.update(frontier.Result{Host: &frontier.HostUpdate{Memory: had.Append(nil), Pace: time.Millisecond}})
+			if s := w.run(); s.Status.Fetched != 3 {
+				t.Errorf("%d fetched", s.Status.Fetched)
+			}
+			all := w.web.Referee().Requests()
+			if waited := all[0].Start.Sub(begin); waited < wait || waited > wait+10*time.Millisecond {
+				t.Errorf("the first request came after %v, want %v", waited, wait)
+			}
+			for i := range all[1:] {
+				if gap := all[i+1].Start.Sub(all[i].End); gap < Floor || gap > Floor+time.Second {
+					t.Errorf("request %d came %v after the one before it", i+1, gap)
+				}
+			}
+		})
+	}
+}
+
+// setBack are locks that find that the clock was set back.
+type setBack struct {
+	*busyLocks
+	by time.Duration
+}
+
+func (l setBack) SetBack() time.Duration { return l.by }
+
+// That a clock was set back, as the locks of hosts show, is said, once; of one that was not nothing is.
+func TestRule17_AClockSetBackIsSaidOnce(t *testing.T) {
+	for by, want := range map[time.Duration]int{25 * time.Hour: 1, 0: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3))
+			w.cfg.HostLocks = setBack{newBusyLocks(time.Second), by}
+			w.run()
+			said := 0
+			for _, s := range w.said {
+				if strings.Contains(s, "the clock was set back by 25h0m0s") {
+					said++
+				}
+			}
+			if said != want {
+				t.Errorf("set back by %v: said %d times: %q", by, said, w.said)
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package crawler
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/record"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/model"
+	"curtsy/storage"
+)
+
+// What an operator takes out of a running crawl has its lines, in the archive as in the ledger, before the command is answered.
+func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
+	a, l := &archive{}, &lines{}
+	front := model.New(frontier.Options{Barrier: record.Barrier(a, l), Tell: record.Closed(a, l)})
+	defer front.Close()
+	f, err := fetch.New(fetch.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var us []canon.URL
+	for _, s := range []string{"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4", "http://a.test/5"} {
+		u := parse(t, s)
+		us = append(us, u)
+		if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: s}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := New(t.Context(), Config{Frontier: front, Fetcher: f, Recorder: a, Ledger: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := us[0].Authority()
+	for _, one := range []struct {
+		order frontier.Steering
+		want  []string
+		count int64
+	}{
+		{frontier.Steering{Act: frontier.Park, Authority: host}, nil, 0},
+		{frontier.Steering{Act: frontier.Drop, Authority: host, URLs: us[:2]}, []string{"http://a.test/1", "http://a.test/2"}, 0},
+		{frontier.Steering{Act: frontier.Drop, Authority: host, URLs: us[:2]}, nil, 0},
+		{frontier.Steering{Act: frontier.Drop, Authority: host, URLs: us[1:3]}, []string{"http://a.test/3"}, 0},
+		{frontier.Steering{Act: frontier.Drop, Authority: host}, []string{"http://a.test/"}, 2},
+		{frontier.Steering{Act: frontier.Drop, Authority: host}, nil, 0},
+	} {
+		l.all, a.refused = nil, nil
+		if _, err := c.Steer(t.Context(), one.order); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, line := range l.all {
+			got = append(got, line.URL)
+			if line.Count != one.count || line.Reason != frontier.ReasonOperator || line.Time.IsZero() {
+				t.Errorf("%+v", line)
+			}
+		}
+		if !slices.Equal(got, one.want) || !slices.Equal(l.all, a.refused) {
+			t.Errorf("%+v: lines of %q, want %q; %d in the archive", one.order, got, one.want, len(a.refused))
+		}
+	}
+}
+
+// drop drops a host, as an operator does while the crawl is running.
+func (w *world) drop(url string) {
+	s := frontier.Steering{Act: frontier.Drop, Authority: parse(w.t, url).Authority()}
+	if _, err := w.front.Steer(w.t.Context(), s); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// wantTold fails unless ledger and archive tell of as many URLs that an operator dropped as the frontier counts, and of at
+// least so many.
+func (w *world) wantTold(least int64) {
+	w.t.Helper()
+	st, err := w.front.Stats(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var inLedger, inArchive int64
+	for _, l := range w.ledger.all {
+		if l.Reason == frontier.ReasonOperator && l.Outcome == "dropped" {
+			inLedger += max(l.Count, 1)
+		}
+	}
+	for _, l := range w.archive.refused {
+		if l.Reason == frontier.ReasonOperator && l.Outcome == "dropped" {
+			inArchive += max(l.Count, 1)
+		}
+	}
+	counted := st.Reasons[frontier.Dropped][frontier.ReasonOperator]
+	if inLedger != counted || inArchive != counted || counted < least {
+		w.t.Errorf("%d URLs are dropped, at least %d should be; the ledger tells of %d, the archive of %d", counted, least, inLedger, inArchive)
+	}
+}
+
+// What a drop closes later has its line as well: what other pages name, and the tasks of the turn that is under way, those
+// that it defers and those that it leaves.
+func TestWhatIsFoundOfADroppedHostAndWhatIsUnderALeaseHasItsLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		a := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "text/html")
+			switch r.URL.Path {
+			case "/":
+				fmt.Fprint(rw, `<a href="/1"></a><a href="/2"></a><a href="/3"></a><a href="/4"></a><a href="/5"></a><a href="/6"></a>`)
+			case "/1":
+				w.drop("http://a.test/")
+				http.Error(rw, "", http.StatusServiceUnavailable)
+			default:
+				http.NotFound(rw, r)
+			}
+		})}
+		b := &crawltest.Site{Name: "b.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/" {
+				http.NotFound(rw, r)
+				return
+			}
+			time.Sleep(30 * time.Second)
+			rw.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(rw, `<a href="http://a.test/late"></a><a href="http://a.test/later"></a><a href="http://a.test/1"></a>`)
+		})}
+		w = newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+		w.run()
+		w.wantTold(8) // 1 to 6, late and later
+		w.wantOutcomes("http://a.test/1", "deferred: status 503", "dropped: operator")
+		w.wantOutcomes("http://a.test/late", "dropped: operator")
+	})
+}
+
+// The same holds for what a sitemap lists, of which a large one is entered in pieces.
+func TestWhatASitemapListsOfADroppedHostHasItsLine(t *testing.T) {
+	for _, listed := range []int{3, sitemapBatch + 3} {
+		synctest.Test(t, func(t *testing.T) {
+			var w *world
+			a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {}}, Robots: crawltest.Robots{Body: "Sitemap: http://a.test/map.txt\n"}}
+			a.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/map.txt" {
+					http.NotFound(rw, r)
+					return
+				}
+				w.drop("http://a.test/")
+				rw.Header().Set("Content-Type", "text/plain")
+				for i := range listed {
+					fmt.Fprintf(rw, "http://a.test/%d\n", i)
+				}
+			})
+			w = newMapped(t, []string{"http://a.test/"}, a)
+			w.run()
+			w.wantTold(int64(listed))
+		})
+	}
+}
+
+// Refusals beyond the first thousand of a kind are counted, in the archive as in the ledger, and also when the run is
+// drained before its end.
+func TestRule22_RefusalsOfAKindAreCountedNotListed(t *testing.T) {
+	for name, pages := range map[string]int64{"to the end": 0, "drained": 2} {
+		bubble(t, name, func(t *testing.T) {
+			site := pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
+				rw.Header().Set("Content-Type", "text/html")
+				fmt.Fprintf(rw, "<p>This is %s.", r.URL.Path) // no copy of another one
+				for i := range 1300 {
+					fmt.Fprintf(rw, `<a href="/no/%s-%d">x</a>`, r.URL.Path[1:], i)
+				}
+				fmt.Fprint(rw, `<a href="/b">b</a><a href="/c">c</a>`)
+			})
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			w.cfg.Scope.Exclude, w.cfg.MaxPages = []string{"/no/"}, pages
+			s := w.run()
+			var lines, counted int64
+			for _, l := range w.ledger.all {
+				switch {
+				case l.Decision != storage.DecisionRefuse:
+				case l.Count > 0:
+					counted += l.Count
+				default:
+					lines++
+				}
+			}
+			if want := s.Status.Pages * 1300; lines != record.MaxLines || lines+counted != want || s.Status.Dropped != want {
+				t.Errorf("%d lines, %d counted, %d dropped; want %d", lines, counted, s.Status.Dropped, want)
+			}
+			w.sameRefusals()
+		})
+	}
+}
+
+// sameRefusals checks that archive and ledger say the same of what was not asked for.
+func (w *world) sameRefusals() {
+	w.t.Helper()
+	var want []storage.Line
+	for _, l := range w.ledger.all {
+		if l.Attempt == 0 {
+			want = append(want, l)
+		}
+	}
+	if len(want) == 0 || !slices.Equal(w.archive.refused, want) {
+		w.t.Errorf("%d refusals in the archive, %d in the ledger", len(w.archive.refused), len(want))
+	}
+}

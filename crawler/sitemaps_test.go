@@ -1,0 +1,563 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/budget"
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/gate"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/robots"
+	"curtsy/storage"
+)
+
+// mapped is a site whose handler serves files as they are and, under /p, pages that nothing but a sitemap leads to.
+func mapped(name, robots string, files map[string]string) *crawltest.Site {
+	site := &crawltest.Site{Name: name, Pages: map[string]crawltest.Page{"/": {}}, Robots: crawltest.Robots{Body: robots}}
+	site.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := files[r.URL.Path]
+		switch {
+		case strings.HasPrefix(body, "→"):
+			http.Redirect(w, r, strings.TrimPrefix(body, "→"), http.StatusMovedPermanently)
+		case ok:
+			w.Header().Set("Content-Type", "application/xml")
+			w.Write([]byte(body))
+		case strings.HasPrefix(r.URL.Path, "/p"):
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<title>%s</title>", r.URL.Path)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	return site
+}
+
+// listOf is a sitemap of URLs, indexOf an index.
+func listOf(urls ...string) string {
+	return "<urlset><url><loc>" + strings.Join(urls, "</loc></url><url><loc>") + "</loc></url></urlset>"
+}
+
+func indexOf(urls ...string) string {
+	return "<sitemapindex><sitemap><loc>" + strings.Join(urls, "</loc></sitemap><sitemap><loc>") + "</loc></sitemap></sitemapindex>"
+}
+
+// newMapped is a world that reads the sitemaps of robots.txt.
+func newMapped(t *testing.T, seeds []string, sites ...*crawltest.Site) *world {
+	w := newWorld(t, seeds, sites...)
+	w.cfg.Sitemaps.Robots = true
+	return w
+}
+
+const mapLine = "Sitemap: http://a.test/s.xml\n"
+
+func TestSitemaps_AnIndexAndWhatItListsIsCrawled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", "User-agent: *\nDisallow: /p/no\nCrawl-delay: 3\n"+mapLine+mapLine, map[string]string{
+			"/s.xml":         indexOf("http://a.test/maps/1.xml.gz", "/maps/2.txt"),
+			"/maps/1.xml.gz": zipped(listOf("http://a.test/p1", "http://a.test/p/no", "mailto:x@a.test")),
+			"/maps/2.txt":    "http://a.test/p2\nhttp://a.test/p1\n",
+		}))
+		w.cfg.MaxPages = 3 // sitemaps are no pages
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/maps/1.xml.gz", "/maps/2.txt", "/p1", "/p2")
+		w.wantOutcomes("http://a.test/s.xml", "fetched: sitemap:index: 2 of 2 entries in scope")
+		w.wantOutcomes("http://a.test/maps/1.xml.gz", "fetched: sitemap:urlset: 2 of 3 entries in scope")
+		w.wantOutcomes("http://a.test/maps/2.txt", "fetched: sitemap:text: 2 of 2 entries in scope")
+		w.wantOutcomes("http://a.test/p/no", "disallowed: disallow rule")
+		if s.Status.Pages != 3 || s.Status.Sitemaps != 3 || s.Status.Listed != 7 || s.Status.Links["sitemap:scheme"] != 1 {
+			t.Errorf("%+v", s.Status)
+		}
+		if n := len(w.archive.records); n != 7 {
+			t.Errorf("%d records, want one for each exchange", n)
+		}
+		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
+	})
+}
+
+func TestSitemaps_AreReadOnlyIfAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
+		w.run()
+		w.wantAsked("a.test", "/robots.txt", "/")
+	})
+}
+
+func TestSitemaps_OfTheOperator(t *testing.T) {
+	for _, tt := range []struct {
+		name, body string
+		unanswered int64
+		asked      []string
+	}{
+		{"read", listOf("http://a.test/p1"), 0, []string{"/robots.txt", "/", "/own.xml", "/p1"}},
+		{"redirected", "→/moved.xml", 0, []string{"/robots.txt", "/", "/own.xml", "/moved.xml", "/p2"}},
+		{"redirected to nowhere", "→/gone.xml", 1, []string{"/robots.txt", "/", "/own.xml", "/gone.xml"}},
+		{"no sitemap", "<html><a href='/p1'>x</a></html>", 1, []string{"/robots.txt", "/", "/own.xml"}},
+		{"gone", "", 1, []string{"/robots.txt", "/", "/own.xml"}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			files := map[string]string{"/s.xml": listOf("http://a.test/p3"), "/moved.xml": listOf("http://a.test/p2")}
+			if tt.body != "" {
+				files["/own.xml"] = tt.body
+			}
+			w := newWorld(t, []string{"http://a.test/"}, mapped("a.test", mapLine, files))
+			w.cfg.Sitemaps.URLs = []canon.URL{parse(t, "http://a.test/own.xml")}
+			s := w.run()
+			w.wantAsked("a.test", tt.asked...)
+			if s.SeedsUnanswered != tt.unanswered || s.Incomplete != (tt.unanswered > 0) {
+				t.Errorf("%d unanswered: %q", s.SeedsUnanswered, s.Seeds)
+			}
+		})
+	}
+}
+
+// A sitemap speaks for its own host, and for those whose robots.txt names it.
+func TestSitemaps_ForOtherHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seeds := []string{"http://a.test/", "http://b.test/", "http://c.test/"}
+		w := newMapped(t, seeds,
+			mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1", "http://b.test/p1", "http://c.test/p1", "http://c.test/p2", "https://a.test/p1", "http://www.a.test/p1", "http://a.test:81/p1")}),
+			mapped("b.test", "Sitemap: http://a.test/./%73.xml\n", nil), mapped("c.test", "Sitemap: http://c.test/s.xml\n", nil))
+		s := w.run()
+		w.wantAsked("b.test", "/robots.txt", "/", "/p1")
+		w.wantAsked("c.test", "/robots.txt", "/", "/s.xml")
+		if s.Status.Links[reasonOtherHost] != 4 {
+			t.Errorf("%v", s.Status.Links)
+		}
+	})
+}
+
+func TestSitemaps_OnAnotherHostForTheOneThatNamesThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// The sitemaps are elsewhere, off the scope; one moved on to a third host, one is an index.
+		w := newMapped(t, []string{"http://a.test/"},
+			mapped("a.test", "Sitemap: http://cdn.test/1.xml\nSitemap: http://cdn.test/2.xml\nSitemap: http://cdn.test/3.xml\n", nil),
+			mapped("cdn.test", "Sitemap: http://cdn.test/own.xml\n", map[string]string{
+				"/1.xml": listOf("http://a.test/p1", "http://cdn.test/p1"),
+				"/2.xml": "→http://far.test/2.xml",
+				"/3.xml": indexOf("http://cdn.test/4.xml", "http://far.test/5.xml"), "/4.xml": "→/6.xml", "/6.xml": listOf("http://a.test/p4"),
+			}),
+			mapped("far.test", "", map[string]string{"/2.xml": listOf("http://a.test/p2"), "/5.xml": listOf("http://a.test/p5")}))
+		s := w.run()
+		w.wantAsked("cdn.test", "/robots.txt", "/1.xml", "/2.xml", "/3.xml", "/4.xml", "/6.xml")
+		w.wantAsked("far.test", "/robots.txt", "/2.xml")
+		w.wantAskedInAnyOrder("a.test", "/", "/p1", "/p2", "/p4", "/robots.txt")
+		w.wantOutcomes("http://cdn.test/p1", "dropped: scope:host")
+		if s.Status.Links[reasonOtherHost] != 1 {
+			t.Errorf("%v", s.Status.Links)
+		}
+	})
+}
+
+func TestSitemaps_OfTheHostThatASeedRedirectsTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		short := &crawltest.Site{Name: "short.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://a.test/"}}}
+		w := newMapped(t, []string{"http://short.test/"}, short, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
+		w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/p1")
+	})
+}
+
+// What a sitemap of the host led to still speaks for the host, wherever a redirect led.
+func TestSitemaps_ARedirectedOneKeepsItsMeaning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"},
+			mapped("a.test", "", map[string]string{"/own.xml": "→http://far.test/1.xml"}), mapped("b.test", "", nil),
+			mapped("far.test", "", map[string]string{"/1.xml": "→/2.xml", "/2.xml": indexOf("/3.xml"), "/3.xml": listOf("http://a.test/p1", "http://b.test/p1")}))
+		w.cfg.Sitemaps.URLs = []canon.URL{parse(t, "http://a.test/own.xml")}
+		s := w.run()
+		w.wantAsked("far.test", "/robots.txt", "/1.xml", "/2.xml", "/3.xml")
+		w.wantAsked("a.test", "/robots.txt", "/", "/own.xml", "/p1")
+		w.wantAsked("b.test", "/robots.txt", "/")
+		if s.Status.Links[reasonOtherHost] != 1 {
+			t.Errorf("%v", s.Status.Links)
+		}
+	})
+}
+
+func TestSitemaps_OneThatCannotBeHadCostsNothingElse(t *testing.T) {
+	for _, tt := range []struct{ name, robots, body, outcome, asked string }{
+		{"disallowed", "User-agent: *\nDisallow: /s.xml\n", listOf("http://a.test/p1"), "disallowed: disallow rule", "/robots.txt /"},
+		{"404", "", "", "gone: status 404", "/robots.txt / /s.xml"},
+		{"a page", "", "<!DOCTYPE html><html><a href='/p1'>x</a></html>", "fetched: sitemap:no sitemap: 0 of 0 entries in scope; no sitemap at byte 21: the root element is \"html\"", "/robots.txt / /s.xml"},
+		{"cut off", "", listOf("http://a.test/p1", "http://a.test/p2")[:70], "fetched: sitemap:cut off: 1 of 1 entries in scope; cut off at byte 70", "/robots.txt / /s.xml /p1"},
+		{"lists itself", "", indexOf("/s.xml", "/t.xml"), "fetched: sitemap:index: 2 of 2 entries in scope", "/robots.txt / /s.xml /t.xml"},
+		{"too deep", "", indexOf("/1.xml"), "fetched: sitemap:index: 1 of 1 entries in scope", "/robots.txt / /s.xml /1.xml /2.xml /3.xml"},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			files := map[string]string{
+				"/t.xml": indexOf("/s.xml"),
+				"/1.xml": indexOf("/2.xml"), "/2.xml": indexOf("/3.xml"), "/3.xml": indexOf("/4.xml"), "/4.xml": listOf("/p1"),
+			}
+			if tt.body != "" {
+				files["/s.xml"] = tt.body
+			}
+			w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", tt.robots+mapLine, files))
+			s := w.run()
+			w.wantAsked("a.test", strings.Fields(tt.asked)...)
+			w.wantOutcomes("http://a.test/s.xml", tt.outcome)
+			if s.Incomplete || s.EndedBy != EndedDrained {
+				t.Errorf("%+v", s)
+			}
+			if n := s.Status.Links[reasonIndexDepth]; (n == 1) != (tt.name == "too deep") {
+				t.Errorf("%d were too deep", n)
+			}
+		})
+	}
+}
+
+// The connection fails in the middle of it: like any other answer that is not whole it is asked for again, and not read.
+func TestSitemaps_AnAnswerThatIsNotWholeIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := mapped("a.test", mapLine, nil)
+		pages, n := site.Handler, 0
+		site.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/s.xml" {
+				pages.ServeHTTP(w, r)
+				return
+			}
+			if n++; n == 1 {
+				w.Header().Set("Content-Length", "1000")
+				fmt.Fprint(w, listOf("http://a.test/p1")[:70])
+				panic(http.ErrAbortHandler)
+			}
+			fmt.Fprint(w, listOf("http://a.test/p2"))
+		})
+		w := newMapped(t, []string{"http://a.test/"}, site)
+		w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/s.xml", "/p2")
+	})
+}
+
+func TestSitemaps_WhatAPageLinkedFirstIsASitemapAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := mapped("b.test", "Sitemap: http://b.test/s.xml\n", map[string]string{"/s.xml": listOf("http://b.test/p1")})
+		delete(site.Pages, "/")
+		w := newMapped(t, []string{"http://b.test/s.xml"}, site)
+		s := w.run()
+		w.wantAsked("b.test", "/robots.txt", "/s.xml", "/p1")
+		if s.Incomplete {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Another host may name one that an index leads to; and what an index leads to is not what the operator asked for.
+func TestSitemaps_OfAnIndexAreNamedOneByOneToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"},
+			mapped("a.test", "", map[string]string{
+				"/i.xml": indexOf("/1.xml", "/2.xml", "/gone.xml"), "/1.xml": listOf("http://b.test/p1"), "/2.xml": listOf("http://b.test/p2"),
+			}),
+			mapped("b.test", "Sitemap: http://a.test/2.xml\n", nil))
+		w.cfg.Sitemaps.URLs = []canon.URL{parse(t, "http://a.test/i.xml")}
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/i.xml", "/1.xml", "/2.xml", "/gone.xml")
+		w.wantAsked("b.test", "/robots.txt", "/", "/p2")
+		if s.Incomplete || s.Status.Links[reasonOtherHost] != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The operator's media types are those of what is kept; and of what is larger than he allows, the beginning counts.
+func TestSitemaps_AreAskedForWhateverTheirTypeAndSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := listOf("http://a.test/p1", "http://a.test/p2", "http://a.test/p3")
+		w := newMapped(t, []string{"http://a.test/"}, &crawltest.Site{
+			Name: "a.test", Robots: crawltest.Robots{Body: mapLine}, Pages: map[string]crawltest.Page{"/": {}, "/s.xml": {Body: body}, "/p1": {}, "/p2": {}},
+		})
+		w.cfg.Scope.Reject, w.cfg.MaxBody = []string{"application/xml", "text/xml"}, 100
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/p1", "/p2")
+		if s.Status.Reasons["fetched"]["sitemap:cut off"] != 1 || w.count(budget.Truncated) != 1 {
+			t.Errorf("%+v", s.Status)
+		}
+		for _, r := range w.archive.records {
+			if strings.HasSuffix(r.URL, "/s.xml") && !strings.Contains(string(r.Request), "Accept: application/xml,") {
+				t.Errorf("asked for by %q", r.Request)
+			}
+		}
+	})
+}
+
+// Sites name as sitemaps what are pages. They are crawled as such, in scope, and a seed among them is answered.
+func TestSitemaps_APageIsAPageAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMapped(t, []string{"http://a.test/"},
+			&crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "Sitemap: /\nSitemap: /all.html\nSitemap: http://b.test/all.html\n"}, Pages: map[string]crawltest.Page{
+				"/": {Links: []string{"/1"}}, "/all.html": {Links: []string{"/2"}}, "/1": {}, "/2": {}}},
+			&crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/all.html": {Links: []string{"/1", "http://a.test/3"}}}})
+		w.cfg.MaxPages = 10
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/all.html", "/1", "/2")
+		w.wantAsked("b.test", "/robots.txt", "/all.html")
+		if s.Incomplete || s.Status.Pages != 4 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestSitemaps_ThatAskNotToBeFollowedAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "Sitemap: /s.xml\nSitemap: /i.xml\n"}, Pages: map[string]crawltest.Page{"/": {}}}
+		nofollow := map[string]string{"X-Robots-Tag": "noindex, nofollow"}
+		site.Pages["/s.xml"] = crawltest.Page{Body: listOf("/p1"), Header: nofollow}
+		site.Pages["/i.xml"] = crawltest.Page{Body: indexOf("/t.xml"), Header: nofollow}
+		w := newMapped(t, []string{"http://a.test/"}, site)
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/i.xml")
+		if s.Status.Links["scope:nofollow"] != 2 {
+			t.Errorf("%v", s.Status.Links)
+		}
+	})
+}
+
+func TestSitemaps_ScopeJudgesThemAndWhatTheyList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine+"Sitemap: http://a.test/no.xml\n", map[string]string{
+			"/s.xml": listOf("http://a.test/p1", "http://a.test/p/no", "http://a.test/p2"),
+		}))
+		depth := 0
+		w.cfg.Scope.Depth, w.cfg.Scope.Exclude = &depth, []string{"/no"}
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml") // listed pages are one step from the seed
+		w.wantOutcomes("http://a.test/no.xml", "dropped: scope:exclude")
+		w.wantOutcomes("http://a.test/p/no", "dropped: scope:exclude")
+		if s.Status.Links["scope:depth"] != 2 || s.Status.Dropped != 2 {
+			t.Errorf("%+v", s.Status)
+		}
+	})
+}
+
+func TestSitemaps_ARunWithoutThemDropsThoseThatArePending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
+		w.cfg.MaxPages = 1
+		w.run()
+		w.reopen()
+		w.cfg.MaxPages, w.cfg.Sitemaps = 0, Sitemaps{}
+		w.run()
+		w.wantOutcomes("http://a.test/s.xml", "dropped: scope:sitemap")
+		w.wantAsked("a.test", "/robots.txt", "/")
+	})
+}
+
+// pagesOf returns n URLs of a host.
+func pagesOf(host string, n int) []string {
+	urls := make([]string, n)
+	for i := range urls {
+		urls[i] = fmt.Sprintf("http://%s/p%d", host, i)
+	}
+	return urls
+}
+
+// watched is a frontier that tells of what is added to it.
+type watched struct {
+	frontier.Frontier
+	adds    atomic.Int64
+	looks   atomic.Int64 // at a host
+	largest atomic.Int64 // candidates in one call or result
+	onAdd   func(n int64) error
+}
+
+func (f *watched) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	n := f.adds.Add(1)
+	f.largest.Store(max(f.largest.Load(), int64(len(cs))))
+	if f.onAdd != nil {
+		if err := f.onAdd(n); err != nil {
+			return frontier.Added{}, err
+		}
+	}
+	return f.Frontier.Add(ctx, cs)
+}
+
+func (f *watched) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
+	f.looks.Add(1)
+	return f.Frontier.Host(ctx, a)
+}
+
+func (f *watched) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
+	f.largest.Store(max(f.largest.Load(), int64(len(rs[0].Found))))
+	return f.Frontier.Finish(ctx, rs)
+}
+
+func TestSitemaps_OneOf60000URLsGivesTheFirst50000InBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf(pagesOf("a.test", 60_000)...)}))
+		f := &watched{Frontier: w.front}
+		w.cfg.Frontier = f
+		w.cfg.MaxPages = 2
+		s := w.run()
+		if s.Status.Discovered != 50_002 || s.Status.Listed != 60_000 || s.Status.Links["sitemap:too many entries"] != 10_000 {
+			t.Errorf("%+v", s.Status)
+		}
+		if f.largest.Load() != sitemapBatch || f.adds.Load() != 50_000/sitemapBatch {
+			t.Errorf("%d calls of Add, the largest of %d", f.adds.Load(), f.largest.Load())
+		}
+		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
+	})
+}
+
+func TestSitemaps_OneLooksAtSoManyHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var urls []string
+		for i := range 3 * maxHosts {
+			urls = append(urls, fmt.Sprintf("http://h%d.test/", i%(maxHosts+500)))
+		}
+		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf(append(urls, "http://a.test/p1")...)}))
+		f := &watched{Frontier: w.front}
+		w.cfg.Frontier = f
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/p1")
+		if f.looks.Load() != maxHosts || s.Status.Links[reasonOtherHost] != 3*maxHosts {
+			t.Errorf("%d looks, %v", f.looks.Load(), s.Status.Links)
+		}
+	})
+}
+
+var errKilled = errors.New("killed")
+
+// A kill while a sitemap is read, after some of its batches and before the rest: the next run reads it again, and all
+// that it lists is there, once.
+func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
+	const listed = 3*sitemapBatch + 100
+	for kill := int64(1); kill <= 4; kill++ { // at a batch, or before the turn is finished
+		if racing && kill%2 == 1 {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf(pagesOf("a.test", listed)...)}))
+			f := &watched{Frontier: w.front, onAdd: func(n int64) error {
+				if n == kill {
+					return errKilled
+				}
+				return nil
+			}}
+			w.cfg.Frontier = f
+			if kill == 4 {
+				w.cfg.Recorder = &killed{archive: w.archive, at: "/s.xml"}
+			}
+			if _, err := w.crawl().Run(t.Context()); !errors.Is(err, errKilled) {
+				t.Fatalf("the run ended with %v", err)
+			}
+			w.crashed()
+			w.cfg.Recorder = w.archive
+			dropPages(t, w.front, "a.test", listed) // the sitemap was in flight: it comes last at its host
+			w.cfg.MaxPages = 2
+			s := w.run()
+			if s.Status.Discovered != listed+2 || s.Status.Sitemaps != 1 {
+				t.Errorf("killed at %d: %+v", kill, s.Status)
+			}
+			w.judged(crawltest.Rules{Pace: Floor, Partial: true, Repeats: 2})
+		})
+	}
+}
+
+// dropPages drops those pages of a site that are pending.
+func dropPages(t *testing.T, f frontier.Frontier, host string, n int) {
+	t.Helper()
+	var us []canon.URL
+	for _, page := range pagesOf(host, n) {
+		us = append(us, parse(t, page))
+	}
+	if _, err := f.Steer(t.Context(), frontier.Steering{Act: frontier.Drop, Authority: us[0].Authority(), URLs: us}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// killed fails when the record of one URL is to be kept.
+type killed struct {
+	*archive
+	at string
+}
+
+func (k *killed) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
+	if strings.HasSuffix(r.URL, k.at) {
+		return storage.Receipt{}, errKilled
+	}
+	return k.archive.Record(ctx, r)
+}
+
+func TestSitemaps_AreBoundedPerHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		// Three indexes that list 600 each, and one that lists too many by itself.
+		files, robotsTxt := map[string]string{}, "Sitemap: /big.xml\n"
+		for i := range 3 {
+			var urls []string
+			for j := range 600 {
+				urls = append(urls, fmt.Sprintf("/m%d-%d.xml", i, j))
+			}
+			files[fmt.Sprintf("/i%d.xml", i)] = indexOf(urls...)
+			robotsTxt += fmt.Sprintf("Sitemap: /i%d.xml\n", i)
+		}
+		files["/big.xml"] = indexOf(pagesOf("a.test", maxSitemaps+5)...)
+		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", robotsTxt, files))
+		w.cfg.Delay = 10 * time.Second
+		s := w.run()
+		if s.Status.Links[reasonSitemaps] != 5 {
+			t.Errorf("%v", s.Status.Links)
+		}
+		asked := len(w.asked("a.test")) - 2
+		dropped := s.Status.Reasons["dropped"][reasonSitemaps]
+		if asked != maxSitemaps || dropped != 4+1800+maxSitemaps-int64(asked) {
+			t.Errorf("%d were asked for, %d dropped", asked, dropped)
+		}
+		// The count goes on over restarts.
+		w.reopen()
+		w.web.Change("a.test", func(s *crawltest.Site) { s.Robots.Body += "Sitemap: /new.xml\n" })
+		u := parse(t, "http://a.test/later")
+		w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}})
+		time.Sleep(25 * time.Hour)
+		w.run()
+		w.wantOutcomes("http://a.test/new.xml", "dropped: "+reasonSitemaps)
+	})
+}
+
+func TestSitemaps_OneRobotsTxtNamesSoMany(t *testing.T) {
+	terms := robots.Terms{}
+	book := terms.Parse([]byte("Sitemap: mailto:x\nSitemap:\nSitemap: /robots.txt\n"+strings.Repeat("sitemap: /s\n", 3)), "curtsy")
+	a := parse(t, "http://a.test/").Authority()
+	maps, refused := namedSitemaps(gate.Rules{Book: book}, a)
+	if len(maps) != 1 || maps[0] != parse(t, "http://a.test/s") || refused["sitemap:scheme"] != 1 || refused["sitemap:no address"] == 0 {
+		t.Errorf("%v, %v", maps, refused)
+	}
+	var b strings.Builder
+	for i := range maxSitemaps + 7 {
+		fmt.Fprintf(&b, "Sitemap: /%d\n", i)
+	}
+	maps, refused = namedSitemaps(gate.Rules{Book: terms.Parse([]byte(b.String()), "curtsy")}, a)
+	if len(maps) != maxSitemaps || refused[reasonSitemaps] != 7 {
+		t.Errorf("%d, %v", len(maps), refused)
+	}
+	if maps, _ := namedSitemaps(gate.Rules{}, a); maps != nil {
+		t.Error("a host without rules names none")
+	}
+}
+
+// What a robots.txt names is the same in the first turn of a later run, which may be the first one to read sitemaps.
+func TestSitemaps_AreNamedByAPolicyThatIsKnownAlready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/", "http://a.test/p0"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
+		w.cfg.MaxPages = 1
+		w.run()
+		w.reopen()
+		w.cfg.MaxPages, w.cfg.Sitemaps.Robots = 0, true
+		w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/p0", "/s.xml", "/p1")
+	})
+}
