@@ -33,12 +33,16 @@ func (w *walker) style(n *html.Node) {
 
 // sheet reads a style sheet, or declarations, in the page.
 func (w *walker) sheet(element, attr, text string) {
-	markup.FindStyles(restore(text), w.links.base, func(r markup.Ref) {
-		if r.Element = element; attr != "" {
-			r.Attr = attr
-		}
-		w.mention(r)
-	})
+	if w.styled.find == nil {
+		w.styled.find = markup.NewStyles(func(r markup.Ref) {
+			if r.Element = w.styled.element; w.styled.attr != "" {
+				r.Attr = w.styled.attr
+			}
+			w.mention(r)
+		})
+	}
+	w.styled.element, w.styled.attr = element, attr
+	w.styled.find.Find(restore(text), w.links.base)
 }
 
 // declarations reads the attributes of an element that hold style: the style attribute, and in SVG each property that

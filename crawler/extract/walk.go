@@ -27,6 +27,12 @@ type walker struct {
 	titled bool
 	nested int  // documents around the one that is read
 	framed bool // it is in a noframes element
+
+	// The style that is read, and where it stands.
+	styled struct {
+		find          *markup.Styles
+		element, attr string
+	}
 }
 
 // elements goes through the elements of a document in order. The contents of a template are inert, unless it is a

@@ -14,8 +14,10 @@ type work struct {
 	err   error
 
 	// Where a Survey is: an attribute, or a style sheet, of which each reference has a place of its own.
-	at    int
-	sheet bool
+	at      int
+	inSheet bool
+
+	sheet sheet // that is read, or was last
 }
 
 // doc is a document, or one within another.
@@ -102,7 +104,7 @@ func (d *doc) removed(r Removal) {
 // styles hands on the edits of a style sheet, or of the declarations in an attribute, whose references are otherwise as
 // r.
 func (d *doc) styles(text string, r Ref, to sink) {
-	mentions(text, func(m mention) {
+	d.sheet.mentions(text, func(m mention) {
 		r := r
 		r.Raw, r.Charset = m.raw, "" // the queries of style are in UTF-8, wherever it stands
 		if r.Attr == "" {
@@ -111,7 +113,7 @@ func (d *doc) styles(text string, r Ref, to sink) {
 		if m.attr == "import" {
 			r.Role = Style
 		}
-		if d.sheet {
+		if d.inSheet {
 			at := d.at
 			d.at += m.start
 			defer func() { d.at = at }()

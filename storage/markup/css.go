@@ -11,7 +11,8 @@ import (
 // 2.4 for image-set, CSS Values 4 4.5 for url and src).
 type sheet struct {
 	text string
-	from int // where the part begins that the lexer has
+	from int    // where the part begins that the lexer has
+	buf  []byte // for parts of the usual size
 	in   *parse.Input
 	lex  *css.Lexer
 	open []function // parentheses that are not closed
@@ -48,11 +49,11 @@ type mention struct {
 
 // mentions calls found with each reference in a style sheet. A page may have a style in each of its tags: found is passed
 // on and never kept, so that no caller allocates for it.
-func mentions(text string, found func(mention)) {
+func (s *sheet) mentions(text string, found func(mention)) {
 	if strings.IndexByte(text, '(') < 0 && strings.IndexByte(text, '@') < 0 {
 		return
 	}
-	s := sheet{text: text}
+	*s = sheet{text: text, buf: s.buf, open: s.open[:0]}
 	s.part(0, partSize)
 	for s.token(found) {
 	}
@@ -66,7 +67,15 @@ const (
 // part gives the lexer up to size bytes that begin at i.
 func (s *sheet) part(i, size int) {
 	part := s.text[i:min(i+size, len(s.text))]
-	buf := append(make([]byte, 0, len(part)+1), part...) // room for the NUL that the lexer wants behind it
+	buf := s.buf[:0]
+	if len(part) < cap(buf) {
+		buf = append(buf, part...)
+	} else {
+		buf = append(make([]byte, 0, len(part)+1), part...) // room for the NUL that the lexer wants behind it
+	}
+	if len(buf) <= partSize {
+		s.buf = buf
+	}
 	s.from, s.in = i, parse.NewInputBytes(buf)
 	s.lex = css.NewLexer(s.in)
 }

@@ -55,7 +55,7 @@ func TestMentions_AcrossParts(t *testing.T) {
 }
 
 func mentionsOf(style string) (all []string) {
-	mentions(style, func(m mention) { all = append(all, m.attr+" "+m.raw+" "+style[m.start:m.end]) })
+	new(sheet).mentions(style, func(m mention) { all = append(all, m.attr+" "+m.raw+" "+style[m.start:m.end]) })
 	return all
 }
 

@@ -73,7 +73,7 @@ func HTML(in []byte, o Options, visit Visit) ([]byte, error) {
 func CSS(in []byte, o Options, visit Visit) ([]byte, error) {
 	return rewrite(in, o, visit, cssCoding(in, o), cssDeclaration, func(w *work, text string, to sink) error {
 		d := doc{work: w, base: o.URL, self: true}
-		w.sheet = true
+		w.inSheet = true
 		d.styles(text, Ref{Role: Embed}, to)
 		return nil
 	})
@@ -155,14 +155,22 @@ func rewrite(in []byte, o Options, visit Visit, c coding,
 // FindCSS calls found with the references in a style sheet, as CSS would.
 func FindCSS(in []byte, o Options, found func(Ref)) error { return find(CSS, in, o, found) }
 
-// FindStyles calls found with the references in the text of a style sheet or in declarations, which it does not copy as
-// FindCSS does.
-func FindStyles(text string, base canon.URL, found func(Ref)) {
-	w := &work{o: Options{URL: base}, sheet: true, visit: func(r Ref) (string, bool) {
+// Styles finds the references in the style sheets and declarations of a document. One serves all of them, since a page
+// may have a style in each of its tags.
+type Styles struct{ work work }
+
+// NewStyles returns a Styles that calls found with each reference.
+func NewStyles(found func(Ref)) *Styles {
+	return &Styles{work{inSheet: true, visit: func(r Ref) (string, bool) {
 		found(r)
 		return "", false
-	}}
-	d := doc{work: w, base: base, self: true}
+	}}}
+}
+
+// Find reads the text of a style sheet, or declarations, which it does not copy as FindCSS does.
+func (s *Styles) Find(text string, base canon.URL) {
+	s.work.o.URL = base
+	d := doc{work: &s.work, base: base, self: true}
 	d.styles(text, Ref{Role: Embed}, func(edit) {})
 }
 

@@ -70,9 +70,9 @@ func (s Survey) of(read func([]byte, Options, Visit) ([]byte, error), in []byte,
 }
 
 // stands notes where the references that follow stand; those of a page within an attribute stand where that does.
-func (h *htmlDoc) stands(at int, sheet bool) {
+func (h *htmlDoc) stands(at int, inSheet bool) {
 	if h.depth == 0 {
-		h.work.at, h.sheet = at, sheet
+		h.work.at, h.inSheet = at, inSheet
 	}
 }
 
