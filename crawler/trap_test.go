@@ -60,11 +60,11 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 		t.Skip("it crawls much, for long under the race detector")
 	}
 	for _, site := range []*crawltest.Site{
-		crawltest.Forum("forum.test", scaled(5000)),
-		crawltest.Tiles("tiles.test", scaled(20_000)),
-		crawltest.OlderPosts("diary.test", 300),
-		crawltest.Shop("shop.test", scaled(3000)),
-		crawltest.Wiki("wiki.test", scaled(3000)),
+		forumSite("forum.test", scaled(5000)),
+		tilesSite("tiles.test", scaled(20_000)),
+		olderPosts("diary.test", 300),
+		shopSite("shop.test", scaled(3000)),
+		wikiSite("wiki.test", scaled(3000)),
 	} {
 		bubble(t, site.Name, func(t *testing.T) {
 			_, s := trapsCrawl(t, site, scaledLimits())
@@ -92,10 +92,10 @@ func TestRule22_WhatHasNoEndIsLeft(t *testing.T) {
 	}{
 		{crawltest.Calendar("calendar.test", false, queries+learn), trap.RuleQueries, false},
 		{crawltest.Calendar("almanac.test", true, template), trap.RuleTemplate, false},
-		{crawltest.Sessions("sessions.test", 5, 5*queries+learn), trap.RuleQueries, true},
-		{crawltest.Mirrored("mirrored.test", 3), "", true},
-		{crawltest.Facets("facets.test", queries+learn), trap.RuleQueries, true},
-		{crawltest.SoftNotFound("soft.test", 6), "", true},
+		{sessionsSite("sessions.test", 5, 5*queries+learn), trap.RuleQueries, true},
+		{mirroredSite("mirrored.test", 3), "", true},
+		{facetsSite("facets.test", queries+learn), trap.RuleQueries, true},
+		{softNotFound("soft.test", 6), "", true},
 	} {
 		bubble(t, tt.site.Name, func(t *testing.T) {
 			w, s := trapsCrawl(t, tt.site, scaledLimits())

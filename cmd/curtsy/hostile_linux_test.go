@@ -67,7 +67,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 	}
 	const most = 100 << 20
 	const between = 12 // of the 24 costly pages, at most so many are settled between two pages of the sound host
-	for _, page := range crawltest.HostilePages() {
+	for _, page := range hostilePages() {
 		t.Run(page.Name, func(t *testing.T) {
 			coded, err := page.Gzip()
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"time"
 )
 
@@ -152,4 +153,33 @@ func Tree(name string, n int) *Site {
 		s.Pages[path(i)] = p
 	}
 	return s
+}
+
+// Calendar is a site without end: a front page and a Trap of which most requests are forgiven. It has a page for each
+// month, in which there is nothing: /calendar?date=2026-11, or with path /calendar/2026/11/.
+func Calendar(name string, path bool, most int) *Site {
+	form, prefix := "/calendar?date=2006-01", "/calendar?"
+	if path {
+		form, prefix = "/calendar/2006/01/", "/calendar/"
+	}
+	first := time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
+	page := func(target string) Page {
+		month, err := time.Parse(form, target)
+		if err != nil {
+			return Page{Status: 404}
+		}
+		text := "Monday Tuesday Wednesday Thursday Friday Saturday Sunday\n\n"
+		for day := month; day.Month() == month.Month(); day = day.AddDate(0, 0, 1) {
+			text += strconv.Itoa(day.Day()) + " "
+		}
+		return Page{
+			Title: month.Format("January 2006"), Text: text + "\n\nThere are no events in " + month.Format("January 2006") + ".",
+			Links: []string{month.AddDate(0, 1, 0).Format(form), month.AddDate(0, -1, 0).Format(form), "/"},
+		}
+	}
+	return &Site{
+		Name:  name,
+		Pages: map[string]Page{"/": {Title: "Welcome", Links: []string{first.Format(form)}}},
+		Traps: []Trap{{Prefix: prefix, Most: most, Page: page}},
+	}
 }

@@ -1,4 +1,4 @@
-package crawltest
+package main
 
 import (
 	"bytes"
@@ -9,15 +9,15 @@ import (
 	"unicode/utf16"
 )
 
-// page is a document that is costly to read: it has more of one thing than any honest document.
-type page struct {
+// costlyPage is a document that is costly to read: it has more of one thing than any honest document.
+type costlyPage struct {
 	Name string
 	Type string        // its media type
 	Text func() []byte // makes it
 }
 
 // Gzip returns the page in the gzip coding.
-func (p page) Gzip() ([]byte, error) {
+func (p costlyPage) Gzip() ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	if err != nil {
@@ -37,12 +37,12 @@ const (
 	pageSVG   = "image/svg+xml"
 )
 
-// HostilePages returns documents of some megabytes each, every one costly in its own way.
-func HostilePages() []page {
+// hostilePages returns documents of some megabytes each, every one costly in its own way.
+func hostilePages() []costlyPage {
 	const large = 12 << 20 // bytes: beyond what a crawler looks at
 	fill := func(s string, size int) string { return strings.Repeat(s, size/len(s)) }
-	html := func(name string, text func() string) page {
-		return page{name, pageHTML, func() []byte { return []byte("<!DOCTYPE html><title>x</title>" + text()) }}
+	html := func(name string, text func() string) costlyPage {
+		return costlyPage{name, pageHTML, func() []byte { return []byte("<!DOCTYPE html><title>x</title>" + text()) }}
 	}
 	numbered := func(format string, n int) string {
 		var b strings.Builder
@@ -51,8 +51,8 @@ func HostilePages() []page {
 		}
 		return b.String()
 	}
-	repeated := func(name, part string) page { return html(name, func() string { return fill(part, large) }) }
-	return []page{
+	repeated := func(name, part string) costlyPage { return html(name, func() string { return fill(part, large) }) }
+	return []costlyPage{
 		html("distinct attributes", func() string { return "<p" + numbered(" a%x", 1_700_000) + ">" }),
 		html("elements of 4,000 attributes", func() string { return strings.Repeat("<p"+numbered(" a%d", 4000)+">", 500) }),
 		html("attributes of two bytes", func() string { return fill("<p"+numbered(" %x", 200)+">", large) }),

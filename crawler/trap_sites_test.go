@@ -1,0 +1,293 @@
+package crawler
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+
+	"curtsy/crawler/crawltest"
+)
+
+// These sites look like traps to whoever counts URLs, and are none: a crawler must fetch all of them.
+
+// forumSite is a site of topics at /viewtopic.php?t=1 and on, listed by pages of 50 at /viewforum.php?start=0 and on. Every
+// topic has a text of its own.
+func forumSite(name string, topics int) *crawltest.Site {
+	const listed = 50
+	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, topics+topics/listed+2)}
+	s.Pages["/"] = crawltest.Page{Title: "The forum", Links: []string{"/viewforum.php?start=0"}}
+	for from := 0; from < topics; from += listed {
+		p := crawltest.Page{Title: "Topics", Text: madeUp(name, -1-from, "the list")}
+		for t := from + 1; t <= min(from+listed, topics); t++ {
+			p.Links = append(p.Links, fmt.Sprintf("/viewtopic.php?t=%d", t))
+		}
+		if from+listed < topics {
+			p.Links = append(p.Links, fmt.Sprintf("/viewforum.php?start=%d", from+listed))
+		}
+		s.Pages[fmt.Sprintf("/viewforum.php?start=%d", from)] = p
+	}
+	for t := 1; t <= topics; t++ {
+		s.Pages[fmt.Sprintf("/viewtopic.php?t=%d", t)] = crawltest.Page{
+			Title: fmt.Sprintf("Topic %d", t), Text: madeUp(name, t, "a question"), Links: []string{"/"},
+		}
+	}
+	return s
+}
+
+// tilesSite is a map of the given number of pictures, /12/2048/1361.png and on in squares of 100, and of the pages that
+// show them.
+func tilesSite(name string, tiles int) *crawltest.Site {
+	const shown, column = 100, 1000
+	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, tiles+tiles/shown+1)}
+	index := crawltest.Page{Title: "The map"}
+	for from := 0; from < tiles; from += shown {
+		p := crawltest.Page{Title: fmt.Sprintf("Sheet %d", from/shown), Text: madeUp(name, from, "the surveyor")}
+		for i := from; i < min(from+shown, tiles); i++ {
+			target := fmt.Sprintf("/12/%d/%d.png", 2048+i/column, 1361+i%column)
+			p.Embeds = append(p.Embeds, target)
+			s.Pages[target] = crawltest.Page{Body: fmt.Sprintf("\x89PNG\r\n\x1a\nTile %d", i)}
+		}
+		sheet := fmt.Sprintf("/sheet/%d", from/shown)
+		index.Links = append(index.Links, sheet)
+		s.Pages[sheet] = p
+	}
+	s.Pages["/"] = index
+	return s
+}
+
+// olderPosts is a chain of pages, each of which leads to the one with older posts alone.
+func olderPosts(name string, pages int) *crawltest.Site {
+	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, pages)}
+	for i := 1; i <= pages; i++ {
+		p := crawltest.Page{Title: "All posts", Text: madeUp(name, i, "the diarist")}
+		if i < pages {
+			p.Links = []string{fmt.Sprintf("/page/%d/", i+1)}
+		}
+		target := fmt.Sprintf("/page/%d/", i)
+		if i == 1 {
+			target = "/"
+		}
+		s.Pages[target] = p
+	}
+	return s
+}
+
+// shopSite is a site of products, /p/1 and on, and of filters, /list?colour=…&size=…&maker=…&sort=…: each combination shows
+// products of its own, and each order of them differs from the others.
+func shopSite(name string, products int) *crawltest.Site {
+	colours, sizes := []string{"red", "green", "blue", "grey", "white"}, []string{"s", "m", "l"}
+	sorts := []string{"price", "name", "age", "rating"}
+	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, 2*products)}
+	shelves := map[string][]int{}
+	for i := 1; i <= products; i++ {
+		shelf := fmt.Sprintf("colour=%s&size=%s&maker=%d", colours[i%5], sizes[i/5%3], i/15%20)
+		shelves[shelf] = append(shelves[shelf], i)
+		s.Pages[fmt.Sprintf("/p/%d", i)] = crawltest.Page{Title: fmt.Sprintf("No. %d", i), Text: madeUp(name, i, "the maker"),
+			Links: []string{"/"}}
+	}
+	home := crawltest.Page{Title: "The shop"}
+	for shelf, all := range shelves {
+		home.Links = append(home.Links, "/list?"+shelf+"&sort="+sorts[0])
+		for n, sort := range sorts[:min(len(sorts), len(all))] {
+			p := crawltest.Page{Title: shelf, Text: "What there is:"}
+			for _, i := range append(slices.Clone(all[n:]), all[:n]...) {
+				p.Text += fmt.Sprintf("\n\nNo. %d: %s", i, madeUp(name, i, "the maker"))
+				p.Links = append(p.Links, fmt.Sprintf("/p/%d", i))
+			}
+			for _, other := range sorts[:min(len(sorts), len(all))] {
+				p.Links = append(p.Links, "/list?"+shelf+"&sort="+other)
+			}
+			s.Pages["/list?"+shelf+"&sort="+sort] = p
+		}
+	}
+	slices.Sort(home.Links)
+	s.Pages["/"] = home
+	return s
+}
+
+// wikiSite is a site of articles, each with a history, and each of which links to some others.
+func wikiSite(name string, articles int) *crawltest.Site {
+	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, 2*articles+1)}
+	title := func(i int) string { return fmt.Sprintf("Article_%c%c%d", 'A'+rune(i%26), 'a'+rune(i/26%26), i) }
+	for i := range articles {
+		article, history := "/wiki/"+title(i), "/index.php?title="+title(i)+"&action=history"
+		p := crawltest.Page{Title: title(i), Text: madeUp(name, i, "the editor"), Links: []string{history}}
+		for _, to := range []int{3*i + 1, 3*i + 2, 3*i + 3, i / 2} {
+			if to < articles {
+				p.Links = append(p.Links, "/wiki/"+title(to))
+			}
+		}
+		s.Pages[article] = p
+		s.Pages[history] = crawltest.Page{Title: "History of " + title(i), Text: madeUp(name, -1-i, "a change"),
+			Links: []string{article}}
+	}
+	s.Pages["/"] = crawltest.Page{Title: "The wiki", Links: []string{"/wiki/" + title(0)}}
+	return s
+}
+
+// madeUp makes up a text that is the same for the same name and number.
+func madeUp(name string, n int, subject string) string {
+	seed := uint64(len(name))
+	for _, c := range []byte(name) {
+		seed = seed*131 + uint64(c)
+	}
+	return crawltest.Paragraphs(rand.New(rand.NewPCG(seed, uint64(n))), []string{subject})
+}
+
+// These sites have no end. Each is one Trap behind an ordinary front page; most is how many requests in it are forgiven.
+
+// endlessSite is a site of a front page and a trap, which the front page leads into.
+func endlessSite(name, into, prefix string, most int, page func(target string) crawltest.Page) *crawltest.Site {
+	return &crawltest.Site{
+		Name:  name,
+		Pages: map[string]crawltest.Page{"/": {Title: "Welcome", Text: madeUp(name, 0, "the town"), Links: []string{into}}},
+		Traps: []crawltest.Trap{{Prefix: prefix, Most: most, Page: page}},
+	}
+}
+
+// sessionsSite has few pages, each of which gives every link in it a session id that was never there before.
+func sessionsSite(name string, pages, most int) *crawltest.Site {
+	link := func(from string, page int) string {
+		h := fnv.New64a()
+		fmt.Fprint(h, from, page)
+		return fmt.Sprintf("/shop/%d.html?sid=%016x%016x", page, h.Sum64(), h.Sum64()*31+1)
+	}
+	return endlessSite(name, link("", 0), "/shop/", most, func(target string) crawltest.Page {
+		number, _, _ := strings.Cut(strings.TrimPrefix(target, "/shop/"), ".html")
+		n, err := strconv.Atoi(number)
+		if err != nil || n >= pages {
+			return crawltest.Page{Status: 404}
+		}
+		_, sid, _ := strings.Cut(target, "=")
+		links, labels := make([]string, pages), make([]string, pages)
+		for to := range pages {
+			links[to], labels[to] = link(target, to), fmt.Sprintf("page %d", to)
+		}
+		return labelled(fmt.Sprintf("Shop, page %d", n), madeUp(name, n, "a lamp")+" Your session: "+sid, links, labels)
+	})
+}
+
+// mirroredSite has a folder that holds itself: /files/a/b/a/b/ and so on list the same.
+func mirroredSite(name string, most int) *crawltest.Site {
+	return endlessSite(name, "/files/", "/files/", most, func(target string) crawltest.Page {
+		return crawltest.Page{
+			Title: "Index of " + target,
+			Text: "Name Last modified Size Description of the files in " + target +
+				"\n\nreadme 2019-03-12 11:40 2.1K the terms",
+			Links: []string{"../", "docs/", "data/"},
+		}
+	})
+}
+
+// facetsSite shows the same few dozen results under ever more filters: each page adds one, or another order of those.
+func facetsSite(name string, most int) *crawltest.Site {
+	facets := []string{"colour", "size", "brand", "price", "rating", "stock"}
+	return endlessSite(name, "/search?f=all", "/search?", most, func(target string) crawltest.Page {
+		_, query, _ := strings.Cut(target, "?")
+		chosen := strings.Split(query, "&")
+		seen := slices.Compact(slices.Sorted(slices.Values(chosen))) // order and repetition change nothing
+		var links []string
+		if len(target) < 4000 {
+			for i, f := range facets {
+				links = append(links, fmt.Sprintf("/search?%s&%s=%d", query, f, i))
+			}
+		}
+		return labelled("Results", madeUp(name, len(strings.Join(seen, "&"))%24, "a chair"), links, facets[:len(links)])
+	})
+}
+
+// softNotFound answers every path with one page, which leads on to others.
+func softNotFound(name string, most int) *crawltest.Site {
+	return endlessSite(name, "/old/news.html", "/old/", most, func(target string) crawltest.Page {
+		return crawltest.Page{
+			Title: "Not here",
+			Text:  "We are sorry: there is nothing at " + target + " any more. Perhaps one of these pages has what you want.",
+			Links: []string{"news/", "people/", "archive/", "products/", "press/"},
+		}
+	})
+}
+
+// labelled is a page whose links are called something that is not made of their targets.
+func labelled(title, text string, links, labels []string) crawltest.Page {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<title>%s</title>\n<p>%s</p>\n", template.HTMLEscapeString(title), template.HTMLEscapeString(text))
+	for i, to := range links {
+		fmt.Fprintf(&b, "<a href=\"%s\">%s</a>\n", template.HTMLEscapeString(to), template.HTMLEscapeString(labels[i]))
+	}
+	return crawltest.Page{Body: b.String(), Links: links}
+}
+
+// What looks like a trap has so many URLs that can be reached, as its name says.
+func TestWholeSitesAreLinkedThroughout(t *testing.T) {
+	for _, tt := range []struct {
+		site *crawltest.Site
+		kind string // in the URLs that there are so many of
+		want int
+	}{
+		{forumSite("a.test", 120), "viewtopic.php?t=", 120},
+		{tilesSite("a.test", 1200), ".png", 1200},
+		{olderPosts("a.test", 300), "/", 300},
+		{shopSite("a.test", 100), "/p/", 100},
+		{wikiSite("a.test", 100), "/wiki/", 100},
+		{wikiSite("a.test", 100), "action=history", 100},
+	} {
+		reached := crawltest.New(tt.site).Reach("curtsy", "http://a.test/")
+		n := 0
+		for _, u := range reached {
+			if strings.Contains(u, tt.kind) {
+				n++
+			}
+		}
+		if n != tt.want || len(reached) != len(tt.site.Pages) {
+			t.Errorf("%s: %d of %d; %d of %d pages can be reached", tt.kind, n, tt.want, len(reached), len(tt.site.Pages))
+		}
+	}
+}
+
+// No two topics, articles or products have one text.
+func TestWholeSitesSayEverythingOnce(t *testing.T) {
+	for _, site := range []*crawltest.Site{forumSite("a.test", 500), wikiSite("b.test", 300), shopSite("c.test", 300), olderPosts("d.test", 300)} {
+		texts := map[string]string{}
+		for target, p := range site.Pages {
+			if other, there := texts[p.Text]; there && p.Text != "" {
+				t.Errorf("%s: %s and %s say the same", site.Name, target, other)
+			}
+			texts[p.Text] = target
+		}
+	}
+}
+
+// Sites without end lead on from every page, to what was not there before.
+func TestEndlessSitesHaveNoEnd(t *testing.T) {
+	for _, site := range []*crawltest.Site{
+		crawltest.Calendar("a.test", false, 1), crawltest.Calendar("a.test", true, 1), sessionsSite("a.test", 3, 1),
+		mirroredSite("a.test", 1), facetsSite("a.test", 1), softNotFound("a.test", 1),
+	} {
+		w, trap := crawltest.New(site), site.Traps[0]
+		queue, met := []string{site.Pages["/"].Links[0]}, map[string]bool{}
+		for len(queue) > 0 && len(met) < 300 {
+			target := queue[0]
+			if queue = queue[1:]; met[target] {
+				continue
+			}
+			met[target] = true
+			p := trap.Page(target)
+			if !strings.HasPrefix(target, trap.Prefix) || p.Type != "" || p.Status != 0 && p.Status != 200 || p.Redirect != "" {
+				t.Fatalf("%s: %s is no page of the trap", trap.Prefix, target)
+			}
+			for _, ref := range p.Links {
+				if to, ok := w.Leads("http://a.test"+target, ref); ok && to != "http://a.test/" {
+					queue = append(queue, strings.TrimPrefix(to, "http://a.test"))
+				}
+			}
+		}
+		if len(met) < 300 {
+			t.Errorf("%s ends after %d pages", trap.Prefix, len(met))
+		}
+	}
+}
