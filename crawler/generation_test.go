@@ -376,3 +376,34 @@ func TestRule21_AnUpdateWaitsForItsHosts(t *testing.T) {
 		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`)
 	})
 }
+
+// The pages of a wide turn are asked for on condition as well.
+func TestRule21_WideTurnsAskOnCondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("localhost", 60)
+		site.Latency = 100 * time.Millisecond
+		w := wideWorld(t, site)
+		w.run()
+		before := len(w.web.Referee().Requests())
+		w.nextGeneration()
+		w.run()
+		pages := map[storage.Change]int{}
+		for _, l := range w.ledger.all {
+			if l.Decision == storage.DecisionAllow {
+				pages[l.Change]++
+			}
+		}
+		if len(pages) != 1 || pages[storage.ChangeUnchanged] != 60 {
+			t.Errorf("%v", pages)
+		}
+		for _, r := range w.web.Referee().Requests()[before:] {
+			if r.Target != "/robots.txt" && r.Status != http.StatusNotModified {
+				t.Errorf("%s: status %d, If-None-Match %q", r.Target, r.Status, r.Header.Get("If-None-Match"))
+			}
+		}
+		if w.most("localhost") < 2 {
+			t.Error("no turn was wide")
+		}
+		w.judged(crawltest.Rules{Width: 8, Repeats: 100})
+	})
+}

@@ -71,3 +71,23 @@ func TestLeadsTo(t *testing.T) {
 		}
 	}
 }
+
+// A server on [::1] is found by the name localhost, whose two addresses no resolver is asked for (RFC 6761 6.3).
+func TestLocalhostIsFoundOnIPv6Only(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{serve: answering(ok("bread"))}
+		var dialed []string
+		x := get(t, w.fetcher(t, Config{
+			AllowLocalhost: []uint16{80}, Resolve: lookUpBySystem,
+			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				if dialed = append(dialed, address); address != "[::1]:80" {
+					return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+				}
+				return w.dial(ctx, network, address)
+			},
+		}), "http://localhost/")
+		if expect(t, x, "", ""); !slices.Equal(dialed, []string{"127.0.0.1:80", "[::1]:80"}) {
+			t.Errorf("dialled %q", dialed)
+		}
+	})
+}

@@ -11,13 +11,13 @@ import (
 )
 
 // sameAs adds a revisit with these fields, its request and what the crawl tells of it.
-func (a *archive) sameAs(at time.Duration, fields ...string) {
-	when, url := day0.Add(at), site+"/again"
+func (a *archive) sameAs(path string, at time.Duration, fields ...string) {
+	when, url := day0.Add(at), site+path
 	ip := "WARC-IP-Address: 198.18.9.9\r\n"
 	id := a.record("revisit", url, when, ip+"WARC-Profile: "+evidence.ProfileIdentical+"\r\nContent-Type: application/http; msgtype=response\r\n"+
 		strings.Join(fields, "\r\n"), "HTTP/1.1 200 X\r\n\r\n")
 	a.record("request", url, when, ip+"Content-Type: application/http; msgtype=request\r\nWARC-Concurrent-To: <"+id+">",
-		"GET /again HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: "+lantern+"\r\n\r\n")
+		"GET "+path+" HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: "+lantern+"\r\n\r\n")
 	a.record("metadata", url, when, "Content-Type: application/warc-fields\r\nWARC-Concurrent-To: <"+id+">", "fetchTimeMs: 100.000\r\n")
 }
 
@@ -51,7 +51,7 @@ func TestARevisitIsHeldAgainstItsOriginal(t *testing.T) {
 			id := a.add(fetch{url: uri, at: 2 * s, body: body})
 			fields := append([]string(nil), c.fields...)
 			fields[0] = strings.Replace(fields[0], "ID", id, 1)
-			a.sameAs(5*s, fields...)
+			a.sameAs("/again", 5*s, fields...)
 			want := c.foreign
 			if which == "ours" {
 				want = c.ours
@@ -91,6 +91,20 @@ func TestARepeatedFieldIsNamed(t *testing.T) {
 			if got := codes(r); (want == "" && got != "") || want != "" && got != "record" || r.Clean != (want != "record") {
 				t.Errorf("%s, %s: %q, want %q%s", name, which, got, want, shown(r))
 			}
+		}
+	}
+}
+
+// A robots.txt that is archived as a revisit has the rules of the response that it repeats.
+func TestRobots_ARevisitHasTheRulesOfItsOriginal(t *testing.T) {
+	const rules = "User-agent: *\nDisallow: /private\n"
+	for payload, want := range map[string]string{rules: "disallowed", "another text": "record"} {
+		a := foreign(t)
+		id := a.add(fetch{url: site + "/robots.txt", body: rules})
+		a.sameAs("/robots.txt", 25*time.Hour, "WARC-Refers-To: <"+id+">", "WARC-Payload-Digest: sha256:"+sha(payload))
+		a.add(fetch{url: site + "/private/x", at: 26 * time.Hour})
+		if r := a.audit(Options{}); codes(r) != want {
+			t.Errorf("payload %q: %q, want %q%s", payload, codes(r), want, shown(r))
 		}
 	}
 }

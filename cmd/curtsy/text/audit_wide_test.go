@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,5 +26,16 @@ func TestTheTextOfAnAuditFits(t *testing.T) {
 		if utf8.RuneCountInString(line) > Columns && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasSuffix(line, "HOST") && !strings.HasSuffix(line, ".test") {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
+	}
+}
+
+// Access logs that contradict a crawl refute its level, and those that agree are counted.
+func TestAudit_RefutedByAccessLogs(t *testing.T) {
+	r := &audit.Result{
+		Level: audit.SelfConsistent, Refuted: []audit.Reached{{Level: audit.ConfirmedByLog, How: "http://a.test: 2 requests are not archived"}},
+		Logs: []*audit.HostLog{{Confirmed: true}, {}, {Confirmed: true}},
+	}
+	if want := "confirmed by access log: refuted: http://a.test: 2 requests are not archived; 2 of 3 logs agree"; !slices.Contains(reach(r), want) {
+		t.Errorf("%q lacks %q", reach(r), want)
 	}
 }
