@@ -99,6 +99,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 				{"export", "--quiet", "-o", t.TempDir() + "/tables", dir},
 				{"audit", "--quiet", dir},
 				mirror,
+				{"mirror", "rebuild", "--quiet", "--overwrite", copied},
 			}
 			for _, args := range commands {
 				cmd := curtsyWithin(t, 15*time.Minute, args...)

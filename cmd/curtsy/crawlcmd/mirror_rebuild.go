@@ -57,6 +57,7 @@ func newRebuild(std cli.Streams) *cobra.Command {
 	cli.Group(fs, "Output")
 	o.given = fs.Changed
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		defer cli.Bound()()
 		var b *Built
 		err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) (err error) {
 			var far mirror.Progress
