@@ -148,42 +148,6 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 	})
 }
 
-func TestRule10_AddressesAndNetworksApart(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		at    func(n int) string
-		spots int
-	}{
-		{"ten addresses", func(n int) string { return fmt.Sprintf("8.8.8.%d", n%10+1) }, 10},
-		{"one /64", func(n int) string { return fmt.Sprintf("2606:2800:220:1::%x", n+1) }, 1},
-		{"four /64", func(n int) string { return fmt.Sprintf("2606:2800:220:%x::%x", n%4, n+1) }, 4},
-	} {
-		bubble(t, c.name, func(t *testing.T) {
-			const hosts = 20
-			sites, seeds := many(hosts, 2)
-			w := newWorld(t, seeds, sites...)
-			w.cfg.IPDelay = 800 * time.Millisecond
-			s := w.share(func(host string) []string {
-				n := 0
-				if _, err := fmt.Sscanf(host, "h%d.test", &n); err != nil {
-					t.Error(err)
-				}
-				return []string{c.at(n)}
-			})
-			begin := time.Now()
-			w.run()
-			w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-			s.apart(t, w.cfg.IPDelay)
-			if len(s.starts) != c.spots {
-				t.Errorf("%d addresses, want %d", len(s.starts), c.spots)
-			}
-			if took, most := time.Since(begin), time.Duration(hosts*3/c.spots+8)*w.cfg.IPDelay; took > most {
-				t.Errorf("took %v, want at most %v", took, most)
-			}
-		})
-	}
-}
-
 // A request over a kept connection is a start like any other.
 func TestRule10_KeptConnectionsCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -302,28 +266,6 @@ func TestRule10_AnUnreachableAddressGivesWay(t *testing.T) {
 		}
 		if len(sum.Status.Resting) != 1 || !strings.Contains(sum.Status.Resting[0].Reason, "connect") {
 			t.Errorf("%+v", sum.Status.Resting)
-		}
-	})
-}
-
-func TestRule10_StatusSaysHowManyHostsWaitForTheirAddress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sites, seeds := many(20, 1)
-		w := newWorld(t, seeds, sites...)
-		w.share(func(string) []string { return []string{"8.8.8.8"} })
-		c := w.crawl()
-		var g errgroup.Group
-		g.Go(func() error { _, err := c.Run(t.Context()); return err })
-		time.Sleep(time.Second + time.Millisecond)
-		s, err := c.Status(t.Context())
-		if err != nil || s.LimitedByIP < 15 || s.LimitedByIP > 19 {
-			t.Errorf("%d hosts limited by IP, %v", s.LimitedByIP, err)
-		}
-		if err := g.Wait(); err != nil {
-			t.Error(err)
-		}
-		if s, err := c.Status(t.Context()); err != nil || s.LimitedByIP != 0 {
-			t.Errorf("at the end %d hosts limited by IP, %v", s.LimitedByIP, err)
 		}
 	})
 }
@@ -509,8 +451,11 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		if err != nil || x.Pace.By != storage.ByAddress || x.Pace.Seconds != 10 {
 			t.Errorf("%v: %+v", err, x.Pace)
 		}
-		if len(st.Longest) == 0 || st.Longest[0].Pace != 10 {
-			t.Errorf("%+v", st.Longest)
+		if len(st.Longest) == 0 || st.Longest[0].Pace != 10 || st.LimitedByIP < 15 || st.LimitedByIP > 19 {
+			t.Errorf("%+v; %d hosts limited by IP", st.Longest, st.LimitedByIP)
+		}
+		if s, err := c.Status(t.Context()); err != nil || s.LimitedByIP != 0 {
+			t.Errorf("at the end %d hosts limited by IP, %v", s.LimitedByIP, err)
 		}
 	})
 }

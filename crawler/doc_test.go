@@ -260,6 +260,8 @@ func tableOf(t *testing.T, text, head string) (rows [][]string) {
 
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
+var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
 // testsOfModule returns the names of all test functions of the module.
 func testsOfModule(t *testing.T) map[string]bool {
 	t.Helper()
@@ -268,16 +270,11 @@ func testsOfModule(t *testing.T) map[string]bool {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
 			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+		b, err := os.ReadFile(name)
+		for _, m := range testFunc.FindAllStringSubmatch(string(b), -1) {
+			names[m[1]] = true
 		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-				names[f.Name.Name] = true
-			}
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

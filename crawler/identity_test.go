@@ -92,10 +92,7 @@ func TestRule01_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 func TestRule01_NamesOfOthersAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
-		for _, token := range []string{
-			"Googlebot", "googlebot", "Googlebot-Image", "bingbot", "Mozilla", "Chrome", "GPTBot", "CCBot", "wget",
-			"lib/2", "lib bot", "bot9", "-", strings.Repeat("a", 65),
-		} {
+		for _, token := range []string{"googlebot", "Mozilla", "lib/2", "-"} { // package fetch has them all
 			w.cfg.Identity.Token = token
 			if _, err := New(t.Context(), w.cfg); err == nil {
 				t.Errorf("%q is accepted", token)

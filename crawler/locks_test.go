@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
-	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -229,29 +228,6 @@ func TestRule16_18_AProofThatOptedOutCostsNothing(t *testing.T) {
 			if l.Decision == storage.DecisionOwner && (l.Reason != reasonOptOut || l.Attempt != 0 || l.List == "") {
 				t.Errorf("%+v", l)
 			}
-		}
-	})
-}
-
-// A host's robots.txt that was read for others binds at once: its own turn, which reads it for the host itself, and the
-// turns of those others wait for its Crawl-delay.
-func TestRule04_07_ACrawlDelayReadForAnotherHostBinds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sites := []*crawltest.Site{crawltest.Tree("a.test", 2), crawltest.Tree("c.test", 2), crawltest.Tree("b.test", 2)}
-		for _, site := range sites[:2] {
-			site.Robots.Redirect = "http://b.test/robots.txt"
-		}
-		sites[2].Robots.Body = "User-agent: *\nCrawl-delay: 30\n"
-		w := newWorld(t, []string{"http://a.test/", "http://c.test/"}, sites...)
-		w.cfg.Scope.Mode = scope.ModeAny
-		time.AfterFunc(5*time.Second, func() { // b.test's own pages come when its robots.txt was read already
-			w.add(seed(t, "http://b.test/", ""))
-		})
-		w.run()
-		w.seeds = append(w.seeds, "http://b.test/")
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true})
-		if n := count(w.asked("b.test"), "/robots.txt"); n != 3 {
-			t.Errorf("robots.txt was asked for %d times", n)
 		}
 	})
 }

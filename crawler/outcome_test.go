@@ -409,25 +409,6 @@ func TestAStaleTurnCountsForNothing(t *testing.T) {
 	})
 }
 
-// DESIGN: an exchange's context ends at two thirds of the lease, so that a host is never asked twice at a time.
-func TestAnExchangeEndsBeforeItsLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 4)
-		site.Pages["/p1.html"] = crawltest.Page{Delay: 50 * time.Second}
-		w := newWorldLeased(t, 30*time.Second, []string{"http://bakery.test/"}, crawltest.New(site))
-		s := w.run()
-		w.wantOutcomes("http://bakery.test/p1.html", "deferred: "+reasonLease, "deferred: "+reasonLease, "failed: "+reasonLease)
-		if n := w.count(frontier.ReasonExpired); n != 0 || s.Status.Fetched != 3 || s.Status.Failed != 1 {
-			t.Errorf("%d leases expired, %+v", n, s.Status)
-		}
-		for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true}).Rows {
-			if row.Verdict == crawltest.Broken && row.Rule != crawltest.InFlight && row.Rule != crawltest.Pace {
-				t.Errorf("%+v", row)
-			}
-		}
-	})
-}
-
 func TestARobotsTxtThatOutlastsTheLeaseIsUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 4)
@@ -483,32 +464,24 @@ func (f draining) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed,
 	return c, err
 }
 
-func TestADrainBetweenClaimAndRobotsLeavesNoLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
-		var c *Crawl
-		w.cfg.Frontier = draining{w.front, func() { c.Drain() }}
-		c = w.crawl()
-		s, err := c.Run(t.Context())
-		if err != nil || s.Status.InFlight != 0 || s.Status.Queued != 1 || len(w.asked("a.test")) != 0 {
-			t.Errorf("%v: %d in flight, %d queued, asked %q", err, s.Status.InFlight, s.Status.Queued, w.asked("a.test"))
-		}
-	})
-}
-
-func TestRule17_ADrainBetweenClaimAndExchangeBeginsNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
-		w.cfg.MaxPages = 1
-		w.run()
-		var c *Crawl
-		w.cfg.MaxPages, w.cfg.Frontier = 0, draining{w.front, func() { c.Drain() }}
-		c = w.crawl()
-		if s, err := c.Run(t.Context()); err != nil || s.Status.Queued != 2 || s.Status.InFlight != 0 {
-			t.Errorf("%v: %+v", err, s.Status)
-		}
-		w.wantAsked("a.test", "/robots.txt", "/")
-	})
+func TestRule17_ADrainAfterAClaimBeginsNoExchange(t *testing.T) {
+	for name, asked := range map[string][]string{"of robots.txt": nil, "of a page": {"/robots.txt", "/"}} {
+		bubble(t, name, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+			if asked != nil {
+				w.cfg.MaxPages = 1
+				w.run()
+				w.cfg.MaxPages = 0
+			}
+			var c *Crawl
+			w.cfg.Frontier = draining{w.front, func() { c.Drain() }}
+			c = w.crawl()
+			if s := w.finish(c); s.Status.InFlight != 0 || s.Status.Queued != int64(max(len(asked), 1)) {
+				t.Errorf("%+v", s.Status)
+			}
+			w.wantAsked("a.test", asked...)
+		})
+	}
 }
 
 func TestLinksBeyondTheLimitOfAPageAreCounted(t *testing.T) {

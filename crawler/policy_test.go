@@ -14,7 +14,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
-	"curtsy/storage"
 )
 
 func TestRule07_CrawlDelayHoldsWhileRobotsIsRefreshed(t *testing.T) {
@@ -48,37 +47,26 @@ func (f overlapping) Host(ctx context.Context, a canon.Authority) (frontier.Host
 
 // Each of two hosts needs the other for its robots.txt: none may wait for a moment at which the other does not wait.
 func TestRobotsRedirectsOfTwoHostsToEachOtherDoNotBlock(t *testing.T) {
-	for name, site := range map[string]func(a, b *crawltest.Site){
-		"to a robots.txt each": func(a, b *crawltest.Site) {
-			a.Robots.Redirect, b.Robots.Redirect = "http://b.test/rules.txt", "http://a.test/rules.txt"
-			a.Pages["/rules.txt"] = crawltest.Page{Body: "User-agent: *\nDisallow: /p1.html\n"}
-			b.Pages["/rules.txt"] = crawltest.Page{Body: "User-agent: *\nDisallow: /p2.html\n"}
-		},
-		"after three hops": func(a, b *crawltest.Site) {
-			a.Robots.Redirect, b.Robots.Redirect = "http://b.test/1", "http://a.test/1"
-			a.Pages["/1"], b.Pages["/1"] = crawltest.Page{Redirect: "http://b.test/2"}, crawltest.Page{Redirect: "http://a.test/2"}
-			a.Pages["/2"], b.Pages["/2"] = crawltest.Page{Redirect: "http://b.test/3"}, crawltest.Page{Redirect: "http://a.test/3"}
-			a.Pages["/3"] = crawltest.Page{Type: "text/plain", Body: "User-agent: *\nDisallow: /p1.html\n"}
-			b.Pages["/3"] = a.Pages["/3"]
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
-			site(a, b)
-			w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
-			w.cfg.MaxTime = 10 * time.Minute
-			w.cfg.Frontier = overlapping{w.front}
-			s := w.run()
-			if s.EndedBy != EndedDrained || s.Status.Fetched != 4 || s.Status.Disallowed != 2 {
-				t.Errorf("ended by %q, %d fetched, %d disallowed", s.EndedBy, s.Status.Fetched, s.Status.Disallowed)
+	synctest.Test(t, func(t *testing.T) {
+		a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
+		a.Robots.Redirect, b.Robots.Redirect = "http://b.test/1", "http://a.test/1"
+		a.Pages["/1"], b.Pages["/1"] = crawltest.Page{Redirect: "http://b.test/2"}, crawltest.Page{Redirect: "http://a.test/2"}
+		a.Pages["/2"], b.Pages["/2"] = crawltest.Page{Redirect: "http://b.test/3"}, crawltest.Page{Redirect: "http://a.test/3"}
+		a.Pages["/3"] = crawltest.Page{Type: "text/plain", Body: "User-agent: *\nDisallow: /p1.html\n"}
+		b.Pages["/3"] = a.Pages["/3"]
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+		w.cfg.MaxTime = 10 * time.Minute
+		w.cfg.Frontier = overlapping{w.front}
+		s := w.run()
+		if s.EndedBy != EndedDrained || s.Status.Fetched != 4 || s.Status.Disallowed != 2 {
+			t.Errorf("ended by %q, %d fetched, %d disallowed", s.EndedBy, s.Status.Fetched, s.Status.Disallowed)
+		}
+		for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor}).Rows {
+			if row.Verdict == crawltest.Broken && (row.Rule == crawltest.Pace || row.Rule == crawltest.InFlight) {
+				t.Errorf("%+v", row)
 			}
-			for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor}).Rows {
-				if row.Verdict == crawltest.Broken && (row.Rule == crawltest.Pace || row.Rule == crawltest.InFlight) {
-					t.Errorf("%+v", row)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestARobotsRedirectToAHostThatIsLeftAloneEndsTheHostToo(t *testing.T) {
@@ -200,31 +188,6 @@ func TestRule07_SlownessIsNoCrawlDelay(t *testing.T) {
 		w.cfg.MaxCrawlDelay = 5 * time.Second
 		if s := w.run(); s.Status.Fetched != 3 {
 			t.Errorf("%d fetched, resting %+v", s.Status.Fetched, s.Status.Resting)
-		}
-	})
-}
-
-func TestTheLineOfARobotsExchange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 2)
-		site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", FailFirst: 1}
-		w := newWorld(t, []string{"http://bakery.test/", "http://other.test/"}, site, crawltest.Tree("other.test", 1))
-		w.run()
-		var attempts []int
-		for _, l := range w.ledger.all {
-			if l.URL != "http://bakery.test/robots.txt" {
-				continue
-			}
-			attempts = append(attempts, l.Attempt)
-			if l.Decision != "robots" || l.Seed != "" || l.Outcome != "" || l.Record == "" || (l.Status == 200) != (len(l.RobotsSHA256) == 64) {
-				t.Errorf("%+v", l)
-			}
-			if first := l.Attempt == 1; first && l.Pace != Floor || !first && (l.Pace < time.Minute || l.PaceBy != storage.ByRobots) {
-				t.Errorf("attempt %d: pace %v by %q", l.Attempt, l.Pace, l.PaceBy)
-			}
-		}
-		if !slices.Equal(attempts, []int{1, 2}) {
-			t.Errorf("attempts %v", attempts)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package crawler
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -183,82 +182,6 @@ func TestRule12_FailuresInARowOutliveTheProcess(t *testing.T) {
 			t.Errorf("resting: %+v", r)
 		}
 	})
-}
-
-// Politeness rule 9: whatever answers take, no exchange starts earlier than the pace after the end of the one before,
-// and jitter there is none: it starts just then.
-func TestRule09_TheErrorOfTheGapIsNeverNegative(t *testing.T) {
-	for seed := range uint64(rounds(20)) {
-		synctest.Test(t, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(seed, 9))
-			delays := make([]time.Duration, 60)
-			for i := range delays {
-				delays[i] = time.Duration(rng.ExpFloat64() * float64(time.Duration(1+rng.IntN(2000))*time.Millisecond))
-			}
-			i := 0
-			site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-				i++
-				time.Sleep(delays[i%len(delays)])
-				rw.WriteHeader(200)
-				http.NewResponseController(rw).Flush()
-				time.Sleep(delays[(i*7)%len(delays)] / 3)
-				if r.URL.Path == "/robots.txt" {
-					fmt.Fprint(rw, "User-agent: *\nAllow: /\n")
-				}
-			})}
-			var seeds []string
-			for i := range 30 {
-				seeds = append(seeds, "http://a.test/"+strconv.Itoa(i))
-			}
-			w := newWorld(t, seeds, site)
-			w.cfg.Delay = time.Duration(1000+rng.IntN(700)) * time.Millisecond
-			w.run()
-			w.judged(crawltest.Rules{Pace: w.cfg.Delay})
-			checked := 0
-			for _, l := range w.ledger.all {
-				if l.Gap == 0 {
-					continue
-				}
-				if checked++; l.Gap < l.Pace || l.Gap > l.Pace+time.Millisecond {
-					t.Errorf("%s: a gap of %v at a pace of %v (%s)", l.URL, l.Gap, l.Pace, l.PaceBy)
-				}
-			}
-			if checked != 30 {
-				t.Errorf("%d gaps, want 30", checked)
-			}
-		})
-	}
-}
-
-// The attempts of a URL are bounded, whatever the host does, and each is counted on its line.
-func TestRule12_AttemptsAreCounted(t *testing.T) {
-	for _, tr := range troubles() {
-		want := map[bool]int{true: 5, false: 3}[tr.status == 429 || tr.status == 503]
-		if tr.first == 0 {
-			want = 1
-		}
-		bubble(t, tr.name, func(t *testing.T) {
-			site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != "/x" {
-					http.NotFound(rw, r)
-					return
-				}
-				tr.answer(rw, r, "")
-			})}
-			w := newWorld(t, []string{"http://a.test/x"}, site)
-			w.cfg.MaxWait = 2 * time.Hour
-			w.run()
-			var attempts []int
-			for _, l := range w.ledger.all {
-				if l.URL == "http://a.test/x" {
-					attempts = append(attempts, l.Attempt)
-				}
-			}
-			if len(attempts) != want || attempts[want-1] != want {
-				t.Errorf("attempts %v, want %d", attempts, want)
-			}
-		})
-	}
 }
 
 // saying is a site whose pages answer with the statuses in turn, the last one for ever.

@@ -18,6 +18,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
+	"curtsy/frontier"
 	"curtsy/storage"
 )
 
@@ -519,6 +520,9 @@ func TestWhatTheEndOfTheLeaseCutsIsArchived(t *testing.T) {
 				t.Errorf("%d records were cut; %d requests, %d records", cut, asked, len(w.archive.records))
 			}
 			w.counts(s.Status, 8)
+			if n := w.count(frontier.ReasonExpired); n != 0 {
+				t.Errorf("%d leases expired", n)
+			}
 		})
 	}
 }

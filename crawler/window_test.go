@@ -217,16 +217,6 @@ func TestARunIsHeldToTheSecondAndGoesOnWhenItsWindowOpens(t *testing.T) {
 	})
 }
 
-func TestARunSaysUntilWhenItWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newShutterRun(t, 24*time.Hour, "05:00-06:00")
-		r.left.Queued = 7
-		if err := r.Look(t.Context()); err != nil || r.Until() == nil || r.Until().Format("15:04") != "05:00" || r.Open() {
-			t.Error(err, r.Until(), r.Open())
-		}
-	})
-}
-
 func TestARunThatWouldWaitForTooLongEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newShutterRun(t, 4*time.Hour-time.Second, "00:00-01:00", "05:00-06:00")
