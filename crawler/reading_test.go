@@ -19,7 +19,6 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/record"
 	"curtsy/crawler/trap"
-	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
 
@@ -98,8 +97,6 @@ func (u unreadable) ReadAt([]byte, int64) (int, error) {
 	return 0, errDisk
 }
 
-func (u unreadable) CloseIdle(a canon.Authority) { u.fetcher.CloseIdle(a) }
-
 // leisurely is a fetcher of which bodies take a while to read.
 type leisurely struct{ fetcher }
 
@@ -110,8 +107,6 @@ func (l leisurely) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, er
 	}
 	return ex, err
 }
-
-func (l leisurely) CloseIdle(a canon.Authority) { l.fetcher.CloseIdle(a) }
 
 type slow struct{ io.ReaderAt }
 

@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
 
@@ -144,8 +143,6 @@ func (p panicking) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, er
 	}
 	return ex, err
 }
-
-func (p panicking) CloseIdle(a canon.Authority) { p.fetcher.CloseIdle(a) }
 
 func TestAPanicInOneTaskIsAFailedAttemptOfThatTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

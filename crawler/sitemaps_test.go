@@ -83,12 +83,106 @@ func TestSitemaps_AnIndexAndWhatItListsIsCrawled(t *testing.T) {
 	})
 }
 
-func TestSitemaps_AreReadOnlyIfAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
-		w.run()
-		w.wantAsked("a.test", "/robots.txt", "/")
-	})
+// Which sitemaps are asked for, and what is asked for of what they list. other is how many URLs are of hosts that a sitemap
+// does not speak for.
+func TestSitemaps_WhatIsAskedFor(t *testing.T) {
+	own := func(w *world) {
+		w.cfg.Sitemaps = Sitemaps{URLs: []canon.URL{parse(w.t, "http://a.test/own.xml")}}
+	}
+	nofollow := map[string]string{"X-Robots-Tag": "noindex, nofollow"}
+	one := map[string]string{"/s.xml": listOf("http://a.test/p1")}
+	for _, tt := range []struct {
+		name, seeds string
+		sites       []*crawltest.Site
+		set         func(*world)
+		asked       map[string]string // behind robots.txt, by host, in order of their names
+		other       int64
+	}{
+		{
+			"none unless that is wanted", "http://a.test/", []*crawltest.Site{mapped("a.test", mapLine, one)},
+			func(w *world) { w.cfg.Sitemaps.Robots = false }, map[string]string{"a.test": "/"}, 0,
+		},
+		{
+			"of the host that a seed redirects to", "http://short.test/",
+			[]*crawltest.Site{{Name: "short.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://a.test/"}}}, mapped("a.test", mapLine, one)},
+			nil, map[string]string{"a.test": "/ /p1 /s.xml"}, 0,
+		},
+		{ // a sitemap speaks for its own host, and for those whose robots.txt names it
+			"for other hosts", "http://a.test/ http://b.test/ http://c.test/",
+			[]*crawltest.Site{
+				mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1", "http://b.test/p1", "http://c.test/p1", "http://c.test/p2",
+					"https://a.test/p1", "http://www.a.test/p1", "http://a.test:81/p1")}),
+				mapped("b.test", "Sitemap: http://a.test/./%73.xml\n", nil), mapped("c.test", "Sitemap: http://c.test/s.xml\n", nil),
+			},
+			nil, map[string]string{"b.test": "/ /p1", "c.test": "/ /s.xml"}, 4,
+		},
+		{ // elsewhere, off the scope; one moved on to a third host, one is an index
+			"on another host for the one that names them", "http://a.test/",
+			[]*crawltest.Site{
+				mapped("a.test", "Sitemap: http://cdn.test/1.xml\nSitemap: http://cdn.test/2.xml\nSitemap: http://cdn.test/3.xml\n", nil),
+				mapped("cdn.test", "Sitemap: http://cdn.test/own.xml\n", map[string]string{
+					"/1.xml": listOf("http://a.test/p1", "http://cdn.test/p1"),
+					"/2.xml": "→http://far.test/2.xml",
+					"/3.xml": indexOf("http://cdn.test/4.xml", "http://far.test/5.xml"), "/4.xml": "→/6.xml", "/6.xml": listOf("http://a.test/p4"),
+				}),
+				mapped("far.test", "", map[string]string{"/2.xml": listOf("http://a.test/p2"), "/5.xml": listOf("http://a.test/p5")}),
+			},
+			nil, map[string]string{"cdn.test": "/1.xml /2.xml /3.xml /4.xml /6.xml", "far.test": "/2.xml", "a.test": "/ /p1 /p2 /p4"}, 1,
+		},
+		{ // what a sitemap of the host led to still speaks for the host, wherever a redirect led
+			"a redirected one keeps its meaning", "http://a.test/ http://b.test/",
+			[]*crawltest.Site{
+				mapped("a.test", "", map[string]string{"/own.xml": "→http://far.test/1.xml"}), mapped("b.test", "", nil),
+				mapped("far.test", "", map[string]string{"/1.xml": "→/2.xml", "/2.xml": indexOf("/3.xml"), "/3.xml": listOf("http://a.test/p1", "http://b.test/p1")}),
+			},
+			own, map[string]string{"far.test": "/1.xml /2.xml /3.xml", "a.test": "/ /own.xml /p1", "b.test": "/"}, 1,
+		},
+		{
+			"what is a seed is a sitemap all the same", "http://b.test/s.xml",
+			[]*crawltest.Site{mapped("b.test", "Sitemap: http://b.test/s.xml\n", map[string]string{"/s.xml": listOf("http://b.test/p1")})},
+			nil, map[string]string{"b.test": "/p1 /s.xml"}, 0,
+		},
+		{ // another host may name one that an index leads to; and what an index leads to is not what the operator asked for
+			"those of an index are named one by one", "http://a.test/ http://b.test/",
+			[]*crawltest.Site{
+				mapped("a.test", "", map[string]string{
+					"/own.xml": indexOf("/1.xml", "/2.xml", "/gone.xml"), "/1.xml": listOf("http://b.test/p1"), "/2.xml": listOf("http://b.test/p2"),
+				}),
+				mapped("b.test", "Sitemap: http://a.test/2.xml\n", nil),
+			},
+			own, map[string]string{"a.test": "/ /1.xml /2.xml /gone.xml /own.xml", "b.test": "/ /p2"}, 1,
+		},
+		{ // crawled as what it is, in scope
+			"a page is a page all the same", "http://a.test/",
+			[]*crawltest.Site{
+				{Name: "a.test", Robots: crawltest.Robots{Body: "Sitemap: /\nSitemap: /all.html\nSitemap: http://b.test/all.html\n"}, Pages: map[string]crawltest.Page{
+					"/": {Links: []string{"/1"}}, "/all.html": {Links: []string{"/2"}}, "/1": {}, "/2": {}}},
+				{Name: "b.test", Pages: map[string]crawltest.Page{"/all.html": {Links: []string{"/1", "http://a.test/3"}}}},
+			},
+			nil, map[string]string{"a.test": "/ /1 /2 /all.html", "b.test": "/all.html"}, 0,
+		},
+		{
+			"not followed where that is asked", "http://a.test/",
+			[]*crawltest.Site{{Name: "a.test", Robots: crawltest.Robots{Body: "Sitemap: /s.xml\nSitemap: /i.xml\n"}, Pages: map[string]crawltest.Page{
+				"/": {}, "/s.xml": {Body: listOf("/p1"), Header: nofollow}, "/i.xml": {Body: indexOf("/t.xml"), Header: nofollow},
+			}}},
+			nil, map[string]string{"a.test": "/ /i.xml /s.xml"}, 0,
+		},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newMapped(t, strings.Fields(tt.seeds), tt.sites...)
+			if tt.set != nil {
+				tt.set(w)
+			}
+			s := w.run()
+			for host, want := range tt.asked {
+				w.wantAskedInAnyOrder(host, append(strings.Fields(want), "/robots.txt")...)
+			}
+			if s.SeedsUnanswered > 0 || s.Status.Links[reasonOtherHost] != tt.other {
+				t.Errorf("%d of other hosts, want %d; %d seeds unanswered", s.Status.Links[reasonOtherHost], tt.other, s.SeedsUnanswered)
+			}
+		})
+	}
 }
 
 func TestSitemaps_OfTheOperator(t *testing.T) {
@@ -117,70 +211,6 @@ func TestSitemaps_OfTheOperator(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A sitemap speaks for its own host, and for those whose robots.txt names it.
-func TestSitemaps_ForOtherHosts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		seeds := []string{"http://a.test/", "http://b.test/", "http://c.test/"}
-		w := newMapped(t, seeds,
-			mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1", "http://b.test/p1", "http://c.test/p1", "http://c.test/p2", "https://a.test/p1", "http://www.a.test/p1", "http://a.test:81/p1")}),
-			mapped("b.test", "Sitemap: http://a.test/./%73.xml\n", nil), mapped("c.test", "Sitemap: http://c.test/s.xml\n", nil))
-		s := w.run()
-		w.wantAsked("b.test", "/robots.txt", "/", "/p1")
-		w.wantAsked("c.test", "/robots.txt", "/", "/s.xml")
-		if s.Status.Links[reasonOtherHost] != 4 {
-			t.Errorf("%v", s.Status.Links)
-		}
-	})
-}
-
-func TestSitemaps_OnAnotherHostForTheOneThatNamesThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		// The sitemaps are elsewhere, off the scope; one moved on to a third host, one is an index.
-		w := newMapped(t, []string{"http://a.test/"},
-			mapped("a.test", "Sitemap: http://cdn.test/1.xml\nSitemap: http://cdn.test/2.xml\nSitemap: http://cdn.test/3.xml\n", nil),
-			mapped("cdn.test", "Sitemap: http://cdn.test/own.xml\n", map[string]string{
-				"/1.xml": listOf("http://a.test/p1", "http://cdn.test/p1"),
-				"/2.xml": "→http://far.test/2.xml",
-				"/3.xml": indexOf("http://cdn.test/4.xml", "http://far.test/5.xml"), "/4.xml": "→/6.xml", "/6.xml": listOf("http://a.test/p4"),
-			}),
-			mapped("far.test", "", map[string]string{"/2.xml": listOf("http://a.test/p2"), "/5.xml": listOf("http://a.test/p5")}))
-		s := w.run()
-		w.wantAsked("cdn.test", "/robots.txt", "/1.xml", "/2.xml", "/3.xml", "/4.xml", "/6.xml")
-		w.wantAsked("far.test", "/robots.txt", "/2.xml")
-		w.wantAskedInAnyOrder("a.test", "/", "/p1", "/p2", "/p4", "/robots.txt")
-		w.wantOutcomes("http://cdn.test/p1", "dropped: scope:host")
-		if s.Status.Links[reasonOtherHost] != 1 {
-			t.Errorf("%v", s.Status.Links)
-		}
-	})
-}
-
-func TestSitemaps_OfTheHostThatASeedRedirectsTo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		short := &crawltest.Site{Name: "short.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://a.test/"}}}
-		w := newMapped(t, []string{"http://short.test/"}, short, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
-		w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/p1")
-	})
-}
-
-// What a sitemap of the host led to still speaks for the host, wherever a redirect led.
-func TestSitemaps_ARedirectedOneKeepsItsMeaning(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"},
-			mapped("a.test", "", map[string]string{"/own.xml": "→http://far.test/1.xml"}), mapped("b.test", "", nil),
-			mapped("far.test", "", map[string]string{"/1.xml": "→/2.xml", "/2.xml": indexOf("/3.xml"), "/3.xml": listOf("http://a.test/p1", "http://b.test/p1")}))
-		w.cfg.Sitemaps.URLs = []canon.URL{parse(t, "http://a.test/own.xml")}
-		s := w.run()
-		w.wantAsked("far.test", "/robots.txt", "/1.xml", "/2.xml", "/3.xml")
-		w.wantAsked("a.test", "/robots.txt", "/", "/own.xml", "/p1")
-		w.wantAsked("b.test", "/robots.txt", "/")
-		if s.Status.Links[reasonOtherHost] != 1 {
-			t.Errorf("%v", s.Status.Links)
-		}
-	})
 }
 
 func TestSitemaps_OneThatCannotBeHadCostsNothingElse(t *testing.T) {
@@ -237,37 +267,6 @@ func TestSitemaps_AnAnswerThatIsNotWholeIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestSitemaps_WhatAPageLinkedFirstIsASitemapAllTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := mapped("b.test", "Sitemap: http://b.test/s.xml\n", map[string]string{"/s.xml": listOf("http://b.test/p1")})
-		delete(site.Pages, "/")
-		w := newMapped(t, []string{"http://b.test/s.xml"}, site)
-		s := w.run()
-		w.wantAsked("b.test", "/robots.txt", "/s.xml", "/p1")
-		if s.Incomplete {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
-// Another host may name one that an index leads to; and what an index leads to is not what the operator asked for.
-func TestSitemaps_OfAnIndexAreNamedOneByOneToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"},
-			mapped("a.test", "", map[string]string{
-				"/i.xml": indexOf("/1.xml", "/2.xml", "/gone.xml"), "/1.xml": listOf("http://b.test/p1"), "/2.xml": listOf("http://b.test/p2"),
-			}),
-			mapped("b.test", "Sitemap: http://a.test/2.xml\n", nil))
-		w.cfg.Sitemaps.URLs = []canon.URL{parse(t, "http://a.test/i.xml")}
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/i.xml", "/1.xml", "/2.xml", "/gone.xml")
-		w.wantAsked("b.test", "/robots.txt", "/", "/p2")
-		if s.Incomplete || s.Status.Links[reasonOtherHost] != 1 {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
 // The operator's media types are those of what is kept; and of what is larger than he allows, the beginning counts.
 func TestSitemaps_AreAskedForWhateverTheirTypeAndSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -285,38 +284,6 @@ func TestSitemaps_AreAskedForWhateverTheirTypeAndSize(t *testing.T) {
 			if strings.HasSuffix(r.URL, "/s.xml") && !strings.Contains(string(r.Request), "Accept: application/xml,") {
 				t.Errorf("asked for by %q", r.Request)
 			}
-		}
-	})
-}
-
-// Sites name as sitemaps what are pages. They are crawled as such, in scope, and a seed among them is answered.
-func TestSitemaps_APageIsAPageAllTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newMapped(t, []string{"http://a.test/"},
-			&crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "Sitemap: /\nSitemap: /all.html\nSitemap: http://b.test/all.html\n"}, Pages: map[string]crawltest.Page{
-				"/": {Links: []string{"/1"}}, "/all.html": {Links: []string{"/2"}}, "/1": {}, "/2": {}}},
-			&crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/all.html": {Links: []string{"/1", "http://a.test/3"}}}})
-		w.cfg.MaxPages = 10
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/all.html", "/1", "/2")
-		w.wantAsked("b.test", "/robots.txt", "/all.html")
-		if s.Incomplete || s.Status.Pages != 4 {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
-func TestSitemaps_ThatAskNotToBeFollowedAreNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "Sitemap: /s.xml\nSitemap: /i.xml\n"}, Pages: map[string]crawltest.Page{"/": {}}}
-		nofollow := map[string]string{"X-Robots-Tag": "noindex, nofollow"}
-		site.Pages["/s.xml"] = crawltest.Page{Body: listOf("/p1"), Header: nofollow}
-		site.Pages["/i.xml"] = crawltest.Page{Body: indexOf("/t.xml"), Header: nofollow}
-		w := newMapped(t, []string{"http://a.test/"}, site)
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/i.xml")
-		if s.Status.Links["scope:nofollow"] != 2 {
-			t.Errorf("%v", s.Status.Links)
 		}
 	})
 }

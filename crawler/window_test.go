@@ -196,65 +196,48 @@ func (r *shutterRun) keep(t *testing.T, most time.Duration) error {
 	}
 }
 
-func (r *shutterRun) wants(t *testing.T, did ...string) {
-	t.Helper()
-	if !slices.Equal(r.did, did) {
-		t.Errorf("did\n  %s\nwant\n  %s", strings.Join(r.did, "\n  "), strings.Join(did, "\n  "))
-	}
-}
-
-func TestARunIsHeldToTheSecondAndGoesOnWhenItsWindowOpens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newShutterRun(t, 24*time.Hour, "00:00-01:00", "05:00-06:00")
-		r.left.Queued = 7
-		if err := r.keep(t, 5*time.Hour+30*time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		r.wants(t, "01:00:00 hold", "01:00:00 log outside", "05:00:00 go on", "05:00:00 log within")
-		if r.Until() != nil || r.Missed() != nil {
-			t.Error(r.Until(), r.Missed())
-		}
-	})
-}
-
-func TestARunThatWouldWaitForTooLongEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newShutterRun(t, 4*time.Hour-time.Second, "00:00-01:00", "05:00-06:00")
-		r.left.Queued = 7
-		if err := r.keep(t, 24*time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		r.wants(t, "01:00:00 hold", "01:00:00 log outside", "01:00:00 end, missed true")
-		if r.Missed() == nil || r.Missed().Format("15:04") != "05:00" {
-			t.Error(r.Missed())
-		}
-	})
-}
-
-func TestWhatIsUnderWayIsLeftToEndBeforeTheRunDoes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newShutterRun(t, 0, "00:00-01:00")
-		over := time.Now().Add(time.Hour + 90*time.Second)
-		r.Left = func(context.Context) (windowLeft, error) {
-			if time.Now().Before(over) {
-				return windowLeft{InFlight: 1, Queued: 7}, nil
+func TestAWindowHoldsARunAndEndsIt(t *testing.T) {
+	pending := windowLeft{Queued: 7}
+	for _, tt := range []struct {
+		name    string
+		maxWait time.Duration
+		spans   string
+		left    windowLeft
+		busy    time.Duration // that what is under way takes
+		want    []string
+		missed  string // the opening that is not waited for
+	}{
+		{"to the second, until it opens", 24 * time.Hour, "00:00-01:00 05:00-06:00", pending, 0,
+			[]string{"01:00:00 hold", "01:00:00 log outside", "05:00:00 go on", "05:00:00 log within"}, ""},
+		{"opens too late", 4*time.Hour - time.Second, "00:00-01:00 05:00-06:00", pending, 0,
+			[]string{"01:00:00 hold", "01:00:00 log outside", "01:00:00 end, missed true"}, "05:00"},
+		{"what is under way ends first", 0, "00:00-01:00", pending, time.Hour + 90*time.Second,
+			[]string{"01:00:00 hold", "01:00:00 log outside", "01:01:30 end, missed true"}, "00:00"},
+		{"nothing is left", 24 * time.Hour, "05:00-06:00", windowLeft{}, 0, []string{"00:00:00 hold", "00:00:00 end, missed false"}, ""},
+		{"a budget is spent", 24 * time.Hour, "05:00-06:00", windowLeft{Queued: 7, Spent: "max-pages"}, 0,
+			[]string{"00:00:00 hold", "00:00:00 log outside", "00:00:00 end, missed false"}, ""},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			r := newShutterRun(t, tt.maxWait, strings.Fields(tt.spans)...)
+			began := time.Now()
+			r.Left = func(context.Context) (windowLeft, error) {
+				if time.Since(began) < tt.busy {
+					return windowLeft{InFlight: 1, Queued: tt.left.Queued}, nil
+				}
+				return tt.left, nil
 			}
-			return windowLeft{Queued: 7}, nil
-		}
-		if err := r.keep(t, 24*time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		r.wants(t, "01:00:00 hold", "01:00:00 log outside", "01:01:30 end, missed true")
-	})
-}
-
-func TestNothingIsWaitedForWithNothingLeftOrABudgetSpent(t *testing.T) {
-	for _, left := range []windowLeft{{}, {Queued: 7, Spent: "max-pages"}} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newShutterRun(t, 24*time.Hour, "05:00-06:00")
-			r.left = left
-			if err := r.keep(t, 24*time.Hour); err != nil || !strings.HasSuffix(r.did[len(r.did)-1], "end, missed false") || r.Missed() != nil {
-				t.Error(err, r.did, r.Missed())
+			if err := r.Look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.keep(t, 5*time.Hour+30*time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			missed := ""
+			if r.Missed() != nil {
+				missed = r.Missed().Format("15:04")
+			}
+			if !slices.Equal(r.did, tt.want) || missed != tt.missed {
+				t.Errorf("did\n  %s\nwant\n  %s; missed %q", strings.Join(r.did, "\n  "), strings.Join(tt.want, "\n  "), missed)
 			}
 		})
 	}
