@@ -47,26 +47,3 @@ func TestEntry_SaysOfEachURLWhatAnExportSays(t *testing.T) {
 		})
 	}
 }
-
-func TestEntry_OfACrawlFollowsAURLThroughItsStates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, t.TempDir(), frontier.Options{})
-		defer e.shut()
-		c := e.links("a", 0, 1)[0]
-		want := func(outcome frontier.Outcome, deferred bool, attempts int) {
-			t.Helper()
-			x, ok, err := e.Entry(context.Background(), c.URL)
-			if err != nil || !ok || x.URL != c.URL || x.Outcome != outcome || x.Deferred != deferred || x.Attempts != attempts {
-				t.Errorf("%+v, %v, %v; want outcome %v, deferred %v, attempts %d", x, ok, err, outcome, deferred, attempts)
-			}
-		}
-		e.add([]frontier.Candidate{c})
-		want(0, false, 0)
-		turn := e.turn(1)
-		want(0, false, 0)
-		e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token, Deferred: []frontier.Deferral{{Print: turn.Tasks[0].Print, Reason: "status 503"}}})
-		want(0, true, 1)
-		e.finish(fetched(e.turn(1)))
-		want(frontier.Fetched, false, 0)
-	})
-}

@@ -61,38 +61,6 @@ func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 	}
 }
 
-// A stop counts once, and quarantine is in the file before the first claim: when the process dies while it opens, or
-// right after, the next opening finds what this one decided.
-func TestQuarantine_IsDurableWhenOpenReturns(t *testing.T) {
-	e := newEngine(t, t.TempDir(), frontier.Options{})
-	e.add(e.links("a", 0, 1))
-	for stop := range frontier.QuarantineStops {
-		if n := e.turn(1).Tasks[0].Stops; n != stop {
-			t.Fatalf("stop %d: the task says %d", stop, n)
-		}
-		e.sync()
-		e.die()
-		for range 2 {
-			e.start()
-			e.die()
-		}
-		e.start()
-	}
-	e.die()
-	f, err := OpenReadOnly(e.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := f.Stats(context.Background())
-	if err != nil || st.Reasons[frontier.Failed][frontier.ReasonQuarantined] != 1 || st.Suspects != 0 || st.Discovered != 1 {
-		t.Fatalf("%+v, %v; want one URL, quarantined", st, err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	e.start()
-}
-
 // A claim that waits for its record holds no lock, and when its caller gives up the tasks are free at once.
 func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
 	dir := t.TempDir()

@@ -259,26 +259,6 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 	})
 }
 
-// The floor after an unclean stop outlives a close: the rest of it is waited for in the next run, and then no longer.
-func TestRestart_TheFloorOutlivesAClose(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{Pace: time.Minute})
-		e.add(e.links("a", 0, 1))
-		e.die()
-		e.start()
-		time.Sleep(10 * time.Second)
-		for _, left := range []time.Duration{50 * time.Second, 30 * time.Second, 10 * time.Second, 0} {
-			e.shut()
-			e.start()
-			if st := e.stats(); st.Unclean || st.Due != left {
-				t.Fatalf("unclean %v, due in %v; want %v", st.Unclean, st.Due, left)
-			}
-			time.Sleep(20 * time.Second)
-		}
-	})
-}
-
 // What is on disk is read from there: nothing of it stays in RAM.
 func TestSync_LeavesNothingOfTheGroupInRAM(t *testing.T) {
 	dir := t.TempDir()
