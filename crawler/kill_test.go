@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"syscall"
@@ -53,6 +54,20 @@ func (l *lethal) crawl(t *testing.T) (s Summary) {
 	return s
 }
 
+// ailing is a.test without a robots.txt, whose target is answered by h the first n times; all else is fine.
+func ailing(target string, n int64, h http.HandlerFunc) *crawltest.Site {
+	var ill atomic.Int64
+	ill.Store(n)
+	return &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == target && ill.Add(-1) >= 0:
+			h(rw, r)
+		default:
+			afterRobots(html("<p>Bread."))(rw, r)
+		}
+	})}
+}
+
 // last is the Config.Last of a ledger in memory.
 func (l *lines) last() iter.Seq2[storage.Line, error] {
 	return func(yield func(storage.Line, error) bool) {
@@ -81,20 +96,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 		{"RateLimit", "/busy.html", withStatus(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			var ill atomic.Int64
-			ill.Store(2)
-			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
-			site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-				switch {
-				case r.URL.Path == tt.target && ill.Add(-1) >= 0:
-					tt.answer(rw, r)
-				case r.URL.Path == "/robots.txt":
-					withStatus(404)(rw, r)
-				default:
-					body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
-				}
-			})
-			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/", "http://a.test/c.html"}, site)
+			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/", "http://a.test/c.html"}, ailing(tt.target, 2, tt.answer))
 			w.cfg.MaxWait = time.Hour
 			deadly := &lethal{w.ledger, w, 2}
 			w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
@@ -204,19 +206,7 @@ func (w *world) counts(s status.Status, least int) {
 func TestAKillHidesNoExchangeFromTheStatus(t *testing.T) {
 	for _, target := range []string{"/robots.txt", "/busy.html"} {
 		bubble(t, target, func(t *testing.T) {
-			var ill atomic.Int64
-			ill.Store(2)
-			site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-				switch {
-				case r.URL.Path == target && ill.Add(-1) >= 0:
-					withStatus(503, "Retry-After", "20")(rw, r)
-				case r.URL.Path == "/robots.txt":
-					withStatus(404)(rw, r)
-				default:
-					body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
-				}
-			})}
-			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
+			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, ailing(target, 2, withStatus(503, "Retry-After", "20")))
 			w.cfg.MaxWait = time.Hour
 			deadly := &lethal{w.ledger, w, 2}
 			w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
@@ -294,19 +284,14 @@ func (a synced) Sync(ctx context.Context) error {
 func TestRule17_ARestCostsOneSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s syncs
-		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		site := ailing("/busy.html", math.MaxInt64, withStatus(503, "Retry-After", "20"))
+		answer := site.Handler
+		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if s.pending != 0 {
 				t.Errorf("%s was asked for while a rest was not durable", r.URL.Path)
 			}
-			switch r.URL.Path {
-			case "/busy.html":
-				withStatus(503, "Retry-After", "20")(rw, r)
-			case "/robots.txt":
-				withStatus(404)(rw, r)
-			default:
-				body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
-			}
-		})}
+			answer.ServeHTTP(rw, r)
+		})
 		w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
 		s.lines = w.ledger
 		w.cfg.Ledger, w.cfg.Recorder = &s, synced{w.archive, &s}
