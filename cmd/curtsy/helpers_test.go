@@ -1,13 +1,23 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
 )
 
 // openedDir opens a crawl directory as resume does.
@@ -52,3 +62,162 @@ func home(t *testing.T, text string) {
 }
 
 func inDir(dir, name string) string { return filepath.Join(dir, name) }
+
+// lab is a user with a configuration folder.
+type lab struct {
+	t      *testing.T
+	config string
+}
+
+// command is one in the configuration folder of the lab.
+func (l *lab) command(args ...string) *exec.Cmd {
+	l.t.Helper()
+	cmd := curtsy(l.t, args...)
+	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+l.config, "HOME="+l.config, "AppData="+l.config)
+	return cmd
+}
+
+func (l *lab) run(args ...string) result { l.t.Helper(); return ended(l.t, l.command(args...)) }
+
+// archiveText is all of a crawl's archive, decompressed.
+func archiveText(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no archive: %v", err)
+	}
+	var text []byte
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, b...)
+	}
+	return string(text)
+}
+
+// filesOf reads a tree: the octets of each file, by its name.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(name)] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// atHome runs a command line in this process, with the configuration folder that the test has.
+func atHome(t *testing.T, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := run(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	return result{out.String(), errs.String(), code}
+}
+
+// site is host and port of a URL.
+func site(url string) string { return strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/") }
+
+// unzipped is what a WACZ file holds.
+func unzipped(t *testing.T, path string) map[string]string {
+	t.Helper()
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	all := map[string]string{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		all[f.Name] = string(b)
+	}
+	return all
+}
+
+// stopped is a crawl that a budget ended.
+func stopped(t *testing.T) (dir string, web *crawltest.Web) {
+	t.Helper()
+	web = crawltest.New(crawltest.Tree("bakery.test", 5))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	dir = filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--workers", "1", "--max-pages", "2", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
+	return dir, web
+}
+
+// crawledOnce crawls a site to its end, without a pause unless flags say otherwise. The web goes on for the updates.
+func crawledOnce(t *testing.T, site *crawltest.Site, flags ...string) (dir string, web *crawltest.Web) {
+	t.Helper()
+	web = crawltest.New(site)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	dir = filepath.Join(t.TempDir(), "d")
+	args := append([]string{"crawl", "--quiet", "--delay", "0", "--dir", dir}, flags...)
+	shared(t, append(args, web.LoopbackURL(site.Name))...).want(t, cli.ExitDone)
+	return dir, web
+}
+
+// inside runs a command line to its end, with a configuration folder of its own.
+func inside(t *testing.T, args ...string) result {
+	t.Helper()
+	return fed(t, "", args...)
+}
+
+// shared is inside, in the configuration folder that all tests share: for several commands of one identity.
+func shared(t *testing.T, args ...string) result {
+	t.Helper()
+	cmd := curtsy(t, args...)
+	cmd.Env = append(os.Environ(), asCurtsy+"=1")
+	return ended(t, cmd)
+}
+
+// fed is inside, with something on standard input.
+func fed(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	cmd := curtsy(t, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	return ended(t, cmd)
+}
+
+// judged fails the test unless the referee finds nothing.
+func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.Report {
+	t.Helper()
+	report := web.Referee().Judge(rules)
+	if !report.OK() {
+		var b bytes.Buffer
+		if err := report.WriteTable(&b); err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("the referee:\n%s", b.String())
+	}
+	return report
+}

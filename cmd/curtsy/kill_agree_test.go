@@ -140,38 +140,3 @@ func agree(t *testing.T, dir string) {
 		t.Errorf("%d URLs are done, and %d have a line", done, len(lines))
 	}
 }
-
-// torn reports whether a kill left a segment that ends within a record, and how much of it is there.
-func torn(t *testing.T, dir string) (octets int64, yes bool) {
-	t.Helper()
-	open, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.open"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range open {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		fi, err := f.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var end int64
-		for rd := warc.NewReader(f); ; {
-			_, err := rd.Next()
-			if err == nil {
-				if at, eerr := rd.End(); eerr == nil {
-					end = at
-					continue
-				}
-			}
-			if fi.Size() > end {
-				return fi.Size() - end, true
-			}
-			break
-		}
-	}
-	return 0, false
-}

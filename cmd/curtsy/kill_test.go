@@ -1,17 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +15,6 @@ import (
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
-	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
 
@@ -50,8 +43,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	t.Logf("killing at random instants")
 
 	var instants []time.Time
-	within := 0 // kills that tore a record
-	under := 0  // suspicion: kills in a row that left a suspect
+	under := 0 // suspicion: kills in a row that left a suspect
 	args := []string{"crawl", "--delay", "0", "--dir", dir, "--quiet", seed}
 	for done := 0; done < kills; {
 		before, more := len(web.Referee().Requests()), rng.IntN(pages/kills)
@@ -80,10 +72,6 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		}
 		if after := len(web.Referee().Requests()); after > before || done == 0 {
 			done++
-		}
-		if cut, open := torn(t, dir); open {
-			within++
-			t.Logf("kill %d left %d octets behind the last whole record", len(instants), cut)
 		}
 		reopened(t, dir)
 		agree(t, dir)
@@ -120,8 +108,12 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	if len(last) != pages+1 {
 		t.Errorf("%d targets were asked for, want %d pages and robots.txt", len(last), pages)
 	}
-	t.Logf("%d kills, %d of them within an append, %d repeats for %d pages", len(instants), within, repeats, pages)
-	fetchedOnce(t, dir, pages)
+	t.Logf("%d kills, %d repeats for %d pages", len(instants), repeats, pages)
+	var st status.Status
+	decoded(t, &st, "status", dir)
+	if st.State != "finished" || st.Fetched != int64(pages) || st.Discovered != int64(pages) {
+		t.Errorf("%+v", st)
+	}
 }
 
 // suspects returns how many pages were in flight as a crawl was killed, and have not been fetched since; -1 while the crawl
@@ -170,48 +162,7 @@ func reopened(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err == nil {
-			_, err = io.Copy(io.Discard, z)
-		}
-		if err != nil {
-			t.Fatalf("%s does not read clean: %v", path, err)
-		}
-		if gz, err := exec.LookPath("gzip"); err == nil && runtime.GOOS != "windows" {
-			cmd := exec.Command(gz, "-t", "-")
-			cmd.Stdin = bytes.NewReader(b)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("gzip -t %s: %v: %s", path, err, out)
-			}
-		}
-	}
-}
-
-// fetchedOnce checks that frontier and ledger agree on every page, and that no line stands without its record.
-func fetchedOnce(t *testing.T, dir string, pages int) {
-	t.Helper()
-	r := ended(t, curtsy(t, "status", "--json", dir))
-	var s status.Status
-	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
-		t.Fatalf("status: %v: %s", err, r.out)
-	}
-	if s.State != "finished" || s.Fetched != int64(pages) || s.Discovered != int64(pages) {
-		t.Errorf("%+v", s)
-	}
-	fetched := map[string]bool{}
-	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l.Outcome == storage.OutcomeFetched {
-			fetched[l.URL] = true
-			if !strings.HasPrefix(l.Record, "<urn:uuid:") && !strings.HasPrefix(l.Record, "urn:uuid:") {
-				t.Errorf("%s is fetched without a record: %q", l.URL, l.Record)
-			}
-		}
-	}
-	if len(fetched) != pages {
-		t.Errorf("the ledger has %d pages fetched, want %d", len(fetched), pages)
+		gunzipped(t, b)
 	}
 }
 

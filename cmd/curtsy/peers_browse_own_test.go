@@ -3,51 +3,26 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// files writes a tree.
-func files(t *testing.T, texts map[string]string) string {
+// brokenTree writes testdata/broken.txtar.
+func brokenTree(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range texts {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
+	a, err := txtar.ParseFile(filepath.Join("testdata", "broken.txtar"))
+	if err == nil {
+		dir := t.TempDir()
+		if err = txtar.Write(a, dir); err == nil {
+			return dir
 		}
 	}
-	return dir
-}
-
-const dot = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="
-
-const smallDrawing = `<svg xmlns="http://www.w3.org/2000/svg" width="7" height="5"></svg>`
-
-// brokenTree has each kind of breakage once, and beside each what is whole.
-func brokenTree(t *testing.T) string {
-	return files(t, map[string]string{
-		"index.html": `<body data-page="home"><a href="pages/dead.html#x" data-want-page="other">right</a><a href="images.html">images</a><a href="styles.html">styles</a>
-			<a href="mailto:a@b.test">mail</a><a href="https://elsewhere.test/">elsewhere</a><a href="#here">here</a>`,
-		"images.html": `<img src="good.svg" data-want="7x5"><img src="good.svg" data-want="8x5"><img src="text.svg"><img src="nothing.png"><img src="` + dot + `">
-			<img src="http://elsewhere.test/off.png"><img src="http://elsewhere.test/known.png"><i style="background-image: url(good.svg)" data-css="background-image" data-want="1x1"></i>`,
-		"styles.html":  `<link rel="stylesheet" href="good.css"><link rel="stylesheet" href="lost.css"><body data-styles="good lost"><p>text`,
-		"scripts.html": `<script src="good.js"></script><script src="lost.js"></script><body data-scripts="good lost"><script type="application/ld+json">{broken</script><script>fetch("unknown.json").catch(() => 0)</script>`,
-		"fonts.html":   `<style>@font-face { font-family: lost; src: url(lost.woff) }</style><body data-fonts="lost:50.0"><p style="font-family: lost">A`,
-		"policy.html":  `<meta http-equiv="Content-Security-Policy" content="img-src http://origin.test/"><img src="good.svg">`,
-		"pages/dead.html": `<body data-page="other"><a href="nowhere.html">dead</a><a href="../pages/">a folder without a page</a><iframe src="lost.html"></iframe>
-			<a href="../index.html" data-want-page="other">another page</a><a href="http://origin.test/left.html" data-want-page="left">left</a><a href="../../outside.html">outside</a>
-			<meta http-equiv="refresh" content="900; url=gone.html"><p data-want-text="caf&eacute;">caf?</p>`,
-		"noext":    `<!doctype html><title>no extension</title><a href="nowhere">dead</a>`,
-		"good.svg": smallDrawing, "copy.svg": smallDrawing, "text.svg": "no drawing", "empty.txt": "", "empty2.txt": "",
-		"good.css": ":root { --style-good: 1 }", "good.js": `(window.ran = window.ran || []).push("good")`,
-	})
+	t.Fatal(err)
+	return ""
 }
 
 // take removes what is wrong in a way.
@@ -106,18 +81,5 @@ func TestPeers_BrowserFindsBreakage(t *testing.T) {
 				t.Errorf("%s, %s: %d findings, want %d: %q", mode, tc.what, len(tc.got), len(tc.want), tc.got)
 			}
 		}
-	}
-	if d := duplicates(t, dir); len(d) != 1 || d[0] != `["copy.svg" "good.svg"]` {
-		t.Errorf("duplicates: %q", d)
-	}
-}
-
-func TestPeers_UnportableNamesAreFound(t *testing.T) {
-	t.Parallel()
-	names := map[string]string{"fine.html": "", "CON": "", "aux.tar.gz": "", "com1.html": "", "a?b": "", "end.": "", "end ": "", "A/x": "", "a/y": "", "caf\u00e9": "", "cafe\u0301": "",
-		strings.Repeat("x", 241): "", "compact.html": "", "line\nfeed": "", "fine%2f": ""}
-	found := unportable(t, files(t, names))
-	if len(found) != 10 {
-		t.Errorf("%d: %q", len(found), found)
 	}
 }

@@ -3,20 +3,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"image"
-	"image/color"
-	"image/draw"
-	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -205,7 +199,7 @@ func axeCore(t *testing.T) string {
 	return string(b)
 }
 
-// keep keeps pictures of a page in the folder $CURTSY_ARTEFACTS, where there is one: whole, and small, of what is seen first.
+// keep keeps a picture of a page in the folder $CURTSY_ARTEFACTS, where there is one.
 func (l glance) keep(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	folder := os.Getenv("CURTSY_ARTEFACTS")
@@ -213,52 +207,16 @@ func (l glance) keep(t *testing.T, tab context.Context, name string) {
 		return
 	}
 	b, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
+	path := filepath.Join(folder, "dashboard", strings.ReplaceAll(name+" "+l.name, " ", "-")+".png")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(path, b, 0o644)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	name = strings.ReplaceAll(name+" "+l.name, " ", "-") + ".png"
-	files := map[string][]byte{"dashboard/" + name: b}
-	if l.name != "4K" {
-		files["pictures/"+name] = fewColours(t, b, int(l.height))
-	}
-	for name, b := range files {
-		path := filepath.Join(folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// fewColours is the upper part of a picture in the 256 colours that it has most of: a page has few, and shades of letters.
-func fewColours(t *testing.T, b []byte, height int) []byte {
-	t.Helper()
-	whole, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := whole.Bounds()
-	to.Max.Y = min(to.Max.Y, to.Min.Y+height)
-	often := map[color.RGBA]int{}
-	for y := to.Min.Y; y < to.Max.Y; y++ {
-		for x := to.Min.X; x < to.Max.X; x++ {
-			often[color.RGBAModel.Convert(whole.At(x, y)).(color.RGBA)]++
-		}
-	}
-	var colours color.Palette
-	for c := range often {
-		colours = append(colours, c)
-	}
-	slices.SortFunc(colours, func(a, b color.Color) int { return often[b.(color.RGBA)] - often[a.(color.RGBA)] })
-	few := image.NewPaletted(to, colours[:min(len(colours), 256)])
-	draw.Draw(few, to, whole, to.Min, draw.Src)
-	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
 // hostileNeighbour is a page on another port of this machine, which a browser sends the dashboard's cookie from. It tries all that

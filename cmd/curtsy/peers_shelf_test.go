@@ -3,7 +3,6 @@
 package main
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -141,37 +140,6 @@ func (s served) holds(u *url.URL) (string, have) {
 		return name, lacking
 	}
 	return name, held
-}
-
-// duplicates lists files of a tree that are the same as another one, octet for octet, and not empty.
-func duplicates(t *testing.T, dir string) []string {
-	t.Helper()
-	by := map[[32]byte][]string{}
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		b, err := os.ReadFile(p)
-		if err != nil || len(b) == 0 {
-			return err
-		}
-		rel, err := filepath.Rel(dir, p)
-		sum := sha256.Sum256(b)
-		by[sum] = append(by[sum], rel)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, names := range by {
-		if len(names) > 1 {
-			slices.Sort(names)
-			out = append(out, fmt.Sprintf("%q", names))
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // unportable lists names of a tree that cannot be on other machines' disks, or that are one there.
