@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/control"
 	"curtsy/crawler/crawltest"
 )
 
@@ -79,29 +78,5 @@ func TestCompletionOfEveryCommandOffersCrawlsWhereItTakesOne(t *testing.T) {
 	}
 	if n < 20 {
 		t.Errorf("only %d commands take a crawl directory", n)
-	}
-}
-
-// The frontier of a running crawl belongs to it: the crawl is asked.
-func TestCompletionAsksARunningCrawlForItsHosts(t *testing.T) {
-	t.Parallel()
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	cmd := curtsy(t, "crawl", "--quiet", "--dir", dir, seed)
-	wait := begun(t, cmd)
-	eventually(t, "a control file", func() bool {
-		_, err := control.Connect(t.Context(), dir)
-		return err == nil
-	})
-	words, then := completed(t, "", "explain", dir, "")
-	if len(words) != 1 || words[0] != seed || then != goesOn {
-		t.Errorf("%q then %d, want %s", words, then, seed)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	wait()
-	if words, _ = completed(t, "", "explain", dir, ""); len(words) != 1 {
-		t.Errorf("killed: %q", words)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -270,33 +269,4 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 		t.Fatalf("in the file that is still written: %v", err)
 	}
 	closer.Close() // only read
-}
-
-func TestACrawlWithoutALedgerHasNoHistory(t *testing.T) {
-	t.Parallel()
-	l := explainOf(t, t.TempDir(), explainSubject{})
-	if l.Total != 0 || l.Began != nil || !slices.Equal(l.Notes, []string{"no ledger"}) {
-		t.Errorf("%d decisions, began %v, %q", l.Total, l.Began, l.Notes)
-	}
-}
-
-func TestLinesThatCannotBeReadAreCounted(t *testing.T) {
-	t.Parallel()
-	dir := crawl(t, t.TempDir(), storage.Line{Time: at(0), URL: historyPage, Decision: storage.DecisionAllow})
-	files, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "0*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%q, error %v", files, err)
-	}
-	b, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(files[0], append([]byte("x\ny\nz\n"), b...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l := explainOf(t, dir, explainSubject{})
-	if l.Total != 1 || len(l.Notes) != 2 || !strings.Contains(l.Notes[0], "damaged") ||
-		l.Notes[1] != "3 lines of the ledger cannot be read" {
-		t.Errorf("%d decisions, %q", l.Total, l.Notes)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -220,4 +221,15 @@ func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.R
 		t.Errorf("the referee:\n%s", b.String())
 	}
 	return report
+}
+
+// deadPort is a loopback address at which nobody listens.
+func deadPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String() + "/"
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"archive/zip"
+	"bufio"
 	"maps"
 	"net/http/httptest"
 	"os"
@@ -98,4 +99,26 @@ func newsSite() *crawltest.Site {
 		"/fresh.css": {Body: "p{}", Header: map[string]string{"Cache-Control": "max-age=86400"}},
 		"/stale.css": {Body: "q{}", Header: map[string]string{"Cache-Control": "max-age=0"}},
 	}}
+}
+
+// shown shows crawls in a process of its own until the test ends, and returns the address that is printed.
+func shown(t *testing.T, args ...string) (address string) {
+	t.Helper()
+	cmd := curtsy(t, append([]string{"dashboard"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
 }

@@ -38,12 +38,16 @@ import (
 //	refuse PATTERN ARG...     curtsy exits with 2, prints nothing to standard output, and the error matches PATTERN
 //	web NAME KIND N           serves a site of crawltest on loopback; sets $seed (its URL) and $host (without the slash)
 //	web NAME dir DIR          the same, of the files of a folder
-//	web FILE...               the same, of crawltest.Sites in JSON; sets $seed2 and $host2 for the second site …
+//	web FILE...               the same, of crawltest.Sites in JSON; sets $seed2 and $host2 for the second site …; the site
+//	                          broken ends each connection without a response
 //	change FILE               gives a site of the web other pages and another robots.txt
 //	requests                  prints "method target status user-agent" of the requests since the last call
 //	judge [partial] [PACE [REPEATS]]
 //	                          fails unless the crawl was polite and complete, by the referee; REPEATS pages may be fetched again
-//	apart TIME                fails if two requests of the web began within that time
+//	apart TIME                fails if the requests of the web came more often than that since it is served: a busy server may
+//	                          notice some of them later than others
+//	witness FILE NAME         starts a witness of the ledger whose operator has the key in FILE; sets $witness and $witnesskey
+//	get URL [HOST [TOKEN]]    prints status and body of a response, as soon as a server is there
 //	running DIR N             waits until the crawl in DIR can be asked, and N requests were made
 //	line PATTERN DIR          waits until the ledger has such a line
 //	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c, or a.len for the length
@@ -57,7 +61,7 @@ import (
 //	spoil DIR                 overwrites a page of the frontier that is in use
 //	newer DIR                 makes the frontier one that a later version wrote
 //
-// In the environment, $dead is the URL of a port where nobody listens, and $root the folder of the repository.
+// In the environment, $free is an address where nobody listens, $dead its URL, and $root the folder of the repository.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	scripts(t, "script")
@@ -79,6 +83,7 @@ func scripts(t *testing.T, folder string, environment ...string) {
 			for i := 0; i < len(environment); i += 2 {
 				e.Setenv(environment[i], environment[i+1])
 			}
+			e.Setenv("free", l.Addr().String())
 			e.Setenv("dead", "http://"+l.Addr().String()+"/")
 			exe, err := os.Executable()
 			bin := filepath.Join(e.WorkDir, ".bin")
@@ -124,6 +129,8 @@ func scripts(t *testing.T, folder string, environment ...string) {
 			"judge":    scriptJudge,
 			"json":     scriptJSON,
 			"apart":    scriptApart,
+			"get":      scriptGet,
+			"witness":  scriptWitness,
 			"running": func(ts *testscript.TestScript, _ bool, args []string) {
 				n, err := strconv.Atoi(args[1])
 				ts.Check(err)
@@ -223,6 +230,7 @@ type theWeb struct{}
 type scriptWeb struct {
 	*crawltest.Web
 	ctx     context.Context
+	began   time.Time
 	printed int // requests
 }
 
@@ -246,7 +254,7 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	web := ts.Value(theWeb{}).(*scriptWeb)
-	*web = scriptWeb{Web: crawltest.New(sites...), ctx: web.ctx}
+	*web = scriptWeb{Web: crawltest.New(sites...), ctx: web.ctx, began: time.Now()}
 	ts.Check(web.Start())
 	served := web.Web
 	ts.Defer(func() { served.Close() })
@@ -264,6 +272,10 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 
 func scriptSite(ts *testscript.TestScript, file string) *crawltest.Site {
 	var s crawltest.Site
+	if file == "broken" {
+		abort := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		return &crawltest.Site{Name: "broken.test", Robots: crawltest.Robots{Status: http.StatusNotFound}, Handler: abort}
+	}
 	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
@@ -308,15 +320,37 @@ func scriptJudge(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+func scriptGet(ts *testscript.TestScript, _ bool, args []string) {
+	req, err := http.NewRequestWithContext(ts.Value(theWeb{}).(*scriptWeb).ctx, http.MethodGet, args[0], nil)
+	ts.Check(err)
+	req.Close = true
+	if len(args) > 1 {
+		req.Host = args[1]
+	}
+	if len(args) > 2 {
+		req.Header.Set("Authorization", "Bearer "+args[2])
+	}
+	var resp *http.Response
+	if !within(patience, looking, nil, func() bool {
+		resp, err = http.DefaultClient.Do(req)
+		return err == nil
+	}) {
+		ts.Fatalf("%v", err)
+	}
+	defer resp.Body.Close()
+	fmt.Fprintln(ts.Stdout(), resp.Status)
+	_, err = io.Copy(ts.Stdout(), resp.Body)
+	ts.Check(err)
+}
+
 func scriptApart(ts *testscript.TestScript, _ bool, args []string) {
 	least, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	var last time.Time
-	for _, r := range ts.Value(theWeb{}).(*scriptWeb).Referee().Requests() {
-		if gap := r.Start.Sub(last); gap < least {
-			ts.Fatalf("%s%s began %v after the request before it", r.Host, r.Target, gap)
+	web := ts.Value(theWeb{}).(*scriptWeb)
+	for i, r := range web.Referee().Requests() {
+		if after := r.Start.Sub(web.began); after < time.Duration(i)*least {
+			ts.Fatalf("%s%s is request %d and came after %v", r.Host, r.Target, i+1, after)
 		}
-		last = r.Start
 	}
 }
 
