@@ -19,7 +19,7 @@ var levels = []struct {
 	{audit.Lodged, "the operator has not changed or truncated it since", "give a stored checkpoint, --checkpoint, or the key of a witness that cosigned it, --witness-key"},
 	{audit.ConfirmedByLog, "the sites' own access logs have the same requests", "give the logs of the sites, --access-log"},
 	{audit.NoLevel, "the evidence contradicts itself", ""},
-	{audit.LogAlone, "no archive: the result is from the site's own access log and the given robots.txt", ""},
+	{audit.LogAlone, "no archive: the result is from the site's own access log", ""},
 }
 
 func levelWords(r *audit.Result) string {

@@ -78,6 +78,8 @@ type judge struct {
 	found  map[string]int
 	counts map[finding.Code]*audit.Count
 	told   map[string]bool // what was said once
+	by     []string        // which robots.txt decided for which host
+	given  bool            // a given one did
 	buf    []byte
 
 	overlaps overlaps // of files
@@ -85,6 +87,7 @@ type judge struct {
 
 // rules are what a robots.txt asks of the crawler.
 type rules struct {
+	path  string
 	lines *naive.Reading
 	delay time.Duration
 }
@@ -149,6 +152,7 @@ func (j *judge) robots(from Robots) error {
 	}
 	seconds, _ := naive.Delay(body, j.o.Token)
 	j.rules[from.Host] = &rules{
+		path:  from.Path,
 		lines: naive.Read("rfc9309", body, j.o.Token),
 		delay: time.Duration(min(seconds, 1e6) * float64(time.Second)),
 	}

@@ -22,6 +22,8 @@ type visited struct {
 
 	policy string    // what the last answer for robots.txt makes of it: "", "rules", "none", "unreachable", "unknown"
 	asked  time.Time // when robots.txt was last asked for
+	absent int       // the status of the last answer that there is none
+	used   bool      // the given robots.txt decided
 	busy   time.Time // the last 429 or 503
 
 	clients map[string]*client
@@ -107,7 +109,7 @@ func (h *visited) learn(v *visit) {
 	case s >= 200 && s < 400:
 		h.policy = "unknown"
 	case s >= 400 && s < 500 && s != 499:
-		h.policy = "none"
+		h.policy, h.absent = "none", s
 	case h.policy != "rules": // 2.4: what is at hand may be used for longer while robots.txt cannot be had
 		h.policy = "unreachable"
 	}
@@ -201,6 +203,7 @@ func (j *judge) page(h *visited, v *visit) {
 		return
 	}
 	j.r.Totals.Judged++
+	h.used, j.given = true, true
 	if ok, line := h.rules.lines.Allowed(v.target); !ok {
 		j.find(j.finding(h, v, finding.Disallowed,
 			fmt.Sprintf("no request by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line),
@@ -231,4 +234,25 @@ func (j *judge) leave(h *visited) {
 			"(--from)", h.shown.Authority, len(h.clients), j.o.Token)
 	}
 	j.r.Hosts = append(j.r.Hosts, h.shown)
+	if s := h.decided(); s != "" {
+		j.by = append(j.by, "robots.txt of "+h.shown.Authority+": "+s)
+	}
+}
+
+// decided says which robots.txt decided about the requests of a host; "" if none had to.
+func (h *visited) decided() string {
+	absent := fmt.Sprintf("a logged %d, which allows everything (RFC 9309 2.3.1.3)", h.absent)
+	switch {
+	case h.absent != 0 && h.used:
+		return fmt.Sprintf("the given %s, and for some requests %s", cut(h.rules.path), absent)
+	case h.absent != 0 && h.rules != nil:
+		return fmt.Sprintf("%s; the given %s was not used", absent, cut(h.rules.path))
+	case h.absent != 0:
+		return absent
+	case h.used:
+		return "the given " + cut(h.rules.path)
+	case h.rules == nil:
+		return "none was given, so what it forbids was not judged"
+	}
+	return ""
 }

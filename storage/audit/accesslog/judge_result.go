@@ -11,6 +11,9 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
+// maxDecided bounds the hosts of which the result says which robots.txt decided.
+const maxDecided = 100
+
 // unprove counts what cannot be known.
 func (j *judge) unprove(h *visited, what finding.Code, why string, gap time.Duration) {
 	u := h.why[string(what)+why]
@@ -86,16 +89,22 @@ func (j *judge) conclude() *audit.Result {
 	r.Measures = []string{
 		"robots.txt requested before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 " +
 			"2.2, 2.4)",
-		"nothing that the given robots.txt forbids " + j.o.Token +
+		"nothing that robots.txt forbids " + j.o.Token +
 			" (RFC 9309 2.2), and nothing while it is unavailable by the log (2.3.1.4)",
 		"GET and HEAD only, with a User-Agent that names the crawler",
+	}
+	r.Measures = append(r.Measures, j.by[:min(len(j.by), maxDecided)]...)
+	if more := len(j.by) - maxDecided; more > 0 {
+		r.Measures = append(r.Measures, fmt.Sprintf("robots.txt of %d more hosts", more))
 	}
 	if j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)),
 		func(r *rules) bool { return r.delay > 0 }) {
 		r.Measures = append(r.Measures, "delays as Crawl-delay or --floor requires: too short if no instants within "+
 			"the seconds of the log fit them")
 	}
-	j.say("that the given robots.txt is the one that the site served then")
+	if j.given {
+		j.say("that the given robots.txt is the one that the site served then")
+	}
 	j.say("how long requests took, and thus that a delay was long enough: the delay shown is the longest that is " +
 		"possible")
 	j.say("Retry-After, RateLimit and other contents of responses; where robots.txt redirected to; cookies and other " +

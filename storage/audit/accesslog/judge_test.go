@@ -147,6 +147,48 @@ func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
 	}
 }
 
+// TestLogAlone_NamesTheRobotsThatDecided: a logged 404 decides before the given file, and the result says so.
+func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
+	t.Parallel()
+	const before = "robots.txt of the host of the log: "
+	absent, page := told{target: "/robots.txt", status: 404}, told{at: 3, target: "/a", status: 200}
+	found := told{target: "/robots.txt", status: 200}
+	again, late := told{at: 6, target: "/robots.txt", status: 404}, told{at: 9, target: "/a", status: 200}
+	for name, c := range map[string]struct {
+		lines  []told
+		none   bool
+		want   string
+		served bool // the result warns that the file may not be what the site served
+	}{
+		"given":          {lines: []told{found, page}, want: "the given FILE", served: true},
+		"404":            {lines: []told{absent, page}, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3); the given FILE was not used"},
+		"404, no file":   {lines: []told{absent, page}, none: true, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3)"},
+		"404 later":      {lines: []told{found, page, again, late}, want: "the given FILE, and for some requests a logged 404, which allows everything (RFC 9309 2.3.1.3)", served: true},
+		"none given":     {lines: []told{found, page}, none: true, want: "none was given, so what it forbids was not judged"},
+		"nothing to ask": {lines: []told{found}},
+	} {
+		file := ""
+		r := judged(t, text(c.lines...), func(o *JudgeOptions) {
+			file = o.Robots[0].Path
+			if c.none {
+				o.Robots = nil
+			}
+		})
+		got, served := "", false
+		for _, m := range r.Measures {
+			if s, ok := strings.CutPrefix(m, before); ok {
+				got = strings.ReplaceAll(s, file, "FILE")
+			}
+		}
+		for _, s := range r.CannotShow {
+			served = served || strings.HasPrefix(s, "that the given robots.txt")
+		}
+		if got != c.want || served != c.served {
+			t.Errorf("%s: %q, served %v", name, got, served)
+		}
+	}
+}
+
 func TestALogWithoutTheCrawlerIsNoResult(t *testing.T) {
 	o := JudgeOptions{Logs: []Log{{Path: logFile(t, text(told{target: "/", status: 200, agent: "x"}))}}, Token: "otherbot", TempDir: t.TempDir()}
 	if r, err := Judge(t.Context(), o); r != nil || !errors.Is(err, ErrNobody) {
