@@ -38,6 +38,7 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 		return nil, fmt.Errorf("check: %w", err)
 	}
 	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, r: empty()}
+	j.r.asked = t.isAsked
 	j.r.Generation, j.r.Checked, j.r.Left = generation, t.asked, int64(len(t.rest))
 	defer func() { err = errors.Join(err, j.fragments.sorter.Close()) }()
 	r := reader{t}
@@ -135,6 +136,9 @@ func (j *judging) add(s subject, f Finding) {
 	}
 }
 
+// sitemapElement is the element of a sitemap that mentions a URL.
+const sitemapElement = "loc"
+
 // missing takes in a fragment without an anchor.
 func (j *judging) missing(w wanted) {
 	j.add(subject{fragment, w.URL}, Finding{URL: w.URL, Reason: "no element has this id or name", Kind: KindFragment, On: w.Places, Count: w.Count})
@@ -154,7 +158,7 @@ func (j *judging) unmentioned() {
 			f.Count = 1
 			p := Place{Page: s.via}
 			if s.kind == storage.KindSitemap {
-				p.Element = "loc"
+				p.Element = sitemapElement
 			}
 			f.On = []Place{p}
 		}

@@ -46,7 +46,7 @@ func TestPartialResult_MendsNothing(t *testing.T) {
 		left     int64
 		repaired int
 	}{{false, 0, 1}, {true, 0, 0}, {false, 1, 0}} {
-		r := Result{Partial: tt.partial, Left: tt.left}
+		r := Result{Partial: tt.partial, Left: tt.left, Checked: 1}
 		if r.Against(Baseline{{URL: "http://a.test/lost"}}); len(r.Since.Repaired) != tt.repaired {
 			t.Errorf("%+v: %+v", tt, r.Since)
 		}

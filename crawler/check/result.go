@@ -71,6 +71,8 @@ type Result struct {
 	External int64 `json:"external"`       // URLs of other hosts that nobody asked for
 	Unread   int64 `json:"unread"`         // documents of which the archive lacks the body
 	Left     int64 `json:"left,omitempty"` // findings beyond the bound
+
+	asked func(url string) bool // whether a URL was requested; nil for a folder, of which all files are
 }
 
 func empty() *Result {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ import (
 type Since struct {
 	With     With      `json:"compared_with"`
 	New      []Finding `json:"new"`      // broken now, and not before
-	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked
+	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked on a page that was requested
 	Still    int       `json:"still"`    // broken then and now
 }
 
@@ -25,9 +26,21 @@ const (
 	WithBaseline With = "the baseline"
 )
 
-// Compare says what became of the broken links of a result that is of the generation before. A URL that could not be tested
-// now is neither repaired nor still broken.
-func (r *Result) Compare(before *Result) { r.Since, _ = r.since(before.Broken, WithBefore) }
+// Compare says what became of the broken links of a result that is of the generation before, unless nothing was tested. A
+// URL that could not be tested now is neither repaired nor still broken.
+func (r *Result) Compare(before *Result) {
+	if r.Checked > 0 {
+		r.Since, _ = r.since(before.Broken, WithBefore)
+	}
+}
+
+// tested reports whether a URL that was broken was requested now, or a page that mentioned it.
+func (r *Result) tested(f *Finding) bool {
+	if r.asked == nil || r.asked(f.URL) {
+		return r.Checked > 0
+	}
+	return slices.ContainsFunc(f.On, func(p Place) bool { return r.asked(p.Page) || p.Element == sitemapElement && r.Checked > 0 })
+}
 
 // since holds what is broken now against what was, and gives the difference and what was broken already. What a URL is
 // mentioned as does not matter: a picture that was lost is lost still where it is a link.
@@ -60,7 +73,7 @@ func (r *Result) since(before []Finding, with With) (s *Since, known []Finding) 
 		if r.Partial || r.Left > 0 {
 			break // what was not reached, or is beyond the bound, is not fixed
 		}
-		if f := before[i]; !now[f.URL] && !untold[f.URL] {
+		if f := before[i]; !now[f.URL] && !untold[f.URL] && r.tested(&f) {
 			now[f.URL] = true // once
 			s.Repaired = append(s.Repaired, f)
 		}

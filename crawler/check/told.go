@@ -374,6 +374,18 @@ func (t *told) of(url string) *state {
 	return t.amiss[t.sum(u.Key())]
 }
 
+// isAsked reports whether a URL was requested in the generation.
+func (t *told) isAsked(url string) bool {
+	u, err := canon.Parse(url)
+	if err != nil {
+		return false
+	}
+	sum := t.sum(u.Key())
+	_, good := t.answered[sum]
+	_, beyond := t.rest[sum]
+	return good || beyond || t.amiss[sum].isAsked()
+}
+
 // isOutside reports whether a URL is on none of the hosts that the crawl began at.
 func (t *told) isOutside(url string) bool {
 	u, err := canon.Parse(url)

@@ -204,7 +204,7 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 		// In a folder each page is a seed, also one that its robots.txt forbids: only what was not waited for is missing.
 		if err == nil && e.Result.Incomplete && (c.within == nil || e.Result.EndedBy == crawler.EndedWaiting) {
 			if !c.thrown {
-				fmt.Fprintf(c.std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(e.Dir)))
+				sayIncomplete(c.std.Err, e.Result.Summary, e.Dir)
 			}
 			return cli.Silent(cli.ExitIncomplete)
 		}
@@ -253,10 +253,13 @@ func (c *checking) say(dir string, r *check.Result) error {
 		n := over[flag]
 		fmt.Fprintf(c.std.Err, "curtsy: %s not tested because of --%s\n", map[bool]string{true: "1 URL was", false: fmt.Sprintf("%d URLs were", n)}[n == 1], flag)
 	}
+	if r.Checked == 0 {
+		fmt.Fprintln(c.std.Err, "curtsy: no URL was tested")
+	}
 	switch {
 	case len(r.Broken) > 0:
 		return cli.Silent(cli.ExitFound)
-	case len(over) > 0:
+	case len(over) > 0, r.Checked == 0:
 		return cli.Silent(cli.ExitIncomplete)
 	}
 	return nil

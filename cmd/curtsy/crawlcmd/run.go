@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -78,7 +79,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 		}
 	case sig == nil:
 		if summary.Incomplete {
-			fmt.Fprintf(std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(o.dir)))
+			sayIncomplete(std.Err, summary, o.dir)
 		}
 		if o.mirrored.Incomplete() {
 			fmt.Fprintf(std.Err, "curtsy: %s\n", plainly.OneLine(o.mirrored.Lacks[0].String()))
@@ -101,6 +102,15 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 		return cli.Silent(cli.ExitIncomplete)
 	}
 	return nil
+}
+
+// sayIncomplete says why a crawl is not complete.
+func sayIncomplete(w io.Writer, s crawler.Summary, dir string) {
+	why, command := "no usable response from "+plainly.Count(s.SeedsUnanswered, "seed"), "report"
+	if s.EndedBy == crawler.EndedWaiting {
+		why, command = "the crawl ended incomplete", "status"
+	}
+	fmt.Fprintf(w, "curtsy: %s; see curtsy %s %s\n", why, command, plainly.Lines(plainly.Argument(dir)))
 }
 
 // runIn runs the crawl in o.dir, unless it is finished already. Until it begins a signal ends the opening: something of
