@@ -79,7 +79,7 @@ func crawltestServe(ctx context.Context, token, keys string, wing, asJSON bool, 
 	if asJSON {
 		err = cli.WriteJSON(std.Out, newBoardMap(board))
 	} else {
-		err = writeBoard(std.Out, board)
+		err = writeBoard(std.Out, board.Web, board.Seed(), tryCrawl)
 	}
 	if err != nil {
 		return err
@@ -149,13 +149,16 @@ func canBeToken(name string) bool {
 	return name != "" && strings.Contains(letters, name[:1]) && strings.Trim(name, letters+"0123456789.") == ""
 }
 
-// writeBoard prints where a crawl begins and which port is which host.
-func writeBoard(w io.Writer, board *scoreboard.Board) error {
-	fmt.Fprintf(w, "seed  %s\n\n", board.Seed())
+// tryCrawl is the command that a crawl of the board begins with.
+const tryCrawl = "crawl --dir crawltest --scope any --max-time 4m --max-wait 25s --own-site none"
+
+// writeBoard prints where a crawl begins, how curtsy crawls it, and which port is which host.
+func writeBoard(w io.Writer, web *crawltest.Web, seed, command string) error {
+	fmt.Fprintf(w, "seed  %s\ntry   curtsy %s --contact https://crawler-contact.org/bot --allow-net 127.0.0.0/8 %[1]s\n\n", seed, command)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "HOST\tSERVED AT")
-	for _, h := range board.Hosts() {
-		fmt.Fprintf(tw, "%s\t%s\n", h, board.LoopbackURL(h))
+	for _, h := range web.Hosts() {
+		fmt.Fprintf(tw, "%s\t%s\n", h, web.LoopbackURL(h))
 	}
 	return tw.Flush()
 }

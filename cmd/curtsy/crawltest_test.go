@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
@@ -91,6 +92,27 @@ func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// The command that serve prints is one that curtsy takes as it stands.
+func TestCrawltestServe_PrintsCommand(t *testing.T) {
+	t.Parallel()
+	board, err := startBoard("curtsy", "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer board.Close()
+	var out strings.Builder
+	if err := writeBoard(&out, board.Web, board.Seed(), tryCrawl); err != nil {
+		t.Fatal(err)
+	}
+	_, command, _ := strings.Cut(out.String(), "try   curtsy ")
+	command, _, _ = strings.Cut(command, "\n")
+	cmd := curtsy(t, append(strings.Fields(command), "--max-urls", "3")...)
+	cmd.Dir = t.TempDir()
+	if said, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(said), "private address") {
+		t.Errorf("%s: %v\n%s", command, err, said)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"text/tabwriter"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
@@ -87,11 +86,5 @@ func writeTorture(w io.Writer, o *scoreboard.Web, asJSON bool) error {
 		}
 		return cli.WriteJSON(w, m)
 	}
-	fmt.Fprintf(w, "seed  %s\n\n", o.Seed())
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "HOST\tSERVED AT")
-	for _, h := range o.Hosts() {
-		fmt.Fprintf(tw, "%s\t%s\n", h, o.LoopbackURL(h))
-	}
-	return tw.Flush()
+	return writeBoard(w, o.Web, o.Seed(), "mirror --dir torture")
 }

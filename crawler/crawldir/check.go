@@ -79,9 +79,19 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if _, err := s.newScope(seeds); err != nil {
 		return misuse("%w", err)
 	}
-	if foreign || s.Scope == "any" || requisites == scope.RequisitesAll || abroad || mapsAbroad(maps) {
+	if foreign {
 		if err := id.CheckContact(); err != nil {
 			return misuse("%w", err)
+		}
+	}
+	for _, leads := range []struct {
+		flag string
+		out  bool
+	}{{"--scope any", s.Scope == "any"}, {"--page-requisites all", requisites == scope.RequisitesAll}, {"--external", abroad}, {"--sitemaps", mapsAbroad(maps)}} {
+		if leads.out {
+			if err := id.CheckContact(); err != nil {
+				return misuse("%s may lead to other sites: %w", leads.flag, err)
+			}
 		}
 	}
 	return nil

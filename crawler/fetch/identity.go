@@ -113,16 +113,16 @@ func (id Identity) CheckContact() error {
 }
 
 func (id Identity) checkContact() error {
-	const how = "set it once with curtsy identity set --contact ADDRESS (your mailbox, or the URL of a page about your crawler)"
+	const what = "your mailbox, or the URL of a page about your crawler"
 	if id.Contact == "" {
-		return fmt.Errorf("no contact is set: curtsy sends every site, except on loopback, an address where its owner can reach you; %s", how)
+		return fmt.Errorf("no contact is set: curtsy sends every site, except on loopback, an address where its owner can reach you; set it once with curtsy identity set --contact ADDRESS (%s)", what)
 	}
 	host, err := id.contactHost()
 	if err != nil {
 		return err
 	}
 	if why := unreachable(host); why != "" {
-		return fmt.Errorf("contact %q: %s %s; %s", id.Contact, host, why, how)
+		return fmt.Errorf("contact %q: %s %s; give an address of your own (%s)", id.Contact, host, why, what)
 	}
 	return nil
 }

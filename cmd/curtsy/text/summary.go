@@ -12,6 +12,8 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
+	"curtsy/frontier"
+	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
@@ -48,6 +50,8 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 			cmp.Or(capped(s.Status, " but links over "), "; curtsy update "+plainly.OneLine(plainly.Argument(dir))+" crawls it again"))
 	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Opens == nil:
 		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
+	case s.EndedBy == crawler.EndedWaiting && onlyPrivate(s.Status):
+		fmt.Fprintf(&b, "Ended after %s: the remaining hosts have private addresses.\n\n", Clock(elapsed))
 	case s.Opens != nil:
 		fmt.Fprintf(&b, "Ended after %s: it is outside its --window, which opens at %s, later than --max-wait allows.\n\n", Clock(elapsed), s.Opens.Format("Mon 2 Jan 15:04 MST"))
 	default:
@@ -79,6 +83,8 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 		fmt.Fprintf(&b, "continue curtsy resume --stop-when none %s   (or another condition)\n", plainly.OneLine(plainly.Argument(dir)))
 	case limitOf[s.EndedBy] != "":
 		fmt.Fprintf(&b, "continue curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], plainly.OneLine(plainly.Argument(dir)))
+	case s.EndedBy == crawler.EndedWaiting && onlyPrivate(s.Status):
+		fmt.Fprintf(&b, "continue curtsy resume --allow-net NETWORK %s   (theirs, as in 127.0.0.0/8)\n", plainly.OneLine(plainly.Argument(dir)))
 	default:
 		fmt.Fprintf(&b, "continue curtsy resume %s\n", plainly.OneLine(plainly.Argument(dir)))
 	}
@@ -86,6 +92,17 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 		b.WriteString(next(s.Status, plainly.OneLine(plainly.Argument(dir))))
 	}
 	return b.String()
+}
+
+// onlyPrivate reports whether all hosts that have URLs pending are closed because of their addresses, which --allow-net allows.
+func onlyPrivate(s status.Status) bool {
+	pending := s.Queued + s.InFlight + s.Deferred
+	for _, r := range s.Resting {
+		if r.Condition == frontier.Retired.String() && strings.Contains(r.Reason, storage.ReasonPrivateAddress) {
+			pending -= r.Pending
+		}
+	}
+	return pending == 0 && len(s.Resting) > 0
 }
 
 // capped returns what with the flags of the limits that links were over, or "" if none was.
