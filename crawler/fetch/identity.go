@@ -122,7 +122,7 @@ func (id Identity) checkContact() error {
 		return err
 	}
 	if why := unreachable(host); why != "" {
-		return fmt.Errorf("contact %q: %s %s; give an address of your own (%s)", id.Contact, host, why, what)
+		return fmt.Errorf("contact %q: %s %s; set an address of your own with curtsy identity set --contact ADDRESS (%s)", id.Contact, host, why, what)
 	}
 	return nil
 }
