@@ -47,7 +47,8 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 			"an address or network (192.0.2.0/24), or the beginning of URLs\n" +
 			"(example.org/private/, or followed by $ that URL only); http:// or https://\n" +
 			"before a host limits it to that scheme.\n\n" +
-			"With --redact, the bodies that a stopped crawl has of them are removed as well.",
+			"With --redact, the bodies that a stopped crawl has of them are removed as well.\n\n" +
+			"To remove an entry, delete its line from the file that the command names.",
 		Example: "  curtsy optout add --reason 'asked by mail' news your-domain.org\n" +
 			"  curtsy optout add --user .your-domain.org 192.0.2.0/24",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,7 +59,7 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 					return cli.Usagef("optout add takes a crawl directory and entries, or --user and entries")
 				}
 				if err := crawldir.Require(args[0]); err != nil {
-					return err
+					return cli.Usagef("optout add takes a crawl directory first, or --user for your own list: %w", err)
 				}
 				dir, path, args = args[0], filepath.Join(args[0], crawldir.OptOutName), args[1:]
 				if err = mayWrite(path); err != nil {

@@ -61,6 +61,7 @@ func newCheck(std cli.Streams) *cobra.Command {
 	fs.Var(&c.standard, "robots-standard", "`STANDARD` standard to apply: "+strings.Join(config.Standards(), ", "))
 	cli.Words(fs, "robots-standard", config.Standards()...)
 	fs.BoolVar(&c.everyStandard, "all-standards", false, "apply all standards, side by side")
+	cli.Often(fs, "file", "url")
 	cli.Group(fs, "Judgement")
 	fs.BoolVar(&c.json, "json", false, "print a JSON object per URL")
 	fs.BoolVar(&c.batch, "batch", false, "answer queries from standard input, a JSON object per line")

@@ -6,6 +6,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/report"
 	"curtsy/storage/tables"
 )
 
@@ -44,7 +45,7 @@ func (h *host) take(l *storage.Line) {
 	if l.Outcome != "" {
 		one.Outcomes = map[storage.Outcome]int64{l.Outcome: n}
 	}
-	if l.Attempt > 0 {
+	if report.Sent(l) {
 		one.Exchanges, one.Took = 1, min(max(l.Took, 0), mostTook)
 		one.Retries = bit(l.Attempt > 1)
 		one.Robots = bit(l.Decision == storage.DecisionRobots)

@@ -135,7 +135,7 @@ func (g *gathering) add(l *storage.Line, name string) {
 	if Failed(l) {
 		g.failure(l)
 	}
-	if exchanged(l) {
+	if Sent(l) {
 		g.exchange(l, from)
 	}
 }

@@ -13,6 +13,7 @@ type account struct {
 	gaps  gaps
 	waits bool // the last line that counts left a URL to be tried again
 	dumb  bool // robots.txt could not be had when it was last asked for
+	mute  bool // the last attempt for a page brought no response
 	part  bool // what opted out was not the whole host: something was asked of it afterwards
 }
 
@@ -31,9 +32,9 @@ func received(l *storage.Line) int64 { return min(max(l.Octets, 0), mostOctets) 
 // attempted reports whether an exchange was tried.
 func attempted(l *storage.Line) bool { return l.Attempt > 0 }
 
-// exchanged reports whether an exchange was made: something crossed a connection, and has a record. The audit, which
-// reads records, counts the same.
-func exchanged(l *storage.Line) bool { return attempted(l) && (l.Record != "" || l.Status != 0) }
+// Sent reports whether a request was sent: something crossed a connection, and has a record. An attempt that reached nobody
+// is none. The audit, which reads records, counts the same.
+func Sent(l *storage.Line) bool { return attempted(l) && (l.Record != "" || l.Status != 0) }
 
 func (a *account) add(l *storage.Line) {
 	n := times(l)
@@ -43,7 +44,7 @@ func (a *account) add(l *storage.Line) {
 	if !attempted(l) {
 		return
 	}
-	if exchanged(l) {
+	if Sent(l) {
 		a.Exchanges++
 	} else {
 		a.Unreached++
@@ -53,14 +54,23 @@ func (a *account) add(l *storage.Line) {
 	if Failed(l) {
 		a.Errors++
 	}
+	if Sent(l) {
+		a.delay(l)
+	}
+	if l.Decision == storage.DecisionRobots {
+		a.robots(l)
+	} else {
+		a.mute = l.Outcome == storage.OutcomeFailed && l.Status == 0 && l.Reason != storage.ReasonAborted
+	}
+}
+
+// delay takes in the delay before a request that was sent.
+func (a *account) delay(l *storage.Line) {
 	if ms(l.Pace) >= a.PaceMs && l.PaceBy != "" {
 		a.PaceMs, a.PaceBy = ms(l.Pace), cleanTo(string(l.PaceBy), 40)
 	}
 	if l.Gap > 0 {
 		a.gaps.add(l.Gap, l.Pace)
-	}
-	if l.Decision == storage.DecisionRobots {
-		a.robots(l)
 	}
 }
 
@@ -121,16 +131,17 @@ func unavailable(l *storage.Line) bool {
 	case 0, 408, 425, 429:
 		return true
 	}
-	return l.Status >= 500
+	broken := l.Status >= 200 && l.Status < 300 && l.Reason != "" && l.RobotsSHA256 == "" // its body was cut short, or is in no coding that is known
+	return broken || l.Status >= 500
 }
 
 func (a *account) robots(l *storage.Line) {
-	if exchanged(l) {
+	if Sent(l) {
 		a.RobotsAsked++
 	}
 	a.dumb = unavailable(l)
 	switch {
-	case a.dumb && l.Status == 0:
+	case a.dumb && l.Status < 300:
 		a.Robots = silentRobots + ": " + clean(l.Reason)
 	case a.dumb:
 		a.Robots = silentRobots + ": status " + number(l.Status)
@@ -156,6 +167,8 @@ func (a *account) result() Host {
 		h.State = "to be tried again"
 	case a.Exchanges+a.Unreached == 0:
 		h.State = "not requested"
+	case a.mute:
+		h.State = "did not answer"
 	default:
 		h.State = "answers"
 	}

@@ -203,7 +203,7 @@ func weight(l *storage.Line) int64 {
 	switch {
 	case l.Own:
 		return 1 << 40
-	case exchanged(l):
+	case Sent(l):
 		return weighty
 	}
 	return 1

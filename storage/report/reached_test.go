@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -19,22 +20,30 @@ func TestAttemptsThatReachedNobodyAreNoExchanges(t *testing.T) {
 		line("http://a.example/robots.txt", storage.Line{Decision: "robots", Status: 404, Record: record}),
 		line("http://a.example/", storage.Line{Decision: "allow", Outcome: "fetched", Status: 200, Record: record}),
 		line("http://a.example/silent", storage.Line{Decision: "allow", Outcome: "failed", Reason: "timeout", Record: record}),
-		line("http://a.example/nobody", storage.Line{Decision: "allow", Outcome: "failed", Reason: "connect"}),
+		line("http://a.example/nobody", storage.Line{Decision: "allow", Outcome: "failed", Reason: "connect", Pace: time.Minute, PaceBy: storage.ByErrors, Gap: time.Minute}),
+		line("http://cut.example/robots.txt", storage.Line{Decision: "robots", Status: 200, Reason: "incomplete", Truncated: "disconnect", Record: record}),
 		line("http://gone.example/robots.txt", storage.Line{Decision: "robots", Reason: "nxdomain"}),
 	))
-	if r.Totals.Exchanges != 3 || r.Totals.Unreached != 2 || r.Totals.RobotsAsked != 1 || r.Robots.Asked != 1 || r.Reached != 1 || r.Totals.Errors != 3 {
+	if r.Totals.Exchanges != 4 || r.Totals.Unreached != 2 || r.Totals.RobotsAsked != 2 || r.Robots.Asked != 2 || r.Reached != 2 || r.Totals.Errors != 4 ||
+		r.Totals.Gaps != 0 || r.Totals.PaceMs != 0 {
 		t.Errorf("%d hosts, %+v, %+v", r.Reached, r.Totals, r.Robots)
 	}
 	failed := int64(0)
 	for _, e := range r.Errors {
 		failed += e.Count
 	}
-	if failed != 3 {
+	if failed != 4 {
 		t.Errorf("%+v", r.Errors)
 	}
+	got := map[string]string{}
 	for _, h := range r.Hosts {
-		if h.Name == "http://gone.example" && (h.Robots != "could not be had: nxdomain" || h.State != "not crawled") {
-			t.Errorf("%+v", h)
-		}
+		got[h.Name] = h.State + ", " + h.Robots
+	}
+	want := map[string]string{
+		"http://a.example:80": "did not answer, none (status 404)", "http://cut.example:80": "not crawled, unavailable: incomplete",
+		"http://gone.example:80": "not crawled, unavailable: nxdomain",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v", got)
 	}
 }

@@ -12,7 +12,7 @@ type ruleKey struct {
 func (g *gathering) judged(l *storage.Line, name string) {
 	n := times(l)
 	if l.Decision == storage.DecisionRobots {
-		if exchanged(l) {
+		if Sent(l) {
 			g.robots.Asked++
 		}
 		g.file(l)

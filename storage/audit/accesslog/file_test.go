@@ -68,7 +68,7 @@ func TestLogsAreReadHoweverTheyAreKept(t *testing.T) {
 		"bzip2":                 {"BZh91AY&SY", "error: it is compressed, and neither with gzip nor with zstd: unpack it first"},
 		"a flaw in the middle":  {whole[:len(whole)/2] + strings.Repeat("\xff", 300) + whole[len(whole)/2:], "error: line"},
 		"torn":                  {whole[:len(whole)/2], ": the file ends within its compressed data"},
-		"a WARC taken for one":  {"WARC/1.1\r\nWARC-Type: warcinfo\r\n\r\n", "error: no lines in the Common or the Combined Log Format, or objects of JSON: line 1: no time in brackets"},
+		"a WARC taken for one":  {"WARC/1.1\r\nWARC-Type: warcinfo\r\n\r\n", "error: no lines in the Common or the Combined Log Format, or objects of JSON: line 1: no time with its zone in brackets, as in [01/Mar/2026:12:00:00 +0000]"},
 		"a line without an end": {strings.Repeat("x", 3*maxLine), fmt.Sprintf("line 1: longer than %d bytes", maxLine)},
 	} {
 		got := readAll(t, logFile(t, c.file), "")

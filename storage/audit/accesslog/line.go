@@ -45,7 +45,7 @@ func (l *line) from(prefixes []netip.Prefix) bool {
 const timeForm = "02/Jan/2006:15:04:05 -0700"
 
 var (
-	errTime    = errors.New("no time in brackets")
+	errTime    = errors.New("no time with its zone in brackets, as in [01/Mar/2026:12:00:00 +0000]")
 	errClient  = errors.New("no client, identity and user before the time")
 	errRequest = errors.New("no request in quotes after the time")
 	errStatus  = errors.New("no status after the request")

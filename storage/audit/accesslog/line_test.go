@@ -56,6 +56,7 @@ func TestLinesThatAreNoneAreNamed(t *testing.T) {
 		``:      errTime,
 		`hello`: errTime,
 		`192.0.2.1 - - 01/Mar/2026:12:00:00 +0000 "GET / HTTP/1.1" 200 1`:                         errTime,
+		`192.0.2.1 - - [01/Mar/2026:12:00:00] "GET / HTTP/1.1" 200 1`:                             errTime, // without its zone
 		`192.0.2.1 - - [41/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1`:                       errTime,
 		`[01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1`:                                     errClient,
 		`192.0.2.1 - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1`:                         errClient,
