@@ -17,6 +17,7 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
+	"curtsy/storage/plainly"
 )
 
 // newCrawltest is the group of commands about a web that crawlers are tried on, ours and any other.
@@ -79,7 +80,11 @@ func crawltestServe(ctx context.Context, token, keys string, wing, asJSON bool, 
 	if asJSON {
 		err = cli.WriteJSON(std.Out, newBoardMap(board))
 	} else {
-		err = writeBoard(std.Out, board.Web, board.Seed(), tryCrawl)
+		command := tryCrawl
+		if token != "curtsy" { // the rules of the board bind another crawler
+			command = ""
+		}
+		err = writeBoard(std.Out, board.Web, board.Seed(), command)
 	}
 	if err != nil {
 		return err
@@ -149,12 +154,16 @@ func canBeToken(name string) bool {
 	return name != "" && strings.Contains(letters, name[:1]) && strings.Trim(name, letters+"0123456789.") == ""
 }
 
-// tryCrawl is the command that a crawl of the board begins with.
-const tryCrawl = "crawl --dir crawltest --scope any --max-time 4m --max-wait 25s --own-site none"
+// tryCrawl is the command that a crawl of the board by curtsy begins with. Contact stands for the user's own.
+const tryCrawl = "crawl --dir crawltest --scope any --max-time 10m --max-wait 25s --own-site none --contact CONTACT"
 
-// writeBoard prints where a crawl begins, how curtsy crawls it, and which port is which host.
+// writeBoard prints where a crawl begins, how curtsy crawls it if there is a command, and which port is which host.
 func writeBoard(w io.Writer, web *crawltest.Web, seed, command string) error {
-	fmt.Fprintf(w, "seed  %s\ntry   curtsy %s --contact https://crawler-contact.org/bot --allow-net 127.0.0.0/8 %[1]s\n\n", seed, command)
+	fmt.Fprintf(w, "seed  %s\n", seed)
+	if command != "" {
+		fmt.Fprintf(w, "try   curtsy %s --allow-net 127.0.0.0/8 %s\n", command, plainly.Argument(seed))
+	}
+	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "HOST\tSERVED AT")
 	for _, h := range web.Hosts() {

@@ -95,7 +95,7 @@ func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 	}
 }
 
-// The command that serve prints is one that curtsy takes as it stands.
+// The command that serve prints is one that curtsy takes, with a contact.
 func TestCrawltestServe_PrintsCommand(t *testing.T) {
 	t.Parallel()
 	board, err := startBoard("curtsy", "", false)
@@ -108,7 +108,7 @@ func TestCrawltestServe_PrintsCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, command, _ := strings.Cut(out.String(), "try   curtsy ")
-	command, _, _ = strings.Cut(command, "\n")
+	command, _, _ = strings.Cut(strings.Replace(command, "CONTACT", "https://crawler-contact.org/bot", 1), "\n")
 	cmd := curtsy(t, append(strings.Fields(command), "--max-urls", "3")...)
 	cmd.Dir = t.TempDir()
 	if said, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(said), "private address") {

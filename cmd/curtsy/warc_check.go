@@ -72,7 +72,7 @@ func (c *warcCheck) run(say io.Writer) error {
 		}
 		fmt.Fprintf(say, "%s: %s, %d block and %d payload digests hold: %s\n", plainly.Lines(path), plainly.Count(n.Records, "record"), n.Blocks, n.Bodies, verdict)
 	}
-	last := -1
+	last, before := -1, c.wrong
 	c.checker.Finish(func(file int, f warc.Finding) {
 		if file != last {
 			if last >= 0 {
@@ -84,6 +84,9 @@ func (c *warcCheck) run(say io.Writer) error {
 	})
 	if last >= 0 {
 		c.rest(c.files[last])
+	}
+	if wrong := c.wrong - before; wrong > 0 {
+		fmt.Fprintf(say, "references between records: %s\n", plainly.Count(int64(wrong), "finding"))
 	}
 	return nil
 }

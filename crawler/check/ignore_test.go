@@ -52,3 +52,31 @@ func TestPartialResult_MendsNothing(t *testing.T) {
 		}
 	}
 }
+
+// A link is repaired if it was tested, or a page that had it was, or such a page is gone from a host that was crawled. What
+// was refused tells nothing.
+func TestSince_OnlyWhatWasTestedIsRepaired(t *testing.T) {
+	t.Parallel()
+	const lost, page = "http://a.test/lost", "http://a.test/page"
+	for name, tt := range map[string]struct {
+		asked    string // URL that was requested
+		crawled  bool   // something of the host was
+		untested string
+		repaired int
+	}{
+		"the link was requested":   {asked: lost, crawled: true, repaired: 1},
+		"its page was":             {asked: page, crawled: true, repaired: 1},
+		"its page is gone":         {crawled: true, repaired: 1},
+		"its page was refused":     {crawled: true, untested: page},
+		"the link was refused":     {asked: page, crawled: true, untested: lost},
+		"the host was not crawled": {},
+	} {
+		r := Result{
+			Checked: 1, asked: func(url string) bool { return url == tt.asked }, crawled: func(string) bool { return tt.crawled },
+			Untested: []Finding{{URL: tt.untested}},
+		}
+		if r.Against(Baseline{{URL: lost, On: []Place{{Page: page}}}}); len(r.Since.Repaired) != tt.repaired {
+			t.Errorf("%s: %d repaired, want %d", name, len(r.Since.Repaired), tt.repaired)
+		}
+	}
+}

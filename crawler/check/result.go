@@ -72,7 +72,8 @@ type Result struct {
 	Unread   int64 `json:"unread"`         // documents of which the archive lacks the body
 	Left     int64 `json:"left,omitempty"` // findings beyond the bound
 
-	asked func(url string) bool // whether a URL was requested; nil for a folder, of which all files are
+	// Whether a URL was requested, and whether anything of its host was; nil for a folder, all of whose files are read.
+	asked, crawled func(url string) bool
 }
 
 func empty() *Result {

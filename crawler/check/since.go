@@ -13,7 +13,7 @@ import (
 type Since struct {
 	With     With      `json:"compared_with"`
 	New      []Finding `json:"new"`      // broken now, and not before
-	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked on a page that was requested
+	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked on the hosts that were crawled
 	Still    int       `json:"still"`    // broken then and now
 }
 
@@ -34,12 +34,15 @@ func (r *Result) Compare(before *Result) {
 	}
 }
 
-// tested reports whether a URL that was broken was requested now, or a page that mentioned it.
-func (r *Result) tested(f *Finding) bool {
+// tested reports whether a URL that was broken was requested now, or a page that mentioned it, or whether such a page is
+// no longer there on a host that was crawled. Untold are the URLs of which nothing is known now.
+func (r *Result) tested(f *Finding, untold map[string]bool) bool {
 	if r.asked == nil || r.asked(f.URL) {
 		return r.Checked > 0
 	}
-	return slices.ContainsFunc(f.On, func(p Place) bool { return r.asked(p.Page) || p.Element == sitemapElement && r.Checked > 0 })
+	return slices.ContainsFunc(f.On, func(p Place) bool {
+		return r.asked(p.Page) || r.crawled(p.Page) && !untold[p.Page] || p.Element == sitemapElement && r.Checked > 0
+	})
 }
 
 // since holds what is broken now against what was, and gives the difference and what was broken already. What a URL is
@@ -73,7 +76,7 @@ func (r *Result) since(before []Finding, with With) (s *Since, known []Finding) 
 		if r.Partial || r.Left > 0 {
 			break // what was not reached, or is beyond the bound, is not fixed
 		}
-		if f := before[i]; !now[f.URL] && !untold[f.URL] && r.tested(&f) {
+		if f := before[i]; !now[f.URL] && !untold[f.URL] && r.tested(&f, untold) {
 			now[f.URL] = true // once
 			s.Repaired = append(s.Repaired, f)
 		}

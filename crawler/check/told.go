@@ -26,6 +26,7 @@ type told struct {
 	area     *scope.Scope      // where the crawl is not of leaves; nil where it has none
 	dead     map[string]string // why an origin sent no robots.txt
 	asked    int64
+	crawled  map[string]int64 // by host: the latest generation in which something of it was requested, or was still fresh
 }
 
 // answered is a URL that is as it should be.
@@ -84,7 +85,7 @@ const (
 )
 
 func newTold() *told {
-	return &told{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, rest: map[uint64]int64{}, hosts: map[string]bool{}, dead: map[string]string{}}
+	return &told{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, rest: map[uint64]int64{}, hosts: map[string]bool{}, dead: map[string]string{}, crawled: map[string]int64{}}
 }
 
 func (t *told) sum(s string) uint64 { return maphash.String(t.seed, s) | 1 }
@@ -125,6 +126,9 @@ func (t *told) line(l *storage.Line, generation int64) {
 		if t.area != nil {
 			t.area.Extend(u)
 		}
+	}
+	if l.Decision == storage.DecisionAllow {
+		t.crawled[u.Host()] = max(t.crawled[u.Host()], generation)
 	}
 	if l.Change == storage.ChangeFresh { // what was said before still holds
 		if a, ok := t.answered[sum]; ok {
@@ -384,6 +388,12 @@ func (t *told) isAsked(url string) bool {
 	_, good := t.answered[sum]
 	_, beyond := t.rest[sum]
 	return good || beyond || t.amiss[sum].isAsked()
+}
+
+// isCrawled reports whether anything of the URL's host was requested in the generation.
+func (t *told) isCrawled(url string, generation int64) bool {
+	u, err := canon.Parse(url)
+	return err == nil && t.crawled[u.Host()] == generation
 }
 
 // isOutside reports whether a URL is on none of the hosts that the crawl began at.

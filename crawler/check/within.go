@@ -10,7 +10,7 @@ import (
 // Within has a result of a folder that was served at an origin speak of that folder: its URLs are paths, and its pages
 // are what file makes of their paths.
 func (r *Result) Within(origin string, file func(path string) string) {
-	r.asked = nil
+	r.asked, r.crawled = nil, nil
 	short := func(s string) string { return strings.ReplaceAll(s, origin, "") }
 	finding := func(f *Finding) {
 		f.URL, f.Reason = short(f.URL), short(f.Reason)

@@ -168,7 +168,7 @@ func (a *account) result() Host {
 	case a.Exchanges+a.Unreached == 0:
 		h.State = "not requested"
 	case a.mute:
-		h.State = "did not answer"
+		h.State = "last request not answered"
 	default:
 		h.State = "answers"
 	}

@@ -40,7 +40,7 @@ func TestAttemptsThatReachedNobodyAreNoExchanges(t *testing.T) {
 		got[h.Name] = h.State + ", " + h.Robots
 	}
 	want := map[string]string{
-		"http://a.example:80": "did not answer, none (status 404)", "http://cut.example:80": "not crawled, unavailable: incomplete",
+		"http://a.example:80": "last request not answered, none (status 404)", "http://cut.example:80": "not crawled, unavailable: incomplete",
 		"http://gone.example:80": "not crawled, unavailable: nxdomain",
 	}
 	if !maps.Equal(got, want) {

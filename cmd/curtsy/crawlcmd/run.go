@@ -106,7 +106,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 
 // sayIncomplete says why a crawl is not complete.
 func sayIncomplete(w io.Writer, s crawler.Summary, dir string) {
-	why, command := "no usable response from "+plainly.Count(s.SeedsUnanswered, "seed"), "report"
+	why, command := plainly.Count(s.SeedsUnanswered, "seed")+" without a usable response", "report"
 	if s.EndedBy == crawler.EndedWaiting {
 		why, command = "the crawl ended incomplete", "status"
 	}

@@ -84,7 +84,7 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	case limitOf[s.EndedBy] != "":
 		fmt.Fprintf(&b, "continue curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], plainly.OneLine(plainly.Argument(dir)))
 	case s.EndedBy == crawler.EndedWaiting && onlyPrivate(s.Status):
-		fmt.Fprintf(&b, "continue curtsy resume --allow-net NETWORK %s   (theirs, as in 127.0.0.0/8)\n", plainly.OneLine(plainly.Argument(dir)))
+		fmt.Fprintf(&b, "continue curtsy resume --allow-net NETWORK %s   (NETWORK has their addresses, such as 127.0.0.0/8; only for networks of your own)\n", plainly.OneLine(plainly.Argument(dir)))
 	default:
 		fmt.Fprintf(&b, "continue curtsy resume %s\n", plainly.OneLine(plainly.Argument(dir)))
 	}

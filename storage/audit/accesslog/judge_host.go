@@ -23,6 +23,7 @@ type visited struct {
 	policy string    // what the last answer for robots.txt makes of it: "", "rules", "none", "unreachable", "unknown"
 	asked  time.Time // when robots.txt was last asked for
 	absent int       // the status of the last answer that there is none
+	free   int       // that of the last such answer which allowed a request
 	used   bool      // the given robots.txt decided
 	busy   time.Time // the last 429 or 503
 
@@ -178,6 +179,7 @@ func (j *judge) page(h *visited, v *visit) {
 			"requested, after a failure at "+h.asked.Format(time.DateTime)))
 		return
 	case "none":
+		h.free = h.absent
 		j.r.Totals.Judged++
 	}
 	const need = "robots.txt before anything else, and not older than 24 h (RFC 9309 2.2, 2.4)"
@@ -241,13 +243,13 @@ func (j *judge) leave(h *visited) {
 
 // decided says which robots.txt decided about the requests of a host; "" if none had to.
 func (h *visited) decided() string {
-	absent := fmt.Sprintf("a logged %d, which allows everything (RFC 9309 2.3.1.3)", h.absent)
+	absent := fmt.Sprintf("a logged %d, which allows everything (RFC 9309 2.3.1.3)", h.free)
 	switch {
-	case h.absent != 0 && h.used:
+	case h.free != 0 && h.used:
 		return fmt.Sprintf("the given %s, and for some requests %s", cut(h.rules.path), absent)
-	case h.absent != 0 && h.rules != nil:
+	case h.free != 0 && h.rules != nil:
 		return fmt.Sprintf("%s; the given %s was not used", absent, cut(h.rules.path))
-	case h.absent != 0:
+	case h.free != 0:
 		return absent
 	case h.used:
 		return "the given " + cut(h.rules.path)

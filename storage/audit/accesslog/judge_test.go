@@ -164,6 +164,8 @@ func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
 		"404":            {lines: []told{absent, page}, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3); the given FILE was not used"},
 		"404, no file":   {lines: []told{absent, page}, none: true, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3)"},
 		"404 later":      {lines: []told{found, page, again, late}, want: "the given FILE, and for some requests a logged 404, which allows everything (RFC 9309 2.3.1.3)", served: true},
+		"404 renewed":    {lines: []told{absent, found, page}, want: "the given FILE", served: true},
+		"404 last":       {lines: []told{found, page, again}, want: "the given FILE", served: true},
 		"none given":     {lines: []told{found, page}, none: true, want: "none was given, so what it forbids was not judged"},
 		"nothing to ask": {lines: []told{found}},
 	} {
