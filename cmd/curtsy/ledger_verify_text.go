@@ -142,7 +142,7 @@ func proofLines(row func(label, format string, args ...any), r *proof.Result) {
 		row("pauses", "%d; shortest %.3f s, median %.3f s; %s", p.Count, p.Shortest.Truncate(time.Millisecond).Seconds(), p.Median.Truncate(time.Millisecond).Seconds(), below)
 	}
 	row("robots.txt", "%s; %d recomputed verdicts are right, %d cannot be recomputed", plainly.Count(int64(len(s.Texts)), "text"), r.Robots.Right, r.Robots.Unprovable)
-	row("heads", "%d right, %d not in the bundle, %d not bound by their lines", r.Heads.Right, r.Heads.NotThere, r.Heads.Unprovable)
+	row("heads", "%d match their lines, %d not in the bundle, %d with lines that cannot confirm them", r.Heads.Right, r.Heads.NotThere, r.Heads.Unprovable)
 	if l := r.Log; l != nil {
 		row("access log", "%d requests are in both; %d only in the lines, %d only in the log", l.Agree, l.Missing, l.Extra)
 		if l.Crash > 0 {

@@ -178,7 +178,7 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 		foreign = false // the crawl says of each whether it is
 	}
 	if o.made && !o.json && !start.Named && !s.LoopbackForeign() && s.Delay == crawldir.Defaults().Delay {
-		display.Say("--delay 0 removes the delay of %v between requests: all seeds are on this machine (loopback)", plainly.Duration(s.Delay))
+		display.Say("all seeds are on this machine (loopback): --delay 0 would remove the delay of %v between requests", plainly.Duration(s.Delay))
 	}
 	if foreign && s.Delay < crawler.Floor {
 		display.Say("--delay %v applies only to your own hosts; other hosts keep %v", plainly.Duration(s.Delay), crawler.Floor)
