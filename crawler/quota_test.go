@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -277,6 +278,29 @@ func TestStopWhenLooksAtTheLastPagesOfACrawl(t *testing.T) {
 			}
 			if s.EndedBy != want || s.Status.Pages < 1000 || s.Status.Pages > most {
 				t.Errorf("%s: ended by %q with %d pages", c.name, s.EndedBy, s.Status.Pages)
+			}
+		})
+	}
+}
+
+// A crawl that meets little but broken sites ends by its condition. Their robots.txt, which they do serve, does not count: else
+// half of all would be well.
+func TestStopWhenErrorsAreMany(t *testing.T) {
+	for when, want := range map[string]string{"errors>60%": EndedStopWhen + "errors>60%", "errors>95%": EndedWaiting} {
+		bubble(t, when, func(t *testing.T) {
+			var sites []*crawltest.Site
+			var seeds []string
+			for i := range 160 {
+				site := &crawltest.Site{Name: fmt.Sprintf("s%d.test", i), Pages: map[string]crawltest.Page{"/": {}}}
+				if i%8 > 0 {
+					site.Pages["/"] = crawltest.Page{Status: http.StatusInternalServerError}
+				}
+				sites, seeds = append(sites, site), append(seeds, "http://"+site.Name+"/")
+			}
+			w := newWorld(t, seeds, sites...)
+			w.cfg.StopWhen, w.cfg.MaxWait = []budget.Condition{condition(t, when)}, time.Second
+			if s := w.run(); s.EndedBy != want {
+				t.Errorf("ended by %q with %d pages, want %q", s.EndedBy, s.Status.Pages, want)
 			}
 		})
 	}

@@ -59,34 +59,43 @@ func between(at []time.Duration, from, to time.Duration) (n int) {
 	return n
 }
 
-// While the copy is fresh it is used, and asked for again; past its expiry nothing may be fetched until it is there.
+// While the copy is fresh it is used, and asked for again; past its expiry nothing may be fetched until it is there. A
+// Retry-After of the server that fails is obeyed first (politeness rule 11).
 func TestGate_3_2_RefreshFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const back = 100 * time.Minute
-		start := time.Now()
-		w := newTimetable(t, time.Minute, 120, func(n int, rw http.ResponseWriter, r *http.Request) {
-			if since := time.Since(start); n > 1 && since < back {
-				withStatus(500)(rw, r)
-				return
+	for _, after := range []time.Duration{0, 200 * time.Second} {
+		bubble(t, fmt.Sprintf("3.2 refresh fails, Retry-After %v", after), func(t *testing.T) {
+			const first, back = 54 * time.Minute, 100 * time.Minute
+			start := time.Now()
+			w := newTimetable(t, time.Minute, 120, func(n int, rw http.ResponseWriter, r *http.Request) {
+				if since := time.Since(start); n > 1 && since < back {
+					if n == 2 && after > 0 {
+						rw.Header().Set("Retry-After", fmt.Sprint(after.Seconds()))
+					}
+					withStatus(500)(rw, r)
+					return
+				}
+				body(200, "User-agent: *\nDisallow: /58$\n", "Cache-Control", "max-age=3600")(rw, r)
+			})
+			w.run()
+			asked, pages := w.when(true), w.when(false)
+			if asked[1].Round(time.Second) != first || between(asked, first, time.Hour) < 2 {
+				t.Errorf("robots.txt was asked for at %v", asked)
 			}
-			body(200, "User-agent: *\nDisallow: /58$\n", "Cache-Control", "max-age=3600")(rw, r)
+			if n := between(asked, asked[1]+1, asked[1]+after) + between(pages, asked[1], asked[1]+after); n != 0 {
+				t.Errorf("%d requests within the Retry-After", n)
+			}
+			if between(pages, first, time.Hour) == 0 {
+				t.Error("the copy was not used while it was fresh")
+			}
+			if n := between(pages, time.Hour, back); n != 0 {
+				t.Errorf("%d pages were asked for by a copy that had expired", n)
+			}
+			if between(pages, back, 24*time.Hour) == 0 {
+				t.Error("nothing was asked for when robots.txt was back")
+			}
+			w.wantOutcomes("http://a.test/58", "disallowed: disallow rule")
 		})
-		w.run()
-		asked, pages := w.when(true), w.when(false)
-		if asked[1].Round(time.Second) != 54*time.Minute || between(asked, 54*time.Minute, time.Hour) < 2 {
-			t.Errorf("robots.txt was asked for at %v", asked)
-		}
-		if between(pages, 54*time.Minute, time.Hour) == 0 {
-			t.Error("the copy was not used while it was fresh")
-		}
-		if n := between(pages, time.Hour, back); n != 0 {
-			t.Errorf("%d pages were asked for by a copy that had expired", n)
-		}
-		if between(pages, back, 24*time.Hour) == 0 {
-			t.Error("nothing was asked for when robots.txt was back")
-		}
-		w.wantOutcomes("http://a.test/58", "disallowed: disallow rule")
-	})
+	}
 }
 
 // Each pause is that of the schedule, plus up to a fifth. A host that answers 500 rests for an hour after five failures

@@ -168,6 +168,11 @@ func TestSitemaps_WhatIsAskedFor(t *testing.T) {
 			}}},
 			nil, map[string]string{"a.test": "/ /i.xml /s.xml"}, 0,
 		},
+		{
+			"its bytes count for the budget", "http://a.test/",
+			[]*crawltest.Site{mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1") + strings.Repeat("\n", 20_000)})},
+			func(w *world) { w.cfg.MaxBytes = 20_000 }, map[string]string{"a.test": "/ /s.xml"}, 0,
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w := newMapped(t, strings.Fields(tt.seeds), tt.sites...)

@@ -235,17 +235,23 @@ func TestRule22_ACopyIsKeptAndItsLinksAreDropped(t *testing.T) {
 }
 
 // A gallery says the same on each page and shows another picture: it is crawled whole. A style sheet of its own makes no
-// page another one.
+// page another one. The rule of copies may be off, or begin with the second copy in a row.
 func TestRule22_AGalleryIsNoChainOfCopies(t *testing.T) {
-	const text = "Photographs of the town by the members of our club, in no order at all."
+	const (
+		text   = "Photographs of the town by the members of our club, in no order at all."
+		styles = "<link rel=stylesheet href=/css/%d.css><script src=/js/%d.js></script>"
+	)
 	for _, tt := range []struct {
 		name   string
 		embed  string // of page %d
+		copy   int
 		pages  int64
 		copies int64
 	}{
-		{"pictures", "<img src=/img/%d.jpg>", 30, 0},
-		{"style sheets and scripts", "<link rel=stylesheet href=/css/%d.css><script src=/js/%d.js></script>", 2, 3},
+		{"pictures", "<img src=/img/%d.jpg>", 0, 30, 0},
+		{"style sheets and scripts", styles, 0, 2, 3},
+		{"the first copy is followed", styles, 2, 3, 3},
+		{"the rule is off", styles, -1, 30, 0},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
@@ -256,7 +262,7 @@ func TestRule22_AGalleryIsNoChainOfCopies(t *testing.T) {
 				site.Pages[target(i)] = p
 			}
 			w := newWorld(t, []string{"http://a.test" + target(0)}, site)
-			w.cfg.Scope.Requisites = scope.RequisitesNone
+			w.cfg.Scope.Requisites, w.cfg.Traps.Copy = scope.RequisitesNone, tt.copy
 			if s := w.run(); s.Status.Pages != tt.pages || s.Status.Links[trap.RuleCopy] != tt.copies {
 				t.Errorf("%d pages, %v", s.Status.Pages, s.Status.Links)
 			}

@@ -179,8 +179,8 @@ func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			site := crawltest.Tree("localhost", 60)
 			site.Latency = 10 * time.Millisecond
-			w := wideWorld(t, site)
-			w.cfg.MaxPages, w.cfg.Workers = 23, workers
+			w := tagged(t, map[string]string{"localhost": "news"}, site)
+			w.cfg.Delay, w.cfg.PerHost, w.cfg.Workers, w.cfg.MaxPages = -1, 8, workers, 23
 			s := w.run()
 			if s.Status.Pages != 23 || s.EndedBy != EndedMaxPages {
 				t.Errorf("%d workers: %d pages, ended by %q", workers, s.Status.Pages, s.EndedBy)
@@ -197,6 +197,11 @@ func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
 			w.reopen()
 			if s := w.run(); s.Status.Pages != 41 || s.EndedBy != EndedMaxPerDomain {
 				t.Errorf("%d workers: %d pages of the domain, ended by %q", workers, s.Status.Pages, s.EndedBy)
+			}
+			w.cfg.MaxPerDomain, w.cfg.MaxPerTag = 0, 51
+			w.reopen()
+			if s := w.run(); s.Status.Pages != 51 || s.EndedBy != EndedMaxPerTag {
+				t.Errorf("%d workers: %d pages of the tag, ended by %q", workers, s.Status.Pages, s.EndedBy)
 			}
 		})
 	}

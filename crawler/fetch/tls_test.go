@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func secure(t *testing.T) (srv *httptest.Server, roots *x509.CertPool) {
@@ -75,6 +76,17 @@ func TestTLS(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestExpiredCertificate(t *testing.T) {
+	srv, roots := secure(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(srv.Certificate().NotAfter) + time.Second) // of the clock of the test
+		w := &world{serve: func(_ int, conn net.Conn) {
+			_ = tls.Server(conn, &tls.Config{Certificates: srv.TLS.Certificates}).HandshakeContext(t.Context())
+		}}
+		expect(t, get(t, w.fetcher(t, Config{RootCAs: roots}), "https://example.com/"), TLSExpired, "")
+	})
 }
 
 func TestPlainAnswerToTLS(t *testing.T) {

@@ -256,6 +256,19 @@ func TestClosedWritesALineForEachURLAndHost(t *testing.T) {
 	}
 }
 
+// A line that cannot be written, or be made durable, is an error: the frontier drops nothing then.
+func TestClosedStopsAtTheFirstFailure(t *testing.T) {
+	closed := frontier.Closings{Hosts: map[canon.Authority]int64{parse(t, "http://a.test/").Authority(): 4}}
+	all := []string{"begin", "refuse", "append", "sync archive", "sync ledger"}
+	for i, fail := range all {
+		b := books{fail: fail}
+		err := Closed(archive{&b}, ledger{&b})(t.Context(), closed)
+		if !slices.Equal(b.calls, all[:i+1]) || !errors.Is(err, errFull) {
+			t.Errorf("%s fails: %q, %v", fail, b.calls, err)
+		}
+	}
+}
+
 // An archive gets no file, and a ledger no run, for nothing.
 func TestNothingClosedWritesNothing(t *testing.T) {
 	var b books

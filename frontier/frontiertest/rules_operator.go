@@ -65,6 +65,20 @@ var operatorRules = []rule{
 		Want(s, "what is told after the death", d.since(), "a/0 of tag, barrier")
 		dropped(s, 1)
 	}},
+	{Name: "tell: a Drop that cannot be told is an error, and drops nothing", Crash: true, Test: func(s *Stage) {
+		d := operatorTold{fail: errors.New("no room")}
+		s.Reopen(d.options())
+		s.Add(s.Links("a/0"))
+		if n, err := s.Frontier.Steer(s.Context(), frontier.Steering{Act: frontier.Drop, Authority: s.Authority("a")}); !errors.Is(err, d.fail) {
+			s.Fatalf("Steer: %+v, %v", n, err)
+		}
+		d.mu.Lock()
+		d.fail, d.all = nil, nil
+		d.mu.Unlock()
+		s.Crash()
+		Want(s, "what is still there", s.Pending(), "a/0")
+		Want(s, "the calls of Tell and Barrier after the death", d.since(), "")
+	}},
 }
 
 // dropped fails unless so many URLs are Dropped by the operator.
