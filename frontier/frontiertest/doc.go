@@ -43,6 +43,8 @@
 //
 // What is known is compared with facts: "stats Queued=3, failed/status 500=1", "host a Wait=1m", "task a/0 Attempts=1".
 // "times 3" plays the lines up to "end" three times. "sorted", "of a", "same" and "unchanged" stand before a command.
+// A line fails if it tests less than it seems to: "finish", "alone" and "claim" without " = " must be applied, leased and
+// given a turn, a turn or task must have been given, and a command that only returns an answer needs " = ".
 //
 // # The workload
 //

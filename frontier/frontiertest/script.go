@@ -4,7 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"path"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -25,7 +25,8 @@ type line struct {
 }
 
 // scripted returns the rules of the scripts, in the order of the files.
-func scripted() (rules []rule) {
+func scripted() []rule {
+	var rules []rule
 	files, err := texts.ReadDir("rules")
 	if err != nil {
 		panic(err) // embedded
@@ -35,36 +36,54 @@ func scripted() (rules []rule) {
 		if err != nil {
 			panic(err) // embedded
 		}
-		var lines []line
-		add := func() {
-			if len(lines) > 0 {
-				rules = append(rules, ruleOf(lines))
-			}
-			lines = nil
-		}
-		n := 0
-		for l := range strings.Lines(string(text)) {
-			n++
-			l = strings.TrimSpace(l)
-			if strings.HasPrefix(l, "== ") {
-				add()
-			}
-			if l != "" && l[0] != '#' {
-				lines = append(lines, line{fmt.Sprint(path.Base(f.Name()), ":", n), l})
-			}
-		}
-		add()
+		rules = append(rules, rulesOf(f.Name(), string(text))...)
 	}
 	return rules
 }
 
-// ruleOf returns a rule: its name, what the frontier is opened with, and its script.
+// rulesOf returns the rules of a script.
+func rulesOf(file, text string) (rules []rule) {
+	var lines []line
+	add := func() {
+		if len(lines) > 0 {
+			rules = append(rules, ruleOf(lines))
+		}
+		lines = nil
+	}
+	n := 0
+	for l := range strings.Lines(text) {
+		n++
+		l = strings.TrimSpace(l)
+		if strings.HasPrefix(l, "== ") {
+			add()
+		}
+		if l != "" && l[0] != '#' {
+			lines = append(lines, line{fmt.Sprint(file, ":", n), l})
+		}
+	}
+	add()
+	for i, r := range rules {
+		if slices.ContainsFunc(rules[:i], func(other rule) bool { return other.Name == r.Name }) {
+			panic(file + " has two rules " + r.Name)
+		}
+	}
+	return rules
+}
+
+// ruleOf returns a rule: its name, what the frontier is opened with, and its script. It panics if one of them is missing.
 func ruleOf(lines []line) rule {
-	r := rule{Name: strings.TrimPrefix(lines[0].text, "== ")}
+	place := lines[0].place
+	name, named := strings.CutPrefix(lines[0].text, "== ")
+	r := rule{Name: name}
 	lines = lines[1:]
-	if words, ok := strings.CutPrefix(lines[0].text, "with "); ok {
-		r.Options, r.Crash = optionsOf(words)
-		lines = lines[1:]
+	if len(lines) > 0 {
+		if words, ok := strings.CutPrefix(lines[0].text, "with "); ok {
+			r.Options, r.Crash = optionsOf(words)
+			lines = lines[1:]
+		}
+	}
+	if !named || len(lines) == 0 {
+		panic(place + ": a rule has no name or no commands")
 	}
 	r.Test = func(s *Stage) {
 		x := &script{Stage: s, turns: map[string]frontier.Turn{}, tasks: map[string]frontier.Task{}, begin: time.Now()}
@@ -111,108 +130,122 @@ func (p *placed) Fatalf(format string, args ...any) {
 // script plays a rule that is written as text: see the package comment.
 type script struct {
 	*Stage
-	line   line
-	turns  map[string]frontier.Turn // the latest of each host by its name, the latest of all as "", and those that "as" named
-	tasks  map[string]frontier.Task // as they were last given, by short URL
-	begin  time.Time                // of what "elapsed" measures
-	answer func() (frontier.Claimed, error)
-	told   operatorTold
+	line    line
+	checked bool                     // the line compares the answer of its command
+	turns   map[string]frontier.Turn // the latest of each host by its name, the latest of all as "", and those that "as" named
+	tasks   map[string]frontier.Task // as they were last given, by short URL
+	begin   time.Time                // of what "elapsed" measures
+	answer  func() (frontier.Claimed, error)
+	told    operatorTold
 }
 
-// commands are the commands of a script. Each returns its answer.
-var commands map[string]func(s *script, args string) string
+// verb is a command of a script.
+type verb struct {
+	least, most int // words of its arguments
+	answer      answers
+	run         func(s *script, args string) string // returns the answer
+}
+
+// many is the number of arguments of a command that takes any number.
+const many = math.MaxInt
+
+// answers says whether the answer of a command is compared.
+type answers int
+
+const (
+	noAnswer   answers = iota // there is none
+	mayAnswer                 // a line that does not compare it fails if the command does not do what it should
+	mustAnswer                // nothing else is tested
+)
+
+// commands are the commands of a script.
+var commands map[string]verb
 
 func init() { // it refers to itself
-	do := func(f func(s *script)) func(*script, string) string {
-		return func(s *script, _ string) string { f(s); return "" }
+	do := func(f func(s *script)) verb {
+		return verb{0, 0, noAnswer, func(s *script, _ string) string { f(s); return "" }}
 	}
-	commands = map[string]func(s *script, args string) string{
-		"add":   func(s *script, args string) string { return addedText(s.Add(s.candidates(strings.Fields(args)))) },
-		"turn":  (*script).turn,
-		"claim": (*script).claim,
-		"alone": (*script).alone,
-		"as":    func(s *script, name string) string { s.turns["@"+name] = s.turns[""]; return "" },
-		"tasks": func(s *script, name string) string { return taskNames(s.turns[name].Tasks) },
+	commands = map[string]verb{
+		"add": {1, many, mayAnswer, func(s *script, args string) string {
+			return addedText(s.Add(s.candidates(strings.Fields(args))))
+		}},
+		"turn":  {1, 1, mayAnswer, (*script).turn},
+		"claim": {2, 3, mayAnswer, (*script).claim},
+		"alone": {1, 1, mayAnswer, (*script).alone},
+		"as":    {1, 1, noAnswer, func(s *script, name string) string { s.turns["@"+name] = s.turnOf(""); return "" }},
+		"tasks": {0, 0, mustAnswer, func(s *script, _ string) string { return taskNames(s.turnOf("").Tasks) }},
 
-		"finish": (*script).finish,
+		"finish": {0, many, mayAnswer, (*script).finish},
 		"close":  do((*script).CloseAll),
-		"drain":  func(s *script, within string) string { return strings.Join(s.Drain(s.span(within)), " ") },
+		"drain":  {0, 1, mayAnswer, func(s *script, within string) string { return strings.Join(s.Drain(s.span(within)), " ") }},
 
-		"blocked": func(s *script, d string) string { s.Blocked(s.span(d)); return "" },
-		"waiting": func(s *script, wait string) string {
+		"blocked": {1, 1, noAnswer, func(s *script, d string) string { s.Blocked(s.span(d)); return "" }},
+		"waiting": {0, 1, noAnswer, func(s *script, wait string) string {
 			s.answer = s.Waiting(frontier.Want{Tasks: 10, MaxWait: s.span(wait)})
 			return ""
-		},
-		"answer": (*script).answered,
+		}},
+		"answer": {0, 0, mustAnswer, (*script).answered},
 
-		"retry":  (*script).retry,
-		"park":   func(s *script, args string) string { return s.steer(frontier.Park, args) },
-		"drop":   func(s *script, args string) string { return s.steer(frontier.Drop, args) },
-		"resume": func(s *script, args string) string { return s.steer(frontier.Resume, args) },
-		"rest":   func(s *script, args string) string { return s.steer(frontier.Rest, args) },
+		"retry":  {1, many, mayAnswer, (*script).retry},
+		"park":   {1, many, mayAnswer, func(s *script, args string) string { return s.steer(frontier.Park, args) }},
+		"drop":   {1, many, mayAnswer, func(s *script, args string) string { return s.steer(frontier.Drop, args) }},
+		"resume": {1, many, mayAnswer, func(s *script, args string) string { return s.steer(frontier.Resume, args) }},
+		"rest":   {1, many, mayAnswer, func(s *script, args string) string { return s.steer(frontier.Rest, args) }},
 
-		"stats": func(s *script, facts string) string { s.facts(s.Stats(), facts); return "" },
-		"host": func(s *script, args string) string {
+		"stats": {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.Stats(), facts); return "" }},
+		"host": {2, many, noAnswer, func(s *script, args string) string {
 			name, facts, _ := strings.Cut(args, " ")
 			s.facts(s.Host(name), facts)
 			return ""
-		},
-		"task": func(s *script, args string) string {
+		}},
+		"task": {2, many, noAnswer, func(s *script, args string) string {
 			url, facts, _ := strings.Cut(args, " ")
-			s.facts(s.tasks[url], facts)
+			s.facts(s.task(url), facts)
 			return ""
-		},
-		"lease": func(s *script, facts string) string { s.facts(s.turns[""].Lease, facts); return "" },
-		"told":  func(s *script, facts string) string { s.facts(s.turns[""].Host, facts); return "" },
-		"newer": (*script).newer,
+		}},
+		"lease": {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.turnOf("").Lease, facts); return "" }},
+		"told":  {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.turnOf("").Host, facts); return "" }},
+		"newer": {1, 1, mustAnswer, (*script).newer},
 
-		"seen":        func(s *script, url string) string { return fmt.Sprint(s.Seen(url)) },
-		"entry":       (*script).entry,
-		"quarantined": (*script).quarantined,
-		"survey":      (*script).survey,
-		"due":         (*script).due,
+		"seen":        {1, 1, mustAnswer, func(s *script, url string) string { return fmt.Sprint(s.Seen(url)) }},
+		"entry":       {2, many, noAnswer, (*script).entry},
+		"quarantined": {0, 0, mustAnswer, (*script).quarantined},
+		"survey":      {1, 1, mustAnswer, (*script).survey},
+		"due":         {1, 1, noAnswer, (*script).due},
 		"listen":      do(func(s *script) { s.Reopen(s.told.options()) }),
-		"heard":       func(s *script, _ string) string { return s.told.since() },
+		"heard":       {0, 0, mustAnswer, func(s *script, _ string) string { return s.told.since() }},
 		"fill":        do(func(s *script) { fill(s.Stage) }),
-		"seeds":       (*script).seeds,
-		"blob": func(s *script, body string) string {
+		"seeds":       {0, 0, mustAnswer, (*script).seeds},
+		"blob": {1, many, mustAnswer, func(s *script, body string) string {
 			b, err := s.Frontier.Blob(s.Context(), digest(body))
 			return fmt.Sprint(err == nil && string(b) == body)
-		},
+		}},
 
-		"sleep":   func(s *script, d string) string { s.Sleep(s.span(d)); return "" },
+		"sleep":   {1, 1, noAnswer, func(s *script, d string) string { s.Sleep(s.span(d)); return "" }},
 		"outlast": do(func(s *script) { s.Outlast() }),
 		"begin":   do(func(s *script) { s.begin = time.Now() }),
-		"elapsed": func(s *script, _ string) string { return spanText(time.Since(s.begin)) },
+		"elapsed": {0, 0, mustAnswer, func(s *script, _ string) string { return spanText(time.Since(s.begin)) }},
 
-		"reopen": func(s *script, args string) string {
-			if options, ok := strings.CutPrefix(args, "with"); ok {
-				o, _ := optionsOf(options)
-				s.Reopen(o)
-			} else {
-				s.Reopen()
-			}
-			return ""
-		},
-		"open":  do(func(s *script) { s.Open(s.Options) }),
-		"shut":  do(func(s *script) { s.Close() }),
-		"crash": do(func(s *script) { s.Crash() }),
-		"fall":  do(func(s *script) { fall(s.Stage) }),
-		"kill":  do(func(s *script) { s.Kill() }),
-		"sync":  do(func(s *script) { s.Sync() }),
+		"reopen": {0, many, noAnswer, (*script).reopen},
+		"open":   do(func(s *script) { s.Open(s.Options) }),
+		"shut":   do(func(s *script) { s.Close() }),
+		"crash":  do(func(s *script) { s.Crash() }),
+		"fall":   do(func(s *script) { fall(s.Stage) }),
+		"kill":   do(func(s *script) { s.Kill() }),
+		"sync":   do(func(s *script) { s.Sync() }),
 
 		// These take a command.
-		"same":   func(s *script, rest string) string { s.Same(func() { s.do(rest) }); return "" },
-		"sorted": func(s *script, rest string) string { return sorted(s.do(rest)) },
-		"of": func(s *script, rest string) string {
+		"same":   {1, many, mayAnswer, func(s *script, rest string) string { s.Same(func() { s.do(rest) }); return "" }},
+		"sorted": {1, many, mustAnswer, func(s *script, rest string) string { return sorted(s.do(rest)) }},
+		"of": {2, many, mustAnswer, func(s *script, rest string) string {
 			host, rest, _ := strings.Cut(rest, " ")
 			other := func(u string) bool { return !strings.HasPrefix(u, host+"/") }
 			return strings.Join(slices.DeleteFunc(strings.Fields(s.do(rest)), other), " ")
-		},
-		"unchanged": func(s *script, rest string) (answer string) {
+		}},
+		"unchanged": {1, many, mayAnswer, func(s *script, rest string) (answer string) {
 			unchanged(s.Stage, func() { answer = s.do(rest) })
 			return answer
-		},
+		}},
 	}
 }
 
@@ -226,13 +259,18 @@ func (s *script) play(lines []line) {
 		s.line = lines[i]
 		if times, ok := strings.CutPrefix(lines[i].text, "times "); ok {
 			length := slices.IndexFunc(lines[i:], func(l line) bool { return l.text == "end" })
-			for range s.number(times) {
+			n := s.number(times)
+			if length < 0 || n < 1 {
+				s.Fatalf("nothing is played: there is no end, or a number below 1")
+			}
+			for range n {
 				s.play(lines[i+1 : i+length])
 			}
 			i += length
 			continue
 		}
 		command, want, checked := strings.Cut(lines[i].text+" ", " = ")
+		s.checked = checked
 		got := s.do(strings.TrimSpace(ranges(command)))
 		if want = strings.TrimSpace(want); checked && !slices.Contains(strings.Split(ranges(want), " or "), got) {
 			s.Fatalf("the answer is %q", got)
@@ -243,11 +281,57 @@ func (s *script) play(lines []line) {
 // do runs a command and returns its answer.
 func (s *script) do(text string) string {
 	name, args, _ := strings.Cut(text, " ")
-	f := commands[name]
-	if f == nil {
+	c, ok := commands[name]
+	n := len(strings.Fields(args))
+	switch {
+	case !ok:
 		s.Fatalf("there is no command %s", name)
+	case n < c.least || n > c.most:
+		s.Fatalf("%s has %d arguments", name, n)
+	case strings.Contains(" "+text, " ="):
+		s.Fatalf("there is no space after the equals sign")
+	case c.answer == mustAnswer && !s.checked:
+		s.Fatalf("the answer of %s is not compared", name)
+	case c.answer == noAnswer && s.checked:
+		s.Fatalf("%s has no answer", name)
 	}
-	return f(s, args)
+	return c.run(s, args)
+}
+
+// reopen opens the frontier again, with other options after the word "with".
+func (s *script) reopen(args string) string {
+	s.Helper()
+	words, options, _ := strings.Cut(args, " ")
+	switch words {
+	case "":
+		s.Reopen()
+	case "with":
+		o, _ := optionsOf(options)
+		s.Reopen(o)
+	default:
+		s.Fatalf("give the options of reopen after the word with")
+	}
+	return ""
+}
+
+// turnOf returns the turn of that name: "@a", or the latest.
+func (s *script) turnOf(name string) frontier.Turn {
+	s.Helper()
+	t, ok := s.turns[name]
+	if !ok {
+		s.Fatalf("no turn %s was given", name)
+	}
+	return t
+}
+
+// task returns a task as it was last given.
+func (s *script) task(url string) frontier.Task {
+	s.Helper()
+	x, ok := s.tasks[url]
+	if !ok {
+		s.Fatalf("the task %s was not given", url)
+	}
+	return x
 }
 
 // ranges writes "a/0..2" as "a/0 a/1 a/2".
@@ -277,6 +361,8 @@ func (s *script) candidates(words []string) (cs []frontier.Candidate) {
 		seed, isSeed := strings.CutPrefix(w, "^")
 		u, reason, refused := strings.Cut(w, "!")
 		switch {
+		case !strings.Contains(w, "/"):
+			s.Fatalf("%s is not a URL", w)
 		case isSeed:
 			cs = append(cs, s.Seeds(seed)...)
 		case refused:
@@ -330,9 +416,14 @@ func spanText(d time.Duration) string {
 }
 
 // cutReason takes a reason in parentheses off the end of a text.
-func cutReason(text string) (words []string, reason string) {
-	text, reason, _ = strings.Cut(text, "(")
-	return strings.Fields(text), strings.TrimSuffix(strings.TrimSpace(reason), ")")
+func (s *script) cutReason(text string) (words []string, reason string) {
+	s.Helper()
+	text, reason, found := strings.Cut(strings.TrimSpace(text), "(")
+	reason, closed := strings.CutSuffix(reason, ")")
+	if found != closed {
+		s.Fatalf("a reason does not end with a parenthesis")
+	}
+	return strings.Fields(text), reason
 }
 
 // counts joins numbers with their words, those of nothing left out: "2 new, 1 known".
@@ -386,6 +477,7 @@ func (s *script) turn(tasks string) string {
 }
 
 // claim claims so many hosts, so many tasks of each, within a time: "2 1 1h". The turns are in the order of their hosts.
+// There must be one if the answer is not compared.
 func (s *script) claim(args string) string {
 	s.Helper()
 	words := append(strings.Fields(args), "0s")
@@ -394,7 +486,11 @@ func (s *script) claim(args string) string {
 		st := s.Stats()
 		Want(s.Stage, "state and due of Stats", fmt.Sprint(st.State, st.Due), fmt.Sprint(c.State, c.Due))
 	}
-	return s.claimed(c)
+	text := s.claimed(c)
+	if len(c.Turns) == 0 && !s.checked {
+		s.Fatalf("no turn: %s", text)
+	}
+	return text
 }
 
 // claimed notes the turns of a Claim and describes its answer.
@@ -428,7 +524,8 @@ func (s *script) answered(string) string {
 
 // newer says what makes the latest token larger than that of an earlier turn: a later opening or a later turn.
 func (s *script) newer(name string) string {
-	old, now := s.turns["@"+name].Token, s.turns[""].Token
+	s.Helper()
+	old, now := s.turnOf("@"+name).Token, s.turnOf("").Token
 	switch {
 	case now>>32 > old>>32:
 		return "opening"
@@ -438,12 +535,14 @@ func (s *script) newer(name string) string {
 	return "not newer"
 }
 
-// alone claims a host by itself.
+// alone claims a host by itself. It must be leased if the answer is not compared.
 func (s *script) alone(name string) string {
 	s.Helper()
 	t, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name))
 	s.CheckSums()
 	switch {
+	case err != nil && !s.checked:
+		s.Fatalf("ClaimAuthority: %v", err)
 	case errors.Is(err, frontier.ErrNotDue):
 		return "not due"
 	case err != nil:
@@ -453,17 +552,20 @@ func (s *script) alone(name string) string {
 	return "leased"
 }
 
-// finish finishes a turn: "@a fetched a/1 a/2; deferred a/3 1h (status 500); keep 2".
+// finish finishes a turn: "@a fetched a/1 a/2; deferred a/3 1h (status 500); keep 2". The result
+// must be applied if the answer is not compared.
 func (s *script) finish(args string) string {
 	s.Helper()
 	name := ""
 	if args != "" && args[0] == '@' {
 		name, args, _ = strings.Cut(args, " ")
 	}
-	t := s.turns[name]
+	t := s.turnOf(name)
 	r := s.result(t, args)
 	f := s.tryFinish(r)
 	switch {
+	case f.Err != nil && !s.checked:
+		s.Fatalf("Finish: %v", f.Err)
 	case errors.Is(f.Err, frontier.ErrStale):
 		return "stale"
 	case f.Err != nil:
@@ -499,19 +601,24 @@ func (s *script) result(t frontier.Turn, text string) frontier.Result {
 	s.Helper()
 	r := resultOf(t)
 	for clause := range strings.SplitSeq(text, ";") {
-		words, reason := cutReason(clause)
+		words, reason := s.cutReason(clause)
 		if len(words) == 0 {
 			continue
 		}
 		args := words[1:]
+		if most, ok := map[string]int{"full": 0, "extend": 1, "wait": 1, "keep": 1}[words[0]]; ok && len(args) > most {
+			s.Fatalf("%s has %d arguments", words[0], len(args))
+		}
 		var o frontier.Outcome
 		switch words[0] {
 		case "full":
 			r = FullResult(s.Stage, t)
 		case "deferred":
-			d := frontier.Deferral{Print: s.tasks[args[0]].Print, Reason: reason}
+			d := frontier.Deferral{Reason: reason}
 			if args[0] == "*" {
 				d.Print = t.Tasks[0].Print
+			} else {
+				d.Print = s.task(args[0]).Print
 			}
 			for _, w := range args[1:] {
 				if strings.Contains(w, "/") {
@@ -544,7 +651,7 @@ func (s *script) result(t frontier.Turn, text string) frontier.Result {
 				s.Fatalf("%v", err)
 			}
 			for _, u := range args {
-				r.Done = append(r.Done, frontier.Done{Print: s.tasks[u].Print, Outcome: o, Reason: reason})
+				r.Done = append(r.Done, frontier.Done{Print: s.task(u).Print, Outcome: o, Reason: reason})
 			}
 			if len(args) == 0 {
 				for _, x := range t.Tasks {
@@ -582,7 +689,7 @@ func (s *script) update(words []string, reason string) *frontier.HostUpdate {
 // retry has something tried again: "failed hosts robots @a (reason)".
 func (s *script) retry(args string) string {
 	s.Helper()
-	words, reason := cutReason(args)
+	words, reason := s.cutReason(args)
 	r := frontier.Retrial{Reason: reason}
 	for _, w := range words {
 		switch {
@@ -605,7 +712,7 @@ func (s *script) retry(args string) string {
 // steer obeys an operator: "a", "a 1h (reason)", or "a/1 a/2" to drop URLs.
 func (s *script) steer(act frontier.Act, args string) string {
 	s.Helper()
-	words, reason := cutReason(args)
+	words, reason := s.cutReason(args)
 	if reason == "" {
 		reason = reasonOf(act)
 	}
@@ -690,6 +797,9 @@ func (s *script) facts(of any, facts string) {
 	s.Helper()
 	for _, fact := range strings.Split(facts, ", ") {
 		i := strings.LastIndex(fact, "=")
+		if i < 0 {
+			s.Fatalf("%s is not a fact", fact)
+		}
 		name, want := fact[:i], fact[i+1:]
 		if got := factOf(of, name); got != want {
 			s.Fatalf("%s is %q", name, got)
