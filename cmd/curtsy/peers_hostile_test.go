@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,8 +146,12 @@ const strange = `(() => {
 func TestPeers_DetectorSeesPlantedScripts(t *testing.T) {
 	t.Parallel()
 	const planted = `<script>window.planted=1;alert(1)</script><img src=x onerror=window.planted=1><p onclick=window.planted=1>x</p><svg onload=window.planted=1></svg>
-		<a href="javascript:window.planted=1">x</a><form action="https://evil.test/"></form><base href="https://evil.test/">`
-	found := []string{"script ", "element img", "attribute onerror of img", "attribute onclick of p", "svg ", "leads to javascript:", "leads to https://evil.test/", "element base"}
+		<a href="javascript:window.planted=1">x</a><form action="https://form.test/"></form><base href="https://base.test/">`
+	found := []string{ // lines, each for one plant
+		"script <script>window.planted=1;alert(1)</script>", "element img", "attribute onerror of img", "leads to https://base.test/x", "attribute onclick of p",
+		`svg <svg onload="window.planted=1"></svg>`, "attribute onload of svg", "leads to javascript:window.planted=1", "leads to https://form.test/",
+		"element base", "leads to https://base.test/",
+	}
 	tab := browser(t)
 	overhearing(t, tab)
 	for _, c := range []struct {
@@ -155,7 +160,7 @@ func TestPeers_DetectorSeesPlantedScripts(t *testing.T) {
 	}{
 		{"", `<p>&lt;script&gt;window.planted=1&lt;/script&gt;</p>`, nil},
 		{"", planted, append([]string{"a script ran", "forbidden: alert 1"}, found...)},
-		{"default-src 'none'", planted, append([]string{"forbidden: script-src-elem inline"}, found...)},
+		{"default-src 'none'", planted, append([]string{"forbidden: script-src-elem inline "}, found...)},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
@@ -168,7 +173,7 @@ func TestPeers_DetectorSeesPlantedScripts(t *testing.T) {
 		goTo(t, tab, server.URL)
 		got := textOf(t, tab, strange)
 		for _, want := range c.want {
-			if !strings.Contains(got, want) {
+			if !slices.Contains(strings.Split(got, "\n"), want) {
 				t.Errorf("under %q: %q, want %q", c.policy, got, want)
 			}
 		}

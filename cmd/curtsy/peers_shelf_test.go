@@ -171,3 +171,24 @@ func unportable(t *testing.T, dir string) []string {
 	}
 	return slices.Sorted(maps.Keys(found))
 }
+
+// The detector finds each kind of name that it knows, and no other.
+func TestPeers_UnportableNamesAreFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{
+		"fine.html", "CON", "aux.tar.gz", "com1.html", "a?b", "end.", "end ", "A/x", "a/y", "caf\u00e9", "cafe\u0301",
+		strings.Repeat("x", 241), "compact.html", "line\nfeed", "fine%2f",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := unportable(t, dir); len(found) != 10 {
+		t.Errorf("%d: %q", len(found), found)
+	}
+}

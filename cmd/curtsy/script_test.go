@@ -48,6 +48,7 @@ import (
 //	                          notice some of them later than others
 //	witness FILE NAME         starts a witness of the ledger whose operator has the key in FILE; sets $witness and $witnesskey
 //	get URL [HOST [TOKEN]]    prints status and body of a response, as soon as a server is there
+//	printed FILE              waits until FILE has the loopback URL that a server prints; sets $printed (without the slash)
 //	running DIR N             waits until the crawl in DIR can be asked, and N requests were made
 //	line PATTERN DIR          waits until the ledger has such a line
 //	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c, or a.len for the length
@@ -61,7 +62,7 @@ import (
 //	spoil DIR                 overwrites a page of the frontier that is in use
 //	newer DIR                 makes the frontier one that a later version wrote
 //
-// In the environment, $free is an address where nobody listens, $dead its URL, and $root the folder of the repository.
+// In the environment, $free is an address where nobody listens when the script begins, $dead its URL, and $root the folder of the repository.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	scripts(t, "script")
@@ -131,6 +132,18 @@ func scripts(t *testing.T, folder string, environment ...string) {
 			"apart":    scriptApart,
 			"get":      scriptGet,
 			"witness":  scriptWitness,
+			"printed": func(ts *testscript.TestScript, _ bool, args []string) {
+				address := regexp.MustCompile(`(?m)^(http://127\.0\.0\.1:\d+)/.*\n`)
+				var found []string
+				if !within(patience, looking, nil, func() bool {
+					b, _ := os.ReadFile(ts.MkAbs(args[0])) // it may not be there yet
+					found = address.FindStringSubmatch(string(b))
+					return found != nil
+				}) {
+					ts.Fatalf("no address in %s", args[0])
+				}
+				ts.Setenv("printed", found[1])
+			},
 			"running": func(ts *testscript.TestScript, _ bool, args []string) {
 				n, err := strconv.Atoi(args[1])
 				ts.Check(err)
