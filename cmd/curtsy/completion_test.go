@@ -12,11 +12,6 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// What follows a word, as the completion of shells is told (":4" and so on).
-const (
-	goesOn = 6 // no files, and no space behind the word
-)
-
 // completed asks as a shell does in a folder. The last argument is the word to complete.
 func completed(t *testing.T, place string, args ...string) (words []string, then int) {
 	t.Helper()

@@ -343,17 +343,19 @@ func scriptGet(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 2 {
 		req.Header.Set("Authorization", "Bearer "+args[2])
 	}
-	var resp *http.Response
 	if !within(patience, looking, nil, func() bool {
-		resp, err = http.DefaultClient.Do(req)
-		return err == nil
+		var resp *http.Response
+		if resp, err = http.DefaultClient.Do(req); err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		fmt.Fprintln(ts.Stdout(), resp.Status)
+		_, err = io.Copy(ts.Stdout(), resp.Body)
+		ts.Check(err)
+		return true
 	}) {
 		ts.Fatalf("%v", err)
 	}
-	defer resp.Body.Close()
-	fmt.Fprintln(ts.Stdout(), resp.Status)
-	_, err = io.Copy(ts.Stdout(), resp.Body)
-	ts.Check(err)
 }
 
 func scriptApart(ts *testscript.TestScript, _ bool, args []string) {
