@@ -248,6 +248,9 @@ func (g *gated) wantPolicy(want, why string, s Summary) {
 	case asClosed:
 		outcomes = [2]string{"disallowed: restricted", "disallowed: restricted"}
 	case asDeny:
+		if v, ok := g.policy(open).Verdict(); ok && v.Allowed {
+			g.t.Errorf("the policy allows all: %+v", v)
+		}
 		g.wantOutcomes(open)
 		g.wantOutcomes(closed)
 		for _, r := range g.web.Referee().Requests() {
