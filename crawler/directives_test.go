@@ -167,8 +167,8 @@ func TestRule19_WrongRelsAreRefused(t *testing.T) {
 	}
 }
 
-// What robots.txt and the answer say about use stands in the page's line and record, as it was written; nothing is made
-// of it.
+// Usage preferences in robots.txt and in the response are copied unchanged into the page's line and record, and have no
+// other effect.
 func TestRule20_PreferencesAreRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{

@@ -221,7 +221,7 @@ func TestReasons_EachHasItsOwnWords(t *testing.T) {
 	}
 }
 
-// The page for webmasters is held against the code: what it promises in tables and examples is what happens.
+// The tables and examples of the page for webmasters match what the crawler does.
 
 func politenessDoc(t *testing.T) string {
 	t.Helper()
@@ -377,7 +377,7 @@ func TestTheExamplesForWebmastersWork(t *testing.T) {
 	}
 }
 
-// What the table of answers says of a URL is how the answer is classed, and how often it is asked for.
+// For each response in the table of answers, the URL gets the outcome and the number of requests that the table gives.
 func TestTheTableOfAnswersIsTrue(t *testing.T) {
 	fates := map[string][]host.Answer{
 		"fetched":                  {host.Answered},

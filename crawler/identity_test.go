@@ -104,7 +104,7 @@ func TestRule01_NamesOfOthersAreRefused(t *testing.T) {
 	})
 }
 
-// Rule 2: From carries the mailbox in every request, and there is none when the contact is a page.
+// Rule 2: if the contact is a mailbox, every request names it in From; if it is a page, no request has a From field.
 func TestRule02_FromCarriesTheMailbox(t *testing.T) {
 	for contact, from := range map[string]string{"crawl@library.org": "crawl@library.org", "https://library.org/crawl": ""} {
 		synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func (s stranger) Write(b []byte) (int, error) {
 }
 
 // Rule 2: without a contact that can be reached no octet is sent to a host off loopback, not for robots.txt either, and
-// the crawl stops with the command that mends it.
+// the crawl stops and names the command that sets one.
 func TestRule02_WithoutAContactNothingIsAsked(t *testing.T) {
 	for name, contact := range map[string]string{"none": "", "reserved": "me@example.org", "local": "http://crawl.internal/"} {
 		bubble(t, name, func(t *testing.T) {

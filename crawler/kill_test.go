@@ -92,7 +92,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 		{"Retry-After of robots.txt", "/robots.txt", withStatus(503, "Retry-After", "90"), 90 * time.Second},
 		{"429 that does not say", "/busy.html", withStatus(429), time.Minute},
 		{"500", "/busy.html", withStatus(500), 30 * time.Second},
-		{"robots.txt that cannot be had", "/robots.txt", withStatus(500), time.Minute}, // rule 6
+		{"robots.txt that is unreachable", "/robots.txt", withStatus(500), time.Minute}, // rule 6
 		{"RateLimit", "/busy.html", withStatus(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {

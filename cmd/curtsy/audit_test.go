@@ -40,7 +40,7 @@ func clean(t *testing.T, args ...string) *audit.Result {
 func TestAuditOfTheScoreboardIsClean(t *testing.T) {
 	t.Parallel()
 	if !full() {
-		t.Skip("minutes")
+		t.Skip("it takes minutes; CURTSY_LONG=1 runs it")
 	}
 	dir := filepath.Join(t.TempDir(), "wing")
 	args := slices.Clone(oursPolite)

@@ -154,7 +154,7 @@ func canBeToken(name string) bool {
 	return name != "" && strings.Contains(letters, name[:1]) && strings.Trim(name, letters+"0123456789.") == ""
 }
 
-// tryCrawl is the command that a crawl of the board by curtsy begins with. Contact stands for the user's own.
+// tryCrawl is the command with which curtsy crawls the board. CONTACT is a placeholder for the user's own contact.
 const tryCrawl = "crawl --dir crawltest --scope any --max-time 10m --max-wait 25s --own-site none --contact CONTACT"
 
 // writeBoard prints where a crawl begins, how curtsy crawls it if there is a command, and which port is which host.

@@ -38,7 +38,7 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 	}
 }
 
-// Who is let pass before the time it was told has waited until now, and no longer.
+// A request that is admitted early has waited only until then.
 func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(time.Second, nil), netip.MustParseAddr("8.8.8.8")
