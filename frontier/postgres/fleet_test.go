@@ -188,16 +188,18 @@ func fleetWakes(f fleet) {
 
 func fleetNewOnce(f fleet) {
 	us := frontiertest.Pages("a", 50)
+	forward := f.Links(us...)
+	slices.Reverse(us)
+	backward := f.Links(us...)
 	first := make(chan frontier.Added)
 	go func() {
-		n, err := f.Frontier.Add(f.Context(), f.Links(us...))
+		n, err := f.Frontier.Add(f.Context(), forward)
 		if err != nil {
 			f.Error(err)
 		}
 		first <- n
 	}()
-	slices.Reverse(us)
-	b, err := f.second.Frontier.Add(f.Context(), f.Links(us...))
+	b, err := f.second.Frontier.Add(f.Context(), backward)
 	if err != nil {
 		f.Fatal(err)
 	}
