@@ -20,6 +20,8 @@ func FuzzHead(f *testing.F) {
 		"HTTP/1.1 200 OK\r\nRetry-After : 3\r\nRetry-After\t: 4\r\nRetry-After: \x855\xa0\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\nContent-Encoding: br\r\n",
 		"HTTP/1.1 200 OK\r\n: x\r\nCache-Control: a, b\r\nCache-Control:\r\nExpires:\r\n", "HTTP/1.1 200 OK\r\r\nAge: 1\r\r\n\r\r\n", "HTTP/1.1 103 Early Hints\r\n",
 		"HTTP/1.1 200 OK\r\nAge: 1\r\n\t\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Encoding:\r\nContent-Encoding: gzip\r\nContent-Encoding: \r\n",
+		"HTTP/1.1 200 OK\r\nRateLimit:\r\nRateLimit: \"p\";r=0;t=9\r\n", "HTTP/1.1 200 OK\r\nRateLimit: \"p\";r=0;t=9\r\nRateLimit:\r\n",
 	} {
 		f.Add(line + "\r\n")
 	}
@@ -48,7 +50,7 @@ func FuzzHead(f *testing.F) {
 			}
 		}
 		want.Coding = strings.Join(slices.DeleteFunc(resp.Header.Values("Content-Encoding"), func(s string) bool { return s == "" }), ",")
-		want.RateLimit = strings.Join(slices.DeleteFunc(resp.Header.Values("RateLimit"), func(s string) bool { return s == "" }), ",")
+		want.RateLimit = strings.Join(resp.Header.Values("RateLimit"), ",") // as the crawl's reader joins it
 		if (len(resp.TransferEncoding) > 0) != a.block.chunked {
 			t.Fatalf("%q: chunked is %v", text, a.block.chunked)
 		}

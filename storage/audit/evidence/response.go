@@ -56,6 +56,7 @@ type AnswerHead struct {
 	RateLimit, Coding            string // RateLimit and Content-Encoding, of several fields all
 	length, part                 First  // Content-Length and Content-Range
 	octets                       int    // of those that are kept several times
+	rateLimits                   int    // RateLimit fields
 }
 
 // First is the value of the first field of its name.
@@ -78,19 +79,20 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 			*to = append(*to, string(value))
 		}
 	}
-	joined := func(to *string, most int) {
-		if *to != "" && len(*to) <= most {
-			*to += ","
-		}
-		if len(*to) <= most {
-			*to += string(value)
+	joined := func(to *string, most int, first bool) {
+		switch {
+		case first:
+			*to = string(value)
+		case len(*to) <= most:
+			*to += "," + string(value)
 		}
 	}
 	switch name {
 	case "retry-after":
 		several(&s.RetryAfter)
 	case "ratelimit":
-		joined(&s.RateLimit, maxRateLimit)
+		joined(&s.RateLimit, maxRateLimit, s.rateLimits == 0)
+		s.rateLimits++ // an empty one counts: RFC 9651 4.2 has the list fail for it
 	case "date":
 		s.Date.set(value)
 	case "age":
@@ -111,7 +113,9 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 	case "cache-control":
 		several(&s.CacheControl)
 	case "content-encoding":
-		joined(&s.Coding, finding.MaxText)
+		if len(value) > 0 {
+			joined(&s.Coding, finding.MaxText, s.Coding == "")
+		}
 	case "expires":
 		s.Expires.set(value)
 	case "content-range":
