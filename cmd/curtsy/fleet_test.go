@@ -224,8 +224,9 @@ func TestFleet_ServerFails(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
+	const pages = 12
 	server := frontiertest.Start(t)
-	f := newFleet(t, server, 2, 20)
+	f := newFleet(t, server, 2, pages)
 	f.until(t, 100)
 	incidents := []time.Time{time.Now()}
 	server.SQL(t, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'No space left on device' USING ERRCODE='53100'; END $$;
@@ -269,7 +270,7 @@ func TestFleet_ServerFails(t *testing.T) {
 	for i := range f.members {
 		f.members[i] = launched(t, curtsy(t, "resume", f.dirs[i]))
 	}
-	f.complete(t, 20, incidents...)
+	f.complete(t, pages, incidents...)
 }
 
 // Invalid input is refused: testdata/fleet.
