@@ -7,20 +7,9 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-
-	"curtsy/frontier/canon"
 )
 
 const password = "Tr0ub4dor&3-zebra"
-
-func authority(t *testing.T, raw string) canon.Authority {
-	t.Helper()
-	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Authority()
-}
 
 func TestAuthIsBasicOrBearer(t *testing.T) {
 	for file, want := range map[string]string{

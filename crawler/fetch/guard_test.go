@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-
-	"curtsy/frontier/canon"
 )
 
 // Politeness rule 23.
@@ -77,10 +76,7 @@ func TestExemptions(t *testing.T) {
 		{"http://a.localhost:9000", "127.0.0.1", false},         // that name only
 		{"http://localhost.evil.test:9000", "127.0.0.1", false}, //
 	} {
-		a, err := canon.ParseAuthority(c.authority)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := authority(t, c.authority)
 		port, err := strconv.ParseUint(a.Port(), 10, 16)
 		if err != nil {
 			t.Fatal(err)
@@ -93,79 +89,125 @@ func TestExemptions(t *testing.T) {
 	}
 }
 
-// The guard judges what the name resolves to, and exactly that is dialled: once resolved, never again.
+// The guard judges what the name resolves to, and exactly that is dialled: once resolved, never again. Of many addresses
+// few are kept, of the chosen family only.
 func TestOnlyGuardedAddressesAreDialled(t *testing.T) {
+	const four, six = "93.184.215.14", "2606:2800:21f::1"
 	for _, c := range []struct {
 		name   string
-		addrs  []string
-		url    string
-		dialed []string
+		family Family
+		found  []string
+		url    string // empty: http://a.test/
+		want   []string
 		class  Class
 	}{
-		{"public", []string{"8.8.8.8"}, "http://a.test/", []string{"8.8.8.8:80"}, ""},
-		{"private", []string{"192.168.1.1"}, "http://a.test/", nil, PrivateAddress},
-		{"mapped", []string{"::ffff:8.8.8.8"}, "http://a.test:81/", []string{"8.8.8.8:81"}, ""},
-		{"mixed", []string{"127.0.0.1", "8.8.8.8", "10.0.0.1"}, "http://a.test/", []string{"8.8.8.8:80"}, ""},
-		{"IPv6", []string{"2606:2800:220:1::1"}, "http://a.test/", []string{"[2606:2800:220:1::1]:80"}, ""},
-		{"none", nil, "http://a.test/", nil, DNS},
-		{"literal", []string{"8.8.8.8"}, "http://127.0.0.1/", nil, PrivateAddress},
-		{"literal in disguise", []string{"8.8.8.8"}, "http://0x7f.1/", nil, PrivateAddress},
-		{"literal IPv6", []string{"8.8.8.8"}, "http://[::1]/", nil, PrivateAddress},
-		{"metadata", []string{"8.8.8.8"}, "http://169.254.169.254/latest/meta-data/", nil, PrivateAddress},
-		{"public literal", nil, "http://8.8.4.4/", []string{"8.8.4.4:80"}, ""},
+		{name: "public", found: []string{four, "8.8.4.4"}, want: []string{four + ":80", "8.8.4.4:80"}},
+		{name: "private", found: []string{"192.168.1.1", "127.0.0.1"}, class: PrivateAddress},
+		{name: "mapped", found: []string{"::ffff:" + four}, url: "http://a.test:81/", want: []string{four + ":81"}},
+		{name: "mixed", found: []string{"127.0.0.1", four, "10.0.0.1"}, want: []string{four + ":80"}},
+		{name: "IPv6", found: []string{six}, url: "http://a.test:8443/", want: []string{"[" + six + "]:8443"}},
+		{name: "three of four", found: []string{"8.8.8.1", "8.8.8.2", "8.8.8.3", "8.8.8.4"}, want: []string{"8.8.8.1:80", "8.8.8.2:80", "8.8.8.3:80"}},
+		{name: "none", class: DNS},
+		{name: "literal", found: []string{four}, url: "http://127.0.0.1/", class: PrivateAddress},
+		{name: "literal in disguise", found: []string{four}, url: "http://0x7f.1/", class: PrivateAddress},
+		{name: "literal IPv6", found: []string{four}, url: "http://[::1]/", class: PrivateAddress},
+		{name: "metadata", found: []string{four}, url: "http://169.254.169.254/latest/meta-data/", class: PrivateAddress},
+		{name: "public literal", found: []string{four}, url: "http://8.8.4.4/", want: []string{"8.8.4.4:80"}},
+
+		{name: "both, any family", found: []string{six, four}, want: []string{"[" + six + "]:80", four + ":80"}},
+		{name: "both, IPv4", family: IPv4, found: []string{six, four}, want: []string{four + ":80"}},
+		{name: "both, IPv6", family: IPv6, found: []string{four, six}, want: []string{"[" + six + "]:80"}},
+		{name: "IPv4 only, IPv6", family: IPv6, found: []string{four}, class: NoIPv6},
+		{name: "IPv6 only, IPv4", family: IPv4, found: []string{six}, class: NoIPv4},
+		{name: "mapped, IPv4", family: IPv4, found: []string{"::ffff:" + four}, want: []string{four + ":80"}},
+		{name: "mapped, IPv6", family: IPv6, found: []string{"::ffff:" + four}, class: NoIPv6},
+		{name: "literal, IPv6", family: IPv6, url: "http://" + four + "/", class: NoIPv6},
+		{name: "none, IPv6", family: IPv6, class: DNS},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				lookups := 0
-				w := &world{serve: answering(ok("bread"))}
-				x := get(t, w.fetcher(t, Config{Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
-					if lookups++; lookups > 1 {
-						return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil // rebinding
-					}
-					return resolveTo(c.addrs...)(ctx, host)
-				}}), c.url)
-				expect(t, x, c.class, "")
-				if !slices.Equal(w.dialed, c.dialed) {
-					t.Errorf("dialled %v, want %v", w.dialed, c.dialed)
+		bubble(t, c.name, func(t *testing.T) {
+			lookups := 0
+			w := &world{serve: answering(ok("bread"))}
+			f := w.fetcher(t, Config{Family: c.family, Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+				if lookups++; lookups > 1 && c.class == "" {
+					return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil // rebinding
 				}
-			})
+				return resolveTo(c.found...)(ctx, host)
+			}})
+			url := cmp.Or(c.url, "http://a.test/")
+			x := get(t, f, url)
+			expect(t, x, c.class, "")
+			if first := c.want[:min(1, len(c.want))]; !slices.Equal(w.dialed, first) {
+				t.Errorf("dialled %v, want %v", w.dialed, first)
+			}
+			all, err := f.Addresses(t.Context(), authority(t, url))
+			var got []string
+			for _, a := range all {
+				got = append(got, a.String())
+			}
+			var failure *Failure
+			if !slices.Equal(got, c.want) || errors.As(err, &failure) != (c.class != "") || failure != nil && failure.Class != c.class {
+				t.Errorf("addresses %v, %v; want %v, class %q", got, err, c.want, c.class)
+			}
+			if c.class != "" && (x.Protocols != nil || (c.class == NoIPv4 || c.class == NoIPv6) && !c.class.Ours()) {
+				t.Errorf("%q was spoken, %s is taken for a fault of the host", x.Protocols, c.class)
+			}
 		})
 	}
 }
 
+// TestNextAddressOnlyWithoutConnection has some addresses lead nowhere, because the network refuses at once or swallows
+// what is sent. RFC 8305 4: a host with many addresses of both kinds is reached where one kind leads nowhere.
 func TestNextAddressOnlyWithoutConnection(t *testing.T) {
+	six := []string{"2606:2800:220:1::1", "2606:2800:220:1::2", "2606:2800:220:1::3", "2606:2800:220:1::4"}
+	four := []string{"8.8.8.1", "8.8.8.2", "8.8.8.3", "8.8.8.4"}
+	only := func(addr string) func(netip.Addr) bool { return func(a netip.Addr) bool { return a.String() == addr } }
 	for _, c := range []struct {
 		name   string
-		up     string // prefix of the addresses that accept
-		serve  func(int, net.Conn)
-		dialed string
-		addr   string
+		found  []string
+		works  func(netip.Addr) bool
+		dialed []string
 		class  Class
 	}{
-		{"first", "8.8.8.1", answering(ok("b")), "1", "8.8.8.1:80", ""},
-		{"third", "8.8.8.3", answering(ok("b")), "123", "8.8.8.3:80", ""},
-		{"not the fourth", "8.8.8.4", answering(ok("b")), "123", "8.8.8.3:80", Connect},
-		{"not after a connection", "8.8.8.1", answering(""), "1", "8.8.8.1:80", Reset},
+		{"first", four, only(four[0]), four[:1], ""},
+		{"third", four, only(four[2]), four[:3], ""},
+		{"not the fourth", four, only(four[3]), four[:3], NoRoute},
+		{"not after a connection", four, only(four[0]), four[:1], Reset},
+		{"IPv6 leads nowhere", slices.Concat(six, four), netip.Addr.Is4, []string{six[0], four[0]}, ""},
+		{"IPv4 leads nowhere", slices.Concat(four, six), netip.Addr.Is6, []string{four[0], six[0]}, ""},
+		{"IPv6 only", six, netip.Addr.Is6, six[:1], ""},
+		{"the resolver's order", []string{six[0], four[0], six[1]}, netip.Addr.Is6, six[:1], ""},
+		{"one IPv4 address last", slices.Concat(six, four[:1]), netip.Addr.Is4, []string{six[0], four[0]}, ""},
+		{"the third of both kinds", slices.Concat(six, four), only(six[1]), []string{six[0], four[0], six[1]}, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{serve: c.serve}
-				dialed := ""
+		for _, swallowed := range []bool{false, true} {
+			bubble(t, c.name, func(t *testing.T) {
+				w := &world{serve: answering(ok("bread"))}
+				if c.class == Reset {
+					w.serve = answering("")
+				}
+				if swallowed && c.class == NoRoute {
+					c.class = Timeout
+				}
+				var dialed []string
 				x := get(t, w.fetcher(t, Config{
-					Resolve: resolveTo("8.8.8.1", "8.8.8.2", "8.8.8.3", "8.8.8.4"),
+					Resolve: resolveTo(c.found...),
 					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-						dialed += address[6:7]
-						if !strings.HasPrefix(address, c.up) {
-							return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+						to := netip.MustParseAddrPort(address).Addr()
+						dialed = append(dialed, to.String())
+						if c.works(to) {
+							return w.dial(ctx, network, address)
 						}
-						return w.dial(ctx, network, address)
+						if swallowed {
+							return hang[net.Conn](ctx)
+						}
+						return nil, &net.OpError{Op: "dial", Err: syscall.ENETUNREACH}
 					},
 				}), "http://a.test/")
-				if class(x) != c.class || dialed != c.dialed || x.Addr.String() != c.addr {
-					t.Errorf("%v, dialled %s, address %v", x.Failure, dialed, x.Addr)
+				if class(x) != c.class || !slices.Equal(dialed, c.dialed) || x.Addr.Addr().String() != dialed[len(dialed)-1] {
+					t.Errorf("%v, dialled %v, address %v; want class %q, %v", x.Failure, dialed, x.Addr, c.class, c.dialed)
 				}
 			})
-		})
+		}
 	}
 }
 

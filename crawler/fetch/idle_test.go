@@ -54,120 +54,80 @@ func TestConnectionIsNotUsedAgain(t *testing.T) {
 		{name: "CloseIdle", response: ok("bread"), act: func(f *Fetcher, a canon.Authority) { f.CloseIdle(a) }},
 		{name: "Close", response: ok("bread"), act: func(f *Fetcher, _ canon.Authority) { closed(t, f) }},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				closed := 0
-				w := &world{serve: func(_ int, conn net.Conn) {
-					for request(conn) != "" {
-						say(conn, c.response)
-					}
-					closed++
-				}}
-				f := w.fetcher(t, c.config)
-				x := get(t, f, "http://a.test/")
-				if x.Failure != nil {
-					t.Fatal(x.Failure)
+		bubble(t, c.name, func(t *testing.T) {
+			closed := 0
+			w := &world{serve: func(_ int, conn net.Conn) {
+				for request(conn) != "" {
+					say(conn, c.response)
 				}
-				time.Sleep(c.pause)
-				if c.act != nil {
-					c.act(f, x.URL.Authority())
-				}
-				synctest.Wait()
-				if closed != 1 {
-					t.Error("the connection is still open")
-				}
-				if again := get(t, f, "http://a.test/"); again.Reused || again.Failure != nil {
-					t.Errorf("reused %v, %v", again.Reused, again.Failure)
-				}
-			})
+				closed++
+			}}
+			f := w.fetcher(t, c.config)
+			x := get(t, f, "http://a.test/")
+			if x.Failure != nil {
+				t.Fatal(x.Failure)
+			}
+			time.Sleep(c.pause)
+			if c.act != nil {
+				c.act(f, x.URL.Authority())
+			}
+			synctest.Wait()
+			if closed != 1 {
+				t.Error("the connection is still open")
+			}
+			if again := get(t, f, "http://a.test/"); again.Reused || again.Failure != nil {
+				t.Errorf("reused %v, %v", again.Reused, again.Failure)
+			}
 		})
 	}
 }
 
-// RFC 9112 9.3.1: a server may close an idle connection at any time. What it took nothing of was not asked.
-func TestStaleConnectionIsReplacedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		w := &world{serve: func(n int, conn net.Conn) {
-			for request(conn) != "" {
-				asked++
+// RFC 9112 9.3.1: a server may close an idle connection at any time. What it took nothing of was not asked, and is asked
+// over a fresh connection. A request that went out may have been heard, whatever became of the connection then: the host
+// is not asked again at once (politeness rule 9).
+func TestOnlyAStaleConnectionIsReplaced(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		serve  func(conn net.Conn) // after the first response
+		class  Class
+		reused bool
+	}{
+		{"closed while idle", func(conn net.Conn) { closed(t, conn) }, "", false},
+		{"closed after the request", func(conn net.Conn) { request(conn) }, Reset, true},
+		{"after the first octet", func(conn net.Conn) { request(conn); say(conn, "H") }, Reset, true},
+		{"after an interim response", func(conn net.Conn) { request(conn); say(conn, "HTTP/1.1 100 Continue\r\n\r\n") }, Reset, true},
+		{"timeout", func(conn net.Conn) { request(conn); drain(conn) }, Timeout, true},
+		{"nonsense", func(conn net.Conn) { request(conn); say(conn, "nonsense\n") }, Protocol, true},
+	} {
+		bubble(t, c.name, func(t *testing.T) {
+			w := &world{serve: func(n int, conn net.Conn) {
+				request(conn)
 				say(conn, ok("bread"))
 				if n == 0 {
-					return
+					c.serve(conn)
 				}
+			}}
+			f := w.fetcher(t, Config{})
+			get(t, f, "http://a.test/")
+			synctest.Wait()
+			x := get(t, f, "http://a.test/")
+			connections := 1
+			if !c.reused {
+				connections = 2
 			}
-		}}
-		f := w.fetcher(t, Config{})
-		get(t, f, "http://a.test/")
-		synctest.Wait()
-		x := get(t, f, "http://a.test/")
-		expect(t, x, "", "")
-		if x.Reused || asked != 2 || len(w.dialed) != 2 || text(t, x.Response) != ok("bread") {
-			t.Errorf("reused %v, asked %d times over %d connections, response %q", x.Reused, asked, len(w.dialed), text(t, x.Response))
-		}
-	})
-}
-
-// A request that went out may have been heard, whatever became of the connection then: the host is not asked again at
-// once (politeness rule 9).
-func TestRequestThatWentOutIsNotRepeatedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		w := &world{serve: func(_ int, conn net.Conn) {
-			for request(conn) != "" {
-				if asked++; asked == 2 {
-					return
-				}
-				say(conn, ok("bread"))
+			if class(x) != c.class || x.Reused != c.reused || len(w.dialed) != connections {
+				t.Errorf("%v, reused %v, %d connections", x.Failure, x.Reused, len(w.dialed))
 			}
-		}}
-		f := w.fetcher(t, Config{})
-		get(t, f, "http://a.test/")
-		x := get(t, f, "http://a.test/")
-		if class(x) != Reset || !x.Reused || asked != 2 || len(w.dialed) != 1 {
-			t.Errorf("%v, reused %v, asked %d times over %d connections", x.Failure, x.Reused, asked, len(w.dialed))
-		}
-	})
-}
-
-// Only then: no other failure is worth another request.
-func TestOtherFailuresAreNotRetried(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		class Class
-		serve func(conn net.Conn)
-	}{
-		{"after the first octet", Reset, func(conn net.Conn) { say(conn, "H") }},
-		{"after an interim response", Reset, func(conn net.Conn) { say(conn, "HTTP/1.1 100 Continue\r\n\r\n") }},
-		{"time-out", Timeout, func(conn net.Conn) { drain(conn) }},
-		{"nonsense", Protocol, func(conn net.Conn) { say(conn, "nonsense\n") }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{serve: func(_ int, conn net.Conn) {
-					request(conn)
-					say(conn, ok("bread"))
-					if request(conn) != "" {
-						c.serve(conn)
-					}
-				}}
-				f := w.fetcher(t, Config{})
-				get(t, f, "http://a.test/")
-				x := get(t, f, "http://a.test/")
-				if class(x) != c.class || !x.Reused || len(w.dialed) != 1 {
-					t.Errorf("%v, reused %v, %d connections", x.Failure, x.Reused, len(w.dialed))
-				}
-			})
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, "a fresh connection that died", func(t *testing.T) {
 		w := &world{serve: answering("")}
 		x := get(t, w.fetcher(t, Config{}), "http://a.test/")
 		if expect(t, x, Reset, ""); len(w.dialed) != 1 {
-			t.Errorf("a fresh connection that died: %d connections", len(w.dialed))
+			t.Errorf("%d connections", len(w.dialed))
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // stale, and then down
+	bubble(t, "stale, and then down", func(t *testing.T) {
 		w := &world{serve: answering(ok("bread"))}
 		up := true
 		f := w.fetcher(t, Config{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -13,41 +13,6 @@ import (
 // known can be written to, so that it may ask any host.
 var known = Identity{Contact: "https://lab.dev/bot"}
 
-// A host is asked at addresses of the chosen family alone, and one without such an address fails with a reason that says so.
-func TestFamily_IsTheOnlyOneThatIsDialled(t *testing.T) {
-	const four, six = "93.184.215.14", "2606:2800:21f::1"
-	for _, c := range []struct {
-		name     string
-		family   Family
-		url      string
-		resolved []string
-		dialed   string
-		class    Class
-	}{
-		{"both, any", 0, "http://a.test/", []string{six, four}, "[" + six + "]:80", ""},
-		{"both, IPv4", IPv4, "http://a.test/", []string{six, four}, four + ":80", ""},
-		{"both, IPv6", IPv6, "http://a.test/", []string{four, six}, "[" + six + "]:80", ""},
-		{"IPv4 alone, IPv6", IPv6, "http://a.test/", []string{four}, "", NoIPv6},
-		{"IPv6 alone, IPv4", IPv4, "http://a.test/", []string{six}, "", NoIPv4},
-		{"mapped, IPv4", IPv4, "http://a.test/", []string{"::ffff:" + four}, four + ":80", ""},
-		{"mapped, IPv6", IPv6, "http://a.test/", []string{"::ffff:" + four}, "", NoIPv6},
-		{"literal, IPv6", IPv6, "http://" + four + "/", nil, "", NoIPv6},
-		{"no address at all", IPv6, "http://a.test/", nil, "", DNS},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := &world{serve: answering(ok("hello"))}
-			x := get(t, w.fetcher(t, Config{Identity: known, Family: c.family, Resolve: resolveTo(c.resolved...)}), c.url)
-			expect(t, x, c.class, "")
-			if got := strings.Join(w.dialed, " "); got != c.dialed {
-				t.Errorf("dialled %q, want %q", got, c.dialed)
-			}
-			if c.class != "" && c.class != DNS && !c.class.Ours() {
-				t.Errorf("%s is taken for a fault of the host", c.class)
-			}
-		})
-	}
-}
-
 // A connection leaves from the address that was chosen.
 func TestBind_IsWhereConnectionsLeaveFrom(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

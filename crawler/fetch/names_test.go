@@ -14,18 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"curtsy/frontier/canon"
 )
-
-func mustAuthority(t testing.TB, s string) canon.Authority {
-	t.Helper()
-	a, err := canon.ParseAuthority(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
 
 // asker is a resolver that takes a second, or a little less, and counts who asks.
 type asker struct {
@@ -55,42 +44,6 @@ func public(int64, string) ([]netip.Addr, error) {
 	return resolveTo("8.8.8.8")(context.Background(), "")
 }
 
-func TestAddressesAreGuardedAndFew(t *testing.T) {
-	for _, c := range []struct {
-		authority string
-		addrs     []string
-		want      []string
-		class     Class
-	}{
-		{"http://a.test:80", []string{"8.8.8.8", "8.8.4.4"}, []string{"8.8.8.8:80", "8.8.4.4:80"}, ""},
-		{"https://a.test:8443", []string{"2606:2800:220:1::1"}, []string{"[2606:2800:220:1::1]:8443"}, ""},
-		{"http://a.test:80", []string{"10.0.0.1", "8.8.8.8", "127.0.0.1"}, []string{"8.8.8.8:80"}, ""},
-		{"http://a.test:80", []string{"8.8.8.1", "8.8.8.2", "8.8.8.3", "8.8.8.4"}, []string{"8.8.8.1:80", "8.8.8.2:80", "8.8.8.3:80"}, ""},
-		{"http://a.test:80", []string{"::ffff:8.8.8.8"}, []string{"8.8.8.8:80"}, ""},
-		{"http://a.test:80", []string{"192.168.0.1", "127.0.0.1"}, nil, PrivateAddress},
-		{"http://a.test:80", nil, nil, DNS},
-		{"http://8.8.4.4:80", []string{"8.8.8.8"}, []string{"8.8.4.4:80"}, ""},
-		{"http://127.0.0.1:80", []string{"8.8.8.8"}, nil, PrivateAddress},
-	} {
-		f := mustNew(t, Config{Resolve: resolveTo(c.addrs...)})
-		got, err := f.Addresses(t.Context(), mustAuthority(t, c.authority))
-		var failure *Failure
-		if errors.As(err, &failure) != (c.class != "") || failure != nil && failure.Class != c.class {
-			t.Errorf("%s at %v: %v, want class %q", c.authority, c.addrs, err, c.class)
-		}
-		if s := texts(got); !slices.Equal(s, c.want) {
-			t.Errorf("%s at %v: %v, want %v", c.authority, c.addrs, s, c.want)
-		}
-	}
-}
-
-func texts(aps []netip.AddrPort) (out []string) {
-	for _, ap := range aps {
-		out = append(out, ap.String())
-	}
-	return out
-}
-
 // Concurrent calls for one name make one look-up; of many names at most 64 are looked up at once.
 func TestLookUpsAreSharedAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +52,7 @@ func TestLookUpsAreSharedAndBounded(t *testing.T) {
 		var g errgroup.Group
 		for i := range 1280 {
 			g.Go(func() error {
-				_, err := f.Addresses(t.Context(), mustAuthority(t, fmt.Sprintf("http://h%d.test:%d", i%128, 8000+i)))
+				_, err := f.Addresses(t.Context(), authority(t, fmt.Sprintf("http://h%d.test:%d", i%128, 8000+i)))
 				return err
 			})
 		}
@@ -117,7 +70,7 @@ func TestAnswersAreKeptForAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &asker{answer: public}
 		f := mustNew(t, Config{Resolve: r.resolve})
-		a := mustAuthority(t, "http://a.test:80")
+		a := authority(t, "http://a.test:80")
 		begin := time.Now()
 		for range 50 {
 			if _, err := f.Addresses(t.Context(), a); err != nil {
@@ -132,7 +85,7 @@ func TestAnswersAreKeptForAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &asker{answer: func(int64, string) ([]netip.Addr, error) { return nil, &net.DNSError{IsTimeout: true} }}
 		f := mustNew(t, Config{Resolve: r.resolve})
-		a := mustAuthority(t, "http://a.test:80")
+		a := authority(t, "http://a.test:80")
 		for n := range int64(3) {
 			var g errgroup.Group
 			for range 10 {
@@ -154,7 +107,7 @@ func TestLookUpGivenUpIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &asker{answer: public}
 		f := mustNew(t, Config{Resolve: r.resolve})
-		a := mustAuthority(t, "http://a.test:80")
+		a := authority(t, "http://a.test:80")
 		first, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
 		var g errgroup.Group
@@ -205,7 +158,7 @@ func TestRebindingIsRefused(t *testing.T) {
 		expect(t, get(t, f, "http://a.test/"), "", "")
 		time.Sleep(nameLife)
 		expect(t, get(t, f, "http://a.test/"), PrivateAddress, "")
-		if _, err := f.Addresses(t.Context(), mustAuthority(t, "http://a.test:80")); err == nil {
+		if _, err := f.Addresses(t.Context(), authority(t, "http://a.test:80")); err == nil {
 			t.Error("the second answer passes")
 		}
 		if !slices.Equal(w.dialed, []string{"8.8.8.8:80"}) {
@@ -310,7 +263,7 @@ func TestRule25_SlowLookUpsHoldNobodyUp(t *testing.T) {
 		for i := range 1000 {
 			slow.Go(func() error {
 				begin := time.Now()
-				_, err := f.Addresses(t.Context(), mustAuthority(t, fmt.Sprintf("http://h%d.test", i)))
+				_, err := f.Addresses(t.Context(), authority(t, fmt.Sprintf("http://h%d.test", i)))
 				var failure *Failure
 				if !errors.As(err, &failure) || failure.Class != DNS || time.Since(begin) < 10*time.Second {
 					return fmt.Errorf("after %v: %w", time.Since(begin), err)
@@ -320,7 +273,7 @@ func TestRule25_SlowLookUpsHoldNobodyUp(t *testing.T) {
 		}
 		synctest.Wait()
 		begin := time.Now()
-		if _, err := f.Addresses(t.Context(), mustAuthority(t, "http://good.test")); err != nil {
+		if _, err := f.Addresses(t.Context(), authority(t, "http://good.test")); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(begin); took > 1000/maxLookups*slowLookUp+slowLookUp {

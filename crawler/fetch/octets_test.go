@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"net"
 	"net/http"
@@ -119,65 +118,6 @@ func TestMisuseIsAnError(t *testing.T) {
 	}
 }
 
-// DESIGN section 8: the octets are those that crossed the connection, whatever parsing makes of them.
-func TestResponseOctetsAreKept(t *testing.T) {
-	const page = "<p>bread</p>"
-	zipped := zip(page)
-	for _, c := range []struct {
-		name, head, body string // body as sent
-		decoded, payload string
-		undecoded        string
-		interim          string
-	}{
-		{name: "length", head: "HTTP/1.1 200 OK\r\ncontent-LENGTH: 12\r\nx-ODD:   case \r\n\r\n", body: page, decoded: page, payload: page},
-		{name: "bare line feeds", head: "HTTP/1.1 200 OK\nContent-Length: 12\n\n", body: page, decoded: page, payload: page},
-		{name: "until close", head: "HTTP/1.0 200 OK\r\n\r\n", body: page, decoded: page, payload: page},
-		{name: "chunked", head: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", body: chunked(page, 5), decoded: page, payload: page},
-		{name: "chunked, extension and trailer", head: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n",
-			body: "00c;ext=\"v\"\r\n" + page + "\r\n0\r\nX-Sum: 7\r\n\r\n", decoded: page, payload: page},
-		{name: "gzip", head: fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", len(zipped)),
-			body: zipped, decoded: page, payload: zipped},
-		{name: "x-gzip, chunked", head: "HTTP/1.1 200 OK\r\nContent-Encoding: X-GZIP\r\nTransfer-Encoding: chunked\r\n\r\n",
-			body: chunked(zipped, 3), decoded: page, payload: zipped},
-		{name: "gzip of two members", head: "HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n",
-			body: zip("<p>", "bread</p>"), decoded: page, payload: zip("<p>", "bread</p>")},
-		{name: "gzip with octets behind it", head: "HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n",
-			body: zipped + "\x00\x00junk", decoded: page, payload: zipped + "\x00\x00junk"},
-		{name: "gzip of nothing", head: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n"},
-		{name: "a coding that stays", head: "HTTP/1.1 200 OK\r\nContent-Encoding: sdch\r\nContent-Length: 3\r\n\r\n",
-			body: "\x01\x02\x03", decoded: "\x01\x02\x03", payload: "\x01\x02\x03", undecoded: "sdch"},
-		{name: "two codings that were not applied", head: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n",
-			body: "abc", decoded: "abc", payload: "abc"},
-		{name: "identity", head: "HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Length: 3\r\n\r\n", body: "abc", decoded: "abc", payload: "abc"},
-		{name: "interim", interim: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n",
-			head: "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", body: page, decoded: page, payload: page},
-		{name: "not found", head: "HTTP/1.1 404 Nope\r\nContent-Length: 12\r\n\r\n", body: page, decoded: page, payload: page},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{serve: answering(c.interim + c.head + c.body)}
-				x := get(t, w.fetcher(t, Config{}), "http://a.test/")
-				expect(t, x, "", "")
-				if got := text(t, x.Response); got != c.head+c.body {
-					t.Errorf("response %q, want %q", got, c.head+c.body)
-				}
-				if x.HeadSize != int64(len(c.head)) {
-					t.Errorf("head of %d octets, want %d", x.HeadSize, len(c.head))
-				}
-				if got := text(t, x.Body); got != c.decoded || x.Undecoded != c.undecoded {
-					t.Errorf("body %q (undecoded %q), want %q (%q)", got, x.Undecoded, c.decoded, c.undecoded)
-				}
-				if x.PayloadSize != int64(len(c.payload)) || x.PayloadDigest != sha256.Sum256([]byte(c.payload)) {
-					t.Errorf("payload of %d octets, %x; want that of %q", x.PayloadSize, x.PayloadDigest, c.payload)
-				}
-				if want := strings.Count(c.interim, "HTTP/"); x.Interim != want {
-					t.Errorf("%d interim responses, want %d", x.Interim, want)
-				}
-			})
-		})
-	}
-}
-
 // What follows a response does not belong to it.
 func TestOctetsBehindAResponseAreNotPartOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -190,26 +130,6 @@ func TestOctetsBehindAResponseAreNotPartOfIt(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestNoBodyByStatus(t *testing.T) {
-	for _, head := range []string{
-		"HTTP/1.1 204 No Content\r\n\r\n",
-		"HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nContent-Length: 400\r\n\r\n",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := &world{serve: always(head)}
-			f := w.fetcher(t, Config{})
-			x := get(t, f, "http://a.test/")
-			expect(t, x, "", "")
-			if x.Body != nil || x.PayloadSize != 0 || x.PayloadDigest != sha256.Sum256(nil) || x.HeadSize != int64(len(head)) || text(t, x.Response) != head {
-				t.Errorf("%s: body %v, payload %d, response %q", head, x.Body, x.PayloadSize, text(t, x.Response))
-			}
-			if again := get(t, f, "http://a.test/"); !again.Reused {
-				t.Errorf("%s: the connection was not kept", head)
-			}
-		})
-	}
 }
 
 // Politeness rules 3 and 5: a redirect is an answer; its target has to pass the gate. Nothing set comes back as cookie.

@@ -3,18 +3,7 @@ package fetch
 import (
 	"strings"
 	"testing"
-
-	"curtsy/frontier/canon"
 )
-
-func proxyAuthority(t *testing.T, s string) canon.Authority {
-	t.Helper()
-	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Authority()
-}
 
 // No error, and no way to print a proxy, has its password.
 func TestParse_TellsNoPassword(t *testing.T) {
@@ -65,7 +54,7 @@ func TestFromEnvironment(t *testing.T) {
 		"http://intra.lab.dev/": "", "http://a.intra.lab.dev/": "", "https://10.1.2.3/": "", "http://localhost:8080/": "", "http://127.0.0.1/": "",
 	} {
 		got := ""
-		if p := c.For(proxyAuthority(t, url)); p != nil {
+		if p := c.For(authority(t, url)); p != nil {
 			got = p.String()
 		}
 		if got != want {
@@ -76,7 +65,7 @@ func TestFromEnvironment(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "s3cr3t") || !strings.Contains(err.Error(), "_proxy") {
 		t.Errorf("%v", err)
 	}
-	if none, err := FromEnvironment(func(string) string { return "" }); err != nil || none.For(proxyAuthority(t, "http://a.test/")) != nil {
+	if none, err := FromEnvironment(func(string) string { return "" }); err != nil || none.For(authority(t, "http://a.test/")) != nil {
 		t.Errorf("without proxies: %v", err)
 	}
 }

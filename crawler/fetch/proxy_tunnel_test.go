@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -27,8 +26,6 @@ func through(t *testing.T, raw, target string, serve func(net.Conn)) (near net.C
 	return near, p.Tunnel(near, target, "curtsy/0.1.0")
 }
 
-func proxySay(w io.Writer, s string) { _, _ = io.WriteString(w, s) }
-
 // head reads a request.
 func head(conn net.Conn) *http.Request {
 	r, err := http.ReadRequest(bufio.NewReader(conn))
@@ -42,8 +39,8 @@ func TestConnect_LeadsToTheTarget(t *testing.T) {
 	var asked *http.Request
 	conn, err := through(t, "http://jo:s3cr3t@proxy.lab.dev", "www.example.org:443", func(far net.Conn) {
 		asked = head(far)
-		proxySay(far, "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 Connection established\r\nContent-Length: 7\r\n\r\n")
-		proxySay(far, "target")
+		say(far, "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 Connection established\r\nContent-Length: 7\r\n\r\n")
+		say(far, "target")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +58,7 @@ func TestConnect_LeadsToTheTarget(t *testing.T) {
 // Whatever a proxy does instead of leading there is a fault of bounded size and time, tells no secret, and says whom to blame.
 func TestConnect_HostileProxies(t *testing.T) {
 	after := func(answer string) func(net.Conn) {
-		return func(far net.Conn) { head(far); proxySay(far, answer) }
+		return func(far net.Conn) { head(far); say(far, answer) }
 	}
 	for _, c := range []struct {
 		name  string
@@ -77,9 +74,9 @@ func TestConnect_HostileProxies(t *testing.T) {
 		{"speaks SSH", after("SSH-2.0-OpenSSH_9.2\r\n"), Odd, ""},
 		{"huge head", func(far net.Conn) {
 			head(far)
-			proxySay(far, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 1000))
+			say(far, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 1000))
 		}, Odd, "over 16384 bytes"},
-		{"one endless line", func(far net.Conn) { head(far); proxySay(far, "HTTP/1.1 200 "+strings.Repeat("b", 1<<20)) }, Odd, "over 16384 bytes"},
+		{"one endless line", func(far net.Conn) { head(far); say(far, "HTTP/1.1 200 "+strings.Repeat("b", 1<<20)) }, Odd, "over 16384 bytes"},
 		{"slow drip", func(far net.Conn) {
 			head(far)
 			for _, b := range strings.Repeat("HTTP/1.1 200 OK\r\nA: b\r\n", 50) {
@@ -98,7 +95,7 @@ func TestConnect_HostileProxies(t *testing.T) {
 		{"announces for ever", after(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100)), Odd, "again and again"},
 		{"endless body of a refusal", func(far net.Conn) {
 			head(far)
-			proxySay(far, "HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n")
+			say(far, "HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n")
 			for {
 				if _, err := io.WriteString(far, "5\r\nhello\r\n"); err != nil {
 					return
@@ -109,16 +106,14 @@ func TestConnect_HostileProxies(t *testing.T) {
 		{"bad gateway", after("HTTP/1.0 502 Bad Gateway\r\n\r\n"), Said, "502"},
 		{"knows no CONNECT", after("HTTP/1.1 405 Method Not Allowed\r\n\r\n"), Odd, "405"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				near, err := through(t, "http://jo:s3cr3t@proxy.lab.dev:3128", "www.example.org:443", c.serve)
-				_ = near.Close()
-				fault(t, err, c.kind, c.text)
-				if took := time.Since(began); took > 10*time.Second {
-					t.Errorf("it took %v", took)
-				}
-			})
+		bubble(t, c.name, func(t *testing.T) {
+			began := time.Now()
+			near, err := through(t, "http://jo:s3cr3t@proxy.lab.dev:3128", "www.example.org:443", c.serve)
+			_ = near.Close()
+			fault(t, err, c.kind, c.text)
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
 		})
 	}
 }
@@ -148,7 +143,7 @@ func script(steps ...any) func(net.Conn) {
 					return
 				}
 			case string:
-				proxySay(far, s)
+				say(far, s)
 			}
 		}
 	}
@@ -180,18 +175,16 @@ func TestSOCKS(t *testing.T) {
 		{"closes", "", "www.example.org:443", script(3), Odd, "closed the connection"},
 		{"says nothing", "", "www.example.org:443", func(far net.Conn) { script(3)(far); time.Sleep(time.Hour) }, Odd, "in time"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				near, err := through(t, "socks5h://"+c.user+"proxy.lab.dev", c.target, c.serve)
-				_ = near.Close()
-				if c.text == "" {
-					if err != nil {
-						t.Error(err)
-					}
-					return
+		bubble(t, c.name, func(t *testing.T) {
+			near, err := through(t, "socks5h://"+c.user+"proxy.lab.dev", c.target, c.serve)
+			_ = near.Close()
+			if c.text == "" {
+				if err != nil {
+					t.Error(err)
 				}
-				fault(t, err, c.kind, c.text)
-			})
+				return
+			}
+			fault(t, err, c.kind, c.text)
 		})
 	}
 }

@@ -45,24 +45,6 @@ func TestMaxRateIsOverAllConnectionsAndBlamesNobody(t *testing.T) {
 	})
 }
 
-// A host that is slow itself still has its time-outs, whatever the rate.
-func TestMaxRateKeepsTheHostsOwnTimeouts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{serve: func(_ int, conn net.Conn) {
-			request(conn)
-			say(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbread")
-			drain(conn)
-		}}
-		f := w.fetcher(t, Config{MaxRate: 10})
-		begin := time.Now()
-		x := get(t, f, "http://a.test/")
-		expect(t, x, Timeout, CutTime)
-		if errors.Is(x.Failure, ErrWhole) || time.Since(begin) < 20*time.Second {
-			t.Errorf("%v after %v", x.Failure, time.Since(begin))
-		}
-	})
-}
-
 func TestMaxRateWaitIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{serve: answering(ok(strings.Repeat("b", 100_000)))}
@@ -77,34 +59,6 @@ func TestMaxRateWaitIsCancelled(t *testing.T) {
 	})
 	if _, err := New(Config{MaxRate: -1}); err == nil {
 		t.Error("a negative rate passes")
-	}
-}
-
-// A request may bring less patience than the fetcher has: robots.txt does.
-func TestPatienceOfOneRequest(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		serve func(net.Conn)
-		after time.Duration
-		whole bool
-	}{
-		{"no answer", func(conn net.Conn) { request(conn); drain(conn) }, 20 * time.Second, false},
-		{"slow answer", func(conn net.Conn) { request(conn); drip(conn, ok(strings.Repeat("b", 100)), 19*time.Second) }, 30 * time.Second, true},
-		{"after an interim response", func(conn net.Conn) {
-			request(conn)
-			drip(conn, "HTTP/1.1 102 Processing\r\n\r\n", 0)
-		}, 20 * time.Second, false},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := &world{serve: func(_ int, conn net.Conn) { c.serve(conn) }}
-			begin := time.Now()
-			x := do(t, w.fetcher(t, Config{}), Request{
-				URL: mustURL(t, "http://a.test/"), FirstByteTimeout: 20 * time.Second, WholeTimeout: 30 * time.Second,
-			})
-			if class(x) != Timeout || time.Since(begin) != c.after || errors.Is(x.Failure, ErrWhole) != c.whole {
-				t.Errorf("%s: %v after %v, want %v", c.name, x.Failure, time.Since(begin), c.after)
-			}
-		})
 	}
 }
 

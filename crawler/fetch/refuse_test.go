@@ -2,13 +2,10 @@ package fetch
 
 import (
 	"errors"
-	"net"
 	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"curtsy/frontier/canon"
 )
 
 var errListed = errors.New("listed")
@@ -25,15 +22,11 @@ func TestRule16_ARefusedAddressIsNotDialled(t *testing.T) {
 			return nil
 		},
 	})
-	a, err := canon.ParseAuthority("http://a.test")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for addr, refused := range map[string]bool{
 		"192.0.2.7": true, "::ffff:192.0.2.7": true, "64:ff9b::192.0.2.7": true, "2002:c000:207::1": true,
 		"192.0.3.7": false, "64:ff9b::192.0.3.7": false, "2606:2800:220:1::1": false,
 	} {
-		err := f.guard(a, netip.AddrPortFrom(netip.MustParseAddr(addr), 80))
+		err := f.guard(authority(t, "http://a.test"), netip.AddrPortFrom(netip.MustParseAddr(addr), 80))
 		var failure *Failure
 		if refused != (errors.As(err, &failure) && failure.Class == OptOut && errors.Is(err, errListed)) || refused != (err != nil) {
 			t.Errorf("%s: %v", addr, err)
@@ -44,36 +37,20 @@ func TestRule16_ARefusedAddressIsNotDialled(t *testing.T) {
 // A connection that was kept is not used again when its address has opted out meanwhile.
 func TestRule16_AKeptConnectionIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{serve: func(_ int, conn net.Conn) {
-			buf := make([]byte, 4096)
-			for {
-				if _, err := conn.Read(buf); err != nil {
-					return
-				}
-				say(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-			}
-		}}
+		w := &world{serve: always(ok("bread"))}
 		listed := false
-		f := w.fetcher(t, Config{Identity: Identity{Version: "1", Contact: "crawl@library.org"}, Refuse: func(netip.Addr) error {
+		f := w.fetcher(t, Config{Identity: known, Refuse: func(netip.Addr) error {
 			if listed {
 				return errListed
 			}
 			return nil
 		}})
-		u, err := canon.Parse("http://a.test/")
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, step := range []struct{ listed, reused bool }{{false, false}, {false, true}, {true, false}} {
 			listed = step.listed
-			x, err := f.Do(t.Context(), Request{URL: u})
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := get(t, f, "http://a.test/")
 			if step.listed != (x.Failure != nil) || x.Reused != step.reused || step.listed != (len(x.Request) == 0) {
 				t.Errorf("%+v: %+v", step, x)
 			}
-			closed(t, x)
 			time.Sleep(time.Second)
 		}
 		if len(w.dialed) != 1 {

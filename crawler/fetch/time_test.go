@@ -1,11 +1,14 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,82 +25,112 @@ func drip(conn net.Conn, s string, d time.Duration) {
 	drain(conn)
 }
 
-// Politeness rule 15: connect 10 s, first byte 60 s, idle 20 s, whole 20 min.
-func TestTimeouts(t *testing.T) {
-	const head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
-	endless := make([]byte, 100_000)
-	for _, c := range []struct {
-		name      string
-		url       string
-		serve     func(net.Conn)
-		after     time.Duration
-		class     Class
-		truncated string
-		whole     bool
-	}{
-		{"request not taken", "http://a.test/", func(conn net.Conn) { time.Sleep(time.Hour) }, 20 * time.Second, Timeout, "", false},
-		{"TLS handshake not answered", "https://a.test/", func(conn net.Conn) { drain(conn) }, 10 * time.Second, Timeout, "", false},
-		{"no answer", "http://a.test/", func(conn net.Conn) { request(conn); drain(conn) }, 60 * time.Second, Timeout, "", false},
-		{"answer in the last moment, then idle", "http://a.test/", func(conn net.Conn) {
-			request(conn)
-			time.Sleep(59 * time.Second)
-			drip(conn, "H", 0)
-		}, 79 * time.Second, Timeout, CutTime, false},
-		{"idle in the head", "http://a.test/", func(conn net.Conn) { request(conn); drip(conn, head[:20], 0) }, 20 * time.Second, Timeout, CutTime, false},
-		{"idle after an interim response has the first octet's patience", "http://a.test/", func(conn net.Conn) {
-			request(conn)
-			drip(conn, "HTTP/1.1 102 Processing\r\n\r\n", 0)
-		}, 60 * time.Second, Timeout, "", false},
-		{"idle in the body", "http://a.test/", func(conn net.Conn) { request(conn); drip(conn, head+"bre", time.Second) },
-			time.Duration(len(head)+3+20) * time.Second, Timeout, CutTime, false},
-		{"slow head", "http://a.test/", func(conn net.Conn) { request(conn); drip(conn, head+string(endless), 19*time.Second) },
-			20 * time.Minute, Timeout, CutTime, true},
-		{"slow body", "http://a.test/", func(conn net.Conn) {
-			request(conn)
-			say(conn, head)
-			drip(conn, string(endless), 19*time.Second)
-		}, 20 * time.Minute, Timeout, CutTime, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{serve: func(_ int, conn net.Conn) { c.serve(conn) }}
-				begin := time.Now()
-				x := get(t, w.fetcher(t, Config{MinRate: -1}), c.url)
-				expect(t, x, c.class, c.truncated)
-				if took := time.Since(begin); took != c.after || x.End.Sub(begin) != c.after {
-					t.Errorf("took %v, End after %v; want %v", took, x.End.Sub(begin), c.after)
-				}
-				if got := errors.Is(x.Failure, ErrWhole); got != c.whole {
-					t.Errorf("the whole time-out: %v (%v)", got, x.Failure)
-				}
-			})
-		})
-	}
+// hang returns when ctx ends.
+func hang[T any](ctx context.Context) (none T, err error) {
+	<-ctx.Done()
+	return none, ctx.Err()
 }
 
-func TestConnectTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hang := func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		begin := time.Now()
-		x := get(t, mustNew(t, Config{Resolve: resolveTo("93.184.215.14", "93.184.215.15"), Dial: hang}), "http://a.test/")
-		expect(t, x, Timeout, "")
-		if took := time.Since(begin); took != 20*time.Second {
-			t.Errorf("two addresses took %v", took)
-		}
-		hanging := func(ctx context.Context, _ string) ([]netip.Addr, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		begin = time.Now()
-		x = get(t, mustNew(t, Config{Resolve: hanging}), "http://a.test/")
-		expect(t, x, DNS, "")
-		if took := time.Since(begin); took != 10*time.Second {
-			t.Errorf("the look-up took %v", took)
-		}
-	})
+func hangInLookUp(ctx context.Context, _ string) ([]netip.Addr, error) {
+	return hang[[]netip.Addr](ctx)
+}
+func hangInDial(ctx context.Context, _, _ string) (net.Conn, error) { return hang[net.Conn](ctx) }
+func at(octetsPerSecond time.Duration) time.Duration                { return time.Second / octetsPerSecond }
+
+// TestTimeouts holds the timeouts of politeness rule 15 (connect 10 s, first byte 60 s, idle 20 s, whole 20 min), those
+// that one request brings, as robots.txt does, and the least speed of rule 25: what comes more slowly is cut when a span
+// is over, wherever in the response that is, and what comes a little faster is not.
+func TestTimeouts(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n"
+	const interim = "HTTP/1.1 102 Processing\r\n\r\n"
+	body := strings.Repeat("b", 20_000)
+	slow := Config{MinRate: -1}
+	brief := Request{FirstByteTimeout: 20 * time.Second, WholeTimeout: 30 * time.Second}
+	silent := func(conn net.Conn) { drain(conn) }
+	for _, c := range []struct {
+		name    string
+		url     string // empty: http://a.test/
+		config  Config
+		request Request
+		serve   func(net.Conn) // nil: nobody is there
+		deaf    bool           // serve gets the request unread
+		after   time.Duration  // zero: the response comes whole
+		class   Class          // empty: timeout
+		kept    bool           // some octets came
+		err     error
+	}{
+		{name: "look-up", config: Config{Resolve: hangInLookUp}, after: 10 * time.Second, class: DNS},
+		{name: "dial of two addresses", config: Config{Resolve: resolveTo("93.184.215.14", "93.184.215.15"), Dial: hangInDial}, after: 20 * time.Second},
+		{name: "request not taken", deaf: true, serve: func(net.Conn) { time.Sleep(time.Hour) }, after: 20 * time.Second},
+		{name: "TLS handshake not answered", url: "https://a.test/", deaf: true, serve: silent, after: 10 * time.Second},
+		{name: "no response", serve: silent, after: 60 * time.Second},
+		{name: "response in the last moment, then idle", serve: func(conn net.Conn) {
+			time.Sleep(59 * time.Second)
+			drip(conn, "H", 0)
+		}, after: 79 * time.Second, kept: true},
+		{name: "idle in the head", serve: func(conn net.Conn) { drip(conn, head[:20], 0) }, after: 20 * time.Second, kept: true},
+		{name: "idle after an interim response has the first octet's patience", serve: func(conn net.Conn) { drip(conn, interim, 0) }, after: 60 * time.Second},
+		{name: "idle in the body", config: slow, serve: func(conn net.Conn) { drip(conn, head+"bre", time.Second) },
+			after: time.Duration(len(head)+3+20) * time.Second, kept: true},
+		{name: "slow head", config: slow, serve: func(conn net.Conn) { drip(conn, head+body, 19*time.Second) }, after: 20 * time.Minute, kept: true, err: ErrWhole},
+		{name: "slow body", config: slow, serve: func(conn net.Conn) { say(conn, head); drip(conn, body, 19*time.Second) }, after: 20 * time.Minute, kept: true, err: ErrWhole},
+		{name: "slow host at a rate of our own", config: Config{MaxRate: 10}, serve: func(conn net.Conn) { say(conn, head+"bread"); drain(conn) },
+			after: 20*time.Second + at(10)*time.Duration(len(head)+5-10), kept: true},
+
+		{name: "request's patience, no response", request: brief, serve: silent, after: 20 * time.Second},
+		{name: "request's patience, slow response", request: brief, serve: func(conn net.Conn) { drip(conn, ok(body), 19*time.Second) }, after: 30 * time.Second, kept: true, err: ErrWhole},
+		{name: "request's patience, interim response", request: brief, serve: func(conn net.Conn) { drip(conn, interim, 0) }, after: 20 * time.Second},
+
+		{name: "an octet a second in the head", serve: func(conn net.Conn) { drip(conn, head, time.Second) }, after: 31 * time.Second, kept: true, err: ErrSlow},
+		{name: "an octet a second in the body", serve: func(conn net.Conn) { say(conn, head); drip(conn, body, time.Second) }, after: 30 * time.Second, kept: true, err: ErrSlow},
+		{name: "just below the least speed", serve: func(conn net.Conn) { say(conn, head); drip(conn, body, at(98)) }, after: 30 * time.Second, kept: true, err: ErrSlow},
+		{name: "just above the least speed", serve: func(conn net.Conn) { say(conn, head); drip(conn, body, at(101)) }},
+		{name: "fast at first, then slow", serve: func(conn net.Conn) { say(conn, head+body[:10_000]); drip(conn, body, time.Second) }, after: 60 * time.Second, kept: true, err: ErrSlow},
+		{name: "slow after an interim response", serve: func(conn net.Conn) {
+			say(conn, interim)
+			time.Sleep(50 * time.Second) // the first octet's patience
+			say(conn, head)
+			drip(conn, body, time.Second)
+		}, after: 80 * time.Second, kept: true, err: ErrSlow},
+	} {
+		bubble(t, c.name, func(t *testing.T) {
+			w := &world{serve: func(_ int, conn net.Conn) {
+				if !c.deaf {
+					request(conn)
+				}
+				c.serve(conn)
+			}}
+			c.request.URL = mustURL(t, cmp.Or(c.url, "http://a.test/"))
+			f := w.fetcher(t, c.config)
+			begin := time.Now()
+			x := do(t, f, c.request)
+			took := time.Since(begin)
+			if x.End.Sub(begin) != took {
+				t.Errorf("End after %v, took %v", x.End.Sub(begin), took)
+			}
+			if c.after == 0 {
+				expect(t, x, "", "")
+				return
+			}
+			truncated := ""
+			if c.kept {
+				truncated = CutTime
+			}
+			expect(t, x, cmp.Or(c.class, Timeout), truncated)
+			if c.err == ErrSlow {
+				took = took.Round(time.Second) // of an octet
+			}
+			if took != c.after {
+				t.Errorf("took %v, want %v", took, c.after)
+			}
+			if errors.Is(x.Failure, ErrWhole) != (c.err == ErrWhole) || errors.Is(x.Failure, ErrSlow) != (c.err == ErrSlow) {
+				t.Errorf("%v, want it to be %v", x.Failure, c.err)
+			}
+			if c.kept != (x.Response != nil) {
+				t.Errorf("kept %q", text(t, x.Response))
+			}
+		})
+	}
 }
 
 // Politeness rule 9: request sent to first octet, without look-up, connect and TLS.
@@ -144,11 +177,12 @@ func TestResponseTime(t *testing.T) {
 	})
 }
 
-// Whatever an exchange waits for, cancellation ends it in that instant, and there is no exchange.
-func TestCancellation(t *testing.T) {
-	hang := func(_ int, conn net.Conn) { drain(conn) }
-	serve := func(part string) func(int, net.Conn) {
-		return func(_ int, conn net.Conn) {
+// TestStop ends an exchange, whatever it waits for. Cancellation leaves no exchange; a cause that is a *Failure leaves
+// one with what came.
+func TestStop(t *testing.T) {
+	enough := &Failure{Stopped, errors.New("enough")}
+	serve := func(part string) func(net.Conn) {
+		return func(conn net.Conn) {
 			request(conn)
 			say(conn, part)
 			drain(conn)
@@ -156,40 +190,51 @@ func TestCancellation(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, url string
-		serve     func(int, net.Conn)
+		serve     func(net.Conn)
 		config    Config
+		truncated string
+		body      string
 	}{
-		{name: "in the look-up", url: "http://a.test/", config: Config{Resolve: func(ctx context.Context, _ string) ([]netip.Addr, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}},
-		{name: "in the dial", url: "http://a.test/", config: Config{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}},
-		{name: "in the handshake", url: "https://a.test/", serve: hang},
-		{name: "in sending", url: "http://a.test/", serve: func(int, net.Conn) { time.Sleep(time.Hour) }},
-		{name: "before the answer", url: "http://a.test/", serve: hang},
-		{name: "in the head", url: "http://a.test/", serve: serve("HTTP/1.1 200 OK\r\nConten")},
-		{name: "in the body", url: "http://a.test/", serve: serve("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbre")},
-		{name: "in a gzip body", url: "http://a.test/", serve: serve("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + zip("bread")[:14])},
+		{name: "look-up", url: "http://a.test/", config: Config{Resolve: hangInLookUp}},
+		{name: "dial", url: "http://a.test/", config: Config{Dial: hangInDial}},
+		{name: "handshake", url: "https://a.test/", serve: func(conn net.Conn) { drain(conn) }},
+		{name: "sending", url: "http://a.test/", serve: func(net.Conn) { time.Sleep(time.Hour) }},
+		{name: "first octet", url: "http://a.test/", serve: serve("")},
+		{name: "head", url: "http://a.test/", serve: serve("HTTP/1.1 200 OK\r\nConten"), truncated: CutTime},
+		{name: "body", url: "http://a.test/", serve: serve("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbre"), truncated: CutTime, body: "bre"},
+		{name: "chunk", url: "http://a.test/", serve: serve(chunks + "9\r\nbre"), truncated: CutTime, body: "bre"},
+		{name: "gzip body", url: "http://a.test/", serve: serve(gzipped + zip("bread")[:14]), truncated: CutTime},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{serve: c.serve}
+		for _, cause := range []error{context.DeadlineExceeded, enough} {
+			bubble(t, fmt.Sprint(c.name, " ", cause), func(t *testing.T) {
+				w := &world{serve: func(_ int, conn net.Conn) { c.serve(conn) }}
 				f := w.fetcher(t, c.config)
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-				defer cancel()
+				ctx, stop := context.WithCancelCause(t.Context())
+				time.AfterFunc(5*time.Second, func() { stop(cause) })
 				begin := time.Now()
 				x, err := f.Do(ctx, Request{URL: mustURL(t, c.url)})
-				if x != nil || !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%v, %v", x, err)
-				}
 				if took := time.Since(begin); took != 5*time.Second {
 					t.Errorf("took %v", took)
 				}
+				if cause != enough {
+					if x != nil || !errors.Is(err, context.Canceled) {
+						t.Errorf("%v, %v", x, err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer closed(t, x)
+				expect(t, x, Stopped, c.truncated)
+				if x.End.Sub(begin) != 5*time.Second || c.body != "" && text(t, x.Body) != c.body {
+					t.Errorf("ended after %v with the body %q", x.End.Sub(begin), text(t, x.Body))
+				}
+				if _, err := f.Addresses(ctx, x.URL.Authority()); c.name == "look-up" && !errors.Is(err, enough) {
+					t.Errorf("addresses: %v", err)
+				}
 			})
-		})
+		}
 	}
 	x, err := mustNew(t, Config{}).Do(canceled(), Request{URL: mustURL(t, "http://a.test/")})
 	if x != nil || !errors.Is(err, context.Canceled) {

@@ -116,22 +116,20 @@ func TestTLSEndWithoutClosureAlert(t *testing.T) {
 		{"length, cut, alert", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nbread", true, Incomplete, CutDisconnect},
 		{"head cut, alert", "HTTP/1.1 200 OK\r\n", true, Reset, CutDisconnect},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{serve: func(_ int, conn net.Conn) {
-					secured := tls.Server(conn, &tls.Config{Certificates: srv.TLS.Certificates})
-					request(secured)
-					say(secured, c.response)
-					if c.alert {
-						closed(t, secured)
-					}
-				}}
-				x := get(t, w.fetcher(t, Config{RootCAs: roots}), "https://example.com/")
-				expect(t, x, c.class, c.truncated)
-				if got := text(t, x.Response); got != c.response {
-					t.Errorf("response %q", got)
+		bubble(t, c.name, func(t *testing.T) {
+			w := &world{serve: func(_ int, conn net.Conn) {
+				secured := tls.Server(conn, &tls.Config{Certificates: srv.TLS.Certificates})
+				request(secured)
+				say(secured, c.response)
+				if c.alert {
+					closed(t, secured)
 				}
-			})
+			}}
+			x := get(t, w.fetcher(t, Config{RootCAs: roots}), "https://example.com/")
+			expect(t, x, c.class, c.truncated)
+			if got := text(t, x.Response); got != c.response {
+				t.Errorf("response %q", got)
+			}
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"curtsy/frontier/canon"
 )
@@ -98,6 +99,11 @@ func mustURL(t testing.TB, s string) canon.URL {
 	return u
 }
 
+func authority(t testing.TB, url string) canon.Authority {
+	t.Helper()
+	return mustURL(t, url).Authority()
+}
+
 // get makes one exchange that must not be an error, closed at the end of the test.
 func get(t testing.TB, f *Fetcher, url string) *Exchange {
 	t.Helper()
@@ -171,6 +177,11 @@ func chunked(body string, n int) string {
 		body = body[n:]
 	}
 	return b.String() + "0\r\n\r\n"
+}
+
+// bubble runs a subtest in virtual time.
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 func text(t testing.TB, r *io.SectionReader) string {
