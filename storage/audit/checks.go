@@ -25,6 +25,17 @@ type HostLog struct {
 	Last       time.Time `json:"last,omitzero"`
 }
 
+// Silent says why the log confirms nothing; "" if it has archived requests.
+func (h *HostLog) Silent() string {
+	switch {
+	case h.Exchanges == 0:
+		return "the archive has no request to this host"
+	case h.Agree == 0:
+		return "it has none of the archived requests to this host"
+	}
+	return ""
+}
+
 // Share is how much of what an archive tells somebody else confirms.
 type Share struct {
 	Hosts       int64 `json:"hosts"`

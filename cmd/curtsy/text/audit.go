@@ -15,6 +15,9 @@ func Audit(r *audit.Result) string {
 	var head, tail strings.Builder
 	fmt.Fprintf(&head, "%s\n%s.\n", verdict(r), times(r))
 	fmt.Fprintf(&head, "Level reached: %s.\n", levelWords(r))
+	for _, s := range silentLogs(r) {
+		fmt.Fprintf(&head, "Access log%s; check HOST and FILE.\n", s)
+	}
 	ownHosts(&head, r)
 	findings(&head, r, false)
 	list(&tail, "How far it reaches", reach(r))

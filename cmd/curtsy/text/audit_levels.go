@@ -71,6 +71,22 @@ func refuted(r *audit.Result, level audit.Level) string {
 	return strings.Join(all, "; ")
 }
 
+// silentLogs says of each access log that confirms nothing why, after the word "log".
+func silentLogs(r *audit.Result) (all []string) {
+	if r.Level == audit.LogAlone {
+		return nil
+	}
+	for _, h := range r.Logs {
+		if why := h.Silent(); why != "" {
+			all = append(all, auditOf(plainly.OneLine(h.Host))+" confirms nothing: "+why)
+		}
+	}
+	if more := len(all) - MaxShown; more > 0 {
+		all = append(all[:MaxShown], fmt.Sprintf("s: %d more confirm nothing", more))
+	}
+	return all
+}
+
 // reached is a level as it was reached, whole or in part.
 func reached(r *audit.Result, level audit.Level) audit.Level {
 	for _, l := range r.Levels {
@@ -99,6 +115,8 @@ func reach(r *audit.Result) (all []string) {
 			all = append(all, fmt.Sprintf("%s: %s", reached(r, l.level), far))
 		case l.not == "":
 			all = append(all, string(l.level))
+		case l.level == audit.ConfirmedByLog && len(silentLogs(r)) > 0:
+			all = append(all, fmt.Sprintf("%s: not shown; access log%s", l.level, strings.Join(silentLogs(r), "; access log")))
 		default:
 			all = append(all, fmt.Sprintf("%s: not shown; %s", l.level, l.not))
 		}

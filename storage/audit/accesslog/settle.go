@@ -290,8 +290,8 @@ func (h *hostLog) say(r *audit.Result) {
 	say := func(format string, args ...any) {
 		r.CannotShow = append(r.CannotShow, "access log of "+h.title()+": "+fmt.Sprintf(format, args...))
 	}
-	if h.Agree == 0 {
-		say("it confirms nothing: it has no archived request")
+	if why := h.Silent(); why != "" {
+		say("it confirms nothing: %s", why)
 	}
 	if h.Uncovered > 0 {
 		say("%d requests are not in it, and it may not cover their time, because it starts or ends within "+
@@ -300,7 +300,11 @@ func (h *hostLog) say(r *audit.Result) {
 	if h.Unanswered > 0 {
 		say("%d requests without a complete response are not in it; a server need not log them", h.Unanswered)
 	}
-	if h.Outside > 0 {
+	switch {
+	case h.Outside == 0:
+	case h.Exchanges == 0:
+		say("%s of the crawler are not of this crawl, or their requests are not in the archive", plainly.Count(h.Outside, "line"))
+	default:
 		say("%d lines of the crawler are older or newer than the archived requests to the host", h.Outside)
 	}
 	if h.Unread > 0 {
