@@ -9,12 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/changes"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/export"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
 )
@@ -59,6 +61,15 @@ func diffCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// optedOut reports whether the opt-out lists of a crawl name a URL. It is nil if they cannot be read.
+func optedOut(dir string) func(canon.URL) bool {
+	s, err := config.Of(dir)
+	if err != nil || s.OpenLists(dir, nil) != nil {
+		return nil
+	}
+	return func(u canon.URL) bool { return s.Lists().URL(u) != nil }
+}
+
 func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) error {
 	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a page of changes", Mark: text.ChangesPageMark}); err != nil {
 		return err
@@ -70,7 +81,7 @@ func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) erro
 	if err != nil && !errors.Is(err, control.ErrNotRunning) {
 		return err
 	}
-	options := changes.Options{From: o.from, To: o.to, Running: err == nil}
+	options := changes.Options{From: o.from, To: o.to, Running: err == nil, OptedOut: optedOut(dir)}
 	var r *changes.Result
 	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("diff", "text"), func(ctx context.Context) (err error) {
 		r, err = changes.Compare(ctx, dir, options)

@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/export"
+	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
 
@@ -19,6 +20,10 @@ type Options struct {
 	From, To int64  // generations; zero means the last two
 	Temp     string // for temporary files; empty means the system's folder
 	Running  bool   // the crawl is: its ledger counts up to its checkpoint
+
+	// OptedOut reports whether an opt-out list in force names the URL, for the latest generation. Nil means that there
+	// is no list.
+	OptedOut func(canon.URL) bool
 }
 
 // ErrOne says that a crawl has one generation alone.
@@ -58,6 +63,9 @@ func Compare(ctx context.Context, dir string, o Options) (_ *Result, err error) 
 	if head, ok := crawldir.ReadChangesHeader(filepath.Join(dir, crawldir.ChangesName)); ok && head.Generation == to {
 		c.r.Complete, c.r.Round = head.Complete, head.Round
 	}
+	if to == latest {
+		c.listed = o.OptedOut
+	}
 	if err := c.outcomes(ctx, r); err != nil {
 		return nil, err
 	}
@@ -93,6 +101,7 @@ func (r *ledgerReading) of(generation int64) Generation {
 type comparing struct {
 	from, to int64
 	r        *Result
+	listed   func(canon.URL) bool         // an opt-out list names it; nil if none is known
 	pairs    []pair                       // beside r.Changes
 	spent    int                          // bytes of diffs
 	alike    map[[sha256.Size]byte]string // the first URL by the lines that go and come
@@ -184,14 +193,24 @@ func (c *comparing) became(h *history) string {
 		return Unchanged
 	case h.now:
 		return Changed
+	case h.asked && h.lost.Why == storage.ReasonOptOut:
+		return OptedOut
 	case h.asked:
 		return Unknown
 	case c.r.Round || h.met < c.from:
 		return "" // a round asks for some pages alone; the others were missing before
+	case c.optedOut(h.url):
+		return OptedOut
 	case c.r.Complete:
 		return Unlinked
 	}
 	return Unasked
+}
+
+// optedOut reports whether an opt-out list names a URL now.
+func (c *comparing) optedOut(url string) bool {
+	u, err := canon.Parse(url)
+	return err == nil && c.listed != nil && c.listed(u)
 }
 
 // same reports whether two fetched answers have one payload.

@@ -10,12 +10,13 @@ const (
 	Gone      = "gone"      // 404 or 410, where something was
 	Unknown   = "unknown"   // it was there, and no answer says whether it still is
 	Unlinked  = "unlinked"  // it was there, and nothing led to it when all was done
+	OptedOut  = "opted-out" // it was there, and an opt-out list names it or its address now
 	Unasked   = "unasked"   // it was there, and was not asked for; whether nothing leads to it is not known
 )
 
 // Words are all that may become of a URL, in the order in which they are told.
 func Words() []string {
-	return []string{New, Changed, Gone, Unknown, Unlinked, Unasked, Unchanged}
+	return []string{New, Changed, Gone, Unknown, OptedOut, Unlinked, Unasked, Unchanged}
 }
 
 // How a URL changed.
@@ -163,7 +164,7 @@ func (l Line) MarshalText() ([]byte, error) { return append([]byte{l.Mark}, l.St
 // Says reports whether a site says something else: a page is new, gone or not known, or has another text, or something
 // redirects elsewhere.
 func (r *Result) Says() bool {
-	for _, word := range []string{New, Gone, Unknown, Unlinked} {
+	for _, word := range []string{New, Gone, Unknown, OptedOut, Unlinked} {
 		if r.Counts[word].All() > 0 {
 			return true
 		}

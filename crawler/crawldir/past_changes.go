@@ -25,8 +25,9 @@ import (
 
 // What the ledger has no word for, because it is known by comparing alone.
 const (
-	Unlinked = "unlinked" // the generation before had it, and nothing led to it in this one
-	Unknown  = "unknown"  // the generation before had it, and this one got no answer that says what is there
+	Unlinked = "unlinked"  // the generation before had it, and nothing led to it in this one
+	Unknown  = "unknown"   // the generation before had it, and this one got no answer that says what is there
+	OptedOut = "opted-out" // the generation before had it, and an opt-out list names it or its address now
 )
 
 // Changes is what changed in a generation, in numbers.
@@ -64,6 +65,9 @@ type Comparison struct {
 	Spool      string // a folder to sort in
 	File       string // what changed is written there
 	Past       *Past
+
+	// OptedOut reports whether an opt-out list in force names the URL. Nil means that there is no list.
+	OptedOut func(canon.URL) bool
 }
 
 // Write compares, and writes the file whole or leaves that which was there. Lines are sorted by URL on disk: memory does
@@ -93,7 +97,7 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 		Version: 1, Generation: c.Generation.Number, Began: c.Generation.Began, Complete: c.Complete,
 		Round: c.Generation.Round, Counts: map[string]int64{}, File: c.File,
 	}
-	for _, word := range []string{string(storage.ChangeNew), string(storage.ChangeChanged), string(storage.ChangeUnchanged), string(storage.ChangeFresh), string(storage.ChangeGone), Unknown} {
+	for _, word := range []string{string(storage.ChangeNew), string(storage.ChangeChanged), string(storage.ChangeUnchanged), string(storage.ChangeFresh), string(storage.ChangeGone), Unknown, OptedOut} {
 		all.Counts[word] = 0
 	}
 	if c.Complete && !c.Generation.Round {
@@ -104,7 +108,7 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 
 func (c Comparison) write(ctx context.Context, all *Changes, from *sorted.Sorter) error {
 	err := durable.File(c.File, func(out io.Writer) error {
-		w := &changeWriter{ctx: ctx, c: all, past: c.Past, out: bufio.NewWriter(out)}
+		w := &changeWriter{ctx: ctx, c: all, past: c.Past, listed: c.OptedOut, out: bufio.NewWriter(out)}
 		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,%s\"changes\":[", all.Version, all.Generation, all.Began.Format(time.RFC3339Nano), all.Complete, map[bool]string{true: `"round":true,`}[all.Round])
 		for line, err := range from.All() {
 			if err != nil {
@@ -128,6 +132,7 @@ type outcome struct {
 	status                       int
 	time                         time.Time
 	now                          bool // of this generation, and not of the one before
+	optOut                       bool // an opt-out list forbade it
 }
 
 // SortedMemory is how many bytes of outcomes are sorted in memory at once.
@@ -154,15 +159,15 @@ func appendOutcome(b []byte, l *storage.Line, now bool, at int64) []byte {
 	if now {
 		generation = "1"
 	}
-	return fmt.Appendf(b, "%s\t%s\t%016x\t%s\t%s\t%s\t%d\t%d\n", l.URL, generation, at, string(l.Change), l.Outcome, l.Record, l.Status, l.Time.UnixMicro())
+	return fmt.Appendf(b, "%s\t%s\t%016x\t%s\t%s\t%s\t%d\t%d\t%t\n", l.URL, generation, at, string(l.Change), l.Outcome, l.Record, l.Status, l.Time.UnixMicro(), l.Reason == storage.ReasonOptOut)
 }
 
 func parseOutcome(line []byte) (o outcome, err error) {
 	f := strings.Split(strings.TrimSuffix(string(line), "\n"), "\t")
-	if len(f) != 8 {
+	if len(f) != 9 {
 		return o, fmt.Errorf("a sorted line has %d fields", len(f))
 	}
-	o = outcome{url: f[0], now: f[1] == "1", change: f[3], outcome: f[4], record: f[5]}
+	o = outcome{url: f[0], now: f[1] == "1", change: f[3], outcome: f[4], record: f[5], optOut: f[8] == "true"}
 	if o.status, err = strconv.Atoi(f[6]); err != nil {
 		return o, err
 	}
@@ -173,10 +178,11 @@ func parseOutcome(line []byte) (o outcome, err error) {
 
 // changeWriter makes changes of sorted lines. What is written to it need not end with a line.
 type changeWriter struct {
-	ctx  context.Context // of the one call that writes
-	c    *Changes
-	past *Past
-	out  *bufio.Writer
+	ctx    context.Context // of the one call that writes
+	c      *Changes
+	past   *Past
+	listed func(canon.URL) bool
+	out    *bufio.Writer
 
 	part []byte // of a line
 	n    int64
@@ -245,6 +251,9 @@ func (w *changeWriter) flush() error {
 	if e.Change == "" {
 		return w.ctx.Err()
 	}
+	if (e.Change == Unknown || e.Change == Unlinked) && w.optedOut() {
+		e.Change = OptedOut
+	}
 	if had {
 		e.Before = &Earlier{Time: w.was.time, Status: w.was.status, Record: w.was.record}
 	}
@@ -271,6 +280,12 @@ func (w *changeWriter) flush() error {
 	w.c.Counts[e.Change]++
 	_, err = fmt.Fprintf(w.out, "%s%s", sep, b)
 	return err
+}
+
+// optedOut reports whether an opt-out list is why the URL was not fetched, or no page that links to it.
+func (w *changeWriter) optedOut() bool {
+	u, err := canon.Parse(w.url)
+	return w.now.optOut || err == nil && w.listed != nil && w.listed(u)
 }
 
 // lookUp finds out in the archive what a URL was before that got no answer which says what is there.

@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
@@ -187,7 +188,8 @@ func (d *Dir) conclude(ctx context.Context, ended bool) (*Changes, error) {
 	}
 	c, err := Comparison{
 		Generation: d.generation, Complete: ended, Past: p,
-		Ledger: in(d.path, LedgerName), Spool: in(d.path, SpoolName), File: in(d.path, ChangesName),
+		OptedOut: func(u canon.URL) bool { return d.settings.Lists().URL(u) != nil },
+		Ledger:   in(d.path, LedgerName), Spool: in(d.path, SpoolName), File: in(d.path, ChangesName),
 	}.Write(ctx)
 	if err != nil || !ended || d.generation.Round {
 		return c, err

@@ -42,8 +42,11 @@ func build(ctx context.Context, s *crawldir.Settings, dir string, display *progr
 			return err
 		})
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		display.Say("the mirror was not finished, and the previous one is unchanged; make it with curtsy mirror rebuild %s", plainly.Argument(dir))
+	case b == nil:
+		display.Say("no mirror: no page is archived in %s", dir)
 	}
 	return b, err
 }

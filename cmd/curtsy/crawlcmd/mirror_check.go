@@ -116,5 +116,5 @@ func mirrorIn(dir string) (string, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return "", cli.Usagef("mirror: %w", err)
 	}
-	return "", cli.Usagef("no mirror in %s; make one with curtsy mirror rebuild %s", dir, plainly.Argument(dir))
+	return "", cli.Usagef("no mirror in %s; if a page is archived there, make one with curtsy mirror rebuild %s", dir, plainly.Argument(dir))
 }

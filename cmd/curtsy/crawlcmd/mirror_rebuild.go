@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +71,7 @@ func newRebuild(std cli.Streams) *cobra.Command {
 		case err != nil:
 			return err
 		case b == nil:
-			return fmt.Errorf("nothing is archived in %s, so no mirror can be made", args[0])
+			return fmt.Errorf("no page is archived in %s, so no mirror can be made%s", args[0], reasonsIn(args[0]))
 		case !o.quiet:
 			fmt.Fprint(std.Err, b.Lead(), b.Text())
 		}
@@ -80,6 +81,14 @@ func newRebuild(std cli.Streams) *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// reasonsIn names the command that says why a crawl fetched nothing. Of WARC files there is none.
+func reasonsIn(path string) string {
+	if _, err := os.Stat(filepath.Join(path, crawldir.ConfigName)); err != nil {
+		return ""
+	}
+	return "; curtsy report " + plainly.Argument(path) + " says why"
 }
 
 // rebuildMirror makes the mirror of a crawl directory or of WARC files.

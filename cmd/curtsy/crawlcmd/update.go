@@ -82,11 +82,15 @@ func changesText(c *crawldir.Changes) string {
 	fmt.Fprintf(&b, "\nURLs since the previous generation\n")
 	for _, r := range []struct{ word, name string }{
 		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged"},
-		{string(storage.ChangeFresh), "fresh, no request"}, {string(storage.ChangeGone), "gone (404, 410)"}, {crawldir.Unknown, "not known now"}, {crawldir.Unlinked, "no longer linked"},
+		{string(storage.ChangeFresh), "fresh, no request"}, {string(storage.ChangeGone), "gone (404, 410)"}, {crawldir.Unknown, "not known now"}, {crawldir.OptedOut, "opted out"},
+		{crawldir.Unlinked, "no longer linked"},
 	} {
-		if n, known := c.Counts[r.word]; known {
+		n, known := c.Counts[r.word]
+		switch {
+		case r.word == crawldir.OptedOut && n == 0:
+		case known:
 			fmt.Fprintf(&b, "  %-18s %d\n", r.name, n)
-		} else {
+		default:
 			fmt.Fprintf(&b, "  %-18s not known before the update is finished\n", r.name)
 		}
 	}

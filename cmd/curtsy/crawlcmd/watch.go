@@ -223,8 +223,8 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 func (w *watching) tell(c *crawldir.Changes, std cli.Streams) error {
 	if !w.quiet {
 		n := func(word storage.Change) int64 { return c.Counts[string(word)] }
-		fmt.Fprintf(std.Err, "round %d: new %d, changed %d, unchanged %d, fresh, no request %d, gone %d, not known now %d\n", c.Generation,
-			n(storage.ChangeNew), n(storage.ChangeChanged), n(storage.ChangeUnchanged), n(storage.ChangeFresh), n(storage.ChangeGone), c.Counts[crawldir.Unknown])
+		fmt.Fprintf(std.Err, "round %d: new %d, changed %d, unchanged %d, fresh, no request %d, gone %d, not known now %d, opted out %d\n", c.Generation,
+			n(storage.ChangeNew), n(storage.ChangeChanged), n(storage.ChangeUnchanged), n(storage.ChangeFresh), n(storage.ChangeGone), c.Counts[crawldir.Unknown], c.Counts[crawldir.OptedOut])
 	}
 	if !w.json {
 		return nil

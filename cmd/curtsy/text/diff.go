@@ -43,7 +43,7 @@ func changesSummary(r *changes.Result) string {
 	fmt.Fprintf(&b, "  %-38s %9s %9s\n", "", "pages", "other")
 	for _, word := range changes.Words() {
 		n := r.Counts[word]
-		if n.All() == 0 && (word == changes.Unlinked || word == changes.Unasked) {
+		if n.All() == 0 && (word == changes.OptedOut || word == changes.Unlinked || word == changes.Unasked) {
 			continue
 		}
 		fmt.Fprintf(&b, "  %-38s %9d %9d\n", name(word), n.Pages, n.Other)
@@ -161,6 +161,7 @@ func sections(r *changes.Result) (all []changesSection) {
 		{ID: "moved", Title: "Moved"},
 		{ID: changes.Gone, Title: "Gone (404, 410)"},
 		{ID: changes.Unknown, Title: "Unknown now: no usable response"},
+		{ID: changes.OptedOut, Title: "Opted out"},
 		{ID: changes.Unlinked, Title: "No longer linked"},
 		{ID: changes.Unasked, Title: "Not requested again"},
 		{ID: changes.Unread, Title: "Changed, not comparable"},
@@ -258,6 +259,8 @@ func name(word string) string {
 		return "gone (404, 410)"
 	case changes.Unknown:
 		return "not known now"
+	case changes.OptedOut:
+		return "opted out"
 	case changes.Unlinked:
 		return "no longer linked"
 	case changes.Unasked:
