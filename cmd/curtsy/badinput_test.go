@@ -14,11 +14,7 @@ import (
 // small serves a site of three pages on a loopback port.
 func small(t *testing.T) (seed string, web *crawltest.Web) {
 	t.Helper()
-	web = crawltest.New(crawltest.Tree("bakery.test", 3))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web = webOf(t, crawltest.Tree("bakery.test", 3))
 	return web.LoopbackURL("bakery.test"), web
 }
 
@@ -60,11 +56,7 @@ func TestAFullDiskStopsCleanlyAndResumesWithRoom(t *testing.T) {
 		}
 		site.Pages[target+"big.png"] = crawltest.Page{Body: noise(uint64(i), 200<<10), Type: "image/png"}
 	}
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, site)
 	mount := mounted(t, "size=4m")
 	dir := filepath.Join(mount, "d")
 	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))).want(t, cli.ExitFailed, "no space left on device", "curtsy resume")

@@ -34,11 +34,7 @@ func completed(t *testing.T, place string, args ...string) (words []string, then
 // crawlsAtHand makes a place with crawls in it, "news" and "new year", and a folder and a file that are none.
 func crawlsAtHand(t *testing.T) (place string) {
 	t.Helper()
-	web := crawltest.New(crawltest.Tree("bakery.test", 2), crawltest.Tree("library.test", 2))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web := webOf(t, crawltest.Tree("bakery.test", 2), crawltest.Tree("library.test", 2))
 	place = t.TempDir()
 	in := func(name string) string { return filepath.Join(place, name) }
 	inside(t, "crawl", "--quiet", "--delay", "0", "--max-pages", "1", "--dir", in("news"), web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, cli.ExitDone)

@@ -40,10 +40,7 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 	if out, errs, code := configRun(t, "init", path); code != 0 || out != "" {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, path)
 	if f, err := crawldir.ReadFile(path); err != nil || len(f.Values) > 0 {
 		t.Errorf("%v, says %v", err, f.Values)
 	}

@@ -21,10 +21,7 @@ func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "deploy", unit))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fileOf(t, filepath.Join("..", "..", "docs", "deploy", unit))
 	m := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)' %i$`).FindSubmatch(text)
 	if m == nil {
 		t.Fatal("no such ExecStart")

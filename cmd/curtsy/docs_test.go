@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -57,10 +56,7 @@ func TestDocumentedCommands_Parse(t *testing.T) {
 	collect(root)
 	parsed := 0
 	for _, name := range pagesOf(t) {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := fileOf(t, name)
 		spans, commands := codeOf(string(b))
 		for _, line := range commands {
 			args := argsOf(line)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -38,10 +37,7 @@ func jsonNames(of reflect.Type, names map[string]bool) {
 // The page has every field of the JSON and every word of the answer.
 func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, filepath.Join("..", "..", "docs", "guides", "report.md"))
 	written := map[string]bool{}
 	for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(string(b), -1) {
 		written[m[1]] = true

@@ -33,11 +33,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 	for i := range hosts {
 		sites = append(sites, crawltest.Tree("host"+itoa(i)+".test", perHost))
 	}
-	web := crawltest.New(sites...)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, sites...)
 	dir := filepath.Join(t.TempDir(), "d")
 	crawl := []string{"crawl", "--quiet", "--delay", "0", "--dir", dir}
 	for _, s := range sites {
@@ -50,10 +46,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 		cmd := curtsyWithin(t, 30*time.Minute, args...)
 		peak := tellingPeak(t, cmd)
 		ended(t, cmd).want(t, cli.ExitDone)
-		b, err := os.ReadFile(filepath.Join(out, export.ManifestName))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := fileOf(t, filepath.Join(out, export.ManifestName))
 		var m export.Manifest
 		if err := json.Unmarshal(b, &m); err != nil {
 			t.Fatal(err)

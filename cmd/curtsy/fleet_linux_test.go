@@ -219,10 +219,7 @@ func TestFleet_Killed(t *testing.T) {
 	}
 
 	segment := inDir(f.dirs[1], filepath.Join(crawldir.LedgerName, "000000.jsonl"))
-	text, err := os.ReadFile(segment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fileOf(t, segment)
 	i := bytes.LastIndex(text, []byte(`"began":"`)) + len(`"began":"`)
 	began, rest, _ := strings.Cut(string(text[i:]), `"`)
 	at, err := time.Parse(time.RFC3339, began)

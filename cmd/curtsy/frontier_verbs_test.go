@@ -17,11 +17,7 @@ func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	web = crawltest.New(crawltest.Tree("bakery.test", 3000))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web = webOf(t, crawltest.Tree("bakery.test", 3000))
 	dir = filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "--delay", "200ms", "--max-wait", "5h", "--dir", dir, web.LoopbackURL("bakery.test"))
 	wait := begun(t, cmd)

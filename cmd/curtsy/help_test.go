@@ -67,10 +67,7 @@ func TestHelp_Tree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := fileOf(t, golden)
 	if tree.String() != string(want) {
 		t.Errorf("the help is not that of %s: write it anew, and look at what changed", golden)
 	}

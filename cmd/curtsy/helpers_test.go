@@ -160,14 +160,31 @@ func unzipped(t *testing.T, path string) map[string]string {
 	return all
 }
 
-// stopped is a crawl that a budget ended.
-func stopped(t *testing.T) (dir string, web *crawltest.Web) {
+// webOf serves sites until the test ends.
+func webOf(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 	t.Helper()
-	web = crawltest.New(crawltest.Tree("bakery.test", 5))
+	web := crawltest.New(sites...)
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { web.Close() })
+	return web
+}
+
+// fileOf reads a file.
+func fileOf(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// stopped is a crawl that a budget ended.
+func stopped(t *testing.T) (dir string, web *crawltest.Web) {
+	t.Helper()
+	web = webOf(t, crawltest.Tree("bakery.test", 5))
 	dir = filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--workers", "1", "--max-pages", "2", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
 	return dir, web
@@ -176,11 +193,7 @@ func stopped(t *testing.T) (dir string, web *crawltest.Web) {
 // crawledOnce crawls a site to its end, without a pause unless flags say otherwise. The web goes on for the updates.
 func crawledOnce(t *testing.T, site *crawltest.Site, flags ...string) (dir string, web *crawltest.Web) {
 	t.Helper()
-	web = crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web = webOf(t, site)
 	dir = filepath.Join(t.TempDir(), "d")
 	args := append([]string{"crawl", "--quiet", "--delay", "0", "--dir", dir}, flags...)
 	shared(t, append(args, web.LoopbackURL(site.Name))...).want(t, cli.ExitDone)

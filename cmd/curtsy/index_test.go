@@ -25,10 +25,7 @@ func indexText(t *testing.T, dir string) map[string]string {
 	}
 	text := map[string]string{}
 	for _, path := range files {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := fileOf(t, path)
 		text[filepath.Base(path)] = string(b)
 	}
 	return text

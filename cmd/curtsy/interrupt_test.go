@@ -31,16 +31,12 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 		t.Skip("no signals")
 	}
 	asked, release := make(chan struct{}, 1), make(chan struct{})
-	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	web := webOf(t, &crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			asked <- struct{}{}
 			<-release
 		}
 	})})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	defer close(release)
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
@@ -67,11 +63,7 @@ func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	web := crawltest.New(crawltest.Tree("bakery.test", 500))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, crawltest.Tree("bakery.test", 500))
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "-v", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
 	r, w, err := os.Pipe()
@@ -101,11 +93,7 @@ func TestAnInterruptDrains(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	web := crawltest.New(crawltest.Tree("bakery.test", 500))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, crawltest.Tree("bakery.test", 500))
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		if signal.Ignored(sig) {
 			continue // these tests run under nohup, and so would the crawl

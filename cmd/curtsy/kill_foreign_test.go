@@ -26,11 +26,7 @@ func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 	for i := range sites {
 		sites[i] = crawltest.Tree("host"+itoa(i)+".test", 3)
 	}
-	web := crawltest.New(sites...)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, sites...)
 	dir := filepath.Join(t.TempDir(), "crawl")
 	user, says := &lab{t: t, config: t.TempDir()}, ""
 	args := []string{"crawl", "--own-site", "none", "--ip-delay", "100ms", "--dir", dir, "--quiet"}

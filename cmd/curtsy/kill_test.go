@@ -32,11 +32,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	site := crawltest.Tree("bakery.test", pages)
 	site.Latency = 4 * time.Millisecond
 	pages += heavy(site, large, 2<<20)
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, site)
 	dir := filepath.Join(t.TempDir(), "crawl")
 	seed := web.LoopbackURL("bakery.test")
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
@@ -158,10 +154,7 @@ func reopened(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, path := range files {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := fileOf(t, path)
 		gunzipped(t, b)
 	}
 }

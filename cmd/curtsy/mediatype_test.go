@@ -73,11 +73,7 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	site.Pages["/s.css"] = say("Content-Type: text/css; charset=utf-16le", sheet)
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web := webOf(t, site)
 	dir, file := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "x.wacz")
 	inside(t, "mirror", "--delay", "0", "--quiet", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
 	inside(t, "export", "--format", "wacz", "-o", file, dir).want(t, cli.ExitDone)

@@ -28,10 +28,7 @@ import (
 // payloads are the 40 payloads that crawler/dashboard tries in its templates.
 func payloads(t *testing.T) (all []string) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "crawler", "dashboard", "testdata", "payloads.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, filepath.Join("..", "..", "crawler", "dashboard", "testdata", "payloads.jsonl"))
 	for line := range strings.Lines(string(b)) {
 		var p string
 		if err := json.Unmarshal([]byte(line), &p); err != nil {

@@ -140,10 +140,7 @@ func TestPeers_NginxLogConfirmsAudit(t *testing.T) {
 		b, _ := os.ReadFile(log)
 		t.Errorf("%s %+v\n%s", r.Level, r.Logs[0], b)
 	}
-	b, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, log)
 	lines := strings.SplitAfter(string(b), "\n") // the date of another line: the audit ignores lines after the crawl
 	other := regexp.MustCompile(`"GET [^"]*"(.*) "[^"]*"\n$`).ReplaceAllString(lines[0], `"GET /no/x.html HTTP/1.1"$1 "Mozilla/5.0"`+"\n")
 	if err := os.WriteFile(log, append(b, other...), 0o600); err != nil {

@@ -31,10 +31,7 @@ func TestPeers_RecipesPrintTheirOutput(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	tabled(t, study(t), out)
 	page := filepath.Join(guides, "recipes.md")
-	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, page)
 	text := string(b)
 	found := recipe.FindAllStringSubmatchIndex(text, -1)
 	if blocks := strings.Count(text, "\n```text\n"); blocks != len(found) || blocks < 20 {
@@ -110,10 +107,7 @@ func inDuckDB(t *testing.T, out, sql string) string {
 // asCommonCrawl has the statements that make our tables theirs.
 func asCommonCrawl(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(guides, "ccindex.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, filepath.Join(guides, "ccindex.sql"))
 	return string(b) + "\n"
 }
 
@@ -167,10 +161,7 @@ func TestPeers_CommonCrawlQueriesRun(t *testing.T) {
 			if word, ok := athenas[strings.TrimSuffix(filepath.Base(path), ".sql")]; ok {
 				t.Skip("DuckDB does not know what Athena does: " + word)
 			}
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := fileOf(t, path)
 			t.Log(inDuckDB(t, out, asCommonCrawl(t)+string(b)))
 		})
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/foreigntest"
 )
@@ -23,17 +22,10 @@ import (
 // signedMessages has a crawl by a draft recorded, as it crossed loopback, for a verifier in another language.
 func signedMessages(t *testing.T, u *lab, draft, directory string) []map[string]any {
 	t.Helper()
-	web := crawltest.New(flagSite())
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, flagSite())
 	seed := web.LoopbackURL("bakery.test")
 	u.run("crawl", "--quiet", "--delay", "0", "--signature-draft", draft, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone)
-	b, err := os.ReadFile(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, directory)
 	var all []map[string]any
 	for _, r := range web.Referee().Requests() {
 		fields := [][2]string{}
@@ -79,10 +71,7 @@ func foreignVerdict(t *testing.T, modules, input string) string {
 // foreignScript runs a script of testdata where it finds its packages.
 func foreignScript(t *testing.T, modules, name, input string, args ...string) string {
 	t.Helper()
-	script, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := fileOf(t, filepath.Join("testdata", name))
 	dir := t.TempDir() // modules are looked for beside the script
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
@@ -108,10 +97,7 @@ func TestPeers_NginxServesKeyDirectory(t *testing.T) {
 	modules := foreigntest.Clients(t, "http-message-sig", "web-bot-auth")
 	u, path := botKey(t)
 	root := t.TempDir()
-	body, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := fileOf(t, path)
 	served := filepath.Join(root, filepath.FromSlash(webbotauth.WellKnown))
 	if err := os.MkdirAll(filepath.Dir(served), 0o755); err != nil {
 		t.Fatal(err)

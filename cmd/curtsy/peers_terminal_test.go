@@ -92,11 +92,7 @@ func TestPeers_StatusLineInTmux(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it watches a crawl for seconds")
 	}
-	web := crawltest.New(crawltest.Tree("bakery.test", 999)) // too much for the crawl to end by itself
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, crawltest.Tree("bakery.test", 999)) // too much for the crawl to end by itself
 	dir := filepath.Join(t.TempDir(), "d")
 	crawl, watch := newTmux(t, 160, 24), newTmux(t, 160, 24)
 	command := func(args string) string { return "'" + os.Args[0] + "' " + args }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -152,10 +151,7 @@ func pagesIn(t *testing.T, dir string, o *scoreboard.Web) int {
 	ids := map[string]bool{}
 	s := treeOf(t, dir)
 	for _, name := range s.names {
-		text, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := fileOf(t, filepath.Join(s.dir, filepath.FromSlash(name)))
 		if m := pageID.FindSubmatch(slices.DeleteFunc(text[:min(len(text), 1<<16)], func(c byte) bool { return c == 0 })); m != nil {
 			ids[string(m[1])] = true
 		}

@@ -118,11 +118,7 @@ type logLab struct {
 
 func newLab(t *testing.T) *logLab {
 	t.Helper()
-	web := crawltest.New(crawltest.Tree("bakery.test", 5))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web := webOf(t, crawltest.Tree("bakery.test", 5))
 	l := &logLab{lab: &lab{t: t, config: t.TempDir()}, seed: web.LoopbackURL("bakery.test")}
 	r := l.run("ledger", "key")
 	r.want(t, cli.ExitDone)

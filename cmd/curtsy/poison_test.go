@@ -22,16 +22,12 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many processes")
 	}
-	web := crawltest.New(&crawltest.Site{Name: "mill.test", Pages: map[string]crawltest.Page{
+	web := webOf(t, &crawltest.Site{Name: "mill.test", Pages: map[string]crawltest.Page{
 		"/":       {Links: []string{"/flour", "/poison", "/bread"}},
 		"/flour":  {},
 		"/bread":  {},
 		"/poison": {Delay: time.Hour},
 	}})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "crawl")
 	args := []string{"crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("mill.test")}
 	deaths := 0

@@ -19,15 +19,11 @@ import (
 func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 	for _, args := range [][]string{{"redact", "--all"}, {"redact"}} {
 		home(t, "")
-		web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		web := webOf(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 			"/":     {Links: []string{"/a", "/busy"}},
 			"/a":    {},
 			"/busy": {FailFirst: 99, FailStatus: http.StatusServiceUnavailable, RetryAfter: "3600"},
 		}})
-		if err := web.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { web.Close() })
 		seed := web.LoopbackURL("bakery.test")
 		dir, s := filepath.Join(t.TempDir(), "d"), crawldir.Defaults()
 		s.Delay, s.MaxWait = 0, time.Second

@@ -31,11 +31,7 @@ func diary(t *testing.T, n int) (u *lab, web *crawltest.Web, seed string) {
 		site.Pages[path] = p
 	}
 	site.Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /no/\n"}
-	web = crawltest.New(site, crawltest.Tree("library.test", 3))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
+	web = webOf(t, site, crawltest.Tree("library.test", 3))
 	return &lab{t: t, config: t.TempDir()}, web, web.LoopbackURL("bakery.test")
 }
 

@@ -39,11 +39,7 @@ func TestRules01To08_OverSockets(t *testing.T) {
 	named.Robots.Body, broken.Robots.Status = file, 503
 	moved.Robots.Redirect = "http://plain.test/rules.txt"
 	plain.Pages["/rules.txt"] = crawltest.Page{Type: "text/plain", Body: "User-agent: *\nDisallow: /p3.html\n"}
-	web := crawltest.New(named, plain, moved, broken)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, named, plain, moved, broken)
 	dir := filepath.Join(t.TempDir(), "d")
 	args := []string{
 		"crawl", "--agent", "libbot", "--contact", "crawl@library.org", "--operator", "The Library", "--purpose", "a test of rules",

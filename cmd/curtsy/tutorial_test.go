@@ -41,10 +41,7 @@ func tutorials(t *testing.T, sql func(t *testing.T, tables, code, want string)) 
 	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := fileOf(t, page)
 			part, _, _ := strings.Cut(string(text), "\n## Next")
 			part, _, _ = strings.Cut(part, "\n## Install\n") // of README
 			dir, ran := t.TempDir(), 0

@@ -18,10 +18,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 9))
 	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, cli.ExitDone)
-	b, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, inDir(dir, crawldir.FrontierName))
 	kept := 0
 	page := os.Getpagesize()
 	for at := 2 * page; at < len(b) && kept < 2; at += page {

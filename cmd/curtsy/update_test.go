@@ -16,10 +16,7 @@ import (
 // changed reads the file of an update.
 func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string]crawldir.Change) {
 	t.Helper()
-	b, err := os.ReadFile(inDir(dir, crawldir.ChangesName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, inDir(dir, crawldir.ChangesName))
 	var file struct {
 		Counts  map[string]int64
 		Changes []crawldir.Change `json:"changes"`

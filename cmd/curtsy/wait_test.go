@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -132,10 +131,7 @@ func tellingPeak(t *testing.T, cmd *exec.Cmd) (peak func() int64) {
 	cmd.Env = append(cmd.Env, tellPeak+"="+path)
 	return func() int64 {
 		t.Helper()
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := fileOf(t, path)
 		n, err := strconv.ParseInt(string(b), 10, 64)
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -22,10 +21,7 @@ func botKey(t *testing.T) (u *lab, path string) {
 
 func keysIn(t *testing.T, path string) *crawltest.Directory {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, path)
 	d, err := crawltest.ParseDirectory(b)
 	if err != nil {
 		t.Fatal(err)
@@ -39,11 +35,7 @@ func TestCrawlsAreSignedOnceThereIsAKey(t *testing.T) {
 	t.Parallel()
 	u, path := botKey(t)
 	keys := keysIn(t, path)
-	web := crawltest.New(flagSite())
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
+	web := webOf(t, flagSite())
 	seed, dir := web.LoopbackURL("bakery.test"), filepath.Join(t.TempDir(), "d")
 	u.run("crawl", "--quiet", "--delay", "0", "--max-pages", "2", "--workers", "1", "--dir", dir, seed).want(t, cli.ExitDone)
 	u.run("resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)

@@ -78,14 +78,10 @@ func TestFigures(t *testing.T) {
 	}
 	f := &figures{T: t}
 	small, large := measure(t, *benchSeen/10), measure(t, *benchSeen)
-	naive := naiveCost(t, &web{hosts: small.hosts}, small.seen, 1000)
 	f.size(large)
-	f.row(fmt.Sprintf("pages/s at %s ÷ naive", short(small.seen)), "%.0f", wall(naive)/median(small.batch, wall), 10, true)
 	f.row(fmt.Sprintf("time per page at %s ÷ at %s", short(large.seen), short(small.seen)), "%.2f", median(large.batch, wall)/median(small.batch, wall), 1.5, false)
 	f.row(fmt.Sprintf("reopen at %s, s", short(small.seen)), "%.2f", medianOf(small.open), reopenBar(small.seen), false)
 	f.row(fmt.Sprintf("pages/s at %s", short(small.seen)), "%.0f", 1e6/median(small.batch, wall), 0, true)
-	f.row("naive: pages/s", "%.0f", 1e6/wall(naive), 0, true)
-	f.row("naive: octets written per page", "%.0f", octets(naive), 0, false)
 	f.schedule()
 	f.print()
 }

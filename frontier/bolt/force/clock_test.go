@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
-	"curtsy/frontier/canon"
 )
 
 // The clock of a bubble begins at the same instant each time: what is written late in one and read early in the next
@@ -121,7 +119,6 @@ func TestClock_AStepBetweenRunsMakesNoBurstAndProlongsNoPark(t *testing.T) {
 		{"ten years back", 87600 * time.Hour, 0, parked, deferredFor},
 		{"ten years on", 0, 87600 * time.Hour, time.Minute, time.Minute},
 	}
-	runs := 0
 	for _, x := range tests {
 		for _, killed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, killed %v", x.name, killed), func(t *testing.T) {
@@ -142,10 +139,8 @@ func TestClock_AStepBetweenRunsMakesNoBurstAndProlongsNoPark(t *testing.T) {
 				})
 				clean(t, file)
 			})
-			runs++
 		}
 	}
-	t.Logf("clock: %d steps between runs", runs)
 }
 
 // When the clock was set back by more than a park is long, openings in a row must not begin the park anew each time.
@@ -172,68 +167,53 @@ func TestClock_AParkIsNotProlongedByOpeningsInARow(t *testing.T) {
 	})
 }
 
-// stepClock steps the wall clock while the frontier is open: seedKey chooses the host of whose waits it tells.
-func stepClock(ctx context.Context, c *child) error {
-	if err := c.open(frontier.Options{}); err != nil {
+// stepClock steps the wall clock in a child while a frontier is open in which one host waits for an hour, and four are due.
+func stepClock(ctx context.Context, file string) error {
+	f, err := opened(file)
+	if err != nil {
 		return err
 	}
-	if err := c.addRange(ctx, 0, 8); err != nil {
+	s := newScript()
+	s.steps = s.steps[:2]
+	if _, err := f.Add(ctx, candidates([]string{"http://a.test/", "http://b.test/"})); err != nil {
 		return err
 	}
-	if err := c.turn(ctx, 1); err != nil { // parked for an hour
-		return err
-	}
-	var host canon.Authority
-	for i := range 4 {
-		a := parse(fmt.Sprintf("http://h%d.test/", i)).Authority()
-		if h, _, err := c.f.Host(ctx, a); err != nil || h.Condition == frontier.Parked {
-			host = a
+	for _, step := range s.steps {
+		if err := step(ctx, f); err != nil {
+			return err
 		}
 	}
-	for _, step := range []string{"0", "-86400", "86400", "-315360000", "315360000"} {
+	host := parse("http://a.test/").Authority() // the first that was added, and so the first that was claimed
+	for i, step := range []string{"0", "-86400", "86400", "-315360000", "315360000"} {
 		if err := os.Setenv(clockKey, step); err != nil {
 			return err
 		}
-		h, _, err := c.f.Host(ctx, host)
+		h, _, err := f.Host(ctx, host)
+		if err != nil || h.Condition != frontier.Parked || h.Wait > time.Hour || h.Wait < 55*time.Minute {
+			return fmt.Errorf("after a step of %s s the host waits %s, of an hour: %w", step, h.Wait, err)
+		}
+		got, err := f.Claim(ctx, frontier.Want{Hosts: 10, Tasks: 1})
 		if err != nil {
 			return err
 		}
-		got, err := c.f.Claim(ctx, frontier.Want{Hosts: 10, Tasks: 1})
-		if err != nil {
-			return err
+		if n := map[bool]int{true: 4}[i == 0]; len(got.Turns) != n {
+			return fmt.Errorf("after a step of %s s there are %d turns, want %d", step, len(got.Turns), n)
 		}
 		var rs []frontier.Result
 		for _, turn := range got.Turns {
-			if turn.Authority == host {
-				return fmt.Errorf("after a step of %s s the host that is parked is given", step)
-			}
 			rs = append(rs, frontier.Result{Authority: turn.Authority, Token: turn.Token, Wait: time.Hour, Host: &frontier.HostUpdate{Pace: time.Hour}})
 		}
-		if _, err := c.f.Finish(ctx, rs); err != nil {
+		if _, err := f.Finish(ctx, rs); err != nil {
 			return err
 		}
-		c.about(event{Kind: claimed, Text: step, Wait: h.Wait, IDs: []int{len(got.Turns)}})
+		say("step")
 	}
-	return c.f.Close()
+	return f.Close()
 }
 
 func TestClock_AStepWithinARunMovesNoHost(t *testing.T) {
-	binary := hookedBinary(t)
-	steps := 0
-	p := start(t, binary, "step", filepath.Join(t.TempDir(), "frontier.db"), 1, func(e event) {
-		if e.Kind != claimed || e.Text == "" {
-			return
-		}
-		steps++
-		if e.Wait > time.Hour || e.Wait < 55*time.Minute {
-			t.Errorf("after a step of %s s the host waits %s, of an hour", e.Text, e.Wait)
-		}
-		if want := map[bool]int{true: 4, false: 0}[steps == 1]; e.IDs[0] != want {
-			t.Errorf("after a step of %s s there are %d turns, want %d", e.Text, e.IDs[0], want)
-		}
-	})
-	if err := p.wait(); err != nil || steps != 5 || strings.TrimSpace(p.errors.String()) != "" {
-		t.Fatalf("%d steps, child: %v\n%s", steps, err, p.errors.String())
+	p := start(t, hookedBinary(t), "step", filepath.Join(t.TempDir(), "frontier.db"), nil)
+	if err := p.wait(); err != nil || p.steps != 5 || p.errors.Len() > 0 {
+		t.Fatalf("%d steps, child: %v\n%s", p.steps, err, p.errors.String())
 	}
-	t.Logf("clock: %d steps within a run", steps-1)
 }

@@ -1,15 +1,14 @@
 // Package force tests frontier/bolt with kills, failing system calls and torn files.
 //
-// A child, which is the test binary started again, works on a frontier and tells its parent each intent before the call
-// and each acknowledgement after it: an Add that has returned, a Finish that a Sync has followed. The parent keeps a
-// model of the states in which each URL and each host may be: the one that was acknowledged last, and those that the
-// calls under way since then lead to. After the child's end, however that came, the file must be clean and every URL and
-// host be in one of these states.
+// A script of commits is the same in every process. A child, which is the test binary started again, does it and tells its parent of
+// each step that was acknowledged. After the child's end, however that came, the file must be clean and hold what it holds after
+// the last of these steps, or after the one that was under way.
 //
-//   - kill: the child is killed at random instants.
+//   - kill: the child is killed within a step.
 //   - fault: a write, sync or truncation of a commit ends the process, fails, or is cut short. The fault is put below
 //     bbolt: the child is built with a copy of bbolt's source files that has a hook there. The system's own limits do
 //     the same: the size of a file (RLIMIT_FSIZE), and a file system that is full.
+//   - crowd: images of the file as each commit of several concurrent workers finds it, with what was acknowledged by then.
 //   - torn: images of the file with a part of the pages that a commit wrote.
 //   - lock: two processes on one file.
 //   - clock: the wall clock steps between runs, and within one: there an overlay has the engine read another clock.

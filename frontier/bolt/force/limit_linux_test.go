@@ -2,36 +2,40 @@ package force_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-
-	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 )
 
-// limited fills the file until a limit of the system stops it: limitKey is by how many octets it may still grow, when it
-// may not grow as large as its file system.
-func limited(ctx context.Context, c *child) error {
-	if err := c.open(options()); err != nil {
-		c.about(event{Kind: refused, Text: err.Error()})
-		return nil
+// filling are URLs of a batch, the same in every process, which nothing compresses: the file grows fast.
+func filling(batch int) (urls []string) {
+	rnd := rand.NewChaCha8([32]byte{byte(batch)})
+	for range 1000 {
+		text := make([]byte, 800)
+		rnd.Read(text)
+		urls = append(urls, fmt.Sprintf("http://h1.test/%x", text))
 	}
-	if err := c.addRange(ctx, 0, 100); err != nil {
+	return urls
+}
+
+// limited fills the file in a child until a limit of the system stops it: limitKey has one if the file may not grow as large as
+// its file system.
+func limited(ctx context.Context, file string) error {
+	f, err := opened(file)
+	if err != nil {
 		return err
 	}
-	if err := c.turn(ctx, 1); err != nil {
+	if err := newScript().steps[0](ctx, f); err != nil {
 		return err
 	}
-	c.about(event{Kind: armed})
 	if more, err := strconv.ParseUint(os.Getenv(limitKey), 10, 64); err == nil {
-		info, err := os.Stat(c.file)
+		info, err := os.Stat(file)
 		if err != nil {
 			return err
 		}
@@ -40,50 +44,50 @@ func limited(ctx context.Context, c *child) error {
 			return err
 		}
 	}
-	w, long := &worker{child: c}, make([]byte, 800)
-	for range 100 {
-		var urls []string
-		for range 1000 {
-			rand.Read(long)
-			urls = append(urls, fmt.Sprintf("http://h1.test/%x", long)) // nothing to compress: the file grows fast
-		}
-		if err := w.add(ctx, urls); err != nil {
-			c.refuse(ctx, err)
+	for batch := range 100 {
+		if _, err := f.Add(ctx, candidates(filling(batch))); err != nil {
+			refuse(ctx, f, err)
 			return nil
 		}
+		say("step")
 	}
-	return c.f.Close()
+	return f.Close()
 }
 
-// runLimited runs the child and checks that it was refused for a reason that tells what to do.
-func runLimited(t *testing.T, file, advice string, env ...string) *verdict {
+// runLimited runs the child and checks that it was refused for a reason that tells what to do, and that all that was acknowledged
+// is in the file.
+func runLimited(t *testing.T, file, advice string, env ...string) (steps int) {
 	t.Helper()
-	v := &verdict{model: newModel()}
-	p := start(t, "", "limit", file, 1, v.hear, env...)
-	if err := p.wait(); err != nil || p.errors.Len() > 0 {
-		t.Fatalf("child: %v\n%s", err, p.errors.String())
+	p := ran(t, "", "limit", file, env...)
+	if p.errors.Len() > 0 {
+		t.Fatalf("child: %s", p.errors.String())
 	}
-	if v.refused == "" || !strings.Contains(v.refused, advice) {
-		t.Fatalf("the child was refused for %q, want %q", v.refused, advice)
+	if p.unpoisoned != "" || !strings.Contains(p.refused, advice) || !strings.Contains(p.refused, file) {
+		t.Fatalf("the child was refused for %q, want %q; then %s", p.refused, advice, p.unpoisoned)
 	}
-	v.judge(t, file, false)
-	return v
+	urls := newScript().urls[:firstURLs]
+	for batch := range p.steps {
+		urls = append(urls, filling(batch)...)
+	}
+	clean(t, file)
+	s := look(t, file, urls)
+	for _, u := range urls {
+		if _, pending := s.pending[u]; !pending || !s.seen[u] {
+			t.Fatalf("%.40s is lost", u)
+		}
+	}
+	return p.steps
 }
 
 // goesOn opens the file once more and enters something.
 func goesOn(t *testing.T, file string) {
 	t.Helper()
-	f, err := bolt.Open(file, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := mustOpen(t, file)
 	added, err := f.Add(t.Context(), candidates([]string{"http://later.test/"}))
 	if err != nil || added.New != 1 {
 		t.Errorf("Add afterwards: %+v, %v", added, err)
 	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
+	mustClose(t, f)
 	clean(t, file)
 }
 
@@ -92,18 +96,17 @@ func TestLimit_AFileThatMayNotGrowIsAnErrorAndNothingIsLost(t *testing.T) {
 	if !long() {
 		limits = []int{0, 5<<20 + 100}
 	}
-	total := tally{}
+	steps := 0
 	for _, n := range limits {
 		file := filepath.Join(t.TempDir(), "frontier.db")
-		v := runLimited(t, file, "then continue", fmt.Sprint(limitKey, "=", n))
-		total.add(v.tally)
+		steps += runLimited(t, file, adviceMark, fmt.Sprint(limitKey, "=", n))
 		goesOn(t, file)
 	}
-	t.Logf("limit: %d limits of the file's size, %d calls acknowledged, lost %d", len(limits), total.acknowledged, total.lost)
+	t.Logf("limit: %d limits of the file's size, %d calls acknowledged, none lost", len(limits), steps)
 }
 
 func TestLimit_AFullFileSystemIsAnErrorAndNothingIsLost(t *testing.T) {
-	total := tally{}
+	steps := 0
 	sizesOf := []int{3 << 20, 6 << 20, 9<<20 + 4096}
 	if !long() {
 		sizesOf = sizesOf[:1]
@@ -122,14 +125,13 @@ func TestLimit_AFullFileSystemIsAnErrorAndNothingIsLost(t *testing.T) {
 			}
 		})
 		file := filepath.Join(dir, "frontier.db")
-		v := runLimited(t, file, "is full: free some space")
-		total.add(v.tally)
+		steps += runLimited(t, file, "is full: free some space")
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+strconv.Itoa(math.MaxInt32)); err != nil {
 			t.Fatal(err)
 		}
 		goesOn(t, file)
 	}
-	t.Logf("limit: %d file systems filled, %d calls acknowledged, lost %d", len(sizesOf), total.acknowledged, total.lost)
+	t.Logf("limit: %d file systems filled, %d calls acknowledged, none lost", len(sizesOf), steps)
 }
 
 // cannotMount skips the test where root may not mount, in a container say. Elsewhere it must.

@@ -14,32 +14,30 @@ import (
 	"curtsy/frontier/bolt/repair"
 )
 
-// holdFile keeps the file open until its input ends, and works on it before and after.
-func holdFile(ctx context.Context, c *child) error {
-	if err := c.open(options()); err != nil {
+// holdFile keeps the file open in a child until its input ends, and works on it before and after.
+func holdFile(ctx context.Context, file string) error {
+	f, err := opened(file)
+	if err != nil {
 		return err
 	}
-	if err := c.addRange(ctx, 0, 100); err != nil {
+	s := newScript()
+	if err := s.steps[0](ctx, f); err != nil {
 		return err
 	}
-	c.about(event{Kind: armed})
+	say("armed")
 	bufio.NewReader(os.Stdin).ReadString('\n')
-	if err := c.turn(ctx, 1); err != nil {
+	if err := s.steps[1](ctx, f); err != nil {
 		return err
 	}
-	if err := c.f.Close(); err != nil {
-		return err
-	}
-	c.about(event{Kind: done})
-	return nil
+	return f.Close()
 }
 
-func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "frontier.db")
-	v, ready := &verdict{model: newModel()}, make(chan struct{})
-	p := start(t, "", "hold", file, 1, func(e event) {
-		if v.hear(e); e.Kind == armed {
+// held starts a child that holds the file.
+func held(t *testing.T, file string) *process {
+	t.Helper()
+	ready := make(chan struct{})
+	p := start(t, "", "hold", file, func(p *process) {
+		if p.armed {
 			close(ready)
 		}
 	})
@@ -48,6 +46,13 @@ func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
 	case <-p.heard:
 		t.Fatalf("the child has ended: %s", p.errors.String())
 	}
+	return p
+}
+
+func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "frontier.db")
+	p := held(t, file)
 	before := mustRead(t, file)
 	for range sizes(2, 20) {
 		for call, open := range ways() {
@@ -64,19 +69,18 @@ func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
 		t.Error("the file was changed by a process that was refused")
 	}
 	p.in.Close()
-	if err := p.wait(); err != nil || v.ended != done {
+	if err := p.wait(); err != nil {
 		t.Fatalf("the first process: %v\n%s", err, p.errors.String())
 	}
-	v.compare(t, file, now())
-	if len(v.faults) > 0 {
-		t.Fatalf("%q", v.faults)
+	clean(t, file)
+	if list, urls := commits(t); !look(t, file, urls).same(list[1].is) {
+		t.Error("the file lacks something that the first process did")
 	}
 	for call, open := range ways() {
 		if err := open(file); err != nil {
 			t.Errorf("%s after the first process has ended: %v", call, err)
 		}
 	}
-	t.Logf("lock: %d attempts at a file in use refused, %d calls of its holder acknowledged, lost %d", 3*sizes(2, 20), v.tally.acknowledged, v.tally.lost)
 }
 
 // ways are those of opening a file; what is opened is closed.
@@ -107,17 +111,7 @@ func ways() map[string]func(string) error {
 func TestLock_AKilledProcessLeavesNoLock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "frontier.db")
 	for range 2 {
-		ready := make(chan struct{})
-		p := start(t, "", "hold", file, 1, func(e event) {
-			if e.Kind == armed {
-				close(ready)
-			}
-		})
-		select {
-		case <-ready:
-		case <-p.heard:
-			t.Fatalf("the child has ended: %s", p.errors.String())
-		}
+		p := held(t, file)
 		p.kill()
 		clean(t, file)
 	}

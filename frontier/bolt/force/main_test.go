@@ -1,6 +1,7 @@
 package force_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,12 +17,12 @@ import (
 
 // The environment of a child.
 const (
-	roleKey  = "CURTSY_FORCE_ROLE" // what the child does; not set in the parent
-	fileKey  = "CURTSY_FORCE_FILE" // the frontier
-	seedKey  = "CURTSY_FORCE_SEED" // of its random numbers
-	faultKey = "CURTSY_FORCE_FAULT"
-	clockKey = "CURTSY_FORCE_CLOCK"
-	limitKey = "CURTSY_FORCE_LIMIT"
+	roleKey  = "CURTSY_FORCE_ROLE"  // what the child does; not set in the parent
+	fileKey  = "CURTSY_FORCE_FILE"  // the frontier
+	faultKey = "CURTSY_FORCE_FAULT" // what the hook below bbolt does; see testdata/hook.go.txt
+	armKey   = "CURTSY_FORCE_ARM"   // what faultKey is set to once the script has something to lose
+	clockKey = "CURTSY_FORCE_CLOCK" // by how many seconds the engine's clock is wrong
+	limitKey = "CURTSY_FORCE_LIMIT" // by how many bytes the file may still grow
 )
 
 func TestMain(m *testing.M) {
@@ -33,43 +34,69 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(code)
 	}
-	work, ok := roles()[role]
+	work, ok := map[string]func(context.Context, string) error{
+		"script": runScript,
+		"hold":   holdFile,
+		"step":   stepClock,
+		"limit":  limited,
+	}[role]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "no role", role)
 		os.Exit(2)
 	}
-	c := &child{teller: teller{out: os.Stdout}, file: os.Getenv(fileKey)}
-	c.seed, _ = strconv.ParseUint(os.Getenv(seedKey), 10, 64)
-	if err := work(context.Background(), c); err != nil {
+	if err := work(context.Background(), os.Getenv(fileKey)); err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)
 		os.Exit(3)
 	}
 	os.Exit(0)
 }
 
-// roles are what a child may do.
-func roles() map[string]func(context.Context, *child) error {
-	return map[string]func(context.Context, *child) error{
-		"crowd":  crowd,
-		"script": script,
-		"hold":   holdFile,
-		"step":   stepClock,
-		"limit":  limited,
+// say tells the parent.
+func say(word string, more ...any) {
+	text := strings.ReplaceAll(fmt.Sprint(more...), "\n", " ")
+	if _, err := fmt.Println(word, text); err != nil {
+		panic(err) // the parent is gone
+	}
+}
+
+// told is what a child has said.
+type told struct {
+	opened, armed, done bool
+	steps               int    // acknowledged
+	refused             string // the error of a call
+	unpoisoned          string // what later calls returned, if one of them returned something else
+}
+
+func (d *told) hear(line string) {
+	word, rest, _ := strings.Cut(line, " ")
+	switch word {
+	case "opened":
+		d.opened = true
+	case "armed":
+		d.armed = true
+	case "step":
+		d.steps++
+	case "refused":
+		d.refused = rest
+	case "unpoisoned":
+		d.unpoisoned = rest
+	case "done":
+		d.done = true
 	}
 }
 
 // process is a child as its parent sees it.
 type process struct {
+	told
 	cmd    *exec.Cmd
-	heard  chan struct{} // closed when all that it told has been heard
+	heard  chan struct{} // closed when all that it said has been heard
 	errors bytes.Buffer
-	listen error
 	once   sync.Once
 	in     io.Closer
 }
 
-// start starts binary, or this one when it is empty, as a child that tells hear what it does.
-func start(t testing.TB, binary, role, file string, seed uint64, hear func(event), env ...string) *process {
+// start starts binary, or this one when it is empty, as a child. hear is called after each line that it says; it may be nil.
+func start(t testing.TB, binary, role, file string, hear func(p *process), env ...string) *process {
 	t.Helper()
 	if binary == "" {
 		self, err := os.Executable()
@@ -79,7 +106,7 @@ func start(t testing.TB, binary, role, file string, seed uint64, hear func(event
 		binary = self
 	}
 	p := &process{cmd: exec.Command(binary), heard: make(chan struct{})}
-	p.cmd.Env = append(append(os.Environ(), roleKey+"="+role, fileKey+"="+file, seedKey+"="+strconv.FormatUint(seed, 10)), env...)
+	p.cmd.Env = append(append(os.Environ(), roleKey+"="+role, fileKey+"="+file), env...)
 	p.cmd.Stderr = &p.errors
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -96,13 +123,24 @@ func start(t testing.TB, binary, role, file string, seed uint64, hear func(event
 	t.Cleanup(p.kill)
 	go func() {
 		defer close(p.heard)
-		p.listen = listen(out, hear)
-		io.Copy(io.Discard, out)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if p.hear(lines.Text()); hear != nil {
+				hear(p)
+			}
+		}
 	}()
 	return p
 }
 
-// kill kills the process, unless it has ended, and waits for it and for what it told.
+// ran starts a child and waits until it ends by itself.
+func ran(t testing.TB, binary, role, file string, env ...string) *process {
+	t.Helper()
+	p := start(t, binary, role, file, nil, env...)
+	p.wait()
+	return p
+}
+
+// kill kills the process, unless it has ended, and waits for it and for what it said.
 func (p *process) kill() {
 	p.once.Do(func() {
 		p.cmd.Process.Kill()

@@ -5,147 +5,202 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"testing"
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
 )
 
-// armKey says what the script is to set faultKey to, when it has something to lose.
-const armKey = "CURTSY_FORCE_ARM"
-
-// script does a handful of commits, one after the other, and tells of the first error.
-func script(ctx context.Context, c *child) error {
-	if err := c.open(options()); err != nil {
-		c.about(event{Kind: refused, Text: err.Error()})
-		return nil
-	}
-	steps := []func(context.Context) error{
-		func(ctx context.Context) error { return c.addRange(ctx, 0, 60) },
-		func(ctx context.Context) error { return c.turn(ctx, 1) },
-		c.arm,
-		func(ctx context.Context) error { return c.addRange(ctx, 60, 400) },
-		func(ctx context.Context) error { return c.turn(ctx, 2) },
-		c.retryAll,
-		func(ctx context.Context) error { return c.turn(ctx, 3) },
-	}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			c.refuse(ctx, err)
-			return nil
-		}
-	}
-	if err := c.f.Close(); err != nil {
-		c.about(event{Kind: refused, Text: err.Error()})
-		return nil
-	}
-	c.about(event{Kind: done})
-	return nil
+// script is a row of commits, the same in every process.
+type script struct {
+	urls  []string // all that it adds or finds
+	steps []func(ctx context.Context, f *bolt.Frontier) error
 }
 
-// arm begins the part in which faults are injected.
-func (c *child) arm(context.Context) error {
-	c.about(event{Kind: armed})
-	if spec := os.Getenv(armKey); spec != "" {
-		return os.Setenv(faultKey, spec)
+// firstURLs is how many URLs the first step adds.
+const firstURLs = 200
+
+// armedAt is the step from which on faults are injected: there is something to lose.
+const armedAt = 2
+
+func newScript() *script {
+	s := &script{}
+	for round := range 3 {
+		s.add(round)
+		s.turn(round, 0)
+		s.retry()
+		s.steer(round)
+		s.turn(round, 1)
 	}
-	return nil
+	return s
 }
 
-func (c *child) addRange(ctx context.Context, from, to int) error {
+// pace is what a host waits after an unclean stop.
+const pace = 36 * time.Millisecond
+
+func options() frontier.Options { return frontier.Options{Pace: pace} }
+
+func (s *script) do(step func(ctx context.Context, f *bolt.Frontier) error) {
+	s.steps = append(s.steps, step)
+}
+
+func (s *script) add(round int) {
 	var urls []string
-	for i := from; i < to; i++ {
-		urls = append(urls, fmt.Sprintf("http://h%d.test/%d", i%4, i))
+	for i := range firstURLs {
+		urls = append(urls, fmt.Sprintf("http://h%d.test/%d", 2*round+i%3, i))
 	}
-	w := &worker{child: c}
-	return w.add(ctx, urls)
+	s.urls = append(s.urls, urls...)
+	s.do(func(ctx context.Context, f *bolt.Frontier) error {
+		_, err := f.Add(ctx, candidates(urls))
+		return err
+	})
 }
 
 // turn claims a host and ends the turn with something of all that a turn may end with.
-func (c *child) turn(ctx context.Context, round int) error {
-	w := &worker{child: c}
-	from := now()
-	got, err := c.f.Claim(ctx, frontier.Want{Tasks: 8, MaxWait: time.Minute})
-	if err != nil {
-		return err
+func (s *script) turn(round, n int) {
+	var found []string
+	for i := range 40 {
+		found = append(found, fmt.Sprintf("http://h%d.test/found/%d/%d/%d", i%3, round, n, i))
 	}
-	for _, turn := range got.Turns {
-		host := turn.Authority.String()
-		c.about(event{Kind: claimed, From: from, To: now(), Host: host, Tasks: tasks(turn)})
-		e := event{Kind: finishing, Host: host, Exchange: true, Wait: time.Hour, Reason: fmt.Sprint("round ", round), From: now()}
-		r := frontier.Result{Authority: turn.Authority, Token: turn.Token, Wait: e.Wait}
+	s.urls = append(s.urls, found...)
+	s.do(func(ctx context.Context, f *bolt.Frontier) error {
+		c, err := f.Claim(ctx, frontier.Want{Tasks: 8, MaxWait: time.Minute})
+		if err != nil {
+			return err
+		}
+		turn := c.Turns[0]
+		r := frontier.Result{Authority: turn.Authority, Token: turn.Token, Wait: time.Hour, Found: candidates(found)}
 		r.Host = &frontier.HostUpdate{
-			Condition: frontier.Parked, Reason: e.Reason, Pace: paceOf(host), Robots: make([]byte, 3000), Memory: []byte(host),
+			Condition: frontier.Parked, Reason: fmt.Sprint("round ", round), Pace: pace, Robots: make([]byte, 3000), Memory: []byte(turn.Authority.String()),
 		}
 		r.Blobs = [][]byte{[]byte(fmt.Sprintf("User-agent: *\nDisallow: /%d\n", round)), make([]byte, 9000+round)}
 		for i, x := range turn.Tasks {
-			t := task{URL: x.URL.String()}
-			switch i % 4 {
-			case 0, 1:
-				t.Outcome = []frontier.Outcome{frontier.Fetched, frontier.Failed}[i%4]
-				r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: t.Outcome})
+			switch i % 4 { // the last of four goes back
+			case 0:
+				r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
+			case 1:
+				r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Failed})
 			case 2:
-				t.After = time.Hour
-				r.Deferred = append(r.Deferred, frontier.Deferral{Print: x.Print, After: t.After, Reason: "status 500"})
-			default:
-				continue
+				r.Deferred = append(r.Deferred, frontier.Deferral{Print: x.Print, After: time.Hour, Reason: "status 500"})
 			}
-			e.Tasks = append(e.Tasks, t)
 		}
-		for i := range 40 {
-			e.Found = append(e.Found, fmt.Sprintf("http://h%d.test/found/%d/%d", i%5, round, i))
+		answer, err := f.Finish(ctx, []frontier.Result{r})
+		if err == nil {
+			err = answer[0].Err
 		}
-		r.Found = candidates(e.Found)
-		id := c.tell(e)
-		answer, err := c.f.Finish(ctx, []frontier.Result{r})
-		if err != nil {
-			return err
-		}
-		if answer[0].Err != nil {
-			return answer[0].Err
-		}
-		c.about(event{Kind: applied, ID: id, To: now()})
-		w.open = append(w.open, id)
-	}
-	return w.sync(ctx)
+		return errors.Join(err, f.Sync(ctx))
+	})
 }
 
-func (c *child) retryAll(ctx context.Context) error {
-	for i := range 4 {
-		a, err := canon.ParseAuthority(fmt.Sprintf("http://h%d.test", i))
-		if err != nil {
-			return err
-		}
-		id := c.tell(event{Kind: retrying, Host: a.String()})
-		if _, err := c.f.Retry(ctx, frontier.Retrial{Outcome: frontier.Failed, Authority: a}); err != nil {
-			return err
-		}
-		c.about(event{Kind: acknowledged, IDs: []int{id}})
+func (s *script) retry() {
+	s.do(func(ctx context.Context, f *bolt.Frontier) error {
+		_, err := f.Retry(ctx, frontier.Retrial{Outcome: frontier.Failed})
+		return err
+	})
+}
+
+// steer parks a host for an hour.
+func (s *script) steer(round int) {
+	s.do(func(ctx context.Context, f *bolt.Frontier) error {
+		_, err := f.Steer(ctx, frontier.Steering{Act: frontier.Park, Authority: parse(fmt.Sprintf("http://h%d.test/", 2*round)).Authority(), For: time.Hour, Reason: fmt.Sprint("repairs ", round)})
+		return err
+	})
+}
+
+func parse(url string) canon.URL {
+	u, err := canon.Parse(url)
+	if err != nil {
+		panic(err)
 	}
+	return u
+}
+
+func candidates(urls []string) []frontier.Candidate {
+	cs := make([]frontier.Candidate, len(urls))
+	for i, u := range urls {
+		cs[i] = frontier.Candidate{URL: parse(u), Kind: frontier.KindLink, Via: "http://via.test/", Depth: 1}
+	}
+	return cs
+}
+
+// opened opens a frontier and says so.
+func opened(file string) (*bolt.Frontier, error) {
+	f, err := bolt.Open(file, options())
+	if err != nil {
+		say("refused", err)
+		return nil, err
+	}
+	say("opened")
+	return f, nil
+}
+
+// runScript does the script in a child, and says what came of it.
+func runScript(ctx context.Context, file string) error {
+	f, err := opened(file)
+	if err != nil {
+		return nil // it is said
+	}
+	for i, step := range newScript().steps {
+		if i == armedAt {
+			say("armed")
+			if err := os.Setenv(faultKey, os.Getenv(armKey)); err != nil {
+				return err
+			}
+		}
+		if err := step(ctx, f); err != nil {
+			refuse(ctx, f, err)
+			return nil
+		}
+		say("step")
+	}
+	if err := f.Close(); err != nil {
+		say("refused", err)
+		return nil
+	}
+	say("done")
 	return nil
 }
 
-// refuse tells of an error, and whether the frontier takes no further call.
-func (c *child) refuse(ctx context.Context, first error) {
-	c.about(event{Kind: refused, Text: first.Error()})
-	var errs []error
-	try := func(err error) { errs = append(errs, err) }
-	_, err := c.f.Add(ctx, candidates([]string{"http://late.test/"}))
-	try(err)
-	_, err = c.f.Claim(ctx, frontier.Want{})
-	try(err)
-	_, err = c.f.Finish(ctx, []frontier.Result{{}})
-	try(err)
-	_, err = c.f.Retry(ctx, frontier.Retrial{Outcome: frontier.Failed})
-	try(err)
-	_, err = c.f.Stats(ctx)
-	try(err)
-	try(c.f.Sync(ctx))
-	try(c.f.Close())
-	kind := poisoned
-	if slices.ContainsFunc(errs, func(err error) bool { return err == nil || !errors.Is(err, first) && err.Error() != first.Error() }) {
-		kind = unpoisoned
+// refuse says that a call was refused, and whether the frontier takes a further one or answers it with another error.
+func refuse(ctx context.Context, f *bolt.Frontier, first error) {
+	say("refused", first)
+	_, add := f.Add(ctx, candidates([]string{"http://late.test/"}))
+	_, claim := f.Claim(ctx, frontier.Want{})
+	_, finish := f.Finish(ctx, []frontier.Result{{}})
+	_, retry := f.Retry(ctx, frontier.Retrial{Outcome: frontier.Failed})
+	_, stats := f.Stats(ctx)
+	errs := []error{add, claim, finish, retry, stats, f.Sync(ctx), f.Close()}
+	if slices.ContainsFunc(errs, func(err error) bool { return err == nil || err.Error() != first.Error() }) {
+		say("unpoisoned", errs)
 	}
-	c.about(event{Kind: kind, Text: fmt.Sprint(errs)})
+}
+
+// commit is a file before and after one step, and what it holds then.
+type commit struct {
+	before, after []byte
+	was, is       *sight
+	changed       []int // pages, the two meta pages apart
+}
+
+// commits runs the script and returns what each step, and then the close, made of the file.
+func commits(t *testing.T) (list []commit, urls []string) {
+	t.Helper()
+	s, file := newScript(), filepath.Join(t.TempDir(), "frontier.db")
+	f := mustOpen(t, file)
+	before := []byte(mustRead(t, file))
+	was := lookAt(t, before, s.urls)
+	for _, step := range append(s.steps, func(context.Context, *bolt.Frontier) error { return f.Close() }) {
+		if err := step(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+		after := []byte(mustRead(t, file))
+		c := commit{before: before, after: after, was: was, is: lookAt(t, after, s.urls), changed: changed(before, after)}
+		list = append(list, c)
+		before, was = c.after, c.is
+	}
+	return list, s.urls
 }

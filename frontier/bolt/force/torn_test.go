@@ -4,77 +4,18 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/bolt/repair"
 )
 
-// commit is a file before and after one commit, and what it holds then.
-type commit struct {
-	before, after []byte
-	was, is       *sight
-	changed       []int // pages, the two meta pages apart
-}
-
 var pageSize = os.Getpagesize() // as bbolt makes a file
-
-// commits runs the script's steps and returns what each made of the file.
-func commits(t *testing.T, rounds int) (list []commit, urls []string) {
-	t.Helper()
-	ctx := context.Background()
-	dir := t.TempDir()
-	m := newModel()
-	c := &child{file: filepath.Join(dir, "frontier.db")}
-	c.out = writerFunc(func(b []byte) (int, error) {
-		return len(b), listen(bytes.NewReader(b), m.hear)
-	})
-	var files [][]byte
-	snap := func() { files = append(files, []byte(mustRead(t, c.file))) }
-	if err := c.open(options()); err != nil {
-		t.Fatal(err)
-	}
-	snap()
-	for i := range rounds {
-		var err error
-		switch i % 3 {
-		case 0:
-			err = c.addRange(ctx, i*40, i*40+200)
-		case 1:
-			err = c.turn(ctx, i)
-		case 2:
-			err = c.retryAll(ctx)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		snap()
-	}
-	if err := c.f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	snap()
-	urls = slices.Sorted(maps.Keys(m.pages))
-	for i := 1; i < len(files); i++ {
-		list = append(list, commit{before: files[i-1], after: files[i], changed: changed(files[i-1], files[i])})
-		if i == 1 {
-			list[0].was = lookAt(t, files[0], urls)
-		} else {
-			list[i-1].was = list[i-2].is
-		}
-		list[i-1].is = lookAt(t, files[i], urls)
-	}
-	return list, urls
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 func lookAt(t *testing.T, file []byte, urls []string) *sight {
 	t.Helper()
@@ -125,8 +66,8 @@ func half(rnd *rand.Rand, pages []int) (some []int) {
 
 // A power cut before the first sync of a commit leaves any of its data pages, and the old meta page.
 func TestTorn_AnyHalfOfTheDataPagesLeavesWhatWasAcknowledged(t *testing.T) {
-	list, urls := commits(t, sizes(9, 12))
-	rnd := rand.New(rand.NewPCG(1, uint64(now())))
+	list, urls := commits(t)
+	rnd := rand.New(rand.NewPCG(1, rand.Uint64()))
 	images, pages := 0, 0
 	for images < sizes(100, 1000) {
 		c := &list[rnd.IntN(len(list))]
@@ -146,8 +87,8 @@ func TestTorn_AnyHalfOfTheDataPagesLeavesWhatWasAcknowledged(t *testing.T) {
 
 // A disk that lies has the new meta page and not all data pages. The file is then told to be damaged, or it is right.
 func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T) {
-	list, urls := commits(t, sizes(9, 12))
-	rnd := rand.New(rand.NewPCG(2, uint64(now())))
+	list, urls := commits(t)
+	rnd := rand.New(rand.NewPCG(2, rand.Uint64()))
 	images, told, right, opened := 0, 0, 0, 0
 	for images < sizes(100, 1000) {
 		c := &list[rnd.IntN(len(list))]
@@ -188,7 +129,7 @@ func opens(name string) bool {
 	}
 	defer f.Close()
 	ctx := context.Background()
-	if _, err := f.Claim(ctx, wide()); err != nil {
+	if _, err := f.Claim(ctx, frontier.Want{Hosts: 100, Tasks: 10_000}); err != nil {
 		return false
 	}
 	_, err = f.Add(ctx, candidates([]string{"http://later.test/"}))
