@@ -45,7 +45,7 @@ func (c *crowd) shoot(t *testing.T) {
 	}{[]byte(mustRead(t, c.file)), so})
 }
 
-// work adds, claims, finishes and syncs.
+// work adds, claims, finishes, and syncs or does what an operator does.
 func (c *crowd) work(ctx context.Context, rnd *rand.Rand) error {
 	urls := func(n int) (us []string) {
 		for range n {
@@ -72,11 +72,13 @@ func (c *crowd) work(ctx context.Context, rnd *rand.Rand) error {
 			r := frontier.Result{Authority: turn.Authority, Token: turn.Token, Wait: pace}
 			for _, x := range turn.Tasks {
 				u := x.URL.String()
-				switch rnd.IntN(4) {
-				case 0, 1:
+				switch n := rnd.IntN(4); {
+				case n == 0, n == 1 && x.Attempts > 0:
 					r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
 					after.closed[u] = true
-				case 2:
+				case n == 1: // to be opened again, by which no attempt is forgotten
+					r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Failed})
+				case n == 2:
 					r.Deferred = append(r.Deferred, frontier.Deferral{Print: x.Print, After: time.Duration(rnd.IntN(200)) * time.Millisecond, Reason: "status 500"})
 					after.attempts[u] = x.Attempts + 1
 				}
@@ -94,7 +96,20 @@ func (c *crowd) work(ctx context.Context, rnd *rand.Rand) error {
 				return fs[0].Err
 			}
 		}
-		if rnd.IntN(3) > 0 {
+		a := parse(urls(1)[0]).Authority()
+		switch rnd.IntN(6) {
+		case 0:
+			if _, err := c.Retry(ctx, frontier.Retrial{Outcome: frontier.Failed, Authority: a}); err != nil {
+				return err
+			}
+			continue
+		case 1:
+			s := frontier.Steering{Act: frontier.Park, Authority: a, For: pace, Reason: "repairs"}
+			if _, err := c.Steer(ctx, s); err != nil {
+				return err
+			}
+			continue
+		case 2, 3:
 			continue
 		}
 		if err := c.Sync(ctx); err != nil {
