@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -79,9 +78,7 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 // for a page before robots.txt.
 func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
+	needsSignals(t)
 	cmd := curtsy(t, append([]string{"crawltest", "serve", "--json"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -221,9 +220,7 @@ func TestFleet_TwoProcesses(t *testing.T) {
 // while the server is away end, at once with the second signal, and say that nothing is lost.
 func TestFleet_ServerFails(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
+	needsSignals(t)
 	const pages = 12
 	server := frontiertest.Start(t)
 	f := newFleet(t, server, 2, pages)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"testing"
 
@@ -14,9 +13,7 @@ import (
 // paced is a crawl that runs in a process of its own until the test ends, one exchange in 200 ms.
 func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
+	needsSignals(t)
 	web = webOf(t, crawltest.Tree("bakery.test", 3000))
 	dir = filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "--delay", "200ms", "--max-wait", "5h", "--dir", dir, web.LoopbackURL("bakery.test"))

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,9 +26,7 @@ func leftClean(t *testing.T, dir string) {
 // A drain waits for the answer under way; a second interrupt does not.
 func TestTheSecondInterruptAborts(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
+	needsSignals(t)
 	asked, release := make(chan struct{}, 1), make(chan struct{})
 	web := webOf(t, &crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -60,9 +57,7 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 // Whoever read standard error has gone, as in curtsy crawl … 2>&1 | head: that is an interrupt, not a kill.
 func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
+	needsSignals(t)
 	web := webOf(t, crawltest.Tree("bakery.test", 500))
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "-v", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
@@ -90,9 +85,7 @@ func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 // An interrupt ends a crawl with its own exit code; a terminal that is closed is one, too.
 func TestAnInterruptDrains(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
+	needsSignals(t)
 	web := webOf(t, crawltest.Tree("bakery.test", 500))
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		if signal.Ignored(sig) {

@@ -156,6 +156,14 @@ func skipWithout(t *testing.T, programs ...string) {
 	}
 }
 
+// needsSignals skips a test of signals where there are none.
+func needsSignals(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+}
+
 // full reports whether tests run in full size (.ci/long).
 func full() bool { return os.Getenv("CURTSY_LONG") != "" }
 

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,9 +17,7 @@ import (
 // What a command was making when it was interrupted is not left behind, although what it read from had not ended.
 func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
+	needsSignals(t)
 	for name, c := range map[string]struct {
 		args  []string // with standard input as the last
 		begin string   // of what it reads
