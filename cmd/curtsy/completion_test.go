@@ -38,15 +38,9 @@ func crawlsAtHand(t *testing.T) (place string) {
 	place = t.TempDir()
 	in := func(name string) string { return filepath.Join(place, name) }
 	inside(t, "crawl", "--quiet", "--delay", "0", "--max-pages", "1", "--dir", in("news"), web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, cli.ExitDone)
-	if err := os.CopyFS(in("new year"), os.DirFS(in("news"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(in("newer/old news"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(in("newest"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(in("new year"), os.DirFS(in("news"))))
+	must(t, os.MkdirAll(in("newer/old news"), 0o700))
+	must(t, os.WriteFile(in("newest"), nil, 0o600))
 	return place
 }
 

@@ -27,9 +27,7 @@ func configRun(t *testing.T, args ...string) (out, errs string, code int) {
 
 func configWrite(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // The file that init writes has every setting and every key of a table for some hosts; as it is, it says nothing, and with
@@ -51,9 +49,7 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 		t.Error(wrong)
 	}
 	f, err := crawldir.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := crawldir.Defaults()
 	for _, name := range crawldir.Names() {
 		if given, err := f.Give(&s, name); err != nil || !given {
@@ -90,8 +86,6 @@ func ref[T any](v T) *T { return &v }
 func mustTOML(t *testing.T, s *crawldir.Settings) string {
 	t.Helper()
 	b, err := s.TOML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }

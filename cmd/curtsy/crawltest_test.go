@@ -84,18 +84,12 @@ func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dec := json.NewDecoder(out)
-	if err := dec.Decode(where); err != nil {
-		t.Fatal(err)
-	}
+	must(t, dec.Decode(where))
 	return func(rules any) {
 		t.Helper()
-		if err := errors.Join(cmd.Process.Signal(os.Interrupt), dec.Decode(rules)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(cmd.Process.Signal(os.Interrupt), dec.Decode(rules)))
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
 			t.Errorf("%v", err)
 		}
@@ -106,14 +100,10 @@ func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 func TestCrawltestServe_PrintsCommand(t *testing.T) {
 	t.Parallel()
 	board, err := startBoard("curtsy", "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer board.Close()
 	var out strings.Builder
-	if err := writeBoard(&out, board.Web, board.Seed(), tryCrawl); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeBoard(&out, board.Web, board.Seed(), tryCrawl))
 	_, command, _ := strings.Cut(out.String(), "try   curtsy ")
 	command, _, _ = strings.Cut(strings.Replace(command, "CONTACT", "https://crawler-contact.org/bot", 1), "\n")
 	cmd := curtsy(t, append(strings.Fields(command), "--max-urls", "3")...)
@@ -129,9 +119,7 @@ func TestCrawltestServe(t *testing.T) {
 	var board boardMap
 	done := serving(t, &board)
 	resp, err := http.Get(board.Hosts["own.test"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp.Body.Close()
 	var score scoreJSON
 	done(&score)

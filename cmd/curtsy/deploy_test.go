@@ -18,9 +18,7 @@ func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "sh")
 	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := fileOf(t, filepath.Join("..", "..", "docs", "deploy", unit))
 	m := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)' %i$`).FindSubmatch(text)
 	if m == nil {
@@ -29,14 +27,10 @@ func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
 	seed, _ := small(t)
 	etc, place, bin := t.TempDir(), t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{"news.toml": "delay = \"0s\"\n", "news.seeds": seed + "\n"} {
-		if err := os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600))
 	}
 	test, err := filepath.Abs(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := os.Symlink(test, filepath.Join(bin, "curtsy")); err != nil {
 		t.Skip(err)
 	}

@@ -15,9 +15,7 @@ func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
 	t.Parallel()
 	dir := unanswered(t)
 	f, err := engine.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	r := inside(t, "status", dir)
 	r.want(t, cli.ExitFailed, "another command")

@@ -33,17 +33,11 @@ func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.M
 func crawl(t *testing.T, dir string, lines ...storage.Line) string {
 	t.Helper()
 	w, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, crawldir.LedgerName)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, l := range lines {
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Append(t.Context(), l))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return dir
 }
 
@@ -52,9 +46,7 @@ func crawl(t *testing.T, dir string, lines ...storage.Line) string {
 func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage.Line) {
 	t.Helper()
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "crawl"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, text := range texts {
 		l := storage.Line{Time: at(i + 1), URL: robotsTxt, Decision: storage.DecisionRobots, Attempt: 1, Began: at(i + 1),
 			Status: 200}
@@ -66,15 +58,11 @@ func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage
 		kept, err := w.Record(t.Context(), storage.Record{URL: robotsTxt, Time: l.Began,
 			Addr: netip.MustParseAddrPort("192.0.2.7:80"), Request: []byte("GET /robots.txt HTTP/1.1\r\nHost: a.test\r\n\r\n"),
 			Response: io.NewSectionReader(strings.NewReader(wire), 0, int64(len(wire)))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l.Record = kept.ID
 		lines = append(lines, l)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return lines
 }
 
@@ -82,14 +70,10 @@ func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage
 func explainOf(t *testing.T, dir string, x explainSubject) *view {
 	t.Helper()
 	u, err := canon.Parse(historyPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x.Dir, x.URL = dir, u
 	l := of(x)
-	if err := l.Read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Read(t.Context()))
 	l.Pack()
 	return l
 }
@@ -244,9 +228,7 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 	}
 	name := filepath.Base(files[0])
 	offset, err := offsetOf(files[0], lines[0].Record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a := archive{dir}
 	rec, closer, err := a.at(name, offset, lines[0].Record)
 	if err != nil || rec.ID() != lines[0].Record {
@@ -261,9 +243,7 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 	if _, _, err := a.at(name, offset, lines[0].Record+"0"); err == nil {
 		t.Error("another record was taken")
 	}
-	if err := os.Rename(files[0], files[0]+".open"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(files[0], files[0]+".open"))
 	_, closer, err = a.at(name, offset, lines[0].Record)
 	if err != nil {
 		t.Fatalf("in the file that is still written: %v", err)

@@ -48,9 +48,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 		ended(t, cmd).want(t, cli.ExitDone)
 		b := fileOf(t, filepath.Join(out, export.ManifestName))
 		var m export.Manifest
-		if err := json.Unmarshal(b, &m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(b, &m))
 		rows := map[string]int64{}
 		for _, made := range m.Tables {
 			rows[made.Table] = made.Rows

@@ -63,9 +63,7 @@ func TestHelp_Tree(t *testing.T) {
 	}
 	golden := filepath.Join("testdata", "help.txt")
 	if os.Getenv("CURTSY_UPDATE_SCRIPTS") != "" {
-		if err := os.WriteFile(golden, []byte(tree.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(golden, []byte(tree.String()), 0o666))
 	}
 	want := fileOf(t, golden)
 	if tree.String() != string(want) {

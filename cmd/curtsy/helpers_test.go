@@ -25,10 +25,16 @@ import (
 func openedDir(t *testing.T, dir string) *crawldir.Dir {
 	t.Helper()
 	d, err := crawldir.Open(t.Context(), dir, crawldir.Options{Say: func(n crawldir.Note) { t.Log(n.Text) }})
+	must(t, err)
+	return d
+}
+
+// must ends the test if err is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -51,15 +57,9 @@ func home(t *testing.T, text string) {
 		t.Setenv(name, dir)
 	}
 	path, err := crawldir.UserConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func inDir(dir, name string) string { return filepath.Join(dir, name) }
@@ -90,18 +90,12 @@ func archiveText(t *testing.T, dir string) string {
 	var text []byte
 	for _, path := range files {
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer f.Close()
 		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b, err := io.ReadAll(z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text = append(text, b...)
 	}
 	return string(text)
@@ -120,9 +114,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 		files[filepath.ToSlash(name)] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return files
 }
 
@@ -141,16 +133,12 @@ func site(url string) string { return strings.TrimSuffix(strings.TrimPrefix(url,
 func unzipped(t *testing.T, path string) map[string]string {
 	t.Helper()
 	z, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer z.Close()
 	all := map[string]string{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
@@ -164,9 +152,7 @@ func unzipped(t *testing.T, path string) map[string]string {
 func webOf(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 	t.Helper()
 	web := crawltest.New(sites...)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, web.Start())
 	t.Cleanup(func() { web.Close() })
 	return web
 }
@@ -175,9 +161,7 @@ func webOf(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 func fileOf(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -228,9 +212,7 @@ func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.R
 	report := web.Referee().Judge(rules)
 	if !report.OK() {
 		var b bytes.Buffer
-		if err := report.WriteTable(&b); err != nil {
-			t.Fatal(err)
-		}
+		must(t, report.WriteTable(&b))
 		t.Errorf("the referee:\n%s", b.String())
 	}
 	return report
@@ -240,9 +222,7 @@ func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.R
 func deadPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	return "http://" + l.Addr().String() + "/"
 }

@@ -22,9 +22,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	const most = 256 << 20
 	sites := scoreboard.Sites(2 * time.Second)
 	web := crawltest.New(sites...)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, web.Start())
 	defer func() {
 		if err := web.Close(); err != nil {
 			t.Error(err)
@@ -46,9 +44,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	// A host that failed rests for longer than --max-wait: what is left of it is not held against the crawl.
 	report := web.Referee().Judge(crawltest.Rules{Partial: true})
 	var table strings.Builder
-	if err := report.WriteTable(&table); err != nil {
-		t.Fatal(err)
-	}
+	must(t, report.WriteTable(&table))
 	if !report.OK() {
 		t.Errorf("the referee:\n%s", &table)
 	}
@@ -70,18 +66,14 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 	for _, page := range hostilePages() {
 		t.Run(page.Name, func(t *testing.T) {
 			coded, err := page.Gzip()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			answer := crawltest.Say(typedHead(page.Type)+string(coded), true)
 			sites := []*crawltest.Site{{Name: "sound.test", Pages: soundPages()}}
 			for i := range 24 {
 				sites = append(sites, &crawltest.Site{Name: fmt.Sprintf("h%d.test", i), Pages: map[string]crawltest.Page{"/": {Raw: answer}}})
 			}
 			web := crawltest.New(sites...)
-			if err := web.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, web.Start())
 			defer func() {
 				if err := web.Close(); err != nil {
 					t.Error(err)

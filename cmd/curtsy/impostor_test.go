@@ -41,9 +41,7 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 		s := httptest.NewServer(handler)
 		t.Cleanup(s.Close)
 		left := fmt.Sprintf(`{"address":%q,"token":"known"}`, s.Listener.Addr())
-		if err := os.WriteFile(inDir(dir, control.File), []byte(left), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(inDir(dir, control.File), []byte(left), 0o600))
 		before := namesBelow(t, dir)
 		for _, args := range askingCommands {
 			r := inside(t, append(args, dir)...)
@@ -68,8 +66,6 @@ func namesBelow(t *testing.T, dir string) (all []string) {
 		all = append(all, path)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }

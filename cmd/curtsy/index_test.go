@@ -20,9 +20,7 @@ import (
 func indexText(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := cdxj.Files(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := map[string]string{}
 	for _, path := range files {
 		b := fileOf(t, path)
@@ -35,9 +33,7 @@ func indexText(t *testing.T, dir string) map[string]string {
 func indexHolds(t *testing.T, dir string) {
 	t.Helper()
 	anew := t.TempDir()
-	if err := cdxj.Rebuild(t.Context(), inDir(dir, crawldir.ArchiveName), anew, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cdxj.Rebuild(t.Context(), inDir(dir, crawldir.ArchiveName), anew, nil))
 	if kept, want := indexText(t, inDir(dir, crawldir.IndexName)), indexText(t, anew); !maps.Equal(kept, want) {
 		t.Errorf("the index is\n%v\nthe archive gives\n%v", kept, want)
 	}
@@ -49,16 +45,12 @@ func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
 	path := filepath.Join(dir, crawldir.FrontierName)
 	f, err := engine.Open(path, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	killed, err := os.ReadFile(path)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.WriteFile(path, killed, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	inside(t, "warc", "index", dir).want(t, cli.ExitDone)
 	var status struct{ Killed bool }
 	decoded(t, &status, "status", dir)
@@ -72,7 +64,5 @@ func decoded(t *testing.T, into any, verb, dir string) {
 	t.Helper()
 	r := inside(t, verb, "--json", dir)
 	r.want(t, cli.ExitDone)
-	if err := json.Unmarshal([]byte(r.out), into); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(r.out), into))
 }

@@ -21,9 +21,7 @@ func installed(t *testing.T, prefix string) (all []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 

@@ -40,9 +40,7 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 	p := launched(t, cmd)
 	<-asked
 	for _, answer := range []string{"finishing requests", "aborting"} { // two signals at one instant are one
-		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(syscall.SIGINT))
 		p.until(t, answer, func() bool { return strings.Contains(p.errs.String(), answer) })
 	}
 	p.end().want(t, 130, "finishing requests in flight", "aborting", "it was interrupted", "curtsy resume "+dir)
@@ -62,13 +60,9 @@ func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "-v", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd.Stderr = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	w.Close()
 	eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= 2 })
 	r.Close()
@@ -95,9 +89,7 @@ func TestAnInterruptDrains(t *testing.T) {
 		cmd := curtsy(t, "crawl", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
 		wait := begun(t, cmd)
 		eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= before+2 })
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(sig))
 		wait().want(t, code, "finishing requests in flight", "it was interrupted", "curtsy resume "+dir)
 		leftClean(t, dir)
 	}

@@ -90,9 +90,7 @@ func TestAnIPv6AddressIsAHost(t *testing.T) {
 		}
 	}
 	log := filepath.Join(t.TempDir(), "access.log")
-	if err := os.WriteFile(log, []byte(s.log.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(log, []byte(s.log.String()), 0o600))
 	for want, args := range map[string][]string{
 		"1 of 1 host": {"audit", "--access-log", host + "=" + log, dir},
 		"disallow":    {"explain", dir, "http://" + host + "/private"},

@@ -67,17 +67,13 @@ func recordURLs(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, path := range files {
 		if !strings.HasSuffix(path, ".warc.gz") {
 			t.Fatalf("%s is left in the archive", path)
 		}
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rd := warc.NewReader(f)
 		for {
 			rec, err := rd.Next()
@@ -101,9 +97,7 @@ func agree(t *testing.T, dir string) {
 	ids := recordURLs(t, dir)
 	lines := map[string]map[string]bool{} // outcomes by URL
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if lines[l.URL] == nil {
 			lines[l.URL] = map[string]bool{}
 		}
@@ -118,9 +112,7 @@ func agree(t *testing.T, dir string) {
 		}
 	}
 	f, err := engine.OpenReadOnly(inDir(dir, crawldir.FrontierName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done := 0
 	err = f.Export(context.Background(), func(i frontier.Item) error {
 		e := i.URL

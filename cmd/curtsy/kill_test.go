@@ -135,9 +135,7 @@ func nearAKill(at time.Time, kills []time.Time, d time.Duration) bool {
 // reopened opens a killed crawl as resume does, closes it, and checks database, archive and the chain of the ledger.
 func reopened(t *testing.T, dir string) {
 	t.Helper()
-	if err := openedDir(t, dir).Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, openedDir(t, dir).Close())
 	if findings, err := engine.Check(inDir(dir, crawldir.FrontierName)); err != nil || len(findings) > 0 {
 		t.Fatalf("the frontier: %v %v", findings, err)
 	}
@@ -150,9 +148,7 @@ func reopened(t *testing.T, dir string) {
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, path := range files {
 		b := fileOf(t, path)
 		gunzipped(t, b)

@@ -69,9 +69,7 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 		site.Pages[fmt.Sprintf("/p%d", i)] = say(p.fields, body)
 	}
 	sheet, err := little.NewEncoder().String("a{background:url(/d.png)}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	site.Pages["/s.css"] = say("Content-Type: text/css; charset=utf-16le", sheet)
 	web := webOf(t, site)
 	dir, file := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "x.wacz")

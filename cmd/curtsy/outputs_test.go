@@ -114,16 +114,12 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 		t.Fatal(segments, err)
 	}
 	mine := filepath.Join(base, "mine")
-	if err := os.Mkdir(mine, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(mine, 0o700))
 	page := []byte("<!DOCTYPE html>\n<html><head><title>My garden</title></head></html>\n")
 	outs := []string{segments[0], inDir(d, crawldir.ConfigName), inDir(d, crawldir.FrontierName), inDir(d, crawldir.ReportName+".html"), inDir(d, crawldir.LedgerName+"/new"), inDir(d, "mirror/missing.jsonl")}
 	for _, ext := range []string{".html", ".wacz", ".txt"} {
 		path := filepath.Join(mine, "garden"+ext)
-		if err := os.WriteFile(path, bytes.Repeat(page, 40), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, bytes.Repeat(page, 40), 0o600))
 		outs = append(outs, path)
 	}
 	before := filesOf(t, base)

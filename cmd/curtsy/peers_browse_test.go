@@ -177,12 +177,8 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 	tab := browser(t, time.Duration(len(s.pages()))*5*time.Second)
 	w := &traffic{quiet: make(chan struct{}, 1)}
 	w.take()
-	if err := chromedp.Listen(tab, w.note); err != nil {
-		t.Fatal(err)
-	}
-	if err := chromedp.Do(tab, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Listen(tab, w.note))
+	must(t, chromedp.Do(tab, chromedp.Navigate("about:blank")))
 	ids := map[string]string{} // of pages, by the names of files
 	type wanted struct{ on, name, id string }
 	var links []wanted

@@ -27,9 +27,7 @@ type peer struct {
 
 func peers(t *testing.T) []peer {
 	spider, err := filepath.Abs(filepath.Join("testdata", "scoreboard_spider.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	unreachable := []string{"robots.txt answers 503", "robots.txt answers 429", "Crawl-delay", "X-Robots-Tag nofollow", "Retry-After: seconds"}
 	return []peer{
 		{

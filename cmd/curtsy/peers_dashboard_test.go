@@ -78,9 +78,7 @@ func listening(t *testing.T, tab context.Context, home string) *overheard {
 			}
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return o
 }
 
@@ -154,9 +152,7 @@ func (l glance) set(t *testing.T, tab context.Context) {
 		})
 		return err
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // accessible has axe-core judge a page that has it, and sees that nothing is out of reach to the side, and nothing moves.
@@ -214,9 +210,7 @@ func (l glance) keep(t *testing.T, tab context.Context, name string) {
 	if err == nil {
 		err = os.WriteFile(path, b, 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // hostileNeighbour is a page on another port of this machine, which a browser sends the dashboard's cookie from. It tries all that
@@ -346,9 +340,7 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 	goTo(t, tab, home+"/crawl/0/")
 	hit := func(key string) {
 		t.Helper()
-		if err := chromedp.Do(tab, chromedp.KeyEvent(key)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
 	}
 	const at = `(() => { const e = document.activeElement, s = getComputedStyle(e); return e.localName + "|" + e.textContent.trim() + "|" + (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && e.getBoundingClientRect().width > 0) })()`
 	// walk goes on until something has the focus, and returns what had it before.
@@ -393,15 +385,11 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	reads := func(what string) string {
 		t.Helper()
 		said, err := chromedp.Run(tab, chromedp.Text(what))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return said
 	}
 	goTo(t, tab, home+"/crawl/0/")
@@ -413,9 +401,7 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 	if said := reads("body"); !strings.Contains(said, "Reload every 5 s") || !strings.Contains(said, "parked by operator") {
 		t.Errorf("the host's page says\n%s", said)
 	}
-	if err := chromedp.Do(tab, chromedp.Click("#hostacts form button")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Do(tab, chromedp.Click("#hostacts form button")))
 	if _, err := chromedp.Run(tab, chromedp.WaitVisible(".said")); err != nil {
 		t.Fatal(err)
 	}
@@ -493,9 +479,7 @@ func townSite(name, robots string, pages int, odd map[string]http.HandlerFunc) *
 // dashboarded crawls a web with a dashboard beside it until the test ends, and returns the dashboard's address.
 func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (address string) {
 	t.Helper()
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, web.Start())
 	said := &addressIn{found: make(chan string, 1)}
 	cmd := crawlcmd.NewIn(crawlcmd.World{Resolve: web.Resolve, Dial: web.Dial}, cli.Streams{In: strings.NewReader(""), Out: said, Err: said})
 	cmd.SetArgs(append([]string{"--dashboard", "127.0.0.1:0", "--dir", dir, "--contact", "crawl@library.org", "--allow-net", web.Net().String()}, more...))
@@ -516,9 +500,7 @@ func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (
 	home, _, _ := strings.Cut(address, "?")
 	for ready := false; !ready; {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, home+"readyz", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			cancel()

@@ -75,9 +75,7 @@ func TestPeers_WarcioReadsTexts(t *testing.T) {
 func archivedAs(t *testing.T, dir, url string) *warc.Record {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	for r := warc.NewReader(f); ; {
 		rec, err := r.Next()

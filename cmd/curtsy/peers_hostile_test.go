@@ -31,9 +31,7 @@ func payloads(t *testing.T) (all []string) {
 	b := fileOf(t, filepath.Join("..", "..", "crawler", "dashboard", "testdata", "payloads.jsonl"))
 	for line := range strings.Lines(string(b)) {
 		var p string
-		if err := json.Unmarshal([]byte(line), &p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(line), &p))
 		all = append(all, p)
 	}
 	if len(all) != 40 {
@@ -111,9 +109,7 @@ func overhearing(t *testing.T, tab context.Context) *overheard {
 			return err
 		}))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return o
 }
 
@@ -194,9 +190,7 @@ func TestPeers_NothingPlantedRuns(t *testing.T) {
 	}
 	folder := t.TempDir()
 	list := filepath.Join(folder, "seeds.txt")
-	if err := os.WriteFile(list, []byte(seeds), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(list, []byte(seeds), 0o600))
 	dir, plant := filepath.Join(folder, `"><img src=x onerror=window.planted=1>`), `</title><script>window.planted=1;alert(1)</script>`
 	address := dashboarded(t, crawltest.New(sites...), dir,
 		"--delay", "0", "--seeds", list, "--max-wait", "10m", "--operator", plant, "--purpose", `"onclick="alert(1)`+plant, "--exclude", plant)

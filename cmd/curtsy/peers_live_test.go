@@ -99,9 +99,7 @@ func TestPeers_MirrorsLookAsLive(t *testing.T) {
 			host := strings.Replace(s.addr, ":", "+", 1)
 			copied := treeOf(t, filepath.Join(mirror.Tree(dir), host))
 			tab := browser(t, 5*time.Minute)
-			if err := chromedp.Do(tab, chromedp.EmulateViewport(1000, 800)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, chromedp.Do(tab, chromedp.EmulateViewport(1000, 800)))
 			names := []string{d.start}
 			for i := range pages - 1 {
 				names = append(names, copied.names[(2*i+1)*len(copied.names)/(2*pages-2)])
@@ -130,9 +128,7 @@ func TestPeers_MirrorsLookAsLive(t *testing.T) {
 				} else {
 					err = chromedp.Do(tab, chromedp.WaitEnabled(a.at), chromedp.SendKeys(a.at, a.keys))
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				until(t, tab, a.at+" "+a.keys, a.works+` && location.protocol === "file:"`)
 			}
 		})

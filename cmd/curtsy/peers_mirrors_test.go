@@ -241,9 +241,7 @@ var pageID = regexp.MustCompile(`data-page="?(\w+)`)
 func ordeal(t *testing.T) *scoreboard.Web {
 	t.Helper()
 	o := scoreboard.NewTorture()
-	if err := o.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, o.Start())
 	t.Cleanup(func() { o.Close() })
 	return o
 }

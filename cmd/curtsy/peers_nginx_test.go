@@ -40,9 +40,7 @@ func serveFiles(t *testing.T, root string, directives ...string) *server {
 	t.Helper()
 	skipWithout(t, "nginx")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	addr := l.Addr().String()
 	l.Close()
 	dir := t.TempDir()
@@ -63,13 +61,9 @@ http {
 }
 `, user, dir, addr, root, strings.Join(directives, "\n"))
 	path := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(config), 0o600))
 	cmd := exec.Command("nginx", "-p", dir, "-c", path)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	s.stop = sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
 	t.Cleanup(s.stop)
 	eventually(t, "nginx answers at "+addr, func() bool {
@@ -132,9 +126,7 @@ func TestPeers_PythonDocsAsWget(t *testing.T) {
 	r := ended(t, curtsy(t, "crawl", "--delay", "0", "--json", "--dir", dir, "http://"+s.addr+"/"))
 	r.want(t, cli.ExitDone)
 	var summary crawler.Summary
-	if err := json.Unmarshal([]byte(r.out), &summary); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(r.out), &summary))
 	ours := s.asked()
 	for status, targets := range ours {
 		for target, n := range targets {

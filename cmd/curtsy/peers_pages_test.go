@@ -50,13 +50,9 @@ func TestPeers_WrittenPagesAreAccessible(t *testing.T) {
 	bundle := filepath.Join(out, "bundle.zip")
 	inside(t, "ledger", "prove", "--host", "127.0.0.1", "--output", bundle, dir).want(t, cli.ExitDone)
 	z, err := zip.OpenReader(bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer z.Close()
-	if err := os.CopyFS(filepath.Join(out, "bundle"), z); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(out, "bundle"), z))
 	pages["bundle"] = "file://" + filepath.Join(out, "bundle", "index.html")
 	inside(t, "identity", "init", "--dir", filepath.Join(out, "identity"), "--url", "https://library.org/bot/", "--operator", "The Library", "--purpose", "A yearly archive.",
 		"--contact", "crawl@library.org", "--retention", "Ten years.", "--agent", "libbot", "--range", "192.0.2.17/28").want(t, cli.ExitDone)
@@ -66,9 +62,7 @@ func TestPeers_WrittenPagesAreAccessible(t *testing.T) {
 	pages["dashboard"] = shown(t, dir, second)
 	inside(t, "mirror", "rebuild", dir).want(t, cli.ExitDone)
 	mirrored, err := mirror.NewHandler(mirror.ServeOptions{Tree: mirror.Tree(dir)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer mirrored.Close()
 	serve := httptest.NewServer(mirrored)
 	defer serve.Close()
@@ -106,19 +100,13 @@ func shown(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	cmd := curtsy(t, append([]string{"dashboard"}, args...)...)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.TrimSpace(line)
 }

@@ -55,9 +55,7 @@ func TestPeers_RecipesPrintTheirOutput(t *testing.T) {
 		})
 	}
 	if *updateRecipes && text != string(b) {
-		if err := os.WriteFile(page, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(page, []byte(text), 0o666))
 	}
 }
 

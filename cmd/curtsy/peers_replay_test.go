@@ -56,9 +56,7 @@ func picturedBakery() *crawltest.Site {
 func replayArchive(t *testing.T) (dir, site string) {
 	t.Helper()
 	web := crawltest.New(picturedBakery())
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, web.Start())
 	site = web.LoopbackURL("bakery.test")
 	dir = filepath.Join(t.TempDir(), "d")
 	shared(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, cli.ExitDone)
@@ -128,9 +126,7 @@ func look(tab context.Context, id, do string, d time.Duration) (text string, ok 
 func opened(t *testing.T, tab context.Context, at, page, id, do string) string {
 	t.Helper()
 	for range 6 {
-		if err := chromedp.Do(tab, chromedp.Navigate(at+"?url="+url.QueryEscape(page))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, chromedp.Do(tab, chromedp.Navigate(at+"?url="+url.QueryEscape(page))))
 		if text, ok := look(tab, id, do, 10*time.Second); ok {
 			return text
 		}
@@ -183,9 +179,7 @@ func TestPeers_PlayerShowsArchives(t *testing.T) {
 func playerShowsWACZ(t *testing.T, file, site string) {
 	tab := replays(t, file, site)
 	text, err := chromedp.Run(tab, chromedp.Evaluate[string](said, chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var coll struct {
 		Title  string
 		Pages  []struct{ URL, Title string }
@@ -193,9 +187,7 @@ func playerShowsWACZ(t *testing.T, file, site string) {
 			PublicKey, DatapackageHash string
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &coll); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(text), &coll))
 	titles := map[string]string{}
 	for _, p := range coll.Pages {
 		titles[p.URL] = p.Title
@@ -212,9 +204,7 @@ func playerShowsWACZ(t *testing.T, file, site string) {
 // playerShowsZipNum packs a large index, which is ZipNum: players read its blocks as they need them.
 func playerShowsZipNum(t *testing.T, dir, site string) {
 	parts, err := partsOf(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	parts.Index = func(w io.Writer) error {
 		files, err := crawldir.IndexFiles(dir)
 		if err != nil {
@@ -247,9 +237,7 @@ func browserVerifies(t *testing.T, file string) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(digest) }))
 	defer page.Close()
 	tab := browser(t)
-	if err := chromedp.Do(tab, chromedp.Navigate(page.URL)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Do(tab, chromedp.Navigate(page.URL)))
 	valid, err := chromedp.Run(tab, chromedp.Evaluate[[]bool](`(async () => {
 		const d = (await (await fetch("/")).json()).signedData;
 		const octets = s => Uint8Array.from(atob(s), c => c.charCodeAt(0));

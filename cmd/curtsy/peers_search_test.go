@@ -66,9 +66,7 @@ func TestPeers_SearchWorksFromDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown, err := chromedp.Run(ctx, chromedp.Text("#results"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := strings.Fields(shown); len(got) != 2 || got[0] != "java.util.ArrayList" || got[1] != "java.util.ArrayList.ArrayList()" {
 		t.Errorf("the search shows %q", shown)
 	}

@@ -31,9 +31,7 @@ type fileTree struct {
 func treeOf(t *testing.T, dir string) fileTree {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out := fileTree{dir: dir}
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -48,9 +46,7 @@ func treeOf(t *testing.T, dir string) fileTree {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -166,9 +162,7 @@ func unportable(t *testing.T, dir string) []string {
 		folded[fold] = rel
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return slices.Sorted(maps.Keys(found))
 }
 
@@ -181,12 +175,8 @@ func TestPeers_UnportableNamesAreFound(t *testing.T) {
 		strings.Repeat("x", 241), "compact.html", "line\nfeed", "fine%2f",
 	} {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must(t, os.WriteFile(file, nil, 0o600))
 	}
 	if found := unportable(t, dir); len(found) != 10 {
 		t.Errorf("%d: %q", len(found), found)

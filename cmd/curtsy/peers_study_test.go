@@ -36,14 +36,10 @@ func study(t *testing.T) (dir string) {
 			{"http://shop.example.com/", "trade"}, {"http://blog.example.net/", "people"},
 		} {
 			c, err := crawldir.Seed(s[0], s[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			seeds = append(seeds, c)
 		}
-		if err := crawldir.CreateUnchecked(t.Context(), dir, &settings, crawldir.Given(seeds)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, crawldir.CreateUnchecked(t.Context(), dir, &settings, crawldir.Given(seeds)))
 		o := crawldir.Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
 		if _, err := crawldir.Run(t.Context(), dir, o); err != nil {
 			t.Fatal(err)

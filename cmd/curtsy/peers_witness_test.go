@@ -41,9 +41,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	skipWithout(t, "litewitness", "ssh-agent", "ssh-add", "ssh-keygen", "python3")
 	// The path of a socket is short.
 	dir, err := os.MkdirTemp("", "w")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket, key, db := filepath.Join(dir, "s"), filepath.Join(dir, "k"), filepath.Join(dir, "w.db")
 	do := func(name string, args ...string) string {
@@ -62,13 +60,9 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	agent.until(t, "the socket", func() bool { _, err := os.Stat(socket); return err == nil })
 	do("ssh-add", "-q", key)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, listener.Close())
 	print := foreignKeyHash.FindString(do("ssh-keygen", "-lf", key+".pub"))
 	foreign := launched(t, exec.Command("litewitness", "-listen", at, "-db", db, "-ssh-agent", socket, "-name", "foreign.test/w", "-key", print))
 	t.Cleanup(func() { foreign.kill() })
@@ -78,9 +72,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 		t.Fatalf("it tells no key:\n%s", foreign.errs.String())
 	}
 	known, err := checkpoint.ParseKey(vkey[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	l := newLab(t)
 	ours := filepath.Join(t.TempDir(), "d")
@@ -102,9 +94,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 		l.grow(other)
 	}
 	lodge(other).want(t, cli.ExitFailed, "it has seen another history")
-	if err := os.RemoveAll(filepath.Join(ours, crawldir.LedgerName, "tile")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(ours, crawldir.LedgerName, "tile")))
 	unkept(t, l.config)
 	lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
 }
@@ -149,8 +139,6 @@ func (l *logLab) latest(dir string) *checkpoint.Note {
 func copied(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }

@@ -59,9 +59,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	}
 	set := 0
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if l.Reason == frontier.ReasonQuarantined {
 			set++
 			if !strings.HasSuffix(l.URL, "/poison") || l.Outcome != storage.OutcomeFailed || l.Kind != "link" {
@@ -88,9 +86,7 @@ func stops(t *testing.T, dir, target string) int {
 				Stops int    `json:"stops"`
 			} `json:"url"`
 		}
-		if err := json.Unmarshal([]byte(line), &item); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(line), &item))
 		if strings.HasSuffix(item.URL.URL, target) {
 			return item.URL.Stops
 		}

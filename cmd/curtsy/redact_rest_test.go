@@ -43,9 +43,7 @@ func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(inDir(dir, crawldir.FrontierName), before, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		asked := len(web.Referee().Requests())
 		if last := web.Referee().Requests()[asked-1]; last.Status != http.StatusServiceUnavailable {
 			t.Fatalf("the run that is killed was answered %d last", last.Status)

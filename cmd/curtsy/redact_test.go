@@ -53,9 +53,7 @@ func unkept(t *testing.T, config string) {
 		}
 		return fs.SkipDir
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // telling are the files of a directory that hold a text, whatever they are compressed with.
@@ -101,18 +99,14 @@ func telling(t *testing.T, dir, text string) (names []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return names
 }
 
 func gunzipped(t *testing.T, b []byte) []byte {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var to bytes.Buffer
 	if _, err := to.ReadFrom(z); err != nil {
 		t.Fatal(err)
@@ -202,9 +196,7 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 		shown := false
 		for range 10 {
 			dir := filepath.Join(t.TempDir(), "d")
-			if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(dir, os.DirFS(template)))
 			unkept(t, u.config)
 			p := launched(t, u.command(give(dir)...))
 			p.until(t, "the journal", func() bool { _, err := os.Stat(inDir(dir, redact.JournalName)); return err == nil })

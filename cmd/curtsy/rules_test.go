@@ -18,9 +18,7 @@ import (
 func ledgerLinesIn(t *testing.T, dir string) (out []storage.Line) {
 	t.Helper()
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out = append(out, l)
 	}
 	return out

@@ -31,9 +31,7 @@ func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 			cmd.Dir = dir
 			cmd.Env = append(cmd.Env, "TMPDIR="+dir)
 			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			wait := begun(t, cmd)
 			if _, err := io.WriteString(in, c.begin); err != nil {
 				t.Fatal(err)
@@ -42,9 +40,7 @@ func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 				entries, err := os.ReadDir(dir)
 				return err == nil && len(entries) > 0
 			})
-			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Signal(syscall.SIGINT))
 			wait().want(t, 130)
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
@@ -76,9 +72,7 @@ func TestAListThatNobodyReadsLeavesNoSnapshot(t *testing.T) {
 	for _, verb := range []string{"ls", "export"} {
 		cmd := curtsy(t, "frontier", verb, dir)
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Close()
 		cmd.Stdout = w
 		var said strings.Builder

@@ -31,9 +31,7 @@ func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, crawldir.ConfigName), b, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := windowOf(status.Status{State: c.state}, dir, c.now); got != c.want {
 			t.Errorf("%s: got %q, want %q", rule, got, c.want)
 		}

@@ -24,20 +24,14 @@ func tutorials(t *testing.T, sql func(t *testing.T, tables, code, want string)) 
 	t.Helper()
 	skipWithout(t, "sh")
 	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	test, bin := "", t.TempDir()
 	if test, err = filepath.Abs(os.Args[0]); err == nil {
 		err = os.Symlink(test, filepath.Join(bin, "curtsy"))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "tutorial", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()

@@ -23,13 +23,9 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 	page := os.Getpagesize()
 	for at := 2 * page; at < len(b) && kept < 2; at += page {
 		copied := filepath.Join(t.TempDir(), "d")
-		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.CopyFS(copied, os.DirFS(dir)))
 		spoilt := slices.Concat(b[:at], bytes.Repeat([]byte{0xa5}, page), b[at+page:])
-		if err := os.WriteFile(inDir(copied, crawldir.FrontierName), spoilt, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(inDir(copied, crawldir.FrontierName), spoilt, 0o600))
 		inside(t, "frontier", "repair", copied).want(t, cli.ExitDone)
 		inside(t, "resume", "--quiet", "--max-pages", "0", copied)
 		if r := inside(t, "status", "--json", copied); !strings.Contains(r.out, `"generation": 2`) {

@@ -51,9 +51,7 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	var referring []warc.Fields
 	for _, file := range files {
 		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for r := warc.NewReader(f); ; {
 			rec, err := r.Next()
 			if err != nil {

@@ -133,9 +133,7 @@ func tellingPeak(t *testing.T, cmd *exec.Cmd) (peak func() int64) {
 		t.Helper()
 		b := fileOf(t, path)
 		n, err := strconv.ParseInt(string(b), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	}
 }

@@ -74,9 +74,7 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 	}
 	of := map[string]storage.Outcome{}
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		of[l.URL] = l.Outcome
 	}
 	base := web.LoopbackURL("bakery.test")
@@ -107,9 +105,7 @@ func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 	if e := planOf(t, dir)["/"]; e.Due.Sub(e.Last) != 2*time.Hour { // as the watch has it
 		t.Errorf("the plan beside the watch: %+v", e)
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	<-p.over
 	if code := p.cmd.ProcessState.ExitCode(); code != 143 {
 		t.Errorf("exit code %d: %s", code, p.errs.String())

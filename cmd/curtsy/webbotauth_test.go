@@ -23,9 +23,7 @@ func keysIn(t *testing.T, path string) *crawltest.Directory {
 	t.Helper()
 	b := fileOf(t, path)
 	d, err := crawltest.ParseDirectory(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
