@@ -37,9 +37,7 @@ func TestAllocs_ReadCell(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // Links that are known cost a page one slice, however many there are.

@@ -12,10 +12,7 @@ import (
 
 // smallLoad is a load on a small frontier, in virtual time: no group is cut short by a slow machine.
 func smallLoad(t *testing.T, seen, hosts int) *load {
-	f, err := Open(filepath.Join(t.TempDir(), "frontier.db"), frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := opened(t, filepath.Join(t.TempDir(), "frontier.db"))
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -27,6 +24,7 @@ func smallLoad(t *testing.T, seen, hosts int) *load {
 	return l
 }
 
+// Turns that are out all the time are in a record that is written with them.
 func TestCounts_OctetsWrittenPerPage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -35,8 +33,11 @@ func TestCounts_OctetsWrittenPerPage(t *testing.T) {
 	}{{"groups of 1,000", 0, 500}, {"groups of 100", 100, 1500}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := smallLoad(t, 10_000, 100)
+				l := smallLoad(t, 10_000, 300)
 				l.group = c.group
+				if got, err := l.f.Claim(t.Context(), frontier.Want{Hosts: 100, Tasks: 8}); err != nil || len(got.Turns) != 100 {
+					t.Fatalf("Claim: %d turns, error %v", len(got.Turns), err)
+				}
 				if got := l.run(chunk).written(); got > c.most {
 					t.Errorf("%.0f octets, want %.0f at most", got, c.most)
 				}
@@ -56,10 +57,7 @@ func TestCounts_OctetsOfDiskPerURL(t *testing.T) {
 
 // bigHost returns a frontier with one host that has so many pending URLs.
 func bigHost(t *testing.T, urls int) *Frontier {
-	f, err := Open(filepath.Join(t.TempDir(), "frontier.db"), frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := opened(t, filepath.Join(t.TempDir(), "frontier.db"))
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)

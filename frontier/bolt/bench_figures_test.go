@@ -129,9 +129,7 @@ func short(n int) string {
 // figurePath is where the frontier of a size is.
 func figurePath(t *testing.T, seen int) string {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("curtsy-figures-%d-%d", os.Getpid(), seen))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o700))
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return filepath.Join(dir, "frontier.db")
 }
@@ -145,10 +143,7 @@ func measure(t *testing.T, seen int) measured {
 	}
 	path := figurePath(t, seen)
 	before := liveHeap()
-	f, err := Open(path, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := opened(t, path)
 	start := time.Now()
 	l := &load{TB: t, f: f, web: &web{hosts: m.hosts}, seen: seen, turns: 32, tasks: 1, wait: time.Microsecond}
 	l.fill()
@@ -169,31 +164,23 @@ func measure(t *testing.T, seen int) measured {
 		l.group = 0
 	}
 	for i := range *figureRounds {
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Close())
 		start := time.Now()
-		if f, err = Open(path, frontier.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		f = opened(t, path)
 		m.open = append(m.open, time.Since(start).Seconds())
 		if i == 0 {
 			l.f = nil
 			m.heap = max(m.heap, liveHeap()-before)
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 	return m
 }
 
 // diskSize returns the octets of the file that are used.
 func diskSize(t testing.TB, f *Frontier) float64 {
 	tx, err := f.db.Begin(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer tx.Rollback()
 	return float64(tx.Size())
 }
@@ -201,10 +188,7 @@ func diskSize(t testing.TB, f *Frontier) float64 {
 // claimCost returns the microseconds of a Claim per task, the text of tasks decoded, with the blocks cold that a host's
 // turn finds cold.
 func claimCost(t *testing.T, m measured, tasks int) float64 {
-	f, err := Open(filepath.Join(os.TempDir(), fmt.Sprintf("curtsy-figures-%d-%d", os.Getpid(), m.seen), "frontier.db"), frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := opened(t, filepath.Join(os.TempDir(), fmt.Sprintf("curtsy-figures-%d-%d", os.Getpid(), m.seen), "frontier.db"))
 	defer f.Close()
 	if _, err := f.Claim(context.Background(), frontier.Want{MaxWait: time.Hour}); err != nil { // until the pace is over
 		t.Fatal(err)

@@ -120,9 +120,7 @@ func (l *load) pages(links []frontier.Candidate) {
 }
 
 func (l *load) sync() {
-	if err := l.f.Sync(context.Background()); err != nil {
-		l.Fatal(err)
-	}
+	must(l, l.f.Sync(context.Background()))
 }
 
 // finish makes the result of a turn and returns the links that are left.
@@ -151,9 +149,7 @@ func hostAfter(page int) *frontier.HostUpdate {
 // written returns the octets that commits have written so far, and the number of commits.
 func (l *load) written() (octets, commits int64) {
 	tx, err := l.f.db.Begin(false)
-	if err != nil {
-		l.Fatal(err)
-	}
+	must(l, err)
 	defer tx.Rollback()
 	s := l.f.db.Stats().TxStats
 	return s.GetPageAlloc() + int64(tx.ID())*int64(l.f.db.Info().PageSize), int64(tx.ID())
@@ -177,9 +173,7 @@ func (l *load) fill() {
 func (l *load) closeHalf() {
 	ctx := context.Background()
 	st, err := l.f.Stats(ctx)
-	if err != nil {
-		l.Fatal(err)
-	}
+	must(l, err)
 	for left := int(st.Pending); left > 0; {
 		c, err := l.f.Claim(ctx, frontier.Want{Hosts: min(left, 64), Tasks: 1})
 		if err != nil || len(c.Turns) == 0 {
@@ -192,9 +186,7 @@ func (l *load) closeHalf() {
 			first[i].Keep, first[i].Want, first[i].Host = true, int(t.Host.Queued/2), hostAfter(i)
 		}
 		more, err := l.f.Finish(ctx, first)
-		if err != nil {
-			l.Fatal(err)
-		}
+		must(l, err)
 		for i := range c.Turns {
 			c.Turns[i].Tasks = more[i].Tasks
 			first[i] = fetched(c.Turns[i])

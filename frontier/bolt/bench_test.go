@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"testing"
 	"time"
-
-	"curtsy/frontier"
 )
 
 // The sizes of the benchmarks and of TestFigures. For the figures of a large crawl: -seen 10000000 -hosts 100000.
@@ -18,10 +16,7 @@ var (
 
 // benchLoad returns a frontier that has seen -seen URLs, half of them closed, with a load on it.
 func benchLoad(b *testing.B) *load {
-	f, err := Open(filepath.Join(b.TempDir(), "frontier.db"), frontier.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := opened(b, filepath.Join(b.TempDir(), "frontier.db"))
 	b.Cleanup(func() { f.Close() })
 	l := &load{TB: b, f: f, web: &web{hosts: *benchHosts}, seen: *benchSeen, turns: 1, tasks: 1, wait: time.Microsecond}
 	l.fill()

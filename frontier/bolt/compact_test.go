@@ -3,7 +3,6 @@ package bolt
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"reflect"
 	"testing"
@@ -76,9 +75,7 @@ func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	path := used(t)
 	want := tell(t, path)
 	_, kept, err := repair.Compact(t.Context(), path, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, forgot, err := repair.Compact(t.Context(), path, true)
 	if err != nil || forgot >= kept {
 		t.Fatalf("%d octets with texts, %d without, error %v", kept, forgot, err)
@@ -90,49 +87,6 @@ func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	if got := tell(t, path); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-}
-
-// Nobody can list what was forgotten; but an export holds the fingerprints, so that they are seen where it goes.
-func TestCompact_WhatIsForgottenIsExportedAsSeen(t *testing.T) {
-	path := used(t)
-	want := tell(t, path)
-	whole, _ := export(t, path)
-	if _, _, err := repair.Compact(t.Context(), path, true); err != nil {
-		t.Fatal(err)
-	}
-	less, _ := export(t, path)
-	if len(less.urls) >= len(whole.urls) || len(less.urls)+len(less.refused) != len(whole.urls)+len(whole.refused) {
-		t.Fatalf("%d URLs and %d fingerprints of %d and %d", len(less.urls), len(less.refused), len(whole.urls), len(whole.refused))
-	}
-	to := path + ".moved"
-	if err := repair.Import(to, exportItems(t, path)); err != nil {
-		t.Fatal(err)
-	}
-	checkClean(t, to)
-	if got := tell(t, to); got.stats.Discovered != want.stats.Discovered || got.stats.Queued != want.stats.Queued {
-		t.Errorf("%+v\nof %+v", got.stats, want.stats)
-	}
-	e := &engine{TB: t, file: to}
-	e.start()
-	if n := e.add(e.links("a", 0, 2000)); n.Known != 2000 {
-		t.Errorf("%+v", n)
-	}
-	e.shut()
-}
-
-// exportItems returns the items of an export one by one.
-func exportItems(t testing.TB, path string) func() (frontier.Item, error) {
-	t.Helper()
-	f, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var all []frontier.Item
-	if err := f.Export(t.Context(), func(i frontier.Item) error { all = append(all, i); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	return from(all, io.EOF)
 }
 
 func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
@@ -149,17 +103,12 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	if string(read(t, path)) != before {
 		t.Error("the file has been changed")
 	}
-	f, err := Open(path, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := opened(t, path)
 	if _, _, err := repair.Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("in use: %v", err)
 	}
 	f.Close()
-	if err := os.Truncate(path, 40_000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, 40_000))
 	if _, _, err := repair.Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("cut off: %v", err)
 	}

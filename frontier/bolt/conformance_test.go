@@ -17,9 +17,7 @@ func harness() frontiertest.Harness {
 		Open: func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
 			t.Helper()
 			f, err := Open(filepath.Join(dir, "frontier.db"), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return f
 		},
 		Crash: func(t testing.TB, f frontier.Frontier) { f.(*Frontier).kill() },

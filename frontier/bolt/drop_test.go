@@ -51,9 +51,7 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		if st.Outcomes[frontier.Dropped] != all || st.Queued != 1 || st.Reasons[frontier.Dropped][frontier.ReasonOperator] != all {
 			t.Errorf("%s: %d dropped, %d queued", way, st.Outcomes[frontier.Dropped], st.Queued)
 		}
-		if err := e.Sync(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Sync(context.Background()))
 		if n := kept.Load(); way == "open" && n != all {
 			t.Errorf("%d are told and durable, want %d", n, all)
 		}

@@ -33,9 +33,7 @@ func newEngine(t testing.TB, dir string, o frontier.Options) *engine {
 func (e *engine) start() {
 	e.Helper()
 	f, err := Open(e.file, e.o)
-	if err != nil {
-		e.Fatal(err)
-	}
+	must(e, err)
 	e.Frontier = f
 }
 
@@ -134,9 +132,7 @@ func (e *engine) transactions() uint64 {
 	e.Helper()
 	e.db.Sync()
 	tx, err := e.db.Begin(false)
-	if err != nil {
-		e.Fatal(err)
-	}
+	must(e, err)
 	defer tx.Rollback()
 	return uint64(tx.ID())
 }
@@ -144,8 +140,30 @@ func (e *engine) transactions() uint64 {
 func mustURL(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
+	must(t, err)
+	return u
+}
+
+// reader opens a file to read it.
+func reader(t testing.TB, path string) *Frontier {
+	t.Helper()
+	f, err := OpenReadOnly(path)
+	must(t, err)
+	return f
+}
+
+// opened opens a file for a run.
+func opened(t testing.TB, path string) *Frontier {
+	t.Helper()
+	f, err := Open(path, frontier.Options{})
+	must(t, err)
+	return f
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return u
 }

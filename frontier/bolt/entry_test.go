@@ -21,10 +21,7 @@ func TestEntry_SaysOfEachURLWhatAnExportSays(t *testing.T) {
 				e.shut()
 			}
 			x, _ := export(t, e.file)
-			f, err := OpenReadOnly(e.file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := reader(t, e.file)
 			step := max(len(x.urls)/150, 1)
 			for i := 0; i < len(x.urls); i += step {
 				got, ok, err := f.Entry(context.Background(), x.urls[i].URL)
@@ -41,9 +38,7 @@ func TestEntry_SaysOfEachURLWhatAnExportSays(t *testing.T) {
 					t.Errorf("%s: %+v, %v", c.URL, got, err)
 				}
 			}
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, f.Close())
 		})
 	}
 }

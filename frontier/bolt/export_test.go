@@ -29,9 +29,7 @@ func (e *engine) busy(seed uint64, rounds int) {
 	for round := range rounds {
 		time.Sleep(time.Duration(rng.IntN(1000)) * time.Millisecond)
 		c, err := e.Claim(context.Background(), frontier.Want{Tasks: 1 + rng.IntN(8), Hosts: 2})
-		if err != nil {
-			e.Fatal(err)
-		}
+		must(e, err)
 		for _, turn := range c.Turns {
 			if rng.IntN(20) > 0 || round == rounds-1 {
 				e.finish(e.anything(rng, turn, round))
@@ -100,13 +98,10 @@ type exported struct {
 
 func export(t testing.TB, path string) (x exported, st frontier.Stats) {
 	t.Helper()
-	f, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := reader(t, path)
 	defer f.Close()
 	place := 0
-	err = f.Export(context.Background(), func(i frontier.Item) error {
+	err := f.Export(context.Background(), func(i frontier.Item) error {
 		at := 0
 		switch {
 		case i.Head != nil:
@@ -266,9 +261,7 @@ func (x exported) tasks(t testing.TB, e *engine) {
 	time.Sleep(24 * time.Hour)
 	for {
 		c, err := e.Claim(context.Background(), frontier.Want{Tasks: 5000, Hosts: 50})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(c.Turns) == 0 {
 			break
 		}
@@ -294,14 +287,11 @@ func TestExport_OfACrawlIsRefusedAndAnErrorEndsIt(t *testing.T) {
 	}
 	e.stats() // it goes on
 	e.shut()
-	f, err := OpenReadOnly(e.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := reader(t, e.file)
 	defer f.Close()
 	full := errors.New("disk full")
 	items := 0
-	err = f.Export(context.Background(), func(frontier.Item) error {
+	err := f.Export(context.Background(), func(frontier.Item) error {
 		if items++; items == 100 {
 			return full
 		}

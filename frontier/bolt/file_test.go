@@ -42,9 +42,7 @@ func makeFile(t testing.TB) string {
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -80,22 +78,14 @@ func openAll(t testing.TB, path string) map[string]error {
 func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600))
 	empty := filepath.Join(dir, "empty") // bbolt takes it for a database that is yet to be made; a crawl would seem to be finished
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(empty, nil, 0o600))
 	other := filepath.Join(dir, "other")
 	db, err := bbolt.Open(other, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("somebody else's")); return err })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db.Close()
 	for _, path := range []string{text, empty, other} {
 		for call, err := range openAll(t, path) {
@@ -132,9 +122,7 @@ func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 func setFormat(t *testing.T, path string, n uint32) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = db.Update(func(tx *bbolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists([]byte(layout.MetaBucket))
 		if err != nil {
@@ -142,9 +130,7 @@ func setFormat(t *testing.T, path string, n uint32) {
 		}
 		return b.Put([]byte(layout.FormatKey), binary.BigEndian.AppendUint32(nil, n))
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, db.Close()))
 }
 
 func TestOpen_ANewerFormatIsRefused(t *testing.T) {
@@ -184,23 +170,15 @@ func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 
 func TestOpen_AFileInUseIsRefused(t *testing.T) {
 	path := makeFile(t)
-	f, err := Open(path, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := opened(t, path)
 	errs := openAll(t, path)
 	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
 		if !errors.Is(errs[call], frontier.ErrInUse) {
 			t.Errorf("%s: %v, want frontier.ErrInUse", call, errs[call])
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	one, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
+	one := reader(t, path)
 	defer one.Close()
 	two, err := OpenReadOnly(path)
 	if err != nil {
@@ -234,29 +212,17 @@ func readAll(f *Frontier) error {
 func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 	path := makeFile(t)
 	before := read(t, path)
-	rw, err := Open(path, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rw := opened(t, path)
 	ctx := t.Context()
 	want, err := rw.Stats(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	hosts, err := rw.Hosts(ctx, frontier.Host{}.Authority, 10)
 	if err != nil || len(hosts) != 3 {
 		t.Fatalf("%d hosts, error %v", len(hosts), err)
 	}
-	if err := rw.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, before, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, rw.Close())
+	must(t, os.WriteFile(path, before, 0o600))
+	f := reader(t, path)
 	got, err := f.Stats(ctx)
 	if err != nil || got.Discovered != want.Discovered || got.Outcomes != want.Outcomes || got.Deferred != want.Deferred || got.Restarts != 0 {
 		t.Fatalf("Stats: %+v, error %v; want %+v", got, err, want)
@@ -279,9 +245,7 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 			t.Errorf("%s: %v, want frontier.ErrReadOnly", call, err)
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 	if string(read(t, path)) != string(before) {
 		t.Fatal("the file has been changed")
 	}
@@ -294,6 +258,8 @@ func writeCalls(f *Frontier) map[string]error {
 	_, errs["Claim"] = f.Claim(ctx, frontier.Want{})
 	_, errs["ClaimAuthority"] = f.ClaimAuthority(ctx, f.hosts.all[0].authority)
 	_, errs["Finish"] = f.Finish(ctx, nil)
+	_, errs["Retry"] = f.Retry(ctx, frontier.Retrial{Outcome: frontier.Gone})
+	_, errs["Steer"] = f.Steer(ctx, frontier.Steering{Act: frontier.Drop, Authority: f.hosts.all[0].authority})
 	errs["Sync"] = f.Sync(ctx)
 	return errs
 }
@@ -303,9 +269,7 @@ func writeCalls(f *Frontier) map[string]error {
 func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for range 20 {
 			if _, err := layout.StateJournal.Append(tx, make([]byte, layout.ValueSize)); err != nil {
@@ -318,12 +282,8 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dbfile.Check(bytes.NewReader(b)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, dbfile.Check(bytes.NewReader(b)))
 	second := -1
 	for at := 2 * 4096; at < len(b); at += 4096 {
 		if binary.NativeEndian.Uint16(b[at+8:]) == dbfile.Branch && binary.NativeEndian.Uint16(b[at+10:]) > 2 {
@@ -345,9 +305,7 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 func TestGuard_APanicIsNoHang(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = dbfile.Guard(func() error { return db.View(func(*bbolt.Tx) error { panic("spoilt") }) })
 	if !errors.Is(err, frontier.ErrDamaged) {
 		t.Fatal(err)
@@ -359,9 +317,7 @@ func TestGuard_APanicIsNoHang(t *testing.T) {
 	}
 	spoilt := dbfile.Update(f.db, func(*bbolt.Tx) error { panic("spoilt") })
 	tx, err := f.db.Begin(true) // as bbolt leaves it when a rollback panics, too
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.db.Close()
 	defer tx.Rollback()
 	f.mu.Lock()

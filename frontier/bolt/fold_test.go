@@ -69,9 +69,7 @@ func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
 		written := 0
 		for round := range 600 {
 			c, err := e.Claim(t.Context(), frontier.Want{Hosts: 1 + rnd.IntN(6), MaxWait: time.Hour})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, turn := range c.Turns {
 				a := turn.Authority.String()
 				if string(turn.Host.Robots) != robots[a] || string(turn.Host.Memory) != memory[a] {
@@ -154,9 +152,7 @@ func TestSweep_UnderReaders(t *testing.T) {
 	}()
 	for round := range 150 {
 		c, err := e.Claim(context.Background(), frontier.Want{Hosts: hosts})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var rs []frontier.Result
 		for _, turn := range c.Turns {
 			rs = append(rs, frontier.Result{
@@ -168,9 +164,7 @@ func TestSweep_UnderReaders(t *testing.T) {
 		e.sync()
 	}
 	close(stop)
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	if e.writer.sweeper.Base == 0 {
 		t.Fatal("no cycle of the sweeper has ended: the test does not test it")
 	}

@@ -70,9 +70,7 @@ func from(is []frontier.Item, err error) func() (frontier.Item, error) {
 
 func TestImport_MakesTheFrontierThatTheItemsTell(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
-	if err := repair.Import(path, from(items(t), io.EOF)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, repair.Import(path, from(items(t), io.EOF)))
 	checkClean(t, path)
 	w := tell(t, path)
 	st := w.stats
@@ -120,9 +118,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 		all = append(all, frontier.Item{URL: e})
 	}
 	all[5].Host.Wait = 0
-	if err := repair.Import(path, from(append(all, tail...), io.EOF)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, repair.Import(path, from(append(all, tail...), io.EOF)))
 	checkClean(t, path)
 	e := &engine{TB: t, file: path, o: frontier.Options{}}
 	e.start()
@@ -196,9 +192,7 @@ func TestImport_RefusesAnExistingFileAndPassesOnErrors(t *testing.T) {
 	if err := repair.Import(path, from(items(t)[:6], broken)); !errors.Is(err, broken) || !strings.Contains(err.Error(), "item 7:") {
 		t.Errorf("%v", err)
 	}
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("mine"), 0o600))
 	if err := repair.Import(path, from(items(t), io.EOF)); !errors.Is(err, os.ErrExist) {
 		t.Errorf("%v", err)
 	}

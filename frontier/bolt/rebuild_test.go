@@ -24,21 +24,14 @@ import (
 // texts returns all URLs with their endings, by key.
 func texts(t testing.TB, path string) map[string]frontier.Outcome {
 	t.Helper()
-	f, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := reader(t, path)
 	defer f.Close()
 	urls := map[string]frontier.Outcome{}
 	tx, err := f.db.Begin(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer tx.Rollback()
 	all, err := layout.ReadEndings(tx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
 		b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
 		if err != nil || b.Forgotten() {
@@ -54,9 +47,7 @@ func texts(t testing.TB, path string) map[string]frontier.Outcome {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return urls
 }
 
@@ -159,9 +150,7 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 	}
 	for round := range rounds {
 		b := spoil(whole[:m.Pages*m.PageSize], m, rnd, round)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, b, 0o600))
 		out, s, err := rebuild(t, path, nil)
 		if string(read(t, path)) != string(b) {
 			t.Fatalf("round %d: the original was touched", round)
@@ -227,9 +216,7 @@ func TestRebuild_WithoutMetaPagesOrBranches(t *testing.T) {
 			clear(b[at : at+m.PageSize])
 		}
 	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, b, 0o600))
 	out, s, err := rebuild(t, path, nil)
 	if err != nil || !s.MetaSpoilt || s.Whole() {
 		t.Fatalf("%v, error %v", s, err)
@@ -262,9 +249,7 @@ func clearValues(t testing.TB, path, bucket string, which func(key []byte) bool)
 	t.Helper()
 	b := string(read(t, path))
 	db, err := dbfile.OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	cleared := 0
 	err = db.View(func(tx *bbolt.Tx) error {
@@ -279,9 +264,7 @@ func clearValues(t testing.TB, path, bucket string, which func(key []byte) bool)
 	if err != nil || cleared == 0 {
 		t.Fatalf("%d values of %s cleared: %v", cleared, bucket, err)
 	}
-	if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(b), 0o600))
 }
 
 func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
@@ -300,9 +283,7 @@ func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
 			t.Fatalf("%s: %v, error %v", j, without, err)
 		}
 		out, s, err := rebuild(t, path, lines(ledger))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Logf("%s: %v", j, s)
 		got := texts(t, out)
 		for _, e := range ledger {
@@ -311,10 +292,7 @@ func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
 				break
 			}
 		}
-		f, err := Open(out, frontier.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := opened(t, out)
 		for _, e := range ledger {
 			if seen, err := f.Seen(t.Context(), []canon.URL{e.URL}); err != nil || !seen[0] {
 				t.Errorf("%s: %s: %v, %v", j, e.URL, seen, err)
@@ -349,13 +327,9 @@ func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
 	}
 	b := read(t, e.file)
 	clear(b[:8192]) // both meta pages: nothing is live
-	if err := os.WriteFile(e.file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(e.file, b, 0o600))
 	out, s, err := rebuild(t, e.file, lines(ledger))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := texts(t, out); !reflect.DeepEqual(got, truth) {
 		t.Errorf("the endings differ\n%v", s)
 	}
@@ -388,9 +362,7 @@ func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
 	e.shut()
 	b := read(t, e.file)
 	clear(b[:8192]) // both meta pages: nothing is live
-	if err := os.WriteFile(e.file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(e.file, b, 0o600))
 	out, s, err := rebuild(t, e.file, nil)
 	if err != nil || s.LostValues+s.LostEndings+s.Ambiguous > 0 || s.Blobs != 16 {
 		t.Fatalf("%v, error %v", s, err)
@@ -423,24 +395,17 @@ func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 	if _, err := repair.Rebuild(t.Context(), path+"x", path+"y", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
-	f, err := Open(path, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := opened(t, path)
 	if _, err := repair.Rebuild(t.Context(), path, path+"y", nil); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("in use: %v", err)
 	}
 	f.Close()
 	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600))
 	if _, err := repair.Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("text: %v", err)
 	}
-	if err := os.WriteFile(text, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(text, nil, 0o600))
 	if _, err := repair.Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("empty: %v", err)
 	}
@@ -459,9 +424,7 @@ func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 func sealed(t *testing.T, j layout.Journal, seq uint64, body []byte) (key, value []byte) {
 	t.Helper()
 	db, err := dbfile.Open(filepath.Join(t.TempDir(), "x.db"), layout.Create)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	err = db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(j))
@@ -475,8 +438,6 @@ func sealed(t *testing.T, j layout.Journal, seq uint64, body []byte) (key, value
 		key, value = bytes.Clone(k), bytes.Clone(v)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return key, value
 }

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -140,9 +139,7 @@ func TestRetry_SeveralAtATimeOpenEachURLOnce(t *testing.T) {
 	closed := int64(len(first.Done))
 	for range 300 {
 		c, err := e.Claim(context.Background(), frontier.Want{Tasks: 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, turn := range c.Turns {
 			r := fetched(turn)
 			for i := range r.Done {
@@ -160,31 +157,5 @@ func TestRetry_SeveralAtATimeOpenEachURLOnce(t *testing.T) {
 	}
 	if opened == 0 {
 		t.Fatal("nothing was opened: the test does not test it")
-	}
-}
-
-func TestRetry_OfAReaderOrWithAnEndedContextChangesNothing(t *testing.T) {
-	e := newEngine(t, t.TempDir(), frontier.Options{})
-	e.add(e.links("a", 0, 3))
-	e.closeAll(frontier.Gone)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if n, err := e.Retry(ctx, frontier.Retrial{Outcome: frontier.Gone}); !errors.Is(err, context.Canceled) || n.URLs != 0 {
-		t.Errorf("%+v, %v", n, err)
-	}
-	e.shut()
-	f, err := OpenReadOnly(e.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Retry(context.Background(), frontier.Retrial{Outcome: frontier.Gone}); !errors.Is(err, frontier.ErrReadOnly) {
-		t.Errorf("of a reader: %v", err)
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-	e.start()
-	if st := e.stats(); st.Outcomes[frontier.Gone] != 3 {
-		t.Errorf("%+v", st)
 	}
 }

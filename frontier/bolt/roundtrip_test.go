@@ -40,20 +40,13 @@ func anew(write func(t testing.TB, path string)) frontiertest.Harness {
 // move exports a frontier to lines of JSON, and imports them in its place.
 func move(t testing.TB, path string) {
 	t.Helper()
-	f, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := reader(t, path)
 	var lines bytes.Buffer
 	w := ndjson.NewWriter(&lines)
-	err = f.Export(context.Background(), w.Write)
+	err := f.Export(context.Background(), w.Write)
 	_, closed := w.Close()
-	if err := errors.Join(err, closed, f.Close(), os.Remove(path)); err != nil {
-		t.Fatal(err)
-	}
-	if err := repair.Import(path, ndjson.NewReader(&lines).Next); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, closed, f.Close(), os.Remove(path)))
+	must(t, repair.Import(path, ndjson.NewReader(&lines).Next))
 }
 
 // seeds returns how many workloads to run: n, ten times as many with CURTSY_LONG, one with -short.

@@ -61,9 +61,7 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	anew := &retry{due: now, attempts: 7}
 	e.retries.of[of] = anew // as if it had been deferred at once
 	e.mu.Unlock()
-	if err := <-synced; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-synced)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.retries.of[of] != anew {

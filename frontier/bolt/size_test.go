@@ -16,9 +16,7 @@ func (e *engine) crawlUntilFull(w *web, from int) int {
 	n := from
 	for pages := 0; ; {
 		c, err := e.Claim(context.Background(), frontier.Want{Hosts: 20, Tasks: 4})
-		if err != nil {
-			e.Fatal(err)
-		}
+		must(e, err)
 		if len(c.Turns) == 0 {
 			if c.State != frontier.Full {
 				e.Fatalf("state %d after %d pages, want Full", c.State, pages)

@@ -33,9 +33,7 @@ func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 				}
 				e.finish(e.anything(rng, c.Turns[0], 2000+i)) // applied, and not durable yet
 				copied := filepath.Join(dir, fmt.Sprint("copy", i))
-				if err := e.Snapshot(context.Background(), copied); err != nil {
-					t.Fatal(err)
-				}
+				must(t, e.Snapshot(context.Background(), copied))
 				e.Frontier.kill() // everything was durable
 				checkClean(t, copied)
 				got, gotStats := export(t, copied)

@@ -19,9 +19,7 @@ func (e *engine) hosts(limit int, between func()) (all []frontier.Host) {
 	var last canon.Authority
 	for {
 		page, err := e.Hosts(context.Background(), last, limit)
-		if err != nil {
-			e.Fatal(err)
-		}
+		must(e, err)
 		if len(page) == 0 {
 			return all
 		}
@@ -62,9 +60,7 @@ func TestSurvey_IsWhatALookAtEveryHostTells(t *testing.T) {
 		}
 		for _, n := range []int{0, 1, 2, 5, 1000} {
 			s, err := e.Survey(context.Background(), n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := frontier.Survey{
 				Longest: append([]frontier.Host(nil), all[:min(n, len(all))]...), Shut: append([]frontier.Host(nil), shut[:min(n, len(shut))]...),
 				Why: why, Holds: holds,

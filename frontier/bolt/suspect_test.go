@@ -22,9 +22,7 @@ func (e *engine) recorded() layout.InFlight {
 		r, _, err = layout.ReadInFlight(tx)
 		return err
 	})
-	if err != nil {
-		e.Fatal(err)
-	}
+	must(e, err)
 	return r
 }
 
@@ -112,51 +110,4 @@ func TestClaim_IsCarefulForSoManyResults(t *testing.T) {
 			t.Fatalf("%d turns waited for their record, want %d", results, want)
 		}
 	})
-}
-
-// With its record, a page costs no more octets than the crawl can afford, at small groups as at large ones.
-func TestPage_OctetsWrittenAreBounded(t *testing.T) {
-	for _, test := range []struct{ group, most int64 }{{1000, 500}, {100, 1500}} {
-		e := newEngine(t, t.TempDir(), frontier.Options{})
-		w := &web{hosts: 1000}
-		n := 0
-		page := func(k int) []frontier.Candidate {
-			cs := make([]frontier.Candidate, k)
-			for i := range cs {
-				cs[i] = w.link(t, n)
-				n++
-			}
-			return cs
-		}
-		e.add(page(20_000))
-		before, pages := pagesWritten(e.Frontier), int64(0)
-		for range 5 {
-			for range test.group / 20 {
-				c, err := e.Claim(context.Background(), frontier.Want{Hosts: 20, Tasks: 1})
-				if err != nil || len(c.Turns) != 20 {
-					t.Fatalf("Claim: %d turns, error %v", len(c.Turns), err)
-				}
-				for _, turn := range c.Turns {
-					r := fetched(turn)
-					r.Found = page(2)
-					r.Host = &frontier.HostUpdate{Memory: []byte("of some forty octets, as a crawl has them")}
-					e.finish(r)
-					pages++
-				}
-			}
-			e.Claim(context.Background(), frontier.Want{Hosts: 100, Tasks: 8}) // are out all the time
-			e.sync()
-		}
-		if got := (pagesWritten(e.Frontier) - before) / pages; got > test.most {
-			t.Errorf("groups of %d: %d octets per page, want at most %d", test.group, got, test.most)
-		} else {
-			t.Logf("groups of %d: %d octets per page", test.group, got)
-		}
-	}
-}
-
-// pagesWritten returns the octets of pages that commits have written so far.
-func pagesWritten(f *Frontier) int64 {
-	s := f.db.Stats().TxStats
-	return s.GetPageAlloc()
 }

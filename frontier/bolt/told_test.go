@@ -16,12 +16,10 @@ type told struct {
 
 func tell(t testing.TB, path string) told {
 	t.Helper()
-	f, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := reader(t, path)
 	defer f.Close()
 	var w told
+	var err error
 	if w.stats, err = f.Stats(t.Context()); err != nil {
 		t.Fatal(err)
 	}

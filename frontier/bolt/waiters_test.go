@@ -125,9 +125,7 @@ func TestClaim_EachItsOwnPatience(t *testing.T) {
 		if len(hasty) != 3 || len(patient) != 0 {
 			t.Fatalf("%d of 3 have ended, %d of the patient", len(hasty), len(patient))
 		}
-		if err := <-patient; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-patient)
 	})
 }
 

@@ -296,7 +296,5 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

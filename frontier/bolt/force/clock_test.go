@@ -52,9 +52,7 @@ func sleepThenWrite(t *testing.T, file string, late time.Duration, killed bool) 
 				t.Fatal(err)
 			}
 		}
-		if err := f.Sync(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Sync(ctx))
 		if !killed {
 			mustClose(t, f)
 			return
@@ -68,17 +66,13 @@ func sleepThenWrite(t *testing.T, file string, late time.Duration, killed bool) 
 func mustOpen(t *testing.T, file string) *bolt.Frontier {
 	t.Helper()
 	f, err := bolt.Open(file, options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
 func mustClose(t *testing.T, f *bolt.Frontier) {
 	t.Helper()
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 }
 
 // claims takes turns until the frontier is drained and returns when each URL was given, from the opening on.
@@ -87,9 +81,7 @@ func claims(t *testing.T, f *bolt.Frontier) map[string]time.Duration {
 	began, given := time.Now(), map[string]time.Duration{}
 	for {
 		c, err := f.Claim(t.Context(), frontier.Want{MaxWait: 1000 * time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(c.Turns) == 0 {
 			return given
 		}

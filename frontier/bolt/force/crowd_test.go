@@ -135,9 +135,7 @@ func TestCrowd_EachCommitFindsWhatWasAcknowledged(t *testing.T) {
 		o := options()
 		o.Barrier = func(context.Context) error { c.shoot(t); return nil }
 		f, err := bolt.Open(c.file, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c.Frontier = f
 		var all sync.WaitGroup
 		for i := range uint64(3) {

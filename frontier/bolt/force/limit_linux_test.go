@@ -126,9 +126,7 @@ func TestLimit_AFullFileSystemIsAnErrorAndNothingIsLost(t *testing.T) {
 		})
 		file := filepath.Join(dir, "frontier.db")
 		steps += runLimited(t, file, "is full: free some space")
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+strconv.Itoa(math.MaxInt32)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+strconv.Itoa(math.MaxInt32)))
 		goesOn(t, file)
 	}
 	t.Logf("limit: %d file systems filled, %d calls acknowledged, none lost", len(sizesOf), steps)

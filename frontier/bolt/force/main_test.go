@@ -100,26 +100,18 @@ func start(t testing.TB, binary, role, file string, hear func(p *process), env .
 	t.Helper()
 	if binary == "" {
 		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		binary = self
 	}
 	p := &process{cmd: exec.Command(binary), heard: make(chan struct{})}
 	p.cmd.Env = append(append(os.Environ(), roleKey+"="+role, fileKey+"="+file), env...)
 	p.cmd.Stderr = &p.errors
 	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.in = in
 	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	go func() {
 		defer close(p.heard)
@@ -178,4 +170,12 @@ func cannot(t testing.TB, format string, args ...any) {
 		t.Fatalf(format+"; and CURTSY_MUST_RUN is set", args...)
 	}
 	t.Skipf(format, args...)
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -41,13 +41,9 @@ func look(t *testing.T, file string, urls []string) *sight {
 	s := &sight{seen: map[string]bool{}, pending: map[string]int{}, hosts: map[string]frontier.Host{}}
 	s.lookAtHosts(t, file)
 	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	other := filepath.Join(t.TempDir(), "copy.db")
-	if err := os.WriteFile(other, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(other, whole, 0o600))
 	synctest.Test(t, func(t *testing.T) { s.empty(t, other, urls) })
 	clean(t, other)
 	os.Remove(other)
@@ -57,14 +53,10 @@ func look(t *testing.T, file string, urls []string) *sight {
 func (s *sight) lookAtHosts(t *testing.T, file string) {
 	t.Helper()
 	f, err := bolt.OpenReadOnly(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	hosts, err := f.Hosts(t.Context(), canon.Authority{}, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, h := range hosts {
 		s.hosts[h.Authority.String()] = h
 	}
@@ -80,22 +72,16 @@ func (s *sight) empty(t *testing.T, file string, urls []string) {
 		parsed[i] = parse(u)
 	}
 	seen, err := f.Seen(ctx, parsed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, u := range urls {
 		s.seen[u] = seen[i]
 	}
 	st, err := f.Stats(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.outcomes = st.Outcomes
 	for {
 		c, err := f.Claim(ctx, frontier.Want{Hosts: 100, Tasks: 10_000, MaxWait: math.MaxInt64 - 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(c.Turns) == 0 {
 			if c.State != frontier.Drained {
 				t.Errorf("at the end the frontier is in state %d", c.State)

@@ -70,9 +70,7 @@ func (o *overlaid) build(t *testing.T, tool string) {
 	o.module(t, tool, filepath.Join(dir, "bbolt"), filepath.Join(dir, "go.mod"))
 	overlayClock(t, put)
 	list, err := json.Marshal(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	name := filepath.Join(dir, "overlay.json")
 	mustWrite(t, name, string(list))
 	o.output, o.err = exec.Command(tool, "test", "-c", "-vet=off", "-modfile="+filepath.Join(dir, "go.mod"), "-overlay="+name, "-o", o.path, ".").CombinedOutput()
@@ -89,9 +87,7 @@ func (o *overlaid) module(t *testing.T, tool, dir, mod string) {
 		return strings.TrimSpace(string(out))
 	}
 	source, ours := find("{{.Dir}}", "go.etcd.io/bbolt"), find("{{.GoMod}}")
-	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, os.DirFS(source)))
 	for _, c := range changes() {
 		file := filepath.Join(dir, c.file)
 		text := mustRead(t, file)
@@ -108,15 +104,11 @@ func (o *overlaid) module(t *testing.T, tool, dir, mod string) {
 // overlayClock has the engine, and the packages below it that ask for the time, read it from a clock that can be stepped.
 func overlayClock(t *testing.T, put func(original, text string)) {
 	dir, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changed := map[string]bool{} // folders
 	for _, pattern := range []string{"*.go", "*/*.go"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
@@ -141,15 +133,11 @@ func overlayClock(t *testing.T, put func(original, text string)) {
 func mustRead(t testing.TB, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
 func mustWrite(t testing.TB, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 }
