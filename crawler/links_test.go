@@ -83,22 +83,6 @@ func TestRequisites_OfStyleSheetsAreAskedForOnceEach(t *testing.T) {
 	})
 }
 
-// Rule 19: what asks for no links to be followed has its requisites fetched, a style sheet's too.
-func TestRule19_NoFollowDoesNotConcernStyleSheets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		no := map[string]string{"X-Robots-Tag": "nofollow"}
-		css, imported := sheet("b.css", "a.png"), sheet("b.png")
-		css.Header, imported.Header = no, no
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/":      {Robots: "none", Links: []string{"/link"}, Embeds: []string{"/a.css"}},
-			"/a.css": css, "/b.css": imported, "/a.png": picture, "/b.png": picture, "/link": {},
-		}})
-		w.run()
-		w.wantAskedInAnyOrder("a.test", "/", "/a.css", "/a.png", "/b.css", "/b.png", "/robots.txt")
-		w.judged(crawltest.Rules{Pace: Floor})
-	})
-}
-
 // far returns sites far1.test to far5.test of which each style sheet imports one of the next, behind a.test's own chain
 // of style sheets, and one that disallows all.
 func far() []*crawltest.Site {
@@ -159,81 +143,6 @@ func TestRequisites_AllIsThreeStepsOffTheScope(t *testing.T) {
 			t.Errorf("shut.test: %+v", l)
 		}
 	})
-}
-
-func TestRequisites_ScopeAndNone(t *testing.T) {
-	for which, want := range map[string][]string{
-		scope.RequisitesScope: {"/", "/1.css", "/2.css", "/3.css", "/4.css", "/moved.png", "/robots.txt"},
-		scope.RequisitesNone:  {"/", "/robots.txt"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, []string{"http://a.test/"}, far()...)
-			w.cfg.Scope = scope.Config{Requisites: which}
-			s := w.run()
-			got := w.asked("a.test")
-			if slices.Sort(got); !slices.Equal(got, want) {
-				t.Errorf("%s: asked for %q, want %q", which, got, want)
-			}
-			if all := w.web.Referee().Requests(); len(all) != len(want) {
-				t.Errorf("%s: other hosts were asked: %d requests", which, len(all))
-			}
-			if which == scope.RequisitesScope {
-				if l := w.lineOf("http://far1.test/s.css"); l.Reason != "scope:host" || l.Kind != "embed" || l.Via != "http://a.test/4.css" {
-					t.Errorf("%+v", l)
-				}
-			} else if s.Status.Links["scope:requisites"] != 3 {
-				t.Errorf("%+v", s.Status.Links)
-			}
-		})
-	}
-}
-
-// A redirect is no step; one that leads off the scope begins it, and one within what is off the scope costs nothing.
-func TestRequisites_RedirectsOffTheScopeCountOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"},
-			&crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-				"/": {Embeds: []string{"/s.css"}}, "/s.css": {Redirect: "http://b.test/hop.css"},
-			}},
-			&crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{
-				"/hop.css": {Redirect: "/1.css"}, "/1.css": sheet("2.css"), "/2.css": sheet("3.css"), "/3.css": sheet("4.css"), "/4.css": sheet(),
-			}})
-		w.cfg.Scope = scope.Config{Requisites: scope.RequisitesAll}
-		w.run()
-		w.wantAsked("b.test", "/robots.txt", "/hop.css", "/1.css", "/2.css", "/3.css")
-	})
-}
-
-// The depth of a crawl ends chains of requisites too, though not those that sites have.
-func TestRequisites_ManyStepsCountAsDepth(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Embeds: []string{"/1.css"}}}}
-		for i := 1; i <= 12; i++ {
-			site.Pages[fmt.Sprintf("/%d.css", i)] = sheet(fmt.Sprintf("%d.css", i+1))
-		}
-		depth := 0
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		w.cfg.Scope = scope.Config{Depth: &depth}
-		s := w.run()
-		if got := w.asked("a.test"); got[len(got)-1] != "/8.css" || s.Status.Links["scope:depth"] != 1 {
-			t.Errorf("asked for %q; %+v", got, s.Status.Links)
-		}
-	})
-}
-
-func TestPreviews_AreFetchedWhenAskedFor(t *testing.T) {
-	for _, on := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-				"/": {Body: `<meta property="og:image" content="/og.png">`}, "/og.png": picture,
-			}})
-			w.cfg.Previews = on
-			w.run()
-			if got := slices.Contains(w.asked("a.test"), "/og.png"); got != on {
-				t.Errorf("previews %v: fetched %v", on, got)
-			}
-		})
-	}
 }
 
 // searched is a site in the style of javadoc, whose search needs what a script alone names. Embeds has what the referee
@@ -377,4 +286,64 @@ func TestFollowFeed(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestStories_Requisites(t *testing.T) {
+	no := map[string]string{"X-Robots-Tag": "nofollow"}
+	css, imported := sheet("b.css", "a.png"), sheet("b.png")
+	css.Header, imported.Header = no, no
+	chain := &crawltest.Site{Name: "a.test", Pages: pages{"/": {Embeds: []string{"/1.css"}}}}
+	for i := 1; i <= 12; i++ {
+		chain.Pages[fmt.Sprintf("/%d.css", i)] = sheet(fmt.Sprintf("%d.css", i+1))
+	}
+	depth := 0
+	previews := func() []*crawltest.Site {
+		return []*crawltest.Site{{Name: "a.test", Pages: pages{"/": {Body: `<meta property="og:image" content="/og.png">`}, "/og.png": picture}}}
+	}
+	nobodyElse := map[string]string{"far1.test": "", "far2.test": "", "shut.test": ""}
+	tell(t, []story{
+		{ // rule 19
+			name: "nofollow does not concern style sheets",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/":      {Robots: "none", Links: []string{"/link"}, Embeds: []string{"/a.css"}},
+				"/a.css": css, "/b.css": imported, "/a.png": picture, "/b.png": picture, "/link": {},
+			}}},
+			check: func(_ *testing.T, w *world, _ Summary) {
+				w.wantAskedInAnyOrder("a.test", "/", "/a.css", "/a.png", "/b.css", "/b.png", "/robots.txt")
+			},
+			rules: crawltest.Rules{Pace: Floor},
+		},
+		{
+			name: "within the scope", sites: far(), set: func(w *world) { w.cfg.Scope = scope.Config{Requisites: scope.RequisitesScope} }, asked: nobodyElse,
+			check: func(t *testing.T, w *world, _ Summary) {
+				w.wantAskedInAnyOrder("a.test", "/", "/1.css", "/2.css", "/3.css", "/4.css", "/moved.png", "/robots.txt")
+				if l := w.lineOf("http://far1.test/s.css"); l.Reason != "scope:host" || l.Kind != "embed" || l.Via != "http://a.test/4.css" {
+					t.Errorf("%+v", l)
+				}
+			},
+		},
+		{
+			name: "none", sites: far(), set: func(w *world) { w.cfg.Scope = scope.Config{Requisites: scope.RequisitesNone} },
+			asked:   map[string]string{"a.test": "/robots.txt /", "far1.test": "", "shut.test": ""},
+			figures: map[string]int64{"links_not_followed/scope:requisites": 3},
+		},
+		{ // a redirect is no step; one that leads off the scope begins it, and one within what is off the scope costs nothing
+			name: "redirects off the scope count once",
+			sites: []*crawltest.Site{
+				{Name: "a.test", Pages: pages{"/": {Embeds: []string{"/s.css"}}, "/s.css": {Redirect: "http://b.test/hop.css"}}},
+				{Name: "b.test", Pages: pages{
+					"/hop.css": {Redirect: "/1.css"}, "/1.css": sheet("2.css"), "/2.css": sheet("3.css"), "/3.css": sheet("4.css"), "/4.css": sheet(),
+				}},
+			},
+			set:   func(w *world) { w.cfg.Scope = scope.Config{Requisites: scope.RequisitesAll} },
+			asked: map[string]string{"b.test": "/robots.txt /hop.css /1.css /2.css /3.css"}, offScope: true,
+		},
+		{ // the depth of a crawl ends chains of requisites too, though not those that sites have
+			name: "many steps count as depth", sites: []*crawltest.Site{chain}, set: func(w *world) { w.cfg.Scope = scope.Config{Depth: &depth} },
+			asked:   map[string]string{"a.test": "/robots.txt / /1.css /2.css /3.css /4.css /5.css /6.css /7.css /8.css"},
+			figures: map[string]int64{"links_not_followed/scope:depth": 1},
+		},
+		{name: "no previews", sites: previews(), asked: map[string]string{"a.test": "/robots.txt /"}},
+		{name: "previews", offScope: true, sites: previews(), set: func(w *world) { w.cfg.Previews = true }, asked: map[string]string{"a.test": "/robots.txt / /og.png"}},
+	})
 }

@@ -175,33 +175,6 @@ func TestRule16_AnotherAddressOfAHostIsTaken(t *testing.T) {
 	})
 }
 
-func TestRule16_APathThatOptedOutIsLeftAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/":          {Links: []string{"/private/1", "/%70rivate/2", "/public"}, Embeds: []string{"/private/x.png"}},
-			"/private/1": {}, "/private/2": {}, "/private/x.png": {}, "/public": {},
-		}}
-		l := newListed(newWorld(t, []string{"http://a.test/"}, site), "http://a.test/private/", nil)
-		s := l.run()
-		l.wantAsked("a.test", "/robots.txt", "/", "/public")
-		l.judged(crawltest.Rules{Pace: Floor, Partial: true})
-		if s.Status.Reasons["dropped"]["opt-out"] != 3 {
-			t.Errorf("%+v", s.Status)
-		}
-	})
-}
-
-func TestRule16_ARedirectLeadsNowhereThatOptedOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://b.test/"}}}
-		l := newListed(newWorld(t, []string{"http://a.test/"}, a, crawltest.Tree("b.test", 2)), ".b.test", nil)
-		l.run()
-		l.wantAsked("a.test", "/robots.txt", "/")
-		l.wantAsked("b.test")
-		l.dropped("http://b.test/")
-	})
-}
-
 // A robots.txt that redirects to who opted out is not followed. There is no policy then, so nothing else is asked for.
 func TestRule16_ARobotsRedirectLeadsNowhereThatOptedOut(t *testing.T) {
 	for _, entry := range []string{"b.test", "address"} {
@@ -277,23 +250,34 @@ func TestRule16_AListIsObeyedByARunningCrawl(t *testing.T) {
 	}
 }
 
-// Where all that is to be fetched opted out, there is no reason to ask for robots.txt.
-func TestRule16_NoRobotsIsAskedForTheSakeOfWhatOptedOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newListed(newWorld(t, []string{"http://a.test/p1.html", "http://a.test/p2.html"}, crawltest.Tree("a.test", 3)), "a.test/p", nil)
-		if s := l.run(); s.Status.Dropped != 2 || s.EndedBy != EndedDrained {
-			t.Errorf("%+v", s)
-		}
-		l.wantAsked("a.test")
-	})
-}
-
-func TestRule16_ADryRunAsksNobodyWhoOptedOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newListed(newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 1), crawltest.Tree("b.test", 1)), "a.test", nil)
-		l.cfg.DryRun = true
-		l.run()
-		l.wantAsked("a.test")
-		l.wantAsked("b.test", "/robots.txt")
+// TestStories_OptOuts has what is not asked for because of an entry: a path, the target of a redirect, the robots.txt of
+// what opted out, in a dry run too.
+func TestStories_OptOuts(t *testing.T) {
+	optOut := func(list string, dry bool) func(*world) {
+		return func(w *world) { newListed(w, list, nil); w.cfg.DryRun = dry }
+	}
+	tell(t, []story{
+		{
+			name: "rule 16: a path",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/":          {Links: []string{"/private/1", "/%70rivate/2", "/public"}, Embeds: []string{"/private/x.png"}},
+				"/private/1": {}, "/private/2": {}, "/private/x.png": {}, "/public": {},
+			}}},
+			set:   optOut("http://a.test/private/", false),
+			asked: map[string]string{"a.test": "/robots.txt / /public"}, figures: map[string]int64{"reasons/dropped/opt-out": 3},
+		},
+		{
+			name: "rule 16: the target of a redirect", sites: []*crawltest.Site{{Name: "a.test", Pages: pages{"/": {Redirect: "http://b.test/"}}}, crawltest.Tree("b.test", 2)},
+			set: optOut(".b.test", false), asked: map[string]string{"a.test": "/robots.txt /", "b.test": ""}, incomplete: true,
+			check: func(_ *testing.T, w *world, _ Summary) { w.dropped("http://b.test/") },
+		},
+		{
+			name: "rule 16: no robots.txt for the sake of what opted out", seeds: "http://a.test/p1.html http://a.test/p2.html", sites: []*crawltest.Site{crawltest.Tree("a.test", 3)},
+			set: optOut("a.test/p", false), asked: map[string]string{"a.test": ""}, figures: map[string]int64{"dropped": 2}, incomplete: true,
+		},
+		{
+			name: "rule 16: in a dry run", seeds: "http://a.test/ http://b.test/", sites: []*crawltest.Site{crawltest.Tree("a.test", 1), crawltest.Tree("b.test", 1)},
+			set: optOut("a.test", true), asked: map[string]string{"a.test": "", "b.test": "/robots.txt"}, ended: EndedWaiting, incomplete: true,
+		},
 	})
 }

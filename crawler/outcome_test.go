@@ -41,83 +41,6 @@ func TestTheDemosWebIsCrawledWithoutAViolation(t *testing.T) {
 	})
 }
 
-func TestRule05_DisallowedIsSettledWithoutAnExchange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 6)
-		site.Robots.Body = "User-agent: *\nDisallow: /p1\nDisallow: /p3.html\n"
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		s := w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		w.wantAsked("bakery.test", "/robots.txt", "/", "/p2.html", "/p4.html")
-		w.wantOutcomes("http://bakery.test/p1.html", "disallowed: disallow rule")
-		if s.Status.Disallowed != 2 {
-			t.Errorf("%d disallowed, want 2", s.Status.Disallowed)
-		}
-		for _, l := range w.ledger.all {
-			if l.URL == "http://bakery.test/p3.html" && (l.RobotsLine != 3 || l.RobotsRule != "Disallow: /p3.html" || len(l.RobotsSHA256) != 64 || l.Standard != "rfc9309") {
-				t.Errorf("the line does not say which rule decided: %+v", l)
-			}
-		}
-	})
-}
-
-// shutAll is a frontier that says Waiting where it could say Drained: its last URLs were dropped while it was asked.
-type shutAll struct{ frontier.Frontier }
-
-func (f shutAll) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
-	c, err := f.Frontier.Claim(ctx, w)
-	if c.State == frontier.Drained && len(c.Turns) == 0 {
-		c.State, c.Due = frontier.Waiting, frontier.Never
-	}
-	return c, err
-}
-
-func TestEndedBy_NothingIsWaitedForWhenNothingIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://bakery.test/"}, crawltest.Tree("bakery.test", 2))
-		w.cfg.Frontier = shutAll{w.front}
-		if s := w.run(); s.EndedBy != EndedDrained || s.Incomplete || s.Status.State != "finished" {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
-func TestRule09_SlowHostsAreAskedLessOften(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("slow.test", 4)
-		site.Latency = 2 * time.Second
-		w := newWorld(t, []string{"http://slow.test/"}, site)
-		w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: 5 * site.Latency})
-	})
-}
-
-func TestRedirectIsAnOutcomeAndItsTargetACandidate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-			"/":        {Links: []string{"/old", "/loop1", "/away", "/nowhere"}},
-			"/old":     {Redirect: "/new"},
-			"/new":     {},
-			"/loop1":   {Redirect: "/loop2"},
-			"/loop2":   {Redirect: "/loop1"},
-			"/away":    {Redirect: "http://library.test/"},
-			"/nowhere": {Redirect: "gopher://bakery.test/"},
-		}}
-		w := newWorld(t, []string{"http://bakery.test/"}, site, crawltest.Tree("library.test", 2))
-		s := w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		w.wantOutcomes("http://bakery.test/old", "redirected: to http://bakery.test/new")
-		w.wantOutcomes("http://bakery.test/new", "fetched: unavailable")
-		w.wantOutcomes("http://bakery.test/loop2", "redirected: to http://bakery.test/loop1")
-		w.wantOutcomes("http://bakery.test/nowhere", "failed: redirect: scheme")
-		w.wantOutcomes("http://library.test/", "dropped: scope:host")
-		w.wantAsked("library.test")
-		if s.Status.Redirected != 4 {
-			t.Errorf("%d redirected, want 4", s.Status.Redirected)
-		}
-	})
-}
-
 func TestARedirectToItsOwnKeyReplacesTheURLOnceThenItIsALoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -165,20 +88,6 @@ func TestASeedsRedirectExtendsTheScopeToWhereItEnds(t *testing.T) {
 	})
 }
 
-func TestACrawlThatNothingAnswersEndsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://nowhere.test/"})
-		start := time.Now()
-		s := w.run()
-		if took := time.Since(start); took > 10*time.Second || !s.Incomplete || s.EndedBy != EndedWaiting {
-			t.Errorf("took %v: %+v", took, s)
-		}
-		if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "nxdomain") {
-			t.Errorf("resting: %+v", s.Status.Resting)
-		}
-	})
-}
-
 // count returns a total that the frontier keeps.
 func (w *world) count(name string) int64 {
 	w.t.Helper()
@@ -187,41 +96,6 @@ func (w *world) count(name string) int64 {
 		w.t.Fatal(err)
 	}
 	return st.Counts[name]
-}
-
-func TestABodyThatIsStillCodedIsNotReadAsHTML(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-			"/":  {Links: []string{"/x"}, Header: map[string]string{"Content-Encoding": "compress", "X-Robots-Tag": "noarchive"}},
-			"/x": {},
-		}}
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		s := w.run()
-		w.wantAsked("bakery.test", "/robots.txt", "/")
-		if s.Status.Pages != 1 || s.Status.NotRead["content coding"] != 1 {
-			t.Errorf("%d pages, not read: %v", s.Status.Pages, s.Status.NotRead)
-		}
-		if r := w.archive.records[1]; r.Truncated == "" {
-			t.Error("the field that forbids archiving was not heeded")
-		}
-	})
-}
-
-func TestAnswersWithoutABodyAreNoPages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-			"/": {Status: 204, Header: map[string]string{"X-Robots-Tag": "noarchive"}},
-		}}
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		s := w.run()
-		w.wantOutcomes("http://bakery.test/", "fetched: unavailable")
-		if s.Status.Pages != 0 || s.Status.Fetched != 1 {
-			t.Errorf("%d pages, %d fetched", s.Status.Pages, s.Status.Fetched)
-		}
-		if r := w.archive.records[1]; r.Truncated != "" {
-			t.Errorf("nothing was left out, and yet the record is truncated: %q", r.Truncated)
-		}
-	})
 }
 
 func TestBytesAreTheOctetsReceived(t *testing.T) {
@@ -247,49 +121,6 @@ func TestBytesAreTheOctetsReceived(t *testing.T) {
 		}
 		if n := int64(len(w.archive.records)); s.Status.Exchanges != n || w.count(budget.Answers) != n-3 {
 			t.Errorf("%d exchanges, %d answers, %d records", s.Status.Exchanges, w.count(budget.Answers), n)
-		}
-	})
-}
-
-func TestASeedWhoseRedirectsGoInACircleIsReported(t *testing.T) {
-	for name, pages := range map[string]map[string]crawltest.Page{
-		"back to the seed":   {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/"}},
-		"to itself":          {"/": {Redirect: "/"}},
-		"to nowhere":         {"/": {Redirect: "mailto:baker@bakery.test"}},
-		"to an excluded URL": {"/": {Redirect: "/no"}, "/no": {}},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			w := newWorld(t, []string{"http://bakery.test/"}, &crawltest.Site{Name: "bakery.test", Pages: pages})
-			w.cfg.Scope.Exclude = []string{"/no$"}
-			s := w.run()
-			if !s.Incomplete || s.SeedsUnanswered != 1 || len(s.Seeds) != 1 || s.EndedBy != EndedDrained {
-				t.Errorf("%+v", s)
-			}
-		})
-	}
-}
-
-func TestASeedThatAnswersIsNotReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://bakery.test/", "http://bakery.test/b"}, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-			"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Links: []string{"/c"}}, "/c": {Redirect: "/d"}, "/d": {Status: 404},
-		}})
-		if s := w.run(); s.Incomplete || s.SeedsUnanswered != 0 {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
-func TestARefusedURLHasOneLineHoweverItIsFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		page := crawltest.Page{Links: []string{"/no.png", "/b", "http://far.test/x.png"}, Embeds: []string{"/no.png", "http://far.test/x.png"}}
-		w := newWorld(t, []string{"http://bakery.test/"}, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": page, "/b": page}})
-		w.cfg.Scope.Exclude = []string{"/no"}
-		s := w.run()
-		w.wantOutcomes("http://bakery.test/no.png", "dropped: scope:exclude")
-		w.wantOutcomes("http://far.test/x.png", "dropped: scope:host")
-		if s.Status.Dropped != 1 {
-			t.Errorf("%d dropped", s.Status.Dropped)
 		}
 	})
 }
@@ -369,29 +200,6 @@ func (l torn) Append(ctx context.Context, line storage.Line) error {
 		l.fault()
 	}
 	return nil
-}
-
-func TestAPageThatPanicsAtItsLastStepIsCountedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 5))
-		w.cfg.Ledger = torn{w.ledger, "http://a.test/p2.html", new(atomic.Bool), func() { panic("a defect") }}
-		w.cfg.MaxPages, w.cfg.MaxPerHost = 5, 5
-		if s := w.run(); s.Status.Pages != 5 || s.Status.Fetched != 5 {
-			t.Errorf("%+v", s.Status)
-		}
-	})
-}
-
-func TestAPanicOverARobotsTxtCostsThatHostOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3))
-		w.cfg.Recorder = newFaulty(w.archive, "http://a.test/robots.txt", 9, func() { panic("a defect") })
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt")
-		if s.Status.Fetched != 3 || s.Status.InFlight != 0 || len(s.Status.Resting) != 1 || s.Status.Resting[0].Reason != reasonPanic {
-			t.Errorf("%+v", s.Status)
-		}
-	})
 }
 
 func TestAStaleTurnCountsForNothing(t *testing.T) {
@@ -484,33 +292,6 @@ func TestRule17_ADrainAfterAClaimBeginsNoExchange(t *testing.T) {
 	}
 }
 
-func TestLinksBeyondTheLimitOfAPageAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var links []string
-		for i := range 6010 {
-			links = append(links, fmt.Sprintf("/%d", i))
-		}
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Links: links}}})
-		w.cfg.MaxPages = 1
-		if s := w.run(); s.Status.Links["too many"] != 10 || s.Status.Queued != 6000 {
-			t.Errorf("%d queued, %v", s.Status.Queued, s.Status.Links)
-		}
-	})
-}
-
-func TestRule11_RetryAfterOnAnyRedirection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/":  {Links: []string{"/1", "/2", "/3"}},
-			"/1": {Status: 302, RetryAfter: "120"}, // leads nowhere
-			"/2": {Status: 304, RetryAfter: "60"},
-			"/3": {Status: 500, RetryAfter: "7"},
-		}})
-		w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-	})
-}
-
 // idling counts how often the idle connection of a host is closed, and after what.
 type idling struct {
 	fetcher
@@ -535,26 +316,193 @@ func TestTheConnectionIsClosedWhenTheQueueHasRunDryAndNotBefore(t *testing.T) {
 	})
 }
 
-func TestRedirectsKeepDepthAndRequisiteSteps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		depth := 1
-		w := newWorld(t, []string{"http://a.test/"},
-			&crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-				"/":      {Links: []string{"/1"}, Embeds: []string{"/i.png"}},
-				"/1":     {Redirect: "/moved"},
-				"/moved": {Links: []string{"/2"}, Embeds: []string{"http://img.test/far.png"}},
-				"/2":     {},
-				"/i.png": {Redirect: "http://img.test/i.png"},
-			}},
-			&crawltest.Site{Name: "img.test", Pages: map[string]crawltest.Page{"/i.png": {Type: "image/png", Body: "x"}, "/far.png": {Type: "image/png", Body: "y"}}})
-		w.cfg.Scope = scope.Config{Depth: &depth, Requisites: scope.RequisitesAll}
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/i.png", "/1", "/moved")
-		if got := w.asked("img.test"); len(got) != 3 {
-			t.Errorf("img.test was asked for %q", got)
-		}
-		if s.Status.Links["scope:depth"] != 1 || s.Incomplete {
-			t.Errorf("%+v", s)
-		}
+// shutAll is a frontier that says Waiting where it could say Drained: its last URLs were dropped while it was asked.
+type shutAll struct{ frontier.Frontier }
+
+func (f shutAll) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
+	c, err := f.Frontier.Claim(ctx, w)
+	if c.State == frontier.Drained && len(c.Turns) == 0 {
+		c.State, c.Due = frontier.Waiting, frontier.Never
+	}
+	return c, err
+}
+
+func TestStories_Outcomes(t *testing.T) {
+	one := func(p crawltest.Page) []*crawltest.Site {
+		return []*crawltest.Site{{Name: "a.test", Pages: pages{"/": p}}}
+	}
+	slow := crawltest.Tree("slow.test", 4)
+	slow.Latency = 2 * time.Second
+	failing := crawltest.Tree("a.test", 8)
+	twice := crawltest.Page{Links: []string{"/no.png", "/b", "http://far.test/x.png"}, Embeds: []string{"/no.png", "http://far.test/x.png"}}
+	var tooMany []string
+	for i := range 6010 {
+		tooMany = append(tooMany, fmt.Sprintf("/%d", i))
+	}
+	manySeeds := &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Status: 401}, Pages: pages{"/": {}}}
+	for i := range 9 {
+		manySeeds.Pages[fmt.Sprintf("/%d", i)] = crawltest.Page{Status: 401}
+	}
+	depth := 1
+	tell(t, []story{
+		{
+			name: "nothing is waited for when nothing is left", sites: []*crawltest.Site{crawltest.Tree("a.test", 2)},
+			set:     func(w *world) { w.cfg.Frontier = shutAll{w.front} },
+			figures: map[string]int64{"fetched": 2},
+			check: func(t *testing.T, _ *world, s Summary) {
+				if s.Status.State != "finished" {
+					t.Errorf("state %q", s.Status.State)
+				}
+			},
+		},
+		{name: "slow hosts are asked less often", sites: []*crawltest.Site{slow}, rules: crawltest.Rules{Pace: 5 * slow.Latency}, figures: map[string]int64{"fetched": 4}},
+		{
+			name: "a redirect is an outcome, its target a candidate",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/":    {Links: []string{"/old", "/loop1", "/away", "/nowhere"}},
+				"/old": {Redirect: "/new"}, "/new": {}, "/loop1": {Redirect: "/loop2"}, "/loop2": {Redirect: "/loop1"},
+				"/away": {Redirect: "http://library.test/"}, "/nowhere": {Redirect: "gopher://a.test/"},
+			}}, crawltest.Tree("library.test", 2)},
+			outcomes: map[string]string{
+				"a.test/old": "redirected: to http://a.test/new", "a.test/new": "fetched: unavailable",
+				"a.test/loop2": "redirected: to http://a.test/loop1", "a.test/nowhere": "failed: redirect: scheme", "library.test/": "dropped: scope:host",
+			},
+			asked: map[string]string{"library.test": ""}, figures: map[string]int64{"redirected": 4}, rules: crawltest.Rules{Pace: Floor},
+		},
+		{
+			name: "redirects keep depth and steps of requisites",
+			sites: []*crawltest.Site{
+				{Name: "a.test", Pages: pages{
+					"/": {Links: []string{"/1"}, Embeds: []string{"/i.png"}}, "/1": {Redirect: "/moved"},
+					"/moved": {Links: []string{"/2"}, Embeds: []string{"http://img.test/far.png"}}, "/2": {}, "/i.png": {Redirect: "http://img.test/i.png"},
+				}},
+				{Name: "img.test", Pages: pages{"/i.png": picture, "/far.png": picture}},
+			},
+			set: func(w *world) { w.cfg.Scope = scope.Config{Depth: &depth, Requisites: scope.RequisitesAll} }, offScope: true,
+			asked:   map[string]string{"a.test": "/robots.txt / /i.png /1 /moved", "img.test": "/robots.txt /i.png /far.png"},
+			figures: map[string]int64{"links_not_followed/scope:depth": 1},
+		},
+		{
+			name: "a crawl that nothing answers ends at once", sites: nil, seeds: "http://nowhere.test/", ended: EndedWaiting, incomplete: true,
+			check: func(t *testing.T, w *world, s Summary) {
+				if restsWith("nxdomain")(t, w, s); s.Status.Elapsed > 10 {
+					t.Errorf("took %v s", s.Status.Elapsed)
+				}
+			},
+		},
+		{
+			name: "a body that is still coded is not read as HTML",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/": {Links: []string{"/x"}, Header: map[string]string{"Content-Encoding": "compress", "X-Robots-Tag": "noarchive"}}, "/x": {},
+			}}},
+			asked: map[string]string{"a.test": "/robots.txt /"}, figures: map[string]int64{"pages": 1, "not_read/content coding": 1},
+			check: truncatedAs("unspecified"), // the field that forbids archiving is obeyed
+		},
+		{
+			name: "a response without a body is not a page", sites: one(crawltest.Page{Status: 204, Header: map[string]string{"X-Robots-Tag": "noarchive"}}),
+			outcomes: map[string]string{"a.test/": "fetched: unavailable"}, figures: map[string]int64{"pages": 0, "fetched": 1}, check: truncatedAs(""),
+		},
+		{
+			name: "a seed that answers is not reported", seeds: "http://a.test/ http://a.test/b",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Links: []string{"/c"}}, "/c": {Redirect: "/d"}, "/d": {Status: 404},
+			}}},
+			figures: map[string]int64{"seeds_unanswered": 0, "gone": 1},
+		},
+		{
+			name: "a refused URL has one line, however it is found", sites: []*crawltest.Site{{Name: "a.test", Pages: pages{"/": twice, "/b": twice}}},
+			set:      func(w *world) { w.cfg.Scope.Exclude = []string{"/no"} },
+			outcomes: map[string]string{"a.test/no.png": "dropped: scope:exclude", "far.test/x.png": "dropped: scope:host"},
+			figures:  map[string]int64{"dropped": 1},
+		},
+		{
+			name: "a page that panics at its last step is counted once", sites: []*crawltest.Site{crawltest.Tree("a.test", 5)},
+			set: func(w *world) {
+				w.cfg.Ledger = torn{w.ledger, "http://a.test/p2.html", new(atomic.Bool), func() { panic("a defect") }}
+				w.cfg.MaxPages, w.cfg.MaxPerHost = 5, 5
+			},
+			figures: map[string]int64{"pages": 5, "fetched": 5}, ended: EndedMaxPages, rules: crawltest.Rules{Pace: Floor, Repeats: 1},
+		},
+		{
+			name: "a panic over a robots.txt costs that host only", seeds: "http://a.test/ http://b.test/",
+			sites: []*crawltest.Site{crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)},
+			set: func(w *world) {
+				w.cfg.Recorder = newFaulty(w.archive, "http://a.test/robots.txt", 9, func() { panic("a defect") })
+			},
+			asked: map[string]string{"a.test": "/robots.txt"}, figures: map[string]int64{"fetched": 3, "in_flight": 0},
+			ended: EndedWaiting, incomplete: true, check: restsWith(reasonPanic),
+		},
+		{
+			name: "a panic in one task is a failed attempt of that task", sites: []*crawltest.Site{failing},
+			set:      func(w *world) { w.cfg.Fetcher = panicking{w.cfg.Fetcher, "/p2.html"} },
+			outcomes: map[string]string{"a.test/p2.html": "deferred: panic; deferred: panic; failed: panic"},
+			figures:  map[string]int64{"fetched": 7, "failed": 1}, rules: crawltest.Rules{Pace: Floor, Partial: true, Repeats: 2},
+		},
+		{
+			name: "a panic in a wide turn is one of its task", sites: []*crawltest.Site{crawltest.Tree("localhost", 30)},
+			set: func(w *world) {
+				w.cfg.Delay, w.cfg.PerHost, w.cfg.Fetcher = -1, 8, panicking{w.cfg.Fetcher, "/p7.html"}
+			},
+			outcomes: map[string]string{"localhost/p7.html": "deferred: panic; deferred: panic; failed: panic"},
+			figures:  map[string]int64{"failed": 1, "in_flight": 0, "queued": 0}, rules: crawltest.Rules{Width: 8, Partial: true, Repeats: 2},
+		},
+		{
+			name: "links beyond the limit of a page are counted", sites: one(crawltest.Page{Links: tooMany}), set: func(w *world) { w.cfg.MaxPages = 1 },
+			ended: EndedMaxPages, figures: map[string]int64{"links_not_followed/too many": 10, "queued": 6000},
+		},
+		{
+			name: "Retry-After on any redirection",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/":  {Links: []string{"/1", "/2", "/3"}},
+				"/1": {Status: 302, RetryAfter: "120"}, // leads nowhere
+				"/2": {Status: 304, RetryAfter: "60"}, "/3": {Status: 500, RetryAfter: "7"},
+			}}},
+			rules: crawltest.Rules{Pace: Floor}, figures: map[string]int64{"failed": 3},
+		},
+		{
+			name: "max-per-host leaves the rest pending and is complete", seeds: "http://a.test/ http://b.test/",
+			sites: []*crawltest.Site{crawltest.Tree("a.test", 9), crawltest.Tree("b.test", 2)}, set: func(w *world) { w.cfg.MaxPerHost = 4 },
+			ended: EndedMaxPerHost, figures: map[string]int64{"pages": 6},
+		},
+		{
+			name: "nofollow of a link, and of a page",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/":       {Links: []string{"/closed", "/open"}, NoFollow: []string{"/never"}},
+				"/closed": {Robots: "nofollow", Links: []string{"/deep"}, Embeds: []string{"/style.css"}},
+				"/open":   {Links: []string{"/x"}}, "/deep": {}, "/never": {}, "/x": {}, "/style.css": {Body: "body{}"},
+			}}},
+			asked:   map[string]string{"a.test": "/robots.txt / /closed /open /style.css /x"},
+			figures: map[string]int64{"links_not_followed/scope:nofollow": 2}, rules: crawltest.Rules{Pace: Floor},
+		},
+		{
+			name: "a seed is fetched whatever its type", seeds: "http://a.test/x", sites: []*crawltest.Site{{Name: "a.test", Pages: pages{"/x": picture}}},
+			set: func(w *world) { w.cfg.Scope.Reject = []string{"image/*"} }, outcomes: map[string]string{"a.test/x": "fetched: unavailable"},
+		},
+		{ // RFC 9309 2.3.1.3
+			name: "a robots.txt with 401 is not a refusal of the host", sites: []*crawltest.Site{manySeeds},
+			seeds:   "http://a.test/0 http://a.test/1 http://a.test/2 http://a.test/3 http://a.test/4 http://a.test/5 http://a.test/6 http://a.test/7 http://a.test/8 http://a.test/",
+			figures: map[string]int64{"fetched": 1, "failed": 9, "hosts_refused": 0}, incomplete: true,
+		},
+		{
+			name: "what is named in its own words counts for max-per-host only", seeds: "http://a.test/ http://b.test/",
+			sites: []*crawltest.Site{crawltest.Tree("a.test", 9), {Name: "b.test", Pages: pages{"/": {Links: []string{"/1"}}, "/1": {Status: 500}}}},
+			set:   func(w *world) { w.cfg.MaxPerHost, w.cfg.MaxWait = 4, 10*time.Second },
+			ended: EndedWaiting, incomplete: true, // a URL of b.test is to be tried again
+		},
 	})
+	for name, site := range map[string]pages{
+		"back to the seed": {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/"}}, "to itself": {"/": {Redirect: "/"}},
+		"to nowhere": {"/": {Redirect: "mailto:baker@a.test"}}, "to an excluded URL": {"/": {Redirect: "/no"}, "/no": {}},
+	} {
+		tell(t, []story{{
+			name: "a seed that redirects " + name, sites: []*crawltest.Site{{Name: "a.test", Pages: site}},
+			set:        func(w *world) { w.cfg.Scope.Exclude = []string{"/no$"} },
+			incomplete: true, figures: map[string]int64{"seeds_unanswered": 1},
+			check: func(t *testing.T, _ *world, s Summary) {
+				if len(s.Seeds) != 1 {
+					t.Errorf("%q", s.Seeds)
+				}
+			},
+		}})
+	}
 }

@@ -69,33 +69,6 @@ func TestRobotsRedirectsOfTwoHostsToEachOtherDoNotBlock(t *testing.T) {
 	})
 }
 
-func TestARobotsRedirectToAHostThatIsLeftAloneEndsTheHostToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
-		a.Robots.Redirect, a.Robots.Delay = "http://b.test/robots.txt", 15*time.Second
-		b.Robots.Body = "User-agent: *\nCrawl-delay: 400\n"
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
-		w.cfg.MaxTime = time.Hour
-		s := w.run()
-		if s.EndedBy != EndedWaiting || len(s.Status.Resting) != 2 || !strings.Contains(s.Status.Resting[0].Reason, "redirects to http://b.test") {
-			t.Errorf("ended by %q, resting %+v", s.EndedBy, s.Status.Resting)
-		}
-		w.wantAsked("a.test", "/robots.txt")
-	})
-}
-
-func TestRule07_ALongFloorBearsALongCrawlDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 3)
-		site.Robots.Body = "User-agent: *\nCrawl-delay: 350\n"
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		w.cfg.Delay = 400 * time.Second
-		if s := w.run(); s.Status.Fetched != 3 {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
 // A host that was left alone is judged by what it says at the next run, not by a policy that has expired.
 func TestRule07_AMendedCrawlDelayBringsTheHostBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -151,74 +124,6 @@ func TestWaitingForARobotsHopOfAnOwnHostIsNoBusyLoop(t *testing.T) {
 	})
 }
 
-func TestRule13_ForbiddenIsWhatTheHostsOwnRobotsSays(t *testing.T) {
-	forbidden := crawltest.Page{Status: 403}
-	bubble(t, "at the end of a redirect", func(t *testing.T) {
-		a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": forbidden, "/x": {}}}
-		a.Robots.Redirect = "http://b.test/secret"
-		b := &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/": forbidden, "/x": {}, "/secret": forbidden}}
-		b.Robots.Body = "User-agent: *\nAllow: /\n"
-		w := newWorld(t, []string{"http://a.test/", "http://a.test/x", "http://b.test/", "http://b.test/x"}, a, b)
-		s := w.run()
-		w.wantOutcomes("http://b.test/x", "fetched: allow rule")
-		if s.Status.Refused != 1 || slices.Contains(w.asked("a.test"), "/x") {
-			t.Errorf("%d hosts refused, a.test was asked for %q", s.Status.Refused, w.asked("a.test"))
-		}
-	})
-	bubble(t, "now, not once", func(t *testing.T) {
-		a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/": {FailFirst: 1, FailStatus: 503, RetryAfter: "86400", Status: 403}, "/x": {},
-		}}
-		a.Robots = crawltest.Robots{FailFirst: 1, FailStatus: 403, Body: "User-agent: *\nAllow: /\n"}
-		w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, a)
-		w.cfg.MaxWait = 48 * time.Hour
-		s := w.run()
-		w.wantOutcomes("http://a.test/x", "fetched: allow rule")
-		if s.Status.Refused != 0 {
-			t.Errorf("refused: %+v", s.Status.Resting)
-		}
-	})
-}
-
-func TestRule07_SlownessIsNoCrawlDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("slow.test", 3)
-		site.Latency = 2 * time.Second
-		w := newWorld(t, []string{"http://slow.test/"}, site)
-		w.cfg.MaxCrawlDelay = 5 * time.Second
-		if s := w.run(); s.Status.Fetched != 3 {
-			t.Errorf("%d fetched, resting %+v", s.Status.Fetched, s.Status.Resting)
-		}
-	})
-}
-
-// The 1996 draft takes the first rule that matches, RFC 9309 the longest: what either refuses is refused.
-func TestRule06_AnOlderStandardOnlyAddsRefusals(t *testing.T) {
-	const file = "User-agent: *\nDisallow: /p1\nAllow: /p1.html\nAllow: /p2\nDisallow: /p2.html\n"
-	for _, tt := range []struct {
-		standard robots.Standard
-		want     []string
-	}{
-		{robots.RFC9309, []string{"/robots.txt", "/", "/p1.html", "/p3.html"}},
-		{robots.Draft1996, []string{"/robots.txt", "/", "/p3.html"}},
-		{robots.Std1994, []string{"/robots.txt", "/", "/p3.html"}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			site := crawltest.Tree("bakery.test", 4)
-			site.Robots.Body = file
-			w := newWorld(t, []string{"http://bakery.test/"}, site)
-			w.cfg.Standard = tt.standard
-			w.run()
-			w.wantAsked("bakery.test", tt.want...)
-			for _, l := range w.ledger.all {
-				if l.URL == "http://bakery.test/p1.html" && tt.standard == robots.Draft1996 && (l.Standard != "draft1996" || l.RobotsLine != 2) {
-					t.Errorf("the line does not name the document and the rule that refused: %+v", l)
-				}
-			}
-		})
-	}
-}
-
 // The log says when robots.txt is requested again only where the run waits for that.
 func TestUnreachablePolicy_NamesNextTryIfAwaited(t *testing.T) {
 	for maxWait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Minute: true} {
@@ -257,36 +162,6 @@ func TestGate_3_3_OneFlight(t *testing.T) {
 		for _, r := range w.web.Referee().Requests() {
 			if r.Host == "quick.test" && r.Start.Sub(start) > 19*time.Second {
 				t.Errorf("%s waited for the robots.txt of another host: %v", r.Target, r.Start.Sub(start))
-			}
-		}
-	})
-}
-
-// 3.3: test again at each redirect hop.
-func TestGate_3_3_TestAgainAtEachRedirectHop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/here": {Redirect: "/secret"}, "/secret": {},
-			"/there": {Redirect: "http://b.test/step"},
-			"/away":  {Redirect: "http://b.test/secret"},
-			"/open":  {Redirect: "http://b.test/private"}, "/private": {},
-		}}
-		a.Robots.Body = "User-agent: *\nDisallow: /secret\nDisallow: /private\n"
-		b := &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{
-			"/": {}, "/step": {Redirect: "/secret"}, "/secret": {}, "/private": {},
-		}}
-		b.Robots.Body = "User-agent: *\nDisallow: /secret\n"
-		w := newWorld(t, []string{"http://a.test/here", "http://a.test/there", "http://a.test/away", "http://a.test/open", "http://b.test/"}, a, b)
-		w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		w.wantOutcomes("http://a.test/here", "redirected: to http://a.test/secret")
-		w.wantOutcomes("http://a.test/secret", "disallowed: disallow rule")
-		w.wantOutcomes("http://b.test/step", "redirected: to http://b.test/secret")
-		w.wantOutcomes("http://b.test/secret", "disallowed: disallow rule")
-		w.wantOutcomes("http://b.test/private", "fetched: no match") // by the rules of its own authority
-		for _, r := range w.web.Referee().Requests() {
-			if r.Target == "/secret" {
-				t.Errorf("%s was asked for %s", r.Host, r.Target)
 			}
 		}
 	})
@@ -338,19 +213,74 @@ func TestGate_3_3_RedirectHopsKeepEachHostsPace(t *testing.T) {
 	}
 }
 
-// RFC 9309 2.3.1.2 speaks of the initial authority alone.
-func TestGate_3_3_ARedirectSeedsNoOtherAuthority(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := crawltest.Tree("a.test", 2), crawltest.Tree("b.test", 2)
-		a.Robots.Redirect = "http://b.test/robots.txt"
-		b.Robots.Body = "User-agent: *\nAllow: /\n"
-		w := newWorld(t, []string{"http://a.test/"}, a, b)
-		w.run()
-		if h, ok, err := w.front.Host(t.Context(), parse(t, "http://b.test/").Authority()); err != nil || ok && h.Queued > 0 {
-			t.Errorf("%+v, %v", h, err)
-		}
-		if s := w.policy("http://b.test/"); s != (robots.State{}) {
-			t.Errorf("b.test has a policy by way of a.test: %+v", s)
-		}
+// The 1996 draft takes the first rule that matches, RFC 9309 the longest: what either disallows is disallowed.
+func TestRule06_AnOlderStandardOnlyAddsRefusals(t *testing.T) {
+	const p1 = "http://a.test/p1.html"
+	for _, c := range []struct {
+		standard robots.Standard
+		asked    string
+		check    func(*testing.T, *world, Summary)
+	}{
+		{robots.RFC9309, "/robots.txt / /p1.html /p3.html", verdictOf("http://a.test/p2.html", 5, "Disallow: /p2.html", "rfc9309")},
+		{robots.Draft1996, "/robots.txt / /p3.html", verdictOf(p1, 2, "Disallow: /p1", "draft1996")},
+		{robots.Std1994, "/robots.txt / /p3.html", verdictOf(p1, 2, "Disallow: /p1", "std1994")},
+	} {
+		site := crawltest.Tree("a.test", 4)
+		site.Robots.Body = "User-agent: *\nDisallow: /p1\nAllow: /p1.html\nAllow: /p2\nDisallow: /p2.html\n"
+		tell(t, []story{{
+			name: c.standard.String(), sites: []*crawltest.Site{site}, set: func(w *world) { w.cfg.Standard = c.standard },
+			asked: map[string]string{"a.test": c.asked}, outcomes: map[string]string{"a.test/p2.html": "disallowed: disallow rule"}, check: c.check,
+		}})
+	}
+}
+
+func TestStories_Policies(t *testing.T) {
+	long, slow := crawltest.Tree("a.test", 3), crawltest.Tree("a.test", 3)
+	long.Robots.Body, slow.Latency = "User-agent: *\nCrawl-delay: 350\n", 2*time.Second
+	alone, delayed := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
+	alone.Robots, delayed.Robots.Body = crawltest.Robots{Redirect: "http://b.test/robots.txt", Delay: 15 * time.Second}, "User-agent: *\nCrawl-delay: 400\n"
+	leads, led := crawltest.Tree("a.test", 2), crawltest.Tree("b.test", 2)
+	leads.Robots.Redirect, led.Robots.Body = "http://b.test/robots.txt", "User-agent: *\nAllow: /\n"
+	tell(t, []story{
+		{name: "a long floor bears a long Crawl-delay", sites: []*crawltest.Site{long}, set: func(w *world) { w.cfg.Delay = 400 * time.Second }, figures: map[string]int64{"fetched": 3}},
+		{name: "slowness is not a Crawl-delay", sites: []*crawltest.Site{slow}, set: func(w *world) { w.cfg.MaxCrawlDelay = 5 * time.Second }, figures: map[string]int64{"fetched": 3}},
+		{
+			name: "a robots.txt at a host that is left alone ends the host too", seeds: "http://a.test/ http://b.test/", sites: []*crawltest.Site{alone, delayed},
+			set: func(w *world) { w.cfg.MaxTime = time.Hour }, asked: map[string]string{"a.test": "/robots.txt"}, ended: EndedWaiting, incomplete: true,
+			check: func(t *testing.T, _ *world, s Summary) {
+				if r := s.Status.Resting; len(r) != 2 || !strings.Contains(r[0].Reason, "redirects to http://b.test") {
+					t.Errorf("resting %+v", r)
+				}
+			},
+		},
+		{ // RFC 9309 2.3.1.2 speaks of the initial authority only.
+			name: "a redirect of robots.txt seeds no other authority", sites: []*crawltest.Site{leads, led},
+			check: func(t *testing.T, w *world, _ Summary) {
+				if h, ok, err := w.front.Host(t.Context(), parse(t, "http://b.test/").Authority()); err != nil || ok && h.Queued > 0 {
+					t.Errorf("%+v, %v", h, err)
+				}
+				if s := w.policy("http://b.test/"); s != (robots.State{}) {
+					t.Errorf("b.test has a policy by way of a.test: %+v", s)
+				}
+			},
+		},
+		{
+			name: "3.3 each hop of a redirect is tested again", seeds: "http://a.test/here http://a.test/there http://a.test/away http://a.test/open http://b.test/",
+			sites: []*crawltest.Site{
+				{Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /secret\nDisallow: /private\n"}, Pages: pages{
+					"/here": {Redirect: "/secret"}, "/secret": {}, "/there": {Redirect: "http://b.test/step"},
+					"/away": {Redirect: "http://b.test/secret"}, "/open": {Redirect: "http://b.test/private"}, "/private": {},
+				}},
+				{Name: "b.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /secret\n"}, Pages: pages{
+					"/": {}, "/step": {Redirect: "/secret"}, "/secret": {}, "/private": {},
+				}},
+			},
+			outcomes: map[string]string{
+				"a.test/here": "redirected: to http://a.test/secret", "a.test/secret": "disallowed: disallow rule",
+				"b.test/step": "redirected: to http://b.test/secret", "b.test/secret": "disallowed: disallow rule",
+				"b.test/private": "fetched: no match", // by the rules of its own authority
+			},
+			rules: crawltest.Rules{Pace: Floor}, incomplete: true,
+		},
 	})
 }

@@ -347,3 +347,50 @@ func TestRule13_OnlyACommandOpensARefusedHost(t *testing.T) {
 		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 	})
 }
+
+// TestRule13_Refusals: only a 403 of the first page, of a host whose own robots.txt was refused, ends the host.
+func TestRule13_Refusals(t *testing.T) {
+	forbidden := crawltest.Page{Status: 403}
+	for _, c := range []struct {
+		name    string
+		robots  int
+		pages   pages
+		refused int64
+	}{
+		{"401", 403, pages{"/": {Status: 401}, "/x": {}}, 0},
+		{"not the first", 403, pages{"/": {Links: []string{"/y"}}, "/y": forbidden, "/x": {}}, 0},
+		{"404 for robots", 404, pages{"/": forbidden, "/x": {}}, 0},
+		{"403 for all", 403, pages{"/": forbidden, "/x": {}}, 1},
+	} {
+		tell(t, []story{{
+			name: c.name, seeds: "http://a.test/ http://a.test/x", ended: map[int64]string{1: EndedWaiting}[c.refused], incomplete: c.pages["/"].Status != 0,
+			sites:   []*crawltest.Site{{Name: "a.test", Pages: c.pages, Robots: crawltest.Robots{Status: c.robots}}},
+			figures: map[string]int64{"hosts_refused": c.refused},
+			check: func(t *testing.T, _ *world, s Summary) {
+				if s.Status.Resting != nil != (c.refused > 0) {
+					t.Errorf("%+v", s.Status.Resting)
+				}
+			},
+		}})
+	}
+	tell(t, []story{
+		{
+			name: "at the end of a redirect", seeds: "http://a.test/ http://a.test/x http://b.test/ http://b.test/x",
+			sites: []*crawltest.Site{
+				{Name: "a.test", Pages: pages{"/": forbidden, "/x": {}}, Robots: crawltest.Robots{Redirect: "http://b.test/secret"}},
+				{Name: "b.test", Pages: pages{"/": forbidden, "/x": {}, "/secret": forbidden}, Robots: crawltest.Robots{Body: "User-agent: *\nAllow: /\n"}},
+			},
+			outcomes: map[string]string{"b.test/x": "fetched: allow rule"}, figures: map[string]int64{"hosts_refused": 1},
+			asked: map[string]string{"a.test": "/robots.txt /"}, ended: EndedWaiting, incomplete: true,
+		},
+		{
+			name: "now, not once", seeds: "http://a.test/ http://a.test/x",
+			sites: []*crawltest.Site{{
+				Name: "a.test", Pages: pages{"/": {FailFirst: 1, FailStatus: 503, RetryAfter: "86400", Status: 403}, "/x": {}},
+				Robots: crawltest.Robots{FailFirst: 1, FailStatus: 403, Body: "User-agent: *\nAllow: /\n"},
+			}},
+			set:      func(w *world) { w.cfg.MaxWait = 48 * time.Hour },
+			outcomes: map[string]string{"a.test/x": "fetched: allow rule"}, figures: map[string]int64{"hosts_refused": 0}, incomplete: true,
+		},
+	})
+}

@@ -15,7 +15,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
-	"curtsy/frontier"
 	"curtsy/storage"
 )
 
@@ -47,17 +46,6 @@ func TestMaxPagesIsKeptExactlyUnderConcurrencyAndOverRuns(t *testing.T) {
 			if r.Rule == crawltest.Once && r.Verdict == crawltest.Broken {
 				t.Errorf("%+v", r)
 			}
-		}
-	})
-}
-
-func TestMaxPerHostLeavesTheRestPendingAndIsComplete(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 9), crawltest.Tree("b.test", 2))
-		w.cfg.MaxPerHost = 4
-		s := w.run()
-		if s.Status.Pages != 6 || s.EndedBy != EndedMaxPerHost || s.Incomplete {
-			t.Errorf("%d pages, ended by %q, incomplete %v", s.Status.Pages, s.EndedBy, s.Incomplete)
 		}
 	})
 }
@@ -142,42 +130,6 @@ func (p panicking) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, er
 		panic("a parser's defect")
 	}
 	return ex, err
-}
-
-func TestAPanicInOneTaskIsAFailedAttemptOfThatTask(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 8))
-		w.cfg.Fetcher = panicking{w.cfg.Fetcher, "/p2.html"}
-		s := w.run()
-		w.wantOutcomes("http://a.test/p2.html", "deferred: panic", "deferred: panic", "failed: panic")
-		for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor}).Rows {
-			if row.Rule == crawltest.Pace && row.Verdict != crawltest.Kept {
-				t.Errorf("what was asked before the panic counts: %+v", row)
-			}
-		}
-		if s.Status.Fetched != 7 || s.Status.Failed != 1 {
-			t.Errorf("%+v", s.Status)
-		}
-	})
-}
-
-func TestPageLevelNofollow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/":          {Links: []string{"/closed", "/open"}, NoFollow: []string{"/never"}},
-			"/closed":    {Robots: "nofollow", Links: []string{"/deep"}, Embeds: []string{"/style.css"}},
-			"/open":      {Links: []string{"/x"}},
-			"/deep":      {},
-			"/never":     {},
-			"/x":         {},
-			"/style.css": {Body: "body{}"},
-		}})
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/closed", "/open", "/style.css", "/x")
-		if s.Status.Links["scope:nofollow"] != 2 {
-			t.Errorf("%d links not followed, want 2: %v", s.Status.Links["scope:nofollow"], s.Status.Links)
-		}
-	})
 }
 
 func TestAnExtensionOfTheScopeHoldsInTheNextRun(t *testing.T) {
@@ -281,15 +233,6 @@ func TestHTTPThatTheStoryReads(t *testing.T) {
 	})
 }
 
-func TestASeedIsFetchedWhateverItsType(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/x"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/x": {Type: "image/png", Body: "png"}}})
-		w.cfg.Scope.Reject = []string{"image/*"}
-		w.run()
-		w.wantOutcomes("http://a.test/x", "fetched: unavailable")
-	})
-}
-
 func TestRule09_TheResponseTimeTerm(t *testing.T) {
 	n := host.State{}
 	n.Hear(20 * time.Second)
@@ -311,51 +254,6 @@ func TestRule09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
 		if took := time.Since(start); took != 2*Floor {
 			t.Errorf("took %v", took)
-		}
-	})
-}
-
-func TestRule13_OnlyThe403OfTheFirstPageEndsTheHost(t *testing.T) {
-	for name, pages := range map[string]map[string]crawltest.Page{
-		"401":             {"/": {Status: 401}, "/x": {}},
-		"not the first":   {"/": {Links: []string{"/y"}}, "/y": {Status: 403}, "/x": {}},
-		"404 for robots":  {"/": {Status: 403}, "/x": {}},
-		"and 403 for all": {"/": {Status: 403}, "/x": {}},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			site := &crawltest.Site{Name: "a.test", Pages: pages}
-			if name != "404 for robots" {
-				site.Robots.Status = 403
-			}
-			w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, site)
-			s := w.run()
-			want := int64(0)
-			if name == "and 403 for all" {
-				want = 1
-			}
-			if s.Status.Refused != want || s.Status.Resting != nil != (want > 0) {
-				t.Errorf("%d refused: %+v", s.Status.Refused, s.Status.Resting)
-			}
-		})
-	}
-}
-
-// RFC 9309 2.3.1.3: robots.txt answered with 401 or 403 is no refusal of the host.
-func TestARefusedRobotsTxtDoesNotCountAsARefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {}}}
-		site.Robots.Status = 401
-		var cs []frontier.Candidate
-		for _, p := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"} {
-			site.Pages["/"+p] = crawltest.Page{Status: 401}
-			u := parse(t, "http://a.test/"+p)
-			cs = append(cs, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
-		}
-		cs = append(cs, frontier.Candidate{URL: parse(t, "http://a.test/"), Kind: frontier.KindSeed, Seed: "http://a.test/"})
-		w := newWorld(t, nil, site)
-		w.add(cs...)
-		if s := w.run(); s.Status.Fetched != 1 || s.Status.Failed != 9 || s.Status.Refused != 0 {
-			t.Errorf("%+v", s.Status)
 		}
 	})
 }

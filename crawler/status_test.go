@@ -110,19 +110,6 @@ func TestStatus_InFlightCountsExchanges(t *testing.T) {
 	})
 }
 
-func TestMaxPerHostIsNotBlamedForWhatWaitsForAnotherReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := crawltest.Tree("b.test", 3)
-		b.Pages["/p1.html"] = crawltest.Page{Status: 500}
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 9), b)
-		w.cfg.MaxPerHost, w.cfg.MaxWait = 4, 10*time.Second
-		s := w.run()
-		if s.EndedBy != EndedWaiting || !s.Incomplete {
-			t.Errorf("ended by %q, incomplete %v: a URL of b.test is to be tried again", s.EndedBy, s.Incomplete)
-		}
-	})
-}
-
 func TestEstimateNamesTheHostThatTakesLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := crawltest.Tree("slow.test", 40)

@@ -195,45 +195,6 @@ func TestRule22_AReleasedURLThatFailsIsNotHeldAgain(t *testing.T) {
 	})
 }
 
-// What the operator typed is not held, whatever it looks like.
-func TestRule22_ASeedIsNotHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
-		var seeds []string
-		for i := range 40 {
-			target := "/?day=" + strconv.Itoa(i)
-			site.Pages[target] = crawltest.Page{Title: "Nothing", Text: "There is nothing here, on no day."}
-			seeds = append(seeds, "http://a.test"+target)
-		}
-		w := newWorld(t, seeds, site)
-		w.cfg.Traps = trap.Limits{Queries: 10, Template: 10}
-		if s := w.run(); s.Status.Fetched != 40 || s.Status.Held != 0 {
-			t.Errorf("%+v", s.Status)
-		}
-	})
-}
-
-// A copy is kept: it is fetched, recorded and counted as a page. Its pictures and links are not followed.
-func TestRule22_ACopyIsKeptAndItsLinksAreDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		text := "We have moved to another place and will be back here before long."
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/":     {Title: "The house", Links: []string{"/x"}},
-			"/x":    {Body: "<title>Moved</title><p>" + text + "<a href=/y>on</a>", Links: []string{"/y"}},
-			"/y":    {Body: "<title>Moved</title><p>" + text + "<a href=/z>on</a>"}, // the referee knows of no link
-			"/z":    {Body: "never"},
-			"/none": {},
-		}})
-		s := w.run()
-		w.judged(crawltest.Rules{})
-		w.wantOutcomes("http://a.test/y", "fetched: "+trap.RuleCopy)
-		w.wantOutcomes("http://a.test/z")
-		if s.Status.Pages != 3 || s.Status.Links[trap.RuleCopy] != 1 || len(w.archive.records) != 4 {
-			t.Errorf("%+v", s.Status)
-		}
-	})
-}
-
 // A gallery says the same on each page and shows another picture: it is crawled whole. A style sheet of its own makes no
 // page another one. The rule of copies may be off, or begin with the second copy in a row.
 func TestRule22_AGalleryIsNoChainOfCopies(t *testing.T) {
@@ -268,4 +229,32 @@ func TestRule22_AGalleryIsNoChainOfCopies(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestStories_Copies(t *testing.T) {
+	const text = "We have moved to another place and will be back here before long."
+	days := &crawltest.Site{Name: "a.test", Pages: pages{}}
+	var seeds []string
+	for i := range 40 {
+		target := "/?day=" + strconv.Itoa(i)
+		days.Pages[target] = crawltest.Page{Title: "Nothing", Text: "There is nothing here, on no day."}
+		seeds = append(seeds, "http://a.test"+target)
+	}
+	tell(t, []story{
+		{ // what the operator typed, whatever it looks like
+			name: "rule 22: a seed is not held", seeds: strings.Join(seeds, " "), sites: []*crawltest.Site{days},
+			set: func(w *world) { w.cfg.Traps = trap.Limits{Queries: 10, Template: 10} }, figures: map[string]int64{"fetched": 40, "held": 0},
+		},
+		{ // it is fetched, recorded and counted as a page; its pictures and links are not followed
+			name: "rule 22: a copy is kept, its links are dropped",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/": {Title: "The house", Links: []string{"/x"}}, "/none": {},
+				"/x": {Body: "<title>Moved</title><p>" + text + "<a href=/y>on</a>", Links: []string{"/y"}},
+				"/y": {Body: "<title>Moved</title><p>" + text + "<a href=/z>on</a>"}, // the referee knows of no link
+				"/z": {Body: "never"},
+			}}},
+			outcomes: map[string]string{"a.test/y": "fetched: " + trap.RuleCopy, "a.test/z": ""}, asked: map[string]string{"a.test": "/robots.txt / /x /y"},
+			figures: map[string]int64{"pages": 3, "links_not_followed/" + trap.RuleCopy: 1, "exchanges": 4}, rules: crawltest.Rules{Pace: Floor},
+		},
+	})
 }

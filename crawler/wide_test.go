@@ -279,17 +279,6 @@ func TestRule05_AWideTurnJudgesByAPolicyThatIsValid(t *testing.T) {
 	})
 }
 
-func TestAPanicInAWideTurnIsAFailedAttemptOfItsTask(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := wideWorld(t, crawltest.Tree("localhost", 30))
-		w.cfg.Fetcher = panicking{w.cfg.Fetcher, "/p7.html"}
-		if s := w.run(); s.Status.Failed != 1 || s.Status.InFlight+s.Status.Queued != 0 {
-			t.Errorf("%+v", s.Status)
-		}
-		w.wantOutcomes("http://localhost/p7.html", "deferred: panic", "deferred: panic", "failed: panic")
-	})
-}
-
 // fullDisk is an archive that takes no record of a host.
 type fullDisk struct {
 	storage.Recorder

@@ -1,0 +1,129 @@
+package crawler
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawltest"
+)
+
+type pages = map[string]crawltest.Page
+
+// story is a crawl of a small web, and what is to become of it. Lists in a string are separated by blanks.
+type story struct {
+	name  string
+	seeds string // empty: the root of the first site
+	sites []*crawltest.Site
+	set   func(*world) // nil: nothing is set
+
+	asked      map[string]string // what hosts are asked for, in that order
+	outcomes   map[string]string // what the ledger says of URLs, without their http://; several lines are separated by "; "
+	ended      string            // empty: EndedDrained
+	incomplete bool
+	figures    map[string]int64                  // of the summary as JSON: "pages", "links_not_followed/scope:depth"
+	rules      crawltest.Rules                   // zero: Floor, and what is missing is not held against the crawl
+	offScope   bool                              // what is asked for is not in the links that the referee knows
+	check      func(*testing.T, *world, Summary) // nil: nothing else
+}
+
+// tell plays stories, each in a bubble of its own, and has the referee judge them.
+func tell(t *testing.T, stories []story) {
+	for _, s := range stories {
+		bubble(t, s.name, s.play)
+	}
+}
+
+func (s story) play(t *testing.T) {
+	seeds := strings.Fields(s.seeds)
+	if len(seeds) == 0 {
+		seeds = []string{"http://" + s.sites[0].Name + "/"}
+	}
+	w := newWorld(t, seeds, s.sites...)
+	if s.set != nil {
+		s.set(w)
+	}
+	sum := w.run()
+	for host, want := range s.asked {
+		if got := strings.Join(w.asked(host), " "); got != want {
+			t.Errorf("%s was asked for %q, want %q", host, got, want)
+		}
+	}
+	for url, want := range s.outcomes {
+		if got := strings.Join(w.ledger.of("http://"+url), "; "); got != want {
+			t.Errorf("the ledger says of %s: %q, want %q", url, got, want)
+		}
+	}
+	if ended := cmp.Or(s.ended, EndedDrained); sum.EndedBy != ended || sum.Incomplete != s.incomplete {
+		t.Errorf("ended by %q, incomplete %v; want %q, %v", sum.EndedBy, sum.Incomplete, ended, s.incomplete)
+	}
+	for name, want := range s.figures {
+		if got := figure(t, sum, name); got != want {
+			t.Errorf("%s: %d, want %d: %+v", name, got, want, sum)
+		}
+	}
+	rules := s.rules
+	if rules.Pace == 0 && rules.Width == 0 {
+		rules.Pace, rules.Partial = Floor, true
+	}
+	rules.Seeds = w.seeds
+	for _, row := range w.web.Referee().Judge(rules).Rows {
+		if row.Verdict == crawltest.Broken && !(row.Rule == crawltest.Scope && s.offScope) {
+			t.Errorf("the referee: %+v", row)
+		}
+	}
+	if s.check != nil {
+		s.check(t, w, sum)
+	}
+}
+
+// figure returns a number of a summary, or of its status, by its name in JSON. One that is not there is zero.
+func figure(t *testing.T, s Summary, name string) int64 {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]any
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Split(name, "/")
+	if _, ok := all[path[0]]; !ok {
+		path = slices.Insert(path, 0, "status")
+	}
+	for _, key := range path[:len(path)-1] {
+		all, _ = all[key].(map[string]any)
+	}
+	n, _ := all[path[len(path)-1]].(float64)
+	return int64(n)
+}
+
+// restsWith checks that one host is left alone for a reason with why in it.
+func restsWith(why string) func(*testing.T, *world, Summary) {
+	return func(t *testing.T, _ *world, s Summary) {
+		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, why) {
+			t.Errorf("resting: %+v, want one for %q", r, why)
+		}
+	}
+}
+
+// verdictOf checks the verdict that a line names.
+func verdictOf(url string, line int, rule, standard string) func(*testing.T, *world, Summary) {
+	return func(t *testing.T, w *world, _ Summary) {
+		if l := w.line(url); l.RobotsLine != line || l.RobotsRule != rule || len(l.RobotsSHA256) != 64 || l.Standard != standard {
+			t.Errorf("the line does not say which rule decided: %+v", l)
+		}
+	}
+}
+
+// truncatedAs checks how the record of the page ends.
+func truncatedAs(want string) func(*testing.T, *world, Summary) {
+	return func(t *testing.T, w *world, _ Summary) {
+		if got := w.archive.records[1].Truncated; got != want {
+			t.Errorf("truncated %q, want %q", got, want)
+		}
+	}
+}
