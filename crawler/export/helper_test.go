@@ -62,13 +62,18 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // crawled crawls a site into a new directory of a name.
 func crawled(t *testing.T, w *web, name string, with ...func(*crawldir.Settings)) (dir string) {
 	t.Helper()
+	return crawledFrom(t, w.URL+"/", name, with...)
+}
+
+func crawledFrom(t *testing.T, seed, name string, with ...func(*crawldir.Settings)) (dir string) {
+	t.Helper()
 	dir = filepath.Join(t.TempDir(), name)
 	settings := crawldir.Defaults()
 	settings.Delay, settings.MaxWait = 0, 0
 	for _, set := range with {
 		set(&settings)
 	}
-	seeds, err := crawldir.SeedURLs(w.URL + "/")
+	seeds, err := crawldir.SeedURLs(seed)
 	if err == nil {
 		err = crawldir.Create(t.Context(), dir, &settings, seeds)
 	}

@@ -19,39 +19,29 @@ import (
 )
 
 // rowsOf are the rows of a crawl, each as the named columns, with the site's address left out.
-func rowsOf(t testing.TB, dir, base string, columns ...string) (lines []string) {
+func rowsOf(t *testing.T, dir, base string, columns ...string) (lines []string) {
 	t.Helper()
-	places := tables.Links.Places()
-	var last tables.Row
-	table(t, dir, func(r tables.Row) error {
-		if err := tables.Links.Check(r); err != nil {
-			t.Error(err)
-		}
-		if last != nil && tables.Keyed(places, last, r) > 0 {
-			t.Errorf("out of order: %v behind %v", named(r), named(last))
-		}
-		last = r
-		m := named(r)
-		var line []string
-		for _, c := range columns {
-			line = append(line, cmpOr(m[c]))
-		}
-		lines = append(lines, strings.ReplaceAll(strings.Join(line, " | "), base, ""))
-		return nil
-	})
+	m := makeTable(t, "links", dir)
+	for _, r := range m.rows {
+		lines = append(lines, strings.ReplaceAll(m.show(r, columns...), base, ""))
+	}
 	return lines
 }
 
-func cmpOr(s string) string {
-	if s == "" {
-		return "-"
+// named are the values of a row by their columns, without nulls.
+func named(r tables.Row) map[string]string {
+	m := map[string]string{}
+	for i, v := range r {
+		if !v.IsNull() {
+			m[tables.Links.Columns[i].Name] = valueText(v)
+		}
 	}
-	return s
+	return m
 }
 
 // Each mention has a row, with what it says, whether the scope takes it, and what became of its target.
 func TestRows_OfACrawl(t *testing.T) {
-	s := newSite(t, map[string]string{
+	s := newWeb(t, map[string]string{
 		"/robots.txt": "Content-Type: text/plain\n\nUser-agent: *\nDisallow: /no",
 		"/": `x<a href=a>first</a> <a href="/a#x" rel="nofollow Me">again</a><a href=/no/b>b</a><a href=http://other.invalid/>o</a>` +
 			`<a href=mailto:me@x>mail</a><a href=#top>top</a><img src=i.png alt=I><a href=/gone>g</a><a href=/moved>m</a><link rel=preconnect href=//x.invalid>`,
@@ -61,12 +51,12 @@ func TestRows_OfACrawl(t *testing.T) {
 		"/moved": "302\nLocation: /a?x\n\n",
 		"/a?x":   `Refresh: 0; url=/` + "\n\n" + `x<style>p{background:url(i.png)}</style>`,
 	})
-	dir := linksCrawled(t, s.URL+"/", func(s *crawldir.Settings) { s.Depth = 2 })
+	dir := crawled(t, s, "links", func(s *crawldir.Settings) { s.Depth = 2 })
 	got := rowsOf(t, dir, s.URL, "source_url", "position", "kind", "element", "attribute", "rel", "nofollow", "repeated", "anchor_text", "target_written",
 		"target_url", "internal", "in_scope", "scope_rule", "followed", "why_not", "target_outcome", "target_status")
 	want := []string{
 		"/ | 1 | link | a | href | - | false | false | first | a | /a | true | true | scope:host | true | - | fetched | 200",
-		"/ | 2 | link | a | href | nofollow me | true | true | again | /a#x | /a | true | false | scope:nofollow | true | - | fetched | 200",
+		"/ | 2 | link | a | href | nofollow; me | true | true | again | /a#x | /a | true | false | scope:nofollow | true | - | fetched | 200",
 		"/ | 3 | link | a | href | - | false | false | b | /no/b | /no/b | true | true | scope:host | false | disallow rule | disallowed | -",
 		"/ | 4 | link | a | href | - | false | false | o | http://other.invalid/ | http://other.invalid/ | false | false | scope:host | false | scope:host | dropped | -",
 		"/ | 5 | link | a | href | - | false | false | mail | mailto:me@x | - | - | - | - | false | scheme | - | -",
@@ -99,8 +89,8 @@ func TestRows_ScopeIsTheCrawlers(t *testing.T) {
 		pages[fmt.Sprintf("/p%d", i)] = b.String()
 	}
 	pages["/"] = "301\nLocation: /p0\n\n"
-	s := newSite(t, pages)
-	dir := linksCrawled(t, s.URL+"/", func(s *crawldir.Settings) { s.Reject = []string{".zip"} })
+	s := newWeb(t, pages)
+	dir := crawled(t, s, "links", func(s *crawldir.Settings) { s.Reject = []string{".zip"} })
 	n := map[string]int{}
 	for _, line := range rowsOf(t, dir, s.URL, "target_decision", "target_reason", "in_scope", "scope_rule") {
 		f := strings.Split(line, " | ")
@@ -127,9 +117,9 @@ func TestRows_SayWhatIsNotRead(t *testing.T) {
 	for i := range extract.MaxTags/2 + 1 {
 		fmt.Fprintf(&many, "<hr><a href=%d></a>", i)
 	}
-	s := newSite(t, map[string]string{"/": "x" + strings.Repeat("<table><td>", 600) + "<a href=b>", "/a": many.String()})
+	s := newWeb(t, map[string]string{"/": "x" + strings.Repeat("<table><td>", 600) + "<a href=b>", "/a": many.String()})
 	for path, want := range map[string]string{"/": extract.UnparsedDeep, "/a": extract.UnparsedTags} {
-		dir := linksCrawled(t, s.URL+path, func(s *crawldir.Settings) { s.Scope, s.MaxPages = "seeds", 1 })
+		dir := crawledFrom(t, s.URL+path, "links", func(s *crawldir.Settings) { s.Scope, s.MaxPages = "seeds", 1 })
 		got := rowsOf(t, dir, s.URL, "kind", "why_not", "position", "followed", "target_written")
 		if last := got[len(got)-1]; !strings.HasPrefix(last, "unread | "+want+" | "+fmt.Sprint(len(got))+" | false | -") {
 			t.Errorf("%s: %s of %d", path, last, len(got))
@@ -138,7 +128,7 @@ func TestRows_SayWhatIsNotRead(t *testing.T) {
 }
 
 // linksRead reads one page that was never crawled.
-func linksRead(t testing.TB, r *linksReader, url, body string) *linksDocument {
+func linksRead(t *testing.T, r *linksReader, url, body string) *linksDocument {
 	t.Helper()
 	d, err := r.Read(t.Context(), source{Key: url, URL: url, Time: time.Unix(1e9, 0), Status: 200,
 		Header: map[string][]string{"Content-Type": {"text/html"}}, Body: strings.NewReader(body), Size: int64(len(body))})
