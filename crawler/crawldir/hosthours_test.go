@@ -13,21 +13,10 @@ import (
 // tells of them, finds nothing.
 func TestHoursAndRequestsInADayAreKeptAndDeclared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web := crawltest.New(crawltest.Tree("bakery.test", 30))
-		web.StartPipe()
-		defer web.Close()
-		dir, s := in(t.TempDir(), "d"), Defaults()
-		s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+		web, s, o := piped(t, crawltest.Tree("bakery.test", 30))
 		s.MaxWait, s.MaxTime = 72*time.Hour, 5*time.Minute
 		s.Hosts = host.Rules{{Match: "*.test", PerHostPerDay: 7, Hours: []string{"01:00-01:02", "23:00 - 23:01"}}}
-		seeds, err := SeedURLs("http://bakery.test/")
-		if err == nil {
-			err = Create(t.Context(), dir, &s, seeds)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
+		dir := created(t, &s, "http://bakery.test/")
 		time.Sleep(time.Hour + 115*time.Second) // some seconds are left of the first hours
 		if _, err := Run(t.Context(), dir, o); err != nil {
 			t.Fatal(err)

@@ -28,20 +28,10 @@ func TestAPageThatIsEmptyWithoutJavaScriptIsCountedAndNamed(t *testing.T) {
 		_, _ = w.Write([]byte(page))
 	}))
 	defer server.Close()
-	dir := filepath.Join(t.TempDir(), "d")
 	set := Defaults()
 	set.Delay = 0
-	seeds, err := SeedURLs(server.URL + "/")
-	if err == nil {
-		err = Create(t.Context(), dir, &set, seeds)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(t.Context(), dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := created(t, &set, server.URL+"/")
+	r := ran(t, dir, Options{})
 	if n := r.Status.NotRead[budget.EmptyWithoutScript]; n != 1 || !slices.Equal(r.Empty, []string{server.URL + "/app"}) {
 		t.Errorf("%d, %q", n, r.Empty)
 	}

@@ -31,32 +31,19 @@ func TestRule17_TheRunAfterAKillKeepsThePaceOfItsSettings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				web := crawltest.New(crawltest.Tree("bakery.test", 9))
-				web.StartPipe()
-				defer web.Close()
-				dir, s := in(t.TempDir(), "d"), Defaults()
-				s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+				web, s, o := piped(t, crawltest.Tree("bakery.test", 9))
 				s.Delay, s.MaxPages = c.before, 1
-				o := Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
-				seeds, err := SeedURLs("http://bakery.test/")
-				if err == nil {
-					err = Create(t.Context(), dir, &s, seeds)
-				}
-				if err == nil && c.clean {
-					_, err = Run(t.Context(), dir, o)
+				dir := created(t, &s, "http://bakery.test/")
+				if c.clean {
+					ran(t, dir, o)
 					s.MaxPages++
-				}
-				if err != nil {
-					t.Fatal(err)
 				}
 				killedRun(t, dir, &s, o)
 				asked := len(web.Referee().Requests())
 				s.Delay = c.after
 				s.MaxPages++
 				o.Settings = &s
-				if _, err := Run(t.Context(), dir, o); err != nil {
-					t.Fatal(err)
-				}
+				ran(t, dir, o)
 				all := web.Referee().Requests()
 				if asked == 0 || len(all) == asked {
 					t.Fatalf("%d requests before the kill, %d in all", asked, len(all))
@@ -75,32 +62,18 @@ func TestRule17_TheRunAfterAKillKeepsThePaceOfItsSettings(t *testing.T) {
 func TestRule17_TheNextRunKeepsThePaceOfAnAddress(t *testing.T) {
 	for _, kill := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			web := crawltest.New(crawltest.Tree("bakery.test", 9), crawltest.Tree("bakery.test:8080", 9))
-			web.StartPipe()
-			defer web.Close()
-			dir, s := in(t.TempDir(), "d"), Defaults()
-			s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+			web, s, o := piped(t, crawltest.Tree("bakery.test", 9), crawltest.Tree("bakery.test:8080", 9))
 			s.IPDelay, s.MaxPages = 5*time.Second, 1
-			o := Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
-			seeds, err := SeedURLs("http://bakery.test/", "http://bakery.test:8080/")
-			if err == nil {
-				err = Create(t.Context(), dir, &s, seeds)
-			}
-			if err == nil && !kill {
-				_, err = Run(t.Context(), dir, o)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := created(t, &s, "http://bakery.test/", "http://bakery.test:8080/")
 			if kill {
 				killedRun(t, dir, &s, o)
+			} else {
+				ran(t, dir, o)
 			}
 			asked := len(web.Referee().Requests())
 			s.MaxPages++
 			o.Settings = &s
-			if _, err := Run(t.Context(), dir, o); err != nil {
-				t.Fatal(err)
-			}
+			ran(t, dir, o)
 			all := web.Referee().Requests()
 			if asked == 0 || len(all) == asked {
 				t.Fatalf("%d requests before the stop, %d in all", asked, len(all))

@@ -32,30 +32,18 @@ func ownLocks(t *testing.T) {
 func busy(t *testing.T, rest time.Duration) *crawltest.Web {
 	t.Helper()
 	ownLocks(t)
-	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+	return served(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/": {FailFirst: 99, FailStatus: http.StatusServiceUnavailable, RetryAfter: strconv.Itoa(int(rest.Seconds()))},
 	}})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	return web
 }
 
 // killed is the directory of a crawl as a kill between two commits leaves it: archive and ledger have its answer, the
 // frontier is that of before.
 func killed(t *testing.T, web *crawltest.Web) (dir string) {
 	t.Helper()
-	dir = in(t.TempDir(), "d")
 	s := Defaults()
 	s.Delay, s.MaxWait = 0, time.Second
-	seeds, err := SeedURLs(web.LoopbackURL("bakery.test"))
-	if err == nil {
-		err = Create(t.Context(), dir, &s, seeds)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir = created(t, &s, web.LoopbackURL("bakery.test"))
 	killedRun(t, dir, nil, Options{})
 	return dir
 }
@@ -124,26 +112,14 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 // alone knows of.
 func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
 	ownLocks(t)
-	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+	web := served(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/":     {Links: []string{"/busy"}},
 		"/busy": {FailFirst: 99, FailStatus: http.StatusServiceUnavailable, RetryAfter: "3600"},
 	}})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir, s := in(t.TempDir(), "d"), Defaults()
+	s := Defaults()
 	s.Delay, s.MaxWait, s.MaxPages = 0, time.Second, 1
-	seeds, err := SeedURLs(web.LoopbackURL("bakery.test"))
-	if err == nil {
-		err = Create(t.Context(), dir, &s, seeds)
-	}
-	if err == nil {
-		_, err = Run(t.Context(), dir, Options{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := created(t, &s, web.LoopbackURL("bakery.test"))
+	ran(t, dir, Options{})
 	more := s
 	more.MaxPages = 2
 	killedRun(t, dir, &more, Options{})
@@ -169,21 +145,10 @@ func TestRule15_PagesBeforeAKillCount(t *testing.T) {
 		"max-pages":    func(s *Settings, most int64) { s.MaxPages = most },
 		"max-per-host": func(s *Settings, most int64) { s.MaxPerHost = most },
 	} {
-		web := crawltest.New(crawltest.Tree("bakery.test", 9))
-		if err := web.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { web.Close() })
-		dir, s := in(t.TempDir(), "d"), Defaults()
+		web, s := served(t, crawltest.Tree("bakery.test", 9)), Defaults()
 		s.Delay, s.MaxWait = 0, time.Minute
 		budget(&s, 2)
-		seeds, err := SeedURLs(web.LoopbackURL("bakery.test"))
-		if err == nil {
-			err = Create(t.Context(), dir, &s, seeds)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := created(t, &s, web.LoopbackURL("bakery.test"))
 		killedRun(t, dir, nil, Options{}) // two pages, and the frontier has none
 		pages := func() (n int) {
 			for _, r := range web.Referee().Requests() {

@@ -25,11 +25,8 @@ import (
 // steered runs a crawl of 60 pages that an operator meets after some exchanges, and returns its directory.
 func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o control.Crawl)) (dir string, s Settings, o Options, sum crawler.Summary) {
 	t.Helper()
-	web := crawltest.New(crawltest.Tree("bakery.test", 60), crawltest.Tree("mill.test", 9))
-	web.StartPipe()
-	t.Cleanup(func() { web.Close() })
-	dir, s = in(t.TempDir(), "d"), Defaults()
-	s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+	web, s, o := piped(t, crawltest.Tree("bakery.test", 60), crawltest.Tree("mill.test", 9))
+	dir = in(t.TempDir(), "d")
 	set(&s)
 	bakery, err := Seed("http://bakery.test/", "bread")
 	mill, bad := Seed("http://mill.test/", "")
@@ -40,7 +37,6 @@ func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o 
 	if err = errors.Join(err, bad, Create(t.Context(), dir, &s, Given(given))); err != nil {
 		t.Fatal(err)
 	}
-	o = Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
 	met := o
 	met.Attend = func(ctx context.Context, start Start) (sum crawler.Summary, err error) {
 		var run errgroup.Group
@@ -52,11 +48,7 @@ func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o 
 		meet(web, start.Operated)
 		return sum, run.Wait()
 	}
-	r, err := Run(t.Context(), dir, met)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir, s, o, r.Summary
+	return dir, s, o, ran(t, dir, met).Summary
 }
 
 // acts are the acts that the ledger in dir tells of.
@@ -138,29 +130,16 @@ func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 // What an operator changed holds after a kill: the settings are in their file before the ledger says so.
 func TestAChangeOutlivesAKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web := crawltest.New(crawltest.Tree("bakery.test", 40))
-		web.StartPipe()
-		defer web.Close()
-		dir, s := in(t.TempDir(), "d"), Defaults()
-		s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+		web, s, o := piped(t, crawltest.Tree("bakery.test", 40))
 		s.MaxPages = 8
-		seeds, err := SeedURLs("http://bakery.test/")
-		if err == nil {
-			err = Create(t.Context(), dir, &s, seeds)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
+		dir := created(t, &s, "http://bakery.test/")
 		run := o
 		run.Attend = func(ctx context.Context, start Start) (crawler.Summary, error) {
 			sum, err := start.Crawl.Run(ctx)
 			_, changed := start.Operated.Change(ctx, control.Change{Setting: control.SetExclude, Value: "html"})
 			return sum, errors.Join(err, changed)
 		}
-		if _, err := Run(t.Context(), dir, run); err != nil {
-			t.Fatal(err)
-		}
+		ran(t, dir, run)
 		killedRun(t, dir, nil, o)
 		asked := len(web.Referee().Requests())
 		f, err := OpenStopped(t.Context(), dir, nil)
@@ -171,9 +150,7 @@ func TestAChangeOutlivesAKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Run(t.Context(), dir, o); err != nil {
-			t.Fatal(err)
-		}
+		ran(t, dir, o)
 		if n := len(web.Referee().Requests()); n > asked+1 { // the seed or robots.txt may be asked for once more
 			t.Errorf("%d requests after a kill, though all is excluded", n-asked)
 		}
@@ -369,7 +346,6 @@ func one[T any](_ T, err error) error { return err }
 // What makes no sense is refused, as the fault of who asks, and nothing is changed.
 func TestAChangeThatMakesNoSenseIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-
 		dir, s, _, _ := steered(t, func(s *Settings) { s.MaxPages = 6 }, func(_ *crawltest.Web, o control.Crawl) {
 			for _, c := range []control.Change{
 				{}, {Setting: "agent", Value: "other"}, {Setting: "robots-standard", Value: "std1994"}, {Setting: control.SetMaxPages, Value: "-1"},
@@ -381,7 +357,6 @@ func TestAChangeThatMakesNoSenseIsRefused(t *testing.T) {
 					t.Errorf("%+v: %v", c, err)
 				}
 			}
-
 		})
 		now, err := ReadSettings(dir)
 		if err != nil || now.MaxPages != s.MaxPages || len(now.Exclude)+len(now.Include)+len(now.Hosts) > 0 || len(acts(t, dir)) > 0 {

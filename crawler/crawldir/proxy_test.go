@@ -100,28 +100,14 @@ func crawlThrough(t *testing.T, p *recordingProxy) (dir string, lines []storage.
 	p.web.StartPipe()
 	defer func() { p.wg.Wait(); p.web.Close() }()
 	p.dialed = map[string]int{}
-	dir = in(t.TempDir(), "d")
 	secret := in(t.TempDir(), "proxy")
 	if err := os.WriteFile(secret, []byte("http://jo:s3cr3t@proxy.library.org:3128\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := Defaults()
 	s.Contact, s.Network.Proxy, s.Sitemaps = "crawl@library.org", "@"+secret, []string{"robots"}
-	seeds, err := SeedURLs("http://bakery.test/", "http://mill.test/", "http://127.0.0.1:8080/", "http://localhost/")
-	if err == nil {
-		err = Create(t.Context(), dir, &s, seeds)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir = created(t, &s, "http://bakery.test/", "http://mill.test/", "http://127.0.0.1:8080/", "http://localhost/")
 	var mu sync.Mutex
-	defer func() {
-		for _, l := range lines {
-			t.Logf("%+v", l)
-		}
-	}()
-	for range 0 {
-	}
 	_, err = Run(t.Context(), dir, Options{Unheard: true, Say: func(n Note) { t.Log(n.Text) }, Resolve: p.resolve, Dial: p.dial, Line: func(l storage.Line) {
 		mu.Lock()
 		defer mu.Unlock()

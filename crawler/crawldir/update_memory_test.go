@@ -42,21 +42,13 @@ func (w *weighing) Err() error {
 // vast is the crawl directory of an ended crawl of so many URLs of a thousand hosts: a frontier and a ledger.
 func vast(t *testing.T, urls int) (dir string) {
 	t.Helper()
-	dir = in(t.TempDir(), "d")
-	s := Defaults()
-	seeds, err := SeedURLs("http://127.0.0.1:9/")
-	if err == nil {
-		err = Create(t.Context(), dir, &s, seeds)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir = created(t, defaults(), "http://127.0.0.1:9/")
 	if err := os.Remove(in(dir, FrontierName)); err != nil {
 		t.Fatal(err)
 	}
 	next, stop := iter.Pull(vastItems(t, urls))
 	defer stop()
-	err = engine.Import(in(dir, FrontierName), func() (frontier.Item, error) {
+	err := engine.Import(in(dir, FrontierName), func() (frontier.Item, error) {
 		item, ok := next()
 		if !ok {
 			return item, io.EOF

@@ -17,25 +17,58 @@ import (
 // crawled is the directory of an ended crawl of a site.
 func crawled(t *testing.T, site *crawltest.Site) (dir string) {
 	t.Helper()
-	web := crawltest.New(site)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	dir = in(t.TempDir(), "d")
 	s := Defaults()
 	s.Delay = 0
-	seeds, err := SeedURLs(web.LoopbackURL(site.Name))
+	dir = created(t, &s, served(t, site).LoopbackURL(site.Name))
+	if r := ran(t, dir, Options{}); r.EndedBy != crawler.EndedDrained {
+		t.Fatalf("%+v", r)
+	}
+	return dir
+}
+
+// created is the directory of a new crawl from some URLs.
+func created(t *testing.T, s *Settings, urls ...string) (dir string) {
+	t.Helper()
+	dir = in(t.TempDir(), "d")
+	seeds, err := SeedURLs(urls...)
 	if err == nil {
-		err = Create(t.Context(), dir, &s, seeds)
+		err = Create(t.Context(), dir, s, seeds)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Run(t.Context(), dir, Options{}); err != nil || r.EndedBy != crawler.EndedDrained {
-		t.Fatalf("%+v %v", r, err)
-	}
 	return dir
+}
+
+// ran is the result of a run that must not fail.
+func ran(t *testing.T, dir string, o Options) Result {
+	t.Helper()
+	r, err := Run(t.Context(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// served serves sites on loopback.
+func served(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
+	t.Helper()
+	web := crawltest.New(sites...)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	return web
+}
+
+// piped serves sites in memory, for a crawl in virtual time, and returns what a crawl needs to reach them.
+func piped(t *testing.T, sites ...*crawltest.Site) (web *crawltest.Web, s Settings, o Options) {
+	t.Helper()
+	web, s = crawltest.New(sites...), Defaults()
+	web.StartPipe()
+	t.Cleanup(func() { web.Close() })
+	s.Contact, s.AllowNet = "crawl@library.org", []string{web.Net().String()}
+	return web, s, Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
 }
 
 // generationOf is the generation that a stopped crawl is in.

@@ -14,20 +14,9 @@ import (
 func windowed(t *testing.T, at time.Time, windows ...string) (web *crawltest.Web, dir string, s Settings, o Options) {
 	t.Helper()
 	time.Sleep(time.Until(at))
-	web = crawltest.New(crawltest.Tree("bakery.test", 100))
-	web.StartPipe()
-	t.Cleanup(func() { web.Close() })
-	dir, s = in(t.TempDir(), "d"), Defaults()
-	s.Contact, s.AllowNet, s.Delay = "crawl@library.org", []string{web.Net().String()}, time.Minute
-	s.MaxWait, s.Window = 72*time.Hour, windows
-	seeds, err := SeedURLs("http://bakery.test/")
-	if err == nil {
-		err = Create(t.Context(), dir, &s, seeds)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return web, dir, s, Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
+	web, s, o = piped(t, crawltest.Tree("bakery.test", 100))
+	s.Delay, s.MaxWait, s.Window = time.Minute, 72*time.Hour, windows
+	return web, created(t, &s, "http://bakery.test/"), s, o
 }
 
 // A window is kept through the hours that a clock leaves out and shows twice, over a kill as well, and the audit, which the
@@ -47,9 +36,7 @@ func TestAWindowIsKeptThroughTheChangeOfTheClocks(t *testing.T) {
 			short.MaxTime = 2 * time.Hour
 			killedRun(t, dir, &short, o)
 			o.Settings = &s
-			if _, err := Run(t.Context(), dir, o); err != nil {
-				t.Fatal(err)
-			}
+			ran(t, dir, o)
 			all := web.Referee().Requests()
 			if len(all) < 100 {
 				t.Fatalf("%d requests", len(all))
