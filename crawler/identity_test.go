@@ -47,26 +47,29 @@ func everyKind() []*crawltest.Site {
 	return []*crawltest.Site{a, b}
 }
 
-// Rule 1: the header is derived from the token, the same in every request of every kind, and the group that binds is
-// that of the token; a group that names curtsy binds as well.
-func TestRule01_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
+// Rules 1 and 2: the header is derived from the token, the same in every request of every kind, and the group that binds
+// is that of the token; a group that names curtsy binds as well. A contact that is a mailbox is in From, a page is not.
+func TestRules01And02_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 	for _, tt := range []struct {
-		token, agent string
-		open, shut   []string
+		token, contact, agent, from string
+		open, shut                  []string
 	}{
-		{"", "curtsy/1 (+https://library.org/crawl)", []string{"/secret", "/yard"}, []string{"/kitchen"}},
-		{"libbot", "libbot/1 (+https://library.org/crawl) curtsy/1", []string{"/yard"}, []string{"/secret", "/kitchen"}},
-		{"other", "other/1 (+https://library.org/crawl) curtsy/1", []string{"/secret"}, []string{"/kitchen", "/yard"}},
+		{"", "https://library.org/crawl", "curtsy/1 (+https://library.org/crawl)", "", []string{"/secret", "/yard"}, []string{"/kitchen"}},
+		{"libbot", "https://library.org/crawl", "libbot/1 (+https://library.org/crawl) curtsy/1", "", []string{"/yard"}, []string{"/secret", "/kitchen"}},
+		{"other", "crawl@library.org", "other/1 (+crawl@library.org) curtsy/1", "crawl@library.org", []string{"/secret"}, []string{"/kitchen", "/yard"}},
 	} {
 		bubble(t, tt.token, func(t *testing.T) {
 			w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
-			w.as(fetch.Identity{Token: tt.token, Version: "1", Contact: "https://library.org/crawl"})
+			w.as(fetch.Identity{Token: tt.token, Version: "1", Contact: tt.contact})
 			w.run()
 			kinds := map[string]bool{}
 			for _, r := range w.web.Referee().Requests() {
 				kinds[r.Host+r.Target] = true
 				if r.UserAgent != tt.agent || len(r.Header.Values("User-Agent")) != 1 {
 					t.Errorf("%s%s as %q, want %q", r.Host, r.Target, r.Header.Values("User-Agent"), tt.agent)
+				}
+				if from := strings.Join(r.Header.Values("From"), ", "); from != tt.from {
+					t.Errorf("%s%s: From: %q, want %q", r.Host, r.Target, from, tt.from)
 				}
 			}
 			for _, want := range append(tt.open, "/robots.txt", "/", "/old", "/new", "/again", "/i.png") {
@@ -102,26 +105,6 @@ func TestRule01_NamesOfOthersAreRefused(t *testing.T) {
 			t.Errorf("%d requests were made", n)
 		}
 	})
-}
-
-// Rule 2: if the contact is a mailbox, every request names it in From; if it is a page, no request has a From field.
-func TestRule02_FromCarriesTheMailbox(t *testing.T) {
-	for contact, from := range map[string]string{"crawl@library.org": "crawl@library.org", "https://library.org/crawl": ""} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
-			w.as(fetch.Identity{Version: "1", Contact: contact})
-			w.run()
-			requests := w.web.Referee().Requests()
-			for _, r := range requests {
-				if got := strings.Join(r.Header.Values("From"), ", "); got != from || !strings.Contains(r.UserAgent, "(+"+contact+")") {
-					t.Errorf("%s%s: From: %q, User-Agent: %q", r.Host, r.Target, got, r.UserAgent)
-				}
-			}
-			if len(requests) < 9 {
-				t.Errorf("only %d requests", len(requests))
-			}
-		})
-	}
 }
 
 // stranger is a connection that leads off this machine, and notes whether anything was sent over it.
@@ -228,25 +211,6 @@ func TestRule01_EveryRequestIsSigned(t *testing.T) {
 	}
 }
 
-// Without a signer no field of a signature is sent.
-func TestRule01_NothingIsSignedUnlessAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		web := crawltest.New(&crawltest.Site{Name: "bakery.test"})
-		newWorldOf(t, []string{"http://bakery.test/"}, web).run()
-		requests := web.Referee().Requests()
-		for _, r := range requests {
-			for name := range r.Header {
-				if strings.HasPrefix(name, "Signature") {
-					t.Errorf("%s has a field %s", r.Target, name)
-				}
-			}
-		}
-		if len(requests) != 2 {
-			t.Errorf("%d requests", len(requests))
-		}
-	})
-}
-
 // No disguise, no cookies kept, no login, no forms, GET only: whatever a site does to bring them about.
 func TestRule03_NoCookiesNoCredentialsNoFormsGETOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -336,23 +300,6 @@ func TestRule24_CodingsAreReadAndBombsCut(t *testing.T) {
 		w.wantOutcomes("http://a.test/last", "fetched: no match")
 		if got := w.asked("a.test"); slices.Contains(got, "/no") || !slices.Contains(got, "/last") {
 			t.Errorf("asked for %q", got)
-		}
-	})
-}
-
-// Rule 24: every request is of HTTP/1.1, for one page at a time, and its octets are those in the archive.
-func TestRule24_RequestsAreOfHTTP11(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, everyKind()...)
-		w.run()
-		if len(w.archive.records) < 9 {
-			t.Errorf("%d records", len(w.archive.records))
-		}
-		for _, r := range w.archive.records {
-			line, rest, _ := strings.Cut(string(r.Request), "\r\n")
-			if !strings.HasPrefix(line, http.MethodGet+" /") || !strings.HasSuffix(line, " HTTP/1.1") || strings.Contains(rest, "Upgrade") {
-				t.Errorf("%s: %q", r.URL, r.Request)
-			}
 		}
 	})
 }

@@ -403,6 +403,19 @@ func TestStories_Outcomes(t *testing.T) {
 			outcomes: map[string]string{"a.test/": "fetched: unavailable"}, figures: map[string]int64{"pages": 0, "fetched": 1}, check: truncatedAs(""),
 		},
 		{
+			name: "a page that is empty without JavaScript is counted and named",
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
+				"/":    {Body: `<p>See the <a href=/app>app</a>.</p><script src=/x.js></script>`, Links: []string{"/app"}, Embeds: []string{"/x.js"}},
+				"/app": {Body: `<title>App</title><noscript>You need to enable JavaScript.</noscript><div id=root></div><script src=/x.js></script>`, Embeds: []string{"/x.js"}},
+			}}},
+			figures: map[string]int64{"not_read/" + budget.EmptyWithoutScript: 1},
+			check: func(t *testing.T, _ *world, s Summary) {
+				if !slices.Equal(s.Empty, []string{"http://a.test/app"}) {
+					t.Errorf("%q", s.Empty)
+				}
+			},
+		},
+		{
 			name: "a seed that answers is not reported", seeds: "http://a.test/ http://a.test/b",
 			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
 				"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Links: []string{"/c"}}, "/c": {Redirect: "/d"}, "/d": {Status: 404},

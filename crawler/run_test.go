@@ -12,10 +12,8 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
-	"curtsy/storage"
 )
 
 func TestMaxPagesIsKeptExactlyUnderConcurrencyAndOverRuns(t *testing.T) {
@@ -180,12 +178,6 @@ func TestBudgetsAndAnswersGoOnOverRuns(t *testing.T) {
 	})
 }
 
-func TestABudgetKnowsWhetherAnybodyEverAnswered(t *testing.T) {
-	if budget.New(0, 0, nil, nil).Answered() || !budget.New(0, 0, map[string]int64{budget.Answers: 1}, nil).Answered() {
-		t.Error("answers of earlier runs count, and only answers")
-	}
-}
-
 func TestHTTPThatTheStoryReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := strings.Repeat("x", 3000)
@@ -233,17 +225,6 @@ func TestHTTPThatTheStoryReads(t *testing.T) {
 	})
 }
 
-func TestRule09_TheResponseTimeTerm(t *testing.T) {
-	n := host.State{}
-	n.Hear(20 * time.Second)
-	if p := (host.Terms{Floor: Floor}).Pace(&n, 0); p != (host.Pace{Pause: 30 * time.Second, By: storage.ByResponseTime}) {
-		t.Errorf("%+v: at most 30 s", p)
-	}
-	if p := (host.Terms{Floor: Floor, Own: true}).Pace(&n, 0); p != (host.Pace{Pause: Floor, By: storage.ByFloor}) {
-		t.Errorf("%+v: own hosts are not spared", p)
-	}
-}
-
 // The pace counts from the end of the exchange, however long it takes to keep what it brought.
 func TestRule09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -256,4 +237,15 @@ func TestRule09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 	})
+}
+
+func TestNotPublic(t *testing.T) {
+	for url, want := range map[string]bool{
+		"http://localhost/": true, "http://127.0.0.1:8080/": true, "http://10.0.0.1/": true, "http://[fe80::1]/": true,
+		"http://93.184.215.14/": false, "http://example.org/": false,
+	} {
+		if got := NotPublic(parse(t, url).Authority()); got != want {
+			t.Errorf("%s: %v", url, got)
+		}
+	}
 }

@@ -68,7 +68,7 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 	} {
 		bubble(t, site.Name, func(t *testing.T) {
 			_, s := trapsCrawl(t, site, scaledLimits())
-			if s.Status.Held != 0 || s.Status.Links[trap.RuleCopy] != 0 || s.EndedBy != EndedDrained || s.Incomplete {
+			if s.Status.Fetched != int64(len(site.Pages)) || s.Status.Held != 0 || s.Status.Links[trap.RuleCopy] != 0 || s.EndedBy != EndedDrained || s.Incomplete {
 				t.Errorf("%+v", s)
 			}
 		})

@@ -169,6 +169,17 @@ func TestRule09_ResponseTimeIsTheMedianOfTheLastFive(t *testing.T) {
 	}
 }
 
+func TestRule09_TheResponseTimeTerm(t *testing.T) {
+	n := State{}
+	n.Hear(20 * time.Second)
+	if p := (Terms{Floor: time.Second}).Pace(&n, 0); p != (Pace{Pause: 30 * time.Second, By: storage.ByResponseTime}) {
+		t.Errorf("%+v: at most 30 s", p)
+	}
+	if p := (Terms{Floor: time.Second, Own: true}).Pace(&n, 0); p != (Pace{Pause: time.Second, By: storage.ByFloor}) {
+		t.Errorf("%+v: own hosts are not spared", p)
+	}
+}
+
 func TestNotesOfAnEarlierRunDoNotRetireAHost(t *testing.T) {
 	n := State{Run: 3, Parks: 2, Unknown: 1, Failures: 4, Pages: 7, LastEnd: 50}
 	n.Begin(4, 60)
