@@ -139,7 +139,7 @@ func proofLines(row func(label, format string, args ...any), r *proof.Result) {
 		if p.Below > 0 {
 			below = fmt.Sprintf("%d shorter than was due", p.Below)
 		}
-		row("pauses", "%d; shortest %.3f s, median %.3f s; %s", p.Count, p.Shortest.Truncate(time.Millisecond).Seconds(), p.Median.Truncate(time.Millisecond).Seconds(), below)
+		row("pauses", "%d; shortest %s, median %s; %s", p.Count, plainly.Seconds(p.Shortest.Seconds()), plainly.Seconds(p.Median.Seconds()), below)
 	}
 	row("robots.txt", "%s; %d recomputed verdicts are right, %d cannot be recomputed", plainly.Count(int64(len(s.Texts)), "text"), r.Robots.Right, r.Robots.Unprovable)
 	row("heads", "%d match their lines, %d not in the bundle, %d with lines that cannot confirm them", r.Heads.Right, r.Heads.NotThere, r.Heads.Unprovable)

@@ -248,7 +248,7 @@ func textOfReport(r *reports.Report, page, data string) string {
 		fmt.Fprintf(&b, "of %d generations together: what each of them decided counts in each\n", n)
 	}
 	if t.Gaps > 0 {
-		fmt.Fprintf(&b, "%s, the shortest %.3f s; %d shorter than due\n", plainly.Count(t.Gaps, "delay"), t.LeastMs/1000, t.Short)
+		fmt.Fprintf(&b, "%s, the shortest %s; %d shorter than due\n", plainly.Count(t.Gaps, "delay"), plainly.Seconds(t.LeastMs/1000), t.Short)
 	}
 	if r.Unread > 0 {
 		fmt.Fprintf(&b, "%s of the ledger could not be read; the report lists them\n", plainly.Count(r.Unread, "line"))

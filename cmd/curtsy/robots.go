@@ -43,7 +43,7 @@ func readFile(path string, std cli.Streams) ([]byte, error) {
 		return nil, fmt.Errorf("robots.txt: %w", err)
 	}
 	if len(body) > maxFile {
-		return nil, fmt.Errorf("robots.txt: %s is larger than %s", path, plainly.Size(maxFile))
+		return nil, fmt.Errorf("robots.txt: %s is larger than %s", path, plainly.ExactSize(maxFile))
 	}
 	return body, nil
 }

@@ -58,7 +58,7 @@ func batch(in io.Reader, out io.Writer, preset question) error {
 		last := err != nil
 		switch {
 		case long:
-			err = enc.Encode(refusal{json.RawMessage("null"), fmt.Sprintf("the line is longer than %s", plainly.Size(maxQuestion))})
+			err = enc.Encode(refusal{json.RawMessage("null"), fmt.Sprintf("the line is longer than %s", plainly.ExactSize(maxQuestion))})
 		case len(bytes.TrimSpace(line)) > 0:
 			err = enc.Encode(reply(line, preset))
 		default:

@@ -196,7 +196,7 @@ func (r *reckoning) basis() {
 	say := func(format string, args ...any) { r.e.Basis = append(r.e.Basis, fmt.Sprintf(format, args...)) }
 	say("Known pages are the seeds and the URLs in scope that sitemaps list, each once, if robots.txt and opt-out lists allow them.")
 	say("A request takes the delay and the response time of its host, as measured with robots.txt and sitemaps.")
-	say("The plan assumes %s for a page and %s for any other response.", plainly.Size(r.expect.Size), plainly.Size(other))
+	say("The plan assumes %s for a page and %s for any other response.", plainly.ExactSize(r.expect.Size), plainly.ExactSize(other))
 	if r.expect.Pages > 0 {
 		say("You expect %s of each host whose sitemaps list none.", plainly.Count(r.expect.Pages, "page"))
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -115,17 +116,20 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// Size writes bytes to the byte, in the largest unit that allows it: 100MiB, 4097B.
-func Size(n int64) string {
+// Size writes bytes to the byte, in the largest unit that allows it, as a flag or a setting takes them: 100MiB, 4097B.
+func Size(n int64) string { return strings.Replace(ExactSize(n), " ", "", 1) }
+
+// ExactSize writes bytes to the byte, in the largest unit that allows it, for people: 100 MiB, 4097 B.
+func ExactSize(n int64) string {
 	if n == 0 {
 		return "0"
 	}
 	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if f := int64(1) << (40 - 10*i); n >= f && n%f == 0 {
-			return strconv.FormatInt(n/f, 10) + unit
+			return strconv.FormatInt(n/f, 10) + " " + unit
 		}
 	}
-	return strconv.FormatInt(n, 10) + "B"
+	return strconv.FormatInt(n, 10) + " B"
 }
 
 // RoughSize writes bytes for people, with binary units: 512 B, 1.5 MiB, 120 GiB.
@@ -140,6 +144,15 @@ func RoughSize[N int64 | float64](n N) string {
 		decimals = 0
 	}
 	return strconv.FormatFloat(f, 'f', decimals, 64) + " " + [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit]
+}
+
+// Seconds writes a measured time to the millisecond: 1.500 s. It rounds down, so a delay never looks longer than it was.
+func Seconds(s float64) string {
+	ms := math.Floor(s*1000 + 1e-6)
+	if ms < 1 && s > 0 {
+		return "< 0.001 s"
+	}
+	return strconv.FormatFloat(ms/1000, 'f', 3, 64) + " s"
 }
 
 // Grouped writes a number with its thousands apart: 1,234,567.

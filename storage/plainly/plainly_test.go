@@ -98,6 +98,17 @@ func TestSizesAreWrittenToTheByte(t *testing.T) {
 	}
 }
 
+// A delay is rounded down, and one below a millisecond is not nothing.
+func TestSeconds_RoundsDown(t *testing.T) {
+	for s, want := range map[float64]string{
+		0: "0.000 s", 0.0004: "< 0.001 s", 0.001: "0.001 s", 0.9996: "0.999 s", 1.001: "1.001 s", 61.5: "61.500 s",
+	} {
+		if got := Seconds(s); got != want {
+			t.Errorf("%v: %q, want %q", s, got, want)
+		}
+	}
+}
+
 // Nothing that a terminal would obey, or that turns a line round, is left; what is no UTF-8 is replaced.
 func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
 	for s, want := range map[string][2]string{

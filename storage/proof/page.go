@@ -56,6 +56,4 @@ func at(t time.Time) string {
 }
 
 // pause writes a pause in seconds, cut and never rounded up.
-func pause(d time.Duration) string {
-	return strconv.FormatFloat(float64(d.Milliseconds())/1000, 'f', 3, 64) + " s"
-}
+func pause(d time.Duration) string { return plainly.Seconds(d.Seconds()) }

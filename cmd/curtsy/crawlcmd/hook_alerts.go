@@ -121,7 +121,7 @@ func (x *alerts) conditions(now time.Time, s status.Status, free int64) (all []a
 		add(stalled, "", "The crawl has made no request for half an hour, with %s left.", plainly.Count(left, "URL"))
 	}
 	if free > 0 && free < leastDisk {
-		add(disk, "", "The disk of the crawl is nearly full: %s are free.", plainly.Size(free))
+		add(disk, "", "The disk of the crawl is nearly full: %s are free.", plainly.ExactSize(free))
 	}
 	for reason := range s.Reasons["dropped"] {
 		if strings.HasPrefix(reason, "trap:") {

@@ -126,7 +126,7 @@ func (in *initing) ask(from io.Reader, to io.Writer, given func(flag string) boo
 			if !lines.Scan() {
 				fmt.Fprintln(to)
 				if errors.Is(lines.Err(), bufio.ErrTooLong) {
-					return cli.Usagef("an answer has more than %s: nothing was written", plainly.Size(maxAnswer))
+					return cli.Usagef("an answer has more than %s: nothing was written", plainly.ExactSize(maxAnswer))
 				}
 				return errors.Join(fmt.Errorf("the answers ended before --%s: nothing was written", q.flag), lines.Err())
 			}

@@ -79,7 +79,7 @@ func TestAnswersThatEndEarlyAreAnError(t *testing.T) {
 		}
 	}
 	err := fresh().ask(strings.NewReader(strings.Repeat("a", 2*maxAnswer)), io.Discard, never)
-	if err == nil || !strings.Contains(err.Error(), "more than 64KiB") {
+	if err == nil || !strings.Contains(err.Error(), "more than 64 KiB") {
 		t.Errorf("an endless answer: %v", err)
 	}
 }

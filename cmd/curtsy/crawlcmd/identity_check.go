@@ -191,7 +191,7 @@ func (c *identityChecking) ask(ctx context.Context, raw string) (policypage.Answ
 			a.Trouble, a.Silent = reason(ex.Failure), true
 			return a, nil
 		case ex.Oversize:
-			a.Trouble = "it is larger than " + plainly.Size(policypage.MaxDocument)
+			a.Trouble = "it is larger than " + plainly.ExactSize(policypage.MaxDocument)
 			return a, nil
 		}
 		next := redirect(a.URL, ex.Status, header)

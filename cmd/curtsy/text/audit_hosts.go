@@ -23,9 +23,6 @@ func ownHosts(b *strings.Builder, r *audit.Result) {
 	}
 }
 
-// pauseText writes a pause for people, as exact as it matters.
-func pauseText(s float64) string { return fmt.Sprintf("%.3f s", s) }
-
 // hosts is the table of hosts, as wide as their names make it.
 func hosts(r *audit.Result) string {
 	var b strings.Builder
@@ -39,11 +36,23 @@ func hosts(r *audit.Result) string {
 		row := row(h)
 		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%d\t  %s\n", h.Pages, h.Robots, h.Disallowed, row.Pace, row.Least, row.Median, h.Violations, h.Unprovable, plainly.OneLine(h.Authority))
 	}
+	if n := ofNoHost(r); n > 0 {
+		fmt.Fprintf(w, "–\t–\t–\t–\t–\t–\t%d\t–\t  (of no host)\n", n)
+	}
 	_ = w.Flush() // into memory
 	if more := len(r.Hosts) - 5*MaxShown; more > 0 {
 		fmt.Fprintf(&b, "and %s; --json and --html list them\n", plainly.Count(int64(more), "more host"))
 	}
 	return b.String()
+}
+
+// ofNoHost counts the violations that concern no host: of files, the ledger or a package.
+func ofNoHost(r *audit.Result) int64 {
+	n := r.Totals.Violations
+	for _, h := range r.Hosts {
+		n -= h.Violations
+	}
+	return n
 }
 
 // unprovable says what could not be proved of which host, and why.
@@ -83,7 +92,7 @@ func unproved(u audit.Unproved) string {
 	if u.Least == 0 && u.Most == 0 {
 		return u.Why
 	}
-	return fmt.Sprintf("%s; between %s and %s", u.Why, pauseText(u.Least), pauseText(u.Most))
+	return fmt.Sprintf("%s; between %s and %s", u.Why, plainly.Seconds(u.Least), plainly.Seconds(u.Most))
 }
 
 // gaps are a host's pauses in words.
@@ -92,16 +101,19 @@ type gaps struct{ Pace, Least, Median string }
 func row(h *audit.Host) gaps {
 	g := gaps{"–", "–", "–"}
 	if h.RequiredBy != "" || h.Required > 0 {
-		g.Pace = pauseText(h.Required)
+		g.Pace = plainly.Seconds(h.Required)
 		if h.Lowest < h.Required { // another robots.txt or other settings held for a part of the time
-			g.Pace = fmt.Sprintf("%.3f–%s", h.Lowest, g.Pace)
+			g.Pace = strings.TrimSuffix(plainly.Seconds(h.Lowest), " s") + "–" + g.Pace
 		}
 	}
 	if g.Pace == "–" && h.Gaps > 0 {
 		g.Pace = "none"
+		if h.Own {
+			g.Pace = "none (own)"
+		}
 	}
 	if h.Gaps > 0 {
-		g.Least, g.Median = pauseText(h.MinGap), pauseText(h.MedianGap)
+		g.Least, g.Median = plainly.Seconds(h.MinGap), plainly.Seconds(h.MedianGap)
 	}
 	if h.Gaps > 0 && h.StartToStart { // of which the exchange is a part
 		g.Least, g.Median = "≤ "+g.Least, "≤ "+g.Median

@@ -61,6 +61,7 @@ type sheet struct {
 	Making, Settings []string
 	Version          string
 	Practices        *practicesSheet
+	OfNoHost         int64 // violations
 }
 
 // practicesSheet is what the page shows of the crawler best practices.
@@ -89,7 +90,7 @@ func (c codeFindings) Rest() []finding.Finding { return c.Findings[len(c.First()
 
 func newSheet(r *audit.Result) sheet {
 	s := sheet{
-		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r),
+		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r), OfNoHost: ofNoHost(r),
 		Making: making(r), Settings: settings(r), Version: crawldir.Version,
 	}
 	for _, c := range r.Counts {

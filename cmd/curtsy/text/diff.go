@@ -82,7 +82,7 @@ func remarks(r *changes.Result) (all []string) {
 		add(r.Missing[why], "%s without a text to compare: %s", plainly.Count(r.Missing[why], "page"), why)
 	}
 	add(r.LeftOut, "%s counted and not listed: a list has %d at most", plural(r.LeftOut, "change is", "changes are"), changes.MaxListed)
-	add(r.NoDiffs, "%s counted and not shown: all together have %s at most", plural(r.NoDiffs, "diff is", "diffs are"), plainly.Size(changes.MaxDiffs))
+	add(r.NoDiffs, "%s counted and not shown: all together have %s at most", plural(r.NoDiffs, "diff is", "diffs are"), plainly.ExactSize(changes.MaxDiffs))
 	add(r.BadLines, "%s of the ledger about no URL that a crawl can have", plainly.Count(r.BadLines, "line"))
 	return all
 }

@@ -226,7 +226,7 @@ func budgets(s *crawldir.Settings) string {
 	add(s.MaxPerTag, "pages of a tag")
 	add(s.PerHostPerDay, "requests to a host within 24 hours")
 	if s.MaxBytes > 0 {
-		all = append(all, plainly.Size(s.MaxBytes)+" in all")
+		all = append(all, plainly.ExactSize(s.MaxBytes)+" in all")
 	}
 	if len(s.Window) > 0 && s.Window[0] != host.NoWindow {
 		all = append(all, "requests only within "+strings.Join(s.Window, ", "))
@@ -235,7 +235,7 @@ func budgets(s *crawldir.Settings) string {
 		all = append(all, status.Roughly(s.MaxTime)+" in all")
 	}
 	if s.MaxRate > 0 {
-		all = append(all, plainly.Size(s.MaxRate)+" a second")
+		all = append(all, plainly.ExactSize(s.MaxRate)+" a second")
 	}
 	for _, c := range s.StopWhen {
 		all = append(all, "until "+code(c))

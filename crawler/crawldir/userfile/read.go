@@ -54,7 +54,7 @@ func ReadAll(path string, most int64) ([]byte, error) {
 	defer f.Close() // only read
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s is larger than %s", path, plainly.Size(most))
+		err = fmt.Errorf("%s is larger than %s", path, plainly.ExactSize(most))
 	}
 	return b, err
 }

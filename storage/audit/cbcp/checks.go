@@ -329,8 +329,8 @@ var clauses = []Clause{
 			}
 			return decided(violated(r, "pause", " too short", finding.Gap, finding.AddressPace),
 				doubted(r, "pause", finding.Gap, finding.AddressPace), unprovable(where == "", "no host got two requests"),
-				unprovable(!limited, fmt.Sprintf("no site set a limit, and the draft names none; the shortest delay was %.3f s (%s)", least, where)),
-				kept(fmt.Sprintf("%s measured, none shorter than due; the shortest was %.3f s (%s)", plainly.Count(r.Totals.Gaps, "delay"), least, where)))
+				unprovable(!limited, fmt.Sprintf("no site set a limit, and the draft names none; the shortest delay was %s (%s)", plainly.Seconds(least), where)),
+				kept(fmt.Sprintf("%s measured, none shorter than due; the shortest was %s (%s)", plainly.Count(r.Totals.Gaps, "delay"), plainly.Seconds(least), where)))
 		}},
 	{"re-crawl", "2.3", Should, Should, "do not crawl a resource again too often",
 		"no URL with a usable response is requested more than twice within the next 24 hours",
