@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"curtsy/storage/audit"
@@ -12,13 +13,31 @@ import (
 // findingsShown bounds the findings of a code in the text; JSON and HTML have what the result keeps.
 const findingsShown = 5
 
+// causes are the codes of damage that others follow from, such as a request for a page whose robots.txt cannot be read
+// any more. They are listed first.
+var causes = []finding.Code{
+	finding.MemberMissing, finding.BadPackage, finding.FileMissing, finding.FileDiffers, finding.FileExtra, finding.Digest,
+	finding.BadRecord, finding.LedgerLines,
+}
+
+// causesFirst returns the counts of a result, causes first, otherwise in their order.
+func causesFirst(r *audit.Result) []audit.Count {
+	rank := func(c audit.Count) int {
+		if i := slices.Index(causes, c.Code); i >= 0 {
+			return i
+		}
+		return len(causes)
+	}
+	return slices.SortedStableFunc(slices.Values(r.Counts), func(a, b audit.Count) int { return rank(a) - rank(b) })
+}
+
 // findings lists violations, or notes, by code.
 func findings(b *strings.Builder, r *audit.Result, notes bool) {
 	title := "\nViolations\n"
 	if notes {
 		title = "\nNotes, not violations\n"
 	}
-	for _, c := range r.Counts {
+	for _, c := range causesFirst(r) {
 		n := c.Found - c.Notes
 		if notes {
 			n = c.Notes

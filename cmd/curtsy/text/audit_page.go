@@ -93,7 +93,7 @@ func newSheet(r *audit.Result) sheet {
 		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r), OfNoHost: ofNoHost(r),
 		Making: making(r), Settings: settings(r), Version: crawldir.Version,
 	}
-	for _, c := range r.Counts {
+	for _, c := range causesFirst(r) {
 		against, named := codeFindings{Code: c.Code, Count: c.Found - c.Notes, Words: c.Code.Words()}, codeFindings{Code: c.Code, Count: c.Notes, Words: c.Code.Words()}
 		for _, f := range r.Findings {
 			switch {
