@@ -57,7 +57,7 @@ func (t *teller) counts(what string, of map[string]int64) {
 	}
 	var all []string
 	for _, reason := range slices.Sorted(maps.Keys(of)) {
-		all = append(all, fmt.Sprintf("%d %s", of[reason], plainly.Lines(reason)))
+		all = append(all, fmt.Sprintf("%d %s", of[reason], plainly.Lines(plainly.LeftOut(reason))))
 	}
 	t.to.Tell("           %s: %s", what, strings.Join(all, ", "))
 }

@@ -11,26 +11,26 @@ import (
 
 // Since is how the broken links stand to those of an earlier result.
 type Since struct {
-	With     With      `json:"compared_with"`
+	Earlier  Earlier   `json:"compared_with"`
 	New      []Finding `json:"new"`      // broken now, and not before
 	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked on the hosts that were crawled
 	Still    int       `json:"still"`    // broken then and now
 }
 
-// With says which earlier result it is.
-type With string
+// Earlier is the earlier result that a result is compared with.
+type Earlier string
 
 // The earlier results. They are words of the command's JSON.
 const (
-	WithBefore   With = "the crawl before" // the generation before this one
-	WithBaseline With = "the baseline"
+	EarlierCrawl    Earlier = "the crawl before" // the generation before this one
+	EarlierBaseline Earlier = "the baseline"
 )
 
 // Compare says what became of the broken links of a result that is of the generation before, unless nothing was tested. A
 // URL that could not be tested now is neither repaired nor still broken.
 func (r *Result) Compare(before *Result) {
 	if r.Checked > 0 {
-		r.Since, _ = r.since(before.Broken, WithBefore)
+		r.Since, _ = r.since(before.Broken, EarlierCrawl)
 	}
 }
 
@@ -47,7 +47,7 @@ func (r *Result) tested(f *Finding, untold map[string]bool) bool {
 
 // since holds what is broken now against what was, and gives the difference and what was broken already. What a URL is
 // mentioned as does not matter: a picture that was lost is lost still where it is a link.
-func (r *Result) since(before []Finding, with With) (s *Since, known []Finding) {
+func (r *Result) since(before []Finding, with Earlier) (s *Since, known []Finding) {
 	then, now, untold := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range before {
 		then[before[i].URL] = true
@@ -61,7 +61,7 @@ func (r *Result) since(before []Finding, with With) (s *Since, known []Finding) 
 	for i := range r.Ignored {
 		untold[r.Ignored[i].URL] = true
 	}
-	s = &Since{With: with, New: []Finding{}, Repaired: []Finding{}}
+	s = &Since{Earlier: with, New: []Finding{}, Repaired: []Finding{}}
 	for i := range r.Broken {
 		f := r.Broken[i]
 		now[f.URL] = true
@@ -89,7 +89,7 @@ type Baseline []Finding
 
 // Against leaves those links in Broken that the baseline has not: the others are Known.
 func (r *Result) Against(b Baseline) {
-	r.Since, r.Known = r.since(b, WithBaseline)
+	r.Since, r.Known = r.since(b, EarlierBaseline)
 	r.Broken = r.Since.New
 }
 

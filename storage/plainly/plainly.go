@@ -3,6 +3,7 @@
 package plainly
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,12 @@ var words = Words("reasons")
 
 // meanings and kinds explain what ledgers count.
 var meanings, kinds = Words("meanings"), Words("decisions")
+
+// exports say what an export leaves out and what its rows lack.
+var exports = Words("exports")
+
+// LeftOut says why an export leaves something out, or a row lacks a value. A name without words stays as it is.
+func LeftOut(name string) string { return cmp.Or(exports[name], name) }
 
 // beforeTheKill is what a reason may end with.
 const beforeTheKill = " before the kill"

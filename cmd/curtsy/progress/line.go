@@ -12,7 +12,7 @@ import (
 // Line returns the state of a crawl in one line, the most important first. Rates are those of the last seconds.
 func Line(l status.Look, rates status.Rates) string {
 	s, e := &l.Status, &l.Estimate
-	line := fmt.Sprintf("%s %s  %d fetched, %d pending", text.Clock(text.Seconds(s.Elapsed)), s.State, s.Fetched, s.Queued+s.InFlight+s.Deferred)
+	line := fmt.Sprintf("%s %s  %d fetched, %d pending", text.Clock(text.Seconds(s.Elapsed)), text.StateWord(s.State), s.Fetched, s.Queued+s.InFlight+s.Deferred)
 	if s.Opens != nil {
 		line += ", outside its window; continues at " + s.Opens.Format("Mon 2 Jan 15:04 MST")
 	}

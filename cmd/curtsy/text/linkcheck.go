@@ -75,7 +75,7 @@ func summary(r *check.Result) string {
 }
 
 func sinceLine(s *check.Since) string {
-	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.With)), len(s.New), len(s.Repaired), s.Still)
+	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.Earlier)), len(s.New), len(s.Repaired), s.Still)
 }
 
 // since says what became of broken links. Those that are newly broken and are all that is broken are listed as such.
@@ -85,7 +85,7 @@ func since(b *strings.Builder, s *check.Since) {
 		title string
 		all   []check.Finding
 	}{{"NEWLY BROKEN", s.New}, {"REPAIRED", s.Repaired}} {
-		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.With == check.WithBaseline {
+		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.Earlier == check.EarlierBaseline {
 			continue
 		}
 		fmt.Fprintf(b, "\n%s\n", l.title)

@@ -22,7 +22,7 @@ func linksHostile() *check.Result {
 	all := []check.Finding{f}
 	return &check.Result{
 		Broken: all, Insecure: all, Mixed: all, Duplicates: all, Untested: all, Undecided: all, Ignored: []check.Ignored{{Finding: f, Why: evil}},
-		Since: &check.Since{With: evil, New: all, Repaired: all}, Known: all,
+		Since: &check.Since{Earlier: evil, New: all, Repaired: all}, Known: all,
 		Redirects: []check.Redirect{{Finding: f, To: evil, Via: []string{evil}}},
 	}
 }

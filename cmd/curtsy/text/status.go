@@ -19,7 +19,7 @@ func Status(s status.Status, dir string, now time.Time) string {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	row("state", "%s%s", s.State, ages(s, now))
+	row("state", "%s%s", StateWord(s.State), ages(s, now))
 	if s.Opens != nil {
 		row("", "outside its window; continues at %s", s.Opens.Format("Mon 2 Jan 15:04 MST"))
 	}
@@ -49,9 +49,13 @@ func Status(s status.Status, dir string, now time.Time) string {
 	for _, l := range []struct {
 		name    string
 		reasons map[string]int64
-	}{{"responses", s.Answers}, {"types", s.Types}, {"tags", s.Tags}, {"by scripts", s.Scripts}, {"failures", s.Failures}, {"not read", s.NotRead}, {"not followed", s.Links}, {"over a limit", s.Capped}} {
+		because func(map[string]int64) string
+	}{
+		{"responses", s.Answers, itemized}, {"types", s.Types, itemized}, {"tags", s.Tags, itemized}, {"by scripts", s.Scripts, Because},
+		{"errors", s.Failures, Because}, {"not read", s.NotRead, Because}, {"not followed", s.Links, Because}, {"over a limit", s.Capped, Because},
+	} {
 		if len(l.reasons) > 0 {
-			row(l.name, "%d%s", sum(l.reasons), Because(l.reasons))
+			row(l.name, "%d%s", sum(l.reasons), l.because(l.reasons))
 		}
 	}
 	if s.Suspects > 0 || s.Quarantined > 0 {
@@ -62,6 +66,14 @@ func Status(s status.Status, dir string, now time.Time) string {
 	}
 	hostsText(&b, s)
 	return b.String()
+}
+
+// StateWord is the state of a crawl for people.
+func StateWord(state string) string {
+	if state == "draining" {
+		return "ending"
+	}
+	return state
 }
 
 // Watch says what a watch does.

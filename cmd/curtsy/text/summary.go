@@ -25,8 +25,8 @@ var endings = map[string]string{
 	crawler.EndedMaxPages:     "--max-pages is reached",
 	crawler.EndedMaxBytes:     "--max-bytes is reached",
 	crawler.EndedMaxTime:      "--max-time is over",
-	crawler.EndedMaxPerHost:   "what is left is over --max-per-host",
-	crawler.EndedMaxPerDomain: "what is left is over --max-per-domain",
+	crawler.EndedMaxPerHost:   "the remaining URLs are over --max-per-host",
+	crawler.EndedMaxPerDomain: "the remaining URLs are over --max-per-domain",
 	crawler.EndedMaxPerTag:    "everything is done except URLs over --max-per-tag",
 	crawler.EndedMaxDBSize:    "the frontier is as large as --max-db-size lets it be",
 }
@@ -62,6 +62,9 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", Clock(elapsed), how)
 	}
 	fmt.Fprintf(&b, "%s\n", Status(s.Status, "", time.Now()))
+	if s.SeedsUnanswered > 1 {
+		fmt.Fprintf(&b, "seeds    %d without a usable response\n", s.SeedsUnanswered)
+	}
 	for _, seed := range s.Seeds {
 		fmt.Fprintf(&b, "no usable response from seed %s\n", plainly.OneLine(seed))
 	}

@@ -12,7 +12,14 @@ import (
 const MaxShown = 20
 
 // Because lists reasons, the most frequent first, with their counts if there are several.
-func Because(reasons map[string]int64) string {
+func Because(reasons map[string]int64) string { return counted(reasons, plainly.Reason) }
+
+// itemized is Because of names that are no reasons and stay as they are: classes of status codes, media types, tags.
+func itemized(of map[string]int64) string {
+	return counted(of, func(name string) string { return name })
+}
+
+func counted(reasons map[string]int64, word func(string) string) string {
 	if len(reasons) == 0 {
 		return ""
 	}
@@ -27,7 +34,7 @@ func Because(reasons map[string]int64) string {
 		return names[i] < names[j]
 	})
 	for i, r := range names {
-		names[i] = plainly.OneLine(plainly.Reason(r))
+		names[i] = plainly.OneLine(word(r))
 		if len(reasons) > 1 {
 			names[i] = fmt.Sprintf("%d %s", reasons[r], names[i])
 		}

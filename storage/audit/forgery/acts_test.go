@@ -42,7 +42,7 @@ var acts = map[string]func(e *evidence, w []string){
 	},
 	"twice": func(e *evidence, w []string) {
 		x := e.exchange(w[0])
-		e.records = slices.Insert(e.records, slices.Index(e.records, x.told)+1, x.ask.clone(), x.answer.clone(), x.told.clone())
+		e.records = slices.Insert(e.records, slices.Index(e.records, x.metadata)+1, x.ask.clone(), x.answer.clone(), x.metadata.clone())
 	},
 	"invent": func(e *evidence, w []string) { e.invent(urlOf(w[0])) },
 	"inventBoth": func(e *evidence, w []string) {
@@ -57,7 +57,7 @@ var acts = map[string]func(e *evidence, w []string){
 	"behind": func(e *evidence, w []string) {
 		x, y := e.exchange(w[0]), e.exchange(w[1])
 		e.drop(x.all()...)
-		e.records = slices.Insert(e.records, slices.Index(e.records, y.told)+1, x.all()...)
+		e.records = slices.Insert(e.records, slices.Index(e.records, y.metadata)+1, x.all()...)
 	},
 	"last": func(e *evidence, w []string) {
 		x := e.exchange(w[0])
@@ -71,7 +71,7 @@ var acts = map[string]func(e *evidence, w []string){
 	"stray": func(e *evidence, w []string) { // a record of this type, URL and media type
 		e.records = append(e.records, &record{block: "HTTP/1.1 200 OK\r\n\r\nnothing", fields: warc.Fields{
 			{Name: "WARC-Type", Value: w[0]}, {Name: "WARC-Record-ID", Value: "<urn:uuid:00000000-0000-4000-8000-000000000008>"},
-			{Name: "WARC-Date", Value: e.of("http://bakery.test/new").told.get("WARC-Date")}, {Name: "WARC-Target-URI", Value: w[1]},
+			{Name: "WARC-Date", Value: e.of("http://bakery.test/new").metadata.get("WARC-Date")}, {Name: "WARC-Target-URI", Value: w[1]},
 			{Name: "WARC-Block-Digest", Value: "sha256:"}, {Name: "Content-Type", Value: w[2]}, {Name: "Content-Length", Value: "0"},
 		}})
 	},
@@ -222,7 +222,7 @@ var acts = map[string]func(e *evidence, w []string){
 		before, gone, next := e.tail("http://station.test/")
 		gap := fmt.Sprint(next.began(e.t).Sub(before.began(e.t)).Milliseconds()) // the answer took no time
 		e.value(e.lineOf(next), "gap_ms", gap)
-		next.told.field(e.t, "gapMs", gap)
+		next.metadata.field(e.t, "gapMs", gap)
 		e.bind(next)
 		e.without(gone)
 	},
@@ -230,14 +230,14 @@ var acts = map[string]func(e *evidence, w []string){
 		_, gone, next := e.tail("http://station.test/")
 		by := fmt.Sprint(next.began(e.t).Sub(gone.began(e.t)).Milliseconds())
 		e.edit(e.lineOf(next), `,"salt"`, `,"clock_ahead_ms":`+by+`,"salt"`)
-		next.told.field(e.t, "clockAheadMs", by)
+		next.metadata.field(e.t, "clockAheadMs", by)
 		e.bind(next)
 		e.without(gone)
 	},
 	"noMetadata": func(e *evidence, _ []string) {
 		all := e.exchanges("")
 		for _, x := range all {
-			e.drop(x.told)
+			e.drop(x.metadata)
 		}
 		e.bind(all...)
 	},
@@ -261,7 +261,7 @@ var acts = map[string]func(e *evidence, w []string){
 		for _, x := range e.site(w[0]) {
 			x.shift(e.t, time.Duration(slices.Index(e.exchanges(""), x))*time.Second)
 			for field, of := range map[string]string{"took_ms": "fetchTimeMs", "first_byte_ms": "firstByteTimeMs"} {
-				x.told.field(e.t, of, "1000")
+				x.metadata.field(e.t, of, "1000")
 				e.value(e.lineOf(x), field, "1000")
 			}
 			e.bind(x)
@@ -299,9 +299,9 @@ var acts = map[string]func(e *evidence, w []string){
 		if w[1] == "bread" {
 			all = []exchange{e.of(bread)}
 		}
-		all = slices.DeleteFunc(all, func(x exchange) bool { return !strings.Contains(x.told.block, "robotsRecord: ") })
+		all = slices.DeleteFunc(all, func(x exchange) bool { return !strings.Contains(x.metadata.block, "robotsRecord: ") })
 		for _, x := range all {
-			x.told.field(e.t, "robotsRecord", id)
+			x.metadata.field(e.t, "robotsRecord", id)
 			e.value(e.lineOf(x), "robots_record", jsonOf(id))
 		}
 		e.bind(all...)
@@ -393,8 +393,8 @@ var acts = map[string]func(e *evidence, w []string){
 			answer.set(name, value)
 		}
 	},
-	"hurry": func(e *evidence, w []string) { strange{e}.hurry("http://"+w[0]+"/", span(e.t, w[1])) },
-	"turn":  func(e *evidence, w []string) { strange{e}.turn("http://" + w[0] + "/") },
+	"hurry":        func(e *evidence, w []string) { strange{e}.hurry("http://"+w[0]+"/", span(e.t, w[1])) },
+	"reverseOrder": func(e *evidence, w []string) { strange{e}.reverse("http://" + w[0] + "/") },
 	"date": func(e *evidence, w []string) { // dates an exchange on a day of its own, and puts it behind all others
 		x := e.exchange(w[0])
 		for _, r := range x.all() {
@@ -442,7 +442,7 @@ func (e *evidence) plant(hosts []string, run bool) {
 // invent adds an exchange like that with bread, with ids of its own, behind all others of its host.
 func (e *evidence) invent(url string) exchange {
 	x := e.of(bread)
-	n := exchange{x.ask.clone(), x.answer.clone(), x.told.clone()}
+	n := exchange{x.ask.clone(), x.answer.clone(), x.metadata.clone()}
 	last := e.of("http://bakery.test/new")
 	by := last.began(e.t).Add(5 * time.Second).Sub(x.began(e.t))
 	for _, r := range n.all() {
@@ -455,9 +455,9 @@ func (e *evidence) invent(url string) exchange {
 	}
 	n.shift(e.t, by)
 	n.ask.replace(e.t, "GET /bread ", "GET "+strings.TrimPrefix(url, "http://bakery.test")+" ")
-	n.told.field(e.t, "gapMs", "5000")
+	n.metadata.field(e.t, "gapMs", "5000")
 	n.bindHeads(e)
-	e.records = slices.Insert(e.records, slices.Index(e.records, last.told)+1, n.all()...)
+	e.records = slices.Insert(e.records, slices.Index(e.records, last.metadata)+1, n.all()...)
 	return n
 }
 
@@ -472,7 +472,7 @@ func (e *evidence) bind(xs ...exchange) {
 			e.value(i, "payload_sha256", `"`+strings.TrimPrefix(digest(x.answer.payload()), "sha256:")+`"`)
 			e.value(i, "octets", fmt.Sprint(len(x.answer.block)))
 		}
-		e.value(i, "began", `"`+x.told.get("WARC-Date")+`"`)
+		e.value(i, "began", `"`+x.metadata.get("WARC-Date")+`"`)
 	}
 	e.resign()
 }
@@ -499,7 +499,7 @@ func (x exchange) heads() string {
 }
 
 // bindHeads makes the metadata of an exchange fit its heads.
-func (x exchange) bindHeads(e *evidence) { x.told.field(e.t, "headsSha256", x.heads()) }
+func (x exchange) bindHeads(e *evidence) { x.metadata.field(e.t, "headsSha256", x.heads()) }
 
 // without takes an exchange out of both.
 func (e *evidence) without(xs ...exchange) {
@@ -549,7 +549,7 @@ func (e *evidence) planted(n, m int, url string, at time.Time) exchange {
 		like = bakery
 	}
 	x := e.of(like)
-	x = exchange{x.ask.clone(), x.answer.clone(), x.told.clone()}
+	x = exchange{x.ask.clone(), x.answer.clone(), x.metadata.clone()}
 	for _, r := range x.all() {
 		for i := range r.fields {
 			if f := &r.fields[i]; strings.HasPrefix(f.Value, "<urn:uuid:") && f.Name != "WARC-Warcinfo-ID" {
@@ -559,7 +559,7 @@ func (e *evidence) planted(n, m int, url string, at time.Time) exchange {
 		r.set("WARC-Target-URI", url)
 		r.set("WARC-IP-Address", fmt.Sprintf("198.19.%d.%d", n/250, n%250))
 	}
-	x.told.del("WARC-IP-Address")
+	x.metadata.del("WARC-IP-Address")
 	host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
 	x.ask.replace(e.t, "Host: bakery.test", "Host: "+host)
 	if like == bread {

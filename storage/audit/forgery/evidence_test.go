@@ -237,11 +237,11 @@ func (r *record) field(t *testing.T, name, value string) {
 }
 
 // exchange are the records of one exchange.
-type exchange struct{ ask, answer, told *record }
+type exchange struct{ ask, answer, metadata *record }
 
 // all are its records: another crawler has no metadata.
 func (x exchange) all() []*record {
-	return slices.DeleteFunc([]*record{x.ask, x.answer, x.told}, func(r *record) bool { return r == nil })
+	return slices.DeleteFunc([]*record{x.ask, x.answer, x.metadata}, func(r *record) bool { return r == nil })
 }
 
 func (x exchange) url() string { return x.ask.get("WARC-Target-URI") }
@@ -259,7 +259,7 @@ func (x exchange) shift(t *testing.T, d time.Duration) {
 
 const stamp = "2006-01-02T15:04:05.000000Z"
 
-func (x exchange) began(t *testing.T) time.Time { return x.told.date(t) }
+func (x exchange) began(t *testing.T) time.Time { return x.metadata.date(t) }
 
 func (r *record) date(t *testing.T) time.Time {
 	t.Helper()
@@ -272,7 +272,7 @@ func (r *record) date(t *testing.T) time.Time {
 func (e *evidence) exchanges(url string) (all []exchange) {
 	for i := 0; i+2 < len(e.records); i++ {
 		x := exchange{e.records[i], e.records[i+1], e.records[i+2]}
-		if x.ask.is("request") && (x.answer.is("response") || x.answer.is("revisit")) && x.told.is("metadata") && (url == "" || x.url() == url) {
+		if x.ask.is("request") && (x.answer.is("response") || x.answer.is("revisit")) && x.metadata.is("metadata") && (url == "" || x.url() == url) {
 			all = append(all, x)
 		}
 	}

@@ -133,7 +133,7 @@ func (e *evidence) find(name string) (all []*record) {
 		xs = []exchange{e.exchange(name)}
 	}
 	for _, x := range xs {
-		for of, r := range map[string]*record{"ask": x.ask, "answer": x.answer, "told": x.told} {
+		for of, r := range map[string]*record{"ask": x.ask, "answer": x.answer, "metadata": x.metadata} {
 			if r != nil && (part == "" || part == of) {
 				all = append(all, r)
 			}
@@ -260,8 +260,8 @@ func init() {
 			x, y := e.find(w[0])[0], e.find(w[1])[0]
 			x.block, y.block = y.block, x.block
 		},
-		"shift": func(e *evidence, w []string) { e.exchange(w[0]).shift(e.t, span(e.t, w[1])) },
-		"told":  func(e *evidence, w []string) { e.exchange(w[0]).told.field(e.t, w[1], w[2]) },
+		"shift":       func(e *evidence, w []string) { e.exchange(w[0]).shift(e.t, span(e.t, w[1])) },
+		"setMetadata": func(e *evidence, w []string) { e.exchange(w[0]).metadata.field(e.t, w[1], w[2]) },
 
 		// of lines
 		"value": func(e *evidence, w []string) { e.value(e.at(w[0]), w[1], jsonOf(w[2])) },
@@ -301,7 +301,7 @@ func init() {
 		// of both
 		"both": func(e *evidence, w []string) {
 			x := e.exchange(w[0])
-			x.told.field(e.t, w[1], w[3])
+			x.metadata.field(e.t, w[1], w[3])
 			e.value(e.lineOf(x), w[2], jsonOf(w[3]))
 		},
 		"bind": func(e *evidence, w []string) {
@@ -314,8 +314,8 @@ func init() {
 		"commit": func(e *evidence, _ []string) { // to the warcinfo record
 			e.value(e.at("run"), "warcinfo_sha256", jsonOf(strings.TrimPrefix(digest(e.kind("warcinfo")[0].block), "sha256:")))
 		},
-		"without": func(e *evidence, w []string) { e.without(e.exchange(w[0])) },
-		"same":    func(e *evidence, _ []string) { e.changed = true },
+		"without":  func(e *evidence, w []string) { e.without(e.exchange(w[0])) },
+		"unedited": func(e *evidence, _ []string) { e.changed = true },
 
 		// of files
 		"put": func(e *evidence, w []string) {
@@ -404,7 +404,7 @@ func span(t *testing.T, s string) time.Duration {
 // insert puts a line before that of a name, or so far behind. $began is when the exchange began.
 func (e *evidence) insert(name string, behind int, line string) {
 	e.t.Helper()
-	line = strings.ReplaceAll(line, "$began", e.exchange(name).told.get("WARC-Date"))
+	line = strings.ReplaceAll(line, "$began", e.exchange(name).metadata.get("WARC-Date"))
 	e.book = slices.Insert(e.book, e.at(name)+behind, line+"\n")
 }
 

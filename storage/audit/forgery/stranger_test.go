@@ -16,7 +16,7 @@ type strange struct{ *evidence }
 func stranger(e *evidence) strange {
 	e.book, e.alien = nil, true
 	for _, x := range e.exchanges("") {
-		e.drop(x.told)
+		e.drop(x.metadata)
 	}
 	var kept []*record
 	for _, r := range e.records {
@@ -85,8 +85,8 @@ func (s strange) hurry(host string, span time.Duration) {
 	}
 }
 
-// turn turns the order of a host's records round, those of robots.txt apart.
-func (s strange) turn(host string) {
+// reverse reverses the order of a host's records, except those of robots.txt.
+func (s strange) reverse(host string) {
 	var at []int
 	for i, r := range s.records {
 		if url := r.get("WARC-Target-URI"); strings.HasPrefix(url, host) && !strings.HasSuffix(url, "/robots.txt") {

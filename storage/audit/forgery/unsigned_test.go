@@ -80,7 +80,7 @@ func (u unsigned) forge(e *evidence) string {
 	for _, x := range all {
 		x.shift(e.t, 3*time.Hour)
 		i := e.lineOf(x)
-		e.value(i, "began", `"`+x.told.get("WARC-Date")+`"`)
+		e.value(i, "began", `"`+x.metadata.get("WARC-Date")+`"`)
 		e.value(i, "time", `"`+x.began(e.t).Add(time.Second).Format(stamp)+`"`)
 	}
 	e.book = slices.DeleteFunc(e.book, func(l string) bool {
