@@ -16,30 +16,31 @@ import (
 )
 
 // Rule 7: what Crawl-delay and Request-rate of a file become as delays between requests, also after robots.txt: not less,
-// and not more. Package robots tests each form of their values.
+// and not more. Package robots tests each form of their values. By any name, the group that names curtsy and that of the
+// name both bind: the longer delay holds.
 func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
-		file string
-		want time.Duration
+		token, file string
+		want        time.Duration
 	}{
-		{"User-agent: *\nCrawl-delay: 2.5\n", 2500 * time.Millisecond},
-		{"User-agent: *\nCrawl-delay: 300\n", 300 * s}, // --max-crawl-delay itself
+		{"", "User-agent: *\nCrawl-delay: 2.5\n", 2500 * time.Millisecond},
+		{"", "User-agent: *\nCrawl-delay: 300\n", 300 * s}, // --max-crawl-delay itself
 		// Less than the floor shortens nothing.
-		{"User-agent: *\nCrawl-delay: 0.2\n", Floor},
+		{"", "User-agent: *\nCrawl-delay: 0.2\n", Floor},
 		// Request-rate becomes a delay; the longer of the two holds.
-		{"User-agent: *\nRequest-rate: 1/5\nCrawl-delay: 8\n", 8 * s},
+		{"", "User-agent: *\nRequest-rate: 1/5\nCrawl-delay: 8\n", 8 * s},
+		{"libbot", "User-agent: curtsy\nCrawl-delay: 6\nDisallow: /x\n\nUser-agent: libbot\nCrawl-delay: 2\n", 6 * s},
+		{"libbot", "User-agent: curtsy\nCrawl-delay: 2\nDisallow: /x\n\nUser-agent: libbot\nCrawl-delay: 6\n", 6 * s},
+		{"libbot", "User-agent: libbot\nCrawl-delay: 2\nDisallow: /x\n\nUser-agent: *\nCrawl-delay: 6\n", 2 * s},
 	} {
-		bubble(t, tt.file, func(t *testing.T) {
-			site := crawltest.Tree("a.test", 5)
-			site.Robots.Body = tt.file
-			w := newWorld(t, []string{"http://a.test/"}, site)
-			if s := w.run(); s.Status.Fetched != 5 {
-				t.Fatalf("%d fetched", s.Status.Fetched)
-			}
-			w.judged(crawltest.Rules{Pace: Floor})
-			w.wantGaps(tt.want)
-		})
+		site := crawltest.Tree("a.test", 5)
+		site.Robots.Body = tt.file
+		tell(t, []story{{
+			name: tt.file, sites: []*crawltest.Site{site}, set: func(w *world) { w.as(fetch.Identity{Token: tt.token, Version: "1"}) },
+			figures: map[string]int64{"fetched": 5}, rules: crawltest.Rules{Token: tt.token, Pace: Floor},
+			check: func(_ *testing.T, w *world, _ Summary) { w.wantGaps(tt.want) },
+		}})
 	}
 }
 
@@ -52,24 +53,6 @@ func (w *world) wantGaps(want time.Duration) {
 		if gap := r.Start.Sub(requests[i].End); gap < want || gap > want+time.Millisecond {
 			w.t.Errorf("%s came %v after the end of %s, want %v", r.Target, gap, requests[i].Target, want)
 		}
-	}
-}
-
-// Rule 7: by any name, the group that names curtsy and that of the name both bind: the longer delay holds.
-func TestRule07_TheLongestDelayOfAllGroupsThatBind(t *testing.T) {
-	for file, want := range map[string]time.Duration{
-		"User-agent: curtsy\nCrawl-delay: 6\nDisallow: /x\n\nUser-agent: libbot\nCrawl-delay: 2\n": 6 * time.Second,
-		"User-agent: curtsy\nCrawl-delay: 2\nDisallow: /x\n\nUser-agent: libbot\nCrawl-delay: 6\n": 6 * time.Second,
-		"User-agent: libbot\nCrawl-delay: 2\nDisallow: /x\n\nUser-agent: *\nCrawl-delay: 6\n":      2 * time.Second,
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			site := crawltest.Tree("a.test", 4)
-			site.Robots.Body = file
-			w := newWorld(t, []string{"http://a.test/"}, site)
-			w.as(fetch.Identity{Token: "libbot", Version: "1"})
-			w.run()
-			w.wantGaps(want)
-		})
 	}
 }
 

@@ -108,18 +108,13 @@ func TestRule19_NoArchiveLeavesTheBodyOut(t *testing.T) {
 
 // For another crawler's token a page says nothing to us; for our own, whatever that is, it does.
 func TestRule19_DirectivesForOurTokens(t *testing.T) {
-	for token, want := range map[string]bool{"mybot": true, "curtsy": false} {
-		synctest.Test(t, func(t *testing.T) {
-			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+	for token, asked := range map[string]string{"mybot": "/robots.txt /", "curtsy": "/robots.txt / /link"} {
+		tell(t, []story{{
+			name: token, set: func(w *world) { w.cfg.Identity.Token = token }, asked: map[string]string{"a.test": asked},
+			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
 				"/": {Links: []string{"/link"}, Header: map[string]string{"X-Robots-Tag": "otherbot: none, MyBot: nofollow"}}, "/link": {},
-			}}
-			w := newWorld(t, []string{"http://a.test/"}, site)
-			w.cfg.Identity.Token = token
-			w.run()
-			if left := !slices.Contains(w.asked("a.test"), "/link"); left != want {
-				t.Errorf("%s: asked for %q", token, w.asked("a.test"))
-			}
-		})
+			}}},
+		}})
 	}
 }
 

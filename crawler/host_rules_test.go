@@ -62,22 +62,14 @@ func TestRule09_AHostSettingBelowTheFloorIsRefused(t *testing.T) {
 
 // Budgets and patterns of some hosts bind these, beside those of all.
 func TestHostSettingsNarrowBudgetsAndScope(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/", "http://c.test/"}, crawltest.Tree("a.test", 20), crawltest.Tree("b.test", 20), crawltest.Tree("c.test", 20))
-		rules := host.Rules{
-			{Match: "a.test", MaxPerHost: 3}, {Match: "b.test", Exclude: []string{`p2\.`}, Include: []string{`p[1-4]\.`}},
-		}
-		w.cfg.Hosts, w.cfg.Scope.Hosts = rules, rules
-		w.cfg.MaxPerHost = 6
-		w.run()
-		w.wantAsked("b.test", "/robots.txt", "/", "/p1.html", "/p3.html", "/p4.html")
-		for host, n := range map[string]int{"a.test": 1 + 3, "c.test": 1 + 6} {
-			if got := w.asked(host); len(got) != n {
-				t.Errorf("%s was asked for %q", host, got)
-			}
-		}
-		w.wantOutcomes("http://b.test/p2.html", "dropped: scope:host-exclude")
-	})
+	rules := host.Rules{{Match: "a.test", MaxPerHost: 3}, {Match: "b.test", Exclude: []string{`p2\.`}, Include: []string{`p[1-4]\.`}}}
+	tell(t, []story{{
+		name: "three hosts", seeds: "http://a.test/ http://b.test/ http://c.test/",
+		sites: []*crawltest.Site{crawltest.Tree("a.test", 20), crawltest.Tree("b.test", 20), crawltest.Tree("c.test", 20)},
+		set:   func(w *world) { w.cfg.Hosts, w.cfg.Scope.Hosts, w.cfg.MaxPerHost = rules, rules, 6 },
+		asked: map[string]string{"b.test": "/robots.txt / /p1.html /p3.html /p4.html"}, outcomes: map[string]string{"b.test/p2.html": "dropped: scope:host-exclude"},
+		ended: EndedMaxPerHost, figures: map[string]int64{"pages": 3 + 4 + 6},
+	}})
 }
 
 // A host is asked within its hours alone, robots.txt included, and a day's budget of its own holds.

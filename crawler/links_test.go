@@ -227,64 +227,54 @@ func TestWhatScriptsNameIsAskedForOnlyWhereThatIsWanted(t *testing.T) {
 // Stores of files answer 403 for what is not there, and ten refusals in a row end a crawl of the host (rule 13): words in
 // a script must not.
 func TestRefusalsOfWhatScriptsNameDoNotEndAHost(t *testing.T) {
-	site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+	site, root := &crawltest.Site{Name: "a.test", Pages: pages{"/last": {Body: "x"}}}, crawltest.Page{Links: []string{"last"}}
 	var names strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&names, `go("%d.json");`, i)
 		site.Pages[fmt.Sprintf("/%d.json", i)] = crawltest.Page{Status: 403}
+		root.Embeds = append(root.Embeds, fmt.Sprintf("%d.json", i))
 	}
-	site.Pages["/"] = crawltest.Page{Body: "<script>" + names.String() + "</script><a href=last>"}
-	for i := range 20 {
-		p := site.Pages["/"]
-		p.Embeds = append(p.Embeds, fmt.Sprintf("%d.json", i))
-		p.Links = []string{"last"}
-		site.Pages["/"] = p
-	}
-	site.Pages["/last"] = crawltest.Page{Body: "x"}
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		w.cfg.Scope.Scripts = true
-		s := w.run()
-		if s.Status.Refused > 0 || s.Status.Scripts["dropped"] == 0 || s.Status.Scripts["failed"] > 10 {
-			t.Errorf("%d hosts refused; what scripts name: %v", s.Status.Refused, s.Status.Scripts)
-		}
-		w.wantOutcomes("http://a.test/last", "fetched: unavailable")
-	})
+	root.Body = "<script>" + names.String() + "</script><a href=last>"
+	site.Pages["/"] = root
+	tell(t, []story{{
+		name: "twenty names", sites: []*crawltest.Site{site}, set: func(w *world) { w.cfg.Scope.Scripts = true },
+		outcomes: map[string]string{"a.test/last": "fetched: unavailable"}, figures: map[string]int64{"hosts_refused": 0},
+		check: func(t *testing.T, _ *world, s Summary) {
+			if s.Status.Scripts["dropped"] == 0 || s.Status.Scripts["failed"] > 10 {
+				t.Errorf("what scripts name: %v", s.Status.Scripts)
+			}
+		},
+	}})
 }
 
 // TestFollowFeed: an entry of a feed that no page links is found by way of the feed, if that is wanted.
 func TestFollowFeed(t *testing.T) {
-	for _, on := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{
+	for on, asked := range map[bool]string{false: "/robots.txt / /feed", true: "/robots.txt / /feed /entry"} {
+		tell(t, []story{{
+			name: fmt.Sprint(on), set: func(w *world) { w.cfg.Follow = extract.Follow{Feed: on} },
+			sites: []*crawltest.Site{{
 				Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /private\n"},
-				Pages: map[string]crawltest.Page{
+				Pages: pages{
 					"/": {Body: `<a href=/feed>f</a>`, Links: []string{"/feed"}},
 					"/feed": {Type: "application/rss+xml", Links: []string{"/entry", "/private", "http://b.test/"}, Body: `<rss><channel>
 						<item><link>/entry</link></item><item><link>/private</link></item><item><link>http://b.test/</link></item></channel></rss>`},
 					"/entry": {Body: "e"}, "/private": {Body: "x"},
 				},
-			}, &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/": {Body: "b"}}})
-			w.cfg.Follow = extract.Follow{Feed: on}
-			w.run()
-			want := []string{"/", "/feed", "/robots.txt"}
-			if on { // else the referee misses what it leads to
-				w.judged(crawltest.Rules{Pace: Floor})
-				want = []string{"/", "/entry", "/feed", "/robots.txt"}
-			}
-			if got := slices.Sorted(slices.Values(w.asked("a.test"))); !slices.Equal(got, want) || len(w.asked("b.test")) > 0 {
-				t.Errorf("follow %v: asked for %q", on, got)
-			}
-			if !on {
-				return
-			}
-			if l := w.lineOf("http://a.test/entry"); l.Kind != storage.KindLink || l.Via != "http://a.test/feed" || l.Depth != 2 {
-				t.Errorf("%+v", l)
-			}
-			if l := w.lineOf("http://a.test/private"); l.Decision != storage.DecisionDisallow {
-				t.Errorf("%+v", l)
-			}
-		})
+			}, {Name: "b.test", Pages: pages{"/": {Body: "b"}}}},
+			asked: map[string]string{"a.test": asked, "b.test": ""},
+			rules: crawltest.Rules{Pace: Floor, Partial: !on}, // else the referee misses what the feed leads to
+			check: func(t *testing.T, w *world, _ Summary) {
+				if !on {
+					return
+				}
+				if l := w.lineOf("http://a.test/entry"); l.Kind != storage.KindLink || l.Via != "http://a.test/feed" || l.Depth != 2 {
+					t.Errorf("%+v", l)
+				}
+				if l := w.lineOf("http://a.test/private"); l.Decision != storage.DecisionDisallow {
+					t.Errorf("%+v", l)
+				}
+			},
+		}})
 	}
 }
 

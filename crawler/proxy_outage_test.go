@@ -11,11 +11,7 @@ import (
 
 func wayoutHost(t *testing.T, n int) canon.Authority {
 	t.Helper()
-	u, err := canon.Parse(fmt.Sprintf("https://h%d.test/", n))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Authority()
+	return parse(t, fmt.Sprintf("https://h%d.test/", n)).Authority()
 }
 
 func TestWhoseFailureItIs(t *testing.T) {

@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,7 +12,6 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/status"
 )
 
 func TestMaxPagesIsKeptExactlyUnderConcurrencyAndOverRuns(t *testing.T) {
@@ -63,57 +61,38 @@ func TestMaxBytesAndMaxTimeEndTheRun(t *testing.T) {
 	})
 }
 
-// drained begins a crawl, does what stop says in the middle of it, and finishes it in a second run: nothing may be
-// lost, and nothing done twice but what was cut short.
-func drained(t *testing.T, stop func(c *Crawl, abort func()), repeats int) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("a.test", 30)
-		site.Latency = 300 * time.Millisecond
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		c := w.crawl()
-		ctx, abort := context.WithCancel(t.Context())
-		defer abort()
-		go func() {
-			time.Sleep(10*Floor + 100*time.Millisecond)
-			stop(c, abort)
-		}()
-		s, err := c.Run(ctx)
-		if err != nil || s.EndedBy != EndedInterrupted {
-			t.Fatalf("ended by %q, %v", s.EndedBy, err)
-		}
-		w.balanced(s.Status)
-		if s.Status.InFlight != 0 || s.Status.Queued == 0 {
-			t.Errorf("%+v", s.Status)
-		}
-		w.run()
-		pages := map[string]int{}
-		for _, target := range w.asked("a.test") {
-			pages[target]++
-		}
-		extra := 0
-		for target, n := range pages {
-			if target != "/robots.txt" {
-				extra += n - 1
+// TestRule17_TheNextRunFinishesWhatWasStopped: an interrupt, an abort and the end of the time lose nothing, repeat nothing
+// but what an abort cut short, and keep the pace.
+func TestRule17_TheNextRunFinishesWhatWasStopped(t *testing.T) {
+	const middle = 10*Floor + 100*time.Millisecond
+	for _, c := range []struct {
+		name  string
+		site  *crawltest.Site
+		stop  func(*world) Summary
+		ended string
+		rules crawltest.Rules
+	}{
+		{"an interrupt", crawltest.Tree("a.test", 30), func(w *world) Summary { return w.drained(middle) }, EndedInterrupted, crawltest.Rules{Pace: Floor}},
+		{"an abort", crawltest.Tree("a.test", 30), func(w *world) Summary { return w.aborted(middle, 0) }, EndedInterrupted, crawltest.Rules{Pace: Floor, Repeats: 1}},
+		{"the end of the time of a wide turn", crawltest.Tree("localhost", 200), func(w *world) Summary {
+			w.cfg.Delay, w.cfg.PerHost, w.cfg.Workers, w.cfg.MaxTime = -1, 8, 64, 2050*time.Millisecond
+			return w.run()
+		}, EndedMaxTime, crawltest.Rules{Width: 8}},
+	} {
+		bubble(t, c.name, func(t *testing.T) {
+			c.site.Latency = 300 * time.Millisecond
+			w := newWorld(t, []string{"http://" + c.site.Name + "/"}, c.site)
+			if s := c.stop(w); s.EndedBy != c.ended || s.Status.InFlight != 0 || s.Status.Queued == 0 || s.Status.Fetched == 0 {
+				t.Fatalf("ended by %q: %+v", s.EndedBy, s.Status)
 			}
-		}
-		if len(pages) != 31 || extra > repeats {
-			t.Errorf("%d distinct targets, want 31; %d repeats, at most %d are due", len(pages), extra, repeats)
-		}
-		report := w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		for _, row := range report.Rows {
-			if row.Verdict == crawltest.Broken && row.Rule != crawltest.Once {
-				t.Errorf("%+v", row)
+			w.reopen()
+			w.cfg.MaxTime = 0
+			if s := w.run(); s.Status.Fetched != int64(len(c.site.Pages)) {
+				t.Errorf("%d fetched", s.Status.Fetched)
 			}
-		}
-	})
-}
-
-func TestRule17_TheFirstInterruptDrains(t *testing.T) {
-	drained(t, func(c *Crawl, _ func()) { c.Drain() }, 0)
-}
-
-func TestRule17_TheSecondAbortsAndKeepsThePace(t *testing.T) {
-	drained(t, func(_ *Crawl, abort func()) { abort() }, 1)
+			w.judged(c.rules)
+		})
+	}
 }
 
 // panicking is a fetcher that panics for one URL.
@@ -178,51 +157,45 @@ func TestBudgetsAndAnswersGoOnOverRuns(t *testing.T) {
 	})
 }
 
-func TestHTTPThatTheStoryReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		long := strings.Repeat("x", 3000)
-		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/":         {Links: []string{"/long", "/declared", "/image", "/missing", "/chain0", "/twice", "/far"}},
-			"/image":    {Type: "image/png", Body: "png"},
-			"/missing":  {Status: 404, Type: "image/png", Body: "not found"},
-			"/declared": {Type: "text/html", Body: long},
-			"/far":      {Redirect: "http://10.1.2.3/"},
-		}}
-		for i := range 12 {
-			site.Pages["/chain"+string(rune('0'+i))] = crawltest.Page{Redirect: "/chain" + string(rune('0'+i+1))}
+func TestStories_HTTP(t *testing.T) {
+	long := strings.Repeat("x", 3000)
+	site := &crawltest.Site{Name: "a.test", Pages: pages{
+		"/":      {Links: []string{"/long", "/declared", "/image", "/missing", "/chain0", "/twice", "/far"}},
+		"/image": picture, "/missing": {Status: 404, Type: "image/png", Body: "not found"}, "/declared": {Type: "text/html", Body: long},
+		"/far": {Redirect: "http://10.1.2.3/"},
+	}}
+	for i := range 12 {
+		site.Pages["/chain"+string(rune('0'+i))] = crawltest.Page{Redirect: "/chain" + string(rune('0'+i+1))}
+	}
+	site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.RequestURI == "/long" {
+			rw.Header().Set("Content-Type", "text/html")
+			rw.(http.Flusher).Flush() // no length declared
+			rw.Write([]byte(long))
+			return
 		}
-		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.RequestURI == "/long" {
-				rw.Header().Set("Content-Type", "text/html")
-				rw.(http.Flusher).Flush() // no length declared
-				rw.Write([]byte(long))
-				return
-			}
-			http.NotFound(rw, r)
-		})
-		w := newWorld(t, []string{"http://a.test/", "http://10.1.2.3/"}, site)
-		w.cfg.MaxBody, w.cfg.Scope.Reject = 2000, []string{"image/*"}
-		s := w.run()
-		w.wantOutcomes("http://a.test/long", "fetched: truncated: length")
-		w.wantOutcomes("http://a.test/declared", "dropped: too large")
-		w.wantOutcomes("http://a.test/image", "dropped: scope:reject")
-		w.wantOutcomes("http://a.test/missing", "gone: status 404")
-		w.wantOutcomes("http://a.test/chain9", "redirected: to http://a.test/chain:")
-		w.wantOutcomes("http://a.test/chain:", "dropped: trap:redirect-chain")
-		if w.count(budget.Truncated) != 1 {
-			t.Errorf("%d truncated", w.count(budget.Truncated))
-		}
-		for _, r := range w.archive.records {
-			if (r.Truncated != "") != (strings.HasSuffix(r.URL, "/long") || strings.HasSuffix(r.URL, "/declared") || strings.HasSuffix(r.URL, "/image")) {
-				t.Errorf("%s: truncated %q", r.URL, r.Truncated)
-			}
-		}
-		if !slices.ContainsFunc(s.Status.Resting, func(r status.Resting) bool {
-			return r.Condition == "retired" && strings.Contains(r.Reason, "private address (see --allow-net)")
-		}) {
-			t.Errorf("%+v", s.Status.Resting)
-		}
+		http.NotFound(rw, r)
 	})
+	tell(t, []story{{
+		name: "limits of bodies, types and redirects", seeds: "http://a.test/ http://10.1.2.3/", sites: []*crawltest.Site{site},
+		set: func(w *world) { w.cfg.MaxBody, w.cfg.Scope.Reject = 2000, []string{"image/*"} },
+		outcomes: map[string]string{
+			"a.test/long": "fetched: truncated: length", "a.test/declared": "dropped: too large", "a.test/image": "dropped: scope:reject",
+			"a.test/missing": "gone: status 404", "a.test/chain9": "redirected: to http://a.test/chain:", "a.test/chain:": "dropped: trap:redirect-chain",
+		},
+		ended: EndedWaiting, incomplete: true,
+		check: func(t *testing.T, w *world, s Summary) {
+			cut := map[string]bool{"http://a.test/long": true, "http://a.test/declared": true, "http://a.test/image": true}
+			for _, r := range w.archive.records {
+				if (r.Truncated != "") != cut[r.URL] {
+					t.Errorf("%s: truncated %q", r.URL, r.Truncated)
+				}
+			}
+			if restsWith("private address (see --allow-net)")(t, w, s); s.Status.Retired != 1 || w.count(budget.Truncated) != 1 {
+				t.Errorf("%d retired, %d truncated", s.Status.Retired, w.count(budget.Truncated))
+			}
+		},
+	}})
 }
 
 // The pace counts from the end of the exchange, however long it takes to keep what it brought.

@@ -8,17 +8,7 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 )
-
-func parseSeed(t testing.TB, raw string) canon.URL {
-	t.Helper()
-	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
 
 // seedLedger is a durable frontier's totals, and the book of the run over them.
 type seedLedger struct {
@@ -111,7 +101,7 @@ func hop(t *testing.T, seed, at string) frontier.Task {
 	if seed == at {
 		kind = frontier.KindSeed
 	}
-	return frontier.Task{Candidate: frontier.Candidate{URL: parseSeed(t, at), Kind: kind, Seed: seed}}
+	return frontier.Task{Candidate: frontier.Candidate{URL: parse(t, at), Kind: kind, Seed: seed}}
 }
 
 func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
@@ -131,7 +121,7 @@ func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
 	} {
 		book := newSeedBook(nil)
 		for i := range len(x.way) - 1 {
-			got := book.Circles(hop(t, a, x.way[i]), parseSeed(t, x.way[i+1]))
+			got := book.Circles(hop(t, a, x.way[i]), parse(t, x.way[i+1]))
 			if want := x.want && i == len(x.way)-2; got != want {
 				t.Errorf("%s, redirect %d: %v, want %v", x.name, i+1, got, want)
 			}
@@ -143,21 +133,21 @@ func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
 func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
 	const a, b, c = "http://a.test/", "http://b.test/", "http://c.test/"
 	book := newSeedBook(nil)
-	book.Circles(hop(t, a, a), parseSeed(t, b))
-	if book.Circles(hop(t, b, b), parseSeed(t, a)) {
+	book.Circles(hop(t, a, a), parse(t, b))
+	if book.Circles(hop(t, b, b), parse(t, a)) {
 		t.Error("the way of another seed counts")
 	}
 	link := hop(t, a, b)
 	link.Depth = 1
-	if book.Circles(link, parseSeed(t, a)) {
+	if book.Circles(link, parse(t, a)) {
 		t.Error("the redirect of a linked page counts as that of its seed")
 	}
 	book.EndOfChain(hop(t, a, a))
-	if !book.Circles(hop(t, a, c), parseSeed(t, a)) {
+	if !book.Circles(hop(t, a, c), parse(t, a)) {
 		t.Error("a seed that was not redirected to has ended the way")
 	}
 	book.EndOfChain(hop(t, a, b))
-	if book.Circles(hop(t, a, c), parseSeed(t, a)) {
+	if book.Circles(hop(t, a, c), parse(t, a)) {
 		t.Error("the way is known after its end")
 	}
 }
@@ -165,7 +155,7 @@ func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
 // A turn that extends the scope may come to nothing, so that the next one says it again; after it was applied the scope
 // decides alone.
 func TestTheScopeIsExtendedUntilATurnIsApplied(t *testing.T) {
-	book, u := newSeedBook(nil), parseSeed(t, "http://b.test/x")
+	book, u := newSeedBook(nil), parse(t, "http://b.test/x")
 	covered, calls := false, 0
 	extend := func() { book.Extend(u, func() bool { return covered }, func() { covered = true; calls++ }) }
 	want := func(n int, when string) {
@@ -176,7 +166,7 @@ func TestTheScopeIsExtendedUntilATurnIsApplied(t *testing.T) {
 	}
 	want(1, "at first")
 	want(2, "while a turn is under way")
-	book.Applied(frontier.Result{Extend: []frontier.Seed{{URL: parseSeed(t, "http://b.test/y")}}}, nil)
+	book.Applied(frontier.Result{Extend: []frontier.Seed{{URL: parse(t, "http://b.test/y")}}}, nil)
 	want(3, "after another was applied")
 	book.Applied(frontier.Result{Extend: []frontier.Seed{{URL: u}}}, nil)
 	want(3, "after it was applied")

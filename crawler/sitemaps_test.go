@@ -190,62 +190,54 @@ func TestSitemaps_WhatIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestSitemaps_OfTheOperator(t *testing.T) {
+// TestSitemaps_OneByOne reads a sitemap that robots.txt names, or the operator, and that is redirected, broken or not there.
+// It costs nothing else; only that of the operator is a seed, which has to be answered.
+func TestSitemaps_OneByOne(t *testing.T) {
+	const gone = ""
+	page := "<!DOCTYPE html><html><a href='/p1'>x</a></html>"
 	for _, tt := range []struct {
-		name, body string
-		unanswered int64
-		asked      []string
+		name, robots, body, outcome, asked string
+		operator                           bool
+		unanswered                         int64
 	}{
-		{"read", listOf("http://a.test/p1"), 0, []string{"/robots.txt", "/", "/own.xml", "/p1"}},
-		{"redirected", "→/moved.xml", 0, []string{"/robots.txt", "/", "/own.xml", "/moved.xml", "/p2"}},
-		{"redirected to nowhere", "→/gone.xml", 1, []string{"/robots.txt", "/", "/own.xml", "/gone.xml"}},
-		{"no sitemap", "<html><a href='/p1'>x</a></html>", 1, []string{"/robots.txt", "/", "/own.xml"}},
-		{"gone", "", 1, []string{"/robots.txt", "/", "/own.xml"}},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			files := map[string]string{"/s.xml": listOf("http://a.test/p3"), "/moved.xml": listOf("http://a.test/p2")}
-			if tt.body != "" {
-				files["/own.xml"] = tt.body
-			}
-			w := newWorld(t, []string{"http://a.test/"}, mapped("a.test", mapLine, files))
-			w.cfg.Sitemaps.URLs = []canon.URL{parse(t, "http://a.test/own.xml")}
-			s := w.run()
-			w.wantAsked("a.test", tt.asked...)
-			if s.SeedsUnanswered != tt.unanswered || s.Incomplete != (tt.unanswered > 0) {
-				t.Errorf("%d unanswered: %q", s.SeedsUnanswered, s.Seeds)
-			}
-		})
-	}
-}
+		{name: "read", operator: true, body: listOf("http://a.test/p1"), outcome: "fetched: sitemap:urlset: 1 of 1 entries in scope", asked: "/robots.txt / /s.xml /p1"},
+		{name: "redirected", operator: true, body: "→/moved.xml", outcome: "redirected: to http://a.test/moved.xml", asked: "/robots.txt / /s.xml /moved.xml /p2"},
+		{name: "redirected to nowhere", operator: true, body: "→/none.xml", outcome: "redirected: to http://a.test/none.xml", asked: "/robots.txt / /s.xml /none.xml", unanswered: 1},
+		{name: "of the operator: a page", operator: true, body: page,
+			outcome: "fetched: sitemap:no sitemap: 0 of 0 entries in scope; no sitemap at byte 21: the root element is \"html\"", asked: "/robots.txt / /s.xml", unanswered: 1},
+		{name: "of the operator: gone", operator: true, body: gone, outcome: "gone: status 404", asked: "/robots.txt / /s.xml", unanswered: 1},
 
-func TestSitemaps_OneThatCannotBeHadCostsNothingElse(t *testing.T) {
-	for _, tt := range []struct{ name, robots, body, outcome, asked string }{
-		{"disallowed", "User-agent: *\nDisallow: /s.xml\n", listOf("http://a.test/p1"), "disallowed: disallow rule", "/robots.txt /"},
-		{"404", "", "", "gone: status 404", "/robots.txt / /s.xml"},
-		{"a page", "", "<!DOCTYPE html><html><a href='/p1'>x</a></html>", "fetched: sitemap:no sitemap: 0 of 0 entries in scope; no sitemap at byte 21: the root element is \"html\"", "/robots.txt / /s.xml"},
-		{"cut off", "", listOf("http://a.test/p1", "http://a.test/p2")[:70], "fetched: sitemap:cut off: 1 of 1 entries in scope; cut off at byte 70", "/robots.txt / /s.xml /p1"},
-		{"lists itself", "", indexOf("/s.xml", "/t.xml"), "fetched: sitemap:index: 2 of 2 entries in scope", "/robots.txt / /s.xml /t.xml"},
-		{"too deep", "", indexOf("/1.xml"), "fetched: sitemap:index: 1 of 1 entries in scope", "/robots.txt / /s.xml /1.xml /2.xml /3.xml"},
+		{name: "disallowed", robots: "User-agent: *\nDisallow: /s.xml\n", body: listOf("http://a.test/p1"), outcome: "disallowed: disallow rule", asked: "/robots.txt /"},
+		{name: "404", body: gone, outcome: "gone: status 404", asked: "/robots.txt / /s.xml"},
+		{name: "a page", body: page, outcome: "fetched: sitemap:no sitemap: 0 of 0 entries in scope; no sitemap at byte 21: the root element is \"html\"", asked: "/robots.txt / /s.xml"},
+		{name: "cut off", body: listOf("http://a.test/p1", "http://a.test/p2")[:70], outcome: "fetched: sitemap:cut off: 1 of 1 entries in scope; cut off at byte 70", asked: "/robots.txt / /s.xml /p1"},
+		{name: "lists itself", body: indexOf("/s.xml", "/t.xml"), outcome: "fetched: sitemap:index: 2 of 2 entries in scope", asked: "/robots.txt / /s.xml /t.xml"},
+		{name: "too deep", body: indexOf("/1.xml"), outcome: "fetched: sitemap:index: 1 of 1 entries in scope", asked: "/robots.txt / /s.xml /1.xml /2.xml /3.xml"},
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			files := map[string]string{
-				"/t.xml": indexOf("/s.xml"),
-				"/1.xml": indexOf("/2.xml"), "/2.xml": indexOf("/3.xml"), "/3.xml": indexOf("/4.xml"), "/4.xml": listOf("/p1"),
-			}
-			if tt.body != "" {
-				files["/s.xml"] = tt.body
-			}
-			w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", tt.robots+mapLine, files))
-			s := w.run()
-			w.wantAsked("a.test", strings.Fields(tt.asked)...)
-			w.wantOutcomes("http://a.test/s.xml", tt.outcome)
-			if s.Incomplete || s.EndedBy != EndedDrained {
-				t.Errorf("%+v", s)
-			}
-			if n := s.Status.Links[reasonIndexDepth]; (n == 1) != (tt.name == "too deep") {
-				t.Errorf("%d were too deep", n)
-			}
-		})
+		files := map[string]string{
+			"/t.xml": indexOf("/s.xml"), "/moved.xml": listOf("http://a.test/p2"),
+			"/1.xml": indexOf("/2.xml"), "/2.xml": indexOf("/3.xml"), "/3.xml": indexOf("/4.xml"), "/4.xml": listOf("/p1"),
+		}
+		if tt.body != gone {
+			files["/s.xml"] = tt.body
+		}
+		named, deep := mapLine, int64(0)
+		if tt.operator {
+			named = ""
+		}
+		if tt.name == "too deep" {
+			deep = 1
+		}
+		tell(t, []story{{
+			name: tt.name, sites: []*crawltest.Site{mapped("a.test", tt.robots+named, files)},
+			set: func(w *world) {
+				if w.cfg.Sitemaps.Robots = !tt.operator; tt.operator {
+					w.cfg.Sitemaps.URLs = []canon.URL{parse(w.t, "http://a.test/s.xml")}
+				}
+			},
+			asked: map[string]string{"a.test": tt.asked}, outcomes: map[string]string{"a.test/s.xml": tt.outcome}, offScope: true,
+			incomplete: tt.unanswered > 0, figures: map[string]int64{"seeds_unanswered": tt.unanswered, "links_not_followed/" + reasonIndexDepth: deep},
+		}})
 	}
 }
 
@@ -272,54 +264,51 @@ func TestSitemaps_AnAnswerThatIsNotWholeIsTriedAgain(t *testing.T) {
 	})
 }
 
-// The operator's media types are those of what is kept; and of what is larger than he allows, the beginning counts.
-func TestSitemaps_AreAskedForWhateverTheirTypeAndSize(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		body := listOf("http://a.test/p1", "http://a.test/p2", "http://a.test/p3")
-		w := newMapped(t, []string{"http://a.test/"}, &crawltest.Site{
-			Name: "a.test", Robots: crawltest.Robots{Body: mapLine}, Pages: map[string]crawltest.Page{"/": {}, "/s.xml": {Body: body}, "/p1": {}, "/p2": {}},
-		})
-		w.cfg.Scope.Reject, w.cfg.MaxBody = []string{"application/xml", "text/xml"}, 100
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/p1", "/p2")
-		if s.Status.Reasons["fetched"]["sitemap:cut off"] != 1 || w.count(budget.Truncated) != 1 {
-			t.Errorf("%+v", s.Status)
-		}
-		for _, r := range w.archive.records {
-			if strings.HasSuffix(r.URL, "/s.xml") && !strings.Contains(string(r.Request), "Accept: application/xml,") {
-				t.Errorf("asked for by %q", r.Request)
-			}
-		}
-	})
-}
-
-func TestSitemaps_ScopeJudgesThemAndWhatTheyList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine+"Sitemap: http://a.test/no.xml\n", map[string]string{
-			"/s.xml": listOf("http://a.test/p1", "http://a.test/p/no", "http://a.test/p2"),
-		}))
-		depth := 0
-		w.cfg.Scope.Depth, w.cfg.Scope.Exclude = &depth, []string{"/no"}
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml") // listed pages are one step from the seed
-		w.wantOutcomes("http://a.test/no.xml", "dropped: scope:exclude")
-		w.wantOutcomes("http://a.test/p/no", "dropped: scope:exclude")
-		if s.Status.Links["scope:depth"] != 2 || s.Status.Dropped != 2 {
-			t.Errorf("%+v", s.Status)
-		}
-	})
-}
-
-func TestSitemaps_ARunWithoutThemDropsThoseThatArePending(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
-		w.cfg.MaxPages = 1
-		w.run()
-		w.reopen()
-		w.cfg.MaxPages, w.cfg.Sitemaps = 0, Sitemaps{}
-		w.run()
-		w.wantOutcomes("http://a.test/s.xml", "dropped: scope:sitemap")
-		w.wantAsked("a.test", "/robots.txt", "/")
+func TestStories_Sitemaps(t *testing.T) {
+	robots := func(w *world) { w.cfg.Sitemaps.Robots = true }
+	depth := 0
+	tell(t, []story{
+		{ // the operator's media types are those of what is kept; of what is larger than the operator allows, the beginning counts
+			name: "whatever their type and size", offScope: true,
+			sites: []*crawltest.Site{{Name: "a.test", Robots: crawltest.Robots{Body: mapLine}, Pages: pages{
+				"/": {}, "/s.xml": {Body: listOf("http://a.test/p1", "http://a.test/p2", "http://a.test/p3")}, "/p1": {}, "/p2": {},
+			}}},
+			set: func(w *world) {
+				robots(w)
+				w.cfg.Scope.Reject, w.cfg.MaxBody = []string{"application/xml", "text/xml"}, 100
+			},
+			asked: map[string]string{"a.test": "/robots.txt / /s.xml /p1 /p2"}, figures: map[string]int64{"reasons/fetched/sitemap:cut off": 1}, incomplete: true, // the seed is larger, too
+			check: func(t *testing.T, w *world, _ Summary) {
+				if r := w.archive.records[2]; w.count(budget.Truncated) != 1 || !strings.Contains(string(r.Request), "Accept: application/xml,") {
+					t.Errorf("%d truncated; asked for by %q", w.count(budget.Truncated), r.Request)
+				}
+			},
+		},
+		{
+			name: "the scope judges them and what they list", offScope: true,
+			sites: []*crawltest.Site{mapped("a.test", mapLine+"Sitemap: http://a.test/no.xml\n", map[string]string{
+				"/s.xml": listOf("http://a.test/p1", "http://a.test/p/no", "http://a.test/p2"),
+			})},
+			set: func(w *world) {
+				robots(w)
+				w.cfg.Scope.Depth, w.cfg.Scope.Exclude = &depth, []string{"/no"}
+			},
+			asked:    map[string]string{"a.test": "/robots.txt / /s.xml"}, // listed pages are one step from the seed
+			outcomes: map[string]string{"a.test/no.xml": "dropped: scope:exclude", "a.test/p/no": "dropped: scope:exclude"},
+			figures:  map[string]int64{"links_not_followed/scope:depth": 2, "dropped": 2},
+		},
+		{
+			name: "a run without them drops those that are pending", offScope: true,
+			sites: []*crawltest.Site{mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")})},
+			set: func(w *world) {
+				robots(w)
+				w.cfg.MaxPages = 1
+				w.run()
+				w.reopen()
+				w.cfg.MaxPages, w.cfg.Sitemaps = 0, Sitemaps{}
+			},
+			asked: map[string]string{"a.test": "/robots.txt /"}, outcomes: map[string]string{"a.test/s.xml": "dropped: scope:sitemap"},
+		},
 	})
 }
 

@@ -180,51 +180,27 @@ func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
 			site := crawltest.Tree("localhost", 60)
 			site.Latency = 10 * time.Millisecond
 			w := tagged(t, map[string]string{"localhost": "news"}, site)
-			w.cfg.Delay, w.cfg.PerHost, w.cfg.Workers, w.cfg.MaxPages = -1, 8, workers, 23
-			s := w.run()
-			if s.Status.Pages != 23 || s.EndedBy != EndedMaxPages {
-				t.Errorf("%d workers: %d pages, ended by %q", workers, s.Status.Pages, s.EndedBy)
-			}
-			if most := w.most("localhost"); most > workers {
-				t.Errorf("%d in flight with %d workers", most, workers)
-			}
-			w.cfg.MaxPages, w.cfg.MaxPerHost = 0, 31
-			w.reopen()
-			if s := w.run(); s.Status.Pages != 31 || s.EndedBy != EndedMaxPerHost {
-				t.Errorf("%d workers: %d pages of the host, ended by %q", workers, s.Status.Pages, s.EndedBy)
-			}
-			w.cfg.MaxPerHost, w.cfg.MaxPerDomain = 0, 41
-			w.reopen()
-			if s := w.run(); s.Status.Pages != 41 || s.EndedBy != EndedMaxPerDomain {
-				t.Errorf("%d workers: %d pages of the domain, ended by %q", workers, s.Status.Pages, s.EndedBy)
-			}
-			w.cfg.MaxPerDomain, w.cfg.MaxPerTag = 0, 51
-			w.reopen()
-			if s := w.run(); s.Status.Pages != 51 || s.EndedBy != EndedMaxPerTag {
-				t.Errorf("%d workers: %d pages of the tag, ended by %q", workers, s.Status.Pages, s.EndedBy)
+			w.cfg.Delay, w.cfg.PerHost, w.cfg.Workers = -1, 8, workers
+			for _, budget := range []struct {
+				of    *int64
+				most  int64
+				ended string
+			}{
+				{&w.cfg.MaxPages, 23, EndedMaxPages}, {&w.cfg.MaxPerHost, 31, EndedMaxPerHost},
+				{&w.cfg.MaxPerDomain, 41, EndedMaxPerDomain}, {&w.cfg.MaxPerTag, 51, EndedMaxPerTag},
+			} {
+				*budget.of = budget.most
+				if s := w.run(); s.Status.Pages != budget.most || s.EndedBy != budget.ended {
+					t.Errorf("%d workers: %d pages, ended by %q; want %d, %q", workers, s.Status.Pages, s.EndedBy, budget.most, budget.ended)
+				}
+				if most := w.most("localhost"); most > workers {
+					t.Errorf("%d in flight with %d workers", most, workers)
+				}
+				*budget.of = 0
+				w.reopen()
 			}
 		})
 	}
-}
-
-// A wide turn that is interrupted or loses its lease repeats what was in flight and no more.
-func TestRule17_AWideTurnDrains(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("localhost", 200)
-		site.Latency = 100 * time.Millisecond
-		w := wideWorld(t, site)
-		w.cfg.MaxTime = 1050 * time.Millisecond
-		first := w.run()
-		if first.EndedBy != EndedMaxTime || first.Status.InFlight != 0 || first.Status.Fetched == 0 || first.Status.Fetched == 200 {
-			t.Fatalf("ended by %q: %+v", first.EndedBy, first.Status)
-		}
-		w.reopen()
-		w.cfg.MaxTime = 0
-		if s := w.run(); s.Status.Fetched != 200 {
-			t.Errorf("%d fetched", s.Status.Fetched)
-		}
-		w.judged(crawltest.Rules{Width: 8})
-	})
 }
 
 // An exchange that outlasts its lease's time is a failed attempt; those beside it, and the others, are not.
