@@ -17,19 +17,12 @@ func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
 	web = webOf(t, crawltest.Tree("bakery.test", 3000))
 	dir = filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "--delay", "200ms", "--max-wait", "5h", "--dir", dir, web.LoopbackURL("bakery.test"))
-	wait := begun(t, cmd)
-	ended := false
+	p := launched(t, cmd)
+	t.Cleanup(func() { p.kill() })
 	end = func() result {
-		ended = true
 		cmd.Process.Signal(syscall.SIGTERM)
-		return wait()
+		return p.end()
 	}
-	t.Cleanup(func() {
-		if !ended {
-			cmd.Process.Kill()
-			cmd.Wait()
-		}
-	})
 	eventually(t, "two requests, and an answer", func() bool {
 		_, err := control.Ask(t.Context(), dir)
 		return err == nil && len(web.Referee().Requests()) >= 3

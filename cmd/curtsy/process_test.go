@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -107,26 +106,12 @@ type result struct {
 // ended runs a command to its end.
 func ended(t *testing.T, cmd *exec.Cmd) result {
 	t.Helper()
-	return begun(t, cmd)()
-}
-
-// begun starts a command and returns how to wait for its end.
-func begun(t *testing.T, cmd *exec.Cmd) (wait func() result) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: %v", cmd.Args, err)
+	p := launched(t, cmd)
+	r := p.end()
+	if exit := (*exec.ExitError)(nil); p.err != nil && !errors.As(p.err, &exit) {
+		t.Fatalf("%v: %v", cmd.Args, p.err)
 	}
-	return func() result {
-		t.Helper()
-		err := cmd.Wait()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			t.Fatalf("%v: %v", cmd.Args, err)
-		}
-		return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
-	}
+	return r
 }
 
 // want checks the exit code and that standard error says all of these.

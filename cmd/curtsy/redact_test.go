@@ -2,22 +2,27 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/redact"
 )
@@ -214,6 +219,104 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 		}
 		if !shown {
 			t.Error("no kill came while it was under way")
+		}
+	}
+}
+
+// After a kill the ledger alone may know that a host asked to be left alone (Retry-After). Who takes down the page that said
+// so takes the line away, and not the rest: the next run keeps it (politeness rules 11 and 17).
+func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
+	for _, args := range [][]string{{"redact", "--all"}, {"redact"}} {
+		home(t, "")
+		web := webOf(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+			"/":     {Links: []string{"/a", "/busy"}},
+			"/a":    {},
+			"/busy": {FailFirst: 99, FailStatus: http.StatusServiceUnavailable, RetryAfter: "3600"},
+		}})
+		seed := web.LoopbackURL("bakery.test")
+		dir, s := filepath.Join(t.TempDir(), "d"), crawldir.Defaults()
+		s.Delay, s.MaxWait = 0, time.Second
+		seeds, err := crawldir.SeedURLs(seed)
+		if err == nil {
+			err = crawldir.Create(t.Context(), dir, &s, seeds)
+		}
+		var before []byte // the frontier, as a kill between the ledger's commit and its own leaves it
+		if err == nil {
+			_, err = crawldir.Run(t.Context(), dir, crawldir.Options{Attend: func(ctx context.Context, start crawldir.Start) (crawler.Summary, error) {
+				if before, err = os.ReadFile(inDir(dir, crawldir.FrontierName)); err != nil {
+					return crawler.Summary{}, err
+				}
+				return start.Crawl.Run(ctx)
+			}})
+		}
+		if err == nil {
+			err = os.WriteFile(inDir(dir, crawldir.FrontierName), before, 0o600)
+		}
+		must(t, err)
+		asked := len(web.Referee().Requests())
+		if last := web.Referee().Requests()[asked-1]; last.Status != http.StatusServiceUnavailable {
+			t.Fatalf("the run that is killed was answered %d last", last.Status)
+		}
+		shared(t, append(args, dir, seed+"busy")...).want(t, cli.ExitDone)
+		r, err := crawldir.Run(t.Context(), dir, crawldir.Options{})
+		if err != nil || r.EndedBy != crawler.EndedWaiting {
+			t.Errorf("%v: ended by %s, %v", args, r.EndedBy, err)
+		}
+		if more := web.Referee().Requests()[asked:]; len(more) > 0 {
+			t.Errorf("%v: asked for %s before the rest was over", args, more[0].Target)
+		}
+		shared(t, "audit", dir).want(t, cli.ExitDone)
+	}
+}
+
+// A scheme and a path mean one URL, however it is spelled; everything else is what an opt-out list takes it for, which
+// the list then has, too.
+func TestAnArgumentMeansAURLAPartAHostOrADomain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		arg, kind, entry string
+		under, apart     []string
+	}{
+		{"https://a.test/x", kindURL, "https://a.test/x$",
+			[]string{"https://a.test/x", "https://A.TEST:443/x#part", "https://a.test/%78"},
+			[]string{"http://a.test/x", "https://a.test/xy", "https://a.test/x/", "https://b.test/x", "https://a.test:8443/x"}},
+		{"https://a.test/", kindURL, "https://a.test/$", []string{"https://a.test/", "https://a.test"}, []string{"https://a.test/x", "http://a.test/"}},
+		{"http://a.test/x?b=2*", "", "", nil, nil},
+		{"http://a.test/*b", kindURL, "http://a.test/*b$", []string{"http://a.test/*b"}, []string{"http://a.test/ab"}},
+		{"a.test/x", kindPart, "a.test/x", []string{"http://a.test/x", "https://a.test:8443/xy?z"}, []string{"http://a.test/", "http://b.test/x"}},
+		{"a.test/x$", kindURL, "a.test/x$", []string{"http://a.test/x", "https://a.test/x"}, []string{"http://a.test/xy"}},
+		{"a.test", kindHost, "a.test", []string{"http://a.test/", "https://a.test:8443/x"}, []string{"http://www.a.test/", "no URL", ""}},
+		{"a.test/", kindHost, "a.test/", []string{"http://a.test/", "http://a.test/x"}, []string{"http://b.test/"}},
+		{"a.test:8443", kindHost, "a.test:8443", []string{"https://a.test:8443/x"}, []string{"https://a.test/"}},
+		{"https://a.test", kindHost, "https://a.test", []string{"https://a.test/x"}, []string{"http://a.test/x"}},
+		{".a.test", kindDomain, ".a.test", []string{"http://a.test/", "http://b.a.test/x"}, []string{"http://xa.test/"}},
+		{"192.0.2.7", kindHost, "192.0.2.7", []string{"http://192.0.2.7/x"}, []string{"http://192.0.2.8/"}},
+	} {
+		s, err := parseSubject(c.arg)
+		if c.kind == "" {
+			if err == nil {
+				t.Errorf("%s is taken for %s", c.arg, s.means())
+			}
+			continue
+		}
+		if err != nil || s.kind != c.kind || s.entry != c.entry || s.Host != (c.kind == kindHost || c.kind == kindDomain) {
+			t.Errorf("%s: %+v, %v", c.arg, s, err)
+			continue
+		}
+		list, err := entrySubject(s.entry)
+		if err != nil {
+			t.Errorf("%s: its entry %s: %v", c.arg, s.entry, err)
+			continue
+		}
+		for _, u := range c.under {
+			if !s.Covers(u) || !list.Covers(u) {
+				t.Errorf("%s does not cover %s: %v, by the list %v", c.arg, u, s.Covers(u), list.Covers(u))
+			}
+		}
+		for _, u := range c.apart {
+			if s.Covers(u) || list.Covers(u) {
+				t.Errorf("%s covers %s: %v, by the list %v", c.arg, u, s.Covers(u), list.Covers(u))
+			}
 		}
 	}
 }
