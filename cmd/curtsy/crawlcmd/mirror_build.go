@@ -128,6 +128,9 @@ func (b *Built) Lead() string {
 	for _, l := range b.Lacks {
 		t.WriteString(plainly.OneLine(l.String()) + "\n")
 	}
+	if n := b.Missing[mirror.Damaged] + b.Unreadable; n > 0 {
+		fmt.Fprintf(&t, "left out, because they cannot be read from the archive: %s; curtsy warc check tells whether its records are damaged\n", plainly.Count(n, "URL"))
+	}
 	return t.String()
 }
 

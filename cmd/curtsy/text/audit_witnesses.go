@@ -87,6 +87,9 @@ func logWords(h *audit.HostLog) string {
 	if h.Extra > 0 {
 		s += fmt.Sprintf("; it has %d more", h.Extra)
 	}
+	if h.Outside > 0 {
+		s += fmt.Sprintf("; %d before or after the archived requests, not judged", h.Outside)
+	}
 	if h.Unread > 0 {
 		s += fmt.Sprintf("; %s unreadable", plainly.Count(h.Unread, "line"))
 	}

@@ -305,7 +305,7 @@ func (h *hostLog) say(r *audit.Result) {
 	case h.Exchanges == 0:
 		say("%s of the crawler are not of this crawl, or their requests are not in the archive", plainly.Count(h.Outside, "line"))
 	default:
-		say("%d lines of the crawler are older or newer than the archived requests to the host", h.Outside)
+		say("%s of the crawler before or after the archived requests to the host", plainly.Count(h.Outside, "line"))
 	}
 	if h.Unread > 0 {
 		say("%d lines could not be read", h.Unread)
