@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"hash/maphash"
 	"math/bits"
 	"slices"
@@ -38,12 +39,22 @@ const (
 	NotRewritten Reason = "not rewritten"   // of a document: it is too large to be searched for links
 )
 
+// reasonWords are the reasons for people.
+var reasonWords = map[Reason]string{
+	Robots: "robots.txt forbids it", OptOut: "an opt-out list names it", Scope: "out of the crawl's scope",
+	Budget: "over a limit of the crawl", NoFollow: "links to it have nofollow", Held: "held for the operator",
+	Failed: "no usable response", Gone: "status 404 or 410", NoArchive: "it asks not to be archived (noarchive)",
+	Truncated: "its body was cut", TooLarge: "its body is too large", Damaged: "its record or body is damaged",
+	NoOriginal: "its original is not in the archive", Redirect: "redirects to a URL that is not in the mirror",
+	NotFetched: "not requested", ByScript: "only scripts name it", NotRewritten: "too large to rewrite its links",
+}
+
 // Why explains a reason in words; detail is that of the list of what is missing.
 func (r Reason) Why(detail string) string {
-	words := plainly.Reason(detail)
+	words, own := plainly.Reason(detail), cmp.Or(reasonWords[r], string(r)) // those of references are words already
 	switch {
 	case detail == "":
-		return string(r)
+		return own
 	case r == Scope, r == Gone, r == Failed, r == NotFetched, r == Redirect && !strings.HasPrefix(detail, "to "):
 		return words
 	case r == Budget:
@@ -53,7 +64,7 @@ func (r Reason) Why(detail string) string {
 	case r == Redirect:
 		return "redirects " + detail
 	}
-	return string(r) + ": " + words
+	return own + ": " + words
 }
 
 // state is what became of an archived URL.

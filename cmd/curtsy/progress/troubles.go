@@ -8,6 +8,7 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
+	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
@@ -15,6 +16,7 @@ import (
 type troubles struct {
 	hosts map[string]bool // that need not be said: of an earlier run, or said; nil before the first look
 	said  int
+	full  map[string]bool // limits of which it was said that a host reached them
 }
 
 // mostTroubled is how many hosts are named while a crawl runs: the status names more.
@@ -24,9 +26,15 @@ const mostTroubled = 5
 func (t *troubles) look(s status.Status) (says []string) {
 	first := t.hosts == nil
 	if first {
-		t.hosts = map[string]bool{}
+		t.hosts, t.full = map[string]bool{}, map[string]bool{}
 	}
 	for _, r := range s.Resting {
+		if limit := strings.HasPrefix(r.Reason, storage.RuleOfBudget); limit && !t.full[r.Reason] && !t.hosts[r.Host] {
+			t.hosts[r.Host], t.full[r.Reason] = true, true
+			if !first {
+				says = append(says, fmt.Sprintf("%s is not being crawled: %s; curtsy status counts further hosts", r.Host, plainly.Reason(r.Reason)))
+			}
+		}
 		if t.hosts[r.Host] || t.said > mostTroubled {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler"
 	"curtsy/crawler/status"
 )
 
@@ -52,5 +53,22 @@ func TestStatus_HostsThatTheirAddressLimits(t *testing.T) {
 		if got := Status(status.Status{LimitedByIP: n}, "", time.Time{}); strings.Contains(got, "limited by IP: 3 hosts\n") != want {
 			t.Errorf("%d: %s", n, got)
 		}
+	}
+}
+
+// A summary says that the remaining hosts are private also if there are more of them than a status names.
+func TestSummary_ManyPrivateHosts(t *testing.T) {
+	t.Parallel()
+	const reason = "robots.txt: private address (see --allow-net)"
+	s := crawler.Summary{EndedBy: crawler.EndedWaiting, Status: status.Status{Elapsed: 1, Bytes: 1, Queued: 150, Why: map[string]map[string]int64{"retired": {reason: 150}}}}
+	for range status.MaxResting {
+		s.Status.Resting = append(s.Status.Resting, status.Resting{Condition: "retired", Reason: reason, Pending: 1})
+	}
+	if got := Summary(s, "d", true); !strings.Contains(got, "the remaining hosts have private addresses") || !strings.Contains(got, "--allow-net NETWORK") {
+		t.Error(got)
+	}
+	s.Status.Why["parked"] = map[string]int64{"timeout": 1}
+	if got := Summary(s, "d", true); strings.Contains(got, "private addresses") {
+		t.Error(got)
 	}
 }

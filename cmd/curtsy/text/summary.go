@@ -105,7 +105,20 @@ func onlyPrivate(s status.Status) bool {
 			pending -= r.Pending
 		}
 	}
-	return pending == 0 && len(s.Resting) > 0
+	// Of more hosts than the status names, the counts of reasons tell.
+	return len(s.Resting) > 0 && (pending == 0 || len(s.Resting) == status.MaxResting && allPrivate(s.Why))
+}
+
+// allPrivate reports whether all hosts that are closed or wait do so because of their addresses.
+func allPrivate(why map[string]map[string]int64) bool {
+	for condition, reasons := range why {
+		for reason := range reasons {
+			if condition != frontier.Retired.String() || !strings.Contains(reason, storage.ReasonPrivateAddress) {
+				return false
+			}
+		}
+	}
+	return len(why) > 0
 }
 
 // capped returns what with the flags of the limits that links were over, or "" if none was.
