@@ -145,7 +145,7 @@ func TestRule11_WhatCannotBeReadIsFlagged(t *testing.T) {
 		site.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, FailStatus: 429, RetryAfter: "in a while"}
 		w := newWorld(t, []string{"http://a.test/"}, site)
 		s := w.run()
-		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, "24h0m0s (what it says cannot be read") {
+		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, "24h0m0s (its value is unreadable") {
 			t.Errorf("resting: %+v", r)
 		}
 		if w.count(budget.OddRetryAfter) != 1 || s.Status.Failures["429"] != 1 {

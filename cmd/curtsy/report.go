@@ -258,7 +258,7 @@ func textOfReport(r *reports.Report, page, data string) string {
 		case a.Failed != "":
 			fmt.Fprintf(&b, "no audit: %s\n", plainly.OneLine(a.Failed))
 		default:
-			fmt.Fprintf(&b, "audit: %s, %s\n", plainly.Count(a.Violations, "violation"), plainly.OneLine(a.Level))
+			fmt.Fprintf(&b, "audit: %s; level reached: %s\n", plainly.Count(a.Violations, "violation"), plainly.OneLine(a.Level))
 		}
 	}
 	fmt.Fprintf(&b, "page     %s\nJSON     %s\n", plainly.OneLine(page), plainly.OneLine(data))

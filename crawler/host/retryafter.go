@@ -23,7 +23,7 @@ type RetryAfter struct {
 func (a RetryAfter) String() string {
 	s := a.Wait.Round(time.Second).String()
 	if a.Odd {
-		s += " (what it says cannot be read, or is over a year)"
+		s += " (its value is unreadable or over a year)"
 	}
 	return s
 }

@@ -1,8 +1,8 @@
 package text
 
 import (
-	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 
 	"curtsy/storage/plainly"
@@ -36,7 +36,11 @@ func counted(reasons map[string]int64, word func(string) string) string {
 	for i, r := range names {
 		names[i] = plainly.OneLine(word(r))
 		if len(reasons) > 1 {
-			names[i] = fmt.Sprintf("%d %s", reasons[r], names[i])
+			times := " "
+			if name := names[i]; name != "" && '0' <= name[0] && name[0] <= '9' {
+				times = " × " // 1 × 3 failures in a row
+			}
+			names[i] = strconv.FormatInt(reasons[r], 10) + times + names[i]
 		}
 	}
 	if len(names) > 6 {
