@@ -1,9 +1,11 @@
 package frontier
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"iter"
 
 	"curtsy/frontier/canon"
 )
@@ -73,4 +75,17 @@ func Print(secret []byte, u canon.URL) Fingerprint {
 		return 1
 	}
 	return p
+}
+
+// SeedsOf returns all that AllSeeds yields.
+func SeedsOf(ctx context.Context, f interface {
+	AllSeeds(ctx context.Context) iter.Seq2[Seed, error]
+}) (seeds []Seed, err error) {
+	for s, err := range f.AllSeeds(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		seeds = append(seeds, s)
+	}
+	return seeds, nil
 }

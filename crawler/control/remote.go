@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
+	"strings"
 	"time"
 
 	"curtsy/crawler/status"
@@ -211,4 +214,117 @@ func (r *Remote) Snapshot(ctx context.Context) (path string, err error) {
 		return "", fmt.Errorf("crawler: control interface: a snapshot %q was made, not %q", made.Name, at.Name)
 	}
 	return path, nil
+}
+
+// look answers GET /look.
+func (s *server) look(r *http.Request) (any, error) {
+	var l status.Look
+	var err error
+	if l.Status, err = s.crawl.Status(r.Context()); err != nil {
+		return nil, err
+	}
+	live := s.crawl.Live()
+	if l.Estimate, err = live.Estimate(r.Context()); err != nil {
+		return nil, err
+	}
+	l.Memory, l.Workers = memory(), live.Workers()
+	l.Waits, err = live.Waits(r.Context(), l.Status.LimitedByIP)
+	return l, err
+}
+
+// memory is how much memory this process has of the system.
+func memory() int64 {
+	all := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(all)
+	return int64(all[0].Value.Uint64() - all[1].Value.Uint64())
+}
+
+// Look has the crawl say how it is, how long the rest takes, and what its hosts wait for. It may be asked for often.
+func (r *Remote) Look(ctx context.Context) (l status.Look, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	err = r.call(ctx, http.MethodGet, "/look", nil, &l)
+	return l, err
+}
+
+// Hosts returns a page of the table of hosts, as status.Live does.
+func (r *Remote) Hosts(ctx context.Context, q status.Query) (p status.Page, err error) {
+	err = r.call(ctx, http.MethodPost, "/hosts", q, &p)
+	return p, err
+}
+
+// wantedOne is a host by its authority.
+type wantedOne struct {
+	Authority canon.Authority `json:"authority"`
+}
+
+// Host returns what there is to say of one host.
+func (r *Remote) Host(ctx context.Context, a canon.Authority) (o status.One, err error) {
+	err = r.call(ctx, http.MethodPost, "/host", wantedOne{a}, &o)
+	return o, err
+}
+
+// pausing is an order to pause, or to go on.
+type pausing struct {
+	On bool `json:"on"`
+}
+
+// Pause has the crawl begin no exchange until Pause(false).
+func (r *Remote) Pause(ctx context.Context, on bool) error {
+	return r.call(ctx, http.MethodPost, "/pause", pausing{on}, &pausing{})
+}
+
+// Drain has the crawl end: the exchanges under way may finish, and what is left stays for resume.
+func (r *Remote) Drain(ctx context.Context) error {
+	return r.call(ctx, http.MethodPost, "/drain", struct{}{}, &struct{}{})
+}
+
+// SnapshotPrefix begins the names of the snapshots that a running crawl writes into its directory. Whoever asked for one
+// removes it; what a kill left is removed by the next run.
+const SnapshotPrefix = "frontier-snapshot-"
+
+// snapshotSuffix ends them.
+const snapshotSuffix = ".db"
+
+// snapshotAt says where a snapshot is to be: a name in the crawl directory. Whoever asks chooses it, and so knows that
+// nothing of that name was there before, whatever the answer is.
+type snapshotAt struct {
+	Name string `json:"name"`
+}
+
+// NewSnapshot chooses the name of a snapshot.
+// NewSnapshot is a name for a snapshot. Those that a kill leaves are removed by it.
+func NewSnapshot() string { return SnapshotPrefix + strings.ToLower(rand.Text()) + snapshotSuffix }
+
+// isSnapshot reports whether name is one that newSnapshot chooses.
+func isSnapshot(name string) bool {
+	middle, ok := strings.CutPrefix(name, SnapshotPrefix)
+	middle, end := strings.CutSuffix(middle, snapshotSuffix)
+	return ok && end && len(middle) == len(rand.Text()) && strings.Trim(middle, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// snapshot writes the frontier as it is now into a file of its own, which must not be there.
+func (s *server) snapshot(ctx context.Context, name string) error {
+	if !isSnapshot(name) {
+		return badOrder{fmt.Errorf("crawler: %q is not a snapshot name", name)}
+	}
+	path := filepath.Join(s.dir, name)
+	if _, err := os.Lstat(path); err == nil { // what is there is nobody's to remove
+		return badOrder{fmt.Errorf("crawler: snapshot: %s is there already", name)}
+	}
+	err := s.frontier.Snapshot(ctx, path)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return err
+	case errors.Is(err, frontier.ErrNoSnapshot):
+		return errors.New("crawler: the frontier of this crawl makes no snapshots")
+	}
+	if err == nil {
+		err = os.Chmod(path, 0o600) // it holds the crawl's secret
+	}
+	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody is there who would remove it
+		os.Remove(path)
+		return fmt.Errorf("crawler: snapshot: %w", err)
+	}
+	return nil
 }

@@ -1,10 +1,16 @@
 package crawldir
 
 import (
+	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"curtsy/crawler"
@@ -12,8 +18,10 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/warc"
@@ -222,4 +230,126 @@ func (s *Settings) FrontierOptions() frontier.Options {
 		Pace: longest, PaceOf: paces.LeastPause, Order: s.Order, MaxSize: s.MaxDBSize,
 		MaxURLs: s.MaxURLs, MaxURLsPerAuthority: s.MaxURLsPerHost, MaxURLsPerDomain: s.MaxURLsPerDomain,
 	}
+}
+
+// The words of --sitemaps that are no URLs.
+const (
+	SitemapsNone   = "none"
+	SitemapsRobots = "robots" // those that robots.txt names
+)
+
+// SitemapConfig reads --sitemaps: none, or robots and any number of URLs. A site's sitemaps are not read unless asked
+// for: a crawl is of what links lead to from its seeds, and a list of all the site has is another, often larger, crawl.
+func (s *Settings) SitemapConfig() (crawler.Sitemaps, error) {
+	var maps crawler.Sitemaps
+	for _, value := range s.Sitemaps {
+		switch value {
+		case SitemapsNone:
+			if len(s.Sitemaps) > 1 {
+				return maps, misuse("--sitemaps none excludes other values: leave out the others, or none")
+			}
+		case SitemapsRobots:
+			maps.Robots = true
+		default:
+			c, err := Seed(value, "")
+			if err != nil {
+				return maps, misuse("--sitemaps %s: write none, robots or a URL: https://host/sitemap.xml", Quoted(value))
+			}
+			maps.URLs = append(maps.URLs, c.URL)
+		}
+	}
+	return maps, nil
+}
+
+// mapsAbroad reports whether sitemaps may lead to hosts that are not on this machine.
+func mapsAbroad(maps crawler.Sitemaps) bool {
+	return maps.Robots || slices.ContainsFunc(maps.URLs, func(u canon.URL) bool { return !u.Authority().Loopback() })
+}
+
+// AsksForMore reports whether a sitemap is named that a crawl has not met: it is not finished then.
+func (s *Settings) AsksForMore(ctx context.Context, f frontier.Reader) (bool, error) {
+	maps, err := s.SitemapConfig()
+	if err != nil || len(maps.URLs) == 0 {
+		return false, err
+	}
+	seen, err := f.Seen(ctx, maps.URLs)
+	return slices.Contains(seen, false), err
+}
+
+// trapConfig reads --trap: what the scope judges by the URL, and the limits of what needs a host's history.
+func (s *Settings) trapConfig() (shapes map[string]int, limits trap.Limits, err error) {
+	for _, t := range s.Traps {
+		name, value, ok := strings.Cut(t, "=")
+		n := 0
+		if ok && value != "off" {
+			n, err = strconv.Atoi(value)
+			ok = err == nil && n > 0
+		}
+		if !ok {
+			return nil, limits, misuse("--trap %q: write RULE=N or RULE=off", t)
+		}
+		name = strings.TrimPrefix(name, "trap:")
+		if limits.Set(name, n) {
+			continue
+		}
+		if _, known := scope.TrapDefaults()[name]; !known {
+			return nil, limits, misuse("--trap %q: no such rule; there are %s", t, strings.Join(TrapNames(), ", "))
+		}
+		if shapes == nil {
+			shapes = map[string]int{}
+		}
+		shapes[name] = n
+	}
+	if err := limits.Check(); err != nil {
+		return nil, limits, misuse("--trap: %w", err)
+	}
+	return shapes, limits, nil
+}
+
+// TrapNames are the names of all rules that --trap knows, in order.
+func TrapNames() []string {
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(scope.TrapDefaults())), trap.Names()...)))
+}
+
+// MakeBotKey returns the key that the user's requests are signed with, and makes it if there is none.
+func MakeBotKey() (*webbotauth.Key, error) { return botKey(BotKey.Make) }
+
+func botKey(read func(path string) ([]byte, error)) (*webbotauth.Key, error) {
+	path, err := BotKey.Path()
+	if err != nil {
+		return nil, err
+	}
+	seed, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return webbotauth.NewKey(seed)
+}
+
+// signer signs the requests of the crawl; nil where nobody asked for that.
+func (s *Settings) signer() (fetch.Signer, error) {
+	if s.SignatureAgent == "" {
+		return nil, nil
+	}
+	agent, err := webbotauth.ParseAgent(s.SignatureAgent)
+	if err != nil {
+		return nil, misuse("--signature-agent: %w", err)
+	}
+	key, err := botKey(BotKey.Read)
+	none := errors.Is(err, fs.ErrNotExist)
+	if none { // what is wrong with the settings is said first, whatever key there is
+		key, err = webbotauth.NewKey(make([]byte, 32))
+	}
+	if err != nil {
+		return nil, err
+	}
+	signer, err := webbotauth.New(key, agent, s.SignatureDraft, s.SignatureLife)
+	if err != nil {
+		return nil, misuse("--signature-draft, --signature-life: %w", err)
+	}
+	if none {
+		return nil, misuse("--signature-agent %s: no key to sign with yet: curtsy identity keygen makes it",
+			agent.URL())
+	}
+	return signer, nil
 }

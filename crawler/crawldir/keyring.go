@@ -1,22 +1,5 @@
 package crawldir
 
-// This file changes the key that ledgers are signed with, and keeps what proves the change, and the newest checkpoint
-// of each ledger (Heads).
-//
-// Beside the file of the key stand
-//
-//	ledger.key.next                the secret that is to take its place, while it does
-//	ledger-rotations/NNNNNN.note   each rotation, signed by the old key and the new one (storage/ledger/checkpoint)
-//	ledger-heads/NAME.head         the newest checkpoint of a ledger, and its crawl directory
-//	ledger-heads/NAME.dir          the origin of the ledger that a crawl directory has
-//
-// Rotate makes the next secret, then the note, and then renames the secret to that of the key. A kill in between leaves the
-// old key in force; the next Rotate goes on with the same secret and the same note. A note whose new key did not come
-// into force leads to no key, and Rotations passes over it.
-//
-// The old secret is destroyed: nothing needs it any more, for its signatures are checked with the verifier key, and
-// nobody can steal it to sign in its name.
-
 import (
 	"bytes"
 	"crypto/ed25519"
@@ -35,6 +18,23 @@ import (
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger/checkpoint"
 )
+
+// This file changes the key that ledgers are signed with, and keeps what proves the change, and the newest checkpoint
+// of each ledger (Heads).
+//
+// Beside the file of the key stand
+//
+//	ledger.key.next                the secret that is to take its place, while it does
+//	ledger-rotations/NNNNNN.note   each rotation, signed by the old key and the new one (storage/ledger/checkpoint)
+//	ledger-heads/NAME.head         the newest checkpoint of a ledger, and its crawl directory
+//	ledger-heads/NAME.dir          the origin of the ledger that a crawl directory has
+//
+// Rotate makes the next secret, then the note, and then renames the secret to that of the key. A kill in between leaves the
+// old key in force; the next Rotate goes on with the same secret and the same note. A note whose new key did not come
+// into force leads to no key, and Rotations passes over it.
+//
+// The old secret is destroyed: nothing needs it any more, for its signatures are checked with the verifier key, and
+// nobody can steal it to sign in its name.
 
 const (
 	nextSuffix = ".next"
@@ -196,4 +196,59 @@ func bounded(name string) ([]byte, error) {
 	var b bytes.Buffer
 	_, err = io.Copy(&b, io.LimitReader(f, checkpoint.MaxNote+1))
 	return b.Bytes(), err
+}
+
+// keySize is the size of a secret in bytes.
+const keySize = 32
+
+// KeyFile is a secret of the user, kept beside the configuration.
+type KeyFile struct {
+	Name string // of the file
+	what string // for errors: what it is the key of
+	lost string // what to do when there is no copy of a damaged one
+}
+
+// The secrets of a user.
+var (
+	OwnKey    = KeyFile{"own.key", "key of own hosts", "remove it and give each host its new value"}
+	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "remove it, and the next checkpoints are signed by a new one"}
+	BotKey    = KeyFile{"webbotauth.key", "key of Web Bot Auth",
+		"remove it, and publish the new one that curtsy identity keygen makes"}
+)
+
+// Path is where the key is.
+func (k KeyFile) Path() (string, error) {
+	config, err := UserConfig()
+	return filepath.Join(filepath.Dir(config), k.Name), err
+}
+
+// Read returns the key in a file.
+func (k KeyFile) Read(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.what, err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
+	if err != nil || len(key) != keySize {
+		return nil, fmt.Errorf("%s: %s is damaged: put its copy back, or %s", k.what, path, k.lost)
+	}
+	return key, nil
+}
+
+// Make returns the key, and makes it if there is none. Of two that make it at one time, one wins and both return it.
+func (k KeyFile) Make(path string) ([]byte, error) {
+	key, err := k.Read(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("%s: %w", k.what, err)
+	}
+	key = make([]byte, keySize)
+	rand.Read(key)
+	err = durable.New(path, func(w io.Writer) error { _, err := io.WriteString(w, hex.EncodeToString(key)+"\n"); return err })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%s: %w", k.what, err)
+	}
+	return k.Read(path)
 }

@@ -1,13 +1,16 @@
 package crawltest
 
 import (
+	"bytes"
 	"fmt"
 	"hash/fnv"
 	"html"
 	"math/rand/v2"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // leaf is a page as it is served: complete, but for the name under which the web is asked.
@@ -190,4 +193,89 @@ func encode(text, charset string) []byte {
 		}
 	}
 	return b
+}
+
+// This file makes up text for the pages of webs that crawlers are tried on: no two sentences in a row say the same,
+// and the same random source gives the same text.
+
+// The words that text is made of: a sentence has one of each.
+var (
+	Someone = []string{"the baker", "a neighbour", "our founder", "the night watch", "every visitor", "an old friend",
+		"the choir", "the ferryman", "a class of twelve", "the librarian"}
+	Did = []string{"opened", "repaired", "counted", "painted", "remembered", "carried home", "wrote about",
+		"photographed", "gave away", "catalogued"}
+	Thing = []string{"the small door", "a box of letters", "the second clock", "the long table", "a map of the town",
+		"the blue lamp", "the winter timetable", "a jar of plums", "the spare key", "a quiet corner"}
+	Moment = []string{"before sunrise", "in the spring of 1987", "on a rainy Tuesday", "after the last bell",
+		"during the festival", "once a year", "between two trains", "for the first time", "when nobody looked",
+		"by candlelight"}
+)
+
+// Paragraphs makes up text, the same for the same r. subjects, if any, stand beside the usual ones.
+func Paragraphs(r *rand.Rand, subjects []string) string {
+	pick := func(words []string) string { return words[r.IntN(len(words))] }
+	who := append(append([]string(nil), subjects...), Someone...)
+	var b strings.Builder
+	for par := range 2 + r.IntN(3) {
+		if par > 0 {
+			b.WriteString("\n\n")
+		}
+		for s := range 3 + r.IntN(4) {
+			if s > 0 {
+				b.WriteByte(' ')
+			}
+			subject := pick(who)
+			b.WriteString(strings.ToUpper(subject[:1]) + subject[1:] + " " + pick(Did) + " " + pick(Thing) + " " +
+				pick(Moment) + ".")
+		}
+	}
+	return b.String()
+}
+
+// This file writes what verdicts are made of: what a client sent, made printable; times; and findings, wrapped. All
+// of it fits a terminal of 100 columns.
+
+// clip makes text of a client's bytes that can be printed, of at most n characters.
+func clip(s string, n int) string {
+	q := strconv.QuoteToGraphic(s)
+	return Shorten(q[1:len(q)-1], n)
+}
+
+// Shorten cuts printable text to at most n characters.
+func Shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) > n {
+		r = append(r[:n-1], '…')
+	}
+	return string(r)
+}
+
+// Quote is Clip with quotes.
+func Quote(s string) string { return `"` + clip(s, 80) + `"` }
+
+// Seconds writes a time to the millisecond.
+func Seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + "s" }
+
+// Precise writes a gap so that a shortfall of microseconds can be seen.
+func Precise(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) + "s" }
+
+// Columns is how wide a line may be, in characters.
+const Columns = 100
+
+// Wrap prints a finding, broken at spaces.
+func Wrap(b *bytes.Buffer, text string) {
+	line, width := "  ", 0
+	for i, word := range strings.Split(text, " ") {
+		n := len([]rune(word))
+		if i > 0 && len([]rune(line))+1+n > Columns {
+			b.WriteString(line + "\n")
+			line, width = "      ", 0
+		}
+		if width > 0 {
+			line += " "
+		}
+		line += word
+		width += n
+	}
+	b.WriteString(line + "\n")
 }

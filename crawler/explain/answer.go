@@ -3,14 +3,17 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
+	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
@@ -342,3 +345,83 @@ func later(a, b *time.Time) *time.Time {
 
 // stamp writes an instant for people.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Explain makes an explanation of facts. It asks nobody.
+func Explain(k *Facts) Explanation {
+	e := Explanation{
+		Schema: Schema, Crawl: k.Crawl, Now: k.Now, Generation: budget.GenerationOf(k.Stats.Counts).Number,
+		URL:   explainURL(k.Written, k.URL),
+		Scope: Scope{In: k.Scope.In, Rule: k.Scope.Rule, ForGood: !k.Scope.In && k.Scope.Timeless, Asked: []Rule{}},
+		State: k.explainState(), Host: k.explainHost(), Traps: k.traps(),
+		Robots: robotsOf(k.Gate, PolicyCrawl, k.URL, k.State, k.Rules, k.Memory.Source.Record, k.Now),
+		Pace:   k.explainPace(), Budgets: k.budgets(), NotFollowed: notFollowed(k.Stats.Counts),
+	}
+	for _, o := range k.Asked {
+		e.Scope.Asked = append(e.Scope.Asked, Rule{o.Rule, o.Says})
+	}
+	if v := k.Requisite; v.Rule != "" && v.In != e.Scope.In {
+		e.Scope.Requisite = &Rule{v.Rule, map[bool]string{true: scope.SaysIn, false: scope.SaysOut}[v.In]}
+	}
+	if hit := k.OptOut; hit != nil {
+		e.OptOut = &Entry{File: hit.File, Line: hit.Line, Entry: hit.Text, Reason: hit.Reason, SHA256: hit.SHA256()}
+	}
+	for _, limit := range budget.Caps {
+		if k.Stats.Capped[limit[0]] > 0 {
+			e.over = limit[1]
+			break
+		}
+	}
+	e.Conclude()
+	return e
+}
+
+// notFollowed are the links that the crawl did not follow, by rule.
+func notFollowed(counts map[string]int64) map[string]int64 {
+	links := map[string]int64{}
+	for name, n := range counts {
+		if rule, ok := strings.CutPrefix(name, budget.PrefixLinks); ok && n > 0 {
+			links[rule] = n
+		}
+	}
+	return links
+}
+
+// urlParts takes a URL reference apart (RFC 3986 appendix B).
+var urlParts = regexp.MustCompile(`^(?s:(?:([^:/?#]+):)?(?://(?:([^/?#@]*)@)?([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?)$`)
+
+var partNames = []string{"scheme", "user", "host", "path", "query", "fragment"}
+
+// explainURL is a URL in its spellings, and what tells them apart.
+func explainURL(written string, u canon.URL) URL {
+	e := URL{
+		Written: written, Fetch: u.String(), Key: u.Key(), Origin: u.Authority().Origin(), Domain: u.RegistrableDomain(),
+		Target: u.RequestURI(), Changes: []string{},
+	}
+	e.Changes = append(e.Changes, changes("", written, e.Fetch)...)
+	e.Changes = append(e.Changes, changes("key: ", e.Fetch, e.Key)...)
+	return e
+}
+
+// changes says which parts of a URL became other ones.
+func changes(prefix, from, to string) (all []string) {
+	a, b := urlParts.FindStringSubmatch(from), urlParts.FindStringSubmatch(to)
+	if a == nil || b == nil {
+		if from != to {
+			all = append(all, fmt.Sprintf("%s%s becomes %s", prefix, from, to))
+		}
+		return all
+	}
+	for i, name := range partNames {
+		was, is := a[i+1], b[i+1]
+		switch {
+		case was == is:
+		case was == "":
+			all = append(all, fmt.Sprintf("%s%s %s added", prefix, name, is))
+		case is == "":
+			all = append(all, fmt.Sprintf("%s%s %s dropped", prefix, name, was))
+		default:
+			all = append(all, fmt.Sprintf("%s%s %s becomes %s", prefix, name, was, is))
+		}
+	}
+	return all
+}

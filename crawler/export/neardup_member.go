@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"curtsy/storage/sorted"
+	"curtsy/storage/tables"
 )
 
 // kind is what a page is to the representative of its cluster.
@@ -169,4 +172,116 @@ func readMember(b []byte) (m member) {
 	m.Fetched = time.UnixMicro(int64(binary.BigEndian.Uint64(b[16:]))).UTC()
 	m.Digest = binary.BigEndian.Uint64(b[24:])
 	return m
+}
+
+var errCut = errors.New("a page is cut off")
+
+func appendPage(b []byte, p neardupPage) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Fetched.UnixMicro()))
+	b = binary.AppendUvarint(b, uint64(len(p.Key)))
+	return append(append(b, p.Key...), p.URL...)
+}
+
+// readPage reads what appendPage has written; all of b is one page.
+func readPage(b []byte) (p neardupPage, err error) {
+	if len(b) < 8 {
+		return neardupPage{}, errCut
+	}
+	p.Fetched = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()
+	b = b[8:]
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n > uint64(len(b)-used) {
+		return neardupPage{}, errCut
+	}
+	p.Key, p.URL = string(b[used:used+int(n)]), string(b[used+int(n):])
+	return p, nil
+}
+
+// addPage writes a page behind others, with its length before it.
+func (f *finder) addPage(p neardupPage) error {
+	f.buf = appendPage(f.buf[:0], p)
+	var length [binary.MaxVarintLen64]byte
+	if _, err := f.pages.Write(binary.AppendUvarint(length[:0], uint64(len(f.buf)))); err != nil {
+		return err
+	}
+	_, err := f.pages.Write(f.buf)
+	return err
+}
+
+// neardupReader reads the pages of a Finder one after the other.
+type neardupReader struct {
+	in  *bufio.Reader
+	buf []byte
+}
+
+func (r *neardupReader) next() (page neardupPage, err error) {
+	n, err := binary.ReadUvarint(r.in)
+	if err != nil {
+		return neardupPage{}, err
+	}
+	r.buf = slices.Grow(r.buf[:0], int(n))[:n]
+	if _, err := io.ReadFull(r.in, r.buf); err != nil {
+		return neardupPage{}, err
+	}
+	return readPage(r.buf)
+}
+
+// Row is the row of a member in tables.Duplicates.
+func (m *member) Row() tables.Row {
+	return tables.Row{
+		tables.Text(fmt.Sprintf("%016x", m.Cluster)),
+		tables.Long(m.Size),
+		tables.Text(m.Key),
+		tables.Text(m.URL),
+		tables.Instant(m.Fetched),
+		tables.Text(m.Representative),
+		tables.Text(string(m.Kind)),
+		tables.Float(m.Similarity),
+		tables.Text(fmt.Sprintf("%016x", m.Digest)),
+	}
+}
+
+// sets are disjoint sets of pages (Galler and Fischer 1964). The number of a set is the least of its pages'.
+type sets struct {
+	above []uint32 // of each page one of its set with a lower number, or itself
+	gone  []uint64 // bits: pages that do not count
+	ghost []uint64 // and those of them that are compared all the same
+}
+
+func newSets(n int) sets {
+	s := sets{above: make([]uint32, n), gone: make([]uint64, n/64+1), ghost: make([]uint64, n/64+1)}
+	for i := range s.above {
+		s.above[i] = uint32(i)
+	}
+	return s
+}
+
+func (s *sets) drop(n uint32)         { s.gone[n/64] |= 1 << (n % 64) }
+func (s *sets) revive(n uint32)       { s.ghost[n/64] |= 1 << (n % 64) }
+func (s *sets) skipped(n uint32) bool { return s.dropped(n) && s.ghost[n/64]>>(n%64)&1 == 0 }
+func (s *sets) dropped(n uint32) bool { return s.gone[n/64]>>(n%64)&1 == 1 }
+
+// root is the number of the set that n is in.
+func (s *sets) root(n uint32) uint32 {
+	for s.above[n] != n {
+		s.above[n] = s.above[s.above[n]]
+		n = s.above[n]
+	}
+	return n
+}
+
+func (s *sets) join(a, b uint32) {
+	a, b = s.root(a), s.root(b)
+	s.above[max(a, b)] = min(a, b)
+}
+
+// sizes are how many pages each set has, under its number.
+func (s *sets) sizes() []uint32 {
+	sizes := make([]uint32, len(s.above))
+	for n := range uint32(len(s.above)) {
+		if !s.dropped(n) {
+			sizes[s.root(n)]++
+		}
+	}
+	return sizes
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -200,4 +202,76 @@ func listOf(lines string) tables.Value {
 		return tables.Null()
 	}
 	return tables.Texts(strings.Split(lines, "\n"))
+}
+
+// hostParts are the columns of the last five parts of a host name, the last one first.
+var hostParts = [...]string{
+	"url_host_tld", "url_host_2nd_last_part", "url_host_3rd_last_part", "url_host_4th_last_part",
+	"url_host_5th_last_part",
+}
+
+// url fills in the columns of a URL, as Common Crawl's HostName and WarcUri do.
+func (r row) url(key, url string) {
+	r.set("url_surtkey", tables.Text(key))
+	r.set("url", tables.Text(url))
+	u, err := canon.Parse(url)
+	if err != nil { // no crawl of ours asks for it
+		scheme, rest, _ := strings.Cut(url, ":")
+		r.set("url_protocol", tables.Text(scheme))
+		r.set("url_host_name", tables.Text(""))
+		r.set("url_path", tables.Text(rest))
+		return
+	}
+	a := u.Authority()
+	r.set("url_host_name", tables.Text(a.Host()))
+	r.set("url_protocol", tables.Text(u.Scheme()))
+	if a.HostPort() != a.Host() {
+		r.set("url_port", portOf(a))
+	}
+	r.set("url_path", tables.Text(u.Path()))
+	if _, query, ok := strings.Cut(u.RequestURI(), "?"); ok {
+		r.set("url_query", tables.Text(query))
+	}
+	if _, isAddress := a.Addr(); isAddress {
+		return
+	}
+	parts := strings.Split(a.Host(), ".")
+	slices.Reverse(parts)
+	for i, name := range hostParts[:min(len(parts), len(hostParts))] {
+		r.set(name, tables.Text(parts[i]))
+	}
+	r.set("url_host_name_reversed", tables.Text(strings.Join(parts, ".")))
+	registry, private := a.Suffixes()
+	r.set("url_host_registry_suffix", tables.Some(registry.Suffix))
+	r.set("url_host_registered_domain", tables.Some(registry.Domain))
+	r.set("url_host_private_suffix", tables.Some(private.Suffix))
+	r.set("url_host_private_domain", tables.Some(private.Domain))
+}
+
+// portOf is the port of an authority.
+func portOf(a canon.Authority) tables.Value {
+	n, err := strconv.ParseInt(a.Port(), 10, 32)
+	if err != nil {
+		return tables.Null()
+	}
+	return tables.Int(int32(n))
+}
+
+// spelt are the names of the Encoding Standard that IANA spells otherwise than in capitals alone, or calls by another
+// name.
+var spelt = map[string]string{
+	"gb18030": "GB18030", "gbk": "GBK", "big5": "Big5", "euc-jp": "EUC-JP", "euc-kr": "EUC-KR", "shift_jis": "Shift_JIS",
+	"koi8-r": "KOI8-R", "koi8-u": "KOI8-U", "macintosh": "macintosh", "ibm866": "IBM866", "x-mac-cyrillic": "x-mac-cyrillic",
+	"x-user-defined": "x-user-defined", "replacement": "replacement", "iso-8859-8-i": "ISO-8859-8-I",
+}
+
+// ianaName is a charset, named by the Encoding Standard, as IANA spells it and Common Crawl has it.
+func ianaName(name string) string {
+	switch iana, ok := spelt[name]; {
+	case ok:
+		return iana
+	case strings.HasPrefix(name, "windows-"):
+		return name
+	}
+	return strings.ToUpper(name)
 }

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
+	"curtsy/storage/mediatype"
+	"curtsy/storage/script"
 )
 
 // Parts reads what a style sheet, an SVG document, a web manifest, a script, another document in XML or a feed names. It waits as HTML does, and errs as HTML
@@ -156,4 +159,109 @@ func (w *walker) mentionRefused(r markup.Ref, reason canon.Reason, taken, embed 
 		}
 		t.hand(&w.links, restore(r.Raw), r.Raw, Link{Element: r.Element, Attr: r.Attr, Embed: embed}, fate, 0, reason)
 	}
+}
+
+// Kind is a kind of document that names others.
+type Kind uint8
+
+// The kinds. The zero Kind is that of what is not read.
+const (
+	KindPage     Kind = iota + 1 // HTML, for Extractor.HTML
+	KindStyle                    // a style sheet; this one and the others are for Extractor.Parts
+	KindSVG                      // an SVG document
+	KindManifest                 // a web manifest
+	KindScript                   // a script, which may import others
+	KindXML                      // any other document in XML, which may name a style sheet
+	KindFeed                     // a feed of RSS, Atom or JSON Feed; likewise
+)
+
+// KindOf tells what a body is: by its media type; where the server names none, by its first bytes, as IsHTML does, or
+// else by the extension of the path it was asked for by. A type that is named is believed, but for web manifests, since
+// servers rarely know them.
+func KindOf(contentType, path string, head []byte) Kind {
+	t := mediatype.Parse(contentType)
+	if t.IsPage(head) {
+		return KindPage
+	}
+	name := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
+	switch t.Name {
+	case "text/css":
+		return KindStyle
+	case "image/svg+xml":
+		return KindSVG
+	case "application/manifest+json":
+		return KindManifest
+	case "text/xml", "application/xml", "text/xsl", "application/xslt+xml":
+		return KindXML
+	case "", "application/json", "text/json", "text/plain", "application/octet-stream":
+		if strings.HasSuffix(name, ".webmanifest") || name == "manifest.json" {
+			return KindManifest
+		}
+	}
+	switch {
+	case script.IsJavaScript(t.Name, name):
+		return KindScript
+	case !t.Unnamed():
+	case strings.HasSuffix(name, ".css"):
+		return KindStyle
+	case strings.HasSuffix(name, ".svg"):
+		return KindSVG
+	}
+	return 0
+}
+
+// IsHTML reports whether a body is a page for Extractor.HTML: by its media type, text/html or application/xhtml+xml,
+// and where the server names none, by its first bytes (up to 512 are used).
+func IsHTML(contentType string, head []byte) bool { return mediatype.Parse(contentType).IsPage(head) }
+
+// Follow says in which documents links are read beside those of KindOf. The zero Follow has none.
+type Follow struct {
+	Feed bool
+}
+
+// FollowWords are what ParseFollow reads.
+func FollowWords() []string { return []string{"feed"} }
+
+// ParseFollow reads a list of FollowWords.
+func ParseFollow(words []string) (f Follow, err error) {
+	for _, w := range words {
+		switch w {
+		case "feed":
+			f.Feed = true
+		case "pdf": // of earlier versions
+			err = errors.New("following links in PDF files was removed: leave pdf out")
+		default:
+			return f, fmt.Errorf("%q is not a kind of document: write feed", w)
+		}
+	}
+	return f, err
+}
+
+// KindOf tells what a body is, as the function KindOf does. A feed has the media type of one; or one
+// that other documents have, too, and its root is that of a feed.
+func (f Follow) KindOf(contentType, path string, head []byte) Kind {
+	kind := KindOf(contentType, path, head)
+	if kind != 0 && kind != KindXML {
+		return kind
+	}
+	switch t := mediatype.Parse(contentType); t.Name {
+	case "application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json":
+		kind = KindFeed
+	case "text/xml", "application/xml":
+		if isFeed(head) {
+			kind = KindFeed
+		}
+	case "application/json":
+		if isJSONFeed(head) {
+			kind = KindFeed
+		}
+	case "", "application/octet-stream":
+		if isFeed(head) {
+			kind = KindFeed
+		}
+	}
+	if kind == KindFeed && !f.Feed {
+		return KindOf(contentType, path, head)
+	}
+	return kind
 }

@@ -316,3 +316,112 @@ func strip(s string) string { return strings.Trim(s, space) }
 func bounded(s string, n int) string {
 	return strings.Clone(strings.ToValidUTF8(s[:min(len(s), n)], ""))
 }
+
+// text hands over the text of a document, node by node in document order: the title's, and all but that of scripts,
+// styles and templates.
+func text(doc *goquery.Document, to func(string)) {
+	root := doc.Nodes[0]
+	for n := root; n != nil; {
+		if n.Type == html.TextNode {
+			to(restore(n.Data))
+		}
+		if n.FirstChild != nil && !silent(n) {
+			n = n.FirstChild
+			continue
+		}
+		for n != root && n.NextSibling == nil {
+			n = n.Parent
+		}
+		n = n.NextSibling
+	}
+}
+
+// silent reports whether what is in n is no text of the page. See elements for templates.
+func silent(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style:
+		return true
+	case atom.Template:
+		return n.Namespace == "" && !has(n, "shadowrootmode")
+	}
+	return false
+}
+
+// lazy reads the attributes that scripts make requisites of when they come into view.
+func (w *walker) lazy(n *html.Node) {
+	for _, a := range n.Attr {
+		if a.Namespace != "" || !strings.HasPrefix(a.Key, "data-") {
+			continue
+		}
+		l := Link{Embed: true, Element: wasTag(n), Attr: a.Key}
+		switch form := markup.LazyAttr(a.Key); {
+		case form == 0:
+		case form == markup.LazySet:
+			w.srcset(a.Val, l)
+		case form == markup.LazyStyle && strings.Contains(strings.ToLower(a.Val), "url("):
+			w.sheet(l.Element, a.Key, a.Val)
+		default:
+			w.links.add(a.Val, l)
+		}
+	}
+}
+
+const space = " \t\n\f\r" // ASCII white space (Infra Standard 4.6)
+
+func isSpace(r rune) bool { return strings.ContainsRune(space, r) }
+
+// srcset goes through the URLs of the image candidates in a srcset attribute.
+func srcset(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		more := true
+		markup.Candidates(s, func(start, end int) { more = more && yield(s[start:end]) })
+	}
+}
+
+// refresh returns the URL that a refresh names (HTML Standard 4.2.5.3, "shared declarative refresh steps"). ok is
+// false when the value is not valid and when it names no URL, which asks to load the page itself again.
+func refresh(value string) (ref string, ok bool) {
+	s := strings.TrimLeft(value, space)
+	rest := strings.TrimLeft(s, "0123456789")
+	if rest == s && !strings.HasPrefix(s, ".") {
+		return "", false // no time
+	}
+	s = strings.TrimLeft(rest, "0123456789.")
+	if s == "" || !strings.ContainsRune(";,"+space, rune(s[0])) {
+		return "", false
+	}
+	s = strings.TrimLeft(s, space)
+	if s != "" && (s[0] == ';' || s[0] == ',') {
+		s = s[1:]
+	}
+	s = strings.TrimLeft(s, space)
+	if s == "" {
+		return "", false
+	}
+	if s[0] == 'u' || s[0] == 'U' {
+		named, ok := cutName(s)
+		if !ok {
+			return s, true // no "url=" after all: a relative URL that begins with a "u"
+		}
+		s = named
+	}
+	return unquote(s), true
+}
+
+// cutName removes "url=" with white space around the sign.
+func cutName(s string) (value string, ok bool) {
+	if len(s) < len("url") || !strings.EqualFold(s[:len("url")], "url") {
+		return "", false
+	}
+	value, ok = strings.CutPrefix(strings.TrimLeft(s[len("url"):], space), "=")
+	return strings.TrimLeft(value, space), ok
+}
+
+// unquote removes a quote, and what follows its like.
+func unquote(s string) string {
+	if s == "" || s[0] != '"' && s[0] != '\'' {
+		return s
+	}
+	value, _, _ := strings.Cut(s[1:], s[:1])
+	return value
+}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"container/list"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"time"
@@ -106,4 +107,83 @@ func hostPart(url string) string {
 		return url[:len(url)-len(rest)+i]
 	}
 	return url
+}
+
+// flusher knows that the recorder may hold refusals that are not in the archive yet. While turns end, the frontier's
+// commits have them written in time; a crawl that waits for a host has no commits.
+type flusher chan struct{}
+
+// newFlusher returns a Flusher that knows of no refusal.
+func newFlusher() flusher { return make(flusher, 1) }
+
+// Note says that there is another refusal.
+func (f flusher) Note() {
+	select {
+	case f <- struct{}{}:
+	default: // it is known
+	}
+}
+
+// Run has refusals synced before they are two times storage.MaxGather old, until over is closed or sync fails.
+func (f flusher) Run(over <-chan struct{}, sync func() error) error {
+	for {
+		select {
+		case <-f:
+		case <-over:
+			return nil
+		}
+		t := time.NewTimer(storage.MaxGather)
+		select {
+		case <-t.C:
+		case <-over:
+			t.Stop()
+			return nil
+		}
+		if err := sync(); err != nil {
+			return err
+		}
+	}
+}
+
+// Recent remembers which keys it has met, the last ones of them: it may forget, and then says of a key that it is
+// new. It keeps lines of the ledger that say the same apart by more than a page.
+type Recent struct {
+	seed maphash.Seed
+
+	mu       sync.Mutex
+	now, old map[uint64]struct{}
+}
+
+// maxRecent bounds each of the two generations of a Recent: together about 5 MiB.
+const maxRecent = 1 << 16
+
+// NewRecent returns a Recent that has met nothing.
+func NewRecent() *Recent {
+	return &Recent{seed: maphash.MakeSeed(), now: map[uint64]struct{}{}}
+}
+
+// Met reports whether key is remembered.
+func (r *Recent) Met(key string) bool {
+	h := maphash.String(r.seed, key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, now := r.now[h]
+	_, old := r.old[h]
+	return now || old
+}
+
+// First reports whether key is new, and remembers it.
+func (r *Recent) First(key string) bool {
+	h := maphash.String(r.seed, key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.now[h]; ok {
+		return false
+	}
+	_, met := r.old[h]
+	if len(r.now) >= maxRecent {
+		r.now, r.old = make(map[uint64]struct{}, maxRecent), r.now
+	}
+	r.now[h] = struct{}{}
+	return !met
 }

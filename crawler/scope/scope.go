@@ -130,3 +130,56 @@ func (s *Scope) holds(u canon.URL) bool {
 	defer s.places.mu.RUnlock()
 	return s.places.hold(u)
 }
+
+// Opinion is what one rule says of a candidate.
+type Opinion struct {
+	Rule string // its name
+	Says string // one of the words below
+}
+
+// The opinions of a rule.
+const (
+	SaysIn      = "in"
+	SaysOut     = "out"
+	SaysNothing = "no opinion"
+)
+
+// Explain returns what Judge returns, and the opinions of the rules that were asked for it, in order: the last of them
+// decides. Later rules are not asked, and those that the configuration gives nothing to say are left out.
+func (s *Scope) Explain(c Candidate) (Verdict, []Opinion) {
+	var asked []Opinion
+	for i := range s.rules {
+		r := &s.rules[i]
+		switch r.judge(c) {
+		case accept:
+			return Verdict{In: true, Rule: r.name}, append(asked, Opinion{r.name, SaysIn})
+		case refuse:
+			return Verdict{Rule: r.name, Timeless: r.timeless}, append(asked, Opinion{r.name, SaysOut})
+		}
+		asked = append(asked, Opinion{r.name, SaysNothing})
+	}
+	panic("scope: the last rule had no opinion")
+}
+
+// Covers reports whether u is in by its place and by Include, as a link would be. A requisite that it does not cover is
+// a step off the scope.
+func (s *Scope) Covers(u canon.URL) bool {
+	return s.holds(u) && (len(s.include) == 0 || anyMatch(s.include, u.String()))
+}
+
+// Reaches reports whether a page of the host of u, found as a link or in a sitemap, may be in by its place, and by a sample of hosts. With
+// ModeSeeds nothing is that is found.
+func (s *Scope) Reaches(u canon.URL) bool {
+	if s.cfg.Sample.Of == SampleHosts && !s.cfg.Sample.Holds(u) {
+		return false
+	}
+	s.places.mu.RLock()
+	defer s.places.mu.RUnlock()
+	switch s.places.mode {
+	case ModeSeeds:
+		return false
+	case ModePrefix:
+		return len(s.places.dirs[HostOf(u)]) > 0
+	}
+	return s.places.hold(u)
+}

@@ -2,8 +2,10 @@ package sitemap
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -193,3 +195,94 @@ func (p *pass) give(base canon.URL, ref string, e Entry) error {
 }
 
 func (p *pass) refuse(reason string) { p.report.Refused[reason]++ }
+
+// readText reads a list of URLs, one a line.
+func (p *pass) readText(text *clean) error {
+	p.report.Format = Text
+	line := make([]byte, 0, 256)
+	for {
+		text.begin()
+		b, err := text.ReadByte()
+		end := err != nil
+		if end && !errors.Is(err, io.EOF) {
+			return nil // the body's error: Read says so
+		}
+		if !end && b != '\n' && b != '\r' {
+			if len(line) < maxLine {
+				line = append(line, b)
+			}
+			continue
+		}
+		if !blank(line) {
+			// Against the zero URL: running text must not become a list of relative addresses.
+			if err := p.give(canon.URL{}, strings.TrimFunc(string(line), around), Entry{Priority: defaultPriority}); err != nil {
+				return err
+			}
+		}
+		line = line[:0]
+		if end {
+			break
+		}
+	}
+	if p.octets.over || p.octets.err != nil {
+		p.stop(text.offset(), "", "")
+	}
+	if p.report.Entries == 0 && p.report.Finding == nil {
+		p.stop(0, FoundNoMap, "no line is a URL")
+	}
+	return nil
+}
+
+func blank(line []byte) bool {
+	for _, b := range line {
+		if b != ' ' && b != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+const defaultPriority = 0.5
+
+// frequencies are the values that changefreq has.
+var frequencies = []string{"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"}
+
+func frequencyOf(s string) string {
+	for _, f := range frequencies {
+		if strings.EqualFold(strings.TrimSpace(s), f) {
+			return f
+		}
+	}
+	return ""
+}
+
+func priorityOf(s string) float64 {
+	if f, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil && f >= 0 && f <= 1 {
+		return f
+	}
+	return defaultPriority
+}
+
+// dates are the forms of lastmod (W3C Note datetime), of Atom (RFC 3339), and of RSS (RFC 822, with years of two and of
+// four digits). Go takes a fraction of a second where the form has none.
+var dates = []string{
+	"2006-01-02", time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01", "2006",
+	"2006-01-02T15:04:05", "2006-01-02 15:04:05",
+	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700",
+	"2 Jan 2006 15:04:05 MST",
+	"Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST", "2 Jan 06 15:04:05 -0700", "2 Jan 06 15:04:05 MST",
+	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "2 Jan 2006 15:04 -0700", "2 Jan 2006 15:04 MST",
+	// RFC 822 5.1: seconds may be left out
+	"Mon, 2 Jan 06 15:04 -0700", "Mon, 2 Jan 06 15:04 MST", "2 Jan 06 15:04 -0700", "2 Jan 06 15:04 MST",
+}
+
+// dateOf reads a date; the zero time when it cannot. A zone that is not said is UTC.
+func dateOf(s string) time.Time {
+	s = strings.TrimSpace(s)
+	for _, form := range dates {
+		if t, err := time.Parse(form, s); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}

@@ -2,6 +2,7 @@ package trap
 
 import (
 	"hash/fnv"
+	"math/bits"
 	"slices"
 
 	"curtsy/frontier/canon"
@@ -170,4 +171,94 @@ func printOf(url string, text uint64) uint32 {
 	sum ^= sum >> 29
 	sum *= 0xbf58476d1ce4e5b9
 	return uint32(sum >> 32)
+}
+
+// table counts the members of many groups with few counters, as Misra and Gries have it: a group that finds no free
+// counter takes one from each of the others. So a count is never more than what is true.
+type table struct {
+	most    int // counters
+	entries []entry
+}
+
+type entry struct {
+	group group
+	n     uint32
+}
+
+// The counters of each table.
+const (
+	maxPaths     = 64
+	maxTemplates = 48
+)
+
+// count returns how many members of g there were at least.
+func (t *table) count(g group) int {
+	for _, e := range t.entries {
+		if e.group == g {
+			return int(e.n)
+		}
+	}
+	return 0
+}
+
+// add counts a member of g.
+func (t *table) add(g group) {
+	for i := range t.entries {
+		if e := &t.entries[i]; e.group == g {
+			e.n = min(e.n+1, MaxLimit)
+			return
+		}
+	}
+	if len(t.entries) < t.most {
+		t.entries = append(t.entries, entry{g, 1})
+		return
+	}
+	kept := t.entries[:0]
+	for _, e := range t.entries {
+		if e.n--; e.n > 0 {
+			kept = append(kept, e)
+		}
+	}
+	t.entries = kept
+}
+
+const (
+	span       = 200 // pages that are looked at
+	maxWindows = 16  // groups whose pages are looked at at one time
+)
+
+// window says of the last pages of a group which of them brought something new.
+type window struct {
+	group group
+	n     int                 // pages, at most span
+	fresh [span/64 + 1]uint64 // a bit a page, the last one lowest
+}
+
+// add enters a page.
+func (w *window) add(fresh bool) {
+	for i := len(w.fresh) - 1; i > 0; i-- {
+		w.fresh[i] = w.fresh[i]<<1 | w.fresh[i-1]>>63
+	}
+	w.fresh[0] <<= 1
+	if fresh {
+		w.fresh[0] |= 1
+	}
+	w.fresh[len(w.fresh)-1] &= 1<<(span%64) - 1
+	w.n = min(w.n+1, span)
+}
+
+// barren reports whether there were pages enough, and less than 5 % of them brought something new.
+func (w *window) barren(limit int) bool {
+	look := min(limit, span)
+	if w.n < look {
+		return false
+	}
+	fresh := 0
+	for i, b := range w.fresh {
+		if left := look - 64*i; left < 64 {
+			b &= 1<<max(left, 0) - 1
+		}
+		fresh += bits.OnesCount64(b)
+	}
+	return 20*fresh < look
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
 )
 
 // MaxHost is the longest host in octets: a domain name of 255 octets in a DNS message (RFC 1035 2.3.4) written
@@ -251,4 +252,101 @@ func appendIPv6(b []byte, host string) ([]byte, error) {
 		b = ip.AppendTo(b)
 	}
 	return append(b, ']'), nil
+}
+
+// Most links of a site are plain: a path on it, and perhaps a query, of octets that stay as they are. For these the
+// parser's work comes down to one look at each octet.
+
+// resolvePlain is Resolve for a reference that is plain: "/path", "path" and what begins with the site of u as u spells it,
+// without escapes, dot segments, colons, and anything that would be trimmed, removed or encoded. ok is false for all others.
+func (u URL) resolvePlain(ref string) (v URL, ok bool) {
+	if ref == "" || u.IsZero() {
+		return URL{}, false
+	}
+	before := u.fetch[:u.root]
+	target, ofSite := strings.CutPrefix(ref, before)
+	switch {
+	case ofSite && strings.HasPrefix(target, "/"):
+	case strings.HasPrefix(ref, "//"):
+		return URL{}, false // it begins with a host
+	default:
+		target = ref
+	}
+	if !staysAsPath(target) {
+		return URL{}, false
+	}
+	if target[0] != '/' {
+		before = u.fetch[:u.root+strings.LastIndexByte(u.Path(), '/')+1]
+	}
+	if len(before)+len(target) > MaxLength {
+		return URL{}, false
+	}
+	fetch := before + target
+	return URL{fetch: fetch, key: keyOf(fetch, u.root), auth: u.auth, root: u.root}, true
+}
+
+// staysAsPath reports whether a path, and a query behind it, stays as it is.
+func staysAsPath(s string) bool {
+	segment := true // begins here
+	for i := range len(s) {
+		switch c := s[i]; {
+		case octets[c]&verbatim != 0:
+			segment = false
+		case c == '/':
+			segment = true
+		case c == '.' && !segment:
+		case c == '?':
+			return i > 0 && staysAsQuery(s[i+1:])
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// staysAsQuery is staysAsPath for what stands behind the question mark. An empty query is not in the key.
+func staysAsQuery(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; octets[c]&verbatim == 0 && c != '/' && c != '.' && c != '?' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Suffix is where the part of a host name ends that registries give away (https://publicsuffix.org), and the name with
+// one label more. Domain is empty where the host is the suffix itself. The zero Suffix is that of an address, and of a
+// name whose last label the list has not.
+type Suffix struct{ Suffix, Domain string }
+
+// Suffixes returns the public suffix of the host by the rules of registries alone, and by all rules: those of services
+// that give names to their users, such as github.io, among them.
+func (a Authority) Suffixes() (registry, private Suffix) {
+	host := a.Host()
+	if _, ok := a.Addr(); ok || host == "" {
+		return Suffix{}, Suffix{}
+	}
+	suffix, managed := publicsuffix.PublicSuffix(host)
+	if !managed && !strings.Contains(suffix, ".") {
+		return Suffix{}, Suffix{} // no rule but the one for all
+	}
+	private = under(host, suffix)
+	for !managed {
+		_, rest, ok := strings.Cut(suffix, ".")
+		if !ok {
+			return private, private
+		}
+		suffix, managed = publicsuffix.PublicSuffix(rest)
+	}
+	return under(host, suffix), private
+}
+
+// under is a suffix of host, with the domain below it that host is in.
+func under(host, suffix string) Suffix {
+	rest, ok := strings.CutSuffix(host, "."+suffix)
+	if !ok {
+		return Suffix{Suffix: suffix}
+	}
+	label := rest[strings.LastIndexByte(rest, '.')+1:]
+	return Suffix{Suffix: suffix, Domain: label + "." + suffix}
 }

@@ -1,12 +1,14 @@
 package cdxj
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"strings"
 
@@ -176,4 +178,100 @@ func scanFile(ctx context.Context, path, file string, torn bool, see func(c *cap
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// lines reads a file line by line, in bounded memory.
+type lines struct {
+	in  *bufio.Reader
+	buf []byte
+	at  int64 // of the line after the one returned last
+}
+
+func newLines(r io.Reader) *lines { return newLinesSize(r, 64<<10) }
+
+func newLinesSize(r io.Reader, size int) *lines { return &lines{in: bufio.NewReaderSize(r, size)} }
+
+// next returns the next line with its newline, and where it begins; the bytes hold until the next call. whole is false
+// for a last line without its newline. At the end it returns io.EOF.
+func (l *lines) next() (line []byte, at int64, whole bool, err error) {
+	l.buf, at = l.buf[:0], l.at
+	for {
+		part, err := l.in.ReadSlice('\n')
+		l.at += int64(len(part))
+		if err == nil && len(l.buf) == 0 {
+			return part, at, true, nil
+		}
+		l.buf = append(l.buf, part...)
+		switch {
+		case len(l.buf) > maxLine:
+			return nil, at, false, fmt.Errorf("the line at byte %d is longer than %d bytes", at, maxLine)
+		case err == nil:
+			return l.buf, at, true, nil
+		case errors.Is(err, io.EOF) && len(l.buf) > 0:
+			return l.buf, at, false, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, at, false, err
+		}
+	}
+}
+
+// Lines returns the lines of a file, without their newlines, in its order; each is valid until the next. The last one
+// of a journal is passed over where it has no end: it is still being written. An error is the last, and io/fs's
+// ErrNotExist for a journal that was replaced by the sorted file meanwhile.
+func Lines(path string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		f, err := durable.Open(path)
+		if err != nil {
+			yield(nil, fmt.Errorf("cdxj: %w", err))
+			return
+		}
+		defer f.Close()
+		for in := newLines(f); ; {
+			line, _, whole, err := in.next()
+			switch {
+			case errors.Is(err, io.EOF), err == nil && !whole && strings.HasSuffix(path, openSuffix):
+				return
+			case err != nil:
+				yield(nil, fmt.Errorf("cdxj: read %s: %w", path, err))
+				return
+			}
+			if !yield(bytes.TrimRight(line, "\r\n"), nil) {
+				return
+			}
+		}
+	}
+}
+
+// ErrEmpty says that an index has no line: that of a segment without an answer has none, and one that lost them all.
+var ErrEmpty = errors.New("the index is empty")
+
+// Sound reads a complete index and says what is wrong in it: lines that are torn, no CDXJ, or out of order. That lines
+// are missing between others it cannot tell. Nothing but the file at path is read.
+func Sound(path string) error {
+	f, err := durable.Open(path)
+	if err != nil {
+		return fmt.Errorf("cdxj: %w", err)
+	}
+	defer f.Close()
+	in := newLines(f)
+	var before []byte
+	for n := 1; ; n++ {
+		line, _, whole, err := in.next()
+		switch {
+		case errors.Is(err, io.EOF) && n == 1:
+			return fmt.Errorf("cdxj: %s: %w", path, ErrEmpty)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil && !whole:
+			err = errors.New("it is torn")
+		case err == nil && bytes.Compare(before, line) > 0:
+			err = errors.New("it follows a greater one")
+		case err == nil:
+			_, err = ParseLine(line)
+		}
+		if err != nil {
+			return fmt.Errorf("cdxj: %s is damaged: line %d: %w", path, n, err)
+		}
+		before = append(before[:0], line...)
+	}
 }

@@ -3,6 +3,8 @@ package coding
 import (
 	"errors"
 	"io"
+	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -112,3 +114,67 @@ func (l *limited) Read(p []byte) (int, error) {
 type nothing struct{}
 
 func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
+
+// maxCodings is the most content codings that are undone.
+const maxCodings = 4
+
+// others are the compressors that are not undone: those of the IANA registry, and others that have been seen.
+var others = map[string]bool{
+	"compress": true, "x-compress": true, "exi": true, "pack200-gzip": true, "aes128gcm": true, "dcb": true, "dcz": true,
+	"sdch": true, "bzip2": true, "x-bzip2": true, "xz": true, "lzma": true,
+}
+
+// Of reads the Content-Encoding of an answer: the codings to undo, the first applied first. stays is its value if one
+// of them cannot be undone, or there are too many: then the body stays as it is.
+func Of(h http.Header) (undo []string, stays string) {
+	values := h["Content-Encoding"]
+	for _, v := range values {
+		for c := range strings.SplitSeq(v, ",") {
+			c, _, _ = strings.Cut(c, ";")
+			switch c = strings.ToLower(strings.Trim(c, " \t")); {
+			case c == "gzip", c == "deflate", c == "br", c == "zstd":
+				undo = append(undo, c)
+			case c == "x-gzip": // RFC 9110 8.4.1.3: equivalent to gzip
+				undo = append(undo, "gzip")
+			case others[c]:
+				return nil, strings.Join(values, ", ")
+			}
+		}
+	}
+	if len(undo) > maxCodings {
+		return nil, strings.Join(values, ", ")
+	}
+	return undo, ""
+}
+
+// Window is how many octets of what was decoded the decoders of undo may keep, for a body that begins with first. For
+// br that is what its first octet declares (RFC 7932 9.1), unless another coding lies over it and hides that.
+func Window(undo []string, first byte) (octets int64) {
+	for _, coding := range undo {
+		switch {
+		case coding == "zstd":
+			octets += maxZstdWindow
+		case coding == "br" && len(undo) == 1:
+			octets += 1 << brotliBits(first)
+		case coding == "br":
+			octets += 1 << 24
+		default:
+			octets += 32 << 10
+		}
+	}
+	return octets
+}
+
+// brotliBits reads the size of the window off the first octet of a brotli stream, as a power of two.
+func brotliBits(first byte) int {
+	high, low := int(first>>1&7), int(first>>4&7)
+	switch {
+	case first&1 == 0:
+		return 16
+	case high > 0:
+		return 17 + high
+	case low > 1:
+		return 8 + low
+	}
+	return 17 // or, with 1, no brotli
+}

@@ -7,8 +7,10 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"unicode/utf8"
 
 	"curtsy/frontier/durable"
+	"curtsy/storage/tables"
 )
 
 // Name is the name of the format.
@@ -74,3 +76,67 @@ func (p *page) write() error {
 }
 
 func (p *page) text(s string) { p.b = append(p.b, s...) }
+
+// VertexRows gives the rows of the table of vertices.
+func (d *Document) VertexRows(to func(tables.Row) error) error {
+	in, out := d.Graph.In(), d.Graph.Out()
+	for v, err := range d.Graph.Vertices() {
+		if err != nil {
+			return err
+		}
+		hosts := tables.Null()
+		if d.Level == Domains {
+			hosts = tables.Long(v.Hosts)
+		}
+		err := to(tables.Row{
+			tables.Long(int64(v.ID)), tables.Text(v.Name), tables.Text(v.Reversed), tables.Flag(v.Fetched),
+			tables.Long(int64(in[v.ID])), tables.Long(int64(out[v.ID])), hosts,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EdgeRows gives the rows of the table of edges.
+func (d *Document) EdgeRows(to func(tables.Row) error) error {
+	for row, err := range d.Graph.Rows() {
+		if err != nil {
+			return err
+		}
+		for i, target := range row.To {
+			if err := to(tables.Row{tables.Long(int64(row.From)), tables.Long(int64(target)), tables.Long(int64(row.Weight[i]))}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plainText appends s with what XML 1.0 cannot hold as percent escapes, and escapes what is markup in XML.
+func plainText(b []byte, s string) []byte {
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r < ' ', r >= 0x7f && r < 0xa0, r == utf8.RuneError && size == 1, r == 0x2028, r == 0x2029, r&0xfffe == 0xfffe:
+			for _, c := range []byte(s[i : i+size]) {
+				b = append(b, '%', hex[c>>4], hex[c&15])
+			}
+		case r == '&':
+			b = append(b, "&amp;"...)
+		case r == '<':
+			b = append(b, "&lt;"...)
+		case r == '>':
+			b = append(b, "&gt;"...)
+		case r == '"':
+			b = append(b, "&quot;"...)
+		default:
+			b = append(b, s[i:i+size]...)
+		}
+		i += size
+	}
+	return b
+}
+
+const hex = "0123456789ABCDEF"

@@ -3,12 +3,18 @@ package ledger
 import (
 	"bufio"
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"unicode/utf8"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/storage"
+	"curtsy/storage/ledger/hostmap"
+	"curtsy/storage/ledger/tree"
 )
 
 // Read returns the decisions of the ledger in dir, in their order, in memory that does not depend on their number;
@@ -86,4 +92,130 @@ func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
 		return nil, errLong
 	}
 	return *long, err
+}
+
+// Text is a line as it stands, without its newline, and the index of its entry. It is valid until the next.
+type Text struct {
+	Index int64
+	Line  []byte
+}
+
+// Texts are all lines of the ledger in dir, marks and stubs among them. Nothing is parsed but the marks that segments begin
+// with, and nothing is checked: it is for those who hold the lines against a checkpoint themselves. An unfinished last
+// line is not there. An error is the last.
+func Texts(dir string) iter.Seq2[Text, error] {
+	return func(yield func(Text, error) bool) {
+		numbers, err := segments(dir)
+		more := true
+		for i := 0; err == nil && i < len(numbers); i++ {
+			err = eachLine(dir, numbers[i], func(index int64, line []byte) error {
+				if more = yield(Text{index, line}, nil); !more {
+					return errEnough
+				}
+				return nil
+			})
+		}
+		if err != nil && more {
+			yield(Text{}, fmt.Errorf("ledger: read: %w", err))
+		}
+	}
+}
+
+// Fault is what can be wrong with a ledger. Faults are stable.
+type Fault string
+
+// The faults.
+const (
+	Changed     Fault = "entry changed"         // a line is not the one that was committed to
+	RootDiffers Fault = "checkpoint differs"    // a checkpoint is of other lines
+	Rollback    Fault = "rollback"              // a checkpoint is of more lines than there are
+	WrongOrigin Fault = "wrong origin"          // a checkpoint or a segment is of another log
+	BadNote     Fault = "checkpoint unreadable" // a file of a checkpoint is none
+	BadSig      Fault = "signature wrong"       // a checkpoint is not signed by the key of its run
+	KeyChanged  Fault = "key changed"           // a run has another key than the one before, without a rotation
+	MapDiffers  Fault = "map differs"           // a completeness map is not that of the lines
+	BadTiles    Fault = "tiles differ"          // the tiles are not those of the latest checkpoint, or a file beside them is none of the lines' tree
+	Uncommitted Fault = "not committed"         // no checkpoint has the lines at the end
+	NoStop      Fault = "no stop"               // a run did not end in good order: a crash, or lines were cut off
+	Unnamed     Fault = "redaction not told"    // a line was taken away, and no mark says so
+	Disagree    Fault = "marks disagree"        // a mark says of the lines what is not so
+	Unreadable  Fault = "unreadable"            // a line is no decision and no mark, or a file does not decompress
+	Torn        Fault = "unfinished line"       // the last line of a segment has no end
+	Copies      Fault = "copies differ"         // a segment is there plain and packed, and the two are not the same
+	NoLines     Fault = "segment without lines" // a segment is empty: a kill leaves it as the last one
+	Missing     Fault = "segment missing"       // the numbers of the segments have a gap
+	Empty       Fault = "empty"                 // there is no segment
+	NewSchema   Fault = "schema not known"      // written by a later version
+)
+
+// Problem is a fault and its place.
+type Problem struct {
+	Fault   Fault
+	Segment int
+	Row     int    // line of the segment, from 1; 0 for all of it
+	Index   int64  // of the entry, or of the one behind the place; -1 where it is not known
+	Text    string // what it is, in words; it may quote the ledger
+}
+
+// String is the problem with its place.
+func (p Problem) String() string {
+	switch {
+	case p.Row == 0:
+		return fmt.Sprintf("%s: segment %d: %s", p.Fault, p.Segment, p.Text)
+	case p.Index < 0:
+		return fmt.Sprintf("%s: segment %d line %d: %s", p.Fault, p.Segment, p.Row, p.Text)
+	}
+	return fmt.Sprintf("%s: segment %d line %d (entry %d): %s", p.Fault, p.Segment, p.Row, p.Index, p.Text)
+}
+
+// Stub is the line that takes the place of one that was forgotten, from its entry hash: the entry stays what it was.
+func Stub(h tlog.Hash) []byte {
+	return append(hex.AppendEncode([]byte(`{"redacted":"`), h[:]), `"}`...)
+}
+
+// stub reads a stub. A line that is meant as one and is none is an error.
+func stub(line []byte) (h tlog.Hash, is bool, err error) {
+	if !bytes.HasPrefix(line, stubStart) {
+		return h, false, nil
+	}
+	digits := bytes.TrimSuffix(bytes.TrimPrefix(line, stubStart), []byte{'}'})
+	if len(digits) == 2+2*len(h) {
+		if _, err := hex.Decode(h[:], digits[1:len(digits)-1]); err == nil && bytes.Equal(Stub(h), line) {
+			return h, true, nil
+		}
+	}
+	return h, false, fmt.Errorf("%.100q is not a stub of a line", line)
+}
+
+// hashOf is the entry hash of a line, which a stub states.
+func hashOf(hasher *tree.Hasher, line []byte) tlog.Hash {
+	if h, is, _ := stub(line); is {
+		return h
+	}
+	return hasher.Entry(line)
+}
+
+// isDecision reports whether a line stands for a decision: all but marks do.
+func isDecision(line []byte) bool { return !isMark(line) }
+
+// hostOf is the host in the completeness map of a line whose URL that is. Octets that are no UTF-8 are written as U+FFFD,
+// and so read by others.
+func hostOf(url string) string {
+	if !utf8.ValidString(url) {
+		url = string([]rune(url))
+	}
+	return hostmap.Host(url)
+}
+
+// placeOf says under which host a line stands in the completeness map, if it does: marks do not, and of a stub it is not
+// known. A line that cannot be read is of the empty host.
+func placeOf(line []byte) (host string, mapped bool) {
+	if isMark(line) || bytes.HasPrefix(line, stubStart) {
+		return "", false
+	}
+	l, err := storage.ParseLine(line)
+	if err != nil {
+		return "", true
+	}
+	return hostOf(l.URL), true
 }

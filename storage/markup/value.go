@@ -113,3 +113,10 @@ func digits(s string) string {
 func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
+
+const space = " \t\n\f\r" // ASCII white space (Infra Standard 4.6)
+
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' && c != '\v' }
+
+// strip removes the white space that HTML allows around a URL (HTML Standard 2.4.1).
+func strip(s string) string { return strings.Trim(s, space) }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +15,9 @@ import (
 	"strings"
 
 	"curtsy/frontier/durable"
+	"curtsy/storage"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
 
@@ -139,4 +143,117 @@ func (o *opened) segment(name string) (int, bool) {
 		return i, true
 	}
 	return slices.BinarySearch(o.names, name+".open")
+}
+
+// decisions yields what the crawler decided: the lines of the ledger in dir, or if that is empty what the archive says
+// of them, which is the same: refusals as records of their own, and the rest beside each exchange.
+func (o *opened) decisions(dir string) iter.Seq2[storage.Line, error] {
+	if dir != "" {
+		return ledger.Read(dir)
+	}
+	return func(yield func(storage.Line, error) bool) {
+		for _, path := range o.segments {
+			if !decisionsIn(path, yield) {
+				return
+			}
+		}
+	}
+}
+
+// decisionsIn yields those of one segment.
+func decisionsIn(path string, yield func(storage.Line, error) bool) bool {
+	f, err := durable.Open(path)
+	if err != nil {
+		return yield(storage.Line{}, err)
+	}
+	defer f.Close()
+	for in := warc.NewLenient(f, nil); ; {
+		rec, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return true
+		}
+		if err != nil {
+			return yield(storage.Line{}, err)
+		}
+		if !strings.EqualFold(rec.Type, "metadata") {
+			continue
+		}
+		if rec.IsRefusals() {
+			for l, err := range warc.ParseRefusals(rec.Block) {
+				if !yield(l, err) {
+					return false
+				}
+			}
+			continue
+		}
+		// A metadata record of somebody else says nothing of decisions, and is none that is damaged.
+		if l, _, err := rec.Metadata(); err == nil && l.Decision != "" && !yield(l, nil) {
+			return false
+		}
+	}
+}
+
+// damaged is an error of an answer, not of this machine.
+type damaged struct{ error }
+
+func (d damaged) Unwrap() error { return d.error }
+
+// damage reports whether an error is one of an answer.
+func damage(err error) (state, bool) {
+	var d damaged
+	switch {
+	case !errors.As(err, &d):
+		return 0, false
+	case errors.Is(err, warc.ErrTooLarge):
+		return isTooLarge, true
+	}
+	return isDamaged, true
+}
+
+// source is a record that is read.
+type source struct {
+	in    *warc.Lenient
+	wrong string // what was found to be wrong with it
+}
+
+func (s *source) found(f warc.Finding) {
+	switch f.Code {
+	case warc.DamagedMember, warc.ShortMember, warc.Torn, warc.NoEnd:
+		s.wrong = f.Code
+	}
+}
+
+// whole reads the rest of the record, behind which its checksum stands.
+func (s *source) whole() error {
+	if _, err := s.in.End(); err != nil {
+		return asDamage(err)
+	}
+	if s.wrong != "" {
+		return damaged{errors.New(s.wrong)}
+	}
+	return nil
+}
+
+// body reads an answer's body and sets errors of reading apart: those of the archive's file are this machine's.
+type body struct{ r io.Reader }
+
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return n, err
+	}
+	return n, asDamage(err)
+}
+
+// ours reports whether an error is one of a file system, not of what a file holds.
+func ours(err error) bool {
+	var p *fs.PathError
+	return errors.As(err, &p)
+}
+
+func asDamage(err error) error {
+	if ours(err) {
+		return err
+	}
+	return damaged{err}
 }

@@ -3,6 +3,8 @@ package proof
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/frontier/durable"
+	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
@@ -259,4 +262,104 @@ func (g *gathered) hashes(ctx context.Context) error {
 		return fmt.Errorf("%w: lines were changed", ErrDamaged)
 	}
 	return nil
+}
+
+// entry is a line of the ledger, as it stands.
+type entry ledger.Text
+
+var (
+	gatherMarkStart = []byte(`{"mark":"`)
+	gatherStubStart = []byte(`{"redacted":"`)
+	timeStart       = []byte(`{"time":"`)
+	urlStart        = []byte(`","url":"`)
+)
+
+func (e entry) isMark() bool     { return bytes.HasPrefix(e.Line, gatherMarkStart) }
+func (e entry) isStub() bool     { return bytes.HasPrefix(e.Line, gatherStubStart) }
+func (e entry) mark() gatherMark { return markOf(e.Line) }
+
+// hash is the entry hash, which a stub states.
+func (e entry) hash() tlog.Hash {
+	if e.isStub() {
+		h, _ := hashIn(e.Line[len(gatherStubStart):]) // one that is none fits no checkpoint
+		return h
+	}
+	return tree.EntryHash(e.Line)
+}
+
+var errNoHash = errors.New("not a hash")
+
+// hashIn reads the hash that b begins with, in hexadecimal digits.
+func hashIn(b []byte) (h tlog.Hash, err error) {
+	if len(b) < 2*len(h) {
+		return h, errNoHash
+	}
+	_, err = hex.Decode(h[:], b[:2*len(h)])
+	return h, err
+}
+
+// host is the host of a decision. It exists for its speed: there is a line for every URL ever met, and most are of other
+// hosts. Lines begin with their time and their URL (docs/reference/ledger.md), so the others need not be parsed.
+func (e entry) host() string {
+	if rest, ok := bytes.CutPrefix(e.Line, timeStart); ok {
+		at := bytes.IndexByte(rest, '"')
+		if url, ok := bytes.CutPrefix(rest[max(at, 0):], urlStart); ok {
+			if end := bytes.IndexByte(url, '"'); end >= 0 && bytes.IndexByte(url[:end], '\\') < 0 {
+				return hostmap.Host(string(url[:end]))
+			}
+		}
+	}
+	l, err := storage.ParseLine(e.Line)
+	if err != nil {
+		return "" // as the ledger has it
+	}
+	return hostmap.Host(l.URL)
+}
+
+func hashOf(r Row) tlog.Hash { return tree.EntryHash(r.Public) }
+
+// gatherMark is a mark, as far as it counts here.
+type gatherMark struct {
+	Kind    string          `json:"mark"`
+	Size    int64           `json:"size"`
+	Root    string          `json:"root"`
+	Entries json.RawMessage `json:"entries"`
+}
+
+func (m *gatherMark) root() hostmap.Hash {
+	h, _ := hashIn([]byte(m.Root)) // one that is none is no root of the hosts
+	return hostmap.Hash(h)
+}
+
+// markOf reads a mark. One that is none has no kind.
+func markOf(line []byte) (m gatherMark) {
+	if json.Unmarshal(line, &m) != nil {
+		return gatherMark{}
+	}
+	return m
+}
+
+// gatherRedacted are the entries that a mark says were forgotten; nil for other marks.
+func gatherRedacted(r Row) (all []int64) {
+	m := markOf(r.Public)
+	if m.Kind != ledger.KindRedaction || json.Unmarshal(m.Entries, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// marks chooses those for the bundle: of redactions, the ones that name a line of the host. Another one may say of
+// another host, in its operator's words, what is not this host's business.
+func (g *gathered) marks() {
+	mine := map[int64]bool{}
+	for _, s := range g.stubs {
+		if s.mine {
+			mine[s.index] = true
+		}
+	}
+	for _, m := range g.all {
+		if markOf(m.Public).Kind != ledger.KindRedaction || slices.ContainsFunc(gatherRedacted(m), func(i int64) bool { return mine[i] }) {
+			g.Marks = append(g.Marks, m)
+		}
+	}
 }

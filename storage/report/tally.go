@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"curtsy/storage"
 )
@@ -72,4 +73,105 @@ func Class(reason string) string {
 		return head + ": " + rest
 	}
 	return head
+}
+
+// maxTags is how many tags are told apart: the first ones. The others are summed.
+const maxTags = 500
+
+// noTag stands for the tag of seeds that have none.
+const noTag = "(no tag)"
+
+// tags gather what was done by the tag of the seed that it descends from.
+type tags struct {
+	by  map[string]*account
+	any bool // a seed has a tag
+}
+
+// add takes in a line. Exchanges for robots.txt descend from no seed.
+func (t *tags) add(l *storage.Line) {
+	if l.Tag == "" && l.Seed == "" {
+		return
+	}
+	t.any = t.any || l.Tag != ""
+	name := noTag
+	if l.Tag != "" {
+		name = cleanTo(l.Tag, 200)
+	}
+	if t.by == nil {
+		t.by = map[string]*account{}
+	}
+	if t.by[name] == nil && len(t.by) >= maxTags {
+		name = otherWords
+	}
+	a := t.by[name]
+	if a == nil {
+		a = &account{}
+		t.by[name] = a
+	}
+	a.add(l)
+}
+
+// list is what was gathered, the tag with the most pages first; nil when no seed has a tag.
+func (t *tags) list() (all []Tag) {
+	if !t.any {
+		return nil
+	}
+	for name, a := range t.by {
+		tag := Tag{name, a.result()}
+		tag.State, tag.Robots, tag.Own = "", "", false
+		all = append(all, tag)
+	}
+	slices.SortFunc(all, func(a, b Tag) int {
+		return cmp.Or(cmp.Compare(b.Pages, a.Pages), cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Tag, b.Tag))
+	})
+	return all
+}
+
+// maxSlots is how many points in time the throughput is drawn at, at most.
+const maxSlots = 120
+
+// Timeline is what was received over time, in slots of equal length.
+type Timeline struct {
+	Start  time.Time `json:"start"`
+	SlotS  int64     `json:"slot_s"` // length of a slot in seconds
+	Slots  []Slot    `json:"slots"`
+	origin int64     // Start in seconds
+}
+
+// Slot is what began in a slot.
+type Slot struct {
+	Exchanges int64 `json:"exchanges"`
+	Octets    int64 `json:"octets"`
+}
+
+// add counts an exchange. Slots become twice as long as often as the end needs it. An exchange before the start, by a
+// clock that was set back, is counted in the first.
+func (tl *Timeline) add(t time.Time, octets int64) {
+	at := t.Unix()
+	if len(tl.Slots) == 0 {
+		tl.Start, tl.SlotS, tl.origin = t.UTC().Truncate(time.Second), 1, at
+	}
+	for (at-tl.origin)/tl.SlotS >= maxSlots {
+		tl.double()
+	}
+	i := max(int((at-tl.origin)/tl.SlotS), 0)
+	for len(tl.Slots) <= i {
+		tl.Slots = append(tl.Slots, Slot{})
+	}
+	tl.Slots[i].Exchanges++
+	tl.Slots[i].Octets += octets
+}
+
+func (tl *Timeline) double() {
+	tl.SlotS *= 2
+	half := tl.Slots[:0]
+	for i, s := range tl.Slots {
+		if i%2 == 0 {
+			half = append(half, s)
+			continue
+		}
+		half[i/2].Exchanges += s.Exchanges
+		half[i/2].Octets += s.Octets
+	}
+	tl.Slots = half
 }

@@ -2,10 +2,16 @@ package script
 
 import (
 	"bytes"
+	"hash/maphash"
+	"iter"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/js"
+
+	"curtsy/frontier/canon"
 )
 
 // The bounds of one text.
@@ -130,4 +136,56 @@ func ends(t js.TokenType) bool {
 		return true
 	}
 	return js.IsNumeric(t) || js.IsIdentifier(t)
+}
+
+// Places yields what a name may mean that stands in a script, or in JSON, at a URL: relative to that, and to the page that
+// loads it, which may be zero. What is of another authority is left out.
+func Places(name string, at, page canon.URL) iter.Seq[canon.URL] {
+	return func(yield func(canon.URL) bool) {
+		first, err := at.Resolve(name)
+		if err == nil && first.Authority() == at.Authority() && !yield(first) {
+			return
+		}
+		if page.IsZero() {
+			return
+		}
+		second, err := page.Resolve(name)
+		if err == nil && second.Authority() == at.Authority() && second.Key() != first.Key() {
+			yield(second)
+		}
+	}
+}
+
+// The bounds of Tries.
+const (
+	maxTries = 6       // places on a host that a name is tried at
+	maxTried = 100_000 // names that are remembered; more are not tried
+)
+
+// Tries bounds how often a name is tried: scripts that stand in each page of a site name the same files, relative to the
+// root that they know, and each folder would be asked for them. It remembers as long as it lives. The zero value is ready.
+type Tries struct {
+	mu    sync.Mutex
+	seed  maphash.Seed
+	tried map[uint64][]uint64 // places by a hash of authority and name
+}
+
+// Try reports whether a name is to be tried as u: it was before, or at few other places.
+func (t *Tries) Try(name string, u canon.URL) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tried == nil {
+		t.seed, t.tried = maphash.MakeSeed(), map[uint64][]uint64{}
+	}
+	what := maphash.String(t.seed, u.Authority().String()+"\n"+name)
+	place := maphash.String(t.seed, u.Key())
+	places, known := t.tried[what]
+	switch {
+	case slices.Contains(places, place):
+		return true
+	case len(places) == maxTries || !known && len(t.tried) == maxTried:
+		return false
+	}
+	t.tried[what] = append(places, place)
+	return true
 }

@@ -3,13 +3,18 @@ package warc
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"curtsy/storage"
+	"curtsy/storage/mediatype"
 )
 
 // exchange is a storage.Record made ready: checked, digested, its ids given. It can be pressed more than once, and
@@ -233,4 +238,81 @@ func (e *exchange) forget() {
 	e.sent.Reset(nil)
 	e.line.Reset(nil)
 	e.received, e.entry, e.said = nil, Entry{}, storage.Line{}
+}
+
+// StatusAndType reads the status and the media type of an HTTP response's head, for an index: what is not there or
+// cannot be read is 0 and "". It keeps nothing of b.
+func StatusAndType(b []byte) (status int, media string) {
+	line, rest, _ := bytes.Cut(b, []byte("\n"))
+	if v, after, ok := bytes.Cut(line, []byte(" ")); ok && bytes.HasPrefix(v, []byte("HTTP/")) {
+		if after = bytes.TrimLeft(after, " "); len(after) >= 3 && digits(after[:3]) && (len(after) == 3 || after[3] <= ' ') {
+			status = int(after[0]-'0')*100 + int(after[1]-'0')*10 + int(after[2]-'0')
+		}
+	}
+	var value []byte
+	for within := false; len(rest) > 0; {
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		if len(bytes.TrimRight(line, "\r")) == 0 {
+			break
+		}
+		if line[0] == ' ' || line[0] == '\t' { // RFC 9112 5.2: the field goes on
+			if within {
+				value = append(value[:len(value):len(value)], line...)
+			}
+			continue
+		}
+		name, v, ok := bytes.Cut(line, []byte(":"))
+		switch within = ok && bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Type")); {
+		case within && value == nil:
+			value = bytes.TrimSpace(v)
+		case within:
+			value = slices.Concat(value, []byte(", "), bytes.TrimSpace(v))
+		}
+	}
+	return status, mediatype.Name(value)
+}
+
+func digits(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// urnSize is how long the URN of a UUID is (RFC 9562 4).
+const urnSize = len("urn:uuid:00000000-0000-0000-0000-000000000000")
+
+// newUUID is uuid.New without its allocation: version 4, that is, random.
+func newUUID() (id uuid.UUID) {
+	_, _ = rand.Read(id[:]) // it never fails
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// urns are the ids of the records of an exchange, in one string for all.
+type urns string
+
+func (w *Writer) newURNs(n int) urns {
+	var room [3 * urnSize]byte
+	b := room[:0]
+	for range n {
+		id := w.newID()
+		b = append(b, "urn:uuid:"...)
+		b = append(hex.AppendEncode(b, id[:4]), '-')
+		b = append(hex.AppendEncode(b, id[4:6]), '-')
+		b = append(hex.AppendEncode(b, id[6:8]), '-')
+		b = append(hex.AppendEncode(b, id[8:10]), '-')
+		b = hex.AppendEncode(b, id[10:])
+	}
+	return urns(b)
+}
+
+// next takes the first one.
+func (u *urns) next() string {
+	id := (*u)[:urnSize]
+	*u = (*u)[urnSize:]
+	return string(id)
 }

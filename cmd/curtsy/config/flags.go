@@ -7,7 +7,10 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch/webbotauth"
+	"curtsy/robots"
+	"curtsy/storage/mirror/layout"
 )
 
 // Flags declares every setting as a flag, with its default. Their names are also the keys of the configuration files.
@@ -145,4 +148,42 @@ func mirrorFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.Var((*crawldir.Vanished)(&s.Vanished), "vanished", "`ACTION` keep or remove pages that are gone (404, 410); the copy loses them only when\nan update completes")
 	fs.BoolVar(&s.Previews, "previews", false, "also fetch preview pictures (og:image)")
 	cli.Group(fs, "Mirror")
+}
+
+// Scopes explains the values of --scope, for help.
+const Scopes = "Scopes, for --scope:\n" +
+	"  host    the hosts of the seeds, http and https, with and without www.\n" +
+	"  domain  all hosts of the registrable domain: blog.example.org for example.org\n" +
+	"  prefix  the URLs of a seed's host below the last / of the seed\n" +
+	"  seeds   seeds only; links are not followed\n" +
+	"  any     every host that links lead to; needs --max-pages or --max-time"
+
+// Standards are the names of the documents on robots.txt.
+func Standards() (names []string) {
+	for _, s := range robots.Standards() {
+		names = append(names, s.String())
+	}
+	return names
+}
+
+// words says what the flags of settings take that take words.
+func words(fs *pflag.FlagSet) {
+	cli.Words(fs, "scope", "host", "domain", "prefix", "seeds", "any")
+	cli.Words(fs, "page-requisites", "none", "scope", "host", "all", "script", "all,script")
+	cli.Words(fs, "external", "none", "head", "get")
+	cli.Words(fs, "sample", "hosts:", "pages:")
+	cli.Words(fs, "sitemaps", "robots", "none")
+	cli.Words(fs, "robots-standard", Standards()...)
+	cli.Words(fs, "follow-rel", "nofollow", "ugc", "sponsored", "none")
+	cli.Words(fs, "follow", extract.FollowWords()...)
+	cli.Words(fs, "own-site", crawldir.OwnLoopback, crawldir.OwnNone)
+	cli.Words(fs, "stop-when", "pages=", "tag:", "errors>", "duplicates>", "new-hosts<", "none")
+	cli.Words(fs, "order", "breadth", "depth")
+	cli.Words(fs, "layout", layout.Words()...)
+	cli.Words(fs, "vanished", "keep", "remove")
+	var traps []string
+	for _, name := range crawldir.TrapNames() {
+		traps = append(traps, name+"=")
+	}
+	cli.Words(fs, "trap", traps...)
 }

@@ -1,12 +1,16 @@
 package webbotauth
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"curtsy/frontier/canon"
 	"curtsy/storage/plainly"
 )
 
@@ -84,4 +88,147 @@ func (s *Signer) sign(authority string, created int64, nonce string) (input, sig
 		params += `;nonce="` + nonce + `"`
 	}
 	return s.key.sign(params+tag, covered{`"@authority"`, authority}, s.agent)
+}
+
+// WellKnown is where a key directory is published, unless an Agent says otherwise.
+const WellKnown = "/.well-known/http-message-signatures-directory"
+
+// maxAgent is the longest URL of an agent, in bytes: it goes with each request.
+const maxAgent = 256
+
+// Agent is where a crawler publishes its keys. The URL, not the key, is what sites know the crawler by.
+type Agent struct{ directory canon.URL }
+
+// ParseAgent reads the URL of a key directory. An origin stands for the directory at its well-known path.
+func ParseAgent(text string) (Agent, error) {
+	u, err := canon.Parse(text)
+	if err != nil {
+		return Agent{}, fmt.Errorf("signature agent %q: %w", text, err)
+	}
+	origin := "https://" + u.Authority().HostPort()
+	path, ok := strings.CutPrefix(u.String(), origin)
+	switch {
+	case !ok:
+		return Agent{}, fmt.Errorf("signature agent %q: keys are published over https", text)
+	case len(u.String()) > maxAgent:
+		return Agent{}, fmt.Errorf("signature agent: over %d bytes, and it goes with each request", maxAgent)
+	case strings.ContainsAny(text, "?#@"):
+		return Agent{}, fmt.Errorf("signature agent %q: write it without user, query and fragment", text)
+	case path == "/":
+		u, err = canon.Parse(origin + WellKnown)
+	}
+	return Agent{u}, err
+}
+
+// URL is that of the key directory.
+func (a Agent) URL() string { return a.directory.String() }
+
+// authority is whom the key directory is asked of (RFC 9421 2.2.3).
+func (a Agent) authority() string { return a.directory.Authority().HostPort() }
+
+// value is what the field Signature-Agent says, a structured string: a URL has no octet that must be escaped in it.
+func (a Agent) value(r rules) (string, error) {
+	if r.whole {
+		return `"` + a.URL() + `"`, nil
+	}
+	origin := "https://" + a.authority()
+	if a.URL() != origin+WellKnown {
+		return "", fmt.Errorf("signature agent %s: by draft %s keys are published at %s%s, nowhere else", a.URL(), r.draft,
+			origin, WellKnown)
+	}
+	return `"` + origin + `"`, nil
+}
+
+// Draft is a state of the specification, by which requests are signed.
+type Draft string
+
+// The drafts, the latest first.
+const (
+	IETF01         Draft = "ietf-01"         // draft-ietf-webbotauth-httpsig-protocol-01
+	IETF00         Draft = "ietf-00"         // the same, -00; draft-meunier-webbotauth-httpsig-protocol-02
+	Architecture05 Draft = "architecture-05" // draft-meunier-web-bot-auth-architecture-04 and -05
+	Architecture03 Draft = "architecture-03" // the same, -02 and -03
+)
+
+// DefaultDraft is the latest that a working group has published.
+const DefaultDraft = IETF01
+
+// rules are what differs from draft to draft.
+type rules struct {
+	draft      Draft
+	dictionary bool // Signature-Agent is a dictionary, whose key is the label of the signature; else a string
+	whole      bool // its value is the URL of the key directory; else an origin, at which the well-known path is asked
+	nonce      bool // each signature has one (SHOULD)
+	digest     bool // the signature of the key directory covers its content
+}
+
+var drafts = []rules{
+	{IETF01, true, true, false, true},
+	{IETF00, true, false, false, true},
+	{Architecture05, true, false, true, false},
+	{Architecture03, false, false, true, false},
+}
+
+// Drafts are the names of all drafts, the latest first.
+func Drafts() (names []string) {
+	for _, r := range drafts {
+		names = append(names, string(r.draft))
+	}
+	return names
+}
+
+// ParseDraft returns the draft of a name.
+func ParseDraft(name string) (Draft, error) {
+	r, err := Draft(name).rules()
+	return r.draft, err
+}
+
+func (d Draft) rules() (rules, error) {
+	for _, r := range drafts {
+		if r.draft == d {
+			return r, nil
+		}
+	}
+	return rules{}, fmt.Errorf("%q is not a known draft of Web Bot Auth; known are %s", string(d),
+		strings.Join(Drafts(), ", "))
+}
+
+// Key is the key that requests are signed with.
+type Key struct {
+	private ed25519.PrivateKey
+	x, id   string // the public key and its thumbprint, in base64url
+}
+
+// NewKey returns the key of a seed of 32 bytes.
+func NewKey(seed []byte) (*Key, error) {
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("webbotauth: a key has %d bytes, not %d", ed25519.SeedSize, len(seed))
+	}
+	k := &Key{private: ed25519.NewKeyFromSeed(seed)}
+	k.x = base64.RawURLEncoding.EncodeToString(k.private.Public().(ed25519.PublicKey))
+	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + k.x + `"}`))
+	k.id = base64.RawURLEncoding.EncodeToString(sum[:])
+	return k, nil
+}
+
+// ID is the thumbprint by which requests name the key (RFC 7638 3, RFC 8037 A.3).
+func (k *Key) ID() string { return k.id }
+
+// covered is a component that a signature covers: its identifier, with parameters, and its value (RFC 9421 2).
+type covered struct{ id, value string }
+
+// sign returns the members of Signature-Input and Signature that cover components, without their label. params are the
+// parameters of the signature, each with a semicolon before it. The signature is over the base of RFC 9421 2.5.
+func (k *Key) sign(params string, components ...covered) (input, signature string) {
+	var base, ids []byte
+	for i, c := range components {
+		base = append(base, c.id+": "+c.value+"\n"...)
+		if i > 0 {
+			ids = append(ids, ' ')
+		}
+		ids = append(ids, c.id...)
+	}
+	input = "(" + string(ids) + ")" + params
+	base = append(base, `"@signature-params": `+input...)
+	return input, ":" + base64.StdEncoding.EncodeToString(ed25519.Sign(k.private, base)) + ":"
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -195,4 +196,103 @@ func Growth(maxSize int64) int {
 		return most
 	}
 	return int(min(max(maxSize/64, 64<<10), most))
+}
+
+// WriteError says what failed to be written, and what to do. After a failed write the frontier takes no more calls:
+// what the disk holds is what was acknowledged, and may hold the group that failed.
+func WriteError(act, path string, err error) error {
+	return fmt.Errorf("frontier/bolt: %s %s: %w: %s, then continue: acknowledged work is in the file",
+		act, path, err, Advice(err))
+}
+
+// Advice says what to do about an error of a write. bbolt turns some errors into texts, for which the last advice is.
+func Advice(err error) string {
+	switch {
+	case errors.Is(err, frontier.ErrDamaged):
+		return "check the frontier, and keep a copy of it"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "the disk, or what you may have of it, is full: free some space"
+	case errors.Is(err, syscall.EFBIG):
+		return "a file may not be larger: raise the limit (ulimit -f), or use another file system"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return "see to it that the file and its directory can be written"
+	case errors.Is(err, syscall.EIO):
+		return "the disk fails: look at the system's log, and move the crawl to a sound disk"
+	}
+	return "check that the disk has space and no errors"
+}
+
+// Guard calls f, which reads or writes the file through bbolt. bbolt reads a memory map and trusts what it finds:
+// in a damaged page it panics, or follows an address out of the map. Both become ErrDamaged.
+func Guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = &panicked{value: r}
+		}
+	}()
+	return f()
+}
+
+// Update is db.Update under Guard.
+func Update(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
+	err := Guard(func() error { return db.Update(f) })
+	if p := (*panicked)(nil); errors.As(err, &p) {
+		p.writing = true
+	}
+	return err
+}
+
+// panicked is a panic that became an error. bbolt is not to be trusted after one: when it was writing, it may hold its
+// own locks for ever.
+type panicked struct {
+	value   any
+	writing bool
+}
+
+// Discard closes db after an opening that failed with err, unless that might wait for ever.
+func Discard(db *bbolt.DB, err error) {
+	if p := (*panicked)(nil); errors.As(err, &p) && p.writing {
+		return // the file is released when the process ends
+	}
+	db.Close()
+}
+
+// Stuck reports whether err, of this package, leaves a database that cannot be closed: a Close might wait for ever. The
+// file is released when the process ends.
+func Stuck(err error) bool {
+	p := (*panicked)(nil)
+	return errors.As(err, &p)
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", p.value, frontier.ErrDamaged) }
+func (p *panicked) Unwrap() error { return frontier.ErrDamaged }
+
+// makeNew makes the file at path, whole or not at all: it is written under another name, and gets its own when it is
+// durable. A process that dies meanwhile leaves no file that looks like a damaged frontier.
+func makeNew(path string, create func(*bbolt.Tx) error) error {
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("frontier/bolt: make %s: %w", path, err)
+	}
+	db, err := lock(fresh, Options(false))
+	if err != nil {
+		return err
+	}
+	db.AllocSize = 64 << 10 // it may be opened with a bound on its size
+	err = Update(db, create)
+	if cerr := db.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = durable.Publish(fresh, path)
+	}
+	if err != nil {
+		os.Remove(fresh)
+		if errors.Is(err, os.ErrExist) { // another process was faster
+			return inUse(path)
+		}
+		return WriteError("make", path, err)
+	}
+	return nil
 }

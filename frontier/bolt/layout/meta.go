@@ -1,9 +1,11 @@
 package layout
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -186,4 +188,101 @@ func WriteClean(tx *bbolt.Tx, c Clock, floor int64) error {
 		return err
 	}
 	return Stamp(tx, c)
+}
+
+// Stamp writes what tells the contents of the file as they are after tx: its number, and the last key of each journal.
+//
+// A disk may lose pages that it had said were durable, and keep the page of bbolt that tells where the newest tree
+// begins. As bbolt uses pages again, an older version of the same page may then stand in its place: right in itself,
+// and without what was acknowledged since. An older root has an older stamp, and an older leaf an older last key.
+// Whatever writes to the file stamps it. The time of the writing is kept with it: see Clock.
+func Stamp(tx *bbolt.Tx, c Clock) error {
+	b := tx.Bucket([]byte(MetaBucket))
+	if err := b.Put([]byte(stampKey), makeStamp(tx)); err != nil {
+		return err
+	}
+	return b.Put([]byte(wallKey), seal(binary.BigEndian.AppendUint64(nil, uint64(c.wall(c.Now())))))
+}
+
+// Restamp stamps a file that was written with the contents of another, whose time of writing it keeps.
+func Restamp(tx *bbolt.Tx) error {
+	return tx.Bucket([]byte(MetaBucket)).Put([]byte(stampKey), makeStamp(tx))
+}
+
+// readWall returns the time of the last writing.
+func readWall(tx *bbolt.Tx) (int64, error) {
+	body, ok := unseal(tx.Bucket([]byte(MetaBucket)).Get([]byte(wallKey)))
+	if !ok || len(body) != 8 {
+		return 0, fmt.Errorf("meta bucket: time of the last writing: %w", frontier.ErrDamaged)
+	}
+	return int64(binary.BigEndian.Uint64(body)), nil
+}
+
+// makeStamp returns the stamp of what tx reads or has written so far.
+func makeStamp(tx *bbolt.Tx) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(tx.ID()))
+	for _, j := range Journals() {
+		k, _ := tx.Bucket([]byte(j)).Cursor().Last()
+		b = append(b, make([]byte, 8-min(len(k), 8))...)
+		b = append(b, k[:min(len(k), 8)]...)
+	}
+	return b
+}
+
+// checkStamp fails when the contents are not those that the last transaction stamped.
+func checkStamp(tx *bbolt.Tx) error {
+	v := tx.Bucket([]byte(MetaBucket)).Get([]byte(stampKey))
+	if is := makeStamp(tx); !bytes.Equal(v, is) {
+		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w",
+			v, is, frontier.ErrDamaged)
+	}
+	return nil
+}
+
+// Clock is the time of an opening: nanoseconds since it began, on the monotonic clock, so that a step of the wall
+// clock moves no host.
+//
+// A time that outlives the opening is kept by the wall clock, but by one that never goes back: it begins where the
+// last opening left it, and goes on at least as fast as the monotonic clock. When the machine's own was set back, waits
+// therefore go on while the frontier is open, and no opening begins them anew; when it was set forward, nothing tells
+// that from time during which nothing ran.
+type Clock struct {
+	Began time.Time
+	Least int64 // what the wall clock showed at began, at the least
+}
+
+func (c Clock) Now() int64 { return int64(time.Since(c.Began)) }
+
+// wall returns the time of the wall clock that never goes back.
+func (c Clock) wall(now int64) int64 {
+	return max(time.Now().UnixNano(), After(c.Least, time.Duration(now)))
+}
+
+// appendWait writes when something is due as the time of the wall clock and as the length of the wait. The first lets
+// the time count during which nothing ran, the second bounds the wait by what it was.
+func (c Clock) appendWait(b []byte, now, due int64) []byte {
+	length := max(due-now, 0)
+	wall := int64(0)
+	if length > 0 {
+		wall = After(c.wall(now), time.Duration(length))
+	}
+	b = binary.AppendUvarint(b, uint64(wall))
+	return binary.AppendUvarint(b, uint64(length))
+}
+
+// parseWait reads what appendWait wrote and returns when that is on this clock: what is left by the wall clock, never
+// more than the whole wait.
+func (c Clock) parseWait(p *parser) int64 {
+	wall, length := int64(p.uvarint()), int64(p.uvarint())
+	left := min(wall-max(c.Began.UnixNano(), c.Least), length)
+	return max(left, 0)
+}
+
+// After returns now + d, or the end of time.
+func After(now int64, d time.Duration) int64 {
+	d = max(d, 0)
+	if int64(d) > math.MaxInt64-now {
+		return math.MaxInt64
+	}
+	return now + int64(d)
 }

@@ -1,9 +1,13 @@
 package layout
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"iter"
+	"sync"
 
 	"go.etcd.io/bbolt"
 
@@ -83,3 +87,94 @@ func Seeds(body []byte) iter.Seq2[frontier.Seed, bool] {
 		}
 	}
 }
+
+// WritePrints appends fingerprints to their journal, 250 to a value.
+func WritePrints(tx *bbolt.Tx, ps []frontier.Fingerprint) error {
+	w := packer{tx: tx, journal: SeenJournal}
+	var item [8]byte
+	for _, p := range ps {
+		binary.BigEndian.PutUint64(item[:], uint64(p))
+		if err := w.Add(item[:]); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// ReadPrints calls f for every fingerprint in the journal.
+func ReadPrints(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
+	return SeenJournal.Each(tx, func(_ uint64, body []byte) error {
+		if len(body)%8 != 0 {
+			return frontier.ErrDamaged
+		}
+		for ; len(body) > 0; body = body[8:] {
+			if err := f(frontier.Fingerprint(binary.BigEndian.Uint64(body))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Printer computes frontier.Print many times with one secret. frontier.Print sets up the two inner states of HMAC for
+// each URL; a hash.Hash that is reset keeps them, which is most of the work for strings as short as URLs.
+type Printer struct {
+	hashes sync.Pool // of *printing
+}
+
+type printing struct {
+	mac hash.Hash
+	buf []byte
+}
+
+func NewPrinter(secret []byte) *Printer {
+	return &Printer{hashes: sync.Pool{New: func() any { return &printing{mac: hmac.New(sha256.New, secret)} }}}
+}
+
+// Print returns the fingerprint of u.
+func (p *Printer) Print(u canon.URL) frontier.Fingerprint {
+	h := p.hashes.Get().(*printing)
+	defer p.hashes.Put(h)
+	h.mac.Reset()
+	h.buf = append(h.buf[:0], u.Key()...)
+	h.mac.Write(h.buf)
+	h.buf = h.mac.Sum(h.buf[:0])
+	return max(frontier.Fingerprint(binary.BigEndian.Uint64(h.buf)), 1)
+}
+
+// Recognise returns the bucket that a value belongs to, by nothing but its key and its checksum: a journal, the blobs,
+// or the meta bucket, of which the format number, the secret, the totals and the number of openings are recognised.
+// Format numbers have no checksum; one of them is believed only when there is no better.
+func Recognise(key, v []byte) (bucket string, ok bool) {
+	if len(v) < 4 {
+		return "", false
+	}
+	switch len(key) {
+	case 8:
+		for _, j := range Journals() {
+			if _, ok := unsealFor(string(j), key, v); ok {
+				return string(j), true
+			}
+		}
+		return "", false
+	case 34:
+		_, ok = unsealFor(BlobBucket, key, v)
+		return BlobBucket, ok
+	}
+	switch string(key) {
+	case FormatKey:
+		ok = len(v) == 4
+	case SecretKey:
+		_, ok = unseal(v)
+		ok = ok && len(v) == 36
+	case TotalsKey:
+		_, ok = unseal(v)
+	case EpochKey:
+		_, ok = unsealFor(MetaBucket, key, v)
+		ok = ok && len(v) == 12
+	}
+	return MetaBucket, ok
+}
+
+// SumOf returns the checksum of a value.
+func SumOf(v []byte) uint32 { return binary.BigEndian.Uint32(v[len(v)-4:]) }

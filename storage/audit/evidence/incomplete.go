@@ -1,9 +1,16 @@
 package evidence
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+
+	"curtsy/storage/warc"
 )
 
 // Whole reports whether a part is all of it (RFC 9110 14.4).
@@ -67,3 +74,31 @@ const OwnerPath = "/.well-known/curtsy-owner.txt"
 func Unfinished(path string) bool { return strings.HasSuffix(path, unfinished) }
 
 const unfinished = ".open"
+
+// misses notes that the metadata record of an exchange without an answer names one all the same: the request names it
+// too, or the metadata record would not have been found to be of it.
+func (h *partial) misses(rec *warc.Record) {
+	if h.HasAnswer || !h.HasRequest {
+		return
+	}
+	if to := concurrent(rec); len(to) > 0 && !slices.Contains(h.ids, to[0]) && slices.Contains(h.to, to[0]) {
+		h.Exchange.LeftOut = to[0]
+	}
+}
+
+// decoded returns a body without its content coding, as far as robots.txt is read.
+func decoded(body []byte, coding string) ([]byte, error) {
+	if coding == "" {
+		return body, nil
+	}
+	h := warc.HTTP{Header: http.Header{"Content-Encoding": {coding}}, Payload: bytes.NewReader(body)}
+	r, err := h.Body(maxBody)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(r)
+	if errors.Is(err, warc.ErrTooLarge) {
+		err = nil
+	}
+	return b, err
+}

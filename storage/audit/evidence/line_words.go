@@ -1,15 +1,16 @@
 package evidence
 
-// This file holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
-// outcome to what was answered. It is pure.
-
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"curtsy/storage"
 )
+
+// This file holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
+// outcome to what was answered. It is pure.
 
 // The words that the line of an exchange may have. Those of URLs that nobody asked for are not among them.
 var (
@@ -121,4 +122,35 @@ func outcome(l *storage.Line, a Answer) string {
 		return "a change of the response"
 	}
 	return ""
+}
+
+// Plain writes a text as both the ledger and the archive can: within a line, in UTF-8 (docs/reference/ledger.md, docs/reference/archives.md).
+func Plain(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return foreignText(s)
+		}
+	}
+	return strings.Trim(s, " ")
+}
+
+func foreignText(s string) string {
+	const unknown = "\ufffd"
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, unknown))
+	for strings.Contains(s, unknown+unknown) { // the archive has one for a row of octets that are none, the ledger one for each
+		s = strings.ReplaceAll(s, unknown+unknown, unknown)
+	}
+	return strings.TrimSpace(s)
+}
+
+// quote is what a verdict quotes of a robots.txt.
+type quote struct{ Rule, Group, RunnerUp string }
+
+func (q quote) String() string {
+	return fmt.Sprintf("%q of group %q before %q", q.Rule, q.Group, q.RunnerUp)
 }

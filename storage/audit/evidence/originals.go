@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"hash/maphash"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -114,4 +115,75 @@ func (rd *Reader) original(h *partial, rec *warc.Record, at finding.Place) {
 	rd.originals.add(row)
 	row.key = rd.originals.hash(from)
 	rd.originals.add(row)
+}
+
+// onceOnly are the fields that WARC 1.1 defines. Of these WARC-Concurrent-To alone may stand more than once (5.7).
+var onceOnly = []string{
+	"warc-record-id", "content-length", "warc-date", "warc-type", "content-type", "warc-block-digest",
+	"warc-payload-digest", "warc-ip-address",
+	"warc-refers-to", "warc-refers-to-target-uri", "warc-refers-to-date", "warc-target-uri", "warc-truncated",
+	"warc-warcinfo-id",
+	"warc-filename", "warc-profile", "warc-identified-payload-type", "warc-segment-number", "warc-segment-origin-id",
+	"warc-segment-total-length",
+}
+
+// repeated names fields that stand more than once in a record's head: readers differ in which they take. Extensions may
+// have rules of their own, as WARC-Protocol has; in archives of ours nothing else is repeated.
+func (rd *Reader) repeated(rec *warc.Record, at finding.Place) {
+	for i, f := range rec.Fields {
+		name := strings.ToLower(f.Name)
+		if name == "warc-concurrent-to" || name == "warc-protocol" || !rd.ours() && !slices.Contains(onceOnly, name) {
+			continue
+		}
+		first := slices.IndexFunc(rec.Fields, func(g warc.Field) bool { return strings.EqualFold(g.Name, f.Name) })
+		if first == i {
+			continue
+		}
+		said := finding.Finding{Code: finding.BadRecord, Authority: AuthorityOf(rec.TargetURI()),
+			URL: rec.TargetURI(), Place: at,
+			Required: "each named field but WARC-Concurrent-To once in a record (WARC 1.1, 4 and 5.7)",
+			Observed: finding.Short(f.Name) + " " + strconv.Quote(finding.Short(rec.Fields[first].Value)) + ", and " +
+				strconv.Quote(finding.Short(f.Value))}
+		said.Note = !rd.ours() && rec.Fields[first].Value == f.Value // which misleads nobody
+		rd.found(said)
+		return
+	}
+}
+
+// bloomFilter remembers record ids in memory of a fixed size: it may take an id for seen that was not, about one in a
+// hundred after three million of them, and never the other way round.
+type bloomFilter struct {
+	bits []uint64
+	seed maphash.Seed
+}
+
+const seenBits = 1 << 25 // 4 MiB
+
+func newBloomFilter() *bloomFilter {
+	return &bloomFilter{make([]uint64, seenBits/64), maphash.MakeSeed()}
+}
+
+func (s *bloomFilter) places(id string) [4]uint64 {
+	h := maphash.String(s.seed, id)
+	a, b := h&(1<<32-1), h>>32|1
+	var p [4]uint64
+	for i := range p {
+		p[i] = (a + uint64(i)*b) % seenBits
+	}
+	return p
+}
+
+func (s *bloomFilter) add(id string) {
+	for _, p := range s.places(id) {
+		s.bits[p/64] |= 1 << (p % 64)
+	}
+}
+
+func (s *bloomFilter) has(id string) bool {
+	for _, p := range s.places(id) {
+		if s.bits[p/64]&(1<<(p%64)) == 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -118,3 +118,49 @@ type Finding struct {
 
 // Report adds a finding to the result.
 type Report func(Finding)
+
+// Doubt is what cannot be proved of a host, and why. The pauses concerned lie between Least and Most.
+type Doubt struct {
+	Authority   string
+	What        Code
+	Why         string
+	Least, Most time.Duration
+}
+
+// List is what a judge has to say of an exchange. The zero List is empty and ready to use.
+type List struct {
+	Findings []Finding
+	Doubts   []Doubt
+}
+
+// Add adds a finding.
+func (l *List) Add(f Finding) { l.Findings = append(l.Findings, f) }
+
+// Doubt adds what cannot be proved of a host.
+func (l *List) Doubt(authority string, what Code, why string, least, most time.Duration) {
+	l.Doubts = append(l.Doubts, Doubt{authority, what, why, least, most})
+}
+
+// Take returns what was added, and empties the list: it is valid until the next Add.
+func (l *List) Take() List {
+	all := *l
+	l.Findings, l.Doubts = l.Findings[:0], l.Doubts[:0]
+	return all
+}
+
+// MaxText bounds the texts in a finding, in bytes.
+const MaxText = 500
+
+// Short cuts a text that comes from the archive.
+func Short(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	return s[:MaxText] + "…"
+}
+
+// Clock writes an instant as findings do.
+func Clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Round writes a duration as findings do.
+func Round(d time.Duration) string { return d.Round(time.Microsecond).String() }

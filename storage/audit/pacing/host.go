@@ -1,8 +1,12 @@
 package pacing
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
+	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
 
@@ -82,4 +86,123 @@ func (h *Host) SetBack() {
 	h.rest, h.restAt, h.backoff, h.spaced, h.emptied = time.Time{}, time.Time{}, time.Time{}, 0, 0
 	h.was, h.row = terms{}, pauses.Row{}
 	h.daily, h.dailyLost = nil, 0
+}
+
+// The starts of a host's exchanges by their dates, of another crawler: its records may stand in any order, and a
+// pause that is too short between two dates is so wherever the two stand.
+
+// A host's last starts are kept, and of all hosts no more than so many; beside is how many are looked at on either
+// side.
+const (
+	maxDates    = 1024
+	maxAllDates = 1 << 20 // 8 MiB
+	beside      = 32
+)
+
+// starts are Unix microseconds in their order.
+type starts []int64
+
+// starts keeps a start.
+func (j *Judge) starts(h *evidence.Joined, to *Host) {
+	e := &h.Exchange
+	if j.m.Ours() || e.Own || !h.HasAnswer { // a request whose answer lies far from it is judged alone, and so is the answer
+		return
+	}
+	if len(to.starts) >= maxDates || j.kept >= maxAllDates && len(to.starts) > 0 {
+		to.starts = slices.Delete(to.starts, 0, 1)
+		j.kept--
+	}
+	at := e.Began.UnixMicro()
+	i, _ := slices.BinarySearch(to.starts, at)
+	to.starts = slices.Insert(to.starts, i, at)
+	j.kept++
+}
+
+// crowded returns how many exchanges near a date, its own among them, are the nearest to breaking a pause, and the
+// time in which they began. It reports whether they do: fewer would have had room in that time.
+func (s starts) crowded(at time.Time, due, res time.Duration) (n int, in time.Duration, ok bool) {
+	t := at.UnixMicro()
+	k, _ := slices.BinarySearch(s, t)
+	for i := max(k-beside, 0); i <= k; i++ {
+		for j := k; j <= min(k+beside, len(s)); j++ { // t itself stands between those before k and those from k
+			first, last := t, t
+			if i < k {
+				first = s[i]
+			}
+			if j > k {
+				last = s[j-1]
+			}
+			span := time.Duration(last-first)*time.Microsecond + res
+			if least := time.Duration(j-i) * due; j > i && span+slack(least) < least {
+				return j - i + 1, span, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// row takes e into the row of its authority's exchanges, after a pause of required. It says when the pauses of the row
+// are too short in sum, though each for itself may be long enough for all that the dates tell.
+func (j *Judge) row(h *evidence.Joined, to *Host, required time.Duration) (pauses.Short, bool) {
+	e := &h.Exchange
+	again := sighting{e.URL, e.Began}
+	if (!h.HasRequest || !h.HasAnswer) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
+		return pauses.Short{}, false
+	}
+	to.lastSeen = again
+	x := pauses.Exchange{Began: e.Began, Resolution: e.Resolution, Pace: max(required-slack(required), 0)}
+	if e.Ended {
+		x.Took = max(e.Took-time.Microsecond, 0)
+	}
+	return to.row.Add(x)
+}
+
+// sighting is what is alike in the records of an exchange.
+type sighting struct {
+	url   string
+	began time.Time
+}
+
+// tooFastInSum reports pauses that were too short in sum.
+func (j *Judge) tooFastInSum(e *evidence.Exchange, s pauses.Short, by string) {
+	j.found.Add(e.Finding(finding.Gap,
+		fmt.Sprintf("at least %s from the start of the first to the start of the last, for %d delays in a row: %s",
+			finding.Round(s.Due), s.Pauses, by),
+		fmt.Sprintf("at most %s, since %s", finding.Round(s.Most), finding.Clock(s.Since))))
+}
+
+// Whole judges the exchanges of a host as a whole, where their records are in no order.
+func (h *Host) Whole(authority string) (f finding.Finding, short bool) {
+	s, short := h.row.Whole()
+	if !short {
+		return f, false
+	}
+	return finding.Finding{Code: finding.Gap, Authority: authority, Time: s.Since,
+		Required: fmt.Sprintf("at least %s for %d delays", finding.Round(s.Due), s.Pauses),
+		Observed: fmt.Sprintf("at most %s for all requests to the host, whose records are not in the order of "+
+			"their dates", finding.Round(s.Most))}, true
+}
+
+// Taken is what was taken down of a host (docs/trust/opt-out.md), as far as marks, stubs and the map of hosts tell. Nobody knows
+// any more what it said: how soon it was answered, whether it had a RateLimit. All else binds as ever, and so do those
+// of the last response times that are there.
+type Taken struct {
+	Before int // exchanges with the host since the last one that is there, at most
+	InAll  int // and ever, at most
+}
+
+// mostTaken is how many of those between two exchanges are reckoned with. Of five response times three that nobody knows
+// make the middle one anything.
+const mostTaken = (usualOf + 1) / 2
+
+// taken takes what may have been taken down before an exchange with the host.
+func (h *Host) taken(x *evidence.Joined, t Taken) {
+	h.answers.mostOut = t.InAll
+	if t.Before == 0 || x.Exchange.Own { // of an operator's own host response times and RateLimit say nothing of the pace
+		return
+	}
+	h.unheard, h.unread = true, true
+	for range min(t.Before, t.InAll, mostTaken) {
+		h.answers.add(answerTime{most: answerMost / answerFactor, taken: true})
+	}
 }
