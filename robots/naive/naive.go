@@ -12,19 +12,16 @@ const (
 // Allowed reports whether the crawler of that product token may fetch target (path and query, as on the request
 // line), and the line of body that decided, from 1; 0 when none did.
 func Allowed(body []byte, token, target string) (allowed bool, line int) {
-	if target, _, _ = cut(target, "#"); target == "" || target[0] != '/' {
-		target = "/" + target
-	}
-	target = spell(target, false)
+	target = spell(request(target), false)
 	if target == "/robots.txt" {
 		return true, 0
 	}
-	rules, _ := read(body, token)
+	rules, _, _ := read(body, token)
 	longest, allowed := -1, true
 	for _, r := range rules {
-		n := len(r.pattern)
-		if fits(r.pattern, target) && (n > longest || n == longest && r.allow && !allowed) {
-			longest, allowed, line = n, r.allow, r.line
+		n := len(r.Pattern)
+		if fits(r.Pattern, target) && (n > longest || n == longest && r.Allow && !allowed) {
+			longest, allowed, line = n, r.Allow, r.Line
 		}
 	}
 	return allowed, line
@@ -32,20 +29,14 @@ func Allowed(body []byte, token, target string) (allowed bool, line int) {
 
 // Delay returns the seconds of the Crawl-delay that the crawler is asked to keep.
 func Delay(body []byte, token string) (seconds float64, ok bool) {
-	_, d := read(body, token)
+	_, d, _ := read(body, token)
 	return max(d, 0), d >= 0
 }
 
-type rule struct {
-	allow   bool
-	pattern string
-	line    int
-}
-
-// read returns the rules that bind the crawler, and the delay asked of it, -1 for none.
-func read(body []byte, token string) ([]rule, float64) {
-	var rules [2][]rule // those of "*", those of the token
-	delays := [2]float64{-1, -1}
+// read returns the rules that bind the crawler, and the seconds that Crawl-delay and Request-rate ask of it, -1 for none.
+func read(body []byte, token string) (_ []Rule, delay, each float64) {
+	var rules [2][]Rule // those of "*", those of the token
+	delays, rates := [2]float64{-1, -1}, [2]float64{-1, -1}
 	var in [2]bool // the group being read is of "*", of the token
 	heading, named := false, 0
 	for i, line := range lines(body) {
@@ -54,7 +45,7 @@ func read(body []byte, token string) ([]rule, float64) {
 			if !heading {
 				heading, in = true, [2]bool{}
 			}
-			if name := value[:span(value, letters+"-_")]; name != "" && lower(name) == lower(token) {
+			if isName(value, token) {
 				in[1], named = true, 1
 			}
 			if first, _, _ := cut(value, white); first == "*" {
@@ -66,12 +57,18 @@ func read(body []byte, token string) ([]rule, float64) {
 					delays[k] = max(delays[k], number(value))
 				}
 			}
+		case "request-rate":
+			for k := range in {
+				if in[k] {
+					rates[k] = max(rates[k], rate(value))
+				}
+			}
 		case "allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
 			heading = false
 			pattern := spell(value, true)
 			for k := range in {
 				if in[k] && span(pattern, "/*") > 0 {
-					rules[k] = append(rules[k], rule{key == "allow", pattern, i + 1})
+					rules[k] = append(rules[k], Rule{key == "allow", pattern, i + 1})
 				}
 			}
 		}
@@ -79,7 +76,10 @@ func read(body []byte, token string) ([]rule, float64) {
 	if delays[1] < 0 {
 		delays[1] = delays[0]
 	}
-	return rules[named], delays[1]
+	if rates[1] < 0 {
+		rates[1] = rates[0]
+	}
+	return rules[named], delays[1], rates[1]
 }
 
 // lines cuts a body at CR, LF and CRLF. In a body of more than 500 KiB, nothing counts behind the last line

@@ -18,9 +18,9 @@ func allowed1996(body []byte, token, target string) (allowed bool, line int) {
 		return true, 0 // "The /robots.txt URL is always allowed"
 	}
 	for _, r := range binding(records(body, "allow"), token) {
-		path := decode(r.pattern)
+		path := decode(r.Pattern)
 		if path != "" && begins(target, path) {
-			return r.allow, r.line // "The first match found is used."
+			return r.Allow, r.Line // "The first match found is used."
 		}
 	}
 	return true, 0
@@ -33,8 +33,8 @@ func allowed1994(body []byte, token, target string) (allowed bool, line int) {
 		return true, 0
 	}
 	for _, r := range binding(records(body, "disallow"), token) {
-		if r.pattern != "" && begins(target, r.pattern) {
-			return false, r.line // "any URL that starts with this value will not be retrieved"
+		if r.Pattern != "" && begins(target, r.Pattern) {
+			return false, r.Line // "any URL that starts with this value will not be retrieved"
 		}
 	}
 	return true, 0
@@ -43,7 +43,7 @@ func allowed1994(body []byte, token, target string) (allowed bool, line int) {
 // recordOf is a record: whom it is for, and its rules.
 type recordOf struct {
 	agents []string
-	rules  []rule
+	rules  []Rule
 }
 
 // records returns the records of a file. A blank line ends one, and so does a user-agent line after a rule. Text that
@@ -60,7 +60,7 @@ func records(body []byte, also string) (all []recordOf) {
 			r.agents = append(r.agents, value)
 		case also, "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
 			if len(r.agents) > 0 {
-				r.rules = append(r.rules, rule{key == "allow", value, i + 1})
+				r.rules = append(r.rules, Rule{key == "allow", value, i + 1})
 			}
 		}
 		if trim(line) == "" {
@@ -72,7 +72,7 @@ func records(body []byte, also string) (all []recordOf) {
 
 // binding returns the rules of the first record that contains the crawler's name, or else of the first for "*". A
 // record without a rule does not count.
-func binding(all []recordOf, token string) []rule {
+func binding(all []recordOf, token string) []Rule {
 	for _, r := range all {
 		for _, agent := range r.agents {
 			if len(r.rules) > 0 && token != "" && span(token, letters+"-_") == len(token) &&

@@ -11,19 +11,16 @@ type Rule struct {
 // Rules returns the rules of body that bind the crawler of that product token by a document as in AllowedBy, in the
 // order of the body: for those who ask about many targets, and need not read the body again for each.
 func Rules(standard string, body []byte, token string) (all []Rule) {
-	var rules []rule
 	switch standard {
 	case "draft1996":
-		for _, r := range binding(records(body, "allow"), token) {
-			rules = append(rules, rule{r.allow, decode(r.pattern), r.line})
+		all = binding(records(body, "allow"), token)
+		for i := range all {
+			all[i].Pattern = decode(all[i].Pattern)
 		}
 	case "std1994":
-		rules = binding(records(body, "disallow"), token)
+		all = binding(records(body, "disallow"), token)
 	default:
-		rules, _ = read(body, token)
-	}
-	for _, r := range rules {
-		all = append(all, Rule{r.allow, r.pattern, r.line})
+		all, _, _ = read(body, token)
 	}
 	return all
 }

@@ -22,9 +22,8 @@ func Group(body []byte, token string, line int) string {
 			if !heading {
 				heading, of = true, ""
 			}
-			name := value[:span(value, letters+"-_")]
 			star, _, _ := cut(value, white)
-			if of == "" && (own && name != "" && lower(name) == lower(token) || !own && star == "*") {
+			if of == "" && (own && isName(value, token) || !own && star == "*") {
 				of = value
 			}
 			if first == "" {
