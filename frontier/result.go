@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"fmt"
 	"time"
 
 	"curtsy/frontier/canon"
@@ -43,6 +44,41 @@ type Result struct {
 	// not name stay in flight; names that are not under the lease are ignored.
 	Keep bool
 	Want int
+}
+
+// Check returns how r breaks a bound of the contract, or nil.
+func (r *Result) Check() error {
+	if h := r.Host; h != nil {
+		switch {
+		case len(h.Robots) > MaxRobots:
+			return fmt.Errorf("robots state of %d bytes: over %d", len(h.Robots), MaxRobots)
+		case len(h.Memory) > MaxMemory:
+			return fmt.Errorf("memory of %d bytes: over %d", len(h.Memory), MaxMemory)
+		case h.Condition > Refused:
+			return fmt.Errorf("no condition %d", h.Condition)
+		}
+	}
+	for i, d := range r.Done {
+		if d.Outcome < Fetched || d.Outcome > Held {
+			return fmt.Errorf("task %d is done with outcome %d, which does not exist", i, d.Outcome)
+		}
+	}
+	for i, s := range r.Extend {
+		if s.URL.IsZero() {
+			return fmt.Errorf("extension %d has no URL", i)
+		}
+	}
+	return CheckCandidates(r.Found)
+}
+
+// CheckCandidates returns an error if a candidate has no URL.
+func CheckCandidates(cs []Candidate) error {
+	for i := range cs {
+		if cs[i].URL.IsZero() {
+			return fmt.Errorf("candidate %d has no URL", i)
+		}
+	}
+	return nil
 }
 
 // Done closes a task.

@@ -215,8 +215,10 @@ func openIndex(ctx context.Context, dir string, earlier []string, finished func(
 // openLedger opens the ledger of a crawl directory with the user's key. A key that cannot be had is no reason not to
 // crawl: the log is the same without it. What had to be made anew is said.
 func openLedger(dir string, o ledger.Options, say func(Note)) (*ledger.Writer, error) {
-	var err error
-	if o.Signer, o.Rotations, err = ledgerKey(); err != nil {
+	signer, rotations, err := LedgerSigner(true)
+	if err == nil {
+		o.Signer, o.Rotations = signer, Notes(rotations)
+	} else {
 		plain(say)("the checkpoints of the ledger are not signed: %v", err)
 	}
 	was, err := ledger.Origin(in(dir, LedgerName))
@@ -235,13 +237,21 @@ func openLedger(dir string, o ledger.Options, say func(Note)) (*ledger.Writer, e
 	return w, nil
 }
 
-// ledgerKey is the user's key of ledgers, which is made if there is none, and how it took the place of earlier ones.
-func ledgerKey() (*checkpoint.Signer, [][]byte, error) {
+// LedgerSigner returns the user's key of ledgers, and how it took the place of earlier ones. If there is none, it is made
+// if create says so; otherwise it is nil. An error about the rotations comes with the key.
+func LedgerSigner(create bool) (*checkpoint.Signer, []Rotation, error) {
 	path, err := LedgerKey.Path()
 	if err != nil {
 		return nil, nil, err
 	}
-	seed, err := LedgerKey.Make(path)
+	read := LedgerKey.Read
+	if create {
+		read = LedgerKey.Make
+	}
+	seed, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -250,14 +260,15 @@ func ledgerKey() (*checkpoint.Signer, [][]byte, error) {
 		return nil, nil, err
 	}
 	rotations, err := Rotations(path, signer.Key())
-	if err != nil {
-		return nil, nil, err
-	}
-	var notes [][]byte
+	return signer, rotations, err
+}
+
+// Notes are the notes of rotations.
+func Notes(rotations []Rotation) (notes [][]byte) {
 	for _, r := range rotations {
 		notes = append(notes, r.Note)
 	}
-	return signer, notes, nil
+	return notes
 }
 
 // tellQuarantined writes down what the opening of f has put in quarantine.

@@ -23,38 +23,38 @@ func (s settings) Credentials(own ownHosts) (*fetch.Set, error) {
 		return nil, nil
 	}
 	set := &fetch.Set{}
-	for _, given := range s.Auth {
-		a, path, err := own.parse("--auth", given)
-		if err != nil {
-			return nil, err
-		}
-		line, err := readSecret(path)
-		if err != nil {
-			return nil, fmt.Errorf("--auth %s: %w", a.Origin(), err)
-		}
+	auth := func(a canon.Authority, line string) error {
 		field, err := fetch.ParseAuth(line)
-		if err == nil {
-			err = set.Add(a, field)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("--auth %s: %s: %w", a.Origin(), path, err)
+			return err
 		}
+		return set.Add(a, field)
 	}
-	for _, given := range s.Header {
-		a, path, err := own.parse("--header", given)
-		if err != nil {
-			return nil, err
-		}
-		text, err := readSecrets(path)
-		if err != nil {
-			return nil, fmt.Errorf("--header %s: %w", a.Origin(), err)
-		}
+	header := func(a canon.Authority, text string) error {
 		fields, err := fetch.ParseFields(text)
-		if err == nil {
-			err = set.Add(a, fields...)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("--header %s: %s: %w", a.Origin(), path, err)
+			return err
+		}
+		return set.Add(a, fields...)
+	}
+	for _, from := range []struct {
+		flag  string
+		given []string
+		read  func(path string) (string, error)
+		add   func(a canon.Authority, text string) error
+	}{{"--auth", s.Auth, readSecret, auth}, {"--header", s.Header, readSecrets, header}} {
+		for _, given := range from.given {
+			a, path, err := own.parse(from.flag, given)
+			if err != nil {
+				return nil, err
+			}
+			text, err := from.read(path)
+			if err != nil {
+				return nil, fmt.Errorf("%s %s: %w", from.flag, a.Origin(), err)
+			}
+			if err := from.add(a, text); err != nil {
+				return nil, fmt.Errorf("%s %s: %s: %w", from.flag, a.Origin(), path, err)
+			}
 		}
 	}
 	return set, nil

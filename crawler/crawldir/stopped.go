@@ -13,7 +13,6 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
 	"curtsy/storage/ledger"
-	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/redact"
 )
@@ -210,17 +209,15 @@ func (f Stopped) MayMark() error {
 	if err != nil || len(latest.Signatures) == 0 {
 		return nil // to open it says what is wrong with it
 	}
-	signer, rotations, err := ledgerKey()
+	signer, rotations, err := LedgerSigner(true)
 	if err != nil {
 		return fmt.Errorf("%w, which is unavailable: %w", ErrOtherKey, err)
 	}
 	if latest.SignedBy(signer.Key()) {
 		return nil
 	}
-	for _, note := range rotations {
-		if r, err := checkpoint.ParseRotation(note); err == nil && latest.SignedBy(r.Old) {
-			return nil
-		}
+	if slices.ContainsFunc(rotations, func(r Rotation) bool { return latest.SignedBy(r.Old) }) {
+		return nil
 	}
 	return fmt.Errorf("%w (%s): do this as the user who crawls, or with a copy of that user's ledger.key in your configuration folder",
 		ErrOtherKey, signer.Name())

@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/host"
 	"curtsy/frontier/durable"
-	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
 )
 
@@ -97,16 +96,8 @@ func (s *Settings) ArchiveInfo(dir string, config []byte) (warc.Info, error) {
 // VerifierKey is the key that the ledger of a run which begins now is checked with. It is made if there is none; empty where no key can be had, which
 // the opening of the ledger says.
 func VerifierKey() string {
-	path, err := LedgerKey.Path()
-	if err != nil {
-		return ""
-	}
-	seed, err := LedgerKey.Make(path)
-	if err != nil {
-		return ""
-	}
-	signer, err := checkpoint.NewSigner(seed)
-	if err != nil {
+	signer, _, _ := LedgerSigner(true)
+	if signer == nil {
 		return ""
 	}
 	return signer.VerifierKey()

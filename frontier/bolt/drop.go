@@ -136,47 +136,23 @@ func (o *operator) markDropped(h *host, now int64, among func(layout.Ref) bool) 
 	}
 }
 
-// findURLs returns where the texts of the URLs of s are, closed or not, in the order of acceptance: one pass over the
-// heads of the records, and over the texts of those that have some of the host.
+// findURLs returns where the texts of the URLs of s are, closed or not, in the order of acceptance.
 func (o *operator) findURLs(ctx context.Context, s frontier.Steering) (found []storedURL, err error) {
 	wanted := map[frontier.Fingerprint]bool{}
 	for _, u := range s.URLs {
 		wanted[o.f.printer.Print(u)] = true
 	}
 	var h *host
-	var spans []layout.Span
 	err = o.f.scan(ctx, func(int64) { h = o.f.hosts.byName[s.Authority] }, func(tx *bbolt.Tx) error {
 		if h == nil {
 			return nil
 		}
-		return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
-			if len(found) == len(wanted) || ctx.Err() != nil {
-				return halt{ctx.Err()}
-			}
-			if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == h.id }) {
+		return o.f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
+			if !wanted[o.f.printer.Print(c.URL)] {
 				return nil
 			}
-			b, err := layout.ParseBlock(body, o.f.texts.blocks.Zip)
-			if err != nil {
-				return err
-			}
-			if b.Forgotten() {
-				return nil // they are closed
-			}
-			for place := range b.Len() {
-				if id, _ := b.Host(place); id != h.id {
-					continue
-				}
-				c, err := b.Entry(place, h.authority)
-				if err != nil {
-					return err
-				}
-				if wanted[o.f.printer.Print(c.URL)] {
-					found = append(found, storedURL{ref: layout.MakeRef(seq, place), host: h.id})
-				}
+			if found = append(found, storedURL{ref: r, host: h.id}); len(found) == len(wanted) {
+				return halt{}
 			}
 			return nil
 		})

@@ -72,6 +72,19 @@ func (s *entrySearch) place(ctx context.Context, tx *bbolt.Tx) error {
 	if !s.known {
 		return nil
 	}
+	return s.f.eachText(ctx, tx, s.id, s.url.Authority(), func(r layout.Ref, c frontier.Candidate) error {
+		if s.f.printer.Print(c.URL) != s.print {
+			return nil
+		}
+		s.at, s.text = r, c
+		return halt{}
+	})
+}
+
+// eachText calls see for the URLs of the host with that id, pending or closed, in the order of acceptance: one pass over
+// the heads of the records, and over the texts of those that have some of the host. URLs that Compact has dropped the
+// texts of are passed over: they are closed.
+func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, host uint32, at canon.Authority, see func(layout.Ref, frontier.Candidate) error) error {
 	var spans []layout.Span
 	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
 		if ctx.Err() != nil {
@@ -80,24 +93,23 @@ func (s *entrySearch) place(ctx context.Context, tx *bbolt.Tx) error {
 		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == s.id }) {
+		if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == host }) {
 			return nil
 		}
-		b, err := layout.ParseBlock(body, s.f.texts.blocks.Zip)
+		b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
 		if err != nil || b.Forgotten() {
 			return err
 		}
 		for place := range b.Len() {
-			if id, _ := b.Host(place); id != s.id {
+			if id, _ := b.Host(place); id != host {
 				continue
 			}
-			c, err := b.Entry(place, s.url.Authority())
+			c, err := b.Entry(place, at)
+			if err == nil {
+				err = see(layout.MakeRef(seq, place), c)
+			}
 			if err != nil {
 				return err
-			}
-			if s.f.printer.Print(c.URL) == s.print {
-				s.at, s.text = layout.MakeRef(seq, place), c
-				return halt{}
 			}
 		}
 		return nil
@@ -126,22 +138,35 @@ func (s *entrySearch) entry(tx *bbolt.Tx) (x frontier.Entry, err error) {
 	if err := s.stopped(tx, &t); err != nil {
 		return x, err
 	}
-	switch {
-	case t.dropped, s.closing:
-		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
-		return x, nil
-	case t.condemned():
-		x.Outcome, x.Reason = frontier.Failed, frontier.ReasonQuarantined
+	if t.judge(&x, s.closing) {
 		return x, nil
 	}
+	return x, t.describe(&x, s.now)
+}
+
+// judge closes a URL that the next opening would close, and reports whether it does; closing says that its host is dropped.
+func (t *retry) judge(x *frontier.Entry, closing bool) bool {
+	switch {
+	case t.dropped, closing:
+		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
+	case t.condemned():
+		x.Outcome, x.Reason = frontier.Failed, frontier.ReasonQuarantined
+	default:
+		return false
+	}
+	return true
+}
+
+// describe fills in what is known of a pending URL.
+func (t *retry) describe(x *frontier.Entry, now int64) (err error) {
 	x.Reason, x.Attempts, x.Deferred, x.Stops, x.Alone = t.reason, t.attempts, t.deferred(), t.stops, t.alone
 	if x.Deferred {
-		x.Wait = time.Duration(max(t.due-s.now, 0))
+		x.Wait = time.Duration(max(t.due-now, 0))
 	}
 	if t.url != "" {
 		x.Replaced, err = canon.Parse(t.url)
 	}
-	return x, err
+	return err
 }
 
 // stopped counts an unclean stop that no opening has judged yet.

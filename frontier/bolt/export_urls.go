@@ -2,14 +2,12 @@ package bolt
 
 import (
 	"slices"
-	"time"
 
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/canon"
 )
 
 // refusedAtOnce is how many fingerprints an item holds at most.
@@ -83,23 +81,10 @@ func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Endi
 	if _, yes := slices.BinarySearch(e.inFlight.Refs, r); yes && !e.stored {
 		t.stop(e.inFlight)
 	}
-	switch {
-	case e.stored:
-	case t.dropped, h.closing():
-		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
-		return x, nil
-	case t.condemned():
-		x.Outcome, x.Reason = frontier.Failed, frontier.ReasonQuarantined
+	if !e.stored && t.judge(x, h.closing()) {
 		return x, nil
 	}
-	x.Reason, x.Attempts, x.Deferred, x.Stops, x.Alone = t.reason, t.attempts, t.deferred(), t.stops, t.alone
-	if x.Deferred {
-		x.Wait = time.Duration(max(t.due-e.now, 0))
-	}
-	if t.url != "" {
-		x.Replaced, err = canon.Parse(t.url)
-	}
-	return x, err
+	return x, t.describe(x, e.now)
 }
 
 // closed takes a URL that was dropped as a task off the sums of candidates that were refused.

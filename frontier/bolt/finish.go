@@ -51,47 +51,14 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 	return answers, nil
 }
 
-// checkResult returns how r breaks a bound of the contract, or nil.
+// checkResult returns how r breaks a bound of the contract or of the file, or nil.
 func checkResult(r *frontier.Result) error {
-	if h := r.Host; h != nil {
-		switch {
-		case len(h.Robots) > frontier.MaxRobots:
-			return fmt.Errorf("frontier/bolt: finish %s: robots state of %d bytes: over %d",
-				r.Authority, len(h.Robots), frontier.MaxRobots)
-		case len(h.Memory) > frontier.MaxMemory:
-			return fmt.Errorf("frontier/bolt: finish %s: memory of %d bytes: over %d",
-				r.Authority, len(h.Memory), frontier.MaxMemory)
-		case h.Condition > frontier.Refused:
-			return fmt.Errorf("frontier/bolt: finish %s: no condition %d", r.Authority, h.Condition)
-		}
-	}
-	for i, d := range r.Done {
-		if d.Outcome < frontier.Fetched || d.Outcome > frontier.Held {
-			return fmt.Errorf("frontier/bolt: finish %s: task %d is done with outcome %d, which there is not",
-				r.Authority, i, d.Outcome)
-		}
+	if err := r.Check(); err != nil {
+		return fmt.Errorf("frontier/bolt: finish %s: %w", r.Authority, err)
 	}
 	for i, b := range r.Blobs {
 		if len(b) > layout.MaxBlob {
 			return fmt.Errorf("frontier/bolt: finish %s: blob %d of %d bytes: over %d", r.Authority, i, len(b), layout.MaxBlob)
-		}
-	}
-	for i, s := range r.Extend {
-		if s.URL.IsZero() {
-			return fmt.Errorf("frontier/bolt: finish %s: extension %d has no URL", r.Authority, i)
-		}
-	}
-	if err := checkCandidates(r.Found); err != nil {
-		return fmt.Errorf("frontier/bolt: finish %s: %w", r.Authority, err)
-	}
-	return nil
-}
-
-// checkCandidates returns an error if one has no URL.
-func checkCandidates(cs []frontier.Candidate) error {
-	for i := range cs {
-		if cs[i].URL.IsZero() {
-			return fmt.Errorf("candidate %d has no URL", i)
 		}
 	}
 	return nil

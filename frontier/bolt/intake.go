@@ -11,7 +11,7 @@ import (
 
 // Add implements frontier.Frontier.
 func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
-	if err := checkCandidates(cs); err != nil {
+	if err := frontier.CheckCandidates(cs); err != nil {
 		return frontier.Added{}, fmt.Errorf("frontier/bolt: add: %w", err)
 	}
 	prints := f.intake.prints(cs)

@@ -58,25 +58,17 @@ func (ld loader) loadStates(tx *bbolt.Tx) error {
 	w := &ld.f.writer.sweeper
 	err := layout.StateJournal.Each(tx, func(seq uint64, body []byte) error {
 		w.Bytes += int64(len(body))
-		var bad error
-		err := layout.EachState(body, func(c layout.StateRecord) {
-			if err := ld.loadState(c, seq); err != nil && bad == nil {
-				bad = err
-			}
-		})
-		if err != nil {
-			return err
-		}
-		return bad
+		return layout.EachState(body, func(c layout.StateRecord) error { return ld.loadState(c, seq) })
 	})
 	if err != nil {
 		return err
 	}
 	err = layout.StateJournal.Each(tx, func(seq uint64, body []byte) error { // again: now it is known what counts
-		return layout.EachState(body, func(c layout.StateRecord) {
+		return layout.EachState(body, func(c layout.StateRecord) error {
 			if at := ld.f.at(c.Address); at != nil && *at == seq {
 				w.Base += int64(len(c.Data))
 			}
+			return nil
 		})
 	})
 	if err != nil {

@@ -300,10 +300,8 @@ func (m *Model) Sync(ctx context.Context) error {
 
 // Add implements frontier.Frontier.
 func (m *Model) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
-	for i, c := range cs {
-		if c.URL.IsZero() {
-			return frontier.Added{}, fmt.Errorf("frontier/model: add: candidate %d has no URL", i)
-		}
+	if err := frontier.CheckCandidates(cs); err != nil {
+		return frontier.Added{}, fmt.Errorf("frontier/model: add: %w", err)
 	}
 	cs = slices.Clone(cs)
 	return lasting(ctx, m, func(s *state, now time.Time) frontier.Added { return s.add(now, cs) })
@@ -436,8 +434,8 @@ func (m *Model) ClaimAuthority(ctx context.Context, a canon.Authority) (t fronti
 // call changes nothing, and the frontier stays usable.
 func (m *Model) Finish(ctx context.Context, rs []frontier.Result) (fs []frontier.Finished, err error) {
 	for _, r := range rs {
-		if err := check(r); err != nil {
-			return nil, err
+		if err := r.Check(); err != nil {
+			return nil, fmt.Errorf("frontier/model: finish %s: %w", r.Authority, err)
 		}
 	}
 	err = m.locked(ctx, func(now time.Time) error {
@@ -471,21 +469,6 @@ func (m *Model) finish(now time.Time, r frontier.Result) frontier.Finished {
 	}
 	m.broadcast()
 	return f
-}
-
-// check returns how r breaks a bound of the contract, or nil.
-func check(r frontier.Result) error {
-	if h := r.Host; h != nil && len(h.Robots) > frontier.MaxRobots {
-		return fmt.Errorf("frontier/model: finish %s: robots state of %d bytes: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
-	} else if h != nil && len(h.Memory) > frontier.MaxMemory {
-		return fmt.Errorf("frontier/model: finish %s: memory of %d bytes: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
-	}
-	for i, c := range r.Found {
-		if c.URL.IsZero() {
-			return fmt.Errorf("frontier/model: finish %s: found candidate %d has no URL", r.Authority, i)
-		}
-	}
-	return nil
 }
 
 // clone returns a copy of r that shares nothing that the caller may change.

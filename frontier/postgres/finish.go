@@ -66,10 +66,10 @@ type link1 struct {
 // Add implements frontier.Engine.
 func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	p := &part{begun: time.Now(), counts: map[string]int64{}}
-	for i, c := range cs {
-		if c.URL.IsZero() {
-			return frontier.Added{}, fmt.Errorf("frontier/postgres: add: candidate %d has no URL", i)
-		}
+	if err := frontier.CheckCandidates(cs); err != nil {
+		return frontier.Added{}, fmt.Errorf("frontier/postgres: add: %w", err)
+	}
+	for _, c := range cs {
 		if c.Kind == frontier.KindSeed {
 			p.seeds = append(p.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
 		}
@@ -104,8 +104,8 @@ func (f *Frontier) links(cs []frontier.Candidate) []link1 {
 // Finish implements frontier.Engine. It returns when the results are durable.
 func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
 	for _, r := range rs {
-		if err := check(r); err != nil {
-			return nil, err
+		if err := r.Check(); err != nil {
+			return nil, fmt.Errorf("frontier/postgres: finish %s: %w", r.Authority, err)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -174,21 +174,6 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 		}
 	}
 	return answers, nil
-}
-
-// check returns how r breaks a bound of the contract, or nil.
-func check(r frontier.Result) error {
-	if h := r.Host; h != nil && len(h.Robots) > frontier.MaxRobots {
-		return fmt.Errorf("frontier/postgres: finish %s: robots state of %d bytes: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
-	} else if h != nil && len(h.Memory) > frontier.MaxMemory {
-		return fmt.Errorf("frontier/postgres: finish %s: memory of %d bytes: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
-	}
-	for i, c := range r.Found {
-		if c.URL.IsZero() {
-			return fmt.Errorf("frontier/postgres: finish %s: found candidate %d has no URL", r.Authority, i)
-		}
-	}
-	return nil
 }
 
 // repeat answers a result that is under no lease: nil when it is the last that was applied.

@@ -28,19 +28,6 @@ func Two(code string) string {
 	return ""
 }
 
-// languageThree is the code of three letters (ISO 639-3) for the language of a tag of BCP 47; "" if it names none.
-func languageThree(tag string) string {
-	base, _, _ := strings.Cut(tag, "-")
-	b, err := language.ParseBase(base)
-	if err != nil {
-		return ""
-	}
-	if s := b.ISO3(); s != "und" && s != "ZZZ" {
-		return group(s)
-	}
-	return ""
-}
-
 // maxTag is how many bytes of a tag are read (BCP 47 4.4.1 asks for 35).
 const maxTag = 64
 

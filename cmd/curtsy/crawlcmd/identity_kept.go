@@ -17,7 +17,6 @@ import (
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/policypage"
 	"curtsy/frontier/durable"
-	"curtsy/storage/ledger/checkpoint"
 )
 
 // kept is what init keeps of the answers that are no settings of a crawl, beside the configuration file.
@@ -142,27 +141,11 @@ func (k *kept) statement(s *crawldir.Settings, makeKey bool) (policypage.Stateme
 		}
 		p.Directory = agent.URL()
 	}
-	path, err := crawldir.LedgerKey.Path()
-	if err != nil {
-		return p, err
-	}
-	read := crawldir.LedgerKey.Read
-	if makeKey {
-		read = crawldir.LedgerKey.Make
-	}
-	secret, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err != nil {
-		return p, err
-	}
-	signer, err := checkpoint.NewSigner(secret)
-	if err != nil {
+	signer, led, err := crawldir.LedgerSigner(makeKey)
+	if signer == nil {
 		return p, err
 	}
 	p.Key = signer.VerifierKey()
-	led, err := crawldir.Rotations(path, signer.Key())
 	for _, r := range led {
 		p.Earlier = append(p.Earlier, policypage.EarlierKey{Key: r.Old.String(), Until: r.At})
 	}

@@ -106,7 +106,7 @@ func FuzzParsers_NeverPanic(f *testing.F) {
 		ParseFold(b)
 		for range Seeds(b) {
 		}
-		EachState(b, func(StateRecord) {})
+		EachState(b, func(StateRecord) error { return nil })
 		(&parser{b: b}).endings(make([]Ending, 100))
 	})
 }

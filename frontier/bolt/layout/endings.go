@@ -79,7 +79,7 @@ func (f *Endings) Read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 			folded++
 		}
 	}
-	err = readDone(tx, func(d Done) error {
+	err = readWords(tx, DoneJournal, func(d Done) error {
 		at := f.Of(d.Ref())
 		if at == nil {
 			return fmt.Errorf("record %d has no entry %d: %w", d.Ref().Record(), d.Ref().Place(), frontier.ErrDamaged)
@@ -237,29 +237,4 @@ func (d Done) Ref() Ref       { return Ref(d & (1<<refBits - 1)) }
 func (d Done) Ending() Ending { return Ending(d >> refBits) }
 
 // WriteDone appends words to their journal.
-func WriteDone(tx *bbolt.Tx, ds []Done) error {
-	w := packer{tx: tx, journal: DoneJournal}
-	var item [8]byte
-	for _, d := range ds {
-		binary.BigEndian.PutUint64(item[:], uint64(d))
-		if err := w.Add(item[:]); err != nil {
-			return err
-		}
-	}
-	return w.Flush()
-}
-
-// readDone calls f for every word in the journal.
-func readDone(tx *bbolt.Tx, f func(Done) error) error {
-	return DoneJournal.Each(tx, func(_ uint64, body []byte) error {
-		if len(body)%8 != 0 {
-			return frontier.ErrDamaged
-		}
-		for ; len(body) > 0; body = body[8:] {
-			if err := f(Done(binary.BigEndian.Uint64(body))); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
+func WriteDone(tx *bbolt.Tx, ds []Done) error { return writeWords(tx, DoneJournal, ds) }

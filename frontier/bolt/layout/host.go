@@ -90,14 +90,16 @@ func (c StateRecord) AppendTo(b []byte) []byte {
 }
 
 // EachState calls f for every state record of a value of the journal, and for none when not all can be read.
-func EachState(body []byte, f func(StateRecord)) error {
+func EachState(body []byte, f func(StateRecord) error) error {
 	for p := (parser{b: body}); p.more(); {
 		if c := p.state(); p.bad || c.Kind < KindName || c.Kind > KindRetry {
 			return fmt.Errorf("cell: %w", frontier.ErrDamaged)
 		}
 	}
 	for p := (parser{b: body}); p.more(); {
-		f(p.state())
+		if err := f(p.state()); err != nil {
+			return err
+		}
 	}
 	return nil
 }

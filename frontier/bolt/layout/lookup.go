@@ -48,10 +48,11 @@ func (l *Lookup) ReadState(at uint64, a Address) ([]byte, error) {
 	}
 	var data []byte
 	found := false
-	err = EachState(body, func(c StateRecord) {
+	err = EachState(body, func(c StateRecord) error {
 		if c.Address == a {
 			data, found = c.Data, true
 		}
+		return nil
 	})
 	if err == nil && !found {
 		err = fmt.Errorf("read cells: value %d has no cell %d of %d: %w", at, a.Kind, a.ID, frontier.ErrDamaged)

@@ -90,10 +90,20 @@ func Seeds(body []byte) iter.Seq2[frontier.Seed, bool] {
 
 // WritePrints appends fingerprints to their journal, 250 to a value.
 func WritePrints(tx *bbolt.Tx, ps []frontier.Fingerprint) error {
-	w := packer{tx: tx, journal: SeenJournal}
+	return writeWords(tx, SeenJournal, ps)
+}
+
+// ReadPrints calls f for every fingerprint in the journal.
+func ReadPrints(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
+	return readWords(tx, SeenJournal, f)
+}
+
+// writeWords appends words to their journal.
+func writeWords[W ~uint64](tx *bbolt.Tx, j Journal, ws []W) error {
+	w := packer{tx: tx, journal: j}
 	var item [8]byte
-	for _, p := range ps {
-		binary.BigEndian.PutUint64(item[:], uint64(p))
+	for _, x := range ws {
+		binary.BigEndian.PutUint64(item[:], uint64(x))
 		if err := w.Add(item[:]); err != nil {
 			return err
 		}
@@ -101,14 +111,14 @@ func WritePrints(tx *bbolt.Tx, ps []frontier.Fingerprint) error {
 	return w.Flush()
 }
 
-// ReadPrints calls f for every fingerprint in the journal.
-func ReadPrints(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
-	return SeenJournal.Each(tx, func(_ uint64, body []byte) error {
+// readWords calls f for every word in a journal.
+func readWords[W ~uint64](tx *bbolt.Tx, j Journal, f func(W) error) error {
+	return j.Each(tx, func(_ uint64, body []byte) error {
 		if len(body)%8 != 0 {
 			return frontier.ErrDamaged
 		}
 		for ; len(body) > 0; body = body[8:] {
-			if err := f(frontier.Fingerprint(binary.BigEndian.Uint64(body))); err != nil {
+			if err := f(W(binary.BigEndian.Uint64(body))); err != nil {
 				return err
 			}
 		}

@@ -105,9 +105,10 @@ func (s *Sweeper) sweep(tx *bbolt.Tx, quota int64, counts func([]Placed) []bool,
 		if !ok {
 			return fmt.Errorf("sweep cells: value %d: checksum does not match: %w", seq, frontier.ErrDamaged)
 		}
-		err := EachState(body, func(c StateRecord) {
+		err := EachState(body, func(c StateRecord) error {
 			cells = append(cells, c)
 			places = append(places, Placed{Address: c.Address, Seq: seq})
+			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("sweep cells: value %d: %w", seq, err)

@@ -170,12 +170,12 @@ func (c *copying) states() error {
 	var item []byte
 	err := c.each(layout.StateJournal, func(seq uint64, body []byte) error {
 		var live []layout.StateRecord
-		err := layout.EachState(body, func(x layout.StateRecord) {
-			if !c.is.counts(x.Address, seq) {
-				return
+		err := layout.EachState(body, func(x layout.StateRecord) error {
+			if c.is.counts(x.Address, seq) {
+				live = slices.DeleteFunc(live, func(old layout.StateRecord) bool { return old.Address == x.Address })
+				live = append(live, x)
 			}
-			live = slices.DeleteFunc(live, func(old layout.StateRecord) bool { return old.Address == x.Address })
-			live = append(live, x)
+			return nil
 		})
 		if err != nil {
 			return err

@@ -52,16 +52,7 @@ func readContents(tx *bbolt.Tx) (*contents, error) {
 // readStates reads hosts and retries. The last state record of an address counts.
 func (c *contents) readStates(tx *bbolt.Tx) error {
 	err := layout.StateJournal.Each(tx, func(seq uint64, body []byte) error {
-		var bad error
-		err := layout.EachState(body, func(s layout.StateRecord) {
-			if err := c.readState(s, seq); err != nil && bad == nil {
-				bad = err
-			}
-		})
-		if err != nil {
-			return err
-		}
-		return bad
+		return layout.EachState(body, func(s layout.StateRecord) error { return c.readState(s, seq) })
 	})
 	if err != nil {
 		return err

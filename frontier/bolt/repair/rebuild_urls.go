@@ -142,9 +142,10 @@ func (r *rebuilding) eachState(f func(seq uint64, c layout.StateRecord) error) e
 	return r.scan.each(r.ctx, layout.StateJournal, func(seq uint64, body []byte) error {
 		var cs []layout.StateRecord
 		at := map[layout.Address]int{}
-		err := layout.EachState(body, func(c layout.StateRecord) {
+		err := layout.EachState(body, func(c layout.StateRecord) error {
 			at[c.Address] = len(cs)
 			cs = append(cs, c)
+			return nil
 		})
 		if err != nil {
 			r.salvage.Spoilt++
