@@ -31,7 +31,7 @@
 // # An update
 //
 // A later generation of a crawl has a Past: what was archived of a URL before. Then the exchange of step 5 is conditional
-// (past.go), a requisite that is fresh by what its server said is settled before it (verdict.go), and a 304 is told in
+// (attempt.go), a requisite that is fresh by what its server said is settled before it (verdict.go), and a 304 is told in
 // steps 6 to 8 as the archived answer that it confirms.
 //
 // # Failures

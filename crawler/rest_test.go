@@ -356,14 +356,15 @@ func TestRule13_Refusals(t *testing.T) {
 		robots  int
 		pages   pages
 		refused int64
+		ended   string
 	}{
-		{"401", 403, pages{"/": {Status: 401}, "/x": {}}, 0},
-		{"not the first", 403, pages{"/": {Links: []string{"/y"}}, "/y": forbidden, "/x": {}}, 0},
-		{"404 for robots", 404, pages{"/": forbidden, "/x": {}}, 0},
-		{"403 for all", 403, pages{"/": forbidden, "/x": {}}, 1},
+		{"401", 403, pages{"/": {Status: 401}, "/x": {}}, 0, ""},
+		{"not the first", 403, pages{"/": {Links: []string{"/y"}}, "/y": forbidden, "/x": {}}, 0, ""},
+		{"404 for robots", 404, pages{"/": forbidden, "/x": {}}, 0, ""},
+		{"403 for all", 403, pages{"/": forbidden, "/x": {}}, 1, EndedWaiting},
 	} {
 		tell(t, []story{{
-			name: c.name, seeds: "http://a.test/ http://a.test/x", ended: map[int64]string{1: EndedWaiting}[c.refused], incomplete: c.pages["/"].Status != 0,
+			name: c.name, seeds: "http://a.test/ http://a.test/x", ended: c.ended, incomplete: c.pages["/"].Status != 0,
 			sites:   []*crawltest.Site{{Name: "a.test", Pages: c.pages, Robots: crawltest.Robots{Status: c.robots}}},
 			figures: map[string]int64{"hosts_refused": c.refused},
 			check: func(t *testing.T, _ *world, s Summary) {

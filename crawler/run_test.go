@@ -191,7 +191,8 @@ func TestStories_HTTP(t *testing.T) {
 					t.Errorf("%s: truncated %q", r.URL, r.Truncated)
 				}
 			}
-			if restsWith("private address (see --allow-net)")(t, w, s); s.Status.Retired != 1 || w.count(budget.Truncated) != 1 {
+			restsWith("private address (see --allow-net)")(t, w, s)
+			if s.Status.Retired != 1 || w.count(budget.Truncated) != 1 {
 				t.Errorf("%d retired, %d truncated", s.Status.Retired, w.count(budget.Truncated))
 			}
 		},

@@ -3,11 +3,13 @@ package crawler
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 )
 
 type pages = map[string]crawltest.Page
@@ -79,9 +81,16 @@ func (s story) play(t *testing.T) {
 	}
 }
 
-// figure returns a number of a summary, or of its status, by its name in JSON. One that is not there is zero.
+// figure returns a number of a summary, or of its status, by its name in JSON. One that is left out is zero.
 func figure(t *testing.T, s Summary, name string) int64 {
 	t.Helper()
+	first, _, _ := strings.Cut(name, "/")
+	if !slices.ContainsFunc(slices.Concat(reflect.VisibleFields(reflect.TypeFor[Summary]()), reflect.VisibleFields(reflect.TypeFor[status.Status]())), func(f reflect.StructField) bool {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return tag == first
+	}) {
+		t.Fatalf("a summary has no figure %q", name)
+	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

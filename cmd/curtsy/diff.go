@@ -61,13 +61,16 @@ func diffCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// optedOut reports whether the opt-out lists of a crawl name a URL. It is nil if they cannot be read.
-func optedOut(dir string) func(canon.URL) bool {
+// optedOut reports whether the opt-out lists of a crawl name a URL.
+func optedOut(dir string) (func(canon.URL) bool, error) {
 	s, err := config.Of(dir)
-	if err != nil || s.OpenLists(dir, nil) != nil {
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return func(u canon.URL) bool { return s.Lists().URL(u) != nil }
+	if err := s.OpenLists(dir, nil); err != nil {
+		return nil, err
+	}
+	return func(u canon.URL) bool { return s.Lists().URL(u) != nil }, nil
 }
 
 func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) error {
@@ -81,7 +84,10 @@ func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) erro
 	if err != nil && !errors.Is(err, control.ErrNotRunning) {
 		return err
 	}
-	options := changes.Options{From: o.from, To: o.to, Running: err == nil, OptedOut: optedOut(dir)}
+	options := changes.Options{From: o.from, To: o.to, Running: err == nil}
+	if options.OptedOut, err = optedOut(dir); err != nil {
+		fmt.Fprintf(std.Err, "pages that an opt-out list names count as no longer linked: %s\n", plainly.OneLine(err.Error()))
+	}
 	var r *changes.Result
 	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("diff", "text"), func(ctx context.Context) (err error) {
 		r, err = changes.Compare(ctx, dir, options)

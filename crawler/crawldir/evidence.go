@@ -249,7 +249,7 @@ func LedgerSigner(create bool) (*checkpoint.Signer, []Rotation, error) {
 		read = LedgerKey.Make
 	}
 	seed, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if !create && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
 	if err != nil {

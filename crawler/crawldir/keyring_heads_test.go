@@ -88,3 +88,26 @@ func TestHeads_TheOldestMakesRoom(t *testing.T) {
 		t.Errorf("%+v %v", at, err)
 	}
 }
+
+// A key that can neither be read nor made is an error; only who does not ask for one gets none.
+func TestLedgerSigner_AKeyThatCannotBeMadeIsAnError(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {
+		t.Setenv(name, t.TempDir())
+	}
+	path, err := LedgerKey.Path()
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", path); err != nil {
+		t.Skip("no symbolic links:", err)
+	}
+	if signer, _, err := LedgerSigner(true); err == nil {
+		t.Errorf("made: %v without an error", signer)
+	}
+	if signer, _, err := LedgerSigner(false); signer != nil || err != nil {
+		t.Errorf("read: %v, %v", signer, err)
+	}
+}

@@ -3,14 +3,6 @@ package crawldir
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-
-	"curtsy/crawler/control"
-	"curtsy/crawler/crawldir/userfile"
-	"curtsy/frontier/engine"
-	"curtsy/storage/mirror"
-	"curtsy/storage/redact"
 )
 
 // A Misuse is an error in what was asked for: a setting, a seed or a directory that has to be another.
@@ -75,44 +67,4 @@ func plain(say func(Note)) func(format string, args ...any) {
 		return func(string, ...any) {}
 	}
 	return func(format string, args ...any) { say(Note{Text: fmt.Sprintf(format, args...)}) }
-}
-
-// The names in a crawl directory.
-const (
-	ConfigName   = "crawl.toml"            // the effective settings
-	ConfigBefore = ConfigName + ".before-" // begins the names of settings before, until a run has begun with others
-	FrontierName = engine.FileName         // what is next, and what was done
-	ArchiveName  = "warc"                  // the archive
-	LedgerName   = control.LedgerName      // the decisions
-	IndexName    = "index"                 // where the archive has what; made anew when it is missing
-	LinksName    = "links"                 // excerpts of pages that earlier versions kept
-	SpoolName    = "spool"                 // bodies under way; emptied at each start
-	ChangesName  = "changes.json"          // what changed in the last generation
-	ReportName   = "report"                // what the crawl did, as .html and .json
-	BadSeedsName = "bad-seeds.txt"         // lines of a seed list that were passed over
-
-	NextName    = FrontierName + ".update"  // the frontier of the next generation while it is built
-	RebuiltName = FrontierName + ".rebuilt" // one that is rebuilt, until it takes the place of the damaged one
-)
-
-// in is the path of a name in a crawl directory.
-func in(dir, name string) string { return filepath.Join(dir, name) }
-
-// Place is what a crawl directory calls its own: no file that a user names is written over it.
-func Place() userfile.Place {
-	return userfile.Place{
-		Names: []string{
-			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, LinksName, SpoolName, OptOutName, BadSeedsName, ChangesName,
-			control.File, control.WatchFile, redact.JournalName, redact.PreparedName, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
-		},
-		Is: func(dir string) bool {
-			_, err := os.Lstat(in(dir, FrontierName))
-			return err == nil || isFolder(in(dir, ArchiveName)) && isFolder(in(dir, LedgerName))
-		},
-	}
-}
-
-func isFolder(path string) bool {
-	fi, err := os.Stat(path)
-	return err == nil && fi.IsDir()
 }

@@ -8,12 +8,9 @@ import (
 	"errors"
 	"io"
 	"regexp"
-	"strings"
 
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier/canon"
-	"curtsy/storage/markup"
-	"curtsy/storage/script"
 )
 
 // elementFeed is what the links of feeds are told to stand in.
@@ -131,103 +128,4 @@ func (w *walker) jsonFeed(body io.Reader) {
 	if feed.Next != "" {
 		w.led(feed.Next)
 	}
-}
-
-// errDone is what source.err holds when the work was cancelled.
-var errDone = errors.New("extract: cancelled")
-
-// source reads a body up to a limit and remembers how that ended: the parser hands on errors of its reader and its
-// own failures alike.
-type source struct {
-	done <-chan struct{} // closed when the work is cancelled; looked at before each read
-	body io.Reader
-	left int64 // bytes still allowed
-	over bool  // there were more
-	err  error // why reading failed; nil at the end of the body
-}
-
-func (s *source) Read(p []byte) (n int, err error) {
-	select {
-	case <-s.done:
-		s.err = errDone
-		return 0, s.err
-	default:
-	}
-	if s.left == 0 {
-		var probe [1]byte
-		n, err = io.ReadFull(s.body, probe[:])
-		s.over = s.over || n > 0
-		n = 0
-	} else {
-		n, err = s.body.Read(p[:min(int64(len(p)), s.left)])
-		s.left -= int64(n)
-	}
-	switch {
-	case err != nil && err != io.EOF:
-		s.err = err
-	case s.over:
-		err = io.EOF
-	}
-	return n, err
-}
-
-// fill reads until p is full; whole is true when the body ends, or fails, before that.
-func (s *source) fill(p []byte) (n int, whole bool) {
-	for n < len(p) {
-		m, err := s.Read(p[n:])
-		n += m
-		if err != nil {
-			return n, true
-		}
-	}
-	return n, false
-}
-
-// Scripts calls found with what the scripts in a page, or a script or JSON of its own, name that looks like a file: with
-// the name, and with each URL that it may mean. The page that loads a script may be zero. It waits as HTML does, and errs as
-// HTML does.
-func (x *Extractor) Scripts(
-	ctx context.Context, in Input, kind Kind, page canon.URL, found func(name string, u canon.URL),
-) (script.Cut, error) {
-	if in.Body == nil {
-		return "", ctx.Err()
-	}
-	release, err := x.turn(ctx, in)
-	if err != nil {
-		return "", failed(in, err)
-	}
-	defer release()
-	src := &source{done: ctx.Done(), body: in.Body, left: script.MaxRead}
-	body, err := octets(src, in.Size)
-	switch {
-	case errors.Is(err, errDone):
-		return "", failed(in, ctx.Err())
-	case err != nil:
-		return "", failed(in, err)
-	}
-	cut := script.Cut("")
-	read := func(text []byte, at, page canon.URL) {
-		why := script.Find(text, func(name string) {
-			for u := range script.Places(name, at, page) {
-				found(strings.Clone(name), u)
-			}
-		})
-		if why != "" {
-			cut = why
-		}
-	}
-	if kind != KindPage {
-		if read(body, in.URL, page); src.over {
-			cut = script.CutLong
-		}
-		return cut, nil
-	}
-	o := markup.Options{URL: in.URL, ContentType: in.ContentType, Script: func(text, kind string, base canon.URL) {
-		if script.IsElement(kind) {
-			read([]byte(text), base, canon.URL{})
-		}
-	}}
-	// Others say what the page is besides, and that it cannot be read.
-	_, _ = markup.HTML(body, o, func(markup.Ref) (string, bool) { return "", false })
-	return cut, nil
 }

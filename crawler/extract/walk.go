@@ -366,18 +366,6 @@ func (w *walker) lazy(n *html.Node) {
 	}
 }
 
-const space = " \t\n\f\r" // ASCII white space (Infra Standard 4.6)
-
-func isSpace(r rune) bool { return strings.ContainsRune(space, r) }
-
-// srcset goes through the URLs of the image candidates in a srcset attribute.
-func srcset(s string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		more := true
-		markup.Candidates(s, func(start, end int) { more = more && yield(s[start:end]) })
-	}
-}
-
 // refresh returns the URL that a refresh names (HTML Standard 4.2.5.3, "shared declarative refresh steps"). ok is
 // false when the value is not valid and when it names no URL, which asks to load the page itself again.
 func refresh(value string) (ref string, ok bool) {

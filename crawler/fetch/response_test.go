@@ -74,6 +74,12 @@ func (a response) check(t *testing.T) {
 		t.Errorf("protocols %q, want %s", x.Protocols, version)
 	}
 	if a.class == Protocol {
+		if x.Interim > maxInterim+1 || x.Status != 0 && x.HeadSize == 0 {
+			t.Errorf("%d interim responses were read, status %d", x.Interim, x.Status)
+		}
+		if bound := headLimit + readBuffer; a.interim == "" && len(got) > bound {
+			t.Errorf("%d octets taken, bound %d", len(got), bound)
+		}
 		if s := x.Failure.Error(); len(s) > 300 || strings.ContainsAny(s, "\x00\r\n") {
 			t.Errorf("message of %d octets: %q", len(s), s)
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"curtsy/frontier"
-	"curtsy/robots"
 	"curtsy/storage"
 )
 
@@ -275,98 +274,4 @@ func double(first time.Duration, times uint64) time.Duration {
 		first *= 2
 	}
 	return min(first, LongestRest)
-}
-
-// The response-time term of the pace: a host that takes long to answer is asked less often (politeness rule 9).
-const (
-	ResponseFactor   = 5
-	MaxResponseDelay = 30 * time.Second
-)
-
-// Pace is the pause that is kept between the end of one exchange and the start of the next.
-type Pace struct {
-	Pause time.Duration
-	By    storage.PaceBy // who asked for it; empty for nobody
-}
-
-// AtLeast raises p to d.
-func (p Pace) AtLeast(d time.Duration, by storage.PaceBy) Pace {
-	if d > p.Pause {
-		return Pace{d, by}
-	}
-	return p
-}
-
-// Asked is the pace that the policies of a site ask for; zero when they ask for none.
-func Asked(book *robots.Rulebook) Pace {
-	var p Pace
-	if book == nil {
-		return p
-	}
-	if d, ok := book.CrawlDelay(); ok {
-		p = p.AtLeast(d, storage.ByCrawlDelay)
-	}
-	if d, ok := book.RequestRate(); ok {
-		p = p.AtLeast(d, storage.ByRequestRate)
-	}
-	return p
-}
-
-// Terms are what holds for a host beside what it answers.
-type Terms struct {
-	Floor  time.Duration    // the least pace
-	Set    time.Duration    // what the operator sets for some hosts alone, this one among them
-	Raised time.Duration    // the same, since an operator raised it while the run went on
-	Own    bool             // the operator's own host (politeness rule 18): its response times add nothing
-	Rules  *robots.Rulebook // what robots.txt asks for; nil for nothing
-}
-
-// Pace is the largest of floor, host setting, Crawl-delay, Request-rate, what RateLimit asks for now and, for hosts that are not the
-// operator's own, five times the usual response time. Crawl-delay and Request-rate count though they were read for another
-// host (Hearsay).
-func (t Terms) Pace(s *State, now int64) Pace {
-	site := Asked(t.Rules).AtLeast(s.Hearsay.Pause, s.Hearsay.By)
-	p := Pace{t.Floor, storage.ByFloor}.AtLeast(t.Set, storage.ByHostSetting).AtLeast(t.Raised, storage.ByOperator).AtLeast(site.Pause, site.By).AtLeast(s.Spacing(now), storage.ByRateLimit)
-	if !t.Own {
-		p = p.AtLeast(ResponsePace(s.Response()), storage.ByResponseTime)
-	}
-	return p
-}
-
-// ResponsePace is the pause that a host gets which takes so long to answer.
-func ResponsePace(response time.Duration) time.Duration {
-	return min(ResponseFactor*response, MaxResponseDelay)
-}
-
-// NextGeneration is what is kept of a host in the next generation: all that politeness needs (its condition, how long it rests,
-// its pace, its robots policy, what is in a row), and nothing of what it brought.
-func NextGeneration(h frontier.Host) (frontier.Host, error) {
-	n, err := Read(h.Memory)
-	if err != nil {
-		return h, err
-	}
-	n.Pages, n.Sitemaps, n.History = 0, 0, nil
-	next := frontier.Host{Authority: h.Authority, HostUpdate: h.HostUpdate, Hold: h.Hold, Wait: h.Wait}
-	if next.Condition == frontier.Retired { // of a run
-		next.Condition, next.Reason = frontier.Open, ""
-	}
-	if len(h.Memory) > 0 {
-		next.Memory = n.Append(nil)
-	}
-	return next, nil
-}
-
-// NextRound is what is kept of a host when some of its pages are asked for again: so many pages count as fetched, and what its
-// traps have learned stays. Like NextGeneration it opens a host that was retired.
-func NextRound(h frontier.Host, pages uint64) (frontier.Host, error) {
-	kept, err := Read(h.Memory)
-	if err != nil {
-		return h, err
-	}
-	next, err := NextGeneration(h)
-	if len(h.Memory) > 0 {
-		kept.Pages, kept.Sitemaps = pages, 0
-		next.Memory = kept.Append(nil)
-	}
-	return next, err
 }

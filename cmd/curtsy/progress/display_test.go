@@ -283,7 +283,10 @@ func TestTroublesAreSaidAsTheyBegin(t *testing.T) {
 		{status.Status{Resting: []status.Resting{old, {Host: "http://closed.test", Condition: "refused", Reason: "status 403"}}}, ""},
 		{status.Status{Failures: map[string]int64{"dns": 2, "timeout": 9}, Resting: []status.Resting{old, {Host: "http://new.test", Reason: "timeout", Wait: 60}}}, "backing off from http://new.test: no answer in time; next try in 1m0s"},
 		{status.Status{Resting: []status.Resting{{Host: "http://new.test", Reason: "timeout", Wait: 30}}}, ""},
-		{status.Status{Resting: []status.Resting{{Host: "http://full.test", Condition: "retired", Reason: "budget: max-per-host"}, {Host: "http://too.test", Condition: "retired", Reason: "budget: max-per-host"}}}, "http://full.test is not being crawled: --max-per-host is reached; curtsy status counts further hosts"},
+		{status.Status{Resting: []status.Resting{
+			{Host: "http://full.test", Condition: "retired", Reason: "budget: max-per-host"},
+			{Host: "http://too.test", Condition: "retired", Reason: "budget: max-per-host"},
+		}}, "http://full.test is not being crawled: --max-per-host is reached; curtsy status counts further hosts"},
 	} {
 		if got := look(tt.s); got != tt.want {
 			t.Errorf("look %d: %q, want %q", i, got, tt.want)

@@ -20,7 +20,10 @@ func TestKill_NothingAcknowledgedIsLostAndNothingFinishedComesAgain(t *testing.T
 				stop()
 			}
 		})
-		<-now
+		select {
+		case <-now:
+		case <-p.heard: // it has ended: judge says why
+		}
 		p.kill()
 		p.judge(t, file, list, urls, !p.done)
 		if !p.done {

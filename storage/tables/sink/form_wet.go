@@ -2,7 +2,7 @@ package sink
 
 import (
 	"bufio"
-	"crypto/sha1" //
+	"crypto/sha1" //nolint:gosec // as Common Crawl has it; the archive, which is evidence, has SHA-256
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
