@@ -69,8 +69,9 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	if len(score.Rules) < 10 {
 		t.Errorf("only %d rules", len(score.Rules))
 	}
+	shown := []string{"identity", "signatures", "contact", "robots.txt first", "pace of 1 s"} // by any 60 pages
 	for _, rule := range score.Rules {
-		if rule.Verdict != "pass" && (full() || rule.Verdict != "not shown") {
+		if rule.Verdict != "pass" && (full() || rule.Verdict != "not shown" || slices.Contains(shown, rule.Rule)) {
 			t.Errorf("%s: %s: %s", rule.Rule, rule.Verdict, rule.Evidence)
 		}
 	}
