@@ -42,7 +42,7 @@ import (
 )
 
 func main() {
-	multichecker.Main( // what go vet runs
+	multichecker.Main( // the same analyzers as go vet
 		appends.Analyzer,
 		asmdecl.Analyzer,
 		assign.Analyzer,

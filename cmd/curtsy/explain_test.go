@@ -147,7 +147,7 @@ func robotsServers(t *testing.T) map[string]string {
 	return urls
 }
 
-// Whatever came of robots.txt, the archive tells it as the crawl remembers it: policy, life, failures, redirects.
+// The archive gives the same robots.txt policy, lifetime, failures and redirects as the memory of the crawl.
 func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 	t.Parallel()
 	urls := robotsServers(t)
@@ -168,7 +168,7 @@ func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 				t.Errorf("%s, %s: %+v, from the archive %+v, %q", standard, name, kept.Robots, then.Robots, then.Notes)
 			}
 			kept.Robots.Source = then.Robots.Source
-			if name == "moved elsewhere" { // what came under another host's lease is counted from when it is picked up
+			if name == "moved elsewhere" { // the lifetime of a policy fetched for another host starts when this host first uses it
 				then.Robots.Fetched, then.Robots.Expires = kept.Robots.Fetched, kept.Robots.Expires
 			}
 			onOneClock(&kept.Robots, &then.Robots)

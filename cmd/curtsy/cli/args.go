@@ -108,7 +108,7 @@ func FrontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 	if locator := engine.Locator(dir); locator != "" { // anybody may read the server
 		return do(ctx, locator)
 	}
-	return UntilSignal(ctx, func(ctx context.Context) error { // what is as large as the frontier is not left behind
+	return UntilSignal(ctx, func(ctx context.Context) error { // a signal, too, removes the snapshot
 		path, err := remote.Snapshot(ctx)
 		if err != nil {
 			return fmt.Errorf("the running crawl could not write a snapshot: %w", err)

@@ -44,7 +44,7 @@ func MayWrite(option, path string, k userfile.Kind) error {
 	return nil
 }
 
-// URL reads a URL that stands on the command line.
+// URL parses a URL from the command line.
 func URL(raw string) (canon.URL, error) {
 	u, err := canon.Parse(raw)
 	if err == nil {

@@ -151,14 +151,14 @@ func (b *beside) End() {
 	b.l = nil
 }
 
-// sound is a token that can stand in a header field and in an address as it is, and that nobody guesses.
+// sound matches tokens that need no escaping in a header field or a URL and are long enough not to be guessed.
 var sound = regexp.MustCompile(`^[A-Za-z0-9._~+/-]{20,200}=*$`)
 
 // maxToken is how much of a file is read, in bytes.
 const maxToken = 1 << 10
 
-// tokenIn reads the token of a dashboard from a file that the user keeps, which others must not read: whoever has it may
-// steer the crawl. Without a file there is none, and the dashboard makes one.
+// tokenIn reads a dashboard's token from the user's file. Other users must not be able to read that file, because the token
+// gives control of the crawl. Without a path it returns no token, and the dashboard generates one.
 func tokenIn(flag, path string) (string, error) {
 	if path == "" {
 		return "", nil

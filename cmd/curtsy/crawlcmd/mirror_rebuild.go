@@ -83,7 +83,7 @@ func newRebuild(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// reasonsIn names the command that says why a crawl fetched nothing. Of WARC files there is none.
+// reasonsIn names the command that says why a crawl fetched nothing. It is empty for WARC files, which have no such command.
 func reasonsIn(path string) string {
 	if _, err := os.Stat(filepath.Join(path, crawldir.ConfigName)); err != nil {
 		return ""
