@@ -221,8 +221,23 @@ func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.R
 // deadPort is a loopback address at which nobody listens.
 func deadPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, release, err := silentPort()
 	must(t, err)
-	defer l.Close()
-	return "http://" + l.Addr().String() + "/"
+	t.Cleanup(release)
+	return "http://" + addr + "/"
+}
+
+// silentPort is a loopback address whose port is taken by the near end of a
+// connection: until it is released nobody can listen there.
+func silentPort() (addr string, release func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		l.Close()
+		return "", nil, err
+	}
+	return c.LocalAddr().String(), func() { c.Close(); l.Close() }, nil
 }

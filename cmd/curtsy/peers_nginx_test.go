@@ -39,10 +39,7 @@ type server struct {
 func serveFiles(t *testing.T, root string, directives ...string) *server {
 	t.Helper()
 	skipWithout(t, "nginx")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	addr := l.Addr().String()
-	l.Close()
+	addr := freePort(t, "127.0.0.2")
 	dir := t.TempDir()
 	s := &server{t: t, addr: addr, log: filepath.Join(dir, "access.log")}
 	user := ""
@@ -66,14 +63,27 @@ http {
 	must(t, cmd.Start())
 	s.stop = sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
 	t.Cleanup(s.stop)
-	eventually(t, "nginx answers at "+addr, func() bool {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
+	eventually(t, "nginx answers at "+addr, func() bool { return answers("tcp", addr) })
 	return s
+}
+
+// freePort is a port of a loopback address for another program to listen at. No
+// other test uses the address, so that none takes the port meanwhile.
+func freePort(t *testing.T, address string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", address+":0")
+	must(t, err)
+	must(t, l.Close())
+	return l.Addr().String()
+}
+
+// answers tells whether somebody listens at an address.
+func answers(network, address string) bool {
+	c, err := net.Dial(network, address)
+	if err == nil {
+		c.Close()
+	}
+	return err == nil
 }
 
 // logged is asked for so that its line follows all others: whoever has an answer may have it before nginx writes its line.

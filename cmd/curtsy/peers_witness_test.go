@@ -3,7 +3,6 @@
 package main
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,12 +56,9 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
 	agent := launched(t, exec.Command("ssh-agent", "-D", "-a", socket))
 	t.Cleanup(func() { agent.kill() })
-	agent.until(t, "the socket", func() bool { _, err := os.Stat(socket); return err == nil })
+	agent.until(t, "the agent answers", func() bool { return answers("unix", socket) })
 	do("ssh-add", "-q", key)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	at := listener.Addr().String()
-	must(t, listener.Close())
+	at := freePort(t, "127.0.0.3")
 	print := foreignKeyHash.FindString(do("ssh-keygen", "-lf", key+".pub"))
 	foreign := launched(t, exec.Command("litewitness", "-listen", at, "-db", db, "-ssh-agent", socket, "-name", "foreign.test/w", "-key", print))
 	t.Cleanup(func() { foreign.kill() })

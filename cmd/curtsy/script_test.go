@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -77,18 +76,19 @@ func scripts(t *testing.T, folder string, environment ...string) {
 		ContinueOnError:    true,
 		UpdateScripts:      os.Getenv("CURTSY_UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
+			silent, release, err := silentPort()
 			if err != nil {
 				return err
 			}
+			e.Defer(release)
 			for i := 0; i < len(environment); i += 2 {
 				e.Setenv(environment[i], environment[i+1])
 			}
-			e.Setenv("free", l.Addr().String())
-			e.Setenv("dead", "http://"+l.Addr().String()+"/")
+			e.Setenv("silent", silent)
+			e.Setenv("dead", "http://"+silent+"/")
 			exe, err := os.Executable()
 			bin := filepath.Join(e.WorkDir, ".bin")
-			if err := errors.Join(l.Close(), err, os.Mkdir(bin, 0o700), os.Symlink(exe, filepath.Join(bin, "curtsy"))); err != nil {
+			if err := errors.Join(err, os.Mkdir(bin, 0o700), os.Symlink(exe, filepath.Join(bin, "curtsy"))); err != nil {
 				return err
 			}
 			for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData", "XDG_CACHE_HOME", "LocalAppData"} {
