@@ -39,7 +39,13 @@ type server struct {
 func serveFiles(t *testing.T, root string, directives ...string) *server {
 	t.Helper()
 	skipWithout(t, "nginx")
-	addr := freePort(t, "127.0.0.2")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	addr := l.Addr().String()
+	inherited, err := l.(*net.TCPListener).File()
+	must(t, err)
+	must(t, l.Close())
+	defer inherited.Close()
 	dir := t.TempDir()
 	s := &server{t: t, addr: addr, log: filepath.Join(dir, "access.log")}
 	user := ""
@@ -60,21 +66,13 @@ http {
 	path := filepath.Join(dir, "nginx.conf")
 	must(t, os.WriteFile(path, []byte(config), 0o600))
 	cmd := exec.Command("nginx", "-p", dir, "-c", path)
+	// It takes over the socket, as on an upgrade of its binary, so that no other test gets the port meanwhile.
+	cmd.ExtraFiles, cmd.Env = []*os.File{inherited}, append(os.Environ(), "NGINX=3;")
 	must(t, cmd.Start())
 	s.stop = sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
 	t.Cleanup(s.stop)
 	eventually(t, "nginx answers at "+addr, func() bool { return answers("tcp", addr) })
 	return s
-}
-
-// freePort is a port of a loopback address for another program to listen at. No
-// other test uses the address, so that none takes the port meanwhile.
-func freePort(t *testing.T, address string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", address+":0")
-	must(t, err)
-	must(t, l.Close())
-	return l.Addr().String()
 }
 
 // answers tells whether somebody listens at an address.

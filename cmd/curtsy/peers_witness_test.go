@@ -3,6 +3,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +59,11 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	t.Cleanup(func() { agent.kill() })
 	agent.until(t, "the agent answers", func() bool { return answers("unix", socket) })
 	do("ssh-add", "-q", key)
-	at := freePort(t, "127.0.0.3")
+	// No other test uses this address, so that none takes the port meanwhile.
+	listener, err := net.Listen("tcp", "127.0.0.3:0")
+	must(t, err)
+	at := listener.Addr().String()
+	must(t, listener.Close())
 	print := foreignKeyHash.FindString(do("ssh-keygen", "-lf", key+".pub"))
 	foreign := launched(t, exec.Command("litewitness", "-listen", at, "-db", db, "-ssh-agent", socket, "-name", "foreign.test/w", "-key", print))
 	t.Cleanup(func() { foreign.kill() })
