@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"bytes"
-	"fmt"
+	"iter"
 	"time"
 
 	"curtsy/storage"
@@ -22,46 +22,61 @@ var (
 // so reads a gigabyte in seconds; what is no whole line is passed over, for Scan to say.
 func Asked(dir string, since time.Time) (a storage.Asked, err error) {
 	a.Kinds = map[string]int64{}
-	numbers, err := segments(dir)
-	if err != nil {
-		return a, fmt.Errorf("ledger: read: %w", err)
-	}
-	for _, n := range numbers {
-		err := eachWith(dir, n, recordField, func(line []byte) bool {
-			if before(line, since) {
-				return true
-			}
-			a.Exchanges++
-			a.Octets += numberOf(line, octetsField)
-			if status := numberOf(line, statusField); status > 0 {
-				a.Answers++
-				_, rest, _ := bytes.Cut(line, mediaField)
-				mediaType, _, _ := bytes.Cut(rest, []byte{'"'})
-				for _, kind := range storage.KindsOfAnswer(int(status), string(mediaType)) {
-					a.Kinds[kind]++
-				}
-			}
-			if bytes.Contains(line, robotsWord) {
-				a.Robots++
-			}
-			return true
-		})
+	for line, err := range exchanges(dir, since) {
 		if err != nil {
 			return a, err
+		}
+		a.Exchanges++
+		a.Octets += numberOf(line, octetsField)
+		if status := numberOf(line, statusField); status > 0 {
+			a.Answers++
+			_, rest, _ := bytes.Cut(line, mediaField)
+			mediaType, _, _ := bytes.Cut(rest, []byte{'"'})
+			for _, kind := range storage.KindsOfAnswer(int(status), string(mediaType)) {
+				a.Kinds[kind]++
+			}
+		}
+		if bytes.Contains(line, robotsWord) {
+			a.Robots++
 		}
 	}
 	return a, nil
 }
 
-// before reports whether a line is of a time before t.
-func before(line []byte, t time.Time) bool {
-	if t.IsZero() {
-		return false
+// Requests calls f with the lines of the exchanges in the ledger in dir that were made at since or later. It passes
+// over what is no whole line, for Scan to say.
+func Requests(dir string, since time.Time, f func(storage.Line)) error {
+	for line, err := range exchanges(dir, since) {
+		if err != nil {
+			return err
+		}
+		if l, err := storage.ParseLine(line); err == nil && l.Record != "" {
+			f(l)
+		}
 	}
+	return nil
+}
+
+// exchanges are the lines that name a record and are not of a time before since. An error is the last.
+func exchanges(dir string, since time.Time) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for line, err := range linesWith(dir, recordField, nil) {
+			if at := timeOf(line); err == nil && !since.IsZero() && !at.IsZero() && at.Before(since) {
+				continue
+			}
+			if !yield(line, err) {
+				return
+			}
+		}
+	}
+}
+
+// timeOf is the time that a line states first; zero for none.
+func timeOf(line []byte) time.Time {
 	_, rest, _ := bytes.Cut(line, timeField)
 	text, _, _ := bytes.Cut(rest, []byte{'"'})
-	at, err := time.Parse(time.RFC3339Nano, string(text))
-	return err == nil && at.Before(t)
+	t, _ := time.Parse(time.RFC3339Nano, string(text))
+	return t
 }
 
 // numberOf is the number that a line has in a field; 0 for none.
@@ -74,28 +89,4 @@ func numberOf(line, field []byte) (n int64) {
 		n = n*10 + int64(d-'0')
 	}
 	return n
-}
-
-// Requests calls f with the lines of the exchanges in the ledger in dir that were made at since or later. It passes
-// over what is no whole line, for Scan to say.
-func Requests(dir string, since time.Time, f func(storage.Line)) error {
-	numbers, err := segments(dir)
-	if err != nil {
-		return fmt.Errorf("ledger: read: %w", err)
-	}
-	for _, n := range numbers {
-		err := eachWith(dir, n, recordField, func(line []byte) bool {
-			if before(line, since) {
-				return true
-			}
-			if l, err := storage.ParseLine(line); err == nil && l.Record != "" {
-				f(l)
-			}
-			return true
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

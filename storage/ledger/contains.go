@@ -15,7 +15,7 @@ var ErrNotContained = errors.New("the ledger does not contain a checkpoint that 
 
 // Origin returns the origin of the ledger in dir, as its latest checkpoint has it, or else its first line; empty where
 // there is neither.
-func Origin(dir string) (origin string, err error) {
+func Origin(dir string) (string, error) {
 	if n, err := latest(dir); err == nil {
 		return n.Origin, nil
 	}
@@ -26,18 +26,17 @@ func Origin(dir string) (origin string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("ledger: origin: %w", err)
 	}
-	err = eachLine(dir, numbers[0], func(_ int64, line []byte) error {
-		m, err := parseMark(line)
-		if err != nil {
-			return err
+	for t, err := range texts(dir, numbers[:1]) {
+		var m *Mark
+		if err == nil {
+			m, err = parseMark(t.Line)
 		}
-		origin = m.Origin
-		return errEnough
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return "", fmt.Errorf("ledger: origin: %w", err)
+		if err != nil {
+			return "", fmt.Errorf("ledger: origin: %w", err)
+		}
+		return m.Origin, nil
 	}
-	return origin, nil
+	return "", nil
 }
 
 // Contains returns ErrNotContained, with what is wrong, if the first c.Size entries of the ledger in dir do not lead to
@@ -56,20 +55,14 @@ func Contains(dir string, c checkpoint.Checkpoint) error {
 	}
 	var lines tree.Growing
 	hasher := tree.NewHasher()
-	for _, n := range numbers {
-		err := eachLine(dir, n, func(_ int64, line []byte) error {
-			if lines.Size() == c.Size {
-				return errEnough
-			}
-			lines.Append(hashOf(hasher, line))
-			return nil
-		})
-		if errors.Is(err, errEnough) {
+	for t, err := range texts(dir, numbers) {
+		if lines.Size() == c.Size {
 			break
 		}
 		if err != nil {
 			return fmt.Errorf("ledger: compare with a checkpoint: %w", err)
 		}
+		lines.Append(hashOf(hasher, t.Line))
 	}
 	switch {
 	case lines.Size() < c.Size:

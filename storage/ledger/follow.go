@@ -177,7 +177,7 @@ func (f *Follower) rest(kept *newest) error {
 			return fmt.Errorf("ledger: follow %s: %w", s.path, err)
 		case bytes.HasPrefix(b, actStart):
 			f.act(b)
-		case isDecision(b) && !bytes.HasPrefix(b, stubStart) && bytes.Contains(b, f.only):
+		case isWhole(b) && bytes.Contains(b, f.only):
 			kept.add(b)
 		}
 	}

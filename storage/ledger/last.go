@@ -1,11 +1,9 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 
@@ -26,34 +24,22 @@ var status2xxField = []byte(`,"status":2`)
 // passed over, for Scan to say; an error of the file system is the last.
 func Last(dir string) iter.Seq2[storage.Line, error] {
 	return func(yield func(storage.Line, error) bool) {
-		numbers, err := segments(dir)
-		if err != nil {
-			yield(storage.Line{}, fmt.Errorf("ledger: read: %w", err))
-			return
-		}
-		for _, n := range numbers[max(len(numbers)-lastSegments, 0):] {
-			if !lastIn(dir, n, yield) {
+		for b, err := range linesWith(dir, timeField, func(all []int) []int { return all[max(len(all)-lastSegments, 0):] }) {
+			var l storage.Line
+			if err == nil {
+				if !bytes.Contains(b, restField) && !bytes.Contains(b, status2xxField) {
+					continue
+				}
+				var bad error
+				if l, bad = storage.ParseLine(b); bad != nil || l.Rest <= 0 && !l.IsPage() {
+					continue
+				}
+			}
+			if !yield(l, err) {
 				return
 			}
 		}
 	}
-}
-
-// lastIn yields the lines of one segment and reports whether to go on to the next.
-func lastIn(dir string, number int, yield func(storage.Line, error) bool) bool {
-	more := true
-	err := eachWith(dir, number, timeField, func(b []byte) bool {
-		if !bytes.Contains(b, restField) && !bytes.Contains(b, status2xxField) {
-			return true
-		}
-		l, err := storage.ParseLine(b)
-		more = err != nil || l.Rest <= 0 && !l.IsPage() || yield(l, nil)
-		return more
-	})
-	if err != nil {
-		yield(storage.Line{}, err)
-	}
-	return more && err == nil
 }
 
 // fileField is in each mark of a file. A decision does not begin so.
@@ -62,45 +48,42 @@ var fileField = []byte(`{"mark":"file"`)
 // Told returns which files of those names the ledger in dir has marks of. It looks from the last segment back, until it
 // has met all.
 func Told(dir string, names ...string) (map[string]bool, error) {
-	numbers, err := segments(dir)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: read: %w", err)
-	}
 	told := map[string]bool{}
-	for _, n := range slices.Backward(numbers) {
-		err := eachWith(dir, n, fileField, func(b []byte) bool {
-			if m, err := parseMark(bytes.TrimSuffix(b, []byte("\n"))); err == nil && slices.Contains(names, m.Name) {
-				told[m.Name] = true
-			}
-			return len(told) < len(names)
-		})
-		if err != nil || len(told) == len(names) {
+	for b, err := range linesWith(dir, fileField, func(all []int) []int { slices.Reverse(all); return all }) {
+		if err != nil {
 			return told, err
+		}
+		if m, err := parseMark(b); err == nil && slices.Contains(names, m.Name) {
+			told[m.Name] = true
+		}
+		if len(told) == len(names) {
+			break
 		}
 	}
 	return told, nil
 }
 
-// eachWith gives each line of a segment that has a field to f, until that returns false. A line that is not whole is
-// passed over.
-func eachWith(dir string, number int, field []byte, f func(line []byte) bool) error {
-	s, err := openSegment(dir, number)
-	if err != nil {
-		return fmt.Errorf("ledger: read: %w", err)
-	}
-	defer s.close()
-	r := bufio.NewReaderSize(s, bufferSize)
-	var long []byte
-	for {
-		b, err := readLine(r, &long)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.Is(err, errLong):
-		case err != nil:
-			return fmt.Errorf("ledger: read %s: %w", s.path, err)
-		case bytes.Contains(b, field) && !f(b):
-			return nil
+// linesWith are the lines that have a field, in those segments of the ledger in dir that which chooses, or in all. A line
+// that is not whole is passed over, for Scan to say. An error is the last.
+func linesWith(dir string, field []byte, which func(numbers []int) []int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		numbers, err := segments(dir)
+		if err != nil {
+			yield(nil, fmt.Errorf("ledger: read: %w", err))
+			return
+		}
+		if which != nil {
+			numbers = which(numbers)
+		}
+		for r, err := range rows(dir, numbers) {
+			switch {
+			case errors.Is(err, errTorn), errors.Is(err, errLong):
+			case err != nil:
+				yield(nil, fmt.Errorf("ledger: read: %w", err))
+				return
+			case bytes.Contains(r.text, field) && !yield(r.text, nil):
+				return
+			}
 		}
 	}
 }

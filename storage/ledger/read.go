@@ -1,12 +1,10 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"unicode/utf8"
 
@@ -28,76 +26,32 @@ func Read(dir string) iter.Seq2[storage.Line, error] {
 			yield(storage.Line{}, fmt.Errorf("ledger: read: %w", err))
 			return
 		}
-		for i, n := range numbers {
-			if !readSegment(dir, n, i == len(numbers)-1, yield) {
+		for r, err := range rows(dir, numbers) {
+			if errors.Is(err, errTorn) && r.segment == numbers[len(numbers)-1] || err == nil && !isWhole(r.text) {
+				continue
+			}
+			var l storage.Line
+			if err == nil {
+				if l, err = storage.ParseLine(r.text); err != nil {
+					l, err = storage.Line{}, r.failed(err)
+				}
+			}
+			if err != nil {
+				err = fmt.Errorf("ledger: read %w", err)
+			}
+			if !yield(l, err) {
 				return
 			}
 		}
 	}
 }
 
-// readSegment yields the decisions of one segment and reports whether to go on to the next.
-func readSegment(dir string, number int, last bool, yield func(storage.Line, error) bool) bool {
-	f, err := openSegment(dir, number)
-	if err != nil {
-		yield(storage.Line{}, fmt.Errorf("ledger: read: %w", err))
-		return false
-	}
-	defer f.close()
-	r := bufio.NewReaderSize(f, bufferSize)
-	var long []byte
-	for n := 1; ; n++ {
-		b, err := readLine(r, &long)
-		switch {
-		case errors.Is(err, io.EOF) && (last || len(b) == 0):
-			return true
-		case errors.Is(err, io.EOF):
-			return yield(storage.Line{}, fmt.Errorf("ledger: read %s line %d: %w", f.path, n, io.ErrUnexpectedEOF))
-		case err != nil && !errors.Is(err, errLong):
-			return yield(storage.Line{}, fmt.Errorf("ledger: read %s line %d: %w", f.path, n, err)) && f.packed()
-		case isMark(b) || bytes.HasPrefix(b, stubStart):
-			continue
-		}
-		var l storage.Line
-		if err == nil {
-			l, err = storage.ParseLine(b)
-		}
-		if err != nil {
-			l, err = storage.Line{}, fmt.Errorf("ledger: read %s line %d: %w", f.path, n, err)
-		}
-		if !yield(l, err) {
-			return false
-		}
-	}
-}
-
-var errLong = fmt.Errorf("longer than %d bytes", maxLine)
-
-// readLine returns the next line, valid until the next call. A line that comes with io.EOF has no end. A line that is
-// longer than maxLine is passed over and is errLong.
-func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
-	b, err := r.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return b, err
-	}
-	*long = append((*long)[:0], b...)
-	size := len(b)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		b, err = r.ReadSlice('\n')
-		if size += len(b); size <= maxLine {
-			*long = append(*long, b...)
-		}
-	}
-	if err == nil && size > maxLine {
-		return nil, errLong
-	}
-	return *long, err
-}
-
 // Text is a line as it stands, without its newline, and the index of its entry. It is valid until the next.
 type Text struct {
 	Index int64
 	Line  []byte
+
+	at row
 }
 
 // Texts are all lines of the ledger in dir, marks and stubs among them. Nothing is parsed but the marks that segments begin
@@ -106,17 +60,99 @@ type Text struct {
 func Texts(dir string) iter.Seq2[Text, error] {
 	return func(yield func(Text, error) bool) {
 		numbers, err := segments(dir)
-		more := true
-		for i := 0; err == nil && i < len(numbers); i++ {
-			err = eachLine(dir, numbers[i], func(index int64, line []byte) error {
-				if more = yield(Text{index, line}, nil); !more {
-					return errEnough
-				}
-				return nil
-			})
-		}
-		if err != nil && more {
+		if err != nil {
 			yield(Text{}, fmt.Errorf("ledger: read: %w", err))
+			return
+		}
+		for t, err := range texts(dir, numbers) {
+			if err != nil {
+				err = fmt.Errorf("ledger: read: %w", err)
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// texts are the whole lines of segments of dir. An error is the last.
+func texts(dir string, numbers []int) iter.Seq2[Text, error] {
+	return func(yield func(Text, error) bool) {
+		index := int64(0)
+		for r, err := range rows(dir, numbers) {
+			if errors.Is(err, errTorn) {
+				continue
+			}
+			if err == nil && r.n == 1 {
+				if index, err = firstOf(r.text); err != nil {
+					err = r.failed(err)
+				}
+			}
+			if !yield(Text{index, r.text, r}, err) || err != nil {
+				return
+			}
+			index++
+		}
+	}
+}
+
+// firstOf reads from the mark that a segment begins with the index of that entry.
+func firstOf(line []byte) (int64, error) {
+	m, err := parseMark(line)
+	if err == nil && m.Kind != KindBegin {
+		err = errors.New("it is not the mark that a segment begins with")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return m.First, nil
+}
+
+// Placed is a decision and the index of its entry.
+type Placed struct {
+	Index int64
+	Line  storage.Line
+}
+
+// Places are the decisions of the ledger in dir with their indexes, without those that were forgotten. An error is the
+// last: where a line cannot be read, nobody knows what it says. It checks nothing else.
+func Places(dir string) iter.Seq2[Placed, error] {
+	return func(yield func(Placed, error) bool) {
+		for t, err := range Texts(dir) {
+			if err == nil && !isWhole(t.Line) {
+				continue
+			}
+			p := Placed{Index: t.Index}
+			if err == nil {
+				if p.Line, err = storage.ParseLine(t.Line); err != nil {
+					err = fmt.Errorf("ledger: read: %w", t.at.failed(err))
+				}
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Marks are the marks of the ledger in dir, in their order. A line that is meant as a mark and is none is passed over,
+// for Scan to say; an error is the last.
+func Marks(dir string) iter.Seq2[*Mark, error] {
+	return func(yield func(*Mark, error) bool) {
+		for t, err := range Texts(dir) {
+			var m *Mark
+			if err == nil {
+				var bad error
+				if !isMark(t.Line) {
+					continue
+				}
+				if m, bad = parseMark(t.Line); bad != nil {
+					continue
+				}
+			}
+			if !yield(m, err) {
+				return
+			}
 		}
 	}
 }
@@ -198,6 +234,9 @@ func hashOf(hasher *tree.Hasher, line []byte) tlog.Hash {
 // isDecision reports whether a line stands for a decision: all but marks do.
 func isDecision(line []byte) bool { return !isMark(line) }
 
+// isWhole reports whether a line is meant as a decision, and not as the stub of one.
+func isWhole(line []byte) bool { return !isMark(line) && !bytes.HasPrefix(line, stubStart) }
+
 // hostOf is the host in the completeness map of a line whose URL that is. Octets that are no UTF-8 are written as U+FFFD,
 // and so read by others.
 func hostOf(url string) string {
@@ -210,7 +249,7 @@ func hostOf(url string) string {
 // placeOf says under which host a line stands in the completeness map, if it does: marks do not, and of a stub it is not
 // known. A line that cannot be read is of the empty host.
 func placeOf(line []byte) (host string, mapped bool) {
-	if isMark(line) || bytes.HasPrefix(line, stubStart) {
+	if !isWhole(line) {
 		return "", false
 	}
 	l, err := storage.ParseLine(line)

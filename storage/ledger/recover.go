@@ -1,12 +1,11 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"iter"
 	"path/filepath"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -128,70 +127,47 @@ func (r *recovery) entry(index int64) (m *Mark, err error) {
 	if at < 0 {
 		return nil, r.lost("no entry %d", index)
 	}
-	err = r.each(r.numbers[at], func(i int64, line []byte) (bool, error) {
-		if i != index {
-			return i < index, nil
+	for t, err := range r.lines(r.numbers[at]) {
+		if err != nil {
+			return nil, err
 		}
-		if m, err = parseMark(line); err != nil || m.Kind != KindHosts {
-			return false, r.lost("its last entry is not a mark of hosts")
+		if t.Index != index {
+			continue
 		}
-		return false, nil
-	})
-	if err == nil && m == nil {
-		err = r.lost("no entry %d", index)
+		if m, err = parseMark(t.Line); err != nil || m.Kind != KindHosts {
+			return nil, r.lost("its last entry is not a mark of hosts")
+		}
+		return m, nil
 	}
-	return m, err
+	return nil, r.lost("no entry %d", index)
 }
 
 // segmentOf is the place in numbers of the segment that holds an entry, or -1.
 func (r *recovery) segmentOf(index int64) (int, error) {
 	for at := len(r.numbers) - 1; at >= 0; at-- {
-		holds := false
-		err := r.each(r.numbers[at], func(first int64, _ []byte) (bool, error) {
-			holds = first <= index
-			return false, nil
-		})
-		if err != nil || holds {
-			return at, err
+		for t, err := range r.lines(r.numbers[at]) {
+			if err != nil || t.Index <= index {
+				return at, err
+			}
+			break
 		}
 	}
 	return -1, nil
 }
 
-// each gives the whole lines of a segment to f, with their indexes, until that returns false.
-func (r *recovery) each(number int, f func(index int64, line []byte) (bool, error)) error {
-	s, err := openSegment(r.w.dir, number)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	r.packed = s.packed()
-	in := bufio.NewReaderSize(s, bufferSize)
-	var long []byte
-	var index int64
-	for n := 0; ; n++ {
-		b, err := readLine(in, &long)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("read %s: %w", s.path, err)
-		}
-		b = bytes.TrimSuffix(b, []byte("\n"))
-		if n == 0 {
-			m, err := parseMark(b)
-			switch {
-			case err != nil || m.Kind != KindBegin:
-				return fmt.Errorf("%s does not begin with its mark, of schema %d", s.path, Schema)
-			case m.Schema > Schema:
-				return fmt.Errorf("%s is of schema %d, of a later version; schema %d is known", s.path, m.Schema, Schema)
+// lines are the whole lines of a segment. An error is the last.
+func (r *recovery) lines(number int) iter.Seq2[Text, error] {
+	return func(yield func(Text, error) bool) {
+		for t, err := range texts(r.w.dir, []int{number}) {
+			if r.packed = t.at.packed; err == nil && t.at.n == 1 {
+				if m, merr := parseMark(t.Line); merr == nil && m.Schema > Schema {
+					err = fmt.Errorf("%s is of schema %d, of a later version; schema %d is known", t.at.path, m.Schema, Schema)
+				}
 			}
-			index = m.First
+			if !yield(t, err) || err != nil {
+				return
+			}
 		}
-		if more, err := f(index, b); !more || err != nil {
-			return err
-		}
-		index++
 	}
 }
 
@@ -206,22 +182,24 @@ func (r *recovery) read() error {
 	}
 	for _, number := range r.numbers[max(at, 0):] {
 		begun := false
-		err := r.each(number, func(index int64, line []byte) (bool, error) {
-			if !begun && index != r.index && r.index > 0 {
-				return false, fmt.Errorf("segment %d begins with entry %d, and the one before ends in front of %d: curtsy audit "+
-					"says more", number, index, r.index)
+		for t, err := range r.lines(number) {
+			switch {
+			case err != nil:
+				return err
+			case !begun && t.Index != r.index && r.index > 0:
+				return fmt.Errorf("segment %d begins with entry %d, and the one before ends in front of %d: curtsy audit "+
+					"says more", number, t.Index, r.index)
 			}
-			r.index = index
+			r.index = t.Index
 			if !begun {
 				begun = true
-				if err := r.begin(number, line); err != nil {
-					return false, err
+				if err := r.begin(number, t.Line); err != nil {
+					return err
 				}
 			}
-			return true, r.line(line)
-		})
-		if err != nil {
-			return err
+			if err := r.line(t.Line); err != nil {
+				return err
+			}
 		}
 	}
 	if len(r.numbers) > 0 && r.w.begun && r.packed {

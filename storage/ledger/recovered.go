@@ -1,12 +1,10 @@
 package ledger
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
@@ -138,15 +136,4 @@ func (r *recovery) hostsDiffer() (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// timeOf is the time that a line states first; zero for none.
-func timeOf(line []byte) (t time.Time) {
-	_, rest, ok := bytes.Cut(line, timeField)
-	if !ok {
-		return t
-	}
-	text, _, _ := bytes.Cut(rest, []byte{'"'})
-	t, _ = time.Parse(time.RFC3339Nano, string(text))
-	return t
 }

@@ -1,10 +1,13 @@
 package ledger
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"strings"
 
@@ -81,4 +84,88 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	return n, err
+}
+
+var (
+	errLong = fmt.Errorf("longer than %d bytes", maxLine)
+	errTorn = fmt.Errorf("it has no end: %w", io.ErrUnexpectedEOF)
+)
+
+// row is a line of a segment as it stands, without its newline. It is valid until the next.
+type row struct {
+	segment int
+	path    string
+	packed  bool
+	n       int // from 1
+	text    []byte
+}
+
+// failed is an error with its place.
+func (r *row) failed(err error) error { return fmt.Errorf("%s line %d: %w", r.path, r.n, err) }
+
+// rows are the lines of segments of dir. A line that is too long comes with errLong, and lines follow. The last of a
+// segment, if it has no end, comes with errTorn. Any other error ends a packed segment, and of a plain one is the last.
+func rows(dir string, numbers []int) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		for _, n := range numbers {
+			if !rowsOf(dir, n, yield) {
+				return
+			}
+		}
+	}
+}
+
+// rowsOf yields the lines of one segment and reports whether to go on to the next.
+func rowsOf(dir string, number int, yield func(row, error) bool) bool {
+	f, err := openSegment(dir, number)
+	if err != nil {
+		yield(row{segment: number}, err)
+		return false
+	}
+	defer f.close()
+	in := bufio.NewReaderSize(f, bufferSize)
+	var long []byte
+	for r := (row{segment: number, path: f.path, packed: f.packed(), n: 1}); ; r.n++ {
+		b, err := readLine(in, &long)
+		if errors.Is(err, io.EOF) {
+			if len(b) == 0 {
+				return true
+			}
+			err = errTorn
+		}
+		if r.text = bytes.TrimSuffix(b, []byte("\n")); err == nil {
+			if !yield(r, nil) {
+				return false
+			}
+			continue
+		}
+		more := yield(r, r.failed(err))
+		switch {
+		case !more || errors.Is(err, errTorn):
+			return more
+		case !errors.Is(err, errLong):
+			return r.packed
+		}
+	}
+}
+
+// readLine returns the next line, valid until the next call. A line that comes with io.EOF has no end. A line that is
+// longer than maxLine is passed over and is errLong.
+func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
+	b, err := r.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return b, err
+	}
+	*long = append((*long)[:0], b...)
+	size := len(b)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		b, err = r.ReadSlice('\n')
+		if size += len(b); size <= maxLine {
+			*long = append(*long, b...)
+		}
+	}
+	if err == nil && size > maxLine {
+		return nil, errLong
+	}
+	return *long, err
 }
