@@ -3,7 +3,6 @@ package simulation
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"curtsy/crawler/fetch"
@@ -40,11 +38,8 @@ func (x *answer) fault() bool { return x.failure != "" || x.status >= 500 || x.s
 
 // fetcher makes exchanges with the world.
 type fetcher struct {
-	w    *world
-	r    *referee
-	real bool // requests and responses are whole, for an archive
-
-	killed atomic.Bool // from now on nothing is asked or answered
+	w *world
+	r *referee
 }
 
 // Do implements the interface that the crawler asks for.
@@ -53,16 +48,10 @@ func (f *fetcher) Do(ctx context.Context, q fetch.Request) (*fetch.Exchange, err
 	if err != nil {
 		return nil, err
 	}
-	if f.killed.Load() {
-		return nil, context.Canceled
-	}
 	ex := &fetch.Exchange{URL: q.URL, Start: time.Now()}
 	n, asked := f.r.begin(a)
 	x := f.w.answer(a, n, asked)
 	time.Sleep(x.latency)
-	if f.killed.Load() {
-		return nil, context.Canceled
-	}
 	ex.End = time.Now()
 	if x.asked && x.date { // a date has whole seconds: what is left of it may be less
 		at := ex.End.Add(x.retryAfter).Truncate(time.Second)
@@ -107,9 +96,6 @@ func (f *fetcher) fill(ex *fetch.Exchange, a address, x *answer) {
 	ex.Addr = addressOf(a.id)
 	ex.Request = request
 	if x.status == 0 {
-		if f.real {
-			f.spell(ex, x)
-		}
 		return
 	}
 	ex.Status = x.status
@@ -127,30 +113,7 @@ func (f *fetcher) fill(ex *fetch.Exchange, a address, x *answer) {
 	ex.HeadSize = int64(len(raw))
 	ex.Body = io.NewSectionReader(bytes.NewReader(x.body), 0, int64(len(x.body)))
 	ex.PayloadSize = int64(len(x.body))
-	if f.real {
-		f.spell(ex, x)
-		return
-	}
 	binary.BigEndian.PutUint64(ex.PayloadDigest[:], hash(uint64(a.id)<<32|uint64(a.n), uint64(a.what)))
-}
-
-// spell writes request and response out.
-func (f *fetcher) spell(ex *fetch.Exchange, x *answer) {
-	ex.Request = fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\nFrom: %s\r\n\r\n",
-		ex.URL.Path(), ex.URL.Host(), identity.UserAgent(), identity.Contact)
-	ex.Protocols = []string{"http/1.1"}
-	if x.status == 0 {
-		return
-	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", x.status, http.StatusText(x.status))
-	ex.Header["Content-Length"] = []string{strconv.Itoa(len(x.body))}
-	ex.Header.Write(&b)
-	b.WriteString("\r\n")
-	ex.HeadSize = int64(b.Len())
-	b.Write(x.body)
-	ex.Response = io.NewSectionReader(bytes.NewReader(b.Bytes()), 0, int64(b.Len()))
-	ex.PayloadDigest = sha256.Sum256(x.body)
 }
 
 // answer is what the n-th exchange with a host brings.

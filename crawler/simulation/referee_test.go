@@ -22,12 +22,10 @@ type seenHost struct {
 	medians  [5]int32
 	heard    uint8
 	busy     bool
-	ruled    bool   // robots.txt has given an answer
-	slow     bool   // the Crawl-delay is known
-	exact    bool   // due is when the next exchange may begin, and not only a bound
-	after    bool   // due comes from Retry-After
-	vague    bool   // a kill has taken response times that were heard
-	lost     uint16 // failures in a row that kills may have taken
+	ruled    bool // robots.txt has given an answer
+	slow     bool // the Crawl-delay is known
+	exact    bool // due is when the next exchange may begin, and not only a bound
+	after    bool // due comes from Retry-After
 	met      bool
 }
 
@@ -56,7 +54,6 @@ type referee struct {
 	waits                 []int64 // by milliseconds, the last is for all beyond
 	under                 int     // exchanges under way
 	permitted, taken      int64   // time of turns, as due and as it was
-	unsure                uncertainty
 	said                  []string
 	firstStart, lastStart int64
 }
@@ -67,7 +64,6 @@ type tally struct {
 	Fetched, Missing, Moved, Faults              int64
 	Gaps, Short, Undercut, Overlapping, Repeated int64
 	BeforeRules, Forbidden, RetryAfter, HostsMet int64
-	CutOff, Again                                int64 // by kills: exchanges, and pages that no commit had told of
 	MostAtOnce                                   int
 	LongestWait                                  time.Duration
 }
@@ -188,7 +184,6 @@ func (r *referee) judgeTarget(a address, h *host, now int64) {
 		r.foul(&t.BeforeRules, "host %d: page %d before robots.txt, at %v", a.id, a.n, time.Duration(now))
 	}
 	p := r.place(a.id, a.what, a.n)
-	r.forgive(p)
 	switch {
 	case r.closed.has(p):
 		r.foul(&t.Repeated, "host %d: page %d once more, at %v", a.id, a.n, time.Duration(now))
@@ -221,7 +216,6 @@ func (r *referee) end(a address, x *answer) {
 		of.due = max(of.due, of.ended+int64(of.pace()))
 	}
 	r.settle(a, x, now)
-	r.unsure.note(a.id)
 	pause, exact := r.pause(h, x)
 	pause = max(pause, h.unreachable(a, x))
 	h.due, h.after = now+int64(pause), x.asked
@@ -247,14 +241,11 @@ func (r *referee) settle(a address, x *answer, now int64) {
 	switch {
 	case x.status == 404:
 		t.Missing++
-		r.unsure.closed(p, &t.Missing)
 	case x.status == 301:
 		t.Moved++
-		r.unsure.closed(p, &t.Moved)
 		r.learn(a.id, r.place(a.id, forMoved, a.n), now)
 	default:
 		t.Fetched++
-		r.unsure.closed(p, &t.Fetched)
 		if a.what == forMoved {
 			return
 		}
@@ -279,7 +270,7 @@ func (h *host) pace() time.Duration {
 	if h.slow {
 		pace = max(pace, h.delay)
 	}
-	if k := min(int(h.heard), 5); k > 0 && !h.vague {
+	if k := min(int(h.heard), 5); k > 0 {
 		s := h.medians
 		slices.Sort(s[:k])
 		pace = max(pace, min(5*time.Duration(s[k/2])*time.Millisecond, 30*time.Second))
@@ -295,7 +286,7 @@ func (r *referee) pause(h *host, x *answer) (pause time.Duration, exact bool) {
 	switch {
 	case throttled:
 		h.throttle++
-		pause = h.least(h.throttle, func(n uint16) time.Duration { return double(time.Minute, n-1) })
+		pause = double(time.Minute, h.throttle-1)
 	case blame:
 		h.throttle = 0
 		h.failures++
@@ -303,17 +294,16 @@ func (r *referee) pause(h *host, x *answer) (pause time.Duration, exact bool) {
 		if x.failure == "" {
 			first = 30 * time.Second
 		}
-		pause = h.least(h.failures, func(n uint16) time.Duration {
-			switch { // one failure is no pattern: the schedule of the host begins with the second
-			case n%5 == 0:
-				return time.Hour
-			case n > 1:
-				return double(first, n-2)
-			}
-			return 2 * pace
-		})
+		switch n := h.failures; { // one failure is no pattern: the schedule of the host begins with the second
+		case n%5 == 0:
+			pause = time.Hour
+		case n > 1:
+			pause = double(first, n-2)
+		default:
+			pause = 2 * pace
+		}
 	default:
-		h.throttle, h.failures, h.lost = 0, 0, 0
+		h.throttle, h.failures = 0, 0
 		exact = true
 	}
 	if x.asked {
@@ -337,16 +327,7 @@ func (h *host) unreachable(a address, x *answer) time.Duration {
 		return 0
 	}
 	h.unruled++
-	return h.least(h.unruled, func(n uint16) time.Duration { return double(time.Minute, n-1) })
-}
-
-// least is the shortest pause after n failures in a row of which kills may have taken some.
-func (h *host) least(n uint16, pause func(n uint16) time.Duration) time.Duration {
-	d := pause(n)
-	for k := n - min(h.lost, n-1); k < n; k++ {
-		d = min(d, pause(k))
-	}
-	return d
+	return double(time.Minute, h.unruled-1)
 }
 
 func double(d time.Duration, times uint16) time.Duration {
