@@ -148,67 +148,6 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 	})
 }
 
-// A request over a kept connection is a start like any other.
-func TestRule10_KeptConnectionsCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sites, seeds := many(4, 6)
-		w := newWorld(t, seeds, sites...)
-		w.cfg.IPDelay = 700 * time.Millisecond // a turn of each within the life of a connection
-		s := w.share(func(string) []string { return []string{"8.8.8.8"} })
-		w.run()
-		s.apart(t, w.cfg.IPDelay)
-		if s.reused < 12 || s.requests != 4*7 {
-			t.Errorf("%d of %d requests went over a kept connection", s.reused, s.requests)
-		}
-	})
-}
-
-// The robots.txt of some hosts leads to another host, with pages of its own or without, all at one address that is never
-// idle: every policy is had in good time, not when all others are done.
-func TestRule10_NoDeadlockWithRobotsHops(t *testing.T) {
-	for target, hopping := range map[string]int{"far.test": 1, "h00.test": 4} {
-		bubble(t, target, func(t *testing.T) {
-			const hosts, pages = 20, 20
-			sites, seeds := many(hosts, pages)
-			if target == "far.test" {
-				sites = append(sites, crawltest.Tree(target, 1))
-			}
-			for _, site := range sites[hosts-hopping : hosts] {
-				site.Robots.Redirect, site.Robots.Delay = "http://"+target+"/robots.txt", 200*time.Millisecond // out of step with the others
-			}
-			w := newWorld(t, seeds, sites...)
-			w.cfg.Workers = 4
-			s := w.share(func(string) []string { return []string{"8.8.8.8"} })
-			begin := time.Now()
-			sum := w.run()
-			s.apart(t, halfSecond)
-			if sum.EndedBy != EndedDrained || sum.Status.Fetched != hosts*pages {
-				t.Errorf("ended by %q, %d fetched", sum.EndedBy, sum.Status.Fetched)
-			}
-			whole := time.Duration(s.requests) * halfSecond
-			if took := time.Since(begin); took > whole+whole/20 {
-				t.Errorf("%d requests took %v, the address permits %v", s.requests, took, whole)
-			}
-			for _, site := range sites[hosts-hopping : hosts] {
-				asked := w.first(site.Name, "/")
-				if after := asked.Sub(begin); asked.IsZero() || after > whole/2 {
-					t.Errorf("the first page of %s came after %v of %v", site.Name, after, whole)
-				}
-			}
-		})
-	}
-}
-
-// first returns when a host was asked for a target for the first time.
-func (w *world) first(host, target string) time.Time {
-	for _, r := range w.web.Referee().Requests() {
-		if r.Host == host && r.Target == target {
-			return r.Start
-		}
-	}
-	return time.Time{}
-}
-
 // Own hosts are asked without regard to their address, and to other crawls.
 func TestRule10_17_OwnHostsAreExempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -299,30 +238,6 @@ func together(t *testing.T, pages int64, worlds ...*world) {
 	}
 }
 
-// Politeness rule 17: two crawls of one user share the hosts: never both at once, and the pace between them.
-func TestRule17_TwoCrawlsShareTheirHosts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := crawltest.Tree("a.test", 8), crawltest.Tree("b.test", 8)
-		a.Robots.Body = "User-agent: *\nCrawl-delay: 7\n"
-		seeds := []string{"http://a.test/", "http://b.test/"}
-		one := newWorld(t, seeds, a, b)
-		two := newWorldOn(t, 0, seeds, one.web)
-		sharesLocks(t, one, two)
-		together(t, 16, one, two)
-		last := map[string]time.Time{}
-		for _, r := range one.web.Referee().Requests() {
-			// The first crawl's Crawl-delay is known to the second once it has robots.txt itself: Floor holds from the start.
-			if gap := r.Start.Sub(last[r.Host]); gap < Floor {
-				t.Errorf("%s%s came %v after the last exchange ended", r.Host, r.Target, gap)
-			}
-			last[r.Host] = r.End
-		}
-		if n := len(one.web.Referee().Requests()); n != 2*2*9 {
-			t.Errorf("%d requests", n)
-		}
-	})
-}
-
 // refusing is host locks whose disk fails.
 type refusing struct{ freeSpots }
 
@@ -340,35 +255,6 @@ func TestRule17_LocksThatFailStopTheCrawl(t *testing.T) {
 			t.Errorf("%v; asked for %q", err, w.asked("a.test"))
 		}
 	})
-}
-
-// robots-policy, table 3.1: 20 s to the first octet of robots.txt, 30 s for all of it; then nothing is allowed.
-func TestRule06_RobotsHasLessPatienceThanAPage(t *testing.T) {
-	for _, c := range []struct {
-		delay time.Duration
-		robot bool // of robots.txt, or of the page
-		ok    bool
-	}{{19 * time.Second, true, true}, {21 * time.Second, true, false}, {40 * time.Second, false, true}} {
-		synctest.Test(t, func(t *testing.T) {
-			site := crawltest.Tree("a.test", 1)
-			if c.robot {
-				site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Delay: c.delay}
-			} else {
-				p := site.Pages["/"]
-				p.Delay = c.delay
-				site.Pages["/"] = p
-			}
-			w := newWorld(t, []string{"http://a.test/"}, site)
-			w.cfg.MaxWait = 30 * time.Second
-			s := w.run()
-			if ok := s.Status.Fetched == 1; ok != c.ok {
-				t.Errorf("%+v: fetched %d, resting %+v", c, s.Status.Fetched, s.Status.Resting)
-			}
-			if !c.ok && (len(s.Status.Resting) != 1 || s.Status.Resting[0].Reason != "robots.txt: timeout") {
-				t.Errorf("%+v: %+v", c, s.Status.Resting)
-			}
-		})
-	}
 }
 
 // freeSpots are locks of nobody else's, as far as addresses go.
@@ -456,23 +342,6 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		}
 		if s, err := c.Status(t.Context()); err != nil || s.LimitedByIP != 0 {
 			t.Errorf("at the end %d hosts limited by IP, %v", s.LimitedByIP, err)
-		}
-	})
-}
-
-// A dry run knows which hosts share an address, whose pace they share then.
-func TestADryRunKnowsTheAddressOfItsHosts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sites, seeds := many(10, 3)
-		w := newWorld(t, seeds, sites...)
-		w.share(func(string) []string { return []string{"8.8.8.8"} })
-		w.cfg.DryRun, w.cfg.MaxWait = true, 30*time.Second
-		c := w.crawl()
-		w.finish(c)
-		for _, seed := range seeds {
-			if m, ok, err := c.Met(t.Context(), parse(t, seed).Authority()); err != nil || !ok || m.Spot.Addr().String() != "8.8.8.8" {
-				t.Errorf("%s: %v %v %+v", seed, err, ok, m)
-			}
 		}
 	})
 }

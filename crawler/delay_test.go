@@ -104,44 +104,6 @@ func TestRule07_APaceReadForAnotherHostIsKept(t *testing.T) {
 	}
 }
 
-// It is known of the host after a restart, and while the host's own robots.txt cannot be had.
-func TestRule07_APaceReadForAnotherHostOutlivesARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := leadingTo("b.test"), ruledBy("b.test", 2, "User-agent: *\nCrawl-delay: 200\n")
-		sound, asked := b.Handler, 0
-		b.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.RequestURI == "/rules/1" {
-				if asked++; asked == 2 { // when it is asked for b.test itself
-					http.Error(rw, "busy", http.StatusInternalServerError)
-					return
-				}
-			}
-			sound.ServeHTTP(rw, r)
-		})
-		w := newWorld(t, []string{"http://a.test/"}, a, b)
-		w.cfg.Scope.Mode, w.cfg.MaxWait = scope.ModeAny, time.Minute // so that b.test's own turn comes in the next run
-		w.run()
-		w.wantAsked("b.test", "/robots.txt", "/rules/1", "/rules/2")
-		for range 2 {
-			w.reopen()
-			w.cfg.MaxWait = time.Hour
-			w.run()
-		}
-		w.wantKept("b.test", 3, 6, 200*time.Second, storage.ByCrawlDelay)
-	})
-}
-
-// It holds, too, where the other host asks for what the host's own redirects have led to just now.
-func TestRule07_APaceReadOnTheHostsOwnWayIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Redirect: "http://b.test/rules/1"}}
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, ruledBy("b.test", 1, "User-agent: *\nCrawl-delay: 7\n"))
-		w.run()
-		w.wantAsked("b.test", "/robots.txt", "/rules/1", "/rules/1", "/")
-		w.wantKept("b.test", 2, 2, 7*time.Second, storage.ByCrawlDelay)
-	})
-}
-
 // The host's own policy ends it, one that there is no file any more included.
 func TestRule07_TheHostsOwnPolicyEndsThePaceReadForAnother(t *testing.T) {
 	for _, then := range []string{"User-agent: *\nDisallow: /x\n", ""} {

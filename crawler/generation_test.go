@@ -223,6 +223,15 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 		w.wantChange("/noarchive", "fetched", string(storage.ChangeUnchanged), "") // there is no body to go on with
 		w.wantChange("/new", "fetched", string(storage.ChangeNew), "")
 		w.wantChange("/unlinked", "", "")
+		for _, k := range w.archive.records {
+			if revisit := k.NotModified != nil; revisit != strings.HasPrefix(k.response, "HTTP/1.1 304") ||
+				revisit && (k.NotModified.URL != k.URL || k.NotModified.ID == "" || k.HasPayload || k.Line.Change != storage.ChangeUnchanged) {
+				t.Errorf("%+v", k.Record)
+			}
+		}
+		if _, all := w.recordsOf("http://a.test/"); len(all) != 2 || len(all[1].Outlinks) != 12 {
+			t.Errorf("the page that was not modified is in %+v", all)
+		}
 		w.judged(crawltest.Rules{Pace: Floor, Repeats: 100})
 		s, err := status.Of(t.Context(), w.front)
 		if err != nil {
@@ -230,31 +239,6 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 		}
 		if s.Pages != 10 || s.Changes[string(storage.ChangeUnchanged)] != 9 || s.Changes[string(storage.ChangeNew)] != 1 || s.Changes[string(storage.ChangeChanged)] != 2 || s.Changes[string(storage.ChangeGone)] != 1 {
 			t.Errorf("%d pages, changes %v", s.Pages, s.Changes)
-		}
-	})
-}
-
-// What a 304 confirms is recorded with it, its links are followed and it counts as a page.
-func TestRule21_ANotModifiedPageIsARevisit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := updated(t, map[string]func(int64) rule21Reply{
-			"/": always(`Etag: "root"`, linksTo("/a")), "/a": always(`Etag: "a"`, "<p>a"),
-		})
-		n := 0
-		for _, k := range w.archive.records {
-			if k.NotModified == nil {
-				continue
-			}
-			n++
-			if k.NotModified.URL != k.URL || k.NotModified.ID == "" || k.HasPayload || !strings.HasPrefix(k.response, "HTTP/1.1 304") || k.Line.Change != storage.ChangeUnchanged {
-				t.Errorf("%+v", k.Record)
-			}
-		}
-		if n != 2 {
-			t.Errorf("%d revisits, want 2", n)
-		}
-		if last := w.archive.records[len(w.archive.records)-2]; len(last.Outlinks) != 1 || last.URL != "http://a.test/" {
-			t.Errorf("the page that was not modified leads to %v", last.Outlinks)
 		}
 	})
 }
@@ -348,19 +332,6 @@ func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
 	})
 }
 
-// A crawl without a past asks for everything as it is, and says nothing of changes.
-func TestRule21_TheFirstGenerationAsksWithoutConditions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var generation atomic.Int64
-		w := newWorld(t, []string{"http://a.test/"}, asGenerations(&generation, map[string]func(int64) rule21Reply{
-			"/": always(`Etag: "root"`, linksTo("/a")), "/a": func(int64) rule21Reply { return rule21Reply{status: 304} },
-		}))
-		w.run()
-		w.wantChange("/", "fetched", "", "")
-		w.wantOutcomes("http://a.test/a", "failed: status 304")
-	})
-}
-
 // An update waits for hosts whose rest is not over: they have answered before.
 func TestRule21_AnUpdateWaitsForItsHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -374,36 +345,5 @@ func TestRule21_AnUpdateWaitsForItsHosts(t *testing.T) {
 			t.Errorf("it ended by %s", s.EndedBy)
 		}
 		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`)
-	})
-}
-
-// The pages of a wide turn are asked for on condition as well.
-func TestRule21_WideTurnsAskOnCondition(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("localhost", 60)
-		site.Latency = 100 * time.Millisecond
-		w := wideWorld(t, site)
-		w.run()
-		before := len(w.web.Referee().Requests())
-		w.nextGeneration()
-		w.run()
-		pages := map[storage.Change]int{}
-		for _, l := range w.ledger.all {
-			if l.Decision == storage.DecisionAllow {
-				pages[l.Change]++
-			}
-		}
-		if len(pages) != 1 || pages[storage.ChangeUnchanged] != 60 {
-			t.Errorf("%v", pages)
-		}
-		for _, r := range w.web.Referee().Requests()[before:] {
-			if r.Target != "/robots.txt" && r.Status != http.StatusNotModified {
-				t.Errorf("%s: status %d, If-None-Match %q", r.Target, r.Status, r.Header.Get("If-None-Match"))
-			}
-		}
-		if w.most("localhost") < 2 {
-			t.Error("no turn was wide")
-		}
-		w.judged(crawltest.Rules{Width: 8, Repeats: 100})
 	})
 }

@@ -1,8 +1,6 @@
 package crawler
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,46 +8,10 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/explain"
 	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
-
-// Politeness rule 9: what an operator sets for some hosts lengthens their pace and no other's, never shortens what a site
-// asks for, and the ledger names who asked.
-func TestRule09_AHostSettingLengthensThePace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b, c := crawltest.Tree("www.a.test", 4), crawltest.Tree("b.test", 4), crawltest.Tree("x.a.test", 4)
-		c.Robots.Body = "User-agent: *\nCrawl-delay: 9\n"
-		w := newWorld(t, []string{"http://www.a.test/", "http://b.test/", "http://x.a.test/"}, a, b, c)
-		w.cfg.Hosts = host.Rules{{Match: "*.a.test", Delay: 4 * time.Second}}
-		w.run()
-		gaps := map[string][]string{}
-		for _, l := range w.ledger.all {
-			if l.Gap > 0 {
-				u := parse(t, l.URL)
-				if l.Gap < l.Pace {
-					t.Errorf("%s: a gap of %v, %v was due", l.URL, l.Gap, l.Pace)
-				}
-				gaps[u.Host()] = append(gaps[u.Host()], fmt.Sprint(l.Pace, " ", l.PaceBy))
-			}
-		}
-		for host, want := range map[string]string{
-			"www.a.test": "4s " + string(storage.ByHostSetting), "b.test": "1s " + string(storage.ByFloor), "x.a.test": "9s " + string(storage.ByCrawlDelay),
-		} {
-			if got := slices.Compact(gaps[host]); !slices.Equal(got, []string{want}) {
-				t.Errorf("%s: %q, want %q", host, got, want)
-			}
-		}
-		cr := w.crawl()
-		e, err := cr.Explain(t.Context(), explain.Question{URL: parse(t, "http://www.a.test/p1.html")})
-		if err != nil || e.Pace.By != storage.ByHostSetting || e.Pace.Seconds != 4 {
-			t.Errorf("explain: %v %+v", err, e.Pace)
-		}
-		w.judged(crawltest.Rules{})
-	})
-}
 
 // A delay below the floor is refused, whatever it is for.
 func TestRule09_AHostSettingBelowTheFloorIsRefused(t *testing.T) {

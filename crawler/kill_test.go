@@ -7,13 +7,11 @@ import (
 	"math"
 	"net/http"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/fetch"
 	"curtsy/crawler/status"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -121,44 +119,6 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 	}
 }
 
-// closedPort is a fetcher to which a host's port is closed, a few times.
-type closedPort struct {
-	fetcher
-	times int
-	tried []time.Time
-}
-
-func (c *closedPort) Do(ctx context.Context, q fetch.Request) (*fetch.Exchange, error) {
-	if q.URL.Host() != "closed.test" {
-		return c.fetcher.Do(ctx, q)
-	}
-	c.tried = append(c.tried, time.Now())
-	if c.times--; c.times < 0 {
-		return c.fetcher.Do(ctx, q)
-	}
-	return fetch.Unmade(q.URL, &fetch.Failure{Class: fetch.Connect, Err: syscall.ECONNREFUSED}), nil
-}
-
-// Rule 17: nor is the rest of a host forgotten that could not be reached at all, of which there is no record.
-func TestRule17_ARestAfterAnAttemptThatReachedNobodyOutlivesAKill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://closed.test/", "http://open.test/"},
-			&crawltest.Site{Name: "closed.test", Pages: map[string]crawltest.Page{"/": {}}}, &crawltest.Site{Name: "open.test", Pages: map[string]crawltest.Page{"/": {}}})
-		w.cfg.MaxWait = time.Hour
-		gate := &closedPort{fetcher: w.cfg.Fetcher, times: 2}
-		deadly := &lethal{w.ledger, w, 2}
-		w.cfg.Fetcher, w.cfg.Ledger, w.cfg.Last = gate, deadly, w.ledger.last()
-		if s := deadly.crawl(t); deadly.kills > 0 || s.EndedBy != EndedDrained {
-			t.Fatalf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
-		}
-		for i := range 2 {
-			if gap := gate.tried[i+1].Sub(gate.tried[i]); gap < time.Minute {
-				t.Errorf("attempt %d came %v after one that failed, want %v (rules 6 and 12)", i+2, gap, time.Minute)
-			}
-		}
-	})
-}
-
 // asked is the Config.Asked of a ledger in memory.
 func (l *lines) asked() (a storage.Asked, err error) {
 	l.mu.Lock()
@@ -198,31 +158,6 @@ func (w *world) counts(s status.Status, least int) {
 		told.Kinds[storage.PrefixStatus+"2xx"] != s.Answers["2xx"] || s.Answers["2xx"] != sum(s.Types) {
 		w.t.Errorf("the status has %d exchanges, %d for robots.txt, %d octets; the archive has %d, the ledger %+v",
 			s.Exchanges, s.Robots, s.Bytes, n, told)
-	}
-}
-
-// Exchanges that a kill kept from the frontier are in archive and ledger, and so in the status: before the next turn is
-// finished, and behind it.
-func TestAKillHidesNoExchangeFromTheStatus(t *testing.T) {
-	for _, target := range []string{"/robots.txt", "/busy.html"} {
-		bubble(t, target, func(t *testing.T) {
-			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, ailing(target, 2, withStatus(503, "Retry-After", "20")))
-			w.cfg.MaxWait = time.Hour
-			deadly := &lethal{w.ledger, w, 2}
-			w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
-			w.cfg.Asked = func() (storage.Asked, error) {
-				told, err := w.ledger.asked()
-				if s, serr := status.Of(t.Context(), w.cfg.Frontier); serr != nil || s.Exchanges >= told.Exchanges {
-					t.Errorf("nothing was hidden from the frontier: it counts %d of %d, %v", s.Exchanges, told.Exchanges, serr)
-				}
-				return told, err
-			}
-			s := deadly.crawl(t)
-			if deadly.kills > 0 {
-				t.Fatalf("%d kills did not come", deadly.kills)
-			}
-			w.counts(s.Status, 5)
-		})
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
 	"curtsy/storage"
 )
 
@@ -142,27 +141,6 @@ func TestRecord_OutlinksAreAllThatWereFound(t *testing.T) {
 	})
 }
 
-// Whole pages may be archived as repeats; robots.txt, errors, what was cut and what asks not to be archived never.
-func TestRecord_RepeatableAreWholePagesAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow:\n"}, Pages: map[string]crawltest.Page{
-			"/": {Links: []string{"/gone", "/long", "/shy", "/moved", "/empty"}}, "/gone": {Status: 404, Body: "gone"},
-			"/long": {Body: strings.Repeat("x", 9000)}, "/shy": {Robots: "noarchive"}, "/moved": {Redirect: "/"}, "/empty": {Status: 204},
-		}})
-		w.cfg.MaxBody = 4000
-		w.run()
-		for _, r := range w.archive.records {
-			if want := r.URL == "http://a.test/"; r.Repeatable != want {
-				t.Errorf("%s: repeatable %v", r.URL, r.Repeatable)
-			}
-			if strings.HasSuffix(r.URL, "/shy") && (r.HeadSize != r.Response.Size() || r.Line.Truncated != "unspecified" || r.Line.Payload == "" || r.Line.Octets <= r.HeadSize) {
-				t.Errorf("noarchive: %+v, %+v", r.Record, r.Line)
-			}
-		}
-		w.wantRecords()
-	})
-}
-
 // keptPaces fails the test for a line whose exchange began sooner after the one before than the line says was due, and
 // returns how many lines of exchanges there are by who asked for the pause.
 func keptPaces(t *testing.T, all []storage.Line) map[string]int {
@@ -189,91 +167,6 @@ func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 	return by
 }
 
-// The rest that a host asked for is the pace of its next exchange, and so after a restart.
-func TestRule11_TheLineSaysThatRetryAfterWasDue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		site := pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
-			if asked++; asked == 1 {
-				rw.Header().Set("Retry-After", "300")
-				rw.WriteHeader(http.StatusServiceUnavailable)
-			}
-		})
-		w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, site)
-		w.cfg.MaxWait = time.Minute
-		w.run()
-		time.Sleep(time.Minute)
-		w.reopen()
-		w.cfg.MaxWait = time.Hour
-		w.run()
-		keptPaces(t, w.ledger.all)
-		var paces []host.Pace
-		for _, l := range w.ledger.all {
-			paces = append(paces, host.Pace{Pause: l.Pace, By: l.PaceBy})
-		}
-		want := []host.Pace{{Pause: Floor, By: storage.ByFloor}, {Pause: Floor, By: storage.ByFloor}, {Pause: 300 * time.Second, By: storage.ByRetryAfter}, {Pause: Floor, By: storage.ByFloor}}
-		if !slices.Equal(paces, want) {
-			t.Errorf("%v, want %v", paces, want)
-		}
-	})
-}
-
-// Rule 18: exchanges of an own host may overlap, and then the line says that the host is own and that no pause was due.
-// What comes first after a rest has its turn alone.
-func TestRule18_OverlappingExchangesHaveNoPaceAndAreOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "localhost", Latency: 100 * time.Millisecond, Pages: map[string]crawltest.Page{"/": {
-			Links: []string{"/a", "/b", "/busy", "/d", "/e", "/f", "/g", "/h"},
-		}}}
-		for _, target := range site.Pages["/"].Links {
-			site.Pages[target] = crawltest.Page{}
-		}
-		site.Pages["/busy"] = crawltest.Page{FailFirst: 1}
-		w := wideWorld(t, site)
-		w.cfg.PerHost = 3
-		w.run()
-		overlapping := 0
-		if by := keptPaces(t, w.ledger.all); by[string(storage.ByErrors)] != 1 {
-			t.Errorf("who asked for the pace: %v; one exchange came after a rest", by)
-		}
-		for i, l := range w.ledger.all {
-			if !l.Own {
-				t.Errorf("%s is not said to be own", l.URL)
-			}
-			for _, o := range w.ledger.all[:i] {
-				if l.Began.Before(o.Began.Add(o.Took)) && o.Began.Before(l.Began.Add(l.Took)) {
-					overlapping++
-					if l.Pace != 0 || o.Pace != 0 {
-						t.Errorf("%s and %s overlap at paces of %v and %v", o.URL, l.URL, o.Pace, l.Pace)
-					}
-				}
-			}
-		}
-		if overlapping == 0 {
-			t.Error("no exchanges overlap")
-		}
-	})
-}
-
-// After a kill nobody knows when the last exchange with a host was: the first line of each says no gap, and those behind it
-// do again.
-func TestLine_TheGapAfterAKillIsNotKnown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 9))
-		w.cfg.MaxTime = 4 * Floor
-		w.run()
-		w.crashed()
-		w.cfg.MaxTime = 0
-		before := len(w.ledger.all)
-		w.run()
-		for i, l := range w.ledger.all {
-			if known := i != 0 && i != before; (l.Gap > 0) != known {
-				t.Errorf("line %d of %d + %d, %s: gap %v", i, before, len(w.ledger.all)-before, l.URL, l.Gap)
-			}
-		}
-	})
-}
-
 // idOf is the id that the archive of a test gave its i-th record.
 func idOf(i int) string { return fmt.Sprintf("record %d", i+1) }
 
@@ -285,25 +178,6 @@ func (w *world) recordsOf(url string) (ids []string, all []storage.Record) {
 		}
 	}
 	return ids, all
-}
-
-// A verdict names the line, the group, the runner-up and the exchange that said what the policy is.
-func TestLine_TheVerdictNamesGroupRunnerUpAndRecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{
-			Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /no\nAllow: /no/yes\nDisallow: /no/never\n"},
-			Pages: map[string]crawltest.Page{"/": {Links: []string{"/no/yes.html", "/no/never"}}, "/no/yes.html": {}},
-		})
-		w.run()
-		ids, _ := w.recordsOf("http://a.test/robots.txt")
-		l := w.line("http://a.test/no/never")
-		if l.RobotsLine != 4 || l.RobotsRule != "Disallow: /no/never" || l.RobotsGroup != "*" || l.RunnerUp == "" || l.RobotsRecord != ids[0] || l.Standard != "rfc9309" || len(l.RobotsSHA256) != 64 {
-			t.Errorf("%+v", l)
-		}
-		if l = w.line("http://a.test/no/yes.html"); l.RobotsRecord != ids[0] || l.RobotsRule != "Allow: /no/yes" {
-			t.Errorf("%+v", l)
-		}
-	})
 }
 
 // A 304 is archived as the answer that a certain earlier one still holds: not the last 304, but the one with the file. The
@@ -490,31 +364,5 @@ func TestRule08_EachVersionIsArchivedWithItsExchange(t *testing.T) {
 				t.Errorf("%s was allowed by %q, which no record brought", l.URL, l.RobotsSHA256)
 			}
 		}
-	})
-}
-
-// Rule 8: hops of a redirected robots.txt are archived as well, under their own URLs.
-func TestRule08_HopsAreArchived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const file = "User-agent: *\nDisallow: /p1.html\n"
-		a, b := crawltest.Tree("a.test", 3), &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{
-			"/step": {Redirect: "/rules.txt"}, "/rules.txt": {Type: "text/plain", Body: file},
-		}}
-		a.Robots.Redirect = "http://b.test/step"
-		w := newWorld(t, []string{"http://a.test/"}, a, b)
-		w.run()
-		lines := w.robotsLines()
-		if len(lines) != 3 {
-			t.Fatalf("%d lines", len(lines))
-		}
-		for i, url := range []string{"http://a.test/robots.txt", "http://b.test/step", "http://b.test/rules.txt"} {
-			if r := w.recorded(lines[i]); lines[i].URL != url || r.URL != url {
-				t.Errorf("line %d is on %s, its record on %s, want %s", i+1, lines[i].URL, r.URL, url)
-			}
-		}
-		if r := w.recorded(lines[2]); !strings.HasSuffix(r.response, file) || lines[2].RobotsSHA256 != digestOf([]byte(file)) {
-			t.Errorf("%+v: %q", lines[2], r.response)
-		}
-		w.wantOutcomes("http://a.test/p1.html", "disallowed: disallow rule")
 	})
 }

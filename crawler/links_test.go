@@ -35,54 +35,6 @@ func sheet(embeds ...string) crawltest.Page {
 
 var picture = crawltest.Page{Type: "image/png", Body: "png"}
 
-// styled is a site whose pages share style sheets that import each other, in a circle at last, with fonts, pictures and
-// more that is named in no page.
-func styled() *crawltest.Site {
-	head := `<!DOCTYPE html><link rel=stylesheet href=/css/theme.css><link rel=manifest href=/site.webmanifest>`
-	return &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-		"/": {
-			Body: head + `<style>@import "/css/page.css"; p { background: url(/img/p.png) }</style><div style="background:url(&quot;/img/div.png&quot;)">
-				<img src=/img/small.png data-src=/img/late.png data-srcset="/img/late2.png 2x"><a href=/b><object data=/img/map.svg></object>`,
-			Links: []string{"/b"}, Embeds: []string{"/css/theme.css", "/site.webmanifest", "/css/page.css", "/img/p.png", "/img/div.png",
-				"/img/small.png", "/img/late.png", "/img/late2.png", "/img/map.svg"},
-		},
-		"/b":                    {Body: head + "b", Embeds: []string{"/css/theme.css", "/site.webmanifest"}},
-		"/css/theme.css":        sheet("base/default.css", "page.css", "../img/theme.png"),
-		"/css/base/default.css": sheet("classic.css"),
-		"/css/base/classic.css": sheet("basic.css", "../theme.css"),
-		"/css/base/basic.css":   sheet("/font/f.woff2", "../../img/basic.png", "../../img/theme.png"),
-		"/css/page.css":         sheet("/font/f.woff2"),
-		"/font/f.woff2":         {Type: "font/woff2", Body: "f"},
-		"/site.webmanifest":     {Body: `{"icons": [{"src": "/img/icon.png"}]}`, Embeds: []string{"/img/icon.png"}},
-		"/img/map.svg":          {Body: `<svg xmlns="http://www.w3.org/2000/svg"><image href="tile.png"/></svg>`, Embeds: []string{"tile.png"}},
-		"/img/p.png":            picture, "/img/div.png": picture, "/img/small.png": picture, "/img/late.png": picture, "/img/late2.png": picture,
-		"/img/theme.png": picture, "/img/basic.png": picture, "/img/icon.png": picture, "/img/tile.png": picture,
-	}}
-}
-
-func TestRequisites_OfStyleSheetsAreAskedForOnceEach(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, styled())
-		s := w.run()
-		w.judged(crawltest.Rules{Pace: Floor})
-		all := len(styled().Pages)
-		if got := w.asked("a.test"); len(got) != all+1 {
-			t.Errorf("%d requests, want robots.txt and %d: %q", len(got), all, got)
-		}
-		if s.Status.Pages != 2 {
-			t.Errorf("%d pages; requisites are none", s.Status.Pages)
-		}
-		l := w.lineOf("http://a.test/css/base/basic.css")
-		if l.Kind != "embed" || l.Via != "http://a.test/css/base/classic.css" || l.Depth != 0 {
-			t.Errorf("%+v", l)
-		}
-		i := slices.IndexFunc(w.archive.records, func(r kept) bool { return r.URL == l.URL })
-		if out := w.archive.records[i].Outlinks; len(out) != 3 || out[0].URL != "http://a.test/font/f.woff2" || out[0].Kind != "embed" {
-			t.Errorf("%+v", out)
-		}
-	})
-}
-
 // far returns sites far1.test to far5.test of which each style sheet imports one of the next, behind a.test's own chain
 // of style sheets, and one that disallows all.
 func far() []*crawltest.Site {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -46,37 +45,6 @@ func (l *busyLocks) Release(a canon.Authority, _ time.Duration) error {
 	defer l.mu.Unlock()
 	delete(l.out, a)
 	return nil
-}
-
-// The proof of an own host has to wait like any exchange, and that is no failure of anything.
-func TestRule18_TheProofWaitsForItsTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := ownWorld(t, 5, nil)
-		w.cfg.Workers = 1
-		locks := newBusyLocks(3 * time.Second)
-		w.cfg.HostLocks = locks
-		if s := w.run(); s.EndedBy != EndedDrained || s.Status.Fetched != 5 {
-			t.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
-		}
-		if n := count(w.asked("own.test"), OwnerPath); n != 1 || len(locks.out) != 0 {
-			t.Errorf("the proof was asked for %d times; locks still taken: %v", n, locks.out)
-		}
-	})
-}
-
-// The ledger says which pace was kept before the proof, that of a crowded address, too.
-func TestRule18_TheLineOfTheProofSaysThePaceOfItsAddress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := ownWorld(t, 1, nil)
-		w.cfg.IPDelay = 10 * time.Second
-		w.share(func(string) []string { return []string{"8.8.8.8"} })
-		w.run()
-		for _, l := range w.ledger.all {
-			if l.Decision == storage.DecisionOwner && (l.PaceBy != storage.ByAddress || l.Gap != 10*time.Second || l.Pace != l.Gap) {
-				t.Errorf("pace %v by %q, gap %v", l.Pace, l.PaceBy, l.Gap)
-			}
-		}
-	})
 }
 
 // A turn that ended without an exchange counts nothing: the sitemaps of a host are bounded by what was asked of it.
@@ -378,34 +346,6 @@ func TestRule26_ARestHoldsAmongExchangesAtOnce(t *testing.T) {
 			t.Errorf("%d requests before the rest", before)
 		}
 	})
-}
-
-// A clock that was set back between two runs makes a host wait for its pace, and not until the clock is where it was; one
-// that was not makes it wait for what is left of the pace. Neither shortens it.
-func TestRule17_AClockSetBackBetweenRunsOwesNoMoreThanThePace(t *testing.T) {
-	for ahead, wait := range map[time.Duration]time.Duration{ // by how much the last exchange ended later than now
-		25 * time.Hour: Floor, 10_000 * time.Hour: Floor, Floor + time.Millisecond: Floor, time.Millisecond: Floor,
-		0: Floor, -Floor / 4: Floor * 3 / 4, -Floor: 0, -25 * time.Hour: 0,
-	} {
-		bubble(t, ahead.String(), func(t *testing.T) {
-			w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
-			begin := time.Now()
-			had := host.State{LastEnd: begin.Add(ahead).UnixMicro(), Run: 1}
-			w.update(frontier.Result{Host: &frontier.HostUpdate{Memory: had.Append(nil), Pace: time.Millisecond}})
-			if s := w.run(); s.Status.Fetched != 3 {
-				t.Errorf("%d fetched", s.Status.Fetched)
-			}
-			all := w.web.Referee().Requests()
-			if waited := all[0].Start.Sub(begin); waited < wait || waited > wait+10*time.Millisecond {
-				t.Errorf("the first request came after %v, want %v", waited, wait)
-			}
-			for i := range all[1:] {
-				if gap := all[i+1].Start.Sub(all[i].End); gap < Floor || gap > Floor+time.Second {
-					t.Errorf("request %d came %v after the one before it", i+1, gap)
-				}
-			}
-		})
-	}
 }
 
 // setBack are locks that find that the clock was set back.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -101,40 +100,6 @@ func TestWhatASitemapListsOfADroppedHostHasItsLine(t *testing.T) {
 			w = newMapped(t, []string{"http://a.test/"}, a)
 			w.run()
 			w.wantTold(int64(listed))
-		})
-	}
-}
-
-// Refusals beyond the first thousand of a kind are counted, in the archive as in the ledger, and also when the run is
-// drained before its end.
-func TestRule22_RefusalsOfAKindAreCountedNotListed(t *testing.T) {
-	for name, pages := range map[string]int64{"to the end": 0, "drained": 2} {
-		bubble(t, name, func(t *testing.T) {
-			site := pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
-				rw.Header().Set("Content-Type", "text/html")
-				fmt.Fprintf(rw, "<p>This is %s.", r.URL.Path) // no copy of another one
-				for i := range 1300 {
-					fmt.Fprintf(rw, `<a href="/no/%s-%d">x</a>`, r.URL.Path[1:], i)
-				}
-				fmt.Fprint(rw, `<a href="/b">b</a><a href="/c">c</a>`)
-			})
-			w := newWorld(t, []string{"http://a.test/"}, site)
-			w.cfg.Scope.Exclude, w.cfg.MaxPages = []string{"/no/"}, pages
-			s := w.run()
-			var lines, counted int64
-			for _, l := range w.ledger.all {
-				switch {
-				case l.Decision != storage.DecisionRefuse:
-				case l.Count > 0:
-					counted += l.Count
-				default:
-					lines++
-				}
-			}
-			if want := s.Status.Pages * 1300; lines != record.MaxLines || lines+counted != want || s.Status.Dropped != want {
-				t.Errorf("%d lines, %d counted, %d dropped; want %d", lines, counted, s.Status.Dropped, want)
-			}
-			w.sameRefusals()
 		})
 	}
 }

@@ -157,24 +157,6 @@ func TestRule16_ANetworkThatOptedOutIsNotDialled(t *testing.T) {
 	})
 }
 
-// Of several addresses those that opted out are left out.
-func TestRule16_AnotherAddressOfAHostIsTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 2))
-		out := netip.MustParseAddr("198.18.77.7")
-		l := newListed(w, "198.18.77.0/24\n", map[string][]netip.Addr{"a.test": {out, w.addr("a.test")}})
-		l.run()
-		if n := len(l.asked("a.test")); n != 3 {
-			t.Errorf("%d requests", n)
-		}
-		for _, address := range l.dialed {
-			if address == "198.18.77.7:80" {
-				t.Error("the address that opted out was dialled")
-			}
-		}
-	})
-}
-
 // A robots.txt that redirects to who opted out is not followed. There is no policy then, so nothing else is asked for.
 func TestRule16_ARobotsRedirectLeadsNowhereThatOptedOut(t *testing.T) {
 	for _, entry := range []string{"b.test", "address"} {

@@ -28,19 +28,6 @@ func parse(t *testing.T, s string) canon.URL {
 	return u
 }
 
-func TestTheDemosWebIsCrawledWithoutAViolation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		web := crawltest.Demo(7)
-		w := newWorldOf(t, web.Seeds(), web)
-		w.cfg.LoopbackForeign = true
-		s := w.run()
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		if s.Status.Fetched < 50 {
-			t.Errorf("only %d fetched", s.Status.Fetched)
-		}
-	})
-}
-
 func TestARedirectToItsOwnKeyReplacesTheURLOnceThenItIsALoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -96,33 +83,6 @@ func (w *world) count(name string) int64 {
 		w.t.Fatal(err)
 	}
 	return st.Counts[name]
-}
-
-func TestBytesAreTheOctetsReceived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 4)
-		site.Pages["/p1.html"] = crawltest.Page{Redirect: "/p2.html"}
-		delete(site.Pages, "/p3.html")
-		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.RequestURI == "/robots.txt" {
-				http.NotFound(rw, r)
-				return
-			}
-			panic(http.ErrAbortHandler) // no answer
-		})
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		s := w.run()
-		var octets int64
-		for _, r := range w.archive.records {
-			octets += int64(len(r.response))
-		}
-		if s.Status.Bytes != octets || s.Status.Failed != 1 {
-			t.Errorf("%d octets counted, %d in the archive; %d failed", s.Status.Bytes, octets, s.Status.Failed)
-		}
-		if n := int64(len(w.archive.records)); s.Status.Exchanges != n || w.count(budget.Answers) != n-3 {
-			t.Errorf("%d exchanges, %d answers, %d records", s.Status.Exchanges, w.count(budget.Answers), n)
-		}
-	})
 }
 
 // faulty is a recorder that does something else for one URL, some times.
@@ -214,19 +174,6 @@ func TestAStaleTurnCountsForNothing(t *testing.T) {
 			t.Errorf("%d pages, %d fetched, %d leases expired: ended by %q", s.Status.Pages, s.Status.Fetched, w.count(frontier.ReasonExpired), s.EndedBy)
 		}
 		w.counts(s.Status, 8) // its exchange was made all the same
-	})
-}
-
-func TestARobotsTxtThatOutlastsTheLeaseIsUnreachable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 4)
-		site.Robots = crawltest.Robots{Body: "User-agent: *\n", Delay: 50 * time.Second}
-		w := newWorldLeased(t, 30*time.Second, []string{"http://bakery.test/"}, crawltest.New(site))
-		w.cfg.MaxWait = 30 * time.Second
-		s := w.run()
-		if s.EndedBy != EndedWaiting || s.Status.Fetched != 0 || len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "timeout") {
-			t.Errorf("%+v", s)
-		}
 	})
 }
 

@@ -192,28 +192,6 @@ func TestRule18_TheProofIsLookedForEachDayAndHoldsOnlyWhileItIsThere(t *testing.
 	})
 }
 
-// A proof that is a day old proves nothing: what is asked for until it is found again is asked of a foreign host.
-func TestRule18_ALapsedProofIsAskedForAtAForeignPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := ownWorld(t, 60, nil)
-		w.cfg.MaxPages, w.cfg.Delay = 20, -1
-		w.run()
-		time.Sleep(25 * time.Hour)
-		w.reopen()
-		w.cfg.MaxPages = 0
-		w.run()
-		requests := w.web.Referee().Requests()[22:]
-		if requests[0].Target != "/robots.txt" || requests[1].Target != OwnerPath {
-			t.Fatalf("%q, %q", requests[0].Target, requests[1].Target)
-		}
-		for i, want := range []time.Duration{Floor, Floor, 0} { // up to the first page, as when it was looked for at first
-			if gap := requests[i+1].Start.Sub(requests[i].End); gap != want {
-				t.Errorf("%s came after %v, want %v", requests[i+1].Target, gap, want)
-			}
-		}
-	})
-}
-
 // A pace of the run before may be that of its settings, which is not required by the site.
 func TestPacing_NamesWhatSetThePace(t *testing.T) {
 	h := frontier.Host{Authority: parse(t, "http://127.0.0.1/").Authority(), HostUpdate: frontier.HostUpdate{Pace: 300 * time.Millisecond}}

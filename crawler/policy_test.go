@@ -1,128 +1,16 @@
 package crawler
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/frontier"
-	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
-
-func TestRule07_CrawlDelayHoldsWhileRobotsIsRefreshed(t *testing.T) {
-	for name, robots := range map[string]crawltest.Robots{
-		"304":         {Body: "User-agent: *\nCrawl-delay: 30\n"},
-		"unreachable": {Body: "User-agent: *\nCrawl-delay: 30\n", FailFirst: 1, FailStatus: 500},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			site := crawltest.Tree("bakery.test", 30)
-			site.Robots = robots
-			site.Robots.Header = map[string]string{"Cache-Control": "max-age=300"}
-			w := newWorld(t, []string{"http://bakery.test/"}, site)
-			s := w.run()
-			w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-			w.paced()
-			confirmed := slices.ContainsFunc(w.web.Referee().Requests(), func(r crawltest.Request) bool { return r.Status == 304 })
-			if s.Status.Robots < 3 || s.Status.Fetched != 30 || !confirmed {
-				t.Errorf("%d exchanges for robots.txt, %d fetched", s.Status.Robots, s.Status.Fetched)
-			}
-		})
-	}
-}
-
-// overlapping makes turns last, so that those of two hosts overlap.
-type overlapping struct{ frontier.Frontier }
-
-func (f overlapping) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
-	time.Sleep(time.Millisecond)
-	return f.Frontier.Host(ctx, a)
-}
-
-// Each of two hosts needs the other for its robots.txt: none may wait for a moment at which the other does not wait.
-func TestRobotsRedirectsOfTwoHostsToEachOtherDoNotBlock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
-		a.Robots.Redirect, b.Robots.Redirect = "http://b.test/1", "http://a.test/1"
-		a.Pages["/1"], b.Pages["/1"] = crawltest.Page{Redirect: "http://b.test/2"}, crawltest.Page{Redirect: "http://a.test/2"}
-		a.Pages["/2"], b.Pages["/2"] = crawltest.Page{Redirect: "http://b.test/3"}, crawltest.Page{Redirect: "http://a.test/3"}
-		a.Pages["/3"] = crawltest.Page{Type: "text/plain", Body: "User-agent: *\nDisallow: /p1.html\n"}
-		b.Pages["/3"] = a.Pages["/3"]
-		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
-		w.cfg.MaxTime = 10 * time.Minute
-		w.cfg.Frontier = overlapping{w.front}
-		s := w.run()
-		if s.EndedBy != EndedDrained || s.Status.Fetched != 4 || s.Status.Disallowed != 2 {
-			t.Errorf("ended by %q, %d fetched, %d disallowed", s.EndedBy, s.Status.Fetched, s.Status.Disallowed)
-		}
-		for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor}).Rows {
-			if row.Verdict == crawltest.Broken && (row.Rule == crawltest.Pace || row.Rule == crawltest.InFlight) {
-				t.Errorf("%+v", row)
-			}
-		}
-	})
-}
-
-// A host that was left alone is judged by what it says at the next run, not by a policy that has expired.
-func TestRule07_AMendedCrawlDelayBringsTheHostBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("bakery.test", 3)
-		site.Robots.Body = "User-agent: *\nCrawl-delay: 3000\n"
-		w := newWorld(t, []string{"http://bakery.test/"}, site)
-		w.run()
-		time.Sleep(25 * time.Hour)
-		w.web.Change("bakery.test", func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nCrawl-delay: 3\n" })
-		w.reopen()
-		w.cfg.MaxWait = time.Hour
-		if s := w.run(); s.Status.Fetched != 3 || s.EndedBy != EndedDrained {
-			t.Errorf("%+v", s)
-		}
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-	})
-}
-
-// counting counts the turns that are claimed, and drains the crawl when they are too many.
-type counting struct {
-	frontier.Frontier
-	turns *atomic.Int64
-	most  int64
-	drain func()
-}
-
-func (f counting) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
-	if f.turns.Add(1) == f.most {
-		f.drain()
-	}
-	return f.Frontier.Claim(ctx, w)
-}
-
-func TestWaitingForARobotsHopOfAnOwnHostIsNoBusyLoop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := crawltest.Tree("localhost:8001", 3), crawltest.Tree("localhost:8002", 3)
-		a.Robots.Redirect = "http://localhost:8002/robots.txt"
-		b.Latency = 4 * time.Second
-		w := newWorld(t, []string{"http://localhost:8001/", "http://localhost:8002/"}, a, b)
-		w.cfg.Delay = -1
-		f := counting{Frontier: w.front, turns: new(atomic.Int64), most: 500}
-		var c *Crawl
-		f.drain = func() { c.Drain() }
-		w.cfg.Frontier = f
-		c = w.crawl()
-		s, err := c.Run(t.Context())
-		if err != nil || s.EndedBy != EndedDrained || s.Status.Fetched != 6 {
-			t.Errorf("%v: ended by %q after %d claims, %d fetched", err, s.EndedBy, f.turns.Load(), s.Status.Fetched)
-		}
-		if got := w.asked("localhost:8002"); len(got) != 5 {
-			t.Errorf("asked for %q: robots.txt twice and three pages are expected", got)
-		}
-	})
-}
 
 // The log says when robots.txt is requested again only where the run waits for that.
 func TestUnreachablePolicy_NamesNextTryIfAwaited(t *testing.T) {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +12,6 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -45,39 +42,6 @@ func (w *world) fetched(group func(storage.Line) string) map[string]int {
 
 func domainOf(t *testing.T) func(storage.Line) string {
 	return func(l storage.Line) string { return parse(t, l.URL).Authority().RegistrableDomain() }
-}
-
-// Politeness rule 15: pages of a domain are kept exactly, over all its hosts and all runs, kills among them; the rest stays
-// pending for a larger limit.
-func TestRule15_MaxPerDomainIsExactOverHostsAndRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var sites []*crawltest.Site
-		var seeds []string
-		for _, name := range []string{"a.one.test", "b.one.test", "c.one.test", "d.one.test", "two.test"} {
-			sites, seeds = append(sites, crawltest.Tree(name, 9)), append(seeds, "http://"+name+"/")
-		}
-		w := newWorld(t, seeds, sites...)
-		w.cfg.MaxPerDomain = 10
-		w.cfg.MaxPages = 6
-		w.run() // ends in the middle
-		w.cfg.MaxPages = 0
-		for range 2 {
-			w.reopen()
-			s := w.run()
-			if n := w.fetched(domainOf(t)); n["one.test"] != 10 || n["two.test"] != 9 {
-				t.Errorf("%v", n)
-			}
-			if s.EndedBy != EndedMaxPerDomain || s.Incomplete {
-				t.Errorf("ended by %q, incomplete %v", s.EndedBy, s.Incomplete)
-			}
-		}
-		w.cfg.MaxPerDomain = 0
-		w.reopen()
-		if s := w.run(); s.EndedBy != EndedDrained || s.Status.Pages != 45 {
-			t.Errorf("ended by %q with %d pages", s.EndedBy, s.Status.Pages)
-		}
-		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true})
-	})
 }
 
 // Pages of a tag are kept exactly over all that descends from its seeds. What is beyond is set aside, and released.
@@ -242,106 +206,5 @@ func TestStopWhenEndsTheRunAndSaysWhy(t *testing.T) {
 				t.Errorf("%s: again: ended by %q with %d pages", c.when, s.EndedBy, s.Status.Pages)
 			}
 		})
-	}
-}
-
-// Conditions on shares end a whole crawl, not before their windows are long enough, and only what they are of ends it.
-func TestStopWhenLooksAtTheLastPagesOfACrawl(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it crawls much, for long under the race detector")
-	}
-	const pages = 1100
-	for _, c := range []struct {
-		name, when string
-		text       func(i int) string
-		ends       bool
-	}{
-		{"the same page again and again", "duplicates>90%", func(int) string { return strings.Repeat("the same words on each page ", 20) }, true},
-		{"pages of their own", "duplicates>1%", func(int) string { return "" }, false},
-		{"one host", "new-hosts<2", func(int) string { return "" }, true},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			site, root := &crawltest.Site{Name: "localhost", Pages: map[string]crawltest.Page{}}, crawltest.Page{}
-			for i := range pages {
-				target := fmt.Sprintf("/%d/%x", i, i*i)
-				root.Links = append(root.Links, target)
-				site.Pages[target] = crawltest.Page{Title: "A page", Text: c.text(i)}
-			}
-			site.Pages["/"] = root
-			w := wideWorld(t, site)
-			w.cfg.Traps.Copy, w.cfg.Traps.Template = -1, -1
-			w.cfg.StopWhen = []budget.Condition{condition(t, c.when)}
-			s := w.run()
-			want, most := EndedDrained, int64(pages+1)
-			if c.ends {
-				want, most = EndedStopWhen+c.when, 1000+16 // those under way are finished
-			}
-			if s.EndedBy != want || s.Status.Pages < 1000 || s.Status.Pages > most {
-				t.Errorf("%s: ended by %q with %d pages", c.name, s.EndedBy, s.Status.Pages)
-			}
-		})
-	}
-}
-
-// A crawl that meets little but broken sites ends by its condition. Their robots.txt, which they do serve, does not count: else
-// half of all would be well.
-func TestStopWhenErrorsAreMany(t *testing.T) {
-	for when, want := range map[string]string{"errors>60%": EndedStopWhen + "errors>60%", "errors>95%": EndedWaiting} {
-		bubble(t, when, func(t *testing.T) {
-			var sites []*crawltest.Site
-			var seeds []string
-			for i := range 160 {
-				site := &crawltest.Site{Name: fmt.Sprintf("s%d.test", i), Pages: map[string]crawltest.Page{"/": {}}}
-				if i%8 > 0 {
-					site.Pages["/"] = crawltest.Page{Status: http.StatusInternalServerError}
-				}
-				sites, seeds = append(sites, site), append(seeds, "http://"+site.Name+"/")
-			}
-			w := newWorld(t, seeds, sites...)
-			w.cfg.StopWhen, w.cfg.MaxWait = []budget.Condition{condition(t, when)}, time.Second
-			if s := w.run(); s.EndedBy != want {
-				t.Errorf("ended by %q with %d pages, want %q", s.EndedBy, s.Status.Pages, want)
-			}
-		})
-	}
-}
-
-// A sample is the same whatever comes in between: a crawl that ends again and again fetches what one that does not does, and
-// each page that is refused has its line.
-func TestASampleIsTheSameOverRuns(t *testing.T) {
-	sample := func(pages int64) (fetched, refused []string) {
-		synctest.Test(t, func(t *testing.T) {
-			site, root := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}, crawltest.Page{}
-			for i := range 60 {
-				root.Links = append(root.Links, fmt.Sprintf("/p%d", i))
-				site.Pages[root.Links[i]] = crawltest.Page{}
-			}
-			site.Pages["/"] = root
-			w := newWorld(t, []string{"http://a.test/"}, site)
-			w.cfg.MaxPages = pages
-			var err error
-			if w.cfg.Scope.Sample, err = scope.ParseSample("pages:20%"); err != nil {
-				t.Fatal(err)
-			}
-			for w.run().EndedBy == EndedMaxPages {
-				w.cfg.MaxPages += pages
-			}
-			for _, l := range w.ledger.all {
-				switch {
-				case l.Outcome == storage.OutcomeFetched:
-					fetched = append(fetched, l.URL)
-				case l.Decision == storage.DecisionRefuse && l.Reason == scope.RuleSample && l.Outcome == storage.OutcomeDropped:
-					refused = append(refused, l.URL)
-				}
-			}
-		})
-		return fetched, refused
-	}
-	whole, left := sample(0)
-	if parts, _ := sample(3); !slices.Equal(slices.Sorted(slices.Values(parts)), slices.Sorted(slices.Values(whole))) {
-		t.Errorf("%v, in parts %v", whole, parts)
-	}
-	if len(whole) < 5 || len(whole) > 25 || len(whole)+len(left) != 61 {
-		t.Errorf("%d of 61 fetched, %d refused", len(whole), len(left))
 	}
 }

@@ -184,24 +184,6 @@ func TestGate_3_2_AfterARestart(t *testing.T) {
 	})
 }
 
-// A wall clock that jumps back must not lengthen a life.
-func TestGate_3_2_AnEntryFromTheFutureHasExpired(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("a.test", 1)
-		site.Robots.Body = "User-agent: *\nDisallow: /\n"
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		s, _ := robots.Next(robots.State{}, "http://a.test:80", robots.Exchange{Status: 404}, time.Now().Add(48*time.Hour))
-		state, err := s.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.update(frontier.Result{Host: &frontier.HostUpdate{Robots: state, Pace: Floor}})
-		w.run()
-		w.wantAsked("a.test", "/robots.txt")
-		w.wantOutcomes("http://a.test/", "disallowed: disallow rule")
-	})
-}
-
 // A host with nothing left to do is not asked again, however old its robots.txt gets.
 func TestGate_3_2_IdleHostsAreNotRefreshed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -261,50 +243,6 @@ func TestRule04_OnePolicyForEachAuthority(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%s was asked for %q, want %q", host, got, want)
 			}
-		}
-	})
-}
-
-// Rule 5: the verdict is for the octets of path and query that are sent, and those are the ones that the site wrote.
-func TestRule05_TheVerdictIsForTheOctetsThatAreSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		links := map[string]bool{ // as written; may they be asked for?
-			"/a%2Fb":        false, // an encoded slash is none: RFC 3986 2.2
-			"/a/b":          true,
-			"/s?q=1&page=2": false, // the query is part of it, in its order
-			"/s?page=2&q=1": true,
-			"/%7ejoe/x":     false, // unreserved octets are the same, encoded or not: RFC 9309 2.2.2
-			"/~eve/x":       true,
-			"/B":            false,
-			"/b":            true,
-			"/x;v=1":        false,
-			"/x;v=2":        true,
-			"/caf%C3%A9":    false,
-			"/caf%E9":       true,
-			"/end.gif":      false,
-			"/end.gif?x":    true,
-		}
-		var page strings.Builder
-		for link := range links {
-			fmt.Fprintf(&page, "<a href=\"%s\">x</a>\n", link)
-		}
-		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.RequestURI == "/" {
-				rw.Header().Set("Content-Type", "text/html")
-				fmt.Fprint(rw, page.String())
-			}
-		})}
-		site.Robots.Body = "User-agent: *\nDisallow: /a%2fb\nDisallow: /s?q=1\nDisallow: /~joe/\nDisallow: /B\nDisallow: /x;v=1\nDisallow: /café\nDisallow: /*.gif$\n"
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		w.run()
-		asked := w.asked("a.test")
-		for link, may := range links {
-			if slices.Contains(asked, link) != may {
-				t.Errorf("%s: asked for %v, may be %v", link, !may, may)
-			}
-		}
-		if len(asked) != 2+len(links)/2 {
-			t.Errorf("asked for %q", asked)
 		}
 	})
 }

@@ -11,40 +11,7 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/scope"
 )
-
-func TestMaxPagesIsKeptExactlyUnderConcurrencyAndOverRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var seeds []string
-		var sites []*crawltest.Site
-		for _, name := range []string{"a.test", "b.test", "c.test", "d.test", "e.test"} {
-			seeds, sites = append(seeds, "http://"+name+"/"), append(sites, crawltest.Tree(name, 9))
-		}
-		w := newWorld(t, seeds, sites...)
-		w.cfg.MaxPages = 12
-		s := w.run()
-		if s.EndedBy != EndedMaxPages || s.Status.Pages != 12 || s.Incomplete {
-			t.Errorf("%d pages, ended by %q, incomplete %v; want 12", s.Status.Pages, s.EndedBy, s.Incomplete)
-		}
-		w.cfg.MaxPages = 20
-		if s = w.run(); s.Status.Pages != 20 {
-			t.Errorf("%d pages after the second run, want 20 in all", s.Status.Pages)
-		}
-		if s = w.run(); s.Status.Pages != 20 || s.EndedBy != EndedMaxPages {
-			t.Errorf("%d pages, ended by %q: the budget was used up before", s.Status.Pages, s.EndedBy)
-		}
-		w.cfg.MaxPages = 0
-		if s = w.run(); s.Status.Pages != 45 || s.EndedBy != EndedDrained {
-			t.Errorf("%d pages, ended by %q; want all 45", s.Status.Pages, s.EndedBy)
-		}
-		for _, r := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor}).Rows {
-			if r.Rule == crawltest.Once && r.Verdict == crawltest.Broken {
-				t.Errorf("%+v", r)
-			}
-		}
-	})
-}
 
 func TestMaxBytesAndMaxTimeEndTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -61,40 +28,6 @@ func TestMaxBytesAndMaxTimeEndTheRun(t *testing.T) {
 	})
 }
 
-// TestRule17_TheNextRunFinishesWhatWasStopped: an interrupt, an abort and the end of the time lose nothing, repeat nothing
-// but what an abort cut short, and keep the pace.
-func TestRule17_TheNextRunFinishesWhatWasStopped(t *testing.T) {
-	const middle = 10*Floor + 100*time.Millisecond
-	for _, c := range []struct {
-		name  string
-		site  *crawltest.Site
-		stop  func(*world) Summary
-		ended string
-		rules crawltest.Rules
-	}{
-		{"an interrupt", crawltest.Tree("a.test", 30), func(w *world) Summary { return w.drained(middle) }, EndedInterrupted, crawltest.Rules{Pace: Floor}},
-		{"an abort", crawltest.Tree("a.test", 30), func(w *world) Summary { return w.aborted(middle, 0) }, EndedInterrupted, crawltest.Rules{Pace: Floor, Repeats: 1}},
-		{"the end of the time of a wide turn", crawltest.Tree("localhost", 200), func(w *world) Summary {
-			w.cfg.Delay, w.cfg.PerHost, w.cfg.Workers, w.cfg.MaxTime = -1, 8, 64, 2050*time.Millisecond
-			return w.run()
-		}, EndedMaxTime, crawltest.Rules{Width: 8}},
-	} {
-		bubble(t, c.name, func(t *testing.T) {
-			c.site.Latency = 300 * time.Millisecond
-			w := newWorld(t, []string{"http://" + c.site.Name + "/"}, c.site)
-			if s := c.stop(w); s.EndedBy != c.ended || s.Status.InFlight != 0 || s.Status.Queued == 0 || s.Status.Fetched == 0 {
-				t.Fatalf("ended by %q: %+v", s.EndedBy, s.Status)
-			}
-			w.reopen()
-			w.cfg.MaxTime = 0
-			if s := w.run(); s.Status.Fetched != int64(len(c.site.Pages)) {
-				t.Errorf("%d fetched", s.Status.Fetched)
-			}
-			w.judged(c.rules)
-		})
-	}
-}
-
 // panicking is a fetcher that panics for one URL.
 type panicking struct {
 	fetcher
@@ -107,54 +40,6 @@ func (p panicking) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, er
 		panic("a parser's defect")
 	}
 	return ex, err
-}
-
-func TestAnExtensionOfTheScopeHoldsInTheNextRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://short.test/"}, shortened()...)
-		w.cfg.MaxPages = 2
-		w.run()
-		w.cfg.MaxPages = 0
-		if s := w.run(); s.Status.Fetched != 4 || s.Status.Dropped != 0 {
-			t.Errorf("%+v", s.Status)
-		}
-		// It says where a seed led to, and is none: with scope seeds it is not what was asked for.
-		if len(w.said) == 0 {
-			t.Error("nobody was told")
-		}
-	})
-}
-
-func TestAChangedScopeIsKeptAtTheTaskTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 5))
-		w.cfg.MaxPages = 1
-		w.run()
-		w.cfg.MaxPages, w.cfg.Scope = 0, scope.Config{Exclude: []string{"/p[12]"}}
-		s := w.run()
-		w.wantOutcomes("http://a.test/p1.html", "dropped: scope:exclude")
-		if s.Status.Dropped != 2 || s.Status.Fetched != 3 {
-			t.Errorf("%+v", s.Status)
-		}
-	})
-}
-
-func TestBudgetsAndAnswersGoOnOverRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("a.test", 5)
-		site.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, FailStatus: 500}
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		w.cfg.MaxBytes = 1
-		first := w.run()
-		if s := w.run(); s.EndedBy != EndedMaxBytes || s.Status.Bytes != first.Status.Bytes {
-			t.Errorf("%d octets, then %d: the budget was used up before", first.Status.Bytes, s.Status.Bytes)
-		}
-		w.cfg.MaxBytes = 0
-		// A crawl that was answered before waits for what is due within MaxWait, though nobody has answered yet.
-		if s := w.run(); s.EndedBy != EndedDrained || s.Status.Fetched != 5 {
-			t.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
-		}
-	})
 }
 
 func TestStories_HTTP(t *testing.T) {

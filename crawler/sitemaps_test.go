@@ -241,29 +241,6 @@ func TestSitemaps_OneByOne(t *testing.T) {
 	}
 }
 
-// The connection fails in the middle of it: like any other answer that is not whole it is asked for again, and not read.
-func TestSitemaps_AnAnswerThatIsNotWholeIsTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := mapped("a.test", mapLine, nil)
-		pages, n := site.Handler, 0
-		site.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/s.xml" {
-				pages.ServeHTTP(w, r)
-				return
-			}
-			if n++; n == 1 {
-				w.Header().Set("Content-Length", "1000")
-				fmt.Fprint(w, listOf("http://a.test/p1")[:70])
-				panic(http.ErrAbortHandler)
-			}
-			fmt.Fprint(w, listOf("http://a.test/p2"))
-		})
-		w := newMapped(t, []string{"http://a.test/"}, site)
-		w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/s.xml", "/p2")
-	})
-}
-
 func TestStories_Sitemaps(t *testing.T) {
 	robots := func(w *world) { w.cfg.Sitemaps.Robots = true }
 	depth := 0
@@ -349,26 +326,6 @@ func (f *watched) Host(ctx context.Context, a canon.Authority) (frontier.Host, b
 func (f *watched) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
 	f.largest.Store(max(f.largest.Load(), int64(len(rs[0].Found))))
 	return f.Frontier.Finish(ctx, rs)
-}
-
-func TestSitemaps_OneOf60000URLsGivesTheFirst50000InBatches(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
-	synctest.Test(t, func(t *testing.T) {
-		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf(pagesOf("a.test", 60_000)...)}))
-		f := &watched{Frontier: w.front}
-		w.cfg.Frontier = f
-		w.cfg.MaxPages = 2
-		s := w.run()
-		if s.Status.Discovered != 50_002 || s.Status.Listed != 60_000 || s.Status.Links["sitemap:too many entries"] != 10_000 {
-			t.Errorf("%+v", s.Status)
-		}
-		if f.largest.Load() != sitemapBatch || f.adds.Load() != 50_000/sitemapBatch {
-			t.Errorf("%d calls of Add, the largest of %d", f.adds.Load(), f.largest.Load())
-		}
-		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
-	})
 }
 
 func TestSitemaps_OneLooksAtSoManyHosts(t *testing.T) {
@@ -508,17 +465,4 @@ func TestSitemaps_OneRobotsTxtNamesSoMany(t *testing.T) {
 	if maps, _ := namedSitemaps(gate.Rules{}, a); maps != nil {
 		t.Error("a host without rules names none")
 	}
-}
-
-// What a robots.txt names is the same in the first turn of a later run, which may be the first one to read sitemaps.
-func TestSitemaps_AreNamedByAPolicyThatIsKnownAlready(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/", "http://a.test/p0"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf("http://a.test/p1")}))
-		w.cfg.MaxPages = 1
-		w.run()
-		w.reopen()
-		w.cfg.MaxPages, w.cfg.Sitemaps.Robots = 0, true
-		w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/p0", "/s.xml", "/p1")
-	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/explain"
-	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -110,28 +109,6 @@ func TestStatus_InFlightCountsExchanges(t *testing.T) {
 	})
 }
 
-func TestEstimateNamesTheHostThatTakesLongest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := crawltest.Tree("slow.test", 40)
-		slow.Robots.Body = "User-agent: *\nCrawl-delay: 20\n"
-		w := newWorld(t, []string{"http://fast.test/", "http://slow.test/"}, crawltest.Tree("fast.test", 60), slow)
-		c := w.crawl()
-		told := make(chan status.Estimate, 1)
-		time.AfterFunc(50*time.Second, func() {
-			e, err := c.Estimate(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
-			told <- e
-		})
-		w.finish(c)
-		e := <-told
-		if e.Host != "http://slow.test" || e.Pace != 20*time.Second || e.Left < time.Minute || e.Left > time.Hour || e.Known < 20 {
-			t.Errorf("%+v", e)
-		}
-	})
-}
-
 func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, d := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3), crawltest.Tree("d.test", 3)
@@ -140,6 +117,7 @@ func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
 		d.Robots.Status = 503
 		w := newWorld(t, []string{"http://a.test/", "http://a.test/p1.html", "http://b.test/", "http://d.test/"}, a, b, crawltest.Tree("c.test", 1), d)
 		w.cfg.DryRun, w.cfg.MaxWait = true, 5*time.Second
+		w.share(func(string) []string { return []string{"8.8.8.8"} })
 		c := w.crawl()
 		w.finish(c)
 		for _, tt := range []struct {
@@ -154,7 +132,7 @@ func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
 			{"d.test", 503, Floor, 1, "robots.txt: status 503"},
 		} {
 			m, ok, err := c.Met(t.Context(), parse(t, "http://"+tt.host+"/").Authority())
-			if err != nil || !ok || m.State.Status() != tt.status || m.Pace.Pause != tt.pace || m.Queued+m.Deferred != tt.seeds || m.Left != tt.left {
+			if err != nil || !ok || m.State.Status() != tt.status || m.Pace.Pause != tt.pace || m.Queued+m.Deferred != tt.seeds || m.Left != tt.left || m.Spot.Addr().String() != "8.8.8.8" {
 				t.Errorf("%s: %v %v %+v", tt.host, err, ok, m)
 			}
 		}

@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -181,31 +180,6 @@ func whatTheEndCuts(t *testing.T, how string) {
 			}
 		})
 	}
-}
-
-// A page that asks not to be archived is not, though it was cut (politeness rule 19).
-func TestRule19_WhatTheEndCutsMayAskNotToBeArchived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(afterRobots(func(rw http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/head" {
-				rw.Header().Set("X-Robots-Tag", "noarchive")
-			} else {
-				rw.Header().Set("Content-Type", "text/html")
-				fmt.Fprint(rw, "<meta name=robots content=noarchive>")
-			}
-			trickle(rw, r, "text/html", 200)
-		}))}
-		w := newWorld(t, []string{"http://a.test/head", "http://a.test/meta"}, site)
-		w.cfg.MaxTime = 5 * time.Second
-		w.run()
-		w.reopen()
-		w.run()
-		for _, r := range w.archive.records {
-			if strings.Contains(r.response, "####") {
-				t.Errorf("%s is archived with its body", r.URL)
-			}
-		}
-	})
 }
 
 // slowKinds are the ways in which a host can be slow: each says how it answers, or that it is never reached at all.
@@ -427,25 +401,6 @@ func TestRule17_AnAbortAtAnyInstantAccountsForEachRequest(t *testing.T) {
 			w.accounted(0)
 		})
 	}
-}
-
-// A request that went out in part was seen by somebody, perhaps: the part is archived.
-func TestRule17_AnAbortArchivesARequestHalfSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test"})
-		w.fetchBy(func(cfg *fetch.Config) {
-			cfg.Dial = func(context.Context, string, string) (net.Conn, error) {
-				near, far := net.Pipe()
-				context.AfterFunc(t.Context(), func() { far.Close() })
-				go io.CopyN(io.Discard, far, 10)
-				return near, nil
-			}
-		})
-		w.aborted(3*time.Second, 0)
-		if rs := w.archive.records; len(rs) != 1 || !bytes.Equal(rs[0].Request, []byte("GET /robot")) || rs[0].Response != nil || rs[0].Line.Reason != host.Aborted {
-			t.Errorf("%+v", rs)
-		}
-	})
 }
 
 // An answer that came whole, and that an abort leaves nobody time to read, is archived, and asked for again.

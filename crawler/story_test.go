@@ -122,7 +122,8 @@ func restsWith(why string) func(*testing.T, *world, Summary) {
 // verdictOf checks the verdict that a line names.
 func verdictOf(url string, line int, rule, standard string) func(*testing.T, *world, Summary) {
 	return func(t *testing.T, w *world, _ Summary) {
-		if l := w.line(url); l.RobotsLine != line || l.RobotsRule != rule || len(l.RobotsSHA256) != 64 || l.Standard != standard {
+		if l := w.line(url); l.RobotsLine != line || l.RobotsRule != rule || len(l.RobotsSHA256) != 64 || l.Standard != standard ||
+			l.RobotsGroup != "*" || (l.RunnerUp == "") != (standard == "std1994") {
 			t.Errorf("the line does not say which rule decided: %+v", l)
 		}
 	}

@@ -2,12 +2,8 @@ package crawler
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
-	"text/template"
 
 	"curtsy/crawler/crawltest"
 )
@@ -136,87 +132,4 @@ func madeUp(name string, n int, subject string) string {
 		seed = seed*131 + uint64(c)
 	}
 	return crawltest.Paragraphs(rand.New(rand.NewPCG(seed, uint64(n))), []string{subject})
-}
-
-// These sites have no end. Each is one Trap behind an ordinary front page; most is how many requests in it are forgiven.
-
-// endlessSite is a site of a front page and a trap, which the front page leads into.
-func endlessSite(name, into, prefix string, most int, page func(target string) crawltest.Page) *crawltest.Site {
-	return &crawltest.Site{
-		Name:  name,
-		Pages: map[string]crawltest.Page{"/": {Title: "Welcome", Text: madeUp(name, 0, "the town"), Links: []string{into}}},
-		Traps: []crawltest.Trap{{Prefix: prefix, Most: most, Page: page}},
-	}
-}
-
-// sessionsSite has few pages, each of which gives every link in it a session id that was never there before.
-func sessionsSite(name string, pages, most int) *crawltest.Site {
-	link := func(from string, page int) string {
-		h := fnv.New64a()
-		fmt.Fprint(h, from, page)
-		return fmt.Sprintf("/shop/%d.html?sid=%016x%016x", page, h.Sum64(), h.Sum64()*31+1)
-	}
-	return endlessSite(name, link("", 0), "/shop/", most, func(target string) crawltest.Page {
-		number, _, _ := strings.Cut(strings.TrimPrefix(target, "/shop/"), ".html")
-		n, err := strconv.Atoi(number)
-		if err != nil || n >= pages {
-			return crawltest.Page{Status: 404}
-		}
-		_, sid, _ := strings.Cut(target, "=")
-		links, labels := make([]string, pages), make([]string, pages)
-		for to := range pages {
-			links[to], labels[to] = link(target, to), fmt.Sprintf("page %d", to)
-		}
-		return labelled(fmt.Sprintf("Shop, page %d", n), madeUp(name, n, "a lamp")+" Your session: "+sid, links, labels)
-	})
-}
-
-// mirroredSite has a folder that holds itself: /files/a/b/a/b/ and so on list the same.
-func mirroredSite(name string, most int) *crawltest.Site {
-	return endlessSite(name, "/files/", "/files/", most, func(target string) crawltest.Page {
-		return crawltest.Page{
-			Title: "Index of " + target,
-			Text: "Name Last modified Size Description of the files in " + target +
-				"\n\nreadme 2019-03-12 11:40 2.1K the terms",
-			Links: []string{"../", "docs/", "data/"},
-		}
-	})
-}
-
-// facetsSite shows the same few dozen results under ever more filters: each page adds one, or another order of those.
-func facetsSite(name string, most int) *crawltest.Site {
-	facets := []string{"colour", "size", "brand", "price", "rating", "stock"}
-	return endlessSite(name, "/search?f=all", "/search?", most, func(target string) crawltest.Page {
-		_, query, _ := strings.Cut(target, "?")
-		chosen := strings.Split(query, "&")
-		seen := slices.Compact(slices.Sorted(slices.Values(chosen))) // order and repetition change nothing
-		var links []string
-		if len(target) < 4000 {
-			for i, f := range facets {
-				links = append(links, fmt.Sprintf("/search?%s&%s=%d", query, f, i))
-			}
-		}
-		return labelled("Results", madeUp(name, len(strings.Join(seen, "&"))%24, "a chair"), links, facets[:len(links)])
-	})
-}
-
-// softNotFound answers every path with one page, which leads on to others.
-func softNotFound(name string, most int) *crawltest.Site {
-	return endlessSite(name, "/old/news.html", "/old/", most, func(target string) crawltest.Page {
-		return crawltest.Page{
-			Title: "Not here",
-			Text:  "We are sorry: there is nothing at " + target + " any more. Perhaps one of these pages has what you want.",
-			Links: []string{"news/", "people/", "archive/", "products/", "press/"},
-		}
-	})
-}
-
-// labelled is a page whose links are called something that is not made of their targets.
-func labelled(title, text string, links, labels []string) crawltest.Page {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<title>%s</title>\n<p>%s</p>\n", template.HTMLEscapeString(title), template.HTMLEscapeString(text))
-	for i, to := range links {
-		fmt.Fprintf(&b, "<a href=\"%s\">%s</a>\n", template.HTMLEscapeString(to), template.HTMLEscapeString(labels[i]))
-	}
-	return crawltest.Page{Body: b.String(), Links: links}
 }

@@ -75,45 +75,6 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 	}
 }
 
-// Politeness rule 22: what has no end is left, each by its rule, after so many requests in it at most.
-func TestRule22_WhatHasNoEndIsLeft(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it crawls much, for long under the race detector")
-	}
-	queries, template := scaled(1000), scaled(10_000)
-	learn := 20 // a limit of 100 leaves no pages before the window in which to learn what the trap shows
-	if long {
-		learn = 0
-	}
-	for _, tt := range []struct {
-		site *crawltest.Site
-		rule string // of what is held; "" when nothing is
-		copy bool   // copies were met
-	}{
-		{crawltest.Calendar("calendar.test", false, queries+learn), trap.RuleQueries, false},
-		{crawltest.Calendar("almanac.test", true, template), trap.RuleTemplate, false},
-		{sessionsSite("sessions.test", 5, 5*queries+learn), trap.RuleQueries, true},
-		{mirroredSite("mirrored.test", 3), "", true},
-		{facetsSite("facets.test", queries+learn), trap.RuleQueries, true},
-		{softNotFound("soft.test", 6), "", true},
-	} {
-		bubble(t, tt.site.Name, func(t *testing.T) {
-			w, s := trapsCrawl(t, tt.site, scaledLimits())
-			in := w.requestsIn(tt.site.Name, tt.site.Traps[0].Prefix)
-			t.Logf("%d requests in the trap, %d are forgiven", in, tt.site.Traps[0].Most)
-			if tt.rule != "" && (s.Status.Held == 0 || s.Status.Reasons["held"][tt.rule] != s.Status.Held) {
-				t.Errorf("held: %d, %v; want %s", s.Status.Held, s.Status.Reasons["held"], tt.rule)
-			}
-			if met := s.Status.Reasons["fetched"][trap.RuleCopy] > 0; met != tt.copy || met != (s.Status.Links[trap.RuleCopy] > 0) {
-				t.Errorf("copies: %v, links dropped: %v", s.Status.Reasons["fetched"], s.Status.Links)
-			}
-			if s.EndedBy != EndedDrained || s.Incomplete {
-				t.Errorf("%+v", s)
-			}
-		})
-	}
-}
-
 // requestsIn counts the requests for what begins like that.
 func (w *world) requestsIn(host, prefix string) (n int) {
 	for _, target := range w.asked(host) {
@@ -122,21 +83,6 @@ func (w *world) requestsIn(host, prefix string) (n int) {
 		}
 	}
 	return n
-}
-
-// The history is of the host and not of the run: it is there after a restart.
-func TestRule22_TheHistoryOutlivesARun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 120))
-		w.cfg.Traps = trap.Limits{Queries: 100}
-		for _, pages := range []int64{40, 80, 0} {
-			w.cfg.MaxPages = pages
-			w.run()
-		}
-		if n := w.requestsIn("calendar.test", "/calendar"); n < 100 || n > 120 {
-			t.Errorf("%d requests in three runs; want 100 and a few", n)
-		}
-	})
 }
 
 // Politeness rule 22: what is held has a line that says so and names the rule, and is there to be released.
@@ -167,30 +113,6 @@ func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 		}
 		for _, url := range held {
 			w.wantOutcomes(url, "held: "+trap.RuleQueries, "fetched: unavailable")
-		}
-	})
-}
-
-// A released URL that fails at first is tried again like any other: to be released twice would be asking too much.
-func TestRule22_AReleasedURLThatFailsIsNotHeldAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Calendar("calendar.test", false, 999)
-		w := newWorld(t, []string{"http://calendar.test/"}, site)
-		w.cfg.Traps = trap.Limits{Queries: 50}
-		w.run()
-		w.web.Change("calendar.test", func(s *crawltest.Site) {
-			page := s.Traps[0].Page
-			s.Traps[0].Page = func(target string) crawltest.Page {
-				p := page(target)
-				p.FailFirst, p.FailStatus = 1, 500
-				return p
-			}
-		})
-		w.retry(frontier.Retrial{Outcome: frontier.Held})
-		before := w.requestsIn("calendar.test", "/")
-		s := w.run()
-		if n := w.requestsIn("calendar.test", "/") - before; n != 4 || s.Status.Held != 2 || s.Status.Failed != 0 {
-			t.Errorf("%d requests, %+v", n, s.Status)
 		}
 	})
 }

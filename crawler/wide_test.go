@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/frontier"
 	"curtsy/storage"
 )
 
@@ -68,37 +67,11 @@ func TestRule18_PerHostExchangesAtOnce(t *testing.T) {
 		}
 		w.judged(crawltest.Rules{Width: 8})
 		for _, l := range w.ledger.all {
-			if l.Gap < 0 {
-				t.Errorf("%s: a gap of %v", l.URL, l.Gap)
+			if l.Gap < 0 || !l.Own {
+				t.Errorf("%s: a gap of %v; own %v", l.URL, l.Gap, l.Own)
 			}
 		}
 	})
-}
-
-// A Crawl-delay, a Retry-After and a RateLimit hold for own hosts, too, and make the width one.
-func TestRule18_WhatTheHostAsksForEndsTheWidth(t *testing.T) {
-	for name, change := range map[string]func(*crawltest.Site){
-		"Crawl-delay": func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nCrawl-delay: 2\n" },
-		"RateLimit": func(s *crawltest.Site) {
-			s.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Header: map[string]string{"RateLimit": `"q";r=30;t=60`}}
-		},
-		"a delay of the operator": nil,
-	} {
-		bubble(t, name, func(t *testing.T) {
-			site := crawltest.Tree("localhost", 12)
-			if change != nil {
-				change(site)
-			}
-			w := wideWorld(t, site)
-			if change == nil {
-				w.cfg.Delay = 2 * time.Second
-			}
-			if s := w.run(); s.Status.Fetched != 12 {
-				t.Fatalf("%d fetched", s.Status.Fetched)
-			}
-			w.judged(crawltest.Rules{Pace: 2 * time.Second})
-		})
-	}
 }
 
 // All that is in flight when a host asks for rest may end; then it has its rest, and the row has grown by one.
@@ -150,30 +123,6 @@ func TestRule18_ManyRefusedAtOnceAreOnePark(t *testing.T) {
 	}
 }
 
-// One of those in flight asks for a rest; others that end later say nothing of it, and do not shorten it.
-func TestRule18_RetryAfterHoldsWhateverIsInFlight(t *testing.T) {
-	for _, status := range []int{429, 503, 302} {
-		synctest.Test(t, func(t *testing.T) {
-			site := crawltest.Tree("localhost", 60)
-			site.Latency = 300 * time.Millisecond
-			site.Pages["/p9.html"] = crawltest.Page{Delay: time.Millisecond, FailFirst: 1, FailStatus: status, RetryAfter: "100"}
-			for i := 10; i < 20; i++ {
-				target := fmt.Sprintf("/p%d.html", i)
-				p := site.Pages[target]
-				p.Delay = time.Duration(i) * 100 * time.Millisecond
-				site.Pages[target] = p
-			}
-			w := wideWorld(t, site)
-			begin := time.Now()
-			s := w.run()
-			if took := time.Since(begin); s.Status.Fetched < 55 || took < 100*time.Second || took > 120*time.Second {
-				t.Errorf("%d: %d fetched in %v", status, s.Status.Fetched, took)
-			}
-			w.judged(crawltest.Rules{Width: 8, Partial: true})
-		})
-	}
-}
-
 func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
 	for _, workers := range []int{1, 3, 64} {
 		synctest.Test(t, func(t *testing.T) {
@@ -201,58 +150,6 @@ func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
 			}
 		})
 	}
-}
-
-// An exchange that outlasts its lease's time is a failed attempt; those beside it, and the others, are not.
-func TestRule18_AWideTurnEndsBeforeItsLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("localhost", 30)
-		site.Pages["/p2.html"] = crawltest.Page{Delay: time.Hour}
-		w := newWorldLeased(t, 30*time.Second, []string{"http://localhost/"}, crawltest.New(site))
-		w.cfg.Delay, w.cfg.PerHost = -1, 8
-		s := w.run()
-		if s.Status.Fetched+s.Status.Failed == 0 || s.Status.InFlight != 0 {
-			t.Errorf("%+v", s.Status)
-		}
-		w.wantOutcomes("http://localhost/p2.html", "deferred: lease", "deferred: lease", "failed: lease")
-		for _, l := range w.ledger.all {
-			if l.URL != "http://localhost/p2.html" && l.Reason == reasonLease {
-				t.Errorf("%+v", l)
-			}
-		}
-		for _, said := range w.said {
-			if strings.Contains(said, "longer than its lease") {
-				t.Errorf("said %q", said)
-			}
-		}
-		w.judged(crawltest.Rules{Width: 8, Partial: true, Repeats: 2})
-	})
-}
-
-// The policy is asked for anew when its time comes, in the middle of a site that goes on and on.
-func TestRule05_AWideTurnJudgesByAPolicyThatIsValid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("localhost", 400)
-		site.Latency = 10 * time.Second
-		site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Header: map[string]string{"Cache-Control": "max-age=20"}}
-		w := wideWorld(t, site)
-		w.cfg.PerHost = 4
-		time.AfterFunc(200*time.Second, func() {
-			w.web.Change("localhost", func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nDisallow: /\n" })
-		})
-		begin := time.Now()
-		s := w.run()
-		var last time.Time
-		for _, r := range w.web.Referee().Requests() {
-			if r.Target != "/robots.txt" {
-				last = r.Start
-			}
-		}
-		if s.Status.Disallowed == 0 || last.Sub(begin) > 300*time.Second {
-			t.Errorf("%d disallowed; the last page was asked for after %v", s.Status.Disallowed, last.Sub(begin))
-		}
-		w.judged(crawltest.Rules{Width: 4, Partial: true})
-	})
 }
 
 // fullDisk is an archive that takes no record of a host.
@@ -284,43 +181,6 @@ func TestRule18_AFailureElsewhereLeavesALineOfEachExchangeOfAWideTurn(t *testing
 		}
 		w.wantOutcomes("http://localhost/", "deferred: aborted")
 		w.wantOutcomes("http://localhost/x.html", "deferred: aborted")
-	})
-}
-
-// slowBlobs is a frontier that takes its time for the first body.
-type slowBlobs struct {
-	frontier.Frontier
-	first *time.Duration
-}
-
-func (f slowBlobs) Blob(ctx context.Context, sum [32]byte) ([]byte, error) {
-	body, err := f.Frontier.Blob(ctx, sum)
-	time.Sleep(*f.first)
-	*f.first = 0
-	return body, err
-}
-
-// A wide turn whose time is over before its first exchange makes none, and no attempt of anything.
-func TestRule18_AWideTurnThatBeginsTooLateMakesNoExchange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("localhost", 10)
-		site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n"}
-		site.Latency = 100 * time.Millisecond
-		w := newWorld(t, []string{"http://localhost/"}, site)
-		w.cfg.Delay, w.cfg.PerHost = -1, 8
-		w.cfg.MaxTime = 250 * time.Millisecond
-		w.run()
-		w.reopen()
-		w.cfg.MaxTime = 0
-		takes := 30 * time.Minute
-		w.cfg.Frontier = slowBlobs{w.front, &takes}
-		w.run()
-		for _, l := range w.ledger.all {
-			if l.Reason == reasonLease {
-				t.Errorf("%+v", l)
-			}
-		}
-		w.judged(crawltest.Rules{Width: 8})
 	})
 }
 

@@ -342,18 +342,3 @@ func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 		w.judged(crawltest.Rules{Token: DefaultAgent, Pace: Floor})
 	})
 }
-
-// A pause does not hold up the end: who drains a paused crawl has it stop.
-func TestAPausedCrawlCanBeDrained(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/0"}, chain(1))
-		c := w.crawl()
-		c.Pause(true)
-		time.AfterFunc(time.Minute, c.Drain)
-		begin := time.Now()
-		s, err := c.Run(t.Context())
-		if err != nil || s.EndedBy != EndedInterrupted || len(w.asked("a.test")) != 0 || time.Since(begin) != time.Minute {
-			t.Errorf("%v: ended by %s after %v, asked %q", err, s.EndedBy, time.Since(begin), w.asked("a.test"))
-		}
-	})
-}

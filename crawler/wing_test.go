@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/fetch"
@@ -114,6 +115,9 @@ func TestHostileWing(t *testing.T) {
 		w.wantRows(crawltest.Rules{Pace: Floor}, len(sites)/2)
 		if s.EndedBy != EndedWaiting || !s.Incomplete {
 			t.Errorf("the crawl ended by %s, incomplete %v; hosts that want to be left alone for longer are pending", s.EndedBy, s.Incomplete)
+		}
+		if w.count(budget.OddRetryAfter) == 0 {
+			t.Error("no Retry-After is said to be unreadable")
 		}
 		if len(w.archive.records) < 100 {
 			t.Errorf("%d records", len(w.archive.records))
