@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -221,4 +222,35 @@ func namesIn(v any) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// A flipped bit is damage and no misconduct: the record that it is in is named by URL and offset, what needs it is
+// unprovable, and nothing else is found.
+func TestDamagedRecord_IsNotMisconduct(t *testing.T) {
+	a := ours(t)
+	a.add(fetch{url: site + "/robots.txt", body: rule})
+	a.add(fetch{url: site + "/a", at: 2 * s, body: strings.Repeat("page ", 99)})
+	whole, member := a.b.Bytes(), []byte("\x1f\x8b\x08")
+	for at, n := 0, 0; at < len(whole); n++ {
+		end := len(whole)
+		if i := bytes.Index(whole[at+1:], member); i >= 0 {
+			end = at + 1 + i
+		}
+		for _, where := range []int{at + 12, end - 6} { // the head cannot be read, or the checksum is wrong
+			broken := &archive{t: t}
+			broken.b.Write(whole)
+			broken.b.Bytes()[where] ^= 4
+			r := broken.audit(Options{Ours: true})
+			named := ""
+			for _, f := range r.Findings {
+				if f.Unreadable && f.Offset == int64(at) {
+					named = cmp.Or(named, f.URL)
+				}
+			}
+			if want := [...]string{"", site + "/robots.txt", site + "/a"}[(n+2)/3]; codes(r) != "record" || named != want {
+				t.Errorf("record %d, byte %d: damage of %q%s", n, where, named, shown(r))
+			}
+		}
+		at = end
+	}
 }

@@ -86,6 +86,8 @@ func (j *judge) learn(h *evidence.Joined, to *policyHost, w hop, asked string) {
 		to.remember(to.policy.record)
 	}()
 	switch {
+	case e.Damaged.File != "" && (!h.HasAnswer || e.Damaged == e.Place):
+		to.policy = policy{kind: unclear, since: now, expires: now.Add(day), why: "its record is damaged", record: e.Record}
 	case !e.Answered || s == 0:
 		j.fail(to, now, "no answer")
 	case j.m.Ours() && e.Cut == evidence.CutUnread:

@@ -30,6 +30,12 @@ func (j *records) judge(h *evidence.Joined) {
 		j.sameStory(h)
 		return
 	}
+	if lost := e.Damaged; lost.File != "" && lost.Record == "" { // what the exchange lacks is that record
+		f := e.Finding(finding.BadRecord, "the records of every request (docs/reference/archives.md)", "not even the head of one of them can be read")
+		f.Place, f.Place.Record, f.Unreadable = lost, e.LeftOut, true
+		j.found.Add(f)
+		return
+	}
 	if wrong := h.Disagreement(); j.m.Ledger && wrong != "" {
 		j.found.Add(e.Finding(finding.BadRecord,
 			"request, response and metadata records are adjacent, name each other, and have one date, URL "+
@@ -98,7 +104,7 @@ func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	}
 	j.absent++
 	l, robots := e.Line, e.Asked().IsRobots()
-	if robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack {
+	if e.Damaged.File == "" && (robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack) { // otherwise judge reports it
 		j.found.Add(e.Finding(finding.BadRecord,
 			"the answer that request and metadata name (docs/reference/archives.md), unless its page has noarchive and "+
 				"the package records how many it leaves out (docs/reference/archives.md)",

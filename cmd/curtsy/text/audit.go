@@ -19,6 +19,7 @@ func Audit(r *audit.Result) string {
 		fmt.Fprintf(&head, "Access log%s; check HOST and FILE.\n", s)
 	}
 	ownHosts(&head, r)
+	list(&head, "Damaged records: they cannot be read, or do not match their digests", damage(r))
 	findings(&head, r, false)
 	list(&tail, "How far it reaches", reach(r))
 	unprovable(&tail, r)
@@ -56,6 +57,12 @@ func verdict(r *audit.Result) string {
 	for _, c := range r.Counts {
 		if c.Code == finding.ClockStep {
 			s += "; the clock was set back, according to the ledger, " + plainly.Count(c.Found, "time")
+		}
+	}
+	if damage(r) != nil {
+		s += "; the archive is damaged or changed"
+		if impolite(r) == 0 {
+			s += ", but no politeness rule is broken"
 		}
 	}
 	if t.Unprovable > 0 {

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,46 @@ func causesFirst(r *audit.Result) []audit.Count {
 		return len(causes)
 	}
 	return slices.SortedStableFunc(slices.Values(r.Counts), func(a, b audit.Count) int { return rank(a) - rank(b) })
+}
+
+// damage lists the records that are damaged, and what to do about them; nil if none is.
+func damage(r *audit.Result) []string {
+	type place struct {
+		file   string
+		offset int64
+	}
+	var at []place
+	urls := map[place]string{}
+	for _, f := range r.Findings {
+		if p := (place{f.File, f.Offset}); !f.Note && (f.Unreadable || f.Code == finding.Digest) {
+			if _, known := urls[p]; !known {
+				at = append(at, p)
+			}
+			urls[p] = cmp.Or(urls[p], f.URL)
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	var all []string
+	for i, p := range at {
+		if i == findingsShown {
+			all = append(all, fmt.Sprintf("… and %d more; curtsy warc check lists them", len(at)-i))
+			break
+		}
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s offset %d %s", p.file, p.offset, urls[p])))
+	}
+	return append(all, "Restore the files from a copy and audit again: other violations may follow from the damage.")
+}
+
+// impolite is the number of violations of politeness rules: those that are not of the evidence.
+func impolite(r *audit.Result) (n int64) {
+	for _, c := range r.Counts {
+		if !c.Code.Contradicts() && c.Code != finding.BadRecord {
+			n += c.Found - c.Notes
+		}
+	}
+	return n
 }
 
 // findings lists violations, or notes, by code.
@@ -83,7 +124,12 @@ func oneFinding(b *strings.Builder, f *finding.Finding) {
 }
 
 // findingPlace says where the record of a finding stands.
-func findingPlace(f *finding.Finding) string { return placeText(f.Place) }
+func findingPlace(f *finding.Finding) string {
+	if f.Unreadable && f.Record == "" {
+		return fmt.Sprintf("%s offset %d", f.File, f.Offset)
+	}
+	return placeText(f.Place)
+}
 
 func placeText(p finding.Place) string {
 	where := p.File

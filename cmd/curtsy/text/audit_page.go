@@ -56,7 +56,7 @@ type sheet struct {
 	*audit.Result
 	Verdict, When    string
 	LevelWords       string
-	Reach            []string
+	Reach, Damage    []string
 	Against, Named   []codeFindings
 	Making, Settings []string
 	Version          string
@@ -90,7 +90,7 @@ func (c codeFindings) Rest() []finding.Finding { return c.Findings[len(c.First()
 
 func newSheet(r *audit.Result) sheet {
 	s := sheet{
-		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r), OfNoHost: ofNoHost(r),
+		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r), Damage: damage(r), OfNoHost: ofNoHost(r),
 		Making: making(r), Settings: settings(r), Version: crawldir.Version,
 	}
 	for _, c := range causesFirst(r) {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // No line is wider than a terminal but the table of hosts, and those that a name or a URL makes so.
@@ -37,5 +38,28 @@ func TestAudit_RefutedByAccessLogs(t *testing.T) {
 	}
 	if want := "confirmed by access log: refuted: http://a.test: 2 requests are not archived; 2 of 3 logs agree"; !slices.Contains(reach(r), want) {
 		t.Errorf("%q lacks %q", reach(r), want)
+	}
+}
+
+// Damage is named first, by URL and offset, and is no breach of politeness.
+func TestAudit_DamageIsNotMisconduct(t *testing.T) {
+	at := finding.Place{File: "news/warc/a.warc.gz", Offset: 4356}
+	r := &audit.Result{
+		Counts:   []audit.Count{{Code: finding.BadRecord, Found: 2}, {Code: finding.FileDiffers, Found: 1}},
+		Findings: []finding.Finding{{Code: finding.BadRecord, Place: at, Unreadable: true}, {Code: finding.BadRecord, Place: at, URL: "http://bakery.test/", Unreadable: true}},
+		Totals:   audit.Totals{Violations: 3, Exchanges: 9},
+	}
+	got := strings.Join(strings.Fields(Audit(r)), " ")
+	for _, want := range []string{
+		"3 violations in 9 requests to 0 hosts; the archive is damaged or changed, but no politeness rule is broken",
+		"digests news/warc/a.warc.gz offset 4356 http://bakery.test/ Restore",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it lacks %q:\n%s", want, got)
+		}
+	}
+	r.Counts = append(r.Counts, audit.Count{Code: finding.Gap, Found: 1})
+	if got := verdict(r); strings.Contains(got, "no politeness rule") {
+		t.Error(got)
 	}
 }

@@ -46,6 +46,10 @@ type Exchange struct {
 	// missed.
 	LeftOut string
 
+	// Damaged is the place of a record of this exchange that cannot be read to its end; zero when all can. Its Record is ""
+	// where not even its head can be read.
+	Damaged finding.Place
+
 	// Repeats is the id of the answer whose payload a revisit repeats, where that has no body any more and no digest of it,
 	// so that nothing in the archive tells whether it is the same.
 	Repeats string

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -44,6 +45,9 @@ func (s *stream) settle() {
 func (s *stream) flush(n int) {
 	for len(s.window) > n {
 		s.window[0].bindHeads()
+		if h := s.window[0]; s.lost.File != "" && h.ours && (!h.HasRequest || !h.HasMetadata || h.Exchange.LeftOut != "") {
+			h.Exchange.Damaged = s.lost // which is the record that it lacks
+		}
 		s.queue = append(s.queue, Event{Info: s.info, Exchange: &s.window[0].Joined})
 		s.window = slices.Delete(s.window, 0, 1)
 	}
@@ -116,7 +120,9 @@ func (h *partial) merge(g *partial) {
 	h.Answer, h.Bodyless, h.Kept, h.Text, h.TextFault, h.OwnerProof, h.Incomplete = r.Answer, r.Bodyless, r.Kept,
 		r.Text, r.TextFault, r.OwnerProof, r.Incomplete
 	line, at, took, ended := h.Exchange.Line, h.Exchange.LineAt, h.Exchange.Took, h.Exchange.Ended
+	damaged := cmp.Or(h.Exchange.Damaged, g.Exchange.Damaged)
 	h.Exchange = e
+	h.Exchange.Damaged = damaged
 	h.Exchange.Line, h.Exchange.LineAt, h.Exchange.Took, h.Exchange.Ended = line, at, took, ended
 	h.sums[0], h.sums[1], h.Sent = q.sums[0], r.sums[1], q.Sent
 	h.heads[0], h.heads[1] = q.heads[0], r.heads[1]

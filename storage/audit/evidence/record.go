@@ -20,8 +20,8 @@ type File struct {
 }
 
 // oddity names what is wrong with a file, and counts what is merely not as the standard has it.
-func (rd *Reader) oddity(told *File, f warc.Finding) {
-	torn := f.Code == warc.Torn
+func (rd *Reader) oddity(s *stream, f warc.Finding) {
+	told, torn := &s.file, f.Code == warc.Torn
 	told.Torn = told.Torn || torn
 	if f.Note() {
 		if told.Oddities == nil {
@@ -30,12 +30,45 @@ func (rd *Reader) oddity(told *File, f warc.Finding) {
 		told.Oddities[f.Code]++
 		return
 	}
-	rd.found(finding.Finding{
+	n := finding.Finding{
 		// That an unfinished segment ends within a record is how a kill leaves it.
 		Code: finding.BadRecord, Note: torn && Unfinished(told.Name),
 		Place:    finding.Place{File: told.Name, Offset: f.Offset},
 		Required: "records that can be read to their end (WARC 1.1, 4)", Observed: f.Code + ": " + f.Text,
-	})
+	}
+	if s.rec != nil && s.rec.Offset == f.Offset {
+		n.URL, n.Record = s.rec.TargetURI(), finding.Short(s.rec.ID())
+		n.Authority = AuthorityOf(n.URL)
+	}
+	// Bytes behind a damaged record, up to the next one, are the rest of it.
+	if rest := f.Code == warc.Garbage && s.lost.File != "" && s.lostBefore == told.Records; !n.Note && !rest {
+		n.Unreadable = true
+		s.damage(n.Place)
+	}
+	rd.found(n)
+}
+
+// damage notes that the record at a place cannot be read to its end.
+func (s *stream) damage(at finding.Place) {
+	if at.Record == "" {
+		s.lost, s.lostBefore = at, s.file.Records
+		return
+	}
+	mark := func(h *Joined) {
+		for _, p := range []finding.Place{h.Exchange.Place, h.Exchange.Request, h.Exchange.LineAt} {
+			if p.Offset == at.Offset && p.Record == at.Record {
+				h.Exchange.Damaged = at
+			}
+		}
+	}
+	for _, h := range s.window {
+		mark(&h.Joined)
+	}
+	for _, ev := range s.queue {
+		if ev.Exchange != nil {
+			mark(ev.Exchange)
+		}
+	}
 }
 
 // record takes one record.

@@ -87,7 +87,7 @@ func (rd *Reader) formal(rec *warc.Record, at finding.Place) {
 	if _, _, ok := instant(rec.Fields.Get("WARC-Date")); !ok {
 		wrong = append(wrong, "WARC-Date "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Date"))))
 	}
-	if in := rd.cur.info; in != nil && kind != "warcinfo" &&
+	if in := rd.cur.info; in != nil && in.Record != "" && kind != "warcinfo" &&
 		strings.Trim(rec.Fields.Get("WARC-Warcinfo-ID"), "<>") != in.Record {
 		wrong = append(wrong, "WARC-Warcinfo-ID "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Warcinfo-ID")))+
 			", and not that of its file")

@@ -20,15 +20,18 @@ import (
 
 // stream is a file while it is read: it gives what is to be judged, in the order of the file.
 type stream struct {
-	f      *os.File
-	size   *counted
-	rd     *warc.Lenient
-	file   File
-	info   *Info
-	window []*partial
-	queue  []Event
-	done   bool
-	opened bool // something was read
+	f          *os.File
+	size       *counted
+	rd         *warc.Lenient
+	file       File
+	info       *Info
+	rec        *warc.Record  // that is being read, or was read last
+	lost       finding.Place // of the last record whose head cannot be read; zero if all could
+	lostBefore int64         // the number of records before it
+	window     []*partial
+	queue      []Event
+	done       bool
+	opened     bool // something was read
 }
 
 // Event is something to be judged: an exchange, a warcinfo record, or lines of URLs that were not asked for.
@@ -56,7 +59,7 @@ func (rd *Reader) open(ctx context.Context, path string) (*stream, error) {
 	if rd.o.Ours {
 		s.size.sum = sha256.New()
 	}
-	s.rd = warc.NewLenient(s.size, func(f warc.Finding) { rd.oddity(&s.file, f) })
+	s.rd = warc.NewLenient(s.size, func(f warc.Finding) { rd.oddity(s, f) })
 	return s, nil
 }
 
@@ -87,9 +90,13 @@ func (rd *Reader) fill(ctx context.Context, s *stream) error {
 		if err != nil {
 			return fmt.Errorf("audit: read %s: %w", s.file.Name, err)
 		}
+		s.rec = rec
 		s.file.Records++
 		if err := rd.record(s.file.Name, rec); err != nil {
 			return err
+		}
+		if _, err := s.rd.End(); err != nil { // its checksum is verified before its exchange is judged
+			return fmt.Errorf("audit: read %s: %w", s.file.Name, err)
 		}
 	}
 	return nil

@@ -114,6 +114,9 @@ type Finding struct {
 	Time     time.Time `json:"time,omitzero"`
 	Required string    `json:"required"` // and by which document
 	Observed string    `json:"observed"`
+
+	// Unreadable says that the record at Place cannot be read to its end: it is damaged.
+	Unreadable bool `json:"unreadable,omitempty"`
 }
 
 // Report adds a finding to the result.

@@ -335,6 +335,9 @@ func (l *Ledger) judge(lines, records []row, found finding.Report) {
 			l.check.Redacted++
 			said = ""
 		}
+		if records[i].damaged && (said == "" || records[i].gone) {
+			continue
+		}
 		if said != "" {
 			f := lines[i].finding(finding.LedgerDiffers, "equal values in line and record of a request",
 				lines[i].place+": "+said)

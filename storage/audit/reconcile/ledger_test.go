@@ -165,6 +165,16 @@ func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 	}
 }
 
+// An exchange of which a record cannot be read does not agree with its line, whatever the others tell.
+func TestLedger_DamagedDoesNotAgree(t *testing.T) {
+	e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
+	e.Damaged = e.Place
+	r, found := compared(t, Options{Dir: written(t, false, l)}, []*evidence.Exchange{e}, nil)
+	if len(found) > 0 || r.Ledger.Agree != 0 || r.Ledger.Records != 1 {
+		t.Errorf("%+v, %+v", found, r.Ledger)
+	}
+}
+
 // TestCrashExcusesThirtySeconds: what a killed run had in flight is named; what is older is a violation, and after an
 // end in good order everything is.
 func TestCrashExcusesThirtySeconds(t *testing.T) {

@@ -29,6 +29,7 @@ type row struct {
 	bare    bool // a record without metadata
 	gone    bool // a record whose answer is left out
 	part    bool // a record that does not hold all that was received
+	damaged bool // a record of the exchange cannot be read, which is a finding of its own
 	run     int  // of a line: its number, by the marks before it
 	place   string
 	record  string
@@ -141,7 +142,7 @@ func recordRow(e *evidence.Exchange) row {
 	a.fields[fieldAddress] = addressText(e.Addr)
 	a.fields[fieldOctets], a.fields[fieldType] = strconv.FormatInt(e.Octets, 10),
 		field(mediatype.Of(http.Header{"Content-Type": e.Types}).Name)
-	a.gone = e.LeftOut != ""
+	a.gone, a.damaged = e.LeftOut != "", e.Damaged.File != ""
 	if a.part = !e.Whole; e.Answered {
 		a.fields[fieldPayload] = field(strings.TrimPrefix(e.Payload, "sha256:"))
 		if e.Payload == "" { // the body was left out, and the metadata has its digest
@@ -188,7 +189,7 @@ func refusalRow(line bool, place string, l *storage.Line) row {
 func (a *row) append(b []byte) []byte {
 	b = append(b, a.key[:]...)
 	var flags byte
-	for i, f := range []bool{a.line, a.refusal, a.bare, a.own, a.part, a.gone} {
+	for i, f := range []bool{a.line, a.refusal, a.bare, a.own, a.part, a.gone, a.damaged} {
 		if f {
 			flags |= 1 << i
 		}
@@ -204,7 +205,7 @@ func parseRow(b []byte) (a row) {
 	copy(a.key[:], b)
 	flags := b[16]
 	a.line, a.refusal, a.bare, a.own = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
-	a.part, a.gone = flags&16 != 0, flags&32 != 0
+	a.part, a.gone, a.damaged = flags&16 != 0, flags&32 != 0, flags&64 != 0
 	p := strings.Split(string(b[17:]), "\x00")
 	a.place, a.record = p[0], p[1]
 	a.began, _ = strconv.ParseInt(p[2], 10, 64)
