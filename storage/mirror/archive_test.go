@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"curtsy/storage/cdxj"
+	"curtsy/storage/mirror/layout"
 	"curtsy/storage/warc"
 )
 
@@ -62,6 +63,55 @@ func TestAKilledCrawlHasAMirror(t *testing.T) {
 		}
 		if wrong, _ := brokenOf(t, killed); len(wrong) > 0 {
 			t.Errorf("with %d octets less: %+v", cut, wrong)
+		}
+	}
+}
+
+// Where a record is damaged, the file of the mirror before stays and is named, unless its name changes.
+func TestBuild_DamagedKeepsTheFileBefore(t *testing.T) {
+	for _, url := range []string{"http://a.test/", "http://a.test/i.png"} {
+		for _, head := range []bool{true, false} {
+			if !head && url != "http://a.test/" {
+				continue // a picture is shared without reading its record
+			}
+			dir := t.TempDir()
+			crawled(t, dir, got{url: "http://a.test/", body: "<img src=/i.png>" + strings.Repeat("the page", 30)},
+				got{url: "http://a.test/i.png", body: strings.Repeat("the picture's octets ", 30)})
+			o := options(t, dir)
+			built(t, o)
+			before := treeOf(t, Tree(dir))
+			segment, err := os.ReadFile(o.Archive.Segments[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for l, err := range cdxj.Lookup(o.Archive.Index, url) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if at := l.Offset + 10; head {
+					segment[at] ^= 4
+				} else {
+					segment[l.Offset+l.Length-6] ^= 4 // of the checksum
+				}
+			}
+			edit(t, o.Archive.Segments[0], string(segment))
+			for range 2 { // and again
+				s := built(t, o)
+				after := treeOf(t, Tree(dir))
+				if s.Salvaged != 1 || s.Unreadable != 1 || s.Lost != 0 || len(s.Notes) != 1 || !strings.Contains(after[MapFile], `"older":"damaged"`) {
+					t.Errorf("%s, head %v: %+v", url, head, s)
+				}
+				delete(after, MapFile)
+				delete(before, MapFile)
+				mustBeEqual(t, url, before, after)
+			}
+			o.Layout = layout.Layout{Kind: layout.Flat}
+			if s := built(t, o); s.Salvaged != 0 || s.Unreadable != 1 || s.Left[Damaged] != 1 {
+				t.Errorf("%s, another layout: %+v", url, s)
+			}
+			if wrong, _ := brokenOf(t, dir); url != "http://a.test/" && (len(wrong) != 1 || wrong[0].Detail != RecordUnreadable) {
+				t.Errorf("%s is not there: %+v", url, wrong)
+			}
 		}
 	}
 }

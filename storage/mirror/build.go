@@ -87,11 +87,13 @@ func wrapped(what string, err error) error {
 }
 
 // writeTree writes the files. An answer that cannot be read to its end is found out only then, when others link to it:
-// so the tree is planned once more, without it.
+// so the tree is planned once more, without it or with its file of the tree before.
 func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp string) (*writer, error) {
 	for {
-		g.plan.resolve()
-		g.plan.name()
+		if err := g.salvage(was); err != nil {
+			return nil, wrapped("read the mirror before", err)
+		}
+		g.name()
 		if err := d.mkdir(nextDir); err != nil {
 			return nil, wrapped("prepare", err)
 		}
@@ -142,7 +144,7 @@ func (w *writer) summary() Summary {
 		Written: w.written.Load(), Shared: w.shared.Load(), Rewritten: w.rewritten.Load(), Unread: w.unread.Load(),
 		Kept: w.kept.Load(), Stale: w.stale.Load(), Left: map[Reason]int64{}, Missing: map[Reason]int64{},
 		MissingEmbeds: map[Reason]int64{}, Scripted: map[Reason]int64{}, ScriptsCut: w.scripts.Cut(),
-		Nowhere: w.nowhere.Load(), Removed: w.removed, OffWeb: w.skipped, Unreadable: w.lost, Notes: w.notes,
+		Nowhere: w.nowhere.Load(), Salvaged: int64(len(w.saved)), Removed: w.removed, OffWeb: w.skipped, Unreadable: w.lost, Notes: w.notes,
 	}
 	for i := range w.plan.entries {
 		if e := &w.plan.entries[i]; w.plan.fileOf(e) == nil {

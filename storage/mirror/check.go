@@ -29,7 +29,8 @@ type Broken struct {
 	Embed   bool   `json:"embed,omitempty"` // the file needs it to be complete
 	Reason  Reason `json:"reason"`
 	Detail  string `json:"detail,omitempty"`
-	// Wrong says that it should lead there: a file that is not there, or an absolute reference to what has a file.
+	// Wrong says that it should lead there: a file that is not there, or an absolute reference to what has a file, or
+	// lacks one because its record is damaged.
 	Wrong bool `json:"wrong,omitempty"`
 }
 
@@ -219,7 +220,7 @@ func (c *checker) ref(ref markup.Ref) (b Broken, ok bool) {
 	if ref.Role == markup.Query || ref.Role == markup.Preview && !listed {
 		return b, false // the site answers it, or the mirror was not asked for it
 	}
-	b.Reason, b.Detail = why.reason, why.detail
+	b.Reason, b.Detail, b.Wrong = why.reason, why.detail, strings.HasSuffix(why.detail, RecordUnreadable)
 	if b.Reason == "" {
 		b.Reason = NotFetched
 	}

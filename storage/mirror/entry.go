@@ -55,7 +55,7 @@ func (r Reason) Why(detail string) string {
 	switch {
 	case detail == "":
 		return own
-	case r == Scope, r == Gone, r == Failed, r == NotFetched, r == Redirect && !strings.HasPrefix(detail, "to "):
+	case r == Scope, r == Gone, r == Failed, r == NotFetched, r == Damaged, r == Redirect && !strings.HasPrefix(detail, "to "):
 		return words
 	case r == Budget:
 		return "--" + detail + " is reached"
@@ -89,6 +89,8 @@ const (
 	kept  = 1 << iota // an older answer stands for a page that is gone
 	stale             // an older answer stands for one that could not be used
 	owner             // the file is its own: others may share it
+
+	unreadable // it is damaged because its record cannot be read, not because its body was broken from the beginning
 )
 
 // entry is an archived URL. There is one for each in memory: 96 bytes and its texts.

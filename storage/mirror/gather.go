@@ -57,11 +57,13 @@ type gatherer struct {
 	mu      sync.Mutex
 	skipped int64 // captures of what is not on the web
 	lost    int64 // captures whose record cannot be read
+
+	saved map[*entry]Entry // damaged ones for which the file of the tree before stands, and their lines there
 }
 
 // gather decides for each URL of the archive which answer counts.
 func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error) {
-	g := &gatherer{opened: o, options: options, plan: &plan{layout: options.Layout}}
+	g := &gatherer{opened: o, options: options, plan: &plan{layout: options.Layout}, saved: map[*entry]Entry{}}
 	group, ctx := errgroup.WithContext(ctx)
 	r, w := io.Pipe()
 	work := make(chan history, 64)
@@ -219,7 +221,7 @@ func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*ve
 					return
 				}
 				if err != nil {
-					g.cannotRead(c.at, err)
+					g.cannotRead(c.at, fmt.Errorf("%s: %w", h.url.Key(), err))
 					a = &version{Answer: &answer.Answer{Date: c.time}, at: c.at}
 				}
 				same = append(same, a)
@@ -240,9 +242,43 @@ func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*ve
 func (g *gatherer) cannotRead(at place, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.lost++
+	if !strings.HasSuffix(g.segments[at.segment], ".open") { // whose end a kill may have torn
+		g.lost++
+	}
 	if len(g.notes) < maxNotes {
 		g.notes = append(g.notes, fmt.Sprintf("%s: at byte %d: %v", g.segments[at.segment], at.offset, err))
+	}
+}
+
+// salvage has the files of the tree before stand for answers that are damaged.
+func (g *gatherer) salvage(was *previous) error {
+	if was.dir == "" || !slices.ContainsFunc(g.plan.entries, func(e entry) bool { return e.state == isDamaged }) {
+		return nil
+	}
+	for line, err := range Map(was.dir) {
+		if err != nil {
+			return err
+		}
+		if e, ok := g.plan.find(line.URL); ok && e.state == isDamaged && line.File != "" && line.Redirect == "" {
+			e.state, e.kind, e.sum = isFile, g.plan.texts.kind(line.Type), [16]byte{}
+			g.saved[e] = line
+		}
+	}
+	return nil
+}
+
+// name plans where each file is. A file of the tree before cannot stand for another name than it has.
+func (g *gatherer) name() {
+	for again := true; again; {
+		again = false
+		g.plan.resolve()
+		g.plan.name()
+		for e, line := range g.saved {
+			if e.name != line.File {
+				e.state, again = isDamaged, true
+				delete(g.saved, e)
+			}
+		}
 	}
 }
 
@@ -251,7 +287,7 @@ func (g *gatherer) judge(from *warc.Places, a *version, url canon.URL) (entry, e
 	e := entry{segment: a.at.segment, offset: a.at.offset, length: a.at.length, seen: a.Date.UnixMicro(),
 		status: uint16(a.status()), final: -1} //nolint:gosec // three digits
 	if a.ID == "" && a.status() == 0 {
-		e.state = isDamaged
+		e.state, e.flags = isDamaged, unreadable
 		return e, nil
 	}
 	if a.noArchive {

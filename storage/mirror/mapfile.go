@@ -38,7 +38,7 @@ type Entry struct {
 	Size     int64  `json:"size,omitempty"`   // of the file, in bytes; not where a line before or behind has the same file
 	// Document says of a file in which references may stand whether they were replaced: Rewritten or Unread.
 	Document string `json:"document,omitempty"`
-	Older    string `json:"older,omitempty"` // "gone" or "error": why an older answer stands here
+	Older    string `json:"older,omitempty"` // "gone", "error" or "damaged": why an older answer stands here
 }
 
 // The values of Entry.Document, for a file in which references may stand.

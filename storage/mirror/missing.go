@@ -221,10 +221,17 @@ func (a *absent) reason(p *plan, key string, found why, embed bool) (Reason, str
 	return NotFetched, detail, err
 }
 
+// RecordUnreadable is the detail of Damaged where the archive is: the file should be there.
+const RecordUnreadable = "its record in the archive cannot be read"
+
 // reasonOf returns why an archived URL has no file.
 func (p *plan) reasonOf(e *entry) (Reason, string) {
 	reason, detail := stateReasons[e.state], ""
 	switch e.state {
+	case isDamaged:
+		if e.flags&unreadable != 0 {
+			detail = RecordUnreadable
+		}
 	case isFailed, isGone:
 		detail = fmt.Sprintf("status %d", e.status)
 	case isRedirect:

@@ -87,6 +87,8 @@ type Summary struct {
 	Kept  int64 `json:"kept"`  // pages that are gone, of which an older answer is shown
 	Stale int64 `json:"stale"` // pages whose last answer could not be used, of which an older one is shown
 
+	Salvaged int64 `json:"kept_damaged"` // URLs whose record is damaged, of which the file of the mirror before is kept
+
 	// Left counts archived URLs that are not in the mirror, by reason; Missing those that pages of the mirror name and
 	// that are not in it; MissingEmbeds those of them that a page needs to be complete.
 	Left          map[Reason]int64 `json:"left"`

@@ -108,6 +108,16 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 		return w.tell(line)
 	}
 	w.pages.Add(1)
+	if line, ok := w.saved[e]; ok {
+		line.Older = string(Damaged)
+		var err error
+		if line.Size, err = w.again(doc, e.name); err != nil {
+			return err
+		}
+		w.files.Add(1)
+		w.octets.Add(line.Size)
+		return w.tell(line)
+	}
 	switch {
 	case e.flags&kept != 0:
 		line.Older = string(Gone)
@@ -138,6 +148,10 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 	if e.flags&owner != 0 {
 		line.Size, line.Document, err = w.file(ctx, e, src, rec, date, doc)
 		if state, damaged := damage(err); damaged {
+			if wrong := src.whole(); wrong != nil { // its record is, not only its body
+				e.flags |= unreadable
+				w.cannotRead(place{e.segment, e.offset, e.length}, fmt.Errorf("%s: %w", e.key, wrong))
+			}
 			w.mu.Lock()
 			w.bad[e] = state
 			w.mu.Unlock()
@@ -341,6 +355,31 @@ func (w *writer) copy(doc *document, e *entry, from *source, rec *warc.Record, s
 		return from.whole()
 	})
 	return size, "", err
+}
+
+// again gives a file of the tree before to the new one as it is, and returns its size.
+func (w *writer) again(doc *document, name string) (int64, error) {
+	fi := w.disk.old(&doc.in, name)
+	if fi == nil {
+		return 0, fmt.Errorf("the mirror before lacks its file %s", name)
+	}
+	if done, err := w.share(name); done || err != nil {
+		return fi.Size(), err
+	}
+	w.written.Add(1)
+	return fi.Size(), w.disk.create(&doc.in, name, fi.ModTime(), func(f *os.File) error {
+		dir, base, err := doc.in.was.of(w.disk.root, treeDir+"/"+name)
+		if err != nil {
+			return err
+		}
+		old, err := dir.Open(base)
+		if err != nil {
+			return err
+		}
+		defer old.Close()
+		_, err = io.Copy(f, old)
+		return err
+	})
 }
 
 // old returns a file of the tree before that may be shared, or nil.

@@ -125,19 +125,19 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, err
 // Lead says what is missing and which commands get it, for the first lines of a summary.
 func (b *Built) Lead() string {
 	var t strings.Builder
+	if n := b.Unreadable; n > 0 {
+		fmt.Fprintf(&t, "the archive is damaged: %s cannot be read; restore it from a copy, then curtsy mirror rebuild %s\n", plainly.Count(n, "record"), plainly.OneLine(plainly.Argument(b.of)))
+	}
 	for _, l := range b.Lacks {
 		t.WriteString(plainly.OneLine(l.String()) + "\n")
-	}
-	if n := b.Missing[mirror.Damaged] + b.Unreadable; n > 0 {
-		fmt.Fprintf(&t, "left out, because they cannot be read from the archive: %s; curtsy warc check tells whether its records are damaged\n", plainly.Count(n, "URL"))
 	}
 	return t.String()
 }
 
-// Incomplete reports whether pages lack what a command gets and the user did not choose to leave out. A nil Built lacks
+// Incomplete reports whether the archive is damaged, or pages lack what a command gets and the user did not choose to leave out. A nil Built lacks
 // nothing.
 func (b *Built) Incomplete() bool {
-	return b != nil && slices.ContainsFunc(b.Lacks, func(l lack) bool { return !l.Chosen })
+	return b != nil && (b.Unreadable > 0 || slices.ContainsFunc(b.Lacks, func(l lack) bool { return !l.Chosen }))
 }
 
 // Text says what is in the mirror, for people.
@@ -147,7 +147,7 @@ func (b *Built) Text() string {
 	fmt.Fprintf(&t, "  %-19s %d, %s, for %s and %s\n", "files", b.Files, plainly.RoughSize(b.Octets), plainly.Count(b.Pages, "URL"), plainly.Count(b.Redirects, "redirect"))
 	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
 		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
-		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d gone, %d unchanged\n", "changed files", b.New, b.Differ, b.Lost, b.Unchanged)
+		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d removed, %d unchanged\n", "changed files", b.New, b.Differ, b.Lost, b.Unchanged)
 	}
 	row := func(name string, reasons map[mirror.Reason]int64) {
 		n := int64(0)
@@ -168,7 +168,7 @@ func (b *Built) Text() string {
 		name string
 		n    int64
 	}{
-		{"gone, kept", b.Kept}, {"older response shown", b.Stale}, {"not rewritten", b.Unread}, {"third-party files", b.Others}, {"records unreadable", b.Unreadable},
+		{"gone, kept", b.Kept}, {"damaged, kept", b.Salvaged}, {"older response shown", b.Stale}, {"not rewritten", b.Unread}, {"third-party files", b.Others}, {"records unreadable", b.Unreadable},
 	} {
 		if r.n > 0 {
 			fmt.Fprintf(&t, "  %-19s %d\n", r.name, r.n)

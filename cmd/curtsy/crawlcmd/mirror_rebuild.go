@@ -39,7 +39,8 @@ func newRebuild(std cli.Streams) *cobra.Command {
 		Long: "Rebuild the mirror of a crawl directory or of WARC files from the archive,\n" +
 			"without any request. The same archive gives the same files, byte for byte. Flags\n" +
 			"override the mirror settings of a crawl this time only, except that a new layout\n" +
-			"of the crawl's own mirror is kept.",
+			"of the crawl's own mirror is kept. Where a record is damaged, the file of the\n" +
+			"previous mirror stays, and the exit code is 4.",
 		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild --layout flat --cut-dirs 1 copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
 		Args:    cobra.MinimumNArgs(1),
 	}
@@ -76,7 +77,12 @@ func newRebuild(std cli.Streams) *cobra.Command {
 			fmt.Fprint(std.Err, b.Lead(), b.Text())
 		}
 		if o.json {
-			return cli.WriteJSON(std.Out, b)
+			if err := cli.WriteJSON(std.Out, b); err != nil {
+				return err
+			}
+		}
+		if b.Unreadable > 0 {
+			return cli.Silent(cli.ExitIncomplete)
 		}
 		return nil
 	}

@@ -82,7 +82,8 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 			sayIncomplete(std.Err, summary, o.dir)
 		}
 		if o.mirrored.Incomplete() {
-			fmt.Fprintf(std.Err, "curtsy: %s\n", plainly.OneLine(o.mirrored.Lacks[0].String()))
+			why, _, _ := strings.Cut(o.mirrored.Lead(), "\n")
+			fmt.Fprintf(std.Err, "curtsy: %s\n", why)
 		}
 	}
 	if o.json {
