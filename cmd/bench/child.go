@@ -30,7 +30,7 @@ import (
 
 // job is what a process of this program does, given as JSON to the hidden command child.
 type job struct {
-	Do      string    // web, crawl, bare, parts or frontier
+	Do      string    // web, crawl, bare or parts
 	Web     webConfig // of web
 	Args    []string  // of crawl
 	Seeds   []string
@@ -38,9 +38,6 @@ type job struct {
 	Most    int    // pages of bare; 0 = all
 	Tuned   bool   // bare has the collector's setting of a crawl
 	Model   bool   // the frontier is in memory
-	URLs    int    // of frontier
-	Hosts   int    // of frontier
-	Dir     string // of frontier
 	Profile string // file for the profile of a crawl; empty for none
 	Out     string // file for the result
 }
@@ -95,8 +92,6 @@ func (j *job) run(ctx context.Context, std cli.Streams) (any, error) {
 	case "parts":
 		defer tuned()()
 		return measureParts(ctx, j.Seeds, partsPages)
-	case "frontier":
-		return loadFrontier(ctx, j.Dir, j.URLs, j.Hosts, j.Model)
 	}
 	return nil, cli.Usagef("no job %q", j.Do)
 }

@@ -26,7 +26,7 @@ type bench struct {
 	discovered                    []int
 	pace, peerLimit               time.Duration
 	vs                            []string
-	dir, profile, svg, docs       string
+	dir, profile, docs            string
 	json                          bool
 	given                         func(flag string) bool
 	say                           func(format string, args ...any) // reports progress
@@ -58,18 +58,17 @@ func newRoot(std cli.Streams) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 	fs := root.Flags()
 	fs.StringVar(&b.name, "setup", oneHost, "measure this setup, `NAME`: "+setupNames)
-	fs.IntVar(&b.rounds, "rounds", 5, "measure each program `N` times, alternately; scale measures once")
+	fs.IntVar(&b.rounds, "rounds", 5, "measure each program `N` times, alternately")
 	fs.IntVar(&b.pages, "pages", 0, "`N` pages in all; 0 = the default of the setup")
 	fs.IntVar(&b.hosts, "hosts", 0, "`N` hosts; 0 = the default of the setup")
 	fs.IntVar(&b.workers, "workers", 0, "`N` requests at a time; 0 = the default of the setup")
 	fs.DurationVar(&b.pace, "pace", 500*time.Millisecond, "`TIME` between requests that the hosts of saturation require; from 1s on they\nare third-party hosts, below that your own")
-	fs.IntSliceVar(&b.discovered, "discovered", nil, "crawl until `N` URLs are known, once for each N, in growth (default\n100000,1000000); in scale, the steps (default 1,000 to 1,000,000)")
+	fs.IntSliceVar(&b.discovered, "discovered", nil, "crawl until `N` URLs are known, once for each N, in growth (default\n100000,1000000)")
 	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `PROGRAM`: bare (fetch and parse, nothing stored), model (a frontier in\nmemory), dashboard (open in 5 browsers, scraped each second), wget, wget2, httrack,\nscrapy, peers (those of the four that are installed), none, checkers (link checkers), or\na command line with {url}, {urls} or {seeds} (a file), and {dir}; repeatable (default bare\nfor one-host and many-hosts, peers for mirror)")
 	fs.DurationVar(&b.peerLimit, "peer-limit", 2*time.Minute, "stop a peer after `TIME`, and report its result until then")
 	fs.StringVar(&b.docs, "docs", "", "also time the link checkers on the pages in `FOLDER`")
 	fs.StringVar(&b.dir, "dir", "", "store crawls under `DIR` while they run; the disk counts (default a temporary one)")
 	fs.StringVar(&b.profile, "profile", "", "write processor and allocation profiles of each crawl into `DIR`, for go tool pprof,\nand report the cost of each stage; slightly slower")
-	fs.StringVar(&b.svg, "svg", "", "write the curves of scale into `FILE`")
 	fs.BoolVar(&b.json, "json", false, "print one JSON object")
 	linkcheck := crawlcmd.NewLinkCheck(std)
 	linkcheck.Hidden = true

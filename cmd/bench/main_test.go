@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"os"
 	"os/exec"
@@ -192,44 +191,5 @@ func TestBench_RefusesWhatItCannotMeasure(t *testing.T) {
 		`child {"Do":"bare","Seeds":["http://a"]}`: "loopback only",
 	} {
 		ran(t, cli.ExitUsage, []string{says}, strings.Fields(args)...)
-	}
-}
-
-func TestBench_ScaleMeasuresAndDraws(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures")
-	}
-	t.Parallel()
-	needsLoopback(t)
-	picture := filepath.Join(t.TempDir(), "scale.svg")
-	r := benched(t, "--setup", "scale", "--discovered", "10000,1000", "--svg", picture)
-	kinds := map[string]int{}
-	for _, s := range r.Steps {
-		if kinds[s.Of]++; s.CPU <= 0 || s.Of == scaleBolt && s.Disk <= 0 {
-			t.Errorf("%+v", s)
-		}
-	}
-	if kinds[scaleCrawl] != 4 || kinds[scaleBolt] != 5 || kinds[scaleModel] != 2 {
-		t.Errorf("%v", kinds)
-	}
-	svg, err := os.ReadFile(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := xml.Unmarshal(svg, new(struct{})); err != nil || bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) || bytes.Count(svg, []byte("<circle")) != 15 {
-		t.Errorf("%v, %d points\n%s", err, bytes.Count(svg, []byte("<circle")), svg)
-	}
-}
-
-// No crawl takes hours, and the model holds no more URLs than it is made for.
-func TestScaleSteps_StayWithinTheirLimits(t *testing.T) {
-	most := map[string]int{}
-	for _, s := range scaleSteps([]int{1000, 1_000_000, 10_000_000}) {
-		most[s.Of+" "+s.Varied] = max(most[s.Of+" "+s.Varied], map[string]int{"urls": s.URLs, "hosts": s.Hosts}[s.Varied])
-	}
-	for what, want := range map[string]int{"crawl urls": 1_000_000, "frontier urls": 10_000_000, "frontier, memory urls": 1000, "crawl hosts": 1000, "frontier hosts": 100_000} {
-		if most[what] != want {
-			t.Errorf("%s up to %d, want %d", what, most[what], want)
-		}
 	}
 }

@@ -17,30 +17,29 @@ import (
 
 // result is what a bench measured. The JSON form has everything, the text form the medians.
 type result struct {
-	Schema     int         `json:"schema"`
-	Version    string      `json:"curtsy"`
-	Go         string      `json:"go"`
-	System     string      `json:"system"`
-	CPUs       int         `json:"cpus"`
-	Time       time.Time   `json:"time"`
-	Dir        string      `json:"dir"` // of the crawls: its disk counts
-	Setup      string      `json:"setup"`
-	Pages      int         `json:"pages,omitempty"`
-	Hosts      int         `json:"hosts,omitempty"`
-	Workers    int         `json:"workers,omitempty"`
-	Pace       float64     `json:"pace_s,omitempty"`
-	Contenders []rows      `json:"contenders,omitempty"`
-	Ratios     []ratio     `json:"ratios,omitempty"`
-	Parts      []parts     `json:"parts,omitempty"`          // by round
-	ToParts    float64     `json:"bare_to_parts,omitempty"`  // processor time of the bare loop ÷ that of its parts
-	Added      []addedRSS  `json:"peak_rss_added,omitempty"` // of setup hostile
-	Steps      []scaleStep `json:"steps,omitempty"`          // of setup scale
-	Faults     int         `json:"faults,omitempty"`         // of the site for link checkers
-	Docs       string      `json:"docs,omitempty"`           // the folder for link checkers
-	Checkers   []checker   `json:"checkers,omitempty"`       // curtsy first
-	Violations []string    `json:"violations"`               // by curtsy, in any round
-	Void       string      `json:"void,omitempty"`           // why the figures are void
-	Notes      []string    `json:"notes"`
+	Schema     int        `json:"schema"`
+	Version    string     `json:"curtsy"`
+	Go         string     `json:"go"`
+	System     string     `json:"system"`
+	CPUs       int        `json:"cpus"`
+	Time       time.Time  `json:"time"`
+	Dir        string     `json:"dir"` // of the crawls: its disk counts
+	Setup      string     `json:"setup"`
+	Pages      int        `json:"pages,omitempty"`
+	Hosts      int        `json:"hosts,omitempty"`
+	Workers    int        `json:"workers,omitempty"`
+	Pace       float64    `json:"pace_s,omitempty"`
+	Contenders []rows     `json:"contenders,omitempty"`
+	Ratios     []ratio    `json:"ratios,omitempty"`
+	Parts      []parts    `json:"parts,omitempty"`          // by round
+	ToParts    float64    `json:"bare_to_parts,omitempty"`  // processor time of the bare loop ÷ that of its parts
+	Added      []addedRSS `json:"peak_rss_added,omitempty"` // of setup hostile
+	Faults     int        `json:"faults,omitempty"`         // of the site for link checkers
+	Docs       string     `json:"docs,omitempty"`           // the folder for link checkers
+	Checkers   []checker  `json:"checkers,omitempty"`       // curtsy first
+	Violations []string   `json:"violations"`               // by curtsy, in any round
+	Void       string     `json:"void,omitempty"`           // why the figures are void
+	Notes      []string   `json:"notes"`
 }
 
 // rows are the rounds of a contender and their medians.
@@ -299,7 +298,7 @@ func (r *result) text() string {
 		fmt.Fprintf(&b, "\nthe hosts require a delay of %g s, and respond after %g s", r.Pace, latency.Seconds())
 	}
 	fmt.Fprintf(&b, "\ncurtsy %s, %s, %s, %s\n\n", r.Version, r.Go, r.System, plainly.Count(r.CPUs, "CPU"))
-	for _, t := range [][][]string{r.crawlTable(), r.ratioTable(), r.addedTable(), r.stageTable(), r.scaleTable(), r.checkerTable()} {
+	for _, t := range [][][]string{r.crawlTable(), r.ratioTable(), r.addedTable(), r.stageTable(), r.checkerTable()} {
 		if len(t) < 2 {
 			continue
 		}

@@ -30,21 +30,15 @@ const (
 // run measures what the command line asks for and prints the result.
 func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
 	measure := b.crawls
-	switch {
-	case slices.Contains(b.vs, "checkers"):
-		for _, flag := range strings.Fields("setup pages hosts workers pace discovered svg profile") {
+	if slices.Contains(b.vs, "checkers") {
+		for _, flag := range strings.Fields("setup pages hosts workers pace discovered profile") {
 			if b.given(flag) || len(b.vs) > 1 {
 				return cli.Usagef("--vs checkers has its own sites: omit --%s and other values of --vs", flag)
 			}
 		}
 		b.name, measure = "checkers", b.checkers
-	case b.name == scale:
-		measure = b.scale
-		fallthrough
-	default:
-		if err := b.plan(); err != nil {
-			return err
-		}
+	} else if err := b.plan(); err != nil {
+		return err
 	}
 	if b.profile != "" {
 		if err := os.MkdirAll(b.profile, 0o777); err != nil {

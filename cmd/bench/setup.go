@@ -24,8 +24,7 @@ const (
 	growth     = "growth"     // far more is discovered than fetched
 	mirrorTree = "mirror"     // the browsable tree is made as well
 	hostile    = "hostile"    // one page is huge, or a bomb
-	scale      = "scale"      // growing numbers of URLs and hosts: scale.go
-	setupNames = "one-host, many-hosts, saturation, growth, mirror, hostile or scale"
+	setupNames = "one-host, many-hosts, saturation, growth, mirror or hostile"
 )
 
 // setup has the defaults of a setup, and the flags beside those of every setup.
@@ -42,7 +41,6 @@ var setups = map[string]setup{
 	growth:     {0, 100, 16, nil, "pages hosts discovered vs profile"},
 	mirrorTree: {5000, 1, 16, []string{"peers"}, "pages vs profile"},
 	hostile:    {500, 1, 16, nil, "pages profile"},
-	scale:      {0, 100, 16, nil, "discovered svg"},
 }
 
 const (
@@ -69,7 +67,7 @@ func (b *bench) plan() error {
 	if !ok {
 		return cli.Usagef("--setup %q: write %s", b.name, setupNames)
 	}
-	for _, flag := range strings.Fields("pages hosts pace discovered vs profile svg") {
+	for _, flag := range strings.Fields("pages hosts pace discovered vs profile") {
 		if b.given(flag) && !slices.Contains(strings.Fields(s.flags), flag) {
 			return cli.Usagef("--%s does not apply to --setup %s", flag, b.name)
 		}
@@ -90,8 +88,6 @@ func (b *bench) plan() error {
 		s.pages = hostPages * b.hosts
 	case growth:
 		web.Endless = true
-	case scale:
-		return nil
 	}
 	sizes := []int{cmp.Or(b.pages, s.pages)}
 	if b.name == growth && b.pages == 0 {
