@@ -210,7 +210,7 @@ func behind(reason string) string {
 }
 
 func (p *explainPage) pace(x explain.Pace) {
-	p.line("pace", "%s, by %s", secs(x.Seconds), x.By)
+	p.line("delay", "%s, set by %s%s", secs(x.Seconds), x.By, behind(plainly.Words("delays")[string(x.By)]))
 	for _, t := range x.Terms {
 		ask := "requires no delay"
 		if t.Seconds != nil {

@@ -40,7 +40,7 @@ func (p *explainPage) source(r explain.Robots) {
 		p.line("", "redirected to %s", r.Final)
 	}
 	if r.Fetched != nil {
-		text := "had " + explainStamp(*r.Fetched)
+		text := "fetched " + explainStamp(*r.Fetched)
 		if r.Status > 0 {
 			text += fmt.Sprintf(", status %d", r.Status)
 		}

@@ -245,7 +245,7 @@ func textOfReport(r *reports.Report, page, data string) string {
 	t := &r.Totals
 	fmt.Fprintf(&b, "%s to %s: %s, %d disallowed by robots.txt\n", plainly.Count(t.Exchanges, "request"), plainly.Count(r.Reached, "host"), plainly.Count(t.Pages, "page"), r.Robots.Disallowed)
 	if n := r.Crawl.Generations; n > 1 {
-		fmt.Fprintf(&b, "of %d generations together: what each of them decided counts in each\n", n)
+		fmt.Fprintf(&b, "these figures are sums over %d generations: the crawl and its updates\n", n)
 	}
 	if t.Gaps > 0 {
 		fmt.Fprintf(&b, "%s, the shortest %s; %d shorter than due\n", plainly.Count(t.Gaps, "delay"), plainly.Seconds(t.LeastMs/1000), t.Short)

@@ -41,27 +41,27 @@ func newCheck(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--file FILE | --url URL] [flags] URL…",
 		Short: "Test URLs against robots.txt",
-		Long: "Check URLs against a robots.txt: that of each URL's host, fetched as a crawl\n" +
-			"would; one at another URL; or one in a file. Exit code 0: all are allowed;\n" +
-			"3: some are not; 1: a robots.txt is unavailable.\n\n" +
+		Long: "Report for each URL whether a robots.txt allows it: that of the URL's host,\n" +
+			"fetched as a crawl would; one at another URL; or one in a file, for any host.\n" +
+			"Exit code 0: all are allowed; 3: some are not; 1: a robots.txt is unavailable.\n\n" +
 			"With --batch, standard input holds a JSON object per line,\n" +
 			"  {\"id\",\"standard\",\"robots_txt\" or \"robots_b64\",\"agent\",\"url\"}\n" +
 			"and standard output has one for each, in the same order:\n" +
 			"  {\"id\",\"allow\",\"reason\",\"line\",\"rule\",\"delay_s\",\"sitemaps\"} or {\"id\",\"error\"}",
 		Example: "  curtsy robots check https://www.your-domain.org/search?q=rye\n" +
 			"  curtsy robots check --file robots.txt --agent Googlebot --all-standards \\\n" +
-			"      https://www.your-domain.org/private/",
+			"      https://www.your-domain.org/ https://www.your-domain.org/private/",
 		Args: cobra.ArbitraryArgs,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&c.file, "file", "", "`FILE` robots.txt file; - for standard input")
 	fs.StringVar(&c.url, "url", "", "`URL` address of the robots.txt")
-	fs.StringVar(&c.token, "agent", "", "`TOKEN` product token of the crawler (default: yours)")
+	fs.StringVar(&c.token, "agent", "", "`TOKEN` crawler to check for, by its name in robots.txt\n(default curtsy, or as in your settings)")
 	fs.Var(&c.standard, "robots-standard", "`STANDARD` standard to apply: "+strings.Join(config.Standards(), ", "))
 	cli.Words(fs, "robots-standard", config.Standards()...)
 	fs.BoolVar(&c.everyStandard, "all-standards", false, "apply all standards, side by side")
-	cli.Often(fs, "file", "url")
+	cli.Often(fs, "file", "url", "agent")
 	cli.Group(fs, "Judgement")
 	fs.BoolVar(&c.json, "json", false, "print a JSON object per URL")
 	fs.BoolVar(&c.batch, "batch", false, "answer queries from standard input, a JSON object per line")

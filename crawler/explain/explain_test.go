@@ -137,7 +137,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{closed(frontier.Fetched, ""), AnswerDone, "done: fetched; robots.txt allows it", -1},
 		{func(k *Facts) {
 			k.Entry.Outcome, k.Entry.Reason, k.Found.Via = frontier.Fetched, "trap:copy", "http://a.test/first"
-		}, AnswerDone, "done: fetched (duplicate of the page before: http://a.test/first); robots.txt allows it", -1},
+		}, AnswerDone, "done: fetched (the page is a copy of the one that links to it: http://a.test/first); robots.txt allows it", -1},
 		{closed(frontier.Redirected, ""), AnswerDone, "done: redirected", -1},
 		{closed(frontier.Gone, "status 404"), AnswerDone, "done: gone (status 404)", -1},
 		{closed(frontier.Failed, "timeout"), AnswerDone, "done: failed (no answer in time)", -1},

@@ -24,6 +24,7 @@ type Estimate struct {
 	Expected int64 // URLs in all by then
 	Open     bool
 	Until    string // the budget that ends the crawl before all is done; empty for none
+	AtMost   bool   // nobody knows whether it does: all may be done before
 	Within   string // the window in which alone hosts are asked, which all of that takes in; empty for any time
 }
 
@@ -105,14 +106,25 @@ func (e Estimate) Rest() time.Duration { return max(e.Likely, e.Left) }
 
 // RestText is Rest in words, and what is to be said with it.
 func (e Estimate) RestText() (left, more string) {
-	left = "about " + Roughly(e.Rest()) + " left"
-	if e.Open {
-		left, more = "at least "+Roughly(e.Rest())+" left", ", more may be found"
-	}
-	if e.Until != "" {
-		more += ", by --" + e.Until
+	left = e.about() + " " + Roughly(e.Rest()) + " left"
+	switch {
+	case e.Open:
+		more = ", more may be found"
+	case e.Until != "":
+		more = ", by --" + e.Until
 	}
 	return left, more
+}
+
+// about says which bound of the rest is known.
+func (e Estimate) about() string {
+	switch {
+	case e.Open:
+		return "at least"
+	case e.AtMost:
+		return "at most"
+	}
+	return "about"
 }
 
 // String says it in one line: what is likely, or the least where nobody knows how much will be found.
@@ -127,16 +139,15 @@ func (e Estimate) String() string {
 	if e.Within != "" {
 		urls += ", within " + e.Within
 	}
-	about := "about"
 	switch {
 	case e.Until != "":
 		urls += ", until --" + e.Until
 	case e.Open:
-		about, urls = "at least", urls+", more may be found"
+		urls += ", more may be found"
 	case e.Expected > e.Known:
 		urls += fmt.Sprintf(" and %d expected ones", e.Expected-e.Known)
 	}
-	return fmt.Sprintf("%s %s for %s; pace %v (%s) at %s", about, Roughly(e.Rest()), urls, e.Pace, e.PaceBy, e.Host)
+	return fmt.Sprintf("%s %s for %s; pace %v (%s) at %s", e.about(), Roughly(e.Rest()), urls, e.Pace, e.PaceBy, e.Host)
 }
 
 // Roughly rounds a duration to what a person wants to know of it.
@@ -153,6 +164,9 @@ func Roughly(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
 }
 
+// EarlierRest is why a host waits that an earlier run left with a back-off and that is open again.
+const EarlierRest = "back-off that began in an earlier run"
+
 // Left lists all hosts that have something left to do, with why nothing is done of it now.
 func Left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
 	var out []Resting
@@ -164,6 +178,8 @@ func Left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
 		case h.Condition != frontier.Open || h.Hold.Act != 0:
 		case h.Deferred == r.Pending:
 			r.Reason = "its URLs wait to be tried again"
+		case h.Wait > h.Pace:
+			r.Reason = EarlierRest
 		default:
 			r.Reason = "its pace"
 		}

@@ -168,6 +168,7 @@ const maxSeconds = float64(math.MaxInt64 / int64(2*time.Second))
 func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 	f.sober()
 	takes, open := f.longest(&l.settings)
+	least, unsure := takes, open
 	e.Expected = e.Known + f.more
 	end := func(by string, seconds float64) {
 		if seconds = max(seconds, 0); open || seconds < takes {
@@ -192,6 +193,7 @@ func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 		end(UntilTime, (b.MaxTime - time.Since(l.began)).Seconds())
 	}
 	e.Likely, e.Open = time.Duration(takes*float64(time.Second)), open
+	e.AtMost = unsure && e.Until != "" && least < takes
 	if e.Until != "" {
 		e.Left = min(e.Left, e.Likely)
 	}

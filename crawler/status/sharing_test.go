@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
+	"curtsy/frontier"
 )
 
 // Each host at an address gets as many starts as the others, or as many as its own pace lets it have; of what is left over
@@ -49,4 +50,16 @@ func repeated(d time.Duration, n int) (all []time.Duration) {
 		all = append(all, d)
 	}
 	return all
+}
+
+// A budget that ends a crawl of unknown size is a bound of what is left; one that known URLs exceed is not.
+func TestForecast_BudgetOfUnknownSizeIsABound(t *testing.T) {
+	l := NewLive(nil, Settings{Workers: 1, Budget: Budget{MaxTime: 90 * time.Minute}})
+	for likely, want := range map[float64]string{1: "at most 1 h 30 min left, by --max-time", 1e6: "about 1 h 30 min left, by --max-time"} {
+		f, e := forecast{parts: []part{{turn: 1, likely: likely, open: true}}}, Estimate{}
+		l.foretell(&f, frontier.Stats{}, &e)
+		if left, more := e.RestText(); left+more != want {
+			t.Errorf("%v requests are known: %q, want %q", likely, left+more, want)
+		}
+	}
 }

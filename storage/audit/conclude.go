@@ -125,7 +125,7 @@ func (a *audit) cannotShow(ours bool) []string {
 	if ours {
 		c = append(c,
 			"that the value in an owner's proof is the operator's: only the operator's key can show that",
-			"that delays after repeated errors are as long as docs/trust/politeness.md requires: the audit uses "+
+			"that delays after repeated errors are as long as politeness rules 11 and 12 require: the audit uses "+
 				"those that the crawl recorded",
 			"when a response began: the audit accepts the recorded time of the first byte if it is not after the "+
 				"last, and computes the delay for slow responses from it",

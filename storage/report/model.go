@@ -263,9 +263,9 @@ func (e *ending) tell(c *Crawl) {
 	case !e.any:
 		c.Ended = "Not known: the ledger has no marks of its runs."
 	case e.ended:
-		c.Ended = "Its last run ended normally, " + instant(e.stop) + "."
+		c.Ended = "Ended normally, " + instant(e.stop) + "."
 	default:
-		c.Ended = "Its last run has no end in the ledger: it still runs, or it was killed, or its disk was full."
+		c.Ended = "Has no end in the ledger: it still runs, or it was killed, or its disk was full."
 	}
 	if e.torn > 0 {
 		c.Ended += fmt.Sprintf(" Of the runs before, %s ended otherwise: by a kill or a crash.", plainly.Grouped(e.torn))

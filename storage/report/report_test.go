@@ -206,7 +206,7 @@ func TestJSONFormIsTheDocumentedOne(t *testing.T) {
 			t.Fatalf("how it ended: %+v", r.Crawl)
 		}
 		r.Crawl.Runs, r.Crawl.Head = []report.Run{{Began: start, Ended: "2026-05-03T10:02:30Z"}}, strings.Repeat("0f", 32)
-		r.Crawl.Ended = "Its last run ended normally, 2026-05-03 10:02:30 UTC."
+		r.Crawl.Ended = "Ended normally, 2026-05-03 10:02:30 UTC."
 		var b bytes.Buffer
 		if err := r.WriteJSON(&b); err != nil {
 			t.Fatal(err)

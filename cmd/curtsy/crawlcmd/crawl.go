@@ -218,6 +218,10 @@ func join(ctx context.Context, s *crawldir.Settings, o *options, std cli.Streams
 	return resume(ctx, nil, s, o, std)
 }
 
+// inherits is in the help of commands that go on with a crawl, whose flags show the defaults of a new one.
+const inherits = "Without a flag, the crawl's own setting applies (curtsy config show DIR), not\n" +
+	"the default shown here. A flag replaces the setting permanently."
+
 // NewResume goes on with a crawl.
 func NewResume(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
@@ -225,8 +229,7 @@ func NewResume(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [flags] DIR",
 		Short: "Continue an interrupted crawl",
-		Long: "Continue a crawl that was stopped or killed. The crawl's settings apply;\n" +
-			"flags replace them permanently.",
+		Long:  "Continue a crawl that was stopped or killed.\n\n" + inherits,
 		Example: "  curtsy resume news\n" +
 			"  curtsy resume --max-pages 0 news",
 		Args: cli.OneDir,

@@ -54,11 +54,11 @@ func NewLinkCheck(std cli.Streams) *cobra.Command {
 			"permanent redirects, http links to hosts that support https, mixed content,\n" +
 			"duplicate ids, and links that could not be tested, as when robots.txt disallows\n" +
 			"them.\n\n" +
-			"DIR is the directory of a crawl, which is crawled again: the result begins with\n" +
-			"newly broken and repaired links. The same holds for a URL that has a crawl\n" +
-			"directory. --offline checks DIR without any request. FOLDER contains the files\n" +
-			"of a site, which is served to this command only; its crawl is deleted unless\n" +
-			"--dir keeps it.\n\n" +
+			"DIR is the directory of an earlier crawl or check. It is crawled again, and the\n" +
+			"result shows what is newly broken, still broken and repaired. The same holds\n" +
+			"for a URL if --dir, or its default, is such a directory. --offline checks DIR\n" +
+			"without any request. FOLDER contains the files of a site, which is served to\n" +
+			"this command only; its crawl is deleted unless --dir keeps it.\n\n" +
 			"Exit code 0: no broken links; 3: broken links; 4: the crawl is incomplete.\n\n" + config.Scopes,
 		Example: "  curtsy linkcheck https://www.your-domain.org/\n" +
 			"  curtsy linkcheck --scope prefix --json https://www.your-domain.org/docs/\n" +
@@ -69,6 +69,7 @@ func NewLinkCheck(std cli.Streams) *cobra.Command {
 	fs := cmd.Flags()
 	c.task = NewTask(fs)
 	c.task.Checks(patience)
+	fs.Lookup("dir").Usage = "`DIR` directory of the crawl; one with a crawl of the URL is\ncrawled again (default ./<host>-<UTC date>)"
 	cli.Often(fs, "external", "max-wait")
 	fs.BoolVar(&c.offline, "offline", false, "check an existing crawl without any request")
 	fs.BoolVar(&c.update, "update", false, "crawl an existing crawl again (the default); refuses anything else")

@@ -26,7 +26,7 @@ type outputs struct {
 
 func (o *outputs) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ignore, "ignore", "", "`FILE` do not report listed URLs, which are requested all the same: on each\nline a regular expression, a space, and the reason")
-	fs.StringVar(&o.baseline, "baseline", "", "`FILE` earlier --json output, whose broken links are known: they\nare listed separately and do not cause exit code 3")
+	fs.StringVar(&o.baseline, "baseline", "", "`FILE` earlier --json output: only links that are not broken\nthere are listed and cause exit code 3")
 	fs.StringVar(&o.html, "html", "", "`FILE` also write an HTML page")
 	fs.StringVar(&o.junit, "junit", "", "`FILE` also write JUnit XML, for CI")
 	fs.BoolVar(&o.github, "github", false, "also write annotations for GitHub Actions (default if\nGITHUB_ACTIONS is true)")

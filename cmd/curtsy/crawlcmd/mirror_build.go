@@ -164,11 +164,14 @@ func (b *Built) Text() string {
 	row("  page requisites", b.MissingEmbeds)
 	row("named by scripts", b.Scripted)
 	row("only in the archive", b.Left)
+	if b.Kept > 0 {
+		fmt.Fprintf(&t, "  %-19s %d (--vanished remove removes them)\n", "gone, kept", b.Kept)
+	}
 	for _, r := range []struct {
 		name string
 		n    int64
 	}{
-		{"gone, kept", b.Kept}, {"damaged, kept", b.Salvaged}, {"older response shown", b.Stale}, {"not rewritten", b.Unread}, {"third-party files", b.Others}, {"records unreadable", b.Unreadable},
+		{"damaged, kept", b.Salvaged}, {"older response shown", b.Stale}, {"not rewritten", b.Unread}, {"third-party files", b.Others}, {"records unreadable", b.Unreadable},
 	} {
 		if r.n > 0 {
 			fmt.Fprintf(&t, "  %-19s %d\n", r.name, r.n)

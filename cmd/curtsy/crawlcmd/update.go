@@ -29,9 +29,8 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 		Long: "Crawl again from the seeds of an ended crawl, into the same archive and ledger.\n" +
 			"Requests are conditional; unchanged pages are recorded as references to the\n" +
 			"earlier responses. The summary counts new, changed, unchanged and deleted pages;\n" +
-			"DIR/" + crawldir.ChangesName + " lists every URL. The crawl's settings apply; flags\n" +
-			"replace them permanently, and budgets start again at zero. curtsy resume\n" +
-			"continues an interrupted update. A copy made by curtsy mirror is written again.",
+			"DIR/" + crawldir.ChangesName + " lists every URL. Budgets start again at zero. curtsy resume\n" +
+			"continues an interrupted update. A copy made by curtsy mirror is written again.\n\n" + inherits,
 		Example: "  curtsy update news\n" +
 			"  curtsy update --max-pages 500 --json news",
 		Args: cli.OneDir,
@@ -81,7 +80,7 @@ func changesText(c *crawldir.Changes) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nURLs since the previous generation\n")
 	for _, r := range []struct{ word, name string }{
-		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged"},
+		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged (304 or same content)"},
 		{string(storage.ChangeFresh), "fresh, no request"}, {string(storage.ChangeGone), "gone (404, 410)"}, {crawldir.Unknown, "not known now"}, {crawldir.OptedOut, "opted out"},
 		{crawldir.Unlinked, "no longer linked"},
 	} {
@@ -89,9 +88,9 @@ func changesText(c *crawldir.Changes) string {
 		switch {
 		case r.word == crawldir.OptedOut && n == 0:
 		case known:
-			fmt.Fprintf(&b, "  %-18s %d\n", r.name, n)
+			fmt.Fprintf(&b, "  %-32s %d\n", r.name, n)
 		default:
-			fmt.Fprintf(&b, "  %-18s not known before the update is finished\n", r.name)
+			fmt.Fprintf(&b, "  %-32s not known before the update is finished\n", r.name)
 		}
 	}
 	fmt.Fprintf(&b, "changes  %s\n", plainly.OneLine(filepath.Clean(c.File)))

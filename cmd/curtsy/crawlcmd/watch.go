@@ -50,7 +50,7 @@ func NewWatch(std cli.Streams) *cobra.Command {
 			"as earlier visits show them to change, with conditional requests, within a daily\n" +
 			"budget of requests to each host, and as politely as in any crawl. Pages that are\n" +
 			"due form a round, which is an update of these pages. After an interruption or\n" +
-			"a kill, run the same command to continue.",
+			"a kill, run the same command to continue.\n\n" + inherits,
 		Example: "  curtsy watch --per-host-per-day 500 news\n" +
 			"  curtsy watch --once news     # for cron\n" +
 			"  curtsy watch --list news     # when each URL is due, and why",

@@ -52,6 +52,13 @@ func resting(s status.Status, left int64) (hosts, says string) {
 			first = min(first, r.Wait)
 		}
 	}
+	for _, q := range s.Longest { // Resting has none that is open
+		if q.State == "" && q.Wait > q.Pace {
+			left -= q.Pending
+			names = append(names, q.Host+" ("+status.EarlierRest+")")
+			first = min(first, q.Wait)
+		}
+	}
 	if left > 0 || len(names) == 0 {
 		return "", ""
 	}

@@ -20,17 +20,26 @@ const (
 func Links(r *check.Result) string {
 	var b strings.Builder
 	b.WriteString(summary(r))
-	if r.Since != nil {
-		since(&b, r.Since)
+	broken := func(title string, all []check.Finding) { section(&b, title, maxBroken, all, head) }
+	if r.Since == nil {
+		broken("BROKEN", r.Broken)
+	} else {
+		b.WriteString(sinceLine(r.Since))
+		fresh := map[string]bool{}
+		for _, f := range r.Since.New {
+			fresh[f.URL] = true
+		}
+		broken("NEWLY BROKEN", r.Since.New)
+		broken("STILL BROKEN", slices.DeleteFunc(slices.Clone(r.Broken), func(f check.Finding) bool { return fresh[f.URL] }))
+		broken("REPAIRED: no longer broken, or no longer linked", withoutPlaces(r.Since.Repaired))
 	}
-	section(&b, "BROKEN", maxBroken, r.Broken, func(f check.Finding) string { return head(f) })
 	redirects(&b, r.Redirects)
 	section(&b, "HTTP WHERE HTTPS ANSWERS", maxOther, r.Insecure, bare)
 	section(&b, "MIXED CONTENT: a page by https that needs this by http", maxOther, r.Mixed, bare)
 	section(&b, "DUPLICATE IDS IN A PAGE", maxOther, byID(r.Duplicates), func(f check.Finding) string {
 		return plainly.OneLine(f.Reason) + " in " + plainly.OneLine(f.URL)
 	})
-	section(&b, "UNDECIDED: these hosts refuse robots, or require a delay", maxOther, r.Undecided, func(f check.Finding) string { return head(f) })
+	section(&b, "UNDECIDED: these hosts refuse robots, or require a delay", maxOther, r.Undecided, head)
 	section(&b, "NOT TESTED", maxOther, r.Untested, func(f check.Finding) string {
 		return plainly.OneLine(f.URL) + ": " + reason(f.Reason)
 	})
@@ -78,25 +87,13 @@ func sinceLine(s *check.Since) string {
 	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.Earlier)), len(s.New), len(s.Repaired), s.Still)
 }
 
-// since says what became of broken links. Those that are newly broken and are all that is broken are listed as such.
-func since(b *strings.Builder, s *check.Since) {
-	b.WriteString(sinceLine(s))
-	for _, l := range []struct {
-		title string
-		all   []check.Finding
-	}{{"NEWLY BROKEN", s.New}, {"REPAIRED", s.Repaired}} {
-		if len(l.all) == 0 || l.title == "NEWLY BROKEN" && s.Earlier == check.EarlierBaseline {
-			continue
-		}
-		fmt.Fprintf(b, "\n%s\n", l.title)
-		for i, f := range l.all {
-			if i == maxBroken {
-				more(b, len(l.all)-i, "  ")
-				break
-			}
-			fmt.Fprintf(b, "  %s\n", head(f))
-		}
+// withoutPlaces drops where the findings of an earlier result were mentioned.
+func withoutPlaces(all []check.Finding) []check.Finding {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].On, all[i].Count = nil, 0
 	}
+	return all
 }
 
 // head says what is wrong with a URL.

@@ -66,9 +66,12 @@ func sentence(e plan.Estimate) string {
 	if e.Pages == 0 {
 		return "No URL that may be fetched is known."
 	}
-	s := fmt.Sprintf("About %s for %s (%s) and about %s.", status.Roughly(e.Duration()),
-		plainly.Count(e.Requests, "request"), plainly.Count(e.Pages, "known page"), plainly.RoughSize(e.Bytes))
-	return s + " " + decided(e)
+	known := "The only page known so far takes"
+	if e.Pages > 1 {
+		known = fmt.Sprintf("The %d pages known so far take", e.Pages)
+	}
+	return fmt.Sprintf("%s about %s: %s and about %s. %s", known, status.Roughly(e.Duration()), plainly.Count(e.Requests, "request"),
+		plainly.RoughSize(e.Bytes), decided(e))
 }
 
 // decided says what decides.
@@ -79,15 +82,15 @@ func decided(e plan.Estimate) string {
 	case plan.DecidedByDaily:
 		return plainly.OneLine(e.Host) + " takes longest, by --per-host-per-day."
 	case plan.DecidedByAddress:
-		return "The " + plainly.OneLine(e.Host) + " share its pace, and take longest."
+		return "The " + plainly.OneLine(e.Host) + " share one delay, and take longest."
 	case plan.DecidedByWorkers:
 		return "--workers decides: there are more hosts than requests in flight."
 	case plan.DecidedByRate:
 		return "--max-rate decides."
 	case plan.DecidedByPages:
-		return "--max-pages ends it then."
+		return "--max-pages ends the crawl then."
 	case plan.DecidedByTime:
-		return "--max-time ends it then."
+		return "--max-time ends the crawl then."
 	}
 	return ""
 }

@@ -47,15 +47,20 @@ func Status(s status.Status, dir string, now time.Time) string {
 		row("sitemaps", "%d read, %s in them", s.Sitemaps, plainly.Count(s.Listed, "URL"))
 	}
 	for _, l := range []struct {
-		name    string
-		reasons map[string]int64
-		because func(map[string]int64) string
+		name, thing string
+		reasons     map[string]int64
+		because     func(map[string]int64) string
 	}{
-		{"responses", s.Answers, itemized}, {"types", s.Types, itemized}, {"tags", s.Tags, itemized}, {"by scripts", s.Scripts, Because},
-		{"errors", s.Failures, Because}, {"not read", s.NotRead, Because}, {"not followed", s.Links, Because}, {"over a limit", s.Capped, Because},
+		{"responses", "", s.Answers, itemized}, {"types", "", s.Types, itemized}, {"tags", "", s.Tags, itemized}, {"by scripts", "", s.Scripts, Because},
+		{"errors", "request", s.Failures, Because}, {"not read", "", s.NotRead, Because}, {"not followed", "link", s.Links, Because},
+		{"over a limit", "link", s.Capped, Because},
 	} {
 		if len(l.reasons) > 0 {
-			row(l.name, "%d%s", sum(l.reasons), l.because(l.reasons))
+			n := fmt.Sprint(sum(l.reasons))
+			if l.thing != "" {
+				n = plainly.Count(sum(l.reasons), l.thing)
+			}
+			row(l.name, "%s%s", n, l.because(l.reasons))
 		}
 	}
 	if s.Suspects > 0 || s.Quarantined > 0 {
@@ -179,7 +184,7 @@ func hostsText(b *strings.Builder, s status.Status) {
 		if r.Reason != "" {
 			fmt.Fprintf(b, ": %s", plainly.OneLine(plainly.Reason(r.Reason)))
 		}
-		if r.Wait > 0 && strings.HasPrefix(r.Condition, "parked") {
+		if r.Wait > 0 && (r.Condition == frontier.Open.String() || strings.HasPrefix(r.Condition, "parked")) {
 			fmt.Fprintf(b, "; next try in %v", Seconds(r.Wait).Round(time.Second))
 		}
 		fmt.Fprintf(b, "; %s pending\n", plainly.Count(r.Pending, "URL"))
