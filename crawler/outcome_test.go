@@ -339,6 +339,11 @@ func TestStories_Outcomes(t *testing.T) {
 			},
 		},
 		{
+			name: "an unknown host rests longer than in a link check", seeds: "http://a.test/ http://nowhere.test/", sites: []*crawltest.Site{crawltest.Tree("a.test", 20)},
+			set: func(w *world) { w.cfg.MaxWait = 30 * time.Second }, ended: EndedWaiting, incomplete: true,
+			check: func(_ *testing.T, w *world, _ Summary) { w.line("http://nowhere.test/robots.txt") },
+		},
+		{
 			name: "a body that is still coded is not read as HTML",
 			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
 				"/": {Links: []string{"/x"}, Header: map[string]string{"Content-Encoding": "compress", "X-Robots-Tag": "noarchive"}}, "/x": {},

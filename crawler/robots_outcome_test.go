@@ -135,9 +135,6 @@ func TestGate_3_1(t *testing.T) {
 				if row.want[i] != asDeny {
 					return
 				}
-				if n := len(g.ledger.all); (row.dial != nil || row.lookUp != nil) && n != 1 {
-					t.Errorf("%d attempts within %v", n, g.cfg.MaxWait)
-				}
 				g.mended.Store(true)
 				time.Sleep(25 * time.Hour)
 				g.reopen() // a host that was left alone comes back with the next run
