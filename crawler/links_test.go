@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/scope"
-	"curtsy/frontier"
 	"curtsy/storage"
 )
 
@@ -34,68 +33,6 @@ func sheet(embeds ...string) crawltest.Page {
 }
 
 var picture = crawltest.Page{Type: "image/png", Body: "png"}
-
-// far returns sites far1.test to far5.test of which each style sheet imports one of the next, behind a.test's own chain
-// of style sheets, and one that disallows all.
-func far() []*crawltest.Site {
-	sites := []*crawltest.Site{
-		{Name: "a.test", Pages: map[string]crawltest.Page{
-			"/":      {Links: []string{"http://far1.test/page"}, Embeds: []string{"/1.css", "/moved.png", "http://shut.test/x.png"}},
-			"/1.css": sheet("2.css"), "/2.css": sheet("3.css"), "/3.css": sheet("4.css"), "/4.css": sheet("http://far1.test/s.css"),
-			"/moved.png": {Redirect: "http://far1.test/moved.png"},
-		}},
-		{Name: "shut.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /\n"}, Pages: map[string]crawltest.Page{"/x.png": picture}},
-	}
-	for i := 1; i <= 5; i++ {
-		sites = append(sites, &crawltest.Site{Name: fmt.Sprintf("far%d.test", i), Pages: map[string]crawltest.Page{
-			"/s.css": sheet(fmt.Sprintf("http://far%d.test/s.css", i+1), "http://a.test/shared.png"), "/page": {},
-			"/moved.png": picture,
-		}})
-	}
-	sites[0].Pages["/shared.png"] = picture
-	return sites
-}
-
-func TestRequisites_AllIsThreeStepsOffTheScope(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, far()...)
-		w.cfg.Scope = scope.Config{Requisites: scope.RequisitesAll}
-		w.run()
-		for i := 1; i <= 3; i++ {
-			host := fmt.Sprintf("far%d.test", i)
-			want := []string{"/robots.txt", "/s.css"}
-			if i == 1 {
-				want = []string{"/moved.png", "/robots.txt", "/s.css"}
-			}
-			got := w.asked(host)
-			if first := got[0]; first != "/robots.txt" {
-				t.Errorf("%s was asked for %s before its robots.txt", host, first)
-			}
-			if slices.Sort(got); !slices.Equal(got, want) {
-				t.Errorf("%s was asked for %q, want %q", host, got, want)
-			}
-		}
-		if got := w.asked("far4.test"); len(got) != 0 {
-			t.Errorf("far4.test was asked for %q", got)
-		}
-		w.wantAsked("shut.test", "/robots.txt")
-		for url, want := range map[string][2]string{
-			"http://far4.test/s.css":     {frontier.Dropped.String(), "scope:requisites"},
-			"http://far1.test/page":      {frontier.Dropped.String(), "scope:host"},
-			"http://far3.test/s.css":     {frontier.Fetched.String(), "unavailable"},
-			"http://a.test/shared.png":   {frontier.Fetched.String(), "unavailable"},
-			"http://a.test/moved.png":    {frontier.Redirected.String(), "to http://far1.test/moved.png"},
-			"http://far1.test/moved.png": {frontier.Fetched.String(), "unavailable"},
-		} {
-			if l := w.lineOf(url); string(l.Outcome) != want[0] || l.Reason != want[1] {
-				t.Errorf("%s: %s, %s; want %s, %s", url, l.Outcome, l.Reason, want[0], want[1])
-			}
-		}
-		if l := w.lineOf("http://shut.test/x.png"); l.Outcome != storage.OutcomeDisallowed {
-			t.Errorf("shut.test: %+v", l)
-		}
-	})
-}
 
 // searched is a site in the style of javadoc, whose search needs what a script alone names. Embeds has what the referee
 // allows to be asked for.
@@ -242,7 +179,6 @@ func TestStories_Requisites(t *testing.T) {
 	previews := func() []*crawltest.Site {
 		return []*crawltest.Site{{Name: "a.test", Pages: pages{"/": {Body: `<meta property="og:image" content="/og.png">`}, "/og.png": picture}}}
 	}
-	nobodyElse := map[string]string{"far1.test": "", "far2.test": "", "shut.test": ""}
 	tell(t, []story{
 		{ // rule 19
 			name: "nofollow does not concern style sheets",
@@ -254,20 +190,6 @@ func TestStories_Requisites(t *testing.T) {
 				w.wantAskedInAnyOrder("a.test", "/", "/a.css", "/a.png", "/b.css", "/b.png", "/robots.txt")
 			},
 			rules: crawltest.Rules{Pace: Floor},
-		},
-		{
-			name: "within the scope", sites: far(), set: func(w *world) { w.cfg.Scope = scope.Config{Requisites: scope.RequisitesScope} }, asked: nobodyElse,
-			check: func(t *testing.T, w *world, _ Summary) {
-				w.wantAskedInAnyOrder("a.test", "/", "/1.css", "/2.css", "/3.css", "/4.css", "/moved.png", "/robots.txt")
-				if l := w.lineOf("http://far1.test/s.css"); l.Reason != "scope:host" || l.Kind != "embed" || l.Via != "http://a.test/4.css" {
-					t.Errorf("%+v", l)
-				}
-			},
-		},
-		{
-			name: "none", sites: far(), set: func(w *world) { w.cfg.Scope = scope.Config{Requisites: scope.RequisitesNone} },
-			asked:   map[string]string{"a.test": "/robots.txt /", "far1.test": "", "shut.test": ""},
-			figures: map[string]int64{"links_not_followed/scope:requisites": 3},
 		},
 		{ // a redirect is no step; one that leads off the scope begins it, and one within what is off the scope costs nothing
 			name: "redirects off the scope count once",

@@ -105,26 +105,6 @@ func shopSite(name string, products int) *crawltest.Site {
 	return s
 }
 
-// wikiSite is a site of articles, each with a history, and each of which links to some others.
-func wikiSite(name string, articles int) *crawltest.Site {
-	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, 2*articles+1)}
-	title := func(i int) string { return fmt.Sprintf("Article_%c%c%d", 'A'+rune(i%26), 'a'+rune(i/26%26), i) }
-	for i := range articles {
-		article, history := "/wiki/"+title(i), "/index.php?title="+title(i)+"&action=history"
-		p := crawltest.Page{Title: title(i), Text: madeUp(name, i, "the editor"), Links: []string{history}}
-		for _, to := range []int{3*i + 1, 3*i + 2, 3*i + 3, i / 2} {
-			if to < articles {
-				p.Links = append(p.Links, "/wiki/"+title(to))
-			}
-		}
-		s.Pages[article] = p
-		s.Pages[history] = crawltest.Page{Title: "History of " + title(i), Text: madeUp(name, -1-i, "a change"),
-			Links: []string{article}}
-	}
-	s.Pages["/"] = crawltest.Page{Title: "The wiki", Links: []string{"/wiki/" + title(0)}}
-	return s
-}
-
 // madeUp makes up a text that is the same for the same name and number.
 func madeUp(name string, n int, subject string) string {
 	seed := uint64(len(name))

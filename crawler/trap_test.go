@@ -64,7 +64,6 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 		tilesSite("tiles.test", scaled(20_000)),
 		olderPosts("diary.test", 300),
 		shopSite("shop.test", scaled(3000)),
-		wikiSite("wiki.test", scaled(3000)),
 	} {
 		bubble(t, site.Name, func(t *testing.T) {
 			_, s := trapsCrawl(t, site, scaledLimits())
