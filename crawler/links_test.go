@@ -191,6 +191,12 @@ func TestStories_Requisites(t *testing.T) {
 			},
 			rules: crawltest.Rules{Pace: Floor},
 		},
+		{ // what a crawl without requisites leaves out is counted, and has no line
+			name: "none", sites: []*crawltest.Site{{Name: "a.test", Pages: pages{"/": {Embeds: []string{"/x.png"}}, "/x.png": picture}}},
+			set:   func(w *world) { w.cfg.Scope = scope.Config{Requisites: scope.RequisitesNone} },
+			asked: map[string]string{"a.test": "/robots.txt /"}, outcomes: map[string]string{"a.test/x.png": ""},
+			figures: map[string]int64{"links_not_followed/scope:requisites": 1},
+		},
 		{ // a redirect is no step; one that leads off the scope begins it, and one within what is off the scope costs nothing
 			name: "redirects off the scope count once",
 			sites: []*crawltest.Site{
@@ -201,6 +207,7 @@ func TestStories_Requisites(t *testing.T) {
 			},
 			set:   func(w *world) { w.cfg.Scope = scope.Config{Requisites: scope.RequisitesAll} },
 			asked: map[string]string{"b.test": "/robots.txt /hop.css /1.css /2.css /3.css"}, offScope: true,
+			outcomes: map[string]string{"b.test/4.css": "dropped: scope:requisites"},
 		},
 		{ // the depth of a crawl ends chains of requisites too, though not those that sites have
 			name: "many steps count as depth", sites: []*crawltest.Site{chain}, set: func(w *world) { w.cfg.Scope = scope.Config{Depth: &depth} },
