@@ -125,9 +125,9 @@ func (c *Capture) at(offset, length int64) (*warc.Lenient, *warc.Record) {
 	return l, rec
 }
 
-// amiss notes a problem; the first one stays.
+// amiss notes a problem; the first one stays, but damage explains all others.
 func (c *Capture) amiss(what string) {
-	if c.Problem == "" {
+	if c.Problem == "" || what == ProblemDamaged {
 		c.Problem = what
 	}
 }
