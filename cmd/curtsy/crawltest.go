@@ -89,7 +89,7 @@ func crawltestServe(ctx context.Context, token, keys string, wing, asJSON bool, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(std.Err, "serving until Ctrl-C")
+	fmt.Fprintln(std.Err, "serving until Ctrl-C, which prints the score; a polite crawl takes 2 to 3 minutes")
 	<-ctx.Done()
 	if err := board.Close(); err != nil {
 		return err
@@ -154,8 +154,9 @@ func canBeToken(name string) bool {
 	return name != "" && strings.Contains(letters, name[:1]) && strings.Trim(name, letters+"0123456789.") == ""
 }
 
-// tryCrawl is the command with which curtsy crawls the board. CONTACT is a placeholder for the user's own contact.
-const tryCrawl = "crawl --dir crawltest --scope any --max-time 10m --max-wait 25s --own-site none --contact CONTACT"
+// tryCrawl is the command with which curtsy crawls the board. It takes the contact from the user's own settings, and says how to
+// set it if it is not.
+const tryCrawl = "crawl --dir crawltest --scope any --max-time 10m --max-wait 25s --own-site none"
 
 // writeBoard prints where a crawl begins, how curtsy crawls it if there is a command, and which port is which host.
 func writeBoard(w io.Writer, web *crawltest.Web, seed, command string) error {

@@ -109,8 +109,8 @@ func TestCrawltestServe_PrintsCommand(t *testing.T) {
 	var out strings.Builder
 	must(t, writeBoard(&out, board.Web, board.Seed(), tryCrawl))
 	_, command, _ := strings.Cut(out.String(), "try   curtsy ")
-	command, _, _ = strings.Cut(strings.Replace(command, "CONTACT", "https://crawler-contact.org/bot", 1), "\n")
-	cmd := curtsy(t, append(strings.Fields(command), "--max-urls", "3")...)
+	command, _, _ = strings.Cut(command, "\n")
+	cmd := curtsy(t, append(strings.Fields(command), "--max-urls", "3", "--contact", "https://crawler-contact.org/bot")...)
 	cmd.Dir = t.TempDir()
 	if said, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(said), "private address") {
 		t.Errorf("%s: %v\n%s", command, err, said)

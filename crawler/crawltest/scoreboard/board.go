@@ -180,17 +180,16 @@ func (e Ending) judge() crawltest.Row {
 		return crawltest.Sum(Ends, 1, "",
 			[]crawltest.Finding{{Text: fmt.Sprintf("still going after %v, and ended from outside", e.Cut.Round(time.Second))}})
 	case !e.Shown:
-		return crawltest.Sum(Ends, 0, "", nil)
+		return crawltest.Row{Rule: Ends, Verdict: crawltest.Unshown, Evidence: "judged only by curtsy crawltest score -- COMMAND"}
 	}
 	return crawltest.Sum(Ends, 1, "by itself", nil)
 }
 
-// The widths of the columns of a Score's table: what is left of a line of 100 columns is for the evidence.
+// The widths of the columns of a Score's table, except that of the evidence, which is last and not cut.
 const (
-	numberWidth   = 2
-	ruleWidth     = 32
-	verdictWidth  = 9
-	evidenceWidth = crawltest.Columns - numberWidth - ruleWidth - verdictWidth - 3*2
+	numberWidth  = 2
+	ruleWidth    = 32
+	verdictWidth = 9
 )
 
 // verdicts are the words that a Score has for what the referee says.
@@ -218,7 +217,7 @@ func (s Score) WriteTable(w io.Writer) error {
 		if n := len(row.Findings); n > 0 {
 			evidence = plainly.Count(n, "finding") + ", see below"
 		}
-		line(number, string(row.Rule), Word(row.Verdict), crawltest.Shorten(evidence, evidenceWidth))
+		line(number, string(row.Rule), Word(row.Verdict), evidence)
 	}
 	for _, row := range s.Rows {
 		for i, f := range row.Findings {

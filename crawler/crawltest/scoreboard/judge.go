@@ -76,7 +76,7 @@ func links(host string, must, not []string) func(t *crawltest.Trial) crawltest.R
 			return crawltest.Sum("", 0, "", nil)
 		}
 		return crawltest.Sum("", len(must)+len(not),
-			fmt.Sprintf("%d allowed fetched, %d others not requested", len(must), len(not)), crawltest.InOrder(found))
+			fmt.Sprintf("%d allowed fetched, %s not requested", len(must), plainly.Count(len(not), "other")), crawltest.InOrder(found))
 	}
 }
 
