@@ -296,7 +296,8 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 		return o, l, nil, cli.Usagef("audit takes a crawl directory, a WACZ file or WARC files: curtsy audit PATH…")
 	}
 	if len(a.texts) > 0 {
-		return o, l, nil, cli.Usagef("--robots is for access logs without an archive, which has its own robots.txt")
+		return o, l, nil, cli.Usagef("--robots is for access logs without an archive: here each request is checked against the robots.txt files that the archive holds; " +
+			"leave --robots out")
 	}
 	if a.token != "" {
 		if err := robots.ValidToken(a.token); err != nil {

@@ -124,7 +124,7 @@ func (a *audit) cannotShow(ours bool) []string {
 	}
 	if ours {
 		c = append(c,
-			"that the value in an owner's proof is the operator's: only the operator's key can show that",
+			"that the value in a host's /.well-known/curtsy-owner.txt was made with the operator's key: only that key can show it",
 			"that delays after repeated errors are as long as politeness rules 11 and 12 require: the audit uses "+
 				"those that the crawl recorded",
 			"when a response began: the audit accepts the recorded time of the first byte if it is not after the "+

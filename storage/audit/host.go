@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/hex"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -72,8 +73,13 @@ func (h *host) unprove(d finding.Doubt) {
 
 // show returns h as the result shows it.
 func (h *host) show() *Host {
-	p := &h.pace
+	p, last := &h.pace, &h.policy.policy
+	digest := ""
+	if last.kind == ruled && last.text.Known {
+		digest = hex.EncodeToString(last.text.SHA256[:])
+	}
 	return &Host{
+		RobotsSHA256: digest, RobotsTime: last.since,
 		Authority: finding.Short(h.name), Own: h.own, Pages: h.pages, Robots: h.robots, Policy: h.policy.Kind(),
 		Disallowed: h.avoided, Required: p.Required.Seconds(), RequiredBy: p.RequiredBy, Lowest: p.Lowest.Seconds(),
 		Gaps: p.Gaps.N(), MinGap: p.Gaps.Least().Seconds(), MedianGap: p.Gaps.Median().Seconds(),

@@ -134,18 +134,21 @@ type Count struct {
 
 // Host is what is known of one authority.
 type Host struct {
-	Authority  string  `json:"authority"`
-	Own        bool    `json:"own,omitempty"`
-	Pages      int64   `json:"pages"`
-	Robots     int64   `json:"robots"`
-	Policy     string  `json:"policy"`             // the last: "rules", "none", "unreachable", "unknown"
-	Disallowed int64   `json:"disallowed_avoided"` // URLs not asked for because of robots.txt
-	Required   float64 `json:"required_pace_s"`    // the longest that floor or Crawl-delay asked for, in seconds
-	RequiredBy string  `json:"required_by,omitempty"`
-	Lowest     float64 `json:"lowest_required_pace_s"` // the shortest: less than Required where robots.txt or the settings changed
-	Gaps       int64   `json:"gaps"`                   // pauses measured
-	MinGap     float64 `json:"min_gap_s"`
-	MedianGap  float64 `json:"median_gap_s"`
+	Authority string `json:"authority"`
+	Own       bool   `json:"own,omitempty"`
+	Pages     int64  `json:"pages"`
+	Robots    int64  `json:"robots"`
+	Policy    string `json:"policy"` // the last: "rules", "none", "unreachable", "unknown"
+	// RobotsSHA256 is the digest of its text, "" without one, and RobotsTime when it was fetched, or confirmed, last.
+	RobotsSHA256 string    `json:"robots_sha256,omitempty"`
+	RobotsTime   time.Time `json:"robots_time,omitzero"`
+	Disallowed   int64     `json:"disallowed_avoided"` // URLs not asked for because of robots.txt
+	Required     float64   `json:"required_pace_s"`    // the longest that floor or Crawl-delay asked for, in seconds
+	RequiredBy   string    `json:"required_by,omitempty"`
+	Lowest       float64   `json:"lowest_required_pace_s"` // the shortest: less than Required where robots.txt or the settings changed
+	Gaps         int64     `json:"gaps"`                   // pauses measured
+	MinGap       float64   `json:"min_gap_s"`
+	MedianGap    float64   `json:"median_gap_s"`
 	// StartToStart says that the archive lacks the ends of exchanges: the pauses were at most so long.
 	StartToStart bool `json:"gaps_start_to_start,omitempty"`
 

@@ -28,9 +28,11 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 		Short: "Crawl again and report changes",
 		Long: "Crawl again from the seeds of an ended crawl, into the same archive and ledger.\n" +
 			"Requests are conditional; unchanged pages are recorded as references to the\n" +
-			"earlier responses. The summary counts new, changed, unchanged and deleted pages;\n" +
-			"DIR/" + crawldir.ChangesName + " lists every URL. Budgets start again at zero. curtsy resume\n" +
-			"continues an interrupted update. A copy made by curtsy mirror is written again.\n\n" + inherits,
+			"earlier responses. A robots.txt that is still valid, for 24 hours at most, is\n" +
+			"not requested again. The summary counts new, changed, unchanged and deleted\n" +
+			"pages; DIR/" + crawldir.ChangesName + " lists every URL. Budgets start again at zero.\n" +
+			"curtsy resume continues an interrupted update. A copy made by curtsy mirror is\n" +
+			"written again.\n\n" + inherits,
 		Example: "  curtsy update news\n" +
 			"  curtsy update --max-pages 500 --json news",
 		Args: cli.OneDir,

@@ -120,3 +120,24 @@ func row(h *audit.Host) gaps {
 	}
 	return g
 }
+
+// policies says for each host which robots.txt its requests were checked against last.
+func policies(r *audit.Result) (all []string) {
+	for _, h := range r.Hosts {
+		if h.Robots == 0 {
+			continue
+		}
+		s := h.Authority + ": " + h.Policy
+		if h.RobotsSHA256 != "" {
+			s += ", SHA-256 " + h.RobotsSHA256
+		}
+		if !h.RobotsTime.IsZero() {
+			s += h.RobotsTime.UTC().Format(", fetched 2006-01-02 15:04:05 UTC")
+		}
+		all = append(all, s)
+	}
+	if more := len(all) - findingsShown; more > 0 {
+		all = append(all[:findingsShown], fmt.Sprintf("and %s; --json lists them", plainly.Count(int64(more), "more host")))
+	}
+	return all
+}

@@ -63,3 +63,15 @@ func TestAudit_DamageIsNotMisconduct(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The result names the robots.txt that each host's requests were checked against.
+func TestAudit_NamesRobotsUsed(t *testing.T) {
+	r := &audit.Result{Hosts: []*audit.Host{
+		{Authority: "http://a.test", Robots: 1, Policy: "rules", RobotsSHA256: "ab12", RobotsTime: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)},
+		{Authority: "http://b.test", Pages: 1, Policy: "not requested"}, {Authority: "http://c.test", Robots: 2, Policy: "none"},
+	}}
+	want := []string{"http://a.test: rules, SHA-256 ab12, fetched 2026-03-01 12:00:00 UTC", "http://c.test: none"}
+	if got := policies(r); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
