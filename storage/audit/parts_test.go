@@ -93,6 +93,11 @@ func TestRefusalsAreJudged(t *testing.T) {
 	rightly := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsRule: "Disallow: /private", RobotsGroup: "*", RobotsSHA256: sha(rule), Count: 7})
 	scope := refusal(storage.Line{URL: "https://elsewhere.test/", Decision: "refuse", Reason: "host"})
 	wrongly := refusal(storage.Line{URL: site + "/private/open", Decision: "disallow", RobotsLine: 2, RobotsRule: "Disallow: /private", RobotsGroup: "*", RobotsSHA256: sha(rule)})
+	by := func(text string, line int) string {
+		return refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: line, RobotsRule: "Disallow: /private", RobotsGroup: "*", RobotsSHA256: sha(text)})
+	}
+	misquoted := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsRule: "Disallow: /", RobotsGroup: "*", RobotsSHA256: sha(rule)})
+	full := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsSHA256: sha("lost")}) // there is no line to compare
 	unknown := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsSHA256: sha("lost")})
 	for _, c := range []struct {
 		name, lines, codes string
@@ -101,10 +106,17 @@ func TestRefusalsAreJudged(t *testing.T) {
 		{"rightly", rightly + scope, "", 7, 0},
 		{"wrongly", wrongly, "verdict", 1, 0},
 		{"by a lost robots.txt", unknown, "", 1, 1},
+		{"by the robots.txt before", by("\n"+rule, 3), "", 1, 0},
+		{"by one before that", by("\n\n"+rule, 4), "", 1, 0},
+		{"by another line of the robots.txt before", by("\n"+rule, 2), "verdict", 1, 0},
+		{"by another rule", misquoted, "verdict", 1, 0},
+		{"all of the host", full, "", 1, 0},
 		{"no line", "{\n", "record", 0, 0},
 	} {
 		a := ours(t)
-		a.robots(rule)
+		for i, text := range []string{"\n\n" + rule, "\n" + rule, rule} {
+			a.add(fetch{url: site + "/robots.txt", at: time.Duration(2*i-4) * s, body: text})
+		}
 		a.record("metadata", "", day0.Add(2*s), "Content-Type: application/x-ndjson", c.lines)
 		r := a.audit(Options{})
 		if codes(r) != c.codes || r.Totals.Disallowed != c.avoided || r.Totals.Unprovable != c.unproved || len(r.Hosts) != 1 {

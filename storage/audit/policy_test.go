@@ -1,114 +1,17 @@
 package audit
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"curtsy/storage/audit/evidence"
 )
 
-// RFC 9309 2.3.1 says what each answer for robots.txt means; the promises of this crawler and the draft of 1996 bind
-// more.
-func TestAnAnswerForRobotsTxtBindsByItsStatus(t *testing.T) {
-	for _, c := range []struct {
-		m          evidence.Measure
-		status     int
-		kind, page string // of the host, and of a page that the text forbids
-	}{
-		{policyForeign, 200, "rules", "disallowed"},
-		{policyForeign, 404, "none", ""},
-		{policyForeign, 403, "none", ""},
-		{policyForeign, 429, "none", ""},
-		{strict, 429, "unreachable", "robots-unreachable"},
-		{policyOurs, 429, "unreachable", "robots-unreachable"},
-		{policyOurs, 408, "unreachable", "robots-unreachable"},
-		{policyOurs, 425, "unreachable", "robots-unreachable"},
-		{policyOurs, 401, "none", ""},
-		{draft, 401, "closed", "disallowed"},
-		{draft, 403, "closed", "disallowed"},
-		{draft, 404, "none", ""},
-		{std1994, 403, "none", ""},
-		{policyForeign, 500, "unreachable", "robots-unreachable"},
-		{policyForeign, 0, "unreachable", "robots-unreachable"},
-		{policyForeign, 600, "unreachable", "robots-unreachable"},
-		{policyForeign, 304, "unknown", "disallowed?"},
-		{policyOurs, 304, "unreachable", "robots-unreachable"},
-		{policyForeign, 206, "not requested", "robots-missing"},
-		{policyOurs, 206, "unreachable", "robots-unreachable"},
-	} {
-		a := newArchive(t, c.m)
-		host := a.hears(0, "a.test/robots.txt", c.status, forbids)
-		if page := a.asks(time.Second, "a.test/private"); host.Kind() != c.kind || page != c.page {
-			t.Errorf("status %d: %s, page %q; want %s, %q", c.status, host.Kind(), page, c.kind, c.page)
-		}
-	}
-}
-
-func TestRobotsTxtMustBeAskedForFirstOfEachAuthority(t *testing.T) {
-	a := newArchive(t, policyOurs)
-	a.hears(0, "a.test/robots.txt", 404, "")
-	for url, want := range map[string]string{
-		"a.test/x":               "",
-		"a.test:8080/x":          "robots-missing",
-		"www.a.test/x":           "robots-missing",
-		"b.test/x/../robots.txt": "robots-missing", // to the byte: this is a page
-		"c.test/robots.txt?":     "robots-missing",
-	} {
-		if got := a.asks(time.Second, url); got != want {
-			t.Errorf("%s: %q, want %q", url, got, want)
-		}
-	}
-	head := a.got(0, "d.test/robots.txt", 200, forbids)
-	head.Exchange.Method = "HEAD"
-	a.judge(head)
-	if got := a.asks(time.Second, "d.test/x"); got != "robots-missing" {
-		t.Errorf("after HEAD: %q", got)
-	}
-}
-
-// A page of another crawler's archive that stands behind robots.txt, but is dated before it, was asked for before.
-func TestAPageDatedBeforeTheFirstRobotsTxtWasAskedForBeforeIt(t *testing.T) {
-	for after, want := range map[time.Duration]string{0: "", -2 * time.Second: "", -3 * time.Second: "robots-missing"} {
-		a := newArchive(t, policyForeign)
-		a.hears(0, "a.test/robots.txt", 200, forbids)
-		if got := a.asks(after, "a.test/x"); got != want {
-			t.Errorf("%v: %q, want %q", after, got, want)
-		}
-	}
-	a := newArchive(t, policyForeign) // whose records do not stand in the order of their dates
-	a.hears(0, "a.test/robots.txt", 200, forbids)
-	a.hears(-time.Hour, "a.test/robots.txt", 200, forbids)
-	if got := a.asks(-time.Minute, "a.test/x"); got != "" {
-		t.Errorf("behind the earlier of two: %q", got)
-	}
-}
-
-// RFC 9309 2.4: 24 h at most. A minute is left for what lies between a verdict and its request.
-func TestRobotsTxtHoldsForADayAndNoLonger(t *testing.T) {
-	for _, m := range []evidence.Measure{policyForeign, policyOurs} {
-		for _, status := range []int{200, 404} {
-			a := newArchive(t, m)
-			a.hears(0, "a.test/robots.txt", status, forbids)
-			last := day + grace
-			for _, c := range []struct {
-				after time.Duration
-				want  string
-			}{{time.Second, ""}, {last, ""}, {last + 1, "robots-expired"}} {
-				if got := a.asks(c.after, "a.test/x"); got != c.want {
-					t.Errorf("status %d, after %v: %q, want %q", status, c.after, got, c.want)
-				}
-			}
-			a.hears(last+2, "a.test/robots.txt", status, forbids)
-			if got := a.asks(2*last, "a.test/x"); got != "" {
-				t.Errorf("status %d, asked for again: %q", status, got)
-			}
-		}
-	}
-}
-
 // The promise of politeness rule 4: fields of freshness shorten the day, down to five minutes, and never lengthen it.
 func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
-	at := func(d time.Duration) string { return noon.Add(d).Format("Mon, 02 Jan 2006 15:04:05 GMT") }
+	promised := evidence.Measure{Info: &evidence.Info{Ours: true}}
+	at := func(d time.Duration) string { return day0.Add(d).Format("Mon, 02 Jan 2006 15:04:05 GMT") }
 	for _, c := range []struct {
 		control            []string
 		age, date, expires string
@@ -134,138 +37,136 @@ func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 		x := &evidence.Joined{}
 		x.Answer.CacheControl, x.Answer.Age.Value = c.control, c.age
 		x.Answer.Date.Value, x.Answer.Expires.Value = c.date, c.expires
-		a := newArchive(t, policyOurs)
-		a.j.m = policyOurs
-		if got := a.j.life(x, noon); got != c.want {
+		j := judge{m: promised}
+		if got := j.life(x, day0); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
-		if a.j.m = policyForeign; a.j.life(x, noon) != day {
+		if j.m = (evidence.Measure{}); j.life(x, day0) != day {
 			t.Errorf("%+v: RFC 9309 does not ask it of others", c)
 		}
 	}
 }
 
-// What was just learned is used once, however short its life.
-func TestAShortLifeIsUsedOnceAndThenHolds(t *testing.T) {
-	a := newArchive(t, policyOurs)
-	x := a.got(0, "a.test/robots.txt", 200, forbids)
-	x.Answer.CacheControl = []string{"max-age=0"}
-	a.judge(x)
-	for i, want := range []string{"", "robots-expired"} {
-		if got := a.asks(time.Hour+time.Duration(i), "a.test/x"); got != want {
-			t.Errorf("page %d: %q, want %q", i, got, want)
-		}
-	}
-}
-
-// RFC 9309 2.4 lets a text be used for longer while robots.txt cannot be reached; this crawler goes by it until it
-// expires, and no longer.
-func TestAFailureLeavesTheTextThatHolds(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		m    evidence.Measure
-		at   time.Duration // of the failure
-		kind string
-		ends time.Duration // after noon
-	}{
-		{"ours, before its end", policyOurs, time.Hour, "rules", day},
-		{"ours, at its end", policyOurs, day, "unreachable", 0},
-		{"others", policyForeign, 2 * day, "rules", 32 * day},
-	} {
-		a := newArchive(t, c.m)
-		a.hears(0, "a.test/robots.txt", 200, forbids)
-		host := a.hears(c.at, "a.test/robots.txt", 503, "")
-		if host.Kind() != c.kind || c.ends > 0 && !host.policy.expires.Equal(noon.Add(c.ends)) {
-			t.Errorf("%s: %s until %v", c.name, host.Kind(), host.policy.expires)
-		}
-	}
-	a := newArchive(t, policyOurs)
-	a.hears(0, "a.test/robots.txt", 404, "")
-	if host := a.hears(1, "a.test/robots.txt", 503, ""); host.Kind() != "unreachable" {
-		t.Errorf("after 404, which is no text: %s", host.Kind())
-	}
-}
-
-// Behind a step of the clock a crawl of ours takes a text from before it for expired until it has it anew: a failure leaves nothing
+// Behind a step of the clock a crawl of ours takes a text from before it for expired until it has it again: a failure leaves nothing
 // of it. Past its own date again it is as old as that says.
 func TestAFailureBehindAStepOfTheClockEndsTheText(t *testing.T) {
-	for at, want := range map[time.Duration]string{time.Hour + time.Minute: "unreachable", 2*time.Hour + time.Minute: "rules"} {
-		a := newArchive(t, policyOurs)
-		a.hears(2*time.Hour, "a.test/robots.txt", 200, forbids).SetBack(noon.Add(time.Hour))
-		if host := a.hears(at, "a.test/robots.txt", 503, ""); host.Kind() != want {
+	j := judge{m: evidence.Measure{Info: &evidence.Info{Ours: true}}}
+	for at, want := range map[time.Duration]policyKind{time.Hour + time.Minute: unreachable, 2*time.Hour + time.Minute: ruled} {
+		host := policyHost{policy: policy{kind: ruled, since: day0.Add(2 * time.Hour), expires: day0.Add(26 * time.Hour)}}
+		host.SetBack(day0.Add(time.Hour))
+		if j.fail(&host, day0.Add(at), ""); host.policy.kind != want {
 			t.Errorf("503 after %v: %s, want %s", at, host.Kind(), want)
 		}
 	}
 }
 
-func TestNotModifiedRenewsTheTextAtHand(t *testing.T) {
-	a := newArchive(t, policyOurs)
-	a.hears(0, "a.test/robots.txt", 200, forbids)
-	a.hears(day, "a.test/robots.txt", 304, "")
-	if got := a.asks(2*day, "a.test/private"); got != "disallowed" {
-		t.Errorf("%q", got)
-	}
-	if host := a.hears(2*day, "a.test/robots.txt", 503, ""); host.Kind() != "unreachable" {
-		t.Errorf("503 after a day: %s", host.Kind())
-	}
-	a.hears(2*day+1, "a.test/robots.txt", 304, "") // RFC 9111 4.3.4: an outage leaves the stored response
-	if got := a.asks(2*day+2, "a.test/private"); got != "disallowed" {
-		t.Errorf("304 after an outage: %q", got)
-	}
-	a.hears(2*day, "a.test/robots.txt", 404, "")
-	if host := a.hears(2*day+1, "a.test/robots.txt", 304, ""); host.Kind() != "unreachable" {
-		t.Errorf("304 after 404: %s", host.Kind())
-	}
-}
-
-// A text that is not whole, or not there, is never taken for an empty one, which would allow everything.
-func TestATextThatIsNotThereAllowsNothing(t *testing.T) {
+// A crawler follows at least five redirects and may stop then. The drafts before RFC 9309 had no such word.
+func TestRedirectsAreFollowedAsFarAsTheDocumentSays(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		m     evidence.Measure
-		spoil func(*evidence.Joined)
-		kind  string
+		archive *archive
+		hops    int
+		codes   string // of a page that the text at their end forbids, and of that end, where it is a page itself
 	}{
-		{"connection lost", policyForeign, func(x *evidence.Joined) { x.Exchange.Cut = "disconnect" }, "unreachable"},
-		{"out of time", policyForeign, func(x *evidence.Joined) { x.Exchange.Cut = "time" }, "unreachable"},
-		{"cut at its length", policyForeign, func(x *evidence.Joined) { x.Exchange.Cut = "length" }, "unknown"},
-		{"cut at its length, ours", policyOurs, func(x *evidence.Joined) { x.Exchange.Cut = "length" }, "rules"},
-		{"breaks HTTP", policyOurs, func(x *evidence.Joined) { x.Exchange.Cut = evidence.CutUnread }, "unreachable"},
-		{"shorter than it says", policyForeign, func(x *evidence.Joined) { x.Incomplete = "why" }, "unreachable"},
-		{"left out", policyForeign, func(x *evidence.Joined) { x.Incomplete, x.Text.Length = "why", 0 }, "unknown"},
-		{"coding", policyForeign, func(x *evidence.Joined) { x.TextFault = "why" }, "unknown"},
-		{"coding, ours", policyOurs, func(x *evidence.Joined) { x.TextFault = "why" }, "unreachable"},
-		{"not kept", policyForeign, func(x *evidence.Joined) { x.Kept = false }, "unknown"},
-		{"revisit of nothing", policyForeign, func(x *evidence.Joined) { x.Bodyless, x.Exchange.Revisit = true, "same" },
-			"unknown"},
+		{foreign(t), 5, "disallowed"},
+		{foreign(t), 6, "robots-missing"},
+		{ours(t), 5, "disallowed"},
+		{ours(t), 6, "robots-missing"},
+		{ours(t, "robots: std1994"), 5, "disallowed"},
+		{ours(t, "robots: std1994"), 6, "robots-missing robots-unreachable"},
+		{ours(t, "robots: draft1996"), 10, "disallowed"},
+		{ours(t, "robots: draft1996"), 11, "robots-missing robots-unreachable"},
 	} {
-		a := newArchive(t, c.m)
-		x := a.got(0, "a.test/robots.txt", 200, forbids)
-		c.spoil(x)
-		a.judge(x)
-		if got := a.host("http://a.test").Kind(); got != c.kind {
-			t.Errorf("%s: %s, want %s", c.name, got, c.kind)
+		at := site + "/robots.txt"
+		for i := range c.hops {
+			to := fmt.Sprintf("https://hop%d.test/", i)
+			c.archive.add(fetch{url: at, at: time.Duration(i) * s, status: 302, head: "Location: " + to + "\r\n"})
+			at = to
 		}
-		if got := a.asks(time.Second, "a.test/private"); got == "" {
-			t.Errorf("%s: a page is found to be allowed", c.name)
+		c.archive.add(fetch{url: at, at: 30 * s, body: rule})
+		c.archive.add(fetch{url: site + "/private/x", at: time.Hour})
+		if r := c.archive.audit(Options{}); codes(r) != c.codes {
+			t.Errorf("%d redirects: %q, want %q%s", c.hops, codes(r), c.codes, shown(r))
 		}
 	}
 }
 
-func TestARevisitWithTheDigestOfTheTextAtHandIsThatText(t *testing.T) {
-	for digest, kind := range map[string]string{"sha256:a": "rules", "sha256:b": "unknown"} {
-		a := newArchive(t, policyOurs)
-		first := a.got(0, "a.test/robots.txt", 200, forbids)
-		first.Exchange.Payload = "sha256:a"
-		a.judge(first)
-		again := a.got(day, "a.test/robots.txt", 200, "")
-		again.Exchange.Payload, again.Exchange.Revisit, again.Bodyless = digest, "same", true
-		a.judge(again)
-		if got := a.host("http://a.test").Kind(); got != kind {
-			t.Errorf("%s: %s, want %s", digest, got, kind)
+// A crawl of ours that was killed goes on in another file, and may have to follow a redirect again. What it asks for
+// as a link, it says so.
+func TestARedirectMayBeFollowedAgainInAnotherFileOfOurs(t *testing.T) {
+	const text = "User-agent: *\nDisallow: /rules\n"
+	for _, c := range []struct {
+		another bool // file
+		meta    string
+		codes   string
+	}{
+		{false, "", "disallowed"},
+		{true, "", ""},
+		{true, "decision: allow\r\nrobotsSha256: " + sha(text) + "\r\n", "disallowed verdict"},
+	} {
+		a := ours(t)
+		a.add(fetch{url: site + "/robots.txt", status: 301, head: "Location: /rules\r\n"})
+		a.add(fetch{url: site + "/rules", at: 2 * s, body: text})
+		var o Options
+		if c.another {
+			before := a
+			o.Files, a = []string{before.file()}, ours(t)
+			a.n = before.n
 		}
-		if got := a.asks(2*day, "a.test/private"); kind == "rules" && got != "disallowed" {
-			t.Errorf("%s: %q", digest, got)
+		a.add(fetch{url: site + "/rules", at: 60 * s, body: text, meta: c.meta})
+		if r := a.audit(o); codes(r) != c.codes {
+			t.Errorf("another file %t, %q: %q, want %q%s", c.another, c.meta, codes(r), c.codes, shown(r))
 		}
+	}
+}
+
+func TestRedirectsThatWaitAreBounded(t *testing.T) {
+	urls, hosts, one := redirects{}, redirects{}, redirects{}
+	for i := range maxWaiting + 10 {
+		urls.add(fmt.Sprint(i), hop{origin: "http://a.test"})
+	}
+	for i := range 2000 {
+		hosts.add("http://c.test/", hop{origin: fmt.Sprint(i)})
+	}
+	for i := range 10 {
+		one.add("http://c.test/", hop{origin: "http://a.test", n: i})
+	}
+	if len(urls) != maxWaiting || len(hosts["http://c.test/"]) != 1000 {
+		t.Errorf("%d URLs, %d hosts", len(urls), len(hosts["http://c.test/"]))
+	}
+	if w := one["http://c.test/"]; len(w) != 1 || w[0].n != 9 {
+		t.Errorf("of one host wait %+v, want the last", w)
+	}
+}
+
+// A kill may have made a crawl forget what its last exchanges brought, and no others.
+func TestAKillForgetsOnlyWhatWasJustLearned(t *testing.T) {
+	for heard := 1; heard <= evidence.AtKill+4; heard++ {
+		host := policyHost{policy: policy{kind: ruled, used: true}}
+		for range heard {
+			host.Heard(false)
+		}
+		host.Killed()
+		if host.Forgotten() != (heard <= evidence.AtKill) || host.policy.used != (heard > evidence.AtKill+1) {
+			t.Errorf("after %d exchanges: forgotten %v, used %v", heard, host.Forgotten(), host.policy.used)
+		}
+		if host.Heard(true); host.Forgotten() != (heard <= evidence.AtKill) {
+			t.Errorf("after %d exchanges: a robots.txt alone does not use what was forgotten", heard)
+		}
+		if host.Heard(false); host.Forgotten() {
+			t.Errorf("after %d exchanges: a page was asked for since", heard)
+		}
+	}
+}
+
+func TestAClockThatIsSetBackKeepsTheLifeOfRobotsTxt(t *testing.T) {
+	for to, shift := range map[time.Duration]time.Duration{-time.Hour: -time.Hour, time.Hour: 0} {
+		host := policyHost{policy: policy{kind: ruled, since: day0, expires: day0.Add(day)}}
+		host.SetBack(day0.Add(to))
+		if p := host.policy; !p.since.Equal(day0.Add(shift)) || p.expires.Sub(p.since) != day {
+			t.Errorf("set to %v: since %v, until %v", to, p.since, p.expires)
+		}
+	}
+	if (&policyHost{}).Kind() != "not requested" || !(&policyHost{}).Unasked() {
+		t.Error("the zero Host was asked")
 	}
 }

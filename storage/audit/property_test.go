@@ -176,6 +176,11 @@ func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
 			if f := r.Findings[0]; f.Offset < at || f.Authority == "" || f.Record == "" || f.Required == "" || f.Observed == "" {
 				t.Fatalf("seed %d: %s does not say where: %+v", seed, code, f)
 			}
+			if f := r.Findings[0]; code == finding.Verdict && f.Record != fmt.Sprintf("urn:test:%d", a.n) {
+				t.Fatalf("seed %d: the finding does not name the record with the line, but %s", seed, f.Record)
+			} else if code == finding.Disallowed && !strings.Contains(f.Required, `"Disallow: /*x" (record urn:test:`) {
+				t.Fatalf("seed %d: neither rule nor record: %s", seed, f.Required)
+			}
 		}
 	}
 }
