@@ -47,7 +47,7 @@ func (r Rule) Wrong(floor time.Duration) (wrong []*fieldError) {
 	}
 	add("match", checkMatch(r.Match))
 	if r.Delay != 0 && r.Delay < floor {
-		add("delay", fmt.Errorf("%v is below the floor of %v that holds for every host (docs/trust/politeness.md, rule 9): a host's own setting only lengthens its pace", r.Delay, floor))
+		add("delay", fmt.Errorf("%v is below the floor of %v that holds for every host (politeness rule 9): a host's own setting only lengthens its pace", r.Delay, floor))
 	}
 	for _, p := range r.Include {
 		add("include", checkPattern(p))

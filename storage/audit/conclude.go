@@ -82,14 +82,14 @@ func (a *audit) measures(ours bool) []string {
 		"block and payload digests (WARC 1.1, 5.8 and 5.9)",
 	}
 	if ours {
-		m = append(m, "the rules of docs/trust/politeness.md: a floor of 1 s or what the archive declares, the groups "+
+		m = append(m, "curtsy's politeness rules: a floor of 1 s or what the archive declares, the groups "+
 			"of the token and of curtsy, "+
 			"Cache-Control of robots.txt, 429 and 5xx as unreachable, the delay of addresses, Request-rate, "+
 			"RateLimit, five times the response time, "+
 			"the crawl's own statements, and its reason for each delay")
 	}
 	if a.o.Strict && !ours {
-		m = append(m, "of another crawler, as requested, the rules of docs/trust/politeness.md that its "+
+		m = append(m, "of another crawler, as requested, curtsy's politeness rules that its "+
 			"archive can show: a floor of 1 s, Cache-Control of "+
 			"robots.txt, 429, 408, 425 and 5xx as unreachable, delays after 429 and errors, the delay of addresses "+
 			"(100 ms), Request-rate, RateLimit, "+

@@ -18,10 +18,10 @@ var facts = []struct {
 }{
 	{"no body in the answer to a HEAD request (RFC 9110 9.3.2)", headBody},
 	{"a body that ends where its head states (RFC 9112 6.3), unless the response is marked as truncated", framing},
-	{"lastModified as the answer's Last-Modified has it (docs/reference/ledger.md)", lastModified},
-	{"directives that include the response's X-Robots-Tag (docs/reference/ledger.md)", directives},
-	{fmt.Sprintf("interimAnswers from 0 to %d (docs/reference/ledger.md)", maxInterim), interim},
-	{"no page of a host whose Crawl-delay is longer than the max-crawl-delay-ms of the warcinfo record (docs/trust/politeness.md, rule 7)", crawlDelay},
+	{"lastModified as the answer's Last-Modified has it (ledger reference)", lastModified},
+	{"directives that include the response's X-Robots-Tag (ledger reference)", directives},
+	{fmt.Sprintf("interimAnswers from 0 to %d (ledger reference)", maxInterim), interim},
+	{"no page of a host whose Crawl-delay is longer than the max-crawl-delay-ms of the warcinfo record (politeness rule 7)", crawlDelay},
 }
 
 func headBody(h *evidence.Joined, _ *evidence.Info) string {

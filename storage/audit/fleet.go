@@ -130,7 +130,7 @@ func (f *Fleet) Exchange(_ context.Context, e *evidence.Exchange, found finding.
 		if !f.owned(f.Member, a.Slot(), from.Add(-slack), from.Add(e.Resolution+slack)) {
 			found(finding.Finding{
 				Code: finding.Owner, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began,
-				Required: "requests only to hosts that the member owns (docs/guides/fleet.md)",
+				Required: "requests only to hosts that the member owns (guide to fleets)",
 				Observed: f.Member + " did not own slot " + strconv.Itoa(a.Slot()) + ", by the marks of all members",
 			})
 		}
@@ -199,7 +199,7 @@ func (s *span) after(last span, authority string, found finding.Report) (sure bo
 	switch {
 	case pause+slack < -pauses.Slack(0):
 		f.Code = finding.InFlight
-		f.Required = "one member of a fleet at a time with an authority (docs/trust/politeness.md, rule 9)"
+		f.Required = "one member of a fleet at a time with an authority (politeness rule 9)"
 		f.Observed = s.member + " requested it " + finding.Round(-pause) + " before the last of the requests of " + last.member + " ended"
 	case pause+slack+pauses.Slack(last.due) < last.due:
 		f.Code = finding.Gap

@@ -19,15 +19,15 @@ type family struct {
 // families are the rules in the order in which an exchange meets them (docs/reference/audit-findings.md). The reader (evidence) has
 // checked each record for itself before; the witnesses check behind them what stands beside the archive.
 var families = []family{
-	{"the records of a request", "WARC 1.1; docs/reference/archives.md; docs/reference/ledger.md",
+	{"the records of a request", "WARC 1.1; archive reference; ledger reference",
 		[]finding.Code{finding.BadRecord, finding.GapTold}, (*audit).judgeRecords},
-	{"identity and method", "RFC 9309 2.2.1; docs/trust/politeness.md, rules 1 to 3",
+	{"identity and method", "RFC 9309 2.2.1; politeness rules 1 to 3",
 		[]finding.Code{finding.UserAgent, finding.Method, finding.Credentials, finding.BadRecord},
 		(*audit).judgeRequest},
-	{"delays and back-offs of hosts, and the delay of addresses", "robots.txt; RFC 9110 10.2.3; docs/trust/politeness.md, rules 7 to 14",
+	{"delays and back-offs of hosts, and the delay of addresses", "robots.txt; RFC 9110 10.2.3; politeness rules 7 to 14",
 		[]finding.Code{finding.Gap, finding.InFlight, finding.RetryAfter, finding.AddressPace, finding.Window, finding.Hours, finding.PerDay,
 			finding.GapTold, finding.BadRecord}, (*audit).judgePause},
-	{"robots.txt", "RFC 9309; docs/trust/politeness.md, rules 4 to 7",
+	{"robots.txt", "RFC 9309; politeness rules 4 to 7",
 		[]finding.Code{finding.RobotsMissing, finding.RobotsExpired, finding.RobotsUnreachable, finding.Disallowed,
 			finding.Verdict}, (*audit).judgeRobots},
 }

@@ -44,7 +44,7 @@ func (n notRead) Close(ctx context.Context, _ *Result, found finding.Report) err
 			return nil
 		}
 		f := finding.Finding{Code: finding.BadRecord, Note: true, Place: finding.Place{File: path},
-			Required: "nothing but segments, *.warc and *.warc.gz, in the folder of the archive (docs/reference/archives.md)"}
+			Required: "nothing but segments, *.warc and *.warc.gz, in the folder of the archive (archive reference)"}
 		switch {
 		case err != nil:
 			f.Observed = "it cannot be read: " + err.Error()

@@ -31,7 +31,7 @@ func (j *records) judge(h *evidence.Joined) {
 		return
 	}
 	if lost := e.Damaged; lost.File != "" && lost.Record == "" { // what the exchange lacks is that record
-		f := e.Finding(finding.BadRecord, "the records of every request (docs/reference/archives.md)", "not even the head of one of them can be read")
+		f := e.Finding(finding.BadRecord, "the records of every request (archive reference)", "not even the head of one of them can be read")
 		f.Place, f.Place.Record, f.Unreadable = lost, e.LeftOut, true
 		j.found.Add(f)
 		return
@@ -39,12 +39,12 @@ func (j *records) judge(h *evidence.Joined) {
 	if wrong := h.Disagreement(); j.m.Ledger && wrong != "" {
 		j.found.Add(e.Finding(finding.BadRecord,
 			"request, response and metadata records are adjacent, name each other, and have one date, URL "+
-				"and address (docs/reference/archives.md)", wrong))
+				"and address (archive reference)", wrong))
 	}
 	if e.Line != nil {
 		for _, w := range evidence.Troubles(e.Line, evidence.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
 			LeftOut: e.LeftOut != ""}) {
-			f := e.Finding(finding.BadRecord, w.Required+" (docs/reference/ledger.md)",
+			f := e.Finding(finding.BadRecord, w.Required+" (ledger reference)",
 				"the crawl recorded "+finding.Short(w.Said))
 			if f.Place = e.LineAt; w.Field == "paceBy" {
 				f.Code = finding.GapTold
@@ -64,11 +64,11 @@ func (j *records) judge(h *evidence.Joined) {
 		j.found.Add(f)
 	}
 	if !h.HasMetadata && !(h.Last && evidence.Unfinished(e.File)) { // a kill may have come before it was written
-		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every request (docs/reference/archives.md)",
+		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every request (archive reference)",
 			"a request without one"))
 	}
 	if !h.HasRequest {
-		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (docs/reference/archives.md)",
+		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (archive reference)",
 			"a response without its request"))
 	}
 	if p, err := evidence.ParseURL(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
@@ -106,8 +106,8 @@ func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	l, robots := e.Line, e.Asked().IsRobots()
 	if e.Damaged.File == "" && (robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack) { // otherwise judge reports it
 		j.found.Add(e.Finding(finding.BadRecord,
-			"the answer that request and metadata name (docs/reference/archives.md), unless its page has noarchive and "+
-				"the package records how many it leaves out (docs/reference/archives.md)",
+			"the answer that request and metadata name (archive reference), unless its page has noarchive and "+
+				"the package records how many it leaves out (archive reference)",
 			"no record "+e.LeftOut))
 	}
 	if robots {

@@ -17,7 +17,7 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) 
 	switch {
 	case l.Decision == storage.DecisionRefuse && (l.RobotsSHA256 != "" || l.RobotsLine != 0 || l.RobotsRule != "" || l.RobotsGroup != "" || l.Reason == "disallow rule"):
 		a.report(finding.Finding{Code: finding.BadRecord, Authority: evidence.AuthorityOf(l.URL), Place: at, URL: l.URL, Time: l.Time,
-			Required: "refuse without a verdict of robots.txt, which disallow has (docs/reference/ledger.md)",
+			Required: "refuse without a verdict of robots.txt, which disallow has (ledger reference)",
 			Observed: fmt.Sprintf("reason %q, line %d %q", finding.Short(l.Reason), l.RobotsLine, finding.Short(l.RobotsRule))})
 	case l.Decision != storage.DecisionDisallow:
 	case err != nil:

@@ -21,13 +21,13 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 		return
 	}
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" && !j.m.Ours() {
-		j.found.Add(e.Finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/trust/politeness.md, rule 3)",
+		j.found.Add(e.Finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; politeness rule 3)",
 			e.Method))
 	}
 	if j.m.Ours() {
 		j.promised(h)
 	} else if s := h.Sent.Secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
-		f := e.Finding(finding.Credentials, "no cookies and no credentials (docs/trust/politeness.md, rule 3)",
+		f := e.Finding(finding.Credentials, "no cookies and no credentials (politeness rule 3)",
 			"the request has the fields "+s)
 		f.Note = !j.m.Strict
 		j.found.Add(f)
@@ -46,7 +46,7 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 		j.found.Add(e.Finding(finding.UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
 	case j.m.Strict && !j.m.Ours() && !reachable(e.Agent):
 		j.found.Add(e.Finding(finding.UserAgent,
-			"a User-Agent with a contact, an http(s) URL or a mailbox (docs/trust/politeness.md, rule 2)",
+			"a User-Agent with a contact, an http(s) URL or a mailbox (politeness rule 2)",
 			"User-Agent: "+e.Agent))
 	case token == "" && switched(asker, name):
 		j.found.Add(e.Finding(finding.UserAgent,
@@ -72,19 +72,19 @@ func reachable(agent string) bool {
 func (j *requests) promised(h *evidence.Joined) {
 	e, s := &h.Exchange, &h.Sent
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
-		j.found.Add(e.Finding(finding.Method, "GET or HEAD (docs/trust/politeness.md, rule 3)", e.Method))
+		j.found.Add(e.Finding(finding.Method, "GET or HEAD (politeness rule 3)", e.Method))
 	}
 	if s.Odd != "" {
 		j.found.Add(e.Finding(finding.BadRecord, "a request as this crawler sends it: HTTP/1.1, lines that end in CRLF, its own header fields "+
-			"each once, and no body (docs/reference/archives.md)", "it has "+s.Odd))
+			"each once, and no body (archive reference)", "it has "+s.Odd))
 	}
 	if s.Secrets != "" {
-		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (docs/trust/politeness.md, rule 3)",
+		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (politeness rule 3)",
 			"the request has the fields "+s.Secrets))
 	}
 	if s.Masked != "" && !(e.Own && j.m.Info.SignsIn(e.Authority)) {
 		j.found.Add(e.Finding(finding.Credentials, "credentials only for hosts that are proved to be the operator's own, and that the warcinfo "+
-			"record declares (docs/trust/politeness.md, rule 28)", "the request has the fields "+s.Masked+", masked"))
+			"record declares (politeness rule 28)", "the request has the fields "+s.Masked+", masked"))
 	}
 	if want := evidence.HostOf(e.Authority); s.Hosts != 1 || evidence.HostOf(evidence.Scheme(e.Authority)+s.Host) != want {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL: Host: "+want,
@@ -99,7 +99,7 @@ func (j *requests) promised(h *evidence.Joined) {
 	}
 	if want := mailbox(j.m.Info.Agent); s.From != want || s.Froms > 1 {
 		j.found.Add(e.Finding(finding.UserAgent,
-			fmt.Sprintf("From: %q, the mailbox in the User-Agent (docs/trust/politeness.md, rule 1)", want),
+			fmt.Sprintf("From: %q, the mailbox in the User-Agent (politeness rule 1)", want),
 			fmt.Sprintf("%d fields, the last %q", s.Froms, s.From)))
 	}
 }

@@ -281,7 +281,7 @@ func (b *beside) stray(name, text string) {
 // tell names what is not so. In packages of other crawlers that is no violation: what a list of theirs means, and how
 // their index writes a URL, is theirs to say.
 func (b *beside) tell() {
-	const asked = "an index and page lists that match the archive (docs/reference/audit-findings.md)"
+	const asked = "an index and page lists that match the archive (reference of audit findings)"
 	for _, name := range b.order {
 		s := b.off[name]
 		if !b.p.ours {

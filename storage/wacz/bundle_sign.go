@@ -134,7 +134,7 @@ func verify(key any, signature, hash string) error {
 
 // byLedger checks the signature by the key that signs the ledger.
 func (p *Package) byLedger(d *digest, hash string) {
-	const asked = "a signature of the manifest's hash by the ledger's key (docs/reference/archives.md)"
+	const asked = "a signature of the manifest's hash by the ledger's key (archive reference)"
 	key, err := hex.DecodeString(d.Ledger.Key)
 	sig, serr := hex.DecodeString(d.Ledger.Sig)
 	switch {

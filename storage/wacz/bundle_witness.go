@@ -35,7 +35,7 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 	case p.signer != "" && len(l.Keys) == 0:
 		p.says = append(p.says, "whether who made the package also kept the ledger: the ledger names no key")
 	case p.signer != "" && !slices.ContainsFunc(l.Keys, p.speaksFor):
-		p.bad(digestName, "a signature by a key that signs the ledger in the package (docs/reference/archives.md)",
+		p.bad(digestName, "a signature by a key that signs the ledger in the package (archive reference)",
 			fmt.Sprintf("key %s signed the package, and %s the ledger", named(p.signer), named(l.Keys...)))
 	case p.signer == "" && len(l.Keys) > 0:
 		p.unsigned(l.Keys)
@@ -60,7 +60,7 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 // unsigned names a package that its ledger's key did not sign. A crawl may be packed where that key is not.
 func (p *Package) unsigned(keys []string) {
 	p.note(digestName, "a signature of the package by a key that signs the ledger in it, which curtsy export --format wacz makes where "+
-		"that key is (docs/reference/audit-findings.md)", fmt.Sprintf("key %s signed the ledger, and no such key the package: who "+
+		"that key is (reference of audit findings)", fmt.Sprintf("key %s signed the ledger, and no such key the package: who "+
 		"has it can have changed all but archive and ledger", named(keys...)))
 }
 

@@ -284,7 +284,7 @@ func (rd *Reader) written(rec *warc.Record, at finding.Place) {
 	uri := rec.TargetURI()
 	if label := rd.block.block.label; label != labelSHA256 {
 		rd.found(finding.Finding{Code: finding.Digest, Authority: AuthorityOf(uri), Place: at, URL: uri,
-			Required: "a WARC-Block-Digest in SHA-256 (docs/reference/archives.md)",
+			Required: "a WARC-Block-Digest in SHA-256 (archive reference)",
 			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
 	}
 }

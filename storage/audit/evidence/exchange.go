@@ -210,7 +210,7 @@ func (e *Exchange) HeadsDiffer() (finding.Finding, bool) {
 	if e.Heads == "" || e.Line.Heads == "" || e.Line.Heads == e.Heads {
 		return finding.Finding{}, false
 	}
-	f := e.Finding(finding.Digest, "headsSha256 of the request and the answer's head (docs/reference/archives.md): "+e.Heads,
+	f := e.Finding(finding.Digest, "headsSha256 of the request and the answer's head (archive reference): "+e.Heads,
 		"the metadata has "+finding.Short(e.Line.Heads))
 	f.Place = e.LineAt
 	return f, true

@@ -52,7 +52,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	case err != nil:
 		rd.bad(at, line.URL, "fields of a metadata record", err.Error())
 	case len(troubles) > 0 && rd.ours(): // who else uses these names may mean something else by them
-		rd.bad(at, line.URL, "fields as docs/reference/archives.md has them", strings.Join(troubles, "; "))
+		rd.bad(at, line.URL, "fields as the archive reference has them", strings.Join(troubles, "; "))
 	case h == nil && rd.ours():
 		rd.bad(at, line.URL, "a request that the metadata record belongs to",
 			"it names "+finding.Short(strings.Join(concurrent(rec), ", ")))
@@ -155,7 +155,7 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 			}
 			l, err := storage.ParseLine(part)
 			if err != nil {
-				rd.bad(at, "", "lines as docs/reference/ledger.md defines them", err.Error())
+				rd.bad(at, "", "lines as the ledger reference defines them", err.Error())
 				continue
 			}
 			lines = append(lines, l)

@@ -78,7 +78,7 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 			rd.bad(at, h.Exchange.URL, "the payload digest of the original of a revisit (WARC 1.1, 6.7.2)", "none")
 		}
 		if uri == "" || date == "" {
-			rd.bad(at, h.Exchange.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (docs/reference/archives.md)", "not both")
+			rd.bad(at, h.Exchange.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (archive reference)", "not both")
 		}
 	}
 	if is, ok := rd.originals.find(uri + "\n" + dated(date)); ok && rd.o.Ours && is.id != rd.originals.hash(id) {

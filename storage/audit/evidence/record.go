@@ -76,7 +76,7 @@ func (rd *Reader) record(path string, rec *warc.Record) error {
 	at := finding.Place{File: path, Offset: rec.Offset, Record: finding.Short(rec.ID())}
 	rec.Type = strings.ToLower(rec.Type) // some write it otherwise, and mean no other
 	if rd.ours() && rec.Type != "warcinfo" && !rd.cur.opened {
-		rd.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (docs/reference/archives.md)",
+		rd.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (archive reference)",
 			"a "+finding.Short(rec.Type)+" record before one")
 	}
 	rd.cur.opened = true
@@ -108,7 +108,7 @@ func (rd *Reader) record(path string, rec *warc.Record) error {
 // stray names a record in an archive of ours that this crawler does not write.
 func (rd *Reader) stray(rec *warc.Record, at finding.Place) {
 	if rd.ours() {
-		rd.bad(at, rec.TargetURI(), "records of the kinds that docs/reference/archives.md has",
+		rd.bad(at, rec.TargetURI(), "records of the kinds that the archive reference has",
 			"a "+finding.Short(rec.Type)+" record of "+finding.Short(rec.Fields.Get("Content-Type")))
 	}
 }

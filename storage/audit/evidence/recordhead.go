@@ -93,7 +93,7 @@ func (rd *Reader) formal(rec *warc.Record, at finding.Place) {
 			", and not that of its file")
 	}
 	if len(wrong) > 0 {
-		rd.bad(at, rec.TargetURI(), "the fields that docs/reference/archives.md has for a record of "+kind, strings.Join(wrong, ", "))
+		rd.bad(at, rec.TargetURI(), "the fields that the archive reference has for a record of "+kind, strings.Join(wrong, ", "))
 	}
 }
 

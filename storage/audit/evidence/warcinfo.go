@@ -48,12 +48,12 @@ func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
 // declares checks that a warcinfo record of ours is the only one of its file, and says who asks.
 func (rd *Reader) declares(in *Info) {
 	if had := rd.cur.info; had != nil && had.Record != "" {
-		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (docs/reference/archives.md)",
+		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (archive reference)",
 			"another, after "+had.Record)
 	}
 	for _, f := range [][2]string{{"http-header-user-agent", in.Agent}, {"product-token", in.Token}} {
 		if f[1] == "" {
-			rd.bad(in.Place, "", "the fields that docs/reference/archives.md has", "no "+f[0])
+			rd.bad(in.Place, "", "the fields that the archive reference has", "no "+f[0])
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (j *Judge) start(at *address) {
 	}
 	if !at.due.IsZero() && s.t.Add(connecting).Before(at.due) {
 		j.found.Add(finding.Finding{Code: finding.AddressPace, Authority: s.authority, Place: s.at, Time: s.t,
-			Required: "starts " + delay.String() + " apart at one address (docs/trust/politeness.md, rule 10)",
+			Required: "starts " + delay.String() + " apart at one address (politeness rule 10)",
 			Observed: "so many before it that it began " + finding.Round(at.due.Sub(s.t)) + " too early"})
 		at.due = s.t
 	}

@@ -114,7 +114,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 			return "not " + string(l.PaceBy) + ", which requires more than was due: " + finding.Round(required)
 		}
 	default:
-		return "one of the words that docs/reference/ledger.md has"
+		return "one of the words that the ledger reference has"
 	}
 	return ""
 }

@@ -102,7 +102,7 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	sum, short := j.row(h, to, required)
 	switch {
 	case most < -slack(0):
-		j.found.Add(e.Finding(finding.InFlight, "one request at a time to an authority (docs/trust/politeness.md, rule 9)",
+		j.found.Add(e.Finding(finding.InFlight, "one request at a time to an authority (politeness rule 9)",
 			"it began "+finding.Round(-most)+" before the end of the one before it"))
 	case most+slack(required) < required:
 		f := e.Finding(finding.Gap, "at least "+finding.Round(required)+

@@ -84,7 +84,7 @@ func (j *Judge) rest(h *evidence.Joined, to *Host) {
 	}
 	if until := e.End().Add(wait); wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, e.End(), -1
-		to.backoffWhy = fmt.Sprintf("%v after status %d (docs/trust/politeness.md, rules 11 and 12)", wait, s)
+		to.backoffWhy = fmt.Sprintf("%v after status %d (politeness rules 11 and 12)", wait, s)
 	}
 }
 

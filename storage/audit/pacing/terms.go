@@ -23,12 +23,12 @@ type terms struct {
 
 // The words with which findings name who asks.
 const (
-	byFloor      = "floor (docs/trust/politeness.md, rule 9)"
+	byFloor      = "floor (politeness rule 9)"
 	bySet        = "the crawl's own setting for the host (host-delay-ms)"
 	byDelay      = "Crawl-delay"
-	byRate       = "Request-rate (docs/trust/politeness.md, rule 7)"
-	byLimit      = "RateLimit (docs/trust/politeness.md, rule 14)"
-	byAnswers    = "five times the usual response time, 30 s at most (docs/trust/politeness.md, rule 9)"
+	byRate       = "Request-rate (politeness rule 7)"
+	byLimit      = "RateLimit (politeness rule 14)"
+	byAnswers    = "five times the usual response time, 30 s at most (politeness rule 9)"
 	answerFactor = 5
 	answerMost   = 30 * time.Second
 )
@@ -162,7 +162,7 @@ func (j *Judge) limited(h *evidence.Joined, to *Host) {
 	to.spaced, to.spacedUntil, to.spacedFor, to.unheard = q.Space, end.Add(q.Until), 0, false
 	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
-		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/trust/politeness.md, rule 14)",
+		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (politeness rule 14)",
 			finding.Short(h.Answer.RateLimit), q.Wait)
 	}
 }
@@ -190,11 +190,11 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 	}
 	in := j.m.Info
 	if in.Outside(e.Began) && in.Outside(e.Began.Add(-lateWindow)) && !j.jumped(e, in.Outside) {
-		j.found.Add(e.Finding(finding.Window, "no request outside the window that the archive declares (window, docs/guides/steer.md)",
+		j.found.Add(e.Finding(finding.Window, "no request outside the window that the archive declares (window, guide to steering a crawl)",
 			"it began at "+e.Began.UTC().Format("Mon 2006-01-02 15:04:05")+" UTC"))
 	}
 	if h := in.Hours(e.Authority, e.Began); h != nil && in.Hours(e.Authority, e.Began.Add(-lateSend)) != nil && !j.jumped(e, func(t time.Time) bool { return in.Hours(e.Authority, t) != nil }) {
-		j.found.Add(e.Finding(finding.Hours, fmt.Sprintf("the hours that the archive declares for %s (host-hours, docs/reference/config.md)", finding.Short(h.Hosts)),
+		j.found.Add(e.Finding(finding.Hours, fmt.Sprintf("the hours that the archive declares for %s (host-hours, configuration reference)", finding.Short(h.Hosts)),
 			"it began at "+e.Began.UTC().Format("15:04:05")+" UTC"))
 	}
 	most := in.Daily(e.Authority)
@@ -214,7 +214,7 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 	to.daily = append(kept, e.Began)
 	if n := len(to.daily); n > most+to.dailyLost {
 		to.daily = to.daily[1:] // each request too many is named once
-		j.found.Add(e.Finding(finding.PerDay, fmt.Sprintf("%d requests to the host within 24 hours, as the archive declares (host-per-day, docs/reference/config.md)", most),
+		j.found.Add(e.Finding(finding.PerDay, fmt.Sprintf("%d requests to the host within 24 hours, as the archive declares (host-per-day, configuration reference)", most),
 			fmt.Sprintf("it is request %d of them", n)))
 	}
 }

@@ -16,26 +16,26 @@ var charges = map[ledger.Fault]struct {
 	code     finding.Code
 	required string
 }{
-	ledger.Changed:     {finding.LedgerLines, "the lines that the checkpoints stand for (docs/reference/ledger.md)"},
-	ledger.Disagree:    {finding.LedgerLines, "marks that agree with the lines (docs/reference/ledger.md)"},
-	ledger.Unreadable:  {finding.LedgerLines, "lines as docs/reference/ledger.md defines them"},
+	ledger.Changed:     {finding.LedgerLines, "the lines that the checkpoints stand for (ledger reference)"},
+	ledger.Disagree:    {finding.LedgerLines, "marks that agree with the lines (ledger reference)"},
+	ledger.Unreadable:  {finding.LedgerLines, "lines as the ledger reference defines them"},
 	ledger.Torn:        {finding.LedgerLines, "every line has an end"},
 	ledger.Copies:      {finding.LedgerLines, "one form of each segment, plain or packed, or two of the same lines"},
 	ledger.NoLines:     {finding.LedgerLines, "segments with lines: only a kill leaves an empty one, after the last"},
 	ledger.Missing:     {finding.LedgerLines, "every segment of the ledger"},
-	ledger.Empty:       {finding.LedgerLines, "the mark of a run before its first request (docs/reference/ledger.md)"},
+	ledger.Empty:       {finding.LedgerLines, "the mark of a run before its first request (ledger reference)"},
 	ledger.NewSchema:   {finding.LedgerLines, "a schema that this version supports"},
 	ledger.NoStop:      {finding.LedgerLines, "a run ends with its mark"},
-	ledger.RootDiffers: {finding.LedgerRoot, "checkpoints of the ledger's lines (docs/reference/ledger.md)"},
-	ledger.BadNote:     {finding.LedgerRoot, "checkpoints that can be read (docs/reference/ledger.md)"},
-	ledger.Uncommitted: {finding.LedgerRoot, "a checkpoint of all lines (docs/reference/ledger.md)"},
+	ledger.RootDiffers: {finding.LedgerRoot, "checkpoints of the ledger's lines (ledger reference)"},
+	ledger.BadNote:     {finding.LedgerRoot, "checkpoints that can be read (ledger reference)"},
+	ledger.Uncommitted: {finding.LedgerRoot, "a checkpoint of all lines (ledger reference)"},
 	ledger.Rollback:    {finding.LedgerShort, "all lines that the checkpoints stand for"},
 	ledger.WrongOrigin: {finding.LedgerOrigin, "one origin in all segments and checkpoints"},
 	ledger.BadSig:      {finding.LedgerSigner, "checkpoints that the key of their run has signed"},
-	ledger.KeyChanged:  {finding.LedgerSigner, "one key, or a rotation from it to the next (docs/reference/ledger.md)"},
-	ledger.MapDiffers:  {finding.LedgerHosts, "a completeness map of the ledger's lines (docs/reference/ledger.md)"},
-	ledger.BadTiles:    {finding.LedgerTiles, "tiles of the latest checkpoint, and no other files among them (docs/reference/ledger.md)"},
-	ledger.Unnamed:     {finding.Redacted, "a mark of a redaction for each line that was removed (docs/reference/ledger.md)"},
+	ledger.KeyChanged:  {finding.LedgerSigner, "one key, or a rotation from it to the next (ledger reference)"},
+	ledger.MapDiffers:  {finding.LedgerHosts, "a completeness map of the ledger's lines (ledger reference)"},
+	ledger.BadTiles:    {finding.LedgerTiles, "tiles of the latest checkpoint, and no other files among them (ledger reference)"},
+	ledger.Unnamed:     {finding.Redacted, "a mark of a redaction for each line that was removed (ledger reference)"},
 }
 
 // faults reports what is wrong with the ledger itself.
@@ -43,7 +43,7 @@ func (l *Ledger) faults(found finding.Report) {
 	for _, e := range l.problem {
 		p := e.Problem
 		f := finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Observed: p.String(),
-			Required: "a ledger as docs/reference/ledger.md defines it"}
+			Required: "a ledger as the ledger reference defines it"}
 		if c, known := charges[p.Fault]; known {
 			f.Code, f.Required = c.code, c.required
 		}
@@ -83,17 +83,17 @@ func (l *Ledger) faults(found finding.Report) {
 	}
 	for range l.more {
 		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Observed: "more faults",
-			Required: "a ledger as docs/reference/ledger.md defines it"})
+			Required: "a ledger as the ledger reference defines it"})
 	}
 	for _, m := range l.unsaid {
 		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
-			Required: "a mark of a run that records the kill of the run before, which has no stop (docs/reference/ledger.md)",
+			Required: "a mark of a run that records the kill of the run before, which has no stop (ledger reference)",
 			Observed: "it records no kill"})
 	}
 	for _, m := range l.unset {
 		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
 			Required: "a line before the mark of a run that is as late as the step back of the clock that the mark records " +
-				"(docs/reference/ledger.md)",
+				"(ledger reference)",
 			Observed: "it records a step of " + m.ClockBack.String() + ", and no line is so late"})
 	}
 }

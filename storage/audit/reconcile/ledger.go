@@ -400,7 +400,7 @@ func (n *noLedger) Close(_ context.Context, _ *audit.Result, found finding.Repor
 	if n.ours {
 		found(finding.Finding{
 			Code: finding.LedgerLines, Place: finding.Place{File: n.dir},
-			Required: "a ledger beside the archive of a crawl (docs/reference/ledger.md)",
+			Required: "a ledger beside the archive of a crawl (ledger reference)",
 			Observed: "the folder is missing",
 		})
 	}

@@ -123,7 +123,7 @@ func (f *markedFiles) holds(name, file string, octets int64, sum string, excused
 	m, known := f.all[name]
 	if !known {
 		d := finding.Finding{Code: finding.FileExtra, Place: at, Observed: "no mark",
-			Required: "a mark in the ledger for each finished file of archive and index (docs/reference/ledger.md)"}
+			Required: "a mark in the ledger for each finished file of archive and index (ledger reference)"}
 		if excused {
 			d.Code, d.Note = finding.CrashInFlight, true
 			d.Observed += ": the crawl was killed, or continues, before the mark was written"

@@ -131,7 +131,7 @@ func (o *optedOut) line(l *storage.Line, place string) {
 	if e, under := o.find(u, l); under {
 		o.asked = append(o.asked, finding.Finding{Code: finding.OptOuts, URL: l.URL, Authority: u.Authority, Time: l.Began,
 			Place:    finding.Place{Record: l.Record},
-			Required: "nothing that an opt-out list refuses (docs/trust/politeness.md, rule 16): " + finding.Short(e.text) + ", by " + e.said,
+			Required: "nothing that an opt-out list refuses (politeness rule 16): " + finding.Short(e.text) + ", by " + e.said,
 			Observed: fmt.Sprintf("%s: it was requested", place)})
 	}
 }

@@ -23,7 +23,7 @@ func (l *Ledger) Info(_ context.Context, in *evidence.Info, found finding.Report
 	l.optOuts.info(n, in)
 	f := finding.Finding{Code: finding.LedgerDiffers, Place: in.Place, Time: in.Date,
 		Required: "a warcinfo record that the mark of a run in the ledger binds, and files in the order of these " +
-			"(docs/reference/ledger.md)"}
+			"(ledger reference)"}
 	switch {
 	case l.runs.count >= maxKnown:
 		return nil
@@ -54,7 +54,7 @@ func (l *Ledger) declared(x *run, f finding.Finding, in *evidence.Info, found fi
 		{"ledger-key", says, "key", key},
 	} {
 		if c.says != c.marked {
-			f.Required = fmt.Sprintf("%s as the mark of the run has %s (docs/reference/ledger.md): %q", c.field, c.mark, c.marked)
+			f.Required = fmt.Sprintf("%s as the mark of the run has %s (ledger reference): %q", c.field, c.mark, c.marked)
 			f.Observed = fmt.Sprintf("%q", c.says)
 			found(f)
 		}
@@ -85,7 +85,7 @@ func listsDigest(lists []string) string {
 func (l *Ledger) stop(m *ledger.Mark) {
 	if x := l.runs.known(l.runs.now()); x != nil && x.dated.After(m.Time) && len(l.odd) < maxProblems {
 		l.odd = append(l.odd, finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
-			Required: "a stop that is dated after all lines of its run (docs/reference/ledger.md)",
+			Required: "a stop that is dated after all lines of its run (ledger reference)",
 			Observed: "one of them is dated " + x.dated.UTC().Format(time.RFC3339Nano)})
 	}
 }
@@ -98,7 +98,7 @@ func (l *Ledger) changed(d *storage.Line, place string) {
 	}
 	l.tooSoon = append(l.tooSoon, finding.Finding{Code: finding.LedgerLines, URL: d.URL, Authority: evidence.AuthorityOf(d.URL), Time: d.Time,
 		Place:    finding.Place{File: l.o.Dir},
-		Required: "a run before that of a change since the generation before (docs/reference/ledger.md)",
+		Required: "a run before that of a change since the generation before (ledger reference)",
 		Observed: fmt.Sprintf("%s says %s, and its run is the first", place, finding.Short(string(d.Change)))})
 }
 

@@ -77,7 +77,7 @@ func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) 
 			continue // a crawl that runs made it while the entries were read
 		}
 		j.say(finding.LedgerRoot, ledger.CheckpointPath(l.o.Dir, size), "each checkpoint of the ledger: a mark of hosts is "+
-			"the last entry of one (docs/reference/ledger.md)", fmt.Sprintf("the checkpoint of %d entries is missing", size))
+			"the last entry of one (ledger reference)", fmt.Sprintf("the checkpoint of %d entries is missing", size))
 	}
 	for _, f := range j.forks {
 		if f.size < j.good {

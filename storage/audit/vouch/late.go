@@ -36,7 +36,7 @@ func (u *uncovered) line(l *storage.Line, index int64) {
 	}
 	if u.over {
 		u.over = false // the first is enough
-		u.say("the mark of a run before its requests (docs/reference/ledger.md)", fmt.Sprintf("the request in entry %d is after the stop "+
+		u.say("the mark of a run before its requests (ledger reference)", fmt.Sprintf("the request in entry %d is after the stop "+
 			"of its run", index))
 	}
 	at := l.Began.Add(l.Took - l.Ahead)
@@ -62,10 +62,10 @@ func (u *uncovered) end() {
 	switch {
 	case u.first.IsZero():
 	case !u.has:
-		u.say("a checkpoint at the start of a run, before its first request (docs/reference/ledger.md)",
+		u.say("a checkpoint at the start of a run, before its first request (ledger reference)",
 			fmt.Sprintf("the run of the request in entry %d has none", u.index))
 	case apart > longest:
-		u.say(fmt.Sprintf("a checkpoint every %.0f minutes while lines come: a kill leaves no more without one (docs/reference/ledger.md)",
+		u.say(fmt.Sprintf("a checkpoint every %.0f minutes while lines come: a kill leaves no more without one (ledger reference)",
 			ledger.Interval.Minutes()), fmt.Sprintf("from entry %d on, %s of requests have none", u.index,
 			finding.Round(apart)))
 	}
