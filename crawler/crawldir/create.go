@@ -73,7 +73,14 @@ func CreateUnchecked(ctx context.Context, dir string, s *Settings, seeds Seeds) 
 	if err != nil {
 		return err
 	}
-	return lay(ctx, dir, func(tmp string) error { return fill(ctx, tmp, s.Fleet.Locator, config, seeds) })
+	return lay(ctx, dir, func(tmp string) error {
+		if s.Served != "" {
+			if err := durable.WriteFile(in(tmp, ServedName), []byte(s.Served+"\n"), 0o666); err != nil {
+				return fmt.Errorf("crawl directory: %w", err)
+			}
+		}
+		return fill(ctx, tmp, s.Fleet.Locator, config, seeds)
+	})
 }
 
 // lay makes a crawl directory. fill writes settings and frontier.

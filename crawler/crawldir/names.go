@@ -23,6 +23,7 @@ const (
 	SpoolName    = "spool"                 // bodies under way; emptied at each start
 	ChangesName  = "changes.json"          // what changed in the last generation
 	ReportName   = "report"                // what the crawl did, as .html and .json
+	ServedName   = "served-folder"         // the folder that the crawl itself served, if it did
 	BadSeedsName = "bad-seeds.txt"         // lines of a seed list that were passed over
 
 	NextName    = FrontierName + ".update"  // the frontier of the next generation while it is built
@@ -36,7 +37,7 @@ func in(dir, name string) string { return filepath.Join(dir, name) }
 func Place() userfile.Place {
 	return userfile.Place{
 		Names: []string{
-			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, LinksName, SpoolName, OptOutName, BadSeedsName, ChangesName,
+			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, LinksName, SpoolName, OptOutName, BadSeedsName, ServedName, ChangesName,
 			control.File, control.WatchFile, redact.JournalName, redact.PreparedName, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
 		},
 		Is: func(dir string) bool {

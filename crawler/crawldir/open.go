@@ -25,6 +25,7 @@ import (
 	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
+	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
 
@@ -249,6 +250,21 @@ func RequireWhole(dir string) error {
 		}
 	}
 	return nil
+}
+
+// RequireReachable refuses a crawl whose pages its own process served from a folder: its address is closed, or another
+// program's, and requests would report each page as broken.
+func RequireReachable(dir string) error {
+	b, err := os.ReadFile(in(dir, ServedName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("crawl directory: %w", err)
+	}
+	folder := plainly.Argument(strings.TrimSuffix(string(b), "\n"))
+	return fmt.Errorf("%[1]s contains a check of the folder %[2]s, which was served only during that check: check the folder again with "+
+		"curtsy linkcheck %[2]s, or print the earlier result with curtsy linkcheck --offline %[3]s", dir, folder, plainly.Argument(dir))
 }
 
 // NotDirectory says that a path does not lead to a directory.

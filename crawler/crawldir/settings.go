@@ -98,6 +98,8 @@ type Settings struct {
 	LinkCheck bool  // of this run, and in no file: see crawler.Config
 	Fleet     Fleet // likewise
 
+	Served string // folder of files that the process serves to this crawl only; in no settings file; empty for none
+
 	lists *optout.Watch // of OptOut and the default places, once open
 }
 

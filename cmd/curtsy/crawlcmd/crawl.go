@@ -254,6 +254,9 @@ func prepareResume(command string, flags *pflag.FlagSet, s *crawldir.Settings, o
 	if err := crawldir.RequireWhole(o.dir); err != nil {
 		return err
 	}
+	if err := crawldir.RequireReachable(o.dir); err != nil {
+		return cli.Usagef("%w", err)
+	}
 	switch shared := engine.Locator(o.dir) != ""; {
 	case shared && command != "resume":
 		return crawldir.RefusedInFleet("curtsy " + command)

@@ -189,9 +189,12 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 		}
 		err = c.say(dir, r)
 		if r.Partial {
-			next := "run the command again; with --dir the crawl is kept, and continues"
-			if !c.thrown {
+			next := "run the command again"
+			switch {
+			case c.within == nil:
 				next = fmt.Sprintf("curtsy linkcheck %[1]s continues, and curtsy linkcheck --offline %[1]s prints the result so far", plainly.Lines(plainly.Argument(dir)))
+			case !c.thrown:
+				next = fmt.Sprintf("run the command again with another --dir; curtsy linkcheck --offline %s prints the result so far", plainly.Lines(plainly.Argument(dir)))
 			}
 			fmt.Fprintf(c.std.Err, "interrupted: %s\n", next)
 			if err == nil {

@@ -34,6 +34,12 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 	if len(pages) == 0 {
 		return cli.Usagef("%s contains neither a crawl nor an .html file", folder)
 	}
+	if dir := c.task.Dir(); dir != "" && isCrawl(dir) {
+		return cli.Usagef("%s already contains a crawl: name a new directory with --dir, or leave the flag out", dir)
+	}
+	if err := c.task.Serves(folder); err != nil {
+		return fmt.Errorf("linkcheck: %w", err)
+	}
 	if c.task.Dir() == "" {
 		temp, err := os.MkdirTemp("", "curtsy-check-")
 		if err != nil {

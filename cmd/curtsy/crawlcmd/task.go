@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,6 +61,12 @@ func (t *Task) Logged(std cli.Streams, do func(cmd *cobra.Command, args []string
 func (t *Task) In(dir string) {
 	t.options.dir = dir
 	t.options.quiet = !t.options.verbose
+}
+
+// Serves notes in a new crawl directory that its pages are those of a folder, which this process serves.
+func (t *Task) Serves(folder string) (err error) {
+	t.settings.Served, err = filepath.Abs(folder)
+	return err
 }
 
 // Dir is the directory that the user named; empty for none.
