@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"compress/gzip"
+	"strings"
 	"testing"
 	"time"
 )
@@ -23,10 +24,12 @@ func TestEachFormOfRetryAfter(t *testing.T) {
 	}{
 		{"Retry-After: 300\r\n", 302 * s},
 		{"retry-after:\t300 \r\n", 302 * s},
+		{"Retry-After:\r\n 300\r\n", 302 * s}, // folded
+		{"retry-after: \r\n\t300\r\n", 302 * s},
 		{"Retry-After: Sun, 01 Mar 2026 12:05:00 GMT\r\n", 300 * s},
 		{"Retry-After: Sunday, 01-Mar-26 12:05:00 GMT\r\n", 300 * s},
 		{"Retry-After: Sun Mar  1 12:05:00 2026\r\n", 300 * s},
-		{"Retry-After: 5\r\nRetry-After: 300\r\nRetry-After: 7\r\n", 302 * s},
+		{"Retry-After: 5\r\n" + strings.Repeat("Retry-After: 1\r\n", 20) + "Retry-After: 300\r\nRetry-After: 7\r\n", 302 * s},
 		{"Retry-After: 99999999999999999999999\r\n", 24 * time.Hour},
 		{"Retry-After: 999999999\r\n", 24 * time.Hour},
 		{"Retry-After: soon\r\n", 24 * time.Hour},

@@ -36,20 +36,3 @@ func TestALongHeadIsRead(t *testing.T) {
 		}
 	}
 }
-
-// Fields that go on in the next line, and such as stand twice, are read as the crawl reads them.
-func TestFoldedAndRepeatedFields(t *testing.T) {
-	for name, head := range map[string]string{
-		"folded":          "Retry-After:\r\n 3600\r\n",
-		"folded by a tab": "retry-after: \r\n\t3600\r\n",
-		"the longest":     "Retry-After: 5\r\n" + strings.Repeat("Retry-After: 1\r\n", 20) + "Retry-After: 3600\r\nRetry-After: 7\r\n",
-	} {
-		a := ours(t)
-		a.robots("")
-		a.add(fetch{url: site + "/a", at: 5 * s, status: 503, head: head, meta: "paceBy: floor\r\npaceMs: 1000\r\n"})
-		a.add(fetch{url: site + "/b", at: 1000 * s})
-		if r := a.audit(Options{}); codes(r) != "retry-after" {
-			t.Errorf("%s: %q%s", name, codes(r), shown(r))
-		}
-	}
-}

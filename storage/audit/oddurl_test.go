@@ -62,20 +62,6 @@ func randomTargets(n int) []string {
 	return all
 }
 
-// A URL that was asked for and broke a rule is found guilty, however odd it is.
-func TestAnOddURLHidesNothing(t *testing.T) {
-	for _, make := range []func(testing.TB) *archive{func(t testing.TB) *archive { return ours(t) }, foreign} {
-		for _, target := range []string{"/private/100%.html", "/private%", "/private/x%zz?%", "/private/%u0041"} {
-			a := make(t)
-			a.robots(rule)
-			a.add(fetch{url: site + target, at: 2 * s})
-			if r := a.audit(Options{}); codes(r) != "disallowed" || r.Totals.Judged != 1 {
-				t.Errorf("%s: %q, %+v%s", target, codes(r), r.Totals, shown(r))
-			}
-		}
-	}
-}
-
 // No record of an exchange over HTTP is left out in silence: what cannot be read is named, in archives of others too.
 func TestAnUnreadableURLIsNamed(t *testing.T) {
 	for _, uri := range []string{"https://", "http:x%zz", "HTTP://?", "http://" + strings.Repeat("x", 300) + "/", site + "/" + strings.Repeat("x", evidence.MaxLength)} {

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 )
@@ -51,44 +50,6 @@ func TestPausesAreHeldToTheirSum(t *testing.T) {
 				t.Errorf("found %q, want %q%s", codes(r), c.codes, shown(r))
 			}
 		})
-	}
-}
-
-// A polite crawl of others is clean, whatever its dates hide: the resolution, the ends, the order of two that have one
-// date, a Crawl-delay that changes. The same crawl at nine tenths of its pauses is not.
-func TestAPoliteCrawlOfOthersIsCleanHoweverItsDatesAreCut(t *testing.T) {
-	forms := []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000000Z"}
-	for seed := range seeds(40) {
-		for _, share := range []float64{1, 0.9} {
-			r := rand.New(rand.NewPCG(seed, 9))
-			a := foreign(t)
-			a.form = forms[r.IntN(len(forms))]
-			ends := r.IntN(2) == 0
-			at, delay := 2*s+time.Duration(r.Int64N(int64(s))), 1.0
-			for i := range 150 {
-				f := fetch{url: fmt.Sprintf("%s/%d", site, i), took: time.Duration(1+r.IntN(300)) * time.Millisecond, meta: "none"}
-				if ends {
-					f.meta = ""
-				}
-				if i%50 == 0 {
-					// The robots.txt itself comes after the pause that the one before it asked for.
-					at += time.Duration(share * delay * float64(s))
-					delay = float64(1+r.IntN(30)) / 10
-					f.url, f.body = site+"/robots.txt", fmt.Sprintf("User-agent: *\nCrawl-delay: %.1f\n", delay)
-				} else {
-					at += time.Duration(share * delay * float64(s))
-				}
-				f.at = at
-				a.add(f)
-				if at += f.took; r.IntN(20) == 0 && share == 1 {
-					at += time.Duration(r.Int64N(int64(time.Minute)))
-				}
-			}
-			got := codes(a.audit(Options{}))
-			if share == 1 && got != "" || share < 1 && !strings.Contains(got, "gap") {
-				t.Errorf("seed %d, dates like %s, %v of each pause: found %q", seed, a.form, share, got)
-			}
-		}
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/finding"
 )
 
 // TestARequestLineThatTheServerCutAccusesNobody: these lines are those that nginx 1.22 wrote for such requests. It writes
@@ -51,6 +53,13 @@ func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 		"400 of nothing":                  {es: archive("/%zz", 400), line: at(20, `"" 400 0 "-" "-"`)},
 		"400 of a dash":                   {es: archive("/%zz", 400), line: at(20, `"-" 400 0 "-" "-"`)},
 		"400 with the agent":              {es: archive("/nohost", 400), line: at(20, `"GET /nohost HTTP/1.1" 400 157 "-" "`+ourAgent+`"`)},
+		"400 of a stray %":                {es: archive("/n%zz1", 400), line: at(20, `"GET /n%zz1 HTTP/1.1" 400 157 "-" "-"`)},
+		"400, and no agent":               {es: archive("/x%00y", 400), line: at(20, `"GET /x%00y HTTP/1.1" 400 157 "-" ""`)},
+		"400 of a stray %, from there":    {es: archive("/n%zz1", 400), line: at(20, `"GET /n%zz1 HTTP/1.1" 400 157 "-" "-"`), from: true},
+		"400 of a stray % in JSON":        {es: archive("/n%zz1", 400), line: json(20, "GET", "/n%zz1", "400")},
+		"400 of a stray %, and another's": {es: archive("/n%zz1", 400), line: at(20, `"GET /n%zz1 HTTP/1.1" 400 157 "-" "-"`) + at(30, `"GET /%zz2 HTTP/1.1" 400 157 "-" "-"`)},
+		"400 of a stray %, not logged":    {es: archive("/n%zz1", 400), want: "log-missing"},
+		"404 instead of 400":              {es: archive("/n%zz1", 400), line: at(20, `"GET /n%zz1 HTTP/1.1" 404 157 "-" "-"`), want: "log-missing"},
 		"404, and the line is cut":        {es: archive("/old", 404), line: at(20, `"GET /o" 404 157 "-" "-"`), want: "log-missing"},
 		"499":                             {es: archive("/slow", 0), line: at(20, `"GET /slow HTTP/1.1" 499 0 "-" "`+ourAgent+`"`)},
 		"444":                             {es: archive("/gone", 0), line: at(20, `"GET /gone HTTP/1.1" 444 0 "-" "`+ourAgent+`"`)},
@@ -68,8 +77,33 @@ func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 			o.From = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}
 		r, found := witnessed(t, Compare(o), c.es...)
-		if h := r.Logs[0]; codesOf(found) != c.want || h.Agree+h.Missing+h.Uncovered+h.Unanswered != h.Exchanges || h.Unread > 0 {
+		if h := r.Logs[0]; codesOf(found) != c.want || c.want == "" && r.Level != audit.ConfirmedByLog || h.Agree+h.Missing+h.Uncovered+h.Unanswered != h.Exchanges || h.Unread > 0 {
 			t.Errorf("%s: %q, want %q; %+v\n%+v", name, codesOf(found), c.want, h, found)
+		}
+	}
+}
+
+// TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard: a server that answers before it reads header fields knows no
+// agent; in any other line, one that is missing was not sent.
+func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
+	for line, want := range map[string]int64{
+		`192.0.2.9 - - [01/Mar/2026:12:00:20 +0000] "GET /n%zz1 HTTP/1.1" 400 157 "-" "-"`: 0,
+		`192.0.2.9 - - [01/Mar/2026:12:00:20 +0000] "GET /n HTTP/1.1" 494 157 "-" ""`:      0,
+		`192.0.2.9 - - [01/Mar/2026:12:00:20 +0000] "GET /n HTTP/1.1" 200 157 "-" "-"`:     1,
+		`192.0.2.9 - - [01/Mar/2026:12:00:20 +0000] "GET /n HTTP/1.1" 400 157 "-" "x/1"`:   1,
+	} {
+		r, err := Judge(t.Context(), JudgeOptions{
+			Logs: []Log{{Path: logFile(t, line+"\n")}}, Token: "curtsy", From: []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32")}, TempDir: t.TempDir(),
+		})
+		must(t, err)
+		got := int64(0)
+		for _, n := range r.Counts {
+			if n.Code == finding.UserAgent {
+				got = n.Found
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d, want %d", line, got, want)
 		}
 	}
 }
