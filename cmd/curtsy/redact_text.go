@@ -68,10 +68,10 @@ func reportText(s *subject, o *options, f redact.Found, j *redact.Journal, dir s
 		fmt.Fprintf(&b, "robots.txt stays, since it bound the crawl; --all removes it as well\n")
 	}
 	if f.Repeats > 0 {
-		fmt.Fprintf(&b, "%s of other URLs share this body and lose it as well\n", plainly.Count(f.Repeats, "answer"))
+		fmt.Fprintf(&b, "%s of other URLs with this body also lost it\n", plainly.Count(f.Repeats, "answer"))
 	}
 	if f.Elsewhere > 0 {
-		fmt.Fprintf(&b, "%s share a body that stays archived under another URL:\n", plainly.Count(f.Elsewhere, "answer"))
+		fmt.Fprintf(&b, "%s with a body that stays archived under another URL:\n", plainly.Count(f.Elsewhere, "answer"))
 		for _, u := range f.ElsewhereURLs {
 			fmt.Fprintf(&b, "  %s\n", plainly.OneLine(u))
 		}

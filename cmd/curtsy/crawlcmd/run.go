@@ -168,7 +168,11 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 			return err
 		}
 	case o.generation > 0:
-		display.Say("updating %s (generation %d); after an interruption, continue with curtsy resume %s", o.dir, o.generation, plainly.Argument(o.dir))
+		again := "resume"
+		if s.LinkCheck {
+			again = "linkcheck"
+		}
+		display.Say("updating %s (generation %d); after an interruption, continue with curtsy %s %s", o.dir, o.generation, again, plainly.Argument(o.dir))
 	case o.again:
 		display.Say("resuming crawl (%s) in %s", seeds, o.dir)
 	default:

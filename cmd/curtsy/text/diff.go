@@ -77,7 +77,7 @@ func remarks(r *changes.Result) (all []string) {
 	} else if n := r.Counts[changes.Unasked].All(); n > 0 && r.To.Number == r.Latest {
 		all = append(all, "this generation is incomplete: its remaining requests may change this result")
 	}
-	add(r.Moved, "%s where another URL had it: moved", plural(r.Moved, "page is", "pages are"))
+	add(r.Moved, "%s moved to another URL", plainly.Count(r.Moved, "page"))
 	for _, why := range missing(r) {
 		add(r.Missing[why], "%s without a text to compare: %s", plainly.Count(r.Missing[why], "page"), why)
 	}
