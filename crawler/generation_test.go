@@ -283,7 +283,7 @@ func TestRule21_AHollowNotModifiedIsAskedForOnceMore(t *testing.T) {
 	})
 }
 
-// A body that cannot be read from the archive is asked for.
+// A body that cannot be read from the archive is asked for, and new.
 func TestRule21_ADamagedArchiveIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var generation atomic.Int64
@@ -293,7 +293,7 @@ func TestRule21_ADamagedArchiveIsNoAnswer(t *testing.T) {
 		w.nextGeneration()
 		w.cfg.Past.(remembered).broken["http://a.test/"] = true
 		w.run()
-		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`, "")
+		w.wantChange("/", "fetched", string(storage.ChangeNew), `"root"`, "")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
+	"curtsy/frontier"
 	"curtsy/storage"
 )
 
@@ -63,4 +64,19 @@ func (c *outcomes) meaning(x *attempt) meaning {
 		}
 	}
 	return m
+}
+
+// change tells what became of a URL since it was archived. Where the same body came again and the archived one cannot be
+// read, it is new: then it is archived in full (crawldir.Past).
+func (c *outcomes) change(x *attempt, m meaning, now frontier.Outcome) (storage.Change, error) {
+	is := x.before.Change(now, m.confirmed != nil, m.Header, m.PayloadDigest)
+	if is != storage.ChangeUnchanged || m.confirmed != nil || now != frontier.Fetched || x.before.Body == nil {
+		return is, nil
+	}
+	_, body, err := x.before.Body()
+	if err != nil {
+		c.cfg.Log("%s: its archived response cannot be read, so the new one is archived in full: %v", short(x.task.URL.String()), err)
+		return storage.ChangeNew, nil
+	}
+	return is, body.Close()
 }

@@ -137,7 +137,9 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	d.needsScript = r.page.NeedsScript
 	c.outcome(v, task, m, r, &d, f)
 	if c.cfg.Past != nil {
-		d.change = x.before.Change(d.outcome, m.confirmed != nil, m.Header, m.PayloadDigest)
+		if d.change, err = c.change(x, m, d.outcome); err != nil {
+			return err
+		}
 	}
 	if err := c.settler.refuse(ctx, v, f); err != nil {
 		return err

@@ -71,7 +71,7 @@ type Change string
 
 // Changes.
 const (
-	ChangeNew       Change = "new"       // there was nothing
+	ChangeNew       Change = "new"       // there was nothing, or nothing that can be read
 	ChangeChanged   Change = "changed"   // another payload, or another place that a redirect leads to
 	ChangeUnchanged Change = "unchanged" // the server says so, or the payload is the same
 	ChangeFresh     Change = "fresh"     // not asked: the archived answer holds still, by the server's own word

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"curtsy/crawler/record"
@@ -26,6 +27,10 @@ type Past struct {
 
 	// Damaged is told what cannot be read, and why; nil for nobody.
 	Damaged func(what string, why error)
+	// Void is given the place of each record that cannot be read, before it is passed over; nil for nobody.
+	Void func(at cdxj.Place)
+
+	void sync.Map // the places that Void was given
 }
 
 // Last implements record.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
@@ -46,7 +51,7 @@ func (p *Past) Last(ctx context.Context, u canon.URL) (*record.Earlier, error) {
 			return nil, err
 		}
 		e, err := p.read(found[i])
-		if err != nil {
+		if err != nil && !errors.Is(err, errVoid) {
 			p.damaged("the archive: "+url, err)
 		} else if e != nil {
 			return e, nil
@@ -78,8 +83,32 @@ type capture struct {
 	*answer.Answer
 }
 
+// errVoid says that a record could not be read before, which was said then.
+var errVoid = errors.New("the record could not be read before")
+
+// setVoid notes a record that cannot be read: from then on it is passed over.
+func (p *Past) setVoid(l cdxj.Line) {
+	at := placeOf(l)
+	p.void.Store(at, true)
+	if p.Void != nil {
+		p.Void(at)
+	}
+}
+
+func placeOf(l cdxj.Line) cdxj.Place {
+	return cdxj.Place{File: filepath.Base(l.Filename), Offset: l.Offset}
+}
+
 // head reads the head of a capture.
 func (p *Past) head(l cdxj.Line) (c capture, err error) {
+	if _, is := p.void.Load(placeOf(l)); is {
+		return c, errVoid
+	}
+	defer func() {
+		if err != nil {
+			p.setVoid(l)
+		}
+	}()
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset)
 	if err != nil {
 		return c, err
@@ -154,19 +183,19 @@ func (p *Past) original(of answer.Reference) (*capture, cdxj.Line, error) {
 	if of.URL == "" || of.Date.IsZero() {
 		return nil, cdxj.Line{}, nil // it refers to nothing that can be found
 	}
+	var failed error // of a record that may be the one
 	for l, err := range cdxj.Lookup(p.Index, of.URL) {
 		if err != nil || l.URL != of.URL || !l.Time.Equal(of.Date.UTC().Truncate(time.Second)) || l.Mime == "warc/revisit" {
 			continue
 		}
 		c, err := p.head(l)
 		if err != nil {
-			return nil, l, err
-		}
-		if !c.Revisit && (c.ID == of.ID || of.ID == "" && c.Earlier.Date.Equal(of.Date)) {
+			failed = err
+		} else if !c.Revisit && (c.ID == of.ID || of.ID == "" && c.Earlier.Date.Equal(of.Date)) {
 			return &c, l, nil
 		}
 	}
-	return nil, cdxj.Line{}, nil
+	return nil, cdxj.Line{}, failed
 }
 
 // hold makes the response at l the one whose body e has.
@@ -178,7 +207,12 @@ func (p *Past) hold(e *record.Earlier, response capture, l cdxj.Line) {
 }
 
 // body decodes the body of a response into memory or, if it is large, a file.
-func (p *Past) body(l cdxj.Line) (*io.SectionReader, io.Closer, error) {
+func (p *Past) body(l cdxj.Line) (_ *io.SectionReader, _ io.Closer, err error) {
+	defer func() {
+		if err != nil && !errors.Is(err, warc.ErrTooLarge) {
+			p.setVoid(l)
+		}
+	}()
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset)
 	if err != nil {
 		return nil, nil, err

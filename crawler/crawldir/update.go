@@ -159,7 +159,7 @@ func (d *Dir) past() (*Past, error) {
 	}
 	return &Past{
 		Archive: in(d.path, ArchiveName), Spool: in(d.path, SpoolName), Index: Complete(files),
-		Before: d.generation.Began, MaxBody: d.settings.MaxBody, Damaged: d.tellDamaged,
+		Before: d.generation.Began, MaxBody: d.settings.MaxBody, Damaged: d.tellDamaged, Void: d.evidence.index.Void,
 	}, nil
 }
 

@@ -57,7 +57,14 @@ type Store struct {
 	table   table
 	log     *originalLog
 	base    int64 // the log's first place in the table
+	void    map[Place]bool
 	earlier []*earlier
+}
+
+// Place is where a record is in the archive.
+type Place struct {
+	File   string // without its folder
+	Offset int64
 }
 
 var (
@@ -70,7 +77,7 @@ var (
 // Open does it. The archive must be opened after it, and closed before it.
 func Open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 	s := &Store{index: filepath.Join(dir, indexDir), archive: filepath.Join(dir, warcDir), seed: maphash.MakeSeed(),
-		finished: o.Finished}
+		finished: o.Finished, void: map[Place]bool{}}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("cdxj: open the index: %w", errors.Join(err, s.release()))
@@ -251,22 +258,33 @@ func (s *Store) Original(payload [32]byte) (o storage.Original, known bool, err 
 	return o, known, err
 }
 
-// known is Original for who holds mu.
+// known is Original for who holds mu. The last of the log is returned: one before it could not be read when it was added.
 func (s *Store) known(payload [32]byte) (o storage.Original, known bool, err error) {
-	err = s.table.find(s.hash(&payload), func(place int64) (bool, error) {
+	last := int64(-1)
+	err = s.table.find(s.hash(&payload), func(at int64) (bool, error) {
+		if at < last || known && at < s.base {
+			return false, nil
+		}
 		for _, e := range s.earlier {
-			if place < e.base+e.size {
-				o, known, err = e.at(place-e.base, payload)
-				return known, err
+			if at < e.base+e.size {
+				o, known, err = e.at(at-e.base, payload)
+				return false, err
 			}
 		}
-		in, ok, err := s.log.at(place - s.base)
-		if known = ok && in.Payload == payload; known {
-			o = in.Original
+		in, ok, err := s.log.at(at - s.base)
+		if ok && in.Payload == payload && !s.void[Place{in.File, in.Offset}] {
+			o, known, last = in.Original, true, at
 		}
-		return known, err
+		return false, err
 	})
 	return o, known, err
+}
+
+// Void has no later answer refer to the record at a place, because it cannot be read. It may be called concurrently.
+func (s *Store) Void(at Place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.void[at] = true
 }
 
 // Close releases the index. The archive's Close, before it, has completed the last segment.

@@ -142,6 +142,35 @@ func TestSegmentThatIsGoneIsNotReferredTo(t *testing.T) {
 	}
 }
 
+func TestVoidRecordIsNotReferredTo(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.record(t, page(1, "http://a.test/", "first"))
+	first, known, err := c.store.Original(digestOf("first"))
+	if !known || err != nil {
+		t.Fatal(known, err)
+	}
+	c.close(t)
+	line, err := ParseLine([]byte(contents(t, dir)["curtsy-00000.cdxj"]))
+	must(t, err)
+
+	c = crawling(t, dir, 0)
+	c.store.Void(Place{line.Filename, line.Offset})
+	if o, known, err := c.store.Original(digestOf("first")); known || err != nil {
+		t.Errorf("%v %v", o, err)
+	}
+	c.record(t, page(2, "http://a.test/", "first"), page(3, "http://a.test/again", "first"))
+	c.close(t)
+	if kinds := contents(t, dir)["curtsy-00001.cdxj"]; strings.Count(kinds, revisitType) != 1 || !strings.Contains(kinds, "text/html") {
+		t.Errorf("the payload is not kept once: %s", kinds)
+	}
+	c = crawling(t, dir, 0)
+	defer c.close(t)
+	if o, known, err := c.store.Original(digestOf("first")); !known || err != nil || o.ID == first.ID || !o.Date.Equal(began.Add(2*time.Second)) {
+		t.Errorf("a later crawl refers to %v (%v %v)", o, known, err)
+	}
+}
+
 func TestOriginalsAreWholeAnswersAlone(t *testing.T) {
 	c := crawling(t, t.TempDir(), 0)
 	defer c.close(t)
