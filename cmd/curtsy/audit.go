@@ -230,7 +230,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 		return err
 	})
 	if errors.Is(err, accesslog.ErrManyHosts) {
-		return cli.Usagef("%w, --access-log HOST=FILE", err)
+		return cli.Usagef("%w: --access-log HOST=FILE or HOST:PORT=FILE", err)
 	}
 	if errors.Is(err, audit.ErrNothing) {
 		return fmt.Errorf("%w: %s", err, strings.Join(paths, ", "))

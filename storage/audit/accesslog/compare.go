@@ -144,8 +144,8 @@ func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding
 		c.without++
 		return nil
 	}
-	if host, _ := evidence.HostPort(e.Authority); s.host == "" && len(s.names) < 2 && !slices.Contains(s.names, host) {
-		s.names = append(s.names, host)
+	if name := nameOf(e.Authority); s.host == "" && len(s.names) < 2 && !slices.Contains(s.names, name) {
+		s.names = append(s.names, name)
 	}
 	if s.mixed = s.mixed || s.only != "" && s.only != e.Authority; s.mixed {
 		s.only = ""
@@ -191,7 +191,7 @@ func (c *Comparison) add(to *sorted.Sorter, e *entry) error {
 }
 
 // ErrManyHosts says that a log was given without a HOST and that the archive has several.
-var ErrManyHosts = errors.New("the archive has several hosts: name the host of the log")
+var ErrManyHosts = errors.New("the archive has several hosts or ports: name the one of the log")
 
 // Close implements audit.Witness: it reads the logs and compares.
 func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {

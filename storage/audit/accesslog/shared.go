@@ -25,7 +25,7 @@ type hostLog struct {
 type site struct {
 	host  string
 	log   int      // of Comparison.logs
-	names []string // hosts that fall to a log without a HOST: at most two
+	names []string // of hosts that fall to a log without a HOST (nameOf): at most two
 	named bool     // by a line of the log
 	only  string   // the authority of all its exchanges; empty without one, or if there are several
 	mixed bool     // there are several
@@ -138,6 +138,16 @@ func (c *Comparison) siteOf(authority string) *site {
 	return c.sites[""]
 }
 
+// nameOf names the host of an authority for a log without a HOST. A port that is not the default of its scheme is part of
+// the name, for its server may well write another log.
+func nameOf(authority string) string {
+	host, port := evidence.HostPort(authority)
+	if port == "80" || port == "443" {
+		return host
+	}
+	return host + ":" + port
+}
+
 // name marks the sites that a line names. It reports whether there is one, or nobody says whose log it is.
 func (h *hostLog) name(vhost string) bool {
 	known, open := false, false
@@ -154,7 +164,7 @@ func (s *site) isNamed(vhost string) bool {
 	if s.host != "" {
 		return names(vhost, s.host)
 	}
-	return slices.ContainsFunc(s.names, func(n string) bool { return names(vhost, n) })
+	return slices.ContainsFunc(s.names, func(n string) bool { return names(vhost, bare(n)) })
 }
 
 // names reports whether a line that names vhost names host. Either may be without a port.

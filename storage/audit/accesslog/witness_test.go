@@ -107,13 +107,25 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 	}
 }
 
-func TestALogWithoutAHostIsOfTheOnlyOne(t *testing.T) {
-	w := Compare(Options{Logs: []Log{{Path: logFile(t, "")}}})
-	for _, u := range []string{"http://a.test/", "https://a.test:8443/", "http://b.test/"} {
-		must(t, w.Exchange(t.Context(), asked(u, time.Now(), 0, 200), nil))
-	}
-	if err := w.Close(t.Context(), &audit.Result{}, nil); !errors.Is(err, ErrManyHosts) {
-		t.Error(err)
+// A log without a HOST is of the only host, with its default ports.
+func TestCompare_LogWithoutHost(t *testing.T) {
+	for _, c := range []struct {
+		urls []string
+		many bool
+	}{
+		{urls: []string{"http://a.test/", "https://a.test/"}},
+		{urls: []string{"http://a.test:8080/", "http://a.test:8080/b"}},
+		{urls: []string{"http://a.test/", "http://b.test/"}, many: true},
+		{urls: []string{"http://a.test/", "http://a.test:8080/"}, many: true},
+	} {
+		w := Compare(Options{Logs: []Log{{Path: logFile(t, "")}}})
+		for _, u := range c.urls {
+			must(t, w.Exchange(t.Context(), asked(u, time.Now(), 0, 200), nil))
+		}
+		err := w.Close(t.Context(), &audit.Result{}, func(finding.Finding) {})
+		if errors.Is(err, ErrManyHosts) != c.many || !c.many && err != nil {
+			t.Errorf("%v: %v", c.urls, err)
+		}
 	}
 }
 
