@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,7 +61,11 @@ func hostNamed(name string) (string, error) {
 	if err != nil {
 		return "", cli.Usagef("--host %s is not a host: write it like example.org", plainly.Argument(name))
 	}
-	return hostmap.Host(u.String()), nil
+	host := hostmap.Host(u.String())
+	if p, err := url.Parse(raw); err != nil || p.Port() != "" {
+		return "", cli.Usagef("--host %s: a proof is of all schemes and ports of a host: write --host %s", plainly.Argument(name), plainly.Argument(host))
+	}
+	return host, nil
 }
 
 func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) error {
