@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/pauses"
 )
 
 // Summary is what the lines of a host say in sum. It is the same whoever makes it of the same bundle: the maker for the
@@ -205,7 +206,7 @@ func (s *Summary) close() {
 	}
 	s.spans = nil
 	if slices.Sort(all); len(all) > 0 {
-		s.Pauses.Count, s.Pauses.Shortest, s.Pauses.Median = int64(len(all)), all[0], all[len(all)/2]
+		s.Pauses.Count, s.Pauses.Shortest, s.Pauses.Median = int64(len(all)), all[0], pauses.Median(all)
 	}
 	byCount := func(a, b Tally) int { return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.What, b.What)) }
 	slices.SortFunc(s.Statuses, byCount)

@@ -163,9 +163,8 @@ func (g *Sample) Median() time.Duration {
 	if len(g.sample) == 0 {
 		return 0
 	}
-	s := slices.Sorted(slices.Values(g.sample))
-	if len(s)%2 == 0 {
-		return (s[len(s)/2-1] + s[len(s)/2]) / 2
-	}
-	return s[len(s)/2]
+	return Median(slices.Sorted(slices.Values(g.sample)))
 }
+
+// Median is the middle one of sorted pauses; of an even number, the larger of the middle two. There must be one.
+func Median(sorted []time.Duration) time.Duration { return sorted[len(sorted)/2] }

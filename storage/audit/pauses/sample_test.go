@@ -12,7 +12,7 @@ func TestMedian(t *testing.T) {
 		for i := range n {
 			g.Add(time.Duration((i*7919)%n) * time.Millisecond)
 		}
-		want, got := float64(n-1)/2, float64(g.Median())/1e6
+		want, got := float64(n/2), float64(g.Median())/1e6
 		if near := 0.2 * float64(n); n < maxSample && got != want || got < want-near || got > want+near {
 			t.Errorf("of 0…%d ms: %v ms", n-1, got)
 		}
