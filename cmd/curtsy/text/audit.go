@@ -55,6 +55,9 @@ func verdict(r *audit.Result) string {
 	if l := r.Ledger; l != nil && l.Untold > 0 {
 		s += fmt.Sprintf("; without a ledger line: %d of %d records and refusals", l.Untold, l.Records+l.Refusals)
 	}
+	if what := redacted(r); what != "" {
+		s += "; redacted: " + what
+	}
 	for _, c := range r.Counts {
 		if c.Code == finding.ClockStep {
 			s += "; the clock was set back, according to the ledger, " + plainly.Count(c.Found, "time")
@@ -70,6 +73,22 @@ func verdict(r *audit.Result) string {
 		s += "; " + plainly.Count(t.Unprovable, "check") + " could not be proved either way"
 	}
 	return s
+}
+
+// redacted says what was redacted, as ledger and archive show; "" if nothing was.
+func redacted(r *audit.Result) string {
+	l := r.Ledger
+	if l == nil {
+		return ""
+	}
+	var all []string
+	if l.Forgotten > 0 {
+		all = append(all, plainly.Count(l.Forgotten, "ledger line"))
+	}
+	if l.Redacted > 0 {
+		all = append(all, "the bodies of "+plainly.Count(l.Redacted, "request"))
+	}
+	return strings.Join(all, " and ")
 }
 
 func times(r *audit.Result) string {

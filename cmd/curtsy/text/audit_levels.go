@@ -28,9 +28,14 @@ func levelWords(r *audit.Result) string {
 		s += ": " + how
 	}
 	for _, l := range levels {
-		if l.level == r.Level.Whole() {
-			s += " (" + l.words + ")"
+		if l.level != r.Level.Whole() {
+			continue
 		}
+		s += " (" + l.words
+		if l.level == audit.Lodged && redacted(r) != "" {
+			s += ", except for redactions, which its entries record"
+		}
+		s += ")"
 	}
 	return s
 }
