@@ -15,6 +15,7 @@ import (
 	"curtsy/frontier/durable/meter"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/redact"
 	"curtsy/storage/text"
 	"curtsy/storage/warc"
 )
@@ -43,15 +44,27 @@ type wishes struct {
 	seed    maphash.Seed
 	urls    map[uint64]bool
 	records map[uint64]wish
+
+	redacted map[string]bool // ids of records that were redacted, as the ledger records
 }
 
 // read reads the texts of what changed, of so many pages that are new or gone, and where redirects lead.
 func (c *comparing) read(ctx context.Context, in *export.Inputs) error {
 	w := c.wish()
 	if len(w.records) > 0 {
+		marks, err := redact.Marks(ctx, c.r.Dir)
+		if err != nil {
+			return fmt.Errorf("changes: %w", err)
+		}
+		w.redacted = map[string]bool{}
+		for _, told := range marks.All {
+			for _, r := range told.Records {
+				w.redacted[r.ID] = true
+			}
+		}
 		meter.Of(ctx, int64(len(w.records)))
 		pending, key := map[int]bool{}, ""
-		err := export.Visit(ctx, in, w.wants, w.read, func(r *reading) error {
+		err = export.Visit(ctx, in, w.wants, w.read, func(r *reading) error {
 			if r.key != key {
 				c.close(pending)
 				key = r.key
@@ -134,6 +147,10 @@ func (w *wishes) read(ctx context.Context, c *export.Capture) ([]*reading, error
 	r := &reading{at: want.at, side: want.side, key: c.Key}
 	if c.Answer.Status/100 == 3 && !c.Answer.Revisit {
 		r.location = strings.TrimSpace(c.Answer.Header.Get("Location"))
+		return []*reading{r}, nil
+	}
+	if w.redacted[c.Answer.ID] || w.redacted[c.Answer.Refers.ID] {
+		r.missing = Redacted
 		return []*reading{r}, nil
 	}
 	answer, body, done, err := c.Whole(text.MaxRead + 1)

@@ -36,7 +36,8 @@ func Kinds() []string { return []string{Text, Redirect, File, Unread, Around, Ma
 // Why texts cannot be compared.
 const (
 	NoRecord   = "not in the archive"        // forgotten, lost, or never archived
-	NoOriginal = "another archive has it"    // or what a revisit refers to was forgotten
+	NoOriginal = "another archive has it"    // what a revisit refers to
+	Redacted   = "the body was redacted"     // of it, or of what a revisit refers to
 	Cut        = "the body was cut"          // by a limit of the crawl, or the connection
 	NoBody     = "the body cannot be read"   // it is damaged
 	NoText     = "no text"                   // pages that are pictures alone
@@ -46,7 +47,7 @@ const (
 
 // Reasons are all of them, in the order in which they are told.
 func Reasons() []string {
-	return []string{NoRecord, NoOriginal, Cut, NoBody, NoText, TooMany, Differs}
+	return []string{NoRecord, NoOriginal, Redacted, Cut, NoBody, NoText, TooMany, Differs}
 }
 
 // Bounds.
