@@ -17,6 +17,7 @@ import (
 	"curtsy/robots"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
+	"curtsy/storage/redact"
 )
 
 // How many lines of the ledger are kept.
@@ -114,7 +115,14 @@ func (l *view) Read(ctx context.Context) error {
 	if l.policy != nil {
 		l.Notes = append(l.Notes, l.policy.notes...)
 	}
-	return nil
+	if l.Total > 0 || l.bad > 0 {
+		return nil
+	}
+	marks, err := redact.Marks(ctx, l.dir)
+	if err == nil {
+		l.Redacted = marks.Lines()
+	}
+	return err
 }
 
 func (l *view) take(line storage.Line) {
@@ -238,6 +246,9 @@ type history struct {
 	Total  int               `json:"decisions"`
 	Lines  []json.RawMessage `json:"lines"`        // the last of them, as the ledger has them
 	Robots []json.RawMessage `json:"robots_lines"` // the last exchanges for the host's robots.txt
+
+	// Redacted is how many lines of the ledger were redacted, which no longer show their URLs. It is set if Total is zero.
+	Redacted int64 `json:"redacted_lines,omitempty"`
 
 	decisions, asked tail
 }

@@ -10,7 +10,11 @@ import (
 // history writes what the ledger has.
 func (p *explainPage) history(h history) {
 	defer p.asked(h)
-	if h.Total == 0 {
+	switch {
+	case h.Total == 0 && h.Redacted > 0:
+		p.prose("history", "the ledger has no decision on it; %s redacted and no longer show their URLs", plainly.Count(h.Redacted, "line"))
+		return
+	case h.Total == 0:
 		p.line("history", "the ledger has no decision on it")
 		return
 	}

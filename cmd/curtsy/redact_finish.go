@@ -78,7 +78,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 		if o.dryRun {
 			leftOpen(dir, std)
 		}
-		return fmt.Errorf("%s has %w of %s%s", dir, errNothing, s.of(), o.nothing())
+		return fmt.Errorf("%s has %w of %s%s", dir, errNothing, s.of(), o.nothing(ctx, dir))
 	case err != nil:
 		return err
 	}
@@ -106,12 +106,16 @@ func leftOpen(dir string, std cli.Streams) {
 // errNothing says that a directory has nothing of a subject.
 var errNothing = errors.New("nothing")
 
-// nothing says where else something may be.
-func (o *options) nothing() string {
-	if o.all {
-		return ""
+// nothing says where else something may be, or why it may be gone.
+func (o *options) nothing(ctx context.Context, dir string) (s string) {
+	if !o.all {
+		s = " with a body; --all also finds requests, refusals and ledger lines"
 	}
-	return " with a body; --all also finds requests, refusals and ledger lines"
+	marks, err := redact.Marks(ctx, dir)
+	if err != nil || marks.Lines() == 0 {
+		return s
+	}
+	return s + fmt.Sprintf("; of its ledger, %s redacted earlier", plainly.Count(marks.Lines(), "line"))
 }
 
 // lookedFor shows how far the archive is read for what is to be forgotten.

@@ -71,6 +71,14 @@ func (r *Redactions) Add(m *ledger.Mark) {
 	}
 }
 
+// Lines is how many lines of the ledger were redacted.
+func (r *Redactions) Lines() (n int64) {
+	for _, t := range r.All {
+		n += int64(len(t.Entries))
+	}
+	return n
+}
+
 // File returns the digest that a file has now of which a file mark states another, by way of all redactions that wrote
 // it anew; that one if there was none.
 func (r *Redactions) File(name, sha256 string) string {
