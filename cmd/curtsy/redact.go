@@ -28,7 +28,8 @@ func redactCommand(std cli.Streams) *cobra.Command {
 			"archive, index, mirror, report and WACZ files. --all also removes requests,\n" +
 			"header fields and ledger lines. This cannot be undone. A ledger entry records\n" +
 			"when, why and how much; audit reports it as redacted. The content is also\n" +
-			"excluded from now on, as by curtsy optout add.\n\n" +
+			"excluded from now on, as by curtsy optout add. The frontier keeps the URLs and\n" +
+			"robots.txt.\n\n" +
 			"A scheme and a path mean that URL only; HOST/PATH without a scheme means all\n" +
 			"URLs that begin with it, and .example.org a domain and its subdomains.",
 		Example: "  curtsy redact --dry-run news https://www.your-domain.org/people/me.html\n" +

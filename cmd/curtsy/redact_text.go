@@ -65,7 +65,7 @@ func reportText(s *subject, o *options, f redact.Found, j *redact.Journal, dir s
 		fmt.Fprintf(&b, "from %s, whose other records are unchanged\n", plainly.Count(f.Files, "WARC file"))
 	}
 	if f.Robots > 0 {
-		fmt.Fprintf(&b, "robots.txt stays, since it bound the crawl; --all removes it as well\n")
+		fmt.Fprintf(&b, "robots.txt stays, since it bound the crawl; --all of the host removes it from the archive\n")
 	}
 	if f.Repeats > 0 {
 		fmt.Fprintf(&b, "%s of other URLs with this body also lost it\n", plainly.Count(f.Repeats, "answer"))
@@ -81,6 +81,6 @@ func reportText(s *subject, o *options, f redact.Found, j *redact.Journal, dir s
 	}
 	fmt.Fprintf(&b, "the ledger records it under a salted digest:\n  %s\n", j.Digest)
 	fmt.Fprintf(&b, "its salt is not stored; give it to the requester as a receipt:\n  %s\n", j.Salt)
-	fmt.Fprintf(&b, "not crawled from now on, by %s; the frontier still has the URLs\n", plainly.OneLine(dir+"/optout.txt"))
+	fmt.Fprintf(&b, "not crawled from now on, by %s; the frontier still has the URLs\nand robots.txt\n", plainly.OneLine(dir+"/optout.txt"))
 	return b.String()
 }
