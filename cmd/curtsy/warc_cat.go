@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,8 @@ func newCat(std cli.Streams) *cobra.Command {
 		Long: "Print the block of one record as archived; for a response, the HTTP header and\n" +
 			"body as transferred. With --payload, print only the body, decoded, at most 1\n" +
 			"GiB. OFFSET is the value that ls prints; --url selects the last response for\n" +
-			"that URL in the file.",
+			"that URL in the file. If the record is damaged, cat says so after printing it,\n" +
+			"and the exit code is 1.",
 		Example: "  curtsy warc cat curtsy-00000.warc.gz 1742\n" +
 			"  curtsy warc cat --payload curtsy-00000.warc.gz --url http://127.0.0.1:8080/",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -107,7 +109,13 @@ func catAt(out io.Writer, path string, offset, within int64, payload bool) error
 	if err := userfile.Readable(path); err != nil {
 		return err
 	}
-	l, f, err := warc.LenientAt(path, offset, nil)
+	var damage string
+	l, f, err := warc.LenientAt(path, offset, func(f warc.Finding) {
+		switch f.Code {
+		case warc.DamagedMember, warc.ShortMember, warc.Torn, warc.NoEnd:
+			damage = cmp.Or(damage, f.Text)
+		}
+	})
 	if err != nil {
 		return unreadable(path, err)
 	}
@@ -123,7 +131,16 @@ func catAt(out io.Writer, path string, offset, within int64, payload bool) error
 		if err != nil {
 			return unreadable(path, err)
 		}
-		return printRecord(forTerminal(out), path, r, payload)
+		if err := printRecord(forTerminal(out), path, r, payload); err != nil {
+			return err
+		}
+		if _, err := l.End(); err != nil { // its checksum stands there
+			return unreadable(path, err)
+		}
+		if damage != "" {
+			return fmt.Errorf("the record at offset %d of %s is damaged: %s", offset, path, damage)
+		}
+		return nil
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"curtsy/crawler/check"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/storage/cdxj"
 )
 
 // checked crawls a site from its root, and judges it.
@@ -166,6 +168,41 @@ func TestAnchors_OfAPageAreBounded(t *testing.T) {
 		if missing := int64(len(r.Broken)); missing != 2-unread || r.Unread != unread {
 			t.Errorf("%d ids: %d fragments missing, %d documents unread; want %d, %d", ids, missing, r.Unread, 2-unread, unread)
 		}
+	}
+}
+
+// A page whose record is damaged counts as unread, also when only the checksum behind it tells.
+func TestUnread_CountsDamagedRecords(t *testing.T) {
+	server := httptest.NewServer(pages{"/": "<p>one"})
+	t.Cleanup(server.Close)
+	dir := filepath.Join(t.TempDir(), "crawl")
+	crawled(t, dir, server.URL+"/")
+	index, err := os.ReadFile(filepath.Join(dir, "index", "curtsy-00000.cdxj"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "warc", "curtsy-00000.warc.gz")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(index)) {
+		l, err := cdxj.ParseLine([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.URL == server.URL+"/" {
+			b[l.Offset+l.Length-8] ^= 1
+		}
+	}
+	if r := judged(t, dir); r.Unread != 0 || r.Documents != 1 {
+		t.Errorf("before: %d unread, %d read", r.Unread, r.Documents)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := judged(t, dir); r.Unread != 1 || r.Documents != 0 {
+		t.Errorf("%d unread, %d read", r.Unread, r.Documents)
 	}
 }
 

@@ -101,6 +101,7 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 	}
 	text, release, err := c.All(ctx, body)
 	defer release()
+	c.End()
 	if cut := errors.Is(err, warc.ErrTooLarge); err != nil && !cut {
 		return nil, errors.Join(fmt.Errorf("check: read the body of %s: %w", d.reading.url, err), done())
 	} else if cut || whole.Truncated != "" || c.Problem != "" {

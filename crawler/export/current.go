@@ -67,6 +67,17 @@ func (c *Capture) All(ctx context.Context, body io.Reader) (all []byte, release 
 	return b.Bytes(), release, err
 }
 
+// End reads what is left of a record, behind which its checksum stands: if it is damaged, Problem then says so.
+func (c *Capture) End() {
+	c.passed = true
+	if c.l == nil {
+		return
+	}
+	if _, err := c.l.End(); err != nil || c.broken {
+		c.amiss(ProblemDamaged)
+	}
+}
+
 // Generation is the latest one of which the crawl has an archive; 0 where that is not known.
 func (c *Crawl) Generation() (latest int64) {
 	for _, g := range c.generations {
