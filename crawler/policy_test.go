@@ -153,6 +153,23 @@ func TestStories_Policies(t *testing.T) {
 			},
 		},
 		{
+			name: "rule 5: the verdict is for the bytes that are sent",
+			sites: []*crawltest.Site{{
+				Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /a%2fb\nDisallow: /s?q=1\nDisallow: /~joe/\nDisallow: /B\nDisallow: /x;v=1\nDisallow: /café\nDisallow: /*.gif$\n"},
+				Pages: pages{"/": {Links: []string{
+					"/a%2Fb", "/a/b", // RFC 3986 2.2: an encoded slash is not a slash
+					"/s?q=1&page=2", "/s?page=2&q=1",
+					"/%7ejoe/x", "/~eve/x", // RFC 9309 2.2.2: unreserved bytes match, encoded or not
+					"/B", "/b", "/x;v=1", "/x;v=2", "/caf%C3%A9", "/caf%E9", "/end.gif", "/end.gif?x",
+				}}},
+			}},
+			asked: map[string]string{"a.test": "/robots.txt / /a/b /s?page=2&q=1 /~eve/x /b /x;v=2 /caf%E9 /end.gif?x"},
+			outcomes: map[string]string{
+				"a.test/a%2Fb": "disallowed: disallow rule", "a.test/s?q=1&page=2": "disallowed: disallow rule",
+				"a.test/x;v=1": "disallowed: disallow rule", "a.test/end.gif": "disallowed: disallow rule",
+			},
+		},
+		{
 			name: "3.3 each hop of a redirect is tested again", seeds: "http://a.test/here http://a.test/there http://a.test/away http://a.test/open http://b.test/",
 			sites: []*crawltest.Site{
 				{Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /secret\nDisallow: /private\n"}, Pages: pages{
