@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,6 +114,91 @@ func TestBuild_DamagedKeepsTheFileBefore(t *testing.T) {
 				t.Errorf("%s is not there: %+v", url, wrong)
 			}
 		}
+	}
+}
+
+// damageLatest changes a bit in the head of the latest record of a URL.
+func damageLatest(t *testing.T, o Options, url string) {
+	t.Helper()
+	var latest cdxj.Line
+	for l, err := range cdxj.Lookup(o.Archive.Index, url) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Time.After(latest.Time) {
+			latest = l
+		}
+	}
+	i := slices.IndexFunc(o.Archive.Segments, func(path string) bool { return filepath.Base(path) == filepath.Base(latest.Filename) })
+	segment, err := os.ReadFile(o.Archive.Segments[i])
+	if err != nil {
+		t.Fatal(err)
+	}
+	segment[latest.Offset+10] ^= 4
+	edit(t, o.Archive.Segments[i], string(segment))
+}
+
+func TestBuild_DamagedWithoutFileBefore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	crawled(t, dir, got{url: "http://a.test/", body: "<img src=/i.png>"}, got{url: "http://a.test/i.png", body: "the picture"})
+	o := options(t, dir)
+	built(t, o)
+	damageLatest(t, o, "http://a.test/i.png")
+	if err := os.Remove(filepath.Join(Tree(dir), "a.test", "i.png")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if s := built(t, o); s.Files != 1 || s.Salvaged != 0 || s.Unreadable != 1 || s.Left[Damaged] != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// An older response, of which the next is damaged, does not replace the file of that.
+func TestBuild_DamagedKeepsTheNewerFile(t *testing.T) {
+	t.Parallel()
+	const url = "http://a.test/"
+	page := func(body string) got { return got{url: url, body: body} }
+	gone := got{url: url, head: "404 Not Found\r\nContent-Type: text/plain", second: 9}
+	for _, c := range []struct {
+		name    string
+		before  []got // the crawl of which the mirror before is
+		damaged []got // what follows, whose last record is damaged
+		after   []got // what follows that
+		want    string
+		kept    int64
+		stale   int64
+		layout  layout.Layout
+	}{
+		{name: "older page", before: []got{page("<p>old"), page("<p>new")}, want: "<p>new", kept: 1},
+		{name: "older redirect", before: []got{{url: url, head: "302 Found\r\nLocation: /x"}, page("<p>new")}, want: "<p>new", kept: 1},
+		{name: "gone since", before: []got{page("<p>old"), page("<p>new")}, after: []got{gone}, want: "<p>new", kept: 1},
+		{name: "nothing older", before: []got{page("<p>new")}, after: []got{gone}, want: "<p>new", kept: 1},
+		{name: "mirror older", before: []got{page("<p>old")}, damaged: []got{{url: url, body: "<p>new", second: 8}}, want: "<p>old", stale: 1},
+		{name: "mirror older than both", before: []got{page("<p>old")},
+			damaged: []got{{url: url, body: "<p>next", second: 7}, {url: url, body: "<p>new", second: 8}}, want: "<p>next", stale: 1},
+		{name: "another layout", before: []got{page("<p>old"), page("<p>new")}, layout: layout.Layout{Kind: layout.Flat}, want: "<p>old", stale: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			crawled(t, dir, append([]got{{url: "http://a.test/x", body: "<p>x"}}, c.before...)...)
+			built(t, options(t, dir))
+			crawled(t, dir, c.damaged...)
+			damageLatest(t, options(t, dir), url)
+			crawled(t, dir, c.after...)
+			o := options(t, dir)
+			o.Layout = c.layout
+			for range 2 { // and again
+				s := built(t, o)
+				file := mapOf(t, dir)[url].File
+				if got := treeOf(t, Tree(dir))[file]; !strings.HasSuffix(got, c.want) || s.Salvaged != c.kept || s.Stale != c.stale ||
+					s.Unreadable != 1 {
+					t.Errorf("%s is %q: %+v", file, got, s)
+				}
+			}
+		})
 	}
 }
 

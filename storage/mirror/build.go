@@ -90,7 +90,7 @@ func wrapped(what string, err error) error {
 // so the tree is planned once more, without it or with its file of the tree before.
 func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp string) (*writer, error) {
 	for {
-		if err := g.salvage(was); err != nil {
+		if err := g.salvage(was, d); err != nil {
 			return nil, wrapped("read the mirror before", err)
 		}
 		g.name()

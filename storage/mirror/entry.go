@@ -90,7 +90,7 @@ const (
 	stale             // an older answer stands for one that could not be used
 	owner             // the file is its own: others may share it
 
-	unreadable // it is damaged because its record cannot be read, not because its body was broken from the beginning
+	unreadable // its record, or a later one of its URL, cannot be read; otherwise a damaged body was so when it was archived
 )
 
 // entry is an archived URL. There is one for each in memory: 96 bytes and its texts.

@@ -58,12 +58,18 @@ type gatherer struct {
 	skipped int64 // captures of what is not on the web
 	lost    int64 // captures whose record cannot be read
 
-	saved map[*entry]Entry // damaged ones for which the file of the tree before stands, and their lines there
+	saved map[*entry]salvaged
+}
+
+// salvaged is what is known of an entry whose file is that of the tree before, because a record is damaged.
+type salvaged struct {
+	line Entry // in the map of the tree before
+	was  entry // as the archive has it
 }
 
 // gather decides for each URL of the archive which answer counts.
 func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error) {
-	g := &gatherer{opened: o, options: options, plan: &plan{layout: options.Layout}, saved: map[*entry]Entry{}}
+	g := &gatherer{opened: o, options: options, plan: &plan{layout: options.Layout}, saved: map[*entry]salvaged{}}
 	group, ctx := errgroup.WithContext(ctx)
 	r, w := io.Pipe()
 	work := make(chan history, 64)
@@ -169,7 +175,7 @@ func (g *gatherer) add(ctx context.Context, from *warc.Places, h history) error 
 // archived holds for the answers before it, and a failure says nothing about them.
 func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err error) {
 	var first entry
-	noted := false
+	noted, damaged := false, uint8(0)
 	for a, err := range g.latestFirst(from, h) {
 		if err != nil {
 			return e, false, err
@@ -182,8 +188,10 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 		if err != nil {
 			return e, false, err
 		}
+		damaged |= e.flags & unreadable
 		switch {
 		case e.state == isFile || e.state == isRedirect:
+			e.flags |= damaged
 			if noted && first.state == isGone {
 				e.flags |= kept
 			} else if noted {
@@ -197,9 +205,11 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 			if first.state != isGone {
 				first = e
 			}
+			damaged = 0 // whatever it was, nothing is shown
 			break
 		}
 	}
+	first.flags |= damaged
 	return first, noted, nil
 }
 
@@ -250,18 +260,29 @@ func (g *gatherer) cannotRead(at place, err error) {
 	}
 }
 
-// salvage has the files of the tree before stand for answers that are damaged.
-func (g *gatherer) salvage(was *previous) error {
-	if was.dir == "" || !slices.ContainsFunc(g.plan.entries, func(e entry) bool { return e.state == isDamaged }) {
+// salvage keeps the files of the tree before whose responses are damaged, unless the archive has a later one.
+func (g *gatherer) salvage(was *previous, d *disk) (err error) {
+	isAffected := func(e entry) bool { return e.state == isDamaged || e.flags&unreadable != 0 }
+	if was.dir == "" || !slices.ContainsFunc(g.plan.entries, isAffected) {
 		return nil
 	}
+	var in folders
+	defer func() { err = errors.Join(err, in.close()) }()
 	for line, err := range Map(was.dir) {
 		if err != nil {
 			return err
 		}
-		if e, ok := g.plan.find(line.URL); ok && e.state == isDamaged && line.File != "" && line.Redirect == "" {
+		e, ok := g.plan.find(line.URL)
+		if !ok || !isAffected(*e) || line.File == "" || line.Redirect != "" || d.old(&in, line.File) == nil {
+			continue
+		}
+		isUsable := e.state == isFile || e.state == isRedirect
+		if isUsable && max(line.Date, line.Seen) <= dateOf(time.UnixMicro(e.seen)) {
+			continue
+		}
+		if _, again := g.saved[e]; !again {
+			g.saved[e] = salvaged{line, *e}
 			e.state, e.kind, e.sum = isFile, g.plan.texts.kind(line.Type), [16]byte{}
-			g.saved[e] = line
 		}
 	}
 	return nil
@@ -273,9 +294,9 @@ func (g *gatherer) name() {
 		again = false
 		g.plan.resolve()
 		g.plan.name()
-		for e, line := range g.saved {
-			if e.name != line.File {
-				e.state, again = isDamaged, true
+		for e, s := range g.saved {
+			if e.name != s.line.File {
+				*e, again = s.was, true
 				delete(g.saved, e)
 			}
 		}

@@ -108,7 +108,8 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 		return w.tell(line)
 	}
 	w.pages.Add(1)
-	if line, ok := w.saved[e]; ok {
+	if s, ok := w.saved[e]; ok {
+		line = s.line
 		line.Older = string(Damaged)
 		var err error
 		if line.Size, err = w.again(doc, e.name); err != nil {
