@@ -126,7 +126,8 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, err
 func (b *Built) Lead() string {
 	var t strings.Builder
 	if n := b.Unreadable; n > 0 {
-		fmt.Fprintf(&t, "the archive is damaged: %s cannot be read; restore it from a copy, then curtsy mirror rebuild %s\n", plainly.Count(n, "record"), plainly.OneLine(plainly.Argument(b.of)))
+		fmt.Fprintf(&t, "the archive is damaged: %s cannot be read; restore it from a copy, then curtsy mirror rebuild %s\n",
+			plainly.Count(n, "record"), plainly.OneLine(plainly.Argument(b.of)))
 	}
 	for _, l := range b.Lacks {
 		t.WriteString(plainly.OneLine(l.String()) + "\n")
@@ -134,8 +135,8 @@ func (b *Built) Lead() string {
 	return t.String()
 }
 
-// Incomplete reports whether the archive is damaged, or pages lack what a command gets and the user did not choose to leave out. A nil Built lacks
-// nothing.
+// Incomplete reports whether the archive is damaged, or pages lack what a command gets and the user did not choose to
+// leave out. A nil Built lacks nothing.
 func (b *Built) Incomplete() bool {
 	return b != nil && (b.Unreadable > 0 || slices.ContainsFunc(b.Lacks, func(l lack) bool { return !l.Chosen }))
 }
