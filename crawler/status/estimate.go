@@ -164,8 +164,8 @@ func Roughly(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
 }
 
-// EarlierRest is why a host waits that an earlier run left with a back-off and that is open again.
-const EarlierRest = "back-off that began in an earlier run"
+// NotDue is why an open host waits for longer than its delay: a back-off of an earlier run, a quota, an address it shares.
+const NotDue = "its next request is not due yet"
 
 // Left lists all hosts that have something left to do, with why nothing is done of it now.
 func Left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
@@ -179,7 +179,7 @@ func Left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
 		case h.Deferred == r.Pending:
 			r.Reason = "its URLs wait to be tried again"
 		case h.Wait > h.Pace:
-			r.Reason = EarlierRest
+			r.Reason = NotDue
 		default:
 			r.Reason = "its pace"
 		}

@@ -139,7 +139,7 @@ type Host struct {
 	Pages     int64  `json:"pages"`
 	Robots    int64  `json:"robots"`
 	Policy    string `json:"policy"` // the last: "rules", "none", "unreachable", "unknown"
-	// RobotsSHA256 is the digest of its text, "" without one, and RobotsTime when it was fetched, or confirmed, last.
+	// RobotsSHA256 is the digest of its text, "" without one, and RobotsTime since when that holds: when it was fetched or confirmed last.
 	RobotsSHA256 string    `json:"robots_sha256,omitempty"`
 	RobotsTime   time.Time `json:"robots_time,omitzero"`
 	Disallowed   int64     `json:"disallowed_avoided"` // URLs not asked for because of robots.txt

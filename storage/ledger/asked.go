@@ -61,8 +61,10 @@ func Requests(dir string, since time.Time, f func(storage.Line)) error {
 func exchanges(dir string, since time.Time) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for line, err := range linesWith(dir, recordField, nil) {
-			if at := timeOf(line); err == nil && !since.IsZero() && !at.IsZero() && at.Before(since) {
-				continue
+			if err == nil && !since.IsZero() {
+				if at := timeOf(line); !at.IsZero() && at.Before(since) {
+					continue
+				}
 			}
 			if !yield(line, err) {
 				return

@@ -88,7 +88,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 var (
 	errLong = fmt.Errorf("longer than %d bytes", maxLine)
-	errTorn = fmt.Errorf("it has no end: %w", io.ErrUnexpectedEOF)
+	errTorn = fmt.Errorf("the line has no end: %w", io.ErrUnexpectedEOF)
 )
 
 // row is a line of a segment as it stands, without its newline. It is valid until the next.

@@ -55,7 +55,7 @@ func resting(s status.Status, left int64) (hosts, says string) {
 	for _, q := range s.Longest { // Resting has none that is open
 		if q.State == "" && q.Wait > q.Pace {
 			left -= q.Pending
-			names = append(names, q.Host+" ("+status.EarlierRest+")")
+			names = append(names, q.Host+" ("+status.NotDue+")")
 			first = min(first, q.Wait)
 		}
 	}

@@ -29,7 +29,7 @@ func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
 			[]string{"only hosts in back-off are left: http://dead.test (robots.txt: no such host); next request in 53s" + fmt.Sprintf(ctrlC, "3 URLs"),
 				"only hosts in back-off are left: http://dead.test (robots.txt: no such host), http://later.test (status 503, Retry-After 2m0s); next request in 53s" + fmt.Sprintf(ctrlC, "6 URLs")}},
 		"of an earlier run": {[]status.Status{{State: "running", Queued: 5, Resting: []status.Resting{dead}, Longest: []status.Queue{{Host: "http://a.test", Pending: 2, Wait: 40, Pace: 1}}}},
-			[]string{"only hosts in back-off are left: http://a.test (back-off that began in an earlier run), http://dead.test (robots.txt: no such host); next request in 40s" + fmt.Sprintf(ctrlC, "5 URLs")}},
+			[]string{"only hosts in back-off are left: http://a.test (its next request is not due yet), http://dead.test (robots.txt: no such host); next request in 40s" + fmt.Sprintf(ctrlC, "5 URLs")}},
 		"of its pace":        {[]status.Status{{State: "running", Queued: 2, Longest: []status.Queue{{Host: "http://a.test", Pending: 2, Wait: 1, Pace: 1}}}}, []string{""}},
 		"nobody to wait for": {[]status.Status{{State: "running", Queued: 2, Resting: []status.Resting{gone}}}, []string{""}},
 		"no answer": {[]status.Status{{State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}, {State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}},

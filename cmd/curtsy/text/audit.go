@@ -19,7 +19,7 @@ func Audit(r *audit.Result) string {
 		fmt.Fprintf(&head, "Access log%s; check HOST and FILE.\n", s)
 	}
 	ownHosts(&head, r)
-	list(&head, "Damaged records: they cannot be read, or do not match their digests", damage(r))
+	list(&head, "Damaged or changed records: they cannot be read, or do not match their digests", damage(r))
 	findings(&head, r, false)
 	list(&tail, "How far it reaches", reach(r))
 	unprovable(&tail, r)
@@ -65,8 +65,8 @@ func verdict(r *audit.Result) string {
 	}
 	if damage(r) != nil {
 		s += "; the archive is damaged or changed"
-		if impolite(r) == 0 {
-			s += ", but no politeness rule is broken"
+		if !impolite(r) {
+			s += ", but no breach of a politeness rule was found"
 		}
 	}
 	if t.Unprovable > 0 {

@@ -62,14 +62,13 @@ func damage(r *audit.Result) []string {
 	return append(all, "Restore the files from a copy and audit again: other violations may follow from the damage.")
 }
 
-// impolite is the number of violations of politeness rules: those that are not of the evidence.
-func impolite(r *audit.Result) (n int64) {
-	for _, c := range r.Counts {
-		if !c.Code.Contradicts() && c.Code != finding.BadRecord {
-			n += c.Found - c.Notes
-		}
-	}
-	return n
+// impolite reports whether there may be a violation of a politeness rule: one that does not follow from damage.
+func impolite(r *audit.Result) bool {
+	return slices.ContainsFunc(r.Counts, func(c audit.Count) bool {
+		return c.Found > c.Notes && c.Code != finding.BadRecord && (!c.Code.Contradicts() || c.Code == finding.OptOuts)
+	}) || slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
+		return f.Code == finding.BadRecord && !f.Note && !f.Unreadable
+	})
 }
 
 // findings lists violations, or notes, by code.

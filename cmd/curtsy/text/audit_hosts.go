@@ -132,7 +132,11 @@ func policies(r *audit.Result) (all []string) {
 			s += ", SHA-256 " + h.RobotsSHA256
 		}
 		if !h.RobotsTime.IsZero() {
-			s += h.RobotsTime.UTC().Format(", fetched 2006-01-02 15:04:05 UTC")
+			word := "since"
+			if h.RobotsSHA256 != "" {
+				word = "fetched"
+			}
+			s += ", " + word + h.RobotsTime.UTC().Format(" 2006-01-02 15:04:05 UTC")
 		}
 		all = append(all, s)
 	}

@@ -51,11 +51,19 @@ func TestAudit_DamageIsNotMisconduct(t *testing.T) {
 	}
 	got := strings.Join(strings.Fields(Audit(r)), " ")
 	for _, want := range []string{
-		"3 violations in 9 requests to 0 hosts; the archive is damaged or changed, but no politeness rule is broken",
+		"3 violations in 9 requests to 0 hosts; the archive is damaged or changed, but no breach of a politeness rule was found",
 		"digests news/warc/a.warc.gz offset 4356 http://bakery.test/ Restore",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it lacks %q:\n%s", want, got)
+		}
+	}
+	for _, c := range []finding.Code{finding.OptOuts, finding.Gap, finding.BadRecord} {
+		r := *r
+		r.Counts = append(slices.Clone(r.Counts), audit.Count{Code: c, Found: 1})
+		r.Findings = append(slices.Clone(r.Findings), finding.Finding{Code: c})
+		if strings.Contains(Audit(&r), "no breach") {
+			t.Errorf("with %s beside the damage it says that no rule was broken", c)
 		}
 	}
 	r.Counts = append(r.Counts, audit.Count{Code: finding.Gap, Found: 1})

@@ -3,6 +3,8 @@ package evidence
 import (
 	"cmp"
 	"slices"
+
+	"curtsy/storage/audit/finding"
 )
 
 // windowSize is how many exchanges may wait for their other records. Those of ours are written together; a crawler that
@@ -48,9 +50,22 @@ func (s *stream) flush(n int) {
 		if h := s.window[0]; s.lost.File != "" && h.ours && (!h.HasRequest || !h.HasMetadata || h.Exchange.LeftOut != "") {
 			h.Exchange.Damaged = s.lost // which is the record that it lacks
 		}
+		if s.window[0].after(s.lost.Offset) {
+			s.lost = finding.Place{} // the next ones cannot lack it
+		}
 		s.queue = append(s.queue, Event{Info: s.info, Exchange: &s.window[0].Joined})
 		s.window = slices.Delete(s.window, 0, 1)
 	}
+}
+
+// after reports whether all records of h stand behind an offset.
+func (h *partial) after(offset int64) bool {
+	for _, p := range []finding.Place{h.Exchange.Place, h.Exchange.Request, h.Exchange.LineAt} {
+		if p.File != "" && p.Offset <= offset {
+			return false
+		}
+	}
+	return true
 }
 
 // Expect notes where a robots.txt redirects to, as soon as it is met: the body that is found there is wanted, and the
