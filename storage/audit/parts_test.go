@@ -266,3 +266,23 @@ func TestDamagedRecord_IsNotMisconduct(t *testing.T) {
 		at = end
 	}
 }
+
+// A record that cannot be read explains what the exchange beside it lacks, and no later one.
+func TestDamagedRecord_ExplainsNoOtherExchange(t *testing.T) {
+	a := ours(t)
+	a.add(fetch{url: site + "/robots.txt", body: rule})
+	damaged := a.b.Len()
+	a.add(fetch{url: site + "/a", at: 2 * s, body: "a"})
+	a.add(fetch{url: site + "/b", at: 4 * s, body: "b"})
+	a.add(fetch{url: site + "/c", at: 6 * s, body: "c", meta: "none"})
+	a.b.Bytes()[damaged+12] ^= 4
+	r := a.audit(Options{Ours: true})
+	for _, f := range r.Findings {
+		if f.URL == site+"/c" && f.Offset == int64(damaged) {
+			t.Errorf("the record at %d is blamed for what another exchange lacks%s", damaged, shown(r))
+		}
+	}
+	if !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.URL == site+"/c" }) {
+		t.Errorf("nothing says what /c lacks%s", shown(r))
+	}
+}
