@@ -255,7 +255,7 @@ func RequireWhole(dir string) error {
 // RequireReachable refuses a crawl whose pages its own process served from a folder: its address is closed, or another
 // program's, and requests would report each page as broken.
 func RequireReachable(dir string) error {
-	b, err := os.ReadFile(in(dir, ServedName))
+	b, err := durable.ReadFile(in(dir, ServedName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
