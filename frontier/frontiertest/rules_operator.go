@@ -65,7 +65,7 @@ var operatorRules = []rule{
 		Want(s, "what is told after the death", d.since(), "a/0 of tag, barrier")
 		dropped(s, 1)
 	}},
-	{Name: "tell: a Drop that cannot be told is an error, and drops nothing", Crash: true, Test: func(s *Stage) {
+	{Name: "tell: a Drop that cannot be told is an error, and drops nothing untold", Crash: true, Test: func(s *Stage) {
 		d := operatorTold{fail: errors.New("no room")}
 		s.Reopen(d.options())
 		s.Add(s.Links("a/0"))
@@ -76,8 +76,14 @@ var operatorRules = []rule{
 		d.fail, d.all = nil, nil
 		d.mu.Unlock()
 		s.Crash()
-		Want(s, "what is still there", s.Pending(), "a/0")
-		Want(s, "the calls of Tell and Barrier after the death", d.since(), "")
+		// The death may come behind a commit that has the command. The opening finishes it then, and tells first.
+		if s.Pending() == "a/0" {
+			Want(s, "the calls of Tell and Barrier after the death", d.since(), "")
+		} else {
+			s.Sleep(2 * frontier.GroupDelay)
+			Want(s, "the calls of Tell and Barrier after the death", d.since(), "a/0 of tag, barrier")
+			dropped(s, 1)
+		}
 	}},
 }
 
