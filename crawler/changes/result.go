@@ -36,7 +36,7 @@ func Kinds() []string { return []string{Text, Redirect, File, Unread, Around, Ma
 // Why texts cannot be compared.
 const (
 	NoRecord   = "not in the archive"        // forgotten, lost, or never archived
-	NoOriginal = "another archive has it"    // what a revisit refers to
+	NoOriginal = "another archive has it"    // the original of a revisit
 	Redacted   = "the body was redacted"     // of it, or of what a revisit refers to
 	Cut        = "the body was cut"          // by a limit of the crawl, or the connection
 	NoBody     = "the body cannot be read"   // it is damaged

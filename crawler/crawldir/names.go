@@ -15,14 +15,14 @@ import (
 const (
 	ConfigName   = "crawl.toml"            // the effective settings
 	ConfigBefore = ConfigName + ".before-" // begins the names of settings before, until a run has begun with others
-	FrontierName = engine.FileName         // what is next, and what was done
+	FrontierName = engine.FileName         // the URLs to crawl, and those crawled
 	ArchiveName  = "warc"                  // the archive
 	LedgerName   = control.LedgerName      // the decisions
-	IndexName    = "index"                 // where the archive has what; made anew when it is missing
+	IndexName    = "index"                 // places in the archive by URL; rebuilt if it is missing
 	LinksName    = "links"                 // excerpts of pages that earlier versions kept
 	SpoolName    = "spool"                 // bodies under way; emptied at each start
-	ChangesName  = "changes.json"          // what changed in the last generation
-	ReportName   = "report"                // what the crawl did, as .html and .json
+	ChangesName  = "changes.json"          // changes of the last generation
+	ReportName   = "report"                // the report, as .html and .json
 	ServedName   = "served-folder"         // the folder that the crawl itself served, if it did
 	BadSeedsName = "bad-seeds.txt"         // lines of a seed list that were passed over
 

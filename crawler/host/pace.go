@@ -16,7 +16,7 @@ const (
 // Pace is the pause that is kept between the end of one exchange and the start of the next.
 type Pace struct {
 	Pause time.Duration
-	By    storage.PaceBy // who asked for it; empty for nobody
+	By    storage.PaceBy // its source; empty without one
 }
 
 // AtLeast raises p to d.
@@ -45,7 +45,7 @@ func Asked(book *robots.Rulebook) Pace {
 // Terms are what holds for a host beside what it answers.
 type Terms struct {
 	Floor  time.Duration    // the least pace
-	Set    time.Duration    // what the operator sets for some hosts alone, this one among them
+	Set    time.Duration    // set by the operator for this host and perhaps others
 	Raised time.Duration    // the same, since an operator raised it while the run went on
 	Own    bool             // the operator's own host (politeness rule 18): its response times add nothing
 	Rules  *robots.Rulebook // what robots.txt asks for; nil for nothing

@@ -41,7 +41,7 @@ func TestAudit_RefutedByAccessLogs(t *testing.T) {
 	}
 }
 
-// Damage is named first, by URL and offset, and is no breach of politeness.
+// The audit lists damage first, with URL and offset, and does not call it a breach of politeness.
 func TestAudit_DamageIsNotMisconduct(t *testing.T) {
 	at := finding.Place{File: "news/warc/a.warc.gz", Offset: 4356}
 	r := &audit.Result{
