@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"curtsy/crawler/crawltest"
@@ -233,9 +234,7 @@ func together(t *testing.T, pages int64, worlds ...*world) {
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Wait())
 }
 
 // refusing is host locks whose disk fails.
@@ -311,9 +310,7 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		var e status.Estimate
 		var at time.Time
 		u, err := canon.Parse(seeds[3] + "p11.html")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var x explain.Explanation
 		var st status.Status
 		told := make(chan struct{})

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
@@ -30,9 +32,7 @@ import (
 func decisionsDoc(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "docs", "reference", "ledger.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -41,17 +41,13 @@ func constants(t *testing.T, dir, pattern string) (values []string) {
 	t.Helper()
 	match := regexp.MustCompile("^(" + pattern + ")$")
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok {
@@ -85,9 +81,7 @@ func literals(t *testing.T, dir, pattern string) (values []string) {
 			continue
 		}
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(b), -1) {
 			values = append(values, m[1])
 		}
@@ -226,9 +220,7 @@ func TestReasons_EachHasItsOwnWords(t *testing.T) {
 func politenessDoc(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "docs", "trust", "politeness.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -276,9 +268,7 @@ func testsOfModule(t *testing.T) map[string]bool {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return names
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/record"
 	"curtsy/crawler/status"
@@ -234,9 +236,7 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 		}
 		w.judged(crawltest.Rules{Pace: Floor, Repeats: 100})
 		s, err := status.Of(t.Context(), w.front)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s.Pages != 10 || s.Changes[string(storage.ChangeUnchanged)] != 9 || s.Changes[string(storage.ChangeNew)] != 1 || s.Changes[string(storage.ChangeChanged)] != 2 || s.Changes[string(storage.ChangeGone)] != 1 {
 			t.Errorf("%d pages, changes %v", s.Pages, s.Changes)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
@@ -154,25 +155,15 @@ func signing(t *testing.T) (*webbotauth.Signer, *crawltest.Directory) {
 func signingBy(t *testing.T, d webbotauth.Draft, life time.Duration) (*webbotauth.Signer, *crawltest.Directory) {
 	t.Helper()
 	key, err := webbotauth.NewKey([]byte(strings.Repeat("s", 32)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	agent, err := webbotauth.ParseAgent("https://crawl.library.org")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	signer, err := webbotauth.New(key, agent, d, life)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	published, err := webbotauth.Publish(key, agent, d, time.Now(), webbotauth.DefaultDirectoryLife)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keys, err := crawltest.ParseDirectory(published.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return signer, keys
 }
 

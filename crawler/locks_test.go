@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/hostlock"
 	"curtsy/frontier"
@@ -228,9 +230,7 @@ func sharesLocks(t *testing.T, worlds ...*world) {
 	path := filepath.Join(t.TempDir(), "locks")
 	for _, w := range worlds {
 		l, err := hostlock.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { l.Close() })
 		if why := l.Missing(); why != "" {
 			t.Skip(why)

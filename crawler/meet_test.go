@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
@@ -260,9 +262,7 @@ func meet(t *testing.T, r *rand.Rand) {
 func settled(t *testing.T, w *world, f *countedTurns, locks *rival, hosts int, took time.Duration) {
 	t.Helper()
 	st, err := w.front.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sum := st.Queued + st.InFlight + st.Deferred
 	for _, n := range st.Outcomes {
 		sum += n

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
@@ -282,9 +284,7 @@ func TestRule28_AHostThatDoesNotProveToBeOwnEndsTheRun(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			c, err := New(ctx, w.cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = c.Run(ctx)
 			if err == nil || !strings.Contains(err.Error(), "https://own.test is not proved to be your own, and gets no credentials") {
 				t.Errorf("%v", err)

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -180,9 +182,7 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 func condition(t *testing.T, text string) budget.Condition {
 	t.Helper()
 	c, err := budget.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 

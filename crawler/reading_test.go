@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/extract"
@@ -40,9 +42,7 @@ func toldOf(t *testing.T, perHost int, change func(*world)) (told map[string]str
 			}
 		}
 		stats, err := w.front.Stats(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		counts = stats.Counts
 		told["history"] = fmt.Sprint(len(w.memory("http://localhost/").History)) // the same shapes, in another order
 	})

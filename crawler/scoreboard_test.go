@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/fetch"
@@ -44,9 +46,7 @@ func TestScoreboardEveryRowIsKept(t *testing.T) {
 			t.Errorf("%d requests in %v: too many for a scoreboard", score.Requests, score.Elapsed)
 		}
 		var b strings.Builder
-		if err := score.WriteTable(&b); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, score.WriteTable(&b))
 		t.Log("\n" + b.String())
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/explain"
 	"curtsy/frontier"
@@ -61,9 +63,7 @@ func TestAskingOftenDoesNotCostTheCrawlAWalkOverAllHosts(t *testing.T) {
 			"Estimate": func() error { _, err := c.Estimate(t.Context()); return err },
 		} {
 			f.given = 0
-			if err := ask(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, ask())
 			if f.given > f.hosts/10 {
 				t.Errorf("%s looked at %d of %d hosts", name, f.given, f.hosts)
 			}
@@ -156,13 +156,9 @@ func TestARunningAndAStoppedCrawlExplainAlike(t *testing.T) {
 		for _, raw := range []string{"http://a.test/", "http://a.test/p1.html", "http://a.test/p3.html", "http://a.test/new", "http://b.test/"} {
 			q := explain.Question{URL: parse(t, raw)}
 			live, err := c.Explain(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			stopped, err := ExplainStopped(t.Context(), w.cfg, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if live.Crawl != "running" || stopped.Crawl == "running" {
 				t.Errorf("%s: %s and %s", raw, live.Crawl, stopped.Crawl)
 			}

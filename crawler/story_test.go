@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
 )
@@ -92,13 +94,9 @@ func figure(t *testing.T, s Summary, name string) int64 {
 		t.Fatalf("a summary has no figure %q", name)
 	}
 	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all map[string]any
-	if err := json.Unmarshal(b, &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, &all))
 	path := strings.Split(name, "/")
 	if _, ok := all[path[0]]; !ok {
 		path = slices.Insert(path, 0, "status")

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
@@ -65,9 +67,7 @@ func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 			}
 		}()
 		s, err := c.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		<-over
 		w.asksWithin(t)
 		if s.EndedBy != EndedDrained || s.Status.Fetched != 100 || s.Opens != nil {
@@ -91,9 +91,7 @@ func TestAnExchangeUnderWayOutlastsTheWindow(t *testing.T) {
 			}}
 			w, c := within(t, site, maxWait, "00:00-00:01")
 			s, err := c.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			w.asksWithin(t)
 			tomorrow := time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
 			switch {
@@ -158,9 +156,7 @@ type shutterRun struct {
 func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutterRun {
 	t.Helper()
 	w, err := host.ParseSpans(spans)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := &shutterRun{over: make(chan struct{}), drained: make(chan struct{})}
 	did := func(what string) { r.did = append(r.did, time.Now().UTC().Format("15:04:05 ")+what) }
 	r.windowGate = newWindowGate(w)
@@ -226,12 +222,8 @@ func TestAWindowHoldsARunAndEndsIt(t *testing.T) {
 				}
 				return tt.left, nil
 			}
-			if err := r.Look(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := r.keep(t, 5*time.Hour+30*time.Minute); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, r.Look(t.Context()))
+			require.NoError(t, r.keep(t, 5*time.Hour+30*time.Minute))
 			missed := ""
 			if r.Missed() != nil {
 				missed = r.Missed().Format("15:04")
@@ -329,9 +321,7 @@ func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 			c.Pause(false)
 		})
 		s, err := c.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		<-over
 		if before == 0 || before != during || state != "paused" {
 			t.Errorf("asked %d times before the pause and %d at its end, in state %q", before, during, state)

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A house is the program as it stands in the files, tests apart: package by package, named by its folder.
@@ -102,9 +104,7 @@ func table(t *testing.T, page, heading string) (rows [][]string) {
 func rowsOf(t *testing.T, page, heading string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, below, ok := strings.Cut("\n"+string(text), "\n"+heading+"\n")
 	if !ok {
 		t.Fatalf("docs/%s has no heading %q", page, heading)
@@ -165,15 +165,11 @@ func TestPackages_ListedAsTheyAre(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
 		return
 	}
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if string(page) != b.String() {
 		t.Errorf("docs/%s does not list the packages as they are; go test ./docs -update writes it", path)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 )
@@ -51,9 +53,7 @@ func TestFleet_ListsWhatIsRefused(t *testing.T) {
 func holds(t *testing.T, page, head, want string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), head)
 	if !ok {
 		t.Fatalf("docs/%s has no table %s", page, head)
@@ -62,9 +62,7 @@ func holds(t *testing.T, page, head, want string) {
 	switch {
 	case rows+"\n" == want:
 	case *update:
-		if err := os.WriteFile(page, []byte(before+want+"\n"+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(page, []byte(before+want+"\n"+after), 0o644))
 	default:
 		t.Errorf("docs/%s does not have the table of the code; go test ./docs -update writes it:\n%s", page, want)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/scope"
@@ -39,9 +41,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	links, headings := 0, map[string]map[string]bool{}
 	for _, page := range pagesOf(t) {
 		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(b), -1) {
 			links++
 			to := page
@@ -72,9 +72,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 func headingsOf(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ids, inCode := map[string]bool{}, false
 	for line := range strings.Lines(string(b)) {
 		if strings.HasPrefix(line, "```") {
@@ -101,9 +99,7 @@ func headingsOf(t *testing.T, page string) map[string]bool {
 func TestEveryTrapIsDocumented(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("guides", "research-crawl.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defaults := scope.TrapDefaults()
 	for name, n := range map[string]int{"queries": 1000, "template": 10_000, "copy": 1} {
 		defaults[name] = n

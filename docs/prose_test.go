@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // unidiomatic lists the expressions that texts for readers do not use, and what to write instead.
@@ -48,9 +50,7 @@ func TestProse_PlainEnglish(t *testing.T) {
 	t.Parallel()
 	const list = "testdata/prose.txt"
 	text, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	allowed := map[string]int{}
 	for line := range strings.Lines(string(text)) {
 		n, entry, ok := strings.Cut(strings.TrimSpace(line), "\t")
@@ -95,9 +95,7 @@ func TestProse_PlainEnglish(t *testing.T) {
 		t.Errorf("only %d words were checked", words)
 	}
 	if *update && !t.Failed() {
-		if err := os.WriteFile(list, []byte(left.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(list, []byte(left.String()), 0o644))
 	}
 }
 

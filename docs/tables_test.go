@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
 )
@@ -16,9 +18,7 @@ const tablesHead = "## The tables\n\n"
 // docs/reference/tables.md has each table and column as the code has it. With -update they are written anew.
 func TestThePageHasTheTablesOfTheCode(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("reference", "tables.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), tablesHead)
 	if !ok {
 		t.Fatalf("docs/reference/tables.md has no heading %s", tablesHead)
@@ -31,9 +31,7 @@ func TestThePageHasTheTablesOfTheCode(t *testing.T) {
 	switch {
 	case rest == want:
 	case *update:
-		if err := os.WriteFile(filepath.Join("reference", "tables.md"), []byte(before+tablesHead+want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join("reference", "tables.md"), []byte(before+tablesHead+want), 0o644))
 	default:
 		t.Error("docs/reference/tables.md does not have the tables of the code; go test ./docs -update writes them")
 	}

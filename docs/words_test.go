@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // wordTypes are the types of package storage whose values storage/words.go spells.
@@ -43,9 +45,7 @@ func TestLedgerWords_AreSpelledOnce(t *testing.T) {
 		var files []*ast.File
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			files = append(files, f)
 		}
 		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
@@ -84,9 +84,7 @@ func list(t *testing.T, args ...string) (ps []listed) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for d := json.NewDecoder(out); ; {
 		var p listed
 		if err := d.Decode(&p); err == io.EOF {
@@ -96,8 +94,6 @@ func list(t *testing.T, args ...string) (ps []listed) {
 		}
 		ps = append(ps, p)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Wait())
 	return ps
 }

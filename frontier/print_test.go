@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -29,13 +31,9 @@ func TestPrintVectors(t *testing.T) {
 		{long, "https://user@bücher.example:443/x/../ä?q=ü#top", 0xd2665364c583ae75},
 	} {
 		secret, err := hex.DecodeString(v.secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		u, err := canon.Parse(v.url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := frontier.Print(secret, u); got != v.want {
 			t.Errorf("Print(%s, %s) = %016x, want %016x (key %s)", v.secret, v.url, uint64(got), uint64(v.want), u.Key())
 		}

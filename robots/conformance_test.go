@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // sentence is one of testdata/robots/sentences.txt, and the Go tests that show what no case can.
@@ -20,9 +22,7 @@ type sentence struct {
 func sentences(t *testing.T) (all []sentence) {
 	t.Helper()
 	text, err := os.ReadFile("../testdata/robots/sentences.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	section := ""
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
@@ -84,9 +84,7 @@ func goTests(t *testing.T) map[string]bool {
 		}
 		for _, f := range files {
 			source, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, m := range goTestName.FindAllStringSubmatch(string(source), -1) {
 				known[pkg+"."+m[1]] = true
 			}
@@ -100,14 +98,10 @@ func TestConformance_TheDocumentIsUpToDate(t *testing.T) {
 	const path = "../docs/trust/robots-conformance.md"
 	got := conformanceDocument(t, sentences(t), corpus(t))
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")); !bytes.Equal(got, want) {
 		t.Errorf("%s is stale; write it with: go test ./robots -run Conformance -update\n%s", path, difference(string(got), string(want)))
 	}
@@ -131,13 +125,9 @@ var lintCode = regexp.MustCompile(`(?m)^//\t([a-z0-9-]+) {2,}`)
 // docs/reference/robots.md tells of every code of a Warning.
 func TestConformance_LintCodesAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("warning.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, err := os.ReadFile("../docs/reference/robots.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	codes := lintCode.FindAllSubmatch(source, -1)
 	if len(codes) < 20 {
 		t.Fatalf("found %d codes in warning.go", len(codes))

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // corpusCase is a file of testdata/robots/cases. Its format is described beside it.
@@ -60,13 +62,9 @@ func corpus(tb testing.TB) []corpusCase {
 	var all []corpusCase
 	for _, f := range files {
 		text, err := os.ReadFile(f)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		c, err := readCase(strings.ReplaceAll(string(text), "\r\n", "\n"))
-		if err != nil {
-			tb.Fatalf("%s:%v", f, err)
-		}
+		require.NoError(tb, err, f)
 		c.name = strings.TrimSuffix(filepath.Base(f), ".txt")
 		all = append(all, c)
 	}

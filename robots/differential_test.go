@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/robots/naive"
+	"github.com/stretchr/testify/require"
 	"github.com/temoto/robotstxt"
+
+	"curtsy/robots/naive"
 )
 
 // sample is a random file, as the lines that it is made of, and a target.
@@ -267,9 +269,7 @@ func TestTemoto_1_1_EqualOnTheSafeClass(t *testing.T) {
 				continue
 			}
 			safe++
-			if err != nil {
-				t.Fatalf("%q: temoto: %v", body, err)
-			}
+			require.NoErrorf(t, err, "%q: temoto", body)
 			if theirs.TestAgent(s.target, sampleToken) != v.Allowed {
 				t.Fatalf("%s in %q: %v by line %d (%s); temoto says otherwise, and no exclusion tells why", s.target, body, v.Allowed, v.Line, v.Rule)
 			}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/foreigntest"
 	"curtsy/robots/naive"
 )
@@ -32,9 +34,7 @@ func foreignBody(t *testing.T, text string) []byte {
 		return []byte(text)
 	}
 	body, err := hex.DecodeString(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return body
 }
 

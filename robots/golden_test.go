@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/robots/naive"
 )
 
@@ -23,20 +25,14 @@ func TestRealFiles(t *testing.T) {
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
 			body, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			golden := filepath.Join("../testdata/robots/golden", strings.TrimSuffix(filepath.Base(name), ".txt")+".golden")
 			got := describe(t, body)
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
 				t.Errorf("%s differs; the difference begins with\n%s", golden, difference(got, string(want)))
 			}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Each code with a file that earns it, and where.
@@ -82,9 +84,7 @@ func TestLintWarnings(t *testing.T) {
 	}
 	// The list of codes in the documentation is the list of codes.
 	source, err := os.ReadFile("warning.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var listed []string
 	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+)  `).FindAllStringSubmatch(string(source), -1) {
 		listed = append(listed, m[1])
@@ -190,9 +190,7 @@ func TestLintShadowedRulesChangeNothing(t *testing.T) {
 	bodies := [][]byte{[]byte("user-agent: *\ndisallow: /a\nallow: /a/b\ndisallow: /a/b\ndisallow: /a/b/c\nallow: /a/b/c/d\ndisallow: /a/b/c/e\n")}
 	for _, name := range files {
 		body, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		bodies = append(bodies, body)
 	}
 	for _, body := range bodies {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/robots/naive"
-
+	"github.com/stretchr/testify/require"
 	"github.com/temoto/robotstxt"
+
+	"curtsy/robots/naive"
 )
 
 // The search over sorted rules against a look at every rule, on rules that share prefixes, keys of eight octets and
@@ -99,9 +100,7 @@ type benchFile struct {
 // think of.
 func benchFiles(tb testing.TB) []benchFile {
 	google, err := os.ReadFile("../testdata/robots/real/www.google.com.txt")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	var small, large, wild strings.Builder
 	small.WriteString("User-agent: *\n")
 	for _, p := range []string{"/cgi-bin/", "/tmp/", "/private/", "/admin/", "/search", "/login", "/cart/", "/api/v1/", "/feeds/"} {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
 )
 
 var full = Line{
@@ -109,17 +111,13 @@ func FuzzLine(f *testing.F) {
 			s = s[k:]
 		}
 		var m map[string]any
-		if err := json.Unmarshal(b, &m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(b, &m))
 		valid := func(s string) string { return string([]rune(s)) } // one U+FFFD for each bad byte
 		if m["url"] != valid(url) || m["decision"] != valid(url) || rule != "" && m["rule"] != valid(rule) {
 			t.Fatalf("%q %q: read %v", url, rule, m)
 		}
 		got, err := ParseLine(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := l
 		for _, s := range []*string{&want.URL, &want.Seed, &want.Tag, &want.Reason, &want.RobotsRule,
 			&want.RobotsSHA256, &want.Standard, &want.Record,

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Wherever a disk is full around the end of a segment of the archive and the packing of one of the ledger, the error says so
@@ -33,13 +35,9 @@ func TestAFullDiskAroundRotationAndPacking(t *testing.T) {
 				t.Errorf("%d left: %s", left, failed)
 			}
 		}
-		if err := os.Remove(ballast); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(ballast))
 		whole(t, dir, s, n)
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH))
 	}
 	if reached < 5 {
 		t.Errorf("the disk was full %d times", reached)
@@ -50,13 +48,9 @@ func TestAFullDiskAroundRotationAndPacking(t *testing.T) {
 func leave(t *testing.T, dir, ballast string, left int) {
 	t.Helper()
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Statfs(dir, &fs))
 	f, err := os.Create(ballast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	for fill := int64(fs.Bavail)*fs.Bsize - int64(left); fill > 0; fill -= 1 << 20 {
 		if _, err := f.Write(make([]byte, min(fill, 1<<20))); err != nil {

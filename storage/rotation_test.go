@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
@@ -139,16 +141,10 @@ func trial(t *testing.T, dir string, full bool, ready func(), over func(kept int
 	}
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	defer func() {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()         // by the kill
@@ -179,16 +175,10 @@ func trial(t *testing.T, dir string, full bool, ready func(), over func(kept int
 func whole(t *testing.T, dir string, s sizes, n int) {
 	t.Helper()
 	k, err := opened(dir, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := k.exchange(9999, 1000, 10); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, k.exchange(9999, 1000, 10))
 	for _, c := range []io.Closer{k.archive, k.index, k.ledger} {
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Close())
 	}
 	var want []string
 	for i := range n {
@@ -219,9 +209,7 @@ func whole(t *testing.T, dir string, s sizes, n int) {
 		}
 	}
 	anew := t.TempDir()
-	if err := cdxj.Rebuild(ctx, filepath.Join(dir, "warc"), anew, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cdxj.Rebuild(ctx, filepath.Join(dir, "warc"), anew, nil))
 	for _, name := range append(names(t, anew), names(t, filepath.Join(dir, "index"))...) {
 		a, aerr := os.ReadFile(filepath.Join(anew, name))
 		b, berr := os.ReadFile(filepath.Join(dir, "index", name))
@@ -234,9 +222,7 @@ func whole(t *testing.T, dir string, s sizes, n int) {
 func names(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -251,17 +237,13 @@ func archived(t *testing.T, dir string) (urls []string) {
 			t.Fatalf("the archive has %s", name)
 		}
 		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for r := warc.NewReader(f); ; {
 			rec, err := r.Next()
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			require.NoError(t, err, name)
 			if rec.Type == "response" {
 				urls = append(urls, rec.TargetURI())
 			}

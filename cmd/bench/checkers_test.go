@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/check"
 	"curtsy/crawler/crawltest"
 )
@@ -74,9 +76,7 @@ func TestOursIsFoundInTheRightListOnly(t *testing.T) {
 		found, invented int
 	}{{right, 93, 0}, {wrong, 0, 93}, {check.Result{}, 0, 0}} {
 		said, err := json.Marshal(c.result)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s, err := own(site, base, string(said)); err != nil || s.Found != c.found || (len(s.Invented) > 0) != (c.invented > 0) {
 			t.Errorf("%+v, %v, want %d found", s, err, c.found)
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 )
 
@@ -56,9 +58,7 @@ func ran(t *testing.T, code int, says []string, args ...string) (out string) {
 func benched(t *testing.T, args ...string) (r result) {
 	t.Helper()
 	out := ran(t, cli.ExitDone, nil, append([]string{"--json", "--rounds", "1", "--dir", t.TempDir()}, args...)...)
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	require.NoError(t, json.Unmarshal([]byte(out), &r), out)
 	return r
 }
 
@@ -134,9 +134,7 @@ func script(t *testing.T, text string) string {
 		t.Skip(err)
 	}
 	path := filepath.Join(t.TempDir(), "peer")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
 	return path
 }
 
@@ -157,9 +155,7 @@ func TestBench_PeerThatHangsIsStopped(t *testing.T) {
 		t.Error(r.text())
 	}
 	pid, err := os.ReadFile(left)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil && strings.Contains(string(stat), "(sleep)") && !strings.Contains(string(stat), ") Z") {
 		t.Errorf("a child of the peer still runs: %s", stat)
 	}

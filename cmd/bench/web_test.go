@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 func start(t *testing.T, c webConfig) *web {
 	t.Helper()
 	w, err := startWeb(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := w.close(); err != nil {
 			t.Error(err)
@@ -31,9 +31,7 @@ func TestWeb_ServesPagesAndCounts(t *testing.T) {
 	w := start(t, webConfig{Hosts: 1, Pages: 5})
 	for target, want := range map[string]int{"/": 200, "/robots.txt": 200, "/nothing": 404, pathOf(4): 200, pathOf(5): 404} {
 		resp, err := http.Get(w.from[0] + target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != want {

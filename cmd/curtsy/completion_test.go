@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 )
@@ -21,9 +23,7 @@ func completed(t *testing.T, place string, args ...string) (words []string, then
 	r.want(t, cli.ExitDone)
 	lines := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
 	then, err := strconv.Atoi(strings.TrimPrefix(lines[len(lines)-1], ":"))
-	if err != nil {
-		t.Fatalf("%q: %v", r.out, err)
-	}
+	require.NoErrorf(t, err, "%q", r.out)
 	for _, line := range lines[:len(lines)-1] {
 		word, _, _ := strings.Cut(line, "\t")
 		words = append(words, word)
@@ -38,9 +38,9 @@ func crawlsAtHand(t *testing.T) (place string) {
 	place = t.TempDir()
 	in := func(name string) string { return filepath.Join(place, name) }
 	inside(t, "crawl", "--quiet", "--delay", "0", "--max-pages", "1", "--dir", in("news"), web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, cli.ExitDone)
-	must(t, os.CopyFS(in("new year"), os.DirFS(in("news"))))
-	must(t, os.MkdirAll(in("newer/old news"), 0o700))
-	must(t, os.WriteFile(in("newest"), nil, 0o600))
+	require.NoError(t, os.CopyFS(in("new year"), os.DirFS(in("news"))))
+	require.NoError(t, os.MkdirAll(in("newer/old news"), 0o700))
+	require.NoError(t, os.WriteFile(in("newest"), nil, 0o600))
 	return place
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
@@ -27,7 +29,7 @@ func configRun(t *testing.T, args ...string) (out, errs string, code int) {
 
 func configWrite(t *testing.T, path, text string) {
 	t.Helper()
-	must(t, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // The file that init writes has every setting and every key of a table for some hosts; as it is, it says nothing, and with
@@ -49,7 +51,7 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 		t.Error(wrong)
 	}
 	f, err := crawldir.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	s := crawldir.Defaults()
 	for _, name := range crawldir.Names() {
 		if given, err := f.Give(&s, name); err != nil || !given {
@@ -86,6 +88,6 @@ func ref[T any](v T) *T { return &v }
 func mustTOML(t *testing.T, s *crawldir.Settings) string {
 	t.Helper()
 	b, err := s.TOML()
-	must(t, err)
+	require.NoError(t, err)
 	return string(b)
 }

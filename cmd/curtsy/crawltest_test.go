@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 )
 
@@ -88,12 +90,12 @@ func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	must(t, err)
+	require.NoError(t, err)
 	dec := json.NewDecoder(out)
-	must(t, dec.Decode(where))
+	require.NoError(t, dec.Decode(where))
 	return func(rules any) {
 		t.Helper()
-		must(t, errors.Join(cmd.Process.Signal(os.Interrupt), dec.Decode(rules)))
+		require.NoError(t, errors.Join(cmd.Process.Signal(os.Interrupt), dec.Decode(rules)))
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
 			t.Errorf("%v", err)
 		}
@@ -104,10 +106,10 @@ func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 func TestCrawltestServe_PrintsCommand(t *testing.T) {
 	t.Parallel()
 	board, err := startBoard("curtsy", "", false)
-	must(t, err)
+	require.NoError(t, err)
 	defer board.Close()
 	var out strings.Builder
-	must(t, writeBoard(&out, board.Web, board.Seed(), tryCrawl))
+	require.NoError(t, writeBoard(&out, board.Web, board.Seed(), tryCrawl))
 	_, command, _ := strings.Cut(out.String(), "try   curtsy ")
 	command, _, _ = strings.Cut(command, "\n")
 	cmd := curtsy(t, append(strings.Fields(command), "--max-urls", "3", "--contact", "https://crawler-contact.org/bot")...)
@@ -123,7 +125,7 @@ func TestCrawltestServe(t *testing.T) {
 	var board boardMap
 	done := serving(t, &board)
 	resp, err := http.Get(board.Hosts["own.test"])
-	must(t, err)
+	require.NoError(t, err)
 	resp.Body.Close()
 	var score scoreJSON
 	done(&score)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 )
 
@@ -18,7 +20,7 @@ func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "sh")
 	sh, err := exec.LookPath("sh")
-	must(t, err)
+	require.NoError(t, err)
 	text := fileOf(t, filepath.Join("..", "..", "docs", "deploy", unit))
 	m := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)' %i$`).FindSubmatch(text)
 	if m == nil {
@@ -27,10 +29,10 @@ func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
 	seed, _ := small(t)
 	etc, place, bin := t.TempDir(), t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{"news.toml": "delay = \"0s\"\n", "news.seeds": seed + "\n"} {
-		must(t, os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600))
 	}
 	test, err := filepath.Abs(os.Args[0])
-	must(t, err)
+	require.NoError(t, err)
 	if err := os.Symlink(test, filepath.Join(bin, "curtsy")); err != nil {
 		t.Skip(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
@@ -15,7 +17,7 @@ func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
 	t.Parallel()
 	dir := unanswered(t)
 	f, err := engine.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	r := inside(t, "status", dir)
 	r.want(t, cli.ExitFailed, "another command")

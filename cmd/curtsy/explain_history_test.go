@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
@@ -33,11 +35,11 @@ func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.M
 func crawl(t *testing.T, dir string, lines ...storage.Line) string {
 	t.Helper()
 	w, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, crawldir.LedgerName)})
-	must(t, err)
+	require.NoError(t, err)
 	for _, l := range lines {
-		must(t, w.Append(t.Context(), l))
+		require.NoError(t, w.Append(t.Context(), l))
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 	return dir
 }
 
@@ -46,7 +48,7 @@ func crawl(t *testing.T, dir string, lines ...storage.Line) string {
 func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage.Line) {
 	t.Helper()
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "crawl"})
-	must(t, err)
+	require.NoError(t, err)
 	for i, text := range texts {
 		l := storage.Line{Time: at(i + 1), URL: robotsTxt, Decision: storage.DecisionRobots, Attempt: 1, Began: at(i + 1),
 			Status: 200}
@@ -58,11 +60,11 @@ func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage
 		kept, err := w.Record(t.Context(), storage.Record{URL: robotsTxt, Time: l.Began,
 			Addr: netip.MustParseAddrPort("192.0.2.7:80"), Request: []byte("GET /robots.txt HTTP/1.1\r\nHost: a.test\r\n\r\n"),
 			Response: io.NewSectionReader(strings.NewReader(wire), 0, int64(len(wire)))})
-		must(t, err)
+		require.NoError(t, err)
 		l.Record = kept.ID
 		lines = append(lines, l)
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 	return lines
 }
 
@@ -70,10 +72,10 @@ func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage
 func explainOf(t *testing.T, dir string, x explainSubject) *view {
 	t.Helper()
 	u, err := canon.Parse(historyPage)
-	must(t, err)
+	require.NoError(t, err)
 	x.Dir, x.URL = dir, u
 	l := of(x)
-	must(t, l.Read(t.Context()))
+	require.NoError(t, l.Read(t.Context()))
 	l.Pack()
 	return l
 }
@@ -228,7 +230,7 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 	}
 	name := filepath.Base(files[0])
 	offset, err := offsetOf(files[0], lines[0].Record)
-	must(t, err)
+	require.NoError(t, err)
 	a := archive{dir}
 	rec, closer, err := a.at(name, offset, lines[0].Record)
 	if err != nil || rec.ID() != lines[0].Record {
@@ -243,10 +245,8 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 	if _, _, err := a.at(name, offset, lines[0].Record+"0"); err == nil {
 		t.Error("another record was taken")
 	}
-	must(t, os.Rename(files[0], files[0]+".open"))
+	require.NoError(t, os.Rename(files[0], files[0]+".open"))
 	_, closer, err = a.at(name, offset, lines[0].Record)
-	if err != nil {
-		t.Fatalf("in the file that is still written: %v", err)
-	}
+	require.NoError(t, err, "in the file that is still written")
 	closer.Close() // only read
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/explain"
 	"curtsy/robots"
@@ -25,9 +27,7 @@ func explainedAs(t *testing.T, args ...string) explanation {
 	r := inside(t, append([]string{"explain", "--json"}, args...)...)
 	r.want(t, cli.ExitDone)
 	var e explanation
-	if err := json.Unmarshal([]byte(r.out), &e); err != nil {
-		t.Fatalf("%v in %s", err, r.out)
-	}
+	require.NoErrorf(t, json.Unmarshal([]byte(r.out), &e), "in %s", r.out)
 	return e
 }
 

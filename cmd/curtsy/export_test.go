@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/export"
@@ -48,7 +50,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 		ended(t, cmd).want(t, cli.ExitDone)
 		b := fileOf(t, filepath.Join(out, export.ManifestName))
 		var m export.Manifest
-		must(t, json.Unmarshal(b, &m))
+		require.NoError(t, json.Unmarshal(b, &m))
 		rows := map[string]int64{}
 		for _, made := range m.Tables {
 			rows[made.Table] = made.Rows

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -103,9 +105,9 @@ func TestFleet_Killed(t *testing.T) {
 	i := bytes.LastIndex(text, []byte(`"began":"`)) + len(`"began":"`)
 	began, rest, _ := strings.Cut(string(text[i:]), `"`)
 	at, err := time.Parse(time.RFC3339, began)
-	must(t, err)
+	require.NoError(t, err)
 	moved := string(text[:i]) + at.Add(-200*time.Millisecond).Format("2006-01-02T15:04:05.000000Z") + `"` + rest
-	must(t, os.WriteFile(segment, []byte(moved), 0o666))
+	require.NoError(t, os.WriteFile(segment, []byte(moved), 0o666))
 	if r := ended(t, curtsy(t, append([]string{"audit"}, f.dirs...)...)); r.code != cli.ExitFound {
 		t.Errorf("one exchange is 200 ms earlier: exit code %d: %s%s", r.code, r.out, r.err)
 	}

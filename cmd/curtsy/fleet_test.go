@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -91,7 +93,7 @@ func fleetSites(pages int) []*crawltest.Site {
 func fleetOf(t *testing.T, server *frontiertest.Server, members int, sites []*crawltest.Site, seeds int, env ...string) *fleet {
 	t.Helper()
 	f := &fleet{web: crawltest.New(sites...), env: env}
-	must(t, f.web.Start())
+	require.NoError(t, f.web.Start())
 	t.Cleanup(func() { f.web.Close() })
 	f.dirs = []string{filepath.Join(t.TempDir(), "w1")}
 	args := []string{"crawl", "--delay", "0", "--dir", f.dirs[0]}
@@ -197,14 +199,14 @@ func TestFleet_TwoProcesses(t *testing.T) {
 	all, answers := int64(len(f.web.Referee().Requests())), make([]int64, 2)
 	for i, dir := range f.dirs {
 		told, err := ledger.Asked(inDir(dir, crawldir.LedgerName), time.Time{})
-		must(t, err)
+		require.NoError(t, err)
 		answers[i] = told.Answers
 	}
 	if answers[0]+answers[1] != all || 4*min(answers[0], answers[1]) <= all {
 		t.Errorf("%v answers in the ledgers, of %d: each member should have those of its hosts", answers, all)
 	}
 	t.Logf("%v of %d answers", answers, all)
-	must(t, os.RemoveAll(inDir(f.dirs[1], crawldir.LedgerName)))
+	require.NoError(t, os.RemoveAll(inDir(f.dirs[1], crawldir.LedgerName)))
 	if n, err := (&auditing{}).notices(f.dirs); err != nil || len(n.Missing) > 0 {
 		t.Errorf("a member whose ledger has no mark is given, not missing: %v, %v", n.Missing, err)
 	}
@@ -243,7 +245,7 @@ func TestFleet_ServerFails(t *testing.T) {
 	server.Stop()
 	for i, p := range f.members {
 		for _, answer := range []string{"finishing requests", "aborting"}[:i+1] {
-			must(t, p.cmd.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 			p.until(t, answer, func() bool { return strings.Contains(p.errs.String(), answer) })
 		}
 	}

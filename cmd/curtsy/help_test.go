@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 )
@@ -63,7 +64,7 @@ func TestHelp_Tree(t *testing.T) {
 	}
 	golden := filepath.Join("testdata", "help.txt")
 	if os.Getenv("CURTSY_UPDATE_SCRIPTS") != "" {
-		must(t, os.WriteFile(golden, []byte(tree.String()), 0o666))
+		require.NoError(t, os.WriteFile(golden, []byte(tree.String()), 0o666))
 	}
 	want := fileOf(t, golden)
 	if tree.String() != string(want) {

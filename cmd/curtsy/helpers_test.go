@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -25,16 +27,8 @@ import (
 func openedDir(t *testing.T, dir string) *crawldir.Dir {
 	t.Helper()
 	d, err := crawldir.Open(t.Context(), dir, crawldir.Options{Say: func(n crawldir.Note) { t.Log(n.Text) }})
-	must(t, err)
+	require.NoError(t, err)
 	return d
-}
-
-// must ends the test if err is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -57,9 +51,9 @@ func home(t *testing.T, text string) {
 		t.Setenv(name, dir)
 	}
 	path, err := crawldir.UserConfig()
-	must(t, err)
-	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	must(t, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func inDir(dir, name string) string { return filepath.Join(dir, name) }
@@ -90,12 +84,12 @@ func archiveText(t *testing.T, dir string) string {
 	var text []byte
 	for _, path := range files {
 		f, err := os.Open(path)
-		must(t, err)
+		require.NoError(t, err)
 		defer f.Close()
 		z, err := gzip.NewReader(f)
-		must(t, err)
+		require.NoError(t, err)
 		b, err := io.ReadAll(z)
-		must(t, err)
+		require.NoError(t, err)
 		text = append(text, b...)
 	}
 	return string(text)
@@ -114,7 +108,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 		files[filepath.ToSlash(name)] = string(b)
 		return err
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return files
 }
 
@@ -133,16 +127,14 @@ func site(url string) string { return strings.TrimSuffix(strings.TrimPrefix(url,
 func unzipped(t *testing.T, path string) map[string]string {
 	t.Helper()
 	z, err := zip.OpenReader(path)
-	must(t, err)
+	require.NoError(t, err)
 	defer z.Close()
 	all := map[string]string{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		must(t, err)
+		require.NoError(t, err)
 		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatalf("%s: %v", f.Name, err)
-		}
+		require.NoError(t, err, f.Name)
 		all[f.Name] = string(b)
 	}
 	return all
@@ -152,7 +144,7 @@ func unzipped(t *testing.T, path string) map[string]string {
 func webOf(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 	t.Helper()
 	web := crawltest.New(sites...)
-	must(t, web.Start())
+	require.NoError(t, web.Start())
 	t.Cleanup(func() { web.Close() })
 	return web
 }
@@ -161,7 +153,7 @@ func webOf(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 func fileOf(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	return b
 }
 
@@ -212,7 +204,7 @@ func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.R
 	report := web.Referee().Judge(rules)
 	if !report.OK() {
 		var b bytes.Buffer
-		must(t, report.WriteTable(&b))
+		require.NoError(t, report.WriteTable(&b))
 		t.Errorf("the referee:\n%s", b.String())
 	}
 	return report
@@ -222,7 +214,7 @@ func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.R
 func deadPort(t *testing.T) string {
 	t.Helper()
 	addr, release, err := silentPort()
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(release)
 	return "http://" + addr + "/"
 }

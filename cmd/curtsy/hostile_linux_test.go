@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
@@ -22,7 +24,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	const most = 256 << 20
 	sites := scoreboard.Sites(2 * time.Second)
 	web := crawltest.New(sites...)
-	must(t, web.Start())
+	require.NoError(t, web.Start())
 	defer func() {
 		if err := web.Close(); err != nil {
 			t.Error(err)
@@ -44,7 +46,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	// A host that failed rests for longer than --max-wait: what is left of it is not held against the crawl.
 	report := web.Referee().Judge(crawltest.Rules{Partial: true})
 	var table strings.Builder
-	must(t, report.WriteTable(&table))
+	require.NoError(t, report.WriteTable(&table))
 	if !report.OK() {
 		t.Errorf("the referee:\n%s", &table)
 	}
@@ -66,14 +68,14 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 	for _, page := range hostilePages() {
 		t.Run(page.Name, func(t *testing.T) {
 			coded, err := page.Gzip()
-			must(t, err)
+			require.NoError(t, err)
 			answer := crawltest.Say(typedHead(page.Type)+string(coded), true)
 			sites := []*crawltest.Site{{Name: "sound.test", Pages: soundPages()}}
 			for i := range 24 {
 				sites = append(sites, &crawltest.Site{Name: fmt.Sprintf("h%d.test", i), Pages: map[string]crawltest.Page{"/": {Raw: answer}}})
 			}
 			web := crawltest.New(sites...)
-			must(t, web.Start())
+			require.NoError(t, web.Start())
 			defer func() {
 				if err := web.Close(); err != nil {
 					t.Error(err)

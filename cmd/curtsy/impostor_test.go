@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
 )
@@ -41,7 +43,7 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 		s := httptest.NewServer(handler)
 		t.Cleanup(s.Close)
 		left := fmt.Sprintf(`{"address":%q,"token":"known"}`, s.Listener.Addr())
-		must(t, os.WriteFile(inDir(dir, control.File), []byte(left), 0o600))
+		require.NoError(t, os.WriteFile(inDir(dir, control.File), []byte(left), 0o600))
 		before := namesBelow(t, dir)
 		for _, args := range askingCommands {
 			r := inside(t, append(args, dir)...)
@@ -66,6 +68,6 @@ func namesBelow(t *testing.T, dir string) (all []string) {
 		all = append(all, path)
 		return err
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return all
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -20,7 +22,7 @@ import (
 func indexText(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := cdxj.Files(dir)
-	must(t, err)
+	require.NoError(t, err)
 	text := map[string]string{}
 	for _, path := range files {
 		b := fileOf(t, path)
@@ -33,7 +35,7 @@ func indexText(t *testing.T, dir string) map[string]string {
 func indexHolds(t *testing.T, dir string) {
 	t.Helper()
 	anew := t.TempDir()
-	must(t, cdxj.Rebuild(t.Context(), inDir(dir, crawldir.ArchiveName), anew, nil))
+	require.NoError(t, cdxj.Rebuild(t.Context(), inDir(dir, crawldir.ArchiveName), anew, nil))
 	if kept, want := indexText(t, inDir(dir, crawldir.IndexName)), indexText(t, anew); !maps.Equal(kept, want) {
 		t.Errorf("the index is\n%v\nthe archive gives\n%v", kept, want)
 	}
@@ -45,12 +47,12 @@ func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
 	path := filepath.Join(dir, crawldir.FrontierName)
 	f, err := engine.Open(path, frontier.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	killed, err := os.ReadFile(path)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.WriteFile(path, killed, 0o600)
 	}
-	must(t, err)
+	require.NoError(t, err)
 	inside(t, "warc", "index", dir).want(t, cli.ExitDone)
 	var status struct{ Killed bool }
 	decoded(t, &status, "status", dir)
@@ -64,5 +66,5 @@ func decoded(t *testing.T, into any, verb, dir string) {
 	t.Helper()
 	r := inside(t, verb, "--json", dir)
 	r.want(t, cli.ExitDone)
-	must(t, json.Unmarshal([]byte(r.out), into))
+	require.NoError(t, json.Unmarshal([]byte(r.out), into))
 }

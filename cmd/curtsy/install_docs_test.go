@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 )
 
@@ -21,7 +23,7 @@ func installed(t *testing.T, prefix string) (all []string) {
 		}
 		return err
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return all
 }
 

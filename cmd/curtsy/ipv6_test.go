@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage/mirror"
 )
@@ -90,7 +92,7 @@ func TestAnIPv6AddressIsAHost(t *testing.T) {
 		}
 	}
 	log := filepath.Join(t.TempDir(), "access.log")
-	must(t, os.WriteFile(log, []byte(s.log.String()), 0o600))
+	require.NoError(t, os.WriteFile(log, []byte(s.log.String()), 0o600))
 	for want, args := range map[string][]string{
 		"1 of 1 host": {"audit", "--access-log", host + "=" + log, dir},
 		"disallow":    {"explain", dir, "http://" + host + "/private"},

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -67,22 +69,20 @@ func recordURLs(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
-	must(t, err)
+	require.NoError(t, err)
 	for _, path := range files {
 		if !strings.HasSuffix(path, ".warc.gz") {
 			t.Fatalf("%s is left in the archive", path)
 		}
 		f, err := os.Open(path)
-		must(t, err)
+		require.NoError(t, err)
 		rd := warc.NewReader(f)
 		for {
 			rec, err := rd.Next()
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
+			require.NoError(t, err, path)
 			ids[rec.ID()] = rec.TargetURI()
 		}
 		f.Close()
@@ -97,7 +97,7 @@ func agree(t *testing.T, dir string) {
 	ids := recordURLs(t, dir)
 	lines := map[string]map[string]bool{} // outcomes by URL
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		must(t, err)
+		require.NoError(t, err)
 		if lines[l.URL] == nil {
 			lines[l.URL] = map[string]bool{}
 		}
@@ -112,7 +112,7 @@ func agree(t *testing.T, dir string) {
 		}
 	}
 	f, err := engine.OpenReadOnly(inDir(dir, crawldir.FrontierName))
-	must(t, err)
+	require.NoError(t, err)
 	done := 0
 	err = f.Export(context.Background(), func(i frontier.Item) error {
 		e := i.URL

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -135,7 +137,7 @@ func nearAKill(at time.Time, kills []time.Time, d time.Duration) bool {
 // reopened opens a killed crawl as resume does, closes it, and checks database, archive and the chain of the ledger.
 func reopened(t *testing.T, dir string) {
 	t.Helper()
-	must(t, openedDir(t, dir).Close())
+	require.NoError(t, openedDir(t, dir).Close())
 	if findings, err := engine.Check(inDir(dir, crawldir.FrontierName)); err != nil || len(findings) > 0 {
 		t.Fatalf("the frontier: %v %v", findings, err)
 	}
@@ -148,7 +150,7 @@ func reopened(t *testing.T, dir string) {
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
-	must(t, err)
+	require.NoError(t, err)
 	for _, path := range files {
 		b := fileOf(t, path)
 		gunzipped(t, b)

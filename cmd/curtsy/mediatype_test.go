@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
@@ -69,7 +70,7 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 		site.Pages[fmt.Sprintf("/p%d", i)] = say(p.fields, body)
 	}
 	sheet, err := little.NewEncoder().String("a{background:url(/d.png)}")
-	must(t, err)
+	require.NoError(t, err)
 	site.Pages["/s.css"] = say("Content-Type: text/css; charset=utf-16le", sheet)
 	web := webOf(t, site)
 	dir, file := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "x.wacz")

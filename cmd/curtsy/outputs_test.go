@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
@@ -114,12 +115,12 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 		t.Fatal(segments, err)
 	}
 	mine := filepath.Join(base, "mine")
-	must(t, os.Mkdir(mine, 0o700))
+	require.NoError(t, os.Mkdir(mine, 0o700))
 	page := []byte("<!DOCTYPE html>\n<html><head><title>My garden</title></head></html>\n")
 	outs := []string{segments[0], inDir(d, crawldir.ConfigName), inDir(d, crawldir.FrontierName), inDir(d, crawldir.ReportName+".html"), inDir(d, crawldir.LedgerName+"/new"), inDir(d, "mirror/missing.jsonl")}
 	for _, ext := range []string{".html", ".wacz", ".txt"} {
 		path := filepath.Join(mine, "garden"+ext)
-		must(t, os.WriteFile(path, bytes.Repeat(page, 40), 0o600))
+		require.NoError(t, os.WriteFile(path, bytes.Repeat(page, 40), 0o600))
 		outs = append(outs, path)
 	}
 	before := filesOf(t, base)

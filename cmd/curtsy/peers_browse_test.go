@@ -16,6 +16,7 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 )
 
 // asks is what a page is asked when it has been opened.
@@ -177,8 +178,8 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 	tab := browser(t, time.Duration(len(s.pages()))*5*time.Second)
 	w := &traffic{quiet: make(chan struct{}, 1)}
 	w.take()
-	must(t, chromedp.Listen(tab, w.note))
-	must(t, chromedp.Do(tab, chromedp.Navigate("about:blank")))
+	require.NoError(t, chromedp.Listen(tab, w.note))
+	require.NoError(t, chromedp.Do(tab, chromedp.Navigate("about:blank")))
 	ids := map[string]string{} // of pages, by the names of files
 	type wanted struct{ on, name, id string }
 	var links []wanted

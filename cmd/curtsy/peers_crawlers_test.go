@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 )
 
@@ -27,7 +29,7 @@ type peer struct {
 
 func peers(t *testing.T) []peer {
 	spider, err := filepath.Abs(filepath.Join("testdata", "scoreboard_spider.py"))
-	must(t, err)
+	require.NoError(t, err)
 	unreachable := []string{"robots.txt answers 503", "robots.txt answers 429", "Crawl-delay", "X-Robots-Tag nofollow", "Retry-After: seconds"}
 	return []peer{
 		{

@@ -23,6 +23,7 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
@@ -78,16 +79,14 @@ func listening(t *testing.T, tab context.Context, home string) *overheard {
 			}
 		}
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return o
 }
 
 // goTo opens a page of the dashboard and waits until it has been brought up to date.
 func goTo(t *testing.T, tab context.Context, at string) {
 	t.Helper()
-	if err := chromedp.Do(tab, chromedp.Navigate(at)); err != nil {
-		t.Fatalf("%s: %v", at, err)
-	}
+	require.NoError(t, chromedp.Do(tab, chromedp.Navigate(at)), at)
 }
 
 // until waits for an expression to be true in a page.
@@ -110,9 +109,7 @@ func until(t *testing.T, tab context.Context, what, expression string) {
 func textOf(t *testing.T, tab context.Context, expression string) string {
 	t.Helper()
 	s, err := chromedp.Run(tab, chromedp.Evaluate[string](expression))
-	if err != nil {
-		t.Fatalf("%s: %v", expression, err)
-	}
+	require.NoError(t, err, expression)
 	return s
 }
 
@@ -152,7 +149,7 @@ func (l glance) set(t *testing.T, tab context.Context) {
 		})
 		return err
 	}))
-	must(t, err)
+	require.NoError(t, err)
 }
 
 // accessible has axe-core judge a page that has it, and sees that nothing is out of reach to the side, and nothing moves.
@@ -164,9 +161,7 @@ func (l glance) accessible(t *testing.T, tab context.Context, where string) {
 	}
 	said, err := chromedp.Run(tab, chromedp.Evaluate[string](`axe.run(document, {`+only+`resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " + v.help + " – " +
 		v.nodes.map((n) => n.target + " " + (n.any[0] ? n.any[0].message : "")).slice(0, 3).join("; ")).join("\n"))`, chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatalf("%s: axe: %v", where, err)
-	}
+	require.NoErrorf(t, err, "%s: axe", where)
 	if said != "" {
 		t.Errorf("%s: axe says\n%s", where, said)
 	}
@@ -210,7 +205,7 @@ func (l glance) keep(t *testing.T, tab context.Context, name string) {
 	if err == nil {
 		err = os.WriteFile(path, b, 0o644)
 	}
-	must(t, err)
+	require.NoError(t, err)
 }
 
 // hostileNeighbour is a page on another port of this machine, which a browser sends the dashboard's cookie from. It tries all that
@@ -340,7 +335,7 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 	goTo(t, tab, home+"/crawl/0/")
 	hit := func(key string) {
 		t.Helper()
-		must(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
+		require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
 	}
 	const at = `(() => { const e = document.activeElement, s = getComputedStyle(e); return e.localName + "|" + e.textContent.trim() + "|" + (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && e.getBoundingClientRect().width > 0) })()`
 	// walk goes on until something has the focus, and returns what had it before.
@@ -385,11 +380,11 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err
 	}))
-	must(t, err)
+	require.NoError(t, err)
 	reads := func(what string) string {
 		t.Helper()
 		said, err := chromedp.Run(tab, chromedp.Text(what))
-		must(t, err)
+		require.NoError(t, err)
 		return said
 	}
 	goTo(t, tab, home+"/crawl/0/")
@@ -401,7 +396,7 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 	if said := reads("body"); !strings.Contains(said, "Reload every 5 s") || !strings.Contains(said, "parked by operator") {
 		t.Errorf("the host's page says\n%s", said)
 	}
-	must(t, chromedp.Do(tab, chromedp.Click("#hostacts form button")))
+	require.NoError(t, chromedp.Do(tab, chromedp.Click("#hostacts form button")))
 	if _, err := chromedp.Run(tab, chromedp.WaitVisible(".said")); err != nil {
 		t.Fatal(err)
 	}
@@ -479,7 +474,7 @@ func townSite(name, robots string, pages int, odd map[string]http.HandlerFunc) *
 // dashboarded crawls a web with a dashboard beside it until the test ends, and returns the dashboard's address.
 func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (address string) {
 	t.Helper()
-	must(t, web.Start())
+	require.NoError(t, web.Start())
 	said := &addressIn{found: make(chan string, 1)}
 	cmd := crawlcmd.NewIn(crawlcmd.World{Resolve: web.Resolve, Dial: web.Dial}, cli.Streams{In: strings.NewReader(""), Out: said, Err: said})
 	cmd.SetArgs(append([]string{"--dashboard", "127.0.0.1:0", "--dir", dir, "--contact", "crawl@library.org", "--allow-net", web.Net().String()}, more...))
@@ -500,7 +495,7 @@ func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (
 	home, _, _ := strings.Cut(address, "?")
 	for ready := false; !ready; {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, home+"readyz", nil)
-		must(t, err)
+		require.NoError(t, err)
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			cancel()

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/foreigntest"
 	"curtsy/storage/warc"
@@ -45,9 +47,7 @@ func TestPeers_WarcioReadsTexts(t *testing.T) {
 	var got []record
 	for line := range strings.Lines(foreignScript(t, modules, "wet.mjs", "", path)) {
 		var r record
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
+		require.NoError(t, json.Unmarshal([]byte(line), &r), line)
 		got = append(got, r)
 	}
 	if len(got) != 2 || got[0].Type != "warcinfo" {
@@ -75,13 +75,11 @@ func TestPeers_WarcioReadsTexts(t *testing.T) {
 func archivedAs(t *testing.T, dir, url string) *warc.Record {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"))
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	for r := warc.NewReader(f); ; {
 		rec, err := r.Next()
-		if err != nil {
-			t.Fatalf("no response of %s: %v", url, err)
-		}
+		require.NoErrorf(t, err, "no response of %s", url)
 		if rec.Type == "response" && rec.TargetURI() == url {
 			return rec
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
@@ -31,7 +32,7 @@ func payloads(t *testing.T) (all []string) {
 	b := fileOf(t, filepath.Join("..", "..", "crawler", "dashboard", "testdata", "payloads.jsonl"))
 	for line := range strings.Lines(string(b)) {
 		var p string
-		must(t, json.Unmarshal([]byte(line), &p))
+		require.NoError(t, json.Unmarshal([]byte(line), &p))
 		all = append(all, p)
 	}
 	if len(all) != 40 {
@@ -109,7 +110,7 @@ func overhearing(t *testing.T, tab context.Context) *overheard {
 			return err
 		}))
 	}
-	must(t, err)
+	require.NoError(t, err)
 	return o
 }
 
@@ -190,7 +191,7 @@ func TestPeers_NothingPlantedRuns(t *testing.T) {
 	}
 	folder := t.TempDir()
 	list := filepath.Join(folder, "seeds.txt")
-	must(t, os.WriteFile(list, []byte(seeds), 0o600))
+	require.NoError(t, os.WriteFile(list, []byte(seeds), 0o600))
 	dir, plant := filepath.Join(folder, `"><img src=x onerror=window.planted=1>`), `</title><script>window.planted=1;alert(1)</script>`
 	address := dashboarded(t, crawltest.New(sites...), dir,
 		"--delay", "0", "--seeds", list, "--max-wait", "10m", "--operator", plant, "--purpose", `"onclick="alert(1)`+plant, "--exclude", plant)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/foreigntest"
@@ -30,18 +31,14 @@ func still(t *testing.T, tab context.Context, at string) image.Image {
 	var last []byte
 	for range 50 {
 		b, err := chromedp.Run(tab, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatalf("%s: %v", at, err)
-		}
+		require.NoError(t, err, at)
 		if bytes.Equal(b, last) {
 			break
 		}
 		last = b
 	}
 	picture, err := png.Decode(bytes.NewReader(last))
-	if err != nil {
-		t.Fatalf("%s: %v", at, err)
-	}
+	require.NoError(t, err, at)
 	return picture
 }
 
@@ -99,7 +96,7 @@ func TestPeers_MirrorsLookAsLive(t *testing.T) {
 			host := strings.Replace(s.addr, ":", "+", 1)
 			copied := treeOf(t, filepath.Join(mirror.Tree(dir), host))
 			tab := browser(t, 5*time.Minute)
-			must(t, chromedp.Do(tab, chromedp.EmulateViewport(1000, 800)))
+			require.NoError(t, chromedp.Do(tab, chromedp.EmulateViewport(1000, 800)))
 			names := []string{d.start}
 			for i := range pages - 1 {
 				names = append(names, copied.names[(2*i+1)*len(copied.names)/(2*pages-2)])
@@ -128,7 +125,7 @@ func TestPeers_MirrorsLookAsLive(t *testing.T) {
 				} else {
 					err = chromedp.Do(tab, chromedp.WaitEnabled(a.at), chromedp.SendKeys(a.at, a.keys))
 				}
-				must(t, err)
+				require.NoError(t, err)
 				until(t, tab, a.at+" "+a.keys, a.works+` && location.protocol === "file:"`)
 			}
 		})

@@ -14,6 +14,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
@@ -241,7 +243,7 @@ var pageID = regexp.MustCompile(`data-page="?(\w+)`)
 func ordeal(t *testing.T) *scoreboard.Web {
 	t.Helper()
 	o := scoreboard.NewTorture()
-	must(t, o.Start())
+	require.NoError(t, o.Start())
 	t.Cleanup(func() { o.Close() })
 	return o
 }

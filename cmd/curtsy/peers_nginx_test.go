@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/foreigntest"
@@ -40,11 +42,11 @@ func serveFiles(t *testing.T, root string, directives ...string) *server {
 	t.Helper()
 	skipWithout(t, "nginx")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	require.NoError(t, err)
 	addr := l.Addr().String()
 	inherited, err := l.(*net.TCPListener).File()
-	must(t, err)
-	must(t, l.Close())
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
 	defer inherited.Close()
 	dir := t.TempDir()
 	s := &server{t: t, addr: addr, log: filepath.Join(dir, "access.log")}
@@ -64,11 +66,11 @@ http {
 }
 `, user, dir, addr, root, strings.Join(directives, "\n"))
 	path := filepath.Join(dir, "nginx.conf")
-	must(t, os.WriteFile(path, []byte(config), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
 	cmd := exec.Command("nginx", "-p", dir, "-c", path)
 	// It takes over the socket, as on an upgrade of its binary, so that no other test gets the port meanwhile.
 	cmd.ExtraFiles, cmd.Env = []*os.File{inherited}, append(os.Environ(), "NGINX=3;")
-	must(t, cmd.Start())
+	require.NoError(t, cmd.Start())
 	s.stop = sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
 	t.Cleanup(s.stop)
 	eventually(t, "nginx answers at "+addr, func() bool { return answers("tcp", addr) })
@@ -134,7 +136,7 @@ func TestPeers_PythonDocsAsWget(t *testing.T) {
 	r := ended(t, curtsy(t, "crawl", "--delay", "0", "--json", "--dir", dir, "http://"+s.addr+"/"))
 	r.want(t, cli.ExitDone)
 	var summary crawler.Summary
-	must(t, json.Unmarshal([]byte(r.out), &summary))
+	require.NoError(t, json.Unmarshal([]byte(r.out), &summary))
 	ours := s.asked()
 	for status, targets := range ours {
 		for target, n := range targets {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
@@ -50,9 +51,9 @@ func TestPeers_WrittenPagesAreAccessible(t *testing.T) {
 	bundle := filepath.Join(out, "bundle.zip")
 	inside(t, "ledger", "prove", "--host", "127.0.0.1", "--output", bundle, dir).want(t, cli.ExitDone)
 	z, err := zip.OpenReader(bundle)
-	must(t, err)
+	require.NoError(t, err)
 	defer z.Close()
-	must(t, os.CopyFS(filepath.Join(out, "bundle"), z))
+	require.NoError(t, os.CopyFS(filepath.Join(out, "bundle"), z))
 	pages["bundle"] = "file://" + filepath.Join(out, "bundle", "index.html")
 	inside(t, "identity", "init", "--dir", filepath.Join(out, "identity"), "--url", "https://library.org/bot/", "--operator", "The Library", "--purpose", "A yearly archive.",
 		"--contact", "crawl@library.org", "--retention", "Ten years.", "--agent", "libbot", "--range", "192.0.2.17/28").want(t, cli.ExitDone)
@@ -62,7 +63,7 @@ func TestPeers_WrittenPagesAreAccessible(t *testing.T) {
 	pages["dashboard"] = shown(t, dir, second)
 	inside(t, "mirror", "rebuild", dir).want(t, cli.ExitDone)
 	mirrored, err := mirror.NewHandler(mirror.ServeOptions{Tree: mirror.Tree(dir)})
-	must(t, err)
+	require.NoError(t, err)
 	defer mirrored.Close()
 	serve := httptest.NewServer(mirrored)
 	defer serve.Close()
@@ -100,13 +101,13 @@ func shown(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	cmd := curtsy(t, append([]string{"dashboard"}, args...)...)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	must(t, err)
+	require.NoError(t, err)
 	return strings.TrimSpace(line)
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
@@ -55,7 +57,7 @@ func TestPeers_MandocReadsManualPages(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(t.Context(), "mandoc", "-Tascii", filepath.Join(man, "man1", "curtsy-crawl.1")).Output()
-	must(t, err)
+	require.NoError(t, err)
 	text := struck.ReplaceAllString(string(out), "")
 	for _, want := range []string{"curtsy-crawl - Crawl from seeds", "--max-per-domain", "Scopes, for --scope:", "EXIT STATUS", "curtsy crawl --dry-run --seeds list.txt"} {
 		if !strings.Contains(text, want) {
@@ -125,7 +127,7 @@ func TestPeers_NginxLogConfirmsAudit(t *testing.T) {
 		"index.html": `<a href="a.html">a</a> <a href="gone.html">b</a> <a href="/no/x.html">c</a> <a href="q%22&quot;.html?x=%5C">d</a>`,
 		"a.html":     "a",
 	} {
-		must(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
 	}
 	s := serveFiles(t, root)
 	dir := filepath.Join(t.TempDir(), "d")
@@ -139,7 +141,7 @@ func TestPeers_NginxLogConfirmsAudit(t *testing.T) {
 	b := fileOf(t, log)
 	lines := strings.SplitAfter(string(b), "\n") // the date of another line: the audit ignores lines after the crawl
 	other := regexp.MustCompile(`"GET [^"]*"(.*) "[^"]*"\n$`).ReplaceAllString(lines[0], `"GET /no/x.html HTTP/1.1"$1 "Mozilla/5.0"`+"\n")
-	must(t, os.WriteFile(log, append(b, other...), 0o600))
+	require.NoError(t, os.WriteFile(log, append(b, other...), 0o600))
 	clean(t, "--access-log", "127.0.0.1="+log, dir) // another client, as far as its name tells
 	namedBy(t, finding.LogExtra, "--access-log", "127.0.0.1="+log, "--from", "127.0.0.1", dir)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/foreigntest"
 )
@@ -55,7 +57,7 @@ func TestPeers_RecipesPrintTheirOutput(t *testing.T) {
 		})
 	}
 	if *updateRecipes && text != string(b) {
-		must(t, os.WriteFile(page, []byte(text), 0o666))
+		require.NoError(t, os.WriteFile(page, []byte(text), 0o666))
 	}
 }
 
@@ -90,9 +92,7 @@ func cooked(t *testing.T, kind, code, out string) string {
 	}
 	cmd.Dir = out
 	b, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
+	require.NoError(t, err, b)
 	return string(b)
 }
 

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
@@ -56,7 +57,7 @@ func picturedBakery() *crawltest.Site {
 func replayArchive(t *testing.T) (dir, site string) {
 	t.Helper()
 	web := crawltest.New(picturedBakery())
-	must(t, web.Start())
+	require.NoError(t, web.Start())
 	site = web.LoopbackURL("bakery.test")
 	dir = filepath.Join(t.TempDir(), "d")
 	shared(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, cli.ExitDone)
@@ -126,7 +127,7 @@ func look(tab context.Context, id, do string, d time.Duration) (text string, ok 
 func opened(t *testing.T, tab context.Context, at, page, id, do string) string {
 	t.Helper()
 	for range 6 {
-		must(t, chromedp.Do(tab, chromedp.Navigate(at+"?url="+url.QueryEscape(page))))
+		require.NoError(t, chromedp.Do(tab, chromedp.Navigate(at+"?url="+url.QueryEscape(page))))
 		if text, ok := look(tab, id, do, 10*time.Second); ok {
 			return text
 		}
@@ -179,7 +180,7 @@ func TestPeers_PlayerShowsArchives(t *testing.T) {
 func playerShowsWACZ(t *testing.T, file, site string) {
 	tab := replays(t, file, site)
 	text, err := chromedp.Run(tab, chromedp.Evaluate[string](said, chromedp.EvalAwaitPromise))
-	must(t, err)
+	require.NoError(t, err)
 	var coll struct {
 		Title  string
 		Pages  []struct{ URL, Title string }
@@ -187,7 +188,7 @@ func playerShowsWACZ(t *testing.T, file, site string) {
 			PublicKey, DatapackageHash string
 		}
 	}
-	must(t, json.Unmarshal([]byte(text), &coll))
+	require.NoError(t, json.Unmarshal([]byte(text), &coll))
 	titles := map[string]string{}
 	for _, p := range coll.Pages {
 		titles[p.URL] = p.Title
@@ -204,7 +205,7 @@ func playerShowsWACZ(t *testing.T, file, site string) {
 // playerShowsZipNum packs a large index, which is ZipNum: players read its blocks as they need them.
 func playerShowsZipNum(t *testing.T, dir, site string) {
 	parts, err := partsOf(dir)
-	must(t, err)
+	require.NoError(t, err)
 	parts.Index = func(w io.Writer) error {
 		files, err := crawldir.IndexFiles(dir)
 		if err != nil {
@@ -237,7 +238,7 @@ func browserVerifies(t *testing.T, file string) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(digest) }))
 	defer page.Close()
 	tab := browser(t)
-	must(t, chromedp.Do(tab, chromedp.Navigate(page.URL)))
+	require.NoError(t, chromedp.Do(tab, chromedp.Navigate(page.URL)))
 	valid, err := chromedp.Run(tab, chromedp.Evaluate[[]bool](`(async () => {
 		const d = (await (await fetch("/")).json()).signedData;
 		const octets = s => Uint8Array.from(atob(s), c => c.charCodeAt(0));

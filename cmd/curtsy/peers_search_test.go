@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage/mirror"
@@ -61,12 +62,10 @@ func TestPeers_SearchWorksFromDisk(t *testing.T) {
 	site.Close()
 
 	host := strings.Replace(strings.TrimPrefix(site.URL, "http://"), ":", "+", 1)
-	if err := chromedp.Do(ctx, chromedp.Navigate("file://"+filepath.Join(mirror.Tree(whole), host, "api/p/C.html")),
-		chromedp.WaitEnabled("#search"), chromedp.SendKeys("#search", "Array")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("file://"+filepath.Join(mirror.Tree(whole), host, "api/p/C.html")),
+		chromedp.WaitEnabled("#search"), chromedp.SendKeys("#search", "Array")))
 	shown, err := chromedp.Run(ctx, chromedp.Text("#results"))
-	must(t, err)
+	require.NoError(t, err)
 	if got := strings.Fields(shown); len(got) != 2 || got[0] != "java.util.ArrayList" || got[1] != "java.util.ArrayList.ArrayList()" {
 		t.Errorf("the search shows %q", shown)
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
@@ -31,7 +32,7 @@ type fileTree struct {
 func treeOf(t *testing.T, dir string) fileTree {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
-	must(t, err)
+	require.NoError(t, err)
 	out := fileTree{dir: dir}
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -46,7 +47,7 @@ func treeOf(t *testing.T, dir string) fileTree {
 		}
 		return nil
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return out
 }
 
@@ -162,7 +163,7 @@ func unportable(t *testing.T, dir string) []string {
 		folded[fold] = rel
 		return err
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return slices.Sorted(maps.Keys(found))
 }
 
@@ -175,8 +176,8 @@ func TestPeers_UnportableNamesAreFound(t *testing.T) {
 		strings.Repeat("x", 241), "compact.html", "line\nfeed", "fine%2f",
 	} {
 		file := filepath.Join(dir, name)
-		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		must(t, os.WriteFile(file, nil, 0o600))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
 	}
 	if found := unportable(t, dir); len(found) != 10 {
 		t.Errorf("%d: %q", len(found), found)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/foreigntest"
 )
 
@@ -21,13 +23,13 @@ func shelled(t *testing.T, name string) (run func(input string, args ...string) 
 	t.Helper()
 	skipWithout(t, name, "script")
 	shell, err := exec.LookPath(name)
-	must(t, err)
+	require.NoError(t, err)
 	place = crawlsAtHand(t)
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	test, err := filepath.Abs(os.Args[0])
-	must(t, err)
+	require.NoError(t, err)
 	script := "#!/bin/sh\ncase $1 in __complete*|completion) exec '" + test + "' \"$@\";; esac\nprintf '%s\\n' \"$@\" >'" + log + "'\n"
-	must(t, os.WriteFile(filepath.Join(bin, "curtsy"), []byte(script), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "curtsy"), []byte(script), 0o700))
 	run = func(input string, args ...string) string {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

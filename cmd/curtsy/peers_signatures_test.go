@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/foreigntest"
@@ -53,7 +55,7 @@ func TestPeers_SignaturesAreVerified(t *testing.T) {
 		messages = append(messages, signedMessages(t, u, draft, directory)...)
 	}
 	input, err := json.Marshal(messages)
-	must(t, err)
+	require.NoError(t, err)
 	counts := foreignVerdict(t, modules, string(input))
 	if want := fmt.Sprintf("%d requests verified, %d by web-bot-auth too\n", len(messages), len(messages)/4); counts != want || len(messages) < 32 {
 		t.Errorf("%q, want %q", counts, want)
@@ -71,15 +73,13 @@ func foreignScript(t *testing.T, modules, name, input string, args ...string) st
 	t.Helper()
 	script := fileOf(t, filepath.Join("testdata", name))
 	dir := t.TempDir() // modules are looked for beside the script
-	must(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
+	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
 	path := filepath.Join(dir, name)
-	must(t, os.WriteFile(path, script, 0o600))
+	require.NoError(t, os.WriteFile(path, script, 0o600))
 	cmd := exec.CommandContext(t.Context(), "node", append([]string{path}, args...)...)
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	require.NoError(t, err, out)
 	return string(out)
 }
 
@@ -93,16 +93,16 @@ func TestPeers_NginxServesKeyDirectory(t *testing.T) {
 	root := t.TempDir()
 	body := fileOf(t, path)
 	served := filepath.Join(root, filepath.FromSlash(webbotauth.WellKnown))
-	must(t, os.MkdirAll(filepath.Dir(served), 0o755))
-	must(t, os.WriteFile(served, body, 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Dir(served), 0o755))
+	require.NoError(t, os.WriteFile(served, body, 0o644))
 	location := u.run("identity", "keygen", "-o", path, "--nginx")
 	location.want(t, cli.ExitDone)
 	nginx := serveFiles(t, root, "gzip on; gzip_types *; gzip_min_length 1;\n"+location.out)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+nginx.addr+webbotauth.WellKnown, nil)
-	must(t, err)
+	require.NoError(t, err)
 	r.Header.Set("Accept-Encoding", "gzip") // nginx must not compress what is signed
 	answer, err := http.DefaultTransport.RoundTrip(r)
-	must(t, err)
+	require.NoError(t, err)
 	defer answer.Body.Close()
 	got, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK || string(got) != string(body) ||
@@ -117,7 +117,7 @@ func TestPeers_NginxServesKeyDirectory(t *testing.T) {
 		"draft": "directory", "method": "GET", "url": botAgent + webbotauth.WellKnown, "fields": fields,
 		"at": time.Now().Unix(), "keys": json.RawMessage(got), "body": string(got),
 	}})
-	must(t, err)
+	require.NoError(t, err)
 	if out := foreignVerdict(t, modules, string(input)); out != "1 requests verified, 0 by web-bot-auth too\n" {
 		t.Error(out)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -36,10 +38,10 @@ func study(t *testing.T) (dir string) {
 			{"http://shop.example.com/", "trade"}, {"http://blog.example.net/", "people"},
 		} {
 			c, err := crawldir.Seed(s[0], s[1])
-			must(t, err)
+			require.NoError(t, err)
 			seeds = append(seeds, c)
 		}
-		must(t, crawldir.CreateUnchecked(t.Context(), dir, &settings, crawldir.Given(seeds)))
+		require.NoError(t, crawldir.CreateUnchecked(t.Context(), dir, &settings, crawldir.Given(seeds)))
 		o := crawldir.Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
 		if _, err := crawldir.Run(t.Context(), dir, o); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 )
 
@@ -26,7 +28,7 @@ func newTmux(t *testing.T, columns, rows int) *tmux {
 	t.Helper()
 	skipWithout(t, "tmux")
 	folder, err := os.MkdirTemp("", "tm") // a socket's path is short
-	must(t, err)
+	require.NoError(t, err)
 	x := &tmux{t: t, socket: filepath.Join(folder, "s"), env: append(curtsy(t).Env, "TERM=xterm-256color", "LC_ALL=C.UTF-8")}
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	x.run("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "sh")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -41,7 +43,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	skipWithout(t, "litewitness", "ssh-agent", "ssh-add", "ssh-keygen", "python3")
 	// The path of a socket is short.
 	dir, err := os.MkdirTemp("", "w")
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket, key, db := filepath.Join(dir, "s"), filepath.Join(dir, "k"), filepath.Join(dir, "w.db")
 	do := func(name string, args ...string) string {
@@ -61,9 +63,9 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	do("ssh-add", "-q", key)
 	// No other test uses this address, so that none takes the port meanwhile.
 	listener, err := net.Listen("tcp", "127.0.0.3:0")
-	must(t, err)
+	require.NoError(t, err)
 	at := listener.Addr().String()
-	must(t, listener.Close())
+	require.NoError(t, listener.Close())
 	print := foreignKeyHash.FindString(do("ssh-keygen", "-lf", key+".pub"))
 	foreign := launched(t, exec.Command("litewitness", "-listen", at, "-db", db, "-ssh-agent", socket, "-name", "foreign.test/w", "-key", print))
 	t.Cleanup(func() { foreign.kill() })
@@ -73,7 +75,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 		t.Fatalf("it tells no key:\n%s", foreign.errs.String())
 	}
 	known, err := checkpoint.ParseKey(vkey[1])
-	must(t, err)
+	require.NoError(t, err)
 
 	l := newLab(t)
 	ours := filepath.Join(t.TempDir(), "d")
@@ -95,7 +97,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 		l.grow(other)
 	}
 	lodge(other).want(t, cli.ExitFailed, "it has seen another history")
-	must(t, os.RemoveAll(filepath.Join(ours, crawldir.LedgerName, "tile")))
+	require.NoError(t, os.RemoveAll(filepath.Join(ours, crawldir.LedgerName, "tile")))
 	unkept(t, l.config)
 	lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
 }
@@ -140,6 +142,6 @@ func (l *logLab) latest(dir string) *checkpoint.Note {
 func copied(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	must(t, os.CopyFS(to, os.DirFS(dir)))
+	require.NoError(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }

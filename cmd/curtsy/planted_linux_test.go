@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // touches watches the names that are opened, made or renamed in a directory and its folders (inotify(7)).
@@ -31,7 +33,7 @@ func watch(t *testing.T, dir string, folders ...string) *touches {
 	w := &touches{t: t, fd: fd, dirs: map[int32]string{}, names: map[string]bool{}}
 	for _, f := range append([]string{"."}, folders...) {
 		wd, err := syscall.InotifyAddWatch(fd, filepath.Join(dir, f), syscall.IN_OPEN|syscall.IN_CREATE|syscall.IN_MOVED_TO|syscall.IN_MOVED_FROM|syscall.IN_DELETE)
-		must(t, err)
+		require.NoError(t, err)
 		w.dirs[int32(wd)] = f
 	}
 	go w.read()
@@ -62,13 +64,13 @@ func (w *touches) read() {
 func TestEveryNameThatACommandTouchesIsPlanted(t *testing.T) {
 	t.Parallel()
 	dir, web := stopped(t)
-	must(t, os.Mkdir(filepath.Join(dir, "mirror"), 0o777))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "mirror"), 0o777))
 	w := watch(t, dir, "warc", "ledger", "index")
 	for _, args := range commandsOn(dir, t.TempDir(), web.LoopbackURL("bakery.test")) {
 		inside(t, args...)
 	}
 	last := filepath.Join(dir, "the-last")
-	must(t, os.WriteFile(last, nil, 0o666))
+	require.NoError(t, os.WriteFile(last, nil, 0o666))
 	for { // until the events before it were read
 		w.mu.Lock()
 		if w.names["the-last"] {

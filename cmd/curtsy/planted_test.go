@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // plantable are the names in a crawl directory that a command reads, writes or makes, but for those with random letters in
@@ -95,7 +97,7 @@ func plantedUnder(t *testing.T, whole, url, name string, n int, plant func(path,
 	t.Helper()
 	top := t.TempDir()
 	dir, outside, elsewhere := filepath.Join(top, "dir"), filepath.Join(top, "outside"), filepath.Join(top, "elsewhere")
-	must(t, errors.Join(os.CopyFS(dir, os.DirFS(whole)), os.Mkdir(outside, 0o777), os.Mkdir(elsewhere, 0o777)))
+	require.NoError(t, errors.Join(os.CopyFS(dir, os.DirFS(whole)), os.Mkdir(outside, 0o777), os.Mkdir(elsewhere, 0o777)))
 	defer os.RemoveAll(top)
 	if !plantAt(t, dir, outside, name, plant) {
 		return
@@ -120,7 +122,7 @@ func plantAt(t *testing.T, dir, outside, name string, plant func(path, original 
 	path, original := filepath.Join(dir, name), filepath.Join(outside, filepath.Base(name))
 	switch err := os.Rename(path, original); {
 	case errors.Is(err, fs.ErrNotExist):
-		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(original, []byte("somebody's own\n"), 0o666)))
+		require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(original, []byte("somebody's own\n"), 0o666)))
 	case err != nil:
 		t.Fatal(err)
 	}
@@ -128,7 +130,7 @@ func plantAt(t *testing.T, dir, outside, name string, plant func(path, original 
 	if errors.Is(err, fs.ErrPermission) { // hard links of folders, devices of mere users
 		return false
 	}
-	must(t, err)
+	require.NoError(t, err)
 	return true
 }
 
@@ -149,6 +151,6 @@ func contents(t *testing.T, dir string) string {
 		fmt.Fprintf(&all, "%s %d %v %v %x\n", path, fi.Size(), fi.Mode(), fi.ModTime(), b)
 		return err
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return all.String()
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -59,7 +61,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	}
 	set := 0
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		must(t, err)
+		require.NoError(t, err)
 		if l.Reason == frontier.ReasonQuarantined {
 			set++
 			if !strings.HasSuffix(l.URL, "/poison") || l.Outcome != storage.OutcomeFailed || l.Kind != "link" {
@@ -86,7 +88,7 @@ func stops(t *testing.T, dir, target string) int {
 				Stops int    `json:"stops"`
 			} `json:"url"`
 		}
-		must(t, json.Unmarshal([]byte(line), &item))
+		require.NoError(t, json.Unmarshal([]byte(line), &item))
 		if strings.HasSuffix(item.URL.URL, target) {
 			return item.URL.Stops
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
@@ -58,7 +59,7 @@ func unkept(t *testing.T, config string) {
 		}
 		return fs.SkipDir
 	})
-	must(t, err)
+	require.NoError(t, err)
 }
 
 // telling are the files of a directory that hold a text, whatever they are compressed with.
@@ -104,14 +105,14 @@ func telling(t *testing.T, dir, text string) (names []string) {
 		}
 		return nil
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return names
 }
 
 func gunzipped(t *testing.T, b []byte) []byte {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(b))
-	must(t, err)
+	require.NoError(t, err)
 	var to bytes.Buffer
 	if _, err := to.ReadFrom(z); err != nil {
 		t.Fatal(err)
@@ -201,7 +202,7 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 		shown := false
 		for range 10 {
 			dir := filepath.Join(t.TempDir(), "d")
-			must(t, os.CopyFS(dir, os.DirFS(template)))
+			require.NoError(t, os.CopyFS(dir, os.DirFS(template)))
 			unkept(t, u.config)
 			p := launched(t, u.command(give(dir)...))
 			p.until(t, "the journal", func() bool { _, err := os.Stat(inDir(dir, redact.JournalName)); return err == nil })
@@ -252,7 +253,7 @@ func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(inDir(dir, crawldir.FrontierName), before, 0o600)
 		}
-		must(t, err)
+		require.NoError(t, err)
 		asked := len(web.Referee().Requests())
 		if last := web.Referee().Requests()[asked-1]; last.Status != http.StatusServiceUnavailable {
 			t.Fatalf("the run that is killed was answered %d last", last.Status)

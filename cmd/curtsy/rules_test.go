@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -18,7 +20,7 @@ import (
 func ledgerLinesIn(t *testing.T, dir string) (out []storage.Line) {
 	t.Helper()
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		must(t, err)
+		require.NoError(t, err)
 		out = append(out, l)
 	}
 	return out

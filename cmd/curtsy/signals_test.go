@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawltest"
@@ -42,7 +44,7 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 	p := launched(t, cmd)
 	<-asked
 	for _, answer := range []string{"finishing requests", "aborting"} { // two signals at one instant are one
-		must(t, cmd.Process.Signal(syscall.SIGINT))
+		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 		p.until(t, answer, func() bool { return strings.Contains(p.errs.String(), answer) })
 	}
 	p.end().want(t, 130, "finishing requests in flight", "aborting", "it was interrupted", "curtsy resume "+dir)
@@ -62,9 +64,9 @@ func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "-v", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
 	r, w, err := os.Pipe()
-	must(t, err)
+	require.NoError(t, err)
 	cmd.Stderr = w
-	must(t, cmd.Start())
+	require.NoError(t, cmd.Start())
 	w.Close()
 	eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= 2 })
 	r.Close()
@@ -91,7 +93,7 @@ func TestAnInterruptDrains(t *testing.T) {
 		cmd := curtsy(t, "crawl", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
 		p := launched(t, cmd)
 		eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= before+2 })
-		must(t, cmd.Process.Signal(sig))
+		require.NoError(t, cmd.Process.Signal(sig))
 		p.end().want(t, code, "finishing requests in flight", "it was interrupted", "curtsy resume "+dir)
 		leftClean(t, dir)
 	}
@@ -114,7 +116,7 @@ func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 			cmd.Dir = dir
 			cmd.Env = append(cmd.Env, "TMPDIR="+dir)
 			in, err := cmd.StdinPipe()
-			must(t, err)
+			require.NoError(t, err)
 			p := launched(t, cmd)
 			if _, err := io.WriteString(in, c.begin); err != nil {
 				t.Fatal(err)
@@ -123,7 +125,7 @@ func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 				entries, err := os.ReadDir(dir)
 				return err == nil && len(entries) > 0
 			})
-			must(t, cmd.Process.Signal(syscall.SIGINT))
+			require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 			p.end().want(t, 130)
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
@@ -155,7 +157,7 @@ func TestAListThatNobodyReadsLeavesNoSnapshot(t *testing.T) {
 	for _, verb := range []string{"ls", "export"} {
 		cmd := curtsy(t, "frontier", verb, dir)
 		r, w, err := os.Pipe()
-		must(t, err)
+		require.NoError(t, err)
 		r.Close()
 		cmd.Stdout = w
 		var said strings.Builder

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
 )
@@ -31,7 +33,7 @@ func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, crawldir.ConfigName), b, 0o600)
 		}
-		must(t, err)
+		require.NoError(t, err)
 		if got := windowOf(status.Status{State: c.state}, dir, c.now); got != c.want {
 			t.Errorf("%s: got %q, want %q", rule, got, c.want)
 		}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestTutorials_PrintWhatTheyShow runs the commands of the tutorials, and of README's first section, line by line. Each must
@@ -24,14 +26,14 @@ func tutorials(t *testing.T, sql func(t *testing.T, tables, code, want string)) 
 	t.Helper()
 	skipWithout(t, "sh")
 	sh, err := exec.LookPath("sh")
-	must(t, err)
+	require.NoError(t, err)
 	test, bin := "", t.TempDir()
 	if test, err = filepath.Abs(os.Args[0]); err == nil {
 		err = os.Symlink(test, filepath.Join(bin, "curtsy"))
 	}
-	must(t, err)
+	require.NoError(t, err)
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "tutorial", "*.md"))
-	must(t, err)
+	require.NoError(t, err)
 	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()

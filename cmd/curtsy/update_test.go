@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -23,9 +25,7 @@ func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string
 		Counts  map[string]int64
 		Changes []crawldir.Change `json:"changes"`
 	}
-	if err := json.Unmarshal(b, &file); err != nil {
-		t.Fatalf("%v: %s", err, b)
-	}
+	require.NoError(t, json.Unmarshal(b, &file), b)
 	of = map[string]crawldir.Change{}
 	sum := int64(0)
 	for _, c := range file.Changes {
@@ -53,7 +53,7 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	var referring []warc.Fields
 	for _, file := range files {
 		f, err := os.Open(file)
-		must(t, err)
+		require.NoError(t, err)
 		for r := warc.NewReader(f); ; {
 			rec, err := r.Next()
 			if err != nil {
@@ -92,9 +92,9 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 	page := os.Getpagesize()
 	for at := 2 * page; at < len(b) && kept < 2; at += page {
 		copied := filepath.Join(t.TempDir(), "d")
-		must(t, os.CopyFS(copied, os.DirFS(dir)))
+		require.NoError(t, os.CopyFS(copied, os.DirFS(dir)))
 		spoilt := slices.Concat(b[:at], bytes.Repeat([]byte{0xa5}, page), b[at+page:])
-		must(t, os.WriteFile(inDir(copied, crawldir.FrontierName), spoilt, 0o600))
+		require.NoError(t, os.WriteFile(inDir(copied, crawldir.FrontierName), spoilt, 0o600))
 		inside(t, "frontier", "repair", copied).want(t, cli.ExitDone)
 		inside(t, "resume", "--quiet", "--max-pages", "0", copied)
 		if r := inside(t, "status", "--json", copied); !strings.Contains(r.out, `"generation": 2`) {

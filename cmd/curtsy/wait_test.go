@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // patience is how long a test waits for what another process does: on a machine with other work, one may take ten seconds
@@ -76,9 +78,7 @@ func launched(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, over: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &p.out, &p.errs
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: %v", cmd.Args, err)
-	}
+	require.NoError(t, cmd.Start(), cmd.Args)
 	go func() {
 		p.err = cmd.Wait()
 		close(p.over)
@@ -133,7 +133,7 @@ func tellingPeak(t *testing.T, cmd *exec.Cmd) (peak func() int64) {
 		t.Helper()
 		b := fileOf(t, path)
 		n, err := strconv.ParseInt(string(b), 10, 64)
-		must(t, err)
+		require.NoError(t, err)
 		return n
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -29,13 +31,13 @@ func TestWARCCat_SaysWhatIsDamaged(t *testing.T) {
 	whole.want(t, cli.ExitDone)
 	for line := range strings.Lines(string(fileOf(t, inDir(dir, crawldir.IndexName+"/curtsy-00000.cdxj")))) {
 		l, err := cdxj.ParseLine([]byte(line))
-		must(t, err)
+		require.NoError(t, err)
 		if l.URL != url {
 			continue
 		}
 		b := fileOf(t, path)
 		b[l.Offset+l.Length-8] ^= 1
-		must(t, os.WriteFile(path, b, 0o600))
+		require.NoError(t, os.WriteFile(path, b, 0o600))
 	}
 	for _, flags := range [][]string{nil, {"--payload"}} {
 		r := inside(t, append([]string{"warc", "cat", path, "--url", url}, flags...)...)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -35,9 +37,7 @@ func planOf(t *testing.T, dir string, flags ...string) map[string]watching.Entry
 	of := map[string]watching.Entry{}
 	for line := bufio.NewScanner(strings.NewReader(r.out)); line.Scan(); {
 		var e watching.Entry
-		if err := json.Unmarshal(line.Bytes(), &e); err != nil {
-			t.Fatalf("%v: %s", err, line.Text())
-		}
+		require.NoError(t, json.Unmarshal(line.Bytes(), &e), line.Text())
 		of[e.URL[strings.Index(e.URL[8:], "/")+8:]] = e
 	}
 	return of
@@ -74,7 +74,7 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 	}
 	of := map[string]storage.Outcome{}
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		must(t, err)
+		require.NoError(t, err)
 		of[l.URL] = l.Outcome
 	}
 	base := web.LoopbackURL("bakery.test")
@@ -105,7 +105,7 @@ func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 	if e := planOf(t, dir)["/"]; e.Due.Sub(e.Last) != 2*time.Hour { // as the watch has it
 		t.Errorf("the plan beside the watch: %+v", e)
 	}
-	must(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	<-p.over
 	if code := p.cmd.ProcessState.ExitCode(); code != 143 {
 		t.Errorf("exit code %d: %s", code, p.errs.String())

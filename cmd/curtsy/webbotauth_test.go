@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch/webbotauth"
@@ -23,7 +25,7 @@ func keysIn(t *testing.T, path string) *crawltest.Directory {
 	t.Helper()
 	b := fileOf(t, path)
 	d, err := crawltest.ParseDirectory(b)
-	must(t, err)
+	require.NoError(t, err)
 	return d
 }
 

@@ -3,6 +3,8 @@ package budget
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestConditionsAreReadStrictly(t *testing.T) {
@@ -48,9 +50,7 @@ func FuzzParse(f *testing.F) {
 func watch(t *testing.T, text string) *Watch {
 	t.Helper()
 	c, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return NewWatch([]Condition{c}, 0, func(string) int64 { return 0 })
 }
 

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/changes"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/foreigntest"
@@ -73,9 +75,7 @@ func crawl(t *testing.T, s *site, options ...func(*crawldir.Settings)) (dir, bas
 	if err == nil {
 		err = crawldir.Create(t.Context(), dir, &set, seeds)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	run := func() {
 		t.Helper()
 		if _, err := crawldir.Run(t.Context(), dir, crawldir.Options{}); err != nil {
@@ -96,9 +96,7 @@ func compare(t *testing.T, dir string, o changes.Options) *changes.Result {
 	t.Helper()
 	o.Temp = t.TempDir()
 	r, err := changes.Compare(t.Context(), dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -284,9 +282,7 @@ func TestChanged_GoldStandard(t *testing.T) {
 				continue
 			}
 			b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)+".html"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			text := string(b)
 			around := strings.LastIndex(text, g.Around)
 			before := strings.SplitAfter(text[:max(around, 0)], g.Sentence)
@@ -379,9 +375,7 @@ func TestBodiesThatAreMissingHaveAReason(t *testing.T) {
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%q, %v", files, err)
 	}
-	if err := os.Remove(files[0]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(files[0]))
 	r := compare(t, dir, changes.Options{From: 1, To: 2})
 	if got := of(t, r, base+"/a"); got.Change != changes.Changed || got.Kind != changes.Unread || got.Missing != changes.NoRecord || r.Missing[changes.NoRecord] != 1 {
 		t.Errorf("%+v, %v", got, r.Missing)

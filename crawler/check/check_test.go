@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/check"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -45,17 +47,13 @@ func crawled(t *testing.T, dir, seed string) {
 	if err == nil {
 		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func judged(t *testing.T, dir string) *check.Result {
 	t.Helper()
 	r, err := check.Judge(t.Context(), t.TempDir(), dir, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -178,19 +176,13 @@ func TestUnread_CountsDamagedRecords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "crawl")
 	crawled(t, dir, server.URL+"/")
 	index, err := os.ReadFile(filepath.Join(dir, "index", "curtsy-00000.cdxj"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(dir, "warc", "curtsy-00000.warc.gz")
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for line := range strings.Lines(string(index)) {
 		l, err := cdxj.ParseLine([]byte(line))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if l.URL == server.URL+"/" {
 			b[l.Offset+l.Length-8] ^= 1
 		}
@@ -198,9 +190,7 @@ func TestUnread_CountsDamagedRecords(t *testing.T) {
 	if r := judged(t, dir); r.Unread != 0 || r.Documents != 1 {
 		t.Errorf("before: %d unread, %d read", r.Unread, r.Documents)
 	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 	if r := judged(t, dir); r.Unread != 1 || r.Documents != 0 {
 		t.Errorf("%d unread, %d read", r.Unread, r.Documents)
 	}
@@ -230,9 +220,7 @@ func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
 		if err == nil {
 			_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := judged(t, dir)
 		if len(r.Untested) == 0 {
 			t.Errorf("%s: %+v", c.reason, r)
@@ -271,9 +259,7 @@ func TestOnlyTheLatestGenerationCounts(t *testing.T) {
 	if err == nil {
 		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got, want := broken(judged(t, dir), server.URL), []string{"/new", "/stays"}; !slices.Equal(got, want) {
 		t.Errorf("%q afterwards", got)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/check"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -60,9 +62,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 				if err == nil {
 					_, err = crawldir.Run(t.Context(), dir, o)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				r := judged(t, dir)
 				wantFindings(t, "broken", r.Broken, "http://b.test/gone 404 status 404 external 2", "http://d.test/robots.txt 404 status 404 external 2", "http://never.test/x 0 nxdomain external 2")
 				wantFindings(t, "not told", r.Undecided, "http://b.test/bot 403 status 403 link 2", "http://c.test/999 999 status 999 link 2")
@@ -82,9 +82,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 				if _, err = crawldir.Update(t.Context(), dir, &s, &s); err == nil {
 					_, err = crawldir.Run(t.Context(), dir, o)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				again := judged(t, dir)
 				for _, same := range [][2][]check.Finding{{r.Broken, again.Broken}, {r.Undecided, again.Undecided}, {r.Untested, again.Untested}} {
 					if !slices.Equal(of(same[0]), of(same[1])) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestIgnoresAreReadWithTheirReasons(t *testing.T) {
@@ -26,9 +28,7 @@ func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
 	}
 	r := Result{Broken: of("/old/a", "/new", "/old/b"), Mixed: of("/old/m"), Untested: of("/old/u"), Redirects: []Redirect{{Finding: Finding{URL: "/old/r"}}}}
 	lines, err := ParseIgnores("", "/old/ why\n/old/a never\n/none unused")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Ignore(lines)
 	var ignored []string
 	for _, i := range r.Ignored {

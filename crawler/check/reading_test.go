@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -100,9 +102,7 @@ func TestFindingsOfOnePage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			u, err := canon.Parse("https://site.test/page")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			d := &document{told: told, url: u, reading: &reading{url: u.String(), page: told.sum(u.Key()), found: map[subject]*mentioned{}}}
 			d.document("text/html", []byte(tt.in))
 			var got []string
@@ -147,9 +147,7 @@ func TestFindings_AboutURLsOfTheLedgerAreBounded(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := j.take(d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, j.take(d))
 	}
 	r, _ := j.result(nil)
 	if len(r.Untested) != maxUnasked || len(r.Redirects) != maxStates || len(r.Broken) != maxStates || r.Left != 2*beyond-1+2*(maxStates-maxUnasked) {

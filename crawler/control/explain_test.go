@@ -3,6 +3,8 @@ package control
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/explain"
 	"curtsy/frontier"
 )
@@ -10,9 +12,7 @@ import (
 func TestTheControlInterfaceExplains(t *testing.T) {
 	dir, _ := served(t)
 	r, err := Connect(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u := parse(t, "http://a.test/x")
 	e, err := r.Explain(t.Context(), explain.Question{URL: u, Written: "http://A.test/x"})
 	if err != nil || e.Answer.Word != explain.AnswerUnknown || e.URL.Written != "http://A.test/x" || !e.State.Assumed || e.Crawl != "running" {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 )
@@ -37,9 +39,7 @@ func leftControl(t *testing.T, dir, token string, by http.Handler) {
 	s := httptest.NewServer(by)
 	t.Cleanup(s.Close)
 	at := address{Address: s.Listener.Addr().String(), Token: token}
-	if err := writeFile(filepath.Join(dir, File), at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writeFile(filepath.Join(dir, File), at))
 }
 
 // Who has the port of a crawl that was killed is not believed, and hears nothing that helps him.
@@ -86,9 +86,7 @@ func TestTheNameOfASnapshotIsOurs(t *testing.T) {
 		var said strings.Builder
 		leftControl(t, dir, "known", Handler("known", maxOrder, impostor(name, &said)))
 		r, err := Connect(t.Context(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if path, err := r.Snapshot(t.Context()); err == nil {
 			t.Errorf("%q: %s", name, path)
 		}
@@ -110,20 +108,14 @@ func (copied) Snapshot(_ context.Context, path string) error {
 func TestASnapshotIsANewFile(t *testing.T) {
 	dir, _ := servedOn(t, func(f frontier.Frontier) frontier.Frontier { return copied{f} })
 	r, err := Connect(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path, err := r.Snapshot(t.Context())
 	if err != nil || filepath.Dir(path) != dir || !isSnapshot(filepath.Base(path)) {
 		t.Fatalf("%s, %v", path, err)
 	}
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
 	order, err := json.Marshal(snapshotAt{filepath.Base(path)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if status, says := ordered(t, dir, "/snapshot", string(order)); status != http.StatusBadRequest || !strings.Contains(says, "there already") {
 		t.Errorf("%d, %q", status, says)
 	}

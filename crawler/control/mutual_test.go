@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/control"
 )
 
@@ -43,9 +45,7 @@ func (m middle) RoundTrip(r *http.Request) (*http.Response, error) {
 func ask(t *testing.T, secret, url string, by http.RoundTripper) (status int, says string, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/a?b=%2f", strings.NewReader("body"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp, err := (&http.Client{Transport: &control.Transport{Secret: secret, Base: by}}).Do(req)
 	if err != nil {
 		return 0, "", err

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -19,26 +21,16 @@ import (
 func ordered(t *testing.T, dir, path, body string) (status int, says string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var at address
-	if err := json.Unmarshal(b, &at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, &at))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at.Address+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp, err := (&http.Client{Transport: &Transport{Secret: at.Token, Base: http.DefaultTransport}}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var e errorBody
 	if resp.StatusCode != http.StatusOK && json.Unmarshal(answer, &e) != nil {
 		t.Errorf("%s %.60s: %s is no error in JSON", path, body, answer)
@@ -80,9 +72,7 @@ func TestWrongOrdersAreRefusedInJSONAndChangeNothing(t *testing.T) {
 func TestARemoteDoesWhatTheFrontierDoes(t *testing.T) {
 	dir, _ := served(t)
 	r, err := Connect(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u := parse(t, "http://b.test/")
 	if added, err := r.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: "x"}}); err != nil || added.New != 1 {
 		t.Errorf("%+v, %v", added, err)
@@ -124,9 +114,7 @@ func TestAnOrderUnderWayIsAnsweredThoughTheCrawlEnds(t *testing.T) {
 	slow := slowSteering{reached: make(chan struct{}), goOn: make(chan struct{})}
 	dir, stop := servedOn(t, func(f frontier.Frontier) frontier.Frontier { slow.Frontier = f; return slow })
 	r, err := Connect(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answered := make(chan error, 1)
 	go func() {
 		done, err := r.Steer(t.Context(), frontier.Steering{Act: frontier.Drop, Authority: parse(t, "http://a.test/").Authority()})
@@ -160,9 +148,7 @@ func TestARemoteSendsSeedsInFewPiecesThatAreTaken(t *testing.T) {
 	calls := 0
 	dir, _ := servedOn(t, func(f frontier.Frontier) frontier.Frontier { return countedAdds{f, &calls} })
 	r, err := Connect(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	calls = 0
 	var few, long []frontier.Candidate
 	const n = 10_000
@@ -196,9 +182,7 @@ func (f countedAdds) Add(ctx context.Context, cs []frontier.Candidate) (frontier
 func TestAChangeComesWithItsNote(t *testing.T) {
 	dir, _ := served(t)
 	r, err := Connect(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	note := "they called: \u00fc & ?note=x\n"
 	done, err := r.Change(Noted(t.Context(), note), Change{Setting: SetMaxPages, Value: "7"})
 	if err != nil || done.Before != "7" || done.After != note {

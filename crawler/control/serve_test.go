@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/record"
@@ -35,9 +37,7 @@ func (nowhere) Sync(context.Context) error                 { return nil }
 func parse(t *testing.T, s string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -74,18 +74,14 @@ func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir s
 	front := model.New(frontier.Options{Barrier: record.Barrier(a, l)})
 	t.Cleanup(func() { front.Close() })
 	f, err := fetch.New(fetch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u := parse(t, "http://a.test/")
 	if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}}); err != nil {
 		t.Fatal(err)
 	}
 	operated := on(front)
 	c, err := crawler.New(t.Context(), crawler.Config{Frontier: operated, Fetcher: f, Recorder: a, Ledger: l})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir = t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -127,9 +123,7 @@ func TestTheControlInterfaceAnswersAndLeavesNothingBehind(t *testing.T) {
 func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
 	dir, _ := served(t)
 	b, err := os.ReadFile(filepath.Join(dir, File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(b), `"address":"`)
 	address, _, _ := strings.Cut(rest, `"`)
 	if !strings.HasPrefix(address, "127.0.0.1:") {
@@ -139,16 +133,12 @@ func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
 	token, _, _ := strings.Cut(rest, `"`)
 	for _, given := range []string{"", "Bearer ", "Bearer 0123456789abcdef0123456789abcdef", "Bearer " + token} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/status", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if given != "" {
 			req.Header.Set("Authorization", given)
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if resp.Body.Close(); resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("Authorization %q: %s", given, resp.Status)
 		}
@@ -159,27 +149,19 @@ func TestAskTellsACrawlThatIsGoneFromOneThatIsSlow(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, File)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	closed.Close()
 	for _, content := range []string{"not JSON", `{"address":"` + closed.Addr().String() + `","token":"x"}`} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		if _, err := Ask(t.Context(), dir); !errors.Is(err, ErrNotRunning) {
 			t.Errorf("%s: %v", content, err)
 		}
 	}
 
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // its backlog takes the connection
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer silent.Close()
-	if err := os.WriteFile(path, []byte(`{"address":"`+silent.Addr().String()+`","token":"x"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(`{"address":"`+silent.Addr().String()+`","token":"x"}`), 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := Ask(ctx, dir); err == nil || errors.Is(err, ErrNotRunning) {

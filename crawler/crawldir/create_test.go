@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/frontiertest"
 )
@@ -15,16 +17,12 @@ import (
 // Two that make the same directory at once: one has it, the other is told, and nothing of the loser is left.
 func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 	c, err := Seed("http://127.0.0.1:9/", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, exists := range []bool{false, true} {
 		parent := t.TempDir()
 		dir := filepath.Join(parent, "d")
 		if exists {
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Mkdir(dir, 0o700))
 		}
 		errs := make(chan error, 2)
 		for range 2 {
@@ -53,9 +51,7 @@ func TestCreate_SharedFrontierWhole(t *testing.T) {
 	s := Defaults()
 	s.Fleet.Locator = frontiertest.Start(t).Locator()
 	seed, err := Seed("http://a.test/", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parent, cut := t.TempDir(), errors.New("cut")
 	dir := func(name string) string { return filepath.Join(parent, name) }
 	batches := 0
@@ -79,12 +75,8 @@ func TestCreate_SharedFrontierWhole(t *testing.T) {
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
 	}
-	if err := CreateUnchecked(t.Context(), dir("w1"), &s, Given([]frontier.Candidate{seed})); err != nil {
-		t.Fatal(err)
-	}
-	if err := Join(t.Context(), dir("w2"), s.Fleet); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, CreateUnchecked(t.Context(), dir("w1"), &s, Given([]frontier.Candidate{seed})))
+	require.NoError(t, Join(t.Context(), dir("w2"), s.Fleet))
 }
 
 // A fleet refuses each setting that it lists as refused.
@@ -110,9 +102,7 @@ func TestFleet_RefusesWhatItLists(t *testing.T) {
 			if value == "" {
 				value = "5"
 			}
-			if err := k.other.Set(value); err != nil {
-				t.Fatalf("%s: %v", u.Name, err)
-			}
+			require.NoError(t, k.other.Set(value), u.Name)
 		}
 		if err := f.check(&s, nil); err == nil || !strings.Contains(err.Error(), u.Name+": not supported in a fleet yet") {
 			t.Errorf("%s: %v", u.Name, err)

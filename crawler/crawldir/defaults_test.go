@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/host"
 )
 
@@ -21,9 +23,7 @@ func TestDefaultsStandOnce(t *testing.T) {
 	} {
 		set := token.NewFileSet()
 		f, err := parser.ParseFile(set, file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found := false
 		literal := func(field string, value ast.Expr) {
 			ast.Inspect(value, func(n ast.Node) bool {
@@ -66,9 +66,7 @@ func TestAfterAKillAHostSettingHolds(t *testing.T) {
 	o := s.FrontierOptions()
 	for host, want := range map[string]time.Duration{"a.test": 20 * time.Second, "b.test": time.Second} {
 		c, err := Seed("http://"+host+"/", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := o.RestartPace(c.URL.Authority()); got != want {
 			t.Errorf("%s: %v, want %v", host, got, want)
 		}
@@ -77,9 +75,7 @@ func TestAfterAKillAHostSettingHolds(t *testing.T) {
 
 func TestReadSettings_KeyOfEarlierVersion(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, ConfigName), []byte("links = true\nmax-pages = 3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ConfigName), []byte("links = true\nmax-pages = 3\n"), 0o600))
 	if s, err := ReadSettings(dir); err != nil || s.MaxPages != 3 {
 		t.Errorf("%d pages, %v", s.MaxPages, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 )
 
 // everything is what the files of a folder say, by their paths: those that are compressed as they are, and what is in them.
@@ -39,8 +40,6 @@ func everything(t *testing.T, dir string) map[string]string {
 		all[path+" (decompressed)"] = string(plain)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }

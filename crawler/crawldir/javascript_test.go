@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/budget"
 	"curtsy/storage/ledger"
 )
@@ -37,9 +39,7 @@ func TestAPageThatIsEmptyWithoutJavaScriptIsCountedAndNamed(t *testing.T) {
 	}
 	var marked []string
 	for l, err := range ledger.Read(filepath.Join(dir, LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if l.NeedsScript {
 			marked = append(marked, l.URL)
 		}

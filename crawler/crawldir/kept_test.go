@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
@@ -19,9 +21,7 @@ import (
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := in(t.TempDir(), "copy")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }
 
@@ -33,9 +33,7 @@ func edit(t *testing.T, dir string, change func(lines [][]byte) [][]byte) {
 	if err == nil {
 		err = os.WriteFile(segment, bytes.Join(change(bytes.SplitAfter(b, []byte("\n"))), nil), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // bare takes away whatever follows from the lines, and all checkpoints but the first few.
@@ -53,19 +51,13 @@ func bare(t *testing.T, dir string, checkpoints int) {
 		} else {
 			err = os.Remove(path)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	for _, name := range []string{"tile", ledger.HostsName, ledger.CheckpointName} {
-		if err := os.RemoveAll(filepath.Join(book, name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(filepath.Join(book, name)))
 	}
 	if last != nil {
-		if err := os.WriteFile(filepath.Join(book, ledger.CheckpointName), last, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(book, ledger.CheckpointName), last, 0o600))
 	}
 }
 
@@ -127,9 +119,7 @@ func TestResume_RequiresTheCheckpointKeptBesideTheKey(t *testing.T) {
 				func() error { _, err := Update(t.Context(), dir, nil, defaults()); return err },
 			} {
 				before, err := ledger.Origin(in(dir, LedgerName))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				err = goOn()
 				if c.goesOn && err != nil || !c.goesOn && !errors.Is(err, ErrNotKept) {
 					t.Error(err)
@@ -145,18 +135,12 @@ func TestResume_RequiresTheCheckpointKeptBesideTheKey(t *testing.T) {
 // A new ledger that a kill ends before its first checkpoint is not taken for another one in the place of the last.
 func TestResume_ANewLedgerNeedsNoCheckpoint(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 5))
-	if err := os.RemoveAll(in(dir, LedgerName)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(in(dir, LedgerName)))
 	w, err := openLedger(dir, ledger.Options{}, func(n Note) { t.Error(n.Text) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer w.Close()
 	err = w.Append(t.Context(), storage.Line{Time: time.Now(), URL: "http://bakery.test/", Decision: storage.DecisionRefuse, Reason: "scope"})
-	if err := errors.Join(err, w.Sync(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, w.Sync(t.Context())))
 	if origin, err := ledger.Origin(in(dir, LedgerName)); err != nil || origin == "" {
 		t.Fatalf("%q, %v", origin, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/checkpoint"
 )
 
@@ -14,17 +16,11 @@ import (
 func noteOf(t *testing.T, origin string, size int64) *checkpoint.Note {
 	t.Helper()
 	s, err := checkpoint.NewSigner(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := s.Sign(checkpoint.Checkpoint{Origin: origin, Size: size})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n, err := checkpoint.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
@@ -35,9 +31,7 @@ func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
 		t.Errorf("%+v %v of nothing", got, err)
 	}
 	for _, n := range []*checkpoint.Note{noteOf(t, "curtsy-1/a", 3), noteOf(t, "curtsy-1/b", 7), noteOf(t, "curtsy-1/a", 9)} {
-		if err := h.Keep("/crawls/"+n.Origin, n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Keep("/crawls/"+n.Origin, n))
 	}
 	for origin, size := range map[string]int64{"curtsy-1/a": 9, "curtsy-1/b": 7} {
 		got, err := h.Of(origin)
@@ -50,9 +44,7 @@ func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
 		if fi, err := os.Stat(got.File); err != nil || fi.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%v %v", fi, err)
 		}
-		if err := os.WriteFile(got.File, []byte("{}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(got.File, []byte("{}"), 0o600))
 		if got, err := h.Of(origin); err == nil {
 			t.Errorf("a damaged file is read as %+v", got)
 		}
@@ -62,21 +54,13 @@ func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
 func TestHeads_TheOldestMakesRoom(t *testing.T) {
 	t.Parallel()
 	h := HeadsBeside(filepath.Join(t.TempDir(), "ledger.key"))
-	if err := h.Keep("/a", noteOf(t, "curtsy-1/a", 3)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Keep("/a", noteOf(t, "curtsy-1/a", 3)))
 	for i := range maxHeads - 1 {
 		file := filepath.Join(h.dir, fmt.Sprintf("%d%s", i, headSuffix))
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
 	}
-	if err := os.Chtimes(h.file("curtsy-1/a", headSuffix), time.Time{}, noon.AddDate(-1, 0, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Keep("/a", noteOf(t, "curtsy-1/b", 3)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chtimes(h.file("curtsy-1/a", headSuffix), time.Time{}, noon.AddDate(-1, 0, 0)))
+	require.NoError(t, h.Keep("/a", noteOf(t, "curtsy-1/b", 3)))
 	entries, err := os.ReadDir(h.dir)
 	if err != nil || len(entries) != maxHeads+1 { // and the file of the directory
 		t.Errorf("%d files, %v", len(entries), err)
@@ -98,9 +82,7 @@ func TestLedgerSigner_AKeyThatCannotBeMadeIsAnError(t *testing.T) {
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := os.Symlink("nowhere", path); err != nil {
 		t.Skip("no symbolic links:", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/checkpoint"
 )
 
@@ -18,40 +20,30 @@ var noon = time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
 func keyFile(t *testing.T) (path string, secret []byte) {
 	t.Helper()
 	path, secret = filepath.Join(t.TempDir(), "ledger.key"), []byte(strings.Repeat("s", 32))
-	if err := os.WriteFile(path, []byte(hex.EncodeToString(secret)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(hex.EncodeToString(secret)+"\n"), 0o600))
 	return path, secret
 }
 
 func secretIn(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	secret, err := hex.DecodeString(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return secret
 }
 
 func keyOf(t *testing.T, secret []byte) checkpoint.Key {
 	t.Helper()
 	s, err := checkpoint.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s.Key()
 }
 
 func rotate(t *testing.T, path string, at time.Time) Rotation {
 	t.Helper()
 	r, err := Rotate(path, secretIn(t, path), at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -140,16 +132,12 @@ func TestADamagedNoteIsNamed(t *testing.T) {
 	before := secretIn(t, path)
 	note := filepath.Join(filepath.Dir(path), folder, "000001.note")
 	b, err := os.ReadFile(note)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for what, damaged := range map[string]string{
 		"an octet": strings.Replace(string(b), "2026-05-03", "2026-05-04", 1), "torn": string(b[:len(b)/2]), "empty": "",
 		"huge": strings.Repeat("a", 2*checkpoint.MaxNote),
 	} {
-		if err := os.WriteFile(note, []byte(damaged), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(note, []byte(damaged), 0o600))
 		if _, err := Rotations(path, keyOf(t, before)); err == nil || !strings.Contains(err.Error(), "000001.note") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -157,9 +145,7 @@ func TestADamagedNoteIsNamed(t *testing.T) {
 			t.Errorf("%s: rotated all the same: %v", what, err)
 		}
 	}
-	if err := os.WriteFile(path+nextSuffix, []byte("no key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path+nextSuffix, []byte("no key"), 0o600))
 	if _, err := Rotate(path, before, noon); err == nil || !strings.Contains(err.Error(), ".next is damaged: remove it") {
 		t.Errorf("a damaged secret: %v", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
@@ -90,17 +92,11 @@ func audited(t *testing.T, dir string) {
 	t.Helper()
 	temp := t.TempDir()
 	book, err := reconcile.Open(t.Context(), reconcile.Options{Dir: in(dir, LedgerName), Root: dir, Settings: ConfigName, TempDir: temp})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(in(dir, ArchiveName), "*.warc.gz*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := audit.Run(t.Context(), audit.Options{Files: files, Ours: true, TempDir: temp, Witnesses: []audit.Witness{book}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range r.Findings {
 		if !f.Note {
 			t.Errorf("the audit: %s of %s: required %s, observed %s", f.Code, f.URL, f.Required, f.Observed)

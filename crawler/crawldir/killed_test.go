@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -64,9 +66,7 @@ func killedRun(t *testing.T, dir string, s *Settings, o Options) {
 	if err == nil {
 		err = os.WriteFile(in(dir, FrontierName), before, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // A kill makes the frontier forget an answer that asks for a rest; the ledger knows it. The run that follows keeps the
@@ -88,15 +88,11 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 				break
 			}
 			f, err := OpenStopped(t.Context(), dir, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if err := operate(f); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Close())
 		}
 		r, err := Run(t.Context(), dir, Options{})
 		if err != nil || r.EndedBy != crawler.EndedWaiting {
@@ -175,9 +171,7 @@ func TestRule15_PagesBeforeAKillCount(t *testing.T) {
 func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 20))
 	s, err := ReadSettings(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.MaxPages = 2
 	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
 		t.Fatal(err)
@@ -194,9 +188,7 @@ func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(in(dir, FrontierName), image, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.MaxPages = 3
 	again, err := Run(t.Context(), dir, Options{Settings: &s})
 	if err != nil || again.Status.Exchanges != once.Status.Exchanges+1 {
@@ -223,22 +215,16 @@ func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
 		dir := crawled(t, crawltest.Tree("bakery.test", 5))
 		segment := in(dir, LedgerName+"/000000.jsonl")
 		b, err := os.ReadFile(segment)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cut := bytes.Index(b, []byte(`{"mark":"file"`)) // of the archive's file; that of the index follows
 		if cut < 0 {
 			t.Fatalf("no mark of a file in %s", b)
 		}
 		size := bytes.Count(b[:cut], []byte("\n"))
-		if err := os.WriteFile(segment, b[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(segment, b[:cut], 0o600))
 		uncommit(t, dir, size)
 		for range 2 {
-			if err := goOn(dir); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			require.NoError(t, goOn(dir), name)
 			if b, err = os.ReadFile(segment); err != nil {
 				t.Fatal(err)
 			}
@@ -255,15 +241,11 @@ func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
 func uncommit(t *testing.T, dir string, size int) {
 	t.Helper()
 	all, err := Entries(ledger.CheckpointFolderOf(in(dir, LedgerName)), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var last string
 	for _, path := range all {
 		n, err := strconv.Atoi(filepath.Base(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n <= size {
 			last = path
 		} else if err := os.Remove(path); err != nil {
@@ -275,9 +257,7 @@ func uncommit(t *testing.T, dir string, size int) {
 		err = os.WriteFile(in(dir, LedgerName+"/"+ledger.CheckpointName), b, 0o600)
 	}
 	keepHeads(dir, func(n Note) { t.Error(n.Text) })(b) // the copy beside the key follows the checkpoint
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // Who takes lines away has the frontier keep the rests that only lines of a killed run tell of, and no longer ones than are
@@ -307,34 +287,22 @@ func TestRule17_KeepRestsOutlivesTheLines(t *testing.T) {
 			if err == nil { // which leaves an unclean stop one: a run has to come
 				_, err = Run(t.Context(), dir, Options{})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		f, err := OpenStopped(t.Context(), dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if c.lost {
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Close())
 			m := model.New(frontier.Options{})
 			m.Crash()
 			f.Frontier = m.Reopen(frontier.Options{})
 		}
 		u, err := canon.Parse(web.LoopbackURL("bakery.test"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before, _, err := f.Host(t.Context(), u.Authority())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 2 {
-			if err := f.KeepRests(t.Context(), c.gone); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.KeepRests(t.Context(), c.gone))
 		}
 		h, known, err := f.Host(t.Context(), u.Authority())
 		if err != nil || known != c.known || h.Hold.Act != 0 {
@@ -343,8 +311,6 @@ func TestRule17_KeepRestsOutlivesTheLines(t *testing.T) {
 		if c.want == 0 && h.Wait > before.Wait || c.want > 0 && (h.Wait > c.want || h.Wait < c.want-time.Minute) {
 			t.Errorf("%s: it waits %v, and %v before; want %v", c.name, h.Wait, before.Wait, c.want)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Close())
 	}
 }

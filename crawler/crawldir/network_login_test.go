@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 const hidden = "s3cr3t-of-the-operator"
@@ -14,18 +16,14 @@ const hidden = "s3cr3t-of-the-operator"
 func secretFile(t *testing.T, text string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), mode))
 	return path
 }
 
 func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 	auth, header := secretFile(t, "jo:"+hidden+"\n", 0o600), secretFile(t, "X-Key: "+hidden+"\nCookie: a="+hidden+"\n", 0o600)
 	open := secretFile(t, "jo:"+hidden, 0o600)
-	if err := os.Chmod(open, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(open, 0o640))
 	own := ownHosts{Names: []string{"own.test.org"}, Loopback: true}
 	for name, tt := range map[string]struct {
 		auth, header string
@@ -78,13 +76,9 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 // resume may be called elsewhere.
 func TestPathsOfCredentialsAreMadeAbsolute(t *testing.T) {
 	s := settings{Auth: []string{"own.test.org=a/b"}, Header: []string{"own.test.org=c"}}
-	if err := s.Absolute(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Absolute())
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := []string{"own.test.org=" + filepath.Join(here, "a/b"), "own.test.org=" + filepath.Join(here, "c")}; !slices.Equal(append(s.Auth, s.Header...), want) {
 		t.Errorf("%q %q, want %q", s.Auth, s.Header, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"curtsy/crawler"
@@ -55,9 +56,7 @@ func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o 
 func acts(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for m, err := range ledger.Marks(in(dir, LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if o := m.Operator; o != nil {
 			all = append(all, strings.TrimSpace(fmt.Sprintf("%s: %s (%d) %s", o.Act, o.About, o.URLs, o.Note)))
 		}
@@ -70,9 +69,7 @@ func refusals(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	by := map[string]int64{}
 	for l, err := range ledger.Read(in(dir, LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		by[l.Reason]++
 	}
 	return by
@@ -96,9 +93,7 @@ func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 			}
 			asked = len(web.Referee().Requests())
 			u, err := canon.Parse("http://bakery.test/p59.html")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			e, err := o.Explain(t.Context(), explain.Question{URL: u})
 			if err != nil || e.Scope.Rule != "scope:exclude" {
 				t.Errorf("%+v, %v", e.Scope, err)
@@ -147,9 +142,7 @@ func TestAChangeOutlivesAKill(t *testing.T) {
 			_, err = f.Change(t.Context(), control.Change{Setting: control.SetMaxPages, Value: "100"})
 			err = errors.Join(err, f.Close())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ran(t, dir, o)
 		if n := len(web.Referee().Requests()); n > asked+1 { // the seed or robots.txt may be asked for once more
 			t.Errorf("%d requests after a kill, though all is excluded", n-asked)
@@ -251,9 +244,7 @@ func TestARaisedBudgetReleasesWhatItHeld(t *testing.T) {
 			_, err = f.Change(t.Context(), control.Change{Setting: control.SetMaxPerTag, Value: "9"})
 			err = errors.Join(err, f.Close())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r, err := Run(t.Context(), dir, o)
 		if err != nil || r.Summary.EndedBy != crawler.EndedMaxPerTag || r.Summary.Status.Pages != 9 {
 			t.Errorf("ended by %s with %d pages, %v", r.Summary.EndedBy, r.Summary.Status.Pages, err)
@@ -300,13 +291,9 @@ func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, _, _, _ := steered(t, func(*Settings) {}, func(_ *crawltest.Web, o control.Crawl) {
 			u, err := canon.Parse("http://bakery.test/")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			other, err := canon.Parse("http://bakery.test/p58.html?secret")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			a, ctx := u.Authority(), control.Noted(t.Context(), "asked by phone")
 			for _, err := range []error{
 				o.Pause(ctx, true), o.Pause(ctx, true), o.Pause(ctx, false),

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -44,13 +46,9 @@ func TestUpdate_ArchivesWhatCannotBeRead(t *testing.T) {
 			}
 			path := in(dir, ArchiveName+"/"+first[0].Filename)
 			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			b[c.at(first[0])] ^= 0x10
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, b, 0o600))
 			updated(t, dir, map[string]int64{string(storage.ChangeNew): 2})
 			later := captures(t, dir)[len(first):]
 			later = slices.DeleteFunc(later, func(l cdxj.Line) bool { return l.Status == 304 })
@@ -66,9 +64,7 @@ func TestUpdate_ArchivesWhatCannotBeRead(t *testing.T) {
 func updated(t *testing.T, dir string, want map[string]int64) {
 	t.Helper()
 	s, err := ReadSettings(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -84,20 +80,14 @@ func updated(t *testing.T, dir string, want map[string]int64) {
 func captures(t *testing.T, dir string) (all []cdxj.Line) {
 	t.Helper()
 	paths, err := filepath.Glob(in(dir, IndexName+"/*.cdxj"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		from := len(all)
 		for line := range strings.Lines(string(b)) {
 			l, err := cdxj.ParseLine([]byte(line))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !strings.HasSuffix(l.URL, "/robots.txt") {
 				all = append(all, l)
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier/canon"
 )
@@ -16,14 +18,10 @@ func TestPast_ReadsItsOwnArchiveOnly(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	path := in(dir, IndexName+"/curtsy-00000.cdxj")
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	index := string(b)
 	u, err := canon.Parse(regexp.MustCompile(`"(http://[^/"]+/)p1.html"`).FindStringSubmatch(index)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	said := 0
 	p := Past{
 		Archive: in(dir, ArchiveName), Index: []string{path}, Spool: t.TempDir(),
@@ -47,9 +45,7 @@ func TestPast_ReadsItsOwnArchiveOnly(t *testing.T) {
 		"the place of another": strings.ReplaceAll(another, "p1.html", "") + "\n",
 		"another offset":       strings.ReplaceAll(index, `"offset":"`, `"offset":"9`),
 	} {
-		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
 		said = 0
 		if e, err := p.Last(t.Context(), u); err != nil || e != nil || said == 0 {
 			t.Errorf("%s: %+v %v, %d complaints", what, e, err, said)

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -101,9 +103,7 @@ func crawlThrough(t *testing.T, p *recordingProxy) (dir string, lines []storage.
 	defer func() { p.wg.Wait(); p.web.Close() }()
 	p.dialed = map[string]int{}
 	secret := in(t.TempDir(), "proxy")
-	if err := os.WriteFile(secret, []byte("http://jo:s3cr3t@proxy.library.org:3128\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(secret, []byte("http://jo:s3cr3t@proxy.library.org:3128\n"), 0o600))
 	s := Defaults()
 	s.Contact, s.Network.Proxy, s.Sitemaps = "crawl@library.org", "@"+secret, []string{"robots"}
 	dir = created(t, &s, "http://bakery.test/", "http://mill.test/", "http://127.0.0.1:8080/", "http://localhost/")
@@ -121,9 +121,7 @@ func TestRule27_EveryRequestGoesThroughTheProxy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p recordingProxy
 		dir, lines, err := crawlThrough(t, &p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for at := range p.dialed {
 			if at != proxyAt && at != "look-up of proxy.library.org" {
 				t.Errorf("%s", at)
@@ -182,9 +180,7 @@ func TestRule27_AProxyThatIsGoneForAWhileFailsNothing(t *testing.T) {
 		began := time.Now()
 		p := recordingProxy{down: func(n int) bool { return n >= 6 && time.Since(began) < time.Minute }}
 		_, lines, err := crawlThrough(t, &p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		fetched := 0
 		for _, l := range lines {
 			switch {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -17,9 +19,7 @@ import (
 func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, g budget.Generation) {
 	t.Helper()
 	f, err := engine.OpenReadOnly(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	of = map[string]frontier.Entry{}
 	err = f.Export(t.Context(), func(i frontier.Item) error {
@@ -33,9 +33,7 @@ func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, 
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if found, err := engine.Check(dir); err != nil || len(found) > 0 {
 		t.Fatalf("%v %v", found, err)
 	}

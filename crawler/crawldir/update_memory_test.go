@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -46,9 +48,7 @@ func (w *weighing) Err() error {
 func vast(t *testing.T, urls int) (dir string) {
 	t.Helper()
 	dir = created(t, defaults(), "http://127.0.0.1:9/")
-	if err := os.Remove(in(dir, FrontierName)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(in(dir, FrontierName)))
 	next, stop := iter.Pull(vastItems(t, urls))
 	defer stop()
 	err := engine.Import(in(dir, FrontierName), func() (frontier.Item, error) {
@@ -58,9 +58,7 @@ func vast(t *testing.T, urls int) (dir string) {
 		}
 		return item, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tellURLs(t, dir, urls)
 	return dir
 }
@@ -92,9 +90,7 @@ func vastItems(t *testing.T, urls int) iter.Seq[frontier.Item] {
 
 func parsedURL(t *testing.T, s string) canon.URL {
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -102,22 +98,16 @@ func parsedURL(t *testing.T, s string) canon.URL {
 func tellURLs(t *testing.T, dir string, urls int) {
 	t.Helper()
 	w, err := ledger.Open(ledger.Options{Dir: in(dir, LedgerName), SegmentSize: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range urls {
 		at := time.Now()
 		l := storage.Line{
 			Time: at, URL: vastURL(i), Kind: "link", Decision: "allow", Reason: "no match", Outcome: storage.OutcomeFetched, Attempt: 1, Began: at, Status: 200,
 			Record: fmt.Sprintf("urn:uuid:00000000-0000-4000-8000-%012x", i), Change: storage.ChangeUnchanged,
 		}
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Append(t.Context(), l))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 }
 
 // updating begins an update of so many URLs, and says what changed when it is done. It returns the most that the live heap
@@ -133,9 +123,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	w := weigh()
 	base := w.most
 	g, err := begin(w, dir, nil, func() error { w.look(); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	beginning = w.most - base
 	tellURLs(t, dir, urls)
 	w = weigh()
@@ -147,9 +135,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 		Generation: g, Complete: true, Past: &Past{Before: g.Began},
 		Ledger: in(dir, LedgerName), Spool: in(dir, SpoolName), File: in(dir, ChangesName),
 	}.Write(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.look()
 	if c.Counts[string(storage.ChangeUnchanged)] != int64(urls) {
 		t.Fatalf("%v, want %d unchanged", c.Counts, urls)
@@ -201,15 +187,11 @@ func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
 			Time: time.UnixMicro(int64(i)), URL: fmt.Sprintf("https://host-%d.example/%0100d", random.IntN(1000), i%n),
 			Outcome: storage.OutcomeFetched, Change: "unchanged", Status: 304, Record: "urn:uuid:f8cbf0ac-08d3-423e-95b5-47daa4a8f039",
 		}
-		if err := errors.Join(addOutcome(s, &l, i >= n, int64(i)), w.Err()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(addOutcome(s, &l, i >= n, int64(i)), w.Err()))
 	}
 	lines := 0
 	for _, err := range s.All() {
-		if err := errors.Join(err, w.Err()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, w.Err()))
 		lines++
 	}
 	if most := w.most - base; lines != 2*n || most > 3*SortedMemory {

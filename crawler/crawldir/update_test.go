@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
@@ -34,9 +36,7 @@ func created(t *testing.T, s *Settings, urls ...string) (dir string) {
 	if err == nil {
 		err = Create(t.Context(), dir, s, seeds)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dir
 }
 
@@ -44,9 +44,7 @@ func created(t *testing.T, s *Settings, urls ...string) (dir string) {
 func ran(t *testing.T, dir string, o Options) Result {
 	t.Helper()
 	r, err := Run(t.Context(), dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -54,9 +52,7 @@ func ran(t *testing.T, dir string, o Options) Result {
 func served(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 	t.Helper()
 	web := crawltest.New(sites...)
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, web.Start())
 	t.Cleanup(func() { web.Close() })
 	return web
 }
@@ -75,9 +71,7 @@ func piped(t *testing.T, sites ...*crawltest.Site) (web *crawltest.Web, s Settin
 func generationOf(t *testing.T, dir string) int64 {
 	t.Helper()
 	f, err := engine.OpenReadOnly(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	st, err := f.Stats(t.Context())
 	if err != nil || st.Queued+st.InFlight+st.Deferred > 0 {
@@ -100,9 +94,7 @@ func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 		t.Errorf("generation %d", n)
 	}
 	s, err := ReadSettings(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +116,7 @@ func TestRule21_AnInterruptedUpdateDoesNotCompare(t *testing.T) {
 		s.MaxTime = 50 * time.Millisecond
 		_, err = Update(t.Context(), dir, nil, &s)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var drain func()
 	r, err := Run(t.Context(), dir, Options{
 		Line: func(storage.Line) { drain() },

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 )
 
@@ -23,9 +25,7 @@ func windowed(t *testing.T, at time.Time, windows ...string) (web *crawltest.Web
 // archive tells of it, finds nothing.
 func TestAWindowIsKeptThroughTheChangeOfTheClocks(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, day := range []time.Time{
 		time.Date(2000, 3, 26, 0, 0, 0, 0, berlin),  // 01:59 is followed by 03:00
 		time.Date(2000, 10, 29, 0, 0, 0, 0, berlin), // 02:59 by 02:00

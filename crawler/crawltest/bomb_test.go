@@ -8,6 +8,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
 )
@@ -19,9 +20,7 @@ func TestBombs(t *testing.T) {
 		size = 1 << 30
 	}
 	zipped, err := crawltest.GzipBomb(size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, tc := range []struct {
 		name   string
 		body   string
@@ -42,9 +41,7 @@ func TestBombs(t *testing.T) {
 				t.Skip("it goes off in the long run")
 			}
 			r, err := tc.decode(strings.NewReader(tc.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if n, err := io.Copy(io.Discard, r); n != int64(tc.size) || err != nil {
 				t.Errorf("%d bytes, %v", n, err)
 			}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 const now = 1760000000
@@ -21,9 +23,7 @@ func (f forger) directory(t testing.TB) (*Directory, string) {
 	t.Helper()
 	x := base64.RawURLEncoding.EncodeToString(f.private.Public().(ed25519.PublicKey))
 	d, err := ParseDirectory([]byte(`{"keys":[{"kty":"EC","crv":"P-256"},{"kty":"OKP","crv":"Ed25519","x":"` + x + `"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for id := range d.keys {
 		return d, id
 	}

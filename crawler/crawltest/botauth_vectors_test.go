@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+	"github.com/stretchr/testify/require"
 )
 
 // testdata/vectors.json are the vectors that the drafts name, of Ed25519 and RSA-PSS, with and without Signature-Agent, as
@@ -47,9 +48,7 @@ func (v vector) request() request {
 func (v vector) directory(t testing.TB) *Directory {
 	t.Helper()
 	d, err := ParseDirectory([]byte(`{"keys":[` + string(v.Key) + `]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
@@ -83,9 +82,7 @@ func TestRFC9421_B_2_6_Ed25519(t *testing.T) {
 	}
 	const input = `sig-b26=("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"`
 	in, err := httpsfv.UnmarshalDictionary([]string{input})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	list, _ := in.Get("sig-b26")
 	got, v := base(r, list.(httpsfv.InnerList))
 	const want = `"date": Tue, 20 Apr 2021 02:07:55 GMT
@@ -99,9 +96,7 @@ func TestRFC9421_B_2_6_Ed25519(t *testing.T) {
 		t.Fatalf("%+v\n%s", v, got)
 	}
 	signature, err := base64.StdEncoding.DecodeString("wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	public, err := base64.RawURLEncoding.DecodeString("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs")
 	if err != nil || !fits(ed25519.PublicKey(public), got, signature) {
 		t.Errorf("%v: it does not verify", err)
@@ -119,9 +114,7 @@ func TestRFC9421_2_2_DerivedComponents(t *testing.T) {
 		`"@query"`: "?param=value", `"host"`: "www.Example.com:8443", `"x-many"`: "one, two",
 	} {
 		item, err := httpsfv.UnmarshalItem([]string{id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, v := component(r, item); got != want || v.Outcome != none {
 			t.Errorf("%s: %q, %+v, want %q", id, got, v, want)
 		}
@@ -129,9 +122,7 @@ func TestRFC9421_2_2_DerivedComponents(t *testing.T) {
 	r.Header.Set("X-Dict", "a=1,    b=2;x=1;y=2,   c=(a   b    c), d") // RFC 9421 2.1.2
 	for key, want := range map[string]string{"a": "1", "d": "?1", "b": "2;x=1;y=2", "c": "(a b c)"} {
 		item, err := httpsfv.UnmarshalItem([]string{`"x-dict";key="` + key + `"`})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, v := component(r, item); got != want || v.Outcome != none {
 			t.Errorf("%s: %q, %+v, want %q", key, got, v, want)
 		}

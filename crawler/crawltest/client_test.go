@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // mustKeep fails the test with the table when a rule was broken.
@@ -17,9 +19,7 @@ func mustKeep(t *testing.T, r Report) {
 func table(t *testing.T, r Report) string {
 	t.Helper()
 	var b strings.Builder
-	if err := r.WriteTable(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.WriteTable(&b))
 	return b.String()
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest/visitor"
 )
 
@@ -126,9 +128,7 @@ func TestDeclaredLinksAreInThePages(t *testing.T) {
 			pages++
 			at := place{h.name, k}
 			u, err := url.Parse(at.String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			header := http.Header{"Content-Type": {l.Type}}
 			for name, value := range l.Header {
 				header.Set(name, value)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest/visitor"
 )
 
@@ -127,13 +129,9 @@ func TestRawEndsWithItsClientAndWithTheWeb(t *testing.T) {
 			run(t, web, func(c *visitor.Client) {
 				begin := func() io.Closer {
 					r, err := http.NewRequestWithContext(c.T.Context(), http.MethodGet, "http://a.test/", nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					resp, err := c.HTTP.Do(r)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					return resp.Body
 				}
 				_ = begin().Close()

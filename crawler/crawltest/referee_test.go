@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest/visitor"
 )
 
@@ -98,9 +100,7 @@ func TestPipelinedRequestsAreInFlightTogether(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {Delay: second}}})
 	visitor.Bubble(t, web, func(c *visitor.Client) {
 		conn, err := web.Dial(c.T.Context(), "tcp", "a.test:80")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		one := "GET / HTTP/1.1\r\nHost: a.test\r\nUser-Agent: " + visitor.Polite + "\r\n"
 		if _, err := io.WriteString(conn, one+"\r\n"+one+"Connection: close\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -142,9 +142,7 @@ func TestTableIsPlainText(t *testing.T) {
 	web := New(&Site{Name: "a.test"})
 	visitor.Bubble(t, web, func(c *visitor.Client) {
 		conn, err := web.Dial(c.T.Context(), "tcp", "a.test:80")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		fmt.Fprintf(conn, "GET /\u202e\u009b31m%s HTTP/1.1\r\nHost: a.test\r\nUser-Agent: \u009b2J\xff\u202e\r\nConnection: close\r\n\r\n", strings.Repeat("/long", 500))
 		io.Copy(io.Discard, conn)
 		conn.Close()

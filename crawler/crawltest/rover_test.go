@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
@@ -166,9 +167,7 @@ func (r *rover) askPage(h *roverHost) {
 // references returns the links that may be followed and the requisites of a page, resolved.
 func references(t *testing.T, u *url.URL, a visitor.Answer) (links, embeds []string) {
 	body, err := charset.NewReader(bytes.NewReader([]byte(a.Body)), a.Header.Get("Content-Type"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	nofollow := strings.Contains(a.Header.Get("X-Robots-Tag"), "nofollow")
 	base := u
 	z := html.NewTokenizer(body)
@@ -180,9 +179,7 @@ func references(t *testing.T, u *url.URL, a visitor.Answer) (links, embeds []str
 		}
 		resolve := func(ref string) string {
 			to, err := base.Parse(ref)
-			if err != nil {
-				t.Fatalf("%s: link %q: %v", u, ref, err)
-			}
+			require.NoErrorf(t, err, "%s: link %q", u, ref)
 			return to.String()
 		}
 		switch tok.Data {

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest/visitor"
 )
 
@@ -46,9 +48,7 @@ func TestResolveGivesEachNameAnAddressOfItsOwn(t *testing.T) {
 func TestDialReachesWhoListensAndIsRefusedElsewhere(t *testing.T) {
 	web := New(&Site{Name: "a.test"}, &Site{Name: "a.test:8080"})
 	addrs, err := web.Resolve(t.Context(), "a.test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	refused := func(when, address string) {
 		t.Helper()
 		if _, err := web.Dial(t.Context(), "tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -56,9 +56,7 @@ func TestDialReachesWhoListensAndIsRefusedElsewhere(t *testing.T) {
 		}
 	}
 	refused("before the start", addrs[0].String()+":80")
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, web.Start())
 	for _, address := range []string{addrs[0].String() + ":80", addrs[0].String() + ":8080", "a.test:80"} {
 		conn, err := web.Dial(t.Context(), "tcp", address)
 		if err != nil {
@@ -148,9 +146,7 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 			t.Errorf("ISO 8859-1: %q", a.Body)
 		}
 		z, err := gzip.NewReader(strings.NewReader(c.Get("a.test/gzip", "Accept-Encoding", "gzip").Body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if body, err := io.ReadAll(z); err != nil || string(body) != strings.Repeat("bread ", 500) {
 			t.Errorf("gzip: %q, %v", body, err)
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
@@ -62,9 +64,7 @@ func (m *many) fresh() {
 func manyHosts(t testing.TB, hosts int) *many {
 	t.Helper()
 	f, err := engine.Open(filepath.Join(t.TempDir(), "frontier.db"), frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -74,9 +74,7 @@ func manyHosts(t testing.TB, hosts int) *many {
 	for n := range hosts {
 		for i := range n%8 + 1 {
 			u, err := canon.Parse(fmt.Sprintf("https://host-%06d.example.org/%d", (n*7919)%hosts, i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			batch = append(batch, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
 		}
 		if len(batch) >= 5000 || n == hosts-1 {
@@ -95,9 +93,7 @@ func manyHosts(t testing.TB, hosts int) *many {
 func asking(t testing.TB, m *many) func(path string) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const token = "0123456789abcdef0123456789abcdef"
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -111,19 +107,13 @@ func asking(t testing.TB, m *many) func(path string) string {
 	})
 	ask := func(path string) string {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr().String()+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Header.Set("Authorization", "Bearer "+token)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer resp.Body.Close()
 		b, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if path != "/readyz" && resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: status %d: %s", path, resp.StatusCode, b)
 		}
@@ -162,9 +152,7 @@ func TestAPageOfManyHostsIsBounded(t *testing.T) {
 	last, seen := "", 0
 	for from := 0; from < 200; from += 50 {
 		p, err := m.Hosts(t.Context(), status.Query{Sort: "host", Up: true, Offset: from, Limit: 50})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, r := range p.Rows {
 			if r.Host <= last {
 				t.Fatalf("%s after %s", r.Host, last)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"curtsy/crawler"
@@ -38,9 +39,7 @@ func TestMain(m *testing.M) {
 func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directory, canon.Authority) {
 	t.Helper()
 	web := crawltest.New(crawltest.Tree("bakery.test", 40))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, web.Start())
 	t.Cleanup(func() { web.Close() })
 	dir, s := filepath.Join(t.TempDir(), "d"), crawldir.Defaults()
 	s.Delay, s.MaxWait = 0, time.Minute
@@ -48,13 +47,9 @@ func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directo
 	if err == nil {
 		err = crawldir.Create(t.Context(), dir, &s, seeds)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root, err := canon.Parse(web.LoopbackURL("bakery.test"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, a := NewDirectory(dir), root.Authority()
 	_, err = crawldir.Run(t.Context(), dir, crawldir.Options{Attend: func(ctx context.Context, start crawldir.Start) (sum crawler.Summary, err error) {
 		var run errgroup.Group
@@ -70,9 +65,7 @@ func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directo
 		start.Crawl.Drain()
 		return sum, run.Wait()
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d, a
 }
 
@@ -91,9 +84,7 @@ func TestActsReachARunningCrawl(t *testing.T) {
 			t.Errorf("%+v, %v", look, err)
 		}
 		seed, err := canon.Parse(a.Origin() + "/p3.html")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, x := range []struct {
 			act  Act
 			want string
@@ -155,9 +146,7 @@ func TestAStoppedCrawlIsShownAndTakesNoOrders(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	u, err := a.URL("/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if e, err := d.Explain(t.Context(), u); err != nil || e.Crawl != "stopped" {
 		t.Errorf("%+v, %v", e, err)
 	}

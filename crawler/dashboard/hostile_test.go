@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"curtsy/crawler/control"
@@ -26,14 +27,10 @@ import (
 func payloads(t *testing.T) (all []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "payloads.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for line := range strings.Lines(string(b)) {
 		var p string
-		if err := json.Unmarshal([]byte(line), &p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(line), &p))
 		all = append(all, p)
 	}
 	return all
@@ -105,9 +102,7 @@ func TestXSS_APlantedTextMakesNoElement(t *testing.T) {
 				resp = asked(t, s, "GET", target, "", cookie)
 			}
 			b, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if strings.Contains(string(b), "window.planted") {
 				shown++
 			}
@@ -122,9 +117,7 @@ func TestXSS_APlantedTextMakesNoElement(t *testing.T) {
 		s.watchers[0].once(t.Context(), firstRead)
 		for _, target := range views(p) {
 			b, err := io.ReadAll(asked(t, s, "GET", target, "", cookie).Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, problem := range foreign(string(b)) {
 				t.Errorf("in trouble, %s with %q: %s", target, p, problem)
 			}

@@ -10,14 +10,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func deployed(t *testing.T, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "deploy", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -57,9 +57,7 @@ func expressions(t *testing.T) (all []string) {
 		}
 	}
 	d := json.NewDecoder(bytes.NewReader(deployed(t, "grafana.json")))
-	if err := d.Decode(&board); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Decode(&board))
 	for _, p := range board.Panels {
 		if p.Type != "row" && len(p.Targets) == 0 {
 			t.Errorf("%s shows nothing", p.Title)
@@ -123,8 +121,6 @@ func TestTheExpressionsForGrafanaAreSound(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "grafana.yml")
-	if err := os.WriteFile(path, []byte(rules.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(rules.String()), 0o600))
 	promtool(t, "", "check", "rules", path)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // pipes is a listener of connections without a buffer: what nobody reads, nobody has written.
@@ -131,9 +133,7 @@ func statusOf(t *testing.T, c net.Conn) int {
 	t.Helper()
 	defer c.Close()
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode

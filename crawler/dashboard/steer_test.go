@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/control"
 	"curtsy/storage/ledger"
 )
@@ -21,9 +23,7 @@ func posted(t *testing.T, s *Server, form url.Values) (to, page string) {
 	}
 	to = resp.Header.Get("Location")
 	b, err := io.ReadAll(asked(t, s, "GET", to, "", cookie).Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return to, string(b)
 }
 
@@ -84,9 +84,7 @@ func TestSteer_SaysWhatOperatorsDid(t *testing.T) {
 	s := New(Options{Sources: []Source{c}, Token: testToken})
 	s.watchers[0].once(t.Context(), firstRead)
 	b, err := io.ReadAll(asked(t, s, "GET", "/crawl/0/steer", "", "Cookie: curtsy_8800="+s.guard.session()).Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page := string(b)
 	for _, want := range []string{"https://a.test", "asked by phone", "<code>/cal/</code>", ">500<", "errors&gt;5%, pages=9", "no limit", "curtsy config set", "curtsy resume"} {
 		if !strings.Contains(page, want) {

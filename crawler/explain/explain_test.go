@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/budget"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
@@ -260,8 +262,6 @@ func TestExplainBoundsTheCandidates(t *testing.T) {
 func parse(t *testing.T, s string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/tables"
 )
 
@@ -34,9 +36,7 @@ func TestRowsAreBoundedAndSaySo(t *testing.T) {
 		before := sizes(c.row)
 		var got tables.Row
 		out := NewOut(wide, func(r tables.Row) error { got = r; return wide.Check(r) })
-		if err := out.Row(c.row); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, out.Row(c.row))
 		if n := sizes(got); n > maxRow+len(ProblemCut) || c.want == "" && n != before {
 			t.Errorf("%s: %d bytes of %d", name, n, before)
 		}

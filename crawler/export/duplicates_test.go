@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The table names copies and near-duplicates among the pages of a crawl, and the pages table has their Simhash.
@@ -42,14 +44,10 @@ func TestDuplicatesOfACrawl(t *testing.T) {
 		t.Errorf("left: %v", n)
 	}
 	in, err := Open(t.Context(), t.TempDir(), crawled(t, w, "third"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer in.Close()
 	f, _, err := in.Duplicates(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	largest, clusters, pages, err := f.Largest(t.Context(), 1, 2)
 	if err != nil || clusters != 1 || pages != 4 || len(largest) != 1 || largest[0].Size != 4 || largest[0].Copies != 1 || len(largest[0].Others) != 2 || largest[0].Least > 0.99 {

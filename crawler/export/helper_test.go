@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/tables"
 )
@@ -80,9 +82,7 @@ func crawledFrom(t *testing.T, seed, name string, with ...func(*crawldir.Setting
 	if err == nil {
 		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dir
 }
 
@@ -96,9 +96,7 @@ func updated(t *testing.T, dir string) {
 	if err == nil {
 		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // made is a table as it was made.
@@ -112,9 +110,7 @@ type made struct {
 func makeTable(t *testing.T, name string, dirs ...string) *made {
 	t.Helper()
 	in, err := Open(t.Context(), t.TempDir(), dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer in.Close()
 	for _, s := range Sources() {
 		if s.Table.Name != name {
@@ -132,9 +128,7 @@ func makeTable(t *testing.T, name string, dirs ...string) *made {
 			m.rows = append(m.rows, append(tables.Row(nil), r...))
 			return nil
 		})
-		if err := s.Rows(t.Context(), in, m.Out); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Rows(t.Context(), in, m.Out))
 		return m
 	}
 	t.Fatalf("no table %s", name)

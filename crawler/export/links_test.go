@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/extract"
 	"curtsy/storage"
@@ -132,9 +134,7 @@ func linksRead(t *testing.T, r *linksReader, url, body string) *linksDocument {
 	t.Helper()
 	d, err := r.Read(t.Context(), source{Key: url, URL: url, Time: time.Unix(1e9, 0), Status: 200,
 		Header: map[string][]string{"Content-Type": {"text/html"}}, Body: strings.NewReader(body), Size: int64(len(body))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
@@ -162,12 +162,8 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 		}
-		if err := all.Add(d); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, all.Add(d))
+		require.NoError(t, d.Close())
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -201,9 +197,7 @@ func TestJoin_TheLatestLineOfATarget(t *testing.T) {
 	all := newTable(r)
 	defer all.Close()
 	line := func(crawl int, url string, decision storage.Decision, outcome storage.Outcome, status, attempt int) {
-		if err := all.Line(crawl, &storage.Line{Time: time.Unix(1e9, 0), URL: url, Decision: decision, Outcome: outcome, Status: status, Attempt: attempt}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, all.Line(crawl, &storage.Line{Time: time.Unix(1e9, 0), URL: url, Decision: decision, Outcome: outcome, Status: status, Attempt: attempt}))
 	}
 	line(0, "http://h.test/a", storage.DecisionAllow, storage.OutcomeFetched, 200, 1)
 	line(0, "http://h.test/%61", storage.DecisionAllow, storage.OutcomeGone, 404, 1)
@@ -211,17 +205,13 @@ func TestJoin_TheLatestLineOfATarget(t *testing.T) {
 	line(1, "http://h.test/b", storage.DecisionAllow, storage.OutcomeFetched, 200, 1)
 	line(0, "http://h.test/c", storage.DecisionAllow, storage.OutcomeDeferred, 503, 1)
 	line(0, "http://h.test/c", storage.DecisionDisallow, storage.OutcomeDisallowed, 0, 0)
-	if err := all.Add(linksRead(t, r, "http://h.test/", `x<a href=a><a href="%61"><a href=robots.txt><a href=b><a href=c>`)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, all.Add(linksRead(t, r, "http://h.test/", `x<a href=a><a href="%61"><a href=robots.txt><a href=b><a href=c>`)))
 	var got []string
-	if err := all.Rows(t.Context(), func(r tables.Row) error {
+	require.NoError(t, all.Rows(t.Context(), func(r tables.Row) error {
 		m := named(r)
 		got = append(got, strings.Join([]string{m["target_written"], m["followed"], m["why_not"], m["target_outcome"], m["target_status"]}, " "))
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	want := []string{"a true  gone 404", "%61 true  gone 404", "robots.txt false no decision  ", "b false no decision  ", "c true  disallowed "}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/extract"
 	"curtsy/frontier/canon"
@@ -25,9 +27,7 @@ type neardupText struct {
 func parse(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -58,9 +58,7 @@ func neardupDocuments(t testing.TB, root string, n int) (all []neardupText) {
 	for i := range min(n, len(names)) {
 		name := names[i*len(names)/min(n, len(names))]
 		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rel, _ := filepath.Rel(root, name)
 		p := neardupText{url: parse(t, "http://docs.test/"+filepath.ToSlash(rel)).String()}
 		_, err = x.HTML(context.Background(), extract.Input{
@@ -68,9 +66,7 @@ func neardupDocuments(t testing.TB, root string, n int) (all []neardupText) {
 			Text: func(s string) { p.words = append(p.words, strings.Fields(s)...) },
 		})
 		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, p)
 	}
 	return all

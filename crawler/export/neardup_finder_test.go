@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/tables"
 )
 
@@ -34,16 +36,12 @@ func find(t testing.TB, memory int, pages ...neardupText) (all []member) {
 	f := newFinder(t.TempDir(), memory)
 	for i, p := range pages {
 		s := sketchOf(t, p)
-		if err := f.Add(neardupPage{URL: p.url, Key: "key of " + p.url, Fetched: time.Unix(int64(i), 0).UTC()}, &s, 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Add(neardupPage{URL: p.url, Key: "key of " + p.url, Fetched: time.Unix(int64(i), 0).UTC()}, &s, 0))
 	}
 	keys := tables.Duplicates.Places()
 	var last tables.Row
 	for m, err := range f.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		row := m.Row()
 		if err := tables.Duplicates.Check(row); err != nil {
 			t.Error(err)
@@ -140,9 +138,7 @@ func TestACopyStandsForItsPayload(t *testing.T) {
 				s := sketchOf(t, neardupText{url, all})
 				err = f.Add(p, &s, payload)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		add(1, "http://copy.test/page", 7, nil)
 		add(1, "http://none.test/", 9, nil) // a copy of what is no page
@@ -153,9 +149,7 @@ func TestACopyStandsForItsPayload(t *testing.T) {
 		}
 		var all []member
 		for m, err := range f.All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			all = append(all, m)
 		}
 		if got := told(all); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
@@ -229,9 +223,7 @@ func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
 	f = newFinder(t.TempDir(), 0)
 	defer f.Close()
 	for i := range 5 {
-		if err := f.Add(neardupPage{URL: fmt.Sprint(i)}, &s, 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Add(neardupPage{URL: fmt.Sprint(i)}, &s, 0))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -269,18 +261,14 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		set[r.IntN(len(set))] = r.Uint64()
 		s := sketch(sortedSet(set), 50, r.Uint64())
-		if err := f.Add(neardupPage{URL: fmt.Sprintf("http://h%d.test/%d/page", i%1000, i), Fetched: began}, &s, 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Add(neardupPage{URL: fmt.Sprintf("http://h%d.test/%d/page", i%1000, i), Fetched: began}, &s, 0))
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	members := 0
 	for _, err := range f.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if members++; members == 1 {
 			runtime.GC()
 			runtime.ReadMemStats(&after)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // score is how well one way to find pairs does against all pairs.
@@ -122,15 +124,11 @@ func clusters(t *testing.T, n int, sketches []Sketch, all []pair) {
 	f := newFinder(t.TempDir(), 0)
 	defer f.Close()
 	for i := range sketches {
-		if err := f.Add(neardupPage{URL: strconv.Itoa(i), Key: strconv.Itoa(i)}, &sketches[i], 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Add(neardupPage{URL: strconv.Itoa(i), Key: strconv.Itoa(i)}, &sketches[i], 0))
 	}
 	first := map[uint64]int32{}
 	for m, err := range f.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		i, _ := strconv.Atoi(m.URL)
 		if _, ok := first[m.Cluster]; !ok {
 			first[m.Cluster] = int32(i)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 const aPage = `<!doctype html><title> A  "page",
@@ -118,9 +120,7 @@ func TestPagesOfADamagedArchive(t *testing.T) {
 			write(t, segment, b)
 		}, "/a | 200 | damaged", map[string]int64{"damaged": 1}},
 		{"the file ends in it", func(t *testing.T, segment string, at, length int64) {
-			if err := os.Truncate(segment, at+length/2); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Truncate(segment, at+length/2))
 		}, "/a | 200 | damaged", nil},
 		{"another file has its name", func(t *testing.T, segment string, at, length int64) {
 			write(t, segment, []byte("no archive"))
@@ -150,9 +150,7 @@ func TestPagesOfADamagedArchive(t *testing.T) {
 // TestAnIndexThatIsMissing: the error says how to make it.
 func TestAnIndexThatIsMissing(t *testing.T) {
 	dir := crawled(t, bakery(t), "bakery")
-	if err := os.Remove(filepath.Join(dir, "index", "curtsy-00000.cdxj")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "index", "curtsy-00000.cdxj")))
 	_, err := Open(t.Context(), "", dir)
 	if !errors.Is(err, ErrNoIndex) || !strings.Contains(err.Error(), "curtsy warc index "+dir) {
 		t.Error(err)
@@ -186,17 +184,13 @@ func TestPagesOfAStrangeIndex(t *testing.T) {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
 func write(t *testing.T, path string, b []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 }
 
 // A record has one language: `pages` and `text` say the same of it. robots.txt, which is no text, has none.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 )
 
@@ -50,9 +52,7 @@ func TestLinksOfADamagedArchive(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	if err := os.Remove(files[0]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(files[0]))
 	m := makeTable(t, "links", dir)
 	if len(m.rows) != 2 || m.show(m.rows[0], "kind", "why_not", "target_url") != "unread | no-file | -" || m.Problems["no-file"] != 2 {
 		t.Errorf("%d rows: %v, problems %v", len(m.rows), m.show(m.rows[0], "kind", "why_not", "target_url"), m.Problems)

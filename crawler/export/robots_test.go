@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/sorted"
 	"curtsy/storage/tables"
 )
@@ -24,9 +26,7 @@ func versionsOf(t *testing.T, sights []sight) (got []string) {
 		if err == nil {
 			err = all.Add(append([]byte(keyOf("k", "http://a:80", "c", s.Began.Format(time.RFC3339))+"\x00"), b...))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	m := &made{table: &tables.Robots}
 	since := func(v tables.Value) string {
@@ -44,9 +44,7 @@ func versionsOf(t *testing.T, sights []sight) (got []string) {
 			since(r[at("valid_to")])+" | "+m.show(r, "sha256"))
 		return nil
 	})
-	if err := versions(t.Context(), all, out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, versions(t.Context(), all, out))
 	return got
 }
 

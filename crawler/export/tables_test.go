@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
 	"curtsy/storage/tables"
@@ -15,9 +17,7 @@ import (
 func linesOf(t *testing.T, dir string) (n int64) {
 	t.Helper()
 	for _, err := range ledger.Texts(filepath.Join(dir, crawldir.LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n++
 	}
 	return n
@@ -56,9 +56,7 @@ func TestDecisions(t *testing.T) {
 func textOf(t *testing.T, dir string, index int64) []byte {
 	t.Helper()
 	for l, err := range ledger.Texts(filepath.Join(dir, crawldir.LedgerName)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if l.Index == index {
 			return slices.Clone(l.Line)
 		}
@@ -150,9 +148,7 @@ func TestSumsSpill(t *testing.T) {
 	for round := range 3 {
 		for i := range keys {
 			n, err := s.of(keyOf("a"+strings.Repeat("b", i%7), valueText(tables.Long(int64(i)))))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			*n += round + 1
 		}
 	}
@@ -245,9 +241,7 @@ func TestFieldsOfAHead(t *testing.T) {
 		return nil
 	})
 	for _, head := range []string{"HTTP/1.1 200 OK\r\nA : b \r\n\tc\r\nno field\r\n: x\r\nE:\r\n\r\n", "", "\r\n"} {
-		if err := f.row().fields(head, out); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.row().fields(head, out))
 	}
 	want := []string{"0 | - | HTTP/1.1 200 OK", "1 | A | b c", "2 | - | no field", "3 | - | x", "4 | E | "}
 	if !slices.Equal(got, want) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/tables/sink"
 )
 
@@ -16,9 +18,7 @@ import (
 func TestWrite_AFileIsCompleteOrNotThere(t *testing.T) {
 	dir := crawled(t, newWeb(t, map[string]string{"/": "<title>Bakery</title>"}), "bakery")
 	in, err := Open(t.Context(), t.TempDir(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer in.Close()
 	out, whole, killed := filepath.Join(t.TempDir(), "out"), Sources()[0], errors.New("killed")
 	path := filepath.Join(out, "pages.jsonl")

@@ -4,9 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/storage/charset"
-
+	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding/unicode"
+
+	"curtsy/storage/charset"
 )
 
 func TestCharset_OrderOfDeciders(t *testing.T) {
@@ -47,9 +48,7 @@ func TestCharset_OrderOfDeciders(t *testing.T) {
 func TestCharset_UTF16ByItsMark(t *testing.T) {
 	for name, order := range map[string]unicode.Endianness{"utf-16le": unicode.LittleEndian, "utf-16be": unicode.BigEndian} {
 		body, err := unicode.UTF16(order, unicode.UseBOM).NewEncoder().String("<title>é</title><a href=/é>" + strings.Repeat("<p>long enough for several reads", 1000))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		page := extractAs(t, "text/html; charset=utf-8", body)
 		if page.Charset != name || page.CharsetBy != charset.ByMark || page.Title != "é" || lines(page) != "a href /%C3%A9" {
 			t.Errorf("%s: %s by %s, title %q, %q", name, page.Charset, page.CharsetBy, page.Title, lines(page))
@@ -62,9 +61,7 @@ func TestCharset_UTF16ByItsDeclaration(t *testing.T) {
 	const page = `<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title>é</title></head><body><a href="/日"/></body></html>`
 	for name, order := range map[string]unicode.Endianness{"utf-16le": unicode.LittleEndian, "utf-16be": unicode.BigEndian} {
 		body, err := unicode.UTF16(order, unicode.IgnoreBOM).NewEncoder().String(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, contentType := range []string{"text/html", xhtmlType} {
 			p := extractAs(t, contentType, body)
 			if p.Charset != name || p.CharsetBy != charset.ByXML || p.Title != "é" || lines(p) != "a href /%E6%97%A5" || p.Unparsed != "" {

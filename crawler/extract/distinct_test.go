@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // distinct writes pieces of text, each with another word in it, until they are so many bytes.
@@ -77,9 +79,7 @@ func TestHostile_DistinctThingsAreBounded(t *testing.T) {
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			page, err := x.HTML(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			runtime.ReadMemStats(&after)
 			all := (after.TotalAlloc - before.TotalAlloc) >> 20
 			runtime.GC()

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -15,9 +17,7 @@ import (
 func feedLinks(t *testing.T, body string) (Page, []string) {
 	t.Helper()
 	page, err := New().Parts(t.Context(), Input{URL: parse(t, "http://a.test/blog/feed"), Body: strings.NewReader(body)}, KindFeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var links []string
 	for _, l := range page.Links {
 		if l.Embed || l.Element != elementFeed {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -22,25 +24,17 @@ func TestGolden(t *testing.T) {
 	for _, name := range pages {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			body, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			in := Input{URL: parse(t, "http://h.test/dir/page.html"), Body: bytes.NewReader(body), Size: int64(len(body))}
 			page, err := New().HTML(context.Background(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := show(page)
 			golden := strings.TrimSuffix(name, ".html") + ".golden"
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if want := strings.ReplaceAll(string(want), "\r\n", "\n"); got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -16,9 +18,7 @@ const pageURL = "http://h.test/dir/page.html?q=1"
 func parse(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -41,9 +41,7 @@ func extractAs(t testing.TB, contentType, body string, header ...string) Page {
 		in.Header.Add(header[i], header[i+1])
 	}
 	page, err := New().HTML(context.Background(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return page
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/markup"
 )
 
@@ -30,9 +32,7 @@ func marked(t testing.TB, in func([]byte, markup.Options, markup.Visit) ([]byte,
 		}
 		return "", false
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -42,9 +42,7 @@ func byExtract(t testing.TB, body string) (out []string) {
 	in := input(t, []byte(body))
 	in.Previews = true
 	page, err := New().HTML(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range page.Links {
 		key := l.URL.Key()
 		if l.Embed {

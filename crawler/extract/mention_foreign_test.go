@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"curtsy/crawler/foreigntest"
@@ -118,9 +119,7 @@ func TestMention_AsTheTokenizerHasThem(t *testing.T) {
 	paths := oneOf(5, corpus(t))
 	for _, path := range paths {
 		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, more := ours(t, string(body))
 		want, templates := byTokens(string(body))
 		for i := range got {
@@ -173,9 +172,7 @@ func TestMention_AsPythonHasThem(t *testing.T) {
 	var paths []string
 	for _, path := range corpus(t) {
 		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// It has no idea of templates, and takes noframes, which is text for who knows frames, for elements.
 		low := bytes.ToLower(body)
 		if !bytes.Contains(low, []byte("<template")) && !bytes.Contains(low, []byte("<noframes")) {
@@ -188,9 +185,7 @@ func TestMention_AsPythonHasThem(t *testing.T) {
 	var failed bytes.Buffer
 	cmd.Stderr = &failed
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, &failed)
-	}
+	require.NoError(t, err, &failed)
 	lines := bufio.NewReader(bytes.NewReader(out))
 	n, pictures := 0, 0
 	for _, path := range paths {
@@ -199,13 +194,9 @@ func TestMention_AsPythonHasThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		var found [][4]string
-		if err := json.Unmarshal(line, &found); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+		require.NoError(t, json.Unmarshal(line, &found), path)
 		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, _ := ours(t, string(body))
 		var want []stated
 		for i, f := range found {

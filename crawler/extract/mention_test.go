@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -30,9 +32,7 @@ func told(t testing.TB, contentType, body string, header ...string) (Page, []Men
 		read = func(ctx context.Context, in Input) (Page, error) { return New().Parts(ctx, in, kind) }
 	}
 	page, err := read(context.Background(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var shown []string
 	for _, m := range all {
 		s := fates[m.Fate] + " " + line(m.Link) + " " + m.Raw
@@ -176,9 +176,7 @@ func FuzzMention_TellsOfThePageThatIsRead(f *testing.F) {
 	}
 	for _, path := range savedPages(f) {
 		body, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(string(body))
 	}
 	f.Fuzz(func(t *testing.T, body string) {
@@ -228,9 +226,7 @@ func savedPages(t testing.TB) []string {
 func TestMention_CountsWhatThePageCounts(t *testing.T) {
 	for _, path := range savedPages(t) {
 		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		page, all, _ := told(t, "text/html; charset=utf-8", string(body))
 		tally(t, path, page, all, false)
 	}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestKindOf_ATypeThatIsNamedIsBelieved(t *testing.T) {
@@ -46,9 +48,7 @@ func parts(t testing.TB, kind Kind, contentType, body string) Page {
 	t.Helper()
 	in := Input{URL: parse(t, pageURL), ContentType: contentType, Header: http.Header{"X-Robots-Tag": {"nofollow"}}, Body: strings.NewReader(body), Size: int64(len(body)), Token: "mybot"}
 	page, err := New().Parts(context.Background(), in, kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !page.Robots.NoFollow {
 		t.Error("what the header asks is forgotten")
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/extract/prune"
 	"curtsy/storage/markup"
 )
@@ -100,14 +102,10 @@ func TestPrune_EqualsTheWholeTree(t *testing.T) {
 		same(t, input(t, []byte(body)), []byte(body))
 	}
 	files, err := filepath.Glob("testdata/*/*.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range files {
 		body, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same(t, input(t, body), body)
 	}
 	if !same(t, input(t, usual()), usual()) {
@@ -184,14 +182,10 @@ func randomPage(r *rand.Rand) []byte {
 func prunable(t testing.TB) (pages []string) {
 	t.Helper()
 	text, err := os.ReadFile("prune/testdata/pages.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		page, err := strconv.Unquote(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
+		require.NoError(t, err, line)
 		pages = append(pages, page)
 	}
 	return pages

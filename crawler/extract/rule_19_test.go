@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The forms that the search engines' pages on robots meta elements and X-Robots-Tag show, and what sites make of them.
@@ -91,9 +93,7 @@ func TestRule19_DirectivesOfAPageWithoutATree(t *testing.T) {
 		t.Helper()
 		in := Input{URL: parse(t, pageURL), ContentType: contentType, Header: http.Header{"X-Robots-Tag": {"nofollow"}}, Body: strings.NewReader(body), Token: "mybot"}
 		d, err := x.Directives(context.Background(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return d.String()
 	}
 	const element = `<!DOCTYPE html><title>Not here</title><meta name=robots content=noarchive><p>Sorry.`

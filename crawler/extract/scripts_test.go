@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage/script"
 )
@@ -16,9 +18,7 @@ func scripts(t testing.TB, in Input, kind Kind, page canon.URL) (got []string, c
 	cut, err := New().Scripts(context.Background(), in, kind, page, func(name string, u canon.URL) {
 		got = append(got, name+" "+strings.TrimPrefix(u.String(), "http://h.test"))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return got, cut
 }
 

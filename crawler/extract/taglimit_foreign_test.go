@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"curtsy/crawler/foreigntest"
@@ -101,9 +102,7 @@ func TestTame_HasTheLinksOfForeignPagesInARow(t *testing.T) {
 
 func foreignPages(t testing.TB) (pages []string) {
 	_, cases, err := foreigntest.Read("html5lib-inputs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range cases {
 		pages = append(pages, c.Asked[0])
 	}

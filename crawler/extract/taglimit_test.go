@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 )
 
@@ -102,13 +103,9 @@ func TestTagLimit_TagsInLinksCountMore(t *testing.T) {
 		page.WriteString(`'>">--></script></title></textarea></select>`)
 		limit := newTagLimit(strings.NewReader(page.String()))
 		limited, err := io.ReadAll(limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		root, err := html.ParseWithOptions(strings.NewReader(string(limited)+"<x-y>"), html.ParseOptionEnableScripting(false))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for n := range root.Descendants() {
 			for in := n.Parent; n.Data == "x-y" && in != nil; in = in.Parent {
 				if in.Data == "a" && in.Namespace == "" {

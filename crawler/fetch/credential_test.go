@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 const password = "Tr0ub4dor&3-zebra"
@@ -55,13 +57,9 @@ func TestHeaderFilesHaveFieldsThatAreNotTheCrawlers(t *testing.T) {
 
 func TestFieldsBelongToOneAuthority(t *testing.T) {
 	f, err := ParseAuth("jo:" + password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var s Set
-	if err := s.Add(authority(t, "https://own.test/"), f); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Add(authority(t, "https://own.test/"), f))
 	if err := s.Add(authority(t, "https://own.test/x"), f); err == nil || strings.Contains(err.Error(), password) {
 		t.Errorf("twice: %v", err)
 	}
@@ -78,13 +76,9 @@ func TestFieldsBelongToOneAuthority(t *testing.T) {
 // No verb of fmt, no JSON and no log line shows a value, however deep it lies.
 func TestNoPrintingShowsAValue(t *testing.T) {
 	f, err := ParseAuth("jo:" + password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &Set{}
-	if err := s.Add(authority(t, "https://own.test/"), f); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Add(authority(t, "https://own.test/"), f))
 	deep := struct {
 		set    *Set
 		inner  Set
@@ -110,13 +104,9 @@ func TestNoPrintingShowsAValue(t *testing.T) {
 
 func TestRepeated_WhateverWayAPageWritesIt(t *testing.T) {
 	basic, err := ParseAuth("jo:" + password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cookie, err := ParseFields("Cookie: session=abcdefghij; theme=dark\nX-Key: ab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fields := append(cookie, basic)
 	for page, want := range map[string]bool{
 		"": false, "jo": false, "theme=dark": false, "; theme=dark": false, "ab": false, "session=abcdefghi": false,

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Politeness rule 23.
@@ -78,9 +80,7 @@ func TestExemptions(t *testing.T) {
 	} {
 		a := authority(t, c.authority)
 		port, err := strconv.ParseUint(a.Port(), 10, 16)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = f.guard(a, netip.AddrPortFrom(netip.MustParseAddr(c.addr), uint16(port)))
 		var failure *Failure
 		if (err == nil) != c.passes || err != nil && (!errors.As(err, &failure) || failure.Class != PrivateAddress) {

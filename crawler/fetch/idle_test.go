@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -195,9 +197,7 @@ func TestUnaskedOctetsAreNoAnswer(t *testing.T) {
 		t.Skip("no look without taking")
 	}
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	behind := make(chan bool)
 	var server sync.WaitGroup
 	t.Cleanup(func() {

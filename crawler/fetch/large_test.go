@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
+	"github.com/stretchr/testify/require"
 )
 
 // live returns the octets of the heap that are in use.
@@ -72,9 +73,7 @@ func decodesWindow(t *testing.T, bits int) {
 	if _, err := z.Write([]byte(plain)); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, z.Close())
 	for _, cut := range []int{0, 20} {
 		synctest.Test(t, func(t *testing.T) {
 			w := &world{serve: func(_ int, conn net.Conn) {

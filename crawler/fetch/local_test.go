@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // known can be written to, so that it may ask any host.
@@ -16,9 +18,7 @@ var known = Identity{Contact: "https://lab.dev/bot"}
 // A connection leaves from the address that was chosen.
 func TestBind_IsWhereConnectionsLeaveFrom(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	from := netip.MustParseAddr("127.0.0.3")
 	if err := CheckLocal(from); err != nil {
 		t.Skip(err) // of the loopback net, not all systems have more than one address

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -56,9 +57,7 @@ func TestLookUpsAreSharedAndBounded(t *testing.T) {
 				return err
 			})
 		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Wait())
 		if r.asked.Load() != 128 || r.most.Load() != maxLookups {
 			t.Errorf("128 names: %d look-ups, %d at once", r.asked.Load(), r.most.Load())
 		}
@@ -210,9 +209,7 @@ func TestNoOtherAddressThanAsked(t *testing.T) {
 	u := mustURL(t, "http://a.test/")
 	for range 2 {
 		addrs, err := f.Addresses(t.Context(), u.Authority())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		expect(t, do(t, f, Request{URL: u, Addr: addrs[1]}), Connect, "")
 	}
 	if asked != 2 || !slices.Equal(dialed, []string{"8.8.4.4:80", "8.8.4.4:80"}) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -24,9 +26,7 @@ func TestRequestOctetsWhole(t *testing.T) {
 		IfNoneMatch:     `"v1"`,
 		IfModifiedSince: "Sat, 01 Jan 2000 00:00:00 GMT",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := "GET /rolls?fresh=1 HTTP/1.1\r\n" +
 		"Host: bakery.test:8080\r\n" +
 		"User-Agent: Lantern/1.2 (+jo@lantern.dev) curtsy/1.2\r\n" +

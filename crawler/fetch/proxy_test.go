@@ -3,6 +3,8 @@ package fetch
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // No error, and no way to print a proxy, has its password.
@@ -46,9 +48,7 @@ func TestFromEnvironment(t *testing.T) {
 		"http_proxy": "proxy.lab.dev:3128", "HTTPS_PROXY": "http://jo:s3cr3t@secure.lab.dev:3129", "NO_PROXY": "intra.lab.dev,10.0.0.0/8",
 	}
 	c, err := FromEnvironment(func(name string) string { return env[name] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for url, want := range map[string]string{
 		"http://www.example.org/": "http://proxy.lab.dev:3128", "https://www.example.org/": "http://secure.lab.dev:3129",
 		"http://intra.lab.dev/": "", "http://a.intra.lab.dev/": "", "https://10.1.2.3/": "", "http://localhost:8080/": "", "http://127.0.0.1/": "",

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // through has a proxy at raw lead to target, its far end played by serve, within ten seconds. It returns the connection.
 func through(t *testing.T, raw, target string, serve func(net.Conn)) (near net.Conn, err error) {
 	t.Helper()
 	p, perr := Parse(raw)
-	if perr != nil {
-		t.Fatal(perr)
-	}
+	require.NoError(t, perr)
 	near, far := net.Pipe()
 	done := make(chan struct{})
 	go func() { defer close(done); defer far.Close(); serve(far) }()
@@ -42,9 +42,7 @@ func TestConnect_LeadsToTheTarget(t *testing.T) {
 		say(far, "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 Connection established\r\nContent-Length: 7\r\n\r\n")
 		say(far, "target")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := make([]byte, 6)
 	if _, err := io.ReadFull(conn, b); err != nil || string(b) != "target" {
 		t.Errorf("%q, %v", b, err)

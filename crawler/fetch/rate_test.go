@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -35,9 +36,7 @@ func TestMaxRateIsOverAllConnectionsAndBlamesNobody(t *testing.T) {
 				return nil
 			})
 		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Wait())
 		took, least := time.Since(begin), (hosts*size-rate)/rate*time.Second
 		if took < least || took > least+10*time.Second {
 			t.Errorf("%d octets at %d a second took %v, want %v", hosts*size, rate, took, least)

@@ -10,15 +10,15 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // by has a proxy lead to all hosts.
 func by(t testing.TB, raw string) *Chooser {
 	t.Helper()
 	p, err := Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Always(p)
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // drip writes s octet by octet, every d, until the other side closes.
@@ -222,9 +224,7 @@ func TestStop(t *testing.T) {
 					}
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer closed(t, x)
 				expect(t, x, Stopped, c.truncated)
 				if x.End.Sub(begin) != 5*time.Second || c.body != "" && text(t, x.Body) != c.body {

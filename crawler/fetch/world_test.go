@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -63,9 +65,7 @@ func (w *world) fetcher(t testing.TB, c Config) *Fetcher {
 func mustNew(t testing.TB, c Config) *Fetcher {
 	t.Helper()
 	f, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { closed(t, f) })
 	return f
 }
@@ -93,9 +93,7 @@ func resolveTo(addrs ...string) func(context.Context, string) ([]netip.Addr, err
 func mustURL(t testing.TB, s string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -113,9 +111,7 @@ func get(t testing.TB, f *Fetcher, url string) *Exchange {
 func do(t testing.TB, f *Fetcher, r Request) *Exchange {
 	t.Helper()
 	x, err := f.Do(t.Context(), r)
-	if err != nil {
-		t.Fatalf("Do: %v", err)
-	}
+	require.NoError(t, err, "Do")
 	t.Cleanup(func() { closed(t, x) })
 	return x
 }
@@ -193,9 +189,7 @@ func text(t testing.TB, r *io.SectionReader) string {
 		t.Fatal(err)
 	}
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 

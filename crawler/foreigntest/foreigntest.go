@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 //go:embed cases/*.jsonl
@@ -116,9 +118,7 @@ func Names() []string {
 func Run(t *testing.T, name string, answer func(asked []string) string) {
 	t.Helper()
 	_, cases, err := Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wrong := 0
 	for _, c := range cases {
 		got := answer(c.Asked)
@@ -139,9 +139,7 @@ func Clients(t testing.TB, others ...string) string {
 	t.Helper()
 	_, err := exec.LookPath("node")
 	dir, bad := filepath.Abs(filepath.Join("..", "..", ".ci", "clients", "node_modules"))
-	if bad != nil {
-		t.Fatal(bad)
-	}
+	require.NoError(t, bad)
 	for _, name := range append(others, "warcio") {
 		if err == nil {
 			_, err = os.Stat(filepath.Join(dir, name))

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write docs/dev/foreign-tests.md")
@@ -29,9 +31,7 @@ difference that no longer occurs fails the test.
 	var reasons strings.Builder
 	for _, name := range Names() {
 		src, cases, err := Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if src.Name == "" || src.From == "" || src.Version == "" || src.License == "" || len(src.Asks) == 0 || len(cases) == 0 {
 			t.Errorf("%s does not say where it comes from: %+v", name, src)
 		}
@@ -49,9 +49,7 @@ difference that no longer occurs fails the test.
 	}
 	b.WriteString("\n## Differences\n\n| file | number | cases | reason |\n|---|---|---|---|\n" + reasons.String())
 	if *update {
-		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(page, []byte(b.String()), 0o644))
 	}
 	got, err := os.ReadFile(page)
 	if err != nil || string(got) != b.String() {

@@ -3,6 +3,8 @@ package found
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -10,9 +12,7 @@ import (
 // A line tells of a candidate what a question about it needs; one embed step stands for however many there were.
 func TestALineTellsHowAURLWasFound(t *testing.T) {
 	u, err := canon.Parse("http://a.test/x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for k := frontier.KindSeed; k <= frontier.KindScript; k++ {
 		c := frontier.Candidate{URL: u, Kind: k, Via: "http://a.test/", Depth: 3, Seed: "http://s.test/", Tag: "t"}
 		if k == frontier.KindEmbed || k == frontier.KindScript {

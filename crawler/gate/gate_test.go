@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
@@ -79,8 +81,6 @@ func TestGate_3_3_ParsedFilesAreBounded(t *testing.T) {
 func parse(t *testing.T, s string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -18,9 +20,7 @@ const halfSecond = 500 * time.Millisecond
 func hostN(t testing.TB, n int) canon.Authority {
 	t.Helper()
 	a, err := canon.ParseAuthority(fmt.Sprintf("http://h%d.test", n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -172,9 +172,7 @@ func TestRule10_RequestsOverSlowConnectionsKeepTheGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("2606:2800:220:1::1")
 		other := netip.MustParseAddr("2606:2800:220:1::2")
-		if err := s.Send(t.Context(), at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Send(t.Context(), at))
 		time.Sleep(50 * time.Millisecond)
 		s.Sent(at)
 		begin := time.Now()

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/trap"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -13,9 +15,7 @@ import (
 func someNotes(tb testing.TB) State {
 	tb.Helper()
 	u, err := canon.Parse("http://h.test/viewtopic.php?t=17")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	const id = "urn:uuid:00112233-4455-6677-8899-aabbccddeeff"
 	n := State{LastEnd: 1e15, Pages: 17, Run: 3, Due: Pace{Pause: time.Second, By: storage.ByFloor}, Source: Source{Record: id, Body: id, BodyAt: 1e15}}
 	for range 7 {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -21,13 +23,9 @@ func TestRule21_AHostKeepsItsPaceOverAnUpdate(t *testing.T) {
 		HostUpdate: frontier.HostUpdate{Condition: frontier.Refused, Reason: "no", Pace: time.Minute, Robots: []byte("policy"), Memory: n.Append(nil)},
 	}
 	next, err := NextGeneration(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := Read(next.Memory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got.Pages != 0 || got.Sitemaps != 0 || got.History != nil {
 		t.Errorf("it still counts %d pages, %d maps, %d octets of history", got.Pages, got.Sitemaps, len(got.History))
 	}

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
 func authority(t *testing.T, s string) canon.Authority {
 	t.Helper()
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u.Authority()
 }
 

@@ -12,24 +12,22 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
 func authority(t testing.TB, s string) canon.Authority {
 	t.Helper()
 	a, err := canon.ParseAuthority(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
 func open(t testing.TB, path string) *Locks {
 	t.Helper()
 	l, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	if why := l.Missing(); why != "" {
 		t.Skip(why)
@@ -53,9 +51,7 @@ func mustWait(t testing.TB, l *Locks, a canon.Authority, want time.Duration) {
 
 func mustRelease(t testing.TB, l *Locks, a canon.Authority, rest time.Duration) {
 	t.Helper()
-	if err := l.Release(a, rest); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Release(a, rest))
 }
 
 // Politeness rule 17: one at a time, and the rest that the last one asked for, to the microsecond.
@@ -97,9 +93,7 @@ func TestRule17_WhoEndsEarlyLeavesThePace(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
 		one, a := open(t, path), authority(t, "http://a.test")
 		mustTake(t, one, a, 5*time.Second)
-		if err := one.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, one.Close())
 		time.Sleep(time.Second)
 		two := open(t, path)
 		mustWait(t, two, a, 4*time.Second)
@@ -116,9 +110,7 @@ func TestDamagedTableIsHarmless(t *testing.T) {
 	for i := range b {
 		b[i] = byte(r.Uint32())
 	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 	l := open(t, path)
 	for i := range 1000 {
 		a := authority(t, fmt.Sprintf("http://h%d.test", i))
@@ -131,9 +123,7 @@ func TestDamagedTableIsHarmless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := authority(t, "http://past.test")
 		mustTake(t, l, a, time.Second)
-		if err := l.Release(a, farthest+time.Second); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Release(a, farthest+time.Second))
 		mustTake(t, l, a, time.Second) // further ahead than anything is meant to be
 		mustRelease(t, l, a, 0)
 	})
@@ -153,24 +143,18 @@ func TestTableAgreesWithAMap(t *testing.T) {
 			h := uint64(r.IntN(50))<<48 | uint64(r.IntN(4)+1) // four authorities in each of fifty buckets
 			now := time.Now().UnixMicro()
 			e, err := l.find(h)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if want := (entry{h, next[h], farthest.Microseconds()}).wait(now); e.wait(now) != want {
 				t.Fatalf("%x: rests %v, want %v", h, e.wait(now), want)
 			}
 			rest := time.Duration(r.IntN(100)) * time.Second
 			next[h] = now + rest.Microseconds()
-			if err := l.store(h, now, rest); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.store(h, now, rest))
 			time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
 		}
 		now := time.Now().UnixMicro()
 		for i := range uint64(5) {
-			if err := l.store(60<<48|i+1, now, time.Duration(i+1)*time.Minute); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.store(60<<48|i+1, now, time.Duration(i+1)*time.Minute))
 		}
 		for i := range uint64(5) {
 			e, err := l.find(60<<48 | i + 1)
@@ -188,9 +172,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		t.Error("a folder was opened")
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	if l, err := Open(filepath.Join(file, "locks")); err == nil {
 		l.Close()
 		t.Error("a file was taken for a folder")
@@ -267,9 +249,7 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 			if err := l.store(hash(a.String()), up(future), rest); err != nil { // released before the clock was set back
 				t.Fatal(err)
 			}
-			if err := l.store(hash(addressName(addr)), up(future), rest); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.store(hash(addressName(addr)), up(future), rest))
 			begin := time.Now()
 			for _, take := range []func() (time.Duration, error){
 				func() (time.Duration, error) { return l.Take(a, time.Second) },
@@ -284,9 +264,7 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 				}
 				time.Sleep(time.Until(begin.Add(rest)))
 				begin = time.Now()
-				if err := l.store(hash(addressName(addr)), up(begin.Add(back)), rest); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, l.store(hash(addressName(addr)), up(begin.Add(back)), rest))
 			}
 			if got := l.SetBack(); got < back-time.Millisecond || got > back+time.Millisecond {
 				t.Errorf("set back by %v, told %v", back, got)
@@ -358,13 +336,9 @@ func TestRule26_ALateStartIsNotOvertaken(t *testing.T) {
 			asks(other, addr, every)
 			asks(slow, addr, every)
 			asks(other, elsewhere, 0)
-			if err := other.Started(elsewhere, every); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, other.Started(elsewhere, every))
 		}
-		if err := slow.Started(addr, every); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, slow.Started(addr, every))
 		asks(other, addr, every)
 		time.Sleep(every)
 		asks(other, addr, 0)

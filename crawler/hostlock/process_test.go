@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // asChild makes the test binary one of several processes: its value says what it does, its arguments with what.
@@ -78,23 +80,15 @@ func child(role string, args []string) error {
 func start(t *testing.T, role string, args ...string) (cmd *exec.Cmd, out *bufio.Reader, stop func()) {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd = exec.CommandContext(t.Context(), exe, args...)
 	cmd.Env = append(os.Environ(), asChild+"="+role)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	return cmd, bufio.NewReader(pipe), func() { in.Close() }
 }
 
@@ -110,17 +104,13 @@ func TestRule17_AnotherProcessHasTheHost(t *testing.T) {
 		mustWait(t, l, a, Busy)
 		mustTake(t, l, authority(t, "http://b.test"), 0)
 		if kill {
-			if err := other.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, other.Process.Kill())
 			_ = other.Wait() // it says that it was killed
 			mustTake(t, l, a, 0)
 			continue
 		}
 		stop()
-		if err := other.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, other.Wait())
 		if wait, err := l.Take(a, 0); err != nil || wait <= time.Hour-time.Minute || wait > time.Hour {
 			t.Errorf("after its release: %v, %v; want nearly an hour", wait, err)
 		}
@@ -145,14 +135,10 @@ func TestRule17_ManyProcessesTakeTurns(t *testing.T) {
 		now()
 	}
 	for _, cmd := range all {
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Wait())
 	}
 	b, err := os.ReadFile(diary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.Fields(strings.ReplaceAll(string(b), " ", ":"))
 	if len(lines) != 1600 {
 		t.Fatalf("%d lines", len(lines))

@@ -12,14 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
 func mustRest(t testing.TB, l *Locks, a canon.Authority, wait time.Duration) {
 	t.Helper()
-	if err := l.Rest(a, time.Now(), Wish{Wait: wait, Status: 503, Field: "Retry-After"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Rest(a, time.Now(), Wish{Wait: wait, Status: 503, Field: "Retry-After"}))
 }
 
 func wantResting(t testing.TB, l *Locks, a canon.Authority, want time.Duration) {
@@ -39,9 +39,7 @@ func TestRule26_ARestIsKnownToAll(t *testing.T) {
 		mustRest(t, two, a, time.Minute) // another answer, of a host that is busy still
 		mustTake(t, two, a, 0)
 		mustRelease(t, two, a, 0)
-		if err := one.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, one.Close())
 		time.Sleep(time.Minute)
 		for _, l := range []*Locks{two, open(t, path)} {
 			w, err := l.Resting(a)
@@ -88,9 +86,7 @@ func TestRule17_AClockSetBackLengthensNoLongRest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l, a := open(t, filepath.Join(t.TempDir(), "locks")), authority(t, "http://a.test")
 			const rest = 30 * time.Minute
-			if err := l.Rest(a, time.Now().Add(back), Wish{Wait: rest, Status: 429}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Rest(a, time.Now().Add(back), Wish{Wait: rest, Status: 429}))
 			for left := rest; left > 0; left -= time.Minute { // whoever looks often must not make it longer
 				if w, err := l.Resting(a); err != nil || w.Wait != left || !w.Ours {
 					t.Fatalf("%+v, %v; want %v", w, err, left)
@@ -167,9 +163,7 @@ func TestAFullBucketLosesTheShortestRest(t *testing.T) {
 		l, now := open(t, filepath.Join(t.TempDir(), "locks")), time.Now().UnixMicro()
 		for i := range int64(restsPerBucket + 1) {
 			rest := (i + 1) * time.Minute.Microseconds()
-			if err := l.storeRest(restEntry{hash: 60<<48 | uint64(i+1), until: now + rest, rest: rest}, false); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.storeRest(restEntry{hash: 60<<48 | uint64(i+1), until: now + rest, rest: rest}, false))
 		}
 		for i := range uint64(restsPerBucket + 1) {
 			if e, err := l.findRest(60<<48 | i + 1); err != nil || (e.hash == 0) != (i == 0) {
@@ -187,9 +181,7 @@ func TestRule17_ARestOutlivesAKill(t *testing.T) {
 	if line, err := out.ReadString('\n'); err != nil || strings.TrimSpace(line) != "asked" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if err := other.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, other.Process.Kill())
 	_ = other.Wait() // it says that it was killed
 	if w, err := l.Resting(a); err != nil || w.Wait < 47*time.Hour || w.Wait > 48*time.Hour || w.Ours {
 		t.Errorf("%+v, %v", w, err)

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
@@ -46,9 +48,7 @@ func TestRule26_ACommandHeedsAWish(t *testing.T) {
 				f, err := fetch.New(fetch.Config{
 					Identity: fetch.Identity{Version: "1"}, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir(),
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer f.Close()
 				path := filepath.Join(t.TempDir(), "locks")
 				var locks [2]*hostlock.Locks
@@ -62,9 +62,7 @@ func TestRule26_ACommandHeedsAWish(t *testing.T) {
 					t.Skip(why)
 				}
 				u, err := canon.Parse("http://" + name + c.target)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				asks := func(l *hostlock.Locks) error {
 					x, err := alongside{locks: l, floor: time.Second, every: time.Second}.do(t.Context(), f, "curtsy", fetch.Request{URL: u})
 					if err == nil {
@@ -72,9 +70,7 @@ func TestRule26_ACommandHeedsAWish(t *testing.T) {
 					}
 					return err
 				}
-				if err := asks(locks[0]); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, asks(locks[0]))
 				if w, err := locks[1].Resting(u.Authority()); err != nil || w.Wait != c.want || w.Status != c.status && c.want > 0 {
 					t.Errorf("%+v: others know of %+v, %v", c, w, err)
 				}
@@ -106,9 +102,7 @@ func TestRule26_ACommandHeedsAWish(t *testing.T) {
 func TestAlongside_AFailedNoteReturnsNoExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locks, err := hostlock.Open(filepath.Join(t.TempDir(), "locks"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if why := locks.Missing(); why != "" {
 			t.Skip(why)
 		}
@@ -124,14 +118,10 @@ func TestAlongside_AFailedNoteReturnsNoExchange(t *testing.T) {
 		f, err := fetch.New(fetch.Config{
 			Identity: fetch.Identity{Version: "1"}, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir(),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer f.Close()
 		u, err := canon.Parse("http://localhost/robots.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		x, err := alongside{locks: locks, floor: time.Second, every: time.Second}.do(t.Context(), f, "curtsy", fetch.Request{URL: u})
 		if x != nil || err == nil {
 			t.Errorf("%v, %v", x, err)

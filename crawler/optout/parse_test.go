@@ -7,24 +7,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
 func url(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
 func list(t testing.TB, text string) *List {
 	t.Helper()
 	l, err := Parse("list", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // folder is a folder of lists, watched by the clock of the bubble.
@@ -82,9 +84,7 @@ func TestRule16_AChangeIsInForceASecondLater(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		f.want(w, "b", "has changed: 1 entry is in force")
 		f.write("new", "b.test\nc.test\n")
-		if err := os.Rename(f.path("new"), f.path("list")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Rename(f.path("new"), f.path("list")))
 		time.Sleep(Look)
 		f.want(w, "bc", "has changed")
 		time.Sleep(time.Hour)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
 )
 
 // seeds adds the golden files of an ending, and their beginnings.
@@ -17,9 +19,7 @@ func seeds(f *testing.F, ending string, add func([]byte)) {
 	}
 	for _, name := range names {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		add(b)
 		add(b[:len(b)/2])
 	}

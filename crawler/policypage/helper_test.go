@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -32,14 +34,10 @@ func golden(t *testing.T, name string, b []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, b, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if string(want) != string(b) {
 		t.Errorf("%s is another; -update writes it:\n%s", path, b)
 	}
@@ -64,9 +62,7 @@ func publish(t *testing.T, s Statement) site {
 		s.URL: s.Page, s.beside(RangesName): s.RangesJSON, s.beside(CardName): s.CardJSON,
 	} {
 		b, err := write()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		made[url] = Answer{URL: url, Status: 200, Type: "application/json", Body: b}
 	}
 	return made
@@ -80,9 +76,7 @@ func wanted(s Statement) Wanted {
 func look(t *testing.T, s site, w Wanted) Findings {
 	t.Helper()
 	f, err := Look(t.Context(), w.URL, w, s.ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestWhatIsPublishedAsWrittenAgrees(t *testing.T) {
@@ -106,9 +108,7 @@ func TestEachDisagreementIsFound(t *testing.T) {
 			}
 			c.change(t, s, &w)
 			f, err := Look(t.Context(), page, w, s.ask)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := disagreements(f)
 			slices.Sort(got)
 			if strings.Join(got, ", ") != c.want || f.Agree || f.Silent != (name == "no answer") {
@@ -122,9 +122,7 @@ func TestEachDisagreementIsFound(t *testing.T) {
 func TestWhatTheSettingsDoNotSayIsUnknown(t *testing.T) {
 	s := statement()
 	f, err := Look(t.Context(), s.URL, Wanted{Now: noon}, publish(t, s).ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range f.Checks {
 		switch c.Subject {
 		case "client_id", "ips_uri", "client_uri", "trigger", "rfc9309-compliance":

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 )
 
@@ -23,9 +24,7 @@ func TestThePageAndItsDocuments(t *testing.T) {
 	for name, s := range map[string]Statement{"full": full, "least": least} {
 		for ending, write := range map[string]func() ([]byte, error){".html": s.Page, "-ranges.json": s.RangesJSON, "-card.json": s.CardJSON} {
 			b, err := write()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			golden(t, name+ending, b)
 		}
 	}
@@ -36,9 +35,7 @@ func TestHostileAnswersStandOnThePageAsText(t *testing.T) {
 	plain := statement()
 	plain.Earlier = []EarlierKey{{Key: verifier, Until: noon}}
 	want, err := plain.Page()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, hostile := range []string{
 		`<script>alert(1)</script>`, `</title><img src=x onerror=y>`, `"><svg onload=z>`, `' onclick='a`, `--><b>`, `{{.Key}}`,
 		`&lt;b&gt; &amp; &#39;`, `javascript:alert(1)`, `]]>`, "`${x}`", `<!-- curtsy identity sha256=`, `</pre></dd>`, strings.Repeat("<", MaxOperator),
@@ -49,16 +46,12 @@ func TestHostileAnswersStandOnThePageAsText(t *testing.T) {
 		s.Earlier = []EarlierKey{{Key: hostile, Until: noon}}
 		s.Contact = strings.ReplaceAll(hostile, " ", "") // which the command refuses before
 		b, err := s.Page()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, want := shape(t, b), shape(t, want); got != want {
 			t.Errorf("%q: the page has\n%s\nwant\n%s", hostile, got, want)
 		}
 		p, err := ReadPage(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, what := range []string{"operator", "purpose", "retention", "key"} {
 			if got, ok := p.says(what, hostile); !ok {
 				t.Errorf("%q: the %s reads back as %q", hostile, what, got)
@@ -102,9 +95,7 @@ func shape(t *testing.T, b []byte) string {
 func TestThePageStandsAlone(t *testing.T) {
 	s := statement()
 	b, err := s.Page()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	z := html.NewTokenizer(bytes.NewReader(b))
 	for z.Next() != html.ErrorToken {
 		tok := z.Token()
@@ -218,13 +209,9 @@ func TestAChangeByHandIsSeen(t *testing.T) {
 func TestTheSyncTokenChangesWithTheRangesAlone(t *testing.T) {
 	token := func(s Statement) string {
 		b, err := s.RangesJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var doc rangesJSON
-		if err := json.Unmarshal(b, &doc); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(b, &doc))
 		return doc.SyncToken
 	}
 	s, later, fewer := statement(), statement(), statement()

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestCPU_TokensAreLentOneByOne(t *testing.T) {
@@ -14,9 +16,7 @@ func TestCPU_TokensAreLentOneByOne(t *testing.T) {
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, ctx := range []context.Context{t.Context(), over} { // a free one, though the end has come
-			if err := h.Acquire(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, h.Acquire(ctx))
 		}
 		if err := h.Acquire(over); !errors.Is(err, context.Canceled) {
 			t.Errorf("a third one of two: %v", err)

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
@@ -20,9 +22,7 @@ import (
 func authority(t *testing.T) canon.Authority {
 	t.Helper()
 	u, err := canon.Parse("http://a.test/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u.Authority()
 }
 
@@ -115,9 +115,7 @@ func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, a := Start(), authority(t)
 		rests, _, err := ReadRests(lines([]storage.Line{throttled(time.Minute, time.Hour)}, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		end := clock.Micros(time.Now().Add(-time.Minute))
 		for _, c := range []struct {
 			name       string

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -58,9 +60,7 @@ func (b *books) writer() *Writer { return New(archive{b}, ledger{b}, NewDates())
 func parse(t *testing.T, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 

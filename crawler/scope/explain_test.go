@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -12,9 +14,7 @@ import (
 func TestExplainAsksTheRulesInOrderUpToTheOneThatDecides(t *testing.T) {
 	depth := 2
 	s, err := New(Config{Exclude: []string{"/no/"}, Include: []string{"/a"}, Reject: []string{".pdf"}, Depth: &depth, Requisites: RequisitesAll}, urls(t, "http://a.test/"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	raw := urls(t, "http://a.test/a", "http://a.test/no/a", "http://a.test/a.pdf", "http://b.test/a", "http://a.test/b", "http://a.test/a/a/a/a/a")
 	decided := map[string]bool{}
@@ -50,9 +50,7 @@ func urls(t *testing.T, raw ...string) []canon.URL {
 	var us []canon.URL
 	for _, r := range raw {
 		u, err := canon.Parse(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		us = append(us, u)
 	}
 	return us

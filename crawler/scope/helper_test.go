@@ -3,15 +3,15 @@ package scope
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
 func parse(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -22,9 +22,7 @@ func newScope(t testing.TB, c Config, seeds ...string) *Scope {
 		us[i] = parse(t, s)
 	}
 	s, err := New(c, us)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

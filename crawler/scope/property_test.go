@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -67,9 +69,7 @@ func TestProperties(t *testing.T) {
 		c := w.config()
 		seeds := []canon.URL{w.url(t), w.url(t)}
 		s, err := New(c, seeds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cand := w.candidate(t)
 		if w.IntN(8) == 0 {
 			cand.URL = seeds[0]
@@ -91,9 +91,7 @@ func TestProperties(t *testing.T) {
 			wider := c
 			relax(&wider)
 			r, err := New(wider, seeds)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if v.In && !r.Judge(cand).In {
 				t.Fatalf("%s widens: %+v, %+v", name, c, cand)
 			}

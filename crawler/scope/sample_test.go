@@ -8,14 +8,14 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func sampleOf(t testing.TB, text string) Sample {
 	t.Helper()
 	s, err := ParseSample(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

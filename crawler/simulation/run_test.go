@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/record"
@@ -113,16 +115,12 @@ func (p *play) crawl(t *testing.T, path string) {
 	front, err := bolt.Open(path, frontier.Options{
 		Barrier: record.Barrier(&p.sink, sink), Pace: crawler.Floor, LeaseLength: leaseLength,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer front.Close()
 	var seeds []frontier.Candidate
 	for i := range p.w.roots {
 		u, err := canon.Parse(nameOf(i) + "/p/0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seeds = append(seeds, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
 	}
 	if _, err := front.Add(ctx, seeds); err != nil {
@@ -134,9 +132,7 @@ func (p *play) crawl(t *testing.T, path string) {
 		Scope:    scope.Config{Mode: scope.ModeAny, Traps: map[string]int{"depth": 0}},
 		Workers:  p.workers, MaxTime: p.lasts, MaxWait: 3 * time.Hour,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	over := make(chan struct{})
 	watched := make(chan struct{})
 	go func() { defer close(watched); p.watch(over, int64(before)) }()
@@ -145,9 +141,7 @@ func (p *play) crawl(t *testing.T, path string) {
 	p.virtual = time.Since(start)
 	close(over)
 	<-watched
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if p.stats, err = front.Stats(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
 // What stands around an address, or in it by a name that nobody defined, makes no other address of it.
 func TestNoAddressIsMadeUp(t *testing.T) {
 	at, err := canon.Parse("https://bakery.test/dir/sitemap.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for loc, want := range map[string]string{
 		"\u00A0https://bakery.test/a\u00A0":       "https://bakery.test/a",
 		"\u3000\n https://bakery.test/a \u2003":   "https://bakery.test/a",

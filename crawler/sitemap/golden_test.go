@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -16,9 +18,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestRead_FilesAsSitesHaveThem reads each file of the corpus whole; its golden file says all that comes of it.
 func TestRead_FilesAsSitesHaveThem(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sitemap", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	read := 0
 	for _, path := range paths {
 		if strings.HasSuffix(path, ".golden") {
@@ -26,19 +26,13 @@ func TestRead_FilesAsSitesHaveThem(t *testing.T) {
 		}
 		read++
 		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got := golden(t, string(body))
 		if *update {
-			if err := os.WriteFile(path+".golden", []byte(got), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path+".golden", []byte(got), 0o666))
 		}
 		want, err := os.ReadFile(path + ".golden")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got != string(want) {
 			t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding/unicode"
 
 	"curtsy/frontier/canon"
@@ -24,9 +25,7 @@ const at = "http://a.test/maps/s.xml"
 func urlOf(t testing.TB, s string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -49,9 +48,7 @@ func entriesOf(t testing.TB, body, contentType string) ([]Entry, Report) {
 		got = append(got, e)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(got) != report.Entries {
 		t.Errorf("%d entries came, %d are reported", len(got), report.Entries)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -142,15 +144,11 @@ func (x trial) looks(t *testing.T) (all []look, took time.Duration, exchanges in
 	var seeds []frontier.Candidate
 	for _, site := range x.sites {
 		c, err := crawldir.Seed("http://"+site.Name+"/", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seeds = append(seeds, c)
 	}
 	dir := inMemory(t)
-	if err := crawldir.CreateUnchecked(t.Context(), dir, &s, crawldir.Given(seeds)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, crawldir.CreateUnchecked(t.Context(), dir, &s, crawldir.Given(seeds)))
 	o := crawldir.Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
 	o.Attend = func(ctx context.Context, start crawldir.Start) (crawler.Summary, error) {
 		began := time.Now()
@@ -179,9 +177,7 @@ func (x trial) looks(t *testing.T) (all []look, took time.Duration, exchanges in
 		return summary, err
 	}
 	r, err := crawldir.Run(t.Context(), dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all, took, r.Status.Exchanges
 }
 

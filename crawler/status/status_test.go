@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
@@ -16,9 +18,7 @@ func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				return n, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return answer
 		}
 		for range 2 {

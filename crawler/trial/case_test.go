@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/status"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
@@ -75,7 +77,7 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	first, cases := uint64(1), s.cases
 	if v := os.Getenv("CURTSY_CASE"); v != "" {
 		n, err := strconv.ParseUint(v, 10, 64)
-		must(t, err)
+		require.NoError(t, err)
 		first, cases = n, 1
 	}
 	for n := first; n < first+uint64(cases); n++ {
@@ -210,8 +212,8 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 		most = 0
 	}
 	c, err := open(ctx, x.dir, x.set, s, most)
-	must(t, err)
-	must(t, c.seed(ctx, x.web, x.seeds))
+	require.NoError(t, err)
+	require.NoError(t, c.seed(ctx, x.web, x.seeds))
 	var operator sync.WaitGroup
 	operator.Go(func() { x.operate(ctx, t, c, life, most) })
 	ended := make(chan error)
@@ -226,7 +228,7 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 	select {
 	case err = <-ended:
 		if killed { // it came to its end before it could be killed
-			must(t, os.CopyFS(next, os.DirFS(x.dir)))
+			require.NoError(t, os.CopyFS(next, os.DirFS(x.dir)))
 		}
 	case <-after:
 		synctest.Wait()
@@ -241,15 +243,15 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 	}
 	cancel()
 	operator.Wait()
-	must(t, err)
+	require.NoError(t, err)
 	if !killed {
 		x.elapsed += time.Since(start)
 		st, err := status.Of(t.Context(), c.front)
-		must(t, err)
+		require.NoError(t, err)
 		x.asked = st.Exchanges
 	}
 	x.served += s.served
-	must(t, c.close())
+	require.NoError(t, c.close())
 	s.wg.Wait()
 }
 
@@ -257,16 +259,16 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 func (x *trial) judge(t *testing.T, at, root string) {
 	t.Helper()
 	temp := filepath.Join(root, "temp")
-	must(t, os.MkdirAll(temp, 0o777))
+	require.NoError(t, os.MkdirAll(temp, 0o777))
 	o := reconcile.Options{Dir: filepath.Join(x.dir, "ledger"), Root: x.dir, TempDir: temp}
 	_, unsigned := ledger.Latest(o.Dir)
 	if unsigned == nil { // else a kill came before the first checkpoint
 		o.Key = x.known
 	}
 	book, err := reconcile.Open(t.Context(), o)
-	must(t, err)
+	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(x.dir, "warc", "*.warc.gz*"))
-	must(t, err)
+	require.NoError(t, err)
 	witnesses := []audit.Witness{book}
 	if w := x.witness(t, temp, book); w != nil {
 		witnesses = append(witnesses, w)
@@ -275,9 +277,7 @@ func (x *trial) judge(t *testing.T, at, root string) {
 	if err == audit.ErrNothing {
 		return
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", at, err)
-	}
+	require.NoError(t, err, at)
 	said, told := 0, 0
 	for _, f := range r.Findings {
 		if f.Code == finding.TakenDown && f.Place.File == o.Dir {
@@ -310,7 +310,7 @@ func (x *trial) counted(t *testing.T) {
 	t.Helper()
 	var told int64
 	for l, err := range ledger.Read(filepath.Join(x.dir, "ledger")) {
-		must(t, err)
+		require.NoError(t, err)
 		if l.Record != "" {
 			told++
 		}
@@ -336,12 +336,4 @@ func directory(t *testing.T) string {
 	}
 	t.Fatal("no temporary directory")
 	return ""
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

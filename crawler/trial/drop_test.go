@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
@@ -46,10 +48,10 @@ type dropCounts struct{ status, list, ledger int64 }
 func countDrops(t *testing.T, dir string) (n dropCounts) {
 	t.Helper()
 	f, err := bolt.OpenReadOnly(filepath.Join(dir, "frontier.db"))
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	st, err := f.Stats(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	n.status = st.Reasons[frontier.Dropped][frontier.ReasonOperator]
 	err = f.List(t.Context(), func(i frontier.Item) error {
 		if i.URL != nil && i.URL.Outcome == frontier.Dropped && i.URL.Reason == frontier.ReasonOperator {
@@ -60,7 +62,7 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 		}
 		return nil
 	})
-	must(t, err)
+	require.NoError(t, err)
 	last := map[string]storage.Line{} // what was decided last of a URL. A turn whose lease has run out may write what it decided later
 	for l, err := range ledger.Read(filepath.Join(dir, "ledger")) {
 		switch {
@@ -80,9 +82,9 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 			continue
 		}
 		u, err := canon.Parse(raw)
-		must(t, err)
+		require.NoError(t, err)
 		seen, err := f.Seen(t.Context(), []canon.URL{u})
-		must(t, err)
+		require.NoError(t, err)
 		if seen[0] { // else a kill took back the page that named it
 			n.ledger++
 		}
@@ -152,8 +154,8 @@ func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
 func (x *trial) look(t *testing.T) {
 	time.Sleep(began + x.elapsed)
 	c, err := open(t.Context(), x.dir, x.set, &server{w: x.web}, 0)
-	must(t, err)
-	must(t, c.close())
+	require.NoError(t, err)
+	require.NoError(t, c.close())
 }
 
 // liveDropping is one life in which an operator drops and resumes hosts, and drops single URLs. It ends by a kill that leaves
@@ -165,8 +167,8 @@ func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 	defer cancel()
 	s := &server{w: x.web, asked: map[string]int{}, answers: map[string]int{}, true: time.Now, log: func(*trialHost, logged) {}}
 	c, err := open(ctx, x.dir, x.set, s, 4*time.Minute)
-	must(t, err)
-	must(t, c.seed(ctx, x.web, x.seeds))
+	require.NoError(t, err)
+	require.NoError(t, c.seed(ctx, x.web, x.seeds))
 	ended := make(chan error, 1)
 	go func() {
 		_, err := c.crawl.Run(ctx)
@@ -174,7 +176,7 @@ func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 	}()
 	for range 1 + x.dice.IntN(12) {
 		time.Sleep(time.Duration(x.dice.IntN(8000)) * time.Millisecond)
-		must(t, x.command(ctx, c.front))
+		require.NoError(t, x.command(ctx, c.front))
 	}
 	if next != "" {
 		time.Sleep(time.Duration(x.dice.IntN(40_000)) * time.Millisecond)
@@ -185,11 +187,11 @@ func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 		c.leave(t, next, x.dice)
 		cancel()
 	}
-	must(t, <-ended)
+	require.NoError(t, <-ended)
 	st, err := c.front.Stats(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	x.elapsed += time.Since(start)
-	must(t, c.close())
+	require.NoError(t, c.close())
 	s.wg.Wait()
 	return st.Counts[frontier.ReasonExpired]
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
@@ -341,8 +343,8 @@ func (c *crawl) close() error {
 // last sync, or not.
 func (c *crawl) leave(t *testing.T, next string, d dice) {
 	t.Helper()
-	must(t, os.CopyFS(next, os.DirFS(c.dir)))
-	must(t, os.RemoveAll(filepath.Join(next, "spool")))
+	require.NoError(t, os.CopyFS(next, os.DirFS(c.dir)))
+	require.NoError(t, os.RemoveAll(filepath.Join(next, "spool")))
 	defer c.uncommit(t, next)
 	if d.in(2) {
 		return
@@ -351,9 +353,9 @@ func (c *crawl) leave(t *testing.T, next string, d dice) {
 	defer c.mu.Unlock()
 	for _, path := range evidence(c.dir) {
 		s, err := os.Stat(path)
-		must(t, err)
+		require.NoError(t, err)
 		if lost := s.Size() - c.synced[path]; lost > 0 && d.in(2) {
-			must(t, os.Truncate(strings.Replace(path, c.dir, next, 1), s.Size()-d.Int64N(lost+1)))
+			require.NoError(t, os.Truncate(strings.Replace(path, c.dir, next, 1), s.Size()-d.Int64N(lost+1)))
 		}
 	}
 }
@@ -365,13 +367,13 @@ func (c *crawl) uncommit(t *testing.T, next string) {
 	book := filepath.Join(next, "ledger")
 	lines := int64(0)
 	for e, err := range ledger.Skim(book) {
-		must(t, err)
+		require.NoError(t, err)
 		if e.Problem == nil {
 			lines = e.Index + 1
 		}
 	}
 	sizes, err := ledger.Checkpoints(book)
-	must(t, err)
+	require.NoError(t, err)
 	var last []byte
 	for _, size := range sizes {
 		path := ledger.CheckpointPath(book, size)
@@ -380,11 +382,11 @@ func (c *crawl) uncommit(t *testing.T, next string) {
 		} else {
 			err = os.Remove(path)
 		}
-		must(t, err)
+		require.NoError(t, err)
 	}
 	latest := filepath.Join(book, ledger.CheckpointName)
 	_ = os.Remove(latest) // there may be none
 	if last != nil {
-		must(t, os.WriteFile(latest, last, 0o644))
+		require.NoError(t, os.WriteFile(latest, last, 0o644))
 	}
 }

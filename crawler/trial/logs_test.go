@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/reconcile"
@@ -149,7 +151,7 @@ func write(t *testing.T, path string, lines []logged, packed bool) {
 		z.Write(plain) // a bytes.Buffer never fails
 		z.Close()
 	}
-	must(t, os.WriteFile(path, b.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 }
 
 // witness is what the logs say, nil without any. A crawl whose clock was set is not held against logs: its dates are others

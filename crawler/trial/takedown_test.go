@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/optout"
 	"curtsy/frontier/canon"
@@ -32,7 +34,7 @@ func (x *trial) firstKey(t *testing.T, root string) {
 	secret[0] = byte(x.web.seed)
 	s, err := checkpoint.NewSigner(secret)
 	err = errors.Join(err, os.MkdirAll(filepath.Dir(x.set.keyFile), 0o700), os.WriteFile(x.set.keyFile, []byte(hex.EncodeToString(secret)+"\n"), 0o600))
-	must(t, err)
+	require.NoError(t, err)
 	x.known = s.Key()
 }
 
@@ -42,7 +44,7 @@ func (x *trial) rotate(t *testing.T, life int, offset time.Duration) {
 	d := throw(x.web.seed, "rotate", strconv.Itoa(life))
 	for d.in(4) {
 		secret, err := secretIn(x.set.keyFile)
-		must(t, err)
+		require.NoError(t, err)
 		at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(began + x.elapsed + offset)
 		if _, err := crawldir.Rotate(x.set.keyFile, secret, at); err != nil {
 			t.Fatal(err)
@@ -70,7 +72,7 @@ func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 	if errors.Is(err, redact.ErrNothing) || errors.Is(err, redact.ErrDone) {
 		return
 	}
-	must(t, err)
+	require.NoError(t, err)
 	if _, err := optout.Append(filepath.Join(x.dir, optOutName), []string{j.OptOut}, j.Reason); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 		}
 		return ledger.Open(ledger.Options{Dir: filepath.Join(x.dir, "ledger"), SegmentSize: 1 << 20, Software: "curtsy/1", Signer: signer, Rotations: rotations})
 	}})
-	must(t, err)
+	require.NoError(t, err)
 	x.takedowns++
 	x.gone += before - x.exchanges(t)
 }
@@ -92,7 +94,7 @@ func (x *trial) operated(t *testing.T) settings {
 	set := x.set
 	set.operator = true
 	c := &crawl{dir: x.dir, synced: map[string]int64{}, ready: make(chan struct{})}
-	must(t, errors.Join(c.openEvidence(t.Context(), set), c.close()))
+	require.NoError(t, errors.Join(c.openEvidence(t.Context(), set), c.close()))
 	return set
 }
 
@@ -117,7 +119,7 @@ func (x *trial) subject(t *testing.T, d dice) (s redact.Subject, entry string, o
 	var all []canon.URL
 	refused := d.in(4)
 	for l, err := range ledger.Read(filepath.Join(x.dir, "ledger")) {
-		must(t, err)
+		require.NoError(t, err)
 		if u, err := canon.Parse(l.URL); err == nil && u.RequestURI() != "/robots.txt" && (l.Record != "" || refused) {
 			all = append(all, u)
 		}
@@ -135,7 +137,7 @@ func (x *trial) subject(t *testing.T, d dice) (s redact.Subject, entry string, o
 	}
 	s = redact.Subject{Text: u.Authority().HostPort(), Host: true}
 	list, err := optout.Parse("", []byte(s.Text))
-	must(t, err)
+	require.NoError(t, err)
 	s.Covers = func(raw string) bool {
 		other, err := canon.Parse(raw)
 		if err != nil {
@@ -151,7 +153,7 @@ func (x *trial) subject(t *testing.T, d dice) (s redact.Subject, entry string, o
 func (x *trial) exchanges(t *testing.T) (n int64) {
 	t.Helper()
 	for l, err := range ledger.Read(filepath.Join(x.dir, "ledger")) {
-		must(t, err)
+		require.NoError(t, err)
 		if l.Record != "" {
 			n++
 		}
@@ -163,7 +165,7 @@ func (x *trial) exchanges(t *testing.T) (n int64) {
 func (x *trial) prove(t *testing.T, root string) {
 	t.Helper()
 	index, err := filepath.Glob(filepath.Join(x.dir, "index", "*.cdxj"))
-	must(t, err)
+	require.NoError(t, err)
 	c := proof.Crawl{Ledger: filepath.Join(x.dir, "ledger"), Archive: filepath.Join(x.dir, "warc"), Index: index, TempDir: filepath.Join(root, "temp")}
 	d := throw(x.web.seed, "prove")
 	for range 2 {
@@ -190,6 +192,6 @@ func (x *trial) bundle(t *testing.T, c proof.Crawl, host string) *proof.Result {
 		t.Fatal(fmt.Errorf("case %d, %s: %w", x.web.seed, host, err))
 	}
 	r, err := proof.Verify(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), proof.Options{Key: x.known, TempDir: c.TempDir})
-	must(t, err)
+	require.NoError(t, err)
 	return r
 }

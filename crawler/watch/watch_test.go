@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/freshness"
@@ -89,9 +91,7 @@ func crawled(t *testing.T, pages map[string]changing, set func(*crawldir.Setting
 	if err == nil {
 		err = crawldir.Create(t.Context(), l.dir, &l.s, seeds)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.run()
 	return l
 }

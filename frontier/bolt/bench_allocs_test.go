@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -37,7 +38,7 @@ func TestAllocs_ReadCell(t *testing.T) {
 		})
 		return nil
 	})
-	must(t, err)
+	require.NoError(t, err)
 }
 
 // Links that are known cost a page one slice, however many there are.

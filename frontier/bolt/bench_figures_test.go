@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -129,7 +131,7 @@ func short(n int) string {
 // figurePath is where the frontier of a size is.
 func figurePath(t *testing.T, seen int) string {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("curtsy-figures-%d-%d", os.Getpid(), seen))
-	must(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.MkdirAll(dir, 0o700))
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return filepath.Join(dir, "frontier.db")
 }
@@ -164,7 +166,7 @@ func measure(t *testing.T, seen int) measured {
 		l.group = 0
 	}
 	for i := range *figureRounds {
-		must(t, f.Close())
+		require.NoError(t, f.Close())
 		start := time.Now()
 		f = opened(t, path)
 		m.open = append(m.open, time.Since(start).Seconds())
@@ -173,14 +175,14 @@ func measure(t *testing.T, seen int) measured {
 			m.heap = max(m.heap, liveHeap()-before)
 		}
 	}
-	must(t, f.Close())
+	require.NoError(t, f.Close())
 	return m
 }
 
 // diskSize returns the octets of the file that are used.
 func diskSize(t testing.TB, f *Frontier) float64 {
 	tx, err := f.db.Begin(false)
-	must(t, err)
+	require.NoError(t, err)
 	defer tx.Rollback()
 	return float64(tx.Size())
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -120,7 +122,7 @@ func (l *load) pages(links []frontier.Candidate) {
 }
 
 func (l *load) sync() {
-	must(l, l.f.Sync(context.Background()))
+	require.NoError(l, l.f.Sync(context.Background()))
 }
 
 // finish makes the result of a turn and returns the links that are left.
@@ -149,7 +151,7 @@ func hostAfter(page int) *frontier.HostUpdate {
 // written returns the octets that commits have written so far, and the number of commits.
 func (l *load) written() (octets, commits int64) {
 	tx, err := l.f.db.Begin(false)
-	must(l, err)
+	require.NoError(l, err)
 	defer tx.Rollback()
 	s := l.f.db.Stats().TxStats
 	return s.GetPageAlloc() + int64(tx.ID())*int64(l.f.db.Info().PageSize), int64(tx.ID())
@@ -173,7 +175,7 @@ func (l *load) fill() {
 func (l *load) closeHalf() {
 	ctx := context.Background()
 	st, err := l.f.Stats(ctx)
-	must(l, err)
+	require.NoError(l, err)
 	for left := int(st.Pending); left > 0; {
 		c, err := l.f.Claim(ctx, frontier.Want{Hosts: min(left, 64), Tasks: 1})
 		if err != nil || len(c.Turns) == 0 {
@@ -186,7 +188,7 @@ func (l *load) closeHalf() {
 			first[i].Keep, first[i].Want, first[i].Host = true, int(t.Host.Queued/2), hostAfter(i)
 		}
 		more, err := l.f.Finish(ctx, first)
-		must(l, err)
+		require.NoError(l, err)
 		for i := range c.Turns {
 			c.Turns[i].Tasks = more[i].Tasks
 			first[i] = fetched(c.Turns[i])

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -50,7 +52,7 @@ func (w *web) link(tb testing.TB, n int) frontier.Candidate {
 	root := len(w.text) + 1
 	w.text = appendPath(w.text, n)
 	u, err := canon.Parse(string(w.text))
-	must(tb, err)
+	require.NoError(tb, err)
 	seed := string(w.text[:root])
 	via := string(appendPath(w.text[:root-1], n/2))
 	return frontier.Candidate{URL: u, Kind: frontier.KindLink, Depth: 3, Seed: seed, Tag: "bench", Via: via}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
@@ -75,7 +77,7 @@ func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	path := used(t)
 	want := tell(t, path)
 	_, kept, err := repair.Compact(t.Context(), path, false)
-	must(t, err)
+	require.NoError(t, err)
 	_, forgot, err := repair.Compact(t.Context(), path, true)
 	if err != nil || forgot >= kept {
 		t.Fatalf("%d octets with texts, %d without, error %v", kept, forgot, err)
@@ -108,7 +110,7 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 		t.Errorf("in use: %v", err)
 	}
 	f.Close()
-	must(t, os.Truncate(path, 40_000))
+	require.NoError(t, os.Truncate(path, 40_000))
 	if _, _, err := repair.Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("cut off: %v", err)
 	}

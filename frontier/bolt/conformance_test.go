@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/frontiertest"
@@ -17,7 +19,7 @@ func harness() frontiertest.Harness {
 		Open: func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
 			t.Helper()
 			f, err := Open(filepath.Join(dir, "frontier.db"), o)
-			must(t, err)
+			require.NoError(t, err)
 			return f
 		},
 		Crash: func(t testing.TB, f frontier.Frontier) { f.(*Frontier).kill() },

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/repair"
@@ -18,7 +20,7 @@ import (
 // by an error of ours. It returns whether Check found the file good.
 func reading(t testing.TB, path string, b []byte) (good bool) {
 	t.Helper()
-	must(t, os.WriteFile(path, b, 0o600))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 	ours := func(err error) bool {
 		return err == nil || errors.Is(err, frontier.ErrDamaged) || errors.Is(err, frontier.ErrNewer) || errors.Is(err, frontier.ErrOlder)
 	}
@@ -164,7 +166,7 @@ func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
 	b := read(t, path)
 	m, _ := dbfile.LastMeta(strings.NewReader(string(b)))
 	b[(m.Tx%2)*m.PageSize+40]++
-	must(t, os.WriteFile(path, b, 0o600))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 	if short, err := repair.CutShort(path); err != nil || !short {
 		t.Errorf("%v, %v", short, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -51,7 +53,7 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		if st.Outcomes[frontier.Dropped] != all || st.Queued != 1 || st.Reasons[frontier.Dropped][frontier.ReasonOperator] != all {
 			t.Errorf("%s: %d dropped, %d queued", way, st.Outcomes[frontier.Dropped], st.Queued)
 		}
-		must(t, e.Sync(context.Background()))
+		require.NoError(t, e.Sync(context.Background()))
 		if n := kept.Load(); way == "open" && n != all {
 			t.Errorf("%d are told and durable, want %d", n, all)
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -33,7 +35,7 @@ func newEngine(t testing.TB, dir string, o frontier.Options) *engine {
 func (e *engine) start() {
 	e.Helper()
 	f, err := Open(e.file, e.o)
-	must(e, err)
+	require.NoError(e, err)
 	e.Frontier = f
 }
 
@@ -132,7 +134,7 @@ func (e *engine) transactions() uint64 {
 	e.Helper()
 	e.db.Sync()
 	tx, err := e.db.Begin(false)
-	must(e, err)
+	require.NoError(e, err)
 	defer tx.Rollback()
 	return uint64(tx.ID())
 }
@@ -140,7 +142,7 @@ func (e *engine) transactions() uint64 {
 func mustURL(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	must(t, err)
+	require.NoError(t, err)
 	return u
 }
 
@@ -148,7 +150,7 @@ func mustURL(t testing.TB, raw string) canon.URL {
 func reader(t testing.TB, path string) *Frontier {
 	t.Helper()
 	f, err := OpenReadOnly(path)
-	must(t, err)
+	require.NoError(t, err)
 	return f
 }
 
@@ -156,14 +158,6 @@ func reader(t testing.TB, path string) *Frontier {
 func opened(t testing.TB, path string) *Frontier {
 	t.Helper()
 	f, err := Open(path, frontier.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	return f
-}
-
-// must ends the test if err is not nil.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

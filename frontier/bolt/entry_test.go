@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -38,7 +40,7 @@ func TestEntry_SaysOfEachURLWhatAnExportSays(t *testing.T) {
 					t.Errorf("%s: %+v, %v", c.URL, got, err)
 				}
 			}
-			must(t, f.Close())
+			require.NoError(t, f.Close())
 		})
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -29,7 +31,7 @@ func (e *engine) busy(seed uint64, rounds int) {
 	for round := range rounds {
 		time.Sleep(time.Duration(rng.IntN(1000)) * time.Millisecond)
 		c, err := e.Claim(context.Background(), frontier.Want{Tasks: 1 + rng.IntN(8), Hosts: 2})
-		must(e, err)
+		require.NoError(e, err)
 		for _, turn := range c.Turns {
 			if rng.IntN(20) > 0 || round == rounds-1 {
 				e.finish(e.anything(rng, turn, round))
@@ -261,7 +263,7 @@ func (x exported) tasks(t testing.TB, e *engine) {
 	time.Sleep(24 * time.Hour)
 	for {
 		c, err := e.Claim(context.Background(), frontier.Want{Tasks: 5000, Hosts: 50})
-		must(t, err)
+		require.NoError(t, err)
 		if len(c.Turns) == 0 {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -42,7 +43,7 @@ func makeFile(t testing.TB) string {
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	return b
 }
 
@@ -78,14 +79,14 @@ func openAll(t testing.TB, path string) map[string]error {
 func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
-	must(t, os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600))
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600))
 	empty := filepath.Join(dir, "empty") // bbolt takes it for a database that is yet to be made; a crawl would seem to be finished
-	must(t, os.WriteFile(empty, nil, 0o600))
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	other := filepath.Join(dir, "other")
 	db, err := bbolt.Open(other, 0o600, nil)
-	must(t, err)
+	require.NoError(t, err)
 	err = db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("somebody else's")); return err })
-	must(t, err)
+	require.NoError(t, err)
 	db.Close()
 	for _, path := range []string{text, empty, other} {
 		for call, err := range openAll(t, path) {
@@ -122,7 +123,7 @@ func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 func setFormat(t *testing.T, path string, n uint32) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, nil)
-	must(t, err)
+	require.NoError(t, err)
 	err = db.Update(func(tx *bbolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists([]byte(layout.MetaBucket))
 		if err != nil {
@@ -130,7 +131,7 @@ func setFormat(t *testing.T, path string, n uint32) {
 		}
 		return b.Put([]byte(layout.FormatKey), binary.BigEndian.AppendUint32(nil, n))
 	})
-	must(t, errors.Join(err, db.Close()))
+	require.NoError(t, errors.Join(err, db.Close()))
 }
 
 func TestOpen_ANewerFormatIsRefused(t *testing.T) {
@@ -177,13 +178,11 @@ func TestOpen_AFileInUseIsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want frontier.ErrInUse", call, errs[call])
 		}
 	}
-	must(t, f.Close())
+	require.NoError(t, f.Close())
 	one := reader(t, path)
 	defer one.Close()
 	two, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatalf("a second reader: %v", err)
-	}
+	require.NoError(t, err, "a second reader")
 	defer two.Close()
 	if _, err := Open(path, frontier.Options{}); !errors.Is(err, frontier.ErrInUse) {
 		t.Fatalf("Open while it is read: %v, want frontier.ErrInUse", err)
@@ -215,13 +214,13 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 	rw := opened(t, path)
 	ctx := t.Context()
 	want, err := rw.Stats(ctx)
-	must(t, err)
+	require.NoError(t, err)
 	hosts, err := rw.Hosts(ctx, frontier.Host{}.Authority, 10)
 	if err != nil || len(hosts) != 3 {
 		t.Fatalf("%d hosts, error %v", len(hosts), err)
 	}
-	must(t, rw.Close())
-	must(t, os.WriteFile(path, before, 0o600))
+	require.NoError(t, rw.Close())
+	require.NoError(t, os.WriteFile(path, before, 0o600))
 	f := reader(t, path)
 	got, err := f.Stats(ctx)
 	if err != nil || got.Discovered != want.Discovered || got.Outcomes != want.Outcomes || got.Deferred != want.Deferred || got.Restarts != 0 {
@@ -245,7 +244,7 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 			t.Errorf("%s: %v, want frontier.ErrReadOnly", call, err)
 		}
 	}
-	must(t, f.Close())
+	require.NoError(t, f.Close())
 	if string(read(t, path)) != string(before) {
 		t.Fatal("the file has been changed")
 	}
@@ -269,7 +268,7 @@ func writeCalls(f *Frontier) map[string]error {
 func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)
-	must(t, err)
+	require.NoError(t, err)
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for range 20 {
 			if _, err := layout.StateJournal.Append(tx, make([]byte, layout.ValueSize)); err != nil {
@@ -282,8 +281,8 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(path)
-	must(t, err)
-	must(t, dbfile.Check(bytes.NewReader(b)))
+	require.NoError(t, err)
+	require.NoError(t, dbfile.Check(bytes.NewReader(b)))
 	second := -1
 	for at := 2 * 4096; at < len(b); at += 4096 {
 		if binary.NativeEndian.Uint16(b[at+8:]) == dbfile.Branch && binary.NativeEndian.Uint16(b[at+10:]) > 2 {
@@ -305,19 +304,17 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 func TestGuard_APanicIsNoHang(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)
-	must(t, err)
+	require.NoError(t, err)
 	err = dbfile.Guard(func() error { return db.View(func(*bbolt.Tx) error { panic("spoilt") }) })
 	if !errors.Is(err, frontier.ErrDamaged) {
 		t.Fatal(err)
 	}
 	dbfile.Discard(db, fmt.Errorf("open: %w", err))
 	f, err := Open(path, frontier.Options{})
-	if err != nil {
-		t.Fatalf("the file was not released: %v", err)
-	}
+	require.NoError(t, err, "the file was not released")
 	spoilt := dbfile.Update(f.db, func(*bbolt.Tx) error { panic("spoilt") })
 	tx, err := f.db.Begin(true) // as bbolt leaves it when a rollback panics, too
-	must(t, err)
+	require.NoError(t, err)
 	defer f.db.Close()
 	defer tx.Rollback()
 	f.mu.Lock()

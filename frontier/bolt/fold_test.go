@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -69,7 +70,7 @@ func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
 		written := 0
 		for round := range 600 {
 			c, err := e.Claim(t.Context(), frontier.Want{Hosts: 1 + rnd.IntN(6), MaxWait: time.Hour})
-			must(t, err)
+			require.NoError(t, err)
 			for _, turn := range c.Turns {
 				a := turn.Authority.String()
 				if string(turn.Host.Robots) != robots[a] || string(turn.Host.Memory) != memory[a] {
@@ -152,7 +153,7 @@ func TestSweep_UnderReaders(t *testing.T) {
 	}()
 	for round := range 150 {
 		c, err := e.Claim(context.Background(), frontier.Want{Hosts: hosts})
-		must(t, err)
+		require.NoError(t, err)
 		var rs []frontier.Result
 		for _, turn := range c.Turns {
 			rs = append(rs, frontier.Result{
@@ -164,7 +165,7 @@ func TestSweep_UnderReaders(t *testing.T) {
 		e.sync()
 	}
 	close(stop)
-	must(t, <-ended)
+	require.NoError(t, <-ended)
 	if e.writer.sweeper.Base == 0 {
 		t.Fatal("no cycle of the sweeper has ended: the test does not test it")
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/repair"
@@ -70,7 +72,7 @@ func from(is []frontier.Item, err error) func() (frontier.Item, error) {
 
 func TestImport_MakesTheFrontierThatTheItemsTell(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
-	must(t, repair.Import(path, from(items(t), io.EOF)))
+	require.NoError(t, repair.Import(path, from(items(t), io.EOF)))
 	checkClean(t, path)
 	w := tell(t, path)
 	st := w.stats
@@ -118,7 +120,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 		all = append(all, frontier.Item{URL: e})
 	}
 	all[5].Host.Wait = 0
-	must(t, repair.Import(path, from(append(all, tail...), io.EOF)))
+	require.NoError(t, repair.Import(path, from(append(all, tail...), io.EOF)))
 	checkClean(t, path)
 	e := &engine{TB: t, file: path, o: frontier.Options{}}
 	e.start()
@@ -192,7 +194,7 @@ func TestImport_RefusesAnExistingFileAndPassesOnErrors(t *testing.T) {
 	if err := repair.Import(path, from(items(t)[:6], broken)); !errors.Is(err, broken) || !strings.Contains(err.Error(), "item 7:") {
 		t.Errorf("%v", err)
 	}
-	must(t, os.WriteFile(path, []byte("mine"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
 	if err := repair.Import(path, from(items(t), io.EOF)); !errors.Is(err, os.ErrExist) {
 		t.Errorf("%v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -28,10 +29,10 @@ func texts(t testing.TB, path string) map[string]frontier.Outcome {
 	defer f.Close()
 	urls := map[string]frontier.Outcome{}
 	tx, err := f.db.Begin(false)
-	must(t, err)
+	require.NoError(t, err)
 	defer tx.Rollback()
 	all, err := layout.ReadEndings(tx)
-	must(t, err)
+	require.NoError(t, err)
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
 		b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
 		if err != nil || b.Forgotten() {
@@ -47,7 +48,7 @@ func texts(t testing.TB, path string) map[string]frontier.Outcome {
 		}
 		return nil
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return urls
 }
 
@@ -150,7 +151,7 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 	}
 	for round := range rounds {
 		b := spoil(whole[:m.Pages*m.PageSize], m, rnd, round)
-		must(t, os.WriteFile(path, b, 0o600))
+		require.NoError(t, os.WriteFile(path, b, 0o600))
 		out, s, err := rebuild(t, path, nil)
 		if string(read(t, path)) != string(b) {
 			t.Fatalf("round %d: the original was touched", round)
@@ -216,7 +217,7 @@ func TestRebuild_WithoutMetaPagesOrBranches(t *testing.T) {
 			clear(b[at : at+m.PageSize])
 		}
 	}
-	must(t, os.WriteFile(path, b, 0o600))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 	out, s, err := rebuild(t, path, nil)
 	if err != nil || !s.MetaSpoilt || s.Whole() {
 		t.Fatalf("%v, error %v", s, err)
@@ -249,7 +250,7 @@ func clearValues(t testing.TB, path, bucket string, which func(key []byte) bool)
 	t.Helper()
 	b := string(read(t, path))
 	db, err := dbfile.OpenReadOnly(path)
-	must(t, err)
+	require.NoError(t, err)
 	defer db.Close()
 	cleared := 0
 	err = db.View(func(tx *bbolt.Tx) error {
@@ -264,7 +265,7 @@ func clearValues(t testing.TB, path, bucket string, which func(key []byte) bool)
 	if err != nil || cleared == 0 {
 		t.Fatalf("%d values of %s cleared: %v", cleared, bucket, err)
 	}
-	must(t, os.WriteFile(path, []byte(b), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(b), 0o600))
 }
 
 func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
@@ -283,7 +284,7 @@ func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
 			t.Fatalf("%s: %v, error %v", j, without, err)
 		}
 		out, s, err := rebuild(t, path, lines(ledger))
-		must(t, err)
+		require.NoError(t, err)
 		t.Logf("%s: %v", j, s)
 		got := texts(t, out)
 		for _, e := range ledger {
@@ -327,9 +328,9 @@ func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
 	}
 	b := read(t, e.file)
 	clear(b[:8192]) // both meta pages: nothing is live
-	must(t, os.WriteFile(e.file, b, 0o600))
+	require.NoError(t, os.WriteFile(e.file, b, 0o600))
 	out, s, err := rebuild(t, e.file, lines(ledger))
-	must(t, err)
+	require.NoError(t, err)
 	if got := texts(t, out); !reflect.DeepEqual(got, truth) {
 		t.Errorf("the endings differ\n%v", s)
 	}
@@ -362,7 +363,7 @@ func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
 	e.shut()
 	b := read(t, e.file)
 	clear(b[:8192]) // both meta pages: nothing is live
-	must(t, os.WriteFile(e.file, b, 0o600))
+	require.NoError(t, os.WriteFile(e.file, b, 0o600))
 	out, s, err := rebuild(t, e.file, nil)
 	if err != nil || s.LostValues+s.LostEndings+s.Ambiguous > 0 || s.Blobs != 16 {
 		t.Fatalf("%v, error %v", s, err)
@@ -401,11 +402,11 @@ func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 	}
 	f.Close()
 	text := filepath.Join(t.TempDir(), "text")
-	must(t, os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600))
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600))
 	if _, err := repair.Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("text: %v", err)
 	}
-	must(t, os.WriteFile(text, nil, 0o600))
+	require.NoError(t, os.WriteFile(text, nil, 0o600))
 	if _, err := repair.Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("empty: %v", err)
 	}
@@ -424,7 +425,7 @@ func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 func sealed(t *testing.T, j layout.Journal, seq uint64, body []byte) (key, value []byte) {
 	t.Helper()
 	db, err := dbfile.Open(filepath.Join(t.TempDir(), "x.db"), layout.Create)
-	must(t, err)
+	require.NoError(t, err)
 	defer db.Close()
 	err = db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(j))
@@ -438,6 +439,6 @@ func sealed(t *testing.T, j layout.Journal, seq uint64, body []byte) (key, value
 		key, value = bytes.Clone(k), bytes.Clone(v)
 		return nil
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return key, value
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -139,7 +141,7 @@ func TestRetry_SeveralAtATimeOpenEachURLOnce(t *testing.T) {
 	closed := int64(len(first.Done))
 	for range 300 {
 		c, err := e.Claim(context.Background(), frontier.Want{Tasks: 20})
-		must(t, err)
+		require.NoError(t, err)
 		for _, turn := range c.Turns {
 			r := fetched(turn)
 			for i := range r.Done {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
@@ -45,8 +47,8 @@ func move(t testing.TB, path string) {
 	w := ndjson.NewWriter(&lines)
 	err := f.Export(context.Background(), w.Write)
 	_, closed := w.Close()
-	must(t, errors.Join(err, closed, f.Close(), os.Remove(path)))
-	must(t, repair.Import(path, ndjson.NewReader(&lines).Next))
+	require.NoError(t, errors.Join(err, closed, f.Close(), os.Remove(path)))
+	require.NoError(t, repair.Import(path, ndjson.NewReader(&lines).Next))
 }
 
 // seeds returns how many workloads to run: n, ten times as many with CURTSY_LONG, one with -short.

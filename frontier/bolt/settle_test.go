@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -61,7 +62,7 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	anew := &retry{due: now, attempts: 7}
 	e.retries.of[of] = anew // as if it had been deferred at once
 	e.mu.Unlock()
-	must(t, <-synced)
+	require.NoError(t, <-synced)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.retries.of[of] != anew {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
 )
@@ -16,7 +18,7 @@ func (e *engine) crawlUntilFull(w *web, from int) int {
 	n := from
 	for pages := 0; ; {
 		c, err := e.Claim(context.Background(), frontier.Want{Hosts: 20, Tasks: 4})
-		must(e, err)
+		require.NoError(e, err)
 		if len(c.Turns) == 0 {
 			if c.State != frontier.Full {
 				e.Fatalf("state %d after %d pages, want Full", c.State, pages)

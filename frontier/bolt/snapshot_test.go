@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -33,7 +35,7 @@ func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 				}
 				e.finish(e.anything(rng, c.Turns[0], 2000+i)) // applied, and not durable yet
 				copied := filepath.Join(dir, fmt.Sprint("copy", i))
-				must(t, e.Snapshot(context.Background(), copied))
+				require.NoError(t, e.Snapshot(context.Background(), copied))
 				e.Frontier.kill() // everything was durable
 				checkClean(t, copied)
 				got, gotStats := export(t, copied)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -19,7 +21,7 @@ func (e *engine) hosts(limit int, between func()) (all []frontier.Host) {
 	var last canon.Authority
 	for {
 		page, err := e.Hosts(context.Background(), last, limit)
-		must(e, err)
+		require.NoError(e, err)
 		if len(page) == 0 {
 			return all
 		}
@@ -60,7 +62,7 @@ func TestSurvey_IsWhatALookAtEveryHostTells(t *testing.T) {
 		}
 		for _, n := range []int{0, 1, 2, 5, 1000} {
 			s, err := e.Survey(context.Background(), n)
-			must(t, err)
+			require.NoError(t, err)
 			want := frontier.Survey{
 				Longest: append([]frontier.Host(nil), all[:min(n, len(all))]...), Shut: append([]frontier.Host(nil), shut[:min(n, len(shut))]...),
 				Why: why, Holds: holds,

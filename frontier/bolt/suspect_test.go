@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -22,7 +23,7 @@ func (e *engine) recorded() layout.InFlight {
 		r, _, err = layout.ReadInFlight(tx)
 		return err
 	})
-	must(e, err)
+	require.NoError(e, err)
 	return r
 }
 

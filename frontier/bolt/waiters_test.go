@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -125,7 +127,7 @@ func TestClaim_EachItsOwnPatience(t *testing.T) {
 		if len(hasty) != 3 || len(patient) != 0 {
 			t.Fatalf("%d of 3 have ended, %d of the patient", len(hasty), len(patient))
 		}
-		must(t, <-patient)
+		require.NoError(t, <-patient)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -296,5 +297,5 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 		}
 		return err
 	})
-	must(t, err)
+	require.NoError(t, err)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestAuthority_Parts(t *testing.T) {
@@ -22,9 +24,7 @@ func TestAuthority_Parts(t *testing.T) {
 		{"http://fe80.example.x1/", "http://fe80.example.x1:80", "http", "fe80.example.x1", "80", "fe80.example.x1", ""},
 	} {
 		u, err := Parse(tt.in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		a := u.Authority()
 		addr := ""
 		if ip, ok := a.Addr(); ok {
@@ -57,17 +57,11 @@ func TestAuthority_IsEqualHoweverItWasMade(t *testing.T) {
 	var made []Authority
 	for _, in := range []string{"http://h", "HTTP://H:80/b", "http://u@h./c?d"} {
 		u, err := Parse(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		v, err := u.Resolve("../x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w, err := u.Resolve("//h:080/y")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		made = append(made, u.Authority(), v.Authority(), w.Authority())
 	}
 	count := map[Authority]int{}
@@ -101,9 +95,7 @@ func TestParseAuthority_TakesAnOriginAndNoMore(t *testing.T) {
 
 func TestAuthority_URL_TheTargetIsAPathWhateverItLooksLike(t *testing.T) {
 	a, err := ParseAuthority("https://h:8443")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for target, want := range map[string]string{
 		"/":             "https://h:8443/",
 		"/robots.txt":   "https://h:8443/robots.txt",
@@ -156,18 +148,14 @@ func TestJSON_ValuesMapKeysAndZeros(t *testing.T) {
 		None      URL
 	}
 	u, err := Parse("http://H./%7e?")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	in := line{URL: u, Authority: u.Authority(), Hosts: map[Authority]int{u.Authority(): 1}}
 	text, err := json.Marshal(in)
 	if want := `{"URL":"http://h/%7e?","Authority":"http://h:80","Hosts":{"http://h:80":1},"None":""}`; err != nil || string(text) != want {
 		t.Errorf("got  %s, %v\nwant %s", text, err, want)
 	}
 	var out line
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &out))
 	if out.URL != in.URL || out.Authority != in.Authority || out.Hosts[u.Authority()] != 1 || !out.None.IsZero() {
 		t.Errorf("came back as %+v", out)
 	}

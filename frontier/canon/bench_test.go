@@ -3,6 +3,8 @@ package canon
 import (
 	"net/url"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // costs are inputs with the allocations that Parse may make for them: the URL, its authority, and where the key
@@ -58,9 +60,7 @@ const benchBase = "https://www.example.com/section/2024/05/article-name.html?id=
 
 func TestResolve_Allocations(t *testing.T) {
 	base, err := Parse(benchBase)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, tt := range refs {
 		got := testing.AllocsPerRun(100, func() {
 			if _, err := base.Resolve(tt.ref); err != nil {

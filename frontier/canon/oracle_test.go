@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
+	"github.com/stretchr/testify/require"
 )
 
 // The oracle is an independent implementation of the URL Standard. It is taught the caret, which the Standard put
@@ -109,9 +110,7 @@ func TestOracle_AgreesWithTheTables(t *testing.T) {
 		agree(t, URL{}, in, u, err)
 	}
 	base, err := Parse(resolveBase)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, tt := range resolved {
 		u, err := base.Resolve(tt.ref)
 		agree(t, base, tt.ref, u, err)

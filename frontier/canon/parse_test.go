@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/stretchr/testify/require"
 )
 
 // accepted are absolute URLs and the fetch URLs that they must give, by the section of the URL Standard that says so.
@@ -124,9 +126,7 @@ const resolveBase = "http://user@h:81/a/b;c/d?q#f"
 
 func TestURLStandard_Resolved(t *testing.T) {
 	base, err := Parse(resolveBase)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, tt := range resolved {
 		u, err := base.Resolve(tt.ref)
 		if err != nil || u.String() != tt.fetch {
@@ -137,9 +137,7 @@ func TestURLStandard_Resolved(t *testing.T) {
 
 func TestRFC3986_5_4_ReferencesResolveAsInTheExamples(t *testing.T) {
 	base, err := Parse("http://a/b/c/d;p?q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// 5.4.1 and 5.4.2, fragments dropped; "http:g" in the way of 5.4.2's "for backward compatibility".
 	for ref, want := range map[string]string{
 		"g": "http://a/b/c/g", "./g": "http://a/b/c/g", "g/": "http://a/b/c/g/", "/g": "http://a/g", "//g": "http://g/",
@@ -196,13 +194,9 @@ func TestURL_TheZeroURLIsEmptyAndSafe(t *testing.T) {
 func TestURL_TextRoundTrip(t *testing.T) {
 	for _, tt := range accepted {
 		u, err := Parse(tt.in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := u.MarshalText()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		v := URL{fetch: "left over"}
 		if err := v.UnmarshalText(text); err != nil || v != u {
 			t.Errorf("%q came back as %q, %v", u, v, err)
@@ -220,9 +214,7 @@ func TestURL_TextRoundTrip(t *testing.T) {
 func TestParse_NothingHoldsOnToTheMemoryItCameFrom(t *testing.T) {
 	page := strings.Repeat("http://h:81/a ", 1000) // a link cut out of a page must not keep the page
 	u, err := Parse(page[:13])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if unsafe.StringData(u.String()) == unsafe.StringData(page) {
 		t.Error("the URL is a part of its input")
 	}

@@ -3,6 +3,8 @@ package canon
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A reference that passes for plain is resolved as the parser does it.
@@ -35,9 +37,7 @@ func FuzzResolve_PlainOnesEqualTheParser(f *testing.F) {
 // Which references are plain, so that the way beside the parser is not lost unnoticed.
 func TestResolve_MostLinksArePlain(t *testing.T) {
 	base, err := Parse("http://h.test/a/b?c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for ref, want := range map[string]bool{
 		"/x/y-z_1.html": true, "x": true, "x/y?z=1&a=b": true, "/": true, "http://h.test/x": true, "/x//y": true,
 		"": false, "//h.test/x": false, "/x/../y": false, "./x": false, "/x%20y": false, "/x y": false, "x:y": false, "#x": false, "?x": false,

@@ -1,6 +1,10 @@
 package canon
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
 
 // TestSuffixes: rules of registries and of services are told apart, as Common Crawl's index does
 // (crawler-commons EffectiveTldFinder, excludePrivate).
@@ -22,9 +26,7 @@ func TestSuffixes(t *testing.T) {
 		{"http://[::1]/", Suffix{}, Suffix{}},
 	} {
 		u, err := Parse(c.url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if registry, private := u.Authority().Suffixes(); registry != c.registry || private != c.private {
 			t.Errorf("%s: %+v %+v, want %+v %+v", c.url, registry, private, c.registry, c.private)
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func say(text string) func(io.Writer) error {
@@ -43,9 +45,7 @@ func TestWhatAKillLeftIsRemovedAndNothingElse(t *testing.T) {
 	path := filepath.Join(dir, "x.wacz")
 	kept := []string{".x.wacz.abcdefg.new", ".x.wacz.abcdefgh", ".x.wacz.ABCDEFGH.new", ".y.x.wacz.abcdefgh.new", "x.wacz.abcdefgh.new"}
 	for _, name := range append(kept, ".x.wacz.abcdefgh.new", ".x.wacz.22222222.new") {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	var other *os.File
 	err := replace(path, 0o666, func(w io.Writer) error {
@@ -55,13 +55,9 @@ func TestWhatAKillLeftIsRemovedAndNothingElse(t *testing.T) {
 		}
 		return say("x")(w)
 	}, Names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer other.Close()
-	if err := File(path, say("y")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, File(path, say("y")))
 	want := append(kept, "x.wacz", filepath.Base(other.Name()))
 	var left []string
 	entries, err := os.ReadDir(dir)

@@ -5,20 +5,18 @@ import (
 	"io/fs"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestAFolderIsHeldByOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	other, err := Hold(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer other.Close()
 	for range 3 {
 		held, err := Hold(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := Hold(dir); !errors.Is(err, ErrHeld) {
 			t.Errorf("it is held twice: %v", err)
 		}

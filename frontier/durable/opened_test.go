@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // openedOtherwise are the places in the packages that work on a crawl directory where a file is opened by package os, and
@@ -42,17 +44,13 @@ func TestFilesOfACrawlDirectoryAreOpenedHere(t *testing.T) {
 		"frontier/durable", "storage/warc", "storage/cdxj", "storage/ledger", "storage/ledger/tree", "storage/mirror", "storage/report", "storage/wacz",
 	} {
 		files, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(pkg)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, f := range files {
 			if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
 				continue
 			}
 			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(pkg), f.Name()), nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, d := range parsed.Decls {
 				fn, ok := d.(*ast.FuncDecl)
 				if !ok {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/durable"
 )
 
@@ -36,9 +38,7 @@ func outside(t *testing.T) (dir, file, folder string) {
 	top := t.TempDir()
 	dir, file, folder = filepath.Join(top, "dir"), filepath.Join(top, "file"), filepath.Join(top, "folder")
 	for _, err := range []error{os.Mkdir(dir, 0o777), os.Mkdir(folder, 0o777), os.WriteFile(file, []byte(secret), 0o666)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	return dir, file, folder
 }
@@ -48,9 +48,7 @@ func TestALinkIsNotFollowed(t *testing.T) {
 	for way, open := range openings {
 		for _, to := range []string{"file", "folder", "nothing", "inside"} {
 			dir, file, _ := outside(t)
-			if err := os.WriteFile(filepath.Join(dir, "inside"), []byte(secret), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "inside"), []byte(secret), 0o666))
 			target := filepath.Join(filepath.Dir(file), to)
 			if to == "inside" {
 				target = to
@@ -108,16 +106,12 @@ func TestAHardLinkDoesNotCarryWhatIsWritten(t *testing.T) {
 func TestASecondNameInTheSameFolderIsNoWayOut(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
-	if err := os.WriteFile(path, []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("x"), 0o666))
 	if err := os.Link(path, filepath.Join(dir, "y")); err != nil {
 		t.Skip(err)
 	}
 	f, err := openings["edit"](path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.Close()
 }
 
@@ -132,9 +126,7 @@ func TestARegularFileIsOpenedAsEver(t *testing.T) {
 		{"exclusive", "one", "one"}, {"append", "two", "onetwo"}, {"edit", "1", "1netwo"}, {"create", "new", "new"},
 	} {
 		f, err := openings[c.way](path)
-		if err != nil {
-			t.Fatalf("%s: %v", c.way, err)
-		}
+		require.NoError(t, err, c.way)
 		if f.Name() != path {
 			t.Errorf("%s: it is called %s", c.way, f.Name())
 		}
@@ -216,9 +208,7 @@ func TestAFolderIsNoLink(t *testing.T) {
 func TestInspectLooksIntoTheFoldersThatAreNamed(t *testing.T) {
 	dir, file, _ := outside(t)
 	for _, name := range []string{"warc", "other"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o777))
 	}
 	if err := os.Symlink(file, filepath.Join(dir, "warc", "x")); err != nil {
 		t.Skip(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -17,13 +19,9 @@ import (
 func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
 	dir := t.TempDir()
 	f, err := engine.Open(dir, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u, err := canon.Parse("http://a.test/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := f.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed}}); err != nil {
 		t.Fatal(err)
 	}
@@ -35,14 +33,10 @@ func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
 			t.Errorf("%s is open, and open to be read: %v", locator, err)
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Close())
 	for _, locator := range []string{dir, filepath.Join(dir, engine.FileName)} {
 		s, err := engine.OpenReadOnly(locator)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seeds, err := frontier.SeedsOf(t.Context(), s)
 		if err != nil || len(seeds) != 1 || seeds[0].URL != u {
 			t.Errorf("%s: seeds %v, %v", locator, seeds, err)
@@ -50,9 +44,7 @@ func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
 		if _, err := s.Add(t.Context(), nil); !errors.Is(err, frontier.ErrReadOnly) {
 			t.Errorf("%s: Add: %v", locator, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		if found, err := engine.Check(locator); err != nil || len(found) > 0 {
 			t.Errorf("%s: Check: %q, %v", locator, found, err)
 		}
@@ -108,17 +100,11 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 		t.Fatalf("Join: %q, %v", settings, err)
 	}
 	u, err := canon.Parse("http://a.test/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, err := engine.Open(w1, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := engine.Open(w2, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := engine.Open(w2, frontier.Options{}); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("open, and open again: %v", err)
 	}
@@ -131,20 +117,14 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 	if st, err := b.Stats(t.Context()); err != nil || st.Queued != 1 {
 		t.Errorf("the other sees %d, %v", st.Queued, err)
 	}
-	if err := errors.Join(a.Close(), b.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(a.Close(), b.Close()))
 	for _, from := range []string{w1, locator} {
 		s, err := engine.OpenReadOnly(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if st, err := s.Stats(t.Context()); err != nil || st.Queued != 1 || st.Unclean {
 			t.Errorf("%s: %+v, %v", from, st, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	}
 	for call, err := range maintained(t, w1) {
 		if err == nil || !strings.Contains(err.Error(), "pg_dump") {

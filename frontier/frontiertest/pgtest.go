@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Server is a running server.
@@ -45,9 +47,7 @@ func Start(t testing.TB) *Server {
 	// A user named locked needs a password; all others are trusted.
 	const trust = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n" +
 		"host replication all 127.0.0.1/32 trust\n"
-	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(trust), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(trust), 0o600))
 	return run(t, dir)
 }
 
@@ -83,13 +83,9 @@ func (s *Server) Standby(t testing.TB) *Server {
 func temporary(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pgtest-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := own(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, own(dir))
 	return dir
 }
 
@@ -118,16 +114,12 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) start(t testing.TB) {
 	t.Helper()
 	f, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	cmd := command(s.dir, program("postgres"), "-D", filepath.Join(s.dir, "data"), "-p", fmt.Sprint(s.Port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=60")
 	cmd.Stdout, cmd.Stderr = f, f
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	over := make(chan struct{})
 	s.cmd, s.over = cmd, over
 	go func() {
@@ -184,9 +176,7 @@ func program(name string) string {
 func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -24,18 +26,12 @@ func kill(t *testing.T, m *Model, f *Follower, spoil func([]suspicion)) *Model {
 	m.Crash()
 	m = m.reopen(frontier.Options{}, spoil)
 	st, err := m.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hosts, err := m.Hosts(t.Context(), canon.Authority{}, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.Crashed(at, Take(st, hosts, m.seeds), func(u canon.URL) frontier.Entry {
 		e, _, err := m.Entry(t.Context(), u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return e
 	})
 	return m
@@ -67,9 +63,7 @@ func TestFollower_CountsStops(t *testing.T) {
 					}
 				}()
 				u, err := canon.Parse("http://a.test/0")
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				m, f := New(frontier.Options{}), NewFollower(bench{}, frontier.Options{})
 				seeds := []frontier.Candidate{{URL: u, Kind: frontier.KindSeed}}
 				if _, err := m.Add(t.Context(), seeds); err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -16,9 +18,7 @@ import (
 func mustParse(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -56,9 +56,7 @@ func written(t testing.TB, items []frontier.Item) []byte {
 	var b bytes.Buffer
 	w := NewWriter(&b)
 	for _, i := range items {
-		if err := w.Write(i); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Write(i))
 	}
 	if _, err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -85,9 +83,7 @@ func read(export []byte, damaged func(*LineError)) (items []frontier.Item, err e
 func TestWhatIsWrittenIsReadAsItWas(t *testing.T) {
 	want := whole(t)
 	got, err := read(written(t, want), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(got) != len(want) {
 		t.Fatalf("%d items, want %d", len(got), len(want))
 	}
@@ -114,9 +110,7 @@ func TestManyFingerprintsAndHostsStandInShortLines(t *testing.T) {
 		}
 	}
 	got, err := read(b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var prints []frontier.Fingerprint
 	for _, i := range got {
 		prints = append(prints, i.Refused...)
@@ -171,9 +165,7 @@ func TestWithDamagedTheRestIsReadAndEachDamageIsTold(t *testing.T) {
 		all := bytes.Join([][]byte{bytes.Join(lines[:n], nil), spoilt, bytes.Join(lines[n+1:], nil)}, nil)
 		var told []int64
 		got, err := read(all, func(e *LineError) { told = append(told, e.Line) })
-		if err != nil {
-			t.Fatalf("line %d: %v", n+1, err)
-		}
+		require.NoErrorf(t, err, "line %d", n+1)
 		if len(told) == 0 || told[0] != int64(n+1) {
 			t.Errorf("line %d was spoilt, and lines %d were told", n+1, told)
 		}
@@ -237,9 +229,7 @@ func TestALineThatIsTooLongIsPassedOver(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n++
 	}
 	if n != 2 || len(told) != 2 || told[0] != 2 {
@@ -272,9 +262,7 @@ func FuzzWhatIsReadIsWrittenAndReadAgain(f *testing.F) {
 			return
 		}
 		again, err := read(written(t, items), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if first, second := written(t, items), written(t, again); !bytes.Equal(first, second) {
 			t.Errorf("%s\nand then\n%s", first, second)
 		}

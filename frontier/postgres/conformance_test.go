@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/frontiertest"
 )
@@ -26,15 +28,11 @@ func harness(s *frontiertest.Server) frontiertest.Harness {
 			if !ok {
 				h.locator = s.Locator()
 				rand.Read(h.dir[:])
-				if err := Create(t.Context(), Member{Locator: h.locator}, []byte("settings"), nil); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, Create(t.Context(), Member{Locator: h.locator}, []byte("settings"), nil))
 				homes[dir] = h
 			}
 			f, err := open(Member{Locator: h.locator, Dir: h.dir, Name: dir}, o, still)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return f
 		},
 		Crash: func(_ testing.TB, f frontier.Frontier) { f.(*Frontier).kill() },

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest"
@@ -80,9 +82,7 @@ func TestFleet(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			locator, dirs := server.Locator(), t.TempDir()
-			if err := Create(t.Context(), Member{Locator: locator}, []byte("settings"), nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, Create(t.Context(), Member{Locator: locator}, []byte("settings"), nil))
 			quick := timing{ttl: 15 * time.Second, beat: 500 * time.Millisecond, poll: 500 * time.Millisecond, now: still.now}
 			ids := map[string]Dir{}
 			h := frontiertest.Harness{
@@ -94,9 +94,7 @@ func TestFleet(t *testing.T) {
 						ids[dir] = id
 					}
 					f, err := open(Member{Locator: locator, Dir: id, Name: dir}, o, quick)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					return f
 				},
 				Crash: func(_ testing.TB, f frontier.Frontier) { f.(*Frontier).kill() },

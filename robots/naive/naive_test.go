@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestAllowed(t *testing.T) {
@@ -91,9 +93,7 @@ func TestNaiveIsSmallAndImportsNothing(t *testing.T) {
 			t.Errorf("%s: imports: %v, %v", name, file.Imports, err)
 		}
 		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n := 0
 		for line := range strings.Lines(string(source)) {
 			if !idle.MatchString(line) {

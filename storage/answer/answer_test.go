@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/warc"
 )
 
@@ -24,9 +26,7 @@ func record(kind, block string, fields ...string) *warc.Record {
 func read(t *testing.T, r *warc.Record) *Answer {
 	t.Helper()
 	a, err := Read(r, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -41,9 +41,7 @@ func TestRead_PassesOverWhatOnlyAnnouncesTheAnswer(t *testing.T) {
 		t.Errorf("type %+v, charset %q", a.Type(), a.Charset(nil))
 	}
 	body, err := a.Body(1 << 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if b, err := io.ReadAll(body); string(b) != "<p>body" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/evidence"
 )
 
@@ -76,9 +78,7 @@ func words(t testing.TB, s string) (all [][]string) {
 				continue
 			}
 			quoted, err := strconv.QuotedPrefix(s)
-			if err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
+			require.NoError(t, err, s)
 			text, _ := strconv.Unquote(quoted)
 			word, s = word+text, s[len(quoted):]
 		}
@@ -110,7 +110,7 @@ func lengthOf(t testing.TB, s string) time.Duration {
 		return 0
 	}
 	d, err := time.ParseDuration(s)
-	must(t, err)
+	require.NoError(t, err)
 	return d
 }
 

@@ -11,13 +11,15 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // bulk writes an archive of about so many compressed octets: pages of 20 KiB that compress four to one.
 func bulk(t testing.TB, size int64) string {
 	path := filepath.Join(t.TempDir(), "bulk-00000.warc.gz")
 	f, err := os.Create(path)
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	r := rand.New(rand.NewPCG(1, 1))
 	words := make([]string, 2000)
@@ -49,7 +51,7 @@ func bulk(t testing.TB, size int64) string {
 			a.add(fetch{url: host + "/" + words[n%2000] + "/" + strconv.Itoa(n), at: at, body: pages[n%64], meta: "decision: allow\r\nrobotsSha256: " + sha(rules) + "\r\n"})
 		}
 		m, err := f.Write(a.b.Bytes())
-		must(t, err)
+		require.NoError(t, err)
 		written += int64(m)
 		a.b.Reset()
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -25,7 +27,7 @@ func TestFleet_Together(t *testing.T) {
 	}
 	const ms = time.Millisecond
 	a, err := canon.ParseAuthority(site)
-	must(t, err)
+	require.NoError(t, err)
 	slot := []int{a.Slot()}
 	// marks has w1 own the site until 4.5 s of the server's clock and w2 from 5 s on, whose clock is 5 s behind.
 	given := true

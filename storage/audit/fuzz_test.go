@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/finding"
 )
 
@@ -39,16 +41,16 @@ func FuzzAudit(f *testing.F) {
 			continue
 		}
 		z, err := gzip.NewReader(&a.b)
-		must(f, err)
+		require.NoError(f, err)
 		text, err := io.ReadAll(z)
-		must(f, err)
+		require.NoError(f, err)
 		f.Add(text, int64(0))
 		f.Add(text, int64(time.Second))
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte, floor int64) {
 		path := filepath.Join(t.TempDir(), "fuzz.warc.gz")
-		must(t, os.WriteFile(path, members(text), 0o600))
+		require.NoError(t, os.WriteFile(path, members(text), 0o600))
 		const limit = 5
 		r, err := Run(t.Context(), Options{Files: []string{path}, TempDir: dir, Floor: time.Duration(floor), Limit: limit})
 		if err != nil {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/evidence"
 )
 
@@ -188,7 +190,7 @@ func (a *archive) add(f fetch) string {
 // file writes the archive to a file.
 func (a *archive) file() string {
 	path := filepath.Join(a.t.TempDir(), "test-00000.warc.gz")
-	must(a.t, os.WriteFile(path, a.b.Bytes(), 0o600))
+	require.NoError(a.t, os.WriteFile(path, a.b.Bytes(), 0o600))
 	return path
 }
 
@@ -197,7 +199,7 @@ func (a *archive) audit(o Options) *Result {
 	a.t.Helper()
 	o.Files, o.TempDir = append(o.Files, a.file()), a.t.TempDir()
 	r, err := Run(a.t.Context(), o)
-	must(a.t, err)
+	require.NoError(a.t, err)
 	return r
 }
 
@@ -225,12 +227,4 @@ func shown(r *Result) string {
 func sha(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

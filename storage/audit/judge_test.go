@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/finding"
 )
 
 // Each code of the archive itself is found by a family of rules or by the reader, and docs/reference/audit-findings.md has a row for it.
 func TestEachCodeHasItsJudge(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "audit-findings.md"))
-	must(t, err)
+	require.NoError(t, err)
 	judged := map[finding.Code]bool{finding.Digest: true} // which package evidence checks
 	for _, f := range families {
 		if f.name == "" || f.by == "" || f.judge == nil {

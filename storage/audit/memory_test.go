@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -38,7 +40,7 @@ func weighed(t *testing.T, size int64) (most, exchanges uint64) {
 	t.Helper()
 	s := &scales{}
 	r, err := Run(t.Context(), Options{Files: []string{bulk(t, size)}, TempDir: t.TempDir(), Witnesses: []Witness{s}})
-	must(t, err)
+	require.NoError(t, err)
 	if !r.Clean {
 		t.Fatalf("the archive is not clean%s", shown(r))
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage/audit/evidence"
 )
@@ -37,7 +39,7 @@ func TestAnyURLThatIsAskedForCanBeAudited(t *testing.T) {
 		a := ours(t)
 		a.add(fetch{url: site + "/robots.txt", status: 301, head: "Location: " + site + target + "\r\n"})
 		u, err := canon.Parse(site + target)
-		must(t, err)
+		require.NoError(t, err)
 		a.add(fetch{url: u.String(), at: 2 * s, body: rule})
 		a.add(fetch{url: site + "/a", at: 4 * s, meta: "decision: allow\r\nrobotsSha256: " + sha(rule) + "\r\n"})
 		a.add(fetch{url: site + "/private/x", at: 6 * s})

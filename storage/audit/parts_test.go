@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -170,9 +172,9 @@ func TestTornFile(t *testing.T) {
 	a.add(fetch{url: site + "/", at: 2 * s})
 	for name, notes := range map[string]int64{"curtsy-00000.warc.gz.open": 1, "curtsy-00000.warc.gz": 0} {
 		path := filepath.Join(t.TempDir(), name)
-		must(t, os.WriteFile(path, a.b.Bytes()[:whole+40], 0o600))
+		require.NoError(t, os.WriteFile(path, a.b.Bytes()[:whole+40], 0o600))
 		r, err := Run(t.Context(), Options{Files: []string{path}, TempDir: t.TempDir()})
-		must(t, err)
+		require.NoError(t, err)
 		if !r.Files[0].Torn || r.Totals.Notes != notes || r.Clean != (notes == 1) {
 			t.Errorf("%s: %+v, %+v%s", name, r.Files[0], r.Totals, shown(r))
 		}
@@ -182,7 +184,7 @@ func TestTornFile(t *testing.T) {
 // What holds no archive is no clean archive.
 func TestNothingToAudit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.warc.gz")
-	must(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	if _, err := Run(t.Context(), Options{Files: []string{path}}); err != ErrNothing {
 		t.Errorf("an empty file: %v", err)
 	}
@@ -199,11 +201,11 @@ func TestJSONNamesAreDocumented(t *testing.T) {
 	a.add(fetch{url: "http://127.0.0.1/robots.txt", at: 2 * s, meta: "none"})
 	r := a.audit(Options{})
 	b, err := json.Marshal(r)
-	must(t, err)
+	require.NoError(t, err)
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "audit-findings.md"))
-	must(t, err)
+	require.NoError(t, err)
 	var value any
-	must(t, json.Unmarshal(b, &value))
+	require.NoError(t, json.Unmarshal(b, &value))
 	names := namesIn(value)
 	if len(names) < 40 {
 		t.Fatalf("only %d names: %s", len(names), b)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -167,7 +169,7 @@ func TestDatesOfAnswersAreCompared(t *testing.T) {
 // The words for who asked are those of docs/reference/ledger.md.
 func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
 	b, err := os.ReadFile("../../docs/reference/ledger.md")
-	must(t, err)
+	require.NoError(t, err)
 	_, section, _ := strings.Cut(string(b), "## `pace_by`")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var words []storage.PaceBy

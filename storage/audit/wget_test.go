@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Archives that wget writes, with dates of whole seconds and no ends: of a crawl that waits as long as it was asked to,
@@ -53,7 +55,7 @@ func TestArchivesOfWgetAreJudgedByWhatItDid(t *testing.T) {
 				t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 			}
 			r, err := Run(t.Context(), Options{Files: []string{path + ".warc.gz"}, TempDir: t.TempDir()})
-			must(t, err)
+			require.NoError(t, err)
 			if codes(r) != c.codes || r.Totals.Robots != 1 || r.Totals.Pages < int64(c.pages) {
 				t.Errorf("found %q, want %q: %+v%s", codes(r), c.codes, r.Totals, shown(r))
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/warc"
 )
 
@@ -19,10 +21,10 @@ func entry(i int) warc.Entry {
 // TestAddAllocatesLittle: a URL without "www." in front, two that canon.Parse makes of it, and the digest's digits.
 func TestAddAllocatesLittle(t *testing.T) {
 	s, err := Open(t.Context(), t.TempDir(), Options{})
-	must(t, err)
+	require.NoError(t, err)
 	defer s.Close()
 	e := entry(1)
-	must(t, s.Add(e))
+	require.NoError(t, s.Add(e))
 	i := uint64(0)
 	if n := testing.AllocsPerRun(1000, func() { // what the table allocates while it grows is less than one each
 		binary.LittleEndian.PutUint64(e.Payload[:], i)
@@ -37,10 +39,10 @@ func TestAddAllocatesLittle(t *testing.T) {
 // TestAskingForANewPayloadAllocatesNothing: it is asked for every page.
 func TestAskingForANewPayloadAllocatesNothing(t *testing.T) {
 	s, err := Open(t.Context(), t.TempDir(), Options{})
-	must(t, err)
+	require.NoError(t, err)
 	defer s.Close()
 	for i := range 100 {
-		must(t, s.Add(entry(i)))
+		require.NoError(t, s.Add(entry(i)))
 	}
 	payload := digestOf("new")
 	if n := testing.AllocsPerRun(100, func() {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A complete segment that a fault of the disk has damaged, and that has no index, does not keep a crawl from going on: what
@@ -22,7 +24,7 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	whole := contents(t, dir)["curtsy-00000.cdxj"]
 	path := filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")
 	b, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	var third Line
 	for text := range strings.Lines(whole) {
 		if l, err := ParseLine([]byte(text)); err == nil && l.URL == "http://a.test/2" {
@@ -30,8 +32,8 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 		}
 	}
 	copy(b[third.Offset+third.Length/2:], "damage") // within the answer
-	must(t, os.WriteFile(path, b, 0o600))
-	must(t, os.RemoveAll(filepath.Join(dir, indexDir)))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, indexDir)))
 	c = crawling(t, dir, 0)
 	if said := c.store.Damaged(); len(said) != 1 || !strings.Contains(said[0], path) {
 		t.Errorf("it says %q", said)
@@ -69,7 +71,7 @@ func TestOpenCanBeBrokenOff(t *testing.T) {
 	c.close(t)
 	built := contents(t, dir)
 	index := filepath.Join(dir, indexDir)
-	must(t, os.RemoveAll(index))
+	require.NoError(t, os.RemoveAll(index))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Open(ctx, dir, Options{}); !errors.Is(err, context.Canceled) {

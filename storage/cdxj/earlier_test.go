@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/warc"
 )
@@ -33,8 +35,8 @@ func TestEarlierCrawl(t *testing.T) {
 	c.close(t)
 	apart := filepath.Join(t.TempDir(), "curtsy-00000.cdxj")
 	b, err := os.ReadFile(indexOf(first))
-	must(t, err)
-	must(t, os.WriteFile(apart, b, 0o666))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(apart, b, 0o666))
 	at := began.Add(7 * time.Second)
 	for path, want := range map[string]storage.Original{
 		indexOf(first): {URL: "http://a.test/", Date: at, ID: id},
@@ -53,7 +55,7 @@ func TestEarlierCrawl(t *testing.T) {
 			t.Errorf("%v: not a revisit", ls)
 		}
 		f, err := os.Open(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz"))
-		must(t, err)
+		require.NoError(t, err)
 		defer f.Close()
 		var rec *warc.Record
 		for rd := warc.NewReader(f); rec == nil || rec.Type != "revisit"; {
@@ -149,7 +151,7 @@ func TestEarlierIndexThatChangesIsNotBelieved(t *testing.T) {
 		if _, known, err := c.store.Original(digestOf("body")); now != "nonsense" && now != "" && (!known || err != nil) {
 			t.Fatalf("not known before: %v", err)
 		}
-		must(t, os.WriteFile(path, []byte(now), 0o666))
+		require.NoError(t, os.WriteFile(path, []byte(now), 0o666))
 		if o, known, err := c.store.Original(digestOf("body")); known || err != nil {
 			t.Errorf("%q: %v %v", now, o, err)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/warc"
 )
 
@@ -22,7 +24,7 @@ func told(t *testing.T, dir string) (s *Store, all *[]string) {
 		*all = append(*all, name)
 		return nil
 	}})
-	must(t, err)
+	require.NoError(t, err)
 	return s, all
 }
 
@@ -36,7 +38,7 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 		t.Helper()
 		o.Index, o.Originals = s, s
 		w, err := warc.Open(o)
-		must(t, err)
+		require.NoError(t, err)
 		return w
 	}
 	w := archive()
@@ -50,8 +52,8 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	}
 	close := func() {
 		t.Helper()
-		must(t, w.Close())
-		must(t, s.Close())
+		require.NoError(t, w.Close())
+		require.NoError(t, s.Close())
 	}
 	write(0, 9)
 	close()
@@ -62,15 +64,15 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	// A kill leaves the last segment open, its index half-written.
 	last := files[len(files)-1]
 	segment := filepath.Join(dir, warcDir, last[:len(last)-len(suffix)]+warcSuffix)
-	must(t, os.Rename(segment, segment+openSuffix))
-	must(t, os.Remove(filepath.Join(dir, indexDir, last)))
+	require.NoError(t, os.Rename(segment, segment+openSuffix))
+	require.NoError(t, os.Remove(filepath.Join(dir, indexDir, last)))
 	s, all = told(t, dir)
 	w = archive()
 	close()
 	if !slices.Equal(*all, []string{last}) {
 		t.Errorf("mended: told of %v, not of %s", *all, last)
 	}
-	must(t, os.Remove(filepath.Join(dir, indexDir, files[0])))
+	require.NoError(t, os.Remove(filepath.Join(dir, indexDir, files[0])))
 	s, all = told(t, dir)
 	w = archive()
 	close()
@@ -78,7 +80,7 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 		t.Errorf("one was missing: told of %v", *all)
 	}
 	was := octetsOf(t, dir)
-	must(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil))
+	require.NoError(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil))
 	if is := octetsOf(t, dir); !slices.Equal(was, is) {
 		t.Error("a rebuild made other files")
 	}
@@ -88,7 +90,7 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 func indexes(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, indexDir, "*"+suffix))
-	must(t, err)
+	require.NoError(t, err)
 	for _, p := range paths {
 		names = append(names, filepath.Base(p))
 	}
@@ -99,7 +101,7 @@ func octetsOf(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for _, name := range indexes(t, dir) {
 		b, err := os.ReadFile(filepath.Join(dir, indexDir, name))
-		must(t, err)
+		require.NoError(t, err)
 		all = append(all, string(b))
 	}
 	return all

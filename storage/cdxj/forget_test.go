@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -18,10 +20,10 @@ func TestDroppedOriginalsAreUnknown(t *testing.T) {
 	if err := DropOriginals(index, func(string) bool { return true }); err != nil { // there is none
 		t.Fatal(err)
 	}
-	must(t, os.MkdirAll(index, 0o777))
-	must(t, os.MkdirAll(filepath.Join(dir, warcDir), 0o777))
+	require.NoError(t, os.MkdirAll(index, 0o777))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, warcDir), 0o777))
 	l, err := openLog(filepath.Join(index, logName), func(original, int64) {})
-	must(t, err)
+	require.NoError(t, err)
 	line := func(i int) original {
 		return original{Payload: [32]byte{byte(i)}, File: "a-00000.warc.gz", Offset: int64(i),
 			Original: storage.Original{URL: fmt.Sprintf("http://a.test/%d", i), Date: time.Unix(int64(i), 0), ID: fmt.Sprintf("urn:%d", i)}}
@@ -41,10 +43,10 @@ func TestDroppedOriginalsAreUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = cut.append(want)
-	must(t, l.f.Close())
+	require.NoError(t, l.f.Close())
 	odd := func(id string) bool { return (id[len(id)-1]-'0')%2 == 1 }
 	for range 2 {
-		must(t, DropOriginals(index, odd))
+		require.NoError(t, DropOriginals(index, odd))
 		if got, err := os.ReadFile(filepath.Join(index, logName)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}

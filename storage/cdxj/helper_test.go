@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/warc"
 )
@@ -47,9 +49,9 @@ type crawl struct {
 func crawling(t testing.TB, dir string, segment int64, earlier ...string) *crawl {
 	t.Helper()
 	s, err := Open(t.Context(), dir, Options{Earlier: earlier})
-	must(t, err)
+	require.NoError(t, err)
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, warcDir), Name: "curtsy", SegmentSize: segment, Index: s, Originals: s})
-	must(t, err)
+	require.NoError(t, err)
 	return &crawl{dir, s, w}
 }
 
@@ -64,19 +66,19 @@ func (c *crawl) record(t testing.TB, rs ...storage.Record) {
 
 func (c *crawl) close(t testing.TB) {
 	t.Helper()
-	must(t, c.warc.Close())
-	must(t, c.store.Close())
+	require.NoError(t, c.warc.Close())
+	require.NoError(t, c.store.Close())
 }
 
 // contents reads the files of the index that are lines.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	paths, err := Files(filepath.Join(dir, indexDir))
-	must(t, err)
+	require.NoError(t, err)
 	all := map[string]string{}
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
-		must(t, err)
+		require.NoError(t, err)
 		all[filepath.Base(path)] = string(b)
 	}
 	return all
@@ -86,7 +88,7 @@ func contents(t testing.TB, dir string) map[string]string {
 func rebuilt(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	into := t.TempDir()
-	must(t, Rebuild(context.Background(), filepath.Join(dir, warcDir), filepath.Join(into, indexDir), nil))
+	require.NoError(t, Rebuild(context.Background(), filepath.Join(dir, warcDir), filepath.Join(into, indexDir), nil))
 	return contents(t, into)
 }
 
@@ -94,9 +96,9 @@ func rebuilt(t testing.TB, dir string) map[string]string {
 func captures(t testing.TB, dir, url string) (ls []Line) {
 	t.Helper()
 	paths, err := Files(filepath.Join(dir, indexDir))
-	must(t, err)
+	require.NoError(t, err)
 	for l, err := range Lookup(paths, url) {
-		must(t, err)
+		require.NoError(t, err)
 		ls = append(ls, l)
 	}
 	return ls
@@ -112,15 +114,15 @@ func digestOf(body string) [32]byte { return sha256.Sum256([]byte(body)) }
 func mustReferToWhatIsThere(t testing.TB, dir string) {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(dir, warcDir, "*"+warcSuffix))
-	must(t, err)
+	require.NoError(t, err)
 	met := map[string]bool{}
 	for _, path := range segments {
 		f, err := os.Open(path)
-		must(t, err)
+		require.NoError(t, err)
 		defer f.Close()
 		rd := warc.NewReader(f)
 		for rec, err := rd.Next(); err != io.EOF; rec, err = rd.Next() {
-			must(t, err)
+			require.NoError(t, err)
 			if rec.Type == "response" {
 				met[rec.ID()] = true
 			}
@@ -128,13 +130,5 @@ func mustReferToWhatIsThere(t testing.TB, dir string) {
 				t.Errorf("%s: %s refers to %s, which is not there", path, rec.TargetURI(), id)
 			}
 		}
-	}
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

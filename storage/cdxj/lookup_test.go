@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/sorted"
 )
 
@@ -19,7 +21,7 @@ import (
 func fileOf(t testing.TB, name string, lines ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	must(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666))
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666))
 	return path
 }
 
@@ -78,7 +80,7 @@ func FuzzLookupEqualsScan(f *testing.F) {
 		sorted := fileOf(t, "x.cdxj", all...)
 		if len(all) > 0 && seed%2 == 0 { // the last line of a foreign file may have no end
 			b := []byte(strings.Join(all, ""))
-			must(t, os.WriteFile(sorted, b[:len(b)-1], 0o666))
+			require.NoError(t, os.WriteFile(sorted, b[:len(b)-1], 0o666))
 		}
 		for _, url := range urls {
 			if a, b := found(t, sorted, url), found(t, journal, url); !slices.Equal(a, b) {
@@ -91,7 +93,7 @@ func FuzzLookupEqualsScan(f *testing.F) {
 func found(t *testing.T, path, url string) (ls []Line) {
 	t.Helper()
 	for l, err := range Lookup([]string{path, path + ".gone"}, url) {
-		must(t, err)
+		require.NoError(t, err)
 		ls = append(ls, l)
 	}
 	return ls
@@ -134,11 +136,11 @@ func TestSortAndMergeInRuns(t *testing.T) {
 		s := sorted.New(dir, size)
 		lines := all[:min(len(all), 300+size)]
 		for _, l := range lines {
-			must(t, s.Add([]byte(l)))
+			require.NoError(t, s.Add([]byte(l)))
 		}
 		var b bytes.Buffer
-		must(t, writeSorted(t.Context(), &b, s))
-		must(t, s.Close())
+		require.NoError(t, writeSorted(t.Context(), &b, s))
+		require.NoError(t, s.Close())
 		if want := strings.Join(slices.Sorted(slices.Values(lines)), ""); b.String() != want {
 			t.Errorf("runs of %d octets: %d octets, want %d", size, b.Len(), len(want))
 		}

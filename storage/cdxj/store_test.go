@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -78,7 +80,7 @@ func TestTornSegment(t *testing.T) {
 	c.record(t, some()...)
 	open := filepath.Join(killed, warcDir, "curtsy-00000.warc.gz.open")
 	archive, err := os.ReadFile(open)
-	must(t, err)
+	require.NoError(t, err)
 	for _, torn := range []struct {
 		name         string
 		journal, log int // bytes lost of each
@@ -86,7 +88,7 @@ func TestTornSegment(t *testing.T) {
 		t.Run(torn.name, func(t *testing.T) {
 			for end := 0; end <= len(archive); end += 397 {
 				dir := t.TempDir()
-				must(t, os.CopyFS(dir, os.DirFS(killed)))
+				require.NoError(t, os.CopyFS(dir, os.DirFS(killed)))
 				for name, by := range map[string]int{"curtsy-00000.cdxj.open": torn.journal, logName: torn.log} {
 					shorten(t, filepath.Join(dir, indexDir, name), by)
 				}
@@ -108,8 +110,8 @@ func TestTornSegment(t *testing.T) {
 func shorten(t *testing.T, path string, by int) {
 	t.Helper()
 	fi, err := os.Stat(path)
-	must(t, err)
-	must(t, os.Truncate(path, fi.Size()-int64(by)))
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(path, fi.Size()-int64(by)))
 }
 
 func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
@@ -118,7 +120,7 @@ func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
 	c.record(t, some()...)
 	c.close(t)
 	built := contents(t, dir)
-	must(t, os.RemoveAll(filepath.Join(dir, indexDir)))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, indexDir)))
 	c = crawling(t, dir, 0)
 	if o, known, err := c.store.Original(digestOf("second")); !known || err != nil || o.URL != "http://a.test/" {
 		t.Errorf("original of what was archived before: %v %v %v", o, known, err)
@@ -134,7 +136,7 @@ func TestSegmentThatIsGoneIsNotReferredTo(t *testing.T) {
 	c := crawling(t, dir, 0)
 	c.record(t, page(1, "http://a.test/", "first"))
 	c.close(t)
-	must(t, os.Remove(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")))
+	require.NoError(t, os.Remove(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")))
 	c = crawling(t, dir, 0)
 	defer c.close(t)
 	if o, known, err := c.store.Original(digestOf("first")); known || err != nil {
@@ -152,7 +154,7 @@ func TestVoidRecordIsNotReferredTo(t *testing.T) {
 	}
 	c.close(t)
 	line, err := ParseLine([]byte(contents(t, dir)["curtsy-00000.cdxj"]))
-	must(t, err)
+	require.NoError(t, err)
 
 	c = crawling(t, dir, 0)
 	c.store.Void(Place{line.Filename, line.Offset})
@@ -221,9 +223,9 @@ func TestRebuildOfAKilledCrawl(t *testing.T) {
 	for _, torn := range []int{0, 5} {
 		shorten(t, open, torn)
 		for name, text := range map[string]string{"curtsy-00009.cdxj": "x\n", "curtsy-00000.cdxj.open": ""} {
-			must(t, os.WriteFile(filepath.Join(dir, indexDir, name), []byte(text), 0o666))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, indexDir, name), []byte(text), 0o666))
 		}
-		must(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil))
+		require.NoError(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil))
 		got := contents(t, dir)
 		if len(got) != 1 || !strings.HasPrefix(want, got["curtsy-00000.cdxj.open"]) || len(got["curtsy-00000.cdxj.open"]) < len(want)-torn*100 {
 			t.Errorf("%d octets torn:\n%v\nwant\n%s", torn, got, want)
@@ -269,7 +271,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	c.close(t)
 	built := contents(t, dir)
 	for _, name := range []string{"curtsy-00000.cdxj.open", "curtsy-00007.cdxj.open", "curtsy-00000.cdxj.new", "curtsy-sorted-1"} {
-		must(t, os.WriteFile(filepath.Join(dir, indexDir, name), []byte(built["curtsy-00000.cdxj"][:100]), 0o666))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, indexDir, name), []byte(built["curtsy-00000.cdxj"][:100]), 0o666))
 	}
 	crawling(t, dir, 0).close(t)
 	entries, err := os.ReadDir(filepath.Join(dir, indexDir))

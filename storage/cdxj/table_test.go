@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestMemoryOfAPayload: at no size does a payload take more than 16 bytes, the heap's rounding included.
@@ -51,7 +53,7 @@ func TestTableEqualsMap(t *testing.T) {
 		others := 0
 		for h, want := range model {
 			var got []int64
-			must(t, tab.find(h, func(p int64) (bool, error) { got = append(got, p); return false, nil }))
+			require.NoError(t, tab.find(h, func(p int64) (bool, error) { got = append(got, p); return false, nil }))
 			for _, p := range want {
 				if !slices.Contains(got, p) {
 					t.Fatalf("%d bits: place %d of %x is not found", bits, p, h)

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/foreigntest"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -47,14 +49,14 @@ func TestKeysAreWarciosKeys(t *testing.T) {
 		}
 	}
 	in, err := json.Marshal(urls)
-	must(t, err)
+	require.NoError(t, err)
 	script := `import {readFileSync} from "fs"; import {pathToFileURL} from "url";
 const {getSurt} = await import(pathToFileURL(process.argv[1]));
 console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(getSurt)))`
 	cmd := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", script, filepath.Join(dir, "warcio", "dist", "utils.js"))
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
 	out, err := cmd.Output()
-	must(t, err)
+	require.NoError(t, err)
 	var keys []string
 	if err := json.Unmarshal(out, &keys); err != nil || len(keys) != len(urls) {
 		t.Fatalf("%d keys of %d: %v", len(keys), len(urls), err)
@@ -70,9 +72,9 @@ console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(getSurt)))`
 func foreignArchive(t *testing.T, dir string) {
 	t.Helper()
 	index, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Index: index, Originals: index, SegmentSize: 20000})
-	must(t, err)
+	require.NoError(t, err)
 	n := 0
 	record := func(u, head, body string, change func(*storage.Record)) {
 		text := "HTTP/1.1 " + head + "\r\n\r\n"
@@ -106,9 +108,9 @@ func foreignArchive(t *testing.T, dir string) {
 	record("http://a.test/cut", "200 OK\r\nContent-Type: text/html\r\nContent-Length: 100", "half", func(r *storage.Record) { r.Truncated, r.Repeatable = "disconnect", false })
 	record("http://a.test/silent", "", "", func(r *storage.Record) { r.Response, r.HeadSize, r.HasPayload = nil, 0, false })
 	record("http://a.test/nodigest", "200 OK\r\nContent-Type: text/html", "x", func(r *storage.Record) { r.HasPayload, r.Repeatable = false, false })
-	must(t, w.Refuse(context.Background(), storage.Line{Time: time.Now(), URL: "http://a.test/private", Decision: "disallow"}))
-	must(t, w.Close())
-	must(t, index.Close())
+	require.NoError(t, w.Refuse(context.Background(), storage.Line{Time: time.Now(), URL: "http://a.test/private", Decision: "disallow"}))
+	require.NoError(t, w.Close())
+	require.NoError(t, index.Close())
 }
 
 // warcio runs warcio on the segments of dir, one after another, and returns the lines it prints.
@@ -124,7 +126,7 @@ func warcio(t *testing.T, dir, command string) map[string][]string {
 		cmd := exec.CommandContext(t.Context(), "node", program, command, path)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
-		must(t, err)
+		require.NoError(t, err)
 		lines[filepath.Base(path)] = strings.SplitAfter(strings.TrimSuffix(string(out), "\n"), "\n")
 	}
 	return lines
@@ -142,13 +144,13 @@ func TestOurIndexIsWarciosIndex(t *testing.T) {
 		for i := range theirs {
 			theirs[i] = strings.TrimSuffix(theirs[i], "\n") + "\n"
 			l, err := cdxj.ParseLine([]byte(theirs[i]))
-			must(t, err)
+			require.NoError(t, err)
 			kinds[l.Mime]++
 			kinds[fmt.Sprint(l.Status)]++
 		}
 		slices.Sort(theirs)
 		b, err := os.ReadFile(filepath.Join(dir, "index", strings.TrimSuffix(file, ".warc.gz")+".cdxj"))
-		must(t, err)
+		require.NoError(t, err)
 		ours := strings.SplitAfter(string(b), "\n")
 		ours = ours[:len(ours)-1]
 		if !slices.Equal(ours, theirs) {
@@ -177,7 +179,7 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 	kinds := map[string]int{}
 	for file, theirs := range warcio(t, dir, "index") {
 		f, err := os.Open(filepath.Join(dir, "warc", file))
-		must(t, err)
+		require.NoError(t, err)
 		defer f.Close()
 		rd := warc.NewReader(f)
 		for _, line := range theirs {
@@ -186,9 +188,7 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 				Type   string `json:"warc-type"`
 				URL    string `json:"warc-target-uri"`
 			}
-			if err := json.Unmarshal([]byte(line), &their); err != nil {
-				t.Fatalf("%q: %v", line, err)
-			}
+			require.NoErrorf(t, json.Unmarshal([]byte(line), &their), "%q", line)
 			our, err := rd.Next()
 			if err != nil {
 				t.Fatalf("%s: %v; warcio has %s", file, err, line)
@@ -206,13 +206,5 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 		if kinds[kind] == 0 {
 			t.Errorf("no %s record", kind)
 		}
-	}
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/andybalholm/brotli"
+	"github.com/stretchr/testify/require"
 )
 
 // The window that is read off the first octet is the one that the encoder was told to use.
@@ -16,9 +17,7 @@ func TestWindowIsWhatTheStreamDeclares(t *testing.T) {
 		if _, err := w.Write([]byte(strings.Repeat("bread and butter ", 10_000))); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Close())
 		if got := Window([]string{"br"}, b.Bytes()[0]); got != 1<<bits {
 			t.Errorf("a window of %d bits is taken for one of %d octets", bits, got)
 		}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/graph"
 	"curtsy/storage/warc"
@@ -34,9 +36,7 @@ func record(t testing.TB, w *warc.Writer, p page) {
 		Response: io.NewSectionReader(strings.NewReader(answer), 0, int64(len(answer))), HeadSize: int64(strings.Index(answer, "<")),
 		Line: &storage.Line{URL: p.url, Decision: p.decision, Attempt: 1, Began: began, Status: 200, Outcome: storage.OutcomeFetched}, Outlinks: p.links,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func links(urls ...string) (list []storage.Outlink) {
@@ -67,15 +67,11 @@ func archive(t testing.TB, pages ...page) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "warc")
 	w, err := warc.Open(warc.Options{Dir: dir, Name: "curtsy", SegmentSize: 4000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range pages {
 		record(t, w, p)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return dir
 }
 
@@ -115,21 +111,13 @@ func TestAnArchiveThatIsNotThereHasNoLinks(t *testing.T) {
 func TestWhatIsDamagedIsPassedOver(t *testing.T) {
 	dir := archive(t, page{"http://a.example/", storage.DecisionAllow, links("http://b.example/")}, page{"http://b.example/", storage.DecisionAllow, links("http://a.example/")})
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	whole, err := os.ReadFile(filepath.Join(dir, entries[0].Name()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, b := range map[string][]byte{"torn": whole[:len(whole)-10], "garbage": []byte(strings.Repeat("garbage", 1000)), "empty": nil, "behind garbage": append([]byte("garbage\n"), whole...)} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "x-00000.warc.gz.open"), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "x-00001.warc.gz"), whole, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "x-00000.warc.gz.open"), b, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "x-00001.warc.gz"), whole, 0o644))
 		var got taken
 		if _, err := graph.Links(t.Context(), dir, &got); err != nil || !slices.Contains(got.list, "http://a.example/ http://b.example/") {
 			t.Errorf("%s: %q: %v", name, got.list, err)
@@ -154,9 +142,7 @@ func TestTheGraphIsOfAllArchives(t *testing.T) {
 	one := archive(t, page{"http://a.example/", storage.DecisionAllow, links("http://b.example/", "http://b.example/x", "mailto:c@d.example")})
 	two := archive(t, page{"http://b.example/", storage.DecisionAllow, links("http://c.example/")})
 	g, err := graph.ArchivedGraph(t.Context(), graph.Options{}, one, two)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer g.Close()
 	if g.Order() != 3 || g.Size() != 2 || g.Counts != (graph.Counts{Links: 4, NoURL: 1}) {
 		t.Errorf("%d vertices, %d edges, %+v", g.Order(), g.Size(), g.Counts)
@@ -194,9 +180,7 @@ func TestLinks_ASegmentMayBeCompletedMeanwhile(t *testing.T) {
 		t.Fatalf("%d segments: %v", len(all), err)
 	}
 	last := all[len(all)-1]
-	if err := os.Rename(last, last+".open"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(last, last+".open"))
 	got := completing{dir: dir}
 	n, err := graph.Links(t.Context(), dir, &got)
 	if err != nil || got.err != nil || n != 9 {

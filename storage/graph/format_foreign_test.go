@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/graph"
 )
 
@@ -37,19 +39,13 @@ func graphOf(t testing.TB, level graph.Level, links [][2]string) *graph.Document
 	t.Helper()
 	b := graph.New(graph.Options{Level: level, Dir: t.TempDir()})
 	for _, l := range links[:len(links)/9] {
-		if err := b.Vertex(l[0]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Vertex(l[0]))
 	}
 	for _, l := range links {
-		if err := b.Link(l[0], l[1]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Link(l[0], l[1]))
 	}
 	g, err := b.Graph(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { g.Close() })
 	return &graph.Document{Level: g.Level, Graph: g}
 }
@@ -78,9 +74,7 @@ func TestNetworkxAndIgraphReadWhatWeWrite(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), py, filepath.Join("testdata", "readers.py"), dir, level.String())
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var theirs map[string]reading
 		if err := json.Unmarshal(out, &theirs); err != nil || len(theirs) != 2 {
 			t.Fatalf("%d readers: %v", len(theirs), err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/graph"
 )
 
@@ -45,21 +47,15 @@ func TestTenMillionEdges(t *testing.T) {
 	}
 	b := graph.New(graph.Options{Dir: t.TempDir()})
 	for range links {
-		if err := b.Link(host(1.4), host(3)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Link(host(1.4), host(3)))
 	}
 	done("%d links taken", links)
 	g, err := b.Graph(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer g.Close()
 	done("a graph of %d hosts and %d edges", g.Order(), g.Size())
 	d := &graph.Document{Level: g.Level, Graph: g}
-	if err := d.GraphML(io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.GraphML(io.Discard))
 	done("GraphML, into the void")
 	if os.Getenv("CURTSY_LONG") == "1" && g.Size() < 10_000_000 {
 		t.Errorf("%d edges only", g.Size())

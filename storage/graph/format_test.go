@@ -14,6 +14,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/graph"
 	"curtsy/storage/tables"
 )
@@ -65,9 +67,7 @@ func (c chain) document(level graph.Level) *graph.Document {
 func wrote(t testing.TB, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, write(&b))
 	return b.String()
 }
 
@@ -99,12 +99,8 @@ func TestRowsAreThoseOfTheTables(t *testing.T) {
 	for _, level := range []graph.Level{graph.Hosts, graph.Domains} {
 		d := chain{names: []string{"a", "\xff"}}.document(level)
 		var vertices, edges []tables.Row
-		if err := d.VertexRows(func(r tables.Row) error { vertices = append(vertices, r); return tables.Vertices.Check(r) }); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.EdgeRows(func(r tables.Row) error { edges = append(edges, r); return tables.Edges.Check(r) }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.VertexRows(func(r tables.Row) error { vertices = append(vertices, r); return tables.Vertices.Check(r) }))
+		require.NoError(t, d.EdgeRows(func(r tables.Row) error { edges = append(edges, r); return tables.Edges.Check(r) }))
 		if len(vertices) != 2 || len(edges) != 1 || edges[0][2].Number() != 5 {
 			t.Fatalf("%v %v", vertices, edges)
 		}
@@ -137,9 +133,7 @@ func labels(t testing.TB, document string) (found []string) {
 		if errors.Is(err, io.EOF) {
 			return found
 		}
-		if err != nil {
-			t.Fatalf("%v in\n%q", err, document)
-		}
+		require.NoErrorf(t, err, "in\n%q", document)
 		switch tok := tok.(type) {
 		case xml.StartElement:
 			inLabel = false

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage/graph"
 )
@@ -33,14 +35,10 @@ func built(t testing.TB, o graph.Options, links ...link) *graph.Graph {
 		} else {
 			err = b.Link(l.from, l.to)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	g, err := b.Graph(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { g.Close() })
 	return g
 }
@@ -48,9 +46,7 @@ func built(t testing.TB, o graph.Options, links ...link) *graph.Graph {
 func vertices(t testing.TB, g *graph.Graph) (vs []graph.Vertex) {
 	t.Helper()
 	for v, err := range g.Vertices() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		vs = append(vs, v)
 	}
 	if len(vs) != g.Order() {
@@ -65,9 +61,7 @@ func edges(t testing.TB, g *graph.Graph) (list []string) {
 	vs := vertices(t, g)
 	in, out := make([]uint32, g.Order()), make([]uint32, g.Order())
 	for row, err := range g.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, to := range row.To {
 			list = append(list, fmt.Sprintf("%s %s %d", vs[row.From].Name, vs[to].Name, row.Weight[i]))
 			in[to]++
@@ -287,19 +281,13 @@ func TestAGraphThatIsClosedLeavesNoFile(t *testing.T) {
 	for range 2 {
 		b := graph.New(graph.Options{Dir: dir, Memory: 1000, Level: graph.Pages})
 		for i := range 20000 {
-			if err := b.Link(fmt.Sprintf("http://a.example/%d", i), fmt.Sprintf("http://b.example/%d", i/2)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Link(fmt.Sprintf("http://a.example/%d", i), fmt.Sprintf("http://b.example/%d", i/2)))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		g, err := b.Graph(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cancel()
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Close())
 		if _, err := graph.New(graph.Options{Dir: dir}).Graph(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -312,9 +300,7 @@ func TestAGraphThatIsClosedLeavesNoFile(t *testing.T) {
 func TestAGraphThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	b := graph.New(graph.Options{Dir: dir})
-	if err := b.Link("http://a.example/", "http://b.example/"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Link("http://a.example/", "http://b.example/"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := b.Graph(ctx); !errors.Is(err, context.Canceled) {

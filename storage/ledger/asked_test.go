@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -14,7 +16,7 @@ import (
 func TestAskedIsWhatTheLinesSay(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	must(t, err)
+	require.NoError(t, err)
 	for i := range 200 {
 		l := storage.Line{
 			Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: []storage.Decision{"allow", "robots", "refuse"}[i%3],
@@ -26,12 +28,12 @@ func TestAskedIsWhatTheLinesSay(t *testing.T) {
 		if i%2 == 0 {
 			l.Status, l.Type = 200, []string{"text/html", "image/png", ""}[i%3]
 		}
-		must(t, w.Append(t.Context(), l))
+		require.NoError(t, w.Append(t.Context(), l))
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 	want := storage.Asked{Kinds: map[string]int64{}}
 	for l, err := range Read(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if l.Record == "" {
 			continue
 		}

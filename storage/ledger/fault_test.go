@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/tree"
 )
@@ -18,8 +20,8 @@ import (
 func edit(t testing.TB, file string, change func(string) string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	must(t, err)
-	must(t, os.WriteFile(file, []byte(change(string(b))), 0o644))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(change(string(b))), 0o644))
 }
 
 // replacing changes the first from of a segment into to.
@@ -37,13 +39,13 @@ func replacing(number int, from, to string) func(*testing.T, string) {
 // put makes a file.
 func put(t *testing.T, file, text string) {
 	t.Helper()
-	must(t, os.WriteFile(file, []byte(text), 0o644))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 }
 
 func removing(t *testing.T, files ...string) {
 	t.Helper()
 	for _, file := range files {
-		must(t, os.RemoveAll(file))
+		require.NoError(t, os.RemoveAll(file))
 	}
 }
 
@@ -69,10 +71,10 @@ func editing(number int, change func(string) string) func(*testing.T, string) {
 func signing(key byte, change func(c *checkpoint.Checkpoint)) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		n, err := ReadNote(CheckpointPath(dir, 3))
-		must(t, err)
+		require.NoError(t, err)
 		change(&n.Checkpoint)
 		b, err := testKey(key).Sign(n.Checkpoint)
-		must(t, err)
+		require.NoError(t, err)
 		edit(t, CheckpointPath(dir, 3), func(string) string { return string(b) })
 	}
 }
@@ -81,7 +83,7 @@ func signing(key byte, change func(c *checkpoint.Checkpoint)) func(*testing.T, s
 func crash(t *testing.T, dir string) {
 	w := open(t, Options{Dir: dir, Signer: testKey(1)})
 	write(t, w, numbered(9))
-	must(t, w.Sync(t.Context()))
+	require.NoError(t, w.Sync(t.Context()))
 	abandon(t, w)
 }
 
@@ -143,7 +145,7 @@ func TestScanNamesFaults(t *testing.T) {
 		{"a tile of a larger tree", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "000.p", "11"), "") }, []string{"tiles differ 2:4"}},
 		{"a tile of a larger tree, on a level above", func(t *testing.T, dir string) {
 			removing(t, filepath.Join(dir, tileFolder, "1"))
-			must(t, os.MkdirAll(filepath.Join(dir, tileFolder, "1", "000.p"), 0o755))
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, tileFolder, "1", "000.p"), 0o755))
 			put(t, filepath.Join(dir, tileFolder, "1", "000.p", "1"), "")
 		}, []string{"tiles differ 2:4"}},
 		{"a tile of an earlier size", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "000.p", "9"), "") }, nil},
@@ -160,7 +162,7 @@ func TestScanNamesFaults(t *testing.T) {
 		{"another root, signed", signing(1, func(c *checkpoint.Checkpoint) { c.Root[0] ^= 1 }), []string{"checkpoint differs 0:3"}},
 		{"a checkpoint of another log", signing(1, func(c *checkpoint.Checkpoint) { c.Origin = "curtsy/other" }), []string{"wrong origin 0:3"}},
 		{"a checkpoint under another size", func(t *testing.T, dir string) {
-			must(t, os.Rename(CheckpointPath(dir, 3), CheckpointPath(dir, 4)))
+			require.NoError(t, os.Rename(CheckpointPath(dir, 3), CheckpointPath(dir, 4)))
 		}, []string{"checkpoint unreadable 0:4"}},
 		{"a checkpoint that is none", func(t *testing.T, dir string) {
 			edit(t, CheckpointPath(dir, 3), func(string) string { return strings.Repeat("x", 1<<20) })
@@ -183,7 +185,7 @@ func TestScanNamesFaults(t *testing.T) {
 		}, []string{"no stop 2:7"}},
 		{"a packed segment that is damaged", func(t *testing.T, dir string) {
 			edit(t, path(dir, 1), func(string) string { return "no zstd at all" })
-			must(t, os.Rename(path(dir, 1), path(dir, 1)+packedSuffix))
+			require.NoError(t, os.Rename(path(dir, 1), path(dir, 1)+packedSuffix))
 		}, []string{"unreadable 1:1"}},
 		{"a stub that no mark names", func(t *testing.T, dir string) { forget(t, dir, 1, 2) }, []string{"redaction not told 2:4"}},
 		{"a stub that is none", replacing(1, `{"time":`, `{"redacted":"00","time":`), []string{"entry changed 1:2", "unreadable 1:2", "map differs 2:4"}},
@@ -200,7 +202,7 @@ func TestScanNamesFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			w := open(t, Options{Dir: dir, SegmentSize: 1, Signer: testKey(1), Software: "curtsy/test"})
-			must(t, w.Begin(t.Context()))
+			require.NoError(t, w.Begin(t.Context()))
 			w.commits.stop() // one checkpoint at the begin, and one at the end
 			write(t, w, numbered(0), numbered(1), numbered(2))
 			closing(t, w)
@@ -226,7 +228,7 @@ func rotated(t testing.TB, seeds ...byte) (notes [][]byte) {
 	t.Helper()
 	for i := range len(seeds) - 1 {
 		b, err := checkpoint.Rotate(testKey(seeds[i]), testKey(seeds[i+1]), numbered(int(seeds[i])).Time)
-		must(t, err)
+		require.NoError(t, err)
 		notes = append(notes, b)
 	}
 	return notes
@@ -236,7 +238,7 @@ func rotated(t testing.TB, seeds ...byte) (notes [][]byte) {
 func forget(t testing.TB, dir string, number, row int) (index int64) {
 	t.Helper()
 	for e, err := range Scan(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if e.Problem == nil && e.Segment == number && e.Row == row {
 			index = e.Index
 		}
@@ -265,11 +267,11 @@ func TestNoMutationPassesUnnoticed(t *testing.T) {
 				removing(t, filepath.Join(dir, tileFolder))
 			}
 			numbers, err := segments(dir)
-			must(t, err)
+			require.NoError(t, err)
 			for range rounds {
 				n := numbers[rng.IntN(len(numbers))]
 				whole, err := os.ReadFile(path(dir, n))
-				must(t, err)
+				require.NoError(t, err)
 				changed, what := mutated(rng, whole)
 				if bytes.Equal(changed, whole) {
 					continue

@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // followed are the URLs that a follower returns next.
 func followed(t *testing.T, f *Follower, most int) (urls string, passed int64) {
 	t.Helper()
 	lines, passed, err := f.Next(most)
-	must(t, err)
+	require.NoError(t, err)
 	var all []string
 	for _, l := range lines {
 		all = append(all, strings.TrimPrefix(l.URL, "http://a.test/"))
@@ -24,7 +26,7 @@ func followed(t *testing.T, f *Follower, most int) (urls string, passed int64) {
 func grow(t *testing.T, dir string, number int, text string) {
 	t.Helper()
 	f, err := os.OpenFile(path(dir, number), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
 		t.Fatal(err)
@@ -88,7 +90,7 @@ func TestAFollowerReadsOnInAPackedSegment(t *testing.T) {
 		t.Fatalf("%q", urls)
 	}
 	grow(t, dir, 0, lineOf(2))
-	must(t, packSegment(realSystem(), dir, 0))
+	require.NoError(t, packSegment(realSystem(), dir, 0))
 	grow(t, dir, 1, lineOf(3))
 	if urls, _ := followed(t, f, 10); urls != "2 3" {
 		t.Errorf("%q", urls)
@@ -99,7 +101,7 @@ func TestAFollowerReadsOnInAPackedSegment(t *testing.T) {
 func TestAFollowerNamesASegmentThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, fmt.Sprintf("%06d%s%s", 0, suffix, packedSuffix))
-	must(t, os.WriteFile(name, []byte("not packed"), 0o644))
+	require.NoError(t, os.WriteFile(name, []byte("not packed"), 0o644))
 	if _, _, err := Follow(dir, 10).Next(10); err == nil || !strings.Contains(err.Error(), name) {
 		t.Errorf("%v", err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/tree"
 )
 
@@ -19,7 +21,7 @@ import (
 func page(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "ledger.md"))
-	must(t, err)
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -39,13 +41,13 @@ func code(t *testing.T, language, what string) string {
 func all(t *testing.T, dir string) (text []byte) {
 	t.Helper()
 	numbers, err := segments(dir)
-	must(t, err)
+	require.NoError(t, err)
 	for _, n := range numbers {
 		f, err := openSegment(dir, n)
-		must(t, err)
+		require.NoError(t, err)
 		b, err := io.ReadAll(f)
 		f.close()
-		must(t, err)
+		require.NoError(t, err)
 		text = append(text, b...)
 	}
 	return text
@@ -72,7 +74,7 @@ func TestForeignRoot(t *testing.T) {
 	for what, text := range map[string][]byte{"whole": text, "forgotten": bytes.Join(lines, nil)} {
 		for _, size := range sizes {
 			n, err := ReadNote(CheckpointPath(dir, size))
-			must(t, err)
+			require.NoError(t, err)
 			cmd := exec.CommandContext(t.Context(), python, "-c", code(t, "python", "hashlib"), fmt.Sprint(size))
 			cmd.Stdin = bytes.NewReader(text)
 			out, err := cmd.CombinedOutput()
@@ -89,7 +91,7 @@ func TestPageListsEveryFieldOfAMark(t *testing.T) {
 	names := 0
 	for _, file := range []string{"mark.go", "mark_json.go"} {
 		f, err := os.Open(file)
-		must(t, err)
+		require.NoError(t, err)
 		defer f.Close()
 		for s := bufio.NewScanner(f); s.Scan(); {
 			_, tag, ok := strings.Cut(s.Text(), "`json:\"")

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -17,11 +19,11 @@ func ofHosts(t *testing.T, n int) string {
 	t.Helper()
 	dir := t.TempDir()
 	w, err := Open(Options{Dir: dir, SegmentSize: 1500})
-	must(t, err)
+	require.NoError(t, err)
 	for i := range n {
 		err = errors.Join(err, w.Append(t.Context(), storage.Line{URL: fmt.Sprintf("http://%s.test/%d", []string{"a", "b"}[i%2], i), Decision: storage.DecisionAllow}))
 	}
-	must(t, errors.Join(err, w.Close()))
+	require.NoError(t, errors.Join(err, w.Close()))
 	return dir
 }
 
@@ -29,7 +31,7 @@ func ofHosts(t *testing.T, n int) string {
 func entriesOf(t *testing.T, dir string) (entries []Entry) {
 	t.Helper()
 	for e, err := range Scan(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if e.Problem != nil {
 			t.Fatal(e.Problem)
 		}
@@ -46,7 +48,7 @@ func TestForgottenLinesBecomeStubs(t *testing.T) {
 	was := entriesOf(t, dir)
 	var gone []int64
 	for p, err := range Places(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if was[p.Index].Line.URL != p.Line.URL {
 			t.Fatalf("entry %d is of %s, and said to be of %s", p.Index, was[p.Index].Line.URL, p.Line.URL)
 		}
@@ -55,11 +57,11 @@ func TestForgottenLinesBecomeStubs(t *testing.T) {
 		}
 	}
 	w, err := Open(Options{Dir: dir})
-	must(t, err)
-	must(t, errors.Join(w.Redact(t.Context(), Redaction{Extent: ExtentAll, Subject: fmt.Sprintf("%064x", 1), Entries: gone}), w.Close()))
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(w.Redact(t.Context(), Redaction{Extent: ExtentAll, Subject: fmt.Sprintf("%064x", 1), Entries: gone}), w.Close()))
 	var first map[string]string
 	for range 2 {
-		must(t, Forget(dir, gone))
+		require.NoError(t, Forget(dir, gone))
 		now := entriesOf(t, dir)
 		for i, e := range was {
 			want := e.Text
@@ -83,7 +85,7 @@ func TestForgottenLinesBecomeStubs(t *testing.T) {
 	}
 	marks := 0
 	for m, err := range Marks(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if m.Kind == KindRedaction && slices.Equal(m.Redaction.Entries, gone) {
 			marks++
 		}
@@ -98,11 +100,11 @@ func TestForgottenLinesAreInNoSecondCopy(t *testing.T) {
 	dir := ofHosts(t, 4)
 	plain := path(dir, 0)
 	for _, name := range []string{plain + packedSuffix, plain + packedSuffix + newSuffix} {
-		must(t, os.WriteFile(name, []byte("http://a.test/0"), 0o666))
+		require.NoError(t, os.WriteFile(name, []byte("http://a.test/0"), 0o666))
 	}
 	for p, err := range Places(dir) {
-		must(t, err)
-		must(t, Forget(dir, []int64{p.Index}))
+		require.NoError(t, err)
+		require.NoError(t, Forget(dir, []int64{p.Index}))
 		break
 	}
 	names, _ := filepath.Glob(filepath.Join(dir, "000000*"))
@@ -129,10 +131,10 @@ func TestMarksAreNotForgotten(t *testing.T) {
 func TestAForgottenHostHasNoName(t *testing.T) {
 	dir := ofHosts(t, 6)
 	for range 2 {
-		must(t, ForgetHosts(dir, []string{"b.test"}))
+		require.NoError(t, ForgetHosts(dir, []string{"b.test"}))
 		var names []string
 		for e, err := range Hosts(dir) {
-			must(t, err)
+			require.NoError(t, err)
 			names = append(names, e.Host)
 		}
 		slices.Sort(names)
@@ -142,7 +144,7 @@ func TestAForgottenHostHasNoName(t *testing.T) {
 		entriesOf(t, dir)
 	}
 	w, err := Open(Options{Dir: dir}) // the map fits its checkpoint as before
-	must(t, err)
+	require.NoError(t, err)
 	if err := w.Close(); err != nil || len(w.Repairs()) > 0 {
 		t.Errorf("%q, %v", w.Repairs(), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -19,9 +20,9 @@ import (
 func FuzzScan(f *testing.F) {
 	good := made(f, testKey(1), 0, 2)
 	b, err := os.ReadFile(path(good, 0))
-	must(f, err)
+	require.NoError(f, err)
 	note, err := os.ReadFile(filepath.Join(good, CheckpointName))
-	must(f, err)
+	require.NoError(f, err)
 	f.Add(b, note, false)
 	f.Add(b, []byte("x"), false)
 	f.Add(b[:len(b)/2], note, false)
@@ -32,7 +33,7 @@ func FuzzScan(f *testing.F) {
 		`{"mark":"redaction","time":"2026-01-01T00:00:00.000000Z","extent":"all","subject_sha256":"`+strings.Repeat("00", 32)+`","entries":[9223372036854775807,0]}`+"\n"+
 		string(Stub(tlog.Hash{}))+"\n"), note, false)
 	z, err := zstd.NewWriter(nil)
-	must(f, err)
+	require.NoError(f, err)
 	f.Add(z.EncodeAll(b, nil), note, true)
 	f.Add(z.EncodeAll(make([]byte, 1<<20), nil), note, true)
 	dir := f.TempDir()
@@ -41,14 +42,14 @@ func FuzzScan(f *testing.F) {
 		if packed {
 			file += packedSuffix
 		}
-		must(t, os.WriteFile(file, text, 0o644))
+		require.NoError(t, os.WriteFile(file, text, 0o644))
 		defer os.Remove(file)
-		must(t, os.WriteFile(filepath.Join(dir, CheckpointName), note, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, CheckpointName), note, 0o644))
 		whole, end := true, false
 		var decisions []string
 		named := 0
 		for e, err := range Scan(dir) {
-			must(t, err)
+			require.NoError(t, err)
 			if e.Mark != nil && e.Mark.Kind != KindHosts || e.Problem == nil && e.Mark == nil {
 				end = e.Mark != nil && e.Mark.Kind == KindStop
 			}
@@ -127,14 +128,14 @@ func TestBombs(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			f, err := os.Create(path(dir, 0) + packedSuffix)
-			must(t, err)
+			require.NoError(t, err)
 			z, err := zstd.NewWriter(f, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(c.window), zstd.WithEncoderLevel(zstd.SpeedFastest))
-			must(t, err)
+			require.NoError(t, err)
 			if _, err := io.Copy(z, &endless{c.pattern, c.size}); err != nil {
 				t.Fatal(err)
 			}
-			must(t, z.Close())
-			must(t, f.Close())
+			require.NoError(t, z.Close())
+			require.NoError(t, f.Close())
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			problems, n := []string{}, 0
@@ -160,13 +161,13 @@ func TestBombs(t *testing.T) {
 // FuzzHosts: whatever stands in the file of a map, its reader comes to an end, and writes what it reads as it was.
 func FuzzHosts(f *testing.F) {
 	b, err := os.ReadFile(filepath.Join(made(f, nil, 0, 1), HostsName))
-	must(f, err)
+	require.NoError(f, err)
 	f.Add(b)
 	f.Add(b[:len(b)-1])
 	f.Add([]byte("{}\n\n"))
 	file := filepath.Join(f.TempDir(), HostsName)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		must(t, os.WriteFile(file, text, 0o644))
+		require.NoError(t, os.WriteFile(file, text, 0o644))
 		for e, err := range hostsIn(file) {
 			if err != nil {
 				continue

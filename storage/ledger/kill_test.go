@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/checkpoint"
 )
 
@@ -170,7 +172,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				onlyAfterKill(t, what+" and opened", dir, append(allowed, Uncommitted)...)
 				if left%2 == 0 {
 					w = open(t, Options{Dir: dir, SegmentSize: size, Signer: c.next})
-					must(t, w.Operator(t.Context(), Operator{Act: ActPause}))
+					require.NoError(t, w.Operator(t.Context(), Operator{Act: ActPause}))
 					closing(t, w)
 					onlyAfterKill(t, what+" and noted", dir, allowed...)
 				}
@@ -206,9 +208,9 @@ func eachMapHasItsCheckpoint(t *testing.T, what, dir string, another bool) {
 	t.Helper()
 	bare := int64(-1)
 	sizes, err := Checkpoints(dir)
-	must(t, err)
+	require.NoError(t, err)
 	for e, err := range Scan(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if e.Mark == nil {
 			continue
 		}
@@ -258,14 +260,14 @@ func TestPackingBrokenOffAtEveryStep(t *testing.T) {
 // goes on behind the line before.
 func TestTornLineIsCut(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join(made(t, testKey(1), 0, 1), "000000.jsonl"))
-	must(t, err)
+	require.NoError(t, err)
 	for n := range len(whole) + 1 {
 		if n%17 != 0 && whole[min(n, len(whole)-1)] != '\n' {
 			continue // real files take their time
 		}
 		dir := t.TempDir() // killed before the first checkpoint
 		file := filepath.Join(dir, "000000.jsonl")
-		must(t, os.WriteFile(file, whole[:n], 0o644))
+		require.NoError(t, os.WriteFile(file, whole[:n], 0o644))
 		w := open(t, Options{Dir: dir, Signer: testKey(1)})
 		write(t, w, numbered(9))
 		closing(t, w)
@@ -273,7 +275,7 @@ func TestTornLineIsCut(t *testing.T) {
 		onlyAfterKill(t, fmt.Sprintf("%d octets", n), dir, NoStop)
 		var told int64
 		for e, err := range Scan(dir) {
-			must(t, err)
+			require.NoError(t, err)
 			if e.Mark != nil && e.Mark.Kind == KindRun {
 				told = e.Mark.Cut
 			}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -16,7 +18,7 @@ import (
 func TestLastReadsTheLastTwoSegments(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	must(t, err)
+	require.NoError(t, err)
 	var want []string
 	for i := range 60 {
 		l := storage.Line{Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: "allow", Reason: `,"rest_ms":5`}
@@ -30,12 +32,12 @@ func TestLastReadsTheLastTwoSegments(t *testing.T) {
 				want = append(want, l.URL)
 			}
 		}
-		must(t, w.Append(t.Context(), l))
+		require.NoError(t, w.Append(t.Context(), l))
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 	var got []string
 	for l, err := range Last(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		got = append(got, l.URL)
 	}
 	if len(got) < 3 || len(got) == len(want) || !slices.Equal(got, want[len(want)-len(got):]) {
@@ -50,7 +52,7 @@ func TestLastReadsTheLastTwoSegments(t *testing.T) {
 func TestToldKnowsTheFilesThatHaveMarks(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	must(t, err)
+	require.NoError(t, err)
 	sum := strings.Repeat("0", 64)
 	for i := range 60 {
 		err := w.Append(t.Context(), storage.Line{Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: "allow",
@@ -58,9 +60,9 @@ func TestToldKnowsTheFilesThatHaveMarks(t *testing.T) {
 		if i%20 == 1 {
 			err = errors.Join(err, w.File(t.Context(), fmt.Sprintf("warc/%d", i), 1, sum))
 		}
-		must(t, err)
+		require.NoError(t, err)
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 	told, err := Told(dir, "warc/1", "warc/41", "warc/none", "warc/4")
 	if err != nil || len(told) != 2 || !told["warc/1"] || !told["warc/41"] {
 		t.Errorf("%v %v", told, err)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -17,12 +19,12 @@ func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 		{Act: ActDrain, Note: strings.Repeat("x", MaxNote+100)},
 	}
 	w, err := Open(Options{Dir: dir})
-	must(t, err)
-	must(t, w.Append(t.Context(), storage.Line{URL: "http://a.test/", Decision: storage.DecisionAllow}))
+	require.NoError(t, err)
+	require.NoError(t, w.Append(t.Context(), storage.Line{URL: "http://a.test/", Decision: storage.DecisionAllow}))
 	for _, o := range acts[:2] {
-		must(t, w.Operator(t.Context(), o))
+		require.NoError(t, w.Operator(t.Context(), o))
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 	if w, err = Open(Options{Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +33,8 @@ func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
-	must(t, w.Operator(t.Context(), acts[2]))
-	must(t, w.Close())
+	require.NoError(t, w.Operator(t.Context(), acts[2]))
+	require.NoError(t, w.Close())
 	var kinds []string
 	n := 0
 	for e, err := range Scan(dir) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestAppendDoesNotWaitForPacking: lines are appended and synced while a segment is being packed.
@@ -19,13 +21,13 @@ func TestAppendDoesNotWaitForPacking(t *testing.T) {
 	}
 	dir := t.TempDir()
 	w, err := openOn(Options{Dir: dir, SegmentSize: 1}, sys)
-	must(t, err)
+	require.NoError(t, err)
 	var want []string
 	for i := range 5 {
 		l := numbered(i)
 		want = append(want, l.URL)
 		write(t, w, l)
-		must(t, w.Sync(t.Context()))
+		require.NoError(t, w.Sync(t.Context()))
 		equal(t, "URLs meanwhile", urls(t, dir), want)
 	}
 	close(appended)
@@ -45,7 +47,7 @@ func TestPackingFails(t *testing.T) {
 	}
 	dir := t.TempDir()
 	w, err := openOn(Options{Dir: dir, SegmentSize: 1}, sys)
-	must(t, err)
+	require.NoError(t, err)
 	write(t, w, numbered(0), numbered(1), numbered(2))
 	if err := w.Close(); !errors.Is(err, full) || !strings.Contains(err.Error(), "000000.jsonl") {
 		t.Errorf("close: %v", err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -25,7 +27,7 @@ func TestReadNamesFaults(t *testing.T) {
 		"000001.jsonl":    better + good[:20],
 		"000002.jsonl.zz": "no segment", "2.jsonl": "no segment", "-00001.jsonl": "no segment",
 	} {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	var got []string
 	for l, err := range Read(dir) {
@@ -64,7 +66,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("{}\nnull\n[]\n\n{\"url\":\"\\ud800\"}\nhalf"))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {
-		must(t, os.WriteFile(filepath.Join(dir, "000000.jsonl"), text, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "000000.jsonl"), text, 0o644))
 		n := 0
 		for l, err := range Read(dir) {
 			n++

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/hostmap"
 )
 
@@ -41,12 +43,12 @@ func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
 			edit(t, filepath.Join(dir, HostsName), func(s string) string { return strings.Replace(s, `"count":`, `"count":1`, 1) })
 		}, "map of hosts"},
 		{"hosts that a kill left under their other name", func(t *testing.T, dir string) {
-			must(t, os.Rename(filepath.Join(dir, HostsName), filepath.Join(dir, HostsName+newSuffix)))
+			require.NoError(t, os.Rename(filepath.Join(dir, HostsName), filepath.Join(dir, HostsName+newSuffix)))
 		}, ""},
 		{"no latest checkpoint", func(t *testing.T, dir string) { removing(t, filepath.Join(dir, CheckpointName)) }, ""},
 		{"an earlier latest checkpoint", func(t *testing.T, dir string) {
 			b, err := os.ReadFile(CheckpointPath(dir, 3))
-			must(t, err)
+			require.NoError(t, err)
 			edit(t, filepath.Join(dir, CheckpointName), func(string) string { return string(b) })
 		}, ""},
 		{"a run that had nothing to say", func(*testing.T, string) {}, ""},
@@ -122,10 +124,10 @@ func TestBeginCommitsToWhatAKillLeft(t *testing.T) {
 	dir := begun(t, testKey(1), 0, 1)
 	w := open(t, Options{Dir: dir, Signer: testKey(1)})
 	write(t, w, numbered(7))
-	must(t, w.Sync(t.Context()))
+	require.NoError(t, w.Sync(t.Context()))
 	abandon(t, w)
 	w = open(t, Options{Dir: dir, Signer: testKey(1)})
-	must(t, w.Begin(t.Context()))
+	require.NoError(t, w.Begin(t.Context()))
 	n, err := Latest(dir)
 	if err != nil || n.Size != 12 || !n.SignedBy(testKey(1).Key()) { // 8, run, line, run, hosts
 		t.Fatalf("%+v, %v", n, err)
@@ -139,11 +141,11 @@ func TestACheckpointIsMadeEveryTenMinutesWhileLinesCome(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Dir: dir, Signer: testKey(1)})
-		must(t, w.Begin(t.Context()))
+		require.NoError(t, w.Begin(t.Context()))
 		size := func() int64 {
 			synctest.Wait()
 			n, err := Latest(dir)
-			must(t, err)
+			require.NoError(t, err)
 			return n.Size
 		}
 		if n := size(); n != 3 {
@@ -179,7 +181,7 @@ func TestACheckpointIsMadeForEachSegmentAndForManyHosts(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				w := open(t, Options{Dir: dir, SegmentSize: c.size})
-				must(t, w.Begin(t.Context()))
+				require.NoError(t, w.Begin(t.Context()))
 				for i := range c.lines {
 					l := numbered(i)
 					l.URL = fmt.Sprintf("http://h%d.test/", i)
@@ -206,7 +208,7 @@ func TestNoLineWaitsForACheckpoint(t *testing.T) {
 	}
 	dir := t.TempDir()
 	w, err := openOn(Options{Dir: dir, Signer: testKey(1)}, sys)
-	must(t, err)
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	write(t, w, numbered(1))
 	waits := make(chan error, 1)
@@ -249,9 +251,9 @@ func TestMarksSayWhatIsTold(t *testing.T) {
 		r.Entries = append(r.Entries, 1000+i)
 	}
 	r.Entries[maxRedacted] = at
-	must(t, w.Redact(t.Context(), r))
-	must(t, w.File(t.Context(), "warc/y.warc.gz", 8, digest))
-	must(t, w.OptOuts(t.Context(), digest, 9))
+	require.NoError(t, w.Redact(t.Context(), r))
+	require.NoError(t, w.File(t.Context(), "warc/y.warc.gz", 8, digest))
+	require.NoError(t, w.OptOuts(t.Context(), digest, 9))
 	for _, err := range []error{w.File(t.Context(), "", 8, digest), w.File(t.Context(), "x", 8, "0"), w.OptOuts(t.Context(), "0C", 1),
 		w.Redact(t.Context(), Redaction{Extent: "some", Subject: digest})} {
 		if err == nil {
@@ -295,11 +297,11 @@ func TestARunSaysThatTheClockWasSetBack(t *testing.T) {
 	l := numbered(1)
 	l.Time = time.Now().Add(time.Hour)
 	write(t, w, l)
-	must(t, w.Sync(t.Context()))
+	require.NoError(t, w.Sync(t.Context()))
 	abandon(t, w)
 	closing(t, open(t, Options{Dir: dir}))
 	for e, err := range Scan(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if m := e.Mark; m != nil && m.Kind == KindRun && e.Index > 1 && (!m.Killed || m.ClockBack < 50*time.Minute || m.ClockBack > time.Hour) {
 			t.Errorf("%+v", m)
 		}
@@ -348,12 +350,12 @@ func TestTheMapIsThatOfTheLines(t *testing.T) {
 		want[host]++
 		write(t, w, l)
 		if i%50 == 49 {
-			must(t, w.Commit(t.Context()))
+			require.NoError(t, w.Commit(t.Context()))
 		}
 	}
 	closing(t, w)
 	n, err := Latest(dir)
-	must(t, err)
+	require.NoError(t, err)
 	got := map[string]int64{}
 	for e, err := range Hosts(dir) {
 		if err != nil || e.Key != hostmap.Key(n.Origin, e.Host) {

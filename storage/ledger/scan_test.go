@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/checkpoint"
 )
@@ -62,20 +63,20 @@ func scanned(t testing.TB, dir string) (problems []Problem, entries []string) {
 func unpacked(t testing.TB, dir string) {
 	t.Helper()
 	numbers, err := segments(dir)
-	must(t, err)
+	require.NoError(t, err)
 	for _, n := range numbers {
 		b, err := os.ReadFile(path(dir, n) + packedSuffix)
 		if err != nil {
 			continue
 		}
 		z, err := zstd.NewReader(nil)
-		must(t, err)
+		require.NoError(t, err)
 		if b, err = z.DecodeAll(b, nil); err != nil {
 			t.Fatal(err)
 		}
 		z.Close()
-		must(t, os.WriteFile(path(dir, n), b, 0o644))
-		must(t, os.Remove(path(dir, n)+packedSuffix))
+		require.NoError(t, os.WriteFile(path(dir, n), b, 0o644))
+		require.NoError(t, os.Remove(path(dir, n)+packedSuffix))
 	}
 }
 
@@ -85,7 +86,7 @@ func begun(t testing.TB, key *checkpoint.Signer, size int64, runs int) (dir stri
 	dir = t.TempDir()
 	for run := range runs {
 		w := open(t, Options{Dir: dir, SegmentSize: size, Signer: key})
-		must(t, w.Begin(t.Context()))
+		require.NoError(t, w.Begin(t.Context()))
 		for i := range 3 {
 			write(t, w, numbered(3*run+i))
 		}
@@ -127,13 +128,5 @@ func TestScanOfAWholeLedger(t *testing.T) {
 				t.Errorf("a run without a line: %v %q", p, e)
 			}
 		}
-	}
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

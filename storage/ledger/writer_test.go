@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -25,14 +27,14 @@ func numbered(i int) storage.Line {
 func open(t testing.TB, o Options) *Writer {
 	t.Helper()
 	w, err := Open(o)
-	must(t, err)
+	require.NoError(t, err)
 	return w
 }
 
 func write(t testing.TB, w *Writer, ls ...storage.Line) {
 	t.Helper()
 	for _, l := range ls {
-		must(t, w.Append(t.Context(), l))
+		require.NoError(t, w.Append(t.Context(), l))
 	}
 }
 
@@ -54,20 +56,20 @@ func abandon(t testing.TB, w *Writer) {
 		w.mu.Lock()
 	}
 	if w.file != nil {
-		must(t, w.file.Close())
+		require.NoError(t, w.file.Close())
 	}
 }
 
 func closing(t testing.TB, w *Writer) {
 	t.Helper()
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 }
 
 // urls reads a ledger that has no fault.
 func urls(t testing.TB, dir string) (us []string) {
 	t.Helper()
 	for l, err := range Read(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		us = append(us, l.URL)
 	}
 	return us
@@ -77,7 +79,7 @@ func urls(t testing.TB, dir string) (us []string) {
 func ls(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	es, err := os.ReadDir(dir)
-	must(t, err)
+	require.NoError(t, err)
 	for _, e := range es {
 		if strings.Contains(e.Name(), suffix) && !strings.HasPrefix(e.Name(), HostsName) {
 			names = append(names, e.Name())
@@ -107,7 +109,7 @@ func TestGoesOn(t *testing.T) {
 				l := numbered(run*5 + i)
 				want = append(want, l.URL)
 				write(t, w, l)
-				must(t, w.Sync(t.Context()))
+				require.NoError(t, w.Sync(t.Context()))
 			}
 			closing(t, w)
 		}
@@ -125,7 +127,7 @@ func TestBuffered(t *testing.T) {
 	w := open(t, Options{Dir: dir})
 	write(t, w, numbered(1))
 	equal(t, "files before Sync", ls(t, dir), nil)
-	must(t, w.Sync(t.Context()))
+	require.NoError(t, w.Sync(t.Context()))
 	equal(t, "URLs", urls(t, dir), []string{"http://a.test/1"})
 	big := numbered(2)
 	big.Reason = strings.Repeat("x", bufferSize)
@@ -159,7 +161,7 @@ func TestTornAtEveryOctet(t *testing.T) {
 			}
 			dir := t.TempDir()
 			file := filepath.Join(dir, "000000.jsonl")
-			must(t, os.WriteFile(file, torn, 0o644))
+			require.NoError(t, os.WriteFile(file, torn, 0o644))
 			w := open(t, Options{Dir: dir})
 			if f, cut := w.Cut(); cut != int64(n+len(tail)-keep) || (f == file) != (cut > 0) {
 				t.Fatalf("%d octets and %q: cut %d of %q", n, tail, cut, f)
@@ -397,11 +399,11 @@ func TestRefuses(t *testing.T) {
 func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
 	dir, bound := t.TempDir(), strings.Repeat("0b", 32)
 	w := open(t, Options{Dir: dir, Warcinfo: bound})
-	must(t, w.Begin(t.Context()))
+	require.NoError(t, w.Begin(t.Context()))
 	abandon(t, w) // a kill right after it
 	w = open(t, Options{Dir: dir})
 	for range 2 {
-		must(t, w.Begin(t.Context()))
+		require.NoError(t, w.Begin(t.Context()))
 	}
 	write(t, w, numbered(1))
 	closing(t, w)
@@ -448,11 +450,11 @@ func TestStop_IsDatedBehindItsLines(t *testing.T) {
 	late := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	for run := range 2 {
 		w, err := Open(Options{Dir: dir})
-		must(t, err)
+		require.NoError(t, err)
 		if err := w.Append(t.Context(), storage.Line{Time: late, URL: "http://a.test/", Decision: "allow"}); err != nil && run == 0 {
 			t.Fatal(err)
 		}
-		must(t, w.Close())
+		require.NoError(t, w.Close())
 		late = time.Now().Add(-time.Hour).UTC() // by then the clock is right
 	}
 	var stops []time.Time

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html/charset"
 )
 
@@ -17,9 +18,7 @@ func encoded(t testing.TB, name, text string) []byte {
 		t.Fatalf("no encoding %s", name)
 	}
 	out, err := e.NewEncoder().Bytes([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	switch canonical {
 	case "utf-16le":
 		return append([]byte("\xFF\xFE"), out...)
@@ -46,9 +45,7 @@ func TestCharset_RewritingCommutesWithEncoding(t *testing.T) {
 					raws = append(raws, r.Raw)
 					return fmt.Sprintf("r%d", len(raws)), true
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return out, raws
 			}
 			plain, want := replaceAll([]byte(text), "text/html; charset=utf-8")
@@ -75,9 +72,7 @@ func decodedAs(t testing.TB, name string, in []byte) string {
 		in = in[2:]
 	}
 	out, err := e.NewDecoder().Bytes(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(out)
 }
 

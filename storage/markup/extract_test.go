@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/extract"
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
@@ -26,13 +28,9 @@ type read struct {
 func both(t *testing.T, body []byte, contentType string) (r read, page extract.Page) {
 	t.Helper()
 	u, err := canon.Parse("http://h.test/dir/page.html?q=1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, err = extract.New().HTML(context.Background(), extract.Input{URL: u, ContentType: contentType, Body: bytes.NewReader(body), Size: int64(len(body))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r = read{links: map[string]bool{}, markup: map[string]bool{}}
 	for _, l := range page.Links {
 		r.links[fmt.Sprintf("%t %s", l.Embed, l.URL.Key())] = true
@@ -49,9 +47,7 @@ func both(t *testing.T, body []byte, contentType string) (r read, page extract.P
 		}
 		return "", false
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r, page
 }
 
@@ -224,15 +220,11 @@ func TestFind_EqualsExtractOnRealPages(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	for _, path := range pages {
 		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r, page := both(t, body, "text/html")
 		if page.Unparsed == "" && page.Dropped == 0 && (r.otherBase || list(r.links) != list(r.markup)) {
 			t.Errorf("%s\nextract\n%s\nmarkup\n%s", path, list(r.links), list(r.markup))

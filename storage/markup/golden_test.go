@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -16,9 +18,7 @@ func TestGolden(t *testing.T) {
 	for file, rewrite := range map[string]rewriter{"torture.html": HTML, "sheet.css": CSS, "drawing.svg": SVG, "app.webmanifest": Manifest} {
 		t.Run(file, func(t *testing.T) {
 			in, err := os.ReadFile(filepath.Join("testdata", file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o := options(t)
 			o.ContentType, o.RemoveBase, o.RemovePolicy, o.Previews = "", true, true, true
 			var seen []string
@@ -32,9 +32,7 @@ func TestGolden(t *testing.T) {
 				n++
 				return fmt.Sprintf("f/%d.x", n), err == nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			golden(t, file+".out", string(out))
 			golden(t, file+".refs", strings.Join(seen, "\n")+"\n")
 		})
@@ -45,14 +43,10 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if strings.ReplaceAll(string(want), "\r\n", "\n") != got {
 		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -13,9 +15,7 @@ const pageURL = "http://h.test/dir/page.html"
 func options(t testing.TB) Options {
 	t.Helper()
 	u, err := canon.Parse(pageURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Options{URL: u, ContentType: "text/html; charset=utf-8"}
 }
 
@@ -43,9 +43,7 @@ func tryPlaces(t *testing.T, rewrite rewriter, o Options, tests []placeTest) {
 		t.Run(tt.rule, func(t *testing.T) {
 			var seen []string
 			out, err := rewrite([]byte(tt.in), o, numbered(&seen))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := strings.Join(seen, "; "); got != tt.refs {
 				t.Errorf("refs\n got %s\nwant %s", got, tt.refs)
 			}

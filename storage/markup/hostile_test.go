@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The memory that a page takes is a small multiple of its bytes, whatever they are. (The bytes themselves are the
@@ -38,17 +40,13 @@ func TestHostile_MemoryIsInProportion(t *testing.T) {
 			runtime.GC()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			if err := find(HTML, in, o, func(Ref) {}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, find(HTML, in, o, func(Ref) {}))
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 4*uint64(len(in)) {
 				t.Errorf("%d octets took %.1f times as many", len(in), float64(n)/float64(len(in)))
 			}
 			_, err := HTML(in, o, func(Ref) (string, bool) { return "x", true })
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		})
 	}
 }

@@ -1,6 +1,10 @@
 package markup
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
 
 func TestHTML_Places(t *testing.T) {
 	tryPlaces(t, HTML, options(t), []placeTest{
@@ -147,9 +151,7 @@ func TestReplacement_IsEscaped(t *testing.T) {
 		"refresh": {`<meta http-equiv=refresh content="1;x">`, HTML}, "json": {`{"start_url":"x"}`, Manifest},
 	} {
 		out, err := tt.rewrite([]byte(tt.in), options(t), func(Ref) (string, bool) { return hostile, true })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := hostile
 		switch name {
 		case "srcset":

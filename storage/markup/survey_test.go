@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -12,9 +14,7 @@ import (
 func surveyed(t *testing.T, of func([]byte, Options, Survey) error, contentType, in string) string {
 	t.Helper()
 	u, err := canon.Parse("http://site.test/page")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var b strings.Builder
 	err = of([]byte(in), Options{URL: u, ContentType: contentType}, Survey{
 		Ref: func(r Ref, at *Place) {

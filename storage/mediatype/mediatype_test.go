@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/foreigntest"
 	"curtsy/storage/mediatype"
 )
@@ -74,9 +76,7 @@ func TestTheTypesOfMostAnswersNeedNoMemory(t *testing.T) {
 func FuzzType(f *testing.F) {
 	for _, name := range []string{"wpt-mime-types", "wpt-content-types"} {
 		_, cases, err := foreigntest.Read(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		for _, c := range cases {
 			f.Add(strings.ReplaceAll(c.Asked[0], "\n", ", "))
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/cdxj"
 	"curtsy/storage/mirror/layout"
 	"curtsy/storage/warc"
@@ -20,13 +22,9 @@ import (
 func TestAKilledCrawlHasAMirror(t *testing.T) {
 	dir := t.TempDir()
 	s, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Index: s, Originals: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := append(small(), got{url: "http://a.test/last", body: strings.Repeat("last ", 1000)})
 	for n, g := range all {
 		if _, err := w.Record(t.Context(), g.made(n)); err != nil {
@@ -34,15 +32,9 @@ func TestAKilledCrawlHasAMirror(t *testing.T) {
 		}
 	}
 	killed := t.TempDir()
-	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(killed, os.DirFS(dir)))
+	require.NoError(t, w.Close())
+	require.NoError(t, s.Close())
 	built(t, options(t, dir))
 	s1 := built(t, options(t, killed))
 	mustBeEqual(t, "an open segment", treeOf(t, Tree(dir)), treeOf(t, Tree(killed)))
@@ -51,13 +43,9 @@ func TestAKilledCrawlHasAMirror(t *testing.T) {
 		t.Fatal(open, err)
 	}
 	fi, err := os.Stat(open[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for cut := int64(1); cut < fi.Size(); cut += fi.Size()/7 + 1 {
-		if err := os.Truncate(open[0], fi.Size()-cut); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Truncate(open[0], fi.Size()-cut))
 		s2 := built(t, options(t, killed))
 		if s2.URLs > s1.URLs {
 			t.Errorf("a torn segment has %d URLs, the whole one %d", s2.URLs, s1.URLs)
@@ -82,13 +70,9 @@ func TestBuild_DamagedKeepsTheFileBefore(t *testing.T) {
 			built(t, o)
 			before := treeOf(t, Tree(dir))
 			segment, err := os.ReadFile(o.Archive.Segments[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for l, err := range cdxj.Lookup(o.Archive.Index, url) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if at := l.Offset + 10; head {
 					segment[at] ^= 4
 				} else {
@@ -122,18 +106,14 @@ func damageLatest(t *testing.T, o Options, url string) {
 	t.Helper()
 	var latest cdxj.Line
 	for l, err := range cdxj.Lookup(o.Archive.Index, url) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if l.Time.After(latest.Time) {
 			latest = l
 		}
 	}
 	i := slices.IndexFunc(o.Archive.Segments, func(path string) bool { return filepath.Base(path) == filepath.Base(latest.Filename) })
 	segment, err := os.ReadFile(o.Archive.Segments[i])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	segment[latest.Offset+10] ^= 4
 	edit(t, o.Archive.Segments[i], string(segment))
 }
@@ -145,9 +125,7 @@ func TestBuild_DamagedWithoutFileBefore(t *testing.T) {
 	o := options(t, dir)
 	built(t, o)
 	damageLatest(t, o, "http://a.test/i.png")
-	if err := os.Remove(filepath.Join(Tree(dir), "a.test", "i.png")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(Tree(dir), "a.test", "i.png")))
 	for range 2 {
 		if s := built(t, o); s.Files != 1 || s.Salvaged != 0 || s.Unreadable != 1 || s.Left[Damaged] != 1 {
 			t.Errorf("%+v", s)
@@ -211,15 +189,11 @@ func TestADamagedRecordGivesNoFile(t *testing.T) {
 	o := options(t, dir)
 	path := o.Archive.Segments[0]
 	segment, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lost := 0
 	for _, url := range []string{"http://a.test/", "http://a.test/i.png"} {
 		for l, err := range cdxj.Lookup(o.Archive.Index, url) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for at := l.Offset + 10; at < l.Offset+l.Length; at += l.Length/30 + 1 {
 				segment[at] ^= 0x10
 				edit(t, path, string(segment))
@@ -283,14 +257,10 @@ func FuzzMapRoundTrip(f *testing.F) {
 			t.Fatalf("%q, %v", line, err)
 		}
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, MapFile), []byte(line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, MapFile), []byte(line+"\n"), 0o600))
 		b, _ := json.Marshal(e)
 		var want Entry
-		if err := json.Unmarshal(b, &want); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(b, &want))
 		for got, err := range Map(dir) {
 			if err != nil && local(want.File) && len(line) < maxMapLine {
 				t.Fatal(err)

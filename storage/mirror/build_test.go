@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -180,9 +182,7 @@ func TestRebuildIsTheSameAndSharesEverything(t *testing.T) {
 func edit(t testing.TB, path, octets string) {
 	t.Helper()
 	os.Remove(path)
-	if err := os.WriteFile(path, []byte(octets), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(octets), 0o644))
 }
 
 func TestOnlyWhatChangedIsWritten(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -19,14 +21,10 @@ func TestCheckTellsWhatIsWrong(t *testing.T) {
 		t.Fatalf("a whole mirror is wrong: %+v", wrong)
 	}
 	tree := Tree(dir)
-	if err := os.Remove(filepath.Join(tree, "a.test", "i.png")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(tree, "a.test", "i.png")))
 	index := filepath.Join(tree, "a.test", "index.html")
 	b, err := os.ReadFile(index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	edit(t, index, strings.Replace(string(b), `"d/index.html"`, `"http://a.test/d/"`, 1)+`<a href="nowhere.html#x">n</a><a href="/root.html">r</a>`+
 		`<form action="http://a.test/Page"></form><form action="http://a.test/none"></form><form method=post action="http://a.test/d/"></form>`)
 	wrong, _ := brokenOf(t, dir)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // foreign writes an archive of another crawler, not compressed: records of fields and an HTTP message.
@@ -15,9 +17,7 @@ func foreign(t *testing.T, path string, records ...[2]string) {
 	for _, r := range records {
 		fmt.Fprintf(&b, "WARC/1.0\r\n%sWARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Target-URI: http://a.test/x\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", r[0], len(r[1]), r[1])
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 }
 
 // Which of several answers of one second a revisit stands for does not depend on the names of the files that have them.
@@ -61,9 +61,7 @@ func TestACheckFindsEveryLoss(t *testing.T) {
 	tree := treeOf(t, Tree(dir))
 	for _, name := range filesOf(tree) {
 		path := filepath.Join(Tree(dir), filepath.FromSlash(name))
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(path))
 		if wrong, _ := brokenOf(t, dir); len(wrong) < 1 || wrong[0].Reason != NoFile {
 			t.Errorf("without %s: %v", name, wrong)
 		}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -24,9 +26,7 @@ import (
 func urlOf(t testing.TB, s string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -101,62 +101,44 @@ func crawled(t testing.TB, dir string, all ...got) {
 func crawledIn(t testing.TB, dir string, segment int64, all ...got) {
 	t.Helper()
 	s, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", SegmentSize: segment, Index: s, Originals: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for n, g := range all {
 		if _, err := w.Record(t.Context(), g.made(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
+	require.NoError(t, s.Close())
 }
 
 // told adds lines to the crawl's ledger.
 func told(t testing.TB, dir string, lines ...storage.Line) {
 	t.Helper()
 	w, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range lines {
 		if l.Time.IsZero() {
 			l.Time = began
 		}
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Append(t.Context(), l))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 }
 
 // options are those of a mirror of the crawl in dir.
 func options(t testing.TB, dir string) Options {
 	t.Helper()
 	a, err := CrawlArchive(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Options{Archive: a, Dir: dir, hasty: true}
 }
 
 func built(t testing.TB, o Options) Summary {
 	t.Helper()
 	s, err := Build(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	left, err := filepath.Glob(filepath.Join(o.Dir, "mirror.*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("a build leaves %q, %v", left, err)
@@ -187,9 +169,7 @@ func treeOf(t testing.TB, dir string) map[string]string {
 		all[filepath.ToSlash(rel)] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -223,9 +203,7 @@ func missingOf(t testing.TB, dir string) map[string]Missing {
 	all := map[string]Missing{}
 	last := ""
 	for m, err := range MissingLines(Tree(dir)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if m.URL <= last {
 			t.Errorf("%s stands behind %s", m.URL, last)
 		}
@@ -239,9 +217,7 @@ func mapOf(t testing.TB, dir string) map[string]Entry {
 	all := map[string]Entry{}
 	last := ""
 	for e, err := range Map(Tree(dir)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if e.URL <= last {
 			t.Errorf("%s stands behind %s", e.URL, last)
 		}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 var errDead = errors.New("dead")
@@ -98,25 +100,17 @@ func treeIfAny(t *testing.T, dir string) (map[string]string, error) {
 // restore makes the mirror what it was.
 func restore(t *testing.T, dir string, tree map[string]string) {
 	t.Helper()
-	if err := os.RemoveAll(Tree(dir)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(Tree(dir)))
 	for name, octets := range tree {
 		if strings.HasSuffix(name, " at") {
 			continue
 		}
 		path := filepath.Join(Tree(dir), filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(octets), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(octets), 0o644))
 		if at, ok := tree[name+" at"]; ok {
 			when := parseTime(t, at)
-			if err := os.Chtimes(path, when, when); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Chtimes(path, when, when))
 		}
 	}
 }
@@ -124,9 +118,7 @@ func restore(t *testing.T, dir string, tree map[string]string) {
 func parseTime(t *testing.T, s string) time.Time {
 	t.Helper()
 	when, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return when
 }
 
@@ -174,9 +166,7 @@ func TestWhatIsNoMirrorIsNotReplaced(t *testing.T) {
 	}
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
-	if err := os.Mkdir(Tree(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(Tree(dir), 0o755))
 	built(t, options(t, dir)) // an empty directory is nobody's
 }
 
@@ -195,9 +185,7 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	if err := errors.Join(os.RemoveAll(filepath.Join(Tree(dir), "a.test", "d")), os.Symlink(elsewhere, filepath.Join(Tree(dir), "a.test", "d"))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.RemoveAll(filepath.Join(Tree(dir), "a.test", "d")), os.Symlink(elsewhere, filepath.Join(Tree(dir), "a.test", "d"))))
 	built(t, o)
 	mustBeEqual(t, "built over links", before, treeOf(t, Tree(dir)))
 	err := filepath.WalkDir(Tree(dir), func(path string, d fs.DirEntry, err error) error {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Servers know few types of their files: a manifest comes as JSON or as text, a style sheet without any type.
@@ -69,21 +71,15 @@ func TestAManifestByNameAloneMayBeNone(t *testing.T) {
 func TestLeniencesAreNoNotes(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "w.warc.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 150 {
 		w := gzip.NewWriter(f)
 		body := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n%d", i)
 		fmt.Fprintf(w, "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:%08d-0000-4000-8000-000000000000>\r\nWARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Target-URI: <http://a.test/%d>\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", i, i, len(body), body)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Close())
 	}
 	fmt.Fprint(f, "this is no record")
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Close())
 	s := built(t, Options{Archive: Archive{Segments: []string{f.Name()}}, Dir: dir, hasty: true})
 	if s.Files != 150 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "garbage") {
 		t.Errorf("%d files, notes %q", s.Files, s.Notes)

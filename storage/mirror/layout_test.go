@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/mirror/layout"
 )
 
@@ -81,15 +83,11 @@ func TestAnotherLayoutLeavesTheFilesOfOthers(t *testing.T) {
 	built(t, o)
 	put := func(name string) {
 		path := filepath.Join(Tree(dir), filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("mine"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("mine"), 0o600)))
 	}
 	put("a.test/d/notes.txt")
 	put("own/deep/x")
-	if err := os.Symlink("nowhere", filepath.Join(Tree(dir), "a.test", "link")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(Tree(dir), "a.test", "link")))
 	host := treeOf(t, filepath.Join(Tree(dir), "own"))
 	o.Layout.Kind = layout.Flat
 	for range 2 {

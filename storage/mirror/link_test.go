@@ -1,13 +1,15 @@
 package mirror
 
 import (
-	"curtsy/storage/mirror/layout"
 	"path"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
+	"curtsy/storage/mirror/layout"
 )
 
 func TestRelative(t *testing.T) {
@@ -117,9 +119,7 @@ func FuzzRelativeLeadsThere(f *testing.F) {
 		}
 		ref := relative(names[0], names[1])
 		to, err := base.Resolve(ref)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if want := localBase + escaped(names[1], pathSafe); to.String() != want || strings.ContainsAny(ref, " \"'()<>\\,;&#?") {
 			t.Errorf("from %q by %q one comes to %q, not %q", names[0], ref, to, want)
 		}

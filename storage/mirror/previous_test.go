@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -21,9 +23,7 @@ func TestWhatOthersPutBesideTheMirrorStays(t *testing.T) {
 				built(t, options(t, dir))
 			}
 			mine := filepath.Join(dir, name, "thesis.tex")
-			if err := errors.Join(os.Mkdir(filepath.Join(dir, name), 0o755), os.WriteFile(mine, []byte("mine"), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(os.Mkdir(filepath.Join(dir, name), 0o755), os.WriteFile(mine, []byte("mine"), 0o600)))
 			_, err := Build(t.Context(), options(t, dir))
 			if err == nil || !strings.Contains(err.Error(), "move it away") || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s, tree %t: %v", name, withTree, err)
@@ -128,13 +128,9 @@ func TestNoSegmentTakesTheIndexOfAnother(t *testing.T) {
 	o := options(t, a)
 	first := o.Archive.Segments[0]
 	second := filepath.Join(filepath.Dir(first), strings.TrimSuffix(filepath.Base(first), ".warc.gz")+".warc-2.warc.gz")
-	if err := os.Rename(options(t, b).Archive.Segments[0], second); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(options(t, b).Archive.Segments[0], second))
 	plain := strings.TrimSuffix(first, ".gz")
-	if err := os.WriteFile(plain, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(plain, nil, 0o600))
 	built(t, options(t, a))
 	if m := mapOf(t, a); len(m) != 2 {
 		t.Errorf("the map has %v", m)

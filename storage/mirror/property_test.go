@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
 	"curtsy/storage/mirror/layout"
@@ -84,9 +86,7 @@ func TestEveryReferenceLeadsToItsPage(t *testing.T) {
 				checked++
 				return "", false
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		if checked < 1000 {
 			t.Errorf("seed %d: only %d references were checked", seed, checked)
@@ -129,9 +129,7 @@ func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.U
 		}
 	}
 	u, err := ref.URL()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file, local := strings.CutPrefix(u.String(), localBase)
 	if local == (kinds[to.Key()] == "none") {
 		t.Fatalf("%s became %s", to, ref.Raw)
@@ -167,17 +165,13 @@ func FuzzBuildStaysInside(f *testing.F) {
 		if v, err := u.Resolve(location); err == nil && v.Key() != u.Key() && v.Key() != "http://a.test/" && v.Key() != "http://a.test/moved" {
 			all = append(all, got{url: v.String(), head: "200 OK\r\nContent-Type: text/html", body: "other"})
 		}
-		if err := os.Mkdir(crawl, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Mkdir(crawl, 0o755))
 		crawled(t, crawl, all...)
 		if _, err := Build(t.Context(), options(t, crawl)); err != nil {
 			t.Fatal(err)
 		}
 		for b, err := range Check(t.Context(), Tree(crawl)) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			// Check also doubts attributes that are no references where they stand: fuzzing makes names up, of elements as
 			// well. These are references everywhere.
 			if b.Wrong && slices.Contains([]string{"a href", "area href", "body background", "embed src", "img src", "img srcset", "link href"}, b.Element+" "+b.Attr) || b.Wrong && b.Attr == "style" {
@@ -186,9 +180,7 @@ func FuzzBuildStaysInside(f *testing.F) {
 		}
 		for path, want := range map[string]string{dir: "crawl", crawl: "index mirror warc"} {
 			entries, err := os.ReadDir(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var names []string
 			for _, e := range entries {
 				names = append(names, e.Name())

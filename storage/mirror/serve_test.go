@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -20,9 +22,7 @@ func shownSite(t *testing.T, o ServeOptions, all ...got) (dir string, h *Handler
 	built(t, options(t, dir))
 	o.Tree = Tree(dir)
 	h, err := NewHandler(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { h.Close() })
 	return dir, h
 }
@@ -116,9 +116,7 @@ func TestServeFollowsAnUpdate(t *testing.T) {
 	if w := asked(h, "GET", "/a.test/new.html"); w.Code != 200 || w.Body.String() != "new" {
 		t.Errorf("after the build: %d %s", w.Code, w.Body)
 	}
-	if err := os.RemoveAll(Tree(dir)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(Tree(dir)))
 	if w := asked(h, "GET", "/a.test/new.html"); w.Code != 404 {
 		t.Errorf("without a tree: %d", w.Code)
 	}
@@ -139,9 +137,7 @@ func TestServeGivesPartsOfAFile(t *testing.T) {
 func TestAHostileMapLeadsNowhere(t *testing.T) {
 	dir := t.TempDir()
 	tree := Tree(dir)
-	if err := os.Mkdir(tree, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(tree, 0o755))
 	edit(t, filepath.Join(dir, "secret"), "mine")
 	edit(t, filepath.Join(tree, MissingFile), "")
 	for _, name := range []string{"../secret", "/etc/passwd", "a/../../secret", "..\\\\secret", "", ".", "a\\u0000b"} {
@@ -161,9 +157,7 @@ func TestAHostileMapLeadsNowhere(t *testing.T) {
 	}
 	edit(t, filepath.Join(tree, MapFile), `{"url":"http://a.test/","file":"link","status":200,"type":"text/html\r\nX-Bad: 1"}`+"\n")
 	h, err := NewHandler(ServeOptions{Tree: tree})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer h.Close()
 	if w := asked(h, "GET", "/link"); w.Code != 404 {
 		t.Errorf("a link was followed: %d %s", w.Code, w.Body)
@@ -178,9 +172,7 @@ func FuzzServe(f *testing.F) {
 	crawled(f, dir, small()...)
 	built(f, options(f, dir))
 	h, err := NewHandler(ServeOptions{Tree: Tree(dir)})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Cleanup(func() { h.Close() })
 	tree := treeOf(f, Tree(dir))
 	f.Fuzz(func(t *testing.T, path, query string) {

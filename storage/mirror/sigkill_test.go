@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // killedVariable makes the test binary build one mirror and end: the crawl directory.
@@ -49,17 +51,13 @@ func TestAKillLeavesAWholeTree(t *testing.T) {
 	before := treeOf(t, Tree(dir))
 	crawled(t, dir, got{url: "http://a.test/Page", body: "another <a href=new>page</a>", second: 90}, got{url: "http://a.test/new", body: "new", second: 90})
 	begun := time.Now()
-	if err := killed(dir).Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, killed(dir).Run())
 	takes := time.Since(begun)
 	after := treeOf(t, Tree(dir))
 	for range rounds {
 		restore(t, dir, before)
 		c := killed(dir)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Start())
 		kill := time.AfterFunc(time.Duration(rand.Int64N(int64(takes)+1)), func() { c.Process.Kill() })
 		c.Wait()
 		kill.Stop()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestReasonsKeepWhatIsAroundThem(t *testing.T) {
@@ -41,9 +43,7 @@ func TestErrorsAreSaidWithoutTheNamesOfCallsAndPackages(t *testing.T) {
 	mkdir := os.Mkdir(dir, 0o777)
 	rename := os.Rename(missing, filepath.Join(dir, "to"))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	_, taken := net.Listen("tcp", l.Addr().String())
 	for want, err := range map[string]error{

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/checkpoint"
 )
 
@@ -37,7 +39,7 @@ func program(t testing.TB, name string) string {
 func byPython(t testing.TB, python string, bundle []byte, o Options) (code int, said string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bundle.zip")
-	must(t, os.WriteFile(file, bundle, 0o644))
+	require.NoError(t, os.WriteFile(file, bundle, 0o644))
 	args := []string{filepath.Join("..", "..", "docs", "verify.py"), file}
 	if !o.Key.IsZero() {
 		args = append(args, "--key", o.Key.String())
@@ -123,7 +125,7 @@ func rotated(t testing.TB) (bundle []byte, before, after *checkpoint.Signer) {
 	w.visit("a.test", 2)
 	before, after = w.signer, testSigner(t, 5)
 	note, err := checkpoint.Rotate(before, after, w.now)
-	must(t, err)
+	require.NoError(t, err)
 	w.mark(fmt.Sprintf(`{"mark":"key","time":"%s","note":%s}`, w.clock(), quoted(string(note))))
 	w.signer = after
 	w.visit("a.test", 1)
@@ -136,10 +138,10 @@ func TestOpenSSLAgreesOnSignatures(t *testing.T) {
 	w, note, all := forgeries(t)
 	dir := t.TempDir()
 	der, err := x509.MarshalPKIXPublicKey(w.signer.Key().Public())
-	must(t, err)
+	require.NoError(t, err)
 	file := func(name string, b []byte) string {
 		path := filepath.Join(dir, name)
-		must(t, os.WriteFile(path, b, 0o644))
+		require.NoError(t, os.WriteFile(path, b, 0o644))
 		return path
 	}
 	key := file("key.der", der)
@@ -161,7 +163,7 @@ func TestOpenSSLAgreesOnSignatures(t *testing.T) {
 		m := unpacked(t, w.bundle("a.test", note))
 		f.forge(t, m)
 		n, err := checkpoint.Parse(m[checkpointName])
-		must(t, err)
+		require.NoError(t, err)
 		if ours := n.SignedBy(w.signer.Key()); ours != right(m[checkpointName]) {
 			t.Errorf("%s: we say %v of the signature, openssl not", f.name, ours)
 		}

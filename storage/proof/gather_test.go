@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
@@ -58,7 +60,7 @@ func (s *site) open() {
 	if s.book, err = ledger.Open(ledger.Options{Dir: filepath.Join(s.dir, "ledger"), Software: "curtsy/test", Signer: s.signer}); err != nil {
 		s.t.Fatal(err)
 	}
-	must(s.t, s.book.Begin(s.t.Context()))
+	require.NoError(s.t, s.book.Begin(s.t.Context()))
 }
 
 func (s *site) line(l storage.Line) {
@@ -66,7 +68,7 @@ func (s *site) line(l storage.Line) {
 	if l.Time.IsZero() {
 		l.Time = s.now
 	}
-	must(s.t, s.book.Append(s.t.Context(), l))
+	require.NoError(s.t, s.book.Append(s.t.Context(), l))
 }
 
 // asks archives an exchange and writes its line.
@@ -84,14 +86,14 @@ func (s *site) asks(l storage.Line, head, body string) {
 		r.Response = nil
 	}
 	kept, err := s.warc.Record(s.t.Context(), r)
-	must(s.t, err)
+	require.NoError(s.t, err)
 	l.Record, l.Blocks, l.Heads = kept.ID, kept.Blocks, kept.Heads
 	s.line(l)
 }
 
 func (s *site) commit() {
 	s.t.Helper()
-	must(s.t, s.book.Commit(s.t.Context()))
+	require.NoError(s.t, s.book.Commit(s.t.Context()))
 }
 
 // proven makes the bundle of a host, and checks it.
@@ -99,7 +101,7 @@ func (s *site) proven(host string) (*Made, *Result) {
 	s.t.Helper()
 	b, made := s.bundle(host)
 	r, err := Verify(s.t.Context(), bytes.NewReader(b), int64(len(b)), Options{Key: s.signer.Key(), TempDir: s.t.TempDir()})
-	must(s.t, err)
+	require.NoError(s.t, err)
 	if !r.Holds {
 		s.t.Errorf("%s: %+v", host, r.Findings)
 	}
@@ -109,17 +111,17 @@ func (s *site) proven(host string) (*Made, *Result) {
 func (s *site) bundle(host string) ([]byte, *Made) {
 	s.t.Helper()
 	g, err := s.gathered(host)
-	must(s.t, err)
+	require.NoError(s.t, err)
 	defer g.Close()
 	var b bytes.Buffer
 	made, err := Make(s.t.Context(), &b, g.Source)
-	must(s.t, err)
+	require.NoError(s.t, err)
 	return b.Bytes(), made
 }
 
 func (s *site) gathered(host string) (*gathered, error) {
 	index, err := cdxj.Files(filepath.Join(s.dir, "index"))
-	must(s.t, err)
+	require.NoError(s.t, err)
 	return Of(context.Background(), Crawl{Ledger: filepath.Join(s.dir, "ledger"), Archive: filepath.Join(s.dir, "warc"), Index: index, TempDir: s.t.TempDir()}, host)
 }
 
@@ -140,7 +142,7 @@ func TestHeadsAndRobotsComeFromTheArchive(t *testing.T) {
 	if _, err := io.WriteString(w, packed); err != nil {
 		t.Fatal(err)
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 	s.asks(storage.Line{URL: "http://a.test/robots.txt", Decision: storage.DecisionRobots, Reason: "status 301", Standard: "rfc9309"},
 		"HTTP/1.1 301 Moved\r\nLocation: http://b.test/robots.txt\r\n\r\n", "")
 	s.asks(storage.Line{URL: "http://b.test/robots.txt", Via: "http://a.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sum(rules), Standard: "rfc9309"}, html, rules)
@@ -167,7 +169,7 @@ func TestHeadsAndRobotsComeFromTheArchive(t *testing.T) {
 	}
 	check() // while it runs
 	for _, close := range []func() error{s.warc.Close, s.index.Close, s.book.Close} {
-		must(t, close())
+		require.NoError(t, close())
 	}
 	check()
 }
@@ -189,10 +191,10 @@ func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
 				s.line(storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
 			}
 		}
-		must(t, s.book.Close())
+		require.NoError(t, s.book.Close())
 		book, of := filepath.Join(s.dir, "ledger"), map[string][]int64{}
 		for e, err := range ledger.Skim(book) {
-			must(t, err)
+			require.NoError(t, err)
 			if e.Problem == nil && e.Mark == nil {
 				host := strings.SplitN(e.Line.URL, "/", 4)[2]
 				of[host] = append(of[host], e.Index)
@@ -205,11 +207,11 @@ func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
 			for _, i := range entries {
 				forgotten[i] = true
 			}
-			must(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum(name), Entries: entries}))
+			require.NoError(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum(name), Entries: entries}))
 		}
-		must(t, s.book.Close())
-		must(t, ledger.Forget(book, slices.Sorted(maps.Keys(forgotten))))
-		must(t, ledger.ForgetHosts(book, []string{"a.test"}))
+		require.NoError(t, s.book.Close())
+		require.NoError(t, ledger.Forget(book, slices.Sorted(maps.Keys(forgotten))))
+		require.NoError(t, ledger.ForgetHosts(book, []string{"a.test"}))
 		for host, entries := range of {
 			want := int64(0)
 			for _, i := range entries {
@@ -236,20 +238,20 @@ func TestAMapThatIsReplacedMeanwhile(t *testing.T) {
 	refuse("b.test")
 	s.commit()
 	g, err := s.gathered("a.test")
-	must(t, err)
+	require.NoError(t, err)
 	defer g.Close()
 	refuse("c.test")
 	s.commit()
 	if _, err := Make(t.Context(), io.Discard, g.Source); err != nil {
 		t.Error(err)
 	}
-	must(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum("b"), Entries: []int64{3}}))
-	must(t, s.book.Close())
+	require.NoError(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum("b"), Entries: []int64{3}}))
+	require.NoError(t, s.book.Close())
 	book := filepath.Join(s.dir, "ledger")
-	must(t, ledger.Forget(book, []int64{3}))
+	require.NoError(t, ledger.Forget(book, []int64{3}))
 	hosts, err := os.ReadFile(filepath.Join(book, ledger.HostsName))
-	must(t, err)
-	must(t, errors.Join(os.WriteFile(filepath.Join(book, ledger.HostsNext), hosts, 0o600), os.WriteFile(filepath.Join(book, ledger.HostsName), nil, 0o600)))
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(os.WriteFile(filepath.Join(book, ledger.HostsNext), hosts, 0o600), os.WriteFile(filepath.Join(book, ledger.HostsName), nil, 0o600)))
 	s.proven("a.test")
 }
 
@@ -275,11 +277,11 @@ func TestADamagedLedgerIsRefused(t *testing.T) {
 			s.line(storage.Line{URL: fmt.Sprintf("http://a.test/%d", i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
 			s.line(storage.Line{URL: fmt.Sprintf("http://b.test/%d", i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
 		}
-		must(t, s.book.Close())
+		require.NoError(t, s.book.Close())
 		path := filepath.Join(s.dir, "ledger", "000000.jsonl")
 		b, err := os.ReadFile(path)
-		must(t, err)
-		must(t, os.WriteFile(path, damage(b), 0o600))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, damage(b), 0o600))
 		g, err := s.gathered("a.test")
 		if err == nil {
 			_, err = Make(t.Context(), io.Discard, g.Source)
@@ -295,17 +297,17 @@ func TestADamagedLedgerIsRefused(t *testing.T) {
 func TestCosignaturesGoWithTheCheckpoint(t *testing.T) {
 	s := newSite(t)
 	s.line(storage.Line{URL: "http://a.test/", Decision: storage.DecisionRefuse, Reason: "scope:host"})
-	must(t, s.book.Close())
+	require.NoError(t, s.book.Close())
 	book := filepath.Join(s.dir, "ledger")
 	n, err := ledger.Latest(book)
-	must(t, err)
+	require.NoError(t, err)
 	witness, err := checkpoint.WitnessSigner("w.test/w", bytes.Repeat([]byte{9}, 32))
-	must(t, err)
+	require.NoError(t, err)
 	sig, err := witness.Cosign(n)
 	if err != nil || !n.Add(sig) {
 		t.Fatal(err)
 	}
-	must(t, os.WriteFile(ledger.CheckpointPath(book, n.Size), n.Marshal(), 0o600))
+	require.NoError(t, os.WriteFile(ledger.CheckpointPath(book, n.Size), n.Marshal(), 0o600))
 	b, _ := s.bundle("a.test")
 	r, err := Verify(t.Context(), bytes.NewReader(b), int64(len(b)), Options{Key: s.signer.Key(), Witnesses: []checkpoint.Key{witness.Key()}})
 	if err != nil || r.Level != Cosigned {

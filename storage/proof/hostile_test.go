@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // bomb is a ZIP file with a member of so many zero bytes.
@@ -24,7 +26,7 @@ func bomb(t testing.TB, m members, name string, size int64) []byte {
 		if err == nil {
 			_, err = f.Write(b)
 		}
-		must(t, err)
+		require.NoError(t, err)
 	}
 	f, err := z.Create(name)
 	if err == nil {

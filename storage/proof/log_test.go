@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/accesslog"
 )
@@ -34,7 +36,7 @@ func entryAt(at time.Time, target string, status int) string {
 func fileOf(t testing.TB, lines []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "access.log")
-	must(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644))
 	return path
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -161,7 +163,7 @@ func TestAMapOfTheBeginningAloneIsSaid(t *testing.T) {
 		}
 		w.mark(`{"mark":"hosts","time":"` + w.clock() + `","size":2,"hosts":0,"root":"` + strings.Repeat("0", 64) + `"}`)
 		note, err := w.signer.Sign(w.head())
-		must(t, err)
+		require.NoError(t, err)
 		w.at, w.sorted = nil, nil // the operator shows none of them
 		b := w.bundle("a.test", note)
 		r := verified(t, b, Options{Key: w.signer.Key()})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/tree"
 )
 
@@ -49,7 +51,7 @@ func TestARedactionIsNamedBehindItsLine(t *testing.T) {
 	m := unpacked(t, w.bundle("a.test", w.commit()))
 	lines := bytes.SplitAfter(m[linesName], []byte("\n"))
 	row, err := parseRow(bytes.TrimSuffix(lines[2], []byte("\n")))
-	must(t, err)
+	require.NoError(t, err)
 	h, _ := row.hash()
 	lines[2] = Row{row.Index, fmt.Appendf(nil, `{"redacted":"%x"}`, h[:])}.append(nil)
 	m[linesName] = bytes.Join(lines, nil)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/ledger/hostmap"
 )
@@ -55,7 +57,7 @@ func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
 	}
 	b := w.bundle(largeHost(500), note)
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
-	must(t, err)
+	require.NoError(t, err)
 	sizes := map[string]uint64{}
 	for _, f := range z.File {
 		sizes[f.Name] = f.CompressedSize64

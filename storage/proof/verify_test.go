@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A bundle proves the lines of its host, at the level of the keys that are known.
@@ -79,10 +81,10 @@ func TestThePageOfAVersionStaysAsItIs(t *testing.T) {
 	page := unpacked(t, w.bundle("a.test", w.commit()))[pageName]
 	golden := filepath.Join("testdata", "page-"+itoa(pageVersion)+".html")
 	if *update {
-		must(t, os.WriteFile(golden, page, 0o644))
+		require.NoError(t, os.WriteFile(golden, page, 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	must(t, err)
+	require.NoError(t, err)
 	if !bytes.Equal(page, want) {
 		t.Errorf("the page is not that of %s any more: count up pageVersion, and write that one's with -update", golden)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/storage"
@@ -55,14 +56,14 @@ func newWorld(t testing.TB, seed byte) *world {
 func testSigner(t testing.TB, seed byte) *checkpoint.Signer {
 	t.Helper()
 	s, err := checkpoint.NewSigner(bytes.Repeat([]byte{seed}, 32))
-	must(t, err)
+	require.NoError(t, err)
 	return s
 }
 
 func testWitness(t testing.TB) *checkpoint.Signer {
 	t.Helper()
 	s, err := checkpoint.WitnessSigner("witness.test/w", bytes.Repeat([]byte{99}, 32))
-	must(t, err)
+	require.NoError(t, err)
 	return s
 }
 
@@ -72,7 +73,7 @@ func (w *world) add(line []byte) int64 {
 	h := tree.EntryHash(line)
 	index := int64(len(w.lines))
 	more, err := tlog.StoredHashesForRecordHash(index, h, w)
-	must(w.t, err)
+	require.NoError(w.t, err)
 	w.stored = append(w.stored, more...)
 	w.lines = append(w.lines, line)
 	w.growing.Append(h)
@@ -166,10 +167,10 @@ func (w *world) commit() []byte {
 	}
 	slices.SortFunc(w.sorted, hostmap.Compare)
 	root, n, err := hostmap.Root(w.seq())
-	must(w.t, err)
+	require.NoError(w.t, err)
 	w.mark(fmt.Sprintf(`{"mark":"hosts","time":"%s","size":%d,"hosts":%d,"root":"%s"}`, w.clock(), len(w.lines), n, root))
 	b, err := w.signer.Sign(w.head())
-	must(w.t, err)
+	require.NoError(w.t, err)
 	return b
 }
 
@@ -226,7 +227,7 @@ func (w *world) bundle(host string, note []byte) []byte {
 func cosigned(t testing.TB, note []byte, witness *checkpoint.Signer) []byte {
 	t.Helper()
 	n, err := checkpoint.Parse(note)
-	must(t, err)
+	require.NoError(t, err)
 	sig, err := witness.Cosign(n)
 	if err != nil || !n.Add(sig) {
 		t.Fatal(err)
@@ -240,11 +241,11 @@ type members map[string][]byte
 func unpacked(t testing.TB, bundle []byte) members {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(bundle), int64(len(bundle)))
-	must(t, err)
+	require.NoError(t, err)
 	all := members{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		must(t, err)
+		require.NoError(t, err)
 		if all[f.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +257,7 @@ func unpacked(t testing.TB, bundle []byte) members {
 func (m members) packed(t testing.TB) []byte {
 	t.Helper()
 	var of manifest
-	must(t, json.Unmarshal(m[manifestName], &of))
+	require.NoError(t, json.Unmarshal(m[manifestName], &of))
 	of.Files = nil
 	var names []string
 	for name := range m {
@@ -270,7 +271,7 @@ func (m members) packed(t testing.TB) []byte {
 		of.Files = append(of.Files, member{name, int64(len(m[name])), hex.EncodeToString(sum[:])})
 	}
 	b, err := json.Marshal(of)
-	must(t, err)
+	require.NoError(t, err)
 	m[manifestName] = b
 	return m.zipped(t, append(names, manifestName)...)
 }
@@ -281,12 +282,12 @@ func (m members) zipped(t testing.TB, names ...string) []byte {
 	z := zip.NewWriter(&out)
 	for _, name := range names {
 		f, err := z.Create(name)
-		must(t, err)
+		require.NoError(t, err)
 		if _, err := f.Write(m[name]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(t, z.Close())
+	require.NoError(t, z.Close())
 	return out.Bytes()
 }
 
@@ -296,14 +297,6 @@ func verified(t testing.TB, bundle []byte, o Options) *Result {
 		o.TempDir = t.TempDir()
 	}
 	r, err := Verify(t.Context(), bytes.NewReader(bundle), int64(len(bundle)), o)
-	must(t, err)
+	require.NoError(t, err)
 	return r
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

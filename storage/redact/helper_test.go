@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -61,7 +62,7 @@ func shopOf(n int) (pages []page, refused []string) {
 func signer(t testing.TB) *checkpoint.Signer {
 	t.Helper()
 	s, err := checkpoint.NewSigner(bytes.Repeat([]byte{7}, 32))
-	must(t, err)
+	require.NoError(t, err)
 	return s
 }
 
@@ -70,20 +71,20 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 	t.Helper()
 	ctx, dir := context.Background(), t.TempDir()
 	l, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, ledgerDir), SegmentSize: 3000, Signer: signer(t), Software: "curtsy/0"})
-	must(t, err)
-	must(t, l.Begin(ctx))
+	require.NoError(t, err)
+	require.NoError(t, l.Begin(ctx))
 	finished := func(folder string) func(string, int64, [32]byte) error {
 		return func(name string, octets int64, sum [32]byte) error {
 			return errors.Join(l.File(ctx, folder+"/"+name, octets, hex.EncodeToString(sum[:])), l.Sync(ctx))
 		}
 	}
 	index, err := cdxj.Open(ctx, dir, cdxj.Options{Finished: finished(indexDir)})
-	must(t, err)
+	require.NoError(t, err)
 	archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, archiveDir), Name: "curtsy", SegmentSize: 6000,
 		Info: warc.Info{Software: "curtsy/0"}, Index: index, Originals: index, Finished: finished(archiveDir)})
-	must(t, err)
-	must(t, os.Mkdir(filepath.Join(dir, linksDir), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, linksDir, "000000.s2"), []byte(pages[0].body), 0o600))
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, linksDir), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, linksDir, "000000.s2"), []byte(pages[0].body), 0o600))
 	at := time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
 	for i, p := range pages {
 		at = at.Add(time.Second)
@@ -100,21 +101,21 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 			Repeatable: p.decision == "", Line: &line,
 			Outlinks: []storage.Outlink{{URL: pages[(i+1)%len(pages)].url, Kind: storage.KindLink}}}
 		got, err := archive.Record(ctx, rec)
-		must(t, err)
+		require.NoError(t, err)
 		line.Record, line.Blocks, line.Heads = got.ID, got.Blocks, got.Heads
-		must(t, l.Append(ctx, line))
+		require.NoError(t, l.Append(ctx, line))
 		if i < len(refused) {
 			r := storage.Line{Time: at, URL: refused[i], Decision: storage.DecisionDisallow, Outcome: "disallowed"}
 			if strings.Contains(refused[i], "/r") { // an opt-out kept a redirect of b.test's robots.txt from being followed
 				r = storage.Line{Time: at, URL: refused[i], Decision: storage.DecisionRobots, Reason: "opt-out", Via: "http://b.test/robots.txt"}
 			}
-			must(t, archive.Refuse(ctx, r))
-			must(t, l.Append(ctx, r))
+			require.NoError(t, archive.Refuse(ctx, r))
+			require.NoError(t, l.Append(ctx, r))
 		}
 	}
-	must(t, archive.Close())
-	must(t, index.Close())
-	must(t, l.Close())
+	require.NoError(t, archive.Close())
+	require.NoError(t, index.Close())
+	require.NoError(t, l.Close())
 	return dir
 }
 
@@ -135,7 +136,7 @@ func files(t testing.TB, dir string) map[string][]byte {
 		all[filepath.ToSlash(name)], err = os.ReadFile(path)
 		return err
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return all
 }
 
@@ -157,9 +158,7 @@ func unfolded(t testing.TB, name string, b []byte) []byte {
 	if err == nil {
 		b, err = io.ReadAll(r)
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	require.NoError(t, err, name)
 	return b
 }
 
@@ -185,27 +184,21 @@ type member struct {
 func members(t testing.TB, dir string) (all []member) {
 	t.Helper()
 	names, err := segments(dir)
-	must(t, err)
+	require.NoError(t, err)
 	for _, name := range names {
 		b, err := os.ReadFile(filepath.Join(dir, archiveDir, name))
-		must(t, err)
+		require.NoError(t, err)
 		rd := warc.NewReader(bytes.NewReader(b))
 		for {
 			rec, err := rd.Next()
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatal(name, err)
-			}
+			require.NoError(t, err, name)
 			block, err := io.ReadAll(rec.Block)
-			if err != nil {
-				t.Fatal(name, err)
-			}
+			require.NoError(t, err, name)
 			end, err := rd.End()
-			if err != nil {
-				t.Fatal(name, err)
-			}
+			require.NoError(t, err, name)
 			all = append(all, member{rec, b[rec.Offset:end], block})
 		}
 	}
@@ -216,7 +209,7 @@ func members(t testing.TB, dir string) (all []member) {
 func entries(t testing.TB, dir string) (all []ledger.Entry) {
 	t.Helper()
 	for e, err := range ledger.Scan(filepath.Join(dir, ledgerDir)) {
-		must(t, err)
+		require.NoError(t, err)
 		if e.Problem != nil {
 			t.Fatalf("the ledger: %v", e.Problem)
 		}
@@ -230,20 +223,20 @@ func entries(t testing.TB, dir string) (all []ledger.Entry) {
 func sound(t *testing.T, dir string) {
 	t.Helper()
 	names, err := segments(dir)
-	must(t, err)
+	require.NoError(t, err)
 	c := warc.NewChecker()
 	for _, name := range names {
 		f, err := os.Open(filepath.Join(dir, archiveDir, name))
-		must(t, err)
+		require.NoError(t, err)
 		_, err = c.File(f, func(f warc.Finding) {
 			if !f.Note() {
 				t.Errorf("%s: %s", name, f)
 			}
 		})
 		f.Close()
-		must(t, err)
+		require.NoError(t, err)
 		var want bytes.Buffer
-		must(t, cdxj.Index(t.Context(), &want, func(_ string, f warc.Finding) { t.Errorf("index of %s: %s", name, f) }, filepath.Join(dir, archiveDir, name)))
+		require.NoError(t, cdxj.Index(t.Context(), &want, func(_ string, f warc.Finding) { t.Errorf("index of %s: %s", name, f) }, filepath.Join(dir, archiveDir, name)))
 		got, err := os.ReadFile(filepath.Join(dir, indexDir, strings.TrimSuffix(name, segmentSuffix)+indexSuffix))
 		if err != nil || !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("the index of %s is not of it: %v", name, err)
@@ -255,7 +248,7 @@ func sound(t *testing.T, dir string) {
 		}
 	})
 	marks, err := Marks(t.Context(), dir)
-	must(t, err)
+	require.NoError(t, err)
 	for _, e := range entries(t, dir) {
 		if e.Mark == nil || e.Mark.Kind != ledger.KindFile {
 			continue
@@ -272,8 +265,8 @@ func sound(t *testing.T, dir string) {
 func forget(t *testing.T, r Request) *Journal {
 	t.Helper()
 	j, err := Prepare(t.Context(), r)
-	must(t, err)
-	must(t, j.Finish(t.Context(), r.Dir, ending(t, r.Dir)))
+	require.NoError(t, err)
+	require.NoError(t, j.Finish(t.Context(), r.Dir, ending(t, r.Dir)))
 	return j
 }
 
@@ -282,12 +275,4 @@ func ending(t testing.TB, dir string) Ending {
 	return Ending{Ledger: func() (*ledger.Writer, error) {
 		return ledger.Open(ledger.Options{Dir: filepath.Join(dir, ledgerDir), Signer: signer(t), Software: "curtsy/0"})
 	}}
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

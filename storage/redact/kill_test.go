@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger"
 )
@@ -34,7 +36,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	pages, refused := shopOf(2)
 	template := crawled(t, pages, refused)
 	for _, name := range []string{"warc/curtsy-00000.warc.gz.cut", "report.json"} {
-		must(t, os.WriteFile(filepath.Join(template, name), []byte(secret("http://a.test/x/0")), 0o666))
+		require.NoError(t, os.WriteFile(filepath.Join(template, name), []byte(secret("http://a.test/x/0")), 0o666))
 	}
 	was := files(t, template)
 	for _, all := range []bool{false, true} {
@@ -42,7 +44,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 		for left := 0; ; left++ {
 			what := fmt.Sprintf("all %v, killed at step %d", all, left)
 			dir := filepath.Join(t.TempDir(), "crawl")
-			must(t, os.CopyFS(dir, os.DirFS(template)))
+			require.NoError(t, os.CopyFS(dir, os.DirFS(template)))
 			d, steps := dying(dir, left)
 			err := forgetOn(t, d, Request{Dir: dir, Subject: host("http://a.test/"), All: all})
 			if err == nil {
@@ -56,9 +58,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 			j, err := Open(dir)
-			if err != nil {
-				t.Fatalf("%s: %v", what, err)
-			}
+			require.NoError(t, err, what)
 			if j == nil {
 				befores++
 				if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
@@ -75,9 +75,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				if j, err = Open(dir); err != nil || j == nil {
 					t.Fatalf("%s: %v, %v", what, j, err)
 				}
-				if err := finishOn(t, &disk{dir: dir}, j); err != nil {
-					t.Fatalf("%s: %v", what, err)
-				}
+				require.NoError(t, finishOn(t, &disk{dir: dir}, j), what)
 			}
 			inTheEnd(t, what, dir, was)
 		}
@@ -130,12 +128,12 @@ func TestAMarkIsWrittenOnce(t *testing.T) {
 	pages, refused := shop()
 	dir := crawled(t, pages, refused)
 	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/"), All: true})
-	must(t, err)
+	require.NoError(t, err)
 	w, err := ending(t, dir).Ledger()
-	must(t, err)
+	require.NoError(t, err)
 	err = w.Redact(t.Context(), ledger.Redaction{Extent: j.Extent, Subject: j.Digest, Records: j.Records, Entries: j.Entries, Files: j.Files})
-	must(t, err)
-	must(t, j.Finish(t.Context(), dir, ending(t, dir)))
+	require.NoError(t, err)
+	require.NoError(t, j.Finish(t.Context(), dir, ending(t, dir)))
 	marks := 0
 	for _, e := range entries(t, dir) {
 		if e.Mark != nil && e.Mark.Kind == ledger.KindRedaction {
@@ -170,7 +168,7 @@ func TestAJournalLeadsNowhereElse(t *testing.T) {
 	}
 	write := func(j Journal) string {
 		dir := t.TempDir()
-		must(t, j.write(&disk{dir: dir}))
+		require.NoError(t, j.write(&disk{dir: dir}))
 		return dir
 	}
 	if j, err := Open(write(good)); err != nil || j == nil {
@@ -194,8 +192,8 @@ func TestWhatIsPreparedMustBeThere(t *testing.T) {
 	} {
 		dir := crawled(t, pages, refused)
 		j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/")})
-		must(t, err)
-		must(t, damage(filepath.Join(dir, PreparedName, filepath.FromSlash(j.Files[0].Name))))
+		require.NoError(t, err)
+		require.NoError(t, damage(filepath.Join(dir, PreparedName, filepath.FromSlash(j.Files[0].Name))))
 		was := files(t, dir)
 		if err := j.Finish(t.Context(), dir, ending(t, dir)); err == nil {
 			t.Error("it was finished all the same")
@@ -211,9 +209,9 @@ func TestWhatIsPreparedIsNoLink(t *testing.T) {
 	pages, refused := shopOf(2)
 	dir := crawled(t, pages, refused)
 	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/")})
-	must(t, err)
+	require.NoError(t, err)
 	folder, elsewhere := filepath.Join(dir, PreparedName, archiveDir), t.TempDir()
-	must(t, os.Rename(folder, filepath.Join(elsewhere, "warc")))
+	require.NoError(t, os.Rename(folder, filepath.Join(elsewhere, "warc")))
 	if err := os.Symlink(filepath.Join(elsewhere, "warc"), folder); err != nil {
 		t.Skip(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -150,7 +152,7 @@ func TestURLPartAndHost(t *testing.T) {
 				forgottenAlone(t, dir, Request{Dir: dir, Subject: s, All: all})
 				names := 0
 				for e, err := range ledger.Hosts(filepath.Join(dir, ledgerDir)) {
-					must(t, err)
+					require.NoError(t, err)
 					if e.Host != "" {
 						names++
 					}
@@ -280,7 +282,7 @@ func TestARefusedRedirectGoesFromBothOrNone(t *testing.T) {
 					continue
 				}
 				for l, err := range warc.ParseRefusals(bytes.NewReader(m.block)) {
-					must(t, err)
+					require.NoError(t, err)
 					inArchive[l.URL] = true
 				}
 			}
@@ -342,9 +344,9 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 	dir := crawled(t, pages, refused)
 	path := filepath.Join(dir, archiveDir, "curtsy-00001.warc.gz")
 	b, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	b[len(b)/2] ^= 1
-	must(t, os.WriteFile(path, b, 0o600))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 	was := files(t, dir)
 	_, err = Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/")})
 	if err == nil || !strings.Contains(err.Error(), "curtsy-00001.warc.gz is damaged") || !strings.Contains(err.Error(), "nothing was changed") {
@@ -363,7 +365,7 @@ func TestCopiesGo(t *testing.T) {
 	stay := []string{"crawl.toml", "warc/notes.txt", "reports.txt"}
 	for _, name := range append(slices.Clone(gone), stay...) {
 		path := filepath.Join(dir, name)
-		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("x"), 0o666)))
+		require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("x"), 0o666)))
 	}
 	forget(t, Request{Dir: dir, Subject: subject("http://a.test/")})
 	now := files(t, dir)

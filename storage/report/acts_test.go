@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger"
 )
 
@@ -27,9 +29,7 @@ func TestTheReportShowsWhatOperatorsDid(t *testing.T) {
 	}
 	r := &Report{Crawl: c}
 	var page strings.Builder
-	if err := r.WriteHTML(&page); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.WriteHTML(&page))
 	if s := page.String(); !strings.Contains(s, "What operators did") || strings.Contains(s, "<script>") || !strings.Contains(s, "3 acts more") {
 		t.Error("the page does not show them, or shows them raw")
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // An axis of counts has round whole numbers at their true heights, zero among them.
@@ -25,9 +27,7 @@ func TestAnAxisOfCountsHasRoundNumbersAtTheirHeights(t *testing.T) {
 			}, tick.Label)
 			labels = append(labels, label)
 			n, err := strconv.ParseFloat(label, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			c.Bars = nil
 			c.bar(0, 1, n/float64(max(most, 1)), false, "")
 			if d := c.Bars[0].Y - tick.At; n > 0 && math.Abs(d) > 0.2 {

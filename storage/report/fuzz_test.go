@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/report"
 )
 
@@ -23,9 +25,7 @@ func FuzzAnyLedgerHasAReport(f *testing.F) {
 		`{"time":"0001-01-01T00:00:00.000000Z","url":"http://a/","decision":"allow","attempt":1,"began":"0001-01-01T00:00:00.000000Z","gap_ms":9000000000000,"pace_ms":-5,"pace_by":"address"}`+"\n"), "a")
 	f.Fuzz(func(t *testing.T, b []byte, host string) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "000000.jsonl"), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "000000.jsonl"), b, 0o644))
 		r, err := report.Make(t.Context(), report.Options{Dir: dir, Ledger: dir, WARC: filepath.Join(dir, "none"), Host: host, Now: start, MaxHosts: 3})
 		if err != nil {
 			if host == "" {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/report"
 	"curtsy/storage/warc"
@@ -34,9 +36,7 @@ func linked(t testing.TB, hosts int) report.Options {
 	}
 	o := made(t, lines...)
 	w, err := warc.Open(warc.Options{Dir: o.WARC, Name: "curtsy"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answer := "HTTP/1.1 200 OK\r\n\r\n"
 	for i, l := range lines {
 		_, err := w.Record(t.Context(), storage.Record{
@@ -44,13 +44,9 @@ func linked(t testing.TB, hosts int) report.Options {
 			Response: io.NewSectionReader(strings.NewReader(answer), 0, int64(len(answer))), HeadSize: int64(len(answer)), Line: &l,
 			Outlinks: []storage.Outlink{{URL: url(0), Kind: "link"}, {URL: url(i + 1), Kind: "link"}, {URL: url(i) + "a", Kind: "link"}, {URL: fmt.Sprintf("http://far-%d.example/<&>'\"", i), Kind: "embed"}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	o.Graph = true
 	return o
 }
@@ -113,9 +109,7 @@ func TestThePictureIsPlainSVG(t *testing.T) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			e, ok := tok.(xml.StartElement)
 			if !ok {
 				continue
@@ -160,9 +154,7 @@ func TestGraphOfALargeArchive(t *testing.T) {
 	before := time.Now()
 	r := report1(t, o)
 	var page bytes.Buffer
-	if err := r.WriteHTML(&page); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.WriteHTML(&page))
 	size := int64(0)
 	segments, err := filepath.Glob(filepath.Join(o.WARC, "*"))
 	for _, s := range segments {

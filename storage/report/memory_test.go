@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/report"
@@ -23,9 +25,7 @@ func manyHosts(t *testing.T, hosts int) report.Options {
 	dir := filepath.Join(t.TempDir(), "many")
 	o := report.Options{Dir: dir, Ledger: filepath.Join(dir, "ledger"), WARC: filepath.Join(dir, "warc"), Software: "curtsy/0.1.0", Now: start}
 	w, err := ledger.Open(ledger.Options{Dir: o.Ledger, SegmentSize: 16 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for round, path := range []string{"/robots.txt", "/", "/a.html", "/private/"} {
 		for i := range hosts {
 			began := start.Add(time.Duration(round*hosts+i) * time.Millisecond)
@@ -41,14 +41,10 @@ func manyHosts(t *testing.T, hosts int) report.Options {
 				l.Decision, l.Reason, l.Outcome, l.RobotsLine, l.RobotsRule = "disallow", "disallow rule", "disallowed", 2, fmt.Sprintf("/private/%d", i)
 				l.Attempt, l.Began, l.Took, l.Status = 0, time.Time{}, 0, 0
 			}
-			if err := w.Append(t.Context(), l); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Append(t.Context(), l))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return o
 }
 
@@ -83,13 +79,9 @@ func weighed(t *testing.T, hosts int) uint64 {
 	s.weigh()
 	before := s.most
 	r, err := report.Make(s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, write := range []func(io.Writer) error{r.WriteHTML, r.WriteJSON} {
-		if err := write(io.Discard); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, write(io.Discard))
 	}
 	s.weigh()
 	if r.Known != int64(hosts) || len(r.Hosts) > 1000 || r.Totals.Exchanges != int64(3*hosts) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/graph"
 	"curtsy/storage/report"
 )
@@ -97,9 +99,7 @@ func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
 func TestTheSameTopHasTheSamePicture(t *testing.T) {
 	draw := func() string {
 		b, err := json.Marshal(report.Draw(random(rand.New(rand.NewPCG(16, 7)), 60, 200)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(b)
 	}
 	first := draw()

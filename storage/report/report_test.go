@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/report"
@@ -34,17 +36,11 @@ func made(t testing.TB, lines ...storage.Line) report.Options {
 		Software: "curtsy/0.1.0", Now: start.Add(48 * time.Hour),
 	}
 	w, err := ledger.Open(ledger.Options{Dir: o.Ledger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range lines {
-		if err := w.Append(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Append(t.Context(), l))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return o
 }
 
@@ -52,38 +48,28 @@ func made(t testing.TB, lines ...storage.Line) report.Options {
 func archived(t testing.TB, o report.Options, info warc.Info) report.Options {
 	t.Helper()
 	w, err := warc.Open(warc.Options{Dir: o.WARC, Name: "curtsy", Info: info})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	head := "HTTP/1.1 404 Not Found\r\n\r\n"
 	_, err = w.Record(t.Context(), storage.Record{
 		URL: "http://example.org/robots.txt", Time: start, Addr: netip.MustParseAddrPort("192.0.2.1:80"), Request: []byte("GET /robots.txt HTTP/1.1\r\n\r\n"),
 		Response: io.NewSectionReader(strings.NewReader(head), 0, int64(len(head))), HeadSize: int64(len(head)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
 	return o
 }
 
 func report1(t testing.TB, o report.Options) *report.Report {
 	t.Helper()
 	r, err := report.Make(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
 func render(t testing.TB, r *report.Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.WriteHTML(&b))
 	return b.String()
 }
 
@@ -208,14 +194,10 @@ func TestJSONFormIsTheDocumentedOne(t *testing.T) {
 		r.Crawl.Runs, r.Crawl.Head = []report.Run{{Began: start, Ended: "2026-05-03T10:02:30Z"}}, strings.Repeat("0f", 32)
 		r.Crawl.Ended = "Ended normally, 2026-05-03 10:02:30 UTC."
 		var b bytes.Buffer
-		if err := r.WriteJSON(&b); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.WriteJSON(&b))
 		golden(t, name+".json", b.Bytes())
 		if dir := os.Getenv("CURTSY_PAGES"); dir != "" { // to look at
-			if err := report.Write(filepath.Join(dir, name+".html"), r.WriteHTML); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, report.Write(filepath.Join(dir, name+".html"), r.WriteHTML))
 		}
 	}
 }
@@ -224,14 +206,10 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !bytes.Equal(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")), got) {
 		t.Errorf("%s differs; look at it, and run with -update if it is right:\n%s", path, got)
 	}
@@ -240,9 +218,7 @@ func golden(t *testing.T, name string, got []byte) {
 // docs/guides/report.md names every field of the JSON form.
 func TestEveryFieldOfTheJSONFormIsDocumented(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seen := map[reflect.Type]bool{}
 	var walk func(reflect.Type)
 	walk = func(typ reflect.Type) {

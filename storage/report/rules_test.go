@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"curtsy/storage"
@@ -303,9 +304,7 @@ func TestMemoryDoesNotGrowWithTheLedger(t *testing.T) {
 func TestWriteIsWholeOrNotAtAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.html")
 	r := report1(t, whole(t))
-	if err := report.Write(path, r.WriteHTML); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, report.Write(path, r.WriteHTML))
 	before, _ := os.ReadFile(path)
 	fails := errors.New("no more room")
 	err := report.Write(path, func(w io.Writer) error {
@@ -324,14 +323,10 @@ func TestUnreadableLinesAreCounted(t *testing.T) {
 	o := made(t, world()...)
 	files, _ := filepath.Glob(filepath.Join(o.Ledger, "*.jsonl"))
 	b, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at := bytes.LastIndex(b[:len(b)/2], []byte("\n")) + 1
 	b = slices.Insert(b, at, []byte("no line\n")...)
-	if err := os.WriteFile(files[0], b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(files[0], b, 0o644))
 	r := report1(t, o)
 	if r.Unread != 1 || len(r.Damage) == 0 || r.Totals.Exchanges != 147 {
 		t.Errorf("%d unreadable, %q, %d exchanges", r.Unread, r.Damage, r.Totals.Exchanges)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/report"
 )
@@ -31,9 +33,7 @@ func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
 		line("http://b.test/", "http://b.test/", "<b>shop</b>", storage.OutcomeFailed, 7),
 		line("http://c.test/", "http://c.test/", "", storage.OutcomeFetched, 1),
 	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []string
 	for _, tag := range r.Tags {
 		got = append(got, fmt.Sprintf("%s: %d pages, %d exchanges, %d bytes, %d failed, %d held", tag.Tag, tag.Pages, tag.Exchanges, tag.Octets, tag.Failed, tag.Held))
@@ -44,9 +44,7 @@ func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 	var page bytes.Buffer
-	if err := r.WriteHTML(&page); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.WriteHTML(&page))
 	for _, part := range []string{"By tag of the seed", "<td class=\"url\">news</td>", "&lt;b&gt;shop", "(no tag)"} {
 		if !strings.Contains(page.String(), part) {
 			t.Errorf("the page lacks %q", part)

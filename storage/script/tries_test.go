@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
 func TestANameIsTriedAtAFewPlacesOfAHost(t *testing.T) {
 	at := func(format string, args ...any) canon.URL {
 		u, err := canon.Parse(fmt.Sprintf(format, args...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return u
 	}
 	var tries Tries
@@ -39,9 +39,7 @@ func TestANameIsTriedAtAFewPlacesOfAHost(t *testing.T) {
 func TestTriesRememberABoundedNumberOfNames(t *testing.T) {
 	var tries Tries
 	u, err := canon.Parse("http://a.test/x.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n := 0
 	for i := range maxTried + 10 {
 		if tries.Try(fmt.Sprint(i), u) {

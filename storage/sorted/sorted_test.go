@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestSorterSortsWithinItsLimit: whatever the limit, all strings come out in order, repeats included, twice, and no file
@@ -21,9 +23,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 				b[i] = byte(rng.IntN(3))
 			}
 			want = append(want, string(b))
-			if err := s.Add(b); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Add(b))
 			if s.size > max(limit, 12+perHeld) {
 				t.Fatalf("holds %d octets of %d", s.size, limit)
 			}
@@ -32,9 +32,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 		for range 2 {
 			var got []string
 			for b, err := range s.All() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				got = append(got, string(b))
 			}
 			if !slices.Equal(got, want) {
@@ -47,9 +45,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 		if len(s.runs) > 2*fan { // two levels are enough for so many
 			t.Errorf("%d runs", len(s.runs))
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("left: %v %v", left, err)
 		}

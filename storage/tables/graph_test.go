@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // docs/guides/export.md has the columns of both tables, as the code has them.
 func TestGraphsAreDocumentedAsTheyAre(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "export.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var want strings.Builder
 	for _, table := range []*Table{&Vertices, &Edges} {
 		for _, c := range table.Columns {

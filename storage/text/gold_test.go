@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"curtsy/crawler/foreigntest"
@@ -106,9 +107,7 @@ func TestMain_GoldStandard(t *testing.T) {
 			var precision, recall float64 // mean of the pages
 			for _, name := range g.Pages {
 				page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)+".html"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				gold, err := g.gold(page)
 				if err != nil || gold == "" {
 					t.Fatalf("%s: no main text, %v", name, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
 )
 
 // endless repeats a piece until there were so many bytes.
@@ -73,9 +75,7 @@ func TestHostile_WhatAPageCostsIsBounded(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			body := &endless{piece: c.piece, left: size}
 			p, err := Read(t.Context(), Input{ContentType: "text/html", Body: io.MultiReader(strings.NewReader(c.begin), body)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			runtime.ReadMemStats(&after)
 			sound(t, p)
 			if p.Main != "" { // a short text may be one
@@ -165,9 +165,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, contentType, body string) {
 		in := Input{ContentType: contentType, ContentLanguage: contentType, Body: strings.NewReader(body)}
 		p, err := Read(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sound(t, p)
 		if p.NoMain == NoExtract {
 			t.Logf("the extractor failed")

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/foreigntest"
 	"curtsy/storage/text"
 )
@@ -27,18 +29,12 @@ var languages = []struct{ folder, code string }{
 func manual(t *testing.T, name string) string {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var text strings.Builder
 	for line := range strings.Lines(string(b)) {
 		switch {
@@ -74,9 +70,7 @@ func (s *score) count(got text.Result, want string) {
 func pages(t *testing.T, guide, folder string, english map[string]bool) (whole, lines []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(guide, folder, "*.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(files) == 0 {
 		if files, err = filepath.Glob(filepath.Join(guide, "..", "..", "man", folder, "man*", "*.gz")); err != nil {
 			t.Fatal(err)
@@ -119,14 +113,10 @@ func textOf(t *testing.T, name string) string {
 		return manual(t, name)
 	}
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	p, err := text.Read(t.Context(), text.Input{ContentType: "text/html", Body: f, WholeOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p.Whole
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	readability "codeberg.org/readeck/go-readability/v2"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 )
 
@@ -31,9 +32,7 @@ func testPages(tb testing.TB) (pages map[string][2]string) {
 			continue
 		}
 		source, err := os.ReadFile(name)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		expected, err := os.ReadFile(filepath.Join(filepath.Dir(name), "expected.html"))
 		if err != nil {
 			continue
@@ -69,9 +68,7 @@ func f1(got, want map[string]int) float64 {
 func treeText(tb testing.TB, page string) string {
 	tb.Helper()
 	root, err := html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(false))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	var inert []*html.Node
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && n.Data == "template" {
@@ -110,14 +107,10 @@ func TestTheMainTextIsAsGoodAsThatOfTheWholePage(t *testing.T) {
 		want := bag(treeText(t, page[1]))
 		got := read(t, "text/html; charset=utf-8", page[0])
 		root, err := html.Parse(strings.NewReader(page[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := readability.NewParser()
 		a, err := p.ParseAndMutate(root, &url.URL{Scheme: "http", Host: "a.invalid", Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var l = lines{most: MaxText}
 		if a.Node != nil {
 			write(&l, a.Node)

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
 )
 
 func read(t *testing.T, contentType, body string) Page {
 	t.Helper()
 	p, err := Read(t.Context(), Input{ContentType: contentType, Body: strings.NewReader(body)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -94,9 +94,7 @@ func page() string {
 func TestTheMainTextIsTheArticleAndTheWholeTextHasAll(t *testing.T) {
 	in := Input{ContentType: "text/html", ContentLanguage: "en-US", Body: strings.NewReader(page())}
 	p, err := Read(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	line := strings.TrimSpace(strings.Repeat(sentence, 3))
 	for range 4 {
 		line += "\n" + strings.TrimSpace(strings.Repeat(sentence, 3))

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/warc"
 )
 
@@ -33,15 +35,13 @@ func TestWhatIsAPageAndWhatHasABody(t *testing.T) {
 		{"nothing", "response", "http://a.test/", "", "-", true},
 	} {
 		s, err := newSurvey(Options{TempDir: t.TempDir()})
-		must(t, err)
+		require.NoError(t, err)
 		defer s.close()
 		rec := &warc.Record{Type: c.kind, Length: int64(len(c.block)), Block: strings.NewReader(c.block), Fields: warc.Fields{
 			{Name: "WARC-Target-URI", Value: c.uri}, {Name: "WARC-Date", Value: "2026-05-04T03:02:01.5Z"}, {Name: "WARC-Record-ID", Value: "<urn:uuid:1>"},
 		}}
 		a, err := s.readAnswer(rec)
-		if err != nil {
-			t.Fatalf("%s: %v", c.what, err)
-		}
+		require.NoError(t, err, c.what)
 		title := "-"
 		if a.page != nil {
 			title = a.page.Title

@@ -26,6 +26,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger/checkpoint"
@@ -77,7 +79,7 @@ func (m *made) resource(i int) map[string]any {
 
 func (m *made) text() string {
 	b, err := json.Marshal(m.manifest)
-	must(m.t, err)
+	require.NoError(m.t, err)
 	return string(b)
 }
 
@@ -89,17 +91,17 @@ func (m *made) seal() {
 // sign signs anonymously, as Web Cryptography does, or in ASN.1.
 func (m *made) sign(curve elliptic.Curve, der bool) {
 	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	must(m.t, err)
+	require.NoError(m.t, err)
 	m.key = key
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	must(m.t, err)
+	require.NoError(m.t, err)
 	m.digest["signedData"] = map[string]any{"hash": m.digest["hash"], "signature": m.signature(der), "publicKey": base64.StdEncoding.EncodeToString(public)}
 }
 
 func (m *made) signature(der bool) string {
 	sum := sha256.Sum256([]byte(m.digest["hash"].(string)))
 	sig, err := m.key.Sign(rand.Reader, sum[:], crypto.SHA256)
-	must(m.t, err)
+	require.NoError(m.t, err)
 	if !der {
 		var rs struct{ R, S *big.Int }
 		if _, err := asn1.Unmarshal(sig, &rs); err != nil {
@@ -118,7 +120,7 @@ func (m *made) certify(domain string) {
 	m.sign(elliptic.P256(), true)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"archive.example"}, NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &m.key.PublicKey, m.key)
-	must(m.t, err)
+	require.NoError(m.t, err)
 	m.digest["signedData"] = map[string]any{
 		"hash": m.digest["hash"], "signature": m.signature(true), "domain": domain,
 		"domainCert": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), "timeSignature": "x",
@@ -142,7 +144,7 @@ func (m *made) write() string {
 		if err == nil {
 			_, err = w.Write([]byte(text))
 		}
-		must(m.t, err)
+		require.NoError(m.t, err)
 	}
 	for _, n := range m.names {
 		put(n, m.files[n])
@@ -152,11 +154,11 @@ func (m *made) write() string {
 	}
 	if m.digest != nil {
 		d, err := json.Marshal(m.digest)
-		must(m.t, err)
+		require.NoError(m.t, err)
 		put(digestName, string(d))
 	}
-	must(m.t, z.Close())
-	must(m.t, os.WriteFile(path, b.Bytes(), 0o600))
+	require.NoError(m.t, z.Close())
+	require.NoError(m.t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }
 
@@ -165,7 +167,7 @@ func (m *made) opened(r *audit.Result) (*Package, string) {
 	m.t.Helper()
 	file := m.write()
 	p, err := Open(m.t.Context(), file, filepath.Join(m.t.TempDir(), "u"))
-	must(m.t, err)
+	require.NoError(m.t, err)
 	var all []string
 	if err := p.Close(m.t.Context(), r, func(f finding.Finding) {
 		s := strings.TrimPrefix(f.File, file+":") + ": " + f.Observed
@@ -313,7 +315,7 @@ func TestNothingInAPackageLeadsOutOfItsFolder(t *testing.T) {
 	if errors.Is(err, zip.ErrInsecurePath) {
 		t.Fatal("it is not read, though names are not believed anyway")
 	}
-	must(t, err)
+	require.NoError(t, err)
 	err = filepath.WalkDir(up, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Dir(path) != filepath.Join(dir, "archive") && !strings.HasPrefix(path, filepath.Join(dir, "ledger")+string(filepath.Separator)) && filepath.Dir(path) != filepath.Join(dir, "beside") {
 			t.Errorf("unpacked to %s", path)
@@ -330,7 +332,7 @@ func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	m := &made{t: t, files: map[string]string{}}
 	m.add("readme.txt", "x")
 	text := filepath.Join(t.TempDir(), "x.wacz")
-	must(t, os.WriteFile(text, []byte("not a ZIP file"), 0o600))
+	require.NoError(t, os.WriteFile(text, []byte("not a ZIP file"), 0o600))
 	bomb := foreign(t)
 	bomb.add("archive/bomb.warc", strings.Repeat("\x00", 4<<20))
 	bomb.list()
@@ -342,7 +344,7 @@ func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	}
 	p := &Package{dir: t.TempDir(), names: map[string]string{}}
 	z, err := zip.OpenReader(bomb.write())
-	must(t, err)
+	require.NoError(t, err)
 	defer z.Close()
 	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == "archive/bomb.warc" })
 	if _, err := p.entry(t.Context(), z.File[at], bundleResource{}, false, 1<<20); err == nil || !strings.Contains(err.Error(), "far more than it is") {

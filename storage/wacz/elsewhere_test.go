@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // What an earlier crawl archived is not in the file, and the file says so; a repeat within the crawl is no such thing.
@@ -15,7 +17,7 @@ func TestRepeatsOfAnEarlierCrawlAreCounted(t *testing.T) {
 		o := crawl(t, 0, all...).options(t)
 		path := filepath.Join(t.TempDir(), "a.wacz")
 		r, err := Create(t.Context(), path, o)
-		must(t, err)
+		require.NoError(t, err)
 		if r.Elsewhere != want {
 			t.Errorf("%d repeats of an earlier crawl, want %d", r.Elsewhere, want)
 		}

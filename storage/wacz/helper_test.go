@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/warc"
 )
@@ -72,7 +74,7 @@ func crawl(t testing.TB, size int64, all ...exchange) *crawled {
 	t.Helper()
 	c := &crawled{dir: t.TempDir(), first: map[[32]byte]storage.Original{}}
 	w, err := warc.Open(warc.Options{Dir: c.dir, Name: "curtsy", SegmentSize: size, Index: c, Originals: c, Info: warc.Info{Software: "test"}})
-	must(t, err)
+	require.NoError(t, err)
 	for i, x := range all {
 		if x.status == 0 {
 			x.status = 200
@@ -93,11 +95,11 @@ func crawl(t testing.TB, size int64, all ...exchange) *crawled {
 			Response: io.NewSectionReader(answer, 0, answer.Size()), HeadSize: int64(len(head)),
 			PayloadDigest: sha256.Sum256([]byte(x.body)), PayloadSize: int64(len(x.body)), HasPayload: true, Repeatable: x.body != "", Line: &l,
 		})
-		must(t, err)
+		require.NoError(t, err)
 		l.Record, l.Blocks, l.Heads = id.ID, id.Blocks, id.Heads
 		c.lines = append(c.lines, l)
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 	slices.Sort(c.index)
 	return c
 }
@@ -137,9 +139,9 @@ func packedBy(t testing.TB, o Options) *file {
 	t.Helper()
 	var b bytes.Buffer
 	r, err := Write(context.Background(), &b, o)
-	must(t, err)
+	require.NoError(t, err)
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	must(t, err)
+	require.NoError(t, err)
 	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
 	}
@@ -150,7 +152,7 @@ func packedBy(t testing.TB, o Options) *file {
 func (f *file) read(name string) []byte {
 	f.t.Helper()
 	r, err := f.zip.Open(name)
-	must(f.t, err)
+	require.NoError(f.t, err)
 	defer r.Close()
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -170,7 +172,7 @@ func (f *file) entry(name string) *zip.File {
 
 func (f *file) manifest() (m manifest) {
 	f.t.Helper()
-	must(f.t, json.Unmarshal(f.read("datapackage.json"), &m))
+	require.NoError(f.t, json.Unmarshal(f.read("datapackage.json"), &m))
 	return m
 }
 
@@ -200,12 +202,4 @@ func small(t testing.TB) *crawled {
 		exchange{url: "http://bakery.test/none", status: 404, body: "<title>Not here</title>"},
 		exchange{url: "http://bakery.test/copy", body: "<html><head><title>\n About\tus </title>", line: storage.Line{Kind: "link"}},
 	)
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // What moves a record in front of others moves their lines of the index, and changes nothing else in them; a line for what
@@ -28,17 +30,15 @@ func FuzzALineKeepsItsMeaningWhenItsRecordMoves(f *testing.F) {
 			return
 		}
 		got, err := io.ReadAll(to.Section())
-		must(t, err)
+		require.NoError(t, err)
 		parse := func(s string) (string, map[string]string) {
 			head, object, _ := strings.Cut(s, " {")
 			var e entry
-			if err := json.Unmarshal([]byte("{"+object), &e); err != nil {
-				t.Fatalf("%q: %v", s, err)
-			}
+			require.NoErrorf(t, json.Unmarshal([]byte("{"+object), &e), "%q", s)
 			all := map[string]string{}
 			for name, value := range e {
 				var b bytes.Buffer
-				must(t, json.Compact(&b, value))
+				require.NoError(t, json.Compact(&b, value))
 				all[name] = b.String()
 			}
 			return head, all
@@ -54,7 +54,7 @@ func FuzzALineKeepsItsMeaningWhenItsRecordMoves(f *testing.F) {
 		newHead, is := parse(strings.TrimSuffix(string(got), "\n"))
 		before, after := entry{"offset": []byte(was["offset"])}, entry{"offset": []byte(is["offset"])}
 		from, err := before.number("offset")
-		must(t, err)
+		require.NoError(t, err)
 		want := from
 		if from > 100 {
 			want -= 50

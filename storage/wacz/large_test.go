@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // sparse is a file that has holes where zeros are written.
@@ -33,22 +35,22 @@ func TestZip64FromFourGibibytesOn(t *testing.T) {
 	}
 	const size = 1<<32 + 5
 	f, err := os.Create(filepath.Join(t.TempDir(), "x.wacz"))
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	m := newMeter()
 	if _, err := io.CopyN(m, zeros{}, size); err != nil {
 		t.Fatal(err)
 	}
 	b := newBundle(sparse{f}, began, t.TempDir())
-	must(t, b.stored(t.Context(), "archive/a.warc.gz", m.print(), io.LimitReader(zeros{}, size)))
+	require.NoError(t, b.stored(t.Context(), "archive/a.warc.gz", m.print(), io.LimitReader(zeros{}, size)))
 	if _, err := b.manifest(t.Context(), manifest{}); err != nil {
 		t.Fatal(err)
 	}
-	must(t, b.zip.Close())
+	require.NoError(t, b.zip.Close())
 	fi, err := f.Stat()
-	must(t, err)
+	require.NoError(t, err)
 	z, err := zip.NewReader(f, fi.Size())
-	must(t, err)
+	require.NoError(t, err)
 	if e := z.File[0]; e.UncompressedSize64 != size || e.Method != zip.Store {
 		t.Errorf("%d octets, method %d", e.UncompressedSize64, e.Method)
 	}
@@ -57,7 +59,7 @@ func TestZip64FromFourGibibytesOn(t *testing.T) {
 	}
 	for _, e := range z.File {
 		r, err := e.Open()
-		must(t, err)
+		require.NoError(t, err)
 		if _, err := io.Copy(io.Discard, r); err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 		}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/warc"
 )
@@ -74,9 +76,7 @@ func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatalf("%s: what was cut cannot be read: %v", who, err)
-			}
+			require.NoErrorf(t, err, "%s: what was cut cannot be read", who)
 			b, _ := io.ReadAll(rec.Block)
 			if strings.Contains(string(b), "not for archives") {
 				t.Errorf("%s: a %s record has the body", who, rec.Type)
@@ -160,14 +160,14 @@ func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
 	c := small(t)
 	o := c.options(t)
 	good, err := os.ReadFile(o.Segments[0])
-	must(t, err)
+	require.NoError(t, err)
 	for what, b := range map[string][]byte{
 		"torn":     good[:len(good)-7],
 		"flipped":  append(append(good[:len(good)/2:len(good)/2], good[len(good)/2]^0x55), good[len(good)/2+1:]...),
 		"no WARC":  []byte("hello"),
 		"appended": append(good[:len(good):len(good)], "tail"...),
 	} {
-		must(t, os.WriteFile(o.Segments[0], b, 0o600))
+		require.NoError(t, os.WriteFile(o.Segments[0], b, 0o600))
 		if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "curtsy-00000.warc.gz") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -252,7 +252,7 @@ func TestCreateLeavesAWholeFileOrNone(t *testing.T) {
 		t.Errorf("a file was overwritten: %v", err)
 	}
 	z, err := zip.OpenReader(path)
-	must(t, err)
+	require.NoError(t, err)
 	z.Close()
 }
 
@@ -276,12 +276,12 @@ func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 
 func TestPagesBeyondTheLimitGoToTheSecondListAndSeedsDoNot(t *testing.T) {
 	s, err := newSurvey(Options{TempDir: t.TempDir()})
-	must(t, err)
+	require.NoError(t, err)
 	defer s.close()
 	seg := &segment{name: "a.warc.gz"}
 	for i := range maxPages + 20 {
 		a := &answered{offset: int64(i), length: 1, body: true, indexed: true, page: &page{URL: "http://a.test/", Seed: i == maxPages+10}}
-		must(t, s.settle(seg, a))
+		require.NoError(t, s.settle(seg, a))
 	}
 	if s.pages.n != maxPages+1 || s.extra.n != 19 || !s.main.Seed {
 		t.Errorf("%d and %d pages", s.pages.n, s.extra.n)

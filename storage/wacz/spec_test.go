@@ -24,6 +24,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/warc"
 )
 
@@ -36,7 +38,7 @@ func TestSpecArchiveHoldsTheSegmentsOctetForOctetAndStored(t *testing.T) {
 	}
 	for _, p := range o.Segments {
 		want, err := os.ReadFile(p)
-		must(t, err)
+		require.NoError(t, err)
 		name := "archive/" + filepath.Base(p)
 		if !bytes.Equal(f.read(name), want) {
 			t.Errorf("%s is not the file", name)
@@ -72,12 +74,12 @@ func checkIndex(t *testing.T, f *file, index []byte, want int) {
 		last = string(line)
 		_, object, _ := bytes.Cut(line, []byte(" {"))
 		var at struct{ URL, Filename, Offset, Length string }
-		must(t, json.Unmarshal(append([]byte("{"), object...), &at))
+		require.NoError(t, json.Unmarshal(append([]byte("{"), object...), &at))
 		var offset, length int64
 		fmt.Sscan(at.Offset, &offset)
 		fmt.Sscan(at.Length, &length)
 		start, err := f.entry("archive/" + at.Filename).DataOffset()
-		must(t, err)
+		require.NoError(t, err)
 		r := warc.NewReader(bytes.NewReader(f.octets[start+offset : start+offset+length]))
 		rec, err := r.Next()
 		if err != nil || rec.TargetURI() != at.URL || rec.Type != "response" && rec.Type != "revisit" {
@@ -127,7 +129,7 @@ func TestSpecPagesAreJSONLinesWithURLAndDate(t *testing.T) {
 func TestSpecTheManifestListsEveryFileWithItsSizeAndHash(t *testing.T) {
 	o := small(t).options(t)
 	extra := filepath.Join(t.TempDir(), "000001.jsonl")
-	must(t, os.WriteFile(extra, []byte("{}\n"), 0o600))
+	require.NoError(t, os.WriteFile(extra, []byte("{}\n"), 0o600))
 	o.Files = []File{{"ledger/000001.jsonl", extra}, {"report/report.html", extra}}
 	f := packedBy(t, o)
 	m := f.manifest()
@@ -162,7 +164,7 @@ func TestSpecTheManifestListsEveryFileWithItsSizeAndHash(t *testing.T) {
 
 func TestSpecTheFoldersOfTheFormatTakeNothingElse(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "x")
-	must(t, os.WriteFile(p, nil, 0o600))
+	require.NoError(t, os.WriteFile(p, nil, 0o600))
 	for _, name := range []string{"archive/x", "pages/x.jsonl", "indexes/x.cdx", "x", "../x", "a/../x", "/x", "a//x", "a/b\\c", "a/\x1b", "a/.x"} {
 		o := small(t).options(t)
 		o.Files = []File{{name, p}}
@@ -182,7 +184,7 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 		SignedData map[string]string
 		Ledger     ledgerSignature `json:"ledgerSignature"`
 	}
-	must(t, json.Unmarshal(f.read("datapackage-digest.json"), &d))
+	require.NoError(t, json.Unmarshal(f.read("datapackage-digest.json"), &d))
 	sum := sha256.Sum256(f.read("datapackage.json"))
 	if d.Path != "datapackage.json" || d.Hash != "sha256:"+hex.EncodeToString(sum[:]) || d.Hash != f.Hash || d.SignedData["hash"] != d.Hash {
 		t.Errorf("%+v", d)
@@ -194,7 +196,7 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 	}
 	der, _ := base64.StdEncoding.DecodeString(d.SignedData["publicKey"])
 	key, err := x509.ParsePKIXPublicKey(der)
-	must(t, err)
+	require.NoError(t, err)
 	public := key.(*ecdsa.PublicKey)
 	sig, _ := base64.StdEncoding.DecodeString(d.SignedData["signature"])
 	said := sha256.Sum256([]byte(d.Hash))
@@ -230,10 +232,10 @@ func TestSpecALargeIndexIsZipNum(t *testing.T) {
 	io.WriteString(s, index.String())
 	var b bytes.Buffer
 	w := newBundle(&b, began, t.TempDir())
-	must(t, w.index(t.Context(), s))
-	must(t, w.zip.Close())
+	require.NoError(t, w.index(t.Context(), s))
+	require.NoError(t, w.zip.Close())
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	must(t, err)
+	require.NoError(t, err)
 	f := &file{t: t, octets: b.Bytes(), zip: z}
 	if f.entry("indexes/index.cdxj") != nil || f.entry("indexes/index.cdx.gz").Method != zip.Store {
 		t.Error("it is not stored as ZipNum")
@@ -250,11 +252,11 @@ func TestSpecALargeIndexIsZipNum(t *testing.T) {
 			Offset, Length   int
 			Digest, Filename string
 		}
-		must(t, json.Unmarshal([]byte("{"+object), &at))
+		require.NoError(t, json.Unmarshal([]byte("{"+object), &at))
 		block := blocks[at.Offset : at.Offset+at.Length]
 		sum := sha256.Sum256(block)
 		r, err := gzip.NewReader(bytes.NewReader(block))
-		must(t, err)
+		require.NoError(t, err)
 		text, err := io.ReadAll(r)
 		if err != nil || !strings.HasPrefix(lines[n*blockLines], key) || at.Digest != "sha256:"+hex.EncodeToString(sum[:]) || at.Filename != "index.cdx.gz" {
 			t.Fatalf("block %d: %q %+v, %v", n, key, at, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 	unicode16 "golang.org/x/text/encoding/unicode"
 
 	"curtsy/storage/answer"
@@ -60,7 +61,7 @@ func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
 	br.Write(page)
 	br.Close()
 	z, err := zstd.NewWriter(nil)
-	must(t, err)
+	require.NoError(t, err)
 	for coding, body := range map[string][]byte{"gzip": g.Bytes(), "X-Gzip": g.Bytes(), "br": b.Bytes(), "zstd": z.EncodeAll(page, nil), "identity": page} {
 		head := "Content-Type: text/html\r\nContent-Encoding: " + coding
 		if got := titled(t, body, head); got != "Bread" {
@@ -91,7 +92,7 @@ func titled(t *testing.T, body []byte, head string) string {
 	t.Helper()
 	block := io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+head+"\r\n\r\n"), bytes.NewReader(body))
 	a, err := answer.Read(&warc.Record{Type: "response", Block: block}, 0)
-	must(t, err)
+	require.NoError(t, err)
 	text := bodyOf(a)
 	first, _ := text.Peek(mediatype.MaxSniff)
 	return titleOf(text, a.Charset(first))

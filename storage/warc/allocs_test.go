@@ -1,6 +1,10 @@
 package warc
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
 
 // TestExchangeAllocatesItsIDs: a record's cost is that of its octets. One string for the ids of its records is handed out,
 // and one for what binds its heads.
@@ -8,9 +12,7 @@ func TestExchangeAllocatesItsIDs(t *testing.T) {
 	w := open(t, Options{Dir: t.TempDir()})
 	defer closing(t, w)
 	p, err := w.compressor() // not from the pool each time: the race detector has that forget
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, r := t.Context(), told(1)
 	if n := testing.AllocsPerRun(100, func() {
 		if p.ex.prepare(ctx, p, w, &r) != nil || p.spool.Reset() != nil || p.ex.compress(ctx, p, "urn:x:1") != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
 )
@@ -23,9 +24,7 @@ func checked(t *testing.T, files ...[]byte) (codes []string, stats Checked) {
 	c := NewChecker()
 	for _, b := range files {
 		n, err := c.File(bytes.NewReader(b), func(f Finding) { codes = append(codes, f.Code) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stats.Records, stats.Blocks, stats.Bodies = stats.Records+n.Records, stats.Blocks+n.Blocks, stats.Bodies+n.Bodies
 	}
 	c.Finish(func(_ int, f Finding) { codes = append(codes, f.Code) })
@@ -42,9 +41,7 @@ func ours(t *testing.T) string {
 	write(t, w, first)
 	k.by[first.PayloadDigest] = storage.Original{URL: k.added[0].URL, Date: k.added[0].Date, ID: k.added[0].ID}
 	write(t, w, told(1), simple(2))
-	if err := w.Refuse(t.Context(), refusal(1, 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Refuse(t.Context(), refusal(1, 1)))
 	closing(t, w)
 	return string(gunzip(t, filepath.Join(dir, "crawl-00000.warc.gz")))
 }
@@ -160,9 +157,7 @@ func coded(t *testing.T, coding, text string) string {
 	case "zstd":
 		w, err = zstd.NewWriter(&b)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	io.WriteString(w, text) // a bytes.Buffer never fails
 	w.Close()
 	return b.String()
@@ -194,13 +189,9 @@ func TestBody(t *testing.T) {
 		{"long head", ok + "A: " + strings.Repeat("x", 4095) + "\r\n\r\nhello", "hello"},
 	} {
 		h, err := ReadHTTP(strings.NewReader(c.block))
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
+		require.NoError(t, err, c.name)
 		r, err := h.Body(1 << 20)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
+		require.NoError(t, err, c.name)
 		if b, err := io.ReadAll(r); string(b) != c.want || err != nil {
 			t.Errorf("%s: %d octets, %v, want %d", c.name, len(b), err, len(c.want))
 		}
@@ -236,9 +227,7 @@ func FuzzReadHTTP(f *testing.F) {
 	f.Add([]byte("\x00"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		h, err := ReadHTTP(bytes.NewReader(in))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		coded := h.Header.Get("Transfer-Encoding") != "" || h.Payload != io.Reader(&h.src)
 		b, err := io.ReadAll(h.Payload)
 		if !coded && (err != nil || !bytes.Equal(append(h.Head, b...), in)) {
@@ -253,9 +242,7 @@ func FuzzReadHTTP(f *testing.F) {
 // TestGoldenIsReadByBoth: the golden file, plain, reads leniently as it does strictly.
 func TestGoldenIsReadByBoth(t *testing.T) {
 	b, err := os.ReadFile("testdata/golden.warc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if codes, n := checked(t, b); strings.Join(codes, " ") != PlainFile || n.Records != 7 {
 		t.Errorf("%q, %+v", codes, n)
 	}

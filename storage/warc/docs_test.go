@@ -7,18 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestEveryFindingIsDocumented: docs/reference/archives.md has each code once, and says rightly whether it is a note.
 func TestEveryFindingIsDocumented(t *testing.T) {
 	src, err := os.ReadFile("finding.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "archives.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	said := map[string]bool{}
 	for line := range strings.Lines(string(doc)) {
 		cells := strings.Split(line, "|")

@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -219,9 +221,7 @@ func TestIndexIsTold(t *testing.T) {
 	closing(t, w)
 	for i, e := range k.added {
 		b, err := os.ReadFile(filepath.Join(dir, e.File))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rd := NewReader(bytes.NewReader(b[e.Offset : e.Offset+e.Length]))
 		rec, err := rd.Next()
 		if err != nil || rec.ID() != ids[i] || e.ID != ids[i] || e.URL != rec.TargetURI() || e.Kind != rec.Type || rec.Fields.Get("WARC-Date") != e.Date.Format(dateForm) {
@@ -324,9 +324,7 @@ func TestRefusals(t *testing.T) {
 		refuse := func(n, size int) {
 			for range n {
 				l := refusal(len(want), size)
-				if err := w.Refuse(t.Context(), l); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, w.Refuse(t.Context(), l))
 				want = append(want, l.URL)
 			}
 		}
@@ -365,9 +363,7 @@ func TestRefusalsCompleteTheirSegment(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir, SegmentSize: 6000})
 	write(t, w, told(1))
-	if err := w.Refuse(t.Context(), refusal(1, 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Refuse(t.Context(), refusal(1, 1)))
 	write(t, w, record("http://a.test/big", "GET /big HTTP/1.1\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\n"+string(noise(6000)), 6000))
 	if es := read(t, filepath.Join(dir, "crawl-00000.warc.gz")); !es[len(es)-1].IsRefusals() || es[len(es)-1].end > 6000 {
 		t.Errorf("the last of segment 0 is a %s", es[len(es)-1].Type)
@@ -384,9 +380,7 @@ func TestExchangesAreTornWhole(t *testing.T) {
 	unasked := record("http://a.test/unasked", "", "HTTP/1.1 408 Slow\r\n\r\n", 0)
 	unasked.Line = &decision
 	write(t, w, told(1), silent, unasked, simple(2))
-	if err := w.Refuse(t.Context(), refusal(1, 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Refuse(t.Context(), refusal(1, 1)))
 	closing(t, w)
 	path := filepath.Join(dir, "crawl-00000.warc.gz")
 	es := read(t, path)
@@ -444,9 +438,7 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 	found := func(f Finding) { t.Errorf("%v", f) }
 	for _, name := range ls(t, dir) {
 		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := c.File(f, found); err != nil {
 			t.Error(err)
 		}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -166,9 +168,7 @@ func TestSyncCoversWhatCameBefore(t *testing.T) {
 			}
 			write(t, w, simple(1))
 			for range 3 {
-				if err := w.Sync(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, w.Sync(t.Context()))
 			}
 			want := map[int64][]string{1 << 20: {"00000", "00000"}, 1: {"00000", "00000", "00001"}}[limit]
 			equal(t, "syncs", syncs, want)
@@ -193,9 +193,7 @@ func TestLargeBlock(t *testing.T) {
 	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})
 
 	f, err := os.Open(filepath.Join(dir, "crawl-00000.warc.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	sum, digest := sha256.New(), ""
 	allocated = allocation(func() {
@@ -205,9 +203,7 @@ func TestLargeBlock(t *testing.T) {
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if rec.Length == size {
 				digest = rec.Fields.Get("WARC-Block-Digest")
 				if n, err := io.Copy(sum, rec.Block); n != size || err != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // hearing is who hears of complete segments; each must stand under its name by then, with those octets.
@@ -39,9 +41,7 @@ func TestEachCompleteSegmentIsTold(t *testing.T) {
 		w := open(t, o)
 		for i := range 8 {
 			write(t, w, simple(i))
-			if err := w.Refuse(t.Context(), *told(i).Line); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Refuse(t.Context(), *told(i).Line))
 		}
 		closing(t, w)
 	}

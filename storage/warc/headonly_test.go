@@ -8,6 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestABodyThatWasLeftOutHasItsDigestInTheMetadata: a digest in the head of a record is of what the record holds, whoever
@@ -26,13 +28,9 @@ func TestABodyThatWasLeftOutHasItsDigestInTheMetadata(t *testing.T) {
 		switch e.Type {
 		case "response":
 			h, err := ReadHTTP(bytes.NewReader(e.block))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			b, err := io.ReadAll(h.Payload)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			said := e.Fields.Get("WARC-Payload-Digest")
 			if said != "" && said != fmt.Sprintf("sha256:%x", sha256.Sum256(b)) {
 				t.Errorf("%s: a payload of %d octets, and the digest of another: %s", e.TargetURI(), len(b), said)
@@ -40,9 +38,7 @@ func TestABodyThatWasLeftOutHasItsDigestInTheMetadata(t *testing.T) {
 			digests = append(digests, said)
 		case "metadata":
 			l, _, err := ParseMetadata(bytes.NewReader(e.block))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			digests = append(digests, l.Payload)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // rec is a record of a type with a block of some text.
@@ -29,9 +31,7 @@ func leniently(t *testing.T, in []byte) (records, codes []string) {
 		if err == io.EOF {
 			return records, codes
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, err := io.ReadAll(r.Block)
 		if err != nil {
 			b = []byte("!")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A reader may have the name that a segment had while it was written, and another no more: the crawl completes it at any
@@ -52,9 +54,7 @@ func TestASegmentThatWasBeingWrittenIsReadByItsFinalName(t *testing.T) {
 				t.Errorf("%s: of %s, which is not there: %v", what, name, err)
 			}
 		}
-		if err := os.WriteFile(none+openSuffix, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(none+openSuffix, nil, 0o600))
 		if err := read(none); errors.Is(err, fs.ErrNotExist) == (what == "ReadAt") {
 			t.Errorf("%s: an open segment by its final name: %v", what, err)
 		}

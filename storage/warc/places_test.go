@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A page's record, of 20 KiB, and its metadata record with 40 links behind it.
@@ -23,9 +25,7 @@ func archived(t testing.TB) (path string, page, metadata Stretch) {
 		at = append(at, int64(len(file)))
 	}
 	path = filepath.Join(t.TempDir(), "x.warc.gz")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, file, 0o600))
 	return path, Stretch{Offset: at[0], Length: at[1]}, Stretch{Offset: at[1], Length: at[2] - at[1]}
 }
 
@@ -43,13 +43,9 @@ func TestPlaces_AStretchDecidesOnlyHowMuchIsRead(t *testing.T) {
 	var want []byte
 	for _, length := range []int64{0, 1, 600, page.Length, page.Length + 7, 1 << 20} {
 		l, err := p.Lenient(path, Stretch{Offset: page.Offset, Length: length}, func(f Finding) { t.Errorf("length %d: %v", length, f) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rec, err := l.Next()
-		if err != nil {
-			t.Fatalf("length %d: %v", length, err)
-		}
+		require.NoErrorf(t, err, "length %d", length)
 		got, err := io.ReadAll(rec.Block)
 		if err != nil || want != nil && !bytes.Equal(got, want) {
 			t.Errorf("length %d: %d octets, %v", length, len(got), err)
@@ -57,13 +53,9 @@ func TestPlaces_AStretchDecidesOnlyHowMuchIsRead(t *testing.T) {
 		want = got
 	}
 	l, err := p.Lenient(path, Stretch{Offset: page.Offset, Length: 1 << 10, Only: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rec, err := l.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h, err := ReadHTTP(rec.Block)
 	if err != nil || !h.Complete || h.Status != 200 || h.Header.Get("Content-Type") != "text/html" {
 		t.Errorf("the head is %+v, %v", h, err)
@@ -82,25 +74,15 @@ func TestPlaces_NothingIsReadOfTheRecordBefore(t *testing.T) {
 	var p Places
 	defer p.Close()
 	l, err := p.Lenient(path, page, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rec, err := l.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h, err := ReadHTTP(rec.Block)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, err := p.Lenient(path, metadata, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	next, err := m.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for what, r := range map[string]io.Reader{"block": rec.Block, "payload": h.Payload} {
 		if b, err := io.ReadAll(r); err == nil || len(b) > 0 {
 			t.Errorf("the %s before gives %.20q, %v", what, b, err)
@@ -122,19 +104,13 @@ func TestDecisionIsMetadataWithoutLinks(t *testing.T) {
 	defer p.Close()
 	read := func() *Record {
 		l, err := p.Lenient(path, metadata, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rec, err := l.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return rec
 	}
 	want, _, err := read().Metadata()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := read().Decision()
 	if err != nil || got != want || got.Directives != "noarchive" {
 		t.Errorf("it is %+v, %v, want %+v", got, err, want)
@@ -155,13 +131,9 @@ func TestPlaces_AHeadTakesLittleMemory(t *testing.T) {
 
 func readHeads(t testing.TB, p *Places, path string, page, metadata Stretch) {
 	l, err := p.Lenient(path, Stretch{Offset: page.Offset, Length: 1 << 10, Only: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rec, err := l.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if h, err := ReadHTTP(rec.Block); err != nil || h.Status != 200 {
 		t.Fatal(err)
 	}

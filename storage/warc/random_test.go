@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/require"
 )
 
 // twoRecords writes a file of two records, compressed or plain, and returns where the second begins.
@@ -26,14 +27,10 @@ func twoRecords(t testing.TB, zip bool) (path string, second int64) {
 		if _, err := w.Write([]byte(rec("resource", block))); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Close())
 	}
 	path = filepath.Join(t.TempDir(), "x.warc")
-	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
 	return path, second
 }
 
@@ -42,24 +39,16 @@ func TestReadAt_NothingIsReadBehindClose(t *testing.T) {
 	for _, zip := range []bool{true, false} {
 		path, second := twoRecords(t, zip)
 		a, closeA, err := ReadAt(path, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l, closeL, err := LenientAt(path, 0, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := l.Next(); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(closeA.Close(), closeL.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(closeA.Close(), closeL.Close()))
 		for range 4 { // some of them have the buffers of those that were closed
 			b, closeB, err := ReadAt(path, second)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if octets, err := io.ReadAll(a.Block); err == nil {
 				t.Errorf("zip %t: a closed record gives %q", zip, octets)
 			}
@@ -102,9 +91,7 @@ func TestReadAt_TakesLittleMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for range reads {
 		r, f, err := ReadAt(path, second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := io.Copy(io.Discard, r.Block); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 const plain = "WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 5\r\n\r\nhello\r\n\r\n"
@@ -16,13 +18,9 @@ func TestReaderFields(t *testing.T) {
 		"WARC-Target-URI: <http://a.test/>\r\nWARC-Date: 2026-01-02T03:04:05.5Z\r\nX-Folded: one\r\n\t two \r\n" +
 		"WARC-Concurrent-To: <urn:x:2>\r\nWARC-Concurrent-To: urn:x:3\r\ncontent-length:\t0\r\n\r\n\r\n\r\n")))
 	rec, err := rd.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, err := rec.Date()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	equal(t, "fields", []string{
 		rec.Version, rec.Type, rec.ID(), rec.TargetURI(), d.String(), rec.Fields.Get("x-folded"), rec.ConcurrentTo(),
 		strings.Join(rec.Fields.Values("Warc-Concurrent-To"), " "), rec.Fields.Get("none"),
@@ -42,16 +40,12 @@ func TestReaderFields(t *testing.T) {
 func TestReaderSkips(t *testing.T) {
 	rd := NewReader(bytes.NewReader(members(plain, strings.ReplaceAll(plain, "hello", "world"))))
 	first, err := rd.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := first.Block.Read(make([]byte, 2)); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
 	second, err := rd.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := first.Block.Read(make([]byte, 1)); err == nil || err == io.EOF {
 		t.Errorf("the passed block reads on: %v", err)
 	}

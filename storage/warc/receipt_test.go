@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -24,9 +26,7 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 			x = silent
 		}
 		kept, err := w.Record(t.Context(), x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want, ids = append(want, kept.Blocks), append(ids, kept.ID)
 	}
 	nothing := silent
@@ -36,9 +36,7 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 	}
 	closing(t, w)
 	f, err := os.Open(filepath.Join(dir, "crawl-00000.warc.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	sums := map[string][]byte{} // by exchange
 	for rd, id := NewReader(f), ""; ; {
@@ -46,13 +44,9 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, err := io.ReadAll(rec.Block)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		switch rec.Type {
 		case "warcinfo":
 			continue

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // whole segments of three exchanges, the second without an answer, and where each exchange ends; 0 before the first.
@@ -21,9 +23,7 @@ func threeExchanges(t testing.TB) (segment []byte, ends []int64) {
 	path := filepath.Join(dir, "crawl-00000.warc.gz")
 	es := read(t, path) // warcinfo, request, response, request, request, response
 	segment, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return segment, []int64{0, es[2].end, es[3].end, es[5].end}
 }
 
@@ -31,9 +31,7 @@ func threeExchanges(t testing.TB) (segment []byte, ends []int64) {
 func leave(t testing.TB, b []byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "crawl-00000.warc.gz.open"), b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "crawl-00000.warc.gz.open"), b, 0o644))
 	return dir
 }
 
@@ -75,9 +73,7 @@ func TestReopen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := leave(t, segment[:c.size])
 			for _, base := range []string{"crawl.123.spool", "crawl.x.spool", "other.1.spool", "other-00007.warc.gz.open", "crawl-7.warc.gz.open"} {
-				if err := os.WriteFile(filepath.Join(dir, base), nil, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(dir, base), nil, 0o644))
 			}
 			w := open(t, Options{Dir: dir})
 			want := []string{"crawl-00000.warc.gz"}
@@ -166,9 +162,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	segment, _ := threeExchanges(t)
 	dir := leave(t, segment)
 	path := filepath.Join(dir, "crawl-00000.warc.gz")
-	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("precious"), 0o644))
 	if _, err := Open(Options{Dir: dir, Name: "crawl"}); err == nil {
 		t.Fatal("opened")
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // written is an archive of three exchanges in one segment, and its path.
@@ -27,9 +29,7 @@ func written(t *testing.T) string {
 func rewritten(t *testing.T, path string, edit func(*Record) (Edit, error)) ([]byte, []entry) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Rewrite(t.Context(), &b, path, edit); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Rewrite(t.Context(), &b, path, edit))
 	to := filepath.Join(t.TempDir(), "anew.warc.gz")
 	writeFile(t, to, b.Bytes())
 	return b.Bytes(), read(t, to)
@@ -39,9 +39,7 @@ func rewritten(t *testing.T, path string, edit func(*Record) (Edit, error)) ([]b
 func TestWhatIsKeptIsTheSame(t *testing.T) {
 	path := written(t)
 	was, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if now, _ := rewritten(t, path, func(*Record) (Edit, error) { return Edit{}, nil }); !bytes.Equal(now, was) {
 		t.Error("all was kept, and it is another file")
 	}
@@ -156,9 +154,7 @@ func TestWhatCannotBeReadIsNotWrittenAnew(t *testing.T) {
 		t.Error(err)
 	}
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, n := range []int{1, len(b) / 2, len(b) - 1} {
 		writeFile(t, path, b[:n])
 		if err := Rewrite(t.Context(), io.Discard, path, keep); err == nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Whichever octet is the last that fits, or the last before a kill, over several segments: the next Open goes on behind the
@@ -21,9 +23,7 @@ func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 	octets, segments := 0, len(ls(t, whole))
 	for _, name := range ls(t, whole) {
 		fi, err := os.Stat(filepath.Join(whole, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		octets += int(fi.Size())
 	}
 	if segments < 3 {
@@ -54,9 +54,7 @@ func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 			}
 			if killed { // what it left is what another finds; the writer itself does nothing more
 				copied := t.TempDir()
-				if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.CopyFS(copied, os.DirFS(dir)))
 				dir = copied
 			}
 			_ = w.Close() // on a full disk it says so: TestDiskFull

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
 	"curtsy/storage/spool"
@@ -51,9 +52,7 @@ func open(t testing.TB, o Options) *Writer {
 		o.Name = "crawl"
 	}
 	w, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var mu sync.Mutex
 	var n uint64
 	w.newID = func() (id uuid.UUID) {
@@ -71,9 +70,7 @@ func write(t testing.TB, w *Writer, rs ...storage.Record) (ids []string) {
 	t.Helper()
 	for _, r := range rs {
 		id, err := w.Record(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ids = append(ids, id.ID)
 	}
 	return ids
@@ -81,18 +78,14 @@ func write(t testing.TB, w *Writer, rs ...storage.Record) (ids []string) {
 
 func closing(t testing.TB, w *Writer) {
 	t.Helper()
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 }
 
 // ls lists a directory.
 func ls(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	es, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range es {
 		names = append(names, e.Name())
 	}
@@ -116,26 +109,18 @@ type entry struct {
 func read(t testing.TB, path string) (es []entry) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rd, at := NewReader(bytes.NewReader(b)), int64(0)
 	for {
 		rec, err := rd.Next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		block, err := io.ReadAll(rec.Block)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		end, err := rd.End()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if rec.Offset != at || end <= at || int64(len(block)) != rec.Length {
 			t.Fatalf("record at %d–%d with %d octets; want it at %d with %d", rec.Offset, end, len(block), at, rec.Length)
 		}
@@ -187,9 +172,7 @@ func TestGolden(t *testing.T) {
 
 		got := gunzip(t, filepath.Join(dir, "golden-00000.warc.gz"))
 		want, err := os.ReadFile("testdata/golden.warc")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !bytes.Equal(got, want) {
 			t.Errorf("got:\n%q\nwant:\n%q", got, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -44,9 +45,7 @@ func TestAClientLearnsWhatTheWitnessHas(t *testing.T) {
 	}))
 	defer server.Close()
 	c, err := NewClient(server.Client(), server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, size := range []int{0, 3, 3, 8, 20} {
 		var asked []int64
 		n := note(t, h.checkpoint(size), op)
@@ -115,9 +114,7 @@ func TestAClientBearsAnyAnswer(t *testing.T) {
 			h := NewHTTPClient()
 			defer h.CloseIdleConnections()
 			c, err := NewClient(h, server.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = c.Cosign(t.Context(), n, func(int64) (tlog.TreeProof, error) { return nil, nil })
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
@@ -141,9 +138,7 @@ func TestTheMonitorsOfAnotherLogAreNotBelieved(t *testing.T) {
 	}))
 	defer server.Close()
 	c, err := NewClient(server.Client(), server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := c.Latest(t.Context(), "mine"); err == nil || !strings.Contains(err.Error(), "another log") {
 		t.Errorf("%v", err)
 	}

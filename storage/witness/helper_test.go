@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -14,9 +15,7 @@ import (
 func signer(t testing.TB, n byte) *checkpoint.Signer {
 	t.Helper()
 	s, err := checkpoint.NewSigner(bytes.Repeat([]byte{n}, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -37,14 +36,10 @@ func newHistory(t testing.TB, origin string, n, fork int, variant uint64) *histo
 			entry = binary.BigEndian.AppendUint64(entry, variant)
 		}
 		stored, err := tlog.StoredHashes(int64(i), entry, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		h.hashes = append(h.hashes, stored...)
 		root, err := tlog.TreeHash(int64(i+1), h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		h.roots = append(h.roots, root)
 	}
 	return h
@@ -64,9 +59,7 @@ func (h *history) prove(t testing.TB, from, to int) tlog.TreeProof {
 		return nil
 	}
 	p, err := tlog.ProveTree(int64(to), int64(from), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -78,12 +71,8 @@ func (h *history) checkpoint(size int) checkpoint.Checkpoint {
 func note(t testing.TB, c checkpoint.Checkpoint, s *checkpoint.Signer) *checkpoint.Note {
 	t.Helper()
 	b, err := s.Sign(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n, err := checkpoint.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 )
@@ -25,38 +27,28 @@ func lodged(t *testing.T, h *history, by *checkpoint.Signer, sizes ...int) (dir 
 
 func put(t *testing.T, path string, b []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 }
 
 func read(t *testing.T, path string) *checkpoint.Note {
 	t.Helper()
 	n, err := ledger.ReadNote(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
 func witnessSigner(t *testing.T, name string) *checkpoint.Signer {
 	t.Helper()
 	s, err := checkpoint.WitnessSigner(name, bytes.Repeat([]byte{7}, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
 func cosignature(t *testing.T, by *checkpoint.Signer, n *checkpoint.Note) checkpoint.Signature {
 	t.Helper()
 	s, err := by.Cosign(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -73,9 +65,7 @@ func TestACosignatureIsKeptInTheStoredNote(t *testing.T) {
 		n := read(t, path)
 		sig := cosignature(t, w, n)
 		at, err := Keep(t.Context(), dir, n, w.Key(), sig)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stored := read(t, path)
 		if kept, ok := stored.Cosigned(w.Key()); !ok || !kept.Equal(at) || !stored.SignedBy(op.Key()) {
 			t.Errorf("%d: stored is\n%s", tt.size, stored.Marshal())
@@ -161,9 +151,7 @@ func TestTheLatestStaysTheLatest(t *testing.T) {
 	put(t, path, note(t, h.checkpoint(5), op).Marshal()) // as it was when lodge read it
 	n := read(t, path)
 	n.Add(cosignature(t, witnessSigner(t, "w.test"), n))
-	if err := refreshLatest(dir, n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, refreshLatest(dir, n))
 	if latest := read(t, path); latest.Size != 9 {
 		t.Errorf("the latest is of size %d", latest.Size)
 	}

@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Whoever listens at all IPv4 addresses is told one that can be opened, and not one of IPv6.
@@ -19,9 +21,7 @@ func TestServeAtAllAddressesNamesOneThatCanBeOpened(t *testing.T) {
 			t.Errorf("%s: network %s", listen, got)
 		}
 		host, _, err := net.SplitHostPort(listen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if host == "" {
 			host = "::"
 		}

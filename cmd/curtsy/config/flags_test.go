@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
 )
@@ -23,9 +24,7 @@ func TestEverySettingIsAFlag(t *testing.T) {
 	}
 	defaults := crawldir.Defaults()
 	file, err := defaults.TOML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(file)), "\n")
 	for i, name := range names {
 		f := fs.Lookup(name)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
@@ -19,18 +20,14 @@ func given(t *testing.T, args ...string) (*crawldir.Settings, *pflag.FlagSet) {
 	var s crawldir.Settings
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	Flags(&s, fs)
-	if err := fs.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, fs.Parse(args))
 	return &s, fs
 }
 
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "c.toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -42,15 +39,9 @@ func home(t *testing.T, text string) {
 	t.Setenv("HOME", dir)
 	t.Setenv("AppData", dir)
 	path, err := crawldir.UserConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func TestFlagBeatsEnvironmentBeatsFileBeatsUsersFileBeatsDefault(t *testing.T) {
@@ -59,9 +50,7 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsUsersFileBeatsDefault(t *testing.T) {
 	t.Setenv("CURTSY_AGENT", "env")
 	t.Setenv("CURTSY_CONTACT", "env")
 	s, fs := given(t, "--contact", "flag")
-	if err := Resolve(s, fs, file, ""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Resolve(s, fs, file, ""))
 	if got, want := strings.Join([]string{s.Contact, s.Agent, s.Operator, s.Purpose, s.Scope}, " "), "flag env file users host"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
@@ -71,9 +60,7 @@ func TestEveryTypeOfSettingComesFromAFile(t *testing.T) {
 	home(t, "")
 	file := write(t, "workers = 7\ndelay = \"3s\"\nfresh = 0.7\nmax-body = \"5MiB\"\nexclude = [\"a\", \"b\"]\naccept = [\"text/html\", \".pdf\"]\ndepth = 2\n")
 	s, fs := given(t)
-	if err := Resolve(s, fs, file, ""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Resolve(s, fs, file, ""))
 	if s.Workers != 7 || s.Delay != 3*time.Second || s.MaxBody != 5<<20 || len(s.Exclude) != 2 || len(s.Accept) != 2 || s.Depth != 2 || s.Fresh != 0.7 {
 		t.Errorf("%+v", s)
 	}
@@ -89,9 +76,7 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 			value = "seven"
 		}
 		t.Setenv(EnvName(name), value)
-		if err := Resolve(s, fs, "", ""); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Resolve(s, fs, "", ""))
 		if got := strings.Trim(f.Value.String(), "[]"); got != value {
 			t.Errorf("%s=%s: %s is %q", EnvName(name), value, name, got)
 		}
@@ -123,9 +108,7 @@ func TestListsFromTheEnvironment(t *testing.T) {
 	t.Setenv("CURTSY_ACCEPT", "text/html,.pdf .png")
 	t.Setenv("CURTSY_EXCLUDE", "a{1,2} b")
 	s, fs := given(t)
-	if err := Resolve(s, fs, "", ""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Resolve(s, fs, "", ""))
 	if strings.Join(s.Accept, " ") != "text/html .pdf .png" || strings.Join(s.Exclude, " ") != "a{1,2} b" {
 		t.Errorf("accept %q, exclude %q", s.Accept, s.Exclude)
 	}
@@ -177,13 +160,9 @@ func TestSettingsReadWhatTheyWrite(t *testing.T) {
 	s, _ := given(t, "--delay", "1500ms", "--max-body", "5MiB", "--exclude", `\.zip$`, "--exclude", "say \"hi\"",
 		"--accept", "text/html,.pdf", "--depth", "0", "--operator", "Bücherei\n", "--max-pages", "12")
 	first, err := s.TOML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again, back := given(t)
-	if err := Resolve(again, back, "", write(t, string(first))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Resolve(again, back, "", write(t, string(first))))
 	second, err := again.TOML()
 	if err != nil || string(second) != string(first) {
 		t.Errorf("%v\nwrote:\n%s\nread and wrote:\n%s", err, first, second)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
@@ -18,9 +20,7 @@ func TestDefaultDirectoryIsHostAndDate(t *testing.T) {
 		"http://[::1]:81/": "1--81-2026-03-02",
 	} {
 		c, err := crawldir.Seed(url, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := defaultDir([]frontier.Candidate{c}, at); got != want {
 			t.Errorf("%s: %s, want %s", url, got, want)
 		}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // hookChild makes the test binary the command that hooks run: its first argument says what it does.
@@ -51,13 +53,9 @@ func hookChild() {
 func command(t *testing.T, args string) *Command {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := parse("on-end", `"`+self+`" `+args, endNames)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -67,17 +65,11 @@ func TestFactsStayInTheirArguments(t *testing.T) {
 	c := command(t, `tell "`+out+`" 'two words' "--body={message}" {message} {state} 'a {dir} b' "" {exit}{exit} {"json":1}`)
 	hostile := "$(reboot) `x`; \"rm\" 'rf' \x1b[2J\n--config /etc/passwd {dir}"
 	err := c.Run(t.Context(), hookFacts{"message": hostile, "state": "--help", "dir": "/a b", "exit": "4"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var told [][]string
-	if err := json.Unmarshal(b, &told); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, &told))
 	plain := "$(reboot) `x`; \"rm\" 'rf' \\x1b[2J\\n--config /etc/passwd {dir}"
 	want := []string{"two words", "--body=" + plain, plain, " --help", "a /a b b", "", "44", "{json:1}"}
 	if !slices.Equal(told[0], want) {
@@ -104,18 +96,14 @@ func TestACommandEndsWithAllThatItStarted(t *testing.T) {
 		t.Skip("what a command started is out of reach there")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	c := command(t, `hang `+l.Addr().String())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx, hookFacts{}) }()
 	child, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer child.Close()
 	if _, err := io.ReadFull(child, make([]byte, 1)); err != nil {
 		t.Fatal(err)

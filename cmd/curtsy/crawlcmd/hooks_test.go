@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 )
 
@@ -36,9 +38,7 @@ func TestMain(m *testing.M) {
 // The command of the end is run however a crawl ends, knows how, and changes nothing of it.
 func TestOnEndIsRunHoweverACrawlEnds(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	home := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "LocalAppData", "AppData"} {
 		t.Setenv(name, home)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 )
 
@@ -25,9 +27,7 @@ func TestInitAsksUntilTheAnswerWillDo(t *testing.T) {
 		"library.org", "https://WWW.library.org/bot", // no URL
 		"192.0.2.1/99", "192.0.2.17/28, 2001:db8::1", // no network
 	}, "\n")+"\n"), &said, never)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if in.settings.Operator != "The Library" || in.settings.Purpose != "A yearly archive." || in.kept.Contact != "crawl@library.org" ||
 		in.kept.Retention != "One year." || in.settings.Agent != "libbot" || in.kept.URL != "https://www.library.org/bot" ||
 		in.ranges != "192.0.2.16/28 2001:db8::1/128" {
@@ -49,9 +49,7 @@ func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
 	in.settings.Operator, in.settings.Purpose, in.kept.Contact, in.kept.Retention = "Ada", "A thesis.", "ada@library.org", "One year."
 	before := *in
 	var said strings.Builder
-	if err := in.ask(strings.NewReader(strings.Repeat("\n", 7)), &said, never); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, in.ask(strings.NewReader(strings.Repeat("\n", 7)), &said, never))
 	if in.settings.Operator != before.settings.Operator || in.settings.Agent != "curtsy" || in.kept.Contact != before.kept.Contact ||
 		in.kept.URL != "" || in.ranges != "" {
 		t.Errorf("%+v", in)

@@ -5,26 +5,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "c.toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func TestIdentitySetKeepsTheRestOfTheFile(t *testing.T) {
 	path := write(t, "# mine\ncontact = 'mailto:old@library.org' # old\nworkers = 3\n")
-	if err := setKeys(path, map[string]string{"contact": "mailto:new@library.org", "operator": `The "Library"`}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, setKeys(path, map[string]string{"contact": "mailto:new@library.org", "operator": `The "Library"`}))
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := "# mine\ncontact = 'mailto:new@library.org'\nworkers = 3\noperator = 'The \"Library\"'\n"
 	if string(b) != want {
 		t.Errorf("the file is\n%s\nwant\n%s", b, want)

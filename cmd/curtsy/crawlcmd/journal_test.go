@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/status"
 	"curtsy/storage"
 )
@@ -24,9 +26,7 @@ func journalTold(t *testing.T, stream string) (events []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(stream) {
 		var e map[string]any
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		require.NoErrorf(t, json.Unmarshal([]byte(line), &e), "%q", line)
 		at, _ := e["time"].(string)
 		if _, err := time.Parse(time.RFC3339Nano, at); err != nil || e["level"] == nil || e["msg"] == nil || !strings.HasSuffix(at, "Z") {
 			t.Fatalf("%q: %v", line, err)
@@ -54,9 +54,7 @@ func TestLinesBecomeEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := j.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, j.Flush())
 		var got []string
 		for _, e := range journalTold(t, b.String()) {
 			s := fmt.Sprintf("[%v %v", e["level"], e["msg"])
@@ -77,9 +75,7 @@ func TestLinesBecomeEvents(t *testing.T) {
 func TestEventsDoNotSteerTheTerminalTheyAreReadOn(t *testing.T) {
 	var b bytes.Buffer
 	reason := "a\u009b2J\u0085\x7f\u202eb é新"
-	if err := newJournal(&b).Tell(slog.LevelInfo, journalProgress, slog.String("reason", reason)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, newJournal(&b).Tell(slog.LevelInfo, journalProgress, slog.String("reason", reason)))
 	if strings.ContainsAny(b.String(), "\u009b\u0085\x7f\u202e") || !strings.Contains(b.String(), "é新") {
 		t.Errorf("%q", b.String())
 	}
@@ -160,9 +156,7 @@ func TestADecisionHasItsFacts(t *testing.T) {
 // The page has each event.
 func TestTheEventsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "metrics.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, event := range []string{begins, ends, journalProgress, estimate, journalState, leftAlone, goesOn, fails, acts, decision, atDashboard} {
 		if !strings.Contains(string(page), "\n| `"+event+"` |") {
 			t.Errorf("docs/reference/metrics.md has no row for %q", event)

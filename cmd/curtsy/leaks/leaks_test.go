@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // observe crawls, twice, and has every command say what it can.
@@ -14,9 +16,7 @@ func observe(t *testing.T) *world {
 	w := newWorld(t)
 	host := w.own.URL + "/"
 	hook := filepath.Join(w.home, "hook")
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\n{ echo \"$0 $*\"; env; } >\""+w.home+"/hook.out\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\n{ echo \"$0 $*\"; env; } >\""+w.home+"/hook.out\"\n"), 0o700))
 	w.run(t, "log json", append([]string{"mirror", "--dir", w.dir, "--log", "json", "--scope", "any", "--max-pages", "100", "--max-time", "60s",
 		"--sitemaps", "robots", "--on-end", hook + " {dir} {message}", host}, w.args...)...)
 	if _, err := os.Stat(w.dir); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 )
 
 // The secrets, none of which has a form that stands anywhere by chance.
@@ -113,9 +114,7 @@ func below(t *testing.T, dir string) []byte {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b.Bytes()
 }
 
@@ -135,9 +134,7 @@ func TestTheSearchFindsSecretsWhereverTheyArePacked(t *testing.T) {
 		var packed, zipped bytes.Buffer
 		w := by(&packed)
 		_, _ = io.WriteString(w, strings.Repeat("a page ", 1000)+password)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Close())
 		z := zip.NewWriter(&zipped)
 		f, err := z.Create("x")
 		if err == nil {
@@ -146,9 +143,7 @@ func TestTheSearchFindsSecretsWhereverTheyArePacked(t *testing.T) {
 		if err == nil {
 			err = z.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if leaked(packed.Bytes(), 2) == "" || leaked(zipped.Bytes(), 2) == "" || leaked([]byte("nothing"), 2) != "" {
 			t.Errorf("%s: not found", name)
 		}

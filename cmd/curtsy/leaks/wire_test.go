@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/fetch"
 	"curtsy/frontier/canon"
 )
@@ -91,14 +93,10 @@ func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string)
 	roots := x509.NewCertPool()
 	roots.AddCert(w.server.Certificate())
 	field, err := fetch.ParseAuth(user + ":" + password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set := &fetch.Set{}
 	for _, own := range []string{"https://example.com/", "http://example.org/"} {
-		if err := set.Add(at(t, own).Authority(), field); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, set.Add(at(t, own).Authority(), field))
 	}
 	w.set = set
 	c := fetch.Config{Identity: fetch.Identity{Contact: "crawl@library.org"}, RootCAs: roots, SpoolDir: t.TempDir(), Credentials: set, Dial: w.dial,
@@ -107,15 +105,11 @@ func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string)
 		}}
 	if through != "" {
 		p, err := fetch.Parse(through)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.Proxy = fetch.Always(p)
 	}
 	f, err := fetch.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close(); w.wg.Wait(); w.server.Close() })
 	return w, f, got
 }
@@ -123,9 +117,7 @@ func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string)
 func at(t *testing.T, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -137,12 +129,8 @@ func ask(t *testing.T, f *fetch.Fetcher, raw string, own string, want func(int, 
 		r.Own = at(t, own).Authority()
 	}
 	ex, err := f.Do(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ex.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, ex.Close())
 	return ex
 }
 

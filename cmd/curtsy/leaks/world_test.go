@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // server keeps the head of each request.
@@ -84,9 +86,7 @@ func newWorld(t *testing.T) *world {
 	}
 	write := func(name, text string) string {
 		path := filepath.Join(w.home, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	auth := write("auth", user+":"+password+"\n")
@@ -210,9 +210,7 @@ func (w *world) page(t *testing.T, targets map[string]string, args ...string) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := make([]byte, 4<<10) // the address is a line, and written at once
 	n, _ := out.Read(b)
 	at := bytes.Index(b[:n], []byte("http://"))
@@ -227,14 +225,10 @@ func (w *world) page(t *testing.T, targets map[string]string, args ...string) {
 			glue = "&"
 		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+target+glue+query, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Header.Set("Authorization", "Bearer "+strings.TrimPrefix(query, "token="))
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		w.seen[name] = append(fmt.Appendf(nil, "status %d\n", resp.StatusCode), body...)
@@ -250,9 +244,7 @@ func (w *world) crash(t *testing.T) {
 	var out bytes.Buffer
 	cmd := w.command(t.Context(), append([]string{"crawl", "--dir", dir, "--scope", "seeds", w.own.URL + "/slow"}, w.args...)...)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	<-w.slow
 	for _, file := range []string{"cmdline", "environ"} {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", cmd.Process.Pid, file)) // where there is no /proc nobody sees it so

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
@@ -152,9 +153,7 @@ func FuzzTerminal_HostileTextStaysOnItsLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var b bytes.Buffer
 		ours := true
-		if err := terminalOf(&b, &ours).Draw(text); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, terminalOf(&b, &ours).Draw(text))
 		line := strings.Trim(b.String(), "\r")
 		if uniseg.StringWidth(line) > 19 || !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("%q", line)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
@@ -46,9 +48,7 @@ func hostileResult() *audit.Result {
 func TestAuditShowsHostileTextAsText(t *testing.T) {
 	r := hostileResult()
 	var page strings.Builder
-	if err := text.WriteAuditPage(&page, r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, text.WriteAuditPage(&page, r))
 	for name, text := range map[string]string{"page": page.String(), "text": text.Audit(r)} {
 		if strings.ContainsAny(text, "\x1b\u202e") {
 			t.Errorf("the %s has control characters", name)

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/cbcp"
 	"curtsy/storage/audit/finding"
@@ -66,9 +68,7 @@ func TestThePracticesFitATerminal(t *testing.T) {
 func TestThePracticesShowHostileTextAsText(t *testing.T) {
 	r := practicesResult()
 	var page strings.Builder
-	if err := WritePageWith(&page, &audit.Result{Clean: true}, r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WritePageWith(&page, &audit.Result{Clean: true}, r))
 	for name, text := range map[string]string{"page": page.String(), "text": Practices(r)} {
 		if strings.ContainsAny(text, "\x1b\u202e") {
 			t.Errorf("the %s has control characters", name)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/changes"
 )
@@ -29,9 +31,7 @@ func TestWhatSitesWroteIsText(t *testing.T) {
 	r.Changes[60].SameAs = r.Changes[0].URL
 	shown := text.Changes(r)
 	var page strings.Builder
-	if err := text.WriteChangesPage(&page, r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, text.WriteChangesPage(&page, r))
 	if strings.ContainsAny(shown, "\x1b\u202e") {
 		t.Errorf("it steers a terminal:\n%q", shown)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/check"
 )
 
@@ -44,18 +46,14 @@ func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
 		}
 	}
 	var junit strings.Builder
-	if err := WriteJUnit(&junit, r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteJUnit(&junit, r))
 	elements := 0
 	for d := xml.NewDecoder(strings.NewReader(junit.String())); ; {
 		tok, err := d.Token()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatalf("%v in %s", err, junit.String())
-		}
+		require.NoErrorf(t, err, "in %s", junit.String())
 		if _, ok := tok.(xml.StartElement); ok {
 			elements++
 		}
@@ -64,9 +62,7 @@ func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
 		t.Errorf("%d elements in %s", elements, junit.String())
 	}
 	var page strings.Builder
-	if err := WriteLinksPage(&page, r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteLinksPage(&page, r))
 	if text := page.String(); strings.Count(text, "<script") != 1 || strings.Contains(text, `href="javascript:`) || strings.ContainsAny(text, "\x1b\x00\u202e") || !strings.Contains(text[:200], LinksPageMark) {
 		t.Error(text)
 	}
@@ -75,9 +71,7 @@ func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
 // The policy of the page lets its own script run, and no other: the digest is that of the script as it is written.
 func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
 	var b strings.Builder
-	if err := WriteLinksPage(&b, linksHostile()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteLinksPage(&b, linksHostile()))
 	_, script, _ := strings.Cut(b.String(), "<script>")
 	script, _, _ = strings.Cut(script, "</script>")
 	sum := sha256.Sum256([]byte(script))

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/plan"
 	"curtsy/storage"
@@ -31,9 +33,7 @@ func made() *plan.Plan {
 func TestWhatAHostSaysDoesNothing(t *testing.T) {
 	p, s := made(), crawldir.Defaults()
 	s.Purpose = hostile
-	if err := s.OpenLists("", nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.OpenLists("", nil))
 	for name, text := range map[string]string{"text": Text(p), "sheet": Sheet(p, &s, About{})} {
 		if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == '\u202e' }); i >= 0 {
 			t.Errorf("%s: a control character at %d", name, i)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // folder makes files, whose contents are their names.
@@ -16,12 +18,8 @@ func folder(t *testing.T, names ...string) string {
 	dir := t.TempDir()
 	for _, name := range names {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(name), 0o600))
 	}
 	return dir
 }
@@ -58,9 +56,7 @@ func TestPathsAreAnsweredAsAStaticServerDoes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := Open(dir, tt.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer s.Close()
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
@@ -77,9 +73,7 @@ func TestPathsAreAnsweredAsAStaticServerDoes(t *testing.T) {
 
 func TestPagesAreAllThatAreThere(t *testing.T) {
 	s, err := Open(folder(t, "index.html", "404.html", "b/index.html", "b/c d.HTM", "x.txt"), Options{Base: "/p/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	got, err := s.Pages()
 	if want := []string{"/p/b/c%20d.HTM", "/p/b/", "/p/"}; err != nil || !slices.Equal(got, want) {
@@ -112,9 +106,7 @@ func TestWhatALinkOutOfTheFolderLeadsToIsThere(t *testing.T) {
 		}
 	}
 	s, err := Open(dir, Options{Base: "/docs/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	for path, want := range map[string]bool{
 		"/docs/jquery.js": true, "/docs/lib/jquery.js": true, "/docs/%6aquery.js": true,

@@ -9,15 +9,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // file makes a file below a new folder.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -85,14 +85,10 @@ func TestWhatIsNoFileIsNotWrittenOver(t *testing.T) {
 func TestNothingIsWrittenIntoWhatIsACrawlsOwn(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"crawl/warc/deep", "crawl/notes", "folder/warc"} {
-		if err := os.MkdirAll(filepath.Join(root, filepath.FromSlash(dir)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.FromSlash(dir)), 0o700))
 	}
 	real, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := Place{Names: []string{"warc", "report.html"}, Is: func(dir string) bool {
 		return dir == filepath.Join(root, "crawl") || dir == filepath.Join(real, "crawl")
 	}}
@@ -172,9 +168,7 @@ func TestReadableSaysNothingOfWhatIsNoDevice(t *testing.T) {
 		}
 	}
 	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if b, err := io.ReadAll(f); len(b) > 0 || err != nil {
 		t.Errorf("%q, error %v", b, err)
 	}

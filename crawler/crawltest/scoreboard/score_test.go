@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/visitor"
 )
@@ -171,9 +173,7 @@ func TestScoreboardTable(t *testing.T) {
 		t.Errorf("%d rules, %d rows", len(rules), len(score.Rows))
 	}
 	var b strings.Builder
-	if err := score.WriteTable(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, score.WriteTable(&b))
 	for line := range strings.SplitSeq(b.String(), "\n") {
 		if n := len([]rune(line)); n > 100 {
 			t.Errorf("%d columns: %s", n, line)

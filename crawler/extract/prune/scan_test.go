@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 )
 
@@ -14,14 +15,10 @@ import (
 func prunable(t testing.TB) (pages []string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/pages.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		page, err := strconv.Unquote(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
+		require.NoError(t, err, line)
 		pages = append(pages, page)
 	}
 	return pages
@@ -76,9 +73,7 @@ func FuzzPrune_TagsEndWhereTheTokenizerSays(f *testing.F) {
 func TestTextHasTheCharactersOfTheTree(t *testing.T) {
 	for _, text := range []string{"&#3", "&#9;", "&#35", "&#x3", "&#x41", "&amp", "&ampx", "&notit;", "&#", "&#x", "&", "&#0;", "&#128;"} {
 		doc, err := html.Parse(strings.NewReader("<p>" + text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := ""
 		for n := range doc.Descendants() {
 			if n.Type == html.TextNode {

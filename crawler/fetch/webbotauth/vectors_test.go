@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // rfcKey is test-key-ed25519 (RFC 9421 B.1.4), with which the drafts' vectors are signed, too.
@@ -12,22 +14,16 @@ const rfcKey = "n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU"
 func key(t testing.TB, seed string) *Key {
 	t.Helper()
 	b, err := base64.RawURLEncoding.DecodeString(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	k, err := NewKey(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return k
 }
 
 func agent(t testing.TB, url string) Agent {
 	t.Helper()
 	a, err := ParseAgent(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -76,9 +72,7 @@ func TestDraft_TestVectors_EdDSA(t *testing.T) {
 		},
 	} {
 		s, err := New(key(t, rfcKey), agent(t, "https://signature-agent.test"), v.draft, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s.agent.id, s.life = v.id, v.expires-1735689600
 		if input, signature := s.sign("example.com", 1735689600, v.nonce); input != v.input || signature != v.written {
 			t.Errorf("%s:\n%s\n%s", v.name, input, signature)
@@ -90,9 +84,7 @@ func TestDraft_TestVectors_SignedDirectoryResponse(t *testing.T) {
 	const life = 4889289600 - 1735689600
 	k := key(t, rfcKey)
 	p, err := Publish(k, agent(t, "https://signature-agent.test"), IETF01, time.Unix(1735689600, 0), MostDirectoryLife)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const body = `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","use":"sig"}]}`
 	const digest = "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:"
 	if string(p.Body) != body || p.Fields[2] != (Field{"Content-Digest", digest}) {

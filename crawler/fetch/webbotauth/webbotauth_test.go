@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The whole of what a request carries, for each draft.
@@ -21,9 +23,7 @@ func TestDraft_FormOfSignatureAgent(t *testing.T) {
 		{Architecture03, `"https://crawl.library.org"`, `("@authority" "signature-agent")`, true},
 	} {
 		s, err := New(key(t, rfcKey), agent(t, "https://crawl.library.org"), tc.draft, DefaultLife)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lines := strings.Split(string(s.Append([]byte("Host: a.test\r\n"), "a.test", time.Unix(date, 999))), "\r\n")
 		if len(lines) != 5 || lines[0] != "Host: a.test" || lines[4] != "" || lines[1] != "Signature-Agent: "+tc.agent {
 			t.Fatalf("%s: %q", tc.draft, lines)
@@ -41,9 +41,7 @@ func TestDraft_FormOfSignatureAgent(t *testing.T) {
 // Client MUST ensure that this nonce is unique for the validity window (architecture-03, Anti-replay).
 func TestDraft_NoncesDiffer(t *testing.T) {
 	s, err := New(key(t, rfcKey), agent(t, "https://crawl.library.org"), Architecture03, DefaultLife)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seen := map[string]bool{}
 	for range 100 {
 		seen[string(s.Append(nil, "a.test", time.Unix(1760000000, 0)))] = true

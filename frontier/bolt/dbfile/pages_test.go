@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 )
 
@@ -15,9 +16,7 @@ const known = "go.etcd.io/bbolt v1.5.0"
 
 func TestTheFormatIsThatOfTheBboltInUse(t *testing.T) {
 	mod, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !strings.Contains(string(mod), "\t"+known+"\n") {
 		t.Errorf("go.mod does not have %s: hold this package against the sources of the version that it has", known)
 	}
@@ -27,9 +26,7 @@ func TestTheFormatIsThatOfTheBboltInUse(t *testing.T) {
 func TestWhatBboltWroteIsRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	for round := range 20 {
 		var id, size int64
@@ -50,16 +47,10 @@ func TestWhatBboltWroteIsRead(t *testing.T) {
 			id = int64(tx.ID())
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.View(func(tx *bbolt.Tx) error { size = tx.Size(); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, db.View(func(tx *bbolt.Tx) error { size = tx.Size(); return nil }))
 		file, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m, ok := LastMeta(file)
 		if !ok || m.Tx != uint64(id) || m.PageSize != uint64(db.Info().PageSize) || m.Pages*m.PageSize != uint64(size) {
 			t.Errorf("round %d: %+v, %v; transaction %d, %d bytes in pages of %d", round, m, ok, id, size, db.Info().PageSize)
@@ -67,8 +58,6 @@ func TestWhatBboltWroteIsRead(t *testing.T) {
 		if err := Check(file); err != nil {
 			t.Errorf("round %d: %v", round, err)
 		}
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, file.Close())
 	}
 }

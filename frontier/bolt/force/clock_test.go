@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 )
@@ -52,7 +54,7 @@ func sleepThenWrite(t *testing.T, file string, late time.Duration, killed bool) 
 				t.Fatal(err)
 			}
 		}
-		must(t, f.Sync(ctx))
+		require.NoError(t, f.Sync(ctx))
 		if !killed {
 			mustClose(t, f)
 			return
@@ -66,13 +68,13 @@ func sleepThenWrite(t *testing.T, file string, late time.Duration, killed bool) 
 func mustOpen(t *testing.T, file string) *bolt.Frontier {
 	t.Helper()
 	f, err := bolt.Open(file, options())
-	must(t, err)
+	require.NoError(t, err)
 	return f
 }
 
 func mustClose(t *testing.T, f *bolt.Frontier) {
 	t.Helper()
-	must(t, f.Close())
+	require.NoError(t, f.Close())
 }
 
 // claims takes turns until the frontier is drained and returns when each URL was given, from the opening on.
@@ -81,7 +83,7 @@ func claims(t *testing.T, f *bolt.Frontier) map[string]time.Duration {
 	began, given := time.Now(), map[string]time.Duration{}
 	for {
 		c, err := f.Claim(t.Context(), frontier.Want{MaxWait: 1000 * time.Hour})
-		must(t, err)
+		require.NoError(t, err)
 		if len(c.Turns) == 0 {
 			return given
 		}

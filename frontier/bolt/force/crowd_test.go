@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 )
@@ -135,7 +137,7 @@ func TestCrowd_EachCommitFindsWhatWasAcknowledged(t *testing.T) {
 		o := options()
 		o.Barrier = func(context.Context) error { c.shoot(t); return nil }
 		f, err := bolt.Open(c.file, o)
-		must(t, err)
+		require.NoError(t, err)
 		c.Frontier = f
 		var all sync.WaitGroup
 		for i := range uint64(3) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // filling are URLs of a batch, the same in every process, which nothing compresses: the file grows fast.
@@ -126,7 +128,7 @@ func TestLimit_AFullFileSystemIsAnErrorAndNothingIsLost(t *testing.T) {
 		})
 		file := filepath.Join(dir, "frontier.db")
 		steps += runLimited(t, file, "is full: free some space")
-		must(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+strconv.Itoa(math.MaxInt32)))
+		require.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+strconv.Itoa(math.MaxInt32)))
 		goesOn(t, file)
 	}
 	t.Logf("limit: %d file systems filled, %d calls acknowledged, none lost", len(sizesOf), steps)

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The environment of a child.
@@ -100,18 +102,18 @@ func start(t testing.TB, binary, role, file string, hear func(p *process), env .
 	t.Helper()
 	if binary == "" {
 		self, err := os.Executable()
-		must(t, err)
+		require.NoError(t, err)
 		binary = self
 	}
 	p := &process{cmd: exec.Command(binary), heard: make(chan struct{})}
 	p.cmd.Env = append(append(os.Environ(), roleKey+"="+role, fileKey+"="+file), env...)
 	p.cmd.Stderr = &p.errors
 	in, err := p.cmd.StdinPipe()
-	must(t, err)
+	require.NoError(t, err)
 	p.in = in
 	out, err := p.cmd.StdoutPipe()
-	must(t, err)
-	must(t, p.cmd.Start())
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	go func() {
 		defer close(p.heard)
@@ -170,12 +172,4 @@ func cannot(t testing.TB, format string, args ...any) {
 		t.Fatalf(format+"; and CURTSY_MUST_RUN is set", args...)
 	}
 	t.Skipf(format, args...)
-}
-
-// must ends the test if err is not nil.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/bolt/repair"
@@ -27,9 +29,7 @@ type sight struct {
 func clean(t testing.TB, file string) {
 	t.Helper()
 	found, err := repair.Check(file)
-	if err != nil {
-		t.Fatalf("Check: %v", err)
-	}
+	require.NoError(t, err, "Check")
 	if len(found) > 0 {
 		t.Fatalf("Check found %q", found)
 	}
@@ -41,9 +41,9 @@ func look(t *testing.T, file string, urls []string) *sight {
 	s := &sight{seen: map[string]bool{}, pending: map[string]int{}, hosts: map[string]frontier.Host{}}
 	s.lookAtHosts(t, file)
 	whole, err := os.ReadFile(file)
-	must(t, err)
+	require.NoError(t, err)
 	other := filepath.Join(t.TempDir(), "copy.db")
-	must(t, os.WriteFile(other, whole, 0o600))
+	require.NoError(t, os.WriteFile(other, whole, 0o600))
 	synctest.Test(t, func(t *testing.T) { s.empty(t, other, urls) })
 	clean(t, other)
 	os.Remove(other)
@@ -53,10 +53,10 @@ func look(t *testing.T, file string, urls []string) *sight {
 func (s *sight) lookAtHosts(t *testing.T, file string) {
 	t.Helper()
 	f, err := bolt.OpenReadOnly(file)
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	hosts, err := f.Hosts(t.Context(), canon.Authority{}, 10_000)
-	must(t, err)
+	require.NoError(t, err)
 	for _, h := range hosts {
 		s.hosts[h.Authority.String()] = h
 	}
@@ -72,16 +72,16 @@ func (s *sight) empty(t *testing.T, file string, urls []string) {
 		parsed[i] = parse(u)
 	}
 	seen, err := f.Seen(ctx, parsed)
-	must(t, err)
+	require.NoError(t, err)
 	for i, u := range urls {
 		s.seen[u] = seen[i]
 	}
 	st, err := f.Stats(ctx)
-	must(t, err)
+	require.NoError(t, err)
 	s.outcomes = st.Outcomes
 	for {
 		c, err := f.Claim(ctx, frontier.Want{Hosts: 100, Tasks: 10_000, MaxWait: math.MaxInt64 - 1})
-		must(t, err)
+		require.NoError(t, err)
 		if len(c.Turns) == 0 {
 			if c.State != frontier.Drained {
 				t.Errorf("at the end the frontier is in state %d", c.State)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // overlaid is this test binary with a hook below bbolt and one below the engine's clock. It is built when first asked for.
@@ -70,7 +72,7 @@ func (o *overlaid) build(t *testing.T, tool string) {
 	o.module(t, tool, filepath.Join(dir, "bbolt"), filepath.Join(dir, "go.mod"))
 	overlayClock(t, put)
 	list, err := json.Marshal(overlay)
-	must(t, err)
+	require.NoError(t, err)
 	name := filepath.Join(dir, "overlay.json")
 	mustWrite(t, name, string(list))
 	o.output, o.err = exec.Command(tool, "test", "-c", "-vet=off", "-modfile="+filepath.Join(dir, "go.mod"), "-overlay="+name, "-o", o.path, ".").CombinedOutput()
@@ -81,13 +83,11 @@ func (o *overlaid) build(t *testing.T, tool string) {
 func (o *overlaid) module(t *testing.T, tool, dir, mod string) {
 	find := func(format string, args ...string) string {
 		out, err := exec.Command(tool, append([]string{"list", "-m", "-f", format}, args...)...).Output()
-		if err != nil {
-			t.Fatalf("go list: %v", err)
-		}
+		require.NoError(t, err, "go list")
 		return strings.TrimSpace(string(out))
 	}
 	source, ours := find("{{.Dir}}", "go.etcd.io/bbolt"), find("{{.GoMod}}")
-	must(t, os.CopyFS(dir, os.DirFS(source)))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(source)))
 	for _, c := range changes() {
 		file := filepath.Join(dir, c.file)
 		text := mustRead(t, file)
@@ -104,11 +104,11 @@ func (o *overlaid) module(t *testing.T, tool, dir, mod string) {
 // overlayClock has the engine, and the packages below it that ask for the time, read it from a clock that can be stepped.
 func overlayClock(t *testing.T, put func(original, text string)) {
 	dir, err := filepath.Abs("..")
-	must(t, err)
+	require.NoError(t, err)
 	changed := map[string]bool{} // folders
 	for _, pattern := range []string{"*.go", "*/*.go"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))
-		must(t, err)
+		require.NoError(t, err)
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
@@ -133,11 +133,11 @@ func overlayClock(t *testing.T, put func(original, text string)) {
 func mustRead(t testing.TB, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	must(t, err)
+	require.NoError(t, err)
 	return string(b)
 }
 
 func mustWrite(t testing.TB, file, text string) {
 	t.Helper()
-	must(t, os.WriteFile(file, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
@@ -194,7 +196,7 @@ func commits(t *testing.T) (list []commit, urls []string) {
 	before := []byte(mustRead(t, file))
 	was := lookAt(t, before, s.urls)
 	for _, step := range append(s.steps, func(context.Context, *bolt.Frontier) error { return f.Close() }) {
-		must(t, step(t.Context(), f))
+		require.NoError(t, step(t.Context(), f))
 		after := []byte(mustRead(t, file))
 		c := commit{before: before, after: after, was: was, is: lookAt(t, after, s.urls), changed: changed(before, after)}
 		list = append(list, c)

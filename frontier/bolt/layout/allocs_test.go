@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -30,9 +31,7 @@ func TestAllocs_ColdRecord(t *testing.T) {
 		t.Skip("allocations are more under the race detector")
 	}
 	zip, unzip, err := NewZip()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var a canon.Authority
 	db := makeDB(t)
 	err = db.Update(func(tx *bbolt.Tx) error {
@@ -49,13 +48,9 @@ func TestAllocs_ColdRecord(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tx, err := db.Begin(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback()
 	blocks := Blocks{Zip: unzip}
 	from := NewLookups(tx)
@@ -97,8 +92,6 @@ func few(t *testing.T, name string, most float64, step func()) {
 func mustURL(t testing.TB, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }

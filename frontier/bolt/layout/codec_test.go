@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -21,9 +23,7 @@ func FuzzRecord_RoundTrip(f *testing.F) {
 	f.Add("xn--bcher-kva", "/%7e//..;/%zz?%%", "", "", "", math.MaxInt, 0, -1, uint8(1))
 	f.Add("[::1]", "/"+strings.Repeat("x", 8000), strings.Repeat("v", 9000), "s", "\x00\xff", 0, 0, 0, uint8(200))
 	zip, unzip, err := NewZip()
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, host, target, via, seed, tag string, depth, hops, embeds int, n uint8) {
 		var r Record
 		var hosts []canon.Authority
@@ -54,9 +54,7 @@ func FuzzRecord_RoundTrip(f *testing.F) {
 			return
 		}
 		b, err := ParseBlock(r.AppendTo(nil, zip), unzip)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if b.Len() != len(r.Entries) {
 			t.Fatalf("%d entries, want %d", b.Len(), len(r.Entries))
 		}
@@ -79,9 +77,7 @@ func FuzzRecord_RoundTrip(f *testing.F) {
 // Whatever the octets, reading them ends in an error or an answer, and asks for no more memory than there is.
 func FuzzParsers_NeverPanic(f *testing.F) {
 	zip, unzip, err := NewZip()
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	var r Record
 	r.Add(0, frontier.Candidate{URL: mustURL(f, "http://a.example/x"), Via: "v", Seed: "s"}, 1)
 	f.Add(r.AppendTo(nil, zip))

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -33,9 +34,7 @@ func TestFormat2_EveryByte(t *testing.T) {
 		text := func(s *StateRecord) []byte { return s.AppendTo(nil) }
 		key := []byte{0, 0, 0, 0, 0, 0, 0, 1}
 		zip, _, err := NewZip()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var r Record
 		r.Add(7, frontier.Candidate{URL: mustURL(t, "http://a.test/x"), Kind: frontier.KindLink, Depth: 2, Via: "v", Seed: "s", Tag: "t"}, 1)
 		for _, x := range []struct {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -17,9 +18,7 @@ import (
 func makeDB(t testing.TB) *bbolt.DB {
 	t.Helper()
 	db, err := dbfile.Open(filepath.Join(t.TempDir(), "x.db"), Create)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -64,9 +63,7 @@ func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = db.View(func(tx *bbolt.Tx) error {
 			all := NewEndings(sz)
 			if _, _, err := all.Read(tx); err != nil {
@@ -82,9 +79,7 @@ func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
+		require.NoErrorf(t, err, "round %d", round)
 	}
 }
 
@@ -108,9 +103,7 @@ func TestJournal_NeverOverwrites(t *testing.T) {
 		}
 		return tx.Bucket([]byte(DoneJournal)).SetSequence(1)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = db.Update(func(tx *bbolt.Tx) error {
 		_, err := DoneJournal.Append(tx, []byte("overwrites"))
 		return err
@@ -138,9 +131,7 @@ func TestJournal_KeysOnlyGrow(t *testing.T) {
 			}
 			return DoneJournal.Drop(tx, keys[len(keys)-1])
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	if !slices.IsSorted(keys) || len(slices.Compact(keys)) != 12 {
 		t.Fatalf("keys %v", keys)

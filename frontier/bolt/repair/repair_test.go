@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/repair"
@@ -21,9 +23,7 @@ import (
 func parse(t *testing.T, raw string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -32,9 +32,7 @@ func made(t *testing.T) (path string, ended map[string]frontier.Outcome) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "frontier.db")
 	f, err := engine.Open(path, frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var links []frontier.Candidate
 	ended = map[string]frontier.Outcome{}
 	for i := range 400 {
@@ -59,9 +57,7 @@ func made(t *testing.T) (path string, ended map[string]frontier.Outcome) {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Close())
 	return path, ended
 }
 
@@ -69,9 +65,7 @@ func made(t *testing.T) (path string, ended map[string]frontier.Outcome) {
 func held(t *testing.T, path string) map[string]frontier.Outcome {
 	t.Helper()
 	f, err := engine.OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close() // only read
 	urls := map[string]frontier.Outcome{}
 	err = f.Export(t.Context(), func(i frontier.Item) error {
@@ -80,26 +74,20 @@ func held(t *testing.T, path string) map[string]frontier.Outcome {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return urls
 }
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
 func write(t *testing.T, path string, b []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 }
 
 // ledgerOf tells how URLs ended, as a ledger does.
@@ -250,14 +238,10 @@ func TestWhatIsNoFrontierIsRefusedAndNothingIsMade(t *testing.T) {
 func TestAnExportThatIsCutOffMakesNoFrontier(t *testing.T) {
 	path, want := made(t)
 	f, err := engine.OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var items []frontier.Item
 	err = f.Export(t.Context(), func(i frontier.Item) error { items = append(items, i); return nil })
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, f.Close()))
 	out := filepath.Join(t.TempDir(), "out.db")
 	for _, n := range []int{0, 1, len(items) / 2, len(items) - 1, len(items)} {
 		left := items[:n]

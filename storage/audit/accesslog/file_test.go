@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 )
 
 func gzipped(t testing.TB, text string) string {
@@ -19,14 +20,14 @@ func gzipped(t testing.TB, text string) string {
 	if _, err := z.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	must(t, z.Close())
+	require.NoError(t, z.Close())
 	return b.String()
 }
 
 func zstandard(t testing.TB, text string) string {
 	t.Helper()
 	z, err := zstd.NewWriter(nil)
-	must(t, err)
+	require.NoError(t, err)
 	defer z.Close()
 	return string(z.EncodeAll([]byte(text), nil))
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -37,17 +39,17 @@ func witnessed(t testing.TB, w audit.Witness, es ...*evidence.Exchange) (*audit.
 	var found []finding.Finding
 	say := func(f finding.Finding) { found = append(found, f) }
 	for _, e := range es {
-		must(t, w.Exchange(t.Context(), e, say))
+		require.NoError(t, w.Exchange(t.Context(), e, say))
 	}
 	r := &audit.Result{Level: audit.SelfConsistent}
-	must(t, w.Close(t.Context(), r, say))
+	require.NoError(t, w.Close(t.Context(), r, say))
 	return r, found
 }
 
 func logFile(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "access.log")
-	must(t, os.WriteFile(path, []byte(text), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -63,12 +65,4 @@ func codesOf(found []finding.Finding) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 )
 
@@ -52,13 +54,13 @@ func text(lines ...told) string {
 func judged(t *testing.T, log string, change func(*JudgeOptions)) *audit.Result {
 	t.Helper()
 	robots := filepath.Join(t.TempDir(), "robots.txt")
-	must(t, os.WriteFile(robots, []byte(botRobots), 0o600))
+	require.NoError(t, os.WriteFile(robots, []byte(botRobots), 0o600))
 	o := JudgeOptions{Logs: []Log{{Path: logFile(t, log)}}, Robots: []Robots{{Path: robots}}, Token: "otherbot", TempDir: t.TempDir()}
 	if change != nil {
 		change(&o)
 	}
 	r, err := Judge(t.Context(), o)
-	must(t, err)
+	require.NoError(t, err)
 	return r
 }
 
@@ -131,7 +133,7 @@ func TestALogAloneIsJudged(t *testing.T) {
 // whether its seconds are those of beginnings or of ends.
 func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
 	robots := filepath.Join(t.TempDir(), "robots.txt")
-	must(t, os.WriteFile(robots, []byte("User-agent: curtsy\nCrawl-delay: 1\nDisallow: /no\n"), 0o600))
+	require.NoError(t, os.WriteFile(robots, []byte("User-agent: curtsy\nCrawl-delay: 1\nDisallow: /no\n"), 0o600))
 	for seed := range trials(100) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 15))
 		_, log := crawlAndLog(rng, time.Duration(rng.IntN(100))*time.Hour, 5+rng.IntN(100), 20)

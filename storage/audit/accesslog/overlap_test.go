@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
@@ -105,7 +107,7 @@ func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
 			o.Logs = append(o.Logs, Log{Path: logFile(t, strings.Join(f, ""))})
 		}
 		r, err := Judge(t.Context(), o)
-		must(t, err)
+		require.NoError(t, err)
 		if found := slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.Gap }); found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps {
 			t.Errorf("%s: %v, want %v; %+v", name, found, c.gaps, r.Totals)
 		}
@@ -123,10 +125,10 @@ func TestOverlapsAreThoseThatASearchFinds(t *testing.T) {
 			for n := range 1 + rng.IntN(7) {
 				sum := uint64(rng.IntN(2))
 				files[i] = append(files[i], sum)
-				must(t, o.read(&numbered{number: int64(n + 1), sum: sum}))
+				require.NoError(t, o.read(&numbered{number: int64(n + 1), sum: sum}))
 			}
 		}
-		must(t, o.w.Flush())
+		require.NoError(t, o.w.Flush())
 		want := 0
 		for k := range min(len(files[0]), len(files[1])) + 1 {
 			if slices.Equal(files[0][len(files[0])-k:], files[1][:k]) {
@@ -141,6 +143,6 @@ func TestOverlapsAreThoseThatASearchFinds(t *testing.T) {
 		if _, err := o.inside(o.tapes[0], o.tapes[1], true); err != nil || o.tapes[1].within != inside {
 			t.Fatalf("%v: %v, want %v, %v", files, o.tapes[1].within, inside, err)
 		}
-		must(t, o.close())
+		require.NoError(t, o.close())
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
@@ -109,7 +111,7 @@ func rotated(t *testing.T, rng *rand.Rand, log []written, lose bool) []Log {
 			continue
 		}
 		path := filepath.Join(dir, fmt.Sprintf("access.log.%d", n))
-		must(t, os.WriteFile(path, []byte(b.String()), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 		files = append(files, Log{Path: path})
 	}
 	if len(files) == 0 {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -120,7 +122,7 @@ func TestCompare_LogWithoutHost(t *testing.T) {
 	} {
 		w := Compare(Options{Logs: []Log{{Path: logFile(t, "")}}})
 		for _, u := range c.urls {
-			must(t, w.Exchange(t.Context(), asked(u, time.Now(), 0, 200), nil))
+			require.NoError(t, w.Exchange(t.Context(), asked(u, time.Now(), 0, 200), nil))
 		}
 		err := w.Close(t.Context(), &audit.Result{}, func(finding.Finding) {})
 		if errors.Is(err, ErrManyHosts) != c.many || !c.many && err != nil {

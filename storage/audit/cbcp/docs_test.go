@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the table of clauses in docs/reference/cbcp.md anew")
@@ -15,7 +17,7 @@ var update = flag.Bool("update", false, "write the table of clauses in docs/refe
 func TestThePageHasTheClausesOfTheCode(t *testing.T) {
 	const page, head = "../../../docs/reference/cbcp.md", "| clause | section | -00 | copy | asks to | how it is checked |\n"
 	b, err := os.ReadFile(page)
-	must(t, err)
+	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(b), head)
 	rows, after, end := strings.Cut(rest, "\n\n")
 	if !ok || !end {
@@ -32,13 +34,13 @@ func TestThePageHasTheClausesOfTheCode(t *testing.T) {
 	if !*update {
 		t.Fatal("docs/reference/cbcp.md does not have the table of the code; go test ./storage/audit/cbcp -update writes it")
 	}
-	must(t, os.WriteFile(page, []byte(before+head+want.String()+"\n\n"+after), 0o644))
+	require.NoError(t, os.WriteFile(page, []byte(before+head+want.String()+"\n\n"+after), 0o644))
 }
 
 // The page says by which numbers clauses are judged that the draft has none for.
 func TestThePageHasTheNumbersOfTheCode(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/reference/cbcp.md")
-	must(t, err)
+	require.NoError(t, err)
 	for _, says := range []string{"three failures in a row", fmt.Sprintf("| `loops` | %d requests", loopMax), "| `re-crawl` | two more requests within 24 hours",
 		"1,048,576 URLs", fmt.Sprintf("%.0f s, where nothing", unhurried.Seconds()), "or a minute"} {
 		if !strings.Contains(string(b), says) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -130,13 +132,13 @@ func TestAMailboxInTheUserAgentIsShown(t *testing.T) {
 // Whatever a file holds, its heads are read in bounded memory, and examples are short.
 func FuzzHeads(f *testing.F) {
 	b, err := os.ReadFile(archive(f, polite()))
-	must(f, err)
+	require.NoError(f, err)
 	f.Add(b)
 	f.Add([]byte("WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\nContent-Length: 40\r\n\r\nHTTP/1.1 20\r\nX-Robots-Tag: :,:noarchive\r\n\r\nx"))
 	f.Add([]byte("WARC/1.1\r\nWARC-Type: request\r\nWARC-Target-URI: http://a.test/\r\nContent-Length: 9000\r\n\r\nGET / " + strings.Repeat("x", 9000)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "x.warc")
-		must(t, os.WriteFile(path, b, 0o600))
+		require.NoError(t, os.WriteFile(path, b, 0o600))
 		j := New([]string{path}, Published{})
 		r, err := j.Conclude(t.Context(), &audit.Result{}, map[string]string{path: "x"})
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 )
 
@@ -84,7 +86,7 @@ func archive(t testing.TB, all []fetch) string {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "other.warc")
-	must(t, os.WriteFile(path, b.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }
 
@@ -101,9 +103,9 @@ func judge(t testing.TB, all []fetch) *Result {
 	files := []string{archive(t, all)}
 	j := New(files, Published{})
 	r, err := audit.Run(t.Context(), audit.Options{Files: files, TempDir: t.TempDir(), Witnesses: []audit.Witness{j}})
-	must(t, err)
+	require.NoError(t, err)
 	got, err := j.Conclude(t.Context(), r, nil)
-	must(t, err)
+	require.NoError(t, err)
 	return got
 }
 
@@ -131,12 +133,4 @@ func (r *Result) of(t testing.TB, id string) Judged {
 // clause is the check of the clause with that id.
 func clause(id string) check {
 	return clauses[slices.IndexFunc(clauses, func(c Clause) bool { return c.ID == id })].check
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

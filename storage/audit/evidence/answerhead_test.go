@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
@@ -39,9 +41,7 @@ func FuzzHead(f *testing.F) {
 		a.block.init()
 		a.block.begin(&warc.Record{Block: strings.NewReader(text)}, false)
 		var h partial
-		if err := a.head(&h, URL{Target: RobotsPath}); err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
+		require.NoErrorf(t, a.head(&h, URL{Target: RobotsPath}), "%q", text)
 		got := h.Answer
 		want := AnswerHead{RetryAfter: resp.Header.Values("Retry-After"), CacheControl: resp.Header.Values("Cache-Control")}
 		for name, o := range map[string]*First{"Location": &want.Location, "Expires": &want.Expires, "Date": &want.Date, "Age": &want.Age} {

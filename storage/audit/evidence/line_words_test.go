@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
 // The words are those of docs/reference/ledger.md, but for those of lines without an exchange.
 func TestTheWordsAreThoseOfTheDocs(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/reference/ledger.md")
-	must(t, err)
+	require.NoError(t, err)
 	for name, c := range map[string]struct{ have, other []string }{
 		"decision": {decisionWords, []string{"disallow", "refuse", "hold", "opt-out"}},
 		"outcome":  {outcomeWords, []string{"disallowed", "held"}},

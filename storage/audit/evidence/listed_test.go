@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
@@ -23,7 +25,7 @@ func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 	for _, exchanges := range []int{1, 9} {
 		dir := t.TempDir()
 		w, err := warc.Open(warc.Options{Dir: dir, Name: "curtsy", SegmentSize: 4000})
-		must(t, err)
+		require.NoError(t, err)
 		answer := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>" + strings.Repeat("x", 5000)
 		for i := range exchanges {
 			began := time.Date(2026, 11, 1, 0, 0, i, 0, time.UTC)
@@ -33,9 +35,9 @@ func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 				Response: io.NewSectionReader(strings.NewReader(answer), 0, int64(len(answer))), HeadSize: int64(strings.Index(answer, "<")),
 				Line: &storage.Line{URL: url, Decision: storage.DecisionAllow, Attempt: 1, Began: began, Status: 200, Outcome: storage.OutcomeFetched},
 			})
-			must(t, err)
+			require.NoError(t, err)
 		}
-		must(t, w.Close())
+		require.NoError(t, w.Close())
 		files, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
 		if err != nil || (len(files) > 1) != (exchanges > 1) {
 			t.Fatalf("%d segments: %v", len(files), err)
@@ -52,7 +54,7 @@ func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 		if err != nil || len(got) != exchanges || !slices.IsSorted(got) {
 			t.Errorf("%q of %d exchanges: %v", got, exchanges, err)
 		}
-		must(t, os.Remove(strings.TrimSuffix(files[0], unfinished)))
+		require.NoError(t, os.Remove(strings.TrimSuffix(files[0], unfinished)))
 		if err := NewReader(Options{Files: files, Ours: true}, func(finding.Finding) {}).Each(t.Context(), nil); err == nil {
 			t.Error("a file that is not there is no error")
 		}

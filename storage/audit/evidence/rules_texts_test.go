@@ -4,25 +4,27 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A text that left memory is read again from the temporary file, and is judged by as before.
 func TestTextsComeBack(t *testing.T) {
 	x, err := NewStore(t.TempDir())
-	must(t, err)
+	require.NoError(t, err)
 	defer x.Close()
 	var at []Text
 	bodies := make([]string, 60)
 	for i := range bodies {
 		bodies[i] = "User-agent: *\n" + strings.Repeat(fmt.Sprintf("Disallow: /%d\n", i), 3500) + fmt.Sprintf("Disallow: /last%d\n", i)
 		p, err := x.Put([]byte(bodies[i]))
-		must(t, err)
+		require.NoError(t, err)
 		at = append(at, p)
 	}
 	for range 2 {
 		for i, p := range at {
 			r, err := x.reading(p, "Lantern", "rfc9309")
-			must(t, err)
+			require.NoError(t, err)
 			target := fmt.Sprintf("/last%d", i)
 			if ok, line := r.rules.Allowed(target); ok || line != 3502 {
 				t.Fatalf("text %d: %v by line %d, want false by line 3502", i, ok, line)
@@ -34,13 +36,5 @@ func TestTextsComeBack(t *testing.T) {
 	}
 	if got := x.Line(at[3], 3502); got != "Disallow: /last3" {
 		t.Errorf("line 3502 is %q", got)
-	}
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

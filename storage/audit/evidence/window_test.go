@@ -3,6 +3,8 @@ package evidence
 import (
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // declared is what a warcinfo says that has these windows.
@@ -37,7 +39,7 @@ func TestAWindowIsReadByTheClockOfItsPlace(t *testing.T) {
 		{declared("Mon-Fri 22:00-06:00 Local"), "2026-03-09T12:00:00Z", true},
 	} {
 		at, err := time.Parse(time.RFC3339, tt.at)
-		must(t, err)
+		require.NoError(t, err)
 		if tt.in.Outside(at) == tt.open {
 			t.Errorf("%v at %s: open %v, want %v", tt.in.Fields, tt.at, !tt.open, tt.open)
 		}

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Codes leaves none out: what it does not list, results do not count.
 func TestCodesAreAllCodesOnce(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "finding.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var declared []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		v, ok := n.(*ast.ValueSpec)
@@ -27,9 +27,7 @@ func TestCodesAreAllCodesOnce(t *testing.T) {
 		for _, value := range v.Values {
 			if lit, ok := value.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				word, err := strconv.Unquote(lit.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				declared = append(declared, word)
 			}
 		}

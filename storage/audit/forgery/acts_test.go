@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
@@ -616,9 +617,9 @@ var witnessKey = func() *checkpoint.Signer {
 // cosigned is a note that the witness has cosigned.
 func (e *evidence) cosigned(note string) string {
 	n, err := checkpoint.Parse([]byte(note))
-	must(e.t, err)
+	require.NoError(e.t, err)
 	sig, err := witnessKey.Cosign(n)
-	must(e.t, err)
+	require.NoError(e.t, err)
 	n.Add(sig)
 	return string(n.Marshal())
 }
@@ -634,7 +635,7 @@ func (e *evidence) forked() *evidence {
 
 func zstdOf(e *evidence, text string) string {
 	z, err := zstd.NewWriter(nil)
-	must(e.t, err)
+	require.NoError(e.t, err)
 	return string(z.EncodeAll([]byte(text), nil))
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
@@ -115,7 +117,7 @@ func crawl(t *testing.T, dir string) {
 		web := crawltest.New(sites()...)
 		web.StartPipe()
 		defer web.Close()
-		must(t, os.WriteFile(filepath.Join(dir, settingsName), []byte(settings), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, settingsName), []byte(settings), 0o644))
 		var book *ledger.Writer
 		finished := func(folder string) func(string, int64, [32]byte) error {
 			return func(name string, octets int64, sum [32]byte) error {
@@ -123,28 +125,28 @@ func crawl(t *testing.T, dir string) {
 			}
 		}
 		index, err := cdxj.Open(t.Context(), dir, cdxj.Options{Finished: finished("index/")})
-		must(t, err)
+		require.NoError(t, err)
 		archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Info: info(), Index: index, Originals: index,
 			Finished: finished("warc/")})
-		must(t, err)
+		require.NoError(t, err)
 		book, err = ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Signer: operatorKey, Software: "curtsy/1", Warcinfo: archive.InfoSHA256(),
 			SettingsSHA256: settingsSHA256})
-		must(t, err)
+		require.NoError(t, err)
 		front := model.New(frontier.Options{Barrier: recorder.Barrier(archive, book), Pace: crawler.Floor})
 		seed(t, front, web.Seeds())
 		f, err := fetch.New(fetch.Config{Identity: identity, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir()})
-		must(t, err)
+		require.NoError(t, err)
 		c, err := crawler.New(t.Context(), crawler.Config{
 			Frontier: front, Fetcher: f, Recorder: archive, Ledger: book, Identity: identity, MaxBody: 100_000, MaxWait: 2 * time.Minute,
 		})
-		must(t, err)
+		require.NoError(t, err)
 		_, err = c.Run(t.Context())
-		must(t, err)
+		require.NoError(t, err)
 		if report := web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: crawler.Floor, Partial: true}); !report.OK() {
 			t.Fatalf("the crawl was not polite: %+v", report)
 		}
 		for _, closes := range []func() error{f.Close, front.Close, archive.Close, index.Close, book.Close} {
-			must(t, closes())
+			require.NoError(t, closes())
 		}
 	})
 }
@@ -164,7 +166,7 @@ func seed(t *testing.T, front frontier.Frontier, urls []string) {
 	var cs []frontier.Candidate
 	for _, s := range urls {
 		u, err := canon.Parse(s)
-		must(t, err)
+		require.NoError(t, err)
 		cs = append(cs, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
 	}
 	if _, err := front.Add(context.Background(), cs); err != nil {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/warc"
 )
 
@@ -93,20 +95,20 @@ func readEvidence(t *testing.T, dir string) *evidence {
 	t.Helper()
 	e := &evidence{t: t, beside: map[string]string{}, logs: map[string][]string{}}
 	f, err := os.Open(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"))
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	for r := warc.NewReader(f); ; {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		must(t, err)
+		require.NoError(t, err)
 		b, err := io.ReadAll(rec.Block)
-		must(t, err)
+		require.NoError(t, err)
 		e.records = append(e.records, &record{fields: slices.Clone(rec.Fields), block: string(b)})
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "ledger", "000000.jsonl"))
-	must(t, err)
+	require.NoError(t, err)
 	e.book = slices.Collect(strings.Lines(string(b)))
 	e.beside, e.files = filesIn(t, filepath.Join(dir, "ledger")), filesIn(t, dir)
 	delete(e.beside, "000000.jsonl")
@@ -132,7 +134,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 		all[name] = string(b)
 		return err
 	})
-	must(t, err)
+	require.NoError(t, err)
 	return all
 }
 
@@ -167,8 +169,8 @@ func (e *evidence) write() string {
 
 func (e *evidence) put(path, text string) {
 	e.t.Helper()
-	must(e.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(e.t, os.WriteFile(path, []byte(text), 0o644))
+	require.NoError(e.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(e.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // archive is the archive as a file, not compressed. Lengths and digests are made to fit.
@@ -264,7 +266,7 @@ func (x exchange) began(t *testing.T) time.Time { return x.metadata.date(t) }
 func (r *record) date(t *testing.T) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, r.get("WARC-Date"))
-	must(t, err)
+	require.NoError(t, err)
 	return at
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/accesslog"
 )
 
@@ -87,6 +89,6 @@ func secondOf(t *testing.T, line string) time.Time {
 	t.Helper()
 	_, rest, _ := strings.Cut(line, "[")
 	at, err := time.Parse("02/Jan/2006:15:04:05 -0700", rest[:26])
-	must(t, err)
+	require.NoError(t, err)
 	return at
 }

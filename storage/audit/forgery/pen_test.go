@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/ledger/tree"
@@ -76,7 +78,7 @@ func (e *evidence) remake(key *checkpoint.Signer) {
 		e.book[i] = body + "\n"
 		if strings.HasPrefix(mark, "hosts") && ok {
 			note, err := key.Sign(checkpoint.Checkpoint{Origin: origin, Size: log.Size(), Root: log.Root()})
-			must(e.t, err)
+			require.NoError(e.t, err)
 			e.beside["checkpoint"], e.beside[fmt.Sprintf("checkpoints/%012d", log.Size())] = string(note), string(note)
 			e.beside["hosts.jsonl"] = rowsOf(hosts)
 		}

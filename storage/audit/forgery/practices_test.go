@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/cbcp"
 )
@@ -19,9 +21,9 @@ func TestThePoliteCrawlBreaksNoPractice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := cbcp.New(files, cbcp.Published{})
 			r, err := audit.Run(t.Context(), audit.Options{Files: files, TempDir: t.TempDir(), Witnesses: []audit.Witness{j}})
-			must(t, err)
+			require.NoError(t, err)
 			got, err := j.Conclude(t.Context(), r, nil)
-			must(t, err)
+			require.NoError(t, err)
 			kept := map[string]bool{}
 			for _, c := range got.Clauses {
 				if kept[c.ID] = c.State == cbcp.Kept; c.State == cbcp.Broken {

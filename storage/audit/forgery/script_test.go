@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
@@ -70,9 +72,7 @@ func words(t *testing.T, s string) (all [][]string) {
 			continue
 		case '"', '`':
 			q, err := strconv.QuotedPrefix(s)
-			if err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
+			require.NoError(t, err, s)
 			word, _ = strconv.Unquote(q)
 			s = s[len(q):]
 		default:
@@ -373,7 +373,7 @@ func init() {
 		"redact": showing(func(e *evidence, tr *trial, w []string) { // as curtsy redact does, with --all or the body only
 			url := urlOf(w[0])
 			s := redact.Subject{Text: url, Covers: func(other string) bool { return other == url }, Host: strings.HasSuffix(url, "/robots.txt")}
-			must(e.t, takeDown(e.t, tr.l.Root, s, w[1] != "body"))
+			require.NoError(e.t, takeDown(e.t, tr.l.Root, s, w[1] != "body"))
 			*tr = directory(tr.l.Root)
 		}),
 		"log": showing(func(e *evidence, tr *trial, w []string) {
@@ -397,7 +397,7 @@ func init() {
 func span(t *testing.T, s string) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(s)
-	must(t, err)
+	require.NoError(t, err)
 	return d
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 )
 
@@ -79,7 +81,7 @@ func (s strange) hurry(host string, span time.Duration) {
 		}
 	}
 	from, err := time.Parse(time.RFC3339Nano, all[0].get("WARC-Date"))
-	must(s.t, err)
+	require.NoError(s.t, err)
 	for i, r := range all {
 		r.set("WARC-Date", from.Truncate(time.Second).Add(span*time.Duration(i)/time.Duration(len(all))).Format("2006-01-02T15:04:05Z"))
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/proof"
@@ -25,7 +27,7 @@ func elsewhere(t *testing.T, dir string) *evidence {
 func headsOf(t *testing.T, note string) []vouch.Head {
 	t.Helper()
 	n, err := checkpoint.Parse([]byte(note))
-	must(t, err)
+	require.NoError(t, err)
 	return []vouch.Head{vouch.HeadOf(n.Checkpoint)}
 }
 
@@ -35,21 +37,21 @@ func bundleOf(t *testing.T, dir string) string {
 	t.Helper()
 	g, err := proof.Of(t.Context(), proof.Crawl{Ledger: filepath.Join(dir, "ledger"), Archive: filepath.Join(dir, "warc"),
 		Index: []string{filepath.Join(dir, filepath.FromSlash(index))}, TempDir: t.TempDir()}, "bakery.test")
-	must(t, err)
+	require.NoError(t, err)
 	var b bytes.Buffer
 	_, err = proof.Make(t.Context(), &b, g.Source)
-	must(t, err)
-	must(t, g.Close())
+	require.NoError(t, err)
+	require.NoError(t, g.Close())
 	r, err := proof.Verify(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), proof.Options{Key: operatorKey.Key()})
-	must(t, err)
+	require.NoError(t, err)
 	if !r.Holds || r.Level != proof.Signed || r.Summary.Lines < 5 {
 		t.Errorf("the bundle does not hold by itself: %+v", r)
 	}
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	must(t, err)
+	require.NoError(t, err)
 	f, err := z.Open("checkpoint")
-	must(t, err)
+	require.NoError(t, err)
 	note, err := io.ReadAll(f)
-	must(t, err)
+	require.NoError(t, err)
 	return string(note)
 }

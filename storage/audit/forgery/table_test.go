@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/finding"
@@ -78,7 +80,7 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 			tr.o.Witnesses = append(tr.o.Witnesses, reconcile.NoLedger(dir))
 		} else {
 			book, err := reconcile.Open(ctx, tr.l)
-			must(t, err)
+			require.NoError(t, err)
 			tr.o.Witnesses, lo.Crashed, lo.Whole = append(tr.o.Witnesses, book), book.Crashed, true
 		}
 	}
@@ -92,7 +94,7 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 		tr.o.Witnesses = append(tr.o.Witnesses, tr.pack)
 	}
 	r, err := audit.Run(ctx, tr.o)
-	must(t, err)
+	require.NoError(t, err)
 	return r
 }
 
@@ -123,7 +125,7 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 	dir := t.TempDir()
 	crawl(t, dir)
 	head, err := ledger.Latest(filepath.Join(dir, "ledger"))
-	must(t, err)
+	require.NoError(t, err)
 	t.Run("the honest", func(t *testing.T) { honest(t, dir, &head.Checkpoint) })
 	if t.Failed() {
 		return
@@ -293,7 +295,7 @@ func docTable(t *testing.T) string {
 func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
 	const path, begin, end = "../../../docs/reference/audit-forgeries.md", "<!-- forgeries -->\n", "<!-- end of forgeries -->\n"
 	b, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	head, rest, ok := strings.Cut(string(b), begin)
 	old, tail, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -303,7 +305,7 @@ func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
 	switch {
 	case old == want:
 	case *update:
-		must(t, os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644))
+		require.NoError(t, os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644))
 	default:
 		t.Errorf("the table in %s is not that of the rows: go test ./storage/audit/forgery -update", path)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/redact"
 )
 
@@ -39,7 +41,7 @@ func TestATakedownAccusesNobody(t *testing.T) {
 		}
 		for _, all := range []bool{false, true} {
 			after := t.TempDir()
-			must(t, os.CopyFS(after, os.DirFS(dir)))
+			require.NoError(t, os.CopyFS(after, os.DirFS(dir)))
 			if err := takeDown(t, after, s, all); errors.Is(err, redact.ErrNothing) || errors.Is(err, redact.ErrDone) {
 				continue // a robots.txt stays with its host, and some bodies were not kept
 			} else if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/crawler/crawldir"
@@ -112,7 +113,7 @@ func (u unsigned) forge(e *evidence) string {
 			origin, _, _ := strings.Cut(old["checkpoint"], "\n")
 			var nobody *checkpoint.Signer
 			note, err := nobody.Sign(checkpoint.Checkpoint{Origin: origin, Size: g.Size(), Root: g.Root()})
-			must(e.t, err)
+			require.NoError(e.t, err)
 			e.beside["checkpoint"], e.beside[fmt.Sprintf("checkpoints/%012d", g.Size())] = string(note), string(note)
 		}
 	case "unsigned":
@@ -143,24 +144,24 @@ func (u unsigned) forge(e *evidence) string {
 				}
 			}
 		})
-		must(e.t, err)
+		require.NoError(e.t, err)
 		maps.Copy(e.beside, filesIn(e.t, at))
 	}
 	dir := e.write()
 	if u.open {
-		must(e.t, os.RemoveAll(filepath.Join(dir, "index")))
-		must(e.t, os.Rename(filepath.Join(dir, segment), filepath.Join(dir, segment+".open")))
+		require.NoError(e.t, os.RemoveAll(filepath.Join(dir, "index")))
+		require.NoError(e.t, os.Rename(filepath.Join(dir, segment), filepath.Join(dir, segment+".open")))
 	}
 	plain := filepath.Join(dir, "ledger", "000000.jsonl")
 	text := map[string]string{"packed": strings.Join(e.book, ""), "both": genuine}[u.segment]
 	if text != "" {
 		z, err := zstd.NewWriter(nil)
-		must(e.t, err)
+		require.NoError(e.t, err)
 		e.put(plain+".zst", string(z.EncodeAll([]byte(text), nil)))
-		must(e.t, z.Close())
+		require.NoError(e.t, z.Close())
 	}
 	if u.segment == "packed" {
-		must(e.t, os.Remove(plain))
+		require.NoError(e.t, os.Remove(plain))
 	}
 	return dir
 }
@@ -173,32 +174,24 @@ func (e *evidence) hashes() (all []tlog.Hash) {
 	return all
 }
 
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // resume goes on with a copy of a crawl directory on the machine of its operator, and signs a run of it.
 func resume(t *testing.T, dir string) (string, error) {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), "d")
-	must(t, os.CopyFS(at, os.DirFS(dir)))
+	require.NoError(t, os.CopyFS(at, os.DirFS(dir)))
 	s := crawldir.Defaults()
 	config, err := s.TOML()
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(at, settingsName), config, 0o644))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(at, settingsName), config, 0o644))
 	f, err := engine.Open(at, frontier.Options{})
-	must(t, err)
-	must(t, f.Close())
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
 	d, err := crawldir.Open(t.Context(), at, crawldir.Options{})
 	if err != nil {
 		return at, err
 	}
-	must(t, d.Ledger.Begin(t.Context()))
-	must(t, d.Close())
+	require.NoError(t, d.Ledger.Begin(t.Context()))
+	require.NoError(t, d.Close())
 	return at, nil
 }
 
@@ -210,16 +203,16 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 		t.Setenv(name, config)
 	}
 	key, err := crawldir.LedgerKey.Path()
-	must(t, err)
-	must(t, os.MkdirAll(filepath.Dir(key), 0o700))
-	must(t, os.WriteFile(key, []byte(hex.EncodeToString(seedOf("the operator's"))+"\n"), 0o600))
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Dir(key), 0o700))
+	require.NoError(t, os.WriteFile(key, []byte(hex.EncodeToString(seedOf("the operator's"))+"\n"), 0o600))
 
 	dir := filepath.Join(t.TempDir(), "d")
-	must(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, os.Mkdir(dir, 0o755))
 	crawl(t, dir)
 	newest, err := ledger.Latest(filepath.Join(dir, "ledger"))
-	must(t, err)
-	must(t, crawldir.HeadsBeside(key).Keep(dir, newest))
+	require.NoError(t, err)
+	require.NoError(t, crawldir.HeadsBeside(key).Keep(dir, newest))
 	kept := vouch.HeadOf(newest.Checkpoint)
 
 	n := 25
@@ -259,7 +252,7 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 			t.Errorf("%s: clean beside the kept checkpoint, %s", u.String(), found.Level)
 		}
 
-		must(t, crawldir.HeadsBeside(key).Keep(dir, newest)) // as if no other had gone on
+		require.NoError(t, crawldir.HeadsBeside(key).Keep(dir, newest)) // as if no other had gone on
 		at, err := resume(t, forged)
 		if err != nil {
 			counts["refused by resume"]++
@@ -286,7 +279,7 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 	if found := honest.judge(t); !found.Clean || found.Level != audit.SignedByKnown {
 		t.Errorf("the honest crawl: %s%s", found.Level, findings(found))
 	}
-	must(t, crawldir.HeadsBeside(key).Keep(dir, newest))
+	require.NoError(t, crawldir.HeadsBeside(key).Keep(dir, newest))
 	if _, err := resume(t, dir); err != nil {
 		t.Error(err)
 	}

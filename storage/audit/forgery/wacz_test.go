@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/cdxj"
@@ -41,12 +43,12 @@ type packed struct {
 func pack(t *testing.T, e *evidence, key []byte) *packed {
 	t.Helper()
 	ctx, dir := context.Background(), e.write()
-	must(t, os.RemoveAll(filepath.Join(dir, "index"))) // that of a forged archive is made anew
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "index"))) // that of a forged archive is made anew
 	index, err := cdxj.Open(ctx, dir, cdxj.Options{})
-	must(t, err)
-	must(t, index.Close())
+	require.NoError(t, err)
+	require.NoError(t, index.Close())
 	lists, err := cdxj.Files(filepath.Join(dir, "index"))
-	must(t, err)
+	require.NoError(t, err)
 	o := wacz.Options{Software: "curtsy", Version: "1", Key: ed25519.NewKeyFromSeed(key), TempDir: t.TempDir(), Lines: ledger.Read(filepath.Join(dir, "ledger")),
 		Segments: directory(dir).o.Files, Index: func(w io.Writer) error { return cdxj.Merge(w, lists...) }}
 	books := filesIn(t, filepath.Join(dir, "ledger"))
@@ -55,16 +57,16 @@ func pack(t *testing.T, e *evidence, key []byte) *packed {
 	}
 	to := filepath.Join(t.TempDir(), "x.wacz")
 	_, err = wacz.Create(ctx, to, o)
-	must(t, err)
+	require.NoError(t, err)
 	z, err := zip.OpenReader(to)
-	must(t, err)
+	require.NoError(t, err)
 	defer z.Close()
 	p := &packed{files: map[string]string{}}
 	for _, f := range z.File {
 		r, err := f.Open()
-		must(t, err)
+		require.NoError(t, err)
 		b, err := io.ReadAll(r)
-		must(t, err)
+		require.NoError(t, err)
 		p.names, p.files[f.Name] = append(p.names, f.Name), string(b)
 	}
 	p.was = maps.Clone(p.files)
@@ -81,7 +83,7 @@ func (e *evidence) members() string {
 		if _, err := io.WriteString(z, one.archive()); err != nil {
 			e.t.Fatal(err)
 		}
-		must(e.t, z.Close())
+		require.NoError(e.t, z.Close())
 	}
 	return b.String()
 }
@@ -91,19 +93,19 @@ func (p *packed) show(t *testing.T) trial {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "y.wacz")
 	f, err := os.Create(path)
-	must(t, err)
+	require.NoError(t, err)
 	z := zip.NewWriter(f)
 	for _, name := range p.names {
 		w, err := z.Create(name)
 		if err == nil {
 			_, err = io.WriteString(w, p.files[name])
 		}
-		must(t, err)
+		require.NoError(t, err)
 	}
-	must(t, z.Close())
-	must(t, f.Close())
+	require.NoError(t, z.Close())
+	require.NoError(t, f.Close())
 	b, err := wacz.Open(context.Background(), path, filepath.Join(t.TempDir(), "u"))
-	must(t, err)
+	require.NoError(t, err)
 	return trial{o: audit.Options{Files: b.Files, LeftOut: b.LeftOut()}, l: reconcile.Options{Dir: b.Ledger, Base: b.Base, Stated: b.Stated}, pack: b}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -30,10 +32,10 @@ func witnessed(t *testing.T, w audit.Witness, es ...*evidence.Exchange) (*audit.
 	var found []finding.Finding
 	say := func(f finding.Finding) { found = append(found, f) }
 	for _, e := range es {
-		must(t, w.Exchange(t.Context(), e, say))
+		require.NoError(t, w.Exchange(t.Context(), e, say))
 	}
 	r := &audit.Result{Level: audit.SelfConsistent}
-	must(t, w.Close(t.Context(), r, say))
+	require.NoError(t, w.Close(t.Context(), r, say))
 	return r, found
 }
 
@@ -49,12 +51,4 @@ func codesOf(found []finding.Finding) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")
-}
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

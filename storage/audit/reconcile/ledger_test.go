@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
@@ -51,21 +53,21 @@ func written(t *testing.T, killed bool, lines ...storage.Line) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger")
 	w, err := ledger.Open(ledger.Options{Dir: dir, Signer: testSigner(), Warcinfo: infoOf("a.warc.gz")})
-	must(t, err)
+	require.NoError(t, err)
 	if killed { // a run has a checkpoint before its first exchange, or none at all
 		err = w.Begin(t.Context())
 	}
 	for _, l := range lines {
 		err = errors.Join(err, w.Append(t.Context(), l))
 	}
-	must(t, err)
+	require.NoError(t, err)
 	if killed {
 		err = w.Sync(t.Context())
 		t.Cleanup(func() { w.Close() }) // only for Windows, which removes no open file
 	} else {
 		err = w.Close()
 	}
-	must(t, err)
+	require.NoError(t, err)
 	return dir
 }
 
@@ -77,14 +79,14 @@ func compared(t *testing.T, o Options, es []*evidence.Exchange, refused []storag
 	t.Helper()
 	o.TempDir = t.TempDir()
 	w, err := Open(t.Context(), o)
-	must(t, err)
+	require.NoError(t, err)
 	for _, e := range es {
 		if sum := infoOf(e.File); w.runs.bound[sum] != nil {
 			_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: e.File}, SHA256: sum}, func(f finding.Finding) { t.Error(f) })
 		}
 	}
 	for i := range refused {
-		must(t, w.Refused(t.Context(), &refused[i], finding.Place{File: "a.warc.gz", Offset: 9, Record: "urn:uuid:refusals"}, nil))
+		require.NoError(t, w.Refused(t.Context(), &refused[i], finding.Place{File: "a.warc.gz", Offset: 9, Record: "urn:uuid:refusals"}, nil))
 	}
 	r, found := witnessed(t, w, es...)
 	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
@@ -225,7 +227,7 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 	}
 	// A ledger without even the mark of a run: no crawl leaves that, for the mark comes before the first exchange.
 	dir := filepath.Join(t.TempDir(), "empty")
-	must(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.MkdirAll(dir, 0o755))
 	if _, found := compared(t, Options{Dir: dir}, es[:3], nil); codesOf(found) != "ledger-lines ledger-missing ledger-missing ledger-missing" {
 		t.Errorf("%+v", found)
 	}
@@ -294,12 +296,12 @@ func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 	var es []*evidence.Exchange
 	for i := range kills {
 		w, err := ledger.Open(ledger.Options{Dir: dir})
-		must(t, err)
-		must(t, w.Begin(t.Context()))
+		require.NoError(t, err)
+		require.NoError(t, w.Begin(t.Context()))
 		e, l := pair(i, time.Now().UTC().Truncate(time.Microsecond))
 		es = append(es, e)
-		must(t, w.Append(t.Context(), l))
-		must(t, w.Sync(t.Context()))
+		require.NoError(t, w.Append(t.Context(), l))
+		require.NoError(t, w.Sync(t.Context()))
 		t.Cleanup(func() { w.Close() })
 	}
 	_, found := compared(t, Options{Dir: dir}, es, nil)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
@@ -52,8 +54,8 @@ func (d *directory) names() (names []string) {
 func (d *directory) put(name, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.root, filepath.FromSlash(name))
-	must(d.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(d.t, os.WriteFile(path, []byte(text), 0o644))
+	require.NoError(d.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(d.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func (d *directory) mark(i int64, name, text string) {
@@ -67,7 +69,7 @@ func (d *directory) compared(o markedOptions) (agree int64, codes string) {
 		paths, _ := filepath.Glob(filepath.Join(d.root, "warc", "*"))
 		for _, p := range paths {
 			b, err := os.ReadFile(p)
-			must(d.t, err)
+			require.NoError(d.t, err)
 			o.Archive = append(o.Archive, evidence.File{Name: p, Octets: int64(len(b)), SHA256: sum(string(b))})
 		}
 		o.Root, o.Settings, o.Before = d.root, "crawl.toml", "crawl.toml.before-"
@@ -83,7 +85,7 @@ func (d *directory) compared(o markedOptions) (agree int64, codes string) {
 		}
 		all = append(all, c)
 	})
-	must(d.t, err)
+	require.NoError(d.t, err)
 	slices.Sort(all)
 	return agree, strings.Join(all, " ")
 }
@@ -110,7 +112,7 @@ func TestFilesAreThoseOfTheirMarks(t *testing.T) {
 			d.put("crawl.toml.before-1", "Settings")
 		}, "settings", 4},
 		"no settings": {func(d *directory) {
-			must(t, os.Remove(filepath.Join(d.root, "crawl.toml")))
+			require.NoError(t, os.Remove(filepath.Join(d.root, "crawl.toml")))
 		}, "settings", 4},
 		"a file more":        {func(d *directory) { d.put("warc/curtsy-00003.warc.gz", "third") }, "file-extra", 4},
 		"an index more":      {func(d *directory) { d.put("index/curtsy-00003.cdxj", "third") }, "file-extra", 4},
@@ -175,7 +177,7 @@ func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
 		t.Errorf("%q, %d agree", codes, agree)
 	}
 	o.Archive[0].SHA256 = sum("another")
-	must(t, os.Remove(filepath.Join(d.root, "warc", "curtsy-00001.warc.gz")))
+	require.NoError(t, os.Remove(filepath.Join(d.root, "warc", "curtsy-00001.warc.gz")))
 	if _, codes := d.compared(o); codes != "(crash-in-flight) file-differs file-missing" {
 		t.Errorf("%q", codes)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
@@ -20,7 +22,7 @@ func TestRule16_RequestsThatOptedOut(t *testing.T) {
 	t.Parallel()
 	dir, at := t.TempDir(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const list = "a.test # asked\n.b.test\n192.0.2.0/24\nc.test/private/\nd.test/page$\ne.test:8080\nhttps://f.test\n[2001:db8::7]\n"
-	must(t, os.WriteFile(filepath.Join(dir, optOutName), []byte(list), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, optOutName), []byte(list), 0o644))
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(list)))
 	run := func(digest string) func(o *optedOut) {
 		return func(o *optedOut) { o.mark(&ledger.Mark{Kind: ledger.KindRun, Time: at, OptOuts: digest}) }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -35,23 +37,23 @@ func TestLinesNameOptOutListsThatWereInForce(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "ledger")
 		w, err := ledger.Open(ledger.Options{Dir: dir, Warcinfo: infoOf("a.warc.gz"), OptOutsSHA256: c.mark})
-		must(t, err)
-		must(t, w.Begin(t.Context()))
+		require.NoError(t, err)
+		require.NoError(t, w.Begin(t.Context()))
 		if c.change != "" {
-			must(t, w.OptOuts(t.Context(), c.change, 3))
+			require.NoError(t, w.OptOuts(t.Context(), c.change, 3))
 		}
 		refused := storage.Line{Time: time.Now().Truncate(time.Microsecond), URL: "http://a.test/", Decision: storage.DecisionRefuse, List: c.named}
-		must(t, w.Append(t.Context(), refused))
-		must(t, w.Close())
+		require.NoError(t, w.Append(t.Context(), refused))
+		require.NoError(t, w.Close())
 		l, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-		must(t, err)
+		require.NoError(t, err)
 		in := &evidence.Info{Place: finding.Place{File: "a.warc.gz"}, SHA256: infoOf("a.warc.gz")}
 		for _, s := range c.told {
 			in.Fields = append(in.Fields, [2]string{"opt-out-sha256", s})
 		}
 		fail := func(f finding.Finding) { t.Errorf("%s: %+v", name, f) }
-		must(t, l.Info(t.Context(), in, fail))
-		must(t, l.Refused(t.Context(), &refused, in.Place, fail))
+		require.NoError(t, l.Info(t.Context(), in, fail))
+		require.NoError(t, l.Refused(t.Context(), &refused, in.Place, fail))
 		if _, found := witnessed(t, l); codesOf(found) != c.want {
 			t.Errorf("%s: %q, want %q: %+v", name, codesOf(found), c.want, found)
 		}

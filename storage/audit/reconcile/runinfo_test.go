@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
@@ -85,20 +87,18 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 				e.File, e.Stepped = "file "+string(rune('a'+i)), i > 0 && c.step == i
 				es = append(es, e)
 				for _, failed := range []error{err, w.Append(t.Context(), l), w.Close()} {
-					if failed != nil {
-						t.Fatal(failed)
-					}
+					require.NoError(t, failed)
 				}
 			}
 			w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-			must(t, err)
+			require.NoError(t, err)
 			var found []finding.Finding
 			say := func(f finding.Finding) { found = append(found, f) }
 			for i, e := range es {
 				_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: e.File}, SHA256: infoOf(c.files[i])}, say)
-				must(t, w.Exchange(t.Context(), e, say))
+				require.NoError(t, w.Exchange(t.Context(), e, say))
 			}
-			must(t, w.Close(t.Context(), &audit.Result{}, say))
+			require.NoError(t, w.Close(t.Context(), &audit.Result{}, say))
 			if got := codesOf(found); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -111,16 +111,16 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 	e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
 	dir := t.TempDir()
 	book, err := ledger.Open(ledger.Options{Dir: dir, Warcinfo: infoOf(e.File)})
-	must(t, err)
+	require.NoError(t, err)
 	defer book.Close()
-	must(t, book.Begin(t.Context()))
+	require.NoError(t, book.Begin(t.Context()))
 	tell := func(l storage.Line) {
-		must(t, book.Append(t.Context(), l))
-		must(t, book.Sync(t.Context()))
+		require.NoError(t, book.Append(t.Context(), l))
+		require.NoError(t, book.Sync(t.Context()))
 	}
 	tell(l)
 	w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-	must(t, err)
+	require.NoError(t, err)
 	_ = w.Info(t.Context(), &evidence.Info{Place: e.Place, SHA256: infoOf(e.File)}, func(f finding.Finding) { t.Error(f) })
 	es := []*evidence.Exchange{e}
 	for i := range ledger.MaxUnsynced + usualAtOnce + 1 {
@@ -141,7 +141,7 @@ func TestChange_NeedsAnEarlierRun(t *testing.T) {
 		e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
 		l.Change = storage.ChangeUnchanged
 		w, err := Open(t.Context(), Options{Dir: written(t, true, l), TempDir: t.TempDir()})
-		must(t, err)
+		require.NoError(t, err)
 		got := ""
 		say := func(f finding.Finding) {
 			if f.Code == finding.LedgerLines {

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
@@ -38,16 +40,16 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 			o := ledger.Options{Dir: dir, Signer: testSigner(), Warcinfo: infoOf(file)}
 			if one.fresh {
 				next, err := checkpoint.NewSigner(bytes.Repeat([]byte{1}, 32))
-				must(t, err)
+				require.NoError(t, err)
 				note, err := checkpoint.Rotate(o.Signer, next, time.Now())
-				must(t, err)
+				require.NoError(t, err)
 				o.Signer, o.Rotations = next, [][]byte{note}
 			}
 			w, err := ledger.Open(o)
 			if err == nil {
 				err = w.Begin(t.Context())
 			}
-			must(t, err)
+			require.NoError(t, err)
 			for k := range one.n {
 				e, l := pair(begun+k, time.Now())
 				e.File = file
@@ -55,7 +57,7 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 				l.Record = e.Record
 				es = append(es, e)
 				if !slices.Contains(one.lost, k) {
-					must(t, w.Append(t.Context(), l))
+					require.NoError(t, w.Append(t.Context(), l))
 				}
 				time.Sleep(time.Second)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -46,20 +48,20 @@ func takenDown(t *testing.T, urls string, killed bool) (w *Ledger, of map[string
 	}
 	dir := written(t, killed, lines...)
 	for p, err := range ledger.Places(dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if gone[p.Line.URL] {
 			r.Entries = append(r.Entries, p.Index)
 		}
 	}
 	if len(gone) > 0 {
 		book, err := ledger.Open(ledger.Options{Dir: dir, Signer: testSigner()})
-		must(t, err)
-		must(t, book.Redact(t.Context(), r))
-		must(t, book.Close())
-		must(t, ledger.Forget(dir, r.Entries))
+		require.NoError(t, err)
+		require.NoError(t, book.Redact(t.Context(), r))
+		require.NoError(t, book.Close())
+		require.NoError(t, ledger.Forget(dir, r.Entries))
 	}
 	w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { w.all.Close() })
 	of, es = map[string]pacing.Taken{}, map[string]*evidence.Exchange{}
 	_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: "a.warc.gz"}, SHA256: infoOf("a.warc.gz")}, func(f finding.Finding) { t.Error(f) })

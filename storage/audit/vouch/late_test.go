@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
@@ -47,7 +49,7 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := ledger.Options{Dir: filepath.Join(t.TempDir(), "ledger"), Signer: signer(t, "me")}
 				w, err := ledger.Open(o)
-				must(t, err)
+				require.NoError(t, err)
 				if !c.noBegin {
 					err = w.Begin(t.Context())
 				}
@@ -64,15 +66,15 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 				if err == nil {
 					err = w.Sync(t.Context())
 				}
-				must(t, err)
+				require.NoError(t, err)
 				if c.stops {
-					must(t, w.Close())
+					require.NoError(t, w.Close())
 				} else {
 					defer w.Close()
 				}
 				synctest.Wait()
 				killed := filepath.Join(t.TempDir(), "ledger")
-				must(t, os.CopyFS(killed, os.DirFS(o.Dir)))
+				require.NoError(t, os.CopyFS(killed, os.DirFS(o.Dir)))
 				o.Dir = killed
 				sizes, err := ledger.Checkpoints(o.Dir)
 				for i, size := range sizes {
@@ -80,7 +82,7 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 						err = errors.Join(err, os.Remove(ledger.CheckpointPath(o.Dir, size)))
 					}
 				}
-				must(t, err)
+				require.NoError(t, err)
 				if c.goesOn {
 					run(t, o, "http://a.test/2")
 				}

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
@@ -23,7 +25,7 @@ func signer(t *testing.T, name string) *checkpoint.Signer {
 	t.Helper()
 	seed := sha256.Sum256([]byte(name))
 	s, err := checkpoint.NewSigner(seed[:])
-	must(t, err)
+	require.NoError(t, err)
 	return s
 }
 
@@ -31,19 +33,19 @@ func signer(t *testing.T, name string) *checkpoint.Signer {
 func run(t *testing.T, o ledger.Options, urls ...string) {
 	t.Helper()
 	w, err := ledger.Open(o)
-	must(t, err)
-	must(t, w.Begin(t.Context()))
+	require.NoError(t, err)
+	require.NoError(t, w.Begin(t.Context()))
 	for _, url := range urls {
-		must(t, w.Append(t.Context(), storage.Line{Time: time.Now(), URL: url, Decision: "allow", Attempt: 1}))
+		require.NoError(t, w.Append(t.Context(), storage.Line{Time: time.Now(), URL: url, Decision: "allow", Attempt: 1}))
 	}
-	must(t, w.Close())
+	require.NoError(t, w.Close())
 }
 
 // judged follows the ledger in o.Dir.
 func judged(t *testing.T, o Options) (Verdict, string) {
 	t.Helper()
 	l, err := New(o)
-	must(t, err)
+	require.NoError(t, err)
 	return closed(t, l)
 }
 
@@ -51,7 +53,7 @@ func judged(t *testing.T, o Options) (Verdict, string) {
 func closed(t *testing.T, l *Log) (Verdict, string) {
 	t.Helper()
 	for e, err := range ledger.Scan(l.o.Dir) {
-		must(t, err)
+		require.NoError(t, err)
 		if e.Problem == nil {
 			l.Entry(&e)
 		}
@@ -63,7 +65,7 @@ func closed(t *testing.T, l *Log) (Verdict, string) {
 		}
 		codes = append(codes, string(f.Code))
 	})
-	must(t, err)
+	require.NoError(t, err)
 	slices.Sort(codes)
 	return v, strings.Join(codes, " ")
 }
@@ -72,7 +74,7 @@ func closed(t *testing.T, l *Log) (Verdict, string) {
 func latest(t *testing.T, dir string) (*checkpoint.Note, string) {
 	t.Helper()
 	n, err := ledger.Latest(dir)
-	must(t, err)
+	require.NoError(t, err)
 	return n, ledger.CheckpointPath(dir, n.Size)
 }
 
@@ -95,7 +97,7 @@ func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 		check("a stranger's", stranger.Key(), false, "ledger-key")
 		time.Sleep(time.Hour)
 		note, err := checkpoint.Rotate(old, now, time.Now())
-		must(t, err)
+		require.NoError(t, err)
 		rotated := ledger.Options{Dir: dir, Signer: now}
 		addRotation(&rotated, note)
 		run(t, rotated, "http://a.test/2")
@@ -135,9 +137,7 @@ func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
 			"of more than there is": {fmt.Sprintf("%d:%x", 1000, first.Root[:]), "ledger-head", 0},
 		} {
 			h, err := ParseHead(c.head)
-			if err != nil {
-				t.Fatal(name, err)
-			}
+			require.NoError(t, err, name)
 			v, codes := judged(t, Options{Dir: dir, Heads: []Head{h}})
 			if codes != c.want || (len(v.Lodged) == 1) != (c.want == "") || v.Since != c.since {
 				t.Errorf("%s: %+v, %q", name, v, codes)
@@ -159,7 +159,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		me := signer(t, "me")
 		seed := sha256.Sum256([]byte("witness"))
 		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
-		must(t, err)
+		require.NoError(t, err)
 		dir := filepath.Join(t.TempDir(), "ledger")
 		cosign := func(dir string) (at time.Time) {
 			t.Helper()
@@ -168,7 +168,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 			if err != nil || !n.Add(sig) {
 				t.Fatal(err)
 			}
-			must(t, os.WriteFile(path, n.Marshal(), 0o644))
+			require.NoError(t, os.WriteFile(path, n.Marshal(), 0o644))
 			return time.Now()
 		}
 		var times []time.Time
@@ -191,7 +191,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		}
 		// Of another ledger it vouches for no line of this one.
 		fork := filepath.Join(t.TempDir(), "ledger")
-		must(t, os.CopyFS(fork, os.DirFS(dir)))
+		require.NoError(t, os.CopyFS(fork, os.DirFS(dir)))
 		run(t, ledger.Options{Dir: fork, Signer: me}, "http://a.test/fork")
 		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/here")
 		cosign(fork)
@@ -202,8 +202,8 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		}
 		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/more")
 		b, err := os.ReadFile(path)
-		must(t, err)
-		must(t, os.WriteFile(ledger.CheckpointPath(dir, theirs.Size), b, 0o644))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(ledger.CheckpointPath(dir, theirs.Size), b, 0o644))
 		if _, codes := judged(t, o); codes != "ledger-fork ledger-fork" { // by the witness, and by the operator's later checkpoint
 			t.Errorf("a fork: %q", codes)
 		}
@@ -216,7 +216,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		sig.Octets = bytes.Clone(sig.Octets)
 		sig.Octets[len(sig.Octets)-1] ^= 1
 		n.Add(sig)
-		must(t, os.WriteFile(path, n.Marshal(), 0o644))
+		require.NoError(t, os.WriteFile(path, n.Marshal(), 0o644))
 		if _, codes := judged(t, o); codes != "cosignature ledger-fork ledger-fork" {
 			t.Errorf("a cosignature that is none: %q", codes)
 		}
@@ -228,7 +228,7 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seed := sha256.Sum256([]byte("witness"))
 		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
-		must(t, err)
+		require.NoError(t, err)
 		dir := filepath.Join(t.TempDir(), "ledger")
 		run(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/", "http://a.test/2")
 		n, path := latest(t, dir)
@@ -244,7 +244,7 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(segment, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1], 0o644)
 		}
-		must(t, err)
+		require.NoError(t, err)
 		v, codes := judged(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}, Heads: []Head{HeadOf(n.Checkpoint)}})
 		if codes != "ledger-head" || len(v.Lodged) > 0 {
 			t.Errorf("%+v, %q", v, codes)
@@ -256,7 +256,7 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "ledger")
-		must(t, os.MkdirAll(ledger.CheckpointFolderOf(dir), 0o700))
+		require.NoError(t, os.MkdirAll(ledger.CheckpointFolderOf(dir), 0o700))
 		var logs [2]*Log
 		for i := range logs {
 			var err error
@@ -272,7 +272,7 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 		if err == nil {
 			err = os.Remove(ledger.CheckpointPath(dir, sizes[0]))
 		}
-		must(t, err)
+		require.NoError(t, err)
 		if _, codes := closed(t, logs[1]); codes != "ledger-root" {
 			t.Errorf("taken away: %q", codes)
 		}
@@ -281,11 +281,3 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 
 // addRotation has a run write a rotation down.
 func addRotation(o *ledger.Options, note []byte) { o.Rotations = [][]byte{note} }
-
-// must ends the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

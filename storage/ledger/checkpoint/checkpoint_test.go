@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -19,9 +20,7 @@ func seed(n byte) []byte { return bytes.Repeat([]byte{n}, ed25519.SeedSize) }
 func signer(t testing.TB, n byte) *Signer {
 	t.Helper()
 	s, err := NewSigner(seed(n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -30,13 +29,9 @@ var some = Checkpoint{Origin: "curtsy-00000000/0123456789abcdef", Size: 42, Root
 func TestACheckpointIsASignedNoteThatOthersRead(t *testing.T) {
 	s := signer(t, 1)
 	b, err := s.Sign(some)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v, err := note.NewVerifier(s.VerifierKey())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := note.Open(b, note.VerifierList(v)); err != nil {
 		t.Errorf("the signed-note library: %v", err)
 	}
@@ -79,22 +74,16 @@ func TestAKeyHasOneName(t *testing.T) {
 // A witness's key is one key, written as one for cosignatures or as one for signatures.
 func TestAWitnessKeyHasTwoForms(t *testing.T) {
 	w, err := WitnessSigner("witness.test/w", seed(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := w.Key().Cosigner()
 	k, err := ParseKey(text + "\n")
 	if err != nil || k != w.Key() || text == k.String() || !strings.HasPrefix(text, "witness.test/w+") {
 		t.Errorf("%s: %v, %v", text, k, err)
 	}
 	n, err := Parse(append(some.Text(), '\n'))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sig, err := w.Cosign(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if id := fmt.Sprintf("%08x", sig.Hash); !strings.Contains(text, "+"+id+"+") {
 		t.Errorf("the cosignature has the key id %s, and the key is %s", id, text)
 	}
@@ -137,9 +126,7 @@ func TestACosignatureSaysWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := signer(t, 1).Sign(some)
 		n, err := Parse(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w, _ := WitnessSigner("w", seed(2))
 		if _, ok := n.Cosigned(w.Key()); ok {
 			t.Error("it is cosigned before the witness saw it")
@@ -156,9 +143,7 @@ func TestACosignatureSaysWhen(t *testing.T) {
 			}
 		}
 		again, err := Parse(n.Marshal())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		at, ok := again.Cosigned(w.Key())
 		if !ok || !at.Equal(time.Now()) || !again.SignedBy(signer(t, 1).Key()) || again.SignedBy(w.Key()) {
 			t.Errorf("%v, %v; now %v", at, ok, time.Now())
@@ -213,9 +198,7 @@ func TestExtensionLinesAreKept(t *testing.T) {
 	text := string(some.Text()) + "an extension\n"
 	v := signer(t, 1)
 	b, err := note.Sign(&note.Note{Text: text}, v.note)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n, err := Parse(b)
 	if err != nil || n.Checkpoint != some || string(n.Text()) != text || !n.SignedBy(v.Key()) || !bytes.Equal(n.Marshal(), b) {
 		t.Errorf("%+v, %v", n, err)
@@ -225,9 +208,7 @@ func TestExtensionLinesAreKept(t *testing.T) {
 func TestARotationIsSignedByBothKeys(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 5, time.UTC)
 	b, err := Rotate(signer(t, 1), signer(t, 2), at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := ParseRotation(b)
 	if err != nil || r.Old != signer(t, 1).Key() || r.New != signer(t, 2).Key() || !r.At.Equal(at.Truncate(time.Second)) {
 		t.Errorf("%+v, %v", r, err)

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestHostOfAnyText(t *testing.T) {
@@ -100,9 +102,7 @@ func TestProofsOfMembersAndOfAbsentHosts(t *testing.T) {
 			if err != nil || got == nil || *got != e {
 				t.Fatalf("%v, %v", got, err)
 			}
-			if err := Check(root, e.Key, got, p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, Check(root, e.Key, got, p))
 			wrong := e
 			wrong.Count++
 			if Check(root, e.Key, &wrong, p) == nil || Check(root, e.Key, nil, p) == nil {
@@ -115,9 +115,7 @@ func TestProofsOfMembersAndOfAbsentHosts(t *testing.T) {
 			if err != nil || got != nil {
 				t.Fatalf("%v, %v", got, err)
 			}
-			if err := Check(root2, e.Key, nil, p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, Check(root2, e.Key, nil, p))
 			if Check(root, e.Key, nil, p) == nil || Check(root2, e.Key, &e, p) == nil {
 				t.Fatal("a host passes as absent, or an absent one as there")
 			}
@@ -132,9 +130,7 @@ func TestAChangedProofFails(t *testing.T) {
 	root, _, _ := Root(seq(all))
 	for _, key := range []Hash{all[7].Key, Key("origin", "nobody")} {
 		p, e, err := Prove(seq(all), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range p.Siblings {
 			q := p
 			q.Siblings = slices.Clone(p.Siblings)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -14,29 +15,19 @@ func TestTilesAreNotWrittenBehindALink(t *testing.T) {
 	for _, at := range []string{tileFolder, filepath.Join(tileFolder, "0")} {
 		dir, outside := t.TempDir(), t.TempDir()
 		tiles, err := NewTiles(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var g Growing
 		for i := range 3 {
 			h := tlog.RecordHash([]byte{byte(i)})
 			g.Append(h)
-			if err := tiles.Append(h); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, tiles.Append(h))
 		}
-		if err := tiles.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(filepath.Join(dir, at), filepath.Join(outside, "x")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, tiles.Flush())
+		require.NoError(t, os.Rename(filepath.Join(dir, at), filepath.Join(outside, "x")))
 		if err := os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, at)); err != nil {
 			t.Skip(err)
 		}
-		if err := tiles.Append(tlog.RecordHash(nil)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, tiles.Append(tlog.RecordHash(nil)))
 		if err := tiles.Flush(); err == nil {
 			t.Errorf("%s: written behind a link", at)
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -32,9 +33,7 @@ func oracle(t testing.TB, n int64) stored {
 	var s stored
 	for i := range n {
 		more, err := tlog.StoredHashesForRecordHash(i, leaf(i), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s = append(s, more...)
 	}
 	return s
@@ -42,9 +41,7 @@ func oracle(t testing.TB, n int64) stored {
 
 func root(t testing.TB, s stored, n int64) tlog.Hash {
 	h, err := tlog.TreeHash(n, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -78,12 +75,8 @@ func TestManyEntriesAreProvenAtOnce(t *testing.T) {
 		}
 		of := root(t, s, size)
 		p, err := ProveMany(s, size, indexes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := CheckMany(p, size, of, indexes, hashes); err != nil {
-			t.Fatalf("%v in %d: %v", indexes, size, err)
-		}
+		require.NoError(t, err)
+		require.NoErrorf(t, CheckMany(p, size, of, indexes, hashes), "%v in %d", indexes, size)
 		if len(indexes) == 1 {
 			single, _ := tlog.ProveRecord(size, indexes[0], s)
 			if len(p) != len(single) {
@@ -153,18 +146,14 @@ func TestConsistencyOfTwoSizes(t *testing.T) {
 	for from := range int64(n) {
 		for to := from; to < n; to++ {
 			p, err := Consistency(s, from, to)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if from == 0 {
 				if len(p) > 0 {
 					t.Fatalf("0 to %d: %v", to, p)
 				}
 				continue
 			}
-			if err := tlog.CheckTree(p, to, root(t, s, to), from, root(t, s, from)); err != nil {
-				t.Fatalf("%d to %d: %v", from, to, err)
-			}
+			require.NoErrorf(t, tlog.CheckTree(p, to, root(t, s, to), from, root(t, s, from)), "%d to %d", from, to)
 		}
 	}
 	if _, err := Consistency(s, 5, 4); err == nil {
@@ -177,21 +166,15 @@ func TestTilesAreReadAgainAtEachSize(t *testing.T) {
 	s := oracle(t, n)
 	dir := t.TempDir()
 	w, err := NewTiles(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(3, 4))
 	var sizes []int64
 	for at := int64(0); at < n; {
 		next := min(n, at+1+r.Int64N(3000))
 		for ; at < next; at++ {
-			if err := w.Append(leaf(at)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Append(leaf(at)))
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Flush())
 		if w, err = OpenTiles(dir, at, root(t, s, at)); err != nil {
 			t.Fatal(err)
 		}
@@ -203,16 +186,12 @@ func TestTilesAreReadAgainAtEachSize(t *testing.T) {
 		of := root(t, s, size)
 		in := Reader(dir, size, of)
 		p, err := ProveMany(in, size, indexes)
-		if err != nil {
-			t.Fatalf("size %d: %v", size, err)
-		}
+		require.NoErrorf(t, err, "size %d", size)
 		var hashes []tlog.Hash
 		for _, i := range indexes {
 			hashes = append(hashes, leaf(i))
 		}
-		if err := CheckMany(p, size, of, indexes, hashes); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, CheckMany(p, size, of, indexes, hashes))
 		if g, err := Resume(in, size); err != nil || g.Root() != of {
 			t.Fatalf("size %d: %v", size, err)
 		}
@@ -256,9 +235,7 @@ func TestATornOrChangedTileIsFoundAndMadeAnew(t *testing.T) {
 			}
 			of := root(t, s, n)
 			for _, tile := range []string{"tile/0/001", "tile/0/002.p/188", "tile/1/000.p/2"} {
-				if err := harm(filepath.Join(dir, filepath.FromSlash(tile))); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, harm(filepath.Join(dir, filepath.FromSlash(tile))))
 				if _, err := ProveMany(Reader(dir, n, of), n, []int64{300, 699}); !errors.Is(err, ErrTiles) {
 					t.Errorf("%s: %v", tile, err)
 				}

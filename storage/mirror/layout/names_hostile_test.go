@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/stretchr/testify/require"
 )
 
 // hostile are paths and queries that somebody may write to have a mirror leave its folder, overwrite or hide a file, mean a
@@ -67,9 +69,7 @@ func mustBeHarmless(t *testing.T, pages []Page, l Layout) {
 	names := Names(pages, l)
 	mustBeApart(t, names, len(pages))
 	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer root.Close()
 	for i, name := range names {
 		for part := range strings.SplitSeq(name, "/") {

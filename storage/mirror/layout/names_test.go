@@ -10,10 +10,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"curtsy/frontier/canon"
-
+	"github.com/stretchr/testify/require"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"curtsy/frontier/canon"
 )
 
 var everyLayout = []Layout{{}, {Kind: Flat}, {Kind: Flat, Cut: 1}, {Kind: Flat, Cut: 2}, {Kind: Flat, Cut: MaxCut}}
@@ -21,9 +22,7 @@ var everyLayout = []Layout{{}, {Kind: Flat}, {Kind: Flat, Cut: 1}, {Kind: Flat, 
 func urlOf(t testing.TB, s string) canon.URL {
 	t.Helper()
 	u, err := canon.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/durable"
 	"curtsy/storage/tables"
 )
@@ -46,9 +48,7 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 		for room := 1 << 30; ; {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "small"+format.Ext())
-			if err := os.WriteFile(path, []byte("before"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, []byte("before"), 0o666))
 			disk := &full{room: room}
 			err := fill(path, format, disk)
 			b, left := mustRead(t, path), names(t, dir)
@@ -111,13 +111,9 @@ func TestAFullDiskLeavesNoDatabase(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, DatabaseName)
 		db, err := newDatabase(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s, err := db.table(small, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := db.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", room)); err != nil {
 			t.Fatal(err)
 		}
@@ -143,15 +139,11 @@ func TestTheNextFileRemovesWhatAKillLeft(t *testing.T) {
 	dir := t.TempDir()
 	for _, format := range Formats() {
 		left := filepath.Join(dir, ".small"+format.Ext()+".abcdefgh.new")
-		if err := os.WriteFile(left, []byte("half"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(left, []byte("half"), 0o666))
 	}
 	for i, format := range Formats() {
 		s, err := Create(format, filepath.Join(dir, "small"+format.Ext()), small, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s.Abort()
 		if want := len(Formats()) - 1 - i; names(t, dir) != want {
 			t.Errorf("%s: %d names are left, want %d", format, names(t, dir), want)
@@ -162,17 +154,13 @@ func TestTheNextFileRemovesWhatAKillLeft(t *testing.T) {
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
 func names(t *testing.T, dir string) int {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return len(entries)
 }

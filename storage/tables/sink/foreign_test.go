@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
 )
@@ -40,23 +42,17 @@ func duckdb(t testing.TB, queries ...string) (answers []answer) {
 		absent(t, "node", err)
 	}
 	modules, err := filepath.Abs(filepath.Join("..", "..", "..", ".ci", "clients", "node_modules"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := os.Stat(filepath.Join(modules, "@duckdb", "node-api")); err != nil {
 		absent(t, "DuckDB", err)
 	}
 	asked, err := json.Marshal(map[string]any{"modules": modules, "queries": queries})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "duckdb.js"))
 	var out, failed bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(asked), &out, &failed
 	c.Env = append(os.Environ(), "TZ=America/New_York") // an instant is one wherever it is read
-	if err := c.Run(); err != nil {
-		t.Fatalf("%v: %s", err, failed.String())
-	}
+	require.NoError(t, c.Run(), failed.String())
 	if err := json.Unmarshal(out.Bytes(), &answers); err != nil || len(answers) != len(queries) {
 		t.Fatalf("%d answers: %v", len(answers), err)
 	}
@@ -244,9 +240,7 @@ func TestPythonReadsHostileRowsOfEachFormat(t *testing.T) {
 	for _, format := range []sink.Format{sink.CSV, sink.JSONL, sink.SQLite} {
 		path := written(t, format, every, rows, sink.Options{})
 		out, err := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "read.py"), path).Output()
-		if err != nil {
-			t.Fatalf("%s: %v", format, err)
-		}
+		require.NoError(t, err, format)
 		var got [][]any
 		d := json.NewDecoder(bytes.NewReader(out))
 		d.UseNumber()
@@ -280,9 +274,7 @@ func pythonSame(t *testing.T, format sink.Format, kind tables.Kind, g, w any) bo
 	case kind == tables.List:
 		if format == sink.JSONL {
 			b, err := json.Marshal(g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			s = string(b)
 		}
 		list := []string{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
 )
@@ -67,9 +68,7 @@ func fuzzedFile(t *testing.T, rows []tables.Row, format string) []byte {
 	if err == nil {
 		err = w.Finish()
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", format, err)
-	}
+	require.NoError(t, err, format)
 	return b.Bytes()
 }
 
@@ -97,9 +96,7 @@ func said(rows []tables.Row) (all [][]any) {
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -115,9 +112,7 @@ func backByJSON(t *testing.T, b []byte) (rows [][]any) {
 		}
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
-		if err := d.Decode(&r); err != nil {
-			t.Fatalf("%v of %q", err, line)
-		}
+		require.NoErrorf(t, d.Decode(&r), "of %q", line)
 		var list any
 		if r.List != nil {
 			list = r.List
@@ -130,9 +125,7 @@ func backByJSON(t *testing.T, b []byte) (rows [][]any) {
 func backByParquet(t *testing.T, b []byte) (rows [][]any) {
 	t.Helper()
 	file, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, group := range file.RowGroups() {
 		reader := group.Rows()
 		buf := make([]parquet.Row, file.NumRows()+1)
@@ -156,9 +149,7 @@ func backByParquet(t *testing.T, b []byte) (rows [][]any) {
 			}
 			rows = append(rows, vs)
 		}
-		if err := reader.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, reader.Close())
 	}
 	return rows
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
@@ -77,18 +78,12 @@ func written(t testing.TB, format sink.Format, table *tables.Table, rows []table
 	t.Helper()
 	path := filepath.Join(t.TempDir(), table.Name+format.Ext())
 	s, err := sink.Create(format, path, table, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Abort()
 	for _, r := range rows {
-		if err := s.Write(r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Write(r))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	return path
 }
 
@@ -136,18 +131,12 @@ func TestParquetComesBackByTheLibrary(t *testing.T) {
 func parquetRows(t testing.TB, path string, table *tables.Table) (rows [][]any) {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	fi, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := parquet.OpenFile(f, fi.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, group := range p.RowGroups() {
 		reader := group.Rows()
 		buf := make([]parquet.Row, 10)
@@ -159,9 +148,7 @@ func parquetRows(t testing.TB, path string, table *tables.Table) (rows [][]any) 
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		reader.Close()
 	}
@@ -206,9 +193,7 @@ func fromParquet(table *tables.Table, r parquet.Row) []any {
 func TestJSONLComesBackByTheStandardLibrary(t *testing.T) {
 	rows := hostileRows()
 	b, err := os.ReadFile(written(t, sink.JSONL, every, rows, sink.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same(t, jsonRows(t, b, every), rows)
 }
 
@@ -218,9 +203,7 @@ func jsonRows(t testing.TB, b []byte, table *tables.Table) (rows [][]any) {
 		d := json.NewDecoder(strings.NewReader(line))
 		d.UseNumber()
 		var object map[string]any
-		if err := d.Decode(&object); err != nil {
-			t.Fatalf("%v of %.500q", err, line)
-		}
+		require.NoErrorf(t, d.Decode(&object), "of %.500q", line)
 		var r []any
 		for _, c := range table.Columns {
 			v, ok := object[c.Name]
@@ -242,9 +225,7 @@ func fromJSON(t testing.TB, c *tables.Column, v any) any {
 		return instant(t, v.(string))
 	case c.Kind == tables.Float64:
 		f, err := v.(json.Number).Float64()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return f
 	case c.Kind == tables.List:
 		list := []string{}
@@ -256,9 +237,7 @@ func fromJSON(t testing.TB, c *tables.Column, v any) any {
 		return v
 	}
 	n, err := v.(json.Number).Int64()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
@@ -276,14 +255,10 @@ func TestCSVComesBackByTheStandardLibrary(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		rows := hostileRows()
 		f, err := os.Open(written(t, sink.CSV, every, rows, sink.Options{ExactCSV: exact}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer f.Close()
 		cells, err := csv.NewReader(f).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var names []string
 		for _, c := range every.Columns {
 			names = append(names, c.Name)
@@ -352,18 +327,12 @@ func TestAFileHasItsNameOnlyWhenItIsWhole(t *testing.T) {
 	for _, format := range sink.Formats() {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "every"+format.Ext())
-		if err := os.WriteFile(path, []byte("before"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte("before"), 0o666))
 		begin := func() sink.Sink {
 			s, err := sink.Create(format, path, every, sink.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for i := range 10 {
-				if err := s.Write(row(i, "text")); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Write(row(i, "text")))
 			}
 			return s
 		}
@@ -408,9 +377,7 @@ func TestRowsThatAreNoneAreRefused(t *testing.T) {
 	for _, format := range sink.Formats() {
 		for name, r := range map[string]tables.Row{"short": row(0, "")[1:], "null key": append(tables.Row{tables.Null()}, row(0, "")[1:]...)} {
 			s, err := sink.Create(format, filepath.Join(t.TempDir(), "x"), every, sink.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if err := s.Write(r); err == nil {
 				t.Errorf("%s: %s", format, name)
 			}

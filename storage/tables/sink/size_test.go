@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
@@ -25,18 +26,12 @@ func TestLongTextsMakeSmallRowGroups(t *testing.T) {
 	}
 	path := written(t, sink.Parquet, texts, rows, sink.Options{})
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	fi, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := parquet.OpenFile(f, fi.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n := len(p.RowGroups()); n != 4 {
 		t.Errorf("%d row groups", n)
 	}
@@ -71,9 +66,7 @@ func TestLargeValuesComeBack(t *testing.T) {
 	same(t, parquetRows(t, written(t, sink.Parquet, texts, rows, sink.Options{}), texts), rows)
 	same(t, sqliteRows(t, written(t, sink.SQLite, texts, rows, sink.Options{}), texts), rows)
 	b, err := os.ReadFile(written(t, sink.JSONL, texts, rows, sink.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same(t, jsonRows(t, b, texts), rows)
 }
 
@@ -83,9 +76,7 @@ func TestARowThatIsTooLongIsRefused(t *testing.T) {
 	for _, format := range sink.Formats() {
 		dir := t.TempDir()
 		s, err := sink.Create(format, filepath.Join(dir, "texts"+format.Ext()), texts, sink.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		half := strings.Repeat("x", sink.MaxRow/2)
 		if err := s.Write(tables.Row{tables.Long(1), tables.Text(half), tables.Texts([]string{half})}); err != nil {
 			t.Errorf("%s: a row that fits: %v", format, err)

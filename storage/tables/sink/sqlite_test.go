@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
 )
@@ -22,9 +24,7 @@ func TestSQLiteComesBackByDatabaseSQL(t *testing.T) {
 func sqliteOpen(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -32,9 +32,7 @@ func sqliteOpen(t testing.TB, path string) *sql.DB {
 func sqliteRows(t testing.TB, path string, table *tables.Table) (rows [][]any) {
 	t.Helper()
 	all, err := sqliteOpen(t, path).Query("SELECT * FROM " + table.Name + " ORDER BY rowid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer all.Close()
 	for all.Next() {
 		r := make([]any, len(table.Columns))
@@ -42,9 +40,7 @@ func sqliteRows(t testing.TB, path string, table *tables.Table) (rows [][]any) {
 		for i := range r {
 			places[i] = &r[i]
 		}
-		if err := all.Scan(places...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, all.Scan(places...))
 		for i, c := range table.Columns {
 			switch {
 			case r[i] == nil:
@@ -54,31 +50,23 @@ func sqliteRows(t testing.TB, path string, table *tables.Table) (rows [][]any) {
 				r[i] = r[i].(int64) == 1
 			case c.Kind == tables.List:
 				list := []string{}
-				if err := json.Unmarshal([]byte(r[i].(string)), &list); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, json.Unmarshal([]byte(r[i].(string)), &list))
 				r[i] = list
 			}
 		}
 		rows = append(rows, r)
 	}
-	if err := all.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, all.Err())
 	return rows
 }
 
 func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a ?#%20'\"é") // what would mean something in the URI that SQLite opens
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(dir, 0o777))
 	other := *every
 	other.Name = "other"
 	set, err := sink.NewSet(sink.SQLite, dir, sink.Options{Version: "1.2"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer set.Abort()
 	sinks := map[string]sink.Sink{}
 	for _, table := range []*tables.Table{every, &other} {
@@ -89,24 +77,18 @@ func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 	rows := hostileRows()
 	for _, r := range rows { // side by side
 		for _, s := range sinks {
-			if err := s.Write(r); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Write(r))
 		}
 	}
 	for _, s := range sinks {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		s.Abort()
 	}
 	path := set.Path(every)
 	if _, err := os.Stat(path); err == nil || filepath.Base(path) != sink.DatabaseName {
 		t.Errorf("%s is there before it is whole", path)
 	}
-	if err := set.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, set.Close())
 	names, err := os.ReadDir(dir)
 	if err != nil || len(names) != 1 {
 		t.Errorf("%v, %v", names, err)
@@ -118,16 +100,12 @@ func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 	same(t, sqliteRows(t, path, every), rows)
 	same(t, sqliteRows(t, path, &other), rows)
 	list, err := sqliteOpen(t, path).Query("SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY name")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer list.Close()
 	var indexes []string
 	for list.Next() {
 		var name string
-		if err := list.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, list.Scan(&name))
 		indexes = append(indexes, name)
 	}
 	if want := []string{"every_by_few", "every_by_key_n64", "other_by_few", "other_by_key_n64"}; !slices.Equal(indexes, want) {
@@ -154,19 +132,13 @@ func TestADatabaseIsWholeOrNotThere(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		set, err := sink.NewSet(sink.SQLite, dir, sink.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		good, err := set.Create(every)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		other := *every
 		other.Name = "other"
 		bad, err := set.Create(&other)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := good.Close(); err != nil {
 			t.Error(err)
 		}
@@ -183,19 +155,11 @@ func TestADatabaseIsWholeOrNotThere(t *testing.T) {
 func TestASetOfOtherFormatsHasAFilePerTable(t *testing.T) {
 	dir := t.TempDir()
 	set, err := sink.NewSet(sink.CSV, dir, sink.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := set.Create(every)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.NoError(t, set.Close())
 	set.Abort()
 	if _, err := os.Stat(filepath.Join(dir, "every.csv")); err != nil {
 		t.Error(err)

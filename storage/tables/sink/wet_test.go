@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
 	"curtsy/storage/warc"
@@ -59,9 +61,7 @@ func TestAWETFileHasARecordForEachText(t *testing.T) {
 		t.Errorf("it is called %s", filepath.Base(path))
 	}
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	l := warc.NewLenient(f, func(f warc.Finding) { t.Errorf("%+v", f) })
 	var got []string
@@ -70,13 +70,9 @@ func TestAWETFileHasARecordForEachText(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		block, err := io.ReadAll(rec.Block)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if rec.Type == "warcinfo" {
 			block = []byte(strings.Split(string(block), "\r\n")[0])
 		}
@@ -103,9 +99,7 @@ func TestALongTextIsWrittenOnce(t *testing.T) {
 		}))
 	}
 	fi, err := os.Stat(written(t, sink.Parquet, &tables.Reading, rows, sink.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if fi.Size() > 100<<10 { // each text is one line, again and again
 		t.Errorf("%d bytes", fi.Size())
 	}
