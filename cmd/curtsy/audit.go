@@ -242,9 +242,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 	if pack != nil {
 		rename = func() { pack.Name(r) }
 	}
-	if err := a.conclude(ctx, r, rename); err != nil {
-		return err
-	}
+	a.conclude(r, rename)
 	if r.Ledger == nil {
 		r.CannotShow = append(r.CannotShow, "ledger: none was given, so decisions without a request, and records removed from the archive, are unknown")
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -41,7 +40,7 @@ func (p *practices) begin(o *audit.Options) error {
 	if err != nil {
 		return err
 	}
-	p.judge = cbcp.New(o.Files, said)
+	p.judge = cbcp.New(said)
 	o.Witnesses = append(o.Witnesses, p.judge)
 	return nil
 }
@@ -80,7 +79,7 @@ func (p *practices) published() (said cbcp.Published, err error) {
 }
 
 // conclude judges, when the audit is done. rename gives the files in r the names to show.
-func (p *practices) conclude(ctx context.Context, r *audit.Result, rename func()) (err error) {
+func (p *practices) conclude(r *audit.Result, rename func()) {
 	names := make(map[string]string, len(r.Files))
 	read := make([]string, len(r.Files))
 	for i := range r.Files {
@@ -88,13 +87,12 @@ func (p *practices) conclude(ctx context.Context, r *audit.Result, rename func()
 	}
 	rename()
 	if p.judge == nil {
-		return nil
+		return
 	}
 	for i := range r.Files {
 		names[read[i]] = r.Files[i].Name
 	}
-	p.judged, err = p.judge.Conclude(ctx, r, names)
-	return err
+	p.judged = p.judge.Conclude(r, names)
 }
 
 // object is the result for --json: that of the audit, with a field more.

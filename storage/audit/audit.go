@@ -61,6 +61,23 @@ type Witness interface {
 	Close(ctx context.Context, r *Result, found finding.Report) error
 }
 
+// Silent is a Witness that finds nothing. Others embed it for the methods that they have no use for.
+type Silent struct{}
+
+// Exchange implements Witness.
+func (Silent) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
+
+// Refused implements Witness.
+func (Silent) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
+	return nil
+}
+
+// Info implements Witness.
+func (Silent) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
+
+// Close implements Witness.
+func (Silent) Close(context.Context, *Result, finding.Report) error { return nil }
+
 // Redactor is a Witness that knows what was taken down of the archive.
 type Redactor interface {
 	// Taken is called for each exchange, before it is judged.
@@ -74,16 +91,98 @@ var ErrNothing = errors.New("audit: the files hold no web archive")
 // Run audits the files. An error means that the audit could not be made; what is wrong with an archive that can be
 // read is in the result.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	if o.Limit == 0 {
-		o.Limit = 100
-	}
 	a, err := newAudit(o)
 	if err != nil {
 		return nil, err
 	}
-	defer a.close()
+	defer a.judge.texts.Close()
 	if err := a.read.Each(ctx, a.next); err != nil {
 		return nil, err
 	}
 	return a.conclude(ctx)
+}
+
+// audit is one run.
+type audit struct {
+	*Tally
+
+	o     Options
+	hosts map[string]*host
+	read  *evidence.Reader
+	clock clock
+	now   sitting // the exchange that is judged
+
+	pace  *pacing.Judge
+	judge judge
+}
+
+func newAudit(o Options) (*audit, error) {
+	texts, err := evidence.NewStore(o.TempDir)
+	if err != nil {
+		return nil, err
+	}
+	told := evidence.Told{Floor: o.Floor, Token: o.Token, Strict: o.Strict, Ledger: o.Ours}
+	a := &audit{
+		Tally: NewTally(SelfConsistent, o.Limit), o: o, hosts: map[string]*host{}, pace: pacing.NewJudge(),
+		judge: judge{mayLack: o.LeftOut, texts: texts, redirects: redirects{}, m: evidence.Measure{Told: told}},
+	}
+	a.read = evidence.NewReader(evidence.Options{Files: o.Files, Ours: o.Ours, Texts: texts}, a.report)
+	a.judge.host, a.judge.expect = func(name string) *policyHost { return &a.host(name).policy }, a.read.Expect
+	return a, nil
+}
+
+// host returns what is known of an authority, and makes it known.
+func (a *audit) host(name string) *host {
+	h := a.hosts[name]
+	if h == nil {
+		h = &host{Host: Host{Authority: name}, steps: a.clock.steps}
+		a.hosts[name] = h
+	}
+	if h.steps != a.clock.steps {
+		h.steps = a.clock.steps
+		h.setBack(a.clock.stepAt)
+	}
+	return h
+}
+
+// next judges what comes next in the files.
+func (a *audit) next(ctx context.Context, ev evidence.Event) error {
+	a.judge.m.Info = ev.Info
+	switch {
+	case ev.Exchange != nil:
+		return a.exchange(ctx, ev.Exchange)
+	case ev.Refusals != nil:
+		for i := range ev.Refusals {
+			if err := a.refused(ctx, &ev.Refusals[i], ev.At); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	a.clock.boundary(ev.Info)
+	for _, w := range a.o.Witnesses {
+		if err := w.Info(ctx, ev.Info, a.report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take counts what a judge says.
+func (a *audit) take(l finding.List) {
+	for _, f := range l.Findings {
+		a.report(f)
+	}
+	for _, d := range l.Doubts {
+		a.Doubt(d, &a.host(d.Authority).Host)
+	}
+}
+
+// report counts a finding.
+func (a *audit) report(f finding.Finding) {
+	if f.Authority == "" {
+		a.Find(f, nil)
+		return
+	}
+	a.Find(f, &a.host(f.Authority).Host)
 }

@@ -12,7 +12,7 @@ import (
 
 // conclude makes the result.
 func (a *audit) conclude(ctx context.Context) (*Result, error) {
-	r, read := a.r, a.read.Summary()
+	r, read := a.Result, a.read.Summary()
 	r.Files, r.Archives = read.Files, read.Archives
 	r.Totals.Records, r.Totals.Other, r.Totals.Revisits = read.Records, read.Other, read.Revisits
 	r.Totals.Elsewhere, r.Totals.Digests = read.Elsewhere, read.Digests
@@ -21,7 +21,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	}
 	a.take(a.pace.Flush())
 	a.rows()
-	r.Totals.Gaps, r.Totals.Judged = a.pace.Gaps, a.robots.Judged
+	r.Totals.Gaps, r.Totals.Judged = a.pace.Gaps, a.judge.judged
 	ours := slices.ContainsFunc(r.Archives, func(in *evidence.Info) bool { return in.Ours })
 	r.Measures = a.measures(ours)
 	r.CannotShow = a.cannotShow(ours)
@@ -33,7 +33,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
 		h := a.hosts[name]
 		r.Hosts = append(r.Hosts, h.show())
-		if h.own {
+		if h.Own {
 			why := "its proof is in the archive"
 			if evidence.Loopback(name) {
 				why = "loopback"
@@ -49,15 +49,11 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		}
 		r.Confirmed.OfExchanges = r.Totals.Exchanges
 	}
-	for _, c := range finding.Codes() {
-		if n := a.codes[c]; n != nil {
-			r.Counts = append(r.Counts, *n)
-			if c.Contradicts() && n.Found > n.Notes {
-				r.Level, r.Levels, r.Confirmed = NoLevel, nil, nil
-			}
+	for _, n := range a.Counted().Counts {
+		if n.Code.Contradicts() && n.Found > n.Notes {
+			r.Level, r.Levels, r.Confirmed = NoLevel, nil, nil
 		}
 	}
-	r.Clean = r.Totals.Violations == 0
 	return r, nil
 }
 
@@ -111,11 +107,11 @@ func (a *audit) cannotShow(ours bool) []string {
 			"checkpoint stored elsewhere at the time confirms the second",
 		"requests of which no byte was sent, which leave no record",
 	}
-	if i := slices.IndexFunc(a.r.Archives, func(in *evidence.Info) bool { return in.Proxy != "" }); i >= 0 {
-		c = append(c, "the addresses of hosts behind a proxy ("+a.r.Archives[i].Proxy+"): where the archive has no address, neither private addresses "+
+	if i := slices.IndexFunc(a.Archives, func(in *evidence.Info) bool { return in.Proxy != "" }); i >= 0 {
+		c = append(c, "the addresses of hosts behind a proxy ("+a.Archives[i].Proxy+"): where the archive has no address, neither private addresses "+
 			"nor the delay of addresses were checked; names and the delay of hosts were")
 	}
-	for _, in := range a.r.Archives {
+	for _, in := range a.Archives {
 		for _, said := range in.Credentials {
 			host, fields, _ := strings.Cut(said, ": ")
 			c = append(c, "what other clients see of "+host+", one of the operator's own hosts, which was requested with credentials ("+fields+
@@ -141,10 +137,10 @@ func (a *audit) cannotShow(ours bool) []string {
 		}
 		c = append(c, named, "which product token the crawler obeyed, unless the archive or its requests name it")
 	}
-	if a.r.Totals.Unprovable > 0 {
+	if a.Totals.Unprovable > 0 {
 		c = append(c, "the checks that the table of hosts counts as unprovable, for the reasons given there")
 	}
-	if a.r.Totals.Elsewhere > 0 {
+	if a.Totals.Elsewhere > 0 {
 		c = append(c, "that what some revisit records repeat exists: it is not in these files")
 	}
 	return c

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"curtsy/frontier/canon"
-	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
@@ -22,6 +21,8 @@ import (
 // at one time, or without the delay between them. Dates are compared by the clock of the fleet's server, as far as notices
 // have it.
 type Fleet struct {
+	Silent
+
 	Member  string   // whose audit is next
 	Missing []string // members that the others knew, and that are not audited; reported with the last
 	Last    bool     // Member is the last
@@ -148,14 +149,6 @@ func (f *Fleet) Exchange(_ context.Context, e *evidence.Exchange, found finding.
 	f.spans[e.Authority] = append(all, span{f.Member, e.URL, e.Place, from, to, within, e.Due})
 	return nil
 }
-
-// Refused implements Witness.
-func (*Fleet) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
-	return nil
-}
-
-// Info implements Witness.
-func (*Fleet) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
 
 // Close implements Witness.
 func (f *Fleet) Close(_ context.Context, r *Result, found finding.Report) error {

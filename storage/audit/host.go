@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -12,7 +13,7 @@ import (
 
 // host is what is known of an authority while its exchanges go by: what each judge keeps of it, and what was counted.
 type host struct {
-	name string
+	Host
 
 	pace   pacing.Host
 	policy policyHost
@@ -22,15 +23,9 @@ type host struct {
 	proved time.Time // when its proof was last archived
 	young  time.Time // and when one was before the clock was set back, by which it may be young again
 	since  int       // exchanges since the clock was set back, at most evidence.AtKill+1
-	own    bool      // judged as own at some time
 
 	run   int // of its last exchange
 	steps int // of the clock, that are reckoned with
-
-	pages, robots, avoided int64
-	violations             int64
-	unproved               []Unproved
-	unprovable             int64
 }
 
 // cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that
@@ -57,34 +52,71 @@ func (h *host) setBack(to time.Time) {
 	}
 }
 
-// unprove counts something that cannot be proved.
-func (h *host) unprove(d finding.Doubt) {
-	h.unprovable++
-	low, high := max(d.Least, 0).Seconds(), max(d.Most, 0).Seconds()
-	for i := range h.unproved {
-		if u := &h.unproved[i]; u.What == d.What && u.Why == d.Why {
-			u.Count++
-			u.Least, u.Most = min(u.Least, low), max(u.Most, high)
-			return
-		}
-	}
-	h.unproved = append(h.unproved, Unproved{d.What, d.Why, 1, low, high}) // as many as there are reasons in the code
-}
-
 // show returns h as the result shows it.
 func (h *host) show() *Host {
-	p, last := &h.pace, &h.policy.policy
-	digest := ""
+	p, last, shown := &h.pace, &h.policy.policy, &h.Host
 	if last.kind == ruled && last.text.Known {
-		digest = hex.EncodeToString(last.text.SHA256[:])
+		shown.RobotsSHA256 = hex.EncodeToString(last.text.SHA256[:])
 	}
-	return &Host{
-		RobotsSHA256: digest, RobotsTime: last.since,
-		Authority: finding.Short(h.name), Own: h.own, Pages: h.pages, Robots: h.robots, Policy: h.policy.Kind(),
-		Disallowed: h.avoided, Required: p.Required.Seconds(), RequiredBy: p.RequiredBy, Lowest: p.Lowest.Seconds(),
-		Gaps: p.Gaps.N(), MinGap: p.Gaps.Least().Seconds(), MedianGap: p.Gaps.Median().Seconds(),
-		StartToStart: p.StartToStart,
-		Dates:        h.skew.N(), Skew: h.skew.Median().Seconds(),
-		Violations: h.violations, Unprovable: h.unprovable, Why: h.unproved,
+	shown.Authority, shown.Policy, shown.RobotsTime = finding.Short(h.Authority), h.policy.Kind(), last.since
+	shown.Required, shown.RequiredBy, shown.Lowest = p.Required.Seconds(), p.RequiredBy, p.Lowest.Seconds()
+	shown.Gaps, shown.MinGap, shown.MedianGap = p.Gaps.N(), p.Gaps.Least().Seconds(), p.Gaps.Median().Seconds()
+	shown.StartToStart = p.StartToStart
+	shown.Dates, shown.Skew = h.skew.N(), h.skew.Median().Seconds()
+	return shown
+}
+
+// proofLife is how long a proof holds, and the time that may pass between that and the first byte of a request.
+const proofLife = 24*time.Hour + time.Minute
+
+// isOwn reports whether e is judged as an exchange with a host of the operator's own: loopback, unless the archive says
+// that it is treated as foreign, or a host whose proof was archived within a day.
+func (h *host) isOwn(e *evidence.Exchange, m evidence.Measure) bool {
+	if m.Info != nil && m.Info.OwnSites == "none" {
+		return false
+	}
+	if evidence.Loopback(e.Authority) {
+		return true
+	}
+	holds := func(proved time.Time) bool {
+		return m.Ours() && !proved.IsZero() && !e.Began.After(proved.Add(proofLife)) && !e.Began.Before(proved)
+	}
+	if !holds(h.proved) && h.since <= evidence.AtKill && holds(h.young) { // the clock went forward again, and a kill took what was asked meanwhile
+		h.proved, h.young = h.young, time.Time{}
+	}
+	return holds(h.proved)
+}
+
+// owned notes a proof. Whether the value in it is the operator's only the operator's key can tell.
+func (h *host) owned(x *evidence.Joined, m evidence.Measure) {
+	e := &x.Exchange
+	_, authority, _ := strings.Cut(e.Authority, "https://")
+	if e.Target != evidence.OwnerPath || !m.Ours() || authority == "" || strings.Contains(authority, ":") {
+		return
+	}
+	h.proved = time.Time{}
+	if e.Status == 200 && x.OwnerProof {
+		h.proved = e.End()
 	}
 }
+
+// dated notes by how much the date of an answer (RFC 9110 6.6.1) differs from the archive's. The field has whole
+// seconds, and the answer was made some time between the request and its own first byte: the middle of both is taken,
+// so that one of them says little and the median of many says it to about a tenth of a second. An answer with an Age
+// was made for somebody else, some time before.
+//
+// It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted
+// alike in the archive show here, and nowhere else.
+func (h *host) dated(x *evidence.Joined) {
+	at, ok := evidence.Date(strings.TrimSpace(x.Answer.Date.Value))
+	if e := &x.Exchange; ok && x.Answer.Age.Value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
+		made := e.Began
+		if l := e.Line; l != nil {
+			made = made.Add(min(l.FirstByte, e.Took) / 2)
+		}
+		h.skew.Add(at.Add(time.Second / 2).Sub(made))
+	}
+}
+
+// mostSkew is more than any clock is off by that is still a clock. A date that is further off was chosen by somebody.
+const mostSkew = 100 * 365 * 24 * time.Hour

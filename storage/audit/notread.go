@@ -13,26 +13,20 @@ import (
 	"slices"
 	"strconv"
 
-	"curtsy/storage"
-	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
 // NotRead names what lies in the folder of a crawl's archive, or below it, and is not among the files that are
 // audited: a note, and a violation where it is a WARC file, for nobody would know of the exchanges in it. The crawl
 // itself leaves files there behind damage and after a kill: they are notes.
-func NotRead(dir string, files []string) Witness { return notRead{dir, files} }
+func NotRead(dir string, files []string) Witness { return notRead{dir: dir, files: files} }
 
 type notRead struct {
+	Silent
+
 	dir   string
 	files []string
 }
-
-func (notRead) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
-func (notRead) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
-	return nil
-}
-func (notRead) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
 
 func (n notRead) Close(ctx context.Context, _ *Result, found finding.Report) error {
 	return filepath.WalkDir(n.dir, func(path string, e fs.DirEntry, err error) error {

@@ -1,15 +1,22 @@
 package audit
 
 import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
-// page checks an exchange for something else than robots.txt against the robots.txt that was valid.
+// page checks an exchange for something else than robots.txt against the robots.txt that was valid, which it uses.
 func (j *judge) page(h *evidence.Joined, to *policyHost) error {
 	e, p := &h.Exchange, &to.policy
+	defer func() { p.used = true }()
 	switch p.kind {
 	case unasked:
 		why := "the archive has no request for it before that"
@@ -44,14 +51,14 @@ func (j *judge) page(h *evidence.Joined, to *policyHost) error {
 		p.ahead = 0
 	}
 	if p.kind != ruled {
-		j.Judged++
+		j.judged++
 		return j.claimedVerdict(h, to, nil)
 	}
 	vs, err := j.pageVerdicts(to, e.Target, e.Agent)
 	if err != nil {
 		return err
 	}
-	j.Judged++
+	j.judged++
 	for _, v := range vs {
 		if !v.Allowed {
 			how := "requested"
@@ -90,8 +97,182 @@ func (j *judge) pageVerdicts(to *policyHost, target, agent string) ([]evidence.V
 	return j.texts.Served(to.policy.text, target, j.m.Binding(agent))
 }
 
-// IsRobots reports whether e asks for robots.txt, or for what one redirected to.
-func (j *judge) IsRobots(e *evidence.Exchange) bool {
+// isRobots reports whether e asks for robots.txt, or for what one redirected to.
+func (j *judge) isRobots(e *evidence.Exchange) bool {
 	p := e.Asked()
 	return p.IsRobots() || j.redirects.leadTo(e, p.Key)
+}
+
+// followed judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one
+// to another authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own
+// can have any page so, and what the rules at hand forbid is named.
+func (j *judge) followed(h *evidence.Joined, to *policyHost) error {
+	e, p := &h.Exchange, &to.policy
+	if path, _, _ := strings.Cut(e.Target, "?"); path == evidence.RobotsPath {
+		return nil
+	}
+	const why = "a robots.txt redirects here, "
+	switch p.kind {
+	case unasked:
+		if !j.m.Ours() && j.redirects.fromElsewhere(e) {
+			j.found.Doubt(e.Authority, finding.RobotsMissing, why+"and this host's own was not requested", 0, 0)
+		}
+		return nil
+	case unreachable:
+		if j.redirects.fromElsewhere(e) {
+			j.found.Doubt(e.Authority, finding.RobotsUnreachable, why+"and this host's own is unavailable", 0, 0)
+		}
+		return nil
+	}
+	vs, err := j.pageVerdicts(to, e.Target, e.Agent)
+	if err != nil {
+		return err
+	}
+	for _, v := range vs {
+		switch {
+		case v.Allowed:
+			continue
+		case j.m.Ours() || !j.redirects.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
+			j.found.Doubt(e.Authority, finding.Disallowed, why+"which the known rules forbid", 0, 0)
+		default:
+			f := e.Finding(finding.Disallowed, j.forbidden(to, v),
+				"requested, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 allows")
+			f.Note = true
+			j.found.Add(f)
+		}
+		return nil
+	}
+	return nil
+}
+
+// alone judges what a URL gave where the exchange is not in the files. That robots.txt forbids it is a violation: the
+// policyArchive holds what may not be asked for. The rest cannot be proved, for it may have been had in another way.
+func (j *judge) alone(h *evidence.Joined, to *policyHost) error {
+	e := &h.Exchange
+	kind := "a " + finding.Short(h.Alone) + " record"
+	if h.Alone == "response" {
+		kind = "a response record that is not HTTP"
+	}
+	if e.Asked().IsRobots() {
+		j.found.Doubt(e.Authority, finding.RobotsMissing,
+			"robots.txt is kept in "+kind+", which does not show how it was fetched", 0, 0)
+		return nil
+	}
+	vs, err := j.pageVerdicts(to, e.Target, to.Asker)
+	if err != nil {
+		return err
+	}
+	for _, v := range vs {
+		switch {
+		case v.Allowed:
+		case h.Alone == "conversion" && to.before.Known: // of which robots.txt's time nobody says
+			j.found.Doubt(e.Authority, finding.Disallowed,
+				"a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0,
+				0)
+			return nil
+		default:
+			j.found.Add(e.Finding(finding.Disallowed, j.forbidden(to, v), "kept in "+kind+", without request and response"))
+			return nil
+		}
+	}
+	j.found.Doubt(e.Authority, finding.Gap, kind+" does not show when and how it was requested", 0, 0)
+	return nil
+}
+
+// forbidden says in words that v forbids something, and by which line.
+func (j *judge) forbidden(to *policyHost, v evidence.Verdict) string {
+	p := &to.policy
+	return "no request: " + v.String() + " of robots.txt, " + strconv.Quote(j.texts.Line(p.text, v.Line)) +
+		" (record " + p.record + ")"
+}
+
+// claimedVerdict compares what the crawl says of its verdict with the recomputed ones.
+func (j *judge) claimedVerdict(h *evidence.Joined, to *policyHost, vs []evidence.Verdict) error {
+	e, l := &h.Exchange, h.Exchange.Line
+	if l == nil || !j.m.Ours() || l.Decision != storage.DecisionAllow {
+		return nil
+	}
+	at := func(required, observed string) {
+		f := e.Finding(finding.Verdict, required, observed)
+		f.Place = e.LineAt
+		j.found.Add(f)
+	}
+	want := ""
+	if to.policy.kind == ruled {
+		want = hex.EncodeToString(to.policy.text.SHA256[:])
+	}
+	if l.RobotsSHA256 != want {
+		at("judged by the robots.txt valid then: "+known(want), "judged by "+known(l.RobotsSHA256))
+		return nil
+	}
+	if !to.learnedFrom(l.RobotsRecord) {
+		at("the record that the robots.txt of "+e.Authority+" valid then was learned from: "+to.policy.record,
+			"the crawl recorded: "+finding.Short(l.RobotsRecord))
+		return nil
+	}
+	if !evidence.Agree(vs, l, true) {
+		at("the verdict that follows from robots.txt: "+evidence.InWords(vs),
+			"the crawl recorded: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
+		return nil
+	}
+	if l.Standard != "" && !slices.Contains(j.m.Standards(), l.Standard) {
+		at("a verdict by the standard that the archive declares: "+strings.Join(j.m.Standards(), " or "),
+			"the crawl recorded: by "+strconv.Quote(finding.Short(l.Standard)))
+	}
+	right, err := j.texts.Misquoted(to.policy.text, vs, l, e.Target, true)
+	if right != "" {
+		at("literal quotes of robots.txt", "it has "+right)
+	}
+	return err
+}
+
+// refusal recomputes the verdict of a URL that was not asked for because of robots.txt.
+func (j *judge) refusal(l *storage.Line, to *policyHost, p evidence.URL, at finding.Place) error {
+	if l.RobotsLine == 0 { // full disallow: there is no line to compare
+		return nil
+	}
+	f := finding.Finding{Code: finding.Verdict, Authority: p.Authority, URL: l.URL, Place: at, Time: l.Time}
+	var text evidence.Text
+	for _, t := range []evidence.Text{to.policy.text, to.before} {
+		if t.Known && hex.EncodeToString(t.SHA256[:]) == l.RobotsSHA256 {
+			text = t
+		}
+	}
+	if b, err := hex.DecodeString(l.RobotsSHA256); !text.Known && err == nil && len(b) == 32 {
+		text = j.texts.Find([32]byte(b))
+	}
+	if !text.Known {
+		j.found.Doubt(p.Authority, finding.Verdict, "a refusal names a robots.txt that is not in the files", 0, 0)
+		return nil
+	}
+	vs, err := j.texts.Verdicts(text, p.Target, j.m.Binding(""))
+	if err != nil {
+		return err
+	}
+	j.judged++
+	if text == to.policy.text && !to.learnedFrom(l.RobotsRecord) {
+		f.Required = "the record that the robots.txt of " + p.Authority + " was learned from: " + to.policy.record
+		f.Observed = "the crawl recorded: " + finding.Short(l.RobotsRecord)
+		j.found.Add(f)
+		return nil
+	}
+	if !evidence.Agree(vs, l, false) {
+		f.Required, f.Observed = "the verdict that follows from robots.txt: "+evidence.InWords(vs),
+			fmt.Sprintf("the crawl recorded: disallowed by line %d %q", l.RobotsLine, finding.Short(l.RobotsRule))
+		j.found.Add(f)
+		return nil
+	}
+	right, err := j.texts.Misquoted(text, vs, l, p.Target, false)
+	if right != "" {
+		f.Required, f.Observed = "literal quotes of robots.txt", "it has "+right
+		j.found.Add(f)
+	}
+	return err
+}
+
+func known(sha string) string {
+	if sha == "" {
+		return "no rules"
+	}
+	return "sha256 " + sha
 }

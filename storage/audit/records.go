@@ -1,26 +1,21 @@
 package audit
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pacing"
 )
 
-// records holds exchanges to the records that they should have (WARC 1.1; docs/reference/archives.md). Package evidence has checked
-// each record for itself.
-type records struct {
-	mayLack int64 // how many answers whoever packed the files says that he left out
-	absent  int64 // answers that request and metadata name, and that are not there
-
-	m     evidence.Measure
-	found finding.List
-}
-
-// judge checks that an exchange has the records it should have.
-func (j *records) judge(h *evidence.Joined) {
+// records checks that an exchange has the records it should have (WARC 1.1; docs/reference/archives.md). Package evidence
+// has checked each record for itself.
+func (j *judge) records(h *evidence.Joined) {
 	e := &h.Exchange
 	if e.OtherHost() {
 		j.found.Add(e.Finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)",
@@ -78,9 +73,9 @@ func (j *records) judge(h *evidence.Joined) {
 }
 
 // sameStory checks that request line, request record and answer of another crawler's exchange speak of one URL.
-// Nobody can say which of several the server was asked for. (Ours says the same bytes everywhere, which judge
+// Nobody can say which of several the server was asked for. (Ours says the same bytes everywhere, which records
 // checks.)
-func (j *records) sameStory(h *evidence.Joined) {
+func (j *judge) sameStory(h *evidence.Joined) {
 	e := &h.Exchange
 	if h.RequestURL != "" {
 		j.found.Add(e.Finding(finding.BadRecord, "a request and its answer are of one URL (WARC 1.1, 5.7)",
@@ -97,14 +92,14 @@ func (j *records) sameStory(h *evidence.Joined) {
 // leftOut takes an exchange whose answer somebody took out of the archive. Whoever packs a crawl for others may leave
 // out pages that ask not to be archived, and says how many (docs/reference/archives.md); any other answer is missing. The metadata
 // alone tells what such an answer said.
-func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
+func (j *judge) leftOut(h *evidence.Joined, to *pacing.Host) {
 	e := &h.Exchange
 	if e.LeftOut == "" {
 		return
 	}
 	j.absent++
 	l, robots := e.Line, e.Asked().IsRobots()
-	if e.Damaged.File == "" && (robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack) { // otherwise judge reports it
+	if e.Damaged.File == "" && (robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack) { // otherwise records reports it
 		j.found.Add(e.Finding(finding.BadRecord,
 			"the answer that request and metadata name (archive reference), unless its page has noarchive and "+
 				"the package records how many it leaves out (archive reference)",
@@ -125,4 +120,201 @@ func asks(directives, one string) bool {
 		}
 	}
 	return false
+}
+
+// request checks who asks, and how: by RFC 9309 2.2.1, and of ours by docs/trust/politeness.md, rules 1 to 3. asker is who
+// asked for the robots.txt of the host.
+func (j *judge) request(h *evidence.Joined, asker string) {
+	e := &h.Exchange
+	if !h.HasRequest {
+		return
+	}
+	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" && !j.m.Ours() {
+		j.found.Add(e.Finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; politeness rule 3)",
+			e.Method))
+	}
+	if j.m.Ours() {
+		j.promised(h)
+	} else if s := h.Sent.Secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
+		f := e.Finding(finding.Credentials, "no cookies and no credentials (politeness rule 3)",
+			"the request has the fields "+s)
+		f.Note = !j.m.Strict
+		j.found.Add(f)
+	}
+	const rfc = "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1)"
+	token := j.m.Declared()
+	switch name := evidence.TokenOf(e.Agent); {
+	case e.Agent == "":
+		j.found.Add(e.Finding(finding.UserAgent, rfc, "no User-Agent"))
+	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
+		j.found.Add(e.Finding(finding.UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
+	case h.Sent.OtherAgent != "" && !j.m.Ours(): // which of them the site took for its name, nobody can say
+		j.found.Add(e.Finding(finding.UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)",
+			"another before it: User-Agent: "+h.Sent.OtherAgent))
+	case name == "" && token == "":
+		j.found.Add(e.Finding(finding.UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
+	case j.m.Strict && !j.m.Ours() && !reachable(e.Agent):
+		j.found.Add(e.Finding(finding.UserAgent,
+			"a User-Agent with a contact, an http(s) URL or a mailbox (politeness rule 2)",
+			"User-Agent: "+e.Agent))
+	case token == "" && switched(asker, name):
+		j.found.Add(e.Finding(finding.UserAgent,
+			"the product token of the request for robots.txt (RFC 9309 2.2.1): "+evidence.TokenOf(asker),
+			"User-Agent: "+e.Agent))
+	}
+}
+
+// switched reports whether a crawler that calls itself so asked for the robots.txt of a host by another name.
+func switched(asker, name string) bool {
+	asker = evidence.TokenOf(asker)
+	return asker != "" && !strings.EqualFold(asker, name)
+}
+
+// reachable reports whether a User-Agent tells whom to ask about the crawler.
+func reachable(agent string) bool {
+	agent = strings.ToLower(agent)
+	return strings.Contains(agent, "http://") || strings.Contains(agent, "https://") || strings.Contains(agent, "@")
+}
+
+// promised checks what a request of ours says: all of it is fixed by what the archive declares (docs/trust/politeness.md,
+// rules 1 to 3).
+func (j *judge) promised(h *evidence.Joined) {
+	e, s := &h.Exchange, &h.Sent
+	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
+		j.found.Add(e.Finding(finding.Method, "GET or HEAD (politeness rule 3)", e.Method))
+	}
+	if s.Odd != "" {
+		j.found.Add(e.Finding(finding.BadRecord, "a request as this crawler sends it: HTTP/1.1, lines that end in CRLF, its own header fields "+
+			"each once, and no body (archive reference)", "it has "+s.Odd))
+	}
+	if s.Secrets != "" {
+		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (politeness rule 3)",
+			"the request has the fields "+s.Secrets))
+	}
+	if s.Masked != "" && !(e.Own && j.m.Info.SignsIn(e.Authority)) {
+		j.found.Add(e.Finding(finding.Credentials, "credentials only for hosts that are proved to be the operator's own, and that the warcinfo "+
+			"record declares (politeness rule 28)", "the request has the fields "+s.Masked+", masked"))
+	}
+	if want := evidence.HostOf(e.Authority); s.Hosts != 1 || evidence.HostOf(evidence.Scheme(e.Authority)+s.Host) != want {
+		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL: Host: "+want,
+			fmt.Sprintf("%d fields Host, the last %q", s.Hosts, s.Host)))
+	}
+	if j.m.Info == nil || j.m.Info.Agent == "" {
+		return // which is said of the warcinfo record
+	}
+	if e.Agent != j.m.Info.Agent && e.Agent != "" || s.Agents > 1 {
+		j.found.Add(e.Finding(finding.UserAgent, "the User-Agent that the warcinfo record declares: "+j.m.Info.Agent,
+			fmt.Sprintf("%d fields, the last %s", s.Agents, e.Agent)))
+	}
+	if want := mailbox(j.m.Info.Agent); s.From != want || s.Froms > 1 {
+		j.found.Add(e.Finding(finding.UserAgent,
+			fmt.Sprintf("From: %q, the mailbox in the User-Agent (politeness rule 1)", want),
+			fmt.Sprintf("%d fields, the last %q", s.Froms, s.From)))
+	}
+}
+
+// mailbox is the mailbox that a User-Agent of ours names as contact, "" when it names none.
+func mailbox(agent string) string {
+	_, rest, _ := strings.Cut(agent, "(+")
+	contact, _, _ := strings.Cut(rest, ")")
+	if !strings.Contains(contact, "@") || strings.Contains(contact, "://") {
+		return ""
+	}
+	return contact
+}
+
+// facts are what request and answer of an exchange of ours tell, beside what its line says. wrong returns "" where they
+// agree, or where nothing tells.
+var facts = []struct {
+	required string
+	wrong    func(h *evidence.Joined, in *evidence.Info) string
+}{
+	{"no body in the answer to a HEAD request (RFC 9110 9.3.2)", headBody},
+	{"a body that ends where its head states (RFC 9112 6.3), unless the response is marked as truncated", framing},
+	{"lastModified as the answer's Last-Modified has it (ledger reference)", lastModified},
+	{"directives that include the response's X-Robots-Tag (ledger reference)", directives},
+	{fmt.Sprintf("interimAnswers from 0 to %d (ledger reference)", maxInterim), interim},
+	{"no page of a host whose Crawl-delay is longer than the max-crawl-delay-ms of the warcinfo record (politeness rule 7)", crawlDelay},
+}
+
+func headBody(h *evidence.Joined, _ *evidence.Info) string {
+	if h.Exchange.Method != "HEAD" || h.Body == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes after its head", h.Body)
+}
+
+// whole are the outcomes of answers that the crawl read to their end, or left unread and says so.
+var whole = []storage.Outcome{storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone}
+
+func framing(h *evidence.Joined, _ *evidence.Info) string {
+	if e := &h.Exchange; e.Cut != "" || !e.Whole || e.Revisit != "" || !slices.Contains(whole, e.Line.Outcome) {
+		return ""
+	}
+	return h.Unframed
+}
+
+// lastModified compares the dates. The crawl takes none that lies after the answer, by a clock that may have been set
+// since; a day is allowed for that.
+func lastModified(h *evidence.Joined, _ *evidence.Info) string {
+	e, told := &h.Exchange, h.Exchange.Line.Modified
+	if e.Line.Decision != storage.DecisionAllow || e.Line.Status == 0 {
+		return ""
+	}
+	var said time.Time
+	if len(h.Answer.LastModified) == 1 {
+		if at, ok := evidence.Date(h.Answer.LastModified[0]); ok && at.Year() >= 1990 {
+			said = at
+		}
+	}
+	if told.Equal(said) || told.IsZero() && said.After(e.Began.Add(-24*time.Hour)) {
+		return ""
+	}
+	return fmt.Sprintf("Last-Modified: %q, and lastModified %s", h.Answer.LastModified, told.UTC().Format(time.RFC3339))
+}
+
+// directives compares those that stand by themselves in an X-Robots-Tag: a value with a colon may be for another robot.
+// A page may have more of its own. What a 304 says is joined to what the earlier answer said.
+func directives(h *evidence.Joined, _ *evidence.Info) string {
+	l := h.Exchange.Line
+	if l.Decision != storage.DecisionAllow || l.Status == 0 || l.Status == 304 || !slices.Contains(whole, l.Outcome) {
+		return ""
+	}
+	for _, value := range h.Answer.RobotsTags {
+		if strings.Contains(value, ":") {
+			continue
+		}
+		for word := range strings.SplitSeq(strings.ToLower(value), ",") {
+			for _, means := range meanings[strings.TrimSpace(word)] {
+				if !asks(l.Directives, means) {
+					return fmt.Sprintf("X-Robots-Tag: %s, and directives %q", value, l.Directives)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// meanings are the directives that the crawl understands, and what it calls them.
+var meanings = map[string][]string{
+	"noindex": {"noindex"}, "nofollow": {"nofollow"}, "none": {"noindex", "nofollow"}, "noarchive": {"noarchive"}, "nocache": {"noarchive"},
+}
+
+// maxInterim is how many interim answers (1xx) come before the crawl gives up.
+const maxInterim = 17
+
+func interim(h *evidence.Joined, _ *evidence.Info) string {
+	if n := h.Exchange.Line.Interim; n < 0 || n > maxInterim {
+		return fmt.Sprint(n)
+	}
+	return ""
+}
+
+func crawlDelay(h *evidence.Joined, in *evidence.Info) string {
+	l := h.Exchange.Line
+	if in == nil || in.MaxDelay == 0 || l.Decision != storage.DecisionAllow || l.PaceBy != storage.ByCrawlDelay && l.PaceBy != storage.ByRequestRate ||
+		l.Pace <= in.MaxDelay+time.Millisecond {
+		return ""
+	}
+	return fmt.Sprintf("a delay of %v by %s, and max-crawl-delay-ms: %d", l.Pace, l.PaceBy, in.MaxDelay.Milliseconds())
 }

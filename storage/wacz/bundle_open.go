@@ -20,6 +20,8 @@ import (
 
 // Package is a WACZ file that was opened.
 type Package struct {
+	audit.Silent
+
 	// Files are the WARC files in it, unpacked, in the order of their names.
 	Files []string
 	// Ledger is the folder of the ledger in it, which is not there if it has none.

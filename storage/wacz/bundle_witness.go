@@ -7,25 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"curtsy/storage"
 	"curtsy/storage/audit"
-	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
 // A Package is a witness of its own archive: what it says of its files, and who signed that.
 var _ audit.Witness = (*Package)(nil)
-
-// Exchange implements audit.Witness.
-func (p *Package) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
-
-// Refused implements audit.Witness.
-func (p *Package) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
-	return nil
-}
-
-// Info implements audit.Witness.
-func (p *Package) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
 
 // Close implements audit.Witness: it tells what Open found. It comes behind the ledger's.
 func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report) error {

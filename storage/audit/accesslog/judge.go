@@ -2,9 +2,11 @@ package accesslog
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -49,16 +51,11 @@ const maxRobots = 500<<10 + 1
 // Judge says by access logs and robots.txt alone how a crawler behaved that left no archive. What a log does not hold
 // is no violation; it is counted as unprovable, and said.
 func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
-	if o.Limit == 0 {
-		o.Limit = 100
-	}
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
 	}
-	j := &judge{o: o, r: &audit.Result{Version: audit.Version, Level: audit.LogAlone},
-		all:  sorted.New(o.TempDir, o.Memory),
-		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, found: map[string]int{},
-		counts: map[finding.Code]*audit.Count{}, told: map[string]bool{},
+	j := &judge{Tally: audit.NewTally(audit.LogAlone, o.Limit), o: o, all: sorted.New(o.TempDir, o.Memory),
+		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, told: map[string]bool{},
 		overlaps: overlaps{dir: o.TempDir}}
 	r, err := j.run(ctx)
 	if err = errors.Join(err, j.all.Close(), j.overlaps.close()); err != nil {
@@ -69,18 +66,17 @@ func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 
 // judge is one judgement by logs.
 type judge struct {
-	o      JudgeOptions
-	r      *audit.Result
-	all    *sorted.Sorter
-	spans  []span
-	logs   map[string]*audit.HostLog
-	rules  map[string]*rules // by host
-	found  map[string]int
-	counts map[finding.Code]*audit.Count
-	told   map[string]bool // what was said once
-	by     []string        // which robots.txt decided for which host
-	given  bool            // a given one did
-	buf    []byte
+	*audit.Tally
+
+	o     JudgeOptions
+	all   *sorted.Sorter
+	spans []*audit.HostLog // the lines of each file, whoever's they are
+	logs  map[string]*audit.HostLog
+	rules map[string]*rules // by host
+	told  map[string]bool   // what was said once
+	by    []string          // which robots.txt decided for which host
+	given bool              // a given one did
+	buf   []byte
 
 	overlaps overlaps // of files
 }
@@ -90,12 +86,6 @@ type rules struct {
 	path  string
 	lines *naive.Reading
 	delay time.Duration
-}
-
-// span is the time of a file's lines, whoever's they are.
-type span struct {
-	host        string
-	first, last time.Time
 }
 
 func (j *judge) run(ctx context.Context) (*audit.Result, error) {
@@ -176,24 +166,17 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 	if told == nil {
 		told = &audit.HostLog{Host: name}
 		j.logs[name] = told
-		j.r.Logs = append(j.r.Logs, told)
+		j.Logs = append(j.Logs, told)
 	}
 	told.Files = append(told.Files, log.Path)
-	j.overlaps.begin(slices.Index(j.r.Logs, told))
-	s, file := span{host: name}, evidence.File{Name: log.Path}
+	j.overlaps.begin(slices.Index(j.Logs, told))
+	s := &audit.HostLog{Host: name}
 	err := each(ctx, log.Path, j.o.Stdin, func(l numbered) error {
 		if err := j.overlaps.read(&l); err != nil {
 			return err
 		}
-		told.Lines++
-		file.Records++
-		if s.first.IsZero() || l.time.Before(s.first) {
-			s.first = l.time
-		}
-		if l.time.After(s.last) {
-			s.last = l.time
-		}
-		told.Agentless = told.Agentless || !l.combined
+		s.Line(l.time, l.combined)
+		told.Line(l.time, l.combined)
 		if name != "" && l.vhost != "" && l.vhost != name && bare(l.vhost) != name ||
 			!namesProduct(l.agent, j.o.Token) && !l.from(j.o.From) {
 			told.Others++
@@ -208,16 +191,10 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 		return j.all.Add(j.buf)
 	}, func(u *unread) error {
 		told.Unread++
-		j.find(unreadable(log.Path, u))
+		j.Find(unreadable(log.Path, u), nil)
 		return j.overlaps.unread(u)
 	})
-	if told.First.IsZero() || !s.first.IsZero() && s.first.Before(told.First) {
-		told.First = s.first
-	}
-	if s.last.After(told.Last) {
-		told.Last = s.last
-	}
-	j.spans, j.r.Files = append(j.spans, s), append(j.r.Files, file)
+	j.spans, j.Files = append(j.spans, s), append(j.Files, evidence.File{Name: log.Path, Records: s.Lines})
 	return err
 }
 
@@ -226,17 +203,17 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 func (j *judge) reaches(host string, from, to time.Time) bool {
 	const hole = 10 * time.Minute
 	spans := slices.Clone(j.spans)
-	slices.SortFunc(spans, func(a, b span) int { return a.first.Compare(b.first) })
+	slices.SortFunc(spans, func(a, b *audit.HostLog) int { return a.First.Compare(b.First) })
 	var begun, ended time.Time
 	for _, s := range spans {
-		if s.host != "" && s.host != host && s.host != bare(host) || s.first.IsZero() {
+		if s.Host != "" && s.Host != host && s.Host != bare(host) || s.Lines == 0 {
 			continue
 		}
-		if begun.IsZero() || s.first.After(ended.Add(hole)) {
-			begun = s.first
+		if begun.IsZero() || s.First.After(ended.Add(hole)) {
+			begun = s.First
 		}
-		if s.last.After(ended) {
-			ended = s.last
+		if s.Last.After(ended) {
+			ended = s.Last
 		}
 		if !begun.After(from) && !ended.Before(to) {
 			return true
@@ -247,18 +224,128 @@ func (j *judge) reaches(host string, from, to time.Time) bool {
 
 // shared reports whether files of a host tell of the same time, as those of servers do that share the work.
 func (j *judge) shared(host string) bool {
-	var mine []span
+	var mine []*audit.HostLog
 	for _, s := range j.spans {
-		if s.host == "" || s.host == host || s.host == bare(host) {
+		if s.Host == "" || s.Host == host || s.Host == bare(host) {
 			mine = append(mine, s)
 		}
 	}
 	for i, a := range mine {
 		for _, b := range mine[i+1:] {
-			if a.first.Before(b.last) && b.first.Before(a.last) {
+			if a.First.Before(b.Last) && b.First.Before(a.Last) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// maxDecided bounds the hosts of which the result says which robots.txt decided.
+const maxDecided = 100
+
+// unprove counts what cannot be known.
+func (j *judge) unprove(h *visited, what finding.Code, why string, gap time.Duration) {
+	if gap > 0 || what == finding.Gap {
+		gap += h.fuzzy
+	}
+	j.Doubt(finding.Doubt{What: what, Why: why, Most: gap}, h.shown)
+}
+
+// find counts a finding about a line.
+func (j *judge) find(h *visited, v *visit, code finding.Code, required, observed string) {
+	j.Find(finding.Finding{
+		Code: code, Authority: h.shown.Authority, URL: v.target, Time: v.time,
+		Place:    finding.Place{File: j.o.Logs[v.log].Path},
+		Required: required, Observed: fmt.Sprintf("line %d: %s", v.number, observed),
+	}, h.shown)
+}
+
+func (j *judge) say(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !j.told[s] && len(j.told) < 100 {
+		j.told[s] = true
+		j.CannotShow = append(j.CannotShow, s)
+	}
+}
+
+// conclude makes the result.
+func (j *judge) conclude() *audit.Result {
+	r := j.Counted()
+	r.Measures = []string{
+		"robots.txt requested before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 " +
+			"2.2, 2.4)",
+		"nothing that robots.txt forbids " + j.o.Token +
+			" (RFC 9309 2.2), and nothing while it is unavailable by the log (2.3.1.4)",
+		"GET and HEAD only, with a User-Agent that names the crawler",
+	}
+	r.Measures = append(r.Measures, j.by[:min(len(j.by), maxDecided)]...)
+	if more := len(j.by) - maxDecided; more > 0 {
+		r.Measures = append(r.Measures, fmt.Sprintf("robots.txt of %d more hosts", more))
+	}
+	if j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)),
+		func(r *rules) bool { return r.delay > 0 }) {
+		r.Measures = append(r.Measures, "delays as Crawl-delay or --floor requires: too short if no instants within "+
+			"the seconds of the log fit them")
+	}
+	if j.given {
+		j.say("that the given robots.txt is the one that the site served then")
+	}
+	j.say("how long requests took, and thus that a delay was long enough: the delay shown is the longest that is " +
+		"possible")
+	j.say("Retry-After, RateLimit and other contents of responses; where robots.txt redirected to; cookies and other " +
+		"fields of requests")
+	j.say("requests under a name that does not contain %s%s", j.o.Token,
+		map[bool]string{true: ", from other addresses than those given",
+			false: ": give the crawler's addresses (--from)"}[len(j.o.From) > 0])
+	j.say("requests before the log begins, after it ends, or to other hosts; and responses of a cache in front of the " +
+		"server")
+	for _, l := range r.Logs {
+		if l.Agentless {
+			j.say("lines without a user agent: only --from shows whose they are")
+		}
+		if l.Unread > 0 {
+			j.say("%d lines that cannot be read", l.Unread)
+		}
+	}
+	return r
+}
+
+// visit is a line of the crawler.
+type visit struct {
+	time                          time.Time
+	log                           int
+	number                        int64
+	status                        int
+	combined                      bool
+	cut                           bool // the server did not read the request line as a whole
+	remote, agent, method, target string
+}
+
+// appendVisit writes a line so that lines sort by host, time and place.
+func appendVisit(b []byte, host string, log int, l *numbered) []byte {
+	b = append(b, strings.ReplaceAll(host, "\x00", "")...)
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint64(b, uint64(l.time.Unix())^1<<63)
+	b = binary.BigEndian.AppendUint16(b, uint16(log))
+	b = binary.BigEndian.AppendUint64(b, uint64(l.number))
+	b = binary.BigEndian.AppendUint16(b, uint16(l.status))
+	b = append(b, flags(l.combined, l.cut && unheard(l.status)))
+	for _, s := range []string{l.remote, l.agent, l.method} {
+		b = append(b, strings.ReplaceAll(s[:min(len(s), 1000)], "\x00", "")...)
+		b = append(b, 0)
+	}
+	return append(b, l.target...)
+}
+
+// parseVisit reads what appendVisit wrote.
+func parseVisit(b []byte) (host string, v visit) {
+	host, rest, _ := strings.Cut(string(b), "\x00")
+	r := []byte(rest)
+	v.time = time.Unix(int64(binary.BigEndian.Uint64(r)^1<<63), 0).UTC()
+	v.log = int(binary.BigEndian.Uint16(r[8:]))
+	v.number = int64(binary.BigEndian.Uint64(r[10:]))
+	v.status = int(binary.BigEndian.Uint16(r[18:]))
+	v.combined, v.cut = r[20]&1 != 0, r[20]&2 != 0
+	p := strings.SplitN(rest[21:], "\x00", 4)
+	v.remote, v.agent, v.method, v.target = p[0], p[1], p[2], p[3]
+	return host, v
 }

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,6 @@ type visited struct {
 
 	clients map[string]*client
 	gaps    map[int64]int64 // how often a pause of so many seconds was met
-	why     map[string]*audit.Unproved
 }
 
 // client is an address of the crawler, or the crawler, if its addresses are known.
@@ -48,7 +48,7 @@ const (
 func (j *judge) enter(name string) *visited {
 	h := &visited{name: name, shown: &audit.Host{Authority: name, StartToStart: true, Policy: "not requested"},
 		rules: j.rulesOf(name), fuzzy: time.Second,
-		clients: map[string]*client{}, gaps: map[int64]int64{}, why: map[string]*audit.Unproved{}}
+		clients: map[string]*client{}, gaps: map[int64]int64{}}
 	if name == "" {
 		h.shown.Authority = "the host of the log"
 	}
@@ -67,14 +67,14 @@ func (j *judge) enter(name string) *visited {
 
 // visit judges a line.
 func (j *judge) visit(h *visited, v *visit) {
-	t := &j.r.Totals
+	t := &j.Totals
 	t.Records++
 	t.Exchanges++
-	if j.r.From.IsZero() || v.time.Before(j.r.From) {
-		j.r.From = v.time
+	if j.From.IsZero() || v.time.Before(j.From) {
+		j.From = v.time
 	}
-	if v.time.After(j.r.To) {
-		j.r.To = v.time
+	if v.time.After(j.To) {
+		j.To = v.time
 	}
 	if v.cut {
 		j.unprove(h, finding.Disallowed, "the server did not read the whole request line, so the requested URL is "+
@@ -120,12 +120,12 @@ func (h *visited) learn(v *visit) {
 // identity checks who asks, and how.
 func (j *judge) identity(h *visited, v *visit) {
 	if v.method != "" && v.method != "GET" && v.method != "HEAD" {
-		j.find(j.finding(h, v, finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method))
+		j.find(h, v, finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method)
 	}
 	if v.combined && !namesProduct(v.agent, j.o.Token) && (v.agent != "" || !unheard(v.status)) { // it came from an address of the crawler
-		j.find(j.finding(h, v, finding.UserAgent,
+		j.find(h, v, finding.UserAgent,
 			"a User-Agent that names the crawler by its product token (RFC 9309 2.2.1): "+j.o.Token,
-			"User-Agent: "+v.agent))
+			"User-Agent: "+v.agent)
 	}
 }
 
@@ -148,7 +148,7 @@ func (j *judge) paced(h *visited, v *visit) {
 	}
 	if !c.last.IsZero() {
 		gap := v.time.Sub(c.last)
-		j.r.Totals.Gaps++
+		j.Totals.Gaps++
 		h.shown.Gaps++
 		if len(h.gaps) < maxClients {
 			h.gaps[int64(gap/time.Second)]++
@@ -164,9 +164,9 @@ func (j *judge) paced(h *visited, v *visit) {
 	}
 	due := h.pace - max(time.Millisecond, h.pace/1000)
 	if s, short := c.row.Add(pauses.Exchange{Began: v.time, Resolution: h.fuzzy + h.pace, Pace: due}); short {
-		j.find(j.finding(h, v, finding.Gap, fmt.Sprintf("delays of %v: %s", h.pace, h.shown.RequiredBy),
+		j.find(h, v, finding.Gap, fmt.Sprintf("delays of %v: %s", h.pace, h.shown.RequiredBy),
 			fmt.Sprintf("%d delays since %s took %v at most, and %v were due", s.Pauses, s.Since.Format(time.TimeOnly),
-				s.Most.Round(time.Millisecond), s.Due.Round(time.Millisecond))))
+				s.Most.Round(time.Millisecond), s.Due.Round(time.Millisecond)))
 	}
 }
 
@@ -174,13 +174,13 @@ func (j *judge) paced(h *visited, v *visit) {
 func (j *judge) page(h *visited, v *visit) {
 	switch h.policy {
 	case "unreachable":
-		j.find(j.finding(h, v, finding.RobotsUnreachable,
+		j.find(h, v, finding.RobotsUnreachable,
 			"nothing while robots.txt is unavailable (RFC 9309 2.3.1.4: complete disallow)",
-			"requested, after a failure at "+h.asked.Format(time.DateTime)))
+			"requested, after a failure at "+h.asked.Format(time.DateTime))
 		return
 	case "none":
 		h.free = h.absent
-		j.r.Totals.Judged++
+		j.Totals.Judged++
 	}
 	const need = "robots.txt before anything else, and not older than 24 h (RFC 9309 2.2, 2.4)"
 	known := h.policy != "" && v.time.Sub(h.asked) <= day+grace+h.fuzzy
@@ -195,7 +195,7 @@ func (j *judge) page(h *visited, v *visit) {
 				0)
 			break
 		}
-		j.find(j.finding(h, v, code, need, "the log has no request for it in the preceding 24 h"))
+		j.find(h, v, code, need, "the log has no request for it in the preceding 24 h")
 	}
 	switch {
 	case h.policy == "none":
@@ -204,12 +204,12 @@ func (j *judge) page(h *visited, v *visit) {
 		j.unprove(h, finding.Disallowed, "no robots.txt was given for the host", 0)
 		return
 	}
-	j.r.Totals.Judged++
+	j.Totals.Judged++
 	h.used, j.given = true, true
 	if ok, line := h.rules.lines.Allowed(v.target); !ok {
-		j.find(j.finding(h, v, finding.Disallowed,
+		j.find(h, v, finding.Disallowed,
 			fmt.Sprintf("no request by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line),
-			"requested"))
+			"requested")
 	}
 }
 
@@ -218,9 +218,7 @@ func (j *judge) leave(h *visited) {
 	if h == nil {
 		return
 	}
-	for _, k := range slices.Sorted(maps.Keys(h.why)) {
-		h.shown.Why = append(h.shown.Why, *h.why[k])
-	}
+	slices.SortFunc(h.shown.Why, func(a, b audit.Unproved) int { return cmp.Compare(string(a.What)+a.Why, string(b.What)+b.Why) })
 	seen, at := int64(0), slices.Sorted(maps.Keys(h.gaps))
 	for i, s := range at {
 		if i == 0 {
@@ -235,7 +233,7 @@ func (j *judge) leave(h *visited) {
 		j.say("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known "+
 			"(--from)", h.shown.Authority, len(h.clients), j.o.Token)
 	}
-	j.r.Hosts = append(j.r.Hosts, h.shown)
+	j.Hosts = append(j.Hosts, h.shown)
 	if s := h.decided(); s != "" {
 		j.by = append(j.by, "robots.txt of "+h.shown.Authority+": "+s)
 	}
@@ -246,13 +244,13 @@ func (h *visited) decided() string {
 	absent := fmt.Sprintf("a logged %d, which allows everything (RFC 9309 2.3.1.3)", h.free)
 	switch {
 	case h.free != 0 && h.used:
-		return fmt.Sprintf("the given %s, and for some requests %s", cut(h.rules.path), absent)
+		return fmt.Sprintf("the given %s, and for some requests %s", finding.Short(h.rules.path), absent)
 	case h.free != 0 && h.rules != nil:
-		return fmt.Sprintf("%s; the given %s was not used", absent, cut(h.rules.path))
+		return fmt.Sprintf("%s; the given %s was not used", absent, finding.Short(h.rules.path))
 	case h.free != 0:
 		return absent
 	case h.used:
-		return "the given " + cut(h.rules.path)
+		return "the given " + finding.Short(h.rules.path)
 	case h.rules == nil:
 		return "none was given, so what it forbids was not judged"
 	}

@@ -1,12 +1,24 @@
 package accesslog
 
 import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"io"
+	"iter"
+	"math"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // maxLine is the longest line of an access log that is read. Servers bound request lines and header fields at about
@@ -205,4 +217,244 @@ func unescape(s string) string {
 		b = append(b, s[i])
 	}
 	return string(b)
+}
+
+var (
+	errJSON       = errors.New("it begins like JSON, but is not JSON")
+	errJSONFields = errors.New("JSON without a time, a request or a status under the names that are known")
+)
+
+// jsonNames are the names under which servers write JSON. nginx writes what its log_format names, which is mostly its
+// variables (https://nginx.org/en/docs/varindex.html); Caddy writes an object "request" in the object
+// (https://caddyserver.com/docs/caddyfile/directives/log).
+var jsonNames = struct{ time, request, method, target, status, agent, remote, vhost []string }{
+	time:    []string{"time_iso8601", "time_local", "timestamp", "@timestamp", "time", "ts", "msec"},
+	request: []string{"request"},
+	method:  []string{"request_method", "method"},
+	target:  []string{"request_uri", "uri", "url", "path"},
+	status:  []string{"status", "response_status", "status_code"},
+	agent:   []string{"http_user_agent", "user_agent", "agent", "useragent"},
+	remote:  []string{"remote_addr", "remote_ip", "client_ip", "remote", "clientip"},
+	vhost:   []string{"host", "http_host", "server_name", "vhost"},
+}
+
+// parseJSON reads a line that is a JSON object.
+func parseJSON(b []byte) (line, error) {
+	var all map[string]any
+	if err := json.Unmarshal(b, &all); err != nil {
+		return line{}, errJSON
+	}
+	inner, _ := all["request"].(map[string]any)
+	text := func(names []string) (string, bool) {
+		for _, from := range []map[string]any{all, inner} {
+			for _, name := range names {
+				switch v := from[name].(type) {
+				case string:
+					return v, true
+				case float64:
+					return strconv.FormatFloat(v, 'f', -1, 64), true
+				}
+			}
+		}
+		return "", false
+	}
+	var l line
+	when, _ := text(jsonNames.time)
+	status, _ := text(jsonNames.status)
+	ok := l.jsonTime(when)
+	n, err := strconv.ParseUint(status, 10, 16)
+	if !ok || err != nil || len(status) != 3 {
+		return line{}, errJSONFields
+	}
+	l.status = int(n)
+	if whole, ok := text(jsonNames.request); ok {
+		l.request(whole)
+	} else {
+		target, has := text(jsonNames.target)
+		if !has {
+			return line{}, errJSONFields
+		}
+		if l.method, _ = text(jsonNames.method); l.method == "" {
+			l.method = "GET"
+		}
+		l.request(l.method + " " + target + " HTTP/1.1")
+	}
+	l.remote, _ = text(jsonNames.remote)
+	l.vhost, _ = text(jsonNames.vhost)
+	l.vhost = strings.ToLower(l.vhost)
+	l.agent, l.combined = text(jsonNames.agent)
+	if heads, ok := inner["headers"].(map[string]any); ok && !l.combined {
+		l.combined = true // no such field is an agent that was not told
+		if v, ok := heads["User-Agent"].([]any); ok && len(v) > 0 {
+			l.agent, _ = v[0].(string)
+		}
+	}
+	if l.agent == "-" {
+		l.agent = ""
+	}
+	return l, nil
+}
+
+// jsonTime reads a time in the forms that servers write in JSON, and keeps its whole second as the other formats have
+// it.
+func (l *line) jsonTime(s string) bool {
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05Z0700", timeForm} {
+		if t, err := time.Parse(form, s); err == nil {
+			l.time = t.UTC().Truncate(time.Second)
+			return true
+		}
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n > 1e14 {
+		return false
+	}
+	if n > 1e11 { // years beyond 5000: it is milliseconds
+		n /= 1000
+	}
+	l.time = time.Unix(int64(n), 0).UTC()
+	return true
+}
+
+// Stdin is the path that stands for the standard input.
+const Stdin = "-"
+
+// maxWindow bounds what the decoder of a .zst file holds, in octets. zstd asks for 8 MiB at its highest usual level.
+const maxWindow = 32 << 20
+
+// open opens a log. What is compressed is known by its first octets, whatever its name.
+func open(path string, stdin io.Reader) (io.Reader, func() error, error) {
+	raw, done := stdin, func() error { return nil }
+	if path != Stdin || stdin == nil {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		raw, done = f, f.Close
+		if fi, err := f.Stat(); err == nil && fi.IsDir() {
+			return nil, nil, errors.Join(errors.New("it is a folder: name the files in it"), f.Close())
+		}
+	}
+	in := bufio.NewReaderSize(raw, maxLine)
+	magic, err := in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, nil, errors.Join(err, done())
+	}
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("its gzip header: %w", err), done())
+		}
+		return z, done, nil
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("zstd: %w", err), done())
+		}
+		return z, func() error { z.Close(); return done() }, nil
+	case bytes.HasPrefix(magic, []byte("BZh")), bytes.HasPrefix(magic, []byte{0xfd, '7', 'z', 'X'}),
+		bytes.HasPrefix(magic, []byte("PK\x03\x04")):
+		return nil, nil, errors.Join(errors.New("it is compressed, and neither with gzip nor with zstd: unpack it "+
+			"first"), done())
+	}
+	return in, done, nil
+}
+
+// unread is a line of a log that could not be read.
+type unread struct {
+	line int64 // from 1
+	sum  uint64
+	err  error
+}
+
+func (u *unread) Error() string { return fmt.Sprintf("line %d: %v", u.line, u.err) }
+func (u *unread) Unwrap() error { return u.err }
+
+// numbered is a line of a log with its number, from 1, and a hash of its bytes.
+type numbered struct {
+	line
+	number int64
+	sum    uint64
+}
+
+var seed = maphash.MakeSeed()
+
+var errTorn = errors.New("the file ends within its compressed data")
+
+// lines returns the lines of an access log, with their numbers. A line that cannot be read is an *unread, and the
+// lines behind it follow; any other error is the last. Empty lines are passed over, and so is what a torn compressed
+// file ends with. Memory is bounded by maxLine.
+func lines(r io.Reader) iter.Seq2[numbered, error] {
+	return func(yield func(numbered, error) bool) {
+		in := bufio.NewReaderSize(r, maxLine)
+		for n := int64(1); ; n++ {
+			b, err := in.ReadSlice('\n')
+			long := errors.Is(err, bufio.ErrBufferFull)
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = in.ReadSlice('\n')
+			}
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				yield(numbered{}, &unread{line: n, err: errTorn})
+				return
+			}
+			if err != nil && err != io.EOF {
+				yield(numbered{}, fmt.Errorf("line %d: %w", n, err))
+				return
+			}
+			last := err == io.EOF
+			if b = bytes.TrimRight(b, "\r\n"); n == 1 {
+				b = bytes.TrimPrefix(b, []byte("\ufeff"))
+			}
+			if !long && len(b) > 0 {
+				sum := maphash.Bytes(seed, b)
+				l, err := parseLine(b)
+				if err != nil {
+					err = &unread{n, sum, err}
+				}
+				if !yield(numbered{l, n, sum}, err) {
+					return
+				}
+			} else if long && !yield(numbered{}, &unread{line: n, err: errLong}) {
+				return
+			}
+			if last {
+				return
+			}
+		}
+	}
+}
+
+// each reads a log: every line, and every line that cannot be read. If none can, it is no log.
+func each(ctx context.Context, path string, stdin io.Reader, take func(numbered) error, bad func(*unread) error) error {
+	in, done, err := open(path, stdin)
+	if err != nil {
+		return err
+	}
+	defer done() //nolint:errcheck // nothing was written
+	read, first := 0, error(nil)
+	for l, err := range lines(in) {
+		var u *unread
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &u):
+			if first == nil {
+				first = u
+			}
+			if err := bad(u); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		read++
+		if err := take(l); err != nil {
+			return err
+		}
+	}
+	if read == 0 && first != nil {
+		return fmt.Errorf("no %s: %w", formats, first)
+	}
+	return nil
 }

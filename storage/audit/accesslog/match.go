@@ -2,7 +2,16 @@ package accesslog
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"time"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/plainly"
+	"curtsy/storage/sorted"
 )
 
 // cluster are exchanges and lines of one request (log, method and target) whose times reach into each other.
@@ -191,4 +200,307 @@ func (b *bounds) take(first, last int64) {
 		*b = bounds{first, last, true}
 	}
 	b.first, b.last = min(b.first, first), max(b.last, last)
+}
+
+// leave takes what has no partner.
+type leave func(*entry) error
+
+// setAside keeps an exchange and a line for each other of which the server may have read a part of the request line
+// only, or none; and the rest until it is known what the logs reach over.
+func (c *Comparison) setAside(e *entry) error {
+	if unheard(int(e.status)) && (e.cut || !e.logged && e.otherNo == 0) {
+		e.key = keyOf(e.of, "", strconv.Itoa(int(e.status)))
+		return c.add(c.unheard, e)
+	}
+	return c.add(c.left, e)
+}
+
+// compare matches exchanges and lines.
+func (c *Comparison) compare(ctx context.Context, from *sorted.Sorter, left leave) error {
+	var now cluster
+	var key [16]byte
+	for b, err := range from.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		e := parseEntry(b)
+		if e.logged {
+			copied, sure := c.overlaps.copied(int(e.log), e.number)
+			if sure {
+				c.logs[e.of].copied()
+				continue
+			}
+			e.vague = e.vague || copied
+		}
+		switch {
+		case e.key != key || e.from > now.until:
+			err = c.settle(&now, nil, left)
+		case len(now.exchanges)+len(now.lines) >= maxCluster:
+			err = c.settle(&now, &e.from, left)
+		}
+		if err != nil {
+			return err
+		}
+		key = e.key
+		if e.logged {
+			now.lines = append(now.lines, e)
+			continue
+		}
+		if s := c.siteOf(e.part(0)); s != nil {
+			e.unnamed = !s.named
+		}
+		if len(now.exchanges) == 0 || e.until > now.until {
+			now.until = e.until
+		}
+		now.exchanges = append(now.exchanges, e)
+	}
+	return c.settle(&now, nil, left)
+}
+
+// settle pairs a cluster and empties it. With a time, it is a part of one: exchanges without a line that reach beyond
+// that time stay.
+func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
+	if len(now.exchanges)+len(now.lines) == 0 {
+		return nil
+	}
+	m := now.match()
+	free := make([]bool, len(now.lines))
+	for i := range free {
+		free[i] = true
+	}
+	for i, l := range m.lineOf {
+		if l >= 0 {
+			free[l] = false
+			c.agree(now, &now.exchanges[i], &now.lines[l])
+		}
+	}
+	var stay []entry
+	for i, l := range m.lineOf {
+		x := &now.exchanges[i]
+		if l >= 0 {
+			continue
+		}
+		if at != nil && x.until >= *at {
+			stay = append(stay, *x)
+			continue
+		}
+		x.earliest, x.latest = m.insteadOf(i)
+		for l := range now.lines { // the same request with another status
+			if o := &now.lines[l]; free[l] && !o.vague && fits(x, o) {
+				free[l] = false
+				x.other, x.otherAt, x.otherNo, x.log = o.status, o.from, o.number, o.log
+				break
+			}
+		}
+		if err := left(x); err != nil {
+			return err
+		}
+	}
+	for i := range now.lines {
+		if free[i] {
+			now.lines[i].earliest, now.lines[i].latest = m.insteadOfLine(i)
+			if err := left(&now.lines[i]); err != nil {
+				return err
+			}
+		}
+	}
+	*now = cluster{exchanges: append(now.exchanges[:0], stay...), lines: now.lines[:0]}
+	for i := range now.exchanges {
+		now.until = max(now.until, now.exchanges[i].until)
+	}
+	return nil
+}
+
+// agree notes a pair.
+func (c *Comparison) agree(in *cluster, x, l *entry) {
+	h := c.logs[x.of]
+	h.Agree++
+	h.agreed[x.part(0)] = true
+	if client := l.part(1); !l.alike && !l.vague && len(h.clients) < maxAgents {
+		h.clients[client] = true
+	}
+	if x.loose { // when the server wrote it is not known
+		return
+	}
+	c.files[l.log].agrees(in.span(l))
+	s := c.siteOf(x.part(0))
+	if s == nil { // never
+		return
+	}
+	first, last := in.stamps(x)
+	if !s.paired || last < s.first {
+		s.first = last
+	}
+	if !s.paired || first > s.last {
+		s.last = first
+	}
+	s.paired = true
+}
+
+// lonely is about what found no partner.
+func (c *Comparison) lonely(h *hostLog, e *entry, found finding.Report) {
+	if e.logged {
+		c.extra(h, e, found)
+		return
+	}
+	switch {
+	case e.loose:
+		h.Unanswered++ // a server need not log what it did not answer
+	case !held(h.files, e.earliest, e.latest):
+		h.Uncovered++
+		if e.otherNo > 0 {
+			h.Ours, h.Outside = h.Ours-1, h.Outside+1
+		}
+	case e.otherNo > 0:
+		h.Missing++
+		found(e.finding(fmt.Sprintf("%s line %d has it with status %d, the archive with %d", c.o.Logs[e.log].Path,
+			e.otherNo, e.other, e.status)))
+	default:
+		h.Missing++
+		found(e.finding(fmt.Sprintf("no line for it from %s to %s", micro(e.from).Format(time.TimeOnly),
+			micro(e.until).Format(time.TimeOnly))))
+	}
+}
+
+// extra is about a line without an exchange.
+func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
+	method, target := e.part(2), e.part(3)
+	path := c.o.Logs[e.log].Path
+	f := finding.Finding{
+		Code: finding.LogExtra, Authority: h.Host, URL: target, Place: finding.Place{File: path}, Time: micro(e.from),
+		Required: denied,
+		Observed: fmt.Sprintf("line %d: %s %.300s, status %d", e.number, method, target, e.status),
+	}
+	if method == "" {
+		f.Observed = fmt.Sprintf("line %d: a request that is not one of HTTP, status %d", e.number, e.status)
+	}
+	if of := h.candidates(e.host); len(of) == 1 {
+		f.Authority = cmp.Or(of[0].only, of[0].host, f.Authority)
+	}
+	within := h.within(e, c.o.Skew, c.o.Whole)
+	copied, _ := c.overlaps.copied(int(e.log), e.number)
+	near := !within && h.near(e, c.o.Skew)
+	switch {
+	case copied:
+		h.copied()
+		return
+	case e.vague: // it was taken for the crawler's on the chance that it fits
+		h.Ours, h.Others = h.Ours-1, h.Others+1
+		h.Agentless = h.Agentless || method != "" && !e.alien
+		return
+	case e.cut && unheard(int(e.status)):
+		h.Ours, h.Others = h.Ours-1, h.Others+1
+		f.Note, f.Observed = true, f.Observed+": the server did not read all of it, so no page was requested"
+	case !near && !within:
+		h.Ours, h.Outside = h.Ours-1, h.Outside+1
+		return
+	case c.o.Crashed(sent(e, c.o.Skew)):
+		h.Crash++
+		f.Code, f.Note, f.Observed = finding.CrashInFlight, true, f.Observed+": in flight at a crash"
+	case c.o.TakenDown(sent(e, c.o.Skew)):
+		h.Ours, h.Outside = h.Ours-1, h.Outside+1
+		f.Code, f.Note, f.Observed = finding.TakenDown, true, f.Observed+
+			": requests of that time were redacted, according to a mark in the ledger"
+	case e.alike && !h.clients[e.part(1)]:
+		h.Ours, h.Others = h.Ours-1, h.Others+1
+		f.Note, f.Observed = true, f.Observed+": the crawler's product under another name, from "+e.part(1)+
+			", an address of no archived request"
+	case near && (!c.o.Whole || target == "/robots.txt"):
+		h.Ours, h.Outside = h.Ours-1, h.Outside+1
+		f.Note, f.Observed = true, f.Observed+
+			": so close to the first or last archived request that it may belong to another crawl"
+	default:
+		h.Extra++
+		if e.host == "" && (c.without > 0 || len(h.sites) < len(c.sites)) {
+			f.Observed += "; it may belong to another host with the same log (then name the file for each of them, " +
+				"HOST=FILE) or to another crawl of this operator"
+		} else {
+			f.Observed += "; it may belong to another crawl of this operator"
+		}
+	}
+	found(f)
+}
+
+// copied counts a line of the crawler that stands in another file, too.
+func (h *hostLog) copied() { h.Ours, h.Copies = h.Ours-1, h.Copies+1 }
+
+// sent are the first and the last instant, by the crawler's clock, at which the request of a line may have been sent:
+// its second is that of the beginning, or of the end.
+func sent(e *entry, skew time.Duration) (from, to time.Time) {
+	at := micro(e.from)
+	return at.Add(-unknownTook - skew), at.Add(time.Second + skew)
+}
+
+// tell says what the logs prove.
+func (c *Comparison) tell(r *audit.Result) {
+	all := true
+	var share audit.Share
+	for _, h := range c.logs {
+		if len(h.sites) == 0 {
+			continue
+		}
+		r.Logs = append(r.Logs, &h.HostLog)
+		h.Confirmed = h.Agree > 0 && h.Missing+h.Extra == 0
+		all = all && h.Confirmed
+		if h.Missing > 0 {
+			r.Refute(audit.ConfirmedByLog, fmt.Sprintf("the log of %s lacks %s of the archive", h.title(), plainly.Count(h.Missing, "request")))
+		}
+		if h.Extra > 0 {
+			r.Refute(audit.ConfirmedByLog, fmt.Sprintf("the log of %s has %s that the archive lacks", h.title(), plainly.Count(h.Extra, "request")))
+		}
+		if h.Confirmed {
+			share.Hosts, share.Exchanges = share.Hosts+int64(len(h.agreed)), share.Exchanges+h.Agree
+		}
+		h.say(r)
+	}
+	if c.without > 0 {
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("access logs: none was given for the hosts of %d requests",
+			c.without))
+	}
+	if all && len(r.Logs) > 0 {
+		r.Reach(audit.ConfirmedByLog, "")
+		r.Confirmed = &share
+	}
+}
+
+// title is the host of a log, as people are told it.
+func (h *hostLog) title() string {
+	if s := h.sites[0]; h.Host == "" && len(s.names) == 1 {
+		return s.names[0]
+	}
+	return h.Host
+}
+
+// say tells what the log of one host cannot show.
+func (h *hostLog) say(r *audit.Result) {
+	say := func(format string, args ...any) {
+		r.CannotShow = append(r.CannotShow, "access log of "+h.title()+": "+fmt.Sprintf(format, args...))
+	}
+	if why := h.Silent(); why != "" {
+		say("it confirms nothing: %s", why)
+	}
+	if h.Uncovered > 0 {
+		say("%d requests are not in it, and it may not cover their time, because it starts or ends within "+
+			"the crawl", h.Uncovered)
+	}
+	if h.Unanswered > 0 {
+		say("%d requests without a complete response are not in it; a server need not log them", h.Unanswered)
+	}
+	switch {
+	case h.Outside == 0:
+	case h.Exchanges == 0:
+		say("%s of the crawler are not of this crawl, or their requests are not in the archive", plainly.Count(h.Outside, "line"))
+	default:
+		say("%s of the crawler before or after the archived requests to the host", plainly.Count(h.Outside, "line"))
+	}
+	if h.Unread > 0 {
+		say("%d lines could not be read", h.Unread)
+	}
+	if h.Agentless {
+		say("lines without a user agent: whether there are more of the crawler than the archive has is not known " +
+			"without its addresses")
+	}
 }

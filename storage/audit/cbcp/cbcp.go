@@ -9,9 +9,8 @@
 // # How it judges
 //
 // A Judge is a witness of package audit: it sees each exchange, and believes the audit about robots.txt, pauses and
-// requests, whose findings it sorts by clause. The audit has no use for caching, X-Robots-Tag and credentials as the
-// draft means them, so Conclude reads the heads of all messages in one pass of its own. Each clause has one check, a
-// pure function of these facts.
+// requests, whose findings it sorts by clause. Caching, X-Robots-Tag and credentials as the draft means them it judges by
+// the heads of the exchanges. Each clause has one check, a pure function of these facts.
 //
 // A clause is kept only where something shows it. An archive without an exchange, or without an answer that asks for
 // anything, proves nothing: the clause is not provable, and the evidence says why. A number that the draft
@@ -21,7 +20,6 @@
 package cbcp
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -115,12 +113,9 @@ type Example struct {
 // maxExamples is how many places a clause shows.
 const maxExamples = 5
 
-// Conclude judges the clauses, when the audit is done. It reads the heads of the files' messages. names are by what names
-// to show files, those that keep their own left out.
-func (j *Judge) Conclude(ctx context.Context, r *audit.Result, names map[string]string) (*Result, error) {
-	if err := j.facts.readHeads(ctx, j.files); err != nil {
-		return nil, err
-	}
+// Conclude judges the clauses, when the audit is done. names are by what names to show files, those that keep their own
+// left out.
+func (j *Judge) Conclude(r *audit.Result, names map[string]string) *Result {
 	out := &Result{Draft: Draft, Texts: Texts}
 	for _, c := range clauses {
 		f := c.check(&j.facts, r)
@@ -144,5 +139,5 @@ func (j *Judge) Conclude(ctx context.Context, r *audit.Result, names map[string]
 		}
 		out.Clauses = append(out.Clauses, Judged{c, c.Level(), f.state, finding.Short(f.evidence), f.examples})
 	}
-	return out, nil
+	return out
 }

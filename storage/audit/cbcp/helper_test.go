@@ -101,12 +101,10 @@ func field(name, value string) string {
 func judge(t testing.TB, all []fetch) *Result {
 	t.Helper()
 	files := []string{archive(t, all)}
-	j := New(files, Published{})
+	j := New(Published{})
 	r, err := audit.Run(t.Context(), audit.Options{Files: files, TempDir: t.TempDir(), Witnesses: []audit.Witness{j}})
 	require.NoError(t, err)
-	got, err := j.Conclude(t.Context(), r, nil)
-	require.NoError(t, err)
-	return got
+	return j.Conclude(r, nil)
 }
 
 // in are the ids of the clauses in a state, in the order of the draft.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -16,15 +17,16 @@ import (
 
 // Judge gathers what the clauses are judged by. It is a witness of one audit, after which Conclude gives the Result.
 type Judge struct {
-	files []string
+	audit.Silent
+
 	facts facts
 }
 
-// New returns a Judge of the audit of files, and of what is published.
-func New(files []string, p Published) *Judge {
-	return &Judge{files: files, facts: facts{published: p, agents: map[string]*agent{}, servers: map[string]*server{},
+// New returns a Judge of a crawl, and of what is published.
+func New(p Published) *Judge {
+	return &Judge{facts: facts{published: p, agents: map[string]*agent{}, servers: map[string]*server{},
 		seed: maphash.MakeSeed(), visits: map[uint64]visit{},
-		heads: heads{stored: map[uint64]stored{}, unfollowed: map[uint64]bool{}}}}
+		heads: heads{stored: map[uint64]copyOf{}, unfollowed: map[uint64]bool{}}}}
 }
 
 // facts are what the checks go by.
@@ -94,6 +96,7 @@ func (j *Judge) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Repo
 	if !e.Robots {
 		f.visit(e)
 	}
+	f.head(e)
 	return nil
 }
 
@@ -127,21 +130,11 @@ func add(to *[]Example, e Example) {
 	}
 }
 
-// Refused implements audit.Witness.
-func (j *Judge) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
-	return nil
-}
-
 // Info implements audit.Witness.
 func (j *Judge) Info(_ context.Context, in *evidence.Info, _ finding.Report) error {
-	if in.Token != "" {
-		j.facts.tokens = appendNew(j.facts.tokens, in.Token)
-	}
+	j.facts.tokens = appendNew(j.facts.tokens, in.Token)
 	return nil
 }
-
-// Close implements audit.Witness.
-func (j *Judge) Close(context.Context, *audit.Result, finding.Report) error { return nil }
 
 // visit is how often a URL was asked for.
 type visit struct {
@@ -304,3 +297,209 @@ func of(url, domain string) bool {
 	host, _ := evidence.HostPort(u.Authority)
 	return host == domain || strings.HasSuffix(host, "."+domain)
 }
+
+// heads are the facts that stand in the heads of messages alone.
+type heads struct {
+	tokens []string // of the crawl, in lower case: whom X-Robots-Tag may mean
+
+	tagged     int64 // answers with an X-Robots-Tag that asks the crawl for something
+	keptBodies []Example
+	unfollowed map[uint64]bool // pages, by URL, whose links are not to be followed
+	followed   []Example
+
+	secrets []Example // requests with credentials
+	nSecret int64
+	cookies int64 // requests with a Cookie
+
+	stored      map[uint64]copyOf // answers that could be used again, by URL
+	repeats     int64             // requests for such
+	conditional int64             // of these
+	wasted      []Example         // of these, those that a cache would have spared
+	nWasted     int64
+}
+
+func appendNew(to []string, token string) []string {
+	if token = strings.ToLower(token); token == "" || slices.Contains(to, token) {
+		return to
+	}
+	return append(to, token)
+}
+
+// head takes what the heads of an exchange say.
+func (f *facts) head(e *evidence.Exchange) {
+	f.tokens = appendNew(f.tokens, evidence.TokenOf(e.Agent))
+	if fields := e.Sent.Secrets + e.Sent.Masked; strings.Contains(fields, "authorization") {
+		f.nSecret++
+		add(&f.secrets, asked(e, "a request with credentials"))
+	}
+	if strings.Contains(e.Sent.Secrets+e.Sent.Masked, "cookie") {
+		f.cookies++
+	}
+	f.repeat(e)
+	if e.Status != 0 {
+		f.tags(e)
+		f.store(e)
+	}
+	f.told(e)
+}
+
+// asked is a request as an example.
+func asked(e *evidence.Exchange, observed string) Example {
+	x := at(e, observed)
+	x.Place = e.Request
+	return x
+}
+
+// told takes what the crawl says of an exchange: whether it followed a link that it should not.
+func (f *facts) told(e *evidence.Exchange) {
+	l := e.Line
+	if l == nil || !f.unfollowed[f.key(l.Via)] {
+		return
+	}
+	if l.Kind == storage.KindLink || strings.HasSuffix(e.Hops, "L") {
+		x := at(e, "a link was followed from "+l.Via+", whose X-Robots-Tag has nofollow or none")
+		x.Place = e.LineAt
+		add(&f.followed, x)
+	}
+}
+
+// wishes are what an X-Robots-Tag asks for, as far as an archive can show whether it was heeded.
+type wishes struct{ noarchive, nofollow, other bool }
+
+// colons are the directives with a value of their own: what stands before their colon is no crawler's name.
+var colons = []string{"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
+
+// read takes the value of a field. A name with a colon says whom the rest of the field is for: all else is for everyone.
+func (w *wishes) read(value string, tokens []string) {
+	if name, rest, ok := strings.Cut(value, ":"); ok && !strings.ContainsAny(name, ", ") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		switch {
+		case slices.Contains(colons, name):
+		case name == "robots" || name == "*" || slices.Contains(tokens, name):
+			value = rest
+		default:
+			return
+		}
+	}
+	for d := range strings.SplitSeq(strings.ToLower(value), ",") {
+		switch strings.TrimSpace(d) {
+		case "noarchive":
+			w.noarchive = true
+		case "nofollow", "none":
+			w.nofollow = true
+		case "", "all":
+		default:
+			w.other = true // noindex and the like bind whoever uses the archive
+		}
+	}
+}
+
+// tags takes the wishes of an answer.
+func (f *facts) tags(e *evidence.Exchange) {
+	var w wishes
+	for _, v := range e.Answer.RobotsTags {
+		w.read(v, f.tokens)
+	}
+	k := f.key(e.URL)
+	if !w.nofollow {
+		delete(f.unfollowed, k)
+	} else if len(f.unfollowed) < maxURLs {
+		f.unfollowed[k] = true
+	}
+	if w == (wishes{}) {
+		return
+	}
+	f.tagged++
+	if w.noarchive && e.Status == http.StatusOK && !e.Bodyless && e.Body > 0 {
+		add(&f.keptBodies, at(e, "the body is archived, and X-Robots-Tag has noarchive"))
+	}
+}
+
+// copyOf is what a cache would know of a URL: the last answer that it could store. The zero copyOf is none.
+type copyOf struct {
+	at        int64 // when it was asked for, in microseconds of Unix
+	fresh     int64 // until when it need not be asked for again; 0 when the answer does not say
+	validator bool  // a conditional request can be made of it
+}
+
+// store takes an answer (RFC 9111 3): one that is whole, and that nothing forbids to store.
+func (f *facts) store(e *evidence.Exchange) {
+	k, status := f.key(e.URL), e.Status
+	last, known := f.stored[k]
+	now := e.Began.UnixMicro()
+	if e.Began.IsZero() || known && now < last.at || !known && len(f.stored) >= maxURLs {
+		return
+	}
+	c := copyOf{at: now, validator: e.Answer.ETag || len(e.Answer.LastModified) > 0}
+	if status == http.StatusNotModified { // RFC 9111 4.3.4: what was stored is as good as new
+		c.validator = c.validator || last.validator
+		status = http.StatusOK
+	}
+	control := directives(e.Answer.CacheControl)
+	_, never := control["no-store"]
+	star := strings.TrimSpace(strings.Join(e.Answer.Vary, ",")) == "*"
+	if e.Cut != "" || never || star || status != http.StatusOK && status != http.StatusNonAuthoritativeInfo {
+		delete(f.stored, k)
+		return
+	}
+	if _, always := control["no-cache"]; !always {
+		c.fresh = now + lifetime(&e.Answer, control).Microseconds()
+	}
+	f.stored[k] = c
+}
+
+// directives reads Cache-Control (RFC 9111 5.2). The first of a name counts.
+func directives(values []string) map[string]string {
+	all := map[string]string{}
+	for _, v := range values {
+		for d := range strings.SplitSeq(v, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(d), "=")
+			if name = strings.ToLower(name); all[name] == "" {
+				all[name] = strings.Trim(value, `"`)
+			}
+		}
+	}
+	return all
+}
+
+// maxLife is the longest that an answer counts as fresh: a year (RFC 9111 1.2.2 has more than anybody needs).
+const maxLife = 365 * 24 * time.Hour
+
+// lifetime is how long an answer is fresh from when it came (RFC 9111 4.2.1, 4.2.3); what is invalid is stale. Guesses
+// (4.2.2) are no directives.
+func lifetime(a *evidence.AnswerHead, control map[string]string) (life time.Duration) {
+	if v, ok := control["max-age"]; ok {
+		life, _ = evidence.Seconds(v)
+	} else if until, ok := evidence.Date(a.Expires.Value); ok {
+		if date, ok := evidence.Date(a.Date.Value); ok {
+			life = until.Sub(date)
+		}
+	}
+	age, _ := evidence.Seconds(a.Age.Value)
+	return max(0, min(life, maxLife)-age)
+}
+
+// repeat takes a request for a URL: did a stored answer make it needless, or could it have been conditional?
+func (f *facts) repeat(e *evidence.Exchange) {
+	c, known := f.stored[f.key(e.URL)]
+	now := e.Began.UnixMicro()
+	if !known || e.Began.IsZero() || c.at >= now || e.Method != http.MethodGet || e.Robots || e.Sent.Ranged {
+		return
+	}
+	f.repeats++
+	said := "requested again although the response of " + clock(c.at) + " was fresh until " + clock(c.fresh)
+	switch {
+	case e.Sent.Conditional:
+		f.conditional++
+		return
+	case now < c.fresh:
+	case c.validator:
+		said = "requested again without the validator of the response of " + clock(c.at)
+	default:
+		return
+	}
+	f.nWasted++
+	add(&f.wasted, asked(e, said))
+}
+
+func clock(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05Z") }

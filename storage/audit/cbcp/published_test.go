@@ -38,7 +38,7 @@ func TestCopiesOfWhatIsPublishedDecideTheirClauses(t *testing.T) {
 	} {
 		p := good()
 		row.change(&p)
-		f, kept, broken := &New(nil, p).facts, []string{}, []string{}
+		f, kept, broken := &New(p).facts, []string{}, []string{}
 		for _, c := range Clauses() {
 			if c.Section != "2" && !strings.HasSuffix(c.Section, "2.5") && c.Section != "2.6" {
 				continue

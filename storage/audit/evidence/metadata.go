@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
@@ -43,7 +45,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 		return
 	}
 	h := rd.cur.whose(rec, at)
-	line, ended, troubles, err := rd.fields(rec)
+	line, hops, ended, troubles, err := rd.fields(rec)
 	rd.block.rest()
 	rd.digests(rec, at, line.URL)
 	switch {
@@ -61,8 +63,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 		return
 	}
 	line.Began, line.Record = h.Exchange.Began, h.Exchange.Record
-	h.HasMetadata, h.Exchange.Took, h.Exchange.Ended, h.Exchange.Line, h.Exchange.LineAt = true, line.Took, ended, line,
-		at
+	h.HasMetadata, h.Took, h.Ended, h.Line, h.LineAt, h.Hops = true, line.Took, ended, line, at, hops
 	h.sums[2], h.heads[2] = rd.block.digest(), rd.heading(rec)
 	h.misses(rec)
 	rd.cur.settle()
@@ -73,7 +74,7 @@ const maxTroubles = 10
 
 // fields reads the fields of an exchange's metadata record, and says whether they tell when it ended. A field that
 // cannot be read is as if it were not there, and is named by its trouble.
-func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, ended bool, troubles []string, err error) {
+func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, hops string, ended bool, troubles []string, err error) {
 	line = &storage.Line{URL: rec.TargetURI()}
 	rd.block.begin(rec, false)
 	err = warcFields(&rd.block, func(name, value string) {
@@ -83,6 +84,8 @@ func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, ended bool, trou
 			troubles = append(troubles, bad.Error())
 		case bad == nil && name == "fetchTimeMs":
 			ended = true
+		case bad == nil && name == "hopsFromSeed":
+			hops = finding.Short(value)
 		}
 	})
 	for _, f := range []struct {
@@ -95,7 +98,7 @@ func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, ended bool, trou
 		}
 	}
 	line.RobotsRecord = strings.Trim(line.RobotsRecord, "<>")
-	return line, ended, troubles, err
+	return line, hops, ended, troubles, err
 }
 
 // whose returns the exchange that a metadata record belongs to.
@@ -169,4 +172,150 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 	if len(lines) > 0 {
 		rd.cur.queue = append(rd.cur.queue, Event{Info: rd.cur.info, Refusals: lines, At: at})
 	}
+}
+
+// This file holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
+// outcome to what was answered. It is pure.
+
+// The words that the line of an exchange may have. Those of URLs that nobody asked for are not among them.
+var (
+	decisionWords = spelled("", storage.DecisionAllow, storage.DecisionRobots, storage.DecisionOwner)
+	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect,
+		storage.KindSitemap, storage.KindMap, storage.KindScript)
+	outcomeWords = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed,
+		storage.OutcomeGone,
+		storage.OutcomeDropped, storage.OutcomeDeferred)
+	changeWords = spelled("", storage.ChangeNew, storage.ChangeChanged, storage.ChangeUnchanged, storage.ChangeGone)
+	paceWords   = spelled("", storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime,
+		storage.ByAddress,
+		storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots)
+	restWords = spelled("", storage.ByRetryAfter, storage.ByRateLimit, storage.ByErrors, storage.ByRobots)
+)
+
+func spelled[W ~string](words ...W) (all []string) {
+	for _, w := range words {
+		all = append(all, string(w))
+	}
+	return all
+}
+
+// whyNoPage are the reasons for which an answer that came whole with a status of 200 to 299 is none that could be used.
+var whyNoPage = []string{
+	storage.ReasonAborted, storage.ReasonCoding, storage.ReasonIncomplete, storage.ReasonLease, storage.ReasonProtocol,
+	storage.ReasonReset,
+	storage.ReasonSlow, storage.ReasonTimeout, storage.ReasonTooSlow,
+}
+
+// Answer is what the archive shows of the exchange.
+type Answer struct {
+	Status  int
+	Whole   bool // it was answered, and nothing cut it
+	LeftOut bool // a package has it not
+}
+
+// trouble is a word that is none, or does not fit.
+type trouble struct {
+	Field          string // of the metadata record
+	Required, Said string
+}
+
+// Troubles returns what is wrong with the words of the line of an exchange.
+func Troubles(l *storage.Line, a Answer) (all []trouble) {
+	for _, f := range []struct {
+		name, word string
+		may        []string
+	}{
+		{"decision", string(l.Decision), decisionWords}, {"kind", string(l.Kind), kindWords},
+		{"outcome", string(l.Outcome), outcomeWords},
+		{"change", string(l.Change), changeWords}, {"paceBy", string(l.PaceBy), paceWords},
+		{"restBy", string(l.RestBy), restWords},
+	} {
+		if !slices.Contains(f.may, f.word) {
+			all = append(all, trouble{f.name, f.name + ", of a request, one of " + strings.Join(f.may[1:], ", "),
+				f.word})
+		}
+	}
+	switch {
+	case l.Attempt < 0 || l.Depth < 0:
+		all = append(all, trouble{"attempt", "attempt and depth, numbers from 0",
+			fmt.Sprintf("attempt %d, depth %d", l.Attempt, l.Depth)})
+	case (l.Rest != 0) != (l.RestBy != "") || l.Rest < 0:
+		all = append(all, trouble{"restMs", "a delay together with its reason",
+			fmt.Sprintf("%v by %q", l.Rest, string(l.RestBy))})
+	}
+	if right := outcome(l, a); right != "" {
+		all = append(all, trouble{"outcome", right,
+			fmt.Sprintf("outcome %q, change %q", string(l.Outcome), string(l.Change))})
+	}
+	return all
+}
+
+// outcome says what outcome an answer can have, where the line of its exchange has another; else it is empty. A 304 may
+// confirm any answer.
+func outcome(l *storage.Line, a Answer) string {
+	s, is := a.Status, l.Outcome
+	if is != "" && (l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner) {
+		return "no outcome for a request that is not a task"
+	}
+	if is == "" || a.LeftOut || s == 304 {
+		return ""
+	}
+	page, gone, redirect := s >= 200 && s < 300, s == 404 || s == 410, s >= 300 && s < 400
+	whole := a.Whole && l.Reason != storage.ReasonAborted
+	switch {
+	case is == storage.OutcomeFetched && !page:
+		return fmt.Sprintf("an outcome for status %d: fetched is for 200 to 299", s)
+	case is == storage.OutcomeRedirected && !redirect:
+		return fmt.Sprintf("an outcome for status %d: redirected is for 300 to 399", s)
+	case is == storage.OutcomeGone && !gone:
+		return fmt.Sprintf("an outcome for status %d: gone is for 404 and 410", s)
+	case is == storage.OutcomeDropped && whole && !page && !redirect:
+		return fmt.Sprintf("an outcome for status %d: a dropped URL would have been usable", s)
+	case is == storage.OutcomeFailed || is == storage.OutcomeDeferred:
+		if whole && gone && !slices.Contains(whyNoPage, l.Reason) {
+			return fmt.Sprintf("the outcome gone, for status %d", s)
+		}
+		if whole && page && !slices.Contains(whyNoPage, l.Reason) {
+			return fmt.Sprintf("the outcome fetched, or why a whole answer with status %d was of no use", s)
+		}
+	}
+	switch change := l.Change; {
+	case change == storage.ChangeGone && is != storage.OutcomeGone:
+		return "the change gone only with the outcome gone"
+	case change != "" && change != storage.ChangeGone && is != storage.OutcomeFetched &&
+		is != storage.OutcomeRedirected:
+		return "a change of the response"
+	}
+	return ""
+}
+
+// Plain writes a text as both the ledger and the archive can: within a line, in UTF-8 (docs/reference/ledger.md, docs/reference/archives.md).
+func Plain(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return foreignText(s)
+		}
+	}
+	return strings.Trim(s, " ")
+}
+
+func foreignText(s string) string {
+	const unknown = "\ufffd"
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, unknown))
+	for strings.Contains(s, unknown+unknown) { // the archive has one for a row of octets that are none, the ledger one for each
+		s = strings.ReplaceAll(s, unknown+unknown, unknown)
+	}
+	return strings.TrimSpace(s)
+}
+
+// quote is what a verdict quotes of a robots.txt.
+type quote struct{ Rule, Group, RunnerUp string }
+
+func (q quote) String() string {
+	return fmt.Sprintf("%q of group %q before %q", q.Rule, q.Group, q.RunnerUp)
 }

@@ -1,8 +1,20 @@
 package evidence
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"slices"
 	"strings"
+	"time"
 
+	"curtsy/frontier/durable/meter"
+	"curtsy/storage"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
@@ -98,4 +110,213 @@ func answerTo(id, uri string) string { return id + " " + uri }
 // unreadable says that a URL was asked for, or kept, of which nobody can say what rules bind it.
 func (rd *Reader) unreadable(at finding.Place, uri string, err error) {
 	rd.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+finding.Short(uri))
+}
+
+// stream is a file while it is read: it gives what is to be judged, in the order of the file.
+type stream struct {
+	f          *os.File
+	size       *counted
+	rd         *warc.Lenient
+	file       File
+	info       *Info
+	rec        *warc.Record  // that is being read, or was read last
+	lost       finding.Place // of the last record whose head cannot be read; zero if all could
+	lostBefore int64         // the number of records before it
+	window     []*partial
+	queue      []Event
+	done       bool
+	opened     bool // something was read
+}
+
+// Event is something to be judged: an exchange, a warcinfo record, or lines of URLs that were not asked for.
+type Event struct {
+	Info     *Info // what the file said last
+	Exchange *Joined
+	Refusals []storage.Line
+	At       finding.Place // of lines
+}
+
+// due is when an event's place among those of other files is: when its exchange ended, for then it was written.
+func (ev Event) due() time.Time {
+	if ev.Exchange == nil {
+		return time.Time{}
+	}
+	return ev.Exchange.Exchange.End()
+}
+
+func (rd *Reader) open(ctx context.Context, path string) (*stream, error) {
+	f, err := warc.OpenListed(path, os.Open)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	s := &stream{f: f, size: &counted{r: meter.Reader(ctx, f)}, file: File{Name: path}}
+	if rd.o.Ours {
+		s.size.sum = sha256.New()
+	}
+	s.rd = warc.NewLenient(s.size, func(f warc.Finding) { rd.oddity(s, f) })
+	return s, nil
+}
+
+// fill reads until something is to be judged, or the file ends.
+func (rd *Reader) fill(ctx context.Context, s *stream) error {
+	if s.info == nil && rd.o.Ours { // until its warcinfo is met
+		s.info = &Info{Ours: true}
+	}
+	rd.cur = s
+	for len(s.queue) == 0 && !s.done {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("audit: read %s: %w", s.file.Name, err)
+		}
+		rec, err := s.rd.Next()
+		if errors.Is(err, io.EOF) {
+			if n := len(s.window); n > 0 {
+				s.window[n-1].Last = true
+			}
+			s.flush(0)
+			if s.size.sum != nil {
+				s.file.SHA256 = hex.EncodeToString(s.size.sum.Sum(nil))
+			}
+			s.done, s.file.Octets = true, s.size.n
+			rd.sum.Files = append(rd.sum.Files, s.file)
+			rd.sum.Records += s.file.Records
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("audit: read %s: %w", s.file.Name, err)
+		}
+		s.rec = rec
+		s.file.Records++
+		if err := rd.record(s.file.Name, rec); err != nil {
+			return err
+		}
+		if _, err := s.rd.End(); err != nil { // its checksum is verified before its exchange is judged
+			return fmt.Errorf("audit: read %s: %w", s.file.Name, err)
+		}
+	}
+	return nil
+}
+
+// next takes what is first in s.
+func (s *stream) next() Event {
+	ev := s.queue[0]
+	s.queue = slices.Delete(s.queue, 0, 1)
+	return ev
+}
+
+// Each reads the files, each to its end before the next: our crawls write one at a time. Others may write several at
+// once, whose exchanges are put in the order of time.
+func (rd *Reader) Each(ctx context.Context, judge func(context.Context, Event) error) error {
+	paths := rd.o.Files
+	width := 1
+	if len(paths) > 1 {
+		firsts := make(map[string]time.Time, len(paths))
+		for _, p := range paths {
+			at, ours, err := first(p)
+			if err != nil {
+				return err
+			}
+			if firsts[p] = at; !ours && !rd.o.Ours {
+				width = maxStreams
+			}
+		}
+		if width > 1 {
+			paths = slices.Clone(paths)
+			slices.SortStableFunc(paths, func(p, q string) int { return firsts[p].Compare(firsts[q]) })
+		}
+	}
+	return rd.merge(ctx, paths, width, judge)
+}
+
+// maxStreams is how many files are read at one time.
+const maxStreams = 16
+
+// merge judges what the files hold, always what is due first of the next width of them.
+func (rd *Reader) merge(ctx context.Context, paths []string, width int,
+	judge func(context.Context, Event) error) error {
+	var reading []*stream
+	defer func() {
+		for _, s := range reading {
+			s.f.Close() // it was only read
+		}
+	}()
+	for len(paths) > 0 || len(reading) > 0 {
+		for len(reading) < width && len(paths) > 0 {
+			s, err := rd.open(ctx, paths[0])
+			if err != nil {
+				return err
+			}
+			reading, paths = append(reading, s), paths[1:]
+		}
+		best := -1
+		for i := 0; i < len(reading); i++ {
+			s := reading[i]
+			if err := rd.fill(ctx, s); err != nil {
+				return err
+			}
+			switch {
+			case len(s.queue) == 0:
+				s.f.Close() // it was only read
+				reading = slices.Delete(reading, i, i+1)
+				i--
+			case best < 0 || s.queue[0].due().Before(reading[best].queue[0].due()):
+				best = i
+			}
+		}
+		if best < 0 || len(reading) < width && len(paths) > 0 {
+			continue
+		}
+		if err := judge(ctx, reading[best].next()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first returns the first date in a file, and whether the file says that this crawler wrote it.
+func first(path string) (at time.Time, ours bool, err error) {
+	f, err := warc.OpenListed(path, os.Open)
+	if err != nil {
+		return at, false, fmt.Errorf("audit: %w", err)
+	}
+	defer f.Close()
+	rd := warc.NewLenient(f, nil)
+	for range 4 {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return at, false, fmt.Errorf("audit: read %s: %w", path, err)
+		}
+		if rec.Type == "warcinfo" {
+			in := &Info{}
+			var r blockReader
+			r.init()
+			r.begin(rec, false)
+			if warcFields(&r, in.add) == nil {
+				in.read()
+				ours = in.Ours
+			}
+		}
+		if t, _, ok := instant(rec.Fields.Get("WARC-Date")); ok && at.IsZero() {
+			at = t
+		}
+	}
+	return at, ours, nil
+}
+
+// counted counts what is read, and digests it if it has a hash: a file is read to its end, each octet once.
+type counted struct {
+	r   io.Reader
+	n   int64
+	sum hash.Hash
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if c.sum != nil {
+		c.sum.Write(p[:n]) // never fails
+	}
+	return n, err
 }

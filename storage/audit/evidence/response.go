@@ -2,7 +2,12 @@ package evidence
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,24 +19,20 @@ import (
 
 // Joined is an exchange, put together from the records that tell of it: request, answer and metadata.
 type Joined struct {
-	Exchange Exchange
+	Exchange
 
-	Sent        RequestHead
 	RequestURL  string // of the request record, where it is not the answer's
 	HasRequest  bool   // the request record is there
 	HasAnswer   bool   // the response or revisit
 	HasMetadata bool   // the metadata record
 	Last        bool   // nothing follows it in its file
 
-	Answer     AnswerHead
-	Bodyless   bool // the body was not in the record
 	Kept       bool // Text is the body, or TextFault says why it cannot be
 	Text       Text // of what may be robots.txt
 	TextFault  string
 	OwnerProof bool   // the body has the form of an owner's proof
 	Incomplete string // why the body is not all of it; "" for all that is known
-	Body       int64  // bytes behind the head in the block of an answer of ours
-	Unframed   string // where such a body does not end as its head says; "" where it does, or the head does not say
+	Unframed   string // where the body of an answer of ours does not end as its head says; "" where it does, or the head does not say
 
 	Alone string // the type of a record that keeps what a URL gave without the exchange, which there is none of then
 
@@ -53,6 +54,8 @@ type AnswerHead struct {
 	Location, Expires, Date, Age First
 	CacheControl, RetryAfter     []string
 	LastModified, RobotsTags     []string
+	Vary                         []string
+	ETag                         bool
 	RateLimit, Coding            string // RateLimit and Content-Encoding, of several fields all
 	length, part                 First  // Content-Length and Content-Range
 	octets                       int    // of those that are kept several times
@@ -101,6 +104,14 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 		several(&s.LastModified)
 	case "x-robots-tag":
 		several(&s.RobotsTags)
+	case "vary":
+		several(&s.Vary)
+	case "cache-control":
+		several(&s.CacheControl)
+	case "expires":
+		s.Expires.set(value)
+	case "etag":
+		s.ETag = true
 	case "content-length":
 		s.length.set(value)
 	}
@@ -110,14 +121,10 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 	switch name {
 	case "location":
 		s.Location.set(value)
-	case "cache-control":
-		several(&s.CacheControl)
 	case "content-encoding":
 		if len(value) > 0 {
 			joined(&s.Coding, finding.MaxText, s.Coding == "")
 		}
-	case "expires":
-		s.Expires.set(value)
 	case "content-range":
 		s.part.set(value)
 	}
@@ -234,6 +241,7 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 	h.Exchange.Whole = h.Exchange.Revisit != ProfileIdentical &&
 		(h.Exchange.Cut != CutUnread || rec.Length > int64(r.headed()))
 	h.Bodyless = h.Exchange.Revisit != ""
+	h.Body = rec.Length - int64(r.headed())
 	h.Kept = !h.Bodyless && rd.keeps(p, h.Exchange.Status)
 	if body := r.payload(h.Kept); h.Kept {
 		h.Incomplete = rd.incomplete(h, len(body))
@@ -242,7 +250,6 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 		}
 	}
 	if h.ours {
-		h.Body = rec.Length - int64(r.headed())
 		h.Unframed = h.unframed(r)
 	}
 	rd.digests(rec, at, h.Exchange.URL)
@@ -315,4 +322,94 @@ func (rd *Reader) revisit(h *partial, rec *warc.Record, at finding.Place) {
 		rd.bad(at, h.Exchange.URL, "a revisit that names its original (WARC 1.1, 6.7)",
 			"neither WARC-Refers-To, nor -Target-URI, nor a payload digest")
 	}
+}
+
+// Whole reports whether a part is all of it (RFC 9110 14.4).
+func (s *AnswerHead) Whole() bool {
+	part, ok := strings.CutPrefix(s.part.Value, "bytes 0-")
+	last, whole, _ := strings.Cut(part, "/")
+	n, err := strconv.ParseUint(last, 10, 32)
+	return ok && err == nil && strconv.FormatUint(n+1, 10) == whole
+}
+
+// Enough is how much of a robots.txt must be read at least (RFC 9309 2.5).
+const Enough = 500 << 10
+
+// incomplete says why a kept body of n bytes is not all that the server meant to send; "" when nothing shows it.
+func (rd *Reader) incomplete(h *partial, n int) string {
+	length, err := strconv.ParseUint(h.Answer.length.Value, 10, 63)
+	switch {
+	case h.Exchange.Cut == "length" && (n >= Enough || h.Answer.Coding != "" && rd.ours()): // by the crawler, which had enough
+		return ""
+	case rd.block.cut:
+		return "its chunks end early"
+	case rd.block.chunked || n >= Enough || h.Answer.Coding != "": // others may keep a body without its coding
+		return ""
+	case err == nil && uint64(n) < length:
+		return strconv.Itoa(n) + " of " + h.Answer.length.Value + " bytes"
+	}
+	return ""
+}
+
+// unframed says where the body of a whole answer does not end as its head says (RFC 9112 6.3).
+func (h *partial) unframed(r *blockReader) string {
+	length, err := strconv.ParseUint(h.Answer.length.Value, 10, 63)
+	switch s := h.Exchange.Status; {
+	case s == 204 || s == 304:
+		if h.Body > 0 {
+			return fmt.Sprintf("%d bytes after the head of status %d, which has no body", h.Body, s)
+		}
+	case r.chunked:
+		return r.chunks
+	case err == nil && uint64(h.Body) != length:
+		return fmt.Sprintf("a body of %d bytes with Content-Length: %d", h.Body, length)
+	}
+	return ""
+}
+
+// isProof reports whether a body has the form of an owner's proof.
+func isProof(body []byte) bool {
+	for line := range strings.Lines(string(body[:min(len(body), 4<<10)])) {
+		value, ok := strings.CutPrefix(strings.TrimSpace(line), "curtsy-owner=")
+		if ok && len(value) == 64 && strings.Trim(value, "0123456789abcdef") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// OwnerPath is where a host holds the proof that it is the operator's own (docs/trust/politeness.md, rule 18).
+const OwnerPath = "/.well-known/curtsy-owner.txt"
+
+// Unfinished reports whether a file is a segment that was being written.
+func Unfinished(path string) bool { return strings.HasSuffix(path, unfinished) }
+
+const unfinished = ".open"
+
+// misses notes that the metadata record of an exchange without an answer names one all the same: the request names it
+// too, or the metadata record would not have been found to be of it.
+func (h *partial) misses(rec *warc.Record) {
+	if h.HasAnswer || !h.HasRequest {
+		return
+	}
+	if to := concurrent(rec); len(to) > 0 && !slices.Contains(h.ids, to[0]) && slices.Contains(h.to, to[0]) {
+		h.Exchange.LeftOut = to[0]
+	}
+}
+
+// decoded returns a body without its content coding, as far as robots.txt is read.
+func decoded(body []byte, coding string) ([]byte, error) {
+	if coding == "" {
+		return body, nil
+	}
+	h := warc.HTTP{Header: http.Header{"Content-Encoding": {coding}}, Payload: bytes.NewReader(body)}
+	r, err := h.Body(maxBody)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(r)
+	if errors.Is(err, warc.ErrTooLarge) {
+		err = nil
+	}
+	return b, err
 }

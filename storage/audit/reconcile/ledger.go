@@ -382,13 +382,10 @@ func (l *Ledger) Crashed(from, to time.Time) bool { return l.runs.around(from, t
 func NoLedger(dir string) audit.Witness { return &noLedger{dir: dir} }
 
 type noLedger struct {
+	audit.Silent
+
 	dir  string
 	ours bool
-}
-
-func (n *noLedger) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
-func (n *noLedger) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
-	return nil
 }
 
 func (n *noLedger) Info(_ context.Context, in *evidence.Info, _ finding.Report) error {

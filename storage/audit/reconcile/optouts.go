@@ -1,8 +1,14 @@
 package reconcile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"curtsy/storage"
@@ -93,4 +99,232 @@ func (o *optOuts) judge(found finding.Report) {
 			Required: "a list of opt-outs that was in force, as the marks of the run and its warcinfo record have them",
 			Observed: fmt.Sprintf("%s names the list %s", by.place, finding.Short(of.digest))})
 	}
+}
+
+// optedOut holds requests to the entries of opt-out lists that are in force where their lines stand in the ledger: those
+// that a line names, and all of the list in the crawl directory while it is the one that the marks name. The zero value
+// has none.
+type optedOut struct {
+	list    string   // digest of the lists in force, by the marks
+	file    string   // digest of the list in the crawl directory; "" without one
+	entries []string // of that list
+	unread  bool     // a list was in force that is not there
+
+	changed time.Time // when the lists changed within the run; zero if they did not
+
+	byHost map[string][]entry // by host, or by domain with a dot before it
+	nets   map[netip.Prefix][]entry
+	count  int
+	has    map[string]bool // entries that lines name, with their list
+	asked  []finding.Finding
+}
+
+// entry is an entry of a list (docs/trust/opt-out.md).
+type entry struct {
+	text, list, said string
+	from             time.Time
+	of               string // the authority to which it applies from the very moment on; "*" for all
+
+	scheme, port string // empty: any
+	path         string // of path and query; empty: all
+	whole        bool
+	net          netip.Prefix
+}
+
+// underWay is how long after an entry came into force a request may begin that was decided before: it waits for a
+// resolver, a connection or the pace of an address.
+const underWay = time.Minute
+
+const (
+	optOutName = "optout.txt" // in the crawl directory
+	maxOptOuts = 16 << 20     // bytes of a list
+	maxInForce = 1 << 20      // entries
+)
+
+// open reads the list in the crawl directory, if there is one.
+func (o *optedOut) open(root string) {
+	path := filepath.Join(root, optOutName)
+	fi, err := os.Stat(path)
+	if root == "" || err != nil || !fi.Mode().IsRegular() || fi.Size() > maxOptOuts {
+		return
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return // as if it were not there
+	}
+	sum := sha256.Sum256(b)
+	o.file = hex.EncodeToString(sum[:])
+	for line := range strings.SplitSeq(strings.TrimPrefix(string(b), "\ufeff"), "\n") {
+		if i := strings.IndexAny(line, "\t#"); i >= 0 {
+			line = line[:i]
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			o.entries = append(o.entries, line)
+		}
+	}
+}
+
+// mark takes which lists are in force from a mark on.
+func (o *optedOut) mark(m *ledger.Mark) {
+	digest, of := m.OptOuts, "*"
+	o.changed = time.Time{}
+	if m.Kind == ledger.KindOptOuts {
+		digest, of, o.changed = m.SHA256, "", m.Time
+	}
+	if digest == o.list && m.Kind == ledger.KindRun {
+		return
+	}
+	o.list, o.byHost, o.nets, o.count, o.has = digest, nil, nil, 0, nil
+	switch {
+	case digest == "":
+	case digest != o.file:
+		o.unread = true
+	default:
+		for _, text := range o.entries {
+			o.enter(entry{text: text, list: digest, from: m.Time, of: of, said: "the list in force since " + finding.Clock(m.Time)})
+		}
+	}
+}
+
+// line takes a line: it names an entry, or is of a request that none may forbid.
+func (o *optedOut) line(l *storage.Line, place string) {
+	u, err := evidence.ParseURL(l.URL)
+	if err != nil {
+		return
+	}
+	if l.List != "" && l.RobotsRule != "" && l.Record == "" {
+		if l.List != o.list && !o.changed.IsZero() && l.Time.Before(o.changed.Add(underWay)) {
+			return // decided with the lists before, perhaps; with several lists the digest in force is that of all
+		}
+		text, _, _ := strings.Cut(l.RobotsRule, " # ") // the reason follows
+		if key := l.List + " " + text; !o.has[key] {
+			if o.has == nil {
+				o.has = map[string]bool{}
+			}
+			o.has[key] = true
+			of := u.Authority
+			if l.Own { // asked for several pages at once
+				of = ""
+			}
+			o.enter(entry{text: text, list: l.List, from: l.Time, of: of, said: place})
+		}
+		return
+	}
+	if l.Record == "" || l.Time.Before(l.Began) || o.count == 0 || len(o.asked) >= maxProblems {
+		return
+	}
+	if e, under := o.find(u, l); under {
+		o.asked = append(o.asked, finding.Finding{Code: finding.OptOuts, URL: l.URL, Authority: u.Authority, Time: l.Began,
+			Place:    finding.Place{Record: l.Record},
+			Required: "nothing that an opt-out list refuses (politeness rule 16): " + finding.Short(e.text) + ", by " + e.said,
+			Observed: fmt.Sprintf("%s: it was requested", place)})
+	}
+}
+
+// enter puts an entry in force. What cannot be read forbids nothing.
+func (o *optedOut) enter(e entry) {
+	if o.count >= maxInForce {
+		return
+	}
+	if o.byHost == nil {
+		o.byHost = map[string][]entry{}
+	}
+	text := e.text
+	if strings.HasPrefix(text, ".") {
+		u, err := evidence.ParseURL("http://" + text[1:])
+		if err != nil {
+			return
+		}
+		host, _ := evidence.HostPort(u.Authority)
+		o.byHost["."+host] = append(o.byHost["."+host], e)
+		o.count++
+		return
+	}
+	if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		addr = addr.Unmap()
+		e.net = netip.PrefixFrom(addr, addr.BitLen())
+	} else if p, err := netip.ParsePrefix(text); err == nil {
+		e.net = p
+	}
+	if e.net.IsValid() {
+		if o.nets == nil {
+			o.nets = map[netip.Prefix][]entry{}
+		}
+		o.nets[e.net.Masked()] = append(o.nets[e.net.Masked()], e)
+		o.count++
+		return
+	}
+	scheme, site, schemed := strings.Cut(text, "://")
+	if !schemed {
+		scheme, site = "http", text
+	}
+	site, e.whole = strings.CutSuffix(site, "$")
+	u, err := evidence.ParseURL(scheme + "://" + site)
+	if err != nil {
+		return
+	}
+	host, port := evidence.HostPort(u.Authority)
+	name, _, _ := strings.Cut(site, "/")
+	if schemed {
+		e.scheme = strings.ToLower(scheme)
+	}
+	if schemed || strings.Contains(name[strings.LastIndexByte(name, ']')+1:], ":") {
+		e.port = port
+	}
+	if path := strings.TrimPrefix(u.Key, u.Authority); path != "/" || e.whole {
+		e.path = path
+	}
+	o.byHost[host] = append(o.byHost[host], e)
+	o.count++
+}
+
+// find returns the entry that a request is under.
+func (o *optedOut) find(u evidence.URL, l *storage.Line) (entry, bool) {
+	scheme, _, _ := strings.Cut(u.Authority, "://")
+	host, port := evidence.HostPort(u.Authority)
+	target := strings.TrimPrefix(u.Key, u.Authority)
+	since := func(e *entry) bool {
+		from := e.from
+		if e.of != "*" && e.of != u.Authority {
+			from = from.Add(underWay)
+		}
+		return l.Began.After(from)
+	}
+	for _, e := range o.byHost[host] {
+		if since(&e) && (e.scheme == "" || e.scheme == scheme) && (e.port == "" || e.port == port) &&
+			strings.HasPrefix(target, e.path) && (!e.whole || target == e.path) {
+			return e, true
+		}
+	}
+	for domain, more := host, true; more; _, domain, more = strings.Cut(domain, ".") {
+		for _, e := range o.byHost["."+domain] {
+			if since(&e) {
+				return e, true
+			}
+		}
+	}
+	addr := l.Addr.Addr().Unmap().WithZone("")
+	if l.Proxy != "" { // it is the proxy's
+		addr = netip.Addr{}
+	}
+	named, _ := netip.ParseAddr(strings.Trim(host, "[]")) // the zero address is in no network
+	for _, a := range [...]netip.Addr{addr, named.Unmap().WithZone("")} {
+		for bits := a.BitLen(); bits >= 0 && a.IsValid() && len(o.nets) > 0; bits-- {
+			p, _ := a.Prefix(bits)
+			for _, e := range o.nets[p] {
+				if since(&e) {
+					return e, true
+				}
+			}
+		}
+	}
+	return entry{}, false
+}
+
+// judge names the requests that entries in force refuse.
+func (o *optedOut) judge(found finding.Report) (unread bool) {
+	for _, f := range o.asked {
+		found(f)
+	}
+	return o.unread
 }
