@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/sorted"
 	"curtsy/storage/spool"
 )
 
@@ -55,14 +55,15 @@ type Builder struct {
 	seed   maphash.Seed
 	err    error
 
-	known numbers  // fingerprint of a key → its provisional number, in the order in which they were met
-	names *written // keys in that order
+	known numbers        // fingerprint of a key → its provisional number, in the order in which they were met
+	names *sorted.Sorter // keys, each with its provisional number behind endKey
 	sites map[string]met
 	hosts numbers // of Domains: fingerprint of a host → the provisional number of its domain
 	notes []note  // by provisional number
 
 	recent [recentPairs]pair
-	pairs  *written // of provisional numbers, as pair.append writes them
+	pairs  spool.Spool // of provisional numbers, as pair.append writes them
+	buf    []byte
 }
 
 // note is what is known of a vertex beside its name: how many hosts it has, twice, and 1 if it was fetched.
@@ -111,7 +112,10 @@ func readPair(b []byte) pair {
 
 // New returns a Builder.
 func New(o Options) *Builder {
-	return &Builder{o: o, seed: maphash.MakeSeed(), names: newWritten(o.Dir), pairs: newWritten(o.Dir), sites: map[string]met{}}
+	return &Builder{
+		o: o, seed: maphash.MakeSeed(), names: sorted.New(o.Dir, o.memory()/2), sites: map[string]met{},
+		pairs: spool.Spool{Dir: o.Dir, Pattern: "curtsy-graph-*"},
+	}
 }
 
 // Vertex makes sure that the graph has the vertex of a URL, with edges or without, and notes that something of it was
@@ -161,7 +165,10 @@ func (b *Builder) evict(slot *pair) {
 	if slot.count == 0 || b.err != nil {
 		return
 	}
-	b.err = b.pairs.write(slot.append(b.pairs.free()))
+	b.buf = slot.append(b.buf[:0])
+	if _, err := b.pairs.Write(b.buf); err != nil {
+		b.err = fmt.Errorf("graph: %w", err)
+	}
 	slot.count = 0
 }
 
@@ -217,10 +224,12 @@ func (b *Builder) number(key string) met {
 	if b.known.count >= b.o.maxVertices() {
 		return met{state: isLeftOut}
 	}
-	if b.err == nil {
-		b.err = b.names.write(append(binary.AppendUvarint(b.names.free(), uint64(len(key))), key...))
-	}
 	n := uint32(b.known.count)
+	if b.err == nil {
+		if err := b.names.Add(binary.BigEndian.AppendUint32([]byte(key+endKey), n)); err != nil {
+			b.err = fmt.Errorf("graph: %w", err)
+		}
+	}
 	b.known.put(f, n)
 	b.notes = append(b.notes, 0)
 	return met{number: n}
@@ -231,44 +240,8 @@ func (b *Builder) fingerprint(s string) uint64 { return max(maphash.String(b.see
 // Close frees memory and disk. It does nothing after Graph.
 func (b *Builder) Close() error {
 	b.known, b.hosts, b.sites, b.notes = numbers{}, numbers{}, nil, nil
-	return errors.Join(b.names.close(), b.pairs.close())
-}
-
-// written is a spool that is written in small pieces.
-type written struct {
-	spool *spool.Spool
-	out   *bufio.Writer
-}
-
-func newWritten(dir string) *written {
-	s := &spool.Spool{Dir: dir, Pattern: "curtsy-graph-*"}
-	return &written{s, bufio.NewWriterSize(s, 32<<10)}
-}
-
-// free is room for a piece, which write takes.
-func (w *written) free() []byte { return w.out.AvailableBuffer() }
-
-func (w *written) write(b []byte) error {
-	if _, err := w.out.Write(b); err != nil {
-		return fmt.Errorf("graph: %w", err)
+	if b.names == nil {
+		return b.pairs.Close()
 	}
-	return nil
+	return errors.Join(b.names.Close(), b.pairs.Close())
 }
-
-// reader reads all from the beginning.
-func (w *written) reader(size int) (*bufio.Reader, error) {
-	if err := w.flush(); err != nil {
-		return nil, err
-	}
-	return bufio.NewReaderSize(w.spool.Section(), size), nil
-}
-
-// flush brings to the spool what was written. Without anything to bring, it may be called by several goroutines.
-func (w *written) flush() error {
-	if err := errors.Join(w.out.Flush(), w.spool.Flush()); err != nil {
-		return fmt.Errorf("graph: %w", err)
-	}
-	return nil
-}
-
-func (w *written) close() error { return w.spool.Close() }

@@ -13,7 +13,7 @@
 // MaxVertices bounds what a hostile crawl can take; links beyond are counted as left out.
 //
 //	builder   12 bytes a slot, 16 to 32 a vertex (48 while it grows); of domains as much again for each host; 4 bytes a vertex beside
-//	graph     8 bytes a vertex, the two degrees
+//	graph     12 bytes a vertex: the two degrees, and what is known beside the name
 //	sorting   Options.Memory
 //
 // # What the package never does

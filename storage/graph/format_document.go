@@ -29,7 +29,7 @@ type source interface {
 	In() []uint32
 	Out() []uint32
 	Vertices() iter.Seq2[Vertex, error]
-	Rows() iter.Seq2[Row, error]
+	Edges() iter.Seq2[Edge, error]
 }
 
 // Document is a graph that is to be written.
@@ -101,14 +101,12 @@ func (d *Document) VertexRows(to func(tables.Row) error) error {
 
 // EdgeRows gives the rows of the table of edges.
 func (d *Document) EdgeRows(to func(tables.Row) error) error {
-	for row, err := range d.Graph.Rows() {
+	for e, err := range d.Graph.Edges() {
+		if err == nil {
+			err = to(tables.Row{tables.Long(int64(e.From)), tables.Long(int64(e.To)), tables.Long(int64(e.Weight))})
+		}
 		if err != nil {
 			return err
-		}
-		for i, target := range row.To {
-			if err := to(tables.Row{tables.Long(int64(row.From)), tables.Long(int64(target)), tables.Long(int64(row.Weight[i]))}); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -115,13 +115,11 @@ func (r reading) compare(t *testing.T, who string, d *graph.Document) {
 		n++
 	}
 	n = 0
-	for row, err := range d.Graph.Rows() {
-		for i, to := range row.To {
-			if err != nil || n >= len(r.Edges) || r.Edges[n] != [3]uint32{row.From, to, row.Weight[i]} {
-				t.Fatalf("%s: edge %d is not %d %d %d: %v", who, n, row.From, to, row.Weight[i], err)
-			}
-			n++
+	for e, err := range d.Graph.Edges() {
+		if err != nil || n >= len(r.Edges) || r.Edges[n] != [3]uint32{e.From, e.To, e.Weight} {
+			t.Fatalf("%s: edge %d is not %+v: %v", who, n, e, err)
 		}
+		n++
 	}
 	if n != len(r.Edges) || n == 0 {
 		t.Errorf("%s: %d edges, not %d", who, len(r.Edges), n)

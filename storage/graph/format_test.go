@@ -50,10 +50,10 @@ func (c chain) Vertices() iter.Seq2[graph.Vertex, error] {
 	}
 }
 
-func (c chain) Rows() iter.Seq2[graph.Row, error] {
-	return func(yield func(graph.Row, error) bool) {
+func (c chain) Edges() iter.Seq2[graph.Edge, error] {
+	return func(yield func(graph.Edge, error) bool) {
 		for i := range len(c.names) - 1 {
-			if !yield(graph.Row{From: uint32(i), To: []uint32{uint32(i) + 1}, Weight: []uint32{uint32(i) + 5}}, c.err) {
+			if !yield(graph.Edge{From: uint32(i), To: uint32(i) + 1, Weight: uint32(i) + 5}, c.err) {
 				return
 			}
 		}

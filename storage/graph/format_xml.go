@@ -60,10 +60,10 @@ func (d *Document) GraphML(w io.Writer) error {
 			p.b = append(d.value(p.b, i, v), "</data>"...)
 		}
 		p.text("</node>\n")
-	}, func(from, to, weight uint32) {
-		p.b = strconv.AppendUint(append(p.b, `<edge source="n`...), uint64(from), 10)
-		p.b = strconv.AppendUint(append(p.b, `" target="n`...), uint64(to), 10)
-		p.b = strconv.AppendUint(append(p.b, `"><data key="weight">`...), uint64(weight), 10)
+	}, func(e *Edge) {
+		p.b = strconv.AppendUint(append(p.b, `<edge source="n`...), uint64(e.From), 10)
+		p.b = strconv.AppendUint(append(p.b, `" target="n`...), uint64(e.To), 10)
+		p.b = strconv.AppendUint(append(p.b, `"><data key="weight">`...), uint64(e.Weight), 10)
 		p.text("</data></edge>\n")
 	})
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *Document) GraphML(w io.Writer) error {
 }
 
 // each writes what vertex and edge put together, of all vertices, then of all edges.
-func (d *Document) each(p *page, vertex func(*Vertex), edge func(from, to, weight uint32)) error {
+func (d *Document) each(p *page, vertex func(*Vertex), edge func(*Edge)) error {
 	for v, err := range d.Graph.Vertices() {
 		if err != nil {
 			return err
@@ -84,13 +84,11 @@ func (d *Document) each(p *page, vertex func(*Vertex), edge func(from, to, weigh
 			return err
 		}
 	}
-	for row, err := range d.Graph.Rows() {
+	for e, err := range d.Graph.Edges() {
 		if err != nil {
 			return err
 		}
-		for i, to := range row.To {
-			edge(row.From, to, row.Weight[i])
-		}
+		edge(&e)
 		if err := p.write(); err != nil {
 			return err
 		}

@@ -3,11 +3,9 @@ package graph
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/bits"
 
 	"curtsy/storage/sorted"
@@ -23,55 +21,34 @@ func (b *Builder) Graph(ctx context.Context) (_ *Graph, err error) {
 		return nil, b.err
 	}
 	g := &Graph{
-		Level: b.o.Level, Counts: b.counts, order: b.known.count,
-		names: newWritten(b.o.Dir), edges: newWritten(b.o.Dir),
+		Level: b.o.Level, Counts: b.counts, order: b.known.count, notes: b.notes,
+		names: b.names, edges: sorted.New(b.o.Dir, b.o.memory()/2),
 		in: make([]uint32, b.known.count), out: make([]uint32, b.known.count),
 	}
-	b.known, b.hosts, b.sites = numbers{}, numbers{}, nil
-	number, err := b.numbered(ctx, g)
+	b.known, b.hosts, b.sites, b.names = numbers{}, numbers{}, nil, nil
+	number, err := g.numbered(ctx)
 	if err == nil {
 		err = b.connect(ctx, g, number)
+	}
+	if err == nil {
+		err = g.measure(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	return g, errors.Join(g.names.flush(), g.edges.flush())
+	return g, nil
 }
 
-// numbered sorts the keys, writes the vertices in their order, and returns their numbers by provisional number.
-func (b *Builder) numbered(ctx context.Context, g *Graph) (number []uint32, err error) {
-	s := sorted.New(b.o.Dir, b.o.memory())
-	defer func() { err = errors.Join(err, s.Close()) }()
-	in, err := b.names.reader(64 << 10)
-	if err != nil {
-		return nil, err
-	}
-	var key []byte
-	for n := range uint32(g.order) {
-		if key, err = readKey(in, key); err != nil {
-			return nil, err
-		}
-		key = binary.BigEndian.AppendUint32(append(key, endKey...), n)
-		if err := s.Add(key); err != nil {
-			return nil, fmt.Errorf("graph: sort the vertices: %w", err)
-		}
-		if err := asked(ctx, int(n)); err != nil {
-			return nil, err
-		}
-	}
+// numbered returns the numbers of the vertices by provisional number.
+func (g *Graph) numbered(ctx context.Context) (number []uint32, err error) {
 	number = make([]uint32, g.order)
 	next := uint32(0)
-	for key, err := range s.All() {
+	for name, err := range g.names.All() {
 		if err != nil {
 			return nil, fmt.Errorf("graph: sort the vertices: %w", err)
 		}
-		name := key[:len(key)-len(endKey)-4]
-		first := binary.BigEndian.Uint32(key[len(name)+len(endKey):])
+		_, first := cutNumber(name)
 		number[first] = next
-		piece := append(binary.AppendUvarint(g.names.free(), uint64(len(name))), name...)
-		if err := g.names.write(binary.AppendUvarint(piece, uint64(b.notes[first]))); err != nil {
-			return nil, err
-		}
 		if err := asked(ctx, int(next)); err != nil {
 			return nil, err
 		}
@@ -88,36 +65,9 @@ func asked(ctx context.Context, n int) error {
 	return nil
 }
 
-// maxKey is far beyond the length of a canonical URL.
-const maxKey = 64 << 20
-
-// readKey reads a key into b, which may move.
-func readKey(in *bufio.Reader, b []byte) ([]byte, error) {
-	length, err := binary.ReadUvarint(in)
-	if err == nil && length > maxKey {
-		err = errors.New("a name is too long")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("graph: read a name: %w", err)
-	}
-	if uint64(cap(b)) < length+uint64(len(endKey))+4 {
-		b = make([]byte, 0, length+length/2+64)
-	}
-	b = b[:length]
-	if _, err := io.ReadFull(in, b); err != nil {
-		return nil, fmt.Errorf("graph: read a name: %w", err)
-	}
-	return b, nil
-}
-
-// connect sorts the pairs under their numbers, and writes the edges.
-func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) (err error) {
-	s := sorted.New(b.o.Dir, b.o.memory())
-	defer func() { err = errors.Join(err, s.Close()) }()
-	in, err := b.pairs.reader(64 << 10)
-	if err != nil {
-		return err
-	}
+// connect sorts the pairs under their numbers.
+func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) error {
+	in := bufio.NewReaderSize(b.pairs.Section(), 64<<10)
 	var piece [pairSize]byte
 	for n := 0; ; n++ {
 		if _, err := io.ReadFull(in, piece[:]); errors.Is(err, io.EOF) {
@@ -127,36 +77,30 @@ func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) (err e
 		}
 		p := readPair(piece[:])
 		p.key = uint64(number[p.key>>32])<<32 | uint64(number[uint32(p.key)])
-		if err := s.Add(p.append(piece[:0])); err != nil {
+		if err := g.edges.Add(p.append(piece[:0])); err != nil {
 			return fmt.Errorf("graph: sort the edges: %w", err)
 		}
 		if err := asked(ctx, n); err != nil {
 			return err
 		}
 	}
-	if err := b.pairs.close(); err != nil { // its room on the disk is needed
-		return fmt.Errorf("graph: %w", err)
-	}
-	w := rowWriter{g: g}
-	var last pair
-	for piece, err := range s.All() {
+	return b.pairs.Close() // its room on the disk is needed
+}
+
+// measure counts the edges.
+func (g *Graph) measure(ctx context.Context) error {
+	for e, err := range g.Edges() {
+		if err == nil {
+			err = asked(ctx, int(g.size))
+		}
 		if err != nil {
-			return fmt.Errorf("graph: sort the edges: %w", err)
-		}
-		p := readPair(piece)
-		if p.key == last.key && last.count > 0 {
-			last.count = uint32(min(uint64(last.count)+uint64(p.count), math.MaxUint32))
-			continue
-		}
-		if err := w.add(last); err != nil {
 			return err
 		}
-		if err := asked(ctx, int(g.size)); err != nil {
-			return err
-		}
-		last = p
+		g.out[e.From]++
+		g.in[e.To]++
+		g.size++
 	}
-	return errors.Join(w.add(last), w.end())
+	return nil
 }
 
 // numbers gives each fingerprint the number that it was first met with: open addressing, 12 bytes a slot. Zero is no

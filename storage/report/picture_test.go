@@ -180,17 +180,16 @@ func (s star) Vertices() iter.Seq2[graph.Vertex, error] {
 	}
 }
 
-func (s star) Rows() iter.Seq2[graph.Row, error] {
-	return func(yield func(graph.Row, error) bool) {
+func (s star) Edges() iter.Seq2[graph.Edge, error] {
+	return func(yield func(graph.Edge, error) bool) {
 		for i := range uint32(s) {
-			row := graph.Row{From: i, To: []uint32{0}, Weight: []uint32{i + 1}}
-			for j := range uint32(s) {
-				if j > 0 && (i == 1 || i%2 == 0) {
-					row.To, row.Weight = append(row.To, j), append(row.Weight, j)
-				}
-			}
-			if !yield(row, nil) {
+			if !yield(graph.Edge{From: i, Weight: i + 1}, nil) {
 				return
+			}
+			for j := uint32(1); j < uint32(s) && (i == 1 || i%2 == 0); j++ {
+				if !yield(graph.Edge{From: i, To: j, Weight: j}, nil) {
+					return
+				}
 			}
 		}
 	}

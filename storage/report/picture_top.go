@@ -40,7 +40,7 @@ type source interface {
 	In() []uint32
 	Out() []uint32
 	Vertices() iter.Seq2[graph.Vertex, error]
-	Rows() iter.Seq2[graph.Row, error]
+	Edges() iter.Seq2[graph.Edge, error]
 }
 
 // TopOf picks the vertices of the highest in-degrees, at most MaxVertices, and of the edges between them the heaviest, at most
@@ -68,18 +68,13 @@ func TopOf(g source) (Top, error) {
 		}
 	}
 	var all []Edge
-	for row, err := range g.Rows() {
+	for e, err := range g.Edges() {
 		if err != nil {
 			return t, err
 		}
-		from, ok := place[row.From]
-		if !ok {
-			continue
-		}
-		for i, id := range row.To {
-			if to, ok := place[id]; ok {
-				all = append(all, Edge{from, to, row.Weight[i]})
-			}
+		from, ok := place[e.From]
+		if to, is := place[e.To]; ok && is {
+			all = append(all, Edge{from, to, e.Weight})
 		}
 	}
 	t.Edges = heaviest(all, len(ids))
