@@ -63,9 +63,9 @@ const pattern = "curtsy-links-*"
 type linksDocument struct {
 	head  head
 	n     int64
-	says  spool.Spool // the mentions, see coder
+	says  spool.Spool // the mentions
 	keys  spool.Spool // the digest of each one's target, zeros without one
-	coder coder
+	coder *coder      // writes says
 	err   error
 }
 
@@ -106,11 +106,11 @@ func (r *linksReader) Read(ctx context.Context, s source) (*linksDocument, error
 		return nil, nil //nolint:nilerr // no crawl of ours asks for it
 	}
 	d := &linksDocument{
-		head:  head{Crawl: s.Crawl, Key: s.Key, URL: s.URL, Time: s.Time, Generation: s.Generation},
-		says:  spool.Spool{Dir: r.dir, Pattern: pattern},
-		keys:  spool.Spool{Dir: r.dir, Pattern: pattern},
-		coder: coder{last: s.URL},
+		head: head{Crawl: s.Crawl, Key: s.Key, URL: s.URL, Time: s.Time, Generation: s.Generation},
+		says: spool.Spool{Dir: r.dir, Pattern: pattern},
+		keys: spool.Spool{Dir: r.dir, Pattern: pattern},
 	}
+	d.coder = newEncoder(s.URL, &d.says)
 	switch {
 	case s.Status >= 300 && s.Status < 400:
 		err = r.redirect(d, url, s)
@@ -141,16 +141,16 @@ func (r *linksReader) redirect(d *linksDocument, from canon.URL, s source) error
 	if !ok || len(written) == 0 {
 		return nil
 	}
-	m := mention{kind: kindRedirect, attribute: "Location", written: written[0]}
+	m := mention{Kind: kindRedirect, Attribute: "Location", Written: written[0]}
 	u, err := from.Resolve(strings.TrimSpace(written[0]))
 	if err != nil {
-		m.why = string(canon.ReasonOf(err))
+		m.Why = string(canon.ReasonOf(err))
 	}
 	return r.add(d, &m, u)
 }
 
 func (r *linksReader) unread(d *linksDocument, why string) error {
-	return r.add(d, &mention{kind: kindUnread, why: why}, canon.URL{})
+	return r.add(d, &mention{Kind: kindUnread, Why: why}, canon.URL{})
 }
 
 // document reads a body.
@@ -208,32 +208,32 @@ func (r *linksReader) tell(d *linksDocument, m extract.Mention) {
 		return
 	}
 	out := mention{
-		kind: kindLink, element: m.Element, attribute: m.Attr, rel: m.Words, text: m.Text, written: m.Raw,
-		repeated: m.Fate == extract.Repeat, nofollow: m.Rel.NoFollow, rels: relsOf(m.Rel), why: string(m.Reason),
+		Kind: kindLink, Element: m.Element, Attribute: m.Attr, Rel: m.Words, Text: m.Text, Written: m.Raw,
+		Repeated: m.Fate == extract.Repeat, NoFollow: m.Rel.NoFollow, Rels: relsOf(m.Rel), Why: string(m.Reason),
 	}
 	switch {
 	case m.Refresh:
-		out.kind = kindRefresh
+		out.Kind = kindRefresh
 	case m.Embed:
-		out.kind = kindEmbed
+		out.Kind = kindEmbed
 	}
 	switch {
-	case out.why != "":
+	case out.Why != "":
 	case m.Fate == extract.Within:
-		out.why = whyWithin
+		out.Why = whyWithin
 	case m.Fate == extract.Inert:
-		out.why = whyInert
+		out.Why = whyInert
 	case m.Fate == extract.TooMany:
-		out.why = whyTooMany
+		out.Why = whyTooMany
 	}
 	d.err = r.add(d, &out, m.URL)
 }
 
 // add writes a mention of u down, which may be zero.
 func (r *linksReader) add(d *linksDocument, m *mention, u canon.URL) error {
-	m.url = u.String()
+	m.URL = u.String()
 	d.n++
-	if _, err := d.says.Write(d.coder.encode(m)); err != nil {
+	if err := d.coder.encode(*m); err != nil {
 		return fmt.Errorf("links: %w", err)
 	}
 	var sum [sumSize]byte

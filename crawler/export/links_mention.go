@@ -1,8 +1,7 @@
 package export
 
 import (
-	"bufio"
-	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -13,27 +12,15 @@ import (
 
 // mention is one mention of a URL, as it is kept between the passes.
 type mention struct {
-	kind               string // one of kinds
-	element, attribute string
-	rel                string
-	text               string
-	written            string
-	url                string // empty without one
-	why                string // why it is no link; empty if it is one
-	repeated, nofollow bool
-	rels               extract.Rels
-}
-
-// kinds are the kinds of mentions by their numbers.
-var kinds = [...]string{kindLink, kindEmbed, kindRefresh, kindRedirect, kindUnread}
-
-func numberOf(kind string) byte {
-	for i, k := range kinds {
-		if k == kind {
-			return byte(i)
-		}
-	}
-	panic("links: no kind of mention: " + kind)
+	Kind               string // a word of the column
+	Element, Attribute string
+	Rel                string
+	Text               string
+	Written            string
+	URL                string // empty without one
+	Why                string // why it is no link; empty if it is one
+	Repeated, NoFollow bool
+	Rels               extract.Rels
 }
 
 func relsOf(r extract.Rel) (set extract.Rels) {
@@ -48,126 +35,65 @@ func relsOf(r extract.Rel) (set extract.Rels) {
 	return set
 }
 
-// The bits of the first byte of a mention, above the three of its kind.
-const (
-	bitRepeated = 1 << (3 + iota)
-	bitNoFollow
-	bitEnd  // the reference is the end of the URL, of the length that follows
-	bitSame // it is the URL
-)
-
-// coder writes and reads the mentions of one document: texts with their lengths in front, URLs by what they have of the
-// one before.
-type coder struct {
-	last string
-	b    []byte
+// shortMention is a mention as it is written down: its URL without what the URL before has of it, and the reference without
+// what the URL ends in.
+type shortMention struct {
+	M    mention
+	Same int // bytes of the URL before that the URL begins with
+	End  int // bytes at the end of the URL that the reference is
 }
 
-// encode returns m in bytes that hold until the next one.
-func (c *coder) encode(m *mention) []byte {
-	written := cut(m.written, maxWritten)
-	flags := numberOf(m.kind)
-	if m.repeated {
-		flags |= bitRepeated
+// coder writes and reads the mentions of one document.
+type coder struct {
+	last string // the URL before
+	to   *gob.Encoder
+	from *gob.Decoder
+}
+
+func newEncoder(document string, w io.Writer) *coder {
+	return &coder{last: document, to: gob.NewEncoder(w)}
+}
+
+// newDecoder reads no further than the mentions if r is an io.ByteReader.
+func newDecoder(document string, r io.Reader) *coder {
+	return &coder{last: document, from: gob.NewDecoder(r)}
+}
+
+func (c *coder) encode(m mention) error {
+	m.Rel, m.Written = cut(m.Rel, maxWritten), cut(m.Written, maxWritten)
+	s := shortMention{M: m}
+	if m.Written != "" && strings.HasSuffix(m.URL, m.Written) {
+		s.M.Written, s.End = "", len(m.Written)
 	}
-	if m.nofollow {
-		flags |= bitNoFollow
+	for s.Same < len(m.URL) && s.Same < len(c.last) && m.URL[s.Same] == c.last[s.Same] {
+		s.Same++
 	}
-	switch {
-	case m.url == "" || written == "":
-	case written == m.url:
-		flags |= bitSame
-	case strings.HasSuffix(m.url, written):
-		flags |= bitEnd
+	if s.M.URL = m.URL[s.Same:]; m.URL != "" {
+		c.last = m.URL
 	}
-	b := append(c.b[:0], flags, byte(m.rels))
-	for _, s := range []string{m.element, m.attribute, cut(m.rel, maxWritten), m.text, m.why} {
-		b = appendText(b, s)
-	}
-	same := 0
-	for same < len(m.url) && same < len(c.last) && m.url[same] == c.last[same] {
-		same++
-	}
-	b = binary.AppendUvarint(b, uint64(same))
-	b = appendText(b, m.url[same:])
-	switch {
-	case flags&bitSame != 0:
-	case flags&bitEnd != 0:
-		b = binary.AppendUvarint(b, uint64(len(written)))
-	default:
-		b = appendText(b, written)
-	}
-	if m.url != "" {
-		c.last = m.url
-	}
-	c.b = b
-	return b
+	return c.to.Encode(&s)
 }
 
 // cut is s without what goes beyond n bytes.
 func cut(s string, n int) string { return s[:min(len(s), n)] }
 
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
 // errSpool says that what was written cannot be read back.
 var errSpool = errors.New("links: a temporary file was changed")
 
-// maxText bounds what is read back.
-const maxText = 64 << 10
-
-func readText(in *bufio.Reader) (string, error) {
-	n, err := binary.ReadUvarint(in)
-	if err != nil || n > maxText {
-		return "", errors.Join(errSpool, err)
-	}
-	if n == 0 {
-		return "", nil
-	}
-	b := make([]byte, n)
-	if _, err := io.ReadFull(in, b); err != nil {
-		return "", fmt.Errorf("%w: %w", errSpool, err)
-	}
-	return string(b), nil
-}
-
 // decode reads the next mention.
-func (c *coder) decode(in *bufio.Reader, m *mention) error {
-	var first [2]byte
-	if _, err := io.ReadFull(in, first[:]); err != nil || int(first[0]&7) >= len(kinds) {
-		return errors.Join(errSpool, err)
+func (c *coder) decode() (mention, error) {
+	var s shortMention
+	if err := c.from.Decode(&s); err != nil {
+		return s.M, fmt.Errorf("%w: %w", errSpool, err)
 	}
-	flags := first[0]
-	*m = mention{kind: kinds[flags&7], repeated: flags&bitRepeated != 0, nofollow: flags&bitNoFollow != 0, rels: extract.Rels(first[1])}
-	for _, s := range []*string{&m.element, &m.attribute, &m.rel, &m.text, &m.why} {
-		var err error
-		if *s, err = readText(in); err != nil {
-			return err
-		}
+	if s.Same < 0 || s.Same > len(c.last) || s.End < 0 || s.End > s.Same+len(s.M.URL) {
+		return s.M, errSpool
 	}
-	same, err := binary.ReadUvarint(in)
-	if err != nil || same > uint64(len(c.last)) {
-		return errors.Join(errSpool, err)
+	if s.M.URL = c.last[:s.Same] + s.M.URL; s.M.URL != "" {
+		c.last = s.M.URL
 	}
-	rest, err := readText(in)
-	if err != nil {
-		return err
+	if s.End > 0 {
+		s.M.Written = s.M.URL[len(s.M.URL)-s.End:]
 	}
-	if m.url = c.last[:same] + rest; m.url != "" {
-		c.last = m.url
-	}
-	switch {
-	case flags&bitSame != 0:
-		m.written = m.url
-	case flags&bitEnd != 0:
-		n, err := binary.ReadUvarint(in)
-		if err != nil || n > uint64(len(m.url)) {
-			return errors.Join(errSpool, err)
-		}
-		m.written = m.url[uint64(len(m.url))-n:]
-	default:
-		m.written, err = readText(in)
-	}
-	return err
+	return s.M, nil
 }

@@ -137,10 +137,10 @@ func (d *rows) all(in *bufio.Reader, found *answers, place *uint64, to func(tabl
 		return fmt.Errorf("%w: %w", errSpool, err)
 	}
 	d.source()
-	c := coder{last: d.head.URL}
+	c := newDecoder(d.head.URL, in)
 	for n := range d.head.Mentions {
-		var m mention
-		if err := c.decode(in, &m); err != nil {
+		m, err := c.decode()
+		if err != nil {
 			return err
 		}
 		r := append(make(tables.Row, 0, len(d.begins)), d.begins...)
@@ -200,18 +200,18 @@ func (t *linksTable) site(u canon.URL) site {
 
 // says fills in what a mention says.
 func (d *rows) says(r tables.Row, m *mention) {
-	d.set(r, "kind", tables.Text(m.kind))
-	d.set(r, "element", tables.Some(m.element))
-	d.set(r, "attribute", tables.Some(m.attribute))
-	if words := relWords(m.rel); words != nil {
+	d.set(r, "kind", tables.Text(m.Kind))
+	d.set(r, "element", tables.Some(m.Element))
+	d.set(r, "attribute", tables.Some(m.Attribute))
+	if words := relWords(m.Rel); words != nil {
 		d.set(r, "rel", tables.Texts(words))
 	}
-	d.set(r, "nofollow", tables.Flag(m.nofollow || d.head.NoFollow && m.kind != kindRedirect))
-	d.set(r, "anchor_text", tables.Some(m.text))
-	if m.kind != kindUnread {
-		d.set(r, "target_written", tables.Text(m.written))
+	d.set(r, "nofollow", tables.Flag(m.NoFollow || d.head.NoFollow && m.Kind != kindRedirect))
+	d.set(r, "anchor_text", tables.Some(m.Text))
+	if m.Kind != kindUnread {
+		d.set(r, "target_written", tables.Text(m.Written))
 	}
-	d.set(r, "repeated", tables.Flag(m.repeated))
+	d.set(r, "repeated", tables.Flag(m.Repeated))
 }
 
 const (
@@ -234,18 +234,18 @@ func relWords(rel string) (words []string) {
 
 // judged fills in the target, and what became of it.
 func (d *rows) judged(r tables.Row, m *mention, s said, known bool) error {
-	if m.url == "" {
+	if m.URL == "" {
 		d.set(r, "followed", tables.Flag(false))
-		d.set(r, "why_not", tables.Text(m.why))
+		d.set(r, "why_not", tables.Text(m.Why))
 		return nil
 	}
-	u, err := canon.Parse(m.url)
+	u, err := canon.Parse(m.URL)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errSpool, err)
 	}
 	at := d.t.site(u)
-	d.set(r, "target_url", tables.Text(m.url))
-	d.set(r, "target_surtkey", tables.Text(cdxj.Key(m.url)))
+	d.set(r, "target_url", tables.Text(m.URL))
+	d.set(r, "target_surtkey", tables.Text(cdxj.Key(m.URL)))
 	d.set(r, "target_host_name", at.host)
 	d.set(r, "target_domain", at.domain)
 	d.set(r, "internal", tables.Flag(at.domain.Text() == d.at.domain.Text()))
@@ -263,8 +263,8 @@ func (d *rows) judged(r tables.Row, m *mention, s said, known bool) error {
 	d.set(r, "followed", tables.Flag(s.asked))
 	switch {
 	case s.asked:
-	case m.why != "":
-		d.set(r, "why_not", tables.Text(m.why))
+	case m.Why != "":
+		d.set(r, "why_not", tables.Text(m.Why))
 	case known && s.reason != "":
 		d.set(r, "why_not", tables.Text(s.reason))
 	case known:
@@ -284,8 +284,8 @@ func (d *rows) scope(r tables.Row, m *mention, u canon.URL) (refused string) {
 		return ""
 	}
 	v := j.Scope(u, linksFound{
-		By: d.url, Kind: d.head.Kind, Depth: d.head.Depth, Embed: m.kind == kindEmbed, Redirect: m.kind == kindRedirect,
-		Rels: m.rels, NoFollow: d.head.NoFollow && m.kind != kindRedirect,
+		By: d.url, Kind: d.head.Kind, Depth: d.head.Depth, Embed: m.Kind == kindEmbed, Redirect: m.Kind == kindRedirect,
+		Rels: m.Rels, NoFollow: d.head.NoFollow && m.Kind != kindRedirect,
 	})
 	d.set(r, "in_scope", tables.Flag(v.In))
 	d.set(r, "scope_rule", tables.Text(v.Rule))

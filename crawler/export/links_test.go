@@ -1,8 +1,8 @@
 package export
 
 import (
-	"bufio"
 	"bytes"
+	"encoding/gob"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -228,42 +228,37 @@ func TestCoder_RoundTrip(t *testing.T) {
 		}
 		return string(b)
 	}
-	w, r := coder{last: "http://h.test/x"}, coder{last: "http://h.test/x"}
+	var b bytes.Buffer
+	w, r := newEncoder("http://h.test/x", &b), newDecoder("http://h.test/x", &b)
+	kinds := []string{kindLink, kindEmbed, kindRefresh, kindRedirect, kindUnread}
 	for range 2000 {
-		m := mention{kind: kinds[rng.IntN(len(kinds))], element: text(), attribute: text(), rel: text(), text: text(), why: text(),
-			repeated: rng.IntN(2) == 0, nofollow: rng.IntN(2) == 0, rels: extract.Rels(rng.IntN(8))}
+		m := mention{Kind: kinds[rng.IntN(len(kinds))], Element: text(), Attribute: text(), Rel: text(), Text: text(), Why: text(),
+			Repeated: rng.IntN(2) == 0, NoFollow: rng.IntN(2) == 0, Rels: extract.Rels(rng.IntN(8))}
 		switch rng.IntN(4) {
 		case 0:
-			m.written = text()
+			m.Written = text()
 		case 1:
-			m.url = "http://h.test/" + text()
-			m.written = m.url[rng.IntN(len(m.url)):]
+			m.URL = "http://h.test/" + text()
+			m.Written = m.URL[rng.IntN(len(m.URL)):]
 		case 2:
-			m.url, m.written = "http://h.test/"+text(), text()
+			m.URL, m.Written = "http://h.test/"+text(), text()
 		}
-		in := bufio.NewReader(bytes.NewReader(w.encode(&m)))
-		var got mention
-		if err := r.decode(in, &got); err != nil || got != m {
-			t.Fatalf("%v: %+v, want %+v", err, got, m)
-		}
-		if _, err := in.ReadByte(); err == nil {
-			t.Fatal("something is left")
-		}
+		require.NoError(t, w.encode(m))
+		got, err := r.decode()
+		require.NoError(t, err)
+		require.Equal(t, m, got)
+		require.Zero(t, b.Len(), "something is left")
 	}
 }
 
 // A temporary file that somebody changed is an error, and no panic.
-func FuzzCoder_Decode(f *testing.F) {
-	var c coder
-	f.Add(bytes.Clone(c.encode(&mention{kind: kindLink, element: "a", url: "http://h.test/", written: "h.test/"})))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		in := bufio.NewReader(bytes.NewReader(b))
-		var c coder
-		var m mention
-		for c.decode(in, &m) == nil {
-			if len(m.url)+len(m.written) > 2*len(b)+len(c.last)*2+maxText {
-				t.Fatal("more than there was")
-			}
-		}
-	})
+func TestCoder_RefusesChangedFile(t *testing.T) {
+	for _, m := range []shortMention{{Same: -1}, {Same: 2}, {End: -1}, {Same: 1, End: 2}} {
+		var b bytes.Buffer
+		require.NoError(t, gob.NewEncoder(&b).Encode(&m))
+		_, err := newDecoder("u", &b).decode()
+		require.ErrorIs(t, err, errSpool, "%+v", m)
+	}
+	_, err := newDecoder("", strings.NewReader("no gob")).decode()
+	require.ErrorIs(t, err, errSpool)
 }
