@@ -119,22 +119,18 @@ type pair struct {
 // outcomes goes through the ledger by URL.
 func (c *comparing) outcomes(ctx context.Context, r *ledgerReading) error {
 	var h history
-	for line, err := range r.lines.All() {
+	for row, err := range r.lines.All() {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return fmt.Errorf("changes: %w", err)
 		}
-		url, t, err := parse(line)
-		if err != nil {
-			return fmt.Errorf("changes: %w", err)
-		}
-		if url != h.url {
+		if row.Key != h.url {
 			c.settle(&h)
-			h = history{url: url}
+			h = history{url: row.Key}
 		}
-		h.take(&t, c.from, c.to)
+		h.take(&row.Value, c.from, c.to)
 	}
 	c.settle(&h)
 	return nil

@@ -2,9 +2,7 @@ package changes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 // told is what the ledger says of a URL in one line, as it is sorted.
 type told struct {
 	Generation int64           `json:"g"`
-	At         int64           `json:"n"` // place in the ledger
 	Time       time.Time       `json:"t"`
 	Outcome    storage.Outcome `json:"o"`
 	Change     storage.Change  `json:"c,omitempty"`
@@ -35,7 +32,7 @@ const sortMemory = 16 << 20
 
 // A reading of a ledger: its lines by URL, and its generations.
 type ledgerReading struct {
-	lines       *sorted.Sorter
+	lines       *sorted.Rows[told]
 	generations map[int64]*Generation
 	latest      int64
 	bad         int64
@@ -45,10 +42,9 @@ type ledgerReading struct {
 const maxGenerations = 1 << 20
 
 func readLedger(ctx context.Context, temp string, c *export.Crawl) (r *ledgerReading, err error) {
-	r = &ledgerReading{lines: sorted.New(temp, sortMemory), generations: map[int64]*Generation{}}
-	n, last := int64(0), int64(1)
+	r = &ledgerReading{lines: sorted.NewRows[told](temp, sortMemory), generations: map[int64]*Generation{}}
+	last := int64(1)
 	err = c.Decisions(ctx, func(l *storage.Line, generation int64) error {
-		n++
 		if generation <= 0 || generation > maxGenerations {
 			generation = last // it does not say: it is that of the lines before
 		}
@@ -60,7 +56,7 @@ func readLedger(ctx context.Context, temp string, c *export.Crawl) (r *ledgerRea
 		}
 		g.Ended = l.Time
 		r.latest = max(r.latest, generation)
-		return r.add(l, generation, n)
+		return r.add(l, generation)
 	})
 	if err != nil {
 		return nil, errors.Join(err, r.lines.Close())
@@ -69,7 +65,7 @@ func readLedger(ctx context.Context, temp string, c *export.Crawl) (r *ledgerRea
 }
 
 // add adds a line that says what became of a URL. Refusals that never became a task have no outcome.
-func (r *ledgerReading) add(l *storage.Line, generation, at int64) error {
+func (r *ledgerReading) add(l *storage.Line, generation int64) error {
 	if l.Outcome == "" || l.Outcome == storage.OutcomeDeferred || l.Count > 0 ||
 		l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner || l.Kind == storage.KindMap {
 		return nil
@@ -82,14 +78,10 @@ func (r *ledgerReading) add(l *storage.Line, generation, at int64) error {
 		r.bad++
 		return nil //nolint:nilerr // it is counted
 	}
-	b, err := json.Marshal(told{
-		Generation: generation, At: at, Time: l.Time, Outcome: l.Outcome, Change: l.Change, Status: l.Status, Type: l.Type,
+	return r.lines.Add(l.URL, told{
+		Generation: generation, Time: l.Time, Outcome: l.Outcome, Change: l.Change, Status: l.Status, Type: l.Type,
 		Payload: l.Payload, Record: l.Record, Truncated: l.Truncated, Why: why(l),
 	})
-	if err != nil {
-		return fmt.Errorf("changes: %w", err)
-	}
-	return r.lines.Add(fmt.Appendf(nil, "%s\t%016x\t%s\n", l.URL, at, b))
 }
 
 // telling reports whether an outcome says what is there.
@@ -106,16 +98,6 @@ func why(l *storage.Line) string {
 		return string(l.Decision)
 	}
 	return l.Reason
-}
-
-// parse reads a sorted line.
-func parse(line []byte) (url string, t told, err error) {
-	url, rest, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\t")
-	_, rest, ok := strings.Cut(rest, "\t")
-	if !ok {
-		return "", t, errors.New("changes: invalid sorted line")
-	}
-	return url, t, json.Unmarshal([]byte(rest), &t)
 }
 
 // state is what the crawl has of a URL at the end of a generation.

@@ -2,7 +2,6 @@ package crawldir
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,12 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"strconv"
 	"strings"
 	"time"
 
 	"curtsy/crawler/budget"
-	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/storage"
@@ -73,7 +70,7 @@ type Comparison struct {
 // Write compares, and writes the file whole or leaves that which was there. Lines are sorted by URL on disk: memory does
 // not depend on their number. What no longer is linked is known when nothing of the generation is left to do.
 func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
-	lines := sorted.New(c.Spool, SortedMemory)
+	lines := sorted.NewRows[outcome](c.Spool, SortedMemory)
 	defer func() { err = errors.Join(err, lines.Close()) }()
 	n, from := int64(0), c.Generation.Before
 	if c.Generation.Round { // what was before is looked up in the archive, for those alone that were asked for
@@ -87,7 +84,7 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 			return nil, err
 		}
 		if at := n; at >= from && l.Outcome != "" {
-			if err := addOutcome(lines, &l, at >= c.Generation.Lines, at); err != nil {
+			if err := addOutcome(lines, &l, at >= c.Generation.Lines); err != nil {
 				return nil, err
 			}
 		}
@@ -106,15 +103,15 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 	return all, c.write(ctx, all, lines)
 }
 
-func (c Comparison) write(ctx context.Context, all *Changes, from *sorted.Sorter) error {
+func (c Comparison) write(ctx context.Context, all *Changes, from *sorted.Rows[outcome]) error {
 	err := durable.File(c.File, func(out io.Writer) error {
 		w := &changeWriter{ctx: ctx, c: all, past: c.Past, listed: c.OptedOut, out: bufio.NewWriter(out)}
 		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,%s\"changes\":[", all.Version, all.Generation, all.Began.Format(time.RFC3339Nano), all.Complete, map[bool]string{true: `"round":true,`}[all.Round])
-		for line, err := range from.All() {
-			if err != nil {
-				return err
+		for row, err := range from.All() {
+			if err == nil {
+				err = w.take(row.Key, row.Value)
 			}
-			if _, err := w.Write(line); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -126,57 +123,34 @@ func (c Comparison) write(ctx context.Context, all *Changes, from *sorted.Sorter
 	return nil
 }
 
-// outcome is the outcome of a URL in one of two generations, as it is sorted.
+// outcome is the outcome of a URL in one of two generations.
 type outcome struct {
-	url, change, outcome, record string
-	status                       int
-	time                         time.Time
-	now                          bool // of this generation, and not of the one before
-	optOut                       bool // an opt-out list forbade it
+	Now     bool            // of this generation, and not of the one before
+	Change  storage.Change  `json:",omitempty"`
+	Outcome storage.Outcome // "" for none
+	Record  string          `json:",omitempty"`
+	Status  int             `json:",omitempty"`
+	Time    time.Time
+	OptOut  bool `json:",omitempty"` // an opt-out list forbade it
 }
 
 // SortedMemory is how many bytes of outcomes are sorted in memory at once.
 const SortedMemory = 16 << 20
 
-// addOutcome adds a line that appendOutcome makes, if it makes one.
-func addOutcome(to *sorted.Sorter, l *storage.Line, now bool, at int64) error {
-	line := appendOutcome(nil, l, now, at)
-	if len(line) == 0 {
-		return nil
-	}
-	return to.Add(line)
-}
-
-// appendOutcome appends a line for sorting: by URL, then in the order of the ledger. Of a URL that no crawl of ours can
-// have there is none.
-func appendOutcome(b []byte, l *storage.Line, now bool, at int64) []byte {
+// addOutcome adds a line under its URL. One that no crawl of ours can have is left out.
+func addOutcome(to *sorted.Rows[outcome], l *storage.Line, now bool) error {
 	for _, s := range []string{l.URL, string(l.Change), string(l.Outcome), l.Record} {
 		if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' }) {
 			return nil
 		}
 	}
-	generation := "0"
-	if now {
-		generation = "1"
-	}
-	return fmt.Appendf(b, "%s\t%s\t%016x\t%s\t%s\t%s\t%d\t%d\t%t\n", l.URL, generation, at, string(l.Change), l.Outcome, l.Record, l.Status, l.Time.UnixMicro(), l.Reason == storage.ReasonOptOut)
+	return to.Add(l.URL, outcome{
+		Now: now, Change: l.Change, Outcome: l.Outcome, Record: l.Record, Status: l.Status, Time: l.Time,
+		OptOut: l.Reason == storage.ReasonOptOut,
+	})
 }
 
-func parseOutcome(line []byte) (o outcome, err error) {
-	f := strings.Split(strings.TrimSuffix(string(line), "\n"), "\t")
-	if len(f) != 9 {
-		return o, fmt.Errorf("a sorted line has %d fields", len(f))
-	}
-	o = outcome{url: f[0], now: f[1] == "1", change: f[3], outcome: f[4], record: f[5], optOut: f[8] == "true"}
-	if o.status, err = strconv.Atoi(f[6]); err != nil {
-		return o, err
-	}
-	at, err := strconv.ParseInt(f[7], 10, 64)
-	o.time = time.UnixMicro(at).UTC()
-	return o, err
-}
-
-// changeWriter makes changes of sorted lines. What is written to it need not end with a line.
+// changeWriter makes changes of sorted outcomes.
 type changeWriter struct {
 	ctx    context.Context // of the one call that writes
 	c      *Changes
@@ -184,47 +158,26 @@ type changeWriter struct {
 	listed func(canon.URL) bool
 	out    *bufio.Writer
 
-	part []byte // of a line
-	n    int64
+	n int64
 
 	url      string
 	was, now outcome
 	met      bool
 }
 
-func (w *changeWriter) Write(b []byte) (int, error) {
-	for rest := b; len(rest) > 0; {
-		i := bytes.IndexByte(rest, '\n')
-		if i < 0 {
-			w.part = append(w.part, rest...)
-			break
-		}
-		w.part = append(w.part, rest[:i]...)
-		o, err := parseOutcome(w.part)
-		if err == nil {
-			err = w.take(o)
-		}
-		if err != nil {
-			return 0, err
-		}
-		w.part, rest = w.part[:0], rest[i+1:]
-	}
-	return len(b), nil
-}
-
-func (w *changeWriter) take(o outcome) error {
-	if o.url != w.url {
+func (w *changeWriter) take(url string, o outcome) error {
+	if url != w.url {
 		if err := w.flush(); err != nil {
 			return err
 		}
-		w.url, w.was, w.now, w.met = o.url, outcome{}, outcome{}, false
+		w.url, w.was, w.now, w.met = url, outcome{}, outcome{}, false
 	}
 	switch {
-	case !o.now && o.outcome != "deferred":
+	case !o.Now && o.Outcome != storage.OutcomeDeferred:
 		w.was = o
-	case o.now:
+	case o.Now:
 		w.met = true
-		if o.outcome != "deferred" {
+		if o.Outcome != storage.OutcomeDeferred {
 			w.now = o
 		}
 	}
@@ -233,17 +186,17 @@ func (w *changeWriter) take(o outcome) error {
 
 // flush writes what became of a URL.
 func (w *changeWriter) flush() error {
-	had := w.was.outcome == frontier.Fetched.String() || w.was.outcome == frontier.Redirected.String()
-	if w.c.Round && w.now.change == "" && w.now.outcome != "" {
+	had := w.was.Outcome == storage.OutcomeFetched || w.was.Outcome == storage.OutcomeRedirected
+	if w.c.Round && w.now.Change == "" && w.now.Outcome != "" {
 		if err := w.lookUp(); err != nil {
 			return err
 		}
-		had = w.was.outcome != ""
+		had = w.was.Outcome != ""
 	}
-	e := Change{URL: w.url, Change: w.now.change, Status: w.now.status, Record: w.now.record}
+	e := Change{URL: w.url, Change: string(w.now.Change), Status: w.now.Status, Record: w.now.Record}
 	switch {
 	case e.Change != "" || !had:
-	case w.now.outcome != "":
+	case w.now.Outcome != "":
 		e.Change = Unknown
 	case !w.met && w.c.Complete:
 		e.Change = Unlinked
@@ -255,9 +208,9 @@ func (w *changeWriter) flush() error {
 		e.Change = OptedOut
 	}
 	if had {
-		e.Before = &Earlier{Time: w.was.time, Status: w.was.status, Record: w.was.record}
+		e.Before = &Earlier{Time: w.was.Time, Status: w.was.Status, Record: w.was.Record}
 	}
-	if (!had || w.was.record == "") && e.Change != string(storage.ChangeNew) {
+	if (!had || w.was.Record == "") && e.Change != string(storage.ChangeNew) {
 		if u, err := canon.Parse(w.url); err == nil {
 			last, err := w.past.Last(w.ctx, u)
 			if err != nil {
@@ -285,7 +238,7 @@ func (w *changeWriter) flush() error {
 // optedOut reports whether an opt-out list is why the URL was not fetched, or no page that links to it.
 func (w *changeWriter) optedOut() bool {
 	u, err := canon.Parse(w.url)
-	return w.now.optOut || err == nil && w.listed != nil && w.listed(u)
+	return w.now.OptOut || err == nil && w.listed != nil && w.listed(u)
 }
 
 // lookUp finds out in the archive what a URL was before that got no answer which says what is there.
@@ -296,7 +249,7 @@ func (w *changeWriter) lookUp() error {
 	}
 	last, err := w.past.Last(w.ctx, u)
 	if last.There() {
-		w.was = outcome{outcome: frontier.Fetched.String(), status: last.Status, time: last.Date, record: last.Record}
+		w.was = outcome{Outcome: storage.OutcomeFetched, Status: last.Status, Time: last.Date, Record: last.Record}
 	}
 	return err
 }

@@ -180,14 +180,14 @@ func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
 	w := &weighing{Context: t.Context(), every: 100_000}
 	w.look()
 	base := w.most
-	s := sorted.New(t.TempDir(), SortedMemory)
+	s := sorted.NewRows[outcome](t.TempDir(), SortedMemory)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 2 * n {
 		l := storage.Line{
 			Time: time.UnixMicro(int64(i)), URL: fmt.Sprintf("https://host-%d.example/%0100d", random.IntN(1000), i%n),
 			Outcome: storage.OutcomeFetched, Change: "unchanged", Status: 304, Record: "urn:uuid:f8cbf0ac-08d3-423e-95b5-47daa4a8f039",
 		}
-		require.NoError(t, errors.Join(addOutcome(s, &l, i >= n, int64(i)), w.Err()))
+		require.NoError(t, errors.Join(addOutcome(s, &l, i >= n), w.Err()))
 	}
 	lines := 0
 	for _, err := range s.All() {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -109,7 +110,7 @@ func (f *finder) add(p neardupPage, digest uint64, s *Sketch) (n uint32, err err
 	if _, err := f.sketches.Write(f.buf); err != nil {
 		return 0, fmt.Errorf("neardup: %w", err)
 	}
-	if err := f.addPage(p); err != nil {
+	if err := json.NewEncoder(&f.pages).Encode(p); err != nil {
 		return 0, fmt.Errorf("neardup: %w", err)
 	}
 	f.buf = appendURL(f.buf[:0], p, n)

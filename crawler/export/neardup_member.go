@@ -1,18 +1,12 @@
 package export
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"math"
-	"slices"
-	"strings"
-	"time"
 
 	"curtsy/storage/sorted"
 	"curtsy/storage/tables"
@@ -39,10 +33,16 @@ type member struct {
 	Digest         uint64
 }
 
+// setPage is a page in its set.
+type setPage struct {
+	Set, N, Size uint32
+	Page         neardupPage
+}
+
 // members yields the pages of all sets that have two at least. They are put in order twice: by set, the representative
 // first, to hold the others against it; then by cluster, which is named after the representative.
 func (f *finder) members(ctx context.Context, yield func(member, error) bool) {
-	bySet, byCluster := sorted.New(f.dir, f.limit), sorted.New(f.dir, f.limit)
+	bySet, byCluster := sorted.NewRows[setPage](f.dir, f.limit), sorted.NewRows[member](f.dir, f.limit)
 	defer func() { _ = errors.Join(bySet.Close(), byCluster.Close()) }() // what they leave has no name
 	err := f.gather(ctx, bySet)
 	if err == nil {
@@ -52,7 +52,7 @@ func (f *finder) members(ctx context.Context, yield func(member, error) bool) {
 		yield(member{}, err)
 		return
 	}
-	for b, err := range byCluster.All() {
+	for row, err := range byCluster.All() {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -60,7 +60,7 @@ func (f *finder) members(ctx context.Context, yield func(member, error) bool) {
 			yield(member{}, fmt.Errorf("neardup: %w", err))
 			return
 		}
-		if !yield(readMember(b), nil) {
+		if !yield(row.Value, nil) {
 			return
 		}
 	}
@@ -68,28 +68,21 @@ func (f *finder) members(ctx context.Context, yield func(member, error) bool) {
 
 // gather puts the pages that have duplicates in the order of their sets. The shortest URL of a set comes first, the first
 // by its bytes among several.
-func (f *finder) gather(ctx context.Context, bySet *sorted.Sorter) error {
+func (f *finder) gather(ctx context.Context, bySet *sorted.Rows[setPage]) error {
 	sizes := f.sets.sizes()
-	in := neardupReader{in: bufio.NewReader(f.pages.Section())}
+	in := json.NewDecoder(f.pages.Section())
 	for n := range uint32(len(f.at)) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p, err := in.next()
-		if err != nil {
+		p := setPage{Set: f.sets.root(n), N: n}
+		if err := in.Decode(&p.Page); err != nil {
 			return fmt.Errorf("neardup: %w", err)
 		}
-		root := f.sets.root(n)
-		if f.sets.dropped(n) || sizes[root] < 2 {
+		if p.Size = sizes[p.Set]; f.sets.dropped(n) || p.Size < 2 {
 			continue
 		}
-		b := binary.BigEndian.AppendUint32(f.buf[:0], root)
-		b = binary.BigEndian.AppendUint32(b, uint32(len(p.URL)))
-		b = append(append(b, p.URL...), 0)
-		b = binary.BigEndian.AppendUint32(b, n)
-		b = binary.BigEndian.AppendUint32(b, sizes[root])
-		f.buf = appendPage(b, p)
-		if err := bySet.Add(f.buf); err != nil {
+		if err := bySet.Add(fmt.Sprintf("%08x%08x%s", p.Set, len(p.Page.URL), p.Page.URL), p); err != nil {
 			return fmt.Errorf("neardup: %w", err)
 		}
 	}
@@ -97,34 +90,29 @@ func (f *finder) gather(ctx context.Context, bySet *sorted.Sorter) error {
 }
 
 // compare holds the pages of each set against the first of it.
-func (f *finder) compare(ctx context.Context, bySet, byCluster *sorted.Sorter) error {
+func (f *finder) compare(ctx context.Context, bySet *sorted.Rows[setPage], byCluster *sorted.Rows[member]) error {
 	var first member
 	var firstLeast, least []uint32
 	root := uint64(math.MaxUint64)
-	for b, err := range bySet.All() {
+	for row, err := range bySet.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return fmt.Errorf("neardup: %w", err)
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		set, b := binary.BigEndian.Uint32(b), b[8+binary.BigEndian.Uint32(b[4:])+1:]
-		n, size, b := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), b[8:]
-		p, err := readPage(b)
-		if err != nil {
-			return fmt.Errorf("neardup: %w", err)
-		}
-		if least, err = f.least(n, least); err != nil {
+		p := row.Value
+		if least, err = f.least(p.N, least); err != nil {
 			return err
 		}
-		digest := f.digests[n]
-		if from, ok := f.source[n]; ok {
+		digest := f.digests[p.N]
+		if from, ok := f.source[p.N]; ok {
 			digest = f.digests[from]
 		}
-		m := member{neardupPage: p, Size: int64(size), Digest: digest, Similarity: 1}
-		if uint64(set) != root {
-			root = uint64(set)
-			m.Kind, m.Representative, m.Cluster = representative, p.URL, clusterOf(p.URL)
+		m := member{neardupPage: p.Page, Size: int64(p.Size), Digest: digest, Similarity: 1}
+		if uint64(p.Set) != root {
+			root = uint64(p.Set)
+			m.Kind, m.Representative, m.Cluster = representative, m.URL, clusterOf(m.URL)
 			first, firstLeast, least = m, least, firstLeast
 		} else {
 			m.Kind, m.Representative, m.Cluster = Near, first.URL, first.Cluster
@@ -134,8 +122,7 @@ func (f *finder) compare(ctx context.Context, bySet, byCluster *sorted.Sorter) e
 				m.Similarity = similarity(firstLeast, least)
 			}
 		}
-		f.buf = appendMember(f.buf[:0], &m)
-		if err := byCluster.Add(f.buf); err != nil {
+		if err := byCluster.Add(fmt.Sprintf("%016x%s\x01%s", m.Cluster, m.Key, m.URL), m); err != nil {
 			return fmt.Errorf("neardup: %w", err)
 		}
 	}
@@ -147,83 +134,6 @@ func clusterOf(url string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(url))
 	return h.Sum64()
-}
-
-// appendMember appends a member so that the order of bytes is that of the table: by cluster, key, and URL.
-func appendMember(b []byte, m *member) []byte {
-	b = binary.BigEndian.AppendUint64(b, m.Cluster)
-	for _, s := range []string{m.Key, m.URL, m.Representative, string(m.Kind)} {
-		b = append(append(b, strings.ReplaceAll(s, "\x00", "")...), 0)
-	}
-	for _, n := range []uint64{uint64(m.Size), math.Float64bits(m.Similarity), uint64(m.Fetched.UnixMicro()), m.Digest} {
-		b = binary.BigEndian.AppendUint64(b, n)
-	}
-	return b
-}
-
-func readMember(b []byte) (m member) {
-	m.Cluster, b = binary.BigEndian.Uint64(b), b[8:]
-	for _, s := range []*string{&m.Key, &m.URL, &m.Representative, (*string)(&m.Kind)} {
-		text, rest, _ := bytes.Cut(b, []byte{0})
-		*s, b = string(text), rest
-	}
-	m.Size = int64(binary.BigEndian.Uint64(b))
-	m.Similarity = math.Float64frombits(binary.BigEndian.Uint64(b[8:]))
-	m.Fetched = time.UnixMicro(int64(binary.BigEndian.Uint64(b[16:]))).UTC()
-	m.Digest = binary.BigEndian.Uint64(b[24:])
-	return m
-}
-
-var errCut = errors.New("a page is cut off")
-
-func appendPage(b []byte, p neardupPage) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(p.Fetched.UnixMicro()))
-	b = binary.AppendUvarint(b, uint64(len(p.Key)))
-	return append(append(b, p.Key...), p.URL...)
-}
-
-// readPage reads what appendPage has written; all of b is one page.
-func readPage(b []byte) (p neardupPage, err error) {
-	if len(b) < 8 {
-		return neardupPage{}, errCut
-	}
-	p.Fetched = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()
-	b = b[8:]
-	n, used := binary.Uvarint(b)
-	if used <= 0 || n > uint64(len(b)-used) {
-		return neardupPage{}, errCut
-	}
-	p.Key, p.URL = string(b[used:used+int(n)]), string(b[used+int(n):])
-	return p, nil
-}
-
-// addPage writes a page behind others, with its length before it.
-func (f *finder) addPage(p neardupPage) error {
-	f.buf = appendPage(f.buf[:0], p)
-	var length [binary.MaxVarintLen64]byte
-	if _, err := f.pages.Write(binary.AppendUvarint(length[:0], uint64(len(f.buf)))); err != nil {
-		return err
-	}
-	_, err := f.pages.Write(f.buf)
-	return err
-}
-
-// neardupReader reads the pages of a Finder one after the other.
-type neardupReader struct {
-	in  *bufio.Reader
-	buf []byte
-}
-
-func (r *neardupReader) next() (page neardupPage, err error) {
-	n, err := binary.ReadUvarint(r.in)
-	if err != nil {
-		return neardupPage{}, err
-	}
-	r.buf = slices.Grow(r.buf[:0], int(n))[:n]
-	if _, err := io.ReadFull(r.in, r.buf); err != nil {
-		return neardupPage{}, err
-	}
-	return readPage(r.buf)
 }
 
 // Row is the row of a member in tables.Duplicates.

@@ -1,11 +1,9 @@
 package export
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,19 +54,14 @@ func robotsVersions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	if err != nil {
 		return err
 	}
-	all := sorted.New(in.temp, sortMemory)
+	all := sorted.NewRows[*sight](in.temp, sortMemory)
 	defer func() { err = errors.Join(err, all.Close()) }()
 	err = visit(ctx, in, out, visitor[*sight]{
 		size:  batchSize,
 		wants: func(l *listed) bool { return isRobots(l.line.URL) || odd[l.line.URL] },
 		work:  sightOf,
 		take: func(s *sight) error {
-			b, err := json.Marshal(s)
-			if err != nil {
-				return fmt.Errorf("export: %w", err)
-			}
-			item := append([]byte(keyOf(append(s.key, fmt.Sprintf("%020d", max(s.Began.UnixMicro(), 0)))...)), keyEnd)
-			return all.Add(append(item, b...))
+			return all.Add(keyOf(append(s.key, fmt.Sprintf("%020d", max(s.Began.UnixMicro(), 0)))...), s)
 		},
 	})
 	if err != nil {
@@ -157,7 +150,7 @@ type version struct {
 }
 
 // versions makes a row of each version.
-func versions(ctx context.Context, all *sorted.Sorter, out *Out) error {
+func versions(ctx context.Context, all *sorted.Rows[*sight], out *Out) error {
 	f := newFiller(&tables.Robots)
 	var v *version
 	end := func(to time.Time) error {
@@ -166,19 +159,14 @@ func versions(ctx context.Context, all *sorted.Sorter, out *Out) error {
 		}
 		return out.Row(v.row(f, to))
 	}
-	for item, err := range all.All() {
+	for row, err := range all.All() {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		text, value, _ := bytes.Cut(item, []byte{keyEnd})
-		var s sight
-		if err := json.Unmarshal(value, &s); err != nil {
-			return fmt.Errorf("export: %w", err)
-		}
-		key := strings.Split(string(text), "\x01")
+		s, key := row.Value, strings.Split(row.Key, keySep)
 		key = key[:len(key)-1]
 		same := v != nil && slices.Equal(key, v.key)
 		if same && (s.Status == 304 || s.version() == v.version()) {
@@ -193,7 +181,7 @@ func versions(ctx context.Context, all *sorted.Sorter, out *Out) error {
 		if err := end(to); err != nil {
 			return err
 		}
-		v = &version{sight: s, key: key, last: s.Began, exchanges: 1}
+		v = &version{sight: *s, key: key, last: s.Began, exchanges: 1}
 	}
 	return end(time.Time{})
 }

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"encoding/json"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,15 +16,12 @@ import (
 // versionsOf makes rows of sights that are a second apart each.
 func versionsOf(t *testing.T, sights []sight) (got []string) {
 	t.Helper()
-	all := sorted.New(t.TempDir(), 1<<20)
+	all := sorted.NewRows[*sight](t.TempDir(), 1<<20)
 	defer all.Close()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i, s := range sights {
 		s.Began = start.Add(time.Duration(i) * time.Second)
-		b, err := json.Marshal(s)
-		if err == nil {
-			err = all.Add(append([]byte(keyOf("k", "http://a:80", "c", s.Began.Format(time.RFC3339))+"\x00"), b...))
-		}
+		err := all.Add(keyOf("k", "http://a:80", "c", s.Began.Format(time.RFC3339)), &s)
 		require.NoError(t, err)
 	}
 	m := &made{table: &tables.Robots}

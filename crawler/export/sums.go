@@ -1,8 +1,6 @@
 package export
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,11 +19,11 @@ const mostSums = 1 << 14
 type sums[S any] struct {
 	add  func(to, more *S) // in whatever order
 	held map[string]*S
-	rest *sorted.Sorter
+	rest *sorted.Rows[*S]
 }
 
 func newSums[S any](in *Inputs, add func(to, more *S)) *sums[S] {
-	return &sums[S]{add: add, held: map[string]*S{}, rest: sorted.New(in.temp, sortMemory)}
+	return &sums[S]{add: add, held: map[string]*S{}, rest: sorted.NewRows[*S](in.temp, sortMemory)}
 }
 
 // of returns the sum of a key, which holds until the next call.
@@ -43,14 +41,10 @@ func (s *sums[S]) of(key string) (*S, error) {
 	return sum, nil
 }
 
-// spill makes room. An item is the key, a byte that ends it, and the sum.
+// spill makes room.
 func (s *sums[S]) spill() error {
 	for _, key := range slices.Sorted(maps.Keys(s.held)) {
-		b, err := json.Marshal(s.held[key])
-		if err == nil {
-			err = s.rest.Add(append(append([]byte(key), keyEnd), b...))
-		}
-		if err != nil {
+		if err := s.rest.Add(key, s.held[key]); err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
 	}
@@ -63,45 +57,38 @@ func (s *sums[S]) all(see func(key []string, sum *S) error) error {
 	if err := s.spill(); err != nil {
 		return err
 	}
-	var last []byte
-	var sum *S
-	for item, err := range s.rest.All() {
+	var last sorted.Row[*S]
+	for row, err := range s.rest.All() {
 		if err != nil {
-			return err
-		}
-		key, value, _ := bytes.Cut(item, []byte{keyEnd})
-		more := new(S)
-		if err := json.Unmarshal(value, more); err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
-		if sum != nil && bytes.Equal(key, last) {
-			s.add(sum, more)
+		if last.Value != nil && row.Key == last.Key {
+			s.add(last.Value, row.Value)
 			continue
 		}
-		if sum != nil {
-			if err := see(strings.Split(string(last), "\x01"), sum); err != nil {
+		if last.Value != nil {
+			if err := see(strings.Split(last.Key, keySep), last.Value); err != nil {
 				return err
 			}
 		}
-		last, sum = append(last[:0], key...), more
+		last = row
 	}
-	if sum == nil {
+	if last.Value == nil {
 		return nil
 	}
-	return see(strings.Split(string(last), "\x01"), sum)
+	return see(strings.Split(last.Key, keySep), last.Value)
 }
 
 func (s *sums[S]) close(err error) error { return errors.Join(err, s.rest.Close()) }
 
-// Parts of a key are parted by a byte that no part has, and end with a lesser one: so the order of keys is that of their
-// parts.
-const keyEnd = 0
+// keySep parts the parts of a key. No part has it or a lesser byte: so the order of keys is that of their parts.
+const keySep = "\x01"
 
 func keyOf(parts ...string) string {
 	for i, p := range parts {
 		parts[i] = plainPart(p)
 	}
-	return strings.Join(parts, "\x01")
+	return strings.Join(parts, keySep)
 }
 
 // plainPart is a part as its column has it, without control characters.

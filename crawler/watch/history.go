@@ -1,9 +1,7 @@
 package watch
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -45,38 +43,35 @@ const (
 	sortedHint  = "2"
 )
 
-// addVisit adds a line of the ledger to be sorted, if it closed a URL. n is its place.
-func addVisit(to *sorted.Sorter, l *storage.Line, n int64) error {
+// addVisit adds a line of the ledger to be sorted, if it closed a URL.
+func addVisit(to *sorted.Rows[visit], l *storage.Line) error {
 	if !closed[l.Outcome] || l.Count > 0 {
 		return nil
 	}
 	u, err := canon.Parse(l.URL)
-	if err != nil || strings.ContainsAny(l.URL, "\t\n") {
+	if err != nil || strings.ContainsAny(l.URL, "\t\n\x00") {
 		return nil // no crawl of ours can have it
 	}
-	modified := int64(0)
-	if !l.Modified.IsZero() {
-		modified = l.Modified.Unix()
-	}
-	return to.Add(fmt.Appendf(nil, "%s\t%s\t%s\t%016x\t%d\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%s\n",
-		u.Authority().Origin(), l.URL, sortedVisit, n, l.Time.UnixMicro(), l.Outcome, l.Change, l.Kind, l.Status, l.Type,
-		modified, int64(l.Holds/time.Second), l.Payload))
+	return to.Add(strings.Join([]string{u.Authority().Origin(), l.URL, sortedVisit}, "\t"), visit{
+		At: l.Time, Outcome: l.Outcome, Change: l.Change, Kind: l.Kind, Status: l.Status,
+		HTML: mediatype.Type{Name: l.Type}.IsHTML(), Modified: l.Modified, Holds: l.Holds.Truncate(time.Second), Payload: l.Payload,
+	})
 }
 
-// addHint adds what a sitemap says of a URL.
-func addHint(to *sorted.Sorter, u canon.URL, modified time.Time, frequency string) error {
+// addHint adds what a sitemap says of a URL. The later modification comes last.
+func addHint(to *sorted.Rows[visit], u canon.URL, modified time.Time, frequency string) error {
 	at := int64(0)
 	if !modified.IsZero() {
 		at = modified.Unix()
 	}
-	return to.Add(fmt.Appendf(nil, "%s\t%s\t%s\t%d\t%s\n", u.Authority().Origin(), u, sortedHint, at, frequency))
+	return to.Add(fmt.Sprintf("%s\t%s\t%s\t%d\t%s", u.Authority().Origin(), u, sortedHint, at, frequency), visit{})
 }
 
-// pagesOf yields the pages of sorted lines, those of a host one after the other.
-func pagesOf(ctx context.Context, from *sorted.Sorter) iter.Seq2[*page, error] {
+// pagesOf yields the pages of sorted rows, those of a host one after the other.
+func pagesOf(ctx context.Context, from *sorted.Rows[visit]) iter.Seq2[*page, error] {
 	return func(yield func(*page, error) bool) {
 		var p *page
-		for line, err := range from.All() {
+		for row, err := range from.All() {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -84,11 +79,7 @@ func pagesOf(ctx context.Context, from *sorted.Sorter) iter.Seq2[*page, error] {
 				yield(nil, err)
 				return
 			}
-			f := strings.Split(string(bytes.TrimSuffix(line, []byte("\n"))), "\t")
-			if len(f) < 5 {
-				yield(nil, errors.New("watch: a sorted line is cut short"))
-				return
-			}
+			f := strings.Split(row.Key, "\t")
 			if p == nil || p.url != f[1] {
 				if p != nil && !p.tried.IsZero() && !yield(p, nil) {
 					return
@@ -100,7 +91,9 @@ func pagesOf(ctx context.Context, from *sorted.Sorter) iter.Seq2[*page, error] {
 				}
 				p = &page{url: f[1], authority: u.Authority()}
 			}
-			if err := p.take(f[2:]); err != nil {
+			if f[2] == sortedVisit {
+				p.add(row.Value)
+			} else if err := p.hint(f[3], f[4]); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -111,77 +104,57 @@ func pagesOf(ctx context.Context, from *sorted.Sorter) iter.Seq2[*page, error] {
 	}
 }
 
-func (p *page) take(f []string) error {
-	if f[0] == sortedHint {
-		at, err := strconv.ParseInt(f[1], 10, 64)
-		if err != nil {
-			return fmt.Errorf("watch: a sorted hint: %w", err)
-		}
-		if p.frequency = f[2]; at != 0 {
-			p.modified = time.Unix(at, 0)
-			p.history.Listed(p.modified)
-		}
-		return nil
+// hint adds what a sitemap says to a page.
+func (p *page) hint(modified, frequency string) error {
+	at, err := strconv.ParseInt(modified, 10, 64)
+	if err != nil {
+		return fmt.Errorf("watch: a sorted hint: %w", err)
 	}
-	if len(f) != 11 {
-		return fmt.Errorf("watch: a sorted line has %d fields", len(f))
+	if p.frequency = frequency; at != 0 {
+		p.modified = time.Unix(at, 0)
+		p.history.Listed(p.modified)
 	}
-	var n [4]int64
-	for i, s := range []string{f[2], f[6], f[8], f[9]} {
-		var err error
-		if n[i], err = strconv.ParseInt(s, 10, 64); err != nil {
-			return fmt.Errorf("watch: a sorted line: %w", err)
-		}
-	}
-	v := visit{
-		at: time.UnixMicro(n[0]), outcome: storage.Outcome(f[3]), change: storage.Change(f[4]), kind: storage.Kind(f[5]),
-		status: n[1], html: mediatype.Type{Name: f[7]}.IsHTML(), holds: time.Duration(n[3]) * time.Second, payload: f[10],
-	}
-	if n[2] != 0 {
-		v.modified = time.Unix(n[2], 0)
-	}
-	p.add(v)
 	return nil
 }
 
 // visit is one line of the ledger.
 type visit struct {
-	at       time.Time
-	outcome  storage.Outcome
-	change   storage.Change
-	kind     storage.Kind
-	status   int64
-	html     bool
-	modified time.Time
-	holds    time.Duration
-	payload  string
+	At       time.Time
+	Outcome  storage.Outcome
+	Change   storage.Change `json:",omitempty"`
+	Kind     storage.Kind   `json:",omitempty"`
+	Status   int            `json:",omitempty"`
+	HTML     bool           `json:",omitempty"`
+	Modified time.Time      `json:",omitzero"`
+	Holds    time.Duration  `json:",omitempty"`
+	Payload  string         `json:",omitempty"`
 }
 
 // add adds a visit to a page.
 func (p *page) add(v visit) {
-	p.tried, p.outcome, p.kind = v.at, v.outcome, v.kind
-	switch v.outcome {
+	p.tried, p.outcome, p.kind = v.At.Local(), v.Outcome, v.Kind
+	switch v.Outcome {
 	case storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone:
 	default:
 		return // nothing was learned of the page
 	}
-	if v.change == storage.ChangeFresh {
+	if v.Change == storage.ChangeFresh {
 		return // nobody was asked
 	}
-	confirmed := v.status == 304
+	confirmed := v.Status == 304
 	if !confirmed {
-		p.isHTML, p.holds = v.outcome == storage.OutcomeFetched && v.html, 0
+		p.isHTML, p.holds = v.Outcome == storage.OutcomeFetched && v.HTML, 0
 	}
-	if v.holds > 0 {
-		p.holds = v.holds
+	if v.Holds > 0 {
+		p.holds = v.Holds
 	}
-	changed := v.change == storage.ChangeChanged || v.change == storage.ChangeNew || v.change == storage.ChangeGone
-	if v.change == "" { // both in the first generation, as after a retry, or gone now as before
-		changed = p.told != v.outcome || v.outcome == storage.OutcomeFetched && p.payload != v.payload
+	changed := v.Change == storage.ChangeChanged || v.Change == storage.ChangeNew || v.Change == storage.ChangeGone
+	if v.Change == "" { // both in the first generation, as after a retry, or gone now as before
+		changed = p.told != v.Outcome || v.Outcome == storage.OutcomeFetched && p.payload != v.Payload
 	}
-	p.told = v.outcome
+	p.told = v.Outcome
 	if !confirmed {
-		p.payload = v.payload
+		p.payload = v.Payload
 	}
-	p.history.Visit(v.at, changed, v.modified)
+	p.history.Visit(v.At, changed, v.Modified)
 }

@@ -9,30 +9,30 @@ import (
 
 // What a line of the ledger says of a page: whether it was visited, and whether it had changed.
 func TestHistory_LinesBecomeVisits(t *testing.T) {
-	first := visit{outcome: storage.OutcomeFetched, status: 200, html: true, payload: "aa"}
+	first := visit{Outcome: storage.OutcomeFetched, Status: 200, HTML: true, Payload: "aa"}
 	for _, c := range []struct {
 		name            string
 		then            visit
 		visits, changes int
 	}{
-		{"another payload", visit{outcome: storage.OutcomeFetched, status: 200, payload: "bb", change: storage.ChangeChanged}, 2, 1},
-		{"a 304", visit{outcome: storage.OutcomeFetched, status: 304, change: storage.ChangeUnchanged}, 2, 0},
-		{"the same payload", visit{outcome: storage.OutcomeFetched, status: 200, payload: "aa", change: storage.ChangeUnchanged}, 2, 0},
-		{"gone", visit{outcome: storage.OutcomeGone, status: 404, change: storage.ChangeGone}, 2, 1},
-		{"a redirect now", visit{outcome: storage.OutcomeRedirected, status: 302, change: storage.ChangeChanged}, 2, 1},
-		{"failed", visit{outcome: storage.OutcomeFailed, status: 500}, 1, 0},
-		{"disallowed", visit{outcome: storage.OutcomeDisallowed}, 1, 0},
-		{"fresh, not asked", visit{outcome: storage.OutcomeFetched, change: storage.ChangeFresh}, 1, 0},
-		{"tried again in its generation", visit{outcome: storage.OutcomeFetched, status: 200, payload: "bb"}, 2, 1},
+		{"another payload", visit{Outcome: storage.OutcomeFetched, Status: 200, Payload: "bb", Change: storage.ChangeChanged}, 2, 1},
+		{"a 304", visit{Outcome: storage.OutcomeFetched, Status: 304, Change: storage.ChangeUnchanged}, 2, 0},
+		{"the same payload", visit{Outcome: storage.OutcomeFetched, Status: 200, Payload: "aa", Change: storage.ChangeUnchanged}, 2, 0},
+		{"gone", visit{Outcome: storage.OutcomeGone, Status: 404, Change: storage.ChangeGone}, 2, 1},
+		{"a redirect now", visit{Outcome: storage.OutcomeRedirected, Status: 302, Change: storage.ChangeChanged}, 2, 1},
+		{"failed", visit{Outcome: storage.OutcomeFailed, Status: 500}, 1, 0},
+		{"disallowed", visit{Outcome: storage.OutcomeDisallowed}, 1, 0},
+		{"fresh, not asked", visit{Outcome: storage.OutcomeFetched, Change: storage.ChangeFresh}, 1, 0},
+		{"tried again in its generation", visit{Outcome: storage.OutcomeFetched, Status: 200, Payload: "bb"}, 2, 1},
 	} {
 		var p page
 		at := time.Unix(1_800_000_000, 0)
 		v := first
-		v.at = at
+		v.At = at
 		p.add(v)
-		c.then.at = at.Add(day)
+		c.then.At = at.Add(day)
 		p.add(c.then)
-		if p.history.Visits != c.visits || p.history.Changes != c.changes || p.tried != c.then.at {
+		if p.history.Visits != c.visits || p.history.Changes != c.changes || p.tried != c.then.At {
 			t.Errorf("%s: %d visits, %d changes, tried %v", c.name, p.history.Visits, p.history.Changes, p.tried)
 		}
 	}
@@ -43,11 +43,11 @@ func TestHistory_GoneAgainIsNoChange(t *testing.T) {
 	var p page
 	at := time.Unix(1_800_000_000, 0)
 	for i, v := range []visit{
-		{outcome: storage.OutcomeGone, status: 404, payload: "x"}, {outcome: storage.OutcomeGone, status: 404, payload: "y"},
-		{outcome: storage.OutcomeFailed, status: 500}, {outcome: storage.OutcomeGone, status: 404, payload: "z"},
-		{outcome: storage.OutcomeFetched, status: 200, payload: "a", change: storage.ChangeNew},
+		{Outcome: storage.OutcomeGone, Status: 404, Payload: "x"}, {Outcome: storage.OutcomeGone, Status: 404, Payload: "y"},
+		{Outcome: storage.OutcomeFailed, Status: 500}, {Outcome: storage.OutcomeGone, Status: 404, Payload: "z"},
+		{Outcome: storage.OutcomeFetched, Status: 200, Payload: "a", Change: storage.ChangeNew},
 	} {
-		v.at = at.Add(time.Duration(i) * day)
+		v.At = at.Add(time.Duration(i) * day)
 		p.add(v)
 	}
 	if p.history.Visits != 4 || p.history.Changes != 1 {
@@ -63,12 +63,12 @@ func TestHistory_HoldsIsOfTheLastAnswer(t *testing.T) {
 		v    visit
 		want time.Duration
 	}{
-		{visit{outcome: storage.OutcomeFetched, status: 200, holds: time.Hour}, time.Hour},
-		{visit{outcome: storage.OutcomeFetched, status: 304, change: storage.ChangeUnchanged}, time.Hour},
-		{visit{outcome: storage.OutcomeFetched, status: 304, change: storage.ChangeUnchanged, holds: time.Minute}, time.Minute},
-		{visit{outcome: storage.OutcomeFetched, status: 200, change: storage.ChangeChanged}, 0},
+		{visit{Outcome: storage.OutcomeFetched, Status: 200, Holds: time.Hour}, time.Hour},
+		{visit{Outcome: storage.OutcomeFetched, Status: 304, Change: storage.ChangeUnchanged}, time.Hour},
+		{visit{Outcome: storage.OutcomeFetched, Status: 304, Change: storage.ChangeUnchanged, Holds: time.Minute}, time.Minute},
+		{visit{Outcome: storage.OutcomeFetched, Status: 200, Change: storage.ChangeChanged}, 0},
 	} {
-		c.v.at = at.Add(time.Duration(i) * day)
+		c.v.At = at.Add(time.Duration(i) * day)
 		if p.add(c.v); p.holds != c.want {
 			t.Errorf("visit %d: holds %v, want %v", i+1, p.holds, c.want)
 		}

@@ -103,21 +103,20 @@ func MakePlan(ctx context.Context, dir string, o Options, each func(Entry) error
 		return nil, err
 	}
 	m.left = daily.Left
-	lines := sorted.New("", crawldir.SortedMemory)
+	lines := sorted.NewRows[visit]("", crawldir.SortedMemory)
 	defer func() { err = errors.Join(err, lines.Close()) }()
 	maps := map[string]bool{}
-	n := int64(0)
 	for l, err := range crawldir.Decisions(filepath.Join(dir, crawldir.LedgerName)) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = addVisit(lines, &l, n)
+			err = addVisit(lines, &l)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if n++; l.Kind == storage.KindMap && l.Outcome == storage.OutcomeFetched {
+		if l.Kind == storage.KindMap && l.Outcome == storage.OutcomeFetched {
 			maps[l.URL] = true
 		}
 	}
@@ -281,7 +280,7 @@ func (p *Plan) round() crawldir.Round {
 
 // addHints adds what the archived sitemaps say of pages, those of a host of its own pages alone. A sitemap that cannot be
 // read says nothing.
-func addHints(ctx context.Context, dir string, of map[string]bool, to *sorted.Sorter) error {
+func addHints(ctx context.Context, dir string, of map[string]bool, to *sorted.Rows[visit]) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -305,7 +304,7 @@ func addHints(ctx context.Context, dir string, of map[string]bool, to *sorted.So
 	return nil
 }
 
-func hintsOf(ctx context.Context, archive *crawldir.Past, u canon.URL, to *sorted.Sorter) error {
+func hintsOf(ctx context.Context, archive *crawldir.Past, u canon.URL, to *sorted.Rows[visit]) error {
 	last, err := archive.Last(ctx, u)
 	if err != nil || last == nil || last.Body == nil {
 		return err
