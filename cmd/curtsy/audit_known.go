@@ -13,7 +13,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit/reconcile"
-	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
 )
@@ -65,7 +64,7 @@ func (k *knownLedgers) read(l *reconcile.Options) error {
 		if err != nil {
 			return err
 		}
-		h, err := vouch.ParseHead(text)
+		h, err := checkpoint.ParseKept(text)
 		if err != nil && text == s && !strings.Contains(s, ":") {
 			return cli.Usagef("--checkpoint: %s does not exist", plainly.Argument(s))
 		}
@@ -87,8 +86,7 @@ func keptHead(l *reconcile.Options) error {
 	if kept == nil || err != nil {
 		return err
 	}
-	h := vouch.HeadOf(kept.Checkpoint)
-	l.Kept, l.KeptIn = &h, kept.File
+	l.Kept, l.KeptIn = &kept.Checkpoint, kept.File
 	return nil
 }
 

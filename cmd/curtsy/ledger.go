@@ -16,7 +16,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
@@ -103,7 +102,7 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 		signed = "signed by " + plainly.Lines(strings.Join(names, ", "))
 	}
 	fmt.Fprintf(std.Err, "%s, of %s\nstore it elsewhere, as a file or as %s;\nlater check it with curtsy audit --checkpoint FILE %s\n",
-		signed, plainly.Count(n.Size, "line"), vouch.HeadOf(n.Checkpoint), plainly.Argument(dir))
+		signed, plainly.Count(n.Size, "line"), n.Short(), plainly.Argument(dir))
 	_, err = std.Out.Write(note)
 	return err
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/proof"
 )
@@ -24,11 +23,11 @@ func elsewhere(t *testing.T, dir string) *evidence {
 }
 
 // headsOf is the head that a note is.
-func headsOf(t *testing.T, note string) []vouch.Head {
+func headsOf(t *testing.T, note string) []checkpoint.Checkpoint {
 	t.Helper()
 	n, err := checkpoint.Parse([]byte(note))
 	require.NoError(t, err)
-	return []vouch.Head{vouch.HeadOf(n.Checkpoint)}
+	return []checkpoint.Checkpoint{n.Checkpoint}
 }
 
 // bundleOf makes the bundle of a site of the crawl in dir, which must hold under the operator's key, and returns its

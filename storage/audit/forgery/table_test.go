@@ -17,7 +17,6 @@ import (
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/reconcile"
-	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/wacz"
@@ -174,7 +173,7 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 func (tr *trial) help(t *testing.T, with helper, dir string, head *checkpoint.Checkpoint) {
 	switch with {
 	case lodged:
-		tr.l.Heads = []vouch.Head{vouch.HeadOf(*head)}
+		tr.l.Heads = []checkpoint.Checkpoint{*head}
 	case known:
 		tr.l.Key = operatorKey.Key()
 	case witness:
@@ -198,7 +197,7 @@ func honest(t *testing.T, dir string, head *checkpoint.Checkpoint) {
 			again.beside[name] = e.beside[name]
 		}
 	}
-	heads := []vouch.Head{vouch.HeadOf(*head)}
+	heads := []checkpoint.Checkpoint{*head}
 	if e.text() != again.text() {
 		t.Error("the forger's pen makes another ledger than the crawl did")
 	}

@@ -10,7 +10,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
 )
@@ -164,42 +163,35 @@ func (l *Ledger) hides(e *evidence.Exchange, found finding.Report) {
 }
 
 // tell says what the ledger proves.
-func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
+func (l *Ledger) tell(r *audit.Result, v *vouching) {
 	c := l.check
-	c.Origin, c.Entries, c.Head, c.Covered = v.Origin, v.Size, v.Head, v.Covered
-	c.Signer, c.SignerKnown, c.Lodged, c.Since = v.Signer.String(), v.Known, v.Lodged, v.Since
-	for _, k := range l.log.Keys() {
-		if len(c.Keys) < maxKeys {
-			c.Keys = append(c.Keys, k.String())
-		}
-	}
 	r.Ledger = c
-	if v.Known {
-		r.Reach(inPart(audit.SignedByKnown, v), fmt.Sprintf("the first %d of %s, by %s", v.Covered, entries(v.Size), v.Signer.Name()))
+	if c.SignerKnown {
+		r.Reach(inPart(audit.SignedByKnown, c), fmt.Sprintf("the first %d of %s, by %s", c.Covered, entries(c.Entries), v.signer.Name()))
 	}
-	l.lodged(r, v)
-	for _, size := range v.Lacks {
+	l.lodged(r)
+	for _, size := range v.lacks {
 		r.Refute(audit.Lodged, fmt.Sprintf("the checkpoint of %s is not in this ledger", plainly.Count(size, "line")))
 	}
 	say := func(format string, args ...any) { r.CannotShow = append(r.CannotShow, fmt.Sprintf(format, args...)) }
 	switch {
-	case v.Signer.IsZero():
+	case v.signer.IsZero():
 		say("ledger: no checkpoint of these lines is signed: nothing ties them to a key")
-	case !v.Known && l.o.Key.IsZero():
+	case !c.SignerKnown && l.o.Key.IsZero():
 		say("ledger: the signer is unknown: %s may be anybody's key; give the operator's verifier key (--key)",
-			v.Signer.Name())
+			v.signer.Name())
 	}
 	switch {
-	case len(v.Lodged) == 0:
+	case len(c.Lodged) == 0:
 		say("ledger: no one else is known to have seen it (--checkpoint, --witness-key): the holder of the key may have " +
 			"rewritten all of it")
 		say("ledger: lines removed after its last one, together with their records: they leave no trace except a missing " +
 			"stop")
-	case v.Since > 0:
+	case c.Since > 0:
 		say("ledger: %s after the last checkpoint that someone else has: no one else confirms them",
-			plainly.Count(v.Since, "decision"))
+			plainly.Count(c.Since, "decision"))
 	}
-	if behind := v.Size - v.Covered; behind > 0 {
+	if behind := c.Entries - c.Covered; behind > 0 {
 		say("ledger: %s after its last checkpoint: nothing commits to them yet", entries(behind))
 	}
 	if c.Forgotten > 0 {
@@ -219,8 +211,8 @@ func (l *Ledger) tell(r *audit.Result, v vouch.Verdict) {
 }
 
 // inPart is a level of a ledger, in part while entries are behind its last checkpoint.
-func inPart(l audit.Level, v vouch.Verdict) audit.Level {
-	if v.Covered < v.Size {
+func inPart(l audit.Level, c *audit.LedgerCheck) audit.Level {
+	if c.Covered < c.Entries {
 		return l.InPart()
 	}
 	return l
@@ -237,10 +229,10 @@ func entries(n int64) string {
 }
 
 // lodged says until which entry somebody else vouches for the ledger, and since when at the latest.
-func (l *Ledger) lodged(r *audit.Result, v vouch.Verdict) {
+func (l *Ledger) lodged(r *audit.Result) {
 	var best *audit.Lodging
-	for i := range v.Lodged {
-		d := &v.Lodged[i]
+	for i := range l.check.Lodged {
+		d := &l.check.Lodged[i]
 		switch {
 		case best == nil, d.Size > best.Size:
 			best = d
@@ -251,12 +243,12 @@ func (l *Ledger) lodged(r *audit.Result, v vouch.Verdict) {
 	if best == nil {
 		return
 	}
-	what := fmt.Sprintf("the first %d of %s", best.Size, entries(v.Size))
+	what := fmt.Sprintf("the first %d of %s", best.Size, entries(l.check.Entries))
 	switch best.How {
 	case audit.ByHead:
 		what += ", by the given checkpoint"
 	default:
 		what += fmt.Sprintf(", before %s, by %s", best.At.UTC().Format("2006-01-02 15:04:05 UTC"), plainly.OneLine(best.By))
 	}
-	r.Reach(inPart(audit.Lodged, v), what)
+	r.Reach(inPart(audit.Lodged, l.check), what)
 }

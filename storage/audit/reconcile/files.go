@@ -16,32 +16,10 @@ import (
 	"strings"
 
 	"curtsy/frontier/durable"
-	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
-
-// markedOptions say what is there.
-type markedOptions struct {
-	// Root is the crawl directory; empty for a package, which has neither index files nor settings.
-	Root string
-	// Settings is the name of the file of the settings in Root.
-	Settings string
-	// Before begins the names of settings that the last run had, where others were written for a run that has not begun.
-	Before string
-	// Archive are the WARC files that were read, and Base what each is called in the folder of the archive, by its path; nil
-	// for the last part of that.
-	Archive []evidence.File
-	Base    func(path string) string
-	// Stated returns the digest that a package states of a file of the crawl, by the path of one of Archive, where it has
-	// left something out of it; "" for what it packed whole.
-	Stated func(path string) string
-	// Running says that the crawl goes on: it may have finished files since ledger and archive were listed.
-	Running bool
-	// Excused reports whether a kill may have come between a WARC file's end and its mark.
-	Excused func(path string) bool
-}
 
 // The folders of a crawl directory whose finished files have marks, and what those are called.
 const (
@@ -51,60 +29,58 @@ const (
 	indexSuffix   = ".cdxj"
 )
 
-// Compare holds the files against their marks, and reports how many of them agree.
-func (f *markedFiles) Compare(ctx context.Context, o markedOptions, found finding.Report) (agree int64, err error) {
+// compareFiles holds the files of the crawl, whose WARC files were read, against their marks.
+func (l *Ledger) compareFiles(ctx context.Context, archive []evidence.File, found finding.Report) error {
+	f := &l.files
+	l.check.Files = int64(len(f.all))
 	for _, d := range f.differ {
 		found(d)
 	}
 	late := map[string]bool{} // indexes of files that a kill excuses
-	for _, file := range o.Archive {
+	for _, file := range archive {
 		base := filepath.Base(file.Name)
-		if o.Base != nil {
-			base = o.Base(file.Name)
+		if l.o.Base != nil {
+			base = l.o.Base(file.Name)
 		}
 		if evidence.Unfinished(file.Name) {
 			continue
 		}
 		sum, octets := file.SHA256, file.Octets
-		if o.Stated != nil {
-			if of := o.Stated(file.Name); of != "" {
+		if l.o.Stated != nil {
+			if of := l.o.Stated(file.Name); of != "" {
 				sum, octets = of, -1 // the package says how much it left out
 			}
 		}
-		excused := o.Running || o.Excused != nil && o.Excused(file.Name)
+		excused := l.running || l.runs.mayLackMark(file.Name)
 		late[strings.TrimSuffix(base, archiveSuffix)] = excused
 		name := archiveFolder + "/" + base
-		if _, known := f.all[name]; !known && o.Root == "" { // it was moved, and given another name
+		if _, known := f.all[name]; !known && l.o.Root == "" { // it was moved, and given another name
 			name = f.of(sum, name)
 		}
-		if f.holds(name, file.Name, octets, sum, excused, found) {
-			agree++
-		}
+		l.file(name, file.Name, octets, sum, excused, found)
 	}
-	if o.Root != "" {
-		n, err := f.indexes(ctx, o, late, found)
-		if err != nil {
-			return agree, err
+	if l.o.Root != "" {
+		if err := l.indexes(ctx, late, found); err != nil {
+			return err
 		}
-		if agree += n; f.settings != "" {
-			if err := f.bound(o, found); err != nil {
-				return agree, err
-			}
+		if err := l.settings(found); err != nil {
+			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.all)) {
 		m := f.all[name]
-		if m.seen || o.Root == "" && !strings.HasPrefix(name, archiveFolder+"/") {
+		if m.seen || l.o.Root == "" && !strings.HasPrefix(name, archiveFolder+"/") {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(o.Root, filepath.FromSlash(name))); err == nil && o.Running {
+		path := filepath.Join(l.o.Root, filepath.FromSlash(name))
+		if _, err := os.Lstat(path); err == nil && l.running {
 			continue // it was finished meanwhile
 		}
-		found(finding.Finding{Code: finding.FileMissing, Place: finding.Place{File: filepath.Join(o.Root, filepath.FromSlash(name))},
+		found(finding.Finding{Code: finding.FileMissing, Place: finding.Place{File: path},
 			Required: fmt.Sprintf("the file of %d bytes in entry %d of the ledger", m.octets, m.index),
 			Observed: "it is missing"})
 	}
-	return agree, nil
+	return nil
 }
 
 // of is the name of the WARC file with that digest, if no file was taken for it yet; else it is the name that is given.
@@ -117,9 +93,9 @@ func (f *markedFiles) of(sum, name string) string {
 	return name
 }
 
-// holds holds one file against its mark.
-func (f *markedFiles) holds(name, file string, octets int64, sum string, excused bool, found finding.Report) bool {
-	at := finding.Place{File: file}
+// file holds one file against its mark.
+func (l *Ledger) file(name, file string, octets int64, sum string, excused bool, found finding.Report) {
+	at, f := finding.Place{File: file}, &l.files
 	m, known := f.all[name]
 	if !known {
 		d := finding.Finding{Code: finding.FileExtra, Place: at, Observed: "no mark",
@@ -131,7 +107,7 @@ func (f *markedFiles) holds(name, file string, octets int64, sum string, excused
 		if !f.more {
 			found(d)
 		}
-		return false
+		return
 	}
 	m.seen = true
 	f.all[name] = m
@@ -139,24 +115,23 @@ func (f *markedFiles) holds(name, file string, octets int64, sum string, excused
 	case sum != m.sum:
 		found(finding.Finding{Code: finding.FileDiffers, Place: at, Observed: "it has the SHA-256 " + sum,
 			Required: fmt.Sprintf("the SHA-256 %s, as in entry %d of the ledger", m.sum, m.index)})
-		return false
 	case octets >= 0 && octets != m.octets:
 		found(finding.Finding{Code: finding.FileDiffers, Place: at, Observed: fmt.Sprintf("%d bytes", octets),
 			Required: fmt.Sprintf("%d bytes, as in entry %d of the ledger", m.octets, m.index)})
-		return false
+	default:
+		l.check.FilesAgree++
 	}
-	return true
 }
 
 // indexes holds the finished files of the index against their marks.
-func (f *markedFiles) indexes(ctx context.Context, o markedOptions, late map[string]bool, found finding.Report) (agree int64, err error) {
-	folder := filepath.Join(o.Root, indexFolder)
+func (l *Ledger) indexes(ctx context.Context, late map[string]bool, found finding.Report) error {
+	folder := filepath.Join(l.o.Root, indexFolder)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("audit: %w", err)
+		return fmt.Errorf("audit: %w", err)
 	}
 	for _, e := range entries {
 		base, ok := strings.CutSuffix(e.Name(), indexSuffix)
@@ -166,18 +141,19 @@ func (f *markedFiles) indexes(ctx context.Context, o markedOptions, late map[str
 		file := filepath.Join(folder, e.Name())
 		octets, sum, err := digest(ctx, file)
 		if err != nil {
-			return agree, err
+			return err
 		}
-		if f.holds(path.Join(indexFolder, e.Name()), file, octets, sum, o.Running || late[base], found) {
-			agree++
-		}
+		l.file(path.Join(indexFolder, e.Name()), file, octets, sum, l.running || late[base], found)
 	}
-	return agree, nil
+	return nil
 }
 
-// bound holds the settings against the mark of the last run.
-func (f *markedFiles) bound(o markedOptions, found finding.Report) error {
-	file := filepath.Join(o.Root, o.Settings)
+// settings holds the settings against the mark of the last run.
+func (l *Ledger) settings(found finding.Report) error {
+	f, file := &l.files, filepath.Join(l.o.Root, l.o.Settings)
+	if f.settings == "" {
+		return nil
+	}
 	d := finding.Finding{Code: finding.Settings, Place: finding.Place{File: file},
 		Required: "the settings of the last run, of SHA-256 " + f.settings + " as its mark in the ledger has it"}
 	b, err := readFile(file)
@@ -189,7 +165,7 @@ func (f *markedFiles) bound(o markedOptions, found finding.Report) error {
 		return err
 	case hex.EncodeToString(sum[:]) != f.settings:
 		d.Observed = fmt.Sprintf("they have the SHA-256 %x: they were changed since that run began", sum)
-		if d.Note = f.before(o); d.Note {
+		if d.Note = l.before(); d.Note {
 			d.Observed = "others were written for a run that has not started, and the earlier ones are beside them"
 		}
 	default:
@@ -200,17 +176,17 @@ func (f *markedFiles) bound(o markedOptions, found finding.Report) error {
 }
 
 // before reports whether the settings that the last run binds are kept beside those of a run that has not begun.
-func (f *markedFiles) before(o markedOptions) bool {
-	names, err := os.ReadDir(o.Root)
-	if err != nil || o.Before == "" {
+func (l *Ledger) before() bool {
+	names, err := os.ReadDir(l.o.Root)
+	if err != nil || l.o.Before == "" {
 		return false
 	}
 	for _, e := range names {
-		if !strings.HasPrefix(e.Name(), o.Before) {
+		if !strings.HasPrefix(e.Name(), l.o.Before) {
 			continue
 		}
-		b, err := readFile(filepath.Join(o.Root, e.Name()))
-		if sum := sha256.Sum256(b); err == nil && hex.EncodeToString(sum[:]) == f.settings {
+		b, err := readFile(filepath.Join(l.o.Root, e.Name()))
+		if sum := sha256.Sum256(b); err == nil && hex.EncodeToString(sum[:]) == l.files.settings {
 			return true
 		}
 	}
@@ -272,8 +248,8 @@ const (
 	maxDiffer = 100
 )
 
-// Take takes a mark of the ledger.
-func (f *markedFiles) Take(index int64, m *ledger.Mark) {
+// take takes a mark of the ledger.
+func (f *markedFiles) take(index int64, m *ledger.Mark) {
 	switch m.Kind {
 	case ledger.KindRun:
 		f.settings = m.Settings
@@ -304,17 +280,4 @@ func (f *markedFiles) put(name string, m mark) {
 		return
 	}
 	f.all[name] = m
-}
-
-// Count is how many files the ledger vouches for.
-func (f *markedFiles) Count() int { return len(f.all) }
-
-// compareFiles holds the files of the crawl against their marks.
-func (l *Ledger) compareFiles(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
-	l.check.Files = int64(l.files.Count())
-	l.check.FilesAgree, err = l.files.Compare(ctx, markedOptions{
-		Root: l.o.Root, Settings: l.o.Settings, Before: l.o.Before, Archive: r.Files, Stated: l.o.Stated, Base: l.o.Base,
-		Running: l.running, Excused: l.runs.mayLackMark,
-	}, found)
-	return err
 }

@@ -10,7 +10,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/sorted"
@@ -25,15 +24,15 @@ type Options struct {
 	Root, Settings string
 	// Before begins the names of settings before, where a run with others has not begun.
 	Before string
-	// Stated and Base are what package marked asks of a package: the digest of a file of which it left something out, and
+	// Stated and Base are what is asked of a package: the digest of a file of which it left something out, and
 	// what the file is called.
 	Stated, Base func(path string) string
 
-	Key       checkpoint.Key   // the operator's, as the auditor knows it; zero for none
-	Witnesses []checkpoint.Key // whose cosignatures count
-	Heads     []vouch.Head     // that were lodged elsewhere
-	Kept      *vouch.Head      // the newest one that the operator's own machine has kept; nil for none
-	KeptIn    string           // the file that holds it
+	Key       checkpoint.Key          // the operator's, as the auditor knows it; zero for none
+	Witnesses []checkpoint.Key        // whose cosignatures count
+	Heads     []checkpoint.Checkpoint // that were lodged elsewhere
+	Kept      *checkpoint.Checkpoint  // the newest one that the operator's own machine has kept; nil for none
+	KeptIn    string                  // the file that holds it
 
 	TempDir string // for what does not fit into Memory; empty means the system's
 	Memory  int    // in bytes. Zero means 16 MiB
@@ -54,7 +53,7 @@ type Ledger struct {
 	size      int64 // of the ledger, when it was read
 	running   bool  // it grew since then
 	unended   bool  // the last run has no stop
-	log       *vouch.Log
+	log       *vouched
 	files     markedFiles
 	maps      []*ledger.Mark // the last marks of hosts, two at most
 	optOuts   optOuts
@@ -91,7 +90,7 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	l := &Ledger{o: o, check: &audit.LedgerCheck{Dir: o.Dir}, all: sorted.New(o.TempDir, o.Memory), runs: newRuns(),
 		optOuts: newOptOuts()}
 	var err error
-	l.log, err = vouch.New(vouch.Options{Dir: o.Dir, Key: o.Key, Witnesses: o.Witnesses, Heads: o.Heads, Kept: o.Kept, KeptIn: o.KeptIn})
+	l.log, err = newVouched(&l.o)
 	if err == nil {
 		l.size, err = sizeOf(o.Dir)
 	}
@@ -120,7 +119,7 @@ func (l *Ledger) read(ctx context.Context) error {
 			l.check.Segments++
 		}
 		if e.Problem == nil {
-			l.log.Entry(&e)
+			l.log.entry(&e)
 		}
 		switch {
 		case e.Problem != nil:
@@ -156,7 +155,7 @@ func (l *Ledger) fault(e ledger.Entry) {
 
 func (l *Ledger) mark(e *ledger.Entry) {
 	m := e.Mark
-	l.files.Take(e.Index, m)
+	l.files.take(e.Index, m)
 	l.redacted.mark(m)
 	l.taken.mark(m)
 	defer func() { l.latest = later(l.latest, m.Time) }()
@@ -266,11 +265,11 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	for _, f := range l.odd {
 		found(f)
 	}
-	v, err := l.log.Close(ctx, found)
+	v, err := l.log.judge(ctx, l.check, found)
 	if err != nil {
 		return err
 	}
-	if err := l.compareFiles(ctx, r, found); err != nil {
+	if err := l.compareFiles(ctx, r.Files, found); err != nil {
 		return err
 	}
 	if err := l.groups(ctx, func(lines, records []row) { l.judge(lines, records, found) }); err != nil {

@@ -18,7 +18,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 )
@@ -255,12 +254,12 @@ func TestLodgedHead(t *testing.T) {
 		if !known {
 			t.Fatal("the root is not known")
 		}
-		r, found := compared(t, Options{Dir: dir, Heads: []vouch.Head{{Size: e.Index + 1, Root: root}}}, es, nil)
+		r, found := compared(t, Options{Dir: dir, Heads: []checkpoint.Checkpoint{{Size: e.Index + 1, Root: root}}}, es, nil)
 		if len(found) > 0 || r.Level != audit.Lodged || len(r.Ledger.Lodged) != 1 || r.Ledger.Since != 9-seen {
 			t.Errorf("segment %d line %d: %+v %+v", e.Segment, e.Row, r.Ledger, found)
 		}
 	}
-	if r, found := compared(t, Options{Dir: dir, Heads: []vouch.Head{{Size: 3}}}, es, nil); codesOf(found) != "ledger-head" || r.Level != audit.SelfConsistent {
+	if r, found := compared(t, Options{Dir: dir, Heads: []checkpoint.Checkpoint{{Size: 3}}}, es, nil); codesOf(found) != "ledger-head" || r.Level != audit.SelfConsistent {
 		t.Errorf("%s: %+v", r.Level, found)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
@@ -22,17 +23,18 @@ func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(tex
 type directory struct {
 	t     *testing.T
 	root  string
-	files markedFiles
 	texts map[string]string
+	*Ledger
 }
 
 func newDirectory(t *testing.T) *directory {
-	d := &directory{t: t, root: t.TempDir(), texts: map[string]string{
+	root := t.TempDir()
+	d := &directory{t: t, root: root, Ledger: &Ledger{o: Options{Root: root, Settings: "crawl.toml", Before: "crawl.toml.before-"}, runs: newRuns()}, texts: map[string]string{
 		"warc/curtsy-00000.warc.gz": "first", "warc/curtsy-00001.warc.gz": "second", "index/curtsy-00000.cdxj": "lines", "index/curtsy-00001.cdxj": "more lines",
 		"crawl.toml": "settings", "index/originals": "of no mark", "index/curtsy-00002.cdxj.open": "of no mark yet", "warc/curtsy-00002.warc.gz.open": "being written",
 	}}
-	d.files.Take(1, &ledger.Mark{Kind: ledger.KindRun, Settings: sum("before")})
-	d.files.Take(2, &ledger.Mark{Kind: ledger.KindRun, Settings: sum("settings")})
+	d.files.take(1, &ledger.Mark{Kind: ledger.KindRun, Settings: sum("before")})
+	d.files.take(2, &ledger.Mark{Kind: ledger.KindRun, Settings: sum("settings")})
 	for i, name := range d.names() {
 		d.put(name, d.texts[name])
 		if strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".cdxj") {
@@ -59,35 +61,29 @@ func (d *directory) put(name, text string) {
 }
 
 func (d *directory) mark(i int64, name, text string) {
-	d.files.Take(i, &ledger.Mark{Kind: ledger.KindFile, Name: name, Octets: int64(len(text)), SHA256: sum(text)})
+	d.files.take(i, &ledger.Mark{Kind: ledger.KindFile, Name: name, Octets: int64(len(text)), SHA256: sum(text)})
 }
 
-// compared compares, with the WARC files read as they are.
-func (d *directory) compared(o markedOptions) (agree int64, codes string) {
+// compared compares, with the WARC files that were read; nil for those that are there.
+func (d *directory) compared(archive []evidence.File) (agree int64, codes string) {
 	d.t.Helper()
-	if o.Archive == nil {
+	if archive == nil {
 		paths, _ := filepath.Glob(filepath.Join(d.root, "warc", "*"))
 		for _, p := range paths {
 			b, err := os.ReadFile(p)
 			require.NoError(d.t, err)
-			o.Archive = append(o.Archive, evidence.File{Name: p, Octets: int64(len(b)), SHA256: sum(string(b))})
+			archive = append(archive, evidence.File{Name: p, Octets: int64(len(b)), SHA256: sum(string(b))})
 		}
-		o.Root, o.Settings, o.Before = d.root, "crawl.toml", "crawl.toml.before-"
 	}
-	var all []string
-	agree, err := d.files.Compare(d.t.Context(), o, func(f finding.Finding) {
-		c := string(f.Code)
-		if f.Note {
-			c = "(" + c + ")"
-		}
+	var all []finding.Finding
+	d.check = &audit.LedgerCheck{}
+	require.NoError(d.t, d.compareFiles(d.t.Context(), archive, func(f finding.Finding) {
 		if f.Required == "" || f.Observed == "" || f.File == "" {
 			d.t.Errorf("%+v", f)
 		}
-		all = append(all, c)
-	})
-	require.NoError(d.t, err)
-	slices.Sort(all)
-	return agree, strings.Join(all, " ")
+		all = append(all, f)
+	}))
+	return d.check.FilesAgree, codesOf(all)
 }
 
 // Each finished file is the one of its last mark, has one, and is there; the settings are those of the last run.
@@ -130,14 +126,14 @@ func TestFilesAreThoseOfTheirMarks(t *testing.T) {
 	} {
 		d := newDirectory(t)
 		c.change(d)
-		if agree, codes := d.compared(markedOptions{}); codes != c.want || agree != c.agree {
+		if agree, codes := d.compared(nil); codes != c.want || agree != c.agree {
 			t.Errorf("%s: %q, %d agree; want %q, %d", name, codes, agree, c.want, c.agree)
 		}
 	}
 }
 
 func (d *directory) redact(name, before, after string) {
-	d.files.Take(20, &ledger.Mark{Kind: ledger.KindRedaction, Redaction: &ledger.Redaction{
+	d.files.take(20, &ledger.Mark{Kind: ledger.KindRedaction, Redaction: &ledger.Redaction{
 		Files: []ledger.RedactedFile{{Name: name, Octets: int64(len(after)), SHA256: sum(after), Before: sum(before)}}}})
 }
 
@@ -150,17 +146,12 @@ func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
 		d.put("index/curtsy-0000"+n+".cdxj", n)
 	}
 	last := filepath.Join(d.root, "warc", "curtsy-00004.warc.gz")
-	paths, _ := filepath.Glob(filepath.Join(d.root, "warc", "*"))
-	o := markedOptions{Root: d.root, Settings: "crawl.toml", Excused: func(path string) bool { return path == last }}
-	for _, p := range paths {
-		b, _ := os.ReadFile(p)
-		o.Archive = append(o.Archive, evidence.File{Name: p, Octets: int64(len(b)), SHA256: sum(string(b))})
-	}
-	if agree, codes := d.compared(o); codes != "(crash-in-flight) (crash-in-flight) file-extra file-extra" || agree != 4 {
+	d.runs.all[0].killed, d.runs.files[last], d.runs.ends[0] = true, 0, last
+	if agree, codes := d.compared(nil); codes != "(crash-in-flight) (crash-in-flight) file-extra file-extra" || agree != 4 {
 		t.Errorf("%q, %d agree", codes, agree)
 	}
 	d.mark(30, "warc/curtsy-00004.warc.gz", "another")
-	if _, codes := d.compared(o); codes != "(crash-in-flight) file-differs file-extra file-extra" {
+	if _, codes := d.compared(nil); codes != "(crash-in-flight) file-differs file-extra file-extra" {
 		t.Errorf("%q", codes)
 	}
 }
@@ -170,15 +161,15 @@ func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
 func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
 	d := newDirectory(t)
 	first := filepath.Join(d.root, "warc", "curtsy-00000.warc.gz")
-	o := markedOptions{Root: d.root, Settings: "crawl.toml", Running: true, // the second was being written when the archive was listed
-		Archive: []evidence.File{{Name: first, Octets: 5, SHA256: sum("first")}, {Name: filepath.Join(d.root, "warc", "curtsy-00001.warc.gz.open"), Octets: 3}}}
+	d.running = true // the second was being written when the archive was listed
+	archive := []evidence.File{{Name: first, Octets: 5, SHA256: sum("first")}, {Name: filepath.Join(d.root, "warc", "curtsy-00001.warc.gz.open"), Octets: 3}}
 	d.put("index/curtsy-00003.cdxj", "of no mark when the ledger was read")
-	if agree, codes := d.compared(o); codes != "(crash-in-flight)" || agree != 3 {
+	if agree, codes := d.compared(archive); codes != "(crash-in-flight)" || agree != 3 {
 		t.Errorf("%q, %d agree", codes, agree)
 	}
-	o.Archive[0].SHA256 = sum("another")
+	archive[0].SHA256 = sum("another")
 	require.NoError(t, os.Remove(filepath.Join(d.root, "warc", "curtsy-00001.warc.gz")))
-	if _, codes := d.compared(o); codes != "(crash-in-flight) file-differs file-missing" {
+	if _, codes := d.compared(archive); codes != "(crash-in-flight) file-differs file-missing" {
 		t.Errorf("%q", codes)
 	}
 }
@@ -198,16 +189,17 @@ func TestAPackageIsHeldToTheMarksOfItsArchive(t *testing.T) {
 		"one is missing, and not said": {"", "", "file-missing"},
 	} {
 		d := newDirectory(t)
-		o := markedOptions{Base: base, Stated: func(path string) string {
+		d.o = Options{Base: base, Stated: func(path string) string {
 			if strings.Contains(path, "00000.warc") {
 				return c.stated
 			}
 			return ""
-		}, Archive: []evidence.File{{Name: "u/000007-curtsy-00001.warc.gz", Octets: 6, SHA256: sum("second")}}}
+		}}
+		archive := []evidence.File{{Name: "u/000007-curtsy-00001.warc.gz", Octets: 6, SHA256: sum("second")}}
 		if c.first != "" {
-			o.Archive = append(o.Archive, evidence.File{Name: "u/000007-curtsy-00000.warc.gz", Octets: int64(len(c.first)), SHA256: sum(c.first)})
+			archive = append(archive, evidence.File{Name: "u/000007-curtsy-00000.warc.gz", Octets: int64(len(c.first)), SHA256: sum(c.first)})
 		}
-		if _, codes := d.compared(o); codes != c.want {
+		if _, codes := d.compared(archive); codes != c.want {
 			t.Errorf("%s: %q, want %q", name, codes, c.want)
 		}
 	}

@@ -83,11 +83,9 @@ func field(s string) string {
 
 // exchangeRow begins what l tells of the exchange with that URL and beginning, under the id of its record.
 func exchangeRow(line bool, record, place string, l *storage.Line, url string, began time.Time) row {
-	record = field(strings.TrimSuffix(strings.TrimPrefix(record, "<"), ">"))
-	a := row{line: line, own: l.Own, place: place, record: record, began: began.UnixMicro(),
+	record = strings.TrimSuffix(strings.TrimPrefix(record, "<"), ">")
+	a := row{line: line, own: l.Own, place: place, key: keyOf(record), record: field(record), began: began.UnixMicro(),
 		ended: began.Add(l.Took).UnixMicro()}
-	sum := sha256.Sum256([]byte("record\x00" + record))
-	copy(a.key[:], sum[:])
 	a.fields = make([]string, len(fieldNames))
 	set := func(i int, format string, args ...any) { a.fields[i] = field(fmt.Sprintf(format, args...)) }
 	cut := func(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
@@ -312,7 +310,7 @@ func (l *Ledger) named() func(yield func(hostmap.Entry, error) bool) {
 			if e.Host == "" {
 				nameless -= e.Count
 			}
-			if err == nil && (e.Host != "" || nameless < 0) && e.Key != hostmap.Key(l.log.Origin(), e.Host) {
+			if err == nil && (e.Host != "" || nameless < 0) && e.Key != hostmap.Key(l.log.origin, e.Host) {
 				err = fmt.Errorf("%w: %s", errKey, finding.Short(e.Host))
 			}
 			if !yield(e, err) || err != nil {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/transparency-dev/formats/log"
 	"golang.org/x/mod/sumdb/note"
@@ -23,6 +25,33 @@ type Checkpoint struct {
 // Text is the body of a checkpoint's note: three lines.
 func (c Checkpoint) Text() []byte {
 	return log.Checkpoint{Origin: c.Origin, Size: uint64(c.Size), Hash: c.Root[:]}.Marshal()
+}
+
+// Short is SIZE:HEX, as people keep a checkpoint elsewhere: the number of entries and the root.
+func (c Checkpoint) Short() string {
+	return strconv.FormatInt(c.Size, 10) + ":" + hex.EncodeToString(c.Root[:])
+}
+
+var errKept = errors.New("not a checkpoint: give the output of curtsy ledger checkpoint, or SIZE:HEX (the number of " +
+	"lines and the 64 digits of the root)")
+
+// ParseKept reads a checkpoint that was kept elsewhere: SIZE:HEX, or a note, of which no signature is checked. The origin
+// of the first is not known.
+func ParseKept(text string) (c Checkpoint, err error) {
+	short := strings.TrimSpace(text)
+	if digits, root, ok := strings.Cut(short, ":"); ok && !strings.Contains(short, "\n") {
+		size, err := strconv.ParseUint(digits, 10, 63)
+		b, herr := hex.DecodeString(root)
+		if err != nil || herr != nil || len(b) != len(c.Root) {
+			return c, errKept
+		}
+		return Checkpoint{Size: int64(size), Root: tlog.Hash(b)}, nil
+	}
+	n, err := Parse([]byte(text))
+	if err != nil {
+		return c, errKept
+	}
+	return n.Checkpoint, nil
 }
 
 // parseText reads the body of a note in the one way in which Text writes it. Further lines may follow: they are signed

@@ -1,4 +1,4 @@
-package vouch
+package reconcile
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,8 +28,8 @@ func signer(t *testing.T, name string) *checkpoint.Signer {
 	return s
 }
 
-// run writes lines into a ledger, and ends it in good order.
-func run(t *testing.T, o ledger.Options, urls ...string) {
+// ledgerRun writes lines into a ledger, and ends it in good order.
+func ledgerRun(t *testing.T, o ledger.Options, urls ...string) {
 	t.Helper()
 	w, err := ledger.Open(o)
 	require.NoError(t, err)
@@ -41,33 +40,32 @@ func run(t *testing.T, o ledger.Options, urls ...string) {
 	require.NoError(t, w.Close())
 }
 
-// judged follows the ledger in o.Dir.
-func judged(t *testing.T, o Options) (Verdict, string) {
+// vouchedFor follows the ledger in o.Dir.
+func vouchedFor(t *testing.T, o Options) (*vouching, string) {
 	t.Helper()
-	l, err := New(o)
+	l, err := newVouched(&o)
 	require.NoError(t, err)
 	return closed(t, l)
 }
 
 // closed has l follow its ledger.
-func closed(t *testing.T, l *Log) (Verdict, string) {
+func closed(t *testing.T, l *vouched) (*vouching, string) {
 	t.Helper()
 	for e, err := range ledger.Scan(l.o.Dir) {
 		require.NoError(t, err)
 		if e.Problem == nil {
-			l.Entry(&e)
+			l.entry(&e)
 		}
 	}
-	var codes []string
-	v, err := l.Close(t.Context(), func(f finding.Finding) {
+	var found []finding.Finding
+	v, err := l.judge(t.Context(), &audit.LedgerCheck{}, func(f finding.Finding) {
 		if f.Required == "" || f.Observed == "" {
 			t.Errorf("%+v", f)
 		}
-		codes = append(codes, string(f.Code))
+		found = append(found, f)
 	})
 	require.NoError(t, err)
-	slices.Sort(codes)
-	return v, strings.Join(codes, " ")
+	return v, codesOf(found)
 }
 
 // latest is the latest checkpoint of a ledger, and its file.
@@ -84,11 +82,11 @@ func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, now, stranger := signer(t, "old"), signer(t, "new"), signer(t, "stranger")
 		dir := filepath.Join(t.TempDir(), "ledger")
-		run(t, ledger.Options{Dir: dir, Signer: old}, "http://a.test/", "http://b.test/")
+		ledgerRun(t, ledger.Options{Dir: dir, Signer: old}, "http://a.test/", "http://b.test/")
 		check := func(name string, key checkpoint.Key, known bool, want string) {
 			t.Helper()
-			v, codes := judged(t, Options{Dir: dir, Key: key})
-			if v.Known != known || codes != want || v.Head == "" || v.Covered != v.Size || v.Signer.IsZero() {
+			v, codes := vouchedFor(t, Options{Dir: dir, Key: key})
+			if v.SignerKnown != known || codes != want || v.Head == "" || v.Covered != v.Entries || v.signer.IsZero() {
 				t.Errorf("%s: %+v, %q", name, v, codes)
 			}
 		}
@@ -98,15 +96,13 @@ func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 		time.Sleep(time.Hour)
 		note, err := checkpoint.Rotate(old, now, time.Now())
 		require.NoError(t, err)
-		rotated := ledger.Options{Dir: dir, Signer: now}
-		addRotation(&rotated, note)
-		run(t, rotated, "http://a.test/2")
+		ledgerRun(t, ledger.Options{Dir: dir, Signer: now, Rotations: [][]byte{note}}, "http://a.test/2")
 		check("the old one, of two", old.Key(), true, "")
 		check("the new one", now.Key(), true, "")
 		check("a stranger's, of neither", stranger.Key(), false, "ledger-key")
 		bare := filepath.Join(t.TempDir(), "ledger")
-		run(t, ledger.Options{Dir: bare}, "http://a.test/")
-		if v, codes := judged(t, Options{Dir: bare, Key: old.Key()}); codes != "ledger-key" || v.Known || !v.Signer.IsZero() {
+		ledgerRun(t, ledger.Options{Dir: bare}, "http://a.test/")
+		if v, codes := vouchedFor(t, Options{Dir: bare, Key: old.Key()}); codes != "ledger-key" || v.SignerKnown || !v.signer.IsZero() {
 			t.Errorf("without a signature: %+v, %q", v, codes)
 		}
 	})
@@ -117,35 +113,35 @@ func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		me := signer(t, "me")
 		dir, other := filepath.Join(t.TempDir(), "ledger"), filepath.Join(t.TempDir(), "ledger")
-		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/")
+		ledgerRun(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/")
 		first, _ := latest(t, dir)
-		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/2", "http://a.test/3")
-		run(t, ledger.Options{Dir: other, Signer: me}, "http://a.test/")
+		ledgerRun(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/2", "http://a.test/3")
+		ledgerRun(t, ledger.Options{Dir: other, Signer: me}, "http://a.test/")
 		theirs, _ := latest(t, other)
-		short := Head{Size: first.Size, Root: first.Root}
+		short := first.Short()
 		for name, c := range map[string]struct {
 			head  string
 			want  string
 			since int64
 		}{
 			"the note":              {string(first.Marshal()), "", 2},
-			"short":                 {short.String(), "", 2},
-			"in capitals":           {" " + strings.ToUpper(short.String()) + "\n", "", 2},
+			"short":                 {short, "", 2},
+			"in capitals":           {" " + strings.ToUpper(short) + "\n", "", 2},
 			"of nothing":            {"0:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "", 3},
 			"another root":          {fmt.Sprintf("%d:%064x", first.Size, 7), "ledger-head", 0},
 			"of another ledger":     {string(theirs.Marshal()), "ledger-head", 0},
 			"of more than there is": {fmt.Sprintf("%d:%x", 1000, first.Root[:]), "ledger-head", 0},
 		} {
-			h, err := ParseHead(c.head)
+			h, err := checkpoint.ParseKept(c.head)
 			require.NoError(t, err, name)
-			v, codes := judged(t, Options{Dir: dir, Heads: []Head{h}})
+			v, codes := vouchedFor(t, Options{Dir: dir, Heads: []checkpoint.Checkpoint{h}})
 			if codes != c.want || (len(v.Lodged) == 1) != (c.want == "") || v.Since != c.since {
 				t.Errorf("%s: %+v, %q", name, v, codes)
 			}
 		}
 		for _, bad := range []string{"", "1", "x:y", "1:00", "-1:" + strings.Repeat("0", 64), strings.Repeat("1", 30) + ":" + strings.Repeat("0", 64),
 			strings.Repeat("a", 1<<20), "a\n1\n"} {
-			if h, err := ParseHead(bad); err == nil {
+			if h, err := checkpoint.ParseKept(bad); err == nil {
 				t.Errorf("%.80q is %+v", bad, h)
 			}
 		}
@@ -173,41 +169,41 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		}
 		var times []time.Time
 		for i := range 3 {
-			run(t, ledger.Options{Dir: dir, Signer: me}, fmt.Sprintf("http://a.test/%d", i))
+			ledgerRun(t, ledger.Options{Dir: dir, Signer: me}, fmt.Sprintf("http://a.test/%d", i))
 			times = append(times, cosign(dir))
 			time.Sleep(time.Hour)
 		}
 		o := Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}}
-		if _, codes := judged(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key(), signer(t, "another witness").Key()}}); codes != "cosignature" {
+		if _, codes := vouchedFor(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key(), signer(t, "another witness").Key()}}); codes != "cosignature" {
 			t.Errorf("of a witness that cosigned nothing: %q", codes)
 		}
-		v, codes := judged(t, o)
+		v, codes := vouchedFor(t, o)
 		if codes != "" || len(v.Lodged) != 2 || !v.Lodged[0].At.Equal(times[0]) || !v.Lodged[1].At.Equal(times[2]) || v.Lodged[1].By != w.Name() ||
-			v.Lodged[1].How != audit.ByWitness || v.Lodged[1].Size != v.Size {
+			v.Lodged[1].How != audit.ByWitness || v.Lodged[1].Size != v.Entries {
 			t.Errorf("%+v, %q", v, codes)
 		}
-		if v, codes := judged(t, Options{Dir: dir}); codes != "" || len(v.Lodged) > 0 {
+		if v, codes := vouchedFor(t, Options{Dir: dir}); codes != "" || len(v.Lodged) > 0 {
 			t.Errorf("of a witness that nobody knows: %+v, %q", v, codes)
 		}
 		// Of another ledger it vouches for no line of this one.
 		fork := filepath.Join(t.TempDir(), "ledger")
 		require.NoError(t, os.CopyFS(fork, os.DirFS(dir)))
-		run(t, ledger.Options{Dir: fork, Signer: me}, "http://a.test/fork")
-		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/here")
+		ledgerRun(t, ledger.Options{Dir: fork, Signer: me}, "http://a.test/fork")
+		ledgerRun(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/here")
 		cosign(fork)
 		theirs, path := latest(t, fork)
 		here, _ := latest(t, dir)
 		if theirs.Size != here.Size {
 			t.Fatal("the forks are not as long as each other")
 		}
-		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/more")
+		ledgerRun(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/more")
 		b, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(ledger.CheckpointPath(dir, theirs.Size), b, 0o644))
-		if _, codes := judged(t, o); codes != "ledger-fork ledger-fork" { // by the witness, and by the operator's later checkpoint
+		if _, codes := vouchedFor(t, o); codes != "ledger-fork ledger-fork" { // by the witness, and by the operator's later checkpoint
 			t.Errorf("a fork: %q", codes)
 		}
-		if _, codes := judged(t, Options{Dir: dir}); codes != "ledger-fork" {
+		if _, codes := vouchedFor(t, Options{Dir: dir}); codes != "ledger-fork" {
 			t.Errorf("a fork, with no witness known: %q", codes)
 		}
 		// Under its name nobody else signs.
@@ -217,7 +213,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		sig.Octets[len(sig.Octets)-1] ^= 1
 		n.Add(sig)
 		require.NoError(t, os.WriteFile(path, n.Marshal(), 0o644))
-		if _, codes := judged(t, o); codes != "cosignature ledger-fork ledger-fork" {
+		if _, codes := vouchedFor(t, o); codes != "cosignature ledger-fork ledger-fork" {
 			t.Errorf("a cosignature that is none: %q", codes)
 		}
 	})
@@ -230,7 +226,7 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
 		require.NoError(t, err)
 		dir := filepath.Join(t.TempDir(), "ledger")
-		run(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/", "http://a.test/2")
+		ledgerRun(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/", "http://a.test/2")
 		n, path := latest(t, dir)
 		sig, err := w.Cosign(n)
 		if err != nil || !n.Add(sig) {
@@ -245,7 +241,7 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 			err = os.WriteFile(segment, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1], 0o644)
 		}
 		require.NoError(t, err)
-		v, codes := judged(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}, Heads: []Head{HeadOf(n.Checkpoint)}})
+		v, codes := vouchedFor(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}, Heads: []checkpoint.Checkpoint{n.Checkpoint}})
 		if codes != "ledger-head" || len(v.Lodged) > 0 {
 			t.Errorf("%+v, %q", v, codes)
 		}
@@ -257,14 +253,14 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "ledger")
 		require.NoError(t, os.MkdirAll(ledger.CheckpointFolderOf(dir), 0o700))
-		var logs [2]*Log
+		var logs [2]*vouched
 		for i := range logs {
 			var err error
-			if logs[i], err = New(Options{Dir: dir}); err != nil {
+			if logs[i], err = newVouched(&Options{Dir: dir}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		run(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/")
+		ledgerRun(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/")
 		if _, codes := closed(t, logs[0]); codes != "" {
 			t.Errorf("%q", codes)
 		}
@@ -278,6 +274,3 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 		}
 	})
 }
-
-// addRotation has a run write a rotation down.
-func addRotation(o *ledger.Options, note []byte) { o.Rotations = [][]byte{note} }

@@ -1,4 +1,4 @@
-package vouch
+package reconcile
 
 import (
 	"errors"
@@ -84,9 +84,9 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 				}
 				require.NoError(t, err)
 				if c.goesOn {
-					run(t, o, "http://a.test/2")
+					ledgerRun(t, o, "http://a.test/2")
 				}
-				if _, codes := judged(t, Options{Dir: o.Dir}); codes != c.want && !strings.HasPrefix(codes, c.want+" ") {
+				if _, codes := vouchedFor(t, Options{Dir: o.Dir}); codes != c.want && !strings.HasPrefix(codes, c.want+" ") {
 					t.Errorf("%q, want %q", codes, c.want)
 				}
 			})
