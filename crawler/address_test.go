@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -118,9 +119,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
 		s.apart(t, halfSecond)
 		times := s.starts[host.Network(netip.MustParseAddr("8.8.8.8"))]
-		if len(times) != hosts*(pages+1) {
-			t.Fatalf("%d requests", len(times))
-		}
+		require.Len(t, times, hosts*(pages+1), "requests")
 		took := times[len(times)-1].Sub(times[0])
 		if want := time.Duration(len(times)-1) * halfSecond; took > want+want/50 {
 			t.Errorf("%d requests took %v, the address permits %v", len(times), took, want)
@@ -129,9 +128,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 		for _, r := range w.web.Referee().Requests() {
 			if _, ok := first[r.Host]; !ok {
 				first[r.Host] = len(first)
-				if n := r.Start.Sub(times[0]); n > hosts*halfSecond+5*time.Second {
-					t.Errorf("%s was asked for the first time after %v", r.Host, n)
-				}
+				assert.LessOrEqualf(t, r.Start.Sub(times[0]), hosts*halfSecond+5*time.Second, "%s was asked for the first time after", r.Host)
 			}
 		}
 		byAddr := 0
@@ -214,9 +211,7 @@ func TestIPDelayIsAtLeast100ms(t *testing.T) {
 	w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
 	for d, ok := range map[time.Duration]bool{0: true, 100 * time.Millisecond: true, 99 * time.Millisecond: false, -1: false, time.Hour: true} {
 		w.cfg.IPDelay = d
-		if err := w.cfg.Validate(); (err == nil) != ok {
-			t.Errorf("%v: %v", d, err)
-		}
+		assert.Equal(t, ok, (w.cfg.Validate() == nil), d)
 	}
 }
 
@@ -288,13 +283,9 @@ func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
 		}
 		slices.SortFunc(all, time.Time.Compare)
 		for i := range all[1:] {
-			if gap := all[i+1].Sub(all[i]); gap < halfSecond {
-				t.Errorf("start %d came after %v", i+1, gap)
-			}
+			assert.GreaterOrEqualf(t, all[i+1].Sub(all[i]), halfSecond, "start %d came after", i+1)
 		}
-		if len(all) != 8*6 {
-			t.Errorf("%d requests", len(all))
-		}
+		assert.Len(t, all, 8*6, "requests")
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -144,21 +146,15 @@ func TestRule19_RelIsAboutOneLink(t *testing.T) {
 			s := w.run()
 			got := w.asked("a.test")[2:]
 			slices.Sort(got)
-			if strings.Join(got, " ") != want {
-				t.Errorf("asked for %q, want %q", got, want)
-			}
-			if s.Status.Discovered != int64(len(got))+1 {
-				t.Errorf("%d URLs are known: a link that is not followed enters no URL", s.Status.Discovered)
-			}
+			assert.Equalf(t, want, strings.Join(got, " "), "asked for %q", got)
+			assert.Equal(t, int64(len(got))+1, s.Status.Discovered, "URLs are known: a link that is not followed enters no URL")
 		})
 	}
 }
 
 func TestRule19_WrongRelsAreRefused(t *testing.T) {
 	for _, words := range [][]string{{"follow"}, {"none", "ugc"}, {""}, {"UGC"}} {
-		if err := CheckFollowRel(words); err == nil {
-			t.Errorf("%q is taken", words)
-		}
+		assert.Errorf(t, CheckFollowRel(words), "%q is taken", words)
 	}
 }
 
@@ -182,9 +178,7 @@ func TestRule20_PreferencesAreRecorded(t *testing.T) {
 		own := "\nheader content-usage: train-ai=n, search=Y;a\nheader tdm-reservation: 1\nheader tdm-policy: https://a.test/policy.json\n" +
 			`header link: <https://a.test/l?a,b>; title="x, y"; rel="next License"`
 		for url, want := range map[string]string{"http://a.test/": common + own, "http://a.test/b": common, "http://a.test/no": ""} {
-			if got := w.lineOf(url).Prefs; got != want {
-				t.Errorf("%s:\n got %s\nwant %s", url, got, want)
-			}
+			assert.Equal(t, want, w.lineOf(url).Prefs, url)
 		}
 		w.judged(crawltest.Rules{Pace: Floor})
 	})
@@ -196,9 +190,7 @@ func TestRule20_OfAllGroupsThatBind(t *testing.T) {
 	if got, want := usagePrefs(book, nil), "robots content-usage: x\nrobots content-signal: a=1\nrobots content-signal: b=2"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := usagePrefs(nil, nil); got != "" {
-		t.Errorf("%q", got)
-	}
+	assert.Empty(t, usagePrefs(nil, nil))
 }
 
 func TestRule20_LinksToALicense(t *testing.T) {
@@ -221,9 +213,7 @@ func TestRule20_LinksToALicense(t *testing.T) {
 		`<a,b>; rel=license, <c>; rel=license,`: "<a,b>; rel=license\n<c>; rel=license",
 	} {
 		got := strings.ReplaceAll(usagePrefs(nil, http.Header{"Link": {value}}), "header link: ", "")
-		if got != want {
-			t.Errorf("%s: %q, want %q", value, got, want)
-		}
+		assert.Equal(t, want, got, value)
 	}
 }
 

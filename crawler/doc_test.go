@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/fetch"
@@ -66,9 +67,7 @@ func constants(t *testing.T, dir, pattern string) (values []string) {
 			return true
 		})
 	}
-	if len(values) == 0 {
-		t.Fatalf("no constant in %s matches %s", dir, pattern)
-	}
+	require.NotEmptyf(t, values, "no constant in %s matches %s", dir, pattern)
 	return values
 }
 
@@ -86,9 +85,7 @@ func literals(t *testing.T, dir, pattern string) (values []string) {
 			values = append(values, m[1])
 		}
 	}
-	if len(values) == 0 {
-		t.Fatalf("nothing in %s matches %s", dir, pattern)
-	}
+	require.NotEmptyf(t, values, "nothing in %s matches %s", dir, pattern)
 	return values
 }
 
@@ -144,9 +141,7 @@ func TestDecisionsDocHasTheWordsOfTheCode(t *testing.T) {
 	words, within := lineWords(t)
 	for heading, want := range words {
 		_, section, ok := strings.Cut(text, heading+"\n")
-		if !ok {
-			t.Fatalf("no heading %q", heading)
-		}
+		require.Truef(t, ok, "no heading %q", heading)
 		section, _, _ = strings.Cut(section, "\n## ")
 		known := map[string]bool{}
 		for _, w := range want {
@@ -160,15 +155,11 @@ func TestDecisionsDocHasTheWordsOfTheCode(t *testing.T) {
 			}
 		}
 		for w := range known {
-			if !said[w] {
-				t.Errorf("%s: %q is missing", heading, w)
-			}
+			assert.Truef(t, said[w], "%s: %q is missing", heading, w)
 		}
 	}
 	for _, w := range within {
-		if !strings.Contains(text, "`"+w+"`") {
-			t.Errorf("%q is missing", w)
-		}
+		assert.Containsf(t, text, "`"+w+"`", "%q is missing", w)
 	}
 }
 
@@ -228,9 +219,7 @@ func politenessDoc(t *testing.T) string {
 func tableOf(t *testing.T, text, head string) (rows [][]string) {
 	t.Helper()
 	_, text, ok := strings.Cut("\n"+text, "\n"+head)
-	if !ok {
-		t.Fatalf("no table %q", head)
-	}
+	require.Truef(t, ok, "no table %q", head)
 	for i, line := range strings.Split(text, "\n") {
 		if i < 2 { // the rest of the head, and the line below it
 			continue
@@ -244,9 +233,7 @@ func tableOf(t *testing.T, text, head string) (rows [][]string) {
 		}
 		rows = append(rows, cells)
 	}
-	if len(rows) == 0 {
-		t.Fatalf("the table %q is empty", head)
-	}
+	require.NotEmptyf(t, rows, "the table %q is empty", head)
 	return rows
 }
 
@@ -338,9 +325,7 @@ func TestEveryRuleOfPolitenessHasItsTests(t *testing.T) {
 // Each robots.txt of the page does what the table below it says.
 func TestTheExamplesForWebmastersWork(t *testing.T) {
 	examples := strings.Split(politenessDoc(t), "```robots\n")[1:]
-	if len(examples) < 4 {
-		t.Fatalf("%d examples", len(examples))
-	}
+	require.GreaterOrEqual(t, len(examples), 4, "examples")
 	for _, example := range examples {
 		file, rest, _ := strings.Cut(example, "```")
 		books := map[string]*robots.Rulebook{}

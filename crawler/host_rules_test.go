@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
@@ -59,9 +61,7 @@ func TestAHostIsAskedWithinItsHoursAlone(t *testing.T) {
 					t.Errorf("%s was asked for at %v", l.URL, at)
 				}
 			case "b.test":
-				if at.Hour() != 0 {
-					t.Errorf("%s was asked for at %v", l.URL, at)
-				}
+				assert.Equalf(t, 0, at.Hour(), "%s was asked for at %v", l.URL, at)
 			case "c.test":
 				days[at.YearDay()]++
 			}

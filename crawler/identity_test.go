@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -74,18 +75,12 @@ func TestRules01And02_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 				}
 			}
 			for _, want := range append(tt.open, "/robots.txt", "/", "/old", "/new", "/again", "/i.png") {
-				if !kinds["a.test"+want] {
-					t.Errorf("a.test%s was not asked for", want)
-				}
+				assert.Truef(t, kinds["a.test"+want], "a.test%s was not asked for", want)
 			}
 			for _, shut := range tt.shut {
-				if kinds["a.test"+shut] {
-					t.Errorf("a.test%s was asked for, which a group that binds forbids", shut)
-				}
+				assert.Falsef(t, kinds["a.test"+shut], "a.test%s was asked for, which a group that binds forbids", shut)
 			}
-			if !kinds["b.test/rules.txt"] {
-				t.Error("the hop was not made")
-			}
+			assert.True(t, kinds["b.test/rules.txt"], "the hop was not made")
 			w.judged(crawltest.Rules{Token: w.cfg.Identity.ProductToken(), Pace: Floor})
 		})
 	}
@@ -102,9 +97,7 @@ func TestRule01_NamesOfOthersAreRefused(t *testing.T) {
 				t.Errorf("%q is accepted", token)
 			}
 		}
-		if n := len(w.web.Referee().Requests()); n != 0 {
-			t.Errorf("%d requests were made", n)
-		}
+		assert.Equal(t, 0, len(w.web.Referee().Requests()), "requests were made")
 	})
 }
 
@@ -200,17 +193,13 @@ func TestRule03_NoCookiesNoCredentialsNoFormsGETOnly(t *testing.T) {
 			if accept := r.Header.Get("Accept"); (accept == "text/plain, */*;q=0.5") != (i == 0) { // robots.txt comes first
 				t.Errorf("%s: Accept: %s", r.Target, accept)
 			}
-			if r.Method != http.MethodGet {
-				t.Errorf("%s %s", r.Method, r.Target)
-			}
+			assert.Equal(t, http.MethodGet, r.Method, r.Target)
 			for name := range r.Header {
 				if !slices.Contains(allowed, name) {
 					t.Errorf("%s carried %s: %q", r.Target, name, r.Header[name])
 				}
 			}
-			if r.UserAgent != w.web.Referee().Requests()[0].UserAgent {
-				t.Errorf("%s came as %q", r.Target, r.UserAgent)
-			}
+			assert.Equalf(t, w.web.Referee().Requests()[0].UserAgent, r.UserAgent, "%s came as", r.Target)
 		}
 		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 	})

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
 	"curtsy/frontier/model"
@@ -112,9 +114,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 					t.Errorf("%s came %v after %s, which asked for %v", requests[i+1].Target, gap, r.Target, tt.least)
 				}
 			}
-			if asking != 2 {
-				t.Errorf("%d answers asked for a rest", asking)
-			}
+			assert.Equal(t, 2, asking, "answers asked for a rest")
 		})
 	}
 }
@@ -222,9 +222,7 @@ func TestRule17_ARestCostsOneSync(t *testing.T) {
 		site := ailing("/busy.html", math.MaxInt64, withStatus(503, "Retry-After", "20"))
 		answer := site.Handler
 		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if s.pending != 0 {
-				t.Errorf("%s was asked for while a rest was not durable", r.URL.Path)
-			}
+			assert.Equalf(t, 0, s.pending, "%s was asked for while a rest was not durable", r.URL.Path)
 			answer.ServeHTTP(rw, r)
 		})
 		w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)

@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
 )
@@ -81,9 +84,7 @@ func TestLine_HowAURLWasFound(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", url, got, want)
 			}
 		}
-		if s.Status.Reasons["redirected"] != nil {
-			t.Errorf("redirects are counted by where they lead: %v", s.Status.Reasons)
-		}
+		assert.Nilf(t, s.Status.Reasons["redirected"], "redirects are counted by where they lead: %v", s.Status.Reasons)
 		w.wantRecords()
 		w.sameRefusals()
 	})
@@ -154,15 +155,11 @@ func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 			continue
 		}
 		by[string(l.PaceBy)]++
-		if l.PaceBy == "" {
-			t.Errorf("%s (%s, %s): nobody asked for its pace", l.URL, l.Decision, l.Reason)
-		}
+		assert.NotEmptyf(t, l.PaceBy, "%s (%s, %s): nobody asked for its pace", l.URL, l.Decision, l.Reason)
 		if l.Gap > 0 && l.Gap < l.Pace {
 			t.Errorf("%s: a gap of %v, %v were due by %q", l.URL, l.Gap, l.Pace, l.PaceBy)
 		}
-		if l.Gap%time.Microsecond != 0 {
-			t.Errorf("%s: a gap of %v is more exact than the archive's dates", l.URL, l.Gap)
-		}
+		assert.EqualValuesf(t, 0, l.Gap%time.Microsecond, "%s: a gap of %v is more exact than the archive's dates", l.URL, l.Gap)
 	}
 	return by
 }
@@ -206,9 +203,7 @@ func TestRecord_NotModifiedNamesTheRobotsTxtThatHolds(t *testing.T) {
 			w.reopen()
 		}
 		ids, all := w.recordsOf("http://a.test/robots.txt")
-		if len(ids) != 3 {
-			t.Fatalf("%d exchanges for robots.txt", len(ids))
-		}
+		require.Len(t, ids, 3, "exchanges for robots.txt")
 		want := storage.Original{URL: "http://a.test/robots.txt", Date: all[0].Time.UTC().Truncate(time.Microsecond), ID: ids[0]}
 		for i, r := range all {
 			switch {
@@ -250,9 +245,7 @@ func TestLine_RobotsRecordThroughARedirectToAnotherHost(t *testing.T) {
 		for _, l := range w.ledger.all {
 			switch {
 			case l.Decision == storage.DecisionRobots:
-				if l.RobotsRecord != "" {
-					t.Errorf("%+v", l)
-				}
+				assert.Emptyf(t, l.RobotsRecord, "%+v", l)
 			case strings.HasPrefix(l.URL, "http://bakery.test/") && l.RobotsRecord != ids[0]:
 				t.Errorf("%s names %q, want %q", l.URL, l.RobotsRecord, ids[0])
 			case strings.HasPrefix(l.URL, "http://mill.test/") && l.RobotsRecord != own[0]:
@@ -350,9 +343,7 @@ func TestRule08_EachVersionIsArchivedWithItsExchange(t *testing.T) {
 				digest = digestOf([]byte(want.body))
 				known[digest] = true
 			}
-			if l.RobotsSHA256 != digest {
-				t.Errorf("exchange %d: the line names %q, want %q", i+1, l.RobotsSHA256, digest)
-			}
+			assert.Equalf(t, digest, l.RobotsSHA256, "exchange %d: the line names", i+1)
 		}
 		for _, file := range files[:2] {
 			if b, err := w.front.Blob(t.Context(), sha256.Sum256([]byte(file))); err != nil || string(b) != file {

@@ -7,11 +7,12 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
@@ -75,9 +76,7 @@ func TestRule18_AFailingPageIsAFindingOfALinkCheck(t *testing.T) {
 				t.Errorf("%d fetched, %d failed", s.Status.Fetched, s.Status.Failed)
 			}
 			for _, last := range asked[len(asked)-tt.pages:] {
-				if !strings.HasPrefix(last, "/failing") {
-					t.Errorf("%s was requested after a second attempt", last)
-				}
+				assert.Truef(t, strings.HasPrefix(last, "/failing"), "%s was requested after a second attempt", last)
 			}
 		})
 	}
@@ -99,9 +98,7 @@ func TestRule18_AHostThatNeverRespondsIsDown(t *testing.T) {
 		if s := w.run(); s.EndedBy != EndedWaiting || s.Status.Failed+s.Status.Queued+s.Status.Deferred != 20 {
 			t.Errorf("ended by %q: %+v", s.EndedBy, s.Status)
 		}
-		if n := len(w.asked("localhost")); n != 3+5 {
-			t.Errorf("%d requests", n)
-		}
+		assert.Equal(t, 3+5, len(w.asked("localhost")), "requests")
 	})
 }
 
@@ -154,9 +151,7 @@ func TestRule12_ALinkCheckTriesDeadHostsTwice(t *testing.T) {
 					attempts = append(attempts, l.Attempt)
 				}
 			}
-			if !slices.Equal(attempts, []int{1, 2}) {
-				t.Errorf("attempts %v", attempts)
-			}
+			assert.Equal(t, []int{1, 2}, attempts, "attempts")
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/scope"
@@ -94,9 +96,7 @@ func TestWhatScriptsNameIsAskedForOnlyWhereThatIsWanted(t *testing.T) {
 		if l.Kind != storage.KindScript || l.Via != "http://a.test/api/js/script.js" || l.Outcome != storage.OutcomeGone || l.Reason != "named by script: status 404" {
 			t.Errorf("%+v", l)
 		}
-		if l := w.lineOf("http://a.test/api/private.json"); l.Decision != storage.DecisionDisallow {
-			t.Errorf("%+v", l)
-		}
+		assert.Equal(t, storage.DecisionDisallow, w.lineOf("http://a.test/api/private.json").Decision)
 		if l := w.lineOf("http://a.test/api/moved.js"); l.Outcome != storage.OutcomeDropped || l.Reason != "scope:script" {
 			t.Errorf("%+v", l)
 		}
@@ -107,9 +107,7 @@ func TestWhatScriptsNameIsAskedForOnlyWhereThatIsWanted(t *testing.T) {
 		if !maps.Equal(s.Status.Scripts, want) {
 			t.Errorf("what scripts name: %v", s.Status.Scripts)
 		}
-		if s.Status.Failed != 0 {
-			t.Errorf("%d failed", s.Status.Failed)
-		}
+		assert.EqualValues(t, 0, s.Status.Failed, "failed")
 	})
 }
 
@@ -159,9 +157,7 @@ func TestFollowFeed(t *testing.T) {
 				if l := w.lineOf("http://a.test/entry"); l.Kind != storage.KindLink || l.Via != "http://a.test/feed" || l.Depth != 2 {
 					t.Errorf("%+v", l)
 				}
-				if l := w.lineOf("http://a.test/private"); l.Decision != storage.DecisionDisallow {
-					t.Errorf("%+v", l)
-				}
+				assert.Equal(t, storage.DecisionDisallow, w.lineOf("http://a.test/private").Decision)
 			},
 		}})
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -130,9 +131,7 @@ func TestARefreshThatMustWaitHoldsNobodyUp(t *testing.T) {
 					late++
 				}
 			}
-			if late < 20 {
-				t.Errorf("%d pages in the last 50 s", late)
-			}
+			assert.GreaterOrEqual(t, late, 20, "pages in the last 50 s")
 		})
 	}
 }
@@ -164,9 +163,7 @@ func TestRule04_AHopKeepsThePaceThatHoldsNow(t *testing.T) {
 				last = r.End
 			}
 		}
-		if n < 2 {
-			t.Errorf("%d requests", n)
-		}
+		assert.GreaterOrEqual(t, n, 2, "requests")
 	})
 }
 
@@ -271,13 +268,9 @@ func TestRule26_AnotherCrawlKeepsARest(t *testing.T) {
 				})
 				time.AfterFunc(51*time.Minute, c.Drain)
 				two.finish(c)
-				if strings.Count(strings.Join(two.said, "\n"), why) != 1 {
-					t.Errorf("it said %q", two.said)
-				}
+				assert.Equalf(t, 1, strings.Count(strings.Join(two.said, "\n"), why), "it said %q", two.said)
 				again := one.web.Referee().Requests()[len(all):]
-				if len(again) == 0 {
-					t.Fatal("the host is never asked again")
-				}
+				require.NotEmpty(t, again, "the host is never asked again")
 				if gap := again[0].Start.Sub(last); gap < 3000*time.Second || gap > 3002*time.Second {
 					t.Errorf("asked %v after a response that asked for 50 min", gap)
 				}
@@ -303,9 +296,7 @@ func TestRule11_ARestOfADayEndsAnotherRun(t *testing.T) {
 			if n := len(one.asked("a.test")) - asked; n != 0 || time.Since(began) > time.Minute || s.Status.Queued+s.Status.Deferred != 1 || s.Status.Retired != 1 {
 				t.Errorf("%d requests, after %v; %+v", n, time.Since(began), s.Status)
 			}
-			if said := strings.Join(two.said, "\n"); strings.Count(said, "waits because of an earlier crawl or command until 2000-01-02T03:46:") != 1 {
-				t.Errorf("it said %q", said)
-			}
+			assert.Equal(t, 1, strings.Count(strings.Join(two.said, "\n"), "waits because of an earlier crawl or command until 2000-01-02T03:46:"), "it said")
 			time.Sleep(100_000 * time.Second)
 			if late.run(); len(one.asked("a.test")) == asked {
 				t.Error("the host is never asked again")
@@ -326,13 +317,9 @@ func TestRule26_ARestHoldsAmongExchangesAtOnce(t *testing.T) {
 		begin := time.Now()
 		const asked, rest = 1050 * time.Millisecond, time.Minute
 		time.AfterFunc(asked, func() {
-			if err := other.cfg.HostLocks.Rest(parse(t, w.seeds[0]).Authority(), time.Now(), hostlock.Wish{Wait: rest, Status: 429}); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, other.cfg.HostLocks.Rest(parse(t, w.seeds[0]).Authority(), time.Now(), hostlock.Wish{Wait: rest, Status: 429}))
 		})
-		if s := w.run(); s.Status.Fetched != 200 {
-			t.Errorf("%d fetched", s.Status.Fetched)
-		}
+		assert.EqualValues(t, 200, w.run().Status.Fetched, "fetched")
 		before := 0
 		for _, r := range w.web.Referee().Requests() {
 			switch at := r.Start.Sub(begin); {
@@ -342,9 +329,7 @@ func TestRule26_ARestHoldsAmongExchangesAtOnce(t *testing.T) {
 				t.Errorf("%s is asked for after %v", r.Target, at)
 			}
 		}
-		if before < 10 {
-			t.Errorf("%d requests before the rest", before)
-		}
+		assert.GreaterOrEqual(t, before, 10, "requests before the rest")
 	})
 }
 

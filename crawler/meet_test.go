@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -170,9 +171,7 @@ func meet(t *testing.T, r *rand.Rand) {
 	spots := r.IntN(6) + 1
 	s := w.share(func(host string) []string {
 		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(host, "h"), ".test"))
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 		return []string{netip.AddrFrom4([4]byte{8, 8, 8, byte(n%spots + 1)}).String()}
 	})
 	bad := map[string]bool{}
@@ -247,9 +246,7 @@ func meet(t *testing.T, r *rand.Rand) {
 	w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true, Repeats: 1000})
 	s.apart(t, LeastIPDelay)
 	for _, x := range w.web.Referee().Requests() {
-		if left.by(x.Host, x.Start) {
-			t.Errorf("%s%s was asked for although it had opted out", x.Host, x.Target)
-		}
+		assert.Falsef(t, left.by(x.Host, x.Start), "%s%s was asked for although it had opted out", x.Host, x.Target)
 	}
 	for _, line := range w.ledger.all {
 		if line.Attempt > 0 && line.Status > 0 && line.Gap > 0 && line.Gap < line.Pace {
@@ -270,9 +267,7 @@ func settled(t *testing.T, w *world, f *countedTurns, locks *rival, hosts int, t
 	if sum != st.Discovered || st.InFlight != 0 || st.Leases != 0 {
 		t.Errorf("the parts sum to %d, discovered are %d; %d in flight, %d leases", sum, st.Discovered, st.InFlight, st.Leases)
 	}
-	if len(locks.out) != 0 {
-		t.Errorf("locks are left: %v", locks.out)
-	}
+	assert.Empty(t, locks.out, "locks are left")
 	if most := hosts * (int(took/Floor) + 10); f.turns > most {
 		t.Errorf("%d turns of %d hosts in %v", f.turns, hosts, took)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
@@ -89,9 +91,7 @@ func TestMember_SilentSendsNothing(t *testing.T) {
 				}
 			}
 		}
-		if cut == 0 {
-			t.Error("no exchange was under way when a silence began")
-		}
+		assert.NotEqual(t, 0, cut, "no exchange was under way when a silence began")
 	})
 }
 
@@ -222,8 +222,6 @@ func TestMember_NextOwnerIsBound(t *testing.T) {
 			last = r.End
 		}
 		const want = "[/robots.txt 0s / 3s /robots.txt 3s /1 3s /robots.txt 20s /2 20s /robots.txt 1m10s /2 3s /robots.txt 3s /4 3s /robots.txt 3s /5 3s]"
-		if fmt.Sprint(got) != want {
-			t.Errorf("requests, and the time since the one before:\n%s, want\n%s", got, want)
-		}
+		assert.Equalf(t, want, fmt.Sprint(got), "requests, and the time since the one before:\n%s", got)
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
@@ -109,13 +111,9 @@ func TestRule16_AHostThatOptedOutIsAskedForNothing(t *testing.T) {
 			s := l.run()
 			l.wantAsked("a.test")
 			for _, name := range l.names {
-				if name == "a.test" {
-					t.Error("the name was looked up")
-				}
+				assert.NotEqual(t, "a.test", name, "the name was looked up")
 			}
-			if n := len(l.asked("b.example")); n != 6 {
-				t.Errorf("%d requests of the other host", n)
-			}
+			assert.Equal(t, 6, len(l.asked("b.example")), "requests of the other host")
 			rule, list := l.dropped("http://a.test/")
 			if !strings.HasPrefix(rule, strings.Split(entry, "\n")[0]) || len(s.Manners.OptOut) != 1 || list != s.Manners.OptOut[0].SHA256 {
 				t.Errorf("rule %q of list %s; in force was %+v", rule, list, s.Manners.OptOut)
@@ -141,18 +139,14 @@ func TestRule16_ANetworkThatOptedOutIsNotDialled(t *testing.T) {
 		l := newListed(w, w.addr("a.test").String()+"/32\n", nil)
 		s := l.run()
 		l.wantAsked("a.test")
-		if n := len(l.asked("b.test")); n != 4 {
-			t.Errorf("%d requests of the other host", n)
-		}
+		assert.Equal(t, 4, len(l.asked("b.test")), "requests of the other host")
 		if s.Status.Reasons["dropped"]["opt-out"] != 41 || s.EndedBy != EndedDrained {
 			t.Errorf("%+v", s.Status)
 		}
 		l.dropped("http://a.test/")
 		l.dropped(literal.String())
 		for _, address := range l.dialed {
-			if strings.HasPrefix(address, w.addr("a.test").String()+":") {
-				t.Errorf("%s was dialled", address)
-			}
+			assert.Falsef(t, strings.HasPrefix(address, w.addr("a.test").String()+":"), "%s was dialled", address)
 		}
 	})
 }
@@ -175,9 +169,7 @@ func TestRule16_ARobotsRedirectLeadsNowhereThatOptedOut(t *testing.T) {
 			for _, line := range w.ledger.all {
 				said = said || line.URL == "http://b.test/robots.txt" && line.Reason == "opt-out" && line.RobotsLine == 1 && line.List != "" && line.Record == ""
 			}
-			if !said {
-				t.Error("the ledger does not say why the redirect was not followed")
-			}
+			assert.True(t, said, "the ledger does not say why the redirect was not followed")
 			if s.EndedBy != EndedWaiting || s.Status.Retired != 1 || len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "opt-out") {
 				t.Errorf("%+v", s)
 			}
@@ -211,9 +203,7 @@ func TestRule16_AListIsObeyedByARunningCrawl(t *testing.T) {
 			if at := last.Sub(begin); at > after+optout.Look || at < after-Floor {
 				t.Errorf("the last request came after %v; the list changed after %v", at, after)
 			}
-			if n := len(l.asked("b.test")); n != 61 {
-				t.Errorf("%d requests of the other host", n)
-			}
+			assert.Equal(t, 61, len(l.asked("b.test")), "requests of the other host")
 			asked := int64(len(l.asked("a.test"))) - 1
 			if got := s.Status.Reasons["dropped"]["opt-out"]; got == 0 || got+asked+60 != s.Status.Discovered {
 				t.Errorf("%d dropped, %d asked for: %+v", got, asked, s.Status)
@@ -223,9 +213,7 @@ func TestRule16_AListIsObeyedByARunningCrawl(t *testing.T) {
 			}
 			said := strings.Join(w.said, "\n")
 			for _, want := range []string{"has changed", "no good", "has vanished", "in force"} {
-				if !strings.Contains(said, want) {
-					t.Errorf("the operator was not told %q:\n%s", want, said)
-				}
+				assert.Contains(t, said, want, "the operator was not told")
 			}
 			w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 		})

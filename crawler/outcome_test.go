@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/budget"
@@ -297,9 +298,7 @@ func TestStories_Outcomes(t *testing.T) {
 			set:     func(w *world) { w.cfg.Frontier = shutAll{w.front} },
 			figures: map[string]int64{"fetched": 2},
 			check: func(t *testing.T, _ *world, s Summary) {
-				if s.Status.State != "finished" {
-					t.Errorf("state %q", s.Status.State)
-				}
+				assert.Equal(t, "finished", s.Status.State, "state")
 			},
 		},
 		{name: "slow hosts are asked less often", sites: []*crawltest.Site{slow}, rules: crawltest.Rules{Pace: 5 * slow.Latency}, figures: map[string]int64{"fetched": 4}},
@@ -363,9 +362,7 @@ func TestStories_Outcomes(t *testing.T) {
 			}}},
 			figures: map[string]int64{"not_read/" + budget.EmptyWithoutScript: 1},
 			check: func(t *testing.T, _ *world, s Summary) {
-				if !slices.Equal(s.Empty, []string{"http://a.test/app"}) {
-					t.Errorf("%q", s.Empty)
-				}
+				assert.Equal(t, []string{"http://a.test/app"}, s.Empty)
 			},
 		},
 		{
@@ -465,9 +462,7 @@ func TestStories_Outcomes(t *testing.T) {
 			set:        func(w *world) { w.cfg.Scope.Exclude = []string{"/no$"} },
 			incomplete: true, figures: map[string]int64{"seeds_unanswered": 1},
 			check: func(t *testing.T, _ *world, s Summary) {
-				if len(s.Seeds) != 1 {
-					t.Errorf("%q", s.Seeds)
-				}
+				assert.Len(t, s.Seeds, 1)
 			},
 		}})
 	}

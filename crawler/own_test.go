@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -91,9 +92,7 @@ func TestRule18_APublicHostIsOwnOnceItIsProved(t *testing.T) {
 		if took, want := time.Since(begin), 2*Floor+9*100*time.Millisecond; took != want {
 			t.Errorf("took %v, want %v", took, want)
 		}
-		if !slices.ContainsFunc(w.said, func(s string) bool { return s == "https://own.test is proved to be your own" }) {
-			t.Errorf("said %q", w.said)
-		}
+		assert.Truef(t, slices.ContainsFunc(w.said, func(s string) bool { return s == "https://own.test is proved to be your own" }), "said %q", w.said)
 		i := slices.IndexFunc(w.archive.records, func(k kept) bool { return k.URL == "https://own.test"+OwnerPath })
 		if i < 0 || !strings.Contains(w.archive.records[i].response, OwnerValue(ownKey, "own.test")) {
 			t.Error("the proof is not in the archive")
@@ -148,14 +147,10 @@ func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
 					said++
 				}
 			}
-			if said != 1 {
-				t.Errorf("said %q", w.said)
-			}
+			assert.Equalf(t, 1, said, "said %q", w.said)
 			w.reopen()
 			w.run() // nothing left: and nothing is said again
-			if len(w.said) > 1 {
-				t.Errorf("said %q", w.said)
-			}
+			assert.LessOrEqualf(t, len(w.said), 1, "said %q", w.said)
 		})
 	}
 }
@@ -215,9 +210,7 @@ func TestRule18_WhatIsProvedIsThatAuthorityAlone(t *testing.T) {
 		"https://own.test/": true, "https://own.test:443/": true, "http://own.test/": false, "https://own.test:8443/": false,
 		"https://www.own.test/": false, "https://test/": false,
 	} {
-		if got := c.claimed(parse(t, u).Authority()); got != want {
-			t.Errorf("%s: %v", u, got)
-		}
+		assert.Equal(t, want, c.claimed(parse(t, u).Authority()), u)
 	}
 }
 
@@ -332,9 +325,7 @@ func TestTheFloorIsLoweredForOwnHostsOnly(t *testing.T) {
 	} {
 		c := Config{Delay: -1, LoopbackForeign: tt.foreign}.withDefaults()
 		a := parse(t, tt.url).Authority()
-		if got := c.own(a); got != tt.own {
-			t.Errorf("%s, loopback foreign %v: own %v", tt.url, tt.foreign, got)
-		}
+		assert.Equalf(t, tt.own, c.own(a), "%s, loopback foreign %v: own", tt.url, tt.foreign)
 		if floor := c.floor(a); floor != 0 && tt.own || floor != Floor && !tt.own {
 			t.Errorf("%s: floor %v", tt.url, floor)
 		}

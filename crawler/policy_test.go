@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/robots"
 )
@@ -78,9 +80,7 @@ func TestGate_3_3_RedirectHopsKeepEachHostsPace(t *testing.T) {
 			w.paced()
 			w.wantAsked("a.test", "/robots.txt", "/", "/p1.html")
 			w.wantOutcomes("http://a.test/p2.html", "disallowed: disallow rule")
-			if int(s.Status.Fetched) != 2+12*hosts {
-				t.Errorf("%d fetched", s.Status.Fetched)
-			}
+			assert.Equalf(t, 2+12*hosts, int(s.Status.Fetched), "%d fetched", s.Status.Fetched)
 			for i := range hosts {
 				name, delay := fmt.Sprintf("hop%d.test", i+1), time.Duration(5+i)*time.Second
 				var last time.Time
@@ -147,9 +147,7 @@ func TestStories_Policies(t *testing.T) {
 				if h, ok, err := w.front.Host(t.Context(), parse(t, "http://b.test/").Authority()); err != nil || ok && h.Queued > 0 {
 					t.Errorf("%+v, %v", h, err)
 				}
-				if s := w.policy("http://b.test/"); s != (robots.State{}) {
-					t.Errorf("b.test has a policy by way of a.test: %+v", s)
-				}
+				assert.Equal(t, (robots.State{}), w.policy("http://b.test/"), "b.test has a policy by way of a.test")
 			},
 		},
 		{

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/fetch"
 	"curtsy/frontier/canon"
 )
@@ -57,9 +59,7 @@ func TestOneHostInARowIsNeverTheProxy(t *testing.T) {
 	var w watch
 	w.Served()
 	for range 100 {
-		if got := w.Failed(wayoutHost(t, 1), fetch.Odd, time.Time{}, time.Now()); got != ofHost {
-			t.Fatal(got)
-		}
+		require.Equal(t, ofHost, w.Failed(wayoutHost(t, 1), fetch.Odd, time.Time{}, time.Now()))
 	}
 }
 
@@ -70,13 +70,9 @@ func TestAnOutageEndsTheCrawlAfterItsRests(t *testing.T) {
 	now, total := time.Unix(1e9, 0), time.Duration(0)
 	for i := range maxRests {
 		began := now
-		if got := w.Failed(wayoutHost(t, 1), fetch.Down, began, now); got != first {
-			t.Fatalf("rest %d: %v", i, got)
-		}
+		require.Equalf(t, first, w.Failed(wayoutHost(t, 1), fetch.Down, began, now), "rest %d", i)
 		for range 64 {
-			if got := w.Failed(wayoutHost(t, 2), fetch.Down, began.Add(-time.Millisecond), now.Add(time.Millisecond)); got != resting {
-				t.Fatalf("of the same outage: %v", got)
-			}
+			require.Equal(t, resting, w.Failed(wayoutHost(t, 2), fetch.Down, began.Add(-time.Millisecond), now.Add(time.Millisecond)), "of the same outage")
 		}
 		rest := w.Closed(now)
 		if rest <= 0 || rest > longestRest {

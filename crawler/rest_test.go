@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 )
@@ -88,9 +90,7 @@ func TestRule13_TenRefusalsRefuseTheHostUntilAnOperatorOpensIt(t *testing.T) {
 				t.Errorf("%d: asked for %d times, want ten more", status, len(w.asked("a.test")))
 			}
 			for _, l := range w.ledger.all {
-				if l.Attempt > 1 {
-					t.Errorf("%s was tried again", l.URL)
-				}
+				assert.LessOrEqualf(t, l.Attempt, 1, "%s was tried again", l.URL)
 			}
 		})
 	}
@@ -116,9 +116,7 @@ func TestRule13_Refusals(t *testing.T) {
 			sites:   []*crawltest.Site{{Name: "a.test", Pages: c.pages, Robots: crawltest.Robots{Status: c.robots}}},
 			figures: map[string]int64{"hosts_refused": c.refused},
 			check: func(t *testing.T, _ *world, s Summary) {
-				if s.Status.Resting != nil != (c.refused > 0) {
-					t.Errorf("%+v", s.Status.Resting)
-				}
+				assert.Equalf(t, (c.refused > 0), s.Status.Resting != nil, "%+v", s.Status.Resting)
 			},
 		}})
 	}

@@ -3,6 +3,9 @@ package crawler
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/budget"
 	"curtsy/frontier"
 )
@@ -13,9 +16,7 @@ func TestBuffer_IsBlankWhenItIsUsedAgain(t *testing.T) {
 	var turn frontier.Turn
 	fill := func(n int) {
 		r := p.Begin(turn)
-		if len(r.Found)+len(r.Counts) > 0 {
-			t.Fatalf("it begins with %+v", r)
-		}
+		require.LessOrEqualf(t, len(r.Found)+len(r.Counts), 0, "it begins with %+v", r)
 		for range n {
 			r.Found = append(r.Found, frontier.Candidate{Via: "http://h.test/"})
 		}
@@ -28,9 +29,7 @@ func TestBuffer_IsBlankWhenItIsUsedAgain(t *testing.T) {
 			t.Fatalf("it holds on to %+v", c)
 		}
 	}
-	if got := testing.AllocsPerRun(100, func() { fill(40) }); got != 0 {
-		t.Errorf("%v allocations", got)
-	}
+	assert.EqualValues(t, 0, testing.AllocsPerRun(100, func() { fill(40) }), "allocations")
 	if fill(maxFound + 1); p.found != nil {
 		t.Errorf("room for %d candidates stays", cap(p.found))
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/robots"
@@ -48,18 +50,10 @@ func TestGate_3_2_RefreshFails(t *testing.T) {
 			if asked[1].Round(time.Second) != first || between(asked, first, time.Hour) < 2 {
 				t.Errorf("robots.txt was asked for at %v", asked)
 			}
-			if n := between(asked, asked[1]+1, asked[1]+after) + between(pages, asked[1], asked[1]+after); n != 0 {
-				t.Errorf("%d requests within the Retry-After", n)
-			}
-			if between(pages, first, time.Hour) == 0 {
-				t.Error("the copy was not used while it was fresh")
-			}
-			if n := between(pages, time.Hour, back); n != 0 {
-				t.Errorf("%d pages were asked for by a copy that had expired", n)
-			}
-			if between(pages, back, 24*time.Hour) == 0 {
-				t.Error("nothing was asked for when robots.txt was back")
-			}
+			assert.Equal(t, 0, between(asked, asked[1]+1, asked[1]+after)+between(pages, asked[1], asked[1]+after), "requests within the Retry-After")
+			assert.NotEqual(t, 0, between(pages, first, time.Hour), "the copy was not used while it was fresh")
+			assert.Equal(t, 0, between(pages, time.Hour, back), "pages were asked for by a copy that had expired")
+			assert.NotEqual(t, 0, between(pages, back, 24*time.Hour), "nothing was asked for when robots.txt was back")
 			w.wantOutcomes("http://a.test/58", "disallowed: disallow rule")
 		})
 	}
@@ -289,9 +283,7 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 			t.Errorf("the first request is for %s", requests[0].Target)
 		}
 		for _, r := range requests[1:] {
-			if strings.HasSuffix(r.Target, "4") {
-				t.Errorf("%s is asked for, which the third version disallows", r.Target)
-			}
+			assert.Falsef(t, strings.HasSuffix(r.Target, "4"), "%s is asked for, which the third version disallows", r.Target)
 		}
 		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 	})

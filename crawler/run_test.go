@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
@@ -72,9 +74,7 @@ func TestStories_HTTP(t *testing.T) {
 		check: func(t *testing.T, w *world, s Summary) {
 			cut := map[string]bool{"http://a.test/long": true, "http://a.test/declared": true, "http://a.test/image": true}
 			for _, r := range w.archive.records {
-				if (r.Truncated != "") != cut[r.URL] {
-					t.Errorf("%s: truncated %q", r.URL, r.Truncated)
-				}
+				assert.Equalf(t, cut[r.URL], (r.Truncated != ""), "%s: truncated %q", r.URL, r.Truncated)
 			}
 			restsWith("private address (see --allow-net)")(t, w, s)
 			if s.Status.Retired != 1 || w.count(budget.Truncated) != 1 {
@@ -92,9 +92,7 @@ func TestRule09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 		start := time.Now()
 		w.run()
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		if took := time.Since(start); took != 2*Floor {
-			t.Errorf("took %v", took)
-		}
+		assert.Equal(t, 2*Floor, time.Since(start), "took")
 	})
 }
 
@@ -103,8 +101,6 @@ func TestNotPublic(t *testing.T) {
 		"http://localhost/": true, "http://127.0.0.1:8080/": true, "http://10.0.0.1/": true, "http://[fe80::1]/": true,
 		"http://93.184.215.14/": false, "http://example.org/": false,
 	} {
-		if got := NotPublic(parse(t, url).Authority()); got != want {
-			t.Errorf("%s: %v", url, got)
-		}
+		assert.Equal(t, want, NotPublic(parse(t, url).Authority()), url)
 	}
 }

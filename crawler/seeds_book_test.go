@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/budget"
 	"curtsy/frontier"
 )
@@ -122,9 +124,7 @@ func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
 		book := newSeedBook(nil)
 		for i := range len(x.way) - 1 {
 			got := book.Circles(hop(t, a, x.way[i]), parse(t, x.way[i+1]))
-			if want := x.want && i == len(x.way)-2; got != want {
-				t.Errorf("%s, redirect %d: %v, want %v", x.name, i+1, got, want)
-			}
+			assert.Equalf(t, x.want && i == len(x.way)-2, got, "%s, redirect %d", x.name, i+1)
 		}
 	}
 }
@@ -134,22 +134,14 @@ func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
 	const a, b, c = "http://a.test/", "http://b.test/", "http://c.test/"
 	book := newSeedBook(nil)
 	book.Circles(hop(t, a, a), parse(t, b))
-	if book.Circles(hop(t, b, b), parse(t, a)) {
-		t.Error("the way of another seed counts")
-	}
+	assert.False(t, book.Circles(hop(t, b, b), parse(t, a)), "the way of another seed counts")
 	link := hop(t, a, b)
 	link.Depth = 1
-	if book.Circles(link, parse(t, a)) {
-		t.Error("the redirect of a linked page counts as that of its seed")
-	}
+	assert.False(t, book.Circles(link, parse(t, a)), "the redirect of a linked page counts as that of its seed")
 	book.EndOfChain(hop(t, a, a))
-	if !book.Circles(hop(t, a, c), parse(t, a)) {
-		t.Error("a seed that was not redirected to has ended the way")
-	}
+	assert.True(t, book.Circles(hop(t, a, c), parse(t, a)), "a seed that was not redirected to has ended the way")
 	book.EndOfChain(hop(t, a, b))
-	if book.Circles(hop(t, a, c), parse(t, a)) {
-		t.Error("the way is known after its end")
-	}
+	assert.False(t, book.Circles(hop(t, a, c), parse(t, a)), "the way is known after its end")
 }
 
 // A turn that extends the scope may come to nothing, so that the next one says it again; after it was applied the scope

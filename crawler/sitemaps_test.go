@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/gate"
@@ -76,9 +78,7 @@ func TestSitemaps_AnIndexAndWhatItListsIsCrawled(t *testing.T) {
 		if s.Status.Pages != 3 || s.Status.Sitemaps != 3 || s.Status.Listed != 7 || s.Status.Links["sitemap:scheme"] != 1 {
 			t.Errorf("%+v", s.Status)
 		}
-		if n := len(w.archive.records); n != 7 {
-			t.Errorf("%d records, want one for each exchange", n)
-		}
+		assert.Equal(t, 7, len(w.archive.records), "records, want one for each exchange")
 		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 	})
 }
@@ -427,9 +427,7 @@ func TestSitemaps_AreBoundedPerHost(t *testing.T) {
 		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", robotsTxt, files))
 		w.cfg.Delay = 10 * time.Second
 		s := w.run()
-		if s.Status.Links[reasonSitemaps] != 5 {
-			t.Errorf("%v", s.Status.Links)
-		}
+		assert.EqualValuesf(t, 5, s.Status.Links[reasonSitemaps], "%v", s.Status.Links)
 		asked := len(w.asked("a.test")) - 2
 		dropped := s.Status.Reasons["dropped"][reasonSitemaps]
 		if asked != maxSitemaps || dropped != 4+1800+maxSitemaps-int64(asked) {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -137,9 +138,7 @@ func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
 			}
 		}
 		for _, r := range w.web.Referee().Requests() {
-			if r.Target != "/robots.txt" {
-				t.Errorf("asked for %s%s", r.Host, r.Target)
-			}
+			assert.Equalf(t, "/robots.txt", r.Target, "asked for %s", r.Host)
 		}
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
@@ -37,9 +39,7 @@ func TestRule25_TheEndWaitsForNobody(t *testing.T) {
 					w.cfg.MaxTime = 5 * time.Second
 					s = w.run()
 				}
-				if took := time.Since(begin); took > 5*time.Second+Grace {
-					t.Errorf("it took %v", took)
-				}
+				assert.LessOrEqual(t, time.Since(begin), 5*time.Second+Grace, "it took")
 				if s.EndedBy != EndedMaxTime && s.EndedBy != EndedInterrupted {
 					t.Errorf("ended by %q", s.EndedBy)
 				}
@@ -143,9 +143,7 @@ func whatTheEndCuts(t *testing.T, how string) {
 			w.cfg.Sitemaps.Robots = true
 			begin := time.Now()
 			s := endings[how].run(w)
-			if took := time.Since(begin); took != 15*time.Second+endings[how].left {
-				t.Errorf("it took %v", took)
-			}
+			assert.Equal(t, 15*time.Second+endings[how].left, time.Since(begin), "it took")
 			cut := 0
 			for _, r := range w.archive.records {
 				if r.Line.Reason != host.Aborted {
@@ -357,9 +355,7 @@ func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
 				w := slowWorld(t, kind, 1, 3)
 				begin := time.Now()
 				s := w.aborted(5*time.Second, left)
-				if took := time.Since(begin); took > 5*time.Second+left {
-					t.Errorf("it took %v", took)
-				}
+				assert.LessOrEqual(t, time.Since(begin), 5*time.Second+left, "it took")
 				sentNothing := 0
 				if kind == "connect" {
 					sentNothing = 1 // somebody may have been called on, so the line says so
@@ -395,9 +391,7 @@ func TestRule17_AnAbortAtAnyInstantAccountsForEachRequest(t *testing.T) {
 			w.accounted(0)
 			synctest.Wait()
 			w.reopen()
-			if s := w.run(); s.Status.Fetched != 40 {
-				t.Errorf("%d fetched", s.Status.Fetched)
-			}
+			assert.EqualValues(t, 40, w.run().Status.Fetched, "fetched")
 			w.accounted(0)
 		})
 	}
@@ -475,9 +469,7 @@ func TestWhatTheEndOfTheLeaseCutsIsArchived(t *testing.T) {
 				t.Errorf("%d records were cut; %d requests, %d records", cut, asked, len(w.archive.records))
 			}
 			w.counts(s.Status, 8)
-			if n := w.count(frontier.ReasonExpired); n != 0 {
-				t.Errorf("%d leases expired", n)
-			}
+			assert.EqualValues(t, 0, w.count(frontier.ReasonExpired), "leases expired")
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -56,9 +57,7 @@ func (s story) play(t *testing.T) {
 		}
 	}
 	for url, want := range s.outcomes {
-		if got := strings.Join(w.ledger.of("http://"+url), "; "); got != want {
-			t.Errorf("the ledger says of %s: %q, want %q", url, got, want)
-		}
+		assert.Equalf(t, want, strings.Join(w.ledger.of("http://"+url), "; "), "the ledger says of %s", url)
 	}
 	if ended := cmp.Or(s.ended, EndedDrained); sum.EndedBy != ended || sum.Incomplete != s.incomplete {
 		t.Errorf("ended by %q, incomplete %v; want %q, %v", sum.EndedBy, sum.Incomplete, ended, s.incomplete)

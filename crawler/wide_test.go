@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
 )
@@ -58,13 +60,9 @@ func TestRule18_PerHostExchangesAtOnce(t *testing.T) {
 		if s.Status.Fetched != 101 || s.Status.Pages != 101 {
 			t.Fatalf("%d fetched, %d pages", s.Status.Fetched, s.Status.Pages)
 		}
-		if most := w.most("localhost"); most != 8 {
-			t.Errorf("%d in flight at once, want 8", most)
-		}
+		assert.Equal(t, 8, w.most("localhost"), "in flight at once, want 8")
 		// robots.txt, the root, then a hundred in thirteen rounds.
-		if took := time.Since(begin); took > 1600*time.Millisecond {
-			t.Errorf("took %v", took)
-		}
+		assert.LessOrEqual(t, time.Since(begin), 1600*time.Millisecond, "took")
 		w.judged(crawltest.Rules{Width: 8})
 		for _, l := range w.ledger.all {
 			if l.Gap < 0 || !l.Own {

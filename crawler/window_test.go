@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -39,9 +40,7 @@ func within(t *testing.T, site *crawltest.Site, maxWait time.Duration, spans ...
 func (w *world) asksWithin(t *testing.T) {
 	t.Helper()
 	for _, r := range w.web.Referee().Requests() {
-		if !w.cfg.Window.Open(r.Start) {
-			t.Errorf("%s at %v", r.Target, r.Start)
-		}
+		assert.Truef(t, w.cfg.Window.Open(r.Start), "%s at %v", r.Target, r.Start)
 	}
 }
 
@@ -56,9 +55,7 @@ func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 			for range 7 {
 				time.Sleep(20 * time.Second)
 				s, err := c.Status(t.Context())
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				opens := ""
 				if s.Opens != nil {
 					opens = s.Opens.UTC().Format(" 15:04")
@@ -118,9 +115,7 @@ func TestACrawlOutsideOfItsWindowEndsWhenItIsTold(t *testing.T) {
 		if err != nil || s.EndedBy != EndedInterrupted || s.Status.Elapsed > 3601 {
 			t.Errorf("%v: ended by %s after %v s", err, s.EndedBy, s.Status.Elapsed)
 		}
-		if all := w.web.Referee().Requests(); len(all) > 0 {
-			t.Errorf("%d requests", len(all))
-		}
+		assert.Empty(t, w.web.Referee().Requests(), "requests")
 	})
 }
 
@@ -239,9 +234,7 @@ func TestACountThatCannotBeReadEndsTheLooking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newShutterRun(t, 24*time.Hour, "05:00-06:00")
 		r.fault = errors.New("the disk is gone")
-		if err := r.keep(t, 24*time.Hour); !errors.Is(err, r.fault) {
-			t.Error(err)
-		}
+		assert.ErrorIs(t, r.keep(t, 24*time.Hour), r.fault)
 	})
 }
 
@@ -314,9 +307,7 @@ func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 			time.Sleep(time.Hour)
 			during = len(w.asked("a.test"))
 			st, err := c.Status(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			state = st.State
 			c.Pause(false)
 		})

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -106,9 +107,7 @@ func rowsOf(t *testing.T, page, heading string) (rows [][]string) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	_, below, ok := strings.Cut("\n"+string(text), "\n"+heading+"\n")
-	if !ok {
-		t.Fatalf("docs/%s has no heading %q", page, heading)
-	}
+	require.Truef(t, ok, "docs/%s has no heading %q", page, heading)
 	for line := range strings.Lines(below) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -119,9 +118,7 @@ func rowsOf(t *testing.T, page, heading string) (rows [][]string) {
 			}
 			rows = append(rows, cells)
 		case len(rows) > 0 || strings.HasPrefix(line, "## "):
-			if len(rows) < 2 {
-				t.Fatalf("docs/%s: no table below %q", page, heading)
-			}
+			require.GreaterOrEqualf(t, len(rows), 2, "docs/%s: no table below %q", page, heading)
 			return rows[2:]
 		}
 	}
@@ -160,9 +157,7 @@ func TestPackages_ListedAsTheyAre(t *testing.T) {
 		}
 		slices.Sort(ours)
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", pkg, strings.ReplaceAll(h[pkg].synopsis, "|", "\\|"), strings.Join(ours, " "))
-		if h[pkg].synopsis == "" {
-			t.Errorf("package %s has no documentation", pkg)
-		}
+		assert.NotEmptyf(t, h[pkg].synopsis, "package %s has no documentation", pkg)
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
@@ -170,9 +165,7 @@ func TestPackages_ListedAsTheyAre(t *testing.T) {
 	}
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
-	if string(page) != b.String() {
-		t.Errorf("docs/%s does not list the packages as they are; go test ./docs -update writes it", path)
-	}
+	assert.Equalf(t, b.String(), string(page), "docs/%s does not list the packages as they are; go test ./docs -update writes it", path)
 }
 
 // docs/dependencies.md says which package is the home of each library: no other imports it, and that one does.
@@ -191,9 +184,7 @@ func TestDependencies_StayAtHome(t *testing.T) {
 			for pkg, r := range h {
 				used = used || within(pkg, home) && r.imports[lib] != ""
 			}
-			if !used {
-				t.Errorf("docs/dependencies.md gives %s a home in %s, which does not import it", lib, home)
-			}
+			assert.Truef(t, used, "docs/dependencies.md gives %s a home in %s, which does not import it", lib, home)
 		}
 	}
 }

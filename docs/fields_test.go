@@ -55,9 +55,7 @@ func holds(t *testing.T, page, head, want string) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), head)
-	if !ok {
-		t.Fatalf("docs/%s has no table %s", page, head)
-	}
+	require.Truef(t, ok, "docs/%s has no table %s", page, head)
 	rows, after, _ := strings.Cut(head+rest, "\n\n")
 	switch {
 	case rows+"\n" == want:

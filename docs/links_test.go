@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -105,9 +106,7 @@ func TestEveryTrapIsDocumented(t *testing.T) {
 		defaults[name] = n
 	}
 	for _, name := range crawldir.TrapNames() {
-		if rule := "| `" + name + "=" + strconv.Itoa(defaults[name]) + "` |"; !strings.Contains(string(b), rule) {
-			t.Errorf("research-crawl.md has no row that begins %s", rule)
-		}
+		assert.Contains(t, string(b), "| `"+name+"="+strconv.Itoa(defaults[name])+"` |", "research-crawl.md has no row that begins")
 	}
 }
 

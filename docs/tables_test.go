@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
@@ -20,9 +21,7 @@ func TestThePageHasTheTablesOfTheCode(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("reference", "tables.md"))
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), tablesHead)
-	if !ok {
-		t.Fatalf("docs/reference/tables.md has no heading %s", tablesHead)
-	}
+	require.Truef(t, ok, "docs/reference/tables.md has no heading %s", tablesHead)
 	var b strings.Builder
 	for _, table := range tables.All() {
 		describe(&b, table)
@@ -36,9 +35,7 @@ func TestThePageHasTheTablesOfTheCode(t *testing.T) {
 		t.Error("docs/reference/tables.md does not have the tables of the code; go test ./docs -update writes them")
 	}
 	for _, f := range sink.Formats() {
-		if !strings.Contains(before, "`"+string(f)+"`") {
-			t.Errorf("docs/reference/tables.md does not say what is written as %s", f)
-		}
+		assert.Containsf(t, before, "`"+string(f)+"`", "docs/reference/tables.md does not say what is written as %s", f)
 	}
 }
 

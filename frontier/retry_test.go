@@ -1,6 +1,10 @@
 package frontier
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 func TestARetrialIsOfWhatWasNotHadOrOfHosts(t *testing.T) {
 	for _, c := range []struct {
@@ -19,8 +23,6 @@ func TestARetrialIsOfWhatWasNotHadOrOfHosts(t *testing.T) {
 		{Retrial{Outcome: Redirected, Hosts: true}, false},
 		{Retrial{Outcome: Held + 1}, false},
 	} {
-		if err := c.r.Check(); (err == nil) != c.ok {
-			t.Errorf("%+v: %v", c.r, err)
-		}
+		assert.Equal(t, c.ok, (c.r.Check() == nil), c.r)
 	}
 }

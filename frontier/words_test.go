@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -66,15 +68,11 @@ func TestWords_AreThoseOfTheLedger(t *testing.T) {
 	for i, o := range []storage.Outcome{
 		storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeDisallowed, storage.OutcomeFailed, storage.OutcomeGone, storage.OutcomeDropped, storage.OutcomeHeld,
 	} {
-		if string(o) != frontier.OutcomeWords()[i] {
-			t.Errorf("outcome %d is %s in the ledger", i+1, o)
-		}
+		assert.Equalf(t, frontier.OutcomeWords()[i], string(o), "outcome %d is %s in the ledger", i+1, o)
 	}
 	for i, k := range []storage.Kind{
 		storage.KindSeed, storage.KindLink, storage.KindRedirect, storage.KindEmbed, storage.KindSitemap, storage.KindMap, storage.KindScript,
 	} {
-		if string(k) != frontier.Kind(i+1).String() {
-			t.Errorf("kind %d is %s in the ledger", i+1, k)
-		}
+		assert.Equalf(t, frontier.Kind(i+1).String(), string(k), "kind %d is %s in the ledger", i+1, k)
 	}
 }

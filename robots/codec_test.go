@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // sampleStates returns states of every kind, with every field in use somewhere.
@@ -53,13 +56,9 @@ func TestStateComesBackFromStorage(t *testing.T) {
 			t.Errorf("state %d: %+v came back as %+v, %v", i, s, back, err)
 		}
 		for n := 1; n < len(b); n++ {
-			if err := back.UnmarshalBinary(b[:n]); err == nil {
-				t.Fatalf("state %d: the first %d of %d octets are accepted", i, n, len(b))
-			}
+			require.Errorf(t, back.UnmarshalBinary(b[:n]), "state %d: the first %d of %d octets are accepted", i, n, len(b))
 		}
-		if err := back.UnmarshalBinary(append(b, 0)); err == nil {
-			t.Errorf("state %d: an octet too many is accepted", i)
-		}
+		assert.Errorf(t, back.UnmarshalBinary(append(b, 0)), "state %d: an octet too many is accepted", i)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -61,9 +62,7 @@ func TestConformance_EverySentenceIsTested(t *testing.T) {
 	known := goTests(t)
 	for i, s := range all {
 		for _, test := range s.tests {
-			if !known[test] {
-				t.Errorf("%s %q: no test %s", s.section, s.text, test)
-			}
+			assert.Truef(t, known[test], "%s %q: no test %s", s.section, s.text, test)
 		}
 		if !shown[i] && len(s.tests) == 0 {
 			t.Errorf("%s %q: neither case nor test", s.section, s.text)
@@ -144,9 +143,7 @@ func TestConformance_2_2_1_ProductToken(t *testing.T) {
 		"ExampleBot": true, "a": true, "Google-bot_x": true,
 		"": false, "Bot2": false, "Bot/1.0": false, "my bot": false, "*": false, "bött": false, "Bot\n": false,
 	} {
-		if err := ValidToken(token); (err == nil) != valid {
-			t.Errorf("ValidToken(%q) = %v", token, err)
-		}
+		assert.Equalf(t, valid, (ValidToken(token) == nil), "ValidToken(%q", token)
 	}
 }
 

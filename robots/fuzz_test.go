@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/robots/naive"
 )
 
@@ -130,9 +133,7 @@ func FuzzCutNeverInventsARule(f *testing.F) {
 			t.Fatalf("cut(%q, %d) = %q", body, limit, part)
 		}
 		all, kept := linesOf(string(body)), linesOf(string(part))
-		if len(kept) > len(all) {
-			t.Fatalf("cut at %d: %q has more lines than %q", limit, part, body)
-		}
+		require.LessOrEqualf(t, len(kept), len(all), "cut at %d: %q has more lines than %q", limit, part, body)
 		for i, line := range kept {
 			if line != all[i] {
 				t.Errorf("cut at %d: line %d is %q, was %q", limit, i+1, line, all[i])
@@ -181,9 +182,7 @@ func FuzzCanonical(f *testing.F) {
 		if again := canonicalPattern(pattern); again != pattern || !isCanonicalPattern(pattern, RFC9309) {
 			t.Errorf("pattern %q: canonical %q, again %q", s, pattern, again)
 		}
-		if isCanonicalPattern(s, RFC9309) != (s == pattern) {
-			t.Errorf("pattern %q: canonical %q", s, pattern)
-		}
+		assert.Equalf(t, (s == pattern), isCanonicalPattern(s, RFC9309), "pattern %q: canonical %q", s, pattern)
 		for i := range len(once) {
 			if c := once[i]; octets[c]&stands == 0 && c != '%' {
 				t.Errorf("target %q: canonical %q holds %q", s, once, c)
@@ -208,9 +207,7 @@ func FuzzState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s State
 		if s.UnmarshalBinary(b) != nil {
-			if s != (State{}) {
-				t.Errorf("%x: an error, but the state was changed", b)
-			}
+			assert.Equalf(t, (State{}), s, "%x: an error, but the state was changed", b)
 			return
 		}
 		out, err := s.AppendBinary(nil)

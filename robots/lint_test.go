@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -78,9 +79,7 @@ func TestLintWarnings(t *testing.T) {
 				t.Errorf("%s: text %q", w.Code, w.Text)
 			}
 		}
-		if s := strings.Join(got, ", "); s != c.want {
-			t.Errorf("%.80q: %q, want %q", c.file, s, c.want)
-		}
+		assert.Equalf(t, c.want, strings.Join(got, ", "), "%.80q", c.file)
 	}
 	// The list of codes in the documentation is the list of codes.
 	source, err := os.ReadFile("warning.go")
@@ -203,9 +202,7 @@ func TestLintShadowedRulesChangeNothing(t *testing.T) {
 			without[w.Line-1] = "#"
 			a, b := Parse(body, Options{Token: "curtsy"}), Parse([]byte(strings.Join(without, "\n")), Options{Token: "curtsy"})
 			for _, target := range targetsOf(body) {
-				if a.Match(target).Allowed != b.Match(target).Allowed {
-					t.Errorf("%q without line %d answers otherwise for %s", body, w.Line, target)
-				}
+				assert.Equalf(t, b.Match(target).Allowed, a.Match(target).Allowed, "%q without line %d answers otherwise for %s", body, w.Line, target)
 			}
 		}
 	}

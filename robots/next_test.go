@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const site = "http://bakery.test:80"
@@ -170,9 +173,7 @@ func expect(t *testing.T, s State, need Need, want string) {
 func TestRedirects_3_1_AHopPerTurn(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		s, need := State{}, State{}.Need(site, noon)
-		if need != (Need{Action: Fetch, URL: "http://bakery.test/robots.txt"}) {
-			t.Fatalf("at first: %+v", need)
-		}
+		require.Equal(t, (Need{Action: Fetch, URL: "http://bakery.test/robots.txt"}), need, "at first")
 		for i, hop := range []struct{ location, url string }{
 			{"HTTPS://U:P@WWW.bakery.test:443", "https://www.bakery.test/"},
 			{"robots.txt", "https://www.bakery.test/robots.txt"},
@@ -192,17 +193,13 @@ func TestRedirects_3_1_AHopPerTurn(t *testing.T) {
 		if need.Action != Judge || s.FinalURL() != "http://[2001:db8::1]/r" {
 			t.Fatalf("%d, in the end: %+v, %s", status, need, s.FinalURL())
 		}
-		if s.Passed("http://bakery.test/robots.txt") {
-			t.Fatalf("%d: no redirects are followed any more", status)
-		}
+		require.Falsef(t, s.Passed("http://bakery.test/robots.txt"), "%d: no redirects are followed any more", status)
 	}
 }
 
 func TestRedirects_3_1_AChainLeftLyingIsBegunAnew(t *testing.T) {
 	s, _ := run(t, State{}, moveTo("/a"))
-	if need := s.Need(site, noon.Add(23*time.Hour)); need.Hop != 1 {
-		t.Errorf("after 23 h: %+v", need)
-	}
+	assert.Equal(t, 1, s.Need(site, noon.Add(23*time.Hour)).Hop, "after 23 h")
 	for _, at := range []time.Time{noon.Add(25 * time.Hour), noon.Add(-time.Hour)} {
 		if need := s.Need(site, at); need.Hop != 0 || need.URL != "http://bakery.test/robots.txt" {
 			t.Errorf("at %v: %+v", at, need)
@@ -240,9 +237,7 @@ func TestLifetime_3_2_RefreshPast90PercentOfLife(t *testing.T) {
 		{1000 * time.Hour, fetch},
 		{-time.Microsecond, fetch}, // fetched in the future: expired
 	} {
-		if got := s.Need(site, noon.Add(c.after)); got != c.want {
-			t.Errorf("%v after the fetch: %+v, want %+v", c.after, got, c.want)
-		}
+		assert.Equalf(t, c.want, s.Need(site, noon.Add(c.after)), "%v after the fetch", c.after)
 	}
 }
 
@@ -294,12 +289,8 @@ func TestLifetime_3_2_OutageWithLastGoodRules(t *testing.T) {
 	if _, ok := s.Body(); !ok || need.Action != Judge || s.Failures() != 1 {
 		t.Fatalf("while fresh: %+v, %+v", s, need)
 	}
-	if need := s.Need(site, s.Retry()); need.Action != Refresh {
-		t.Errorf("when a retry is due: %+v", need)
-	}
-	if need := s.Need(site, noon.Add(24*time.Hour)); need.Action != Fetch {
-		t.Errorf("past expiry: %+v", need)
-	}
+	assert.Equal(t, Refresh, s.Need(site, s.Retry()).Action, "when a retry is due")
+	assert.Equal(t, Fetch, s.Need(site, noon.Add(24*time.Hour)).Action, "past expiry")
 	s, need = Next(s, site, Exchange{Failure: "timeout"}, noon.Add(24*time.Hour))
 	expect(t, s, need, "DENY")
 	if !s.FirstFailure().Equal(at) || s.Failures() != 2 {
@@ -384,9 +375,7 @@ func TestLifetime_3_2_RetryAfterOneMinuteDoubledToAnHour(t *testing.T) {
 
 func TestLifetime_3_2_ClockSetBackEndsAWait(t *testing.T) {
 	s, _ := run(t, State{}, Exchange{Status: 500})
-	if need := s.Need(site, noon.Add(-time.Hour)); need.Action != Fetch {
-		t.Errorf("%+v", need)
-	}
+	assert.Equal(t, Fetch, s.Need(site, noon.Add(-time.Hour)).Action)
 	s, _ = Next(s, site, Exchange{Status: 500}, noon.Add(-time.Hour))
 	if !s.FirstFailure().Equal(noon.Add(-time.Hour)) {
 		t.Errorf("first failure %v is in the future", s.FirstFailure())
@@ -443,15 +432,11 @@ func TestLifetime_3_2_CacheHeaders(t *testing.T) {
 		{"Expires less Age", fields("Expires", date(2*time.Hour), "Age", "3600"), time.Hour},
 	} {
 		s, _ := run(t, State{}, Exchange{Status: 200, Body: rules, Header: c.head})
-		if got := s.Expires().Sub(noon); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		assert.Equal(t, c.want, s.Expires().Sub(noon), c.name)
 	}
 	// The life of a 404 is ours to choose.
 	s, _ := run(t, State{}, Exchange{Status: 404, Header: fields("Cache-Control", "max-age=60")})
-	if got := s.Expires().Sub(noon); got != day {
-		t.Errorf("404 with max-age: %v", got)
-	}
+	assert.Equal(t, day, s.Expires().Sub(noon), "404 with max-age")
 }
 
 func TestNeedOfEachOrigin(t *testing.T) {

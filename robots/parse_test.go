@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestVerdictSaysWhy(t *testing.T) {
@@ -22,9 +24,7 @@ func TestVerdictSaysWhy(t *testing.T) {
 		{"/robots.txt", Verdict{Allowed: true, Reason: RobotsItself}},
 	} {
 		w.Digest = p.Digest()
-		if got := p.Match(w.target); got != w.Verdict {
-			t.Errorf("%s: %+v, want %+v", w.target, got, w.Verdict)
-		}
+		assert.Equal(t, w.Verdict, p.Match(w.target), w.target)
 	}
 	none := Parse([]byte("user-agent: curtsy\nuser-agent: *\n"), Options{Token: "curtsy"}).Match("/a")
 	if none.Reason != NoRules || none.Group != "curtsy" || !none.Allowed {
@@ -49,9 +49,7 @@ func TestCrawlDelay(t *testing.T) {
 		if d, ok := p.CrawlDelay(); ok != (want >= 0) || ok && d != want {
 			t.Errorf("Crawl-delay %q: %v, %v; want %v", value, d, ok, want)
 		}
-		if p.Match("/a").Allowed {
-			t.Errorf("Crawl-delay %q spoils the rules", value)
-		}
+		assert.Falsef(t, p.Match("/a").Allowed, "Crawl-delay %q spoils the rules", value)
 	}
 	for _, c := range []struct {
 		name, file string

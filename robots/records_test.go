@@ -4,15 +4,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // file joins lines.
 func file(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
 func TestStandardNames(t *testing.T) {
-	if len(Standards()) != 3 {
-		t.Errorf("%v", Standards())
-	}
+	assert.Len(t, Standards(), 3)
 	for _, s := range Standards() {
 		if got, err := ParseStandard(s.String()); got != s || err != nil {
 			t.Errorf("%v: %v, %v", s, got, err)
@@ -22,9 +22,7 @@ func TestStandardNames(t *testing.T) {
 	if want := `robots: no standard "rfc2616"; there are rfc9309, draft1996, std1994`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if p := Parse(nil, Options{Standard: 77}); p.Standard() != RFC9309 {
-		t.Errorf("an unknown standard is read as %v", p.Standard())
-	}
+	assert.Equal(t, RFC9309, Parse(nil, Options{Standard: 77}).Standard(), "an unknown standard is read as")
 }
 
 // Records other than rules are read alike by all standards, and change no verdict.

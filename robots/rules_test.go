@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/temoto/robotstxt"
 
@@ -78,9 +79,7 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 				t.Errorf("%s: Allowed(%q) is %v and allocates %v times; the verdict %+v", b.name, target, allowed, n, v)
 			}
 		}
-		if v.Reason == "" {
-			t.Errorf("%s: no reason", b.name)
-		}
+		assert.NotEmptyf(t, v.Reason, "%s: no reason", b.name)
 	}
 	p := Parse([]byte("user-agent: *\ndisallow: /a\nallow: /a*c\nallow: /%E3%83%84\n"), Options{Token: "curtsy"})
 	for _, target := range []string{"/", "/abc", "/%E3%83%84?q=1&r=%2F", "/robots.txt"} {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func hopsTo(n int, last Exchange) (all []Exchange) {
@@ -160,9 +163,7 @@ func TestLifetime_3_2_AllStandards(t *testing.T) {
 						want = min(want, row.want[0])
 					}
 					got, _ := runBy(t, terms, State{}, row.ex)
-					if life := got.Expires().Sub(noon); life != want {
-						t.Errorf("strict %v: life %v, want %v", terms.Strict, life, want)
-					}
+					assert.Equalf(t, want, got.Expires().Sub(noon), "strict %v: life", terms.Strict)
 					last := noon.Add(want - want/10)
 					if need := terms.Need(got, site, last.Add(-time.Microsecond)); need.Action != Judge {
 						t.Errorf("strict %v, before 90 %% of life: %v", terms.Strict, need.Action)
@@ -170,9 +171,7 @@ func TestLifetime_3_2_AllStandards(t *testing.T) {
 					if need := terms.Need(got, site, last); need.Action != Refresh {
 						t.Errorf("strict %v, at 90 %% of life: %v", terms.Strict, need.Action)
 					}
-					if need := terms.Need(got, site, noon.Add(want)); need.Action != Fetch {
-						t.Errorf("strict %v, at the end of life: %v", terms.Strict, need.Action)
-					}
+					assert.Equalf(t, Fetch, terms.Need(got, site, noon.Add(want)).Action, "strict %v, at the end of life", terms.Strict)
 				}
 			})
 		}
@@ -187,9 +186,7 @@ func TestLifetime_3_2_TheTermsOfTheMomentBoundALife(t *testing.T) {
 		terms Terms
 		want  Action
 	}{{Terms{Standard: Draft1996}, Judge}, {Terms{Standard: Draft1996, Strict: true}, Fetch}, {Terms{}, Fetch}, {Terms{Standard: Std1994}, Fetch}} {
-		if need := c.terms.Need(s, site, at); need.Action != c.want {
-			t.Errorf("%+v: %v, want %v", c.terms, need.Action, c.want)
-		}
+		assert.Equal(t, c.want, c.terms.Need(s, site, at).Action, c.terms)
 	}
 }
 
@@ -293,9 +290,7 @@ func TestLifetime_3_2_After30Days(t *testing.T) {
 
 func TestChoiceNames(t *testing.T) {
 	for c, want := range map[Choice]string{Default: "default", Allow: "allow", Deny: "deny", UseStale: "stale", 9: "choice 9"} {
-		if c.String() != want {
-			t.Errorf("%d: %s", c, c)
-		}
+		assert.Equalf(t, want, c.String(), "%d: %s", c, c)
 	}
 }
 
@@ -303,9 +298,7 @@ func TestChoiceNames(t *testing.T) {
 func TestDraft1996_3_1_AccessRestrictions(t *testing.T) {
 	draft := Terms{Standard: Draft1996}
 	s, need := runBy(t, draft, State{}, Exchange{Status: 200, Body: rules})
-	if need.Action != Judge {
-		t.Fatal(need)
-	}
+	require.Equal(t, Judge, need.Action, need)
 	at := noon.Add(7 * 24 * time.Hour)
 	s, need = draft.Next(s, site, Exchange{Status: 401}, at)
 	expect(t, s, need, "CLOSED")

@@ -3,6 +3,8 @@ package storage
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // However many media types servers invent, there are few words for them.
@@ -16,8 +18,6 @@ func TestKindsOfAnswer_AreFew(t *testing.T) {
 		{200, "text/html", "status: 2xx,type: text/html"}, {206, "image/x-0815", "status: 2xx,type: image/*"}, {200, "x/y", "status: 2xx,type: other"},
 		{200, "", "status: 2xx,type: none"}, {304, "text/html", "status: 3xx"}, {599, "", "status: 5xx"}, {100, "", "status: 1xx"}, {0, "", ""}, {999, "", ""},
 	} {
-		if got := strings.Join(KindsOfAnswer(c.status, c.mediaType), ","); got != c.want {
-			t.Errorf("%d %q: %s, want %s", c.status, c.mediaType, got, c.want)
-		}
+		assert.Equalf(t, c.want, strings.Join(KindsOfAnswer(c.status, c.mediaType), ","), "%d %q", c.status, c.mediaType)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,9 +48,7 @@ func TestGolden(t *testing.T) {
 		{"a pace of 0 that was asked for is said", Line{Time: time.Unix(1, 0), URL: "u", Decision: "allow", PaceBy: "floor"},
 			`{"time":"1970-01-01T00:00:01.000000Z","url":"u","decision":"allow","pace_ms":0,"pace_by":"floor"}`},
 	} {
-		if got := string(c.line.AppendJSON(nil)); got != c.want {
-			t.Errorf("%s:\n got %swant %s", c.name, got, c.want)
-		}
+		assert.Equal(t, c.want, string(c.line.AppendJSON(nil)), c.name)
 	}
 }
 
@@ -58,9 +57,7 @@ func TestMillisAreCutToTheMicrosecond(t *testing.T) {
 		999: "0", 1000: "0.001", 10_000: "0.01", 100_000: "0.1", 1_000_000: "1", 1_020_000: "1.02", 1_999_999: "1.999",
 		-1_500_000: "-1.5", -999: "0", 1<<63 - 1: "9223372036854.775", -1 << 63: "-9223372036854.775",
 	} {
-		if got := string(appendMillis(nil, d)); got != want {
-			t.Errorf("%d ns: %s, want %s", d, got, want)
-		}
+		assert.Equalf(t, want, string(appendMillis(nil, d)), "%d ns", d)
 	}
 }
 
@@ -77,9 +74,7 @@ func TestStringsAreHostile(t *testing.T) {
 		"tag\U000e0041":     `"tag\udb40\udc41"`,
 		"\ufeff\ufffd":      `"\ufeff` + "\ufffd\"",
 	} {
-		if got := string(AppendString(nil, in)); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
+		assert.Equal(t, want, string(AppendString(nil, in)), in)
 	}
 }
 
@@ -105,9 +100,7 @@ func FuzzLine(f *testing.F) {
 		}
 		for s := b; len(s) > 0; {
 			r, k := utf8.DecodeRune(s)
-			if !strconv.IsPrint(r) {
-				t.Fatalf("%q in %q", r, b)
-			}
+			require.Truef(t, strconv.IsPrint(r), "%q in %q", r, b)
 			s = s[k:]
 		}
 		var m map[string]any
@@ -154,9 +147,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	b := make([]byte, 0, 4096)
 	long := full
 	long.RobotsRule = strings.Repeat("\x00\xff漢", 100)
-	if n := testing.AllocsPerRun(100, func() { b = long.AppendJSON(b[:0]) }); n != 0 {
-		t.Errorf("%v allocations for a line", n)
-	}
+	assert.EqualValues(t, 0, testing.AllocsPerRun(100, func() { b = long.AppendJSON(b[:0]) }), "allocations for a line")
 }
 
 // BenchmarkAppendJSON is the cost of a line with every field.

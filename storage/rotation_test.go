@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -204,9 +205,7 @@ func whole(t *testing.T, dir string, s sizes, n int) {
 	}
 	segments := slices.DeleteFunc(names(t, filepath.Join(dir, "ledger")), func(name string) bool { return !strings.HasPrefix(name, "0") })
 	for i, name := range segments {
-		if strings.HasSuffix(name, ".jsonl.zst") == (i == len(segments)-1) {
-			t.Errorf("segments of the ledger: %q", segments)
-		}
+		assert.NotEqualf(t, (i == len(segments)-1), strings.HasSuffix(name, ".jsonl.zst"), "segments of the ledger: %q", segments)
 	}
 	anew := t.TempDir()
 	require.NoError(t, cdxj.Rebuild(ctx, filepath.Join(dir, "warc"), anew, nil))
@@ -233,9 +232,7 @@ func names(t *testing.T, dir string) (names []string) {
 func archived(t *testing.T, dir string) (urls []string) {
 	t.Helper()
 	for _, name := range names(t, dir) {
-		if !strings.HasSuffix(name, ".warc.gz") {
-			t.Fatalf("the archive has %s", name)
-		}
+		require.Truef(t, strings.HasSuffix(name, ".warc.gz"), "the archive has %s", name)
 		f, err := os.Open(filepath.Join(dir, name))
 		require.NoError(t, err)
 		for r := warc.NewReader(f); ; {
@@ -272,9 +269,7 @@ func TestKilledAroundRotationAndPacking(t *testing.T) {
 			time.Sleep(time.Duration(rng.IntN(20_000)) * time.Microsecond) // anywhere in what it does next
 			return true
 		})
-		if failed != "" {
-			t.Fatal(failed)
-		}
+		require.Empty(t, failed)
 		t.Logf("kill %d, seed %d: %d kept; %q %q", i, seed, n, names(t, filepath.Join(dir, "warc")), names(t, filepath.Join(dir, "ledger")))
 		whole(t, dir, s, n)
 		os.RemoveAll(dir)

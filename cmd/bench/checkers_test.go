@@ -2,10 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/check"
@@ -44,9 +44,7 @@ func TestWhoNamesEachFaultHasFoundAll(t *testing.T) {
 func TestAGoodPageThatIsNamedIsInvented(t *testing.T) {
 	site := crawltest.NewFaultySite()
 	s := others(site, base, all(site, "")+base+"/sub/good.html, and http://elsewhere.test/x\n")
-	if !slices.Equal(s.Invented, []string{"/sub/good.html"}) {
-		t.Errorf("%q", s.Invented)
-	}
+	assert.Equal(t, []string{"/sub/good.html"}, s.Invented)
 }
 
 // Ours has to say what is wrong: a page that is gone is no redirect.

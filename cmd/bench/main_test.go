@@ -128,9 +128,7 @@ func TestBench_ProfilesEachRound(t *testing.T) {
 func script(t *testing.T, text string) string {
 	t.Helper()
 	if _, err := exec.LookPath("wget"); err != nil {
-		if os.Getenv("CURTSY_MUST_RUN") != "" {
-			t.Fatal(err)
-		}
+		require.Empty(t, os.Getenv("CURTSY_MUST_RUN"), err)
 		t.Skip(err)
 	}
 	path := filepath.Join(t.TempDir(), "peer")

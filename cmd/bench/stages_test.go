@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
 )
 
 // stack is a sample of a number of ms, with functions from the innermost to the outermost; those joined by " < " are inlined
@@ -50,9 +51,7 @@ func TestStages_ASampleBelongsToItsInnermostStage(t *testing.T) {
 		{"mirror", stack(16384, "syscall.openat", "curtsy/storage/mirror.Build", "main.buildTree")},
 		{"scheduler", stack(32768)},
 	} {
-		if got := stageOf(x.stack); got != x.of {
-			t.Errorf("%+v: %s, want %s", x.stack.Location, got, x.of)
-		}
+		assert.Equal(t, x.of, stageOf(x.stack), x.stack.Location)
 		p.Sample = append(p.Sample, x.stack)
 	}
 	s, err := attribute(p, 2)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,9 +18,7 @@ func start(t *testing.T, c webConfig) *web {
 	w, err := startWeb(c)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := w.close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, w.close())
 	})
 	return w
 }
@@ -81,9 +80,7 @@ func TestWeb_LinksReachEveryPage(t *testing.T) {
 	w, seen := start(t, webConfig{Hosts: 1, Pages: 3, Endless: true}), map[int]bool{0: true}
 	for n := range 100 * links {
 		_, to := w.leadsTo(0, n/links, n%links)
-		if seen[to] {
-			t.Fatalf("two links of an endless web lead to page %d", to)
-		}
+		require.Falsef(t, seen[to], "two links of an endless web lead to page %d", to)
 		seen[to] = true
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -47,9 +48,7 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 	settings, hosts, _ := strings.Cut(string(b), "# [[host]]\n")
 	setFree := regexp.MustCompile(`(?m)^# ([a-z0-9-]+ = )`)
 	configWrite(t, path, setFree.ReplaceAllString(settings, "$1"))
-	if wrong := crawldir.CheckFile(path); len(wrong) > 0 {
-		t.Error(wrong)
-	}
+	assert.Empty(t, crawldir.CheckFile(path))
 	f, err := crawldir.ReadFile(path)
 	require.NoError(t, err)
 	s := crawldir.Defaults()
@@ -57,18 +56,14 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 		if given, err := f.Give(&s, name); err != nil || !given {
 			t.Errorf("%s: %v %v", name, given, err)
 		}
-		if !regexp.MustCompile(`(?m)^## .+\n# ` + name + ` = `).Match(b) {
-			t.Errorf("%s has no comment", name)
-		}
+		assert.Truef(t, regexp.MustCompile(`(?m)^## .+\n# `+name+` = `).Match(b), "%s has no comment", name)
 	}
 	was, defaults := mustTOML(t, &s), mustTOML(t, ref(crawldir.Defaults()))
 	if was != defaults {
 		t.Errorf("%s\ndefaults\n%s", was, defaults)
 	}
 	configWrite(t, path, "[[host]]\n"+setFree.ReplaceAllString(hosts, "$1"))
-	if wrong := crawldir.CheckFile(path); len(wrong) > 0 {
-		t.Error(wrong)
-	}
+	assert.Empty(t, crawldir.CheckFile(path))
 	var names []string
 	for _, m := range setFree.FindAllStringSubmatch(hosts, -1) {
 		names = append(names, strings.TrimSuffix(m[1], " = "))

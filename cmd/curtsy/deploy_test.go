@@ -23,9 +23,7 @@ func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
 	require.NoError(t, err)
 	text := fileOf(t, filepath.Join("..", "..", "docs", "deploy", unit))
 	m := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)' %i$`).FindSubmatch(text)
-	if m == nil {
-		t.Fatal("no such ExecStart")
-	}
+	require.NotNil(t, m, "no such ExecStart")
 	seed, _ := small(t)
 	etc, place, bin := t.TempDir(), t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{"news.toml": "delay = \"0s\"\n", "news.seeds": seed + "\n"} {

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -21,7 +21,5 @@ func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
 	defer f.Close()
 	r := inside(t, "status", dir)
 	r.want(t, cli.ExitFailed, "another command")
-	if strings.Contains(r.err, "no crawl is running") {
-		t.Error(r.err)
-	}
+	assert.NotContains(t, r.err, "no crawl is running")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler"
@@ -142,9 +143,7 @@ func TestTheLastLinesAreKept(t *testing.T) {
 	if n := len(l.responses); n != 5 || l.responses[0] != maxHistory*time.Millisecond {
 		t.Errorf("of the last answers: %v", l.responses)
 	}
-	if !l.ended.Equal(at(maxHistory + 4).Add(time.Second)) {
-		t.Errorf("the last exchange ended at %v", l.ended)
-	}
+	assert.Truef(t, l.ended.Equal(at(maxHistory+4).Add(time.Second)), "the last exchange ended at %v", l.ended)
 }
 
 // An exchange is for a host's robots.txt by its own URL, or as a hop of its redirects: by where that began.
@@ -162,9 +161,7 @@ func TestWhichExchangesAreForTheRobotsTxtOfAHost(t *testing.T) {
 		{robotsTxt, other, storage.DecisionRobots, false}, // it answers for the other host
 		{robotsTxt, "", storage.DecisionAllow, false},     // a link to it
 	} {
-		if got := isRobotsOf(storage.Line{URL: c.url, Via: c.via, Decision: c.decision}, robotsTxt); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
+		assert.Equal(t, c.want, isRobotsOf(storage.Line{URL: c.url, Via: c.via, Decision: c.decision}, robotsTxt), c)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -82,9 +83,7 @@ func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 		t.Fatalf("only %d names", len(names))
 	}
 	for name := range names {
-		if !written[name] {
-			t.Errorf("docs/guides/report.md has no `%s`", name)
-		}
+		assert.Truef(t, written[name], "docs/guides/report.md has no `%s`", name)
 	}
 }
 
@@ -179,9 +178,7 @@ func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 				sources[v.Reason] = true
 			}
 		}
-		if len(sources) < min(4, len(urls)/2) {
-			t.Errorf("only %v came about", sources)
-		}
+		assert.GreaterOrEqualf(t, len(sources), min(4, len(urls)/2), "only %v came about", sources)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -55,9 +56,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 		for _, made := range m.Tables {
 			rows[made.Table] = made.Rows
 			t.Logf("%s %s: %d rows, %.1f MiB, %.1f s", way, made.Table, made.Rows, float64(made.Octets)/(1<<20), made.Seconds)
-			if !made.Check.Agrees() {
-				t.Errorf("%s: %+v", way, made)
-			}
+			assert.Truef(t, made.Check.Agrees(), "%s: %+v", way, made)
 		}
 		// Each page but the first of a host links to its parent, which links to it.
 		for table, want := range map[string]int{"pages": hosts * (perHost + 1), "hosts": hosts, "robots": hosts, "links": hosts * 2 * (perHost - 1)} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -29,9 +30,7 @@ func commands(t *testing.T) []*cobra.Command {
 		}
 	}
 	walk(newRoot(cli.Streams{}))
-	if len(all) < 8 {
-		t.Fatalf("%d commands", len(all))
-	}
+	require.GreaterOrEqual(t, len(all), 8, "commands")
 	return all
 }
 
@@ -67,9 +66,7 @@ func TestHelp_Tree(t *testing.T) {
 		require.NoError(t, os.WriteFile(golden, []byte(tree.String()), 0o666))
 	}
 	want := fileOf(t, golden)
-	if tree.String() != string(want) {
-		t.Errorf("the help is not that of %s: write it anew, and look at what changed", golden)
-	}
+	assert.Equalf(t, string(want), tree.String(), "the help is not that of %s: write it anew, and look at what changed", golden)
 }
 
 // mostHelp is the flag that shows all flags of a command.
@@ -94,7 +91,5 @@ func TestWordsOfAFlagStandInItsHelp(t *testing.T) {
 			}
 		})
 	}
-	if n < 80 {
-		t.Errorf("%d words", n)
-	}
+	assert.GreaterOrEqual(t, n, 80, "words")
 }

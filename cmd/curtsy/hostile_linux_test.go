@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -26,9 +27,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	web := crawltest.New(sites...)
 	require.NoError(t, web.Start())
 	defer func() {
-		if err := web.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, web.Close())
 	}()
 	args := []string{"crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--max-per-host", "100", "--dir", t.TempDir() + "/wing"}
 	for _, s := range sites {
@@ -77,9 +76,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 			web := crawltest.New(sites...)
 			require.NoError(t, web.Start())
 			defer func() {
-				if err := web.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, web.Close())
 			}()
 			dir, copied := t.TempDir()+"/crawl", t.TempDir()+"/mirror"
 			crawl := []string{"crawl", "--quiet", "--delay", "0", "--max-per-host", "30", "--dir", dir}

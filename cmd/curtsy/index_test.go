@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -56,9 +57,7 @@ func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
 	inside(t, "warc", "index", dir).want(t, cli.ExitDone)
 	var status struct{ Killed bool }
 	decoded(t, &status, "status", dir)
-	if !status.Killed {
-		t.Error("the kill is forgotten")
-	}
+	assert.True(t, status.Killed, "the kill is forgotten")
 }
 
 // decoded runs a command with --json and reads what it prints.

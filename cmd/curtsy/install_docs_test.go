@@ -4,10 +4,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -33,27 +33,19 @@ func TestInstallDocsWritesWhatItSays(t *testing.T) {
 	prefix := t.TempDir()
 	said := inside(t, "install-docs", "--dry-run", "--prefix", prefix)
 	said.want(t, cli.ExitDone)
-	if got := installed(t, prefix); len(got) > 0 {
-		t.Fatalf("--dry-run wrote %q", got)
-	}
+	require.Empty(t, installed(t, prefix), "--dry-run wrote")
 	for range 2 { // its own files are replaced
 		wrote := inside(t, "install-docs", "--prefix", prefix)
 		wrote.want(t, cli.ExitDone)
-		if wrote.out != strings.ReplaceAll(said.out, "would write", "wrote") {
-			t.Errorf("it said %s and wrote %s", said.out, wrote.out)
-		}
+		assert.Equalf(t, strings.ReplaceAll(said.out, "would write", "wrote"), wrote.out, "it said %s and wrote", said.out)
 	}
 	got := installed(t, prefix)
 	for _, want := range []string{"share/bash-completion/completions/curtsy", "share/zsh/site-functions/_curtsy", "share/fish/vendor_completions.d/curtsy.fish"} {
-		if !slices.Contains(got, want) {
-			t.Errorf("%s is missing", want)
-		}
+		assert.Contains(t, got, want, "is missing")
 	}
 	pages := commands(t)
 	for _, c := range pages {
-		if want := "share/man/man1/" + strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"; !slices.Contains(got, want) {
-			t.Errorf("%s is missing", want)
-		}
+		assert.Contains(t, got, "share/man/man1/"+strings.ReplaceAll(c.CommandPath(), " ", "-")+".1", "is missing")
 	}
 	if len(got) != len(pages)+3 || strings.Count(said.out, "\n") != len(got) {
 		t.Errorf("%d files, %d commands, %d lines", len(got), len(pages), strings.Count(said.out, "\n"))

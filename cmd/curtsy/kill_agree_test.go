@@ -71,9 +71,7 @@ func recordURLs(t *testing.T, dir string) map[string]string {
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
 	require.NoError(t, err)
 	for _, path := range files {
-		if !strings.HasSuffix(path, ".warc.gz") {
-			t.Fatalf("%s is left in the archive", path)
-		}
+		require.Truef(t, strings.HasSuffix(path, ".warc.gz"), "%s is left in the archive", path)
 		f, err := os.Open(path)
 		require.NoError(t, err)
 		rd := warc.NewReader(f)

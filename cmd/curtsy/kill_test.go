@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -97,9 +98,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	for _, r := range web.Referee().Requests() {
 		if at, again := last[r.Target]; again && r.Target != "/robots.txt" {
 			repeats++
-			if !nearAKill(at, instants, group) {
-				t.Errorf("%s was asked for again, though its first answer was no part of what a kill could lose", r.Target)
-			}
+			assert.Truef(t, nearAKill(at, instants, group), "%s was asked for again, though its first answer was no part of what a kill could lose", r.Target)
 		}
 		last[r.Target] = r.Start
 	}

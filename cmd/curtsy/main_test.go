@@ -5,6 +5,8 @@ import (
 	"testing"
 	"weak"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/cmd/curtsy/cli"
 )
 
@@ -17,7 +19,5 @@ func TestACommandLineThatHasEndedIsLetGo(t *testing.T) {
 	for range 3 {
 		runtime.GC()
 	}
-	if held.Value() != nil {
-		t.Error("the commands are held by something that lives as long as the process")
-	}
+	assert.Nil(t, held.Value(), "the commands are held by something that lives as long as the process")
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/japanese"
@@ -86,9 +87,7 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 		return false
 	}
 	for i, p := range pages {
-		if !strings.Contains(titles, fmt.Sprintf(`"title":"日本 p%d"`, i)) {
-			t.Errorf("%q: the WACZ does not know its title", p.fields)
-		}
+		assert.Containsf(t, titles, fmt.Sprintf(`"title":"日本 p%d"`, i), "%q: the WACZ does not know its title", p.fields)
 		if to := fmt.Sprintf(`"p%d.html"`, i+1); i+1 < len(pages) && !leads(fmt.Sprintf("/p%d.html", i), to) {
 			t.Errorf("%q: its copy does not lead to %s", p.fields, to)
 		}
@@ -97,8 +96,6 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 		t.Error("the copy of the style sheet does not lead to the image")
 	}
 	// The last page is there and cannot be read, which status reports.
-	if r := inside(t, "status", dir); !strings.Contains(r.out, "not read     1 (content coding)") {
-		t.Errorf("status: %s", r.out)
-	}
+	assert.Contains(t, inside(t, "status", dir).out, "not read     1 (content coding)", "status")
 	clean(t, dir)
 }

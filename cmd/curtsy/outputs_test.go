@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -95,9 +96,7 @@ func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 	}
 	visit(newRoot(cli.Streams{}))
 	for option := range fileOptions {
-		if !met[option] {
-			t.Errorf("%s is in fileOptions and does not exist", option)
-		}
+		assert.Truef(t, met[option], "%s is in fileOptions and does not exist", option)
 	}
 }
 

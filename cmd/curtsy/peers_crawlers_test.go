@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -80,9 +81,7 @@ func TestPeers_ScoreOfOtherCrawlers(t *testing.T) {
 			r.want(t, cli.ExitFound)
 			by := verdictsOf(score)
 			for _, rule := range p.passes {
-				if !slices.Contains(by["pass"], rule) {
-					t.Errorf("%s: not passed", rule)
-				}
+				assert.Contains(t, by["pass"], rule, "not passed")
 			}
 			for _, rule := range p.fails {
 				if slices.Contains(by["pass"], rule) { // not shown is possible: a peer may end early

@@ -23,6 +23,7 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -162,9 +163,7 @@ func (l glance) accessible(t *testing.T, tab context.Context, where string) {
 	said, err := chromedp.Run(tab, chromedp.Evaluate[string](`axe.run(document, {`+only+`resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " + v.help + " – " +
 		v.nodes.map((n) => n.target + " " + (n.any[0] ? n.any[0].message : "")).slice(0, 3).join("; ")).join("\n"))`, chromedp.EvalAwaitPromise))
 	require.NoErrorf(t, err, "%s: axe", where)
-	if said != "" {
-		t.Errorf("%s: axe says\n%s", where, said)
-	}
+	assert.Emptyf(t, said, "%s: axe", where)
 	if wide := textOf(t, tab, `String(document.documentElement.scrollWidth - document.documentElement.clientWidth)`); wide != "0" {
 		t.Errorf("%s: it is %s pixels too wide", where, wide)
 	}
@@ -278,9 +277,7 @@ func TestPeers_Dashboard(t *testing.T) {
 		{"stop-when", "pages=90000\\nerrors>90%", "pages=90000, errors>90%"}, {"window", "Mon-Sun 00:00-24:00", "Mon-Sun 00:00-24:00"},
 	} {
 		form := fmt.Sprintf(`form:has(input[name="setting"][value=%q])`, l.setting)
-		if got := textOf(t, tab, fmt.Sprintf(`document.querySelector('%s textarea').value = "%s"`, form, l.lines)); got == "" {
-			t.Errorf("%s has no text area", l.setting)
-		}
+		assert.NotEmptyf(t, textOf(t, tab, fmt.Sprintf(`document.querySelector('%s textarea').value = "%s"`, form, l.lines)), "%s has no text area", l.setting)
 		press(t, tab, form+" button")
 		until(t, tab, l.setting+" is set", fmt.Sprintf(`document.getElementById("now-%s").textContent === %q`, l.setting, l.now))
 	}
@@ -324,9 +321,7 @@ func TestPeers_Dashboard(t *testing.T) {
 			t.Errorf("it succeeds in: %s", read)
 		}
 		goTo(t, tab, home+"/crawl/0/")
-		if state := textOf(t, tab, `document.getElementById("state").textContent`); state != "running" {
-			t.Errorf("the crawl is %s", state)
-		}
+		assert.Equal(t, "running", textOf(t, tab, `document.getElementById("state").textContent`), "the crawl")
 	})
 }
 
@@ -344,9 +339,7 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 		for range 80 {
 			hit(kb.Tab)
 			now := textOf(t, tab, at)
-			if !strings.HasSuffix(now, "|true") {
-				t.Errorf("nobody sees that %s has the focus", now)
-			}
+			assert.Truef(t, strings.HasSuffix(now, "|true"), "nobody sees that %s has the focus", now)
 			if strings.HasPrefix(now, want+"|") {
 				return passed
 			}
@@ -355,9 +348,7 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 		t.Fatalf("no Tab leads to %s, but to %q", want, passed)
 		return nil
 	}
-	if passed := walk("a|Skip to content"); len(passed) > 0 {
-		t.Errorf("before the link to the content come %q", passed)
-	}
+	assert.Empty(t, walk("a|Skip to content"), "before the link to the content come")
 	walk("button|Pause")
 	hit(kb.Enter)
 	until(t, tab, "the crawl is paused", `document.getElementById("state").textContent === "paused" && document.getElementById("told").textContent === "The crawl is paused."`)

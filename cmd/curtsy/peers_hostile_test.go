@@ -13,13 +13,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -35,9 +35,7 @@ func payloads(t *testing.T) (all []string) {
 		require.NoError(t, json.Unmarshal([]byte(line), &p))
 		all = append(all, p)
 	}
-	if len(all) != 40 {
-		t.Fatalf("%d payloads", len(all))
-	}
+	require.Len(t, all, 40, "payloads")
 	return all
 }
 
@@ -167,9 +165,7 @@ func TestPeers_DetectorSeesPlantedScripts(t *testing.T) {
 		goTo(t, tab, server.URL)
 		got := textOf(t, tab, strange)
 		for _, want := range c.want {
-			if !slices.Contains(strings.Split(got, "\n"), want) {
-				t.Errorf("under %q: %q, want %q", c.policy, got, want)
-			}
+			assert.Containsf(t, strings.Split(got, "\n"), want, "under %q: %q", c.policy, got)
 		}
 		if len(c.want) == 0 && got != "" {
 			t.Errorf("%s: %q", c.body, got)
@@ -203,9 +199,7 @@ func TestPeers_NothingPlantedRuns(t *testing.T) {
 	until(t, tab, "the page was brought up to date by its script", `Number(document.documentElement.dataset.updates) > 1`)
 	look := func(where string) {
 		t.Helper()
-		if found := textOf(t, tab, strange); found != "" {
-			t.Errorf("%s: %s", where, found)
-		}
+		assert.Empty(t, textOf(t, tab, strange), where)
 		o.none(t, where)
 	}
 	look("overview")
@@ -248,12 +242,8 @@ func TestPeers_NothingPlantedRuns(t *testing.T) {
 		inside(t, append([]string{"report", "--no-audit", "-o", report, dir}, more...)...).want(t, cli.ExitDone)
 		goTo(t, tab, "file://"+report)
 		const never = `String(window.planted || 0) + window.forbidden + document.querySelectorAll('script,img,iframe,object,embed,link,base,form,a[href^="javascript:"],a[href^="data:"],[onclick],[onload],[onerror],[onmouseover]').length`
-		if got := textOf(t, tab, never); got != "00" {
-			t.Errorf("report %q: %s", more, got)
-		}
-		if !strings.Contains(textOf(t, tab, "document.body.textContent"), "window.planted") {
-			t.Errorf("report %q shows nothing of what was planted", more)
-		}
+		assert.Equalf(t, "00", textOf(t, tab, never), "report %q", more)
+		assert.Containsf(t, textOf(t, tab, "document.body.textContent"), "window.planted", "report %q shows nothing of what was planted", more)
 		o.none(t, "report")
 	}
 }

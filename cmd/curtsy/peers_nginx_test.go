@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -149,9 +150,7 @@ func TestPeers_PythonDocsAsWget(t *testing.T) {
 		t.Errorf("the server answered %d targets with 200, we count %d fetched", n, summary.Status.Fetched)
 	}
 	for target, where := range sheets {
-		if ours["200"][target] != 1 {
-			t.Errorf("%s was not fetched: %s", target, where)
-		}
+		assert.Equalf(t, 1, ours["200"][target], "%s was not fetched: %s", target, where)
 	}
 	reopened(t, dir)
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -105,9 +106,7 @@ func TestPeers_WgetWARCPasses(t *testing.T) {
 			t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
 		}
 		for line := range strings.Lines(r.out) {
-			if !strings.Contains(line, "note: ") {
-				t.Errorf("no note: %s", line)
-			}
+			assert.Contains(t, line, "note: ", "no note")
 		}
 		if r = inside(t, "warc", "cat", "--payload", path, "--url", site+"/chunked"); r.out != "first second" {
 			t.Errorf("the payload is %q: %s", r.out, r.err)

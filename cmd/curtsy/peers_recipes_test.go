@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -46,9 +47,7 @@ func TestPeers_RecipesPrintTheirOutput(t *testing.T) {
 		heading, _, _ = strings.Cut(heading, "\n")
 		t.Run(kind+"/"+heading, func(t *testing.T) {
 			got := cooked(t, kind, code, out)
-			if strings.Count(got, "\n") < 1 {
-				t.Errorf("nothing came out: %q", got)
-			}
+			assert.GreaterOrEqualf(t, strings.Count(got, "\n"), 1, "nothing came out: %q", got)
 			if *updateRecipes {
 				text = text[:at[6]] + got + text[at[7]:]
 			} else if got != want {
@@ -120,9 +119,7 @@ func skipWithoutModules(t *testing.T, code string) {
 			continue
 		}
 		if err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import "+module).Run(); err != nil {
-			if os.Getenv("CURTSY_MUST_RUN") != "" {
-				t.Fatalf("Python has no %s, and CURTSY_MUST_RUN is set", module)
-			}
+			require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "Python has no %s, and CURTSY_MUST_RUN is set", module)
 			t.Skipf("Python has no %s", module)
 		}
 	}

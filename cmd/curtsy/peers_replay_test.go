@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -62,9 +63,7 @@ func replayArchive(t *testing.T) (dir, site string) {
 	dir = filepath.Join(t.TempDir(), "d")
 	shared(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, cli.ExitDone)
 	web.Close()
-	if !strings.Contains(archiveText(t, dir), "WARC-Type: revisit") {
-		t.Fatal("no revisit record in the archive")
-	}
+	require.Contains(t, archiveText(t, dir), "WARC-Type: revisit", "no revisit record in the archive")
 	return dir, site
 }
 
@@ -141,9 +140,7 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 	t.Helper()
 	at := player(t, foreigntest.Clients(t), file)
 	tab = browser(t)
-	if text := opened(t, tab, at, site, "text", "e.textContent"); text != "Rye and sourdough" {
-		t.Errorf("the page says %q", text)
-	}
+	assert.Equal(t, "Rye and sourdough", opened(t, tab, at, site, "text", "e.textContent"), "the page")
 	if size, _ := look(tab, "loaf", `e.complete && e.naturalWidth && (e.naturalWidth + "x" + e.naturalHeight)`, 20*time.Second); size != "37x23" {
 		t.Errorf("the picture is %q", size)
 	}
@@ -154,9 +151,7 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 		t.Errorf("the link leads to a page that says %q", text)
 	}
 	const there = `e.ownerDocument.location.href.endsWith("copy.html") && e.textContent`
-	if text := opened(t, tab, at, site+"copy.html", "about", there); text != "Since 1871" {
-		t.Errorf("copy.html says %q", text)
-	}
+	assert.Equal(t, "Since 1871", opened(t, tab, at, site+"copy.html", "about", there), "copy.html")
 	return tab
 }
 

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -179,7 +180,5 @@ func TestPeers_UnportableNamesAreFound(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		require.NoError(t, os.WriteFile(file, nil, 0o600))
 	}
-	if found := unportable(t, dir); len(found) != 10 {
-		t.Errorf("%d: %q", len(found), found)
-	}
+	assert.Len(t, unportable(t, dir), 10)
 }

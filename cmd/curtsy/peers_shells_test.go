@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/foreigntest"
@@ -97,9 +98,7 @@ func TestPeers_CompletionInBash(t *testing.T) {
 func completedHost(t *testing.T, place string) string {
 	t.Helper()
 	hosts, _ := completed(t, place, "report", "news", "--host", "")
-	if len(hosts) == 0 {
-		t.Fatal("no hosts")
-	}
+	require.NotEmpty(t, hosts, "no hosts")
 	return hosts[0]
 }
 
@@ -132,8 +131,6 @@ func TestPeers_CompletionInFish(t *testing.T) {
 		"curtsy frontier pause news --host " + host: host,
 	} {
 		out := run("", "--no-config", "-c", "curtsy completion fish | source; complete -C '"+line+"'")
-		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(want) + `(\t|$)`).MatchString(out) {
-			t.Errorf("%s: %q, want %q", line, out, want)
-		}
+		assert.Truef(t, regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(want)+`(\t|$)`).MatchString(out), "%s: %q, want %q", line, out, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -118,7 +119,5 @@ func TestPeers_NginxServesKeyDirectory(t *testing.T) {
 		"at": time.Now().Unix(), "keys": json.RawMessage(got), "body": string(got),
 	}})
 	require.NoError(t, err)
-	if out := foreignVerdict(t, modules, string(input)); out != "1 requests verified, 0 by web-bot-auth too\n" {
-		t.Error(out)
-	}
+	assert.Equal(t, "1 requests verified, 0 by web-bot-auth too\n", foreignVerdict(t, modules, string(input)))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
 
 	"curtsy/cmd/curtsy/cli"
 )
@@ -44,18 +45,14 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 				t.Errorf("%q: the note does not say that %s is of curtsy mirror alone", p.Theirs, name)
 			}
 			if value != "" && value != strings.ToUpper(value) {
-				if err := f.Value.Set(value); err != nil {
-					t.Errorf("%q: %s: %v", p.Theirs, p.Ours, err)
-				}
+				assert.NoErrorf(t, f.Value.Set(value), "%q: %s", p.Theirs, p.Ours)
 			}
 		} else {
 			words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(p.Ours, "curtsy "), " DIR"))
 			called(t, words...)
 		}
 		for _, theirs := range p.Theirs {
-			if met[theirs] {
-				t.Errorf("%s stands in the table twice", theirs)
-			}
+			assert.Falsef(t, met[theirs], "%s stands in the table twice", theirs)
 			met[theirs] = true
 			if long, ok := strings.CutPrefix(theirs, "--"); ok && long != p.Flag() && called(t, "mirror").Flags().Lookup(long) != nil {
 				t.Errorf("%s is a flag of ours, too: nobody would ever read this", theirs)
@@ -65,7 +62,5 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 			}
 		}
 	}
-	if len(met) < 40 {
-		t.Errorf("%d options", len(met))
-	}
+	assert.GreaterOrEqual(t, len(met), 40, "options")
 }

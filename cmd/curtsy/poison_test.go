@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -69,9 +70,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 			}
 		}
 	}
-	if set != 1 {
-		t.Errorf("%d lines of the ledger say what was set aside", set)
-	}
+	assert.Equal(t, 1, set, "lines of the ledger say what was set aside")
 	clean(t, dir)
 	inside(t, "frontier", "retry", "--reason", "quarantined", dir).want(t, cli.ExitDone)
 	reopened(t, dir)

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/frontier/postgres"
 )
@@ -121,9 +124,7 @@ func (r result) want(t *testing.T, code int, says ...string) {
 		t.Errorf("exit code %d, want %d; standard error:\n%s\nstandard output:\n%.4000s", r.code, code, r.err, r.out)
 	}
 	for _, s := range says {
-		if !strings.Contains(r.err, s) {
-			t.Errorf("standard error lacks %q:\n%s", s, r.err)
-		}
+		assert.Contains(t, r.err, s, "standard error lacks")
 	}
 }
 
@@ -134,9 +135,7 @@ func skipWithout(t *testing.T, programs ...string) {
 		if _, err := exec.LookPath(p); err == nil {
 			continue
 		}
-		if os.Getenv("CURTSY_MUST_RUN") != "" {
-			t.Fatalf("%s is not installed, and CURTSY_MUST_RUN is set", p)
-		}
+		require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%s is not installed, and CURTSY_MUST_RUN is set", p)
 		t.Skipf("%s is not installed", p)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/cmd/curtsy/cli"
 )
 
@@ -30,9 +32,7 @@ func TestRobotsBatchStreams(t *testing.T) {
 		}
 	}
 	inW.Close()
-	if code := <-ended; code != cli.ExitDone {
-		t.Errorf("exit code %d", code)
-	}
+	assert.Equal(t, cli.ExitDone, <-ended, "exit code")
 }
 
 type brokenPipe struct{}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -67,9 +68,7 @@ func TestRules01To08_OverSockets(t *testing.T) {
 	}
 	archive := archiveText(t, dir)
 	for _, want := range []string{"operator: The Library", "description: a test of rules", "User-Agent: " + agent, file, "Disallow: /p3.html"} {
-		if !strings.Contains(archive, want) {
-			t.Errorf("the archive lacks %q", want)
-		}
+		assert.Contains(t, archive, want, "the archive lacks")
 	}
 	rules := map[string]int{}
 	for _, l := range ledgerLinesIn(t, dir) {

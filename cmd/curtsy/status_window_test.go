@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -34,8 +35,6 @@ func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
 			err = os.WriteFile(filepath.Join(dir, crawldir.ConfigName), b, 0o600)
 		}
 		require.NoError(t, err)
-		if got := windowOf(status.Status{State: c.state}, dir, c.now); got != c.want {
-			t.Errorf("%s: got %q, want %q", rule, got, c.want)
-		}
+		assert.Equal(t, c.want, windowOf(status.Status{State: c.state}, dir, c.now), rule)
 	}
 }

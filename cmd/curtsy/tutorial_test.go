@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,16 +60,12 @@ func tutorials(t *testing.T, sql func(t *testing.T, tables, code, want string)) 
 					cmd.Env = append(cmd.Env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 						"HOME="+dir, "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "TMPDIR="+dir)
 					out, err := cmd.CombinedOutput()
-					if err != nil {
-						t.Errorf("%s: %v", command, err)
-					}
+					assert.NoError(t, err, command)
 					prints(t, command, string(out), want)
 					ran++
 				}
 			}
-			if ran == 0 {
-				t.Error("no command was run")
-			}
+			assert.NotEqual(t, 0, ran, "no command was run")
 		})
 	}
 }

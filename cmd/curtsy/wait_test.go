@@ -42,9 +42,7 @@ func within(d, every time.Duration, over <-chan struct{}, holds func() bool) boo
 // eventually waits for what another process does.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	if !within(patience, looking, nil, holds) {
-		t.Fatalf("it never happened: %s", what)
-	}
+	require.Truef(t, within(patience, looking, nil, holds), "it never happened: %s", what)
 }
 
 // heardOutput is what a process said so far.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -79,9 +80,7 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 	}
 	base := web.LoopbackURL("bakery.test")
 	for i := range kills {
-		if got := of[strings.TrimSuffix(base, "/")+fmt.Sprintf("/new%d", i)]; got != storage.OutcomeFetched {
-			t.Errorf("/new%d: %q", i, got)
-		}
+		assert.Equalf(t, storage.OutcomeFetched, of[strings.TrimSuffix(base, "/")+fmt.Sprintf("/new%d", i)], "/new%d", i)
 	}
 	archiveClean(t, dir)
 	inside(t, "audit", dir).want(t, cli.ExitDone)
@@ -113,8 +112,6 @@ func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 	if e := planOf(t, dir)["/"]; e.Due.Sub(e.Last) != 2*time.Hour {
 		t.Errorf("the plan after it: %+v", e)
 	}
-	if r := inside(t, "status", dir); strings.Contains(r.out, "watch") {
-		t.Errorf("the status after it: %s", r.out)
-	}
+	assert.NotContains(t, inside(t, "status", dir).out, "watch", "the status after it")
 	inside(t, "audit", dir).want(t, cli.ExitDone)
 }

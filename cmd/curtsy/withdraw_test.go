@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawldir"
@@ -69,9 +71,7 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 			r := in(c.w, append(args, c.seeds...)...)
 			r.want(t, cli.ExitIncomplete, c.says, "nothing is kept", "again")
 			for _, host := range c.seeds {
-				if !strings.Contains(r.err, strings.TrimSuffix(host, "/")) {
-					t.Errorf("%s: %s is not named:\n%s", name, host, r.err)
-				}
+				assert.Containsf(t, r.err, strings.TrimSuffix(host, "/"), "%s: %s is not named", name, host)
 			}
 			for _, wrong := range []string{"next try in", "resume " + dir, "Ended after"} {
 				if strings.Contains(r.err, wrong) {

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // refused is a press for tickets that nobody is to wait for.
@@ -76,9 +79,7 @@ func TestRule15_WhichBudgetIsUsedUp(t *testing.T) {
 	} {
 		b := New(c.maxPages, c.maxBytes, map[string]int64{Pages: c.pages, Bytes: c.before}, refused(t))
 		b.Spend(c.spend, true)
-		if got := b.Take(context.Background()); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		assert.Equal(t, c.want, b.Take(context.Background()), c.name)
 		if got, want := b.More(), c.want == "" && c.maxPages == 0; got != want { // Take has the last page's ticket
 			t.Errorf("%s: More %v, want %v", c.name, got, want)
 		}
@@ -91,9 +92,7 @@ func TestTakeWaitsForATicketThatComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(2, 0, nil, refused(t))
 		for range 2 {
-			if b.Take(t.Context()) != "" {
-				t.Fatal("no ticket")
-			}
+			require.Empty(t, b.Take(t.Context()), "no ticket")
 		}
 		var mu sync.Mutex
 		got := map[string]int{}
@@ -163,18 +162,14 @@ func TestHoldCorrectsWhatIsOut(t *testing.T) {
 	for n < 5 && b.More() {
 		n++
 	}
-	if n != 3 {
-		t.Errorf("%d tickets are free, want 3", n)
-	}
+	assert.Equal(t, 3, n, "tickets are free, want 3")
 }
 
 // An answer of any run counts, bytes without a head do not.
 func TestAnsweredNeedsAnAnswer(t *testing.T) {
 	b := New(0, 0, nil, nil)
 	b.Spend(500, false)
-	if b.Answered() {
-		t.Error("bytes that were no answer count as one")
-	}
+	assert.False(t, b.Answered(), "bytes that were no answer count as one")
 	b.Spend(0, true)
 	if !b.Answered() || !New(0, 0, map[string]int64{Answers: 1}, nil).Answered() {
 		t.Error("an answer is not known")

@@ -29,12 +29,8 @@ func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 			now = now.Add(time.Duration(rng.Int64N(int64(2 * time.Hour))))
 			left, _ := d.Left(a, now)
 			wait := d.Take(a, now)
-			if (left > 0) != (wait == 0) {
-				t.Fatalf("%d left, and %v to wait", left, wait)
-			}
-			if wait > 25*time.Hour {
-				t.Fatalf("%v to wait", wait)
-			}
+			require.Equalf(t, (wait == 0), (left > 0), "%d left, and %v to wait", left, wait)
+			require.LessOrEqual(t, wait, 25*time.Hour, "to wait")
 			if wait > 0 && rng.IntN(2) == 0 {
 				now = now.Add(wait)
 				wait = d.Take(a, now)
@@ -49,9 +45,7 @@ func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 			}
 		}
 		for i := int(most); i < len(made); i++ {
-			if made[i].Sub(made[i-int(most)]) < 24*time.Hour {
-				t.Fatalf("cap %d: %d requests within %v", most, most+1, made[i].Sub(made[i-int(most)]))
-			}
+			require.GreaterOrEqualf(t, made[i].Sub(made[i-int(most)]), 24*time.Hour, "cap %d: %d requests within", most, most+1)
 		}
 		if len(made) < int(most)*5 {
 			t.Errorf("cap %d: %d requests in all", most, len(made))

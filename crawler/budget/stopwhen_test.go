@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -85,9 +86,7 @@ func TestWhenAConditionIsMet(t *testing.T) {
 		{"ten new hosts, long ago", "new-hosts<10", func(i int) Answer { return Answer{Page: true, First: i < 10} }, 1001},
 		{"nine", "new-hosts<10", func(i int) Answer { return Answer{Page: true, First: i < 9} }, 1000},
 	} {
-		if got := met(watch(t, c.when), 5000, c.answer); got != c.want {
-			t.Errorf("%s: %s after %d, want %d", c.name, c.when, got, c.want)
-		}
+		assert.Equalf(t, c.want, met(watch(t, c.when), 5000, c.answer), "%s: %s after", c.name, c.when)
 	}
 }
 
@@ -95,12 +94,8 @@ func TestWhenAConditionIsMet(t *testing.T) {
 func TestRunsBeforeCount(t *testing.T) {
 	a, _ := Parse("tag:a pages=5")
 	b, _ := Parse("pages=10")
-	if got := NewWatch([]Condition{a, b}, 10, func(string) int64 { return 4 }).Met(); got != "pages=10" {
-		t.Errorf("%q", got)
-	}
-	if got := NewWatch([]Condition{a}, 0, func(tag string) int64 { return int64(len(tag)) * 5 }).Met(); got != "tag:a pages=5" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "pages=10", NewWatch([]Condition{a, b}, 10, func(string) int64 { return 4 }).Met())
+	assert.Equal(t, "tag:a pages=5", NewWatch([]Condition{a}, 0, func(tag string) int64 { return int64(len(tag)) * 5 }).Met())
 	w := NewWatch(nil, 100, nil)
 	if w.Note(Answer{Failed: true}); w.Met() != "" {
 		t.Error("a condition out of nothing")

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/changes"
@@ -200,9 +201,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	if a := of(t, r, base+"/away"); a.After == nil || a.After.Location != "/same" || a.Before.Status != 200 {
 		t.Errorf("away: %+v", a.After)
 	}
-	if got := lines(of(t, r, base+"/plain").Diff); strings.Join(got, "|") != "@line 1| a|-b|+B| c" {
-		t.Errorf("plain: %q", got)
-	}
+	assert.Equal(t, "@line 1| a|-b|+B| c", strings.Join(lines(of(t, r, base+"/plain").Diff), "|"), "plain")
 	d := of(t, r, base+"/text").Diff
 	if d == nil || d.Of != "main" || d.Added != 1 || d.Removed != 1 || !strings.Contains(strings.Join(lines(d), "\n"), "+The bakery opens at seven in") {
 		t.Errorf("text: %+v", lines(d))
@@ -213,9 +212,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	if n := of(t, r, base+"/new"); n.Title != "A new one" || n.Diff == nil || n.Diff.Added == 0 {
 		t.Errorf("new: %+v", n)
 	}
-	if got := lines(of(t, r, base+"/gone").Diff); strings.Join(got, "|") != "-what was here" {
-		t.Errorf("gone: %q", got)
-	}
+	assert.Equal(t, "-what was here", strings.Join(lines(of(t, r, base+"/gone").Diff), "|"), "gone")
 	if c := r.Counts; c[changes.Unchanged].Pages != 2 || c[changes.Changed].All() != 8 || c[changes.New].Pages != 2 || r.Moved != 1 {
 		t.Errorf("%+v, %d moved", c, r.Moved)
 	}
@@ -286,9 +283,7 @@ func TestChanged_GoldStandard(t *testing.T) {
 			text := string(b)
 			around := strings.LastIndex(text, g.Around)
 			before := strings.SplitAfter(text[:max(around, 0)], g.Sentence)
-			if len(before) < 2 {
-				t.Fatalf("%s: no sentence, or nothing around it", name)
-			}
+			require.GreaterOrEqualf(t, len(before), 2, "%s: no sentence, or nothing around it", name)
 			middle := len(before) / 2
 			e := edited{path: "/" + g.Folder + "/" + name + ".html"}
 			main := strings.Join(before[:middle], "") + "This sentence was not here. " + strings.Join(before[middle:], "")
@@ -347,9 +342,7 @@ func TestBodiesOfRevisitsAreFoundAcrossGenerations(t *testing.T) {
 	if got := lines(of(t, r, base+"/a").Diff); strings.Join(got, "|") != "@line 1|-one|+two" || r.From.Number != 3 {
 		t.Errorf("generation %d: %q", r.From.Number, got)
 	}
-	if got := lines(of(t, r, base+"/b").Diff); strings.Join(got, "|") != "@line 1|-second|+first" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "@line 1|-second|+first", strings.Join(lines(of(t, r, base+"/b").Diff), "|"))
 	if r := compare(t, dir, changes.Options{From: 1, To: 2}); len(r.Changes) != 0 || r.Counts[changes.Unchanged].Pages != 3 {
 		t.Errorf("1 and 2: %+v", r)
 	}

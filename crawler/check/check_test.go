@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/check"
@@ -111,14 +112,10 @@ func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
 		take(f.Reason, f)
 	}
 	for a := range want {
-		if !got[a] {
-			t.Errorf("not found: %+v", a)
-		}
+		assert.Truef(t, got[a], "not found: %+v", a)
 	}
 	for a := range got {
-		if !want[a] {
-			t.Errorf("invented: %+v", a)
-		}
+		assert.Truef(t, want[a], "invented: %+v", a)
 	}
 	if len(r.Untested) != 1 || r.Untested[0].URL != base+"/private/secret.html" || r.Untested[0].Reason != "robots.txt forbids it" {
 		t.Errorf("not tested: %+v", r.Untested)
@@ -222,13 +219,9 @@ func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
 		}
 		require.NoError(t, err)
 		r := judged(t, dir)
-		if len(r.Untested) == 0 {
-			t.Errorf("%s: %+v", c.reason, r)
-		}
+		assert.NotEmptyf(t, r.Untested, "%s: %+v", c.reason, r)
 		for _, f := range r.Untested {
-			if f.Reason != c.reason {
-				t.Errorf("%s: %+v", c.reason, f)
-			}
+			assert.Equal(t, c.reason, f.Reason, f)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/status"
@@ -62,9 +63,7 @@ func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
 		if _, err := Connect(t.Context(), dir); !errors.Is(err, ErrNotRunning) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if strings.Contains(said.String(), token) {
-			t.Errorf("%s: the token was sent: %s", what, said.String())
-		}
+		assert.NotContainsf(t, said.String(), token, "%s: the token was sent", what)
 	}
 }
 

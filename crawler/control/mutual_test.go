@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/control"
@@ -65,9 +66,7 @@ func TestTheTwoWhoKnowTheSecretUnderstandEachOther(t *testing.T) {
 		t.Errorf("%d, %q, %v", status, says, err)
 	}
 	for k, vs := range sent {
-		if strings.Contains(strings.Join(vs, ""), secret) {
-			t.Errorf("%s says the secret", k)
-		}
+		assert.NotContainsf(t, strings.Join(vs, ""), secret, "%s says the secret", k)
 	}
 }
 
@@ -95,9 +94,7 @@ func TestARequestThatIsNotOfOneWhoKnowsIsRefused(t *testing.T) {
 	if _, _, err := ask(t, "another secret", s.URL, http.DefaultTransport); !errors.Is(err, control.ErrStranger) {
 		t.Error(err)
 	}
-	if asked != 0 {
-		t.Errorf("%d were let in", asked)
-	}
+	assert.Equal(t, 0, asked, "were let in")
 }
 
 // Whatever is changed in an answer, nobody believes it; nor one that was given to another request, nor one's own words.

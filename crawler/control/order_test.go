@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -134,9 +135,7 @@ func TestAnOrderUnderWayIsAnsweredThoughTheCrawlEnds(t *testing.T) {
 		conn.Close()
 	}
 	close(slow.goOn)
-	if err := <-answered; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-answered)
 	<-stopped
 }
 
@@ -195,16 +194,12 @@ func TestAChangeComesWithItsNote(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for _, on := range []bool{true, false} {
-		if err := r.Pause(t.Context(), on); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, r.Pause(t.Context(), on))
 		if s, err := Ask(t.Context(), dir); err != nil || (s.State == "paused") != on {
 			t.Errorf("%+v, %v", s, err)
 		}
 	}
-	if err := r.Drain(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, r.Drain(t.Context()))
 	if s, err := Ask(t.Context(), dir); err != nil || s.State != "draining" {
 		t.Errorf("%+v, %v", s, err)
 	}

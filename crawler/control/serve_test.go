@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler"
@@ -88,9 +89,7 @@ func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir s
 	go func() { done <- Serve(ctx, dir, plain{c}, operated) }()
 	stop = func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
+		assert.NoError(t, <-done, "Serve")
 		done <- nil
 	}
 	t.Cleanup(stop)
@@ -126,9 +125,7 @@ func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(b), `"address":"`)
 	address, _, _ := strings.Cut(rest, `"`)
-	if !strings.HasPrefix(address, "127.0.0.1:") {
-		t.Errorf("listens on %q", address)
-	}
+	assert.Truef(t, strings.HasPrefix(address, "127.0.0.1:"), "listens on %q", address)
 	_, rest, _ = strings.Cut(string(b), `"token":"`)
 	token, _, _ := strings.Cut(rest, `"`)
 	for _, given := range []string{"", "Bearer ", "Bearer 0123456789abcdef0123456789abcdef", "Bearer " + token} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -33,9 +34,7 @@ func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 			}()
 		}
 		first, second := <-errs, <-errs
-		if (first == nil) == (second == nil) {
-			t.Errorf("exists %v: %v and %v", exists, first, second)
-		}
+		assert.NotEqualf(t, (second == nil), (first == nil), "exists %v: %v and %v", exists, first, second)
 		if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
 			t.Errorf("exists %v: beside it: %v %v", exists, left, err)
 		}
@@ -69,9 +68,7 @@ func TestCreate_SharedFrontierWhole(t *testing.T) {
 		}
 		return nil, cut
 	})
-	if !errors.Is(err, cut) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, err, cut)
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/host"
@@ -53,9 +54,7 @@ func TestDefaultsStandOnce(t *testing.T) {
 				return true
 			})
 		}
-		if !found {
-			t.Errorf("%s has no function %s", file, name)
-		}
+		assert.Truef(t, found, "%s has no function %s", file, name)
 	}
 }
 
@@ -67,9 +66,7 @@ func TestAfterAKillAHostSettingHolds(t *testing.T) {
 	for host, want := range map[string]time.Duration{"a.test": 20 * time.Second, "b.test": time.Second} {
 		c, err := Seed("http://"+host+"/", "")
 		require.NoError(t, err)
-		if got := o.RestartPace(c.URL.Authority()); got != want {
-			t.Errorf("%s: %v, want %v", host, got, want)
-		}
+		assert.Equal(t, want, o.RestartPace(c.URL.Authority()), host)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
 )
@@ -28,9 +30,7 @@ func TestHoursAndRequestsInADayAreKeptAndDeclared(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := web.Referee().Requests()
-		if len(all) < 14 {
-			t.Fatalf("%d requests", len(all))
-		}
+		require.GreaterOrEqual(t, len(all), 14, "requests")
 		for i, r := range all {
 			at := r.Start.UTC()
 			if m := at.Hour()*60 + at.Minute(); m != 60 && m != 61 && m != 23*60 {

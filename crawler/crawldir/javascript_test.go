@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/budget"
@@ -44,7 +45,5 @@ func TestAPageThatIsEmptyWithoutJavaScriptIsCountedAndNamed(t *testing.T) {
 			marked = append(marked, l.URL)
 		}
 	}
-	if !slices.Equal(marked, []string{server.URL + "/app"}) {
-		t.Errorf("the ledger marks %q", marked)
-	}
+	assert.Equal(t, []string{server.URL + "/app"}, marked, "the ledger marks")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -144,16 +145,12 @@ func TestResume_ANewLedgerNeedsNoCheckpoint(t *testing.T) {
 	if origin, err := ledger.Origin(in(dir, LedgerName)); err != nil || origin == "" {
 		t.Fatalf("%q, %v", origin, err)
 	}
-	if err := requireKept(dir); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, requireKept(dir))
 	edit(t, dir, func(lines [][]byte) [][]byte {
 		lines[0] = regexp.MustCompile(`"origin":"[^"]*"`).ReplaceAll(lines[0], []byte(`"origin":"curtsy/0123456789abcdef"`))
 		return lines
 	})
-	if err := requireKept(dir); !errors.Is(err, ErrNotKept) {
-		t.Errorf("another ledger in its place: %v", err)
-	}
+	assert.ErrorIs(t, requireKept(dir), ErrNotKept, "another ledger in its place")
 }
 
 // Of two copies of a directory one can go on: the other would be a second history under the same name.

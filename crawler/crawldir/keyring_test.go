@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -71,17 +72,13 @@ func TestARotationIsSignedByBothKeysAndDestroysTheOldSecret(t *testing.T) {
 			return err
 		}
 		b, err := os.ReadFile(name)
-		if strings.Contains(string(b), hex.EncodeToString(secret)) {
-			t.Errorf("%s has the old secret", name)
-		}
+		assert.NotContainsf(t, string(b), hex.EncodeToString(secret), "%s has the old secret", name)
 		if fi, e := d.Info(); e != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
 			t.Errorf("%s: mode %v, %v", name, fi.Mode(), e)
 		}
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 }
 
 // A kill leaves the old key in force, and the next rotation goes on with what the one before began.

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler"
@@ -98,8 +99,6 @@ func audited(t *testing.T, dir string) {
 	r, err := audit.Run(t.Context(), audit.Options{Files: files, Ours: true, TempDir: temp, Witnesses: []audit.Witness{book}})
 	require.NoError(t, err)
 	for _, f := range r.Findings {
-		if !f.Note {
-			t.Errorf("the audit: %s of %s: required %s, observed %s", f.Code, f.URL, f.Required, f.Observed)
-		}
+		assert.Truef(t, f.Note, "the audit: %s of %s: required %s, observed %s", f.Code, f.URL, f.Required, f.Observed)
 	}
 }

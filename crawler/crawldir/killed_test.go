@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler"
@@ -89,9 +90,7 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 			}
 			f, err := OpenStopped(t.Context(), dir, nil)
 			require.NoError(t, err)
-			if err := operate(f); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.NoError(t, operate(f), name)
 			require.NoError(t, f.Close())
 		}
 		r, err := Run(t.Context(), dir, Options{})
@@ -217,9 +216,7 @@ func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
 		b, err := os.ReadFile(segment)
 		require.NoError(t, err)
 		cut := bytes.Index(b, []byte(`{"mark":"file"`)) // of the archive's file; that of the index follows
-		if cut < 0 {
-			t.Fatalf("no mark of a file in %s", b)
-		}
+		require.GreaterOrEqualf(t, cut, 0, "no mark of a file in %s", b)
 		size := bytes.Count(b[:cut], []byte("\n"))
 		require.NoError(t, os.WriteFile(segment, b[:cut], 0o600))
 		uncommit(t, dir, size)

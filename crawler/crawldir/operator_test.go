@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -306,9 +307,7 @@ func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
 				one(o.Change(ctx, control.Change{Setting: control.SetOptOuts})),
 				o.Drain(ctx),
 			} {
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			}
 		})
 		got := strings.Join(acts(t, dir), "\n")

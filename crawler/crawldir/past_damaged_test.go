@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -70,9 +71,7 @@ func updated(t *testing.T, dir string, want map[string]int64) {
 	}
 	r := ran(t, dir, Options{})
 	for change, n := range r.Changes.Counts {
-		if n != want[change] {
-			t.Errorf("%d %s, want %d", n, change, want[change])
-		}
+		assert.Equal(t, want[change], n, change)
 	}
 }
 

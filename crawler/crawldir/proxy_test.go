@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -149,9 +150,7 @@ func TestRule27_EveryRequestGoesThroughTheProxy(t *testing.T) {
 				t.Errorf("%+v", l)
 			}
 		}
-		if fetched < 16 {
-			t.Errorf("%d pages", fetched)
-		}
+		assert.GreaterOrEqual(t, fetched, 16, "pages")
 		audited(t, dir)
 		nowhere(t, dir, "s3cr3t", "am86czNjcjN0")
 	})
@@ -164,14 +163,10 @@ func nowhere(t *testing.T, dir string, secrets ...string) {
 	for path, b := range everything(t, dir) {
 		files++
 		for _, s := range secrets {
-			if strings.Contains(b, s) {
-				t.Errorf("%s has %q", path, s)
-			}
+			assert.NotContains(t, b, s, path)
 		}
 	}
-	if files < 5 {
-		t.Errorf("%d files", files)
-	}
+	assert.GreaterOrEqual(t, files, 5, "files")
 }
 
 // A proxy that is gone for a while costs no URL its attempts: the crawl rests, and goes on.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -137,9 +138,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	}.Write(w)
 	require.NoError(t, err)
 	w.look()
-	if c.Counts[string(storage.ChangeUnchanged)] != int64(urls) {
-		t.Fatalf("%v, want %d unchanged", c.Counts, urls)
-	}
+	require.Equalf(t, int64(urls), c.Counts[string(storage.ChangeUnchanged)], "%v, want %d unchanged", c.Counts, urls)
 	return beginning, w.most - base
 }
 
@@ -160,9 +159,7 @@ func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 		began, compared = append(began, b), append(compared, c)
 	}
 	more := uint64(counts[1] - counts[0])
-	if began[1] > began[0]+each*more {
-		t.Errorf("to begin: %d octets for %d URLs", began, counts)
-	}
+	assert.LessOrEqualf(t, began[1], began[0]+each*more, "to begin: %d octets for %d URLs", began, counts)
 	if most := uint64(3 * SortedMemory); slices.Max(compared) > most {
 		t.Errorf("to compare: %d octets for %d URLs, more than %d", compared, counts, most)
 	}
@@ -197,7 +194,5 @@ func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
 	if most := w.most - base; lines != 2*n || most > 3*SortedMemory {
 		t.Errorf("%d lines of %d took %d octets, more than %d", lines, 2*n, most, 3*SortedMemory)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler"
@@ -22,9 +23,7 @@ func crawled(t *testing.T, site *crawltest.Site) (dir string) {
 	s := Defaults()
 	s.Delay = 0
 	dir = created(t, &s, served(t, site).LoopbackURL(site.Name))
-	if r := ran(t, dir, Options{}); r.EndedBy != crawler.EndedDrained {
-		t.Fatalf("%+v", r)
-	}
+	require.Equal(t, crawler.EndedDrained, ran(t, dir, Options{}).EndedBy)
 	return dir
 }
 
@@ -90,9 +89,7 @@ func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 	if left, err := filepath.Glob(in(dir, "frontier*")); err != nil || len(left) != 1 {
 		t.Errorf("%v %v", left, err)
 	}
-	if n := generationOf(t, dir); n != 1 {
-		t.Errorf("generation %d", n)
-	}
+	assert.EqualValues(t, 1, generationOf(t, dir), "generation")
 	s, err := ReadSettings(dir)
 	require.NoError(t, err)
 	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
@@ -101,9 +98,7 @@ func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 	if _, err := Run(t.Context(), dir, Options{}); err != nil {
 		t.Error(err)
 	}
-	if n := generationOf(t, dir); n != 2 {
-		t.Errorf("generation %d", n)
-	}
+	assert.EqualValues(t, 2, generationOf(t, dir), "generation")
 }
 
 // Whoever interrupts an update does not wait for what changed, also when its time was over already; the next run says it.

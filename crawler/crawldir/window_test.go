@@ -38,9 +38,7 @@ func TestAWindowIsKeptThroughTheChangeOfTheClocks(t *testing.T) {
 			o.Settings = &s
 			ran(t, dir, o)
 			all := web.Referee().Requests()
-			if len(all) < 100 {
-				t.Fatalf("%d requests", len(all))
-			}
+			require.GreaterOrEqual(t, len(all), 100, "requests")
 			for _, r := range all {
 				at := r.Start.In(berlin)
 				if m := at.Hour()*60 + at.Minute(); m < 90 || m >= 190 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -34,9 +35,7 @@ func TestBombs(t *testing.T) {
 		{"br", crawltest.BrotliBomb, crawltest.BrotliBombSize, func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if len(tc.body) > 2<<20 {
-				t.Errorf("%d bytes on the wire", len(tc.body))
-			}
+			assert.LessOrEqual(t, len(tc.body), 2<<20, "bytes on the wire")
 			if testing.Short() && tc.size > size {
 				t.Skip("it goes off in the long run")
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -139,9 +140,7 @@ func TestTheWorstOfSeveralSignaturesCounts(t *testing.T) {
 		for _, order := range [][2]string{{"sig1", "sig2"}, {"sig2", "sig1"}} {
 			r.Header["Signature-Input"] = []string{order[0] + "=" + params, order[1] + "=" + params}
 			r.Header["Signature"] = []string{"sig1=" + sound + ", sig2=" + tc.second}
-			if got := d.Check(r); got.Outcome != tc.outcome {
-				t.Errorf("%v with %s: %+v", order, tc.second, got)
-			}
+			assert.Equalf(t, tc.outcome, d.Check(r).Outcome, "%v with %s", order, tc.second)
 		}
 	}
 }
@@ -198,9 +197,7 @@ func FuzzParseDirectory(f *testing.F) {
 	all := vectors(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, err := ParseDirectory(b)
-		if (d == nil) == (err == nil) {
-			t.Fatalf("%v, %v", d, err)
-		}
+		require.NotEqualf(t, (err == nil), (d == nil), "%v, %v", d, err)
 		for _, v := range all { // whatever the keys are, they are used without harm
 			d.Check(v.request())
 		}

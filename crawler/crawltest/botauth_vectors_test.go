@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,20 +56,14 @@ func (v vector) directory(t testing.TB) *Directory {
 func TestDraft_TestVectorsVerify(t *testing.T) {
 	for i, v := range vectors(t) {
 		r, d := v.request(), v.directory(t)
-		if got := d.Check(r); got.Outcome != botauthVerified {
-			t.Errorf("vector %d: %+v", i, got)
-		}
+		assert.Equalf(t, botauthVerified, d.Check(r).Outcome, "vector %d", i)
 		r.Authority = "Example.COM:443" // RFC 9421 2.2.3
-		if got := d.Check(r); got.Outcome != botauthVerified {
-			t.Errorf("vector %d, by another spelling of the authority: %+v", i, got)
-		}
+		assert.Equalf(t, botauthVerified, d.Check(r).Outcome, "vector %d, by another spelling of the authority", i)
 		r.Authority = "example.org"
 		if got := d.Check(r); got.Outcome != Invalid || !strings.Contains(got.Why, "does not fit") {
 			t.Errorf("vector %d, sent to another: %+v", i, got)
 		}
-		if got := (*Directory)(nil).Check(v.request()); got.Outcome != Unverified {
-			t.Errorf("vector %d without a directory: %+v", i, got)
-		}
+		assert.Equalf(t, Unverified, (*Directory)(nil).Check(v.request()).Outcome, "vector %d without a directory", i)
 	}
 }
 

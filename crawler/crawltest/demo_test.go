@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest/visitor"
@@ -27,9 +28,7 @@ func TestDemoIsCrawledPolitely(t *testing.T) {
 			t.Errorf("%s: %s", row.Rule, row.Verdict)
 		}
 	}
-	if r.Elapsed > 17*second {
-		t.Errorf("took %v", r.Elapsed)
-	}
+	assert.LessOrEqual(t, r.Elapsed, 17*second, "took")
 	for _, h := range r.Hosts {
 		if h.Requests > 13 {
 			t.Errorf("%s: %d requests", h.Host, h.Requests)
@@ -41,9 +40,7 @@ func TestDemoIsCrawledPolitely(t *testing.T) {
 	if h := r.Host("theatre.test"); h.Requests != 1 || h.Robots != 1 {
 		t.Errorf("theatre.test: %+v", h)
 	}
-	if h := r.Host("observatory.test"); h.Required != 1500*time.Millisecond {
-		t.Errorf("observatory.test: required %v", h.Required)
-	}
+	assert.Equal(t, 1500*time.Millisecond, r.Host("observatory.test").Required, "observatory.test: required")
 	t.Log("\n" + text)
 }
 
@@ -73,9 +70,7 @@ func TestDemoCatchesARudeCrawler(t *testing.T) {
 	})
 	r := web.Referee().Judge(Rules{Pace: second})
 	for _, rule := range []Rule{RobotsFirst, Pace, Identity, NoFollow, Traps, Coverage} {
-		if r.Row(rule).Verdict != Broken {
-			t.Errorf("%s: %s", rule, r.Row(rule).Verdict)
-		}
+		assert.Equal(t, Broken, r.Row(rule).Verdict, rule)
 	}
 	for line := range strings.SplitSeq(table(t, r), "\n") {
 		if n := len([]rune(line)); n > 100 {
@@ -104,9 +99,7 @@ func TestDemoIsDeterministic(t *testing.T) {
 			}
 			differ = differ || !bytes.Equal(l.body, c.pages[k].body)
 		}
-		if !differ {
-			t.Errorf("%s: the same for another seed", h.name)
-		}
+		assert.Truef(t, differ, "%s: the same for another seed", h.name)
 	}
 	if n := len(one.order); n < 8 || n > 12 {
 		t.Errorf("%d authorities", n)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest/visitor"
@@ -137,14 +138,10 @@ func TestRawEndsWithItsClientAndWithTheWeb(t *testing.T) {
 				_ = begin().Close()
 				<-ended
 				stays := begin()
-				if err := web.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, web.Close())
 				_ = stays.Close()
 			})
-			if len(ended) != 1 {
-				t.Error("Close came back before the second had ended")
-			}
+			assert.Len(t, ended, 1, "Close came back before the second had ended")
 			for _, r := range web.Referee().Requests() {
 				if r.Status != http.StatusOK || !r.Cut || r.Octets != int64(len(Head())) || !strings.HasPrefix(r.Answer.Get("Content-Type"), "text/html") {
 					t.Errorf("%+v", r)

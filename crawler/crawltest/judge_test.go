@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest/visitor"
 )
 
@@ -435,9 +437,7 @@ func TestRefereeCatches(t *testing.T) {
 				return
 			}
 			for _, row := range report.Rows {
-				if (row.Verdict == Broken) != (row.Rule == tc.broken) {
-					t.Errorf("%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
-				}
+				assert.Equalf(t, (row.Rule == tc.broken), (row.Verdict == Broken), "%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
 			}
 			row := report.Row(tc.broken)
 			if want := max(tc.findings, 1); len(row.Findings) != want || report.Violations != want {

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest/visitor"
@@ -81,9 +82,7 @@ func TestRequestsAreLoggedAsTheyCame(t *testing.T) {
 		time.Sleep(second)
 		c.Get("b.test:81/%7ex?b=2&a=1")
 		log := web.Referee().Requests()
-		if len(log) != 2 {
-			t.Fatalf("%d requests", len(log))
-		}
+		require.Len(t, log, 2, "requests")
 		x, y := log[0], log[1]
 		if x.Host != "a.test" || x.Target != "/robots.txt" || x.Method != "GET" || x.UserAgent != visitor.Polite || x.Status != 404 ||
 			x.Header.Get("Accept") != "text/plain" || x.Answer.Get("Content-Type") == "" || !x.Start.Equal(start) || !x.End.Equal(start) {
@@ -110,9 +109,7 @@ func TestPipelinedRequestsAreInFlightTogether(t *testing.T) {
 		}
 		conn.Close()
 	})
-	if f := web.Referee().Judge(Rules{}).Row(InFlight).Findings; len(f) != 1 {
-		t.Errorf("%d findings", len(f))
-	}
+	assert.Len(t, web.Referee().Judge(Rules{}).Row(InFlight).Findings, 1, "findings")
 }
 
 // A crawl judged while it goes on: what is under way is no violation by itself.
@@ -174,9 +171,7 @@ func TestManyHostsAtOnce(t *testing.T) {
 	})
 	r := web.Referee().Judge(Rules{})
 	mustKeep(t, r)
-	if r.Requests != 8*13 {
-		t.Errorf("%d requests", r.Requests)
-	}
+	assert.Equal(t, 8*13, r.Requests, "requests")
 }
 
 func TestReachFollowsSeedsRedirectsOutOfScope(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest/visitor"
 )
 
@@ -116,9 +118,7 @@ func TestRFC9309_2_4_FreshCopyOutlivesAFailure(t *testing.T) {
 			})
 			r := web.Referee().Judge(Rules{Partial: true})
 			for _, row := range r.Rows {
-				if (row.Verdict == Broken) != (row.Rule == tc.broken) {
-					t.Errorf("%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
-				}
+				assert.Equalf(t, (row.Rule == tc.broken), (row.Verdict == Broken), "%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
 			}
 		})
 	}
@@ -130,9 +130,7 @@ func TestNotModifiedRefreshesTheRules(t *testing.T) {
 	visitor.Bubble(t, web, func(c *visitor.Client) {
 		tag := c.Get("a.test/robots.txt").Header.Get("ETag")
 		time.Sleep(20 * time.Hour)
-		if a := c.Get("a.test/robots.txt", "If-None-Match", tag); a.Status != http.StatusNotModified {
-			t.Errorf("status %d", a.Status)
-		}
+		assert.Equal(t, http.StatusNotModified, c.Get("a.test/robots.txt", "If-None-Match", tag).Status, "status")
 		time.Sleep(20 * time.Hour)
 		c.Get("a.test/")
 		c.Get("a.test/x")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // RFC 3986 6.2.2: which spellings of a target are one.
@@ -27,9 +29,7 @@ func TestRFC3986_6_2_2_Key(t *testing.T) {
 		{"/a#b", "/a"},
 		{"/a;b=1,2!$'()*+@:", "/a;b=1,2!$'()*+@:"},
 	} {
-		if got := Key(tc.target); got != tc.key {
-			t.Errorf("Key(%q) = %q, want %q", tc.target, got, tc.key)
-		}
+		assert.Equalf(t, tc.key, Key(tc.target), "Key(%q", tc.target)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest/visitor"
@@ -74,13 +75,9 @@ func TestDialReachesWhoListensAndIsRefusedElsewhere(t *testing.T) {
 	if _, err := web.Dial(t.Context(), "udp", "a.test:80"); err == nil {
 		t.Error("udp was dialled")
 	}
-	if err := web.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, web.Close())
 	refused("after Close", addrs[0].String()+":80")
-	if err := web.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
+	assert.NoError(t, web.Close(), "second Close")
 }
 
 // What a page says it does is what a client gets.
@@ -101,9 +98,7 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 	visitor.Bubble(t, web, func(c *visitor.Client) {
 		start := time.Now()
 		root := c.Get("a.test/")
-		if d := time.Since(start); d != second {
-			t.Errorf("latency: %v", d)
-		}
+		assert.Equal(t, second, time.Since(start), "latency")
 		for _, want := range []string{"<title>Fish &amp; chips</title>", `href="/b?x=1&amp;y=2"`, `rel="stylesheet" href="s.css"`, `<img src="i.png"`, `<script src="j.js"`, `content="noindex"`} {
 			if !strings.Contains(root.Body, want) {
 				t.Errorf("no %s in %s", want, root.Body)
@@ -111,9 +106,7 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 		}
 		start = time.Now()
 		c.Get("a.test/late")
-		if d := time.Since(start); d != 3*second {
-			t.Errorf("latency and delay: %v", d)
-		}
+		assert.Equal(t, 3*second, time.Since(start), "latency and delay")
 		for _, tc := range []struct {
 			target string
 			status int
@@ -142,9 +135,7 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 				t.Errorf("%s: %d, %s: %q, body %q", tc.target, a.Status, tc.field, a.Header.Get(tc.field), a.Body)
 			}
 		}
-		if a := c.Get("a.test/latin"); !strings.Contains(a.Body, "<title>K\xe4se f\xfcr 2 &#8364;</title>") {
-			t.Errorf("ISO 8859-1: %q", a.Body)
-		}
+		assert.Contains(t, c.Get("a.test/latin").Body, "<title>K\xe4se f\xfcr 2 &#8364;</title>", "ISO 8859-1")
 		z, err := gzip.NewReader(strings.NewReader(c.Get("a.test/gzip", "Accept-Encoding", "gzip").Body))
 		require.NoError(t, err)
 		if body, err := io.ReadAll(z); err != nil || string(body) != strings.Repeat("bread ", 500) {
@@ -216,9 +207,7 @@ func TestChangeTakesEffectAtTheNextRequest(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {Body: "old"}}})
 	visitor.Bubble(t, web, func(c *visitor.Client) {
 		c.Get("a.test/robots.txt")
-		if a := c.Get("a.test/"); a.Body != "old" {
-			t.Errorf("before: %q", a.Body)
-		}
+		assert.Equal(t, "old", c.Get("a.test/").Body, "before")
 		web.Change("a.test", func(s *Site) {
 			s.Pages = map[string]Page{"/": {Body: "new"}}
 			s.Robots.Body = "User-agent: *\nDisallow: /\n"
@@ -233,9 +222,7 @@ func TestChangeTakesEffectAtTheNextRequest(t *testing.T) {
 		c.Get("a.test/robots.txt")
 		c.Get("a.test/")
 	})
-	if f := web.Referee().Judge(Rules{}).Row(RobotsObeyed).Findings; len(f) != 1 {
-		t.Errorf("%d findings, want the page after the new robots.txt", len(f))
-	}
+	assert.Len(t, web.Referee().Judge(Rules{}).Row(RobotsObeyed).Findings, 1, "findings, want the page after the new robots.txt")
 }
 
 // Close breaks off an answer that takes its time, and nothing is left running: the bubble would not end.
@@ -251,9 +238,7 @@ func TestCloseWaitsForNobody(t *testing.T) {
 		}()
 		synctest.Wait()
 		start := time.Now()
-		if err := web.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, web.Close())
 		if err := <-done; err == nil || time.Since(start) != 0 {
 			t.Errorf("the exchange ended with %v after %v", err, time.Since(start))
 		}
@@ -297,21 +282,13 @@ func TestForeignCrawlerStaysOnLoopback(t *testing.T) {
 		if a := c.Get(seeds[0] + "bare"); a.Header.Get("Location")+"/" != seeds[1] {
 			t.Errorf("Location: %q", a.Header.Get("Location"))
 		}
-		if a := c.Get(seeds[0] + "p"); strings.Contains(a.Body, "//b.test") {
-			t.Errorf("leads away from loopback: %s", a.Body)
-		}
-		if a := c.Get(seeds[0] + "p?again"); a.Status != http.StatusNotFound {
-			t.Errorf("unknown query: %d", a.Status)
-		}
+		assert.NotContains(t, c.Get(seeds[0]+"p").Body, "//b.test", "leads away from loopback")
+		assert.Equal(t, http.StatusNotFound, c.Get(seeds[0]+"p?again").Status, "unknown query")
 	})
 	r := web.Referee().Judge(Rules{Repeats: 2})
 	if f := r.Row(Scope).Findings; len(f) != 1 || f[0].Target != "/p?again" || r.Violations != 1 {
 		t.Errorf("\n%s", table(t, r))
 	}
-	if r.Requests != 2+4+1+3+3 {
-		t.Errorf("%d requests", r.Requests)
-	}
-	if web.LoopbackURL("c.test") != "" {
-		t.Error("a port for an unknown name")
-	}
+	assert.Equal(t, 2+4+1+3+3, r.Requests, "requests")
+	assert.Empty(t, web.LoopbackURL("c.test"), "a port for an unknown name")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/host"
@@ -66,9 +67,7 @@ func manyHosts(t testing.TB, hosts int) *many {
 	f, err := engine.Open(filepath.Join(t.TempDir(), "frontier.db"), frontier.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, f.Close())
 	})
 	var batch []frontier.Candidate
 	for n := range hosts {
@@ -101,9 +100,7 @@ func asking(t testing.TB, m *many) func(path string) string {
 	go func() { served <- s.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-served)
 	})
 	ask := func(path string) string {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr().String()+path, nil)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -73,9 +74,7 @@ func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directo
 func TestActsReachARunningCrawl(t *testing.T) {
 	do := func(d *directory, a Act) string {
 		said, err := d.Do(t.Context(), a)
-		if err != nil {
-			t.Errorf("%s: %v", a.Verb, err)
-		}
+		assert.NoError(t, err, a.Verb)
 		return said
 	}
 	d, a := crawled(t, func(d *directory, a canon.Authority) {
@@ -101,9 +100,7 @@ func TestActsReachARunningCrawl(t *testing.T) {
 			{Act{Verb: ActGoOn}, "continues"},
 			{Act{Verb: ActPause}, "Paused"},
 		} {
-			if said := do(d, x.act); !strings.Contains(said, x.want) {
-				t.Errorf("%+v: %q, want %q", x.act, said, x.want)
-			}
+			assert.Contains(t, do(d, x.act), x.want, x.act)
 		}
 		if done, err := d.Try(t.Context(), control.Change{Setting: "exclude", Value: "p3", Remove: true}); err != nil || done.Before != "p3" {
 			t.Errorf("%+v, %v", done, err)
@@ -124,9 +121,7 @@ func TestActsReachARunningCrawl(t *testing.T) {
 	for _, m := range d.Acts() { // the newest first
 		words = append([]string{m.Operator.Act}, words...)
 	}
-	if got := strings.Join(words, ", "); got != "add seeds, add seeds, park, release, max-pages, exclude, opt-out, unpause, pause, drop, drain" {
-		t.Errorf("%s", got)
-	}
+	assert.Equal(t, "add seeds, add seeds, park, release, max-pages, exclude, opt-out, unpause, pause, drop, drain", strings.Join(words, ", "))
 	if o := d.Acts()[8].Operator; o.Act != "park" || o.About != a.Origin() || o.Note != "asked by phone" || o.URLs != 2 {
 		t.Errorf("%+v", o)
 	}

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 const testToken = "0123456789abcdef0123456789abcdef"
@@ -152,14 +154,10 @@ func TestTheGuardRefuses(t *testing.T) {
 			if resp.StatusCode != a.status {
 				t.Errorf("status %d, want %d", resp.StatusCode, a.status)
 			}
-			if resp.Header.Get("Access-Control-Allow-Origin") != "" {
-				t.Error("another origin may read it")
-			}
+			assert.Empty(t, resp.Header.Get("Access-Control-Allow-Origin"), "another origin may read it")
 		})
 	}
-	if len(c.acts) > 0 {
-		t.Errorf("the crawl obeyed: %+v", c.acts)
-	}
+	assert.Empty(t, c.acts, "the crawl obeyed")
 }
 
 func TestTheGuardLetsIn(t *testing.T) {
@@ -209,9 +207,7 @@ func TestEveryAnswerHasThePolicy(t *testing.T) {
 				"Cross-Origin-Opener-Policy":   "same-origin",
 				"Cross-Origin-Resource-Policy": "same-origin",
 			} {
-				if h.Get(field) != want {
-					t.Errorf("%s: %s: %s", target, field, h.Get(field))
-				}
+				assert.Equalf(t, want, h.Get(field), "%s: %s", target, field)
 			}
 			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
 				t.Errorf("%s: %v", target, h)

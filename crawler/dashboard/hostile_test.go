@@ -85,9 +85,7 @@ func views(p string) []string {
 
 // A text from the web is text on every page: it makes no element and no attribute that is not ours.
 func TestXSS_APlantedTextMakesNoElement(t *testing.T) {
-	if n := len(payloads(t)); n != 40 {
-		t.Fatalf("%d payloads", n)
-	}
+	require.Equal(t, 40, len(payloads(t)), "payloads")
 	for _, p := range payloads(t) {
 		c := planted(p)
 		s := New(Options{Sources: []Source{c, c}, Token: testToken})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,9 +26,7 @@ func deployed(t *testing.T, name string) []byte {
 func promtool(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("promtool"); err != nil { // of Debian's package prometheus
-		if os.Getenv("CURTSY_MUST_RUN") != "" {
-			t.Fatal("promtool is not installed, and CURTSY_MUST_RUN is set")
-		}
+		require.Empty(t, os.Getenv("CURTSY_MUST_RUN"), "promtool is not installed, and CURTSY_MUST_RUN is set")
 		t.Skip("promtool is not installed")
 	}
 	cmd := exec.CommandContext(t.Context(), "promtool", args...)
@@ -71,9 +70,7 @@ func expressions(t *testing.T) (all []string) {
 			all = append(all, v.Definition)
 		}
 	}
-	if len(all) < 20 {
-		t.Fatalf("%d expressions", len(all))
-	}
+	require.GreaterOrEqual(t, len(all), 20, "expressions")
 	return all
 }
 
@@ -89,14 +86,10 @@ func TestDeploy_MetricsThatAreNamedExist(t *testing.T) {
 	}
 	for _, asked := range append(expressions(t), string(deployed(t, "alerts.yml")), string(deployed(t, "alerts_test.yml"))) {
 		for _, name := range metricNames.FindAllString(asked, -1) {
-			if !had[name] {
-				t.Errorf("no %s, for which is asked in\n%s", name, asked)
-			}
+			assert.Truef(t, had[name], "no %s, for which is asked in\n%s", name, asked)
 		}
 	}
-	if said := promtool(t, text, "check", "metrics"); said != "" {
-		t.Error(said)
-	}
+	assert.Empty(t, promtool(t, text, "check", "metrics"))
 }
 
 func TestTheAlertsAreThoseOfTheirTest(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/status"
 )
 
@@ -63,18 +65,14 @@ func TestACrawlThatDoesNotAnswerHasNoRates(t *testing.T) {
 	g.Err = fmt.Errorf("it does not answer")
 	text := scrape(t, MetricsOptions{}, g)
 	wants(t, text, `curtsy_crawl_running{crawl="news"} 0`, `curtsy_pages_total{crawl="news"} 7`)
-	if strings.Contains(text, "curtsy_permitted_exchanges_per_second{") {
-		t.Error(text)
-	}
+	assert.NotContains(t, text, "curtsy_permitted_exchanges_per_second{")
 }
 
 // When the window opens is said while the crawl waits for it, and never else: 0 would be a time.
 func TestACrawlThatWaitsForItsWindowSaysWhenItOpens(t *testing.T) {
 	const name = "curtsy_window_opens_timestamp_seconds{"
 	g := running("news")
-	if text := scrape(t, MetricsOptions{}, g); strings.Contains(text, name) {
-		t.Error(text)
-	}
+	assert.NotContains(t, scrape(t, MetricsOptions{}, g), name)
 	opens := time.Unix(1_700_003_600, 0)
 	g.Status.Opens = &opens
 	wants(t, scrape(t, MetricsOptions{}, g), name+`crawl="news"} 1.7000036e+09`)
@@ -83,9 +81,7 @@ func TestACrawlThatWaitsForItsWindowSaysWhenItOpens(t *testing.T) {
 func TestACrawlThatWasNotSeenYetHasNoCounts(t *testing.T) {
 	text := scrape(t, MetricsOptions{}, Glance{Name: "news"})
 	wants(t, text, `curtsy_crawl_running{crawl="news"} 0`)
-	if strings.Contains(text, "curtsy_pages_total{") {
-		t.Error(text)
-	}
+	assert.NotContains(t, text, "curtsy_pages_total{")
 }
 
 func TestSeveralCrawlsAreToldApart(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -105,12 +106,8 @@ func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
 		if n := len(events); n < 5 {
 			t.Errorf("who reads got %d updates in ten seconds", n)
 		}
-		if n := len(s.streams); n != mostStreams {
-			t.Errorf("%d browsers listen", n)
-		}
-		if answer := statusOf(t, at.ask(t, "/crawl/0/", listens)); answer != http.StatusServiceUnavailable {
-			t.Errorf("one more is answered %d", answer)
-		}
+		assert.Equal(t, mostStreams, len(s.streams), "browsers listen")
+		assert.Equal(t, http.StatusServiceUnavailable, statusOf(t, at.ask(t, "/crawl/0/", listens)), "one more is answered")
 		time.Sleep(writeTime)
 		synctest.Wait()
 		if n := len(s.streams); n != 1 {
@@ -120,9 +117,7 @@ func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
 			c.Close()
 		}
 		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-served)
 		for range events {
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/control"
@@ -44,9 +45,7 @@ func TestSteer_APatternIsShownBeforeItCounts(t *testing.T) {
 			t.Errorf("%s has no %q:\n%s", to, want, page)
 		}
 	}
-	if strings.Contains(page, `http-equiv="refresh"`) {
-		t.Error("a page with forms reloads while they are filled in")
-	}
+	assert.NotContains(t, page, `http-equiv="refresh"`, "a page with forms reloads while they are filled in")
 	form.Del("try")
 	form.Set("reason", "a calendar")
 	form.Set("back", to)
@@ -91,7 +90,5 @@ func TestSteer_SaysWhatOperatorsDid(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	if strings.Contains(page, "<form") {
-		t.Error("there are forms")
-	}
+	assert.NotContains(t, page, "<form", "there are forms")
 }

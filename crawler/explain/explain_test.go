@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/budget"
@@ -50,9 +51,7 @@ func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 		}
 		won[string(got.By)]++
 	}
-	if len(won) != 5 {
-		t.Errorf("who won: %v", won)
-	}
+	assert.Len(t, won, 5, "who won")
 }
 
 // explanationOf explains a URL that is in scope, allowed and queued, unless change does something to it.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -119,9 +120,7 @@ func makeTable(t *testing.T, name string, dirs ...string) *made {
 		m := &made{table: s.Table}
 		places := s.Table.Places()
 		m.Out = NewOut(s.Table, func(r tables.Row) error {
-			if err := s.Table.Check(r); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, s.Table.Check(r))
 			if n := len(m.rows); n > 0 && tables.Keyed(places, m.rows[n-1], r) > 0 {
 				t.Errorf("row %d is out of order", n)
 			}

@@ -152,9 +152,7 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 	for i := range each {
 		fmt.Fprintf(&b, "<a href=%d>t</a>", i)
 	}
-	if b.Len() > extract.MaxParse {
-		t.Fatal("too long", b.Len())
-	}
+	require.LessOrEqual(t, b.Len(), extract.MaxParse, "too long")
 	var before, after runtime.MemStats
 	for i := range pages {
 		d := linksRead(t, r, fmt.Sprintf("http://h.test/%d/", i), b.String())

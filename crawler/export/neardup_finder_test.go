@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
@@ -43,18 +44,14 @@ func find(t testing.TB, memory int, pages ...neardupText) (all []member) {
 	for m, err := range f.All(t.Context()) {
 		require.NoError(t, err)
 		row := m.Row()
-		if err := tables.Duplicates.Check(row); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, tables.Duplicates.Check(row))
 		if last != nil && tables.Keyed(keys, last, row) > 0 {
 			t.Errorf("%v comes before %v", last, row)
 		}
 		last = row
 		all = append(all, m)
 	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, f.Close())
 	return all
 }
 
@@ -152,15 +149,11 @@ func TestACopyStandsForItsPayload(t *testing.T) {
 			require.NoError(t, err)
 			all = append(all, m)
 		}
-		if got := told(all); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
-		}
+		assert.Equal(t, strings.Join(c.want, "\n"), strings.Join(told(all), "\n"), c.name)
 		if f.Orphans() != 1 {
 			t.Errorf("%s: %d copies of nothing", c.name, f.Orphans())
 		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, f.Close())
 	}
 }
 
@@ -172,9 +165,7 @@ func TestClustersDependOnThePagesAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	pages := changed(r, madeUp(r, 100), 200)
 	want := told(find(t, 0, pages...))
-	if len(want) < 100 {
-		t.Fatalf("%d pages have duplicates", len(want))
-	}
+	require.GreaterOrEqual(t, len(want), 100, "pages have duplicates")
 	for _, memory := range []int{5000, 1 << 20} {
 		r.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
 		if got := told(find(t, memory, pages...)); !reflect.DeepEqual(got, want) {
@@ -205,9 +196,7 @@ func TestABandOfVeryManyPagesIsNoTrap(t *testing.T) {
 			found++
 		}
 	}
-	if found < 98 {
-		t.Errorf("%d copies of 100 were found", found)
-	}
+	assert.GreaterOrEqual(t, found, 98, "copies of 100 were found")
 }
 
 func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
@@ -217,9 +206,7 @@ func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
 	for i := range 5 {
 		err = errors.Join(err, f.Add(neardupPage{URL: fmt.Sprint(i)}, &s, 0))
 	}
-	if err == nil {
-		t.Error("no error")
-	}
+	assert.Error(t, err, "no error")
 	f = newFinder(t.TempDir(), 0)
 	defer f.Close()
 	for i := range 5 {
@@ -233,9 +220,7 @@ func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d results", n)
-	}
+	assert.Equal(t, 1, n, "results")
 }
 
 // Finding duplicates takes what New is told and 24 bytes a page: a million pages with CURTSY_LONG=1, else 50,000.
@@ -279,7 +264,5 @@ func TestMemoryIsBounded(t *testing.T) {
 	if live := max(before.HeapAlloc, after.HeapAlloc); live > uint64(2*memory+32*n) {
 		t.Errorf("%d bytes for %d pages", live, n)
 	}
-	if members < n/3 {
-		t.Errorf("%d pages have duplicates", members)
-	}
+	assert.GreaterOrEqual(t, members, n/3, "pages have duplicates")
 }

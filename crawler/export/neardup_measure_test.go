@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -147,9 +148,7 @@ func clusters(t *testing.T, n int, sketches []Sketch, all []pair) {
 		}
 	}
 	t.Logf("clusters: %v of pairs that are similar; of pairs in one cluster: %v", edges, pairs)
-	if long := float64(edges.right) / float64(len(similar)); long < 0.98 {
-		t.Errorf("recall %.4f", long)
-	}
+	assert.GreaterOrEqual(t, float64(edges.right)/float64(len(similar)), 0.98, "recall")
 	_ = n
 }
 

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // shinglesOf is the definition, word by word: docs/guides/export.md has the same in Python.
@@ -40,9 +43,7 @@ func TestAPageIsTheSetOfItsShingles(t *testing.T) {
 			t.Fatalf("%q: %d shingles, want %d", words, len(got), len(want))
 		}
 		for _, h := range got {
-			if !want[h] {
-				t.Fatalf("%q: a shingle too many", words)
-			}
+			require.Truef(t, want[h], "%q: a shingle too many", words)
 		}
 	}
 }
@@ -63,9 +64,7 @@ func TestWhatAWordIs(t *testing.T) {
 		r := newNeardupReader(parse(t, "http://h.test/x"))
 		r.says.Hear(func(words string) { got = append(got, slices.Collect(apart(words))...) })
 		r.Text(text)
-		if strings.Join(got, " ") != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		assert.Equalf(t, want, strings.Join(got, " "), "%q: %q", text, got)
 	}
 }
 

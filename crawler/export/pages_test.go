@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -48,9 +49,7 @@ func TestPages(t *testing.T) {
 		"/data.bin":   "/data.bin | - | 200 | application/octet-stream | application/pdf | warc | - | - | - | - | - | - | 1 | link | fetched | allow | Allow: / | 1 | 1 | -",
 		"/robots.txt": "/robots.txt | - | 200 | text/plain | text/plain | robotstxt | - | - | - | - | - | - | 0 | - | - | robots | - | 1 | 1 | -",
 	} {
-		if got := m.show(m.find(t, "url", w.URL+path), columns...); got != want {
-			t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
-		}
+		assert.Equal(t, want, m.show(m.find(t, "url", w.URL+path), columns...), path)
 	}
 	r := m.find(t, "url", w.URL+"/to")
 	if got, want := m.show(r, "fetch_redirect", "warc_filename", "warc_segment", "crawl", "url_port", "url_host_name", "url_host_tld"),
@@ -138,9 +137,7 @@ func TestPagesOfADamagedArchive(t *testing.T) {
 		segment := filepath.Join(dir, "warc", "curtsy-00000.warc.gz")
 		c.harm(t, segment, at, length)
 		m = makeTable(t, "pages", dir)
-		if got := m.show(m.find(t, "url", w.URL+"/a?x=1&y="), "url_path", "fetch_status", "problem"); got != c.row {
-			t.Errorf("%s: %s, want %s", c.name, got, c.row)
-		}
+		assert.Equal(t, c.row, m.show(m.find(t, "url", w.URL+"/a?x=1&y="), "url_path", "fetch_status", "problem"), c.name)
 		if m.Rows != 8 || c.others != nil && !maps.Equal(m.Problems, c.others) {
 			t.Errorf("%s: %d rows, %v", c.name, m.Rows, m.Problems)
 		}
@@ -175,9 +172,7 @@ func TestPagesOfAStrangeIndex(t *testing.T) {
 		"http://b.a/\x00\uFFFD": "a,b)/\uFFFD\uFFFD | -1 | bakery/warc/../../secret | 7 | no-file",
 		"http://c.a/":           "a,c)/ | 200 | bakery/warc/curtsy-00000.warc.gz | -1 | damaged",
 	} {
-		if got := m.show(m.find(t, "url", url), "url_surtkey", "fetch_status", "warc_filename", "warc_record_offset", "problem"); got != want {
-			t.Errorf("%s: %q, want %q", url, got, want)
-		}
+		assert.Equal(t, want, m.show(m.find(t, "url", url), "url_surtkey", "fetch_status", "warc_filename", "warc_record_offset", "problem"), url)
 	}
 }
 
@@ -216,9 +211,7 @@ func TestLanguage_SameInPagesAndText(t *testing.T) {
 			t.Errorf("%s: pages %s, text %s, want %s", path, inPages, inText, want)
 		}
 	}
-	if got := pages.show(pages.find(t, "url", w.URL+"/robots.txt"), "language", "content_languages"); got != "- | -" {
-		t.Errorf("robots.txt: %s", got)
-	}
+	assert.Equal(t, "- | -", pages.show(pages.find(t, "url", w.URL+"/robots.txt"), "language", "content_languages"), "robots.txt")
 }
 
 // `main_share` is a part of the text, null without a main text, and `main_missing` says that it is small.
@@ -236,8 +229,6 @@ func TestText_SmallMainTextIsNamed(t *testing.T) {
 	for path, want := range map[string]string{
 		"/all": "1 | -", "/half": "0.5 | less than three quarters of the text", "/plain": "- | not a page",
 	} {
-		if got := m.show(m.find(t, "url", w.URL+path), "main_share", "main_missing"); got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
-		}
+		assert.Equal(t, want, m.show(m.find(t, "url", w.URL+path), "main_share", "main_missing"), path)
 	}
 }

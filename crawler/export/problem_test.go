@@ -1,6 +1,10 @@
 package export
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 // A page whose record is damaged is damaged, whatever its text is found to be before the end is reached.
 func TestCapture_DamageExplainsAllElse(t *testing.T) {
@@ -16,8 +20,6 @@ func TestCapture_DamageExplainsAllElse(t *testing.T) {
 		for _, p := range c.noted {
 			got.amiss(p)
 		}
-		if got.Problem != c.want {
-			t.Errorf("%q: %s, want %s", c.noted, got.Problem, c.want)
-		}
+		assert.Equal(t, c.want, got.Problem, c.noted)
 	}
 }

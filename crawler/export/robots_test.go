@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/sorted"
@@ -32,9 +33,7 @@ func versionsOf(t *testing.T, sights []sight) (got []string) {
 		return v.Time().Sub(start).String()
 	}
 	out := NewOut(&tables.Robots, func(r tables.Row) error {
-		if err := tables.Robots.Check(r); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, tables.Robots.Check(r))
 		at := m.table.Index
 		got = append(got, m.show(r, "status", "exchanges")+" | "+since(r[at("valid_from")])+" | "+since(r[at("last_seen")])+" | "+
 			since(r[at("valid_to")])+" | "+m.show(r, "sha256"))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -34,9 +35,7 @@ func TestDecisions(t *testing.T) {
 	}
 	kinds := map[string]int{}
 	for i, r := range m.rows {
-		if m.show(r, "entry") != valueText(tables.Long(int64(i))) {
-			t.Errorf("row %d is of entry %s", i, m.show(r, "entry"))
-		}
+		assert.Equalf(t, valueText(tables.Long(int64(i))), m.show(r, "entry"), "row %d is of entry", i)
 		kinds[m.show(r, "line_kind")+" "+m.show(r, "generation")]++
 	}
 	if kinds["decision 1"] == 0 || kinds["decision 2"] == 0 || kinds["decision -"] != 0 || kinds["mark 1"] == 0 || len(kinds) > 5 {
@@ -48,9 +47,7 @@ func TestDecisions(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	r = m.find(t, "mark", string(textOf(t, dir, 0)))
-	if m.show(r, "line_kind", "url", "entry") != "mark | - | 0" {
-		t.Errorf("%s", m.show(r, "line_kind", "url", "entry"))
-	}
+	assert.Equal(t, "mark | - | 0", m.show(r, "line_kind", "url", "entry"))
 }
 
 func textOf(t *testing.T, dir string, index int64) []byte {
@@ -79,9 +76,7 @@ func TestDecisionsOfADamagedLedger(t *testing.T) {
 		t.Errorf("%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
 	}
 	for i, want := range map[int]string{3: "unreadable", 5: "redacted"} {
-		if got := m.show(m.rows[i], "line_kind", "url", "time"); got != want+" | - | -" {
-			t.Errorf("%d: %s", i, got)
-		}
+		assert.Equal(t, want+" | - | -", m.show(m.rows[i], "line_kind", "url", "time"), i)
 	}
 	h := makeTable(t, "hosts", dir)
 	if h.Lefts[unread] != 1 || h.Lefts[redacted] != 1 || h.Lefts[mark] == 0 || h.Lefts[tornLine] != 1 {
@@ -107,9 +102,7 @@ func TestHosts(t *testing.T) {
 	w.change("/none", "503\nRetry-After: 0\n\n")
 	dir := crawled(t, w, "bakery")
 	m := makeTable(t, "hosts", dir)
-	if m.Rows != 1 {
-		t.Fatalf("%d rows", m.Rows)
-	}
+	require.EqualValues(t, 1, m.Rows, "rows")
 	d := makeTable(t, "decisions", dir)
 	decisions, octets := int64(0), int64(0)
 	for _, r := range d.rows {
@@ -214,9 +207,7 @@ func TestHeaders(t *testing.T) {
 	w.change("/to", "302\nLocation: /a?x=1&y=\nX-Odd: a, \"b\"\n\n")
 	dir := crawled(t, w, "bakery")
 	m := makeTable(t, "headers", dir)
-	if len(m.Lefts) != 0 {
-		t.Error(m.Lefts)
-	}
+	assert.Empty(t, m.Lefts)
 	var got []string
 	for _, r := range m.rows {
 		if u := m.show(r, "url", "side"); u == w.URL+"/to | response" || u == w.URL+"/to | request" {

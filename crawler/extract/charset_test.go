@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding/unicode"
 
@@ -103,8 +104,6 @@ func TestIsHTML(t *testing.T) {
 		{"*/*", html, true},
 		{"application/unknown", text, false},
 	} {
-		if got := IsHTML(tt.contentType, []byte(tt.head)); got != tt.want {
-			t.Errorf("IsHTML(%q, %q) = %t", tt.contentType, tt.head, got)
-		}
+		assert.Equalf(t, tt.want, IsHTML(tt.contentType, []byte(tt.head)), "IsHTML(%q, %q", tt.contentType, tt.head)
 	}
 }

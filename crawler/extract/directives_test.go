@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func flags(d Directives) string {
@@ -63,9 +65,7 @@ func TestXRobotsTag_Rule19(t *testing.T) {
 		{"noise", ",:,,otherbot:,mybot:,, noindex", "noindex"},
 	} {
 		d := HeaderDirectives(http.Header{"X-Robots-Tag": {tt.value}}, "mybot")
-		if got := flags(d); got != tt.want {
-			t.Errorf("%s: %q: %q; want %q", tt.rule, tt.value, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, flags(d), "%s: %q", tt.rule, tt.value)
 	}
 }
 
@@ -75,12 +75,8 @@ func TestXRobotsTag_FieldsAreReadOneByOne(t *testing.T) {
 	h.Add("x-robots-tag", "nofollow") // not otherbot's
 	h.Add("X-Robots-Tag", "curtsy: noarchive")
 	d := HeaderDirectives(h, "mybot")
-	if got := flags(d); got != "nofollow noarchive" {
-		t.Errorf("%q", got)
-	}
-	if want := "X-Robots-Tag: nofollow|X-Robots-Tag: curtsy: noarchive"; strings.Join(d.Raw, "|") != want {
-		t.Errorf("Raw %q; want %q", d.Raw, want)
-	}
+	assert.Equal(t, "nofollow noarchive", flags(d))
+	assert.Equalf(t, "X-Robots-Tag: nofollow|X-Robots-Tag: curtsy: noarchive", strings.Join(d.Raw, "|"), "Raw %q", d.Raw)
 	if d := HeaderDirectives(nil, ""); flags(d) != "" || d.Raw != nil {
 		t.Errorf("no header: %+v", d)
 	}
@@ -106,17 +102,11 @@ func TestMetaRobots_Rule19(t *testing.T) {
 		{"no content", `<meta name=robots>`, ""},
 		{"another attribute", `<meta property=robots content=noindex><meta http-equiv=robots content=noindex>`, ""},
 	} {
-		if got := flags(extract(t, tt.html).Robots); got != tt.want {
-			t.Errorf("%s: %s: %q; want %q", tt.rule, tt.html, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, flags(extract(t, tt.html).Robots), "%s: %s", tt.rule, tt.html)
 	}
 	page := extract(t, `<meta name=robots content=nofollow>`, "X-Robots-Tag", "noarchive")
-	if got := flags(page.Robots); got != "nofollow noarchive" {
-		t.Errorf("element and field: %q", got)
-	}
-	if want := "X-Robots-Tag: noarchive|meta robots: nofollow"; strings.Join(page.Robots.Raw, "|") != want {
-		t.Errorf("Raw %q; want %q", page.Robots.Raw, want)
-	}
+	assert.Equal(t, "nofollow noarchive", flags(page.Robots), "element and field")
+	assert.Equalf(t, "X-Robots-Tag: noarchive|meta robots: nofollow", strings.Join(page.Robots.Raw, "|"), "Raw %q", page.Robots.Raw)
 }
 
 func TestDirectives_RawIsBoundedAndTheRestStillBinds(t *testing.T) {

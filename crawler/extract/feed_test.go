@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -98,9 +99,7 @@ func TestFeed_AFaultOfTheBodyIsAnError(t *testing.T) {
 	broken := errors.New("disk")
 	for _, head := range []string{"", "{", "<rss>"} {
 		_, err := New().Parts(t.Context(), Input{URL: parse(t, pageURL), Body: io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken))}, KindFeed)
-		if !errors.Is(err, broken) {
-			t.Errorf("%q: %v", head, err)
-		}
+		assert.ErrorIs(t, err, broken, head)
 	}
 }
 
@@ -123,12 +122,8 @@ func TestFollow_SaysWhichFeedsAreRead(t *testing.T) {
 		"text that shows one":                   {"text/plain", "<rss>", 0},
 		"a page stays a page, whatever it says": {"text/html", "<rss>", KindPage},
 	} {
-		if got := (Follow{Feed: true}).KindOf(c.contentType, "/x", []byte(c.head)); got != c.want {
-			t.Errorf("%s: kind %d, want %d", rule, got, c.want)
-		}
-		if got := (Follow{}).KindOf(c.contentType, "/x", []byte(c.head)); got == KindFeed {
-			t.Errorf("%s: read though nobody asked", rule)
-		}
+		assert.Equalf(t, c.want, (Follow{Feed: true}).KindOf(c.contentType, "/x", []byte(c.head)), "%s: kind", rule)
+		assert.NotEqualf(t, KindFeed, (Follow{}).KindOf(c.contentType, "/x", []byte(c.head)), "%s: read though nobody asked", rule)
 	}
 	if f, err := ParseFollow(FollowWords()); err != nil || f != (Follow{Feed: true}) {
 		t.Error(f, err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
 )
@@ -42,9 +44,7 @@ func TestRefused_AreCountedOnceTheLimitOfMemoryIsReachedToo(t *testing.T) {
 	page := extract(t, b.String())
 	want := map[canon.Reason]int{canon.Scheme: 2 * (maxRemembered + 100), canon.NoHost: 1, canon.TooLong: 1}
 	for reason, n := range want {
-		if page.Refused[reason] != n {
-			t.Errorf("%s: %d; want %d", reason, page.Refused[reason], n)
-		}
+		assert.Equal(t, n, page.Refused[reason], reason)
 	}
 	if len(page.Refused) != len(want) || lines(page) != "a href /dir/x" || page.Repeats != 1 {
 		t.Errorf("%v, %q, %d repeats", page.Refused, lines(page), page.Repeats)
@@ -58,9 +58,7 @@ func TestUnparsed_TooDeep(t *testing.T) {
 		if page.Unparsed != UnparsedDeep || len(page.Links) != 0 || page.Base.String() != pageURL || page.Charset != "utf-8" {
 			t.Errorf("%d: %q, %q, %s, %s", n, page.Unparsed, lines(page), page.Base, page.Charset)
 		}
-		if got := flags(page.Robots); got != "noindex noarchive" {
-			t.Errorf("%d: what the page asks is forgotten: %q", n, got)
-		}
+		assert.Equalf(t, "noindex noarchive", flags(page.Robots), "%d: what the page asks is forgotten", n)
 	}
 	if page := extract(t, strings.Repeat("<div>", 500)+"<a href=x>"); page.Unparsed != "" || len(page.Links) != 1 {
 		t.Errorf("500 elements: %q, %d links", page.Unparsed, len(page.Links))
@@ -97,9 +95,7 @@ func TestHostile_OddOctets(t *testing.T) {
 		{"a huge srcset", "<img srcset='" + strings.Repeat("x 1x,", 1<<18) + "'>", "+img srcset /dir/x"},
 	} {
 		page := extract(t, tt.body)
-		if got := lines(page); got != tt.want {
-			t.Errorf("%s: %.200q; want %q", tt.rule, got, tt.want)
-		}
+		assert.Equal(t, tt.want, lines(page), tt.rule)
 	}
 }
 
@@ -125,9 +121,7 @@ func TestTitle_IsCollapsedAndBounded(t *testing.T) {
 		"<title>" + strings.Repeat(" \n", 100_000) + "</title>": "",
 		"no title": "",
 	} {
-		if got := extract(t, html).Title; got != want {
-			t.Errorf("%.50q: %.50q; want %.50q", html, got, want)
-		}
+		assert.Equalf(t, want, extract(t, html).Title, "%.50q", html)
 	}
 }
 
@@ -203,13 +197,9 @@ func TestLargeTrees_WaitBySize(t *testing.T) {
 			stopped <- err
 		}()
 		synctest.Wait()
-		if within.Load() != 1 {
-			t.Errorf("%d large pages are being read; want 1", within.Load())
-		}
+		assert.EqualValues(t, 1, within.Load(), "large pages are being read; want 1")
 		cancel()
-		if err := <-stopped; !errors.Is(err, context.Canceled) {
-			t.Errorf("the wait was cancelled: %v", err)
-		}
+		assert.ErrorIs(t, <-stopped, context.Canceled, "the wait was cancelled")
 		for _, size := range []int64{0, 100, largeTree} { // a short body counts as what it is
 			body := strings.Repeat("x", int(size))
 			if _, err := x.HTML(context.Background(), Input{Body: strings.NewReader(body), Size: size}); err != nil {

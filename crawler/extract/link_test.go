@@ -1,6 +1,10 @@
 package extract
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 func TestLinks_ByElementAndAttribute(t *testing.T) {
 	for _, tt := range []struct{ rule, html, want string }{
@@ -98,9 +102,7 @@ func TestLinks_ByElementAndAttribute(t *testing.T) {
 		{"document order", `<img src=a><a href=b><link rel=next href=c><img src=a>`, "+img src /dir/a; a href /dir/b; link href /dir/c"},
 		{"one by key, as first written", `<a href=/%7Ea><a href=/~a><a href=/%7ea>`, "a href /%7Ea"},
 	} {
-		if got := lines(extract(t, tt.html)); got != tt.want {
-			t.Errorf("%s: %s\n got %q\nwant %q", tt.rule, tt.html, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, lines(extract(t, tt.html)), "%s: %s", tt.rule, tt.html)
 	}
 }
 
@@ -217,7 +219,5 @@ func TestRefresh_ElementAndField(t *testing.T) {
 	if got := lines(page); got != want {
 		t.Errorf(" got %q\nwant %q", got, want)
 	}
-	if got := lines(extract(t, `<a href=b><meta http-equiv=refresh content="0;url=b">`)); got != "a href /dir/b refresh" {
-		t.Errorf("a link that is a refresh as well: %q", got)
-	}
+	assert.Equal(t, "a href /dir/b refresh", lines(extract(t, `<a href=b><meta http-equiv=refresh content="0;url=b">`)), "a link that is a refresh as well")
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
@@ -133,9 +134,7 @@ func TestMention_AsTheTokenizerHasThem(t *testing.T) {
 			other[name] += k
 		}
 	}
-	if n == 0 {
-		t.Error("nothing was compared")
-	}
+	assert.NotEqual(t, 0, n, "nothing was compared")
 	t.Logf("%d pages: %d mentions alike; the tokenizer alone: %d in templates; ours alone: %v", len(paths), n, inert, other)
 }
 
@@ -164,9 +163,7 @@ func TestMention_AsPythonHasThem(t *testing.T) {
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		if os.Getenv("CURTSY_MUST_RUN") != "" {
-			t.Fatalf("%v, and CURTSY_MUST_RUN is set", err)
-		}
+		require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%v, and CURTSY_MUST_RUN is set", err)
 		t.Skip("no python3")
 	}
 	var paths []string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,9 +38,7 @@ func TestKindOf_ATypeThatIsNamedIsBelieved(t *testing.T) {
 		{"", "/a.css/", "", 0},
 		{"", "", "", 0},
 	} {
-		if got := KindOf(tt.contentType, tt.path, []byte(tt.head)); got != tt.want {
-			t.Errorf("%q, %q, %q: %d; want %d", tt.contentType, tt.path, tt.head, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, KindOf(tt.contentType, tt.path, []byte(tt.head)), "%q, %q, %q", tt.contentType, tt.path, tt.head)
 	}
 }
 
@@ -49,9 +48,7 @@ func parts(t testing.TB, kind Kind, contentType, body string) Page {
 	in := Input{URL: parse(t, pageURL), ContentType: contentType, Header: http.Header{"X-Robots-Tag": {"nofollow"}}, Body: strings.NewReader(body), Size: int64(len(body)), Token: "mybot"}
 	page, err := New().Parts(context.Background(), in, kind)
 	require.NoError(t, err)
-	if !page.Robots.NoFollow {
-		t.Error("what the header asks is forgotten")
-	}
+	assert.True(t, page.Robots.NoFollow, "what the header asks is forgotten")
 	return page
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/extract/prune"
@@ -108,9 +109,7 @@ func TestPrune_EqualsTheWholeTree(t *testing.T) {
 		require.NoError(t, err)
 		same(t, input(t, body), body)
 	}
-	if !same(t, input(t, usual()), usual()) {
-		t.Error("a usual page is not pruned")
-	}
+	assert.True(t, same(t, input(t, usual()), usual()), "a usual page is not pruned")
 }
 
 // TestPrune_RandomPages reads pages made of pieces that nest, misnest, end nothing and never end.

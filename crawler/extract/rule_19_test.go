@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -57,9 +58,7 @@ func TestRule19_FieldsAsTheyAreDocumented(t *testing.T) {
 		{[]string{"unavailable_after: , noindex"}, "noindex"},
 		{[]string{"unavailable_after: " + strings.Repeat("9", 500)}, "unavailable_after: " + strings.Repeat("9", maxDate)},
 	} {
-		if got := HeaderDirectives(http.Header{"X-Robots-Tag": tt.fields}, "mybot").String(); got != tt.want {
-			t.Errorf("%q: %q; want %q", tt.fields, got, tt.want)
-		}
+		assert.Equal(t, tt.want, HeaderDirectives(http.Header{"X-Robots-Tag": tt.fields}, "mybot").String(), tt.fields)
 	}
 }
 
@@ -80,9 +79,7 @@ func TestRule19_ElementsAsTheyAreDocumented(t *testing.T) {
 		`<meta name="robots" content="&#110;oindex">`:                                                        "noindex",
 		`<meta name="robots" content="unavailable_after: 1 May 2027"><meta name=robots content="follow, x">`: "unavailable_after: 1 May 2027",
 	} {
-		if got := extract(t, html).Robots.String(); got != want {
-			t.Errorf("%s: %q; want %q", html, got, want)
-		}
+		assert.Equal(t, want, extract(t, html).Robots.String(), html)
 	}
 }
 
@@ -110,9 +107,7 @@ func TestRule19_DirectivesOfAPageWithoutATree(t *testing.T) {
 		{"text/html", strings.Repeat(" ", maxScan) + element, "nofollow"},
 		{"text/html", "", "nofollow"},
 	} {
-		if got := read(tt.contentType, tt.body); got != tt.want {
-			t.Errorf("%s, %d octets: %q; want %q", tt.contentType, len(tt.body), got, tt.want)
-		}
+		assert.Equalf(t, tt.want, read(tt.contentType, tt.body), "%s, %d octets", tt.contentType, len(tt.body))
 	}
 	if d, err := x.Directives(context.Background(), Input{URL: parse(t, pageURL)}); err != nil || d.String() != "" {
 		t.Errorf("nothing at all: %v, %v", d, err)

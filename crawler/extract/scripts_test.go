@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -67,7 +68,5 @@ func TestScripts_AScriptOf50MBIsReadToItsBound(t *testing.T) {
 	if len(got) != 1 || cut != script.CutLong {
 		t.Errorf("%q, cut %q", got, cut)
 	}
-	if e.taken > script.MaxRead+1<<20 {
-		t.Errorf("%d bytes are read", e.taken)
-	}
+	assert.LessOrEqual(t, e.taken, script.MaxRead+1<<20, "bytes are read")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
@@ -53,14 +54,10 @@ func sameLinks(t *testing.T, page string) {
 	linksOf(doc.Nodes[0], got)
 	linksOf(whole, want)
 	for l := range want {
-		if !got[l] {
-			t.Errorf("%q: lost %q", page, l)
-		}
+		assert.Truef(t, got[l], "%q: lost %q", page, l)
 	}
 	for l := range got {
-		if !want[l] {
-			t.Errorf("%q: made up %q", page, l)
-		}
+		assert.Truef(t, want[l], "%q: made up %q", page, l)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 )
@@ -146,9 +147,7 @@ func TestTame_LinksStayWhatTheyAre(t *testing.T) {
 		{"many attributes in a drawing", `<svg><a` + heavy + `xlink:href=/1><path /></a></svg><a href=/2>`, "a xlink:href /1; a href /2"},
 		{"a long attribute", `<a title="` + strings.Repeat("x ", maxAhead) + `" href=/1>1</a>`, "a href /1"},
 	} {
-		if got := lines(extract(t, tt.body)); got != tt.want {
-			t.Errorf("%s: %q; want %q", tt.rule, got, tt.want)
-		}
+		assert.Equal(t, tt.want, lines(extract(t, tt.body)), tt.rule)
 	}
 	page := extract(t, `<b name=robots content=noindex><i title='><meta name=robots content=nofollow>'><meta name=robots content='noarchive,<b>'>`)
 	if flags(page.Robots) != "noarchive" || len(page.Robots.Raw) != 1 || page.Robots.Raw[0] != "meta robots: noarchive,<b>" {
@@ -165,9 +164,7 @@ func FuzzEndOf(f *testing.F) {
 		tag := "<a " + rest
 		z := html.NewTokenizer(strings.NewReader(tag))
 		if kind := z.Next(); kind != html.StartTagToken && kind != html.SelfClosingTagToken {
-			if endOf([]byte(tag), 2, maxAttrs) >= 0 {
-				t.Errorf("%q is no tag", tag)
-			}
+			assert.Lessf(t, endOf([]byte(tag), 2, maxAttrs), 0, "%q is no tag", tag)
 			return
 		}
 		raw := len(z.Raw())

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage/markup"
 )
 
@@ -58,9 +60,7 @@ func TestXHTML_PrefixesAndInstructions(t *testing.T) {
 func TestXHTML_OnlyByItsMediaType(t *testing.T) {
 	const body = `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><title/><a href="x"/></html>`
 	for contentType, want := range map[string]string{"text/html": "", "application/xhtml+xml; charset=utf-8": "a href /dir/x", "Application/XHTML+XML": "a href /dir/x"} {
-		if got := lines(extractAs(t, contentType, body)); got != want {
-			t.Errorf("%s: %q; want %q", contentType, got, want)
-		}
+		assert.Equal(t, want, lines(extractAs(t, contentType, body)), contentType)
 	}
 }
 

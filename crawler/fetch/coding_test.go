@@ -14,6 +14,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 )
 
 // code returns s in a content coding.
@@ -60,9 +61,7 @@ func TestCodingsAreDecoded(t *testing.T) {
 							len(got), x.Undecoded, x.PayloadSize, len(want), len(sent))
 					}
 				}
-				if len(w.dialed) != 1 {
-					t.Errorf("%d connections: a decoded body must leave its connection fit", len(w.dialed))
-				}
+				assert.Len(t, w.dialed, 1, "connections: a decoded body must leave its connection fit")
 			})
 		}
 	}
@@ -110,9 +109,7 @@ func TestDamagedCodingIsCoding(t *testing.T) {
 				}
 				x = get(t, f, "http://a.test/")
 				expect(t, x, "", "")
-				if text(t, x.Body) != page {
-					t.Error("the next body is damaged, too")
-				}
+				assert.Equal(t, page, text(t, x.Body), "the next body is damaged, too")
 			})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -64,9 +65,7 @@ func TestFieldsBelongToOneAuthority(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 	for _, other := range []string{"http://own.test/", "https://own.test:8443/", "https://www.own.test/", "https://own.test.evil.test/", "https://test/"} {
-		if s.Has(authority(t, other)) {
-			t.Errorf("%s has credentials", other)
-		}
+		assert.Falsef(t, s.Has(authority(t, other)), "%s has credentials", other)
 	}
 	if !s.Has(authority(t, "https://OWN.test:443/a?b")) || (*Set)(nil).Has(authority(t, "https://own.test/")) {
 		t.Error("the authority itself has none, or that of no set some")
@@ -96,9 +95,7 @@ func TestNoPrintingShowsAValue(t *testing.T) {
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "f", f, "s", s, "deep", deep)
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "f", f, "s", s, "deep", deep)
 	for _, secret := range []string{password, "am86VHIw", fmt.Sprintf("%x", password), strings.Trim(fmt.Sprint([]byte(password)), "[]")} {
-		if strings.Contains(b.String(), secret) {
-			t.Errorf("%q is printed", secret)
-		}
+		assert.NotContains(t, b.String(), secret, "is printed")
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/coding"
 )
 
@@ -39,9 +41,7 @@ func FuzzResponse(f *testing.F) {
 			if x.Response != nil {
 				got = text(t, x.Response)
 			}
-			if !bytes.Contains(response, []byte(got)) {
-				t.Fatalf("response %q is no part of %q", got, response)
-			}
+			require.Truef(t, bytes.Contains(response, []byte(got)), "response %q is no part of %q", got, response)
 			if x.Body != nil && x.Body.Size() > most {
 				t.Fatalf("body of %d octets", x.Body.Size())
 			}

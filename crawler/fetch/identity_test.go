@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Politeness rule 1.
@@ -22,15 +24,9 @@ func TestUserAgentIsDerived(t *testing.T) {
 		{Identity{Token: "Lab"}, "Lab curtsy", ""},
 		{Identity{Operator: "The Lab", Purpose: "a study"}, "curtsy", ""},
 	} {
-		if err := c.id.Validate(); err != nil {
-			t.Errorf("%+v: %v", c.id, err)
-		}
-		if got := c.id.UserAgent(); got != c.want {
-			t.Errorf("%+v: User-Agent %q, want %q", c.id, got, c.want)
-		}
-		if got := c.id.From(); got != c.from {
-			t.Errorf("%+v: From %q, want %q", c.id, got, c.from)
-		}
+		assert.NoError(t, c.id.Validate(), c.id)
+		assert.Equalf(t, c.want, c.id.UserAgent(), "%+v: User-Agent", c.id)
+		assert.Equalf(t, c.from, c.id.From(), "%+v: From", c.id)
 	}
 }
 
@@ -71,9 +67,7 @@ func TestIdentityIsRefused(t *testing.T) {
 		}
 	}
 	for _, token := range []string{"Googly", "LanternBot", "Mozillafan", "curtsy", "Javanese", "my-Googlebot-study"} {
-		if err := (Identity{Token: token}).Validate(); err != nil {
-			t.Errorf("%s: %v", token, err)
-		}
+		assert.NoError(t, (Identity{Token: token}).Validate(), token)
 	}
 }
 
@@ -106,9 +100,7 @@ func TestContactMustBeReachable(t *testing.T) {
 		"not a contact":                        false,
 	} {
 		err := Identity{Contact: contact}.CheckContact()
-		if (err == nil) != reachable {
-			t.Errorf("%q: %v, want reachable %v", contact, err, reachable)
-		}
+		assert.Equalf(t, reachable, (err == nil), "%q: %v, want reachable", contact, err)
 		if err != nil && contact != "not a contact" && !strings.Contains(err.Error(), "curtsy identity set --contact") {
 			t.Errorf("%q: the error does not say what to do: %v", contact, err)
 		}
@@ -135,9 +127,7 @@ func TestListOfTokens(t *testing.T) {
 			part = nil
 		case line[0] == '#':
 		default:
-			if strings.Trim(line, letters+"-_") != "" {
-				t.Errorf("%q is outside the grammar: no identity could claim it", line)
-			}
+			assert.Emptyf(t, strings.Trim(line, letters+"-_"), "%q is outside the grammar: no identity could claim it", line)
 			if lower := strings.ToLower(line); seen[lower] {
 				t.Errorf("%q stands twice", line)
 			} else {

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -66,17 +67,13 @@ func TestConnectionIsNotUsedAgain(t *testing.T) {
 			}}
 			f := w.fetcher(t, c.config)
 			x := get(t, f, "http://a.test/")
-			if x.Failure != nil {
-				t.Fatal(x.Failure)
-			}
+			require.Nil(t, x.Failure)
 			time.Sleep(c.pause)
 			if c.act != nil {
 				c.act(f, x.URL.Authority())
 			}
 			synctest.Wait()
-			if closed != 1 {
-				t.Error("the connection is still open")
-			}
+			assert.Equal(t, 1, closed, "the connection is still open")
 			if again := get(t, f, "http://a.test/"); again.Reused || again.Failure != nil {
 				t.Errorf("reused %v, %v", again.Reused, again.Failure)
 			}
@@ -169,14 +166,10 @@ func TestAsManyConnectionsAreKeptAsTheRequestsAllowFor(t *testing.T) {
 	var kept []*connection
 	for i, want := range []bool{true, true, true, false} {
 		l := lineTo()
-		if got := s.put(l, 3); got != want {
-			t.Fatalf("connection %d is kept: %v", i+1, got)
-		}
+		require.Equalf(t, want, s.put(l, 3), "connection %d is kept", i+1)
 		kept = append(kept, l)
 	}
-	if s.put(lineTo(), 0) {
-		t.Error("a request that allows for one adds a fourth")
-	}
+	assert.False(t, s.put(lineTo(), 0), "a request that allows for one adds a fourth")
 	s.expire(kept[1]) // in the middle
 	s.expire(kept[1])
 	s.expire(kept[3]) // never in
@@ -224,9 +217,7 @@ func TestUnaskedOctetsAreNoAnswer(t *testing.T) {
 	})
 	f := mustNew(t, Config{AllowNet: nets("127.0.0.0/8")})
 	url := "http://" + listener.Addr().String() + "/"
-	if x := get(t, f, url); x.Failure != nil {
-		t.Fatal(x.Failure)
-	}
+	require.Nil(t, get(t, f, url).Failure)
 	l := f.idle.lines[mustURL(t, url).Authority()]
 	if l == nil || l.hasPendingInput() {
 		t.Fatal("the connection is not idle")
@@ -273,8 +264,6 @@ func TestManyAtOnce(t *testing.T) {
 		}()
 	}
 	for range 8 {
-		if err := <-results; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-results)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -86,9 +87,7 @@ func decodesWindow(t *testing.T, bits int) {
 				all.Go(func() {
 					x := do(t, f, Request{URL: mustURL(t, fmt.Sprintf("http://h%d.test/", i))})
 					octets, err := io.ReadAll(x.Body)
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 					body := string(octets)
 					switch {
 					case cut == 0 && (x.Failure != nil || body != plain):

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 )
@@ -121,9 +122,7 @@ func TestLookUpGivenUpIsTakenOver(t *testing.T) {
 		if _, err := f.Addresses(t.Context(), a); err != nil || time.Since(begin) != 3*time.Second/2 {
 			t.Errorf("the second: %v after %v", err, time.Since(begin))
 		}
-		if err := g.Wait(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, g.Wait())
 	})
 }
 
@@ -134,13 +133,9 @@ func TestRememberedNamesAreBounded(t *testing.T) {
 		if _, err := n.of(t.Context(), fmt.Sprintf("h%d.test", i)); err != nil {
 			t.Fatal(err)
 		}
-		if len(n.known) > maxNames {
-			t.Fatalf("%d names", len(n.known))
-		}
+		require.LessOrEqual(t, len(n.known), maxNames, "names")
 	}
-	if len(n.under) != 0 {
-		t.Errorf("%d look-ups under way", len(n.under))
-	}
+	assert.Empty(t, n.under, "look-ups under way")
 }
 
 // Politeness rule 23: public at the first look-up, private at the second.
@@ -160,9 +155,7 @@ func TestRebindingIsRefused(t *testing.T) {
 		if _, err := f.Addresses(t.Context(), authority(t, "http://a.test:80")); err == nil {
 			t.Error("the second answer passes")
 		}
-		if !slices.Equal(w.dialed, []string{"8.8.8.8:80"}) {
-			t.Errorf("dialled %v", w.dialed)
-		}
+		assert.Equal(t, []string{"8.8.8.8:80"}, w.dialed, "dialled")
 	})
 }
 
@@ -222,9 +215,7 @@ func TestUnmadeIsAnExchangeThatFailed(t *testing.T) {
 	u := mustURL(t, "http://a.test/")
 	_, err := f.Addresses(t.Context(), u.Authority())
 	var failure *Failure
-	if !errors.As(err, &failure) {
-		t.Fatal(err)
-	}
+	require.True(t, errors.As(err, &failure), err)
 	x := Unmade(u, failure)
 	expect(t, x, PrivateAddress, "")
 	if x.URL.String() != u.String() || x.Start.IsZero() || x.End.Before(x.Start) || len(x.Request) != 0 || x.Close() != nil {
@@ -273,11 +264,7 @@ func TestRule25_SlowLookUpsHoldNobodyUp(t *testing.T) {
 		if _, err := f.Addresses(t.Context(), authority(t, "http://good.test")); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begin); took > 1000/maxLookups*slowLookUp+slowLookUp {
-			t.Errorf("the good name took %v", took)
-		}
-		if err := slow.Wait(); err != nil {
-			t.Error(err)
-		}
+		assert.LessOrEqual(t, time.Since(begin), 1000/maxLookups*slowLookUp+slowLookUp, "the good name took")
+		assert.NoError(t, slow.Wait())
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -37,9 +38,7 @@ func TestRequestOctetsWhole(t *testing.T) {
 		"If-None-Match: \"v1\"\r\n" +
 		"If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT\r\n" +
 		"Connection: close\r\n\r\n"
-	if string(got) != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equalf(t, want, string(got), "got\n%s", got)
 }
 
 func TestRequestOctetsPlain(t *testing.T) {
@@ -68,13 +67,9 @@ func TestRequestTargetIsThatOfCanon(t *testing.T) {
 			x := do(t, f, Request{URL: u})
 			closed(t, f)
 			w.wg.Wait()
-			if seen != string(x.Request) {
-				t.Errorf("%s: Exchange.Request %q, crossed the connection %q", raw, x.Request, seen)
-			}
+			assert.Equalf(t, string(x.Request), seen, "%s: Exchange.Request %q, crossed the connection", raw, x.Request)
 			want := "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Authority().HostPort() + "\r\n"
-			if !strings.HasPrefix(seen, want) {
-				t.Errorf("%s: sent %q, want it to begin %q", raw, seen, want)
-			}
+			assert.Truef(t, strings.HasPrefix(seen, want), "%s: sent %q, want it to begin %q", raw, seen, want)
 			if n := strings.Count(seen, "\r\n"); n != 6 {
 				t.Errorf("%s: %d lines in %q", raw, n, seen)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 )
@@ -89,16 +90,10 @@ func TestBeginAndBegunFrameTheSending(t *testing.T) {
 		for range 2 {
 			x := do(t, f, r)
 			expect(t, x, "", "")
-			if x.End.Sub(x.Start) > time.Second {
-				t.Errorf("the exchange took %v", x.End.Sub(x.Start))
-			}
+			assert.LessOrEqual(t, x.End.Sub(x.Start), time.Second, "the exchange took")
 		}
-		if got := said.String(); got != "begin begun "+"begin begun "+"begin begun " {
-			t.Errorf("%q", got)
-		}
-		if len(w.dialed) != 2 {
-			t.Errorf("%d connections", len(w.dialed))
-		}
+		assert.Equal(t, "begin begun "+"begin begun "+"begin begun ", said.String())
+		assert.Len(t, w.dialed, 2, "connections")
 		r.Begin = func(context.Context) error { return context.Canceled }
 		if x, err := f.Do(t.Context(), r); x != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, %v", x, err)

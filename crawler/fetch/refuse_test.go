@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 var errListed = errors.New("listed")
@@ -53,8 +55,6 @@ func TestRule16_AKeptConnectionIsRefused(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if len(w.dialed) != 1 {
-			t.Errorf("dialled %q", w.dialed)
-		}
+		assert.Len(t, w.dialed, 1, "dialled")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 const (
@@ -83,9 +85,7 @@ func (a response) check(t *testing.T) {
 		if s := x.Failure.Error(); len(s) > 300 || strings.ContainsAny(s, "\x00\r\n") {
 			t.Errorf("message of %d octets: %q", len(s), s)
 		}
-		if again := get(t, f, "http://a.test/"); again.Reused {
-			t.Error("the connection was used again")
-		}
+		assert.False(t, get(t, f, "http://a.test/").Reused, "the connection was used again")
 		return
 	}
 	if x.HeadSize != int64(len(a.head)) || x.Interim != strings.Count(a.interim, "HTTP/") {
@@ -256,9 +256,7 @@ func TestNoBodyByStatus(t *testing.T) {
 			if x.Body != nil || x.PayloadSize != 0 || x.PayloadDigest != sha256.Sum256(nil) || x.HeadSize != int64(len(head)) || text(t, x.Response) != head {
 				t.Errorf("body %v, payload %d, response %q", x.Body, x.PayloadSize, text(t, x.Response))
 			}
-			if again := get(t, f, "http://a.test/"); !again.Reused {
-				t.Error("the connection was not kept")
-			}
+			assert.True(t, get(t, f, "http://a.test/").Reused, "the connection was not kept")
 		})
 	}
 }

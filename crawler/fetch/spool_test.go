@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage/spool"
 )
 
@@ -27,9 +29,7 @@ func TestSpoolGoesToDiskAndAway(t *testing.T) {
 			if text(t, x.Response) != response || text(t, x.Body) != page {
 				t.Errorf("%s: %d octets of response, %d of body", name, x.Response.Size(), x.Body.Size())
 			}
-			if err := errors.Join(x.Close(), x.Close()); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, errors.Join(x.Close(), x.Close()))
 			if _, err := x.Body.ReadAt(make([]byte, 1), 0); !errors.Is(err, os.ErrClosed) {
 				t.Errorf("%s: reading after Close: %v", name, err)
 			}

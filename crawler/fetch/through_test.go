@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,9 +26,7 @@ func by(t testing.TB, raw string) *Chooser {
 // unresolved fails the test when a name other than the proxy's is looked up.
 func unresolved(t testing.TB) func(context.Context, string) ([]netip.Addr, error) {
 	return func(_ context.Context, host string) ([]netip.Addr, error) {
-		if host != "proxy.lab.dev" {
-			t.Errorf("%s is looked up", host)
-		}
+		assert.Equal(t, "proxy.lab.dev", host, "is looked up")
 		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil // a private net: nothing keeps a proxy from being there
 	}
 }
@@ -60,9 +59,7 @@ func TestProxy_ForwardsHTTP(t *testing.T) {
 		t.Errorf("dialled %q for %d requests", w.dialed, len(heads))
 	}
 	for _, head := range heads {
-		if !strings.Contains(head, "Proxy-Authorization: Basic "+hidden+"\r\n") {
-			t.Errorf("the proxy is not told who we are: %q", head)
-		}
+		assert.Contains(t, head, "Proxy-Authorization: Basic "+hidden+"\r\n", "the proxy is not told who we")
 	}
 }
 
@@ -148,9 +145,7 @@ func TestProxy_PrivateNamesAreRefused(t *testing.T) {
 		if _, err := f.Addresses(t.Context(), mustURL(t, url).Authority()); err == nil {
 			t.Errorf("%s: there are addresses for it", url)
 		}
-		if len(w.dialed) > 0 {
-			t.Errorf("%s: dialled %q", url, w.dialed)
-		}
+		assert.Emptyf(t, w.dialed, "%s: dialled", url)
 	}
 }
 
@@ -208,7 +203,5 @@ func TestWire_KeepsNoPartOfASecret(t *testing.T) {
 			t.Fatalf("%d octets sent: %q is kept", n, got)
 		}
 	}
-	if !strings.Contains(string(w.octets), hidden) {
-		t.Errorf("%q", w.octets)
-	}
+	assert.Containsf(t, string(w.octets), hidden, "%q", w.octets)
 }

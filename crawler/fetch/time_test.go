@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -215,9 +216,7 @@ func TestStop(t *testing.T) {
 				time.AfterFunc(5*time.Second, func() { stop(cause) })
 				begin := time.Now()
 				x, err := f.Do(ctx, Request{URL: mustURL(t, c.url)})
-				if took := time.Since(begin); took != 5*time.Second {
-					t.Errorf("took %v", took)
-				}
+				assert.Equal(t, 5*time.Second, time.Since(begin), "took")
 				if cause != enough {
 					if x != nil || !errors.Is(err, context.Canceled) {
 						t.Errorf("%v, %v", x, err)

@@ -9,12 +9,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func secure(t *testing.T) (srv *httptest.Server, roots *x509.CertPool) {
@@ -68,9 +69,7 @@ func TestTLS(t *testing.T) {
 			if got := text(t, x.Response); !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, c.body) {
 				t.Errorf("response %q is not above TLS", got)
 			}
-			if !slices.Equal(x.Protocols, []string{"http/1.1", "tls/1.3"}) {
-				t.Errorf("protocols %q", x.Protocols)
-			}
+			assert.Equal(t, []string{"http/1.1", "tls/1.3"}, x.Protocols, "protocols")
 			if again := get(t, f, c.url); !again.Reused || text(t, again.Body) != c.body {
 				t.Errorf("reused %v, %v", again.Reused, again.Failure)
 			}
@@ -127,9 +126,7 @@ func TestTLSEndWithoutClosureAlert(t *testing.T) {
 			}}
 			x := get(t, w.fetcher(t, Config{RootCAs: roots}), "https://example.com/")
 			expect(t, x, c.class, c.truncated)
-			if got := text(t, x.Response); got != c.response {
-				t.Errorf("response %q", got)
-			}
+			assert.Equal(t, c.response, text(t, x.Response), "response")
 		})
 	}
 }
@@ -141,9 +138,7 @@ func TestLateAlertIsTLS(t *testing.T) {
 		w := &world{}
 		w.serve = func(_ int, conn net.Conn) {
 			c := &tls.Config{Certificates: srv.TLS.Certificates, ClientAuth: tls.RequireAnyClientCert}
-			if err := tls.Server(unblocked{conn, &w.wg}, c).HandshakeContext(t.Context()); err == nil {
-				t.Error("the server asked for no certificate")
-			}
+			assert.Error(t, tls.Server(unblocked{conn, &w.wg}, c).HandshakeContext(t.Context()), "the server asked for no certificate")
 			drain(conn)
 		}
 		expect(t, get(t, w.fetcher(t, Config{RootCAs: roots}), "https://example.com/"), TLS, "")

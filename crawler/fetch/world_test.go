@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -71,9 +72,7 @@ func mustNew(t testing.TB, c Config) *Fetcher {
 }
 
 func closed(t testing.TB, c io.Closer) {
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, c.Close())
 }
 
 // say writes what the other side may no longer want, drain reads until it has gone.

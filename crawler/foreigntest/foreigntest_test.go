@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -41,9 +42,7 @@ difference that no longer occurs fails the test.
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d | %d |\n", name, src.Name, src.From, src.Version, src.License, len(cases), len(cases)-times[0])
 		for i, reason := range src.Differences {
-			if times[i+1] == 0 {
-				t.Errorf("%s: no case has difference %d", name, i+1)
-			}
+			assert.NotEqualf(t, 0, times[i+1], "%s: no case has difference %d", name, i+1)
 			fmt.Fprintf(&reasons, "| `%s` | %d | %d | %s |\n", name, i+1, times[i+1], reason)
 		}
 	}

@@ -3,6 +3,7 @@ package found
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -38,8 +39,6 @@ func TestSeedChain(t *testing.T) {
 		{frontier.Candidate{Kind: frontier.KindLink}, false},
 		{frontier.Candidate{Kind: frontier.KindMap}, false},
 	} {
-		if got := SeedChain(c.found); got != c.want {
-			t.Errorf("%+v: %v, want %v", c.found, got, c.want)
-		}
+		assert.Equal(t, c.want, SeedChain(c.found), c.found)
 	}
 }

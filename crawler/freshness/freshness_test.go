@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -124,9 +126,7 @@ func TestVisit_ADatedChangeSaysMore(t *testing.T) {
 		t.Errorf("changed on day 1: %g, on day 9: %g, not known when: %g", early, late, plain)
 	}
 	for _, odd := range []time.Duration{-day, 11 * day, 250 * 365 * day} {
-		if r := rate(odd); r != plain {
-			t.Errorf("changed on %v: %g, want %g", odd, r, plain)
-		}
+		assert.Equalf(t, plain, rate(odd), "changed on %v", odd)
 	}
 	var old History
 	old.Visit(begin, false, begin.Add(-3*365*day))
@@ -159,7 +159,5 @@ func TestSaid_AHintCountsForOneChange(t *testing.T) {
 		}
 	}
 	always := visited(1, make([]bool, 30)...).Rate(Said("always"))
-	if always > 1./30 {
-		t.Errorf("a page that always changes, they say, and did not in 30 days: %g", always)
-	}
+	assert.LessOrEqual(t, always, 1./30, "a page that always changes, they say, and did not in 30 days")
 }

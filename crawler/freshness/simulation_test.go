@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // A made-up host: when each of its pages changes, in days, for so many days, and how fast on the average.
@@ -254,9 +256,7 @@ func TestSimulation_IdleBudgetFindsAFastPage(t *testing.T) {
 		if float64(seventh) < c.visits || float64(last) < c.visits {
 			t.Errorf("a page with %v changes a day has %d visits on day 7, %d on the last", c.rate, seventh, last)
 		}
-		if rest := w.perDay[simDays-1] - last; rest > 25 {
-			t.Errorf("%d visits a day of pages that hardly ever change", rest)
-		}
+		assert.LessOrEqual(t, w.perDay[simDays-1]-last, 25, "visits a day of pages that hardly ever change")
 	}
 }
 
@@ -282,9 +282,7 @@ func TestSimulation_FreshnessAtEqualCost(t *testing.T) {
 				t.Errorf("%s: curtsy %.3f, fixed %.3f for %.1f visits a day, known %.3f", h.name, ours.freshness(), even.freshness(), even.cost(), best.freshness())
 			}
 			for d, n := range ours.perDay {
-				if float64(n) > budget {
-					t.Errorf("%s: %d visits on day %d", h.name, n, d)
-				}
+				assert.LessOrEqualf(t, float64(n), budget, "%s: %d visits on day %d", h.name, n, d)
 			}
 		}
 	}

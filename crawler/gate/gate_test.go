@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -17,9 +18,7 @@ func TestParsedPoliciesAreBoundedAndTheLatestKept(t *testing.T) {
 		t.Skip("it measures memory")
 	}
 	g := New(nil, "libbot", robots.RFC9309)
-	if len(g.tokens) != 2 {
-		t.Fatalf("tokens %q", g.tokens)
-	}
+	require.Len(t, g.tokens, 2, "tokens")
 	rules := func(i int) ([32]byte, []byte) {
 		b := []byte("User-agent: *\n")
 		for k := range 2000 {
@@ -33,9 +32,7 @@ func TestParsedPoliciesAreBoundedAndTheLatestKept(t *testing.T) {
 		d, b := rules(i)
 		g.Learn(d, b)
 		first, _ := rules(0)
-		if g.known(first) == nil {
-			t.Fatalf("the one that is always in use was forgotten after %d", i)
-		}
+		require.NotNilf(t, g.known(first), "the one that is always in use was forgotten after %d", i)
 		sum := 0
 		for _, e := range g.parsed {
 			sum += e.size
@@ -44,9 +41,7 @@ func TestParsedPoliciesAreBoundedAndTheLatestKept(t *testing.T) {
 			t.Fatalf("size %d, sum %d, bound %d", g.size, sum, maxParsed)
 		}
 	}
-	if len(g.parsed) == 200 {
-		t.Error("nothing was forgotten: the test shows nothing")
-	}
+	assert.NotEqual(t, 200, len(g.parsed), "nothing was forgotten: the test shows nothing")
 }
 
 // What was parsed is forgotten when there is too much of it, and comes back from the frontier.
@@ -61,12 +56,8 @@ func TestGate_3_3_ParsedFilesAreBounded(t *testing.T) {
 			file := []byte(fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i) + strings.Repeat("Disallow: /a\nAllow: /b\n", 10_000))
 			digests = append(digests, sha256.Sum256(file))
 			g.Learn(digests[i], file)
-			if g.known(digests[0]) == nil {
-				t.Fatalf("the one used all the time is forgotten after %d", i)
-			}
-			if g.size > maxParsed {
-				t.Fatalf("%d octets are kept", g.size)
-			}
+			require.NotNilf(t, g.known(digests[0]), "the one used all the time is forgotten after %d", i)
+			require.LessOrEqual(t, g.size, maxParsed, "octets are kept")
 		}
 		sum := 0
 		for _, e := range g.parsed {

@@ -6,6 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/robots"
 )
 
@@ -40,9 +43,7 @@ func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
 	a, b := parse(t, "http://a.test/"), parse(t, "http://b.test/")
 	h.Deliver(a.Authority(), Answer{Exchange: robots.Exchange{URL: "http://b.test/x", Body: make([]byte, 10)}})
 	h.Deliver(a.Authority(), Answer{Exchange: robots.Exchange{URL: "http://b.test/y", Body: make([]byte, 30)}})
-	if h.octets != 30 {
-		t.Errorf("%d octets", h.octets)
-	}
+	assert.Equal(t, 30, h.octets, "octets")
 	if _, ok := h.Collect(b.Authority(), "http://b.test/y"); ok {
 		t.Error("another host's")
 	}
@@ -75,9 +76,7 @@ func TestWhatNobodyCollectsMakesRoomInTheEnd(t *testing.T) {
 			h.Deliver(host(n).From, Answer{Exchange: robots.Exchange{Body: make([]byte, robots.MaxBody)}})
 		}
 		time.Sleep(staleAnswer)
-		if h.HasRoom() {
-			t.Fatal("room too early")
-		}
+		require.False(t, h.HasRoom(), "room too early")
 		time.Sleep(time.Nanosecond)
 		if !h.HasRoom() || h.octets != 0 || len(h.answers) != 0 {
 			t.Errorf("%d octets of %d hosts are left", h.octets, len(h.answers))

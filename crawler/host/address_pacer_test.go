@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -10,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -32,9 +32,7 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 		"64:ff9b::808:808": "8.8.8.8/32", "64:ff9b::808:809": "8.8.8.9/32", "64:ff9b:1::808:808": "64:ff9b:1::/64",
 		"2002:808:808::1": "8.8.8.8/32", "2002:808:808:5::1": "8.8.8.8/32",
 	} {
-		if got := Network(netip.MustParseAddr(addr)); got.String() != want {
-			t.Errorf("%s counts as %s, want %s", addr, got, want)
-		}
+		assert.Equalf(t, want, Network(netip.MustParseAddr(addr)).String(), "%s counts as", addr)
 	}
 }
 
@@ -66,9 +64,7 @@ func TestRule10_FirstComeFirstServed(t *testing.T) {
 				t.Fatalf("host %d is to wait %v, want %v", i, wait, want)
 			}
 		}
-		if got := s.Waiting(); got != 49 {
-			t.Errorf("%d hosts wait", got)
-		}
+		assert.EqualValues(t, 49, s.Waiting(), "hosts wait")
 		for i := 1; i < 50; i++ {
 			time.Sleep(time.Until(begin.Add(time.Duration(i) * halfSecond)))
 			if wait, _ := s.Take(hostN(t, 100+i), at); wait <= 0 {
@@ -146,9 +142,7 @@ func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 			if starts < 300 {
 				t.Errorf("seed %d: %d starts only", seed, starts)
 			}
-			if len(s.waiters) > 60 {
-				t.Errorf("%d places for 60 hosts", len(s.waiters))
-			}
+			assert.LessOrEqual(t, len(s.waiters), 60, "places for 60 hosts")
 		})
 	}
 }
@@ -184,9 +178,7 @@ func TestRule10_RequestsOverSlowConnectionsKeepTheGap(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if err := s.Send(ctx, at); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("cancelled: %v", err)
-		}
+		assert.ErrorIs(t, s.Send(ctx, at), context.DeadlineExceeded, "cancelled")
 	})
 }
 
@@ -209,26 +201,16 @@ func TestRule10_TheAddressLastUsedIsKeptAndAnUnreachableOneLeft(t *testing.T) {
 	s.Used(a, pick("8.8.8.1", "8.8.8.1", "8.8.8.2"), true, 2)
 	s.Used(a, pick("8.8.8.1", "8.8.8.2", "8.8.8.1"), true, 2) // the resolver turns them round
 	s.Used(a, pick("8.8.8.3", "8.8.8.3", "8.8.8.2"), true, 2) // gone
-	if !s.Used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
-		t.Error("one of three unreachable, and no other is tried")
-	}
-	if !s.Used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
-		t.Error("two of three unreachable, and no other is tried")
-	}
-	if s.Used(a, pick("8.8.8.2", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
-		t.Error("all are unreachable, and another is tried")
-	}
-	if !s.Used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
-		t.Error("a new round ends with its first address")
-	}
+	assert.True(t, s.Used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3), "one of three unreachable, and no other is tried")
+	assert.True(t, s.Used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3), "two of three unreachable, and no other is tried")
+	assert.False(t, s.Used(a, pick("8.8.8.2", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3), "all are unreachable, and another is tried")
+	assert.True(t, s.Used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3), "a new round ends with its first address")
 	s.Used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), true, 3)
 	pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4")
 	for i := range 3 * maxChosen {
 		s.Used(hostN(t, i+2), netip.MustParseAddr("8.8.8.8"), true, 1)
 	}
-	if len(s.now)+len(s.old) > 2*maxChosen {
-		t.Errorf("%d hosts are remembered", len(s.now)+len(s.old))
-	}
+	assert.LessOrEqual(t, len(s.now)+len(s.old), 2*maxChosen, "hosts are remembered")
 	pick("8.8.8.2", "8.8.8.2", "8.8.8.4") // forgotten
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage"
 )
 
@@ -32,8 +34,6 @@ func TestHearsayIsAFloorOfThePace(t *testing.T) {
 	var s State
 	s.Hearsay.Hear(Pace{7 * time.Second, storage.ByRequestRate}, time.Time{})
 	for floor, want := range map[time.Duration]Pace{time.Second: {7 * time.Second, storage.ByRequestRate}, 8 * time.Second: {8 * time.Second, storage.ByFloor}} {
-		if p := (Terms{Floor: floor, Own: true}).Pace(&s, 0); p != want {
-			t.Errorf("with a floor of %v: %+v, want %+v", floor, p, want)
-		}
+		assert.Equalf(t, want, (Terms{Floor: floor, Own: true}).Pace(&s, 0), "with a floor of %v", floor)
 	}
 }

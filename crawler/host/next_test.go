@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -30,9 +31,7 @@ func TestRule21_AHostKeepsItsPaceOverAnUpdate(t *testing.T) {
 		t.Errorf("it still counts %d pages, %d maps, %d octets of history", got.Pages, got.Sitemaps, len(got.History))
 	}
 	got.Pages, got.Sitemaps, got.History = n.Pages, n.Sitemaps, n.History
-	if string(got.Append(nil)) != string(h.Memory) {
-		t.Errorf("%+v, want %+v", got, n)
-	}
+	assert.Equalf(t, string(h.Memory), string(got.Append(nil)), "%+v, want %+v", got, n)
 	if next.Condition != frontier.Refused || next.Reason != "no" || next.Pace != h.Pace || next.Wait != h.Wait || string(next.Robots) != "policy" || next.Hold != h.Hold || next.Queued != 0 {
 		t.Errorf("%+v", next)
 	}

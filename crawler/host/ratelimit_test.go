@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier"
 )
 
@@ -48,13 +50,9 @@ func TestRule14_TheField(t *testing.T) {
 		{`"p";r=0;t=30, nonsense`, RateLimit{}},
 		{`"p";r=10;t=60` + "\x00", RateLimit{}},
 	} {
-		if got := ReadRateLimit(http.Header{"Ratelimit": {tt.field}}); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.field, got, tt.want)
-		}
+		assert.Equal(t, tt.want, ReadRateLimit(http.Header{"Ratelimit": {tt.field}}), tt.field)
 	}
-	if got := ReadRateLimit(http.Header{"Ratelimit": {`"a";r=1;t=2`, `"b";r=1;t=3`}}); got.Space != 3*s {
-		t.Errorf("two fields are one list: %+v", got)
-	}
+	assert.Equal(t, 3*s, ReadRateLimit(http.Header{"Ratelimit": {`"a";r=1;t=2`, `"b";r=1;t=3`}}).Space, "two fields are one list")
 }
 
 // Whatever a site sends, no time is negative, none is over a year, and spacing lasts no longer than its quota.
@@ -104,12 +102,8 @@ func TestRule14_SpacingEndsWithItsQuota(t *testing.T) {
 	n.limit(RateLimit{Given: true, Space: 6 * time.Second, Until: time.Minute}, 1000)
 	n.limit(RateLimit{}, 2000) // an answer without the field changes nothing
 	for now, want := range map[int64]time.Duration{1000: 6 * time.Second, 60_000_999: 6 * time.Second, 60_001_000: 0} {
-		if got := n.Spacing(now); got != want {
-			t.Errorf("at %d: %v, want %v", now, got, want)
-		}
+		assert.Equalf(t, want, n.Spacing(now), "at %d", now)
 	}
 	n.Spaced, n.SpacedUntil = math.MaxUint64, math.MaxInt64 // damaged
-	if got := n.Spacing(0); got != 0 {
-		t.Errorf("%v", got)
-	}
+	assert.EqualValues(t, 0, n.Spacing(0))
 }

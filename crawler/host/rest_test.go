@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -25,9 +28,7 @@ func rests(t *testing.T, steps []step) {
 		if r.Wait != s.wait || r.Condition != s.in {
 			t.Fatalf("exchange %d (%v): waits %v in condition %d, want %v in %d", i+1, s.a, r.Wait, r.Condition, s.wait, s.in)
 		}
-		if (r.Condition != frontier.Open) != (r.Reason != "") {
-			t.Fatalf("exchange %d: condition %d with reason %q", i+1, r.Condition, r.Reason)
-		}
+		require.Equalf(t, (r.Reason != ""), (r.Condition != frontier.Open), "exchange %d: condition %d with reason %q", i+1, r.Condition, r.Reason)
 	}
 }
 
@@ -63,9 +64,7 @@ func TestRule12_NetworkErrors(t *testing.T) {
 func TestRule12_EachFailureCostsAtLeastThePace(t *testing.T) {
 	for _, a := range []Answer{Broken, Unreachable, Nowhere, Throttled} {
 		var n State
-		if r := n.after(Signal{Answer: a, Why: "why"}, 7*time.Hour); r.Wait != 7*time.Hour {
-			t.Errorf("answer %d: waits %v", a, r.Wait)
-		}
+		assert.Equalf(t, 7*time.Hour, n.after(Signal{Answer: a, Why: "why"}, 7*time.Hour).Wait, "answer %d: waits", a)
 	}
 }
 
@@ -163,15 +162,11 @@ func TestRule13_TenParkPeriodsAreTenInARow(t *testing.T) {
 		if i%3000 < 9 { // nine in a row, fourteen times
 			a = Throttled
 		}
-		if c := play(a, false); c > frontier.Parked {
-			t.Fatalf("exchange %d: condition %d", i, c)
-		}
+		require.LessOrEqualf(t, play(a, false), frontier.Parked, "exchange %d: condition", i)
 	}
 	for i := range 10 {
 		c := play(Throttled, false)
-		if (c == frontier.Refused) != (i == 9) {
-			t.Fatalf("the %dth in a row: condition %d", i+1, c)
-		}
+		require.Equalf(t, (i == 9), (c == frontier.Refused), "the %dth in a row: condition %d", i+1, c)
 		// Neither of these is an answer to what was refused.
 		play(Unreachable, false)
 		play(Answered, true)
@@ -221,8 +216,6 @@ func TestRule11_RetryAfterField(t *testing.T) {
 		{[]string{"5", "later"}, odd},
 	} {
 		h := http.Header{"Retry-After": tt.fields}
-		if got := ReadRetryAfter(h, now); got != tt.want {
-			t.Errorf("Retry-After: %q: %+v; want %+v", tt.fields, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, ReadRetryAfter(h, now), "Retry-After: %q", tt.fields)
 	}
 }

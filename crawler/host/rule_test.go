@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -26,13 +27,9 @@ func TestARuleMatchesAHostOrAllBelowAName(t *testing.T) {
 		"::1":                {"http://[::1]:81/": true},
 	} {
 		r := Rule{Match: match, Delay: time.Minute}
-		if wrong := r.Wrong(time.Second); len(wrong) > 0 {
-			t.Errorf("%s: %v", match, wrong)
-		}
+		assert.Empty(t, r.Wrong(time.Second), match)
 		for u, want := range hosts {
-			if got := (Rules{r}).Of(authority(t, u)).Delay == time.Minute; got != want {
-				t.Errorf("%s: %s %v, want %v", match, u, got, want)
-			}
+			assert.Equalf(t, want, (Rules{r}).Of(authority(t, u)).Delay == time.Minute, "%s: %s", match, u)
 		}
 	}
 }
@@ -80,9 +77,7 @@ func TestClosedIsTheTimeUntilAllHoursAreOpen(t *testing.T) {
 		{of([]string{"01:00-02:00"}, []string{"04:00-08:00"}), day(1, 0, 0), 24 * time.Hour},
 		{of([]string{"22:00-06:00"}), day(23, 0, 0).In(time.FixedZone("", 3*3600)), 0},
 	} {
-		if got := tt.terms.Closed(tt.at); got != tt.want {
-			t.Errorf("%v at %v: %v, want %v", tt.terms.hours, tt.at, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, tt.terms.Closed(tt.at), "%v at %v", tt.terms.hours, tt.at)
 	}
 }
 
@@ -100,16 +95,10 @@ func TestWhatIsWrongNamesTheKey(t *testing.T) {
 		}
 	}
 	for _, match := range []string{"", "*.*.org", "a b", "example.org:80", "*.", "@"} {
-		if err := (Rule{Match: match}).Wrong(time.Second); err == nil {
-			t.Errorf("%q is a match", match)
-		}
+		assert.NotNilf(t, (Rule{Match: match}).Wrong(time.Second), "%q is a match", match)
 	}
 	for _, h := range []string{"", "22:00", "25:00-06:00", "06:00-06:00", "24:00-06:00", "-"} {
-		if err := (Rule{Match: "*", Hours: []string{h}}).Wrong(time.Second); err == nil {
-			t.Errorf("%q are hours", h)
-		}
+		assert.NotNilf(t, (Rule{Match: "*", Hours: []string{h}}).Wrong(time.Second), "%q are hours", h)
 	}
-	if err := make(Rules, MaxRules+1).Check(time.Second); err == nil {
-		t.Error("no bound")
-	}
+	assert.Error(t, make(Rules, MaxRules+1).Check(time.Second), "no bound")
 }

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -41,9 +44,7 @@ func TestNotesSurviveTheFrontier(t *testing.T) {
 			n.History = bytes.Repeat([]byte{byte(k)}, k)
 		}
 		b := n.Append(nil)
-		if len(b) > frontier.MaxMemory {
-			t.Fatalf("%d octets, more than a frontier keeps", len(b))
-		}
+		require.LessOrEqual(t, len(b), frontier.MaxMemory, "octets, more than a frontier keeps")
 		got, err := Read(b)
 		if err != nil || !reflect.DeepEqual(got, n) {
 			t.Fatalf("read %+v, %v; wrote %+v", got, err, n)
@@ -163,21 +164,15 @@ func TestRule09_ResponseTimeIsTheMedianOfTheLastFive(t *testing.T) {
 		for _, d := range tt.heard {
 			n.Hear(d)
 		}
-		if got := n.Response(); got != tt.want {
-			t.Errorf("after %v: %v, want %v", tt.heard, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, n.Response(), "after %v", tt.heard)
 	}
 }
 
 func TestRule09_TheResponseTimeTerm(t *testing.T) {
 	n := State{}
 	n.Hear(20 * time.Second)
-	if p := (Terms{Floor: time.Second}).Pace(&n, 0); p != (Pace{Pause: 30 * time.Second, By: storage.ByResponseTime}) {
-		t.Errorf("%+v: at most 30 s", p)
-	}
-	if p := (Terms{Floor: time.Second, Own: true}).Pace(&n, 0); p != (Pace{Pause: time.Second, By: storage.ByFloor}) {
-		t.Errorf("%+v: own hosts are not spared", p)
-	}
+	assert.Equal(t, (Pace{Pause: 30 * time.Second, By: storage.ByResponseTime}), (Terms{Floor: time.Second}).Pace(&n, 0), "at most 30 s")
+	assert.Equal(t, (Pace{Pause: time.Second, By: storage.ByFloor}), (Terms{Floor: time.Second, Own: true}).Pace(&n, 0), "own hosts are not spared")
 }
 
 func TestNotesOfAnEarlierRunDoNotRetireAHost(t *testing.T) {
@@ -196,9 +191,7 @@ func TestRule13_ParkPeriodsOfPagesAreInARowOverRuns(t *testing.T) {
 		if b, err := Read(n.Append(nil)); err != nil || !reflect.DeepEqual(b, n) {
 			t.Fatal(err)
 		}
-		if (r.Condition == frontier.Refused) != (i == 9) {
-			t.Fatalf("run %d: condition %d", i, r.Condition)
-		}
+		require.Equalf(t, (i == 9), (r.Condition == frontier.Refused), "run %d: condition %d", i, r.Condition)
 	}
 	n = State{}
 	for i := range uint64(30) {

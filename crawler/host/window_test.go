@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -61,16 +62,12 @@ func TestAWindowGoesByTheClockOfItsPlace(t *testing.T) {
 		{"Mon-Fri 22:00-06:00", "2026-03-27", "Fri 22:00-06:00"},
 		{"Sat,Sun 00:00-24:00", "2026-03-27", "Sat 00:00-00:00"},
 	} {
-		if got := openIn(spans(t, tt.span), tt.date); got != tt.want {
-			t.Errorf("%s on %s: %q, want %q", tt.span, tt.date, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, openIn(spans(t, tt.span), tt.date), "%s on %s", tt.span, tt.date)
 	}
 }
 
 func TestSeveralWindowsAreOpenWhileOneIs(t *testing.T) {
-	if got := openIn(spans(t, "Mon-Fri 22:00-06:00", "Sat,Sun 00:00-24:00"), "2026-03-27"); got != "Fri 22:00-00:00" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "Fri 22:00-00:00", openIn(spans(t, "Mon-Fri 22:00-06:00", "Sat,Sun 00:00-24:00"), "2026-03-27"))
 	if got := openIn(spans(t, "12:30-13:00", "13:00-14:00", "20:00-21:00"), "2026-03-27"); !strings.HasPrefix(got, "Fri 12:30-14:00 Fri 20:00-21:00 Sat") {
 		t.Errorf("%q", got)
 	}
@@ -145,9 +142,7 @@ func TestWorkTakesLongerWithinAWindow(t *testing.T) {
 		1e3 * time.Hour:  3e3 * time.Hour,
 		10 * time.Second: 10*time.Hour + 10*time.Second,
 	} {
-		if got := w.Takes(at, work); got != want {
-			t.Errorf("%v take %v, want %v", work, got, want)
-		}
+		assert.Equalf(t, want, w.Takes(at, work), "%v take", work)
 	}
 	if s := w.Share(); s < 0.333 || s > 0.334 {
 		t.Error(s)

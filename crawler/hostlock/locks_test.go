@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -144,9 +145,7 @@ func TestTableAgreesWithAMap(t *testing.T) {
 			now := time.Now().UnixMicro()
 			e, err := l.find(h)
 			require.NoError(t, err)
-			if want := (entry{h, next[h], farthest.Microseconds()}).wait(now); e.wait(now) != want {
-				t.Fatalf("%x: rests %v, want %v", h, e.wait(now), want)
-			}
+			require.Equalf(t, (entry{h, next[h], farthest.Microseconds()}).wait(now), e.wait(now), "%x: rests", h)
 			rest := time.Duration(r.IntN(100)) * time.Second
 			next[h] = now + rest.Microseconds()
 			require.NoError(t, l.store(h, now, rest))
@@ -300,18 +299,14 @@ func TestRule26_StartsAtAnAddress(t *testing.T) {
 					mu.Lock()
 					starts = append(starts, time.Now())
 					mu.Unlock()
-					if err := l.Started(addr, every); err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, l.Started(addr, every))
 					n++
 				}
 			})
 		}
 		all.Wait()
 		for i := range starts[1:] {
-			if gap := starts[i+1].Sub(starts[i]); gap < every {
-				t.Errorf("start %d came after %v", i+1, gap)
-			}
+			assert.GreaterOrEqualf(t, starts[i+1].Sub(starts[i]), every, "start %d came after", i+1)
 		}
 	})
 }

@@ -140,9 +140,7 @@ func TestRule17_ManyProcessesTakeTurns(t *testing.T) {
 	b, err := os.ReadFile(diary)
 	require.NoError(t, err)
 	lines := strings.Fields(strings.ReplaceAll(string(b), " ", ":"))
-	if len(lines) != 1600 {
-		t.Fatalf("%d lines", len(lines))
-	}
+	require.Len(t, lines, 1600, "lines")
 	for i := 0; i < len(lines); i += 2 {
 		who, _, _ := strings.Cut(lines[i], ":")
 		if lines[i] != who+":begins" || lines[i+1] != who+":ends" {

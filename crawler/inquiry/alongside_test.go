@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Politeness rule 26: a lock is asked for again after each wait that it names, until it names none.
@@ -19,9 +21,7 @@ func TestRule26_WaitedAsksAgainUntilThereIsNoWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err = waited(ctx, func() (time.Duration, error) { return time.Hour, nil })
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a wait outlives its context: %v", err)
-		}
+		assert.ErrorIs(t, err, context.DeadlineExceeded, "a wait outlives its context")
 		broken := errors.New("broken")
 		err = waited(t.Context(), func() (time.Duration, error) { return time.Hour, broken })
 		if !errors.Is(err, broken) {

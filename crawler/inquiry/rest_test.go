@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -107,9 +108,7 @@ func TestAlongside_AFailedNoteReturnsNoExchange(t *testing.T) {
 			t.Skip(why)
 		}
 		web := crawltest.New(&crawltest.Site{Name: "localhost", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if err := locks.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, locks.Close())
 			rw.Header().Set("Retry-After", "7")
 			rw.WriteHeader(http.StatusServiceUnavailable)
 		})})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -86,9 +87,7 @@ func TestRule16_AListIsReadLineByLine(t *testing.T) {
 	if !ok || e.Line != 5 || e.Reason != "by phone # twice" {
 		t.Errorf("%+v, %v", e, ok)
 	}
-	if got := fmt.Sprint(list(t, "# nobody\n\n").Entries()); got != "[]" {
-		t.Errorf("%s", got)
-	}
+	assert.Equal(t, "[]", fmt.Sprint(list(t, "# nobody\n\n").Entries()))
 }
 
 // A line that is not understood makes the list be refused, and the error says where and what to write.

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -245,9 +247,7 @@ func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
 				t.Errorf("%s is forbidden by %q, want %q", u, by[u], why)
 			}
 		}
-		if len(by) != len(want) {
-			t.Errorf("forbidden: %q", by)
-		}
+		assert.Equalf(t, len(want), len(by), "forbidden: %q", by)
 		hosts := map[string]plan.Host{}
 		for _, h := range p.Hosts {
 			hosts[h.Host] = h
@@ -264,8 +264,6 @@ func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
 		if h := hosts["http://d.test"]; h.Robots != "none: everything is allowed" || h.Pages != 1 {
 			t.Errorf("d: %+v", h)
 		}
-		if p.Elsewhere != 3 {
-			t.Errorf("%d listed out of scope", p.Elsewhere)
-		}
+		assert.EqualValues(t, 3, p.Elsewhere, "listed out of scope")
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -72,9 +73,7 @@ func FuzzReadRanges(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, mediaType string) {
 		r, err := ReadRanges(b, mediaType)
 		if err != nil {
-			if !utf8.ValidString(err.Error()) {
-				t.Errorf("%q", err)
-			}
+			assert.Truef(t, utf8.ValidString(err.Error()), "%q", err)
 			return
 		}
 		if len(r.Prefixes) != len(r.Services) {

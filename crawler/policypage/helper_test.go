@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,9 +39,7 @@ func golden(t *testing.T, name string, b []byte) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	if string(want) != string(b) {
-		t.Errorf("%s is another; -update writes it:\n%s", path, b)
-	}
+	assert.Equalf(t, string(want), string(b), "%s is another; -update writes it:\n%s", path, b)
 }
 
 // site is what is published: by URL, what an answer holds.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,9 +25,7 @@ func TestWhatIsPublishedAsWrittenAgrees(t *testing.T) {
 		if !f.Agree || len(disagreements(f)) > 0 || len(f.Documents) != 3 || len(f.Checks) < 12 {
 			t.Errorf("%s: %+v", name, f)
 		}
-		if noted := strings.Join(f.Notes, "\n"); strings.Contains(noted, "not published over https") != (name == "over http") {
-			t.Errorf("%s: %s", name, noted)
-		}
+		assert.Equal(t, (name == "over http"), strings.Contains(strings.Join(f.Notes, "\n"), "not published over https"), name)
 	}
 }
 
@@ -36,9 +35,7 @@ func TestEachDisagreementIsFound(t *testing.T) {
 	replaced := func(url, old, new string) func(*testing.T, site, *Wanted) {
 		return func(t *testing.T, s site, _ *Wanted) {
 			a := s[url]
-			if strings.Count(string(a.Body), old) == 0 {
-				t.Fatalf("%s does not have %q", url, old)
-			}
+			require.NotEqualf(t, 0, strings.Count(string(a.Body), old), "%s does not have %q", url, old)
 			a.Body = []byte(strings.ReplaceAll(string(a.Body), old, new))
 			s[url] = a
 		}
@@ -126,18 +123,12 @@ func TestWhatTheSettingsDoNotSayIsUnknown(t *testing.T) {
 	for _, c := range f.Checks {
 		switch c.Subject {
 		case "client_id", "ips_uri", "client_uri", "trigger", "rfc9309-compliance":
-			if c.Result != Agrees {
-				t.Errorf("%+v", c)
-			}
+			assert.Equalf(t, Agrees, c.Result, "%+v", c)
 		default:
-			if c.Result != Unknown {
-				t.Errorf("%+v", c)
-			}
+			assert.Equalf(t, Unknown, c.Result, "%+v", c)
 		}
 	}
-	if !f.Agree {
-		t.Error("a disagreement")
-	}
+	assert.True(t, f.Agree, "a disagreement")
 }
 
 // A page that somebody wrote by hand agrees when it says the same.
@@ -154,9 +145,7 @@ Key: ` + verifier + `.</body>`)}
 	hidden := made[s.URL]
 	hidden.Body = []byte(strings.Replace(string(hidden.Body), "The  Library sends libbot", "<script>The Library sends libbot</script> The Library sends libbots, libbot-two", 1))
 	made[s.URL] = hidden
-	if got := disagreements(look(t, made, wanted(s))); strings.Join(got, ", ") != "page token missing" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "page token missing", strings.Join(disagreements(look(t, made, wanted(s))), ", "))
 }
 
 // Redirects of the page are told, and what stands beside it is sought where they end.
@@ -203,9 +192,7 @@ func TestTheKeyDirectoryIsLookedAt(t *testing.T) {
 			w.SigningKey = "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"
 		}
 		f := look(t, made, w)
-		if got := strings.Join(disagreements(f), ", "); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		assert.Equal(t, c.want, strings.Join(disagreements(f), ", "), name)
 		if c.want == "" && f.Checks[len(f.Checks)-1].Published != print {
 			t.Errorf("%s: %+v", name, f.Checks[len(f.Checks)-1])
 		}
@@ -222,9 +209,7 @@ func TestTheKeyDirectoryIsLookedAt(t *testing.T) {
 		changed := card
 		changed.Body = []byte("{" + with + string(card.Body[1:]))
 		made[card.URL] = changed
-		if got := strings.Join(disagreements(look(t, made, wanted(statement()))), ", "); got != want {
-			t.Errorf("%s: %q, want %q", with, got, want)
-		}
+		assert.Equal(t, want, strings.Join(disagreements(look(t, made, wanted(statement()))), ", "), with)
 	}
 }
 
@@ -251,9 +236,7 @@ func TestAFailureOfTheAskerIsAnError(t *testing.T) {
 			}
 			return made.ask(ctx, url)
 		})
-		if !errors.Is(err, broken) {
-			t.Errorf("at question %d: %v", n+1, err)
-		}
+		assert.ErrorIsf(t, err, broken, "at question %d", n+1)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 )
@@ -144,16 +145,12 @@ func TestThePagesURLNamesItsFileAndWhatStandsBeside(t *testing.T) {
 		{"http://127.0.0.1:8080/x/..%5c", "index.html", "http://127.0.0.1:8080/x/agent-card.json"},
 	} {
 		s := Statement{URL: c.url}
-		if got := s.PageName(); got != c.name {
-			t.Errorf("%s: the file is %q, want %q", c.url, got, c.name)
-		}
+		assert.Equalf(t, c.name, s.PageName(), "%s: the file", c.url)
 		if got := s.beside(CardName); got != c.card {
 			t.Errorf("%s: the card is at %q, want %q", c.url, got, c.card)
 		}
 		if c.url != "" {
-			if err := PageURL(c.url); err != nil {
-				t.Errorf("%s: %v", c.url, err)
-			}
+			assert.NoError(t, PageURL(c.url), c.url)
 		}
 	}
 	for _, bad := range []string{
@@ -161,9 +158,7 @@ func TestThePagesURLNamesItsFileAndWhatStandsBeside(t *testing.T) {
 		"https://library.org/#top", "https://library.org/#", "https://library.org/a b", "https://library.org/ü", "https://library.org/\x00", "https://library.org/" + strings.Repeat("a", maxURL),
 		"mailto:a@library.org", "javascript:alert(1)",
 	} {
-		if PageURL(bad) == nil {
-			t.Errorf("%q is taken", bad)
-		}
+		assert.Errorf(t, PageURL(bad), "%q is taken", bad)
 	}
 }
 
@@ -179,9 +174,7 @@ func TestARangeIsAnAddressOrANetwork(t *testing.T) {
 		}
 	}
 	got := SortRanges([]netip.Prefix{netip.MustParsePrefix("2001:db8::/48"), netip.MustParsePrefix("192.0.2.0/28"), netip.MustParsePrefix("2001:db8::/48")})
-	if list(got) != "192.0.2.0/28, 2001:db8::/48" {
-		t.Error(got)
-	}
+	assert.Equal(t, "192.0.2.0/28, 2001:db8::/48", list(got), got)
 }
 
 // A page that was changed by hand is told from one that was not, wherever the change is.
@@ -194,14 +187,10 @@ func TestAChangeByHandIsSeen(t *testing.T) {
 	for i := 0; i < len(b); i += 7 {
 		changed := bytes.Clone(b)
 		changed[i] ^= 1
-		if !Edited(changed) {
-			t.Fatalf("octet %d was changed, and nobody saw it", i)
-		}
+		require.Truef(t, Edited(changed), "octet %d was changed, and nobody saw it", i)
 	}
 	for _, other := range [][]byte{nil, []byte("<!DOCTYPE html>\n"), b[:100], b[:len(b)-1], append(bytes.Clone(b), '\n')} {
-		if !Edited(other) {
-			t.Errorf("%.60q counts as ours", other)
-		}
+		assert.Truef(t, Edited(other), "%.60q counts as ours", other)
 	}
 }
 

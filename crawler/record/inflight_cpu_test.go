@@ -2,11 +2,11 @@ package record
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,18 +18,14 @@ func TestCPU_TokensAreLentOneByOne(t *testing.T) {
 		for _, ctx := range []context.Context{t.Context(), over} { // a free one, though the end has come
 			require.NoError(t, h.Acquire(ctx))
 		}
-		if err := h.Acquire(over); !errors.Is(err, context.Canceled) {
-			t.Errorf("a third one of two: %v", err)
-		}
+		assert.ErrorIs(t, h.Acquire(over), context.Canceled, "a third one of two")
 		var order []string
 		done := make(chan error)
 		go func() { done <- h.Acquire(t.Context()) }()
 		synctest.Wait()
 		order = append(order, "waits")
 		h.Release()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 		order = append(order, "has it")
 		if got := strings.Join(order, ", "); got != "waits, has it" || len(h) != 2 {
 			t.Errorf("%s; %d lent", got, len(h))

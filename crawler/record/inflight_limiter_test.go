@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier/canon"
 )
 
@@ -44,15 +47,11 @@ func TestRule25_SlowGiveTheirSeatBack(t *testing.T) {
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				if fly(t, r, &meter{}, time.Hour) {
-					t.Error("cut, though there was room for it")
-				}
+				assert.False(t, fly(t, r, &meter{}, time.Hour), "cut, though there was room for it")
 			})
 		}
 		time.Sleep(5 * time.Second)
-		if r.Slow() != 8 {
-			t.Errorf("%d are slow", r.Slow())
-		}
+		assert.Equal(t, 8, r.Slow(), "are slow")
 		begin := time.Now()
 		if fly(t, r, &meter{}, time.Millisecond) || time.Since(begin) != time.Millisecond {
 			t.Errorf("a quick one took %v", time.Since(begin))
@@ -86,13 +85,9 @@ func TestRule25_WhoIsCut(t *testing.T) {
 			time.Sleep(patience + time.Millisecond)
 		}
 		all.Wait()
-		if want := []int{1, 2, 3, 4, 5}; len(order) != len(want) {
-			t.Fatalf("cut: %v, want %v", order, want)
-		}
+		require.Equalf(t, len([]int{1, 2, 3, 4, 5}), len(order), "cut: %v", order)
 		for i, n := range order {
-			if n != i+1 {
-				t.Errorf("cut: %v", order)
-			}
+			assert.Equalf(t, i+1, n, "cut: %v", order)
 		}
 		brisk := &meter{}
 		brisk.octets.Store(1 << 40)

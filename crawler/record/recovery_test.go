@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/budget"
@@ -293,9 +294,7 @@ func TestRecoverWithoutALedger(t *testing.T) {
 	for range 2 { // turns of this run may be lost all the same
 		c.Keep(map[string]int64{budget.Exchanges: 2})
 	}
-	if c.All()[budget.Exchanges] != 4 {
-		t.Error("a lost turn's cost is lost")
-	}
+	assert.EqualValues(t, 4, c.All()[budget.Exchanges], "a lost turn's cost is lost")
 	broken := errors.New("broken")
 	_, err = c.Recover(func() (storage.Asked, error) { return storage.Asked{}, broken }, counted)
 	if !errors.Is(err, broken) {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage"
 )
 
@@ -33,9 +35,7 @@ func TestTally_LinesAndCountsAddUp(t *testing.T) {
 			}
 		}
 		tell(limiter.Rest())
-		if len(limiter.Rest()) != 0 {
-			t.Error("the rest is told twice")
-		}
+		assert.Empty(t, limiter.Rest(), "the rest is told twice")
 		for kind, n := range came {
 			if told[kind] != n {
 				t.Errorf("%d remembered: %v came %d times, %d were told", most, kind, n, told[kind])
@@ -71,8 +71,6 @@ func TestTally_TheHostOfAURL(t *testing.T) {
 		"http://a.test/x/y": "http://a.test", "https://a.test:8443/?q=//": "https://a.test:8443", "http://[::1]:80/": "http://[::1]:80",
 		"http://a.test": "http://a.test", "http://a.test?x": "http://a.test",
 	} {
-		if got := hostPart(url); got != want {
-			t.Errorf("%s: %q, want %q", url, got, want)
-		}
+		assert.Equal(t, want, hostPart(url), url)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/fetch"
 )
 
@@ -114,9 +116,7 @@ func TestRule21_A304LaysItsFieldsOverThoseBefore(t *testing.T) {
 	for name, want := range map[string]string{
 		"Etag": `W/"a"`, "Content-Type": "text/html", "Content-Length": "7", "Age": "", "X-Old": "1", "X-Both": "3", "Cache-Control": "max-age=5",
 	} {
-		if got := strings.Join(h.Values(name), ","); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		assert.Equal(t, want, strings.Join(h.Values(name), ","), name)
 	}
 	if kept.Get("Age") != "60" || len(kept["X-Both"]) != 2 {
 		t.Error("the fields before have changed")

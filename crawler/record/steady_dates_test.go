@@ -3,6 +3,8 @@ package record
 import (
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Dates follow a wall clock that jumps ahead, and none that is set back: between two exchanges there is never less in
@@ -17,9 +19,7 @@ func TestDatesNeverGoBackWithinARun(t *testing.T) {
 		{30 * time.Second, time.Hour, time.Hour},                                   // the computer slept
 		{40 * time.Second, 40 * time.Second, time.Hour + 10*time.Second},
 	} {
-		if got := d.date(start.Add(c.steady), start.Add(c.wall)).Sub(start); got != c.want {
-			t.Errorf("%v on the steady clock, %v on the wall: %v, want %v", c.steady, c.wall, got, c.want)
-		}
+		assert.Equalf(t, c.want, d.date(start.Add(c.steady), start.Add(c.wall)).Sub(start), "%v on the steady clock, %v on the wall", c.steady, c.wall)
 	}
 	now := time.Now()
 	d = Dates{start: now}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/fetch"
@@ -148,9 +149,7 @@ func TestFlushWritesWhatWasCounted(t *testing.T) {
 	if last := b.lines[len(b.lines)-1]; len(b.lines) != MaxLines+1 || last.Count != 7 {
 		t.Errorf("%d lines, the last one counts %d", len(b.lines), last.Count)
 	}
-	if got := strings.Join(b.calls[:3], ", "); got != "refuse, append, sync archive" {
-		t.Errorf("the end is %s", got)
-	}
+	assert.Equal(t, "refuse, append, sync archive", strings.Join(b.calls[:3], ", "), "the end")
 	b.calls = nil
 	if err := w.Flush(t.Context()); err != nil || len(b.calls) > 0 {
 		t.Errorf("a second end: %v, %v", b.calls, err)
@@ -248,9 +247,7 @@ func TestClosedWritesALineForEachURLAndHost(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	if !slices.Equal(got, []string{"http://c.test/x", "http://a.test/", "http://b.test/"}) {
-		t.Errorf("%v", got)
-	}
+	assert.Equal(t, []string{"http://c.test/x", "http://a.test/", "http://b.test/"}, got)
 	if b.lines[0].Count != 0 || b.lines[0].Depth != 2 || b.lines[1].Count != 4 || b.lines[2].Count != 3 {
 		t.Errorf("%+v", b.lines)
 	}

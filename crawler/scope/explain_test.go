@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -40,9 +41,7 @@ func TestExplainAsksTheRulesInOrderUpToTheOneThatDecides(t *testing.T) {
 		}
 		decided[verdict.Rule] = true
 	}
-	if len(decided) < 8 {
-		t.Errorf("only %v decided", decided)
-	}
+	assert.GreaterOrEqualf(t, len(decided), 8, "only %v decided", decided)
 }
 
 func urls(t *testing.T, raw ...string) []canon.URL {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -104,9 +105,7 @@ func TestProperties(t *testing.T) {
 			later.URL = cand.URL
 			later.Redirect = later.Redirect || later.Seed
 			s.Extend(w.url(t))
-			if s.Judge(later).In {
-				t.Fatalf("%+v: %+v is refused for good by %s, but %+v is in", c, cand, v.Rule, later)
-			}
+			require.Falsef(t, s.Judge(later).In, "%+v: %+v is refused for good by %s, but %+v is in", c, cand, v.Rule, later)
 		}
 	}
 	for _, want := range []string{
@@ -114,9 +113,7 @@ func TestProperties(t *testing.T) {
 		"out scope:host", "out scope:prefix", "out scope:seeds", "out scope:include", "out scope:depth", "out scope:accept", "out scope:requisites", "out scope:nofollow",
 		"out for good scope:exclude", "out for good scope:reject", "out for good trap:percent", "out for good trap:repeat",
 	} {
-		if counts[want] == 0 {
-			t.Errorf("the candidates never came to %q", want)
-		}
+		assert.NotEqualf(t, 0, counts[want], "the candidates never came to %q", want)
 	}
 }
 

@@ -1,6 +1,10 @@
 package scope
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 func TestReaches_IsWhetherAPageOfTheHostMayBeIn(t *testing.T) {
 	for _, tt := range []struct {
@@ -28,8 +32,6 @@ func TestCovers_ByPlaceAndInclude(t *testing.T) {
 	for url, want := range map[string]bool{
 		"http://h.test/docs/a.html": true, "https://www.h.test/docs/d/": false, "http://h.test/a.html": false, "http://cdn.test/docs/a.html": false,
 	} {
-		if got := s.Covers(parse(t, url)); got != want {
-			t.Errorf("%s: %v", url, got)
-		}
+		assert.Equal(t, want, s.Covers(parse(t, url)), url)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -165,15 +166,11 @@ func TestWhatASampleLeavesOut(t *testing.T) {
 		sample.Seeds = c.seeds
 		s := newScope(t, Config{Mode: ModeAny, Sample: sample, Sitemaps: true}, "http://s.test/")
 		c.is.URL = parse(t, c.url)
-		if got := text(s.Judge(c.is)); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		assert.Equal(t, c.want, text(s.Judge(c.is)), c.name)
 	}
 	s := newScope(t, Config{Mode: ModeAny, Sample: half}, "http://s.test/")
 	if !s.Reaches(parse(t, "http://"+in+"/")) || s.Reaches(parse(t, "http://"+out+"/")) {
 		t.Error("sitemaps are read of hosts that are not drawn, or not of those that are")
 	}
-	if strings.Contains(strings.Join(newScope(t, Config{}, "http://s.test/").Rules(), " "), RuleSample) {
-		t.Error("a crawl without a sample has the rule")
-	}
+	assert.NotContains(t, strings.Join(newScope(t, Config{}, "http://s.test/").Rules(), " "), RuleSample, "a crawl without a sample has the rule")
 }

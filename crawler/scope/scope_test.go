@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestMode_Places(t *testing.T) {
@@ -63,9 +65,7 @@ func TestMode_Places(t *testing.T) {
 		if tt.in {
 			want = "in scope:" + string(mode)
 		}
-		if got := text(s.Judge(Candidate{URL: parse(t, link), Depth: 1})); got != want {
-			t.Errorf("mode %q, seed %s, link %s: %s; want %s", tt.mode, tt.seed, link, got, want)
-		}
+		assert.Equalf(t, want, text(s.Judge(Candidate{URL: parse(t, link), Depth: 1})), "mode %q, seed %s, link %s", tt.mode, tt.seed, link)
 	}
 }
 
@@ -76,9 +76,7 @@ func TestMode_EverySeedCounts(t *testing.T) {
 			t.Errorf("%s: %s", path, text(got))
 		}
 	}
-	if n := len(s.places.dirs["h.test"]); n != 2 {
-		t.Errorf("%d directories are kept of h.test; want /a/ and /b/", n)
-	}
+	assert.Equal(t, 2, len(s.places.dirs["h.test"]), "directories are kept of h.test; want /a/ and /b/")
 }
 
 func TestOrder_TheFirstOpinionDecides(t *testing.T) {
@@ -150,9 +148,7 @@ func TestOrder_TheFirstOpinionDecides(t *testing.T) {
 	} {
 		s := newScope(t, tt.config, seed)
 		tt.c.URL = parse(t, tt.url)
-		if got := text(s.Judge(tt.c)); got != tt.want {
-			t.Errorf("%s: %s: %s; want %s", tt.rule, tt.url, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, text(s.Judge(tt.c)), "%s: %s", tt.rule, tt.url)
 	}
 }
 
@@ -244,9 +240,7 @@ func TestNew_ErrorsNameTheSettingAndThePlace(t *testing.T) {
 			continue
 		}
 		for _, part := range tt.want {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%q does not say %q", err, part)
-			}
+			assert.Containsf(t, err.Error(), part, "%q does not say", err)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package scope
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestTraps_Rule22(t *testing.T) {
@@ -45,9 +47,7 @@ func TestTraps_Rule22(t *testing.T) {
 			want = "out for good trap:" + tt.rule
 		}
 		u := parse(t, "http://h.test"+tt.path)
-		if got := text(s.Judge(Candidate{URL: u, Depth: 1})); got != want {
-			t.Errorf("%s: %s; want %s", tt.path, got, want)
-		}
+		assert.Equal(t, want, text(s.Judge(Candidate{URL: u, Depth: 1})), tt.path)
 		if tt.rule == "" {
 			continue
 		}
@@ -65,9 +65,7 @@ func TestTraps_AnotherNumber(t *testing.T) {
 		"/%2525": "in scope:host", "/%252525": "out for good trap:percent",
 		"/foo/foo": "out for good trap:repeat", "/foo/x/foo": "in scope:host", "/foo/x/foo/x": "out for good trap:cycle",
 	} {
-		if got := text(s.Judge(Candidate{URL: parse(t, "http://h.test"+path), Depth: 1})); got != want {
-			t.Errorf("%s: %s; want %s", path, got, want)
-		}
+		assert.Equal(t, want, text(s.Judge(Candidate{URL: parse(t, "http://h.test"+path), Depth: 1})), path)
 	}
 }
 

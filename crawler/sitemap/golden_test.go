@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,13 +37,9 @@ func TestRead_FilesAsSitesHaveThem(t *testing.T) {
 		if got != string(want) {
 			t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
 		}
-		if zipped := golden(t, zip(string(body))); zipped != got {
-			t.Errorf("%s, as gzip:\n%s\nwant\n%s", path, zipped, got)
-		}
+		assert.Equalf(t, got, golden(t, zip(string(body))), "%s, as gzip", path)
 	}
-	if read < 6 {
-		t.Errorf("%d files were read", read)
-	}
+	assert.GreaterOrEqual(t, read, 6, "files were read")
 }
 
 func golden(t *testing.T, body string) string {

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding/unicode"
 
@@ -116,9 +117,7 @@ func TestRead_WhatEachFormatGives(t *testing.T) {
 		{"empty set", set + "</urlset>", "urlset "},
 		{"set closed at once", "<urlset/>", "urlset "},
 	} {
-		if got := text(read(t, tt.body, "")); got != tt.want {
-			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
-		}
+		assert.Equal(t, tt.want, text(read(t, tt.body, "")), tt.name)
 	}
 }
 
@@ -144,9 +143,7 @@ func TestRead_XMLAsItIsFound(t *testing.T) {
 		{"ends of what is not open", set + `</a><url></b><loc>http://a.test/1</loc></url></urlset>`, "urlset http://a.test/1"},
 		{"bad addresses", set + `<url><loc>http://[x/</loc></url><url><loc>mailto:x@a.test</loc></url><url><loc>http://a.test/` + strings.Repeat("x", 9000) + `</loc></url></urlset>`, "urlset  -1 malformed -1 scheme -1 url too long"},
 	} {
-		if got := text(read(t, tt.body, "")); got != tt.want {
-			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
-		}
+		assert.Equal(t, tt.want, text(read(t, tt.body, "")), tt.name)
 	}
 }
 
@@ -172,9 +169,7 @@ func TestRead_Encodings(t *testing.T) {
 		{"octets that are no characters", set + "<x>\xFF\x01</x><url><loc>http://a.test/\xE9</loc></url><url><loc>http://a.test/1</loc></url></urlset>", "", "urlset http://a.test/1 -1 encoding"},
 		{"characters that XML has not", set + "<url><loc>http://a.test/\uFFFE</loc></url></urlset>", "", "urlset  -1 encoding"},
 	} {
-		if got := text(read(t, tt.body, tt.contentType)); got != tt.want {
-			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
-		}
+		assert.Equal(t, tt.want, text(read(t, tt.body, tt.contentType)), tt.name)
 	}
 }
 
@@ -192,18 +187,14 @@ func TestRead_GzipInside(t *testing.T) {
 		{"a text that is cut", zip("http://a.test/1\nhttp://a.test/2\n")[:30], "text http://a.test/1 !gzip"},
 	} {
 		urls, report := read(t, tt.body, "application/xml")
-		if !report.Gzip {
-			t.Errorf("%s: not seen to be gzip", tt.name)
-		}
+		assert.Truef(t, report.Gzip, "%s: not seen to be gzip", tt.name)
 		if tt.name == "a text that is cut" { // how much comes is the decoder's affair
 			if report.Finding == nil || report.Finding.Reason != FoundGzip {
 				t.Errorf("%s: %+v", tt.name, report.Finding)
 			}
 			continue
 		}
-		if got := text(urls, report); got != tt.want {
-			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
-		}
+		assert.Equal(t, tt.want, text(urls, report), tt.name)
 	}
 	urls, report := read(t, many[:len(many)/2], "")
 	if len(urls) == 0 || report.Finding == nil || report.Finding.Reason != FoundGzip {
@@ -307,9 +298,7 @@ func TestRead_WhatTheSiteSaysOfAnEntry(t *testing.T) {
 		if d := dateOf(in); !d.IsZero() {
 			got = d.Format("2006-01-02 15:04:05.999")
 		}
-		if got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
+		assert.Equal(t, want, got, in)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler"
@@ -219,7 +220,5 @@ func TestOnceATenthIsDoneTheEndIsKnownWithinAFifth(t *testing.T) {
 		})
 	}
 	t.Log(said)
-	if within < 8 {
-		t.Errorf("%d of 10 are within a fifth", within)
-	}
+	assert.GreaterOrEqual(t, within, 8, "of 10 are within a fifth")
 }

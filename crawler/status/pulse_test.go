@@ -3,6 +3,8 @@ package status
 import (
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 var begin = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
@@ -23,7 +25,5 @@ func TestRatesAreOfWhatWasSeen(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	s.Add(Sample{At: begin.Add(time.Minute)}) // a new generation counts from zero
-	if r := s.Over(time.Second); r.Pages != 0 {
-		t.Errorf("%+v", r)
-	}
+	assert.EqualValues(t, 0, s.Over(time.Second).Pages)
 }

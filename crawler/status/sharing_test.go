@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
@@ -32,9 +34,7 @@ func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
 		for _, p := range c.paces {
 			all.add(addr, 1, p)
 		}
-		if got := all.pause(addr); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		assert.Equal(t, c.want, all.pause(addr), name)
 		starts := 0.0 // a second
 		for _, p := range c.paces {
 			starts += 1 / max(p, all.pause(addr)).Seconds()

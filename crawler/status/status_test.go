@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,9 +23,7 @@ func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
 			return answer
 		}
 		for range 2 {
-			if ask() != 1 {
-				t.Error("asked twice at once: found twice")
-			}
+			assert.Equal(t, 1, ask(), "asked twice at once: found twice")
 		}
 		if time.Sleep(4900 * time.Millisecond); ask() != 1 {
 			t.Error("found again before fifty times its cost has passed")

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // The first rows are those of the whole, sorted.
@@ -26,9 +28,7 @@ func TestTheFirstRowsAreThoseOfAll(t *testing.T) {
 			}
 			got := f.sorted()
 			same := func(a, b *Row) bool { return a.Host == b.Host && a.Pending == b.Pending }
-			if !slices.EqualFunc(got, want[:min(most, len(want))], same) {
-				t.Errorf("%+v: the first %d of %d are others", q, most, len(all))
-			}
+			assert.Truef(t, slices.EqualFunc(got, want[:min(most, len(want))], same), "%+v: the first %d of %d are others", q, most, len(all))
 		}
 	}
 }

@@ -3,6 +3,8 @@ package trap
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestTemplate(t *testing.T) {
@@ -20,9 +22,7 @@ func TestTemplate(t *testing.T) {
 		"12345678901234567890":                        "#",
 		"ä1ö22":                                       "ä#ö#",
 	} {
-		if got := Template(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
+		assert.Equal(t, want, Template(in), in)
 	}
 }
 
@@ -54,9 +54,7 @@ func TestGroups(t *testing.T) {
 		{"http://h.test/~x?1", "http://h.test/%7Ex?1", [2]bool{true, true}},
 		{"http://h.test/x?", "http://h.test/x", [2]bool{true, true}},
 	} {
-		if got := same(of(tt.a), of(tt.b)); got != tt.want {
-			t.Errorf("%s, %s: %v", tt.a, tt.b, got)
-		}
+		assert.Equalf(t, tt.want, same(of(tt.a), of(tt.b)), "%s, %s", tt.a, tt.b)
 	}
 	if q, _ := groupsOf(parse(t, "http://h.test/x")); q != 0 {
 		t.Error("a URL without a query has a group of queries")
@@ -117,22 +115,16 @@ func TestRule22_PagesDifferByTheirPictures(t *testing.T) {
 	const sid = "?sid=0123456789abcdef"
 	a = says(t, [2]string{"http://h.test/x" + sid, text}, "http://h.test/logo.png"+sid)
 	b = says(t, [2]string{"http://h.test/x?sid=fedcba9876543210", text}, "http://h.test/logo.png?sid=fedcba9876543210")
-	if a != b {
-		t.Errorf("a session id in a picture's URL: %x, %x", a, b)
-	}
+	assert.Equal(t, b, a, "a session id in a picture's URL")
 }
 
 func TestAPageOfFewWordsIsNoCopy(t *testing.T) {
-	if d := says(t, [2]string{"http://h.test/a", "previous next up"}); d[0] != 0 {
-		t.Errorf("%x", d)
-	}
+	assert.EqualValues(t, 0, says(t, [2]string{"http://h.test/a", "previous next up"})[0])
 	if d := says(t, [2]string{"http://h.test/a", "1 2 3 4 5 6 7 8"}); d[0] == 0 {
 		t.Errorf("%x", d)
 	}
 }
 
 func TestAURLHasFewSessionIDs(t *testing.T) {
-	if n := len(ids("/" + strings.Repeat("0123456789abcdef/", 400))); n != maxIDs {
-		t.Errorf("%d ids are looked for in each word", n)
-	}
+	assert.Equal(t, maxIDs, len(ids("/"+strings.Repeat("0123456789abcdef/", 400))), "ids are looked for in each word")
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -78,9 +79,7 @@ func TestRule22_ABoundedHistoryComesLateAndNeverEarly(t *testing.T) {
 			held := h.Held(u, limits)
 			if held != "" {
 				holds++
-				if !exact.held(u, of) {
-					t.Fatalf("seed %d: %s is held by %s, early", seed, u, held)
-				}
+				require.Truef(t, exact.held(u, of), "seed %d: %s is held by %s, early", seed, u, held)
 			}
 			h.Turn(u)
 			for _, g := range exact.groups(u) {
@@ -104,9 +103,7 @@ func TestRule22_ABoundedHistoryComesLateAndNeverEarly(t *testing.T) {
 			}
 		}
 	}
-	if holds == 0 {
-		t.Error("nothing was ever held")
-	}
+	assert.NotEqual(t, 0, holds, "nothing was ever held")
 }
 
 // written is a History after it was written down and read again.
@@ -249,9 +246,7 @@ func TestWhatBringsSomethingNewAgainIsNotHeld(t *testing.T) {
 		h.Turn(u(i))
 		h.Brought(u(i), 7, l)
 	}
-	if h.Held(u(150), l) != RuleQueries {
-		t.Fatal("not held")
-	}
+	require.Equal(t, RuleQueries, h.Held(u(150), l), "not held")
 	for i := range 5 {
 		h.Brought(u(i), uint64(100+i), l)
 	}
@@ -266,9 +261,7 @@ func TestRule22_CopiesAreCountedAlongTheChain(t *testing.T) {
 	h.Leads(page(0), 11, h.Copies("", 11))
 	for i := 1; i < 300; i++ {
 		copies := h.Copies(page(i-1).String(), 11)
-		if copies != min(i, maxCopy+1) {
-			t.Fatalf("page %d is copy %d", i, copies)
-		}
+		require.Equalf(t, min(i, maxCopy+1), copies, "page %d is copy", i)
 		h.Leads(page(i), 11, copies)
 		h = written(t, h)
 	}
@@ -276,18 +269,14 @@ func TestRule22_CopiesAreCountedAlongTheChain(t *testing.T) {
 		via  string
 		text uint64
 	}{{page(299).String(), 12}, {page(300).String(), 11}, {page(299).String(), 0}, {"", 11}, {page(5).String(), 11}} {
-		if n := h.Copies(tt.via, tt.text); n != 0 {
-			t.Errorf("%q, %d: copy %d", tt.via, tt.text, n)
-		}
+		assert.Equalf(t, 0, h.Copies(tt.via, tt.text), "%q, %d: copy", tt.via, tt.text)
 	}
 	for _, tt := range []struct {
 		limits Limits
 		copies int
 		want   bool
 	}{{Limits{}, 0, false}, {Limits{}, 1, true}, {Limits{Copy: 2}, 1, false}, {Limits{Copy: 2}, 2, true}, {Limits{Copy: -1}, 9, false}} {
-		if got := tt.limits.Drops(tt.copies); got != tt.want {
-			t.Errorf("%+v, %d copies: %t", tt.limits, tt.copies, got)
-		}
+		assert.Equalf(t, tt.want, tt.limits.Drops(tt.copies), "%+v, %d copies", tt.limits, tt.copies)
 	}
 }
 

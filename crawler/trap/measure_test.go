@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Pages of data differ by their numbers alone, and are no trap; calendars and the times that pages took do, too, and say
@@ -45,8 +47,6 @@ func TestIsMeasure(t *testing.T) {
 		"12.05": false, "31.12.": false, "1.5": false, "02.01.2020": false, "10.0.0.1": false, "v1.4.2": false, "12:30": false,
 		"1.": false, ".5": false, "a.b": false, "": false, ".": false, "1.x": false, "1,234,567": false,
 	} {
-		if isMeasure(word) != want {
-			t.Errorf("%q: want %v", word, want)
-		}
+		assert.Equal(t, want, isMeasure(word), word)
 	}
 }

@@ -3,6 +3,8 @@ package trap
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Misra and Gries 1982: a count is at most what is true, and at least that less n/(k+1).
@@ -66,9 +68,7 @@ func TestRule22_BarrenIsLessThanFivePerCentOfTheLastPages(t *testing.T) {
 				}
 				w.add(i < tt.fresh)
 			}
-			if got := w.barren(tt.limit); got != tt.want {
-				t.Errorf("limit %d, %d pages, %d new: %t", tt.limit, tt.pages, tt.fresh, got)
-			}
+			assert.Equalf(t, tt.want, w.barren(tt.limit), "limit %d, %d pages, %d new", tt.limit, tt.pages, tt.fresh)
 		}
 	}
 }

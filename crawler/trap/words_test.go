@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // slowly digests a text word by word, as the package comment has it.
@@ -98,9 +100,7 @@ func TestDigestsStayTheSame(t *testing.T) {
 	d.Text("At http://h.test/a/b there are 12 words, 3.5 of them numbers;\n some are /a/b or käse\u00a0brot: 0123456789abcdef.")
 	d.Embed(parse(t, "http://h.test/i.png?c=0123456789abcdef"))
 	text, shape := d.Digests()
-	if got := fmt.Sprintf("%016x %016x", text, shape); got != "9468e9aa7d4aa8e7 fad6b548d92d758f" {
-		t.Errorf("%s", got)
-	}
+	assert.Equal(t, "9468e9aa7d4aa8e7 fad6b548d92d758f", fmt.Sprintf("%016x %016x", text, shape))
 }
 
 // BenchmarkText reads 8 KiB of text: as it is in most pages, with line breaks, with slashes, and of two bytes a letter.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
@@ -23,18 +25,14 @@ func (x *trial) operate(ctx context.Context, t *testing.T, c *crawl, life int, m
 	}
 	tell := func(o ledger.Operator) {
 		o.Note = "on trial"
-		if err := c.ledger.Operator(context.WithoutCancel(ctx), o); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.ledger.Operator(context.WithoutCancel(ctx), o))
 		x.acts++
 	}
 	perHost := int64(0)
 	change := func(o ledger.Operator) {
 		tell(o)
 		err := c.crawl.Change(context.WithoutCancel(ctx), crawler.Terms{MaxTime: most, MaxPerHost: perHost, Hosts: x.set.hosts, Exclude: x.set.exclude})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	for n := 1 + d.IntN(6); n > 0; n-- {
 		select {

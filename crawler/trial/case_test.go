@@ -89,9 +89,7 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 		if !t.Run(fmt.Sprint(n), func(t *testing.T) { x.try(t, s) }) {
 			failed = append(failed, n)
 		}
-		if x.result == nil {
-			t.Fatalf("case %d was not audited", n)
-		}
+		require.NotNilf(t, x.result, "case %d was not audited", n)
 		y := x.result.Totals
 		sum.hosts += int64(len(x.result.Hosts))
 		sum.exchanges += y.Exchanges

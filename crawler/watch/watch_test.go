@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -288,9 +289,7 @@ func TestWatch_TheBudgetIsNeverExceeded(t *testing.T) {
 		l.withinBudget()
 		of := l.visits()
 		for path := range pages {
-			if len(of[path]) == 0 {
-				t.Errorf("%s was never asked for", path)
-			}
+			assert.NotEmptyf(t, of[path], "%s was never asked for", path)
 		}
 		if n := len(l.web.Referee().Requests()); n < 12*4 || n > 12*5+5 {
 			t.Errorf("%d requests in 12 days, 5 a day", n)

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier"
 )
 
@@ -14,9 +16,7 @@ import (
 func smallLoad(t *testing.T, seen, hosts int) *load {
 	f := opened(t, filepath.Join(t.TempDir(), "frontier.db"))
 	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, f.Close())
 	})
 	l := &load{TB: t, f: f, web: &web{hosts: hosts}, seen: seen, turns: 20, tasks: 1}
 	l.fill()
@@ -59,9 +59,7 @@ func TestCounts_OctetsOfDiskPerURL(t *testing.T) {
 func bigHost(t *testing.T, urls int) *Frontier {
 	f := opened(t, filepath.Join(t.TempDir(), "frontier.db"))
 	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, f.Close())
 	})
 	e := &engine{TB: t, Frontier: f}
 	for n := 0; n < urls; n += 1 << 14 {

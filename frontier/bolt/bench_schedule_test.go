@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
 )
@@ -33,9 +35,7 @@ func (f *Frontier) rotate() {
 
 func TestSchedule_PopAndPushDoNotAllocate(t *testing.T) {
 	f := scheduled(10_000)
-	if n := testing.AllocsPerRun(20_000, f.rotate); n != 0 {
-		t.Fatalf("%v allocations", n)
-	}
+	require.EqualValues(t, 0, testing.AllocsPerRun(20_000, f.rotate), "allocations")
 }
 
 // BenchmarkSchedule is the next host taken out of the schedule and put back, which is what a turn costs there.

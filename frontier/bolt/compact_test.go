@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -61,12 +62,8 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 				t.Fatalf("%s: %v, %v", c.URL, seen, err)
 			}
 		}
-		if n := e.add(e.links("a", 0, 2000)); n.Known != 2000 {
-			t.Errorf("%+v", n)
-		}
-		if n := e.retry(frontier.Retrial{Outcome: frontier.Failed}); n.URLs != want.stats.Outcomes[frontier.Failed] {
-			t.Errorf("%+v", n)
-		}
+		assert.Equal(t, 2000, e.add(e.links("a", 0, 2000)).Known)
+		assert.Equal(t, want.stats.Outcomes[frontier.Failed], e.retry(frontier.Retrial{Outcome: frontier.Failed}).URLs)
 		e.closeAll(frontier.Fetched)
 		e.shut()
 	}
@@ -102,9 +99,7 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	if _, _, err := repair.Compact(t.Context(), path+"x", true); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
-	if string(read(t, path)) != before {
-		t.Error("the file has been changed")
-	}
+	assert.Equal(t, before, string(read(t, path)), "the file has been changed")
 	f := opened(t, path)
 	if _, _, err := repair.Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("in use: %v", err)
@@ -146,12 +141,8 @@ func TestCompact_WhatIsForgottenIsNotInTheWayOfADrop(t *testing.T) {
 	for _, c := range e.links("a", 500, 15) {
 		s.URLs = append(s.URLs, c.URL)
 	}
-	if n := e.steer(s); n.URLs != 1 {
-		t.Errorf("%+v", n)
-	}
-	if st := e.stats(); st.State != frontier.Drained {
-		t.Errorf("%+v", st)
-	}
+	assert.EqualValues(t, 1, e.steer(s).URLs)
+	assert.Equal(t, frontier.Drained, e.stats().State)
 }
 
 // An export no longer names what is forgotten, but its fingerprints stay: it is not accepted again after an import.
@@ -171,7 +162,5 @@ func TestCompact_WhatIsForgottenStaysSeenThroughAnExport(t *testing.T) {
 	e := &engine{TB: t, file: path}
 	e.start()
 	defer e.shut()
-	if n := e.add(e.links("a", 0, 515)); n.Known != 515 {
-		t.Errorf("%+v", n)
-	}
+	assert.Equal(t, 515, e.add(e.links("a", 0, 515)).Known)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -34,9 +35,7 @@ func harness() frontiertest.Harness {
 func checkClean(t testing.TB, path string) {
 	t.Helper()
 	found, err := repair.Check(path)
-	if err != nil {
-		t.Errorf("Check: %v", err)
-	}
+	assert.NoError(t, err, "Check")
 	for _, s := range found {
 		t.Errorf("Check: %s", s)
 	}

@@ -25,13 +25,9 @@ func reading(t testing.TB, path string, b []byte) (good bool) {
 		return err == nil || errors.Is(err, frontier.ErrDamaged) || errors.Is(err, frontier.ErrNewer) || errors.Is(err, frontier.ErrOlder)
 	}
 	found, err := repair.Check(path)
-	if !ours(err) {
-		t.Fatalf("Check: %v", err)
-	}
+	require.Truef(t, ours(err), "Check: %v", err)
 	f, roErr := OpenReadOnly(path)
-	if !ours(roErr) {
-		t.Fatalf("OpenReadOnly: %v", roErr)
-	}
+	require.Truef(t, ours(roErr), "OpenReadOnly: %v", roErr)
 	if roErr == nil {
 		f.Close()
 	}
@@ -39,9 +35,7 @@ func reading(t testing.TB, path string, b []byte) (good bool) {
 	if good && roErr != nil {
 		t.Fatalf("Check finds nothing, and OpenReadOnly: %v", roErr)
 	}
-	if string(read(t, path)) != string(b) {
-		t.Fatal("the file was changed")
-	}
+	require.Equal(t, string(b), string(read(t, path)), "the file was changed")
 	return good
 }
 
@@ -60,9 +54,7 @@ func opening(t testing.TB, path string, b []byte) error {
 	if !errors.Is(err, frontier.ErrDamaged) && !errors.Is(err, frontier.ErrNewer) && !errors.Is(err, frontier.ErrOlder) {
 		t.Fatalf("Open: %v", err)
 	}
-	if string(read(t, path)) != string(b) {
-		t.Fatal("Open has refused the file and changed it")
-	}
+	require.Equal(t, string(b), string(read(t, path)), "Open has refused the file and changed it")
 	return err
 }
 
@@ -85,9 +77,7 @@ func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
 	whole := read(t, path)
 	for at := 0; at < len(whole); at += step {
 		for _, size := range []int{at, at + 1, at + 2000} {
-			if reading(t, path, whole[:size]) {
-				t.Fatalf("cut off at %d, and Check finds nothing", size)
-			}
+			require.Falsef(t, reading(t, path, whole[:size]), "cut off at %d, and Check finds nothing", size)
 			if err := opening(t, path, whole[:size]); size > 0 && !errors.Is(err, frontier.ErrDamaged) {
 				t.Fatalf("cut off at %d: Open and reading: %v, want frontier.ErrDamaged", size, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -57,9 +58,7 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		if n := kept.Load(); way == "open" && n != all {
 			t.Errorf("%d are told and durable, want %d", n, all)
 		}
-		if n := e.steer(s); n != (frontier.Steered{}) {
-			t.Errorf("%s: a repeat does %+v", way, n)
-		}
+		assert.Equalf(t, (frontier.Steered{}), e.steer(s), "%s: a repeat does", way)
 		if way == "export" {
 			break
 		}

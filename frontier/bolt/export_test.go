@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -121,9 +122,7 @@ func export(t testing.TB, path string) (x exported, st frontier.Stats) {
 		case i.Totals != nil:
 			at, x.totals = 6, *i.Totals
 		}
-		if at < place {
-			t.Fatalf("%+v comes after what should follow it", i)
-		}
+		require.GreaterOrEqualf(t, at, place, "%+v comes after what should follow it", i)
 		place = at
 		return nil
 	})
@@ -223,9 +222,7 @@ func (x exported) seen(t testing.TB, e *engine) {
 	t.Helper()
 	all := slices.Clone(x.refused)
 	for _, u := range x.urls {
-		if p := frontier.Print(x.head.Secret, u.URL); p != u.Print {
-			t.Fatalf("%s has the print %x", u.URL, u.Print)
-		}
+		require.Equalf(t, u.Print, frontier.Print(x.head.Secret, u.URL), "%s has the print", u.URL)
 		all = append(all, u.Print)
 	}
 	once := map[frontier.Fingerprint]bool{}
@@ -268,16 +265,12 @@ func (x exported) tasks(t testing.TB, e *engine) {
 			break
 		}
 		for _, turn := range c.Turns {
-			if !reflect.DeepEqual(turn.Tasks, want[turn.Authority]) {
-				t.Errorf("tasks of %s:\n%+v\nwant\n%+v", turn.Authority, turn.Tasks, want[turn.Authority])
-			}
+			assert.Equalf(t, want[turn.Authority], turn.Tasks, "tasks of %s", turn.Authority)
 			delete(want, turn.Authority)
 			e.finish(fetched(turn))
 		}
 	}
-	if len(want) > 0 {
-		t.Errorf("%d hosts gave nothing", len(want))
-	}
+	assert.Empty(t, want, "hosts gave nothing")
 }
 
 func TestExport_OfACrawlIsRefusedAndAnErrorEndsIt(t *testing.T) {
@@ -313,7 +306,5 @@ func TestExport_OfACrawlIsRefusedAndAnErrorEndsIt(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || items != 50 {
 		t.Errorf("%v after %d items", err, items)
 	}
-	if err := f.Export(context.Background(), none); err != nil {
-		t.Errorf("and after that: %v", err)
-	}
+	assert.NoError(t, f.Export(context.Background(), none), "and after that")
 }

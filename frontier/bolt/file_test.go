@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
@@ -62,16 +63,12 @@ func openAll(t testing.TB, path string) map[string]error {
 	}
 	if f, err := Open(path, frontier.Options{}); err != nil {
 		errs["Open"] = err
-		if string(read(t, path)) != string(before) {
-			t.Error("the file has been changed, although it was refused")
-		}
+		assert.Equal(t, string(before), string(read(t, path)), "the file has been changed, although it was refused")
 	} else {
 		f.Close()
 	}
 	for call, err := range errs {
-		if !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v: does not name the file", call, err)
-		}
+		assert.Containsf(t, err.Error(), path, "%s: %v: does not name the file", call, err)
 	}
 	return errs
 }
@@ -164,9 +161,7 @@ func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 			t.Errorf("%s does not say what to do: %v", call, errs[call])
 		}
 	}
-	if string(read(t, path)) != string(before) {
-		t.Error("the file has been changed")
-	}
+	assert.Equal(t, string(before), string(read(t, path)), "the file has been changed")
 }
 
 func TestOpen_AFileInUseIsRefused(t *testing.T) {
@@ -245,9 +240,7 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 		}
 	}
 	require.NoError(t, f.Close())
-	if string(read(t, path)) != string(before) {
-		t.Fatal("the file has been changed")
-	}
+	require.Equal(t, string(before), string(read(t, path)), "the file has been changed")
 }
 
 // writeCalls makes every call that changes something, and returns the errors.
@@ -290,13 +283,9 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 			second = e + int(binary.NativeEndian.Uint32(b[e:]))
 		}
 	}
-	if second < 0 {
-		t.Fatal("no branch")
-	}
+	require.GreaterOrEqual(t, second, 0, "no branch")
 	b[second+7]-- // the first key of the second child, which is beyond those of the first
-	if err := dbfile.Check(bytes.NewReader(b)); !errors.Is(err, frontier.ErrDamaged) {
-		t.Errorf("pages.Check: %v", err)
-	}
+	assert.ErrorIs(t, dbfile.Check(bytes.NewReader(b)), frontier.ErrDamaged, "pages.Check")
 }
 
 // After a panic in the middle of a write bbolt may hold its own locks: neither Close nor an opening that fails waits
@@ -306,9 +295,7 @@ func TestGuard_APanicIsNoHang(t *testing.T) {
 	db, err := dbfile.Open(path, layout.Create)
 	require.NoError(t, err)
 	err = dbfile.Guard(func() error { return db.View(func(*bbolt.Tx) error { panic("spoilt") }) })
-	if !errors.Is(err, frontier.ErrDamaged) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, err, frontier.ErrDamaged)
 	dbfile.Discard(db, fmt.Errorf("open: %w", err))
 	f, err := Open(path, frontier.Options{})
 	require.NoError(t, err, "the file was not released")
@@ -320,8 +307,6 @@ func TestGuard_APanicIsNoHang(t *testing.T) {
 	f.mu.Lock()
 	f.poison(fmt.Errorf("commit: %w", spoilt))
 	f.mu.Unlock()
-	if err := f.Close(); !errors.Is(err, frontier.ErrDamaged) {
-		t.Errorf("Close: %v", err)
-	}
+	assert.ErrorIs(t, f.Close(), frontier.ErrDamaged, "Close")
 	dbfile.Discard(f.db, f.err)
 }

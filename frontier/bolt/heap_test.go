@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestHeap_EqualsSorting(t *testing.T) {
@@ -31,13 +33,9 @@ func TestHeap_EqualsSorting(t *testing.T) {
 			return 0
 		})
 		for i, want := range all {
-			if got := h.Pop(); got != want {
-				t.Fatalf("%d of %d: %v, want %v", i, len(all), got, want)
-			}
+			require.Equalf(t, want, h.Pop(), "%d of %d", i, len(all))
 		}
-		if len(h) != 0 {
-			t.Fatalf("%d entries are left", len(h))
-		}
+		require.Empty(t, h, "entries are left")
 	}
 }
 
@@ -46,9 +44,7 @@ func TestHeap_NoAllocationsOnceItHasRoom(t *testing.T) {
 	for i := range 1000 {
 		h.Push(entry{At: int64(i)})
 	}
-	if n := testing.AllocsPerRun(100, func() { e := h.Pop(); e.At += 1000; h.Push(e) }); n != 0 {
-		t.Fatalf("%v allocations", n)
-	}
+	require.EqualValues(t, 0, testing.AllocsPerRun(100, func() { e := h.Pop(); e.At += 1000; h.Push(e) }), "allocations")
 }
 
 func TestHeap_RemoveKeepsTheOrderOfTheOthers(t *testing.T) {
@@ -76,8 +72,6 @@ func TestHeap_RemoveKeepsTheOrderOfTheOthers(t *testing.T) {
 				t.Fatalf("%+v, want %+v", got, want)
 			}
 		}
-		if len(h) != 0 {
-			t.Fatal("there is more")
-		}
+		require.Empty(t, h, "there is more")
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
 )
@@ -25,9 +28,7 @@ func TestState_RoundTrip(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		now := layout.Clock{Began: time.Now()}
 		got := &host{id: 7}
-		if !got.setState(c.Data, now) {
-			t.Fatal("not a state")
-		}
+		require.True(t, got.setState(c.Data, now), "not a state")
 		want := *h
 		want.notBefore = int64(9*time.Minute + 40*time.Second)
 		if !reflect.DeepEqual(*got, want) {
@@ -59,8 +60,6 @@ func TestHost_AStateCellWithoutAHoldHasNone(t *testing.T) {
 		t.Errorf("%+v", back.hold)
 	}
 	for n := len(plain) + 1; n < len(with); n++ {
-		if back.setState(with[:n], c) {
-			t.Errorf("%d octets of %d are a state", n, len(with))
-		}
+		assert.Falsef(t, back.setState(with[:n], c), "%d octets of %d are a state", n, len(with))
 	}
 }

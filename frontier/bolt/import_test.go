@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -125,9 +126,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 	e := &engine{TB: t, file: path, o: frontier.Options{}}
 	e.start()
 	defer e.shut()
-	if n := e.retry(frontier.Retrial{Outcome: frontier.Failed}); n.URLs != 1667 {
-		t.Errorf("%+v", n)
-	}
+	assert.EqualValues(t, 1667, e.retry(frontier.Retrial{Outcome: frontier.Failed}).URLs)
 	e.mu.Lock()
 	for _, h := range e.Frontier.hosts.all {
 		h.notBefore = 0
@@ -135,9 +134,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 	}
 	e.mu.Unlock()
 	for i, x := range e.turn(5000).Tasks {
-		if want := fmt.Sprintf("/n/%d", i); x.URL.Path() != want {
-			t.Fatalf("task %d is %s, want %s", i, x.URL.Path(), want)
-		}
+		require.Equalf(t, fmt.Sprintf("/n/%d", i), x.URL.Path(), "task %d", i)
 	}
 }
 
@@ -195,10 +192,6 @@ func TestImport_RefusesAnExistingFileAndPassesOnErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
-	if err := repair.Import(path, from(items(t), io.EOF)); !errors.Is(err, os.ErrExist) {
-		t.Errorf("%v", err)
-	}
-	if string(read(t, path)) != "mine" {
-		t.Error("the file has been changed")
-	}
+	assert.ErrorIs(t, repair.Import(path, from(items(t), io.EOF)), os.ErrExist)
+	assert.Equal(t, "mine", string(read(t, path)), "the file has been changed")
 }

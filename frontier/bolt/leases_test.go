@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -30,9 +32,7 @@ func TestLeases_EqualAMap(t *testing.T) {
 			}
 			ls.length = time.Duration(rng.IntN(30))
 			ls.begin(h, now)
-			if tokens[h.lease.token] {
-				t.Fatalf("token %x comes twice", h.lease.token)
-			}
+			require.Falsef(t, tokens[h.lease.token], "token %x comes twice", h.lease.token)
 			tokens[h.lease.token] = true
 			out[h.id] = now + int64(ls.length)
 			if len(ls.expiry) > 2*len(out)+64 {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
@@ -89,15 +90,9 @@ func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
 			t.Errorf("%s: %+v", name, got.stats)
 		}
 		got.stats.Unclean, got.stats.Restarts = want.stats.Unclean, want.stats.Restarts
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got  %+v\nwant %+v", name, got, want)
-		}
-		if !reflect.DeepEqual(texts(t, out), texts(t, path)) {
-			t.Errorf("%s: the URLs differ", name)
-		}
-		if string(read(t, path)) != string(before) {
-			t.Errorf("%s: the original was touched", name)
-		}
+		assert.Equal(t, want, got, name)
+		assert.Equalf(t, texts(t, path), texts(t, out), "%s: the URLs differ", name)
+		assert.Equalf(t, string(before), string(read(t, path)), "%s: the original was touched", name)
 	}
 }
 
@@ -153,9 +148,7 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 		b := spoil(whole[:m.Pages*m.PageSize], m, rnd, round)
 		require.NoError(t, os.WriteFile(path, b, 0o600))
 		out, s, err := rebuild(t, path, nil)
-		if string(read(t, path)) != string(b) {
-			t.Fatalf("round %d: the original was touched", round)
-		}
+		require.Equalf(t, string(b), string(read(t, path)), "round %d: the original was touched", round)
 		if err != nil {
 			refused++
 			if !errors.Is(err, frontier.ErrDamaged) && !errors.Is(err, frontier.ErrNewer) {
@@ -317,9 +310,7 @@ func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
 	e.add(e.links("b", 0, 200))
 	e.closeAll(frontier.Failed)
 	e.sync()
-	if n := e.retry(frontier.Retrial{Outcome: frontier.Gone}); n.URLs != 200 {
-		t.Fatal(n)
-	}
+	require.EqualValues(t, 200, e.retry(frontier.Retrial{Outcome: frontier.Gone}).URLs)
 	e.shut()
 	truth := texts(t, e.file)
 	var ledger []repair.Ended
@@ -331,9 +322,7 @@ func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
 	require.NoError(t, os.WriteFile(e.file, b, 0o600))
 	out, s, err := rebuild(t, e.file, lines(ledger))
 	require.NoError(t, err)
-	if got := texts(t, out); !reflect.DeepEqual(got, truth) {
-		t.Errorf("the endings differ\n%v", s)
-	}
+	assert.Equalf(t, truth, texts(t, out), "the endings differ\n%v", s)
 }
 
 // A site's octets are kept in blobs as they came. They must not be taken for elements of a page.
@@ -369,9 +358,7 @@ func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
 		t.Fatalf("%v, error %v", s, err)
 	}
 	for u, o := range texts(t, out) {
-		if o != frontier.Fetched {
-			t.Errorf("%s: %v", u, o)
-		}
+		assert.Equal(t, frontier.Fetched, o, u)
 	}
 }
 

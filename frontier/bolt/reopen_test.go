@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -43,12 +44,8 @@ func TestRetry_BatchesAndFoldsSurviveADeath(t *testing.T) {
 		e.add(e.links("a", from, min(10_000, urls-from)))
 	}
 	for range 2 {
-		if n := e.closeAll(frontier.Failed); n != urls {
-			t.Fatalf("%d closed", n)
-		}
-		if n := e.retry(frontier.Retrial{Outcome: frontier.Failed}); n != (frontier.Retried{URLs: urls}) {
-			t.Fatalf("Retried %+v", n)
-		}
+		require.EqualValues(t, urls, e.closeAll(frontier.Failed), "closed")
+		require.Equal(t, (frontier.Retried{URLs: urls}), e.retry(frontier.Retrial{Outcome: frontier.Failed}), "Retried")
 		e.die()
 		e.start()
 		st := e.stats()
@@ -102,9 +99,7 @@ func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
 			e.start()
 		}
 	}
-	if cycles == 0 {
-		t.Fatal("no cycle of the sweeper was under way: the test does not test it")
-	}
+	require.NotEqual(t, 0, cycles, "no cycle of the sweeper was under way: the test does not test it")
 	if st := e.stats(); st.Queued != urls || st.Deferred != 0 {
 		t.Fatalf("%+v", st)
 	}
@@ -129,9 +124,7 @@ func TestRetry_SeveralAtATimeOpenEachURLOnce(t *testing.T) {
 		all.Go(func() {
 			for range 15 {
 				n, err := e.Retry(context.Background(), frontier.Retrial{Outcome: frontier.Gone, Robots: true})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				mu.Lock()
 				opened += n.URLs
 				mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
@@ -50,15 +51,11 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 		t.Fatal("the deferral is not kept until the commit is settled: the test does not test it")
 	}
 	var fates *layout.Endings
-	if err := e.db.View(func(tx *bbolt.Tx) (err error) { fates, err = layout.ReadEndings(tx); return err }); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, e.db.View(func(tx *bbolt.Tx) (err error) { fates, err = layout.ReadEndings(tx); return err }))
 	now := e.clock.Now()
 	e.groups.touch(now)
 	e.operator.reopen(storedURL{ref: of, host: e.Frontier.hosts.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
-	if e.retries.of[of] != nil {
-		t.Error("what is opened again has the deferral of the attempt before")
-	}
+	assert.Nil(t, e.retries.of[of], "what is opened again has the deferral of the attempt before")
 	anew := &retry{due: now, attempts: 7}
 	e.retries.of[of] = anew // as if it had been deferred at once
 	e.mu.Unlock()
@@ -89,7 +86,5 @@ func TestSettle_DropsTheDeferralsOfClosedURLs(t *testing.T) {
 	e.sync()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if n := len(e.retries.of); n != 4 {
-		t.Errorf("%d deferrals are kept, of 4 pending URLs", n)
-	}
+	assert.Equal(t, 4, len(e.retries.of), "deferrals are kept, of 4 pending URLs")
 }

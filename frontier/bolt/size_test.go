@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -64,12 +65,8 @@ func TestMaxSize_HoldsAndNothingIsLost(t *testing.T) {
 		e.shut()
 		e.o.MaxSize = 2 * most
 		e.start()
-		if got := e.stats(); got.State == frontier.Full {
-			t.Fatal("full at half of the new bound")
-		}
-		if more := e.crawlUntilFull(w, n); more == n {
-			t.Fatal("nothing was crawled with a larger bound")
-		}
+		require.NotEqual(t, frontier.Full, e.stats().State, "full at half of the new bound")
+		require.NotEqual(t, n, e.crawlUntilFull(w, n), "nothing was crawled with a larger bound")
 	}
 }
 
@@ -104,8 +101,6 @@ func TestMaxSize_TheTurnsThatAreOutFinish(t *testing.T) {
 func TestMaxSize_FoldingDoesNotOvershoot(t *testing.T) {
 	w := writer{size: 10 << 20, folded: 1 << 20, unfolded: 1 << 19, sizes: make(layout.Sizes, 1<<14)}
 	for most, want := range map[int64]bool{0: true, 12 << 20: false, 40 << 20: true} {
-		if got := w.mayFold(most); got != want {
-			t.Errorf("MaxSize %d: %v, want %v", most, got, want)
-		}
+		assert.Equalf(t, want, w.mayFold(most), "MaxSize %d", most)
 	}
 }

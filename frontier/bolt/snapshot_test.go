@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -43,15 +44,11 @@ func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 				if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotStats, wantStats) {
 					t.Errorf("the copy differs:\n%+v\n%+v", gotStats, wantStats)
 				}
-				if !gotStats.Unclean {
-					t.Error("the copy of a running crawl tells of a clean stop")
-				}
+				assert.True(t, gotStats.Unclean, "the copy of a running crawl tells of a clean stop")
 				e.start()
 			}
 			files, _ := os.ReadDir(dir)
-			if len(files) != 7 {
-				t.Errorf("%v", files)
-			}
+			assert.Len(t, files, 7)
 		})
 	}
 }
@@ -80,9 +77,7 @@ func TestSnapshot_WhileTurnsGoOn(t *testing.T) {
 	})
 	for i := range 8 {
 		copied := filepath.Join(dir, fmt.Sprint("copy", i))
-		if err := e.Snapshot(context.Background(), copied); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, e.Snapshot(context.Background(), copied))
 		checkClean(t, copied)
 	}
 	close(stop)
@@ -95,15 +90,9 @@ func TestSnapshot_AFailureLeavesNothingAndHarmsNothing(t *testing.T) {
 	e.add(e.links("a", 0, 3000))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := e.Snapshot(ctx, filepath.Join(dir, "copy")); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if err := e.Snapshot(context.Background(), e.file); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("onto itself: %v", err)
-	}
-	if err := e.Snapshot(context.Background(), filepath.Join(dir, "none", "copy")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("into no directory: %v", err)
-	}
+	assert.ErrorIs(t, e.Snapshot(ctx, filepath.Join(dir, "copy")), context.Canceled, "cancelled")
+	assert.ErrorIs(t, e.Snapshot(context.Background(), e.file), fs.ErrExist, "onto itself")
+	assert.ErrorIs(t, e.Snapshot(context.Background(), filepath.Join(dir, "none", "copy")), fs.ErrNotExist, "into no directory")
 	for _, octets := range []int{0, 5000, 50_000} {
 		full := errors.New("no space left")
 		err := e.copyTo(context.Background(), writerFunc(func(b []byte) (int, error) {
@@ -112,22 +101,16 @@ func TestSnapshot_AFailureLeavesNothingAndHarmsNothing(t *testing.T) {
 			}
 			return len(b), nil
 		}))
-		if err == nil {
-			t.Errorf("a disk that is full after %d octets", octets)
-		}
+		assert.Errorf(t, err, "a disk that is full after %d octets", octets)
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	err := e.copyTo(ctx, writerFunc(func(b []byte) (int, error) {
 		cancel()
 		return len(b), nil
 	}))
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled on the way: %v", err)
-	}
+	assert.ErrorIs(t, err, context.Canceled, "cancelled on the way")
 	files, _ := os.ReadDir(dir)
-	if len(files) != 1 {
-		t.Errorf("%v", files)
-	}
+	assert.Len(t, files, 1)
 	e.finish(fetched(e.turn(10)))
 	e.sync()
 }

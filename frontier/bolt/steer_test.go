@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -45,9 +47,7 @@ func TestSteer_TheScheduleKeepsOneEntryPerHost(t *testing.T) {
 		e.steer(frontier.Steering{Act: frontier.Park, Authority: a, For: time.Duration(i%2) * time.Hour})
 		e.steer(frontier.Steering{Act: frontier.Resume, Authority: a})
 	}
-	if n := e.scheduler.due.Entries(); n != 5 {
-		t.Errorf("%d entries", n)
-	}
+	assert.Equal(t, 5, e.scheduler.due.Entries(), "entries")
 }
 
 // A drop of more than a batch survives, and costs one word of eight octets per URL and next to nothing else.
@@ -58,9 +58,7 @@ func TestSteer_TheOctetsOfADrop(t *testing.T) {
 		e.add(e.links("a", from, min(10_000, urls-from)))
 	}
 	before := e.transactions()
-	if n := e.steer(frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a")}); n.URLs != urls {
-		t.Errorf("%+v", n)
-	}
+	assert.EqualValues(t, urls, e.steer(frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a")}).URLs)
 	if n := e.transactions() - before; n > 3 {
 		t.Errorf("%d transactions", n)
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -67,9 +67,7 @@ func TestSurvey_IsWhatALookAtEveryHostTells(t *testing.T) {
 				Longest: append([]frontier.Host(nil), all[:min(n, len(all))]...), Shut: append([]frontier.Host(nil), shut[:min(n, len(shut))]...),
 				Why: why, Holds: holds,
 			}
-			if !reflect.DeepEqual(s, want) {
-				t.Errorf("n=%d:\n%+v\nwant\n%+v", n, s, want)
-			}
+			assert.Equalf(t, want, s, "n=%d", n)
 		}
 	})
 }

@@ -50,9 +50,7 @@ func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 	g := e.groups.touch(now)
 	e.groups.seal(now)
 	e.mu.Unlock()
-	if g.inFlight != nil {
-		t.Fatalf("a group that changes no lease writes the record %x", g.inFlight)
-	}
+	require.Nil(t, g.inFlight, "a group that changes no lease writes the record")
 	e.shut()
 	e.start()
 	if r := e.recorded(); r.Leases != 0 || len(r.Refs) != 0 {
@@ -80,12 +78,8 @@ func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
 			t.Fatalf("%d leases, %d queued, %d in flight; want the tasks back", st.Leases, st.Queued, st.InFlight)
 		}
 		close(hold)
-		if n := len(e.turn(2).Tasks); n != 2 {
-			t.Fatalf("%d tasks, want 2", n)
-		}
-		if r := e.recorded(); r.Leases != 1 {
-			t.Fatalf("the turn was given with the record %+v", r)
-		}
+		require.Equal(t, 2, len(e.turn(2).Tasks), "tasks, want 2")
+		require.EqualValues(t, 1, e.recorded().Leases, "the turn was given with the record")
 	})
 }
 

@@ -101,9 +101,7 @@ func TestClaim_TheHeadMayGo(t *testing.T) {
 		first := e.claimers(ctx, 1, time.Hour)
 		second := e.claimers(t.Context(), 1, time.Hour)
 		cancel()
-		if err := <-first; !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
+		require.ErrorIs(t, <-first, context.Canceled)
 		begin := time.Now()
 		if err := <-second; err != nil || time.Since(begin) != time.Minute {
 			t.Fatalf("after %v: %v", time.Since(begin), err)

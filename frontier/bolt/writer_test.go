@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
@@ -28,24 +29,16 @@ func TestGroup_OneTransactionPerDelay(t *testing.T) {
 			time.Sleep(frontier.GroupDelay / 20)
 		}
 		synctest.Wait()
-		if n := e.transactions() - before; n != 1 {
-			t.Fatalf("%d transactions in one GroupDelay, want 1", n)
-		}
+		require.EqualValues(t, 1, e.transactions()-before, "transactions in one GroupDelay, want 1")
 		time.Sleep(10 * frontier.GroupDelay)
-		if n := e.transactions() - before; n != 1 {
-			t.Fatalf("%d transactions after an idle time, want 1", n)
-		}
+		require.EqualValues(t, 1, e.transactions()-before, "transactions after an idle time, want 1")
 		e.finish(fetched(e.turn(1)))
 		time.Sleep(frontier.GroupDelay - 1)
 		synctest.Wait()
-		if n := e.transactions() - before; n != 1 {
-			t.Fatalf("%d transactions before the delay was over, want 1", n)
-		}
+		require.EqualValues(t, 1, e.transactions()-before, "transactions before the delay was over, want 1")
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if n := e.transactions() - before; n != 2 {
-			t.Fatalf("%d transactions, want 2", n)
-		}
+		require.EqualValues(t, 2, e.transactions()-before, "transactions, want 2")
 	})
 }
 
@@ -63,19 +56,13 @@ func TestGroup_OneTransactionPerThousandPages(t *testing.T) {
 		}
 		e.finish(rs[:frontier.GroupPages-1]...)
 		synctest.Wait()
-		if n := e.transactions() - before; n != 0 {
-			t.Fatalf("%d transactions with a page short of a group, want none", n)
-		}
+		require.EqualValues(t, 0, e.transactions()-before, "transactions with a page short of a group, want none")
 		e.finish(rs[:1]...)
 		synctest.Wait()
-		if n := e.transactions() - before; n != 1 {
-			t.Fatalf("%d transactions with a group, want 1", n)
-		}
+		require.EqualValues(t, 1, e.transactions()-before, "transactions with a group, want 1")
 		e.finish(rs...)
 		synctest.Wait()
-		if n := e.transactions() - before; n != 4 {
-			t.Fatalf("%d transactions with four groups, want 4", n)
-		}
+		require.EqualValues(t, 4, e.transactions()-before, "transactions with four groups, want 4")
 	})
 }
 
@@ -93,13 +80,9 @@ func TestGroup_SyncAddAndCloseCommitAtOnce(t *testing.T) {
 		e.stats()
 		e.turn(1)
 		e.sync() // what is in flight is another
-		if n := e.transactions() - before; n != 3 {
-			t.Fatalf("%d transactions, want 3: Add and two of Sync", n)
-		}
+		require.EqualValues(t, 3, e.transactions()-before, "transactions, want 3: Add and two of Sync")
 		e.shut()
-		if d := time.Since(begin); d != 0 {
-			t.Fatalf("%v passed", d)
-		}
+		require.EqualValues(t, 0, time.Since(begin), "passed")
 	})
 }
 
@@ -133,9 +116,7 @@ func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
 		synctest.Wait()
 		slow <- struct{}{}
 		<-done
-		if n := e.stats().Outcomes[frontier.Fetched]; n != 1 {
-			t.Fatalf("%d fetched, want 1", n)
-		}
+		require.EqualValues(t, 1, e.stats().Outcomes[frontier.Fetched], "fetched, want 1")
 	})
 }
 
@@ -249,9 +230,7 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 		e.finish(fetched(turn))
 		e.add(e.links("a", 1, 1))
 		e.sync()
-		if len(e.retries.of) != 0 {
-			t.Fatalf("%d retries are kept of closed tasks", len(e.retries.of))
-		}
+		require.Empty(t, e.retries.of, "retries are kept of closed tasks")
 		e.die()
 		e.start()
 		if st := e.stats(); st.Outcomes[frontier.Fetched] != 1 || st.Deferred != 0 || st.Queued != 1 || len(e.retries.of) != 0 {
@@ -292,9 +271,7 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 	err := e.db.View(func(tx *bbolt.Tx) error {
 		n := 0
 		err := layout.EachSeed(tx, 0, e.groups.lastSeed-1, func(frontier.Seed) error { n++; return nil })
-		if n != 2 {
-			t.Errorf("%d seeds before the last value, want 2", n)
-		}
+		assert.Equal(t, 2, n, "seeds before the last value, want 2")
 		return err
 	})
 	require.NoError(t, err)

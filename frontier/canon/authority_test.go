@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,9 +33,7 @@ func TestAuthority_Parts(t *testing.T) {
 		}
 		got := []string{a.String(), a.Scheme(), a.Host(), a.Port(), a.HostPort(), addr}
 		want := []string{tt.s, tt.scheme, tt.host, tt.port, tt.hostPort, tt.addr}
-		if strings.Join(got, " ") != strings.Join(want, " ") {
-			t.Errorf("%s:\n got %q\nwant %q", tt.in, got, want)
-		}
+		assert.Equalf(t, strings.Join(want, " "), strings.Join(got, " "), "%s:\n got %q\nwant %q", tt.in, got, want)
 		if b, err := ParseAuthority(a.String()); err != nil || a != b {
 			t.Errorf("%s came back as %q, %v", a, b, err)
 		}
@@ -159,9 +158,7 @@ func TestJSON_ValuesMapKeysAndZeros(t *testing.T) {
 	if out.URL != in.URL || out.Authority != in.Authority || out.Hosts[u.Authority()] != 1 || !out.None.IsZero() {
 		t.Errorf("came back as %+v", out)
 	}
-	if err := json.Unmarshal([]byte(`{"Authority":"http://h/a"}`), &out); ReasonOf(err) != Malformed {
-		t.Errorf("an authority with a path: %v", err)
-	}
+	assert.Equal(t, Malformed, ReasonOf(json.Unmarshal([]byte(`{"Authority":"http://h/a"}`), &out)), "an authority with a path")
 	a := u.Authority()
 	if err := a.UnmarshalText(nil); err != nil || !a.IsZero() {
 		t.Errorf("no octets gave %q, %v; want the zero Authority", a, err)

@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzURL_Invariants: those of the package comment, and the canonical form.
@@ -103,9 +106,7 @@ func FuzzParse_OctetsOfPathAndQueryAreNeverChangedBeyondTheRules(f *testing.F) {
 		want := naivePath(path) + "?" + naiveQuery(query[1:])
 		u, err := Parse("http://h" + path + query)
 		if len(want) > MaxLength-len("http://h") {
-			if ReasonOf(err) != TooLong {
-				t.Fatalf("%q, %v; want %s", u, err, TooLong)
-			}
+			require.Equalf(t, TooLong, ReasonOf(err), "%q, %v", u, err)
 			return
 		}
 		if err != nil || u.RequestURI() != want {
@@ -142,8 +143,6 @@ func FuzzKey_EqualsTheNaiveOne(f *testing.F) {
 		if strings.Count(want, "?") == 1 {
 			want = strings.TrimSuffix(want, "?")
 		}
-		if u.Key() != want {
-			t.Errorf("key of %q:\n got %q\nwant %q", u, u.Key(), want)
-		}
+		assert.Equalf(t, want, u.Key(), "key of %q", u)
 	})
 }

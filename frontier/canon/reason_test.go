@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestReason_OfEveryRefusal(t *testing.T) {
@@ -87,15 +90,9 @@ func TestParse_InputFarTooLongIsNotRead(t *testing.T) {
 
 func TestReasonOf_WrappedForeignAndNone(t *testing.T) {
 	_, err := Parse("ftp://h/")
-	if got := ReasonOf(fmt.Errorf("seeds: line 3: %w", err)); got != Scheme {
-		t.Errorf("wrapped: %q", got)
-	}
-	if got := ReasonOf(errors.New("x")); got != "" {
-		t.Errorf("foreign: %q", got)
-	}
-	if got := ReasonOf(nil); got != "" {
-		t.Errorf("nil: %q", got)
-	}
+	assert.Equal(t, Scheme, ReasonOf(fmt.Errorf("seeds: line 3: %w", err)), "wrapped")
+	assert.Empty(t, ReasonOf(errors.New("x")), "foreign")
+	assert.Empty(t, ReasonOf(nil), "nil")
 }
 
 func TestError_TextIsSafeForATerminal(t *testing.T) {
@@ -111,9 +108,7 @@ func TestError_TextIsSafeForATerminal(t *testing.T) {
 		"gopher:" + strings.Repeat("\x1b", 1<<20),
 	} {
 		_, err := Parse(in)
-		if err == nil {
-			t.Fatalf("%q was accepted", in)
-		}
+		require.Errorf(t, err, "%q was accepted", in)
 		text := err.Error()
 		for _, r := range text {
 			if r < ' ' || 0x7f <= r && r <= 0x9f || r == '\u202e' || r == '\ufffd' {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier/durable"
 )
 
@@ -48,20 +50,14 @@ func TestFileIsWrittenWholeOrLeftAsItWas(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(os.DevNull); err == nil {
-		if err := durable.Output(os.DevNull, say("x", nil)); err != nil {
-			t.Error(err)
-		}
-		if err := durable.File(os.DevNull, say("x", nil)); !errors.Is(err, durable.ErrForeign) {
-			t.Error(err)
-		}
+		assert.NoError(t, durable.Output(os.DevNull, say("x", nil)))
+		assert.ErrorIs(t, durable.File(os.DevNull, say("x", nil)), durable.ErrForeign)
 	}
 }
 
 func TestNamesOfADirectoryThatIsNotThereAreAnError(t *testing.T) {
 	dir := t.TempDir()
-	if err := durable.Names(dir); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, durable.Names(dir))
 	err := durable.Names(filepath.Join(dir, "none"))
 	if runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
@@ -98,9 +94,7 @@ func TestNewReplacesNothing(t *testing.T) {
 		t.Errorf("%v, error %v", fi.Mode(), err)
 	}
 	failed := errors.New("failed")
-	if err := durable.New(filepath.Join(dir, "x"), func(io.Writer) error { return failed }); !errors.Is(err, failed) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, durable.New(filepath.Join(dir, "x"), func(io.Writer) error { return failed }), failed)
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("%v, %v: something is left over", names, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,9 +21,7 @@ func TestAFolderIsHeldByOneAtATime(t *testing.T) {
 		if _, err := Hold(dir); !errors.Is(err, ErrHeld) {
 			t.Errorf("it is held twice: %v", err)
 		}
-		if err := held.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, held.Close())
 	}
 	if _, err := Hold(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: %v", err)

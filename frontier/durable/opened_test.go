@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -66,9 +67,7 @@ func TestFilesOfACrawlDirectoryAreOpenedHere(t *testing.T) {
 		}
 	}
 	for where := range openedOtherwise {
-		if !met[where] {
-			t.Errorf("%s opens nothing with package os any more", where)
-		}
+		assert.Truef(t, met[where], "%s opens nothing with package os any more", where)
 	}
 }
 

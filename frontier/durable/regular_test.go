@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/durable"
@@ -90,9 +91,7 @@ func TestAHardLinkDoesNotCarryWhatIsWritten(t *testing.T) {
 			f.Close()
 		}
 		want := map[string]error{"append": durable.ErrForeign, "edit": durable.ErrForeign, "exclusive": fs.ErrExist}[way]
-		if !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", way, err, want)
-		}
+		assert.ErrorIs(t, err, want, way)
 		if b, err := os.ReadFile(file); err != nil || string(b) != secret {
 			t.Errorf("%s: the other file holds %q, %v", way, b, err)
 		}
@@ -127,9 +126,7 @@ func TestARegularFileIsOpenedAsEver(t *testing.T) {
 	} {
 		f, err := openings[c.way](path)
 		require.NoError(t, err, c.way)
-		if f.Name() != path {
-			t.Errorf("%s: it is called %s", c.way, f.Name())
-		}
+		assert.Equalf(t, path, f.Name(), "%s: it is called", c.way)
 		if _, err := io.WriteString(f, c.write); err != nil {
 			t.Error(err)
 		}
@@ -187,18 +184,12 @@ func TestAFolderIsNoLink(t *testing.T) {
 		t.Skip(err)
 	}
 	for path, want := range map[string]error{folder: nil, link: durable.ErrForeign, file: durable.ErrForeign, file + "0": fs.ErrNotExist} {
-		if err := durable.Folder(path); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", path, err, want)
-		}
+		assert.ErrorIs(t, durable.Folder(path), want, path)
 	}
-	if err := durable.MakeFolder(link); !errors.Is(err, durable.ErrForeign) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, durable.MakeFolder(link), durable.ErrForeign)
 	made := filepath.Join(dir, "a", "b")
 	for range 2 {
-		if err := durable.MakeFolder(made); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, durable.MakeFolder(made))
 	}
 	if err := durable.Inspect(dir); !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), link) {
 		t.Error(err)
@@ -213,9 +204,7 @@ func TestInspectLooksIntoTheFoldersThatAreNamed(t *testing.T) {
 	if err := os.Symlink(file, filepath.Join(dir, "warc", "x")); err != nil {
 		t.Skip(err)
 	}
-	if err := durable.Inspect(dir, "other", "none"); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, durable.Inspect(dir, "other", "none"))
 	if err := durable.Inspect(dir, "other", "warc"); !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), filepath.Join("warc", "x")) {
 		t.Error(err)
 	}

@@ -33,9 +33,7 @@ func Start(t testing.TB) *Server {
 	initdb := program("initdb")
 	if initdb == "" {
 		const why = "PostgreSQL's initdb is not installed (Debian: apt install postgresql)"
-		if os.Getenv("CURTSY_MUST_RUN") != "" {
-			t.Fatal(why)
-		}
+		require.Empty(t, os.Getenv("CURTSY_MUST_RUN"), why)
 		t.Skip(why)
 	}
 	dir := temporary(t)

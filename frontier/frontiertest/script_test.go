@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 )
@@ -71,9 +73,7 @@ func TestScript_LineThatTestsNothingFails(t *testing.T) {
 				h := Harness{Open: func(_ testing.TB, _ string, o frontier.Options) frontier.Frontier { return model.New(o) }}
 				failed = fails(t, func(t testing.TB) { r.Test(NewStage(t, h, dir, r.Options)) })
 			})
-			if failed == c.want {
-				t.Errorf("failed: %v", failed)
-			}
+			assert.NotEqual(t, c.want, failed, "failed")
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -88,9 +89,7 @@ func TestWhatIsWrittenIsReadAsItWas(t *testing.T) {
 		t.Fatalf("%d items, want %d", len(got), len(want))
 	}
 	for k := range want {
-		if !reflect.DeepEqual(got[k], want[k]) {
-			t.Errorf("item %d: %+v, want %+v", k, got[k], want[k])
-		}
+		assert.Equalf(t, want[k], got[k], "item %d", k)
 	}
 }
 

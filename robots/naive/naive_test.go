@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -77,9 +78,7 @@ func TestRate(t *testing.T) {
 func TestNamed(t *testing.T) {
 	const file = "\xEF\xBB\xBFUser-agent: Lib-Bot/2.1 # ours\nDisallow: /\nuser agent: curtsy\n\nUser-agent: *\nDisallow: /libbot\n"
 	for token, want := range map[string]bool{"lib-bot": true, "LIB-BOT": true, "curtsy": true, "lib": false, "libbot": false, "*": false, "": false} {
-		if got := Named([]byte(file), token); got != want {
-			t.Errorf("%q: %v, want %v", token, got, want)
-		}
+		assert.Equal(t, want, Named([]byte(file), token), token)
 	}
 }
 

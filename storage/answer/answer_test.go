@@ -3,12 +3,12 @@ package answer
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/warc"
@@ -82,7 +82,5 @@ func TestDecode_HoldsThePayloadToItsDigest(t *testing.T) {
 			t.Errorf("%q, %v; want %v", b.String(), err, want)
 		}
 	}
-	if err := read(t, record("response", block)).Decode(io.Discard, 3); !errors.Is(err, warc.ErrTooLarge) {
-		t.Errorf("%v", err)
-	}
+	assert.ErrorIs(t, read(t, record("response", block)).Decode(io.Discard, 3), warc.ErrTooLarge)
 }

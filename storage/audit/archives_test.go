@@ -3,7 +3,6 @@ package audit
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,9 +43,7 @@ func judgedArchives(t testing.TB) (all []judged) {
 			continue
 		}
 		part := strings.SplitN(strings.TrimSuffix(line, "\n"), " | ", 5)
-		if len(part) < 5 {
-			t.Fatalf("%q has no five columns", line)
-		}
+		require.GreaterOrEqualf(t, len(part), 5, "%q has no five columns", line)
 		for i := range part {
 			if part[i] == "-" {
 				part[i] = ""
@@ -96,9 +93,7 @@ func values(t testing.TB, words []string) map[string]string {
 	all := map[string]string{}
 	for _, w := range words {
 		name, value, _ := strings.Cut(w, "=")
-		if !slices.Contains(names, name) {
-			t.Fatalf("%s: the names are %v", w, names)
-		}
+		require.Containsf(t, names, name, "%s: the names", w)
 		all[name] = value
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -88,9 +89,7 @@ func TestFleet_Together(t *testing.T) {
 			}
 			found := strings.Fields(all)
 			slices.Sort(found)
-			if got := strings.Join(found, " "); got != tt.codes {
-				t.Errorf("%s: %q, want %q", tt.name, got, tt.codes)
-			}
+			assert.Equal(t, tt.codes, strings.Join(found, " "), tt.name)
 		}
 	}
 }

@@ -54,9 +54,7 @@ func FuzzAudit(f *testing.F) {
 		const limit = 5
 		r, err := Run(t.Context(), Options{Files: []string{path}, TempDir: dir, Floor: time.Duration(floor), Limit: limit})
 		if err != nil {
-			if r != nil {
-				t.Fatal("a result and an error")
-			}
+			require.Nil(t, r, "a result and an error")
 			return
 		}
 		check(t, r, limit)

@@ -3,9 +3,9 @@ package audit
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit/finding"
@@ -22,17 +22,13 @@ func TestEachCodeHasItsJudge(t *testing.T) {
 		}
 		for _, c := range f.codes {
 			judged[c] = true
-			if !strings.Contains(string(doc), "\n| `"+string(c)+"` |") {
-				t.Errorf("docs/reference/audit-findings.md has no row for %s", c)
-			}
+			assert.Containsf(t, string(doc), "\n| `"+string(c)+"` |", "docs/reference/audit-findings.md has no row for %s", c)
 		}
 	}
 	for _, c := range finding.Codes() {
 		if beside := c == finding.LedgerLines; beside { // with which begins what witnesses find
 			break
 		}
-		if !judged[c] {
-			t.Errorf("nobody judges %s", c)
-		}
+		assert.Truef(t, judged[c], "nobody judges %s", c)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -211,14 +212,10 @@ func TestJSONNamesAreDocumented(t *testing.T) {
 		t.Fatalf("only %d names: %s", len(names), b)
 	}
 	for _, name := range names {
-		if !bytes.Contains(doc, []byte("`"+name+"`")) {
-			t.Errorf("docs/reference/audit-findings.md does not name `%s`", name)
-		}
+		assert.Truef(t, bytes.Contains(doc, []byte("`"+name+"`")), "docs/reference/audit-findings.md does not name `%s`", name)
 	}
 	for _, c := range finding.Codes() {
-		if !bytes.Contains(doc, []byte("`"+string(c)+"`")) {
-			t.Errorf("docs/reference/audit-findings.md does not name the code `%s`", c)
-		}
+		assert.Truef(t, bytes.Contains(doc, []byte("`"+string(c)+"`")), "docs/reference/audit-findings.md does not name the code `%s`", c)
 	}
 }
 

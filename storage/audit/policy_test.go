@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage/audit/evidence"
 )
 
@@ -38,9 +40,7 @@ func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 		x.Answer.CacheControl, x.Answer.Age.Value = c.control, c.age
 		x.Answer.Date.Value, x.Answer.Expires.Value = c.date, c.expires
 		j := judge{m: promised}
-		if got := j.life(x, day0); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
+		assert.Equal(t, c.want, j.life(x, day0), c)
 		if j.m = (evidence.Measure{}); j.life(x, day0) != day {
 			t.Errorf("%+v: RFC 9309 does not ask it of others", c)
 		}

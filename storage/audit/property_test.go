@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage/audit/finding"
 )
 
@@ -151,9 +153,7 @@ func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
 		for range 5 + w.r.IntN(40) {
 			s = w.step(a)
 		}
-		if !s.known {
-			t.Fatal("the site is not known")
-		}
+		require.True(t, s.known, "the site is not known")
 		good := a.b.String()
 		n := a.n
 		if r := a.audit(Options{}); !r.Clean || r.Totals.Unprovable > 0 {

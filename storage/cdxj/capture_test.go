@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestGoldenLine(t *testing.T) {
@@ -17,9 +19,7 @@ func TestGoldenLine(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	bare := Line{Key: "test,a)/", URL: "http://a.test/", Filename: "x"}
-	if got := string(bare.Append(nil)); got != `test,a)/ 00010101000000 {"url":"http://a.test/","length":"0","offset":"0","filename":"x"}`+"\n" {
-		t.Error(got)
-	}
+	assert.Equal(t, `test,a)/ 00010101000000 {"url":"http://a.test/","length":"0","offset":"0","filename":"x"}`+"\n", string(bare.Append(nil)))
 }
 
 func TestLinesOfOtherToolsAreRead(t *testing.T) {

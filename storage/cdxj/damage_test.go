@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,9 +51,7 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 		t.Errorf("the index is\n%s", got)
 	}
 	for line := range strings.Lines(got) {
-		if !strings.Contains(whole, line) {
-			t.Errorf("a line that was not there before: %s", line)
-		}
+		assert.Contains(t, whole, line, "a line that was not there before")
 	}
 	var said []string
 	if err := Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { said = append(said, what) }); err != nil || len(said) != 1 {
@@ -81,9 +80,7 @@ func TestOpenCanBeBrokenOff(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	crawling(t, dir, 0).close(t)
-	if again := contents(t, dir); again["curtsy-00000.cdxj"] != built["curtsy-00000.cdxj"] {
-		t.Errorf("built\n%v\nagain\n%v", built, again)
-	}
+	assert.Equalf(t, built["curtsy-00000.cdxj"], contents(t, dir)["curtsy-00000.cdxj"], "built\n%v\nagain", built)
 	earlier := filepath.Join(index, "curtsy-00000.cdxj")
 	if _, err := Open(ctx, t.TempDir(), Options{Earlier: []string{earlier}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("an earlier index is read all the same: %v", err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -127,9 +128,7 @@ func TestEarlierIndexOfAnotherToolSaysWhatCannotBeUsed(t *testing.T) {
 	defer c.close(t)
 	notes := strings.Join(c.store.Notes(), "\n")
 	for _, want := range []string{"2 captures have digests other than SHA-256", "1 lines are not CDXJ", "no payload in it"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("notes lack %q:\n%s", want, notes)
-		}
+		assert.Contains(t, notes, want, "notes lack")
 	}
 	for _, body := range []string{"revisit", "a URL with a space"} {
 		if o, known, err := c.store.Original(digestOf(body)); known || err != nil {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier/canon"
 )
 
@@ -21,9 +23,7 @@ func TestKey(t *testing.T) {
 		"urn:a b\nc":                        "urn:a%20b%0ac",
 		"":                                  "-",
 	} {
-		if got := Key(url); got != want {
-			t.Errorf("%q: %q, want %q", url, got, want)
-		}
+		assert.Equal(t, want, Key(url), url)
 	}
 }
 

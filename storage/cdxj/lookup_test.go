@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/sorted"
@@ -48,12 +49,8 @@ func TestLookupAcrossSegmentsIsInOrderOfTime(t *testing.T) {
 			t.Errorf("capture %d: %+v", i, l)
 		}
 	}
-	if len(files) < 3 {
-		t.Errorf("only in %v", files)
-	}
-	if ls := captures(t, dir, "http://a.test/none"); len(ls) != 0 {
-		t.Errorf("found %v", ls)
-	}
+	assert.GreaterOrEqualf(t, len(files), 3, "only in %v", files)
+	assert.Empty(t, captures(t, dir, "http://a.test/none"), "found")
 }
 
 // FuzzLookupEqualsScan: halving finds what reading every line finds.
@@ -162,9 +159,7 @@ func TestMerge(t *testing.T) {
 	if err := Merge(&out, a, wrong); err == nil || !strings.Contains(err.Error(), wrong+" is not sorted") {
 		t.Errorf("%v", err)
 	}
-	if err := Merge(&out, a+".none"); err == nil {
-		t.Error("a file that is not there was merged")
-	}
+	assert.Error(t, Merge(&out, a+".none"), "a file that is not there was merged")
 }
 
 func TestACancelledSortLeavesNothing(t *testing.T) {

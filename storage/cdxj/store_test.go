@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -233,9 +234,7 @@ func TestRebuildOfAKilledCrawl(t *testing.T) {
 	}
 	c.warc.Close()
 	c.store.Close()
-	if err := Rebuild(t.Context(), filepath.Join(dir, "none"), filepath.Join(dir, indexDir), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without an archive: %v", err)
-	}
+	assert.ErrorIs(t, Rebuild(t.Context(), filepath.Join(dir, "none"), filepath.Join(dir, indexDir), nil), os.ErrNotExist, "without an archive")
 }
 
 // TestStaleLogOfACompleteSegment: after a loss of power the log may name what never reached the archive.

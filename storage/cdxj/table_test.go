@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,9 +46,7 @@ func TestTableEqualsMap(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, uint64(bits)))
 		for i := range 3000 {
 			h := r.Uint64() << (64 - bits)
-			if !tab.add(h, int64(i)) {
-				t.Fatalf("place %d was refused", i)
-			}
+			require.Truef(t, tab.add(h, int64(i)), "place %d was refused", i)
 			model[h] = append(model[h], int64(i))
 		}
 		others := 0
@@ -70,9 +69,7 @@ func TestTableEqualsMap(t *testing.T) {
 func TestTableRefusesPlacesItCannotHold(t *testing.T) {
 	var tab table
 	for place, want := range map[int64]bool{0: true, maxPlace: true, maxPlace + 1: false, -1: false} {
-		if got := tab.add(^uint64(0), place); got != want {
-			t.Errorf("%d: %v", place, got)
-		}
+		assert.Equal(t, want, tab.add(^uint64(0), place), place)
 	}
 	var got []int64
 	tab.find(^uint64(0), func(p int64) (bool, error) { got = append(got, p); return false, nil })

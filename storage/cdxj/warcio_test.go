@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/foreigntest"
@@ -163,9 +164,7 @@ func TestOurIndexIsWarciosIndex(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"text/html", "image/png", "text/css", "warc/revisit", "", "200", "301", "304", "404"} {
-		if kinds[kind] == 0 {
-			t.Errorf("no line with %q", kind)
-		}
+		assert.NotEqualf(t, 0, kinds[kind], "no line with %q", kind)
 	}
 }
 
@@ -203,8 +202,6 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"warcinfo", "request", "response", "revisit", "metadata"} {
-		if kinds[kind] == 0 {
-			t.Errorf("no %s record", kind)
-		}
+		assert.NotEqualf(t, 0, kinds[kind], "no %s record", kind)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/andybalholm/brotli"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,8 +27,6 @@ func TestWindowIsWhatTheStreamDeclares(t *testing.T) {
 		undo string
 		want int64
 	}{{"gzip", 32 << 10}, {"zstd", 8 << 20}, {"gzip deflate", 64 << 10}, {"br gzip", 16<<20 + 32<<10}, {"br br br br", 64 << 20}} {
-		if got := Window(strings.Fields(c.undo), 0); got != c.want {
-			t.Errorf("%s: %d, want %d", c.undo, got, c.want)
-		}
+		assert.Equal(t, c.want, Window(strings.Fields(c.undo), 0), c.undo)
 	}
 }

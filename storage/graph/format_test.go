@@ -8,12 +8,12 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/graph"
@@ -90,9 +90,7 @@ const wantGraphML = `<?xml version="1.0" encoding="UTF-8"?>
 
 func TestXMLIsWrittenAsThis(t *testing.T) {
 	d := chain{names: []string{"a", "b"}}.document(graph.Hosts)
-	if got := wrote(t, d.GraphML); got != wantGraphML {
-		t.Errorf("GraphML\n%s", got)
-	}
+	assert.Equal(t, wantGraphML, wrote(t, d.GraphML), "GraphML")
 }
 
 func TestRowsAreThoseOfTheTables(t *testing.T) {
@@ -108,20 +106,12 @@ func TestRowsAreThoseOfTheTables(t *testing.T) {
 			"id": tables.Long(1), "name": tables.Text("\ufffd"), "in_degree": tables.Long(1), "out_degree": tables.Long(0),
 			"fetched": tables.Flag(false),
 		} {
-			if got := vertices[1][tables.Vertices.Index(name)]; !reflect.DeepEqual(got, want) {
-				t.Errorf("%s is %v, want %v", name, got, want)
-			}
+			assert.Equal(t, want, vertices[1][tables.Vertices.Index(name)], name)
 		}
-		if hosts := vertices[0][tables.Vertices.Index("hosts")]; hosts.IsNull() != (level != graph.Domains) {
-			t.Errorf("%s: hosts is %v", level, hosts)
-		}
-		if err := d.EdgeRows(func(tables.Row) error { return errDisk }); !errors.Is(err, errDisk) {
-			t.Errorf("error %v", err)
-		}
+		assert.Equalf(t, (level != graph.Domains), vertices[0][tables.Vertices.Index("hosts")].IsNull(), "%s: hosts", level)
+		assert.ErrorIs(t, d.EdgeRows(func(tables.Row) error { return errDisk }), errDisk, "error")
 	}
-	if err := errors.Join(tables.Vertices.Valid(), tables.Edges.Valid()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, errors.Join(tables.Vertices.Valid(), tables.Edges.Valid()))
 }
 
 // labels are the names in an XML document, as an XML parser reads them.
@@ -171,9 +161,7 @@ func TestNamesThatXMLCannotHoldArePercentEncoded(t *testing.T) {
 		"\u202egnp.exe":            "\u202egnp.exe", // data, not for a terminal
 	} {
 		d := chain{names: []string{name, "b"}}.document(graph.Pages)
-		if got := labels(t, wrote(t, d.GraphML)); !slices.Equal(got, []string{want, "b"}) {
-			t.Errorf("%.40q is read as %.60q", name, got)
-		}
+		assert.Equalf(t, []string{want, "b"}, labels(t, wrote(t, d.GraphML)), "%.40q is read as", name)
 	}
 }
 
@@ -218,8 +206,6 @@ func TestAFileIsWholeOrNotThere(t *testing.T) {
 		t.Errorf("left %q: %v", left, err)
 	}
 	for _, room := range []int{0, 10, 5000} {
-		if err := whole.GraphML(&full{room}); !errors.Is(err, errDisk) {
-			t.Errorf("a full disk: %v", err)
-		}
+		assert.ErrorIs(t, whole.GraphML(&full{room}), errDisk, "a full disk")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -79,9 +80,7 @@ func TestVerticesAreNumberedByReversedHost(t *testing.T) {
 		link{"http://192.0.2.7/", "https://a.example.com/"}, link{"https://example-a.org/", "https://BÜCHER.example.com/"})
 	var got []string
 	for i, v := range vertices(t, g) {
-		if v.ID != uint32(i) {
-			t.Errorf("vertex %d has number %d", i, v.ID)
-		}
+		assert.Equalf(t, uint32(i), v.ID, "vertex %d has number", i)
 		got = append(got, v.Reversed+" "+v.Name)
 	}
 	want := []string{
@@ -298,9 +297,7 @@ func TestAFolderThatIsGoneIsAnError(t *testing.T) {
 	for i := 0; err == nil && i < 100_000; i++ {
 		err = b.Link(fmt.Sprintf("http://a.example/%d", i), "http://b.example/")
 	}
-	if err == nil {
-		t.Fatal("no error")
-	}
+	require.Error(t, err, "no error")
 	if _, again := b.Graph(t.Context()); again == nil {
 		t.Error("a graph all the same")
 	}
@@ -347,9 +344,7 @@ func FuzzLinks(f *testing.F) {
 		}
 		g := built(t, graph.Options{}, links...)
 		vs := vertices(t, g)
-		if !slices.IsSortedFunc(vs, func(a, b graph.Vertex) int { return cmp.Compare(a.Reversed, b.Reversed) }) {
-			t.Fatalf("vertices %v", vs)
-		}
+		require.Truef(t, slices.IsSortedFunc(vs, func(a, b graph.Vertex) int { return cmp.Compare(a.Reversed, b.Reversed) }), "vertices %v", vs)
 		got := map[string]int{}
 		for _, e := range edges(t, g) {
 			var from, to string

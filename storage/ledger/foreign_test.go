@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/tree"
@@ -104,7 +105,5 @@ func TestPageListsEveryFieldOfAMark(t *testing.T) {
 			}
 		}
 	}
-	if names < 10 {
-		t.Errorf("%d fields", names)
-	}
+	assert.GreaterOrEqual(t, names, 10, "fields")
 }

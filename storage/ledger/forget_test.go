@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -32,9 +33,7 @@ func entriesOf(t *testing.T, dir string) (entries []Entry) {
 	t.Helper()
 	for e, err := range Scan(dir) {
 		require.NoError(t, err)
-		if e.Problem != nil {
-			t.Fatal(e.Problem)
-		}
+		require.Nil(t, e.Problem)
 		e.Text = bytes.Clone(e.Text)
 		entries = append(entries, e)
 	}
@@ -90,9 +89,7 @@ func TestForgottenLinesBecomeStubs(t *testing.T) {
 			marks++
 		}
 	}
-	if marks != 1 {
-		t.Errorf("%d marks name them", marks)
-	}
+	assert.Equal(t, 1, marks, "marks name them")
 }
 
 // A packing that was broken off left a segment twice, or a part of it: none of that keeps a line that is forgotten.
@@ -108,9 +105,7 @@ func TestForgottenLinesAreInNoSecondCopy(t *testing.T) {
 		break
 	}
 	names, _ := filepath.Glob(filepath.Join(dir, "000000*"))
-	if !slices.Equal(names, []string{plain}) {
-		t.Errorf("%q are there", names)
-	}
+	assert.Equal(t, []string{plain}, names, "are there")
 	if b, err := os.ReadFile(plain); err != nil || bytes.Contains(b, []byte("http://a.test/0")) {
 		t.Errorf("%s, %v", b, err)
 	}
@@ -120,9 +115,7 @@ func TestForgottenLinesAreInNoSecondCopy(t *testing.T) {
 func TestMarksAreNotForgotten(t *testing.T) {
 	dir := ofHosts(t, 4)
 	for _, entries := range [][]int64{{0}, {3, 2}} {
-		if err := Forget(dir, entries); err == nil {
-			t.Errorf("%d were forgotten", entries)
-		}
+		assert.Errorf(t, Forget(dir, entries), "%d were forgotten", entries)
 	}
 	entriesOf(t, dir)
 }
@@ -138,9 +131,7 @@ func TestAForgottenHostHasNoName(t *testing.T) {
 			names = append(names, e.Host)
 		}
 		slices.Sort(names)
-		if !slices.Equal(names, []string{"", "a.test"}) {
-			t.Errorf("%q", names)
-		}
+		assert.Equal(t, []string{"", "a.test"}, names)
 		entriesOf(t, dir)
 	}
 	w, err := Open(Options{Dir: dir}) // the map fits its checkpoint as before

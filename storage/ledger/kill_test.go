@@ -114,9 +114,7 @@ func onlyAfterKill(t *testing.T, what, dir string, allowed ...Fault) {
 	t.Helper()
 	problems, _ := scanned(t, dir)
 	for _, p := range problems {
-		if !slices.Contains(allowed, p.Fault) {
-			t.Fatalf("%s: %v", what, p)
-		}
+		require.Containsf(t, allowed, p.Fault, "%s: %v", what, p)
 	}
 }
 
@@ -244,9 +242,7 @@ func TestPackingBrokenOffAtEveryStep(t *testing.T) {
 			}
 			break
 		}
-		if !errors.Is(err, errKilled) {
-			t.Fatalf("step %d: %v", left, err)
-		}
+		require.ErrorIsf(t, err, errKilled, "step %d", left)
 		if _, err := os.Stat(path(dir, 0)); err != nil {
 			unpacked(t, dir)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -29,9 +30,7 @@ func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []Operator{{}, {Act: "Park"}, {Act: "park\n"}, {Act: ActPark, URLs: -1}, {Act: ActPark, Settings: "x"}} {
-		if err := w.Operator(t.Context(), bad); err == nil {
-			t.Errorf("%+v is taken", bad)
-		}
+		assert.Errorf(t, w.Operator(t.Context(), bad), "%+v is taken", bad)
 	}
 	require.NoError(t, w.Operator(t.Context(), acts[2]))
 	require.NoError(t, w.Close())
@@ -58,7 +57,5 @@ func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 		}
 		n++
 	}
-	if got := strings.Join(kinds, " "); got != "begin run operator operator stop operator" {
-		t.Errorf("%s", got)
-	}
+	assert.Equal(t, "begin run operator operator stop operator", strings.Join(kinds, " "))
 }

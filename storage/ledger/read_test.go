@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"net/netip"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -52,9 +52,7 @@ func TestReadNamesFaults(t *testing.T) {
 		}
 	}
 	for _, err := range Read(filepath.Join(dir, "none")) {
-		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("no directory: %v", err)
-		}
+		assert.ErrorIs(t, err, fs.ErrNotExist, "no directory")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/hostmap"
@@ -68,9 +69,7 @@ func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
 					t.Errorf("%v %q", problems, after)
 				}
 				w = open(t, Options{Dir: dir, SegmentSize: size, Signer: testKey(1)})
-				if said := w.Repairs(); len(said) > 0 {
-					t.Errorf("and again %q", said)
-				}
+				assert.Empty(t, w.Repairs(), "and again")
 				closing(t, w)
 			})
 		}
@@ -148,22 +147,14 @@ func TestACheckpointIsMadeEveryTenMinutesWhileLinesCome(t *testing.T) {
 			require.NoError(t, err)
 			return n.Size
 		}
-		if n := size(); n != 3 {
-			t.Errorf("%d at the begin", n)
-		}
+		assert.EqualValues(t, 3, size(), "at the begin")
 		write(t, w, numbered(1))
 		time.Sleep(Interval - time.Second)
-		if n := size(); n != 3 {
-			t.Errorf("%d before the interval is over", n)
-		}
+		assert.EqualValues(t, 3, size(), "before the interval is over")
 		time.Sleep(2 * time.Second)
-		if n := size(); n != 5 {
-			t.Errorf("%d behind the interval", n)
-		}
+		assert.EqualValues(t, 5, size(), "behind the interval")
 		time.Sleep(3 * Interval)
-		if n := size(); n != 5 {
-			t.Errorf("%d though no line came", n)
-		}
+		assert.EqualValues(t, 5, size(), "though no line came")
 		closing(t, w)
 	})
 }
@@ -214,22 +205,16 @@ func TestNoLineWaitsForACheckpoint(t *testing.T) {
 	waits := make(chan error, 1)
 	go func() { waits <- w.Commit(ctx) }()
 	cancel()
-	if err := <-waits; !errors.Is(err, context.Canceled) {
-		t.Errorf("gave up: %v", err)
-	}
+	assert.ErrorIs(t, <-waits, context.Canceled, "gave up")
 	for i := range 300 {
 		write(t, w, numbered(i))
 	}
-	if err := w.Sync(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, w.Sync(t.Context()))
 	if _, err := Latest(dir); !errors.Is(err, ErrNoCheckpoint) {
 		t.Errorf("there is one: %v", err)
 	}
 	close(held)
-	if err := w.Commit(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, w.Commit(t.Context()))
 	closing(t, w)
 	if problems, _ := scanned(t, dir); len(problems) > 0 {
 		t.Error(problems)
@@ -242,9 +227,7 @@ func TestMarksSayWhatIsTold(t *testing.T) {
 	at := forget(t, dir, 0, 5)
 	o := Options{Dir: dir, Signer: testKey(1), Warcinfo: digest, SettingsSHA256: digest, OptOutsSHA256: digest}
 	w := open(t, o)
-	if said := w.Repairs(); len(said) > 0 {
-		t.Errorf("%q", said)
-	}
+	assert.Empty(t, w.Repairs())
 	r := Redaction{Extent: ExtentAll, Reason: "asked \u202eto", Subject: digest, Records: []RedactedRecord{{"urn:uuid:1", digest}},
 		Files: []RedactedFile{{"warc/x.warc.gz", 7, digest, digest}}}
 	for i := range int64(maxRedacted + 1) {
@@ -256,9 +239,7 @@ func TestMarksSayWhatIsTold(t *testing.T) {
 	require.NoError(t, w.OptOuts(t.Context(), digest, 9))
 	for _, err := range []error{w.File(t.Context(), "", 8, digest), w.File(t.Context(), "x", 8, "0"), w.OptOuts(t.Context(), "0C", 1),
 		w.Redact(t.Context(), Redaction{Extent: "some", Subject: digest})} {
-		if err == nil {
-			t.Error("took what is none")
-		}
+		assert.Error(t, err, "took what is none")
 	}
 	closing(t, w)
 	var kinds []string
@@ -367,9 +348,7 @@ func TestTheMapIsThatOfTheLines(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for host, n := range want {
-		if got[host] != n {
-			t.Errorf("%s: %d, want %d", host, got[host], n)
-		}
+		assert.Equal(t, n, got[host], host)
 	}
 	if problems, _ := scanned(t, dir); len(problems) > 0 {
 		t.Error(problems)

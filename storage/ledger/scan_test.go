@@ -101,9 +101,7 @@ func TestScanOfAWholeLedger(t *testing.T) {
 		for _, size := range []int64{0, 1, 900} {
 			dir := begun(t, key, size, 3)
 			problems, entries := scanned(t, dir)
-			if len(problems) > 0 {
-				t.Fatalf("size %d: %v", size, problems)
-			}
+			require.Emptyf(t, problems, "size %d", size)
 			if size == 0 {
 				equal(t, "entries", entries, []string{
 					"0:1 begin", "0:2 run", "0:3 hosts", "0:4 http://a.test/0", "0:5 http://a.test/1", "0:6 http://a.test/2",

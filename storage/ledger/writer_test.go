@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -207,13 +208,9 @@ func TestConcurrent(t *testing.T) {
 			for j := range each {
 				l := numbered(i)
 				l.Attempt = j + 1
-				if err := w.Append(t.Context(), l); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, w.Append(t.Context(), l))
 				if j%25 == 0 {
-					if err := w.Sync(t.Context()); err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, w.Sync(t.Context()))
 				}
 			}
 		})
@@ -310,9 +307,7 @@ func TestSyncFails(t *testing.T) {
 	w := on(open(t, Options{Dir: t.TempDir()}), d)
 	write(t, w, numbered(1))
 	first := w.Sync(t.Context())
-	if !errors.Is(first, syscall.EIO) {
-		t.Fatal(first)
-	}
+	require.ErrorIs(t, first, syscall.EIO)
 	d.syncErr = nil
 	for _, err := range []error{w.Sync(t.Context()), w.Append(t.Context(), numbered(2)), w.Close()} {
 		if err != first {
@@ -373,25 +368,17 @@ func TestRefuses(t *testing.T) {
 	w := open(t, Options{Dir: dir})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := w.Append(ctx, numbered(1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if err := w.Sync(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	assert.ErrorIs(t, w.Append(ctx, numbered(1)), context.Canceled, "cancelled")
+	assert.ErrorIs(t, w.Sync(ctx), context.Canceled, "cancelled")
 	write(t, w, numbered(1))
 	long := numbered(2)
 	long.RobotsRule = strings.Repeat("\x00", maxLine/6+1)
-	if err := w.Append(t.Context(), long); err == nil {
-		t.Error("took a line that is too long")
-	}
+	assert.Error(t, w.Append(t.Context(), long), "took a line that is too long")
 	write(t, w, numbered(3))
 	closing(t, w)
 	equal(t, "URLs", urls(t, dir), []string{"http://a.test/1", "http://a.test/3"})
 	for _, err := range []error{w.Append(t.Context(), numbered(4)), w.Sync(t.Context()), w.Close()} {
-		if !errors.Is(err, os.ErrClosed) {
-			t.Errorf("closed: %v", err)
-		}
+		assert.ErrorIs(t, err, os.ErrClosed, "closed")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -47,9 +48,7 @@ func tryPlaces(t *testing.T, rewrite rewriter, o Options, tests []placeTest) {
 			if got := strings.Join(seen, "; "); got != tt.refs {
 				t.Errorf("refs\n got %s\nwant %s", got, tt.refs)
 			}
-			if string(out) != tt.out {
-				t.Errorf("out\n got %s\nwant %s", out, tt.out)
-			}
+			assert.Equalf(t, tt.out, string(out), "out\n got %s", out)
 			same, err := rewrite([]byte(tt.in), o, func(Ref) (string, bool) { return "", false })
 			if err == nil && !o.RemoveBase && !o.RemovePolicy && !o.Declare && string(same) != tt.in {
 				t.Errorf("unreplaced\n got %s\nwant %s", same, tt.in)

@@ -1,6 +1,10 @@
 package markup
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 // HTML Standard 2.4.3: a query is in the document's charset; path and fragment are not.
 func TestEncodeQuery_IsInTheDocumentsCharset(t *testing.T) {
@@ -25,8 +29,6 @@ func TestEncodeQuery_IsInTheDocumentsCharset(t *testing.T) {
 		{"q?x=é&y='a b", "windows-1252", "q?x=%E9&y=%27a%20b"},
 		{"q?x=é", "no such charset", "q?x=é"},
 	} {
-		if got := EncodeQuery(c.ref, c.charset); got != c.want {
-			t.Errorf("%s in %s: %s, want %s", c.ref, c.charset, got, c.want)
-		}
+		assert.Equalf(t, c.want, EncodeQuery(c.ref, c.charset), "%s in %s", c.ref, c.charset)
 	}
 }

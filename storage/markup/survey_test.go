@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -30,9 +31,7 @@ func surveyed(t *testing.T, of func([]byte, Options, Survey) error, contentType,
 			fmt.Fprintf(&b, "#%s %d:%d %v\n", name, line, column, byID)
 		},
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 	return b.String()
 }
 
@@ -57,9 +56,7 @@ func TestSurvey_TellsEachReferenceAndAnchorWithItsPlace(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := surveyed(t, tt.of, tt.kind, tt.in); got != tt.want {
-				t.Errorf("%q\ntold:\n%swant:\n%s", tt.in, got, tt.want)
-			}
+			assert.Equalf(t, tt.want, surveyed(t, tt.of, tt.kind, tt.in), "%q\ntold", tt.in)
 		})
 	}
 }

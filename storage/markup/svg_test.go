@@ -1,6 +1,10 @@
 package markup
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 func TestSVG_Places(t *testing.T) {
 	o := options(t)
@@ -32,15 +36,11 @@ func TestManifest_Places(t *testing.T) {
 
 func TestManifest_ThatIsNone(t *testing.T) {
 	for _, in := range []string{`{"start_url":`, `{"a" "b"}`, `]`, "<html>"} {
-		if err := FindManifest([]byte(in), options(t), func(Ref) {}); err == nil {
-			t.Errorf("%s is read", in)
-		}
+		assert.Errorf(t, FindManifest([]byte(in), options(t), func(Ref) {}), "%s is read", in)
 	}
 	deep := make([]byte, 1<<20)
 	for i := range deep {
 		deep[i] = '['
 	}
-	if err := FindManifest(deep, options(t), func(Ref) {}); err == nil {
-		t.Error("a million arrays are read")
-	}
+	assert.Error(t, FindManifest(deep, options(t), func(Ref) {}), "a million arrays are read")
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // A page in XML is read as XML: "/>" ends any element, CDATA is text, and names have prefixes.
@@ -59,9 +61,7 @@ func TestXHTML_Charset(t *testing.T) {
 		for err == nil {
 			_, err = d.Token()
 		}
-		if !errors.Is(err, io.EOF) {
-			t.Errorf("%s: not well-formed: %v", c.rule, err)
-		}
+		assert.ErrorIsf(t, err, io.EOF, "%s: not well-formed", c.rule)
 	}
 }
 

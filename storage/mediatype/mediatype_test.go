@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/foreigntest"
@@ -40,9 +41,7 @@ func TestWhatServersSendBesidesIsReadAsBrowsersReadIt(t *testing.T) {
 		"multipart/x-mixed-replace; boundary=a": "multipart/x-mixed-replace",
 		strings.Repeat("a", 127) + "/" + strings.Repeat("b", 127): strings.Repeat("a", 127) + "/" + strings.Repeat("b", 127),
 	} {
-		if got := text(mediatype.Parse(value)); got != want {
-			t.Errorf("%q: %q, want %q", value, got, want)
-		}
+		assert.Equal(t, want, text(mediatype.Parse(value)), value)
 	}
 }
 
@@ -56,9 +55,7 @@ func TestAPageIsTakenForOneByItsTypeAndWithoutOneByItsFirstOctets(t *testing.T) 
 		{"nonsense", html, true}, {"", html, true}, {"", plain, false}, {"", "", false}, {"", "%PDF-1.4", false},
 		{"*/*", html, true}, {"unknown/unknown", html, true}, {"application/unknown", html, true}, {"text/html text/html", html, true},
 	} {
-		if got := mediatype.Parse(c.value).IsPage([]byte(c.head)); got != c.want {
-			t.Errorf("%q with %q: %t", c.value, c.head, got)
-		}
+		assert.Equalf(t, c.want, mediatype.Parse(c.value).IsPage([]byte(c.head)), "%q with %q", c.value, c.head)
 	}
 }
 
@@ -89,9 +86,7 @@ func FuzzType(f *testing.F) {
 		if strings.ContainsAny(got.Name, " ,;\"\x00\r\n") || got.Name != strings.ToLower(got.Name) || len(got.Name) > 255 || got.Name == "" && got.Charset != "" {
 			t.Errorf("%q: %+v", value, got)
 		}
-		if again := mediatype.Parse(got.Name); again != (mediatype.Type{Name: got.Name}) {
-			t.Errorf("%q: %q, and again %q", value, got.Name, again)
-		}
+		assert.Equalf(t, (mediatype.Type{Name: got.Name}), mediatype.Parse(got.Name), "%q: %q, and again", value, got.Name)
 		if again := mediatype.Parse(got.String()); again != got && again.Charset != "" {
 			t.Errorf("%q: %q is read as %+v", value, got, again)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -53,9 +54,7 @@ func TestRedirectsToAPlaceInAPage(t *testing.T) {
 	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
 		t.Errorf("wrong: %v", wrong)
 	}
-	if e := mapOf(t, dir)["http://a.test/older"]; e.Redirect != "http://a.test/new" {
-		t.Errorf("the map has %+v", e)
-	}
+	assert.Equal(t, "http://a.test/new", mapOf(t, dir)["http://a.test/older"].Redirect, "the map")
 }
 
 func TestTreeOfASmallSite(t *testing.T) {
@@ -82,14 +81,10 @@ func TestTreeOfASmallSite(t *testing.T) {
 		"a.test/Page.html":        {`href="` + page[len("a.test/"):] + `"`},
 	} {
 		for _, p := range parts {
-			if !strings.Contains(tree[file], p) {
-				t.Errorf("%s lacks %s:\n%s", file, p, tree[file])
-			}
+			assert.Containsf(t, tree[file], p, "%s lacks", file)
 		}
 	}
-	if strings.Contains(tree["a.test/index.html"], `"/d/"`) {
-		t.Errorf("the base stayed:\n%s", tree["a.test/index.html"])
-	}
+	assert.NotContains(t, tree["a.test/index.html"], `"/d/"`, "the base stayed")
 	missing := missingOf(t, dir)
 	for url, want := range map[string]Missing{
 		"http://b.test/x":        {Reason: Scope, Detail: "scope:host", Links: 1},
@@ -101,9 +96,7 @@ func TestTreeOfASmallSite(t *testing.T) {
 			t.Errorf("%s is missing as %+v, want %+v", url, m, want)
 		}
 	}
-	if len(missing) != 4 {
-		t.Errorf("missing are %v", missing)
-	}
+	assert.Len(t, missing, 4, "missing")
 	if e := mapOf(t, dir)["http://a.test/moved"]; e.File != "a.test/d/index.html" || e.Redirect != "http://a.test/d/" || e.Status != 302 {
 		t.Errorf("a redirect is in the map as %+v", e)
 	}
@@ -169,9 +162,7 @@ func TestRebuildIsTheSameAndSharesEverything(t *testing.T) {
 	edit(t, filepath.Join(Tree(dir), "a.test", "Page.html"), "mine")
 	s = built(t, o)
 	mustBeEqual(t, "built after an edit", before, treeOf(t, Tree(dir)))
-	if s.Written != 2 {
-		t.Errorf("%d files were written", s.Written)
-	}
+	assert.EqualValues(t, 2, s.Written, "files were written")
 	o.Fresh = true
 	if s = built(t, o); s.Shared != 0 {
 		t.Errorf("a fresh build shares %d files", s.Shared)
@@ -208,9 +199,7 @@ func TestOnlyWhatChangedIsWritten(t *testing.T) {
 	if e := mapOf(t, dir)["http://a.test/t.css"]; e.Seen == "" || e.Seen <= e.Date {
 		t.Errorf("a page that was confirmed is %+v", e)
 	}
-	if e := mapOf(t, dir)["http://a.test/d/e?x=1&y=2"]; e.Older != "gone" {
-		t.Errorf("a page that is gone and kept is %+v", e)
-	}
+	assert.Equal(t, "gone", mapOf(t, dir)["http://a.test/d/e?x=1&y=2"].Older, "a page that is gone and kept")
 	o.Vanished, changes = Remove, nil
 	s = built(t, o)
 	if want := []string{"gone http://a.test/d/e?x=1&y=2"}; !slices.Equal(changes, want) || s.Written != 1 { // the page that links to it

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -42,14 +43,10 @@ func TestCheckTellsWhatIsWrong(t *testing.T) {
 		"a.test/d/e@x=1&y=2.html ../i.png":     NoFile,
 		"a.test/s@v=1.css i.png":               NoFile,
 	} {
-		if found[what] != want {
-			t.Errorf("%s is %q, want %q", what, found[what], want)
-		}
+		assert.Equal(t, want, found[what], what)
 		delete(found, what)
 	}
-	if len(found) > 0 {
-		t.Errorf("also wrong: %v", found)
-	}
+	assert.Empty(t, found, "also wrong")
 }
 
 // The check does not read as the writer does: what the writer knows nothing of is found, too.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,9 +46,7 @@ func TestRevisitsOfOneSecondDoNotDependOnSegments(t *testing.T) {
 		}
 		mustBeEqual(t, strings.Join(names[:], ""), first, tree)
 	}
-	if first["a.test/x.txt"] != "the body" {
-		t.Errorf("the tree is %q", first)
-	}
+	assert.Equalf(t, "the body", first["a.test/x.txt"], "the tree is %q", first)
 }
 
 // A check finds whatever file is gone, and whatever reference was led astray.

@@ -52,9 +52,7 @@ func TestADeathAtAnyStepLeavesAWholeTree(t *testing.T) {
 			o.step = count.step
 			built(t, o)
 			after := treeOf(t, Tree(dir))
-			if maps.Equal(before, after) {
-				t.Fatal("the update changed nothing")
-			}
+			require.False(t, maps.Equal(before, after), "the update changed nothing")
 			if len(count.steps) < 20 {
 				t.Fatalf("only %d steps: %q", len(count.steps), count.steps)
 			}

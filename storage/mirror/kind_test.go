@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,13 +43,9 @@ func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 		"a.test/d/x.xsl":            `<xsl:include href="x.xsl"/>`,
 		"a.test/m.html":             `<script type=module>import "./m@v=1.js"</script><amp-img src="i.png"></amp-img><noframes><a href="m.html">x</a></noframes><math href="i.png"></math><amp-story poster-portrait-src="i.png" publisher-logo-src="i.png"></amp-story><portal src="m.html"></portal>`,
 	} {
-		if tree[name] != want {
-			t.Errorf("%s is %q, want %q", name, tree[name], want)
-		}
+		assert.Equal(t, want, tree[name], name)
 	}
-	if m := missingOf(t, dir)["http://a.test/o.js"]; m.Scripts != 2 {
-		t.Errorf("what a module names is not listed: %+v", m)
-	}
+	assert.EqualValues(t, 2, missingOf(t, dir)["http://a.test/o.js"].Scripts, "what a module names is not listed")
 	edit(t, filepath.Join(Tree(dir), "a.test", "d", "manifest.json"), `{"icons":[{"src":"../j.png"}]}`)
 	if wrong, _ := brokenOf(t, dir); len(wrong) != 1 {
 		t.Errorf("a check finds %v", wrong)
@@ -62,9 +59,7 @@ func TestAManifestByNameAloneMayBeNone(t *testing.T) {
 	if s := built(t, options(t, dir)); s.Files != 1 || s.Unread != 1 {
 		t.Errorf("%+v", s)
 	}
-	if tree := treeOf(t, Tree(dir)); tree["a.test/manifest.json"] != "[not JSON" {
-		t.Errorf("it is %q", tree["a.test/manifest.json"])
-	}
+	assert.Equal(t, "[not JSON", treeOf(t, Tree(dir))["a.test/manifest.json"], "it")
 }
 
 // Oddities of other crawlers' archives by which nothing is lost are not noted: they would hide what matters.

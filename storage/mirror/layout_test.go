@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/mirror/layout"
@@ -69,9 +70,7 @@ func TestAFlatPageIsNotThatOfAnotherFolder(t *testing.T) {
 	}
 	for _, n := range []string{"one", "two"} {
 		file, next := all["http://a.test/"+n+"/"].File, all["http://a.test/"+n+"/next"].File
-		if want := `<a href="` + next + `">n</a>`; tree[file] != want {
-			t.Errorf("%s is %q, want %q", file, tree[file], want)
-		}
+		assert.Equal(t, `<a href="`+next+`">n</a>`, tree[file], file)
 	}
 }
 
@@ -91,9 +90,7 @@ func TestAnotherLayoutLeavesTheFilesOfOthers(t *testing.T) {
 	host := treeOf(t, filepath.Join(Tree(dir), "own"))
 	o.Layout.Kind = layout.Flat
 	for range 2 {
-		if s := built(t, o); s.Others != 3 {
-			t.Errorf("%d files of others", s.Others)
-		}
+		assert.EqualValues(t, 3, built(t, o).Others, "files of others")
 		// The link leads nowhere, so the tree is read without it.
 		var names []string
 		err := filepath.WalkDir(Tree(dir), func(path string, d os.DirEntry, err error) error {

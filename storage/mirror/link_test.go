@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -24,9 +25,7 @@ func TestRelative(t *testing.T) {
 		{"a/x.html", "a/é&\"',().html", "%C3%A9%26%22%27%2C%28%29.html"},
 		{"[--1]+81/x.html", "[--1]/y.html", "../%5B--1%5D/y.html"},
 	} {
-		if got := relative(c.from, c.to); got != c.want {
-			t.Errorf("from %s to %s is %q, want %q", c.from, c.to, got, c.want)
-		}
+		assert.Equalf(t, c.want, relative(c.from, c.to), "from %s to %s", c.from, c.to)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -86,9 +87,7 @@ func TestAFileOfAnotherRecordIsNotShared(t *testing.T) {
 	o := options(t, dir)
 	built(t, o)
 	tree := treeOf(t, Tree(dir))
-	if got := tree["a.test/a%3Ab.png"]; got != "the first!" {
-		t.Errorf("the file of the first is %q", got)
-	}
+	assert.Equal(t, "the first!", tree["a.test/a%3Ab.png"], "the file of the first")
 	o.Fresh = true
 	built(t, o)
 	mustBeEqual(t, "built afresh", treeOf(t, Tree(dir)), tree)
@@ -132,7 +131,5 @@ func TestNoSegmentTakesTheIndexOfAnother(t *testing.T) {
 	plain := strings.TrimSuffix(first, ".gz")
 	require.NoError(t, os.WriteFile(plain, nil, 0o600))
 	built(t, options(t, a))
-	if m := mapOf(t, a); len(m) != 2 {
-		t.Errorf("the map has %v", m)
-	}
+	assert.Len(t, mapOf(t, a), 2, "the map")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -131,9 +132,7 @@ func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.U
 	u, err := ref.URL()
 	require.NoError(t, err)
 	file, local := strings.CutPrefix(u.String(), localBase)
-	if local == (kinds[to.Key()] == "none") {
-		t.Fatalf("%s became %s", to, ref.Raw)
-	}
+	require.NotEqualf(t, (kinds[to.Key()] == "none"), local, "%s became %s", to, ref.Raw)
 	if !local {
 		return
 	}
@@ -185,9 +184,7 @@ func FuzzBuildStaysInside(f *testing.F) {
 			for _, e := range entries {
 				names = append(names, e.Name())
 			}
-			if got := strings.Join(names, " "); got != want {
-				t.Errorf("%s holds %s", path, got)
-			}
+			assert.Equalf(t, want, strings.Join(names, " "), "%s holds", path)
 		}
 	})
 }

@@ -3,6 +3,8 @@ package mirror
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage"
 	"curtsy/storage/script"
 )
@@ -39,9 +41,7 @@ func TestWhatScriptsAloneNameIsListed(t *testing.T) {
 		}
 		delete(missing, url)
 	}
-	if len(missing) > 0 {
-		t.Errorf("also missing: %v", missing)
-	}
+	assert.Empty(t, missing, "also missing")
 	if s.Scripted[NotFetched] != 5 || s.Scripted[Gone] != 1 || s.Scripted[Robots] != 1 || len(s.Missing) != 0 {
 		t.Errorf("counted are %v, and as missing %v", s.Scripted, s.Missing)
 	}
@@ -72,7 +72,5 @@ func TestScriptsThatAreNotReadToTheirEndAreCounted(t *testing.T) {
 	if s := built(t, options(t, dir)); s.ScriptsCut[script.CutWrong] != 1 {
 		t.Errorf("counted are %v", s.ScriptsCut)
 	}
-	if tree := treeOf(t, Tree(dir)); len(tree) == 0 {
-		t.Error("nothing is copied")
-	}
+	assert.NotEmpty(t, treeOf(t, Tree(dir)), "nothing is copied")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -72,13 +73,9 @@ func TestServeShowsTheTree(t *testing.T) {
 		if w.Code != c.status || c.field != "" && w.Header().Get(c.field) != c.value || !strings.Contains(w.Body.String(), c.body) {
 			t.Errorf("%s: %s is answered %d %v\n%s", c.rule, c.target, w.Code, w.Header(), w.Body)
 		}
-		if strings.Contains(w.Body.String(), "<script") {
-			t.Errorf("%s: %s: a script got through", c.rule, c.target)
-		}
+		assert.NotContainsf(t, w.Body.String(), "<script", "%s: %s: a script got through", c.rule, c.target)
 	}
-	if w := asked(h, "POST", "/a.test/index.html"); w.Code != 405 {
-		t.Errorf("a POST is answered %d", w.Code)
-	}
+	assert.Equal(t, 405, asked(h, "POST", "/a.test/index.html").Code, "a POST is answered")
 	if w := asked(h, "HEAD", "/a.test/index.html"); w.Code != 200 || w.Body.Len() > 0 {
 		t.Errorf("a HEAD is answered %d", w.Code)
 	}
@@ -90,9 +87,7 @@ func TestServeAnswersToNamesOfThisMachineOnly(t *testing.T) {
 		"localhost:1": 200, "LOCALHOST": 200, "127.0.0.1:80": 200, "127.1.2.3": 200, "[::1]:80": 200, "[::1]": 200,
 		"evil.test": 403, "127.0.0.1.evil.test": 403, "localhost.evil.test:80": 403, "192.0.2.1": 403, "": 403,
 	} {
-		if w := asked(h, "GET", "/a.test/index.html", host); w.Code != want {
-			t.Errorf("%q is answered %d, want %d", host, w.Code, want)
-		}
+		assert.Equalf(t, want, asked(h, "GET", "/a.test/index.html", host).Code, "%q is answered", host)
 	}
 }
 
@@ -101,25 +96,19 @@ func TestServeOfflineForbidsOtherHosts(t *testing.T) {
 	if got := asked(h, "GET", "/a.test/index.html").Header().Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'self'") {
 		t.Errorf("the policy is %q", got)
 	}
-	if got := asked(h, "GET", "/").Header().Get("Location"); got != "/a.test/Page.html" {
-		t.Errorf("the start is %q", got)
-	}
+	assert.Equal(t, "/a.test/Page.html", asked(h, "GET", "/").Header().Get("Location"), "the start")
 }
 
 func TestServeFollowsAnUpdate(t *testing.T) {
 	dir, h := shownSite(t, ServeOptions{}, small()...)
 	crawled(t, dir, got{url: "http://a.test/new", body: "new", second: 50})
-	if w := asked(h, "GET", "/a.test/new.html"); w.Code != 404 {
-		t.Errorf("before the build: %d", w.Code)
-	}
+	assert.Equal(t, 404, asked(h, "GET", "/a.test/new.html").Code, "before the build")
 	built(t, options(t, dir))
 	if w := asked(h, "GET", "/a.test/new.html"); w.Code != 200 || w.Body.String() != "new" {
 		t.Errorf("after the build: %d %s", w.Code, w.Body)
 	}
 	require.NoError(t, os.RemoveAll(Tree(dir)))
-	if w := asked(h, "GET", "/a.test/new.html"); w.Code != 404 {
-		t.Errorf("without a tree: %d", w.Code)
-	}
+	assert.Equal(t, 404, asked(h, "GET", "/a.test/new.html").Code, "without a tree")
 }
 
 func TestServeGivesPartsOfAFile(t *testing.T) {
@@ -147,9 +136,7 @@ func TestAHostileMapLeadsNowhere(t *testing.T) {
 			h.Close()
 		}
 		for _, err := range Check(t.Context(), tree) {
-			if err == nil {
-				t.Errorf("%q was checked", name)
-			}
+			assert.Errorf(t, err, "%q was checked", name)
 		}
 	}
 	if err := os.Symlink(filepath.Join(dir, "secret"), filepath.Join(tree, "link")); err != nil {

@@ -3,6 +3,8 @@ package plainly_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
@@ -13,8 +15,6 @@ func TestNearestName(t *testing.T) {
 		"dely": "delay", "max-page": "max-pages", "maxpages": "max-pages", "conatct": "contact",
 		"zebra": "", "x": "",
 	} {
-		if got := plainly.Nearest(given, names); got != want {
-			t.Errorf("nearest to %q: %q, want %q", given, got, want)
-		}
+		assert.Equalf(t, want, plainly.Nearest(given, names), "nearest to %q", given)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,9 +28,7 @@ func TestReasonsKeepWhatIsAroundThem(t *testing.T) {
 		"":                                  "",
 		"connect ":                          "connect ",
 	} {
-		if got := Reason(name); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
+		assert.Equal(t, want, Reason(name), name)
 	}
 }
 
@@ -57,13 +55,9 @@ func TestErrorsAreSaidWithoutTheNamesOfCallsAndPackages(t *testing.T) {
 		"nothing of ours":                                                  errors.New("nothing of ours"),
 	} {
 		got := Error(err)
-		if got != want {
-			t.Errorf("%v: %q, want %q", err, got, want)
-		}
+		assert.Equal(t, want, got, err)
 		for _, raw := range []string{"stat ", "bind:", "syscall", "mkdir"} {
-			if strings.Contains(got, raw) {
-				t.Errorf("%q", got)
-			}
+			assert.NotContains(t, got, raw)
 		}
 	}
 }
@@ -92,9 +86,7 @@ func TestSizesAreWrittenToTheByte(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0", 1: "1B", 1023: "1023B", 1 << 10: "1KiB", 1<<10 + 1: "1025B", 100 << 20: "100MiB", 3 << 29: "1536MiB", 2 << 40: "2TiB", 1 << 52: "4096TiB",
 	} {
-		if got := Size(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
+		assert.Equal(t, want, Size(n), n)
 	}
 }
 
@@ -103,9 +95,7 @@ func TestSeconds_RoundsDown(t *testing.T) {
 	for s, want := range map[float64]string{
 		0: "0.000 s", 0.0004: "< 0.001 s", 0.001: "0.001 s", 0.9996: "0.999 s", 1.001: "1.001 s", 61.5: "61.500 s",
 	} {
-		if got := Seconds(s); got != want {
-			t.Errorf("%v: %q, want %q", s, got, want)
-		}
+		assert.Equal(t, want, Seconds(s), s)
 	}
 }
 
@@ -119,9 +109,7 @@ func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
 		"\xff\xfe":        {"\ufffd\ufffd", "\ufffd\ufffd"},
 		"":                {"", ""},
 	} {
-		if got := [2]string{OneLine(s), Lines(s)}; got != want {
-			t.Errorf("%q: %q, want %q", s, got, want)
-		}
+		assert.Equal(t, want, [2]string{OneLine(s), Lines(s)}, s)
 	}
 }
 
@@ -130,8 +118,6 @@ func TestArgumentCanBePasted(t *testing.T) {
 	for arg, want := range map[string]string{
 		"news": "news", "a/b-c_1.2": "a/b-c_1.2", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "": "''", "~x": "'~x'",
 	} {
-		if got := Argument(arg); got != want {
-			t.Errorf("%q: %s, want %s", arg, got, want)
-		}
+		assert.Equal(t, want, Argument(arg), arg)
 	}
 }

@@ -27,9 +27,7 @@ func program(t testing.TB, name string) string {
 		err = exec.Command(path, "-c", "import hashlib, zipfile").Run()
 	}
 	if err != nil {
-		if os.Getenv("CURTSY_MUST_RUN") != "" {
-			t.Fatalf("%s does not run (%v), and CURTSY_MUST_RUN is set", name, err)
-		}
+		require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%s does not run (%v), and CURTSY_MUST_RUN is set", name, err)
 		t.Skipf("%s does not run: %v", name, err)
 	}
 	return path
@@ -71,9 +69,7 @@ func TestPythonComesToTheSame(t *testing.T) {
 	}
 	for _, host := range []string{"a.test", "b.test", "c.test", "nobody.test", "x.test"} {
 		b := w.bundle(host, note)
-		if !verified(t, b, o).Holds {
-			t.Fatalf("%s: an honest bundle is refused", host)
-		}
+		require.Truef(t, verified(t, b, o).Holds, "%s: an honest bundle is refused", host)
 		agree(host, b, o)
 	}
 	agree("no key", w.bundle("b.test", note), Options{})
@@ -153,9 +149,7 @@ func TestOpenSSLAgreesOnSignatures(t *testing.T) {
 		return exec.CommandContext(t.Context(), openssl, "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-rawin",
 			"-in", file("text", n.Text()), "-sigfile", file("sig", n.Signatures[0].Octets)).Run() == nil
 	}
-	if !right(note) {
-		t.Fatal("openssl refuses the signature of an honest checkpoint")
-	}
+	require.True(t, right(note), "openssl refuses the signature of an honest checkpoint")
 	for _, f := range all {
 		if f.want == BadPage {
 			continue // it does not read the page, and says so

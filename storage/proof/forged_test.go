@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/ledger/checkpoint"
 )
@@ -43,9 +45,7 @@ func forgeries(t testing.TB) (w *world, note []byte, all []forgery) {
 	replace := func(member, old, by string) func(testing.TB, members) {
 		return func(t testing.TB, m members) {
 			t.Helper()
-			if !bytes.Contains(m[member], []byte(old)) {
-				t.Fatalf("%s has no %q", member, old)
-			}
+			require.Truef(t, bytes.Contains(m[member], []byte(old)), "%s has no %q", member, old)
 			m[member] = bytes.Replace(m[member], []byte(old), []byte(by), 1)
 		}
 	}

@@ -3,6 +3,8 @@ package proof
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage"
 	"curtsy/storage/ledger/hostmap"
 )
@@ -26,8 +28,6 @@ func TestTheHostOfALineIsThatOfItsURL(t *testing.T) {
 			want = hostmap.Host(l.URL)
 		}
 		got := (entry{Line: []byte(line)}).host()
-		if got != want {
-			t.Errorf("%s: %q, want %q", line, got, want)
-		}
+		assert.Equal(t, want, got, line)
 	}
 }

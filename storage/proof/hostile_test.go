@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -199,9 +200,7 @@ func TestAHostileBundleIsReadInBoundedMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	r := verified(t, b, Options{})
 	runtime.ReadMemStats(&after)
-	if r.Holds {
-		t.Error("it holds")
-	}
+	assert.False(t, r.Holds, "it holds")
 	if n := after.TotalAlloc - before.TotalAlloc; n > 24<<20 {
 		t.Errorf("%d MiB were allocated in all", n>>20)
 	}
@@ -227,9 +226,7 @@ func FuzzVerify(f *testing.F) {
 		b := m.packed(t)
 		r, err := Verify(t.Context(), bytes.NewReader(b), int64(len(b)), Options{Key: key})
 		if err != nil {
-			if !errors.Is(err, ErrNoBundle) {
-				t.Fatal(err)
-			}
+			require.ErrorIs(t, err, ErrNoBundle)
 			return
 		}
 		if r.Holds && (!bytes.Equal(lines, honest[linesName]) || !bytes.Equal(robots, honest[name])) {

@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -113,9 +113,7 @@ func TestALogThatCannotBeReadIsAnError(t *testing.T) {
 	w.visit("a.test", 1)
 	b := w.bundle("a.test", w.commit())
 	_, err := Verify(t.Context(), strings.NewReader(string(b)), int64(len(b)), Options{Logs: []accesslog.Log{{Path: filepath.Join(t.TempDir(), "none")}}, TempDir: t.TempDir()})
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 // The page shows what a host made up as text.
@@ -130,7 +128,5 @@ func TestThePageEscapesWhatTheWebSaid(t *testing.T) {
 	if strings.Contains(page, "<script") || strings.Contains(page, "\u202e") || strings.Contains(page, "<img") {
 		t.Error("the page has what a host made up")
 	}
-	if !strings.Contains(page, "&lt;script&gt;alert(1)") {
-		t.Error("the page does not show it")
-	}
+	assert.Contains(t, page, "&lt;script&gt;alert(1)", "the page does not show it")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -25,9 +26,7 @@ func ambiguities(t testing.TB) []ambiguous {
 	in := func(member, old, by string) func(m members) []byte {
 		return func(m members) []byte {
 			t.Helper()
-			if !bytes.Contains(m[member], []byte(old)) {
-				t.Fatalf("%s has no %q", member, old)
-			}
+			require.Truef(t, bytes.Contains(m[member], []byte(old)), "%s has no %q", member, old)
 			m[member] = bytes.Replace(m[member], []byte(old), []byte(by), 1)
 			return m.packed(t)
 		}
@@ -174,9 +173,7 @@ func TestAMapOfTheBeginningAloneIsSaid(t *testing.T) {
 		if code != map[bool]int{true: 0, false: 3}[holds] || holds && !strings.Contains(said, "no others in the first 2 of") {
 			t.Errorf("%d: Python ends with %d: %s", past, code, said)
 		}
-		if page := unpacked(t, b)[pageName]; !bytes.Contains(page, fmt.Appendf(nil, "its last %d lines excluded", past)) {
-			t.Error("the page does not say it")
-		}
+		assert.True(t, bytes.Contains(unpacked(t, b)[pageName], fmt.Appendf(nil, "its last %d lines excluded", past)), "the page does not say it")
 	}
 }
 
@@ -193,7 +190,5 @@ func TestAPageThatCannotBeCheckedIsSaid(t *testing.T) {
 			t.Errorf("%d: %+v", version, r)
 		}
 	}
-	if r := verified(t, honest, Options{}); !r.PageChecked {
-		t.Error("an honest page was not checked")
-	}
+	assert.True(t, verified(t, honest, Options{}).PageChecked, "an honest page was not checked")
 }

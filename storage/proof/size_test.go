@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -52,9 +53,7 @@ func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
 		t.Skip("it makes a ledger of 100,000 lines")
 	}
 	w, note := large()
-	if n := len(w.lines); n != 100_003 {
-		t.Fatalf("%d lines", n)
-	}
+	require.Equal(t, 100_003, len(w.lines), "lines")
 	b := w.bundle(largeHost(500), note)
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	require.NoError(t, err)
@@ -100,9 +99,7 @@ func TestABundleNamesNobodyElse(t *testing.T) {
 	for _, d := range regexp.MustCompile(`[0-9a-f]{64}`).FindAllString(all.String(), -1) {
 		digests[d] = true
 	}
-	if own := digest([]byte(testRobots + "# " + largeHost(500) + "\n")); !digests[own] {
-		t.Error("the host's own robots.txt is not found: the search is none")
-	}
+	assert.True(t, digests[digest([]byte(testRobots+"# "+largeHost(500)+"\n"))], "the host's own robots.txt is not found: the search is none")
 	for n := range 1000 {
 		host := largeHost(n)
 		if n == 500 {
@@ -112,9 +109,7 @@ func TestABundleNamesNobodyElse(t *testing.T) {
 			"name": digest([]byte(host)), "key": hostmap.Key(w.origin, host).String(),
 			"robots.txt": digest([]byte(testRobots + "# " + host + "\n")), "digest": w.hosts[host].Digest.String(),
 		} {
-			if digests[d] {
-				t.Errorf("the digest of %s's %s is in it", host, what)
-			}
+			assert.Falsef(t, digests[d], "the digest of %s's %s is in it", host, what)
 		}
 	}
 	// A node of the proof may be the entry hash of one neighbouring line. Its salt keeps it from being guessed; a line's

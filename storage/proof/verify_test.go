@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,9 +33,7 @@ func TestABundleProvesTheLinesOfItsHost(t *testing.T) {
 				t.Errorf("%s, %s: %+v %+v", host, name, r, r.Findings)
 			}
 		}
-		if again := w.bundle(host, note); !bytes.Equal(again, b) {
-			t.Errorf("%s: made twice, it differs", host)
-		}
+		assert.Equalf(t, b, w.bundle(host, note), "%s: made twice, it differs", host)
 	}
 }
 
@@ -85,7 +84,5 @@ func TestThePageOfAVersionStaysAsItIs(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	if !bytes.Equal(page, want) {
-		t.Errorf("the page is not that of %s any more: count up pageVersion, and write that one's with -update", golden)
-	}
+	assert.Equalf(t, want, page, "the page is not that of %s any more: count up pageVersion, and write that one's with -update", golden)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -210,9 +211,7 @@ func entries(t testing.TB, dir string) (all []ledger.Entry) {
 	t.Helper()
 	for e, err := range ledger.Scan(filepath.Join(dir, ledgerDir)) {
 		require.NoError(t, err)
-		if e.Problem != nil {
-			t.Fatalf("the ledger: %v", e.Problem)
-		}
+		require.Nil(t, e.Problem, "the ledger")
 		e.Text = bytes.Clone(e.Text)
 		all = append(all, e)
 	}
@@ -229,9 +228,7 @@ func sound(t *testing.T, dir string) {
 		f, err := os.Open(filepath.Join(dir, archiveDir, name))
 		require.NoError(t, err)
 		_, err = c.File(f, func(f warc.Finding) {
-			if !f.Note() {
-				t.Errorf("%s: %s", name, f)
-			}
+			assert.Truef(t, f.Note(), "%s: %s", name, f)
 		})
 		f.Close()
 		require.NoError(t, err)

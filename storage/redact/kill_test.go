@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/durable"
@@ -54,24 +55,18 @@ func TestKilledAtEveryStep(t *testing.T) {
 				inTheEnd(t, what, dir, was)
 				break
 			}
-			if !errors.Is(err, errKilled) {
-				t.Fatalf("%s: %v", what, err)
-			}
+			require.ErrorIs(t, err, errKilled, what)
 			j, err := Open(dir)
 			require.NoError(t, err, what)
 			if j == nil {
 				befores++
-				if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
-					t.Fatalf("%s: nothing was to be done, and something is changed", what)
-				}
+				require.Truef(t, maps.EqualFunc(files(t, dir), was, bytes.Equal), "%s: nothing was to be done, and something is changed", what)
 				continue
 			}
 			afters++
 			again, _ := dying(dir, left%7) // and killed again
 			if err := finishOn(t, again, j); err != nil {
-				if !errors.Is(err, errKilled) {
-					t.Fatalf("%s: %v", what, err)
-				}
+				require.ErrorIs(t, err, errKilled, what)
 				if j, err = Open(dir); err != nil || j == nil {
 					t.Fatalf("%s: %v, %v", what, j, err)
 				}
@@ -113,9 +108,7 @@ func inTheEnd(t *testing.T, what, dir string, was map[string][]byte) {
 			t.Fatalf("%s: %s is left", what, name)
 		}
 	}
-	if t.Failed() {
-		t.Fatal(what)
-	}
+	require.False(t, t.Failed(), what)
 }
 
 func isTile(name string) bool {
@@ -140,9 +133,7 @@ func TestAMarkIsWrittenOnce(t *testing.T) {
 			marks++
 		}
 	}
-	if marks != 1 {
-		t.Errorf("%d marks", marks)
-	}
+	assert.Equal(t, 1, marks, "marks")
 	sound(t, dir)
 	if err := w.Close(); err == nil {
 		t.Log("the first writer closed after the second: it is for the test alone")
@@ -195,12 +186,8 @@ func TestWhatIsPreparedMustBeThere(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, damage(filepath.Join(dir, PreparedName, filepath.FromSlash(j.Files[0].Name))))
 		was := files(t, dir)
-		if err := j.Finish(t.Context(), dir, ending(t, dir)); err == nil {
-			t.Error("it was finished all the same")
-		}
-		if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
-			t.Error("it changed something")
-		}
+		assert.Error(t, j.Finish(t.Context(), dir, ending(t, dir)), "it was finished all the same")
+		assert.True(t, maps.EqualFunc(files(t, dir), was, bytes.Equal), "it changed something")
 	}
 }
 
@@ -215,9 +202,7 @@ func TestWhatIsPreparedIsNoLink(t *testing.T) {
 	if err := os.Symlink(filepath.Join(elsewhere, "warc"), folder); err != nil {
 		t.Skip(err)
 	}
-	if err := j.Finish(t.Context(), dir, ending(t, dir)); !errors.Is(err, durable.ErrForeign) {
-		t.Errorf("%v", err)
-	}
+	assert.ErrorIs(t, j.Finish(t.Context(), dir, ending(t, dir)), durable.ErrForeign)
 }
 
 // FuzzJournal: a journal from anybody is refused, or names only what is its own.

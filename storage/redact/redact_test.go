@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -55,9 +56,7 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 	if _, err := Find(t.Context(), r); errors.Is(err, ErrNothing) {
 		t.Skip("nothing was chosen that can be forgotten")
 	}
-	if now := files(t, dir); !maps.EqualFunc(now, wasFiles, bytes.Equal) {
-		t.Fatal("to look changed something")
-	}
+	require.True(t, maps.EqualFunc(files(t, dir), wasFiles, bytes.Equal), "to look changed something")
 	j := forget(t, r)
 	sound(t, dir)
 
@@ -80,9 +79,7 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 			}
 		case m.IsRefusals() && r.All:
 			for line := range strings.Lines(string(m.block)) {
-				if stays := !coversLine(r.Subject, line); strings.Contains(string(is.block), line) != stays {
-					t.Errorf("refusal %q stays: want %v", line, stays)
-				}
+				assert.Equalf(t, !coversLine(r.Subject, line), strings.Contains(string(is.block), line), "refusal %q stays", line)
 			}
 		case !there || !bytes.Equal(m.raw, is.raw):
 			t.Errorf("the %s record of %q is another", m.Type, m.TargetURI())
@@ -106,9 +103,7 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 	told := slices.ContainsFunc(lines[len(wasLines):], func(e ledger.Entry) bool {
 		return e.Mark != nil && e.Mark.Kind == ledger.KindRedaction && e.Mark.Redaction.Subject == j.Digest
 	})
-	if !told {
-		t.Error("no mark tells of it")
-	}
+	assert.True(t, told, "no mark tells of it")
 	if latest, err := ledger.Latest(filepath.Join(dir, ledgerDir)); err != nil || latest.Size != int64(len(lines)) || !latest.SignedBy(signer(t).Key()) {
 		t.Errorf("the checkpoint: %+v, %v", latest, err)
 	}
@@ -183,9 +178,7 @@ func TestRobotsGoesWithAllOfItsHostOnly(t *testing.T) {
 		s := subject("http://a.test/")
 		s.Host = c.host
 		j := forget(t, Request{Dir: dir, Subject: s, All: c.all})
-		if j.Found.Robots != c.kept {
-			t.Errorf("%+v: %+v", c, j.Found)
-		}
+		assert.Equalf(t, c.kept, j.Found.Robots, "%+v: %+v", c, j.Found)
 		if found := holding(t, dir, "# a.test"); (len(found) > 0) != (c.kept > 0) {
 			t.Errorf("%+v: robots.txt is in %v", c, found)
 		}
@@ -243,9 +236,7 @@ func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
 			t.Errorf("%+v: the rules that it redirected to are in %v", c, found)
 		}
 		for _, text := range []string{"# of both", "# of sub", "# a page"} {
-			if len(holding(t, dir, text)) == 0 {
-				t.Errorf("%+v: %s is gone", c, text)
-			}
+			assert.NotEmptyf(t, holding(t, dir, text), "%+v: %s is gone", c, text)
 		}
 		stubs := 0
 		for _, e := range entries(t, dir)[:lines] {
@@ -326,9 +317,7 @@ func TestTwiceIsOnce(t *testing.T) {
 		if _, err := Prepare(t.Context(), r); !errors.Is(err, ErrNothing) {
 			t.Errorf("all %v: %v", all, err)
 		}
-		if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
-			t.Error("it changed something")
-		}
+		assert.True(t, maps.EqualFunc(files(t, dir), was, bytes.Equal), "it changed something")
 		// And everything can follow on bodies.
 		if !all {
 			r = Request{Dir: dir, Subject: subject("http://a.test/x/"), All: true}
@@ -352,9 +341,7 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "curtsy-00001.warc.gz is damaged") || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("%v", err)
 	}
-	if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
-		t.Error("it changed something")
-	}
+	assert.True(t, maps.EqualFunc(files(t, dir), was, bytes.Equal), "it changed something")
 }
 
 // What may hold copies goes: tails put aside, spools, what a report says.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -53,9 +54,7 @@ func linked(t testing.TB, hosts int) report.Options {
 
 func TestTheGraphOfHostsIsThatOfTheArchive(t *testing.T) {
 	g := report1(t, linked(t, 3)).Graph
-	if g == nil {
-		t.Fatal("no graph")
-	}
+	require.NotNil(t, g, "no graph")
 	// 0 → 1, far-0; 1 → 0, 2, far-1; 2 → 0 twice, far-2; and each to itself, the first twice.
 	if g.Hosts != 6 || g.Edges != 7 || g.Links != 12 || g.Within != 4 || g.LeftOut != 0 || len(g.Top) != 6 || len(g.Drawn) != 7 || g.More != 0 {
 		t.Errorf("%+v", g)
@@ -64,9 +63,7 @@ func TestTheGraphOfHostsIsThatOfTheArchive(t *testing.T) {
 		t.Errorf("the first is %+v", h)
 	}
 	for _, h := range g.Top {
-		if h.Asked == strings.HasPrefix(h.Host, "far-") {
-			t.Errorf("%+v", h)
-		}
+		assert.NotEqualf(t, strings.HasPrefix(h.Host, "far-"), h.Asked, "%+v", h)
 	}
 	if l := g.Drawn[0]; g.Top[l.From].Host != "www.host-002.example" || l.To != 0 || l.Links != 2 {
 		t.Errorf("the heaviest is %+v", l)
@@ -83,13 +80,9 @@ func TestACrawlOfOneHostHasNoPicture(t *testing.T) {
 	}
 	o := linked(t, 3)
 	o.Host = "www.host-001.example"
-	if r := report1(t, o); r.Graph != nil {
-		t.Error("the page for one host has a graph")
-	}
+	assert.Nil(t, report1(t, o).Graph, "the page for one host has a graph")
 	o.Host, o.Graph = "", false
-	if r := report1(t, o); r.Graph != nil {
-		t.Error("a graph that nobody asked for")
-	}
+	assert.Nil(t, report1(t, o).Graph, "a graph that nobody asked for")
 }
 
 var drawing = regexp.MustCompile(`(?s)<figure class="web">(.*?)</figure>`)
@@ -100,9 +93,7 @@ func TestThePictureIsPlainSVG(t *testing.T) {
 		r := report1(t, linked(t, hosts))
 		page := render(t, r)
 		m := drawing.FindStringSubmatch(page)
-		if m == nil {
-			t.Fatalf("%d hosts: no picture in\n%s", hosts, page)
-		}
+		require.NotNilf(t, m, "%d hosts: no picture in\n%s", hosts, page)
 		discs := 0
 		for d := xml.NewDecoder(strings.NewReader(m[1])); ; {
 			tok, err := d.Token()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -99,9 +100,7 @@ func TestAFurtherHostCostsAFewOctets(t *testing.T) {
 	const buffers = 512 << 10 // of a reader that is closed: whether they are collected before or after is chance
 	small, large := weighed(t, few), weighed(t, many)
 	t.Logf("%d hosts: %d octets; %d hosts: %d octets", few, small, many, large)
-	if large > small+each*(many-few)+buffers {
-		t.Errorf("%d hosts took %d octets of heap, %d took %d", few, small, many, large)
-	}
+	assert.LessOrEqualf(t, large, small+each*(many-few)+buffers, "%d hosts took %d octets of heap, %d took", few, small, many)
 }
 
 // The figures of docs/guides/report.md.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/graph"
@@ -65,9 +66,7 @@ func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
 				t.Errorf("%v: disc %+v", c, d)
 			}
 			for _, e := range p.Discs[:i] {
-				if math.Hypot(d.X-e.X, d.Y-e.Y) < d.R+e.R {
-					t.Errorf("%v: discs %+v and %+v overlap", c, d, e)
-				}
+				assert.GreaterOrEqualf(t, math.Hypot(d.X-e.X, d.Y-e.Y), d.R+e.R, "%v: discs %+v and %+v overlap", c, d, e)
 			}
 		}
 		if len(p.Labels) < min((c.n*9+9)/10, 60) {
@@ -79,9 +78,7 @@ func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
 				t.Errorf("%v: label %+v", c, l)
 			}
 			for _, o := range p.Labels[:i] {
-				if b.meets(space(o)) {
-					t.Errorf("%v: labels %+v and %+v overlap", c, l, o)
-				}
+				assert.Falsef(t, b.meets(space(o)), "%v: labels %+v and %+v overlap", c, l, o)
 			}
 		}
 		loops := 0
@@ -104,9 +101,7 @@ func TestTheSameTopHasTheSamePicture(t *testing.T) {
 	}
 	first := draw()
 	for range 2 {
-		if draw() != first {
-			t.Fatal("another picture")
-		}
+		require.Equal(t, first, draw(), "another picture")
 	}
 	if strings.Contains(first, "NaN") || strings.Contains(first, "Inf") {
 		t.Error("a coordinate is not a number")
@@ -216,9 +211,7 @@ func TestTheTopIsByInDegreeAndHasTheHeaviestEdges(t *testing.T) {
 			t.Errorf("nothing leads to %s", v.Name)
 		}
 	}
-	if !slices.IsSortedFunc(top.Edges, func(a, b report.Edge) int { return int(b.Weight) - int(a.Weight) }) {
-		t.Error("edges are not by weight")
-	}
+	assert.True(t, slices.IsSortedFunc(top.Edges, func(a, b report.Edge) int { return int(b.Weight) - int(a.Weight) }), "edges are not by weight")
 	again, err := report.TopOf(star(n))
 	if err != nil || !reflect.DeepEqual(again, top) {
 		t.Errorf("another top: %v", err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage"
 )
 
@@ -32,9 +34,7 @@ func TestAttemptsThatReachedNobodyAreNoExchanges(t *testing.T) {
 	for _, e := range r.Errors {
 		failed += e.Count
 	}
-	if failed != 4 {
-		t.Errorf("%+v", r.Errors)
-	}
+	assert.EqualValuesf(t, 4, failed, "%+v", r.Errors)
 	got := map[string]string{}
 	for _, h := range r.Hosts {
 		got[h.Name] = h.State + ", " + h.Robots

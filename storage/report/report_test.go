@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -210,9 +211,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	if !bytes.Equal(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")), got) {
-		t.Errorf("%s differs; look at it, and run with -update if it is right:\n%s", path, got)
-	}
+	assert.Equalf(t, bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")), got, "%s differs; look at it, and run with -update if it is right", path)
 }
 
 // docs/guides/report.md names every field of the JSON form.

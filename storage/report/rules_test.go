@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
@@ -199,13 +200,9 @@ func TestTheLetterNamesWhatWasNotAskedFor(t *testing.T) {
 		t.Errorf("%d listed of %d", len(r.Refused), r.Robots.Disallowed)
 	}
 	for _, says := range []string{"/no/999<", "203 more are not listed", "Disallow: /no/", "User-agent: curtsy", "Retry-After", "opt-out list"} {
-		if !strings.Contains(page, says) {
-			t.Errorf("the letter does not say %q", says)
-		}
+		assert.Contains(t, page, says, "the letter does not say")
 	}
-	if strings.Contains(page, "other.example") {
-		t.Error("the letter tells of another host")
-	}
+	assert.NotContains(t, page, "other.example", "the letter tells of another host")
 }
 
 // Every text of a line, of a setting and of an audit is planted with markup; the page has none of it.
@@ -226,9 +223,7 @@ func TestNoTextBecomesMarkup(t *testing.T) {
 		for _, host := range []string{"", "h.example"} {
 			o.Host = host
 			page := render(t, report1(t, o))
-			if !strings.Contains(page, "&lt;script&gt;") {
-				t.Errorf("%q: nothing was planted", decision)
-			}
+			assert.Containsf(t, page, "&lt;script&gt;", "%q: nothing was planted", decision)
 			elements(t, page)
 		}
 	}
@@ -237,9 +232,7 @@ func TestNoTextBecomesMarkup(t *testing.T) {
 // elements fails for what a page of a report never has.
 func elements(t *testing.T, page string) {
 	t.Helper()
-	if strings.ContainsAny(page, "\u202e\x00") {
-		t.Error("a mark of writing direction, or a NUL")
-	}
+	assert.False(t, strings.ContainsAny(page, "\u202e\x00"), "a mark of writing direction, or a NUL")
 	z := html.NewTokenizer(strings.NewReader(page))
 	for {
 		switch z.Next() {
@@ -295,9 +288,7 @@ func TestMemoryDoesNotGrowWithTheLedger(t *testing.T) {
 		return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
 	}
 	few, many := held(4000, 50), held(16_000, 50)
-	if many > few+few/4+256<<10 {
-		t.Errorf("a report of 4,000 lines holds %d octets, of 16,000 lines %d", few, many)
-	}
+	assert.LessOrEqualf(t, many, few+few/4+256<<10, "a report of 4,000 lines holds %d octets, of 16,000 lines", few)
 }
 
 // An interrupted or failed write leaves what was there.
@@ -331,9 +322,7 @@ func TestUnreadableLinesAreCounted(t *testing.T) {
 	if r.Unread != 1 || len(r.Damage) == 0 || r.Totals.Exchanges != 147 {
 		t.Errorf("%d unreadable, %q, %d exchanges", r.Unread, r.Damage, r.Totals.Exchanges)
 	}
-	if page := render(t, r); !strings.Contains(page, "Not everything could be read") {
-		t.Error("the page does not say so")
-	}
+	assert.Contains(t, render(t, r), "Not everything could be read", "the page does not say so")
 }
 
 // An empty ledger has a report, too.

@@ -3,9 +3,10 @@ package report_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"curtsy/storage"
 )
@@ -37,7 +38,5 @@ func TestTheReportTellsWhatBecameOfFilesThatScriptsName(t *testing.T) {
 	if len(r.Errors) != 1 || r.Errors[0].Count != 1 {
 		t.Errorf("errors: %+v", r.Errors)
 	}
-	if page := render(t, r); !strings.Contains(page, "a word in a script looked like a file, but is not one") {
-		t.Error("the page does not say what that means")
-	}
+	assert.Contains(t, render(t, r), "a word in a script looked like a file, but is not one", "the page does not say what that means")
 }

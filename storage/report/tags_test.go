@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -46,9 +47,7 @@ func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
 	var page bytes.Buffer
 	require.NoError(t, r.WriteHTML(&page))
 	for _, part := range []string{"By tag of the seed", "<td class=\"url\">news</td>", "&lt;b&gt;shop", "(no tag)"} {
-		if !strings.Contains(page.String(), part) {
-			t.Errorf("the page lacks %q", part)
-		}
+		assert.Contains(t, page.String(), part, "the page lacks")
 	}
 }
 

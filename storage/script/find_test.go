@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func names(text string) (all []string, cut Cut) {
@@ -123,9 +125,7 @@ func FuzzFind(f *testing.F) {
 			}
 			met[name] = true
 		})
-		if text != before {
-			t.Error("the text was changed")
-		}
+		assert.Equal(t, before, text, "the text was changed")
 	})
 }
 

@@ -17,9 +17,7 @@ func TestANameIsTriedAtAFewPlacesOfAHost(t *testing.T) {
 	}
 	var tries Tries
 	for range 100 {
-		if !tries.Try("x.js", at("http://a.test/x.js")) {
-			t.Fatal("the first place is tried no more")
-		}
+		require.True(t, tries.Try("x.js", at("http://a.test/x.js")), "the first place is tried no more")
 	}
 	places := 0
 	for i := range 100 {

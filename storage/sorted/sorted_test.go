@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -58,9 +59,7 @@ func TestSorterSaysWhenTheDiskFails(t *testing.T) {
 	for range 3 {
 		err = s.Add([]byte("x"))
 	}
-	if err == nil {
-		t.Error("no error")
-	}
+	assert.Error(t, err, "no error")
 	for _, again := range s.All() {
 		if again != err {
 			t.Errorf("%v, want %v", again, err)

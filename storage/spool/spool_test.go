@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage/spool"
 )
 
@@ -49,9 +51,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 				t.Errorf("size %d, want %d", s.Size(), size)
 			}
 			if size < 2*spool.Memory {
-				if err := iotest.TestReader(s.Section(), want); err != nil {
-					t.Errorf("%d bytes: %v", size, err)
-				}
+				assert.NoErrorf(t, iotest.TestReader(s.Section(), want), "%d bytes", size)
 			}
 			var b bytes.Buffer
 			if n, err := s.WriteTo(&b); n != int64(size) || err != nil || !bytes.Equal(b.Bytes(), want) {
@@ -65,9 +65,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			}
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Close())
 }
 
 // Many may read at once what one has written.
@@ -86,9 +84,7 @@ func TestManyMayReadAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Close())
 }
 
 // What fits needs no disk, and memory is used again; what does not says which file could not be made.
@@ -138,8 +134,6 @@ func TestSpool_LargeIsNotInMemory(t *testing.T) {
 		t.Errorf("%d bytes each", n)
 	}
 	for i := range all {
-		if err := all[i].Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, all[i].Close())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,7 +21,5 @@ func TestGraphsAreDocumentedAsTheyAre(t *testing.T) {
 			fmt.Fprintf(&want, "| `%s.%s` | %s | %s |\n", table.Name, c.Name, c.Kind, c.Doc)
 		}
 	}
-	if !strings.Contains(string(page), want.String()) {
-		t.Errorf("docs/guides/export.md lacks these rows, together:\n%s", want.String())
-	}
+	assert.Contains(t, string(page), want.String(), "docs/guides/export.md lacks these rows, together")
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // flat is what the flat schema of Common Crawl's columnar index says of names, types and nulls, in its order
@@ -50,9 +52,7 @@ func TestPagesBeginWithCommonCrawlsColumns(t *testing.T) {
 		if c.Required {
 			got += " required"
 		}
-		if got != want {
-			t.Errorf("column %d: %s, want %s", i, got, want)
-		}
+		assert.Equalf(t, want, got, "column %d", i)
 	}
 }
 

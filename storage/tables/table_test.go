@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestEveryTableIsValid(t *testing.T) {
 	for _, table := range All() {
-		if err := table.Valid(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, table.Valid())
 	}
 }
 
@@ -36,9 +36,7 @@ func TestATableThatIsNoneIsSaidToBe(t *testing.T) {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}
-	if err := (&Table{Name: "x", Columns: cols, Key: []string{"a"}}).Valid(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, (&Table{Name: "x", Columns: cols, Key: []string{"a"}}).Valid())
 }
 
 func TestCheckRefusesWhatIsNoRow(t *testing.T) {
@@ -58,9 +56,7 @@ func TestCheckRefusesWhatIsNoRow(t *testing.T) {
 		}
 	}
 	for _, r := range []Row{{Text(""), Null()}, {Text("x"), Long(1)}} {
-		if err := table.Check(r); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, table.Check(r))
 	}
 }
 
@@ -85,9 +81,7 @@ func TestRowsAreOrderedByTheirKey(t *testing.T) {
 			}
 		}
 	}
-	if Keyed(nil, rows[0], rows[1]) != 0 {
-		t.Error("a table without a key has an order")
-	}
+	assert.Equal(t, 0, Keyed(nil, rows[0], rows[1]), "a table without a key has an order")
 }
 
 func TestValuesAreWhatEveryFormatCanWrite(t *testing.T) {
@@ -98,13 +92,9 @@ func TestValuesAreWhatEveryFormatCanWrite(t *testing.T) {
 		"a year that UTC has":   Instant(time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))),
 		"nothing":               Some(""),
 	} {
-		if !v.IsNull() {
-			t.Errorf("%s is %v", rule, v)
-		}
+		assert.Truef(t, v.IsNull(), "%s is %v", rule, v)
 	}
-	if got := Text("a\xffb\xed\xa0\x80").Text(); got != "a\uFFFDb\uFFFD" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "a\uFFFDb\uFFFD", Text("a\xffb\xed\xa0\x80").Text())
 	list := Texts([]string{"\xff", "x"}).List()
 	if list[0] != "\uFFFD" || list[1] != "x" {
 		t.Errorf("%q", list)

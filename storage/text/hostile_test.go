@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -145,13 +146,9 @@ func sound(t testing.TB, p Page) {
 			t.Errorf("the %s text has a control character", what)
 		}
 	}
-	if (p.Main == "") != (p.NoMain != "") {
-		t.Errorf("a main text of %d bytes, and %q", len(p.Main), p.NoMain)
-	}
+	assert.Equalf(t, (p.NoMain != ""), (p.Main == ""), "a main text of %d bytes, and %q", len(p.Main), p.NoMain)
 	for _, tag := range []string{p.Declared.HTML, p.Declared.Meta, p.Declared.Header} {
-		if tag != languageTag(tag) {
-			t.Errorf("declared %q", tag)
-		}
+		assert.Equal(t, languageTag(tag), tag, "declared")
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Sentences of our own.
@@ -42,12 +45,8 @@ func TestATextWithoutLettersIsInNoLanguage(t *testing.T) {
 // The menu of a page is often in another language than what the page is about.
 func TestLongLinesTellTheLanguageWhereThereAreEnough(t *testing.T) {
 	menu := strings.Repeat("Startseite\nImpressum\nDatenschutzerklärung\nKontakt und Anfahrt\n", 20)
-	if got := Detect(menu); got.Code() != "deu" {
-		t.Errorf("a menu alone: %+v", got)
-	}
-	if got := Detect(menu + strings.Repeat(sentences["fra"]+"\n", 5)); got.List() != "fra" {
-		t.Errorf("a menu and a text: %+v", got)
-	}
+	assert.Equal(t, "deu", Detect(menu).Code(), "a menu alone")
+	assert.Equal(t, "fra", Detect(menu+strings.Repeat(sentences["fra"]+"\n", 5)).List(), "a menu and a text")
 }
 
 func TestOfATextInSeveralLanguagesThatOfMostComesFirst(t *testing.T) {
@@ -90,9 +89,7 @@ func TestASampleIsBoundedAndSpread(t *testing.T) {
 	if len(first) != passages {
 		t.Errorf("passages begin with %d different letters of 26", len(first))
 	}
-	if short := sample("a b c\nd"); !slices.Equal(short, []string{"a b c\nd"}) {
-		t.Errorf("of a short text %q", short)
-	}
+	assert.Equal(t, []string{"a b c\nd"}, sample("a b c\nd"), "of a short text")
 }
 
 func TestTheSameTextHasTheSameLanguageEachTime(t *testing.T) {
@@ -108,9 +105,7 @@ func TestTheSameTextHasTheSameLanguageEachTime(t *testing.T) {
 
 func TestCodesHaveTwoLettersOrThree(t *testing.T) {
 	for code, two := range map[string]string{"deu": "de", "zho": "zh", "nor": "no", "nno": "nn", "ilo": "", "": "", "x y": ""} {
-		if got := Two(code); got != two {
-			t.Errorf("Two(%q) is %q, want %q", code, got, two)
-		}
+		assert.Equalf(t, two, Two(code), "Two(%q)", code)
 	}
 }
 
@@ -119,9 +114,7 @@ func TestADeclaredTagIsReadAsItIsWritten(t *testing.T) {
 		"de": "de", " EN-us ": "en-US", "de_DE": "de-DE", "fr, en": "fr", "zh-hant": "zh-Hant", "": "", "english please": "",
 		"x-klingon": "x-klingon", strings.Repeat("a", 100): "", "de-\x00": "", ",de": "", "und": "",
 	} {
-		if got := languageTag(list); got != want {
-			t.Errorf("Tag(%q) is %q, want %q", list, got, want)
-		}
+		assert.Equalf(t, want, languageTag(list), "Tag(%q)", list)
 	}
 	for _, c := range []struct {
 		d       declared
@@ -143,9 +136,7 @@ func FuzzDetect(f *testing.F) {
 			t.Fatalf("%+v", r)
 		}
 		for _, c := range r.Codes {
-			if len(c) != 3 {
-				t.Fatalf("code %q", c)
-			}
+			require.Equalf(t, 3, len(c), "code %q", c)
 		}
 		if again := Detect(text); !slices.Equal(again.Codes, r.Codes) {
 			t.Fatalf("%v, then %v", r, again)

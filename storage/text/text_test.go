@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -41,9 +42,7 @@ func TestTheWholeTextHasALineForEachBlockAndNothingThatIsNoText(t *testing.T) {
 		"references":                    {"&lt;b&gt; &eacute; &#x41; &bogus;", "<b> é A &bogus;"},
 		"tags that never end":           {"a<p title='b", "a"},
 	} {
-		if got := read(t, "text/html; charset=utf-8", c.page); got.Whole != c.want {
-			t.Errorf("%s: %q, want %q", name, got.Whole, c.want)
-		}
+		assert.Equal(t, c.want, read(t, "text/html; charset=utf-8", c.page).Whole, name)
 	}
 }
 
@@ -53,9 +52,7 @@ func TestInXMLAnyElementEndsItself(t *testing.T) {
 	if got := read(t, "application/xhtml+xml", page); got.Whole != "text a<b end" || got.Declared.HTML != "de" {
 		t.Errorf("in XML: %q, %+v", got.Whole, got.Declared)
 	}
-	if got := read(t, "text/html", page); got.Whole != `<body><script src="a"/><p/>text <![CDATA[a<b]]><iframe/> end</body></html>` {
-		t.Errorf("in HTML: %q", got.Whole)
-	}
+	assert.Equal(t, `<body><script src="a"/><p/>text <![CDATA[a<b]]><iframe/> end</body></html>`, read(t, "text/html", page).Whole, "in HTML")
 }
 
 func TestWhatIsReadDependsOnTheType(t *testing.T) {
@@ -103,9 +100,7 @@ func TestTheMainTextIsTheArticleAndTheWholeTextHasAll(t *testing.T) {
 		t.Errorf("main text %q", p.Main)
 	}
 	want := "Ferries\nHome\nTimetables\nImprint\nBuy a boat\nFrom the islands\n" + line + "\nCopyright nobody. Imprint"
-	if p.Whole != want {
-		t.Errorf("whole text %q", p.Whole)
-	}
+	assert.Equal(t, want, p.Whole, "whole text")
 	if p.NoMain != "" || p.Cut != "" || p.Language.Code() != "eng" || !p.Language.Reliable {
 		t.Errorf("%q, %q, %+v", p.NoMain, p.Cut, p.Language)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -25,14 +26,10 @@ func TestTheSameCrawlGivesTheSameOctets(t *testing.T) {
 	o := small(t).options(t)
 	first := packedBy(t, o)
 	for i := range 3 {
-		if !bytes.Equal(packedBy(t, o).octets, first.octets) {
-			t.Fatalf("file %d is another", i+2)
-		}
+		require.Equalf(t, first.octets, packedBy(t, o).octets, "file %d is another", i+2)
 	}
 	for _, e := range first.zip.File {
-		if e.Modified.Year() < 2026 {
-			t.Errorf("%s has the date %v", e.Name, e.Modified)
-		}
+		assert.GreaterOrEqualf(t, e.Modified.Year(), 2026, "%s has the date %v", e.Name, e.Modified)
 	}
 }
 
@@ -78,9 +75,7 @@ func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 			}
 			require.NoErrorf(t, err, "%s: what was cut cannot be read", who)
 			b, _ := io.ReadAll(rec.Block)
-			if strings.Contains(string(b), "not for archives") {
-				t.Errorf("%s: a %s record has the body", who, rec.Type)
-			}
+			assert.NotContainsf(t, string(b), "not for archives", "%s: a %s record has the body", who, rec.Type)
 			kinds[rec.Type]++
 		}
 		if kinds["response"] != 3 || kinds["revisit"] != 0 || kinds["request"] != 5 || kinds["metadata"] != 5 {
@@ -269,9 +264,7 @@ func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	little, much := cost(4<<20), cost(32<<20)
-	if much > little+4<<20 {
-		t.Errorf("4 MiB cost %d octets of memory, 32 MiB %d", little, much)
-	}
+	assert.LessOrEqualf(t, much, little+4<<20, "4 MiB cost %d octets of memory, 32 MiB", little)
 }
 
 func TestPagesBeyondTheLimitGoToTheSecondListAndSeedsDoNot(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/warc"
@@ -40,9 +41,7 @@ func TestSpecArchiveHoldsTheSegmentsOctetForOctetAndStored(t *testing.T) {
 		want, err := os.ReadFile(p)
 		require.NoError(t, err)
 		name := "archive/" + filepath.Base(p)
-		if !bytes.Equal(f.read(name), want) {
-			t.Errorf("%s is not the file", name)
-		}
+		assert.Equalf(t, want, f.read(name), "%s is not the file", name)
 		if e := f.entry(name); e.Method != zip.Store || e.Flags&8 != 0 {
 			t.Errorf("%s: method %d, flags %#x: a player cannot read one record of it", name, e.Method, e.Flags)
 		}
@@ -157,9 +156,7 @@ func TestSpecTheManifestListsEveryFileWithItsSizeAndHash(t *testing.T) {
 		}
 		delete(listed, e.Name)
 	}
-	if len(listed) > 0 {
-		t.Errorf("listed and not there: %v", listed)
-	}
+	assert.Empty(t, listed, "listed and not there")
 }
 
 func TestSpecTheFoldersOfTheFormatTakeNothingElse(t *testing.T) {
@@ -190,9 +187,7 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for name := range d.SignedData {
-		if !slices.Contains([]string{"hash", "created", "software", "version", "signature", "publicKey"}, name) {
-			t.Errorf("a property %q", name)
-		}
+		assert.Contains(t, []string{"hash", "created", "software", "version", "signature", "publicKey"}, name, "a property")
 	}
 	der, _ := base64.StdEncoding.DecodeString(d.SignedData["publicKey"])
 	key, err := x509.ParsePKIXPublicKey(der)
@@ -263,7 +258,5 @@ func TestSpecALargeIndexIsZipNum(t *testing.T) {
 		}
 		whole = append(whole, text...)
 	}
-	if string(whole) != index.String() {
-		t.Error("the blocks are not the index")
-	}
+	assert.Equal(t, index.String(), string(whole), "the blocks are not the index")
 }

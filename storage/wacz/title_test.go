@@ -11,6 +11,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	unicode16 "golang.org/x/text/encoding/unicode"
 
@@ -45,9 +46,7 @@ func TestTheTitleIsThePagesOwn(t *testing.T) {
 		{`<?xml version="1.0" encoding="koi8-r"?>` + "<title>\xE4</title>", "text/html", "ä"}, // which says nothing in HTML
 		{"", "text/html", ""},
 	} {
-		if got := titled(t, []byte(c.body), "Content-Type: "+c.head); got != c.want {
-			t.Errorf("%.60q has the title %q, want %q", c.body, got, c.want)
-		}
+		assert.Equalf(t, c.want, titled(t, []byte(c.body), "Content-Type: "+c.head), "%.60q has the title", c.body)
 	}
 }
 
@@ -64,18 +63,14 @@ func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
 	require.NoError(t, err)
 	for coding, body := range map[string][]byte{"gzip": g.Bytes(), "X-Gzip": g.Bytes(), "br": b.Bytes(), "zstd": z.EncodeAll(page, nil), "identity": page} {
 		head := "Content-Type: text/html\r\nContent-Encoding: " + coding
-		if got := titled(t, body, head); got != "Bread" {
-			t.Errorf("%s: %q", coding, got)
-		}
+		assert.Equal(t, "Bread", titled(t, body, head), coding)
 		for n := range body { // whatever is cut off, nothing else comes of it
 			if got := titled(t, body[:n], head); got != "" && got != "Bread" {
 				t.Errorf("%s cut at %d: %q", coding, n, got)
 			}
 		}
 	}
-	if got := titled(t, page, "Content-Encoding: compress"); got != "" {
-		t.Errorf("an unknown coding: %q", got)
-	}
+	assert.Empty(t, titled(t, page, "Content-Encoding: compress"), "an unknown coding")
 }
 
 // utf16 is a text in UTF-16.

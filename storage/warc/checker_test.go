@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -76,13 +77,9 @@ func TestCheckFindsEachFault(t *testing.T) {
 		}
 		codes, _ := checked(t, members(records(strings.Replace(text, c.old, c.new, 1))...))
 		for _, want := range strings.Fields(c.want) {
-			if !strings.Contains(strings.Join(codes, " "), want) {
-				t.Errorf("%s: found %q, want %q", c.name, codes, c.want)
-			}
+			assert.Containsf(t, strings.Join(codes, " "), want, "%s: found %q, want %q", c.name, codes, c.want)
 		}
-		if len(codes) != len(strings.Fields(c.want)) {
-			t.Errorf("%s: found %q, want %q", c.name, codes, c.want)
-		}
+		assert.Equalf(t, len(strings.Fields(c.want)), len(codes), "%s: found %q, want %q", c.name, codes, c.want)
 	}
 }
 
@@ -214,9 +211,7 @@ func TestPayloadDigestOfChunks(t *testing.T) {
 		block := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body
 		r := strings.Replace(rec("response", block), "Content-Length", "WARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http;msgtype=response\r\nWARC-Payload-Digest: "+digest+"\r\nContent-Length", 1)
 		codes, _ := checked(t, members(r))
-		if got := strings.TrimSpace(strings.TrimPrefix(strings.Join(codes, " "), NoWarcinfo)); got != want {
-			t.Errorf("%s: %q, want %q", digest, got, want)
-		}
+		assert.Equal(t, want, strings.TrimSpace(strings.TrimPrefix(strings.Join(codes, " "), NoWarcinfo)), digest)
 	}
 }
 

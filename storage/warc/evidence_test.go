@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -254,12 +255,8 @@ func TestIndexFailurePoisons(t *testing.T) {
 			t.Errorf("recorded: %v", err)
 		}
 	}
-	if err := w.Refuse(t.Context(), decision); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("refused: %v", err)
-	}
-	if err := w.Close(); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("closed: %v", err)
-	}
+	assert.ErrorIs(t, w.Refuse(t.Context(), decision), io.ErrClosedPipe, "refused")
+	assert.ErrorIs(t, w.Close(), io.ErrClosedPipe, "closed")
 }
 
 // TestIndexMustFollow: a segment that the index cannot complete or mend is reported, and told again by the next Open.
@@ -269,9 +266,7 @@ func TestIndexMustFollow(t *testing.T) {
 	w := open(t, Options{Dir: dir, Index: k})
 	write(t, w, told(1))
 	k.failing = io.ErrClosedPipe
-	if err := w.Close(); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("closed: %v", err)
-	}
+	assert.ErrorIs(t, w.Close(), io.ErrClosedPipe, "closed")
 	segment, ends := threeExchanges(t)
 	dir = leave(t, segment[:ends[2]+9])
 	for range 2 {
@@ -349,12 +344,8 @@ func TestRefusals(t *testing.T) {
 		closing(t, w)
 		batches, urls := refusals(t, dir)
 		equal(t, "URLs", urls, want)
-		if got := fmt.Sprint(batches[:2], batches[len(batches)-4:]); got != "[3 3] [1 1 6 3]" {
-			t.Errorf("batches %v", batches)
-		}
-		if err := w.Refuse(t.Context(), refusal(1, 1)); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("closed: %v", err)
-		}
+		assert.Equalf(t, "[3 3] [1 1 6 3]", fmt.Sprint(batches[:2], batches[len(batches)-4:]), "batches %v", batches)
+		assert.ErrorIs(t, w.Refuse(t.Context(), refusal(1, 1)), os.ErrClosed, "closed")
 	})
 }
 
@@ -411,18 +402,14 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 	for i := range workers {
 		wg.Go(func() {
 			for j := range each {
-				if err := w.Refuse(t.Context(), refusal(i*each+j, 400)); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, w.Refuse(t.Context(), refusal(i*each+j, 400)))
 				if j%10 == 0 {
 					if _, err := w.Record(t.Context(), told(i*each+j)); err != nil {
 						t.Error(err)
 					}
 				}
 				if j%15 == 0 {
-					if err := w.Sync(t.Context()); err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, w.Sync(t.Context()))
 				}
 			}
 		})
@@ -455,7 +442,5 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 		}
 		f.Close()
 	}
-	if len(k.added) != workers*each/10 {
-		t.Errorf("%d answers are indexed", len(k.added))
-	}
+	assert.Len(t, k.added, workers*each/10, "answers are indexed")
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -82,9 +83,7 @@ func TestDiskFull(t *testing.T) {
 		if err := w.Close(); !isFull(err) {
 			t.Fatalf("size %d: close: %v", size, err)
 		}
-		if !strings.Contains(first.Error(), filepath.Join(dir, "crawl-00000.warc.gz.open")) {
-			t.Errorf("the error names no file: %v", first)
-		}
+		assert.Containsf(t, first.Error(), filepath.Join(dir, "crawl-00000.warc.gz.open"), "the error names no file: %v", first)
 		w = open(t, Options{Dir: dir})
 		closing(t, w)
 		found := 0
@@ -108,9 +107,7 @@ func TestSyncFails(t *testing.T) {
 	w := on(open(t, Options{Dir: dir}), d)
 	write(t, w, simple(1))
 	first := w.Sync(t.Context())
-	if first == nil {
-		t.Fatal("synced")
-	}
+	require.Error(t, first, "synced")
 	d.syncErr = nil
 	if err := w.Sync(t.Context()); err != first {
 		t.Errorf("then %v", err)
@@ -238,9 +235,7 @@ func TestCancelledInLargeBlock(t *testing.T) {
 	write(t, w, simple(3))
 	closing(t, w)
 	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})
-	if es := read(t, filepath.Join(dir, "crawl-00000.warc.gz")); len(es) != 5 {
-		t.Errorf("%d records", len(es))
-	}
+	assert.Len(t, read(t, filepath.Join(dir, "crawl-00000.warc.gz")), 5, "records")
 }
 
 // cancelling cancels when the last octet has been read once, so in the second pass.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -85,12 +86,8 @@ func TestASegmentThatCannotBeToldOfIsTheLast(t *testing.T) {
 		if !errors.Is(err, full) || !strings.Contains(err.Error(), fmt.Sprintf("-%05d", fails)) {
 			t.Errorf("%d told: %v", fails, err)
 		}
-		if err := w.Close(); !errors.Is(err, full) {
-			t.Errorf("Close: %v", err)
-		}
-		if files := ls(t, dir); len(files) != fails+1 {
-			t.Errorf("%d told: %v", fails, files)
-		}
+		assert.ErrorIs(t, w.Close(), full, "Close")
+		assert.Equalf(t, fails+1, len(ls(t, dir)), "%d told", fails)
 		if _, err := Open(Options{Dir: leave(t, segmentOf(t)), Name: "crawl", Finished: func(string, int64, [32]byte) error { return full }}); !errors.Is(err, full) {
 			t.Errorf("Open: %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -94,12 +95,8 @@ func TestLenient(t *testing.T) {
 		{"no archive", "", Garbage, []byte("<html>")},
 	} {
 		records, codes := leniently(t, tt.in)
-		if got := strings.Join(records, "|"); got != tt.records {
-			t.Errorf("%s: read %q, want %q", tt.name, got, tt.records)
-		}
-		if got := strings.Join(codes, " "); got != tt.codes {
-			t.Errorf("%s: found %q, want %q", tt.name, got, tt.codes)
-		}
+		assert.Equalf(t, tt.records, strings.Join(records, "|"), "%s: read", tt.name)
+		assert.Equalf(t, tt.codes, strings.Join(codes, " "), "%s: found", tt.name)
 	}
 }
 
@@ -118,17 +115,13 @@ func TestLenientReadErrorIsNoFinding(t *testing.T) {
 	for _, in := range [][]byte{members(rec("a", "one"), rec("b", "two")), []byte(rec("a", "one") + rec("b", "two"))} {
 		for n := range in {
 			l := NewLenient(io.MultiReader(bytes.NewReader(in[:n]), failing{broken}), func(f Finding) {
-				if !f.Note() {
-					t.Errorf("after %d octets: %v", n, f)
-				}
+				assert.Truef(t, f.Note(), "after %d octets: %v", n, f)
 			})
 			var err error
 			for err == nil {
 				_, err = l.Next()
 			}
-			if !errors.Is(err, broken) {
-				t.Errorf("after %d octets: %v", n, err)
-			}
+			assert.ErrorIsf(t, err, broken, "after %d octets", n)
 		}
 	}
 }
@@ -237,9 +230,7 @@ func TestReadAt(t *testing.T) {
 		writeFile(t, path, in)
 		for offset := int64(0); offset <= int64(len(in))+1; offset++ {
 			r, f, err := ReadAt(path, offset)
-			if (err == nil) != (offset == 0 || offset == at) {
-				t.Fatalf("%s: at %d: %v, %v", name, offset, r, err)
-			}
+			require.Equalf(t, (offset == 0 || offset == at), (err == nil), "%s: at %d: %v, %v", name, offset, r, err)
 			if err != nil {
 				continue
 			}
@@ -268,8 +259,6 @@ func TestLenientVerifiesTheChecksumBehindALengthThatIsWrong(t *testing.T) {
 		if _, err := l.End(); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(codes, DamagedMember) {
-			t.Errorf("Content-Length %s: %v", length, codes)
-		}
+		assert.Containsf(t, codes, DamagedMember, "Content-Length %s", length)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,9 +45,7 @@ func TestASegmentThatWasBeingWrittenIsReadByItsFinalName(t *testing.T) {
 			return err
 		},
 	} {
-		if err := read(open); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+		assert.NoError(t, read(open), what)
 		none := filepath.Join(t.TempDir(), "y.warc.gz")
 		for _, name := range []string{none, none + openSuffix} {
 			err := read(name)
@@ -55,9 +54,7 @@ func TestASegmentThatWasBeingWrittenIsReadByItsFinalName(t *testing.T) {
 			}
 		}
 		require.NoError(t, os.WriteFile(none+openSuffix, nil, 0o600))
-		if err := read(none); errors.Is(err, fs.ErrNotExist) == (what == "ReadAt") {
-			t.Errorf("%s: an open segment by its final name: %v", what, err)
-		}
+		assert.NotEqualf(t, (what == "ReadAt"), errors.Is(read(none), fs.ErrNotExist), "%s: an open segment by its final name", what)
 	}
 	denied := errors.New("denied")
 	calls := 0

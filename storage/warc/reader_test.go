@@ -133,9 +133,7 @@ func FuzzReader(f *testing.F) {
 			}
 			fields := slices.Clone(rec.Fields)
 			n, err := io.Copy(io.Discard, rec.Block)
-			if (err == nil) != (n == rec.Length) {
-				t.Fatalf("%d octets of %d, %v", n, rec.Length, err)
-			}
+			require.Equalf(t, (n == rec.Length), (err == nil), "%d octets of %d, %v", n, rec.Length, err)
 			end, err := rd.End()
 			if err != nil {
 				return

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -95,9 +96,7 @@ func TestReopen(t *testing.T) {
 			write(t, w, simple(3))
 			closing(t, w)
 			equal(t, "files", ls(t, dir), append(append(want, "crawl-00001.warc.gz"), foreign...))
-			if es := read(t, filepath.Join(dir, "crawl-00001.warc.gz")); len(es) != 3 {
-				t.Errorf("%d records after the cut", len(es))
-			}
+			assert.Len(t, read(t, filepath.Join(dir, "crawl-00001.warc.gz")), 3, "records after the cut")
 		})
 	}
 }
@@ -146,9 +145,7 @@ func TestReadErrorCutsNothing(t *testing.T) {
 	broken := errors.New("input/output error")
 	for _, n := range []int64{0, 5, ends[1], ends[1] + 30} {
 		_, _, err := whole(io.MultiReader(bytes.NewReader(segment[:n]), failing{broken}))
-		if !errors.Is(err, broken) {
-			t.Errorf("after %d octets: %v", n, err)
-		}
+		assert.ErrorIsf(t, err, broken, "after %d octets", n)
 	}
 }
 

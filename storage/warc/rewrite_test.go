@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -82,13 +83,9 @@ func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
 		}
 		reduced++
 		head, body, _ := bytes.Cut(was.block, []byte("\r\n\r\n"))
-		if len(body) == 0 {
-			t.Fatal("no body to lose")
-		}
+		require.NotEmpty(t, body, "no body to lose")
 		head = append(head[:len(head):len(head)], "\r\n\r\n"...)
-		if !bytes.Equal(now[i].block, head) {
-			t.Errorf("the block is %q", now[i].block)
-		}
+		assert.Equal(t, head, now[i].block, "the block")
 		var want Fields
 		for _, f := range was.Fields {
 			switch f.Name {
@@ -107,9 +104,7 @@ func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
 			t.Errorf("fields\n%v\nwant\n%v", now[i].Fields, want)
 		}
 	}
-	if reduced != 1 {
-		t.Errorf("%d records were reduced", reduced)
-	}
+	assert.Equal(t, 1, reduced, "records were reduced")
 }
 
 // A block takes the place of another; the record is sound.
@@ -130,9 +125,7 @@ func TestABlockIsReplaced(t *testing.T) {
 			}
 		}
 	}
-	if n != 3 {
-		t.Errorf("%d records", n)
-	}
+	assert.Equal(t, 3, n, "records")
 	c := NewChecker()
 	if _, err := c.File(bytes.NewReader(b), func(f Finding) { t.Error(f) }); err != nil {
 		t.Error(err)
@@ -145,21 +138,15 @@ func TestWhatCannotBeReadIsNotWrittenAnew(t *testing.T) {
 	path := written(t)
 	keep := func(*Record) (Edit, error) { return Edit{}, nil }
 	no := errors.New("no")
-	if err := Rewrite(t.Context(), io.Discard, path, func(*Record) (Edit, error) { return Edit{}, no }); !errors.Is(err, no) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, Rewrite(t.Context(), io.Discard, path, func(*Record) (Edit, error) { return Edit{}, no }), no)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Rewrite(ctx, io.Discard, path, keep); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, Rewrite(ctx, io.Discard, path, keep), context.Canceled)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for _, n := range []int{1, len(b) / 2, len(b) - 1} {
 		writeFile(t, path, b[:n])
-		if err := Rewrite(t.Context(), io.Discard, path, keep); err == nil {
-			t.Errorf("%d of %d octets are taken for a segment", n, len(b))
-		}
+		assert.Errorf(t, Rewrite(t.Context(), io.Discard, path, keep), "%d of %d octets are taken for a segment", n, len(b))
 	}
 }
 

@@ -26,9 +26,7 @@ func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 		require.NoError(t, err)
 		octets += int(fi.Size())
 	}
-	if segments < 3 {
-		t.Fatalf("%d segments", segments)
-	}
+	require.GreaterOrEqual(t, segments, 3, "segments")
 	step := 397
 	if os.Getenv("CURTSY_LONG") != "" {
 		step = 31

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -204,9 +205,7 @@ func roundTrip(t *testing.T, level int) {
 	ids := write(t, w, want...)
 	closing(t, w)
 	es := read(t, filepath.Join(dir, "crawl-00000.warc.gz"))
-	if len(es) != 1+2*len(want) {
-		t.Fatalf("%d records", len(es))
-	}
+	require.Equal(t, 1+2*len(want), len(es), "records")
 	seen := map[string]bool{es[0].ID(): true}
 	for i, r := range want {
 		q, a := es[1+2*i], es[2+2*i]
@@ -232,9 +231,7 @@ func roundTrip(t *testing.T, level int) {
 			if d, err := e.Date(); err != nil || !d.Equal(page.Truncate(time.Microsecond)) {
 				t.Errorf("%s: date %v, %v", r.URL, d, err)
 			}
-			if bare(e.Fields.Get("WARC-Warcinfo-ID")) != es[0].ID() {
-				t.Errorf("%s: not of this segment", r.URL)
-			}
+			assert.Equalf(t, es[0].ID(), bare(e.Fields.Get("WARC-Warcinfo-ID")), "%s: not of this segment", r.URL)
 		}
 	}
 	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})
@@ -265,9 +262,7 @@ func TestRotation(t *testing.T) {
 	closing(t, w)
 	var got []string
 	for i, name := range ls(t, dir) {
-		if name != fmt.Sprintf("crawl-%05d.warc.gz", i) {
-			t.Fatalf("file %d is %s", i, name)
-		}
+		require.Equalf(t, fmt.Sprintf("crawl-%05d.warc.gz", i), name, "file %d", i)
 		es := read(t, filepath.Join(dir, name))
 		if es[0].Type != "warcinfo" || es[0].Fields.Get("WARC-Filename") != name || len(es) < 3 || len(es)%2 == 0 {
 			t.Fatalf("%s: %d records, the first %s", name, len(es), es[0].Type)
@@ -276,9 +271,7 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s has %d octets", name, es[len(es)-1].end)
 		}
 		for j, e := range es[1:] {
-			if bare(e.Fields.Get("WARC-Warcinfo-ID")) != es[0].ID() {
-				t.Errorf("%s: a record of another segment", name)
-			}
+			assert.Equalf(t, es[0].ID(), bare(e.Fields.Get("WARC-Warcinfo-ID")), "%s: a record of another segment", name)
 			if j%2 == 1 {
 				got = append(got, e.TargetURI())
 			}
@@ -302,9 +295,7 @@ func TestConcurrent(t *testing.T) {
 				if err == nil && j == each/2 {
 					err = w.Sync(t.Context())
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				ids[i] = append(ids[i], id.ID)
 			}
 		})
@@ -319,9 +310,7 @@ func TestConcurrent(t *testing.T) {
 			if q.Type != "request" || a.Type != "response" || q.ConcurrentTo() != a.ID() || q.TargetURI() != a.TargetURI() {
 				t.Fatalf("%s: neighbours are %s of %s and %s of %s", name, q.Type, q.TargetURI(), a.Type, a.TargetURI())
 			}
-			if bare(a.Fields.Get("WARC-Warcinfo-ID")) != es[0].ID() {
-				t.Errorf("%s: a record of another segment", name)
-			}
+			assert.Equalf(t, es[0].ID(), bare(a.Fields.Get("WARC-Warcinfo-ID")), "%s: a record of another segment", name)
 			got = append(got, a.ID())
 		}
 	}
@@ -366,17 +355,11 @@ func TestRefuses(t *testing.T) {
 	if _, err := w.Record(ctx, simple(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if err := w.Sync(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	assert.ErrorIs(t, w.Sync(ctx), context.Canceled, "cancelled")
 	closing(t, w)
-	if names := ls(t, dir); len(names) != 0 {
-		t.Errorf("an archive of nothing has files: %q", names)
-	}
+	assert.Empty(t, ls(t, dir), "an archive of nothing has files")
 	if _, err := w.Record(t.Context(), simple(1)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
-	if err := w.Close(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("closed twice: %v", err)
-	}
+	assert.ErrorIs(t, w.Close(), os.ErrClosed, "closed twice")
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger"
@@ -92,9 +93,7 @@ func TestACosignatureIsKeptInTheStoredNote(t *testing.T) {
 			t.Errorf("%s: kept", name)
 		}
 	}
-	if !bytes.Equal(read(t, latest).Marshal(), before) {
-		t.Error("it was changed")
-	}
+	assert.Equal(t, before, read(t, latest).Marshal(), "it was changed")
 }
 
 // The first cosignature of a witness stays: it proves more than a later one.
@@ -129,9 +128,7 @@ func TestCosignaturesOfOneTimeAreAllKept(t *testing.T) {
 			if err == nil {
 				_, err = Keep(context.WithoutCancel(t.Context()), dir, n, w.Key(), sig)
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 		})
 	}
 	all.Wait()
@@ -152,7 +149,5 @@ func TestTheLatestStaysTheLatest(t *testing.T) {
 	n := read(t, path)
 	n.Add(cosignature(t, witnessSigner(t, "w.test"), n))
 	require.NoError(t, refreshLatest(dir, n))
-	if latest := read(t, path); latest.Size != 9 {
-		t.Errorf("the latest is of size %d", latest.Size)
-	}
+	assert.EqualValues(t, 9, read(t, path).Size, "the latest is of size")
 }

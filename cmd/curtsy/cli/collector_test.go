@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime/debug"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // settingsOfTheCollector reads what is in force, without changing it.
@@ -59,8 +61,6 @@ func TestMemoryLimitDoesNotStrangle(t *testing.T) {
 	for _, tt := range []struct{ asked, live, want int64 }{
 		{48 << 20, 0, 48 << 20}, {48 << 20, 32 << 20, 48 << 20}, {48 << 20, 40 << 20, 60 << 20}, {1, 1 << 40, 3 << 39}, {math.MaxInt64, 1 << 40, math.MaxInt64},
 	} {
-		if got := room(tt.asked, tt.live); got != tt.want {
-			t.Errorf("asked for %d, %d live: %d, want %d", tt.asked, tt.live, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, room(tt.asked, tt.live), "asked for %d, %d live", tt.asked, tt.live)
 	}
 }

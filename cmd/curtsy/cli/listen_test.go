@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,17 +18,13 @@ func TestServeAtAllAddressesNamesOneThatCanBeOpened(t *testing.T) {
 		"[::1]:0":     {"tcp", "[::1]:8299"},
 		":0":          {"tcp", "localhost:8299"},
 	} {
-		if got := networkOf(listen); got != want[0] {
-			t.Errorf("%s: network %s", listen, got)
-		}
+		assert.Equalf(t, want[0], networkOf(listen), "%s: network", listen)
 		host, _, err := net.SplitHostPort(listen)
 		require.NoError(t, err)
 		if host == "" {
 			host = "::"
 		}
 		at := netip.AddrPortFrom(netip.MustParseAddr(host), 8299)
-		if got := FromHere(net.TCPAddrFromAddrPort(at)); got != want[1] {
-			t.Errorf("%s: %s, want %s", listen, got, want[1])
-		}
+		assert.Equal(t, want[1], FromHere(net.TCPAddrFromAddrPort(at)), listen)
 	}
 }

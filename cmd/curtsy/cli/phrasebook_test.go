@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Flags are taken as they are written. A setting may be written as others write flags, and a flag as a setting.
@@ -74,7 +76,5 @@ func TestAllReturnsATableOfOnesOwn(t *testing.T) {
 	first := All()[0].Ours
 	all := All()
 	all[0].Ours = "something else"
-	if got := All()[0].Ours; got != first {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, first, All()[0].Ours)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -29,9 +30,7 @@ func TestEverySettingIsAFlag(t *testing.T) {
 	for i, name := range names {
 		f := fs.Lookup(name)
 		_, list := f.Value.(pflag.SliceValue)
-		if list != crawldir.IsList(name) {
-			t.Errorf("--%s is a list: %v", name, list)
-		}
+		assert.Equalf(t, crawldir.IsList(name), list, "--%s is a list", name)
 		text := strings.NewReplacer("'", "", "\"", "", ", ", ",").Replace(strings.TrimPrefix(lines[i], name+" = "))
 		if text != f.DefValue {
 			t.Errorf("--%s is %s by default, the setting %s", name, f.DefValue, text)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -81,9 +82,7 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 			t.Errorf("%s=%s: %s is %q", EnvName(name), value, name, got)
 		}
 		t.Setenv(EnvName(name), "")
-		if f.Changed {
-			t.Errorf("%s counts as given on the command line: %v", name, s)
-		}
+		assert.Falsef(t, f.Changed, "%s counts as given on the command line: %v", name, s)
 	}
 	t.Setenv("CURTSY_CONFIG", write(t, "workers = 5\n"))
 	s, fs := given(t)
@@ -119,9 +118,7 @@ func TestAMistypedVariableIsNamed(t *testing.T) {
 	t.Setenv("CURTSY_SOMETHING_ELSE_ENTIRELY", "3")
 	var b strings.Builder
 	WarnEnv(&b, crawldir.Names())
-	if got := b.String(); got != "CURTSY_MAX_PAGE in the environment is not a setting; did you mean CURTSY_MAX_PAGES?\n" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "CURTSY_MAX_PAGE in the environment is not a setting; did you mean CURTSY_MAX_PAGES?\n", b.String())
 }
 
 func TestAFileWithAByteOrderMarkIsRead(t *testing.T) {
@@ -148,9 +145,7 @@ func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v; want %q", tt.text, err, tt.want)
 		}
-		if code := cli.Report(&strings.Builder{}, err); code != cli.ExitUsage {
-			t.Errorf("%q: exit code %d, want %d", tt.text, code, cli.ExitUsage)
-		}
+		assert.Equalf(t, cli.ExitUsage, cli.Report(&strings.Builder{}, err), "%q: exit code", tt.text)
 	}
 }
 

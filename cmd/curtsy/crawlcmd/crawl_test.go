@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -21,9 +22,7 @@ func TestDefaultDirectoryIsHostAndDate(t *testing.T) {
 	} {
 		c, err := crawldir.Seed(url, "")
 		require.NoError(t, err)
-		if got := defaultDir([]frontier.Candidate{c}, at); got != want {
-			t.Errorf("%s: %s, want %s", url, got, want)
-		}
+		assert.Equal(t, want, defaultDir([]frontier.Candidate{c}, at), url)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/status"
 )
 
@@ -36,9 +38,7 @@ func TestAnAlertIsToldOnceWhileItLasts(t *testing.T) {
 		{2 * time.Hour, no, ""}, {2*time.Hour + time.Minute, yes, "robots http://a.test"}, {2*time.Hour + 2*time.Minute, no, ""},
 		{2*time.Hour + 3*time.Minute, yes, ""}, {2*time.Hour + 40*time.Minute, yes, "robots http://a.test"},
 	} {
-		if got := told(&x, tt.at, tt.s, enough); got != tt.want {
-			t.Errorf("after %v: %q, want %q", tt.at, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, told(&x, tt.at, tt.s, enough), "after %v", tt.at)
 	}
 }
 
@@ -69,9 +69,7 @@ func TestEachConditionIsFound(t *testing.T) {
 		var x alerts
 		tt.s.State = "running"
 		told(&x, 0, status.Status{State: "running"}, enough)
-		if got := told(&x, 10*time.Minute, tt.s, tt.free); got != tt.want {
-			t.Errorf("%+v: %q, want %q", tt.s, got, tt.want)
-		}
+		assert.Equal(t, tt.want, told(&x, 10*time.Minute, tt.s, tt.free), tt.s)
 	}
 }
 
@@ -85,9 +83,7 @@ func TestOnlyARunningCrawlStalls(t *testing.T) {
 				all = append(all, got)
 			}
 		}
-		if got := strings.Join(all, ", "); got != want {
-			t.Errorf("%s: %q, want %q", state, got, want)
-		}
+		assert.Equal(t, want, strings.Join(all, ", "), state)
 	}
 }
 
@@ -102,9 +98,7 @@ func TestAlertsAreBoundedByTheHour(t *testing.T) {
 	for at := 10 * time.Second; at < 2*time.Hour; at += 10 * time.Second {
 		n += len(x.Look(time.Unix(0, 0).Add(at), s, enough))
 	}
-	if n != 2*mostHour {
-		t.Errorf("%d alerts in two hours", n)
-	}
+	assert.Equal(t, 2*mostHour, n, "alerts in two hours")
 }
 
 // The disk is looked at from the beginning on, and an end comes at once.
@@ -115,8 +109,6 @@ func TestFollowTellsUntilTheEnd(t *testing.T) {
 		var all []string
 		follow(ctx, func(context.Context) (status.Status, error) { return status.Status{State: "running"}, nil }, func() int64 { return 1 },
 			func(a alert, _ status.Status) { all = append(all, a.Name) })
-		if strings.Join(all, " ") != disk {
-			t.Errorf("%q", all)
-		}
+		assert.Equalf(t, disk, strings.Join(all, " "), "%q", all)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -76,9 +77,7 @@ func TestFactsStayInTheirArguments(t *testing.T) {
 		t.Errorf("%q\nwant %q", told[0], want)
 	}
 	for _, e := range []string{"CURTSY_EVENT_MESSAGE=" + plain, "CURTSY_EVENT_EXIT=4", "CURTSY_EVENT_DIR=/a b"} {
-		if !slices.Contains(told[1], e) {
-			t.Errorf("%q is not in the environment", e)
-		}
+		assert.Contains(t, told[1], e, "is not in the environment")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -54,9 +55,7 @@ func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
 		in.kept.URL != "" || in.ranges != "" {
 		t.Errorf("%+v", in)
 	}
-	if !strings.Contains(said.String(), "Enter for: Ada\n") {
-		t.Errorf("the answer of before is not shown:\n%s", said.String())
-	}
+	assert.Contains(t, said.String(), "Enter for: Ada\n", "the answer of before is not shown")
 }
 
 // A flag answers its question: nobody is asked it.

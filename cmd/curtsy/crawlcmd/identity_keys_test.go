@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,9 +23,7 @@ func TestIdentitySetKeepsTheRestOfTheFile(t *testing.T) {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	want := "# mine\ncontact = 'mailto:new@library.org'\nworkers = 3\noperator = 'The \"Library\"'\n"
-	if string(b) != want {
-		t.Errorf("the file is\n%s\nwant\n%s", b, want)
-	}
+	assert.Equalf(t, want, string(b), "the file is\n%s", b)
 }
 
 // A line that looks like a key may be part of a text of several lines.

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/status"
@@ -65,9 +66,7 @@ func TestLinesBecomeEvents(t *testing.T) {
 			}
 			got = append(got, s+"]")
 		}
-		if g := strings.Join(got, " "); g != want {
-			t.Errorf("%q: %s, want %s", text, g, want)
-		}
+		assert.Equal(t, want, strings.Join(got, " "), text)
 	}
 }
 
@@ -136,9 +135,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody reads") 
 func TestAJournalThatNobodyReadsSaysSoOnce(t *testing.T) {
 	lost := 0
 	newJournal(io.Writer(broken{})).Follow(t.Context(), growing{time.Now(), []status.Status{{State: "running"}}}, func(error) { lost++ })
-	if lost != 1 {
-		t.Error(lost)
-	}
+	assert.Equal(t, 1, lost)
 	if _, err := newJournal(broken{}).Write([]byte("x\n")); err == nil {
 		t.Error("a writer hears nothing of it")
 	}
@@ -158,8 +155,6 @@ func TestTheEventsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "metrics.md"))
 	require.NoError(t, err)
 	for _, event := range []string{begins, ends, journalProgress, estimate, journalState, leftAlone, goesOn, fails, acts, decision, atDashboard} {
-		if !strings.Contains(string(page), "\n| `"+event+"` |") {
-			t.Errorf("docs/reference/metrics.md has no row for %q", event)
-		}
+		assert.Containsf(t, string(page), "\n| `"+event+"` |", "docs/reference/metrics.md has no row for %q", event)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -159,10 +160,6 @@ func TestCredentials_StandNowhere(t *testing.T) {
 // silent reports what of b is a secret. b must have a mark.
 func (w *world) silent(t *testing.T, mark string, b []byte) {
 	t.Helper()
-	if !has(b, mark, 3) {
-		t.Errorf("%q is not there, so the search says nothing: %.3000q", mark, b)
-	}
-	if found := leaked(b, 3); found != "" {
-		t.Errorf("there is %s", found)
-	}
+	assert.Truef(t, has(b, mark, 3), "%q is not there, so the search says nothing: %.3000q", mark, b)
+	assert.Empty(t, leaked(b, 3), "there")
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -126,9 +127,7 @@ func TestTheSearchFindsSecretsWhereverTheyArePacked(t *testing.T) {
 		"s2":   func(w io.Writer) io.WriteCloser { return s2.NewWriter(w) },
 	}
 	for _, form := range forms() {
-		if leaked([]byte("x"+form+"y"), 2) == "" {
-			t.Errorf("%q is not found", form)
-		}
+		assert.NotEmptyf(t, leaked([]byte("x"+form+"y"), 2), "%q is not found", form)
 	}
 	for name, by := range pack {
 		var packed, zipped bytes.Buffer

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/text"
@@ -77,9 +78,7 @@ func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
 			said = append(said, line[:strings.Index(line, " for")])
 		}
 	}
-	if strings.Join(said, ", ") != "about 1s, about 5 min, about 11 min" {
-		t.Errorf("said %q", said)
-	}
+	assert.Equalf(t, "about 1s, about 5 min, about 11 min", strings.Join(said, ", "), "said %q", said)
 	if first, _, _ := strings.Cut(b.String(), "00:10"); !strings.Contains(first, "about 5 min") {
 		t.Errorf("a crawl that grows at once is announced after ten seconds only:\n%s", b.String())
 	}
@@ -88,9 +87,7 @@ func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
 func TestAnEndingCrawlIsNotEstimated(t *testing.T) {
 	var b bytes.Buffer
 	heard(t, 15*time.Second, &Display{w: &b}, "draining", func(time.Duration) time.Duration { return time.Hour })
-	if strings.Contains(b.String(), "about") {
-		t.Errorf("%s", b.String())
-	}
+	assert.NotContains(t, b.String(), "about")
 }
 
 func TestQuietFollowsNothing(t *testing.T) {
@@ -140,9 +137,7 @@ func TestDisplay_SentencesStandAboveTheLine(t *testing.T) {
 }
 
 func TestTerminalOf_OnlyATerminal(t *testing.T) {
-	if TerminalOf(&bytes.Buffer{}) != nil {
-		t.Error("a buffer is taken for a terminal")
-	}
+	assert.Nil(t, TerminalOf(&bytes.Buffer{}), "a buffer is taken for a terminal")
 }
 
 // Crawled text cannot send control sequences to the terminal or make a line wider.
@@ -181,9 +176,7 @@ func TestLine_States(t *testing.T) {
 		{closed, rates, "01:42 waiting  1204 fetched, 8310 pending, outside its window; continues at Mon 4 May 10:00 UTC, 3 failed, 14 hosts (2 waiting or closed), 38.0 MiB"},
 		{ended, rates, "01:42 finished  1204 fetched, 8310 pending, 3 failed, 14 hosts (2 waiting or closed), 38.0 MiB"},
 	} {
-		if got := Line(tt.look, tt.rates); got != tt.want {
-			t.Errorf("%d: %q, want %q", i, got, tt.want)
-		}
+		assert.Equal(t, tt.want, Line(tt.look, tt.rates), i)
 	}
 }
 
@@ -217,18 +210,14 @@ func TestHostsThatRestedBeforeAreNotCountedAmongTheTroubled(t *testing.T) {
 	if len(says) != mostTroubled+1 || !strings.HasPrefix(says[0], "http://new1.test is not being crawled") || !strings.HasPrefix(says[mostTroubled], "more hosts are not being crawled") {
 		t.Errorf("%q", says)
 	}
-	if again := x.look(s); len(again) > 0 {
-		t.Errorf("%q", again)
-	}
+	assert.Empty(t, x.look(s))
 }
 
 // A crawl says itself whose robots.txt cannot be had.
 func TestAHostWithoutRobotsIsSaidOnce(t *testing.T) {
 	var x troubles
 	x.look(status.Status{})
-	if says := x.look(status.Status{Resting: []status.Resting{{Host: "http://a.test", Reason: "robots.txt: status 503", Wait: 60}}}); len(says) > 0 {
-		t.Errorf("%q", says)
-	}
+	assert.Empty(t, x.look(status.Status{Resting: []status.Resting{{Host: "http://a.test", Reason: "robots.txt: status 503", Wait: 60}}}))
 }
 
 // failing is a crawl in which a host fails after a second.
@@ -287,8 +276,6 @@ func TestTroublesAreSaidAsTheyBegin(t *testing.T) {
 			{Host: "http://too.test", Condition: "retired", Reason: "budget: max-per-host"},
 		}}, "http://full.test is not being crawled: --max-per-host is reached; curtsy status counts further hosts"},
 	} {
-		if got := look(tt.s); got != tt.want {
-			t.Errorf("look %d: %q, want %q", i, got, tt.want)
-		}
+		assert.Equalf(t, tt.want, look(tt.s), "look %d", i)
 	}
 }

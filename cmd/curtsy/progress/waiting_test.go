@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/status"
 	"curtsy/storage/mirror"
 )
@@ -41,9 +43,7 @@ func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
 	} {
 		var w waiting
 		for i, s := range c.looks {
-			if got := w.look(s); got != c.want[i] {
-				t.Errorf("%s, look %d: %q, want %q", name, i+1, got, c.want[i])
-			}
+			assert.Equalf(t, c.want[i], w.look(s), "%s, look %d", name, i+1)
 		}
 	}
 }
@@ -62,11 +62,7 @@ func TestAMirrorShowsItsProgress(t *testing.T) {
 			time.Sleep(11 * time.Second)
 			return nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	})
-	if got := b.String(); got != "00:10 mirror: reading the archive  7 URLs, 0.70/s\n00:20 mirror: writing  2500 of 10000 URLs, 25 %, 125/s, 1 min left\n" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "00:10 mirror: reading the archive  7 URLs, 0.70/s\n00:20 mirror: writing  2500 of 10000 URLs, 25 %, 125/s, 1 min left\n", b.String())
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/text"
@@ -50,21 +51,15 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 	var page strings.Builder
 	require.NoError(t, text.WriteAuditPage(&page, r))
 	for name, text := range map[string]string{"page": page.String(), "text": text.Audit(r)} {
-		if strings.ContainsAny(text, "\x1b\u202e") {
-			t.Errorf("the %s has control characters", name)
-		}
+		assert.Falsef(t, strings.ContainsAny(text, "\x1b\u202e"), "the %s has control characters", name)
 	}
 	for _, part := range []string{"<script", "<img", "http-equiv=\"refresh"} {
-		if strings.Contains(page.String(), part) {
-			t.Errorf("the page has %s", part)
-		}
+		assert.NotContains(t, page.String(), part, "the page")
 	}
 	if n := strings.Count(page.String(), "&lt;script&gt;"); n < 35 {
 		t.Errorf("the page shows %d of what was planted", n)
 	}
 	for _, says := range []string{"9 violations", "4 more", "2 more, which were counted", "confirmed by access log"} {
-		if !strings.Contains(page.String(), says) {
-			t.Errorf("the page lacks %q", says)
-		}
+		assert.Contains(t, page.String(), says, "the page lacks")
 	}
 }

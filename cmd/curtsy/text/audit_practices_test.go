@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit"
@@ -52,16 +53,12 @@ func TestThePracticesFitATerminal(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", says, got)
 		}
 	}
-	if strings.Count(words, "an archive does not show it") != 1 {
-		t.Errorf("the same evidence stands there more than once:\n%s", got)
-	}
+	assert.Equalf(t, 1, strings.Count(words, "an archive does not show it"), "the same evidence stands there more than once:\n%s", got)
 	if b, k, n := strings.Index(got, "\nBroken\n"), strings.Index(got, "\nKept\n"), strings.Index(got, "\nNot provable\n"); b < 0 || k < b || n < k {
 		t.Errorf("sections at %d, %d, %d", b, k, n)
 	}
 	r.Musts = 0
-	if got := practicesVerdict(r); !strings.Contains(got, "1 broken (no MUST)") {
-		t.Error(got)
-	}
+	assert.Contains(t, practicesVerdict(r), "1 broken (no MUST)")
 }
 
 // The archive's text becomes no more than text, on the page and in a terminal, and the page has every clause.
@@ -70,17 +67,13 @@ func TestThePracticesShowHostileTextAsText(t *testing.T) {
 	var page strings.Builder
 	require.NoError(t, WritePageWith(&page, &audit.Result{Clean: true}, r))
 	for name, text := range map[string]string{"page": page.String(), "text": Practices(r)} {
-		if strings.ContainsAny(text, "\x1b\u202e") {
-			t.Errorf("the %s has control characters", name)
-		}
+		assert.Falsef(t, strings.ContainsAny(text, "\x1b\u202e"), "the %s has control characters", name)
 	}
 	if strings.Contains(page.String(), "<script") || strings.Count(page.String(), "&lt;script&gt;") != 5 {
 		t.Errorf("%d of what was planted, as text", strings.Count(page.String(), "&lt;script&gt;"))
 	}
 	for _, c := range r.Clauses {
-		if !strings.Contains(page.String(), "<code>"+c.ID+"</code>") {
-			t.Errorf("the page lacks %s", c.ID)
-		}
+		assert.Containsf(t, page.String(), "<code>"+c.ID+"</code>", "the page lacks %s", c.ID)
 	}
 	var without strings.Builder
 	if err := WriteAuditPage(&without, &audit.Result{Clean: true}); err != nil || strings.Contains(without.String(), "best practices") {

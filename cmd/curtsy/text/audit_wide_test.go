@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 )
@@ -54,22 +56,16 @@ func TestAudit_DamageIsNotMisconduct(t *testing.T) {
 		"3 violations in 9 requests to 0 hosts; the archive is damaged or changed, but no breach of a politeness rule was found",
 		"digests news/warc/a.warc.gz offset 4356 http://bakery.test/ Restore",
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("it lacks %q:\n%s", want, got)
-		}
+		assert.Contains(t, got, want, "it lacks")
 	}
 	for _, c := range []finding.Code{finding.OptOuts, finding.Gap, finding.BadRecord} {
 		r := *r
 		r.Counts = append(slices.Clone(r.Counts), audit.Count{Code: c, Found: 1})
 		r.Findings = append(slices.Clone(r.Findings), finding.Finding{Code: c})
-		if strings.Contains(Audit(&r), "no breach") {
-			t.Errorf("with %s beside the damage it says that no rule was broken", c)
-		}
+		assert.NotContainsf(t, Audit(&r), "no breach", "with %s beside the damage it says that no rule was broken", c)
 	}
 	r.Counts = append(r.Counts, audit.Count{Code: finding.Gap, Found: 1})
-	if got := verdict(r); strings.Contains(got, "no politeness rule") {
-		t.Error(got)
-	}
+	assert.NotContains(t, verdict(r), "no politeness rule")
 }
 
 // The result names the robots.txt that each host's requests were checked against.

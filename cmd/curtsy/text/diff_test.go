@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/text"
@@ -32,13 +33,9 @@ func TestWhatSitesWroteIsText(t *testing.T) {
 	shown := text.Changes(r)
 	var page strings.Builder
 	require.NoError(t, text.WriteChangesPage(&page, r))
-	if strings.ContainsAny(shown, "\x1b\u202e") {
-		t.Errorf("it steers a terminal:\n%q", shown)
-	}
+	assert.Falsef(t, strings.ContainsAny(shown, "\x1b\u202e"), "it steers a terminal:\n%q", shown)
 	for _, bad := range []string{"<script", `href="javascript`, "http-equiv=\"refresh"} {
-		if strings.Contains(page.String(), bad) {
-			t.Errorf("the page has %s", bad)
-		}
+		assert.NotContains(t, page.String(), bad, "the page")
 	}
 	for _, want := range []string{
 		"… and 10 more", "the same on 1 more page\n", "… 5 more lines\n", "3 changes are counted and not listed", "1 page without a text to compare: not in the archive",
@@ -47,7 +44,5 @@ func TestWhatSitesWroteIsText(t *testing.T) {
 			t.Errorf("%q is not said:\n%s", want, shown[:min(len(shown), 3000)])
 		}
 	}
-	if n := strings.Count(page.String(), "<ins>"); n != 60*20 {
-		t.Errorf("%d insertions", n)
-	}
+	assert.Equal(t, 60*20, strings.Count(page.String(), "<ins>"), "insertions")
 }

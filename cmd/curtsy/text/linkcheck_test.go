@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/check"
@@ -41,9 +42,7 @@ func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
 				t.Errorf("annotation: %q", line)
 			}
 		}
-		if len(lines) != 2 {
-			t.Errorf("%d annotations", len(lines))
-		}
+		assert.Len(t, lines, 2, "annotations")
 	}
 	var junit strings.Builder
 	require.NoError(t, WriteJUnit(&junit, r))
@@ -75,9 +74,7 @@ func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
 	_, script, _ := strings.Cut(b.String(), "<script>")
 	script, _, _ = strings.Cut(script, "</script>")
 	sum := sha256.Sum256([]byte(script))
-	if want := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(b.String(), want) {
-		t.Errorf("%s is not in the policy", want)
-	}
+	assert.Contains(t, b.String(), "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "is not in the policy")
 }
 
 // An id that a template gives twice to each page is one thing to mend, and is told once.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler"
 	"curtsy/crawler/status"
 )
@@ -16,9 +18,7 @@ func TestWatch_NextRoundOrEnd(t *testing.T) {
 		"2 URLs watched; the next round is not before 2026-01-02T03:04:05Z (min-interval, http://a.test/)": {Next: at, Why: "min-interval", URL: "http://a.test/", URLs: 2},
 		"1 URL watched; no further round starts before the watch ends at 2026-01-02T03:04:05Z (--for)":     {Ends: at, URLs: 1},
 	} {
-		if got := Watch(w); got != want {
-			t.Errorf("%+v:\n got %s\nwant %s", w, got, want)
-		}
+		assert.Equal(t, want, Watch(w), w)
 	}
 }
 
@@ -42,17 +42,13 @@ func TestStatus_AfterAKillNamesResume(t *testing.T) {
 	running := killed
 	running.State = "running"
 	for i, s := range []status.Status{killed, running, {State: "stopped"}} {
-		if text := Status(s, "my crawl", time.Now()); strings.Contains(text, "curtsy resume 'my crawl'") != (i == 0) {
-			t.Errorf("%+v: %s", s, text)
-		}
+		assert.Equal(t, (i == 0), strings.Contains(Status(s, "my crawl", time.Now()), "curtsy resume 'my crawl'"), s)
 	}
 }
 
 func TestStatus_HostsThatTheirAddressLimits(t *testing.T) {
 	for n, want := range map[int64]bool{0: false, 3: true} {
-		if got := Status(status.Status{LimitedByIP: n}, "", time.Time{}); strings.Contains(got, "limited by IP: 3 hosts\n") != want {
-			t.Errorf("%d: %s", n, got)
-		}
+		assert.Equal(t, want, strings.Contains(Status(status.Status{LimitedByIP: n}, "", time.Time{}), "limited by IP: 3 hosts\n"), n)
 	}
 }
 
@@ -68,7 +64,5 @@ func TestSummary_ManyPrivateHosts(t *testing.T) {
 		t.Error(got)
 	}
 	s.Status.Why["parked"] = map[string]int64{"timeout": 1}
-	if got := Summary(s, "d", true); strings.Contains(got, "private addresses") {
-		t.Error(got)
-	}
+	assert.NotContains(t, Summary(s, "d", true), "private addresses")
 }

@@ -3,6 +3,8 @@ package text
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestWideLinesAreBrokenAtSpacesBelowTheirText(t *testing.T) {
@@ -14,8 +16,6 @@ func TestWideLinesAreBrokenAtSpacesBelowTheirText(t *testing.T) {
 			strings.Repeat(" ", 16) + strings.TrimSpace(strings.Repeat("word ", 7)),
 		"  " + strings.Repeat("x", 100): "  " + strings.Repeat("x", 100),
 	} {
-		if got := Wrap(in); got != want {
-			t.Errorf("%q:\n%s\nwant\n%s", in, got, want)
-		}
+		assert.Equal(t, want, Wrap(in), in)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -113,8 +114,6 @@ func TestWhatALinkOutOfTheFolderLeadsToIsThere(t *testing.T) {
 		"/docs/dangling.js": false, "/docs/within.html": false, "/docs/a.html": false, "/docs/none.js": false, "/jquery.js": false,
 		"/docs/../" + filepath.Base(elsewhere) + "/x/jquery.js": false, "/docs/%": false, "/docs/a%00": false,
 	} {
-		if got := s.LeadsOut(path); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
+		assert.Equal(t, want, s.LeadsOut(path), path)
 	}
 }

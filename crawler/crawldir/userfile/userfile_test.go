@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -65,15 +66,11 @@ func TestOnlyWhatIsOursIsWrittenOver(t *testing.T) {
 
 func TestWhatIsNoFileIsNotWrittenOver(t *testing.T) {
 	dir := t.TempDir()
-	if err := page.Writable(filepath.Join(dir, "new"), nowhere); err != nil {
-		t.Errorf("a new file: %v", err)
-	}
+	assert.NoError(t, page.Writable(filepath.Join(dir, "new"), nowhere), "a new file")
 	if err := page.Writable(dir, nowhere); err == nil || !strings.Contains(err.Error(), "is a folder") {
 		t.Errorf("a folder: %v", err)
 	}
-	if err := page.Writable(os.DevNull, nowhere); err != nil {
-		t.Errorf("the device that is empty: %v", err)
-	}
+	assert.NoError(t, page.Writable(os.DevNull, nowhere), "the device that is empty")
 	dangling := filepath.Join(dir, "link")
 	link(t, filepath.Join(dir, "gone"), dangling)
 	if err := page.Writable(dangling, nowhere); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
@@ -112,12 +109,8 @@ func TestNothingIsWrittenIntoWhatIsACrawlsOwn(t *testing.T) {
 		{"warc", true, true},
 	} {
 		path := root + string(filepath.Separator) + filepath.FromSlash(c.path)
-		if err := page.Outside(path, p); (err == nil) != c.other {
-			t.Errorf("%s: %v", c.path, err)
-		}
-		if err := own.Outside(path, p); (err == nil) != c.report {
-			t.Errorf("%s, by who owns the report: %v", c.path, err)
-		}
+		assert.Equal(t, c.other, (page.Outside(path, p) == nil), c.path)
+		assert.Equalf(t, c.report, (own.Outside(path, p) == nil), "%s, by who owns the report", c.path)
 		if err := page.Writable(path, p); !c.other && err == nil {
 			t.Errorf("%s may be written to", c.path)
 		}
@@ -163,16 +156,12 @@ func TestADeviceThatNeverEndsIsNotRead(t *testing.T) {
 func TestReadableSaysNothingOfWhatIsNoDevice(t *testing.T) {
 	path := file(t, "x", "")
 	for _, path := range []string{path, path + "x", filepath.Dir(path), os.DevNull} {
-		if err := Readable(path); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
+		assert.NoError(t, Readable(path), path)
 	}
 	f, err := Open(path)
 	require.NoError(t, err)
 	if b, err := io.ReadAll(f); len(b) > 0 || err != nil {
 		t.Errorf("%q, error %v", b, err)
 	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, f.Close())
 }

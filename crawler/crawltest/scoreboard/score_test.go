@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -100,9 +101,7 @@ func TestScoreboardCatches(t *testing.T) {
 			board := New("", false)
 			visitor.Bubble(t, board.Web, tc.crawl)
 			row := board.Judge(Ending{Shown: true}).Row(tc.rule)
-			if row.Verdict != crawltest.Broken {
-				t.Fatalf("%s: %s", row.Verdict, row.Evidence)
-			}
+			require.Equal(t, crawltest.Broken, row.Verdict, row.Evidence)
 			if !slices.ContainsFunc(row.Findings, func(f crawltest.Finding) bool { return strings.Contains(f.String(), tc.evidence) }) {
 				t.Errorf("no finding says %q: %v", tc.evidence, row.Findings)
 			}
@@ -153,9 +152,7 @@ func TestScoreboardWithoutAVisitor(t *testing.T) {
 func TestScoreboardTable(t *testing.T) {
 	board := New("examplebot2", true)
 	visitor.Bubble(t, board.Web, func(c *visitor.Client) {
-		if body := c.Get("own.test/robots.txt").Body; !strings.Contains(body, "User-agent: examplebot2\n") {
-			t.Errorf("own.test does not name the crawler: %s", body)
-		}
+		assert.Contains(t, c.Get("own.test/robots.txt").Body, "User-agent: examplebot2\n", "own.test does not name the crawler")
 		c.Get("own.test/ours/a.html")
 	})
 	score := board.Judge(Ending{Shown: true})

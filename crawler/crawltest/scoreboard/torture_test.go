@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/crawltest"
 )
 
@@ -70,9 +72,7 @@ func TestOrdealIsReachedFromItsSeed(t *testing.T) {
 		}
 		t.Errorf("%s cannot be reached", u)
 	}
-	if len(reached) < 300 {
-		t.Errorf("%d URLs", len(reached))
-	}
+	assert.GreaterOrEqual(t, len(reached), 300, "URLs")
 }
 
 // What tells a picture from all others is so.
@@ -97,9 +97,7 @@ func TestOrdealsPicturesAreWhatPagesExpect(t *testing.T) {
 			}
 		}
 	}
-	if n := len(r.sites[tortureHost].Pages); n != 18 {
-		t.Errorf("%d resources", n)
-	}
+	assert.Equal(t, 18, len(r.sites[tortureHost].Pages), "resources")
 }
 
 func TestOrdealsDrawingsAreXML(t *testing.T) {
@@ -121,9 +119,7 @@ func TestOrdealsDrawingsAreXML(t *testing.T) {
 			}
 		}
 	}
-	if n < 5 {
-		t.Errorf("%d drawings", n)
-	}
+	assert.GreaterOrEqual(t, n, 5, "drawings")
 }
 
 // The names are what they are there for: each a page of its own, and hard in all the ways that are promised.
@@ -149,9 +145,7 @@ func TestOrdealsNamesAreHard(t *testing.T) {
 		folded[strings.ToLower(path)] = true
 		for segment := range strings.SplitSeq(path, "/") {
 			name, err := url.PathUnescape(segment)
-			if err != nil {
-				t.Errorf("%q: %v", segment, err)
-			}
+			assert.NoError(t, err, segment)
 			if len(name) > 240 {
 				long++
 			}
@@ -170,8 +164,6 @@ func TestOrdealIsTheSameEachTime(t *testing.T) {
 	a, b := NewTorture(), NewTorture()
 	for _, h := range a.Hosts() {
 		same := maps.EqualFunc(a.Web.Pages(h), b.Web.Pages(h), func(x, y crawltest.Page) bool { return x.Body == y.Body })
-		if !same {
-			t.Errorf("%s differs", h)
-		}
+		assert.Truef(t, same, "%s differs", h)
 	}
 }

@@ -82,9 +82,7 @@ func TestTextHasTheCharactersOfTheTree(t *testing.T) {
 		}
 		got := ""
 		var p Pruner
-		if !p.Prune("<p>" + text) {
-			t.Fatalf("%q is not pruned", text)
-		}
+		require.Truef(t, p.Prune("<p>"+text), "%q is not pruned", text)
 		if p.Text(func(s string) { got += s }); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/crawler/extract/prune"
 )
 
@@ -43,18 +45,14 @@ func TestAPageThatNeedsItsScriptsIsKnown(t *testing.T) {
 		{"data alone", `<script type="application/ld+json" src=x>{}</script><p>x`, false},
 		{"letters of three bytes", `<p>` + strings.Repeat("語", 201) + `</p>` + load, false},
 	} {
-		if got := prune.NeedsScript(c.page); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		assert.Equal(t, c.want, prune.NeedsScript(c.page), c.name)
 	}
 }
 
 // Nobody pays for the question: no page has an allocation more.
 func TestWhetherAPageNeedsItsScriptsTakesNoAllocation(t *testing.T) {
 	page := `<div id="root"></div><script src=x></script>`
-	if n := testing.AllocsPerRun(100, func() { prune.NeedsScript(page) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	assert.EqualValues(t, 0, testing.AllocsPerRun(100, func() { prune.NeedsScript(page) }), "allocations")
 }
 
 // Whatever the page is, the answer comes, and a link or a sentence in front keeps it from being accused.
@@ -64,11 +62,7 @@ func FuzzNeedsScript(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, page string) {
 		prune.NeedsScript(page)
-		if prune.NeedsScript("<a href=/>x</a>" + page) {
-			t.Error("it has a link")
-		}
-		if prune.NeedsScript(strings.Repeat("words ", 50) + page) {
-			t.Error("it has a text")
-		}
+		assert.False(t, prune.NeedsScript("<a href=/>x</a>"+page), "it has a link")
+		assert.False(t, prune.NeedsScript(strings.Repeat("words ", 50)+page), "it has a text")
 	})
 }

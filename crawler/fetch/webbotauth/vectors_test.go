@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -94,9 +95,7 @@ func TestDraft_TestVectors_SignedDirectoryResponse(t *testing.T) {
 	input, signature := k.sign(`;created=1735689600;expires=4889289600;keyid="`+k.ID()+`";tag="http-message-signatures-directory"`,
 		covered{`"@authority";req`, "signature-agent.test"}, covered{`"content-digest"`, digest})
 	const want = ":l6P8R67tm3kujAxbHWio7ll01qrEZ0dKD/WWlGhNYEmTnFZM8Wt0VQ9zqGfvo7T/UMkBxsigzChM1Gpz7gOVBg==:"
-	if signature != want {
-		t.Errorf("%s\n%s", input, signature)
-	}
+	assert.Equal(t, want, signature, input)
 	short, _ := k.sign(`;created=1735689600;expires=1767312000;keyid="`+k.ID()+`";tag="http-message-signatures-directory"`,
 		covered{`"@authority";req`, ""}, covered{`"content-digest"`, ""})
 	if got := p.Fields[3]; got != (Field{"Signature-Input", "binding=" + short}) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -46,9 +47,7 @@ func TestDraft_NoncesDiffer(t *testing.T) {
 	for range 100 {
 		seen[string(s.Append(nil, "a.test", time.Unix(1760000000, 0)))] = true
 	}
-	if len(seen) != 100 {
-		t.Errorf("%d of 100 requests differ", len(seen))
-	}
+	assert.Len(t, seen, 100, "of 100 requests differ")
 }
 
 func TestAgent_IsTheURLOfAKeyDirectory(t *testing.T) {
@@ -84,9 +83,7 @@ func TestAgent_IsTheURLOfAKeyDirectory(t *testing.T) {
 	}
 	for _, d := range Drafts() {
 		_, err := New(key(t, rfcKey), agent(t, own), Draft(d), DefaultLife)
-		if (err == nil) != (Draft(d) == IETF01) {
-			t.Errorf("%s: a directory of any place: %v", d, err)
-		}
+		assert.Equalf(t, (Draft(d) == IETF01), (err == nil), "%s: a directory of any place: %v", d, err)
 		if _, perr := Publish(key(t, rfcKey), agent(t, own), Draft(d), time.Now(), DefaultDirectoryLife); (perr == nil) != (err == nil) {
 			t.Errorf("%s: %v, but %v", d, err, perr)
 		}

@@ -3,9 +3,9 @@ package dbfile
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 )
@@ -17,9 +17,7 @@ const known = "go.etcd.io/bbolt v1.5.0"
 func TestTheFormatIsThatOfTheBboltInUse(t *testing.T) {
 	mod, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
 	require.NoError(t, err)
-	if !strings.Contains(string(mod), "\t"+known+"\n") {
-		t.Errorf("go.mod does not have %s: hold this package against the sources of the version that it has", known)
-	}
+	assert.Containsf(t, string(mod), "\t"+known+"\n", "go.mod does not have %s: hold this package against the sources of the version that it has", known)
 }
 
 // What is read of the meta pages is what bbolt says of the file, and every page that it writes passes.
@@ -55,9 +53,7 @@ func TestWhatBboltWroteIsRead(t *testing.T) {
 		if !ok || m.Tx != uint64(id) || m.PageSize != uint64(db.Info().PageSize) || m.Pages*m.PageSize != uint64(size) {
 			t.Errorf("round %d: %+v, %v; transaction %d, %d bytes in pages of %d", round, m, ok, id, size, db.Info().PageSize)
 		}
-		if err := Check(file); err != nil {
-			t.Errorf("round %d: %v", round, err)
-		}
+		assert.NoErrorf(t, Check(file), "round %d", round)
 		require.NoError(t, file.Close())
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -28,18 +31,14 @@ func TestSeen_EqualsAMap(t *testing.T) {
 		if s.Strike(struck); (struck[0] == 0) != m[p] {
 			t.Fatalf("strike(%x) = %x", p, struck[0])
 		}
-		if s.Add(p) == m[p] {
-			t.Fatalf("add(%x) = %v", p, m[p])
-		}
+		require.NotEqualf(t, m[p], s.Add(p), "add(%x", p)
 		m[p] = true
 	}
 	if s.Len() != len(m) {
 		t.Fatalf("%d, want %d", s.Len(), len(m))
 	}
 	for p := range m {
-		if !s.Has(p) {
-			t.Fatalf("%x is lost", p)
-		}
+		require.Truef(t, s.Has(p), "%x is lost", p)
 	}
 }
 
@@ -74,9 +73,7 @@ func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
 		added.Store(i + 1)
 	}
 	looks.Wait()
-	if !s.Has(frontier.Fingerprint(mix(all-1) | 1)) {
-		t.Error("the last one is not found")
-	}
+	assert.True(t, s.Has(frontier.Fingerprint(mix(all-1)|1)), "the last one is not found")
 }
 
 // The tables take at most 12.5 octets for each fingerprint, once they are not tiny, whether they grew or were made.

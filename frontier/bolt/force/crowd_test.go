@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -142,9 +143,7 @@ func TestCrowd_EachCommitFindsWhatWasAcknowledged(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range uint64(3) {
 			all.Go(func() {
-				if err := c.work(t.Context(), rand.New(rand.NewPCG(seed, i))); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, c.work(t.Context(), rand.New(rand.NewPCG(seed, i))))
 			})
 		}
 		all.Wait()

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // kinds are what may happen to a write, sync or truncation. See testdata/hook.go.txt.
@@ -79,9 +81,7 @@ func eachFault(t *testing.T, key string, judge func(p *process, file string, abo
 func TestFault_AtEveryWriteOfACommitLosesNothingAcknowledged(t *testing.T) {
 	list, urls := commits(t)
 	eachFault(t, armKey, func(p *process, file string, aborts bool, where string) {
-		if !p.armed {
-			t.Fatalf("%s: the child was not armed", where)
-		}
+		require.Truef(t, p.armed, "%s: the child was not armed", where)
 		p.judge(t, file, list, urls, aborts)
 	})
 }

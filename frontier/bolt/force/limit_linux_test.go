@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -122,9 +123,7 @@ func TestLimit_AFullFileSystemIsAnErrorAndNothingIsLost(t *testing.T) {
 			cannotMount(t, err)
 		}
 		t.Cleanup(func() {
-			if err := syscall.Unmount(dir, 0); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, syscall.Unmount(dir, 0))
 		})
 		file := filepath.Join(dir, "frontier.db")
 		steps += runLimited(t, file, "is full: free some space")

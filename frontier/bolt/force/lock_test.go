@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/bolt/repair"
@@ -65,9 +67,7 @@ func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
 			}
 		}
 	}
-	if mustRead(t, file) != before {
-		t.Error("the file was changed by a process that was refused")
-	}
+	assert.Equal(t, before, mustRead(t, file), "the file was changed by a process that was refused")
 	p.in.Close()
 	if err := p.wait(); err != nil {
 		t.Fatalf("the first process: %v\n%s", err, p.errors.String())
@@ -77,9 +77,7 @@ func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
 		t.Error("the file lacks something that the first process did")
 	}
 	for call, open := range ways() {
-		if err := open(file); err != nil {
-			t.Errorf("%s after the first process has ended: %v", call, err)
-		}
+		assert.NoErrorf(t, open(file), "%s after the first process has ended", call)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -30,9 +31,7 @@ func clean(t testing.TB, file string) {
 	t.Helper()
 	found, err := repair.Check(file)
 	require.NoError(t, err, "Check")
-	if len(found) > 0 {
-		t.Fatalf("Check found %q", found)
-	}
+	require.Empty(t, found, "Check found")
 }
 
 // look returns what the file holds about URLs. The file stays as it is: a copy is emptied, in virtual time.
@@ -83,9 +82,7 @@ func (s *sight) empty(t *testing.T, file string, urls []string) {
 		c, err := f.Claim(ctx, frontier.Want{Hosts: 100, Tasks: 10_000, MaxWait: math.MaxInt64 - 1})
 		require.NoError(t, err)
 		if len(c.Turns) == 0 {
-			if c.State != frontier.Drained {
-				t.Errorf("at the end the frontier is in state %d", c.State)
-			}
+			assert.Equal(t, frontier.Drained, c.State, "at the end the frontier is in state")
 			break
 		}
 		var rs []frontier.Result

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/bolt/repair"
@@ -74,15 +77,11 @@ func TestTorn_AnyHalfOfTheDataPagesLeavesWhatWasAcknowledged(t *testing.T) {
 		some := half(rnd, c.changed)
 		b := c.image(some, rnd.IntN(2) == 0)
 		s := lookAt(t, b, urls)
-		if !s.same(c.was) {
-			t.Fatalf("image %d, with pages %v of %v: something else than before the commit", images, some, c.changed)
-		}
+		require.Truef(t, s.same(c.was), "image %d, with pages %v of %v: something else than before the commit", images, some, c.changed)
 		images, pages = images+1, pages+len(some)
 	}
 	t.Logf("torn: %d images with %d pages in all of %d commits: all open, clean, and with all that was acknowledged", images, pages, len(list))
-	if pages < images {
-		t.Error("so few pages were torn that it proves nothing")
-	}
+	assert.GreaterOrEqual(t, pages, images, "so few pages were torn that it proves nothing")
 }
 
 // A disk that lies has the new meta page and not all data pages. The file is then told to be damaged, or it is right.
@@ -110,15 +109,11 @@ func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T
 			continue
 		}
 		right++
-		if s := look(t, name, urls); !s.same(c.is) {
-			t.Fatalf("image %d, with pages %v of %v: clean, and something else than after the commit", images, some, c.changed)
-		}
+		require.Truef(t, look(t, name, urls).same(c.is), "image %d, with pages %v of %v: clean, and something else than after the commit", images, some, c.changed)
 		os.Remove(name)
 	}
 	t.Logf("torn: %d images with the new meta page: %d told to be damaged (%d of them by Check only), %d right, none silently wrong", images, told, opened, right)
-	if told == 0 {
-		t.Error("nothing was damaged: it proves nothing")
-	}
+	assert.NotEqual(t, 0, told, "nothing was damaged: it proves nothing")
 }
 
 // opens reports whether a damaged file is opened nevertheless; there may be errors, but no panic.

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
@@ -16,9 +17,7 @@ func TestChecksum_IsThatOfTheThreeTogether(t *testing.T) {
 	for _, body := range []string{"", "x", "a body of some length, over sixteen octets"} {
 		key := []byte{0, 0, 0, 0, 0, 0, 1, 2}
 		want := crc32.Checksum([]byte("records"+string(key)+body), castagnoli())
-		if got := checksum("records", key, []byte(body)); got != want {
-			t.Errorf("%q: %x, want %x", body, got, want)
-		}
+		assert.Equal(t, want, checksum("records", key, []byte(body)), body)
 	}
 	key, body := make([]byte, 8), make([]byte, 2000)
 	few(t, "checksum", 0, func() { checksum("records", key, body) })

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"reflect"
@@ -119,9 +118,7 @@ func TestTotals_RoundTrip(t *testing.T) {
 	if !ok || !reflect.DeepEqual(a, b) {
 		t.Fatalf("%+v, %v; want %+v", b, ok, a)
 	}
-	if !bytes.Equal(a.AppendTo(nil), b.AppendTo(nil)) {
-		t.Fatal("equal totals are not equal octets")
-	}
+	require.Equal(t, b.AppendTo(nil), a.AppendTo(nil), "equal totals are not equal octets")
 	if a.Closed() != 30 {
 		t.Fatalf("closed %d, want 30", a.Closed())
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
@@ -54,9 +55,7 @@ func TestFormat2_EveryByte(t *testing.T) {
 			{"sealed for a journal", sealFor(string(DoneJournal), key, []byte("body")), "626f6479bfffc5d3"},
 			{"sealed", seal([]byte("body")), "626f6479263fc950"},
 		} {
-			if got := hex.EncodeToString(x.got); got != x.want {
-				t.Errorf("%s: %s, want %s", x.name, got, x.want)
-			}
+			assert.Equal(t, x.want, hex.EncodeToString(x.got), x.name)
 		}
 	})
 }
@@ -78,9 +77,7 @@ func TestFormat2_Names(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, error %v", got, err)
 	}
-	if d := uint64(MakeDone(MakeRef(3, 4), MakeEnding(frontier.Gone, 2))); d != 0x150000000000184 {
-		t.Errorf("a word of the done journal is %#x", d)
-	}
+	assert.EqualValues(t, 0x150000000000184, uint64(MakeDone(MakeRef(3, 4), MakeEnding(frontier.Gone, 2))), "a word of the done journal")
 	u, err := canon.Parse("http://a.test/")
 	if p := NewPrinter(make([]byte, 32)).Print(u); err != nil || p != frontier.Print(make([]byte, 32), u) {
 		t.Errorf("the fingerprint is %x", p)

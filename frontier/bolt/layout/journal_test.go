@@ -108,9 +108,7 @@ func TestJournal_NeverOverwrites(t *testing.T) {
 		_, err := DoneJournal.Append(tx, []byte("overwrites"))
 		return err
 	})
-	if err == nil {
-		t.Fatal("a key has been used again")
-	}
+	require.Error(t, err, "a key has been used again")
 }
 
 // Dropping and clearing give no key back.

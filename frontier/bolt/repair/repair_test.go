@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -124,16 +125,12 @@ func TestAWholeFileIsFoundWholeAndRebuiltWhole(t *testing.T) {
 	if got := held(t, out); !reflect.DeepEqual(got, want) {
 		t.Errorf("%d URLs, or other endings", len(got))
 	}
-	if !bytes.Equal(read(t, path), before) {
-		t.Error("the file was changed")
-	}
+	assert.Equal(t, before, read(t, path), "the file was changed")
 	rebuilt := read(t, out)
 	if _, err := repair.Rebuild(t.Context(), path, out, nil); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a file that is there already: %v", err)
 	}
-	if !bytes.Equal(read(t, out), rebuilt) {
-		t.Error("the file that was there was changed")
-	}
+	assert.Equal(t, rebuilt, read(t, out), "the file that was there was changed")
 }
 
 // Each page of the file in turn is lost. What Check calls good answers as before. What Rebuild makes invents nothing,
@@ -145,9 +142,7 @@ func TestEachLostPageIsFoundAndMadeUpFor(t *testing.T) {
 	}
 	whole := read(t, path)
 	m, ok := dbfile.LastMeta(bytes.NewReader(whole))
-	if !ok {
-		t.Fatal("no meta page")
-	}
+	require.True(t, ok, "no meta page")
 	size := int(m.PageSize)
 	lost := 0
 	for at := 2 * size; at < int(m.Pages)*size; at += size {
@@ -183,9 +178,7 @@ func TestEachLostPageIsFoundAndMadeUpFor(t *testing.T) {
 			t.Errorf("page %d: what was made is not whole: %q, error %v", at/size, found, err)
 		}
 	}
-	if lost < 3 {
-		t.Errorf("%d pages were missed", lost)
-	}
+	assert.GreaterOrEqual(t, lost, 3, "pages were missed")
 }
 
 // A meta page that is not valid is no damage for bbolt, which takes the other; a remark says it.
@@ -216,9 +209,7 @@ func TestWhatIsNoFrontierIsRefusedAndNothingIsMade(t *testing.T) {
 		if _, err := repair.Rebuild(t.Context(), path, out, nil); !errors.Is(err, frontier.ErrDamaged) {
 			t.Errorf("%s: Rebuild: %v", name, err)
 		}
-		if string(read(t, path)) != text {
-			t.Errorf("%s was changed", name)
-		}
+		assert.Equalf(t, text, string(read(t, path)), "%s was changed", name)
 	}
 	missing := filepath.Join(dir, "missing")
 	if _, err := repair.Rebuild(t.Context(), missing, out, nil); !errors.Is(err, os.ErrNotExist) {
@@ -280,9 +271,7 @@ func TestEveryLossIsToldAndSpoilsTheWhole(t *testing.T) {
 		default:
 			v.SetInt(1)
 		}
-		if s.Whole() != made[name] {
-			t.Errorf("%s: whole is %v", name, s.Whole())
-		}
+		assert.Equalf(t, made[name], s.Whole(), "%s: whole", name)
 		if told := s.String() != none.String(); !told && name != "Pages" && name != "LedgerUnneeded" {
 			t.Errorf("%s is not told", name)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit"
@@ -104,9 +105,7 @@ func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
 				got = n.Found
 			}
 		}
-		if got != want {
-			t.Errorf("%s: %d, want %d", line, got, want)
-		}
+		assert.Equal(t, want, got, line)
 	}
 }
 

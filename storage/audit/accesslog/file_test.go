@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -83,9 +84,7 @@ func TestLogsAreReadHoweverTheyAreKept(t *testing.T) {
 			t.Errorf("%s: from standard input it is another", name)
 		}
 	}
-	if got := readAll(t, t.TempDir(), ""); got != "error: it is a folder: name the files in it" {
-		t.Error(got)
-	}
+	assert.Equal(t, "error: it is a folder: name the files in it", readAll(t, t.TempDir(), ""))
 }
 
 // TestJSONLinesAreRead: nginx's variables and Caddy's objects; what lacks a time, a request or a status is named.

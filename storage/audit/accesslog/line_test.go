@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // TestReadsBothFormats: what Apache and nginx write is read: https://httpd.apache.org/docs/2.4/logs.html and
@@ -91,9 +93,7 @@ func TestALogIsReadToItsEnd(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %s", l.number, l.target))
 		}
 	}
-	if s := strings.Join(got, ", "); s != "1 /1, 3 unread, 4 unread, 5 /2" {
-		t.Error(s)
-	}
+	assert.Equal(t, "1 /1, 3 unread, 4 unread, 5 /2", strings.Join(got, ", "))
 }
 
 func TestClientsByAddress(t *testing.T) {

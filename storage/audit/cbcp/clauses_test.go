@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // provable are the clauses that an archive can show to be kept.
@@ -117,16 +119,12 @@ func TestEachMutantBreaksItsClauseAlone(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.clause+" "+row.name, func(t *testing.T) {
 			r := judge(t, row.crawl)
-			if r.in(Broken) != row.clause {
-				t.Errorf("broken %q", r.in(Broken))
-			}
+			assert.Equal(t, row.clause, r.in(Broken), "broken")
 			c := r.of(t, row.clause)
 			if len(c.Examples) == 0 || c.Examples[0].Observed == "" || c.Examples[0].Record == "" {
 				t.Errorf("no place is shown: %+v", c)
 			}
-			if want := c.Level == Must; (r.Musts == 1) != want {
-				t.Errorf("%d broken musts, level %s", r.Musts, c.Level)
-			}
+			assert.Equalf(t, c.Level == Must, (r.Musts == 1), "%d broken musts, level %s", r.Musts, c.Level)
 		})
 		met[row.clause] = true
 	}

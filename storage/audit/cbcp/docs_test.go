@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -31,9 +32,7 @@ func TestThePageHasTheClausesOfTheCode(t *testing.T) {
 	if rows == want.String() {
 		return
 	}
-	if !*update {
-		t.Fatal("docs/reference/cbcp.md does not have the table of the code; go test ./storage/audit/cbcp -update writes it")
-	}
+	require.True(t, *update, "docs/reference/cbcp.md does not have the table of the code; go test ./storage/audit/cbcp -update writes it")
 	require.NoError(t, os.WriteFile(page, []byte(before+head+want.String()+"\n\n"+after), 0o644))
 }
 
@@ -43,9 +42,7 @@ func TestThePageHasTheNumbersOfTheCode(t *testing.T) {
 	require.NoError(t, err)
 	for _, says := range []string{"three failures in a row", fmt.Sprintf("| `loops` | %d requests", loopMax), "| `re-crawl` | two more requests within 24 hours",
 		"1,048,576 URLs", fmt.Sprintf("%.0f s, where nothing", unhurried.Seconds()), "or a minute"} {
-		if !strings.Contains(string(b), says) {
-			t.Errorf("docs/reference/cbcp.md does not say %q", says)
-		}
+		assert.Contains(t, string(b), says, "docs/reference/cbcp.md does not say")
 	}
 	if streakMin != 3 || oftenMax != 2 || maxURLs != 1048576 || longPause.Minutes() != 1 {
 		t.Error("a number was changed, and docs/reference/cbcp.md tells the old one")

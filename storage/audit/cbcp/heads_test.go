@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit"
@@ -18,12 +19,8 @@ import (
 func TestVisitLogIsBrokenWhereTheLedgerDiffers(t *testing.T) {
 	f := &New(Published{}).facts
 	f.exchanges, f.requests = 3, 2
-	if got := clause("visit-log")(f, &audit.Result{}); got.state != NotProvable {
-		t.Errorf("%+v", got)
-	}
-	if got := clause("visit-log")(f, &audit.Result{Ledger: &audit.LedgerCheck{Lines: 3}}); got.state != Kept {
-		t.Errorf("%+v", got)
-	}
+	assert.Equal(t, NotProvable, clause("visit-log")(f, &audit.Result{}).state)
+	assert.Equal(t, Kept, clause("visit-log")(f, &audit.Result{Ledger: &audit.LedgerCheck{Lines: 3}}).state)
 	for _, code := range []finding.Code{finding.LedgerMissing, finding.LedgerExtra, finding.LedgerDiffers} {
 		r := &audit.Result{Ledger: &audit.LedgerCheck{Lines: 3}, Counts: []audit.Count{{Code: code, Found: 2, Notes: 1}},
 			Findings: []finding.Finding{{Code: code, Note: true}, {Code: code, URL: "http://bakery.test/"}}}
@@ -32,9 +29,7 @@ func TestVisitLogIsBrokenWhereTheLedgerDiffers(t *testing.T) {
 			t.Errorf("%s: %+v", code, got)
 		}
 		r.Counts[0].Found = 1 // a note alone
-		if got := clause("visit-log")(f, r); got.state != Kept {
-			t.Errorf("%s: %+v", code, got)
-		}
+		assert.Equal(t, Kept, clause("visit-log")(f, r).state, code)
 	}
 }
 
@@ -47,9 +42,7 @@ func TestDoubtsOfTheAuditMakeAClauseNotProvable(t *testing.T) {
 		finding.Disallowed: clause("rep"), finding.RetryAfter: clause("back-out"), finding.InFlight: clause("one-at-a-time"), finding.Gap: clause("speed"),
 	} {
 		r.Hosts = []*audit.Host{{Authority: "http://bakery.test", Required: 1, Gaps: 9}}
-		if got := judge(f, r); got.state != Kept {
-			t.Errorf("%s: %+v", code, got)
-		}
+		assert.Equal(t, Kept, judge(f, r).state, code)
 		r.Hosts[0].Why = []audit.Unproved{{What: code, Why: "dates of whole seconds", Count: 2}}
 		if got := judge(f, r); got.state != NotProvable || !strings.Contains(got.evidence, "bakery.test: dates of whole seconds") {
 			t.Errorf("%s: %+v", code, got)
@@ -85,9 +78,7 @@ func TestOwnHostsMayBeAskedAgain(t *testing.T) {
 		for range 5 {
 			f.visit(&evidence.Exchange{URL: "http://127.0.0.1/", Own: own, Answered: true, Status: 200, Began: day0})
 		}
-		if got := clause("re-crawl")(f, nil); (got.state == Kept) != own {
-			t.Errorf("own %v: %+v", own, got)
-		}
+		assert.Equal(t, own, (clause("re-crawl")(f, nil).state == Kept), "own")
 	}
 }
 
@@ -117,9 +108,7 @@ func TestTheURLOfAUserAgentEndsWhereItEnds(t *testing.T) {
 		"a/1 (+https://a.test/bot)": "https://a.test/bot", "a (http://a.test; x)": "http://a.test",
 		"a HTTPS://A.test/x y": "HTTPS://A.test/x", "http://b.test, https://a.test": "http://b.test", "a (+x@a.test)": "", "": "",
 	} {
-		if got := urlIn(agent); got != want {
-			t.Errorf("%q: %q, want %q", agent, got, want)
-		}
+		assert.Equal(t, want, urlIn(agent), agent)
 	}
 }
 

@@ -122,9 +122,7 @@ func (r *Result) in(s State) string {
 func (r *Result) of(t testing.TB, id string) Judged {
 	t.Helper()
 	i := slices.IndexFunc(r.Clauses, func(c Judged) bool { return c.ID == id })
-	if i < 0 {
-		t.Fatalf("no clause %s", id)
-	}
+	require.GreaterOrEqualf(t, i, 0, "no clause %s", id)
 	return r.Clauses[i]
 }
 

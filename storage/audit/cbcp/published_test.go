@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage/audit"
 )
 
@@ -53,9 +55,7 @@ func TestCopiesOfWhatIsPublishedDecideTheirClauses(t *testing.T) {
 					t.Errorf("%s: %s names no file: %+v", row.name, c.ID, got)
 				}
 			}
-			if got.evidence == "" {
-				t.Errorf("%s: %s says nothing", row.name, c.ID)
-			}
+			assert.NotEmptyf(t, got.evidence, "%s: %s says nothing", row.name, c.ID)
 		}
 		if k, b := strings.Join(kept, " "), strings.Join(broken, " "); k != row.kept || b != row.broken {
 			t.Errorf("%s: kept %q, broken %q", row.name, k, b)

@@ -51,9 +51,7 @@ func FuzzHead(f *testing.F) {
 		}
 		want.Coding = strings.Join(slices.DeleteFunc(resp.Header.Values("Content-Encoding"), func(s string) bool { return s == "" }), ",")
 		want.RateLimit = strings.Join(resp.Header.Values("RateLimit"), ",") // as the crawl's reader joins it
-		if (len(resp.TransferEncoding) > 0) != a.block.chunked {
-			t.Fatalf("%q: chunked is %v", text, a.block.chunked)
-		}
+		require.Equalf(t, a.block.chunked, (len(resp.TransferEncoding) > 0), "%q: chunked", text)
 		if h.Exchange.Status != resp.StatusCode || len(got.Coding) < finding.MaxText && len(got.RateLimit) < maxRateLimit && fmt.Sprint(facts(got)) != fmt.Sprint(facts(want)) {
 			t.Fatalf("%q: status %d, %q; net/http has %d, %q", text, h.Exchange.Status, facts(got), resp.StatusCode, facts(want))
 		}

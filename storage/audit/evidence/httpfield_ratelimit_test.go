@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestRateLimitIsReadLikeTheCrawlReadsIt(t *testing.T) {
@@ -24,8 +26,6 @@ func TestRateLimitIsReadLikeTheCrawlReadsIt(t *testing.T) {
 		`"p";r=1000000000000000000;t=60`: {}, `"p";r=0;t=30, nonsense`: {}, "\"p\";r=10;t=60\x00": {}, "": {},
 		`"` + strings.Repeat("p", maxRateLimit) + `";r=10;t=60`: {},
 	} {
-		if got := RateLimit(field); got != want {
-			t.Errorf("%.80s: %+v, want %+v", field, got, want)
-		}
+		assert.Equalf(t, want, RateLimit(field), "%.80s", field)
 	}
 }

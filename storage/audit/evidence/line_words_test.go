@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -59,9 +60,7 @@ func TestAnOutcomeFitsTheStatus(t *testing.T) {
 			l := storage.Line{Decision: "allow", Reason: c.reason}
 			set(&l, word)
 			found := len(Troubles(&l, Answer{Status: c.status, Whole: c.whole})) > 0
-			if may := slices.Contains(strings.Fields(c.may), word); found == may {
-				t.Errorf("%d, whole %v, %q: %s found %v", c.status, c.whole, c.reason, word, found)
-			}
+			assert.NotEqualf(t, slices.Contains(strings.Fields(c.may), word), found, "%d, whole %v, %q: %s found", c.status, c.whole, c.reason, word)
 		}
 	}
 }

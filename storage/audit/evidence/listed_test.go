@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -55,8 +56,6 @@ func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 			t.Errorf("%q of %d exchanges: %v", got, exchanges, err)
 		}
 		require.NoError(t, os.Remove(strings.TrimSuffix(files[0], unfinished)))
-		if err := NewReader(Options{Files: files, Ours: true}, func(finding.Finding) {}).Each(t.Context(), nil); err == nil {
-			t.Error("a file that is not there is no error")
-		}
+		assert.Error(t, NewReader(Options{Files: files, Ours: true}, func(finding.Finding) {}).Each(t.Context(), nil), "a file that is not there is no error")
 	}
 }

@@ -1,6 +1,10 @@
 package evidence
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 func TestTokenOf(t *testing.T) {
 	for agent, want := range map[string]string{
@@ -12,8 +16,6 @@ func TestTokenOf(t *testing.T) {
 		"my_bot-x 1": "my_bot-x",
 		"":           "",
 	} {
-		if got := TokenOf(agent); got != want {
-			t.Errorf("%q: %q, want %q", agent, got, want)
-		}
+		assert.Equal(t, want, TokenOf(agent), agent)
 	}
 }

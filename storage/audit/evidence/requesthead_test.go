@@ -1,6 +1,10 @@
 package evidence
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 // What this crawler sends is told from what it never sends.
 func TestOddity_NamesWhatIsNeverSent(t *testing.T) {
@@ -25,8 +29,6 @@ func TestOddity_NamesWhatIsNeverSent(t *testing.T) {
 		"HTTP/1.0":               {"GET /a HTTP/1.0\r\nHost: a.test\r\n\r\n", `the request line "GET /a HTTP/1.0"`},
 		"two blanks":             {"GET  /a HTTP/1.1\r\nHost: a.test\r\n\r\n", `the request line "GET  /a HTTP/1.1"`},
 	} {
-		if got := oddity([]byte(c.head)); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		assert.Equal(t, c.want, oddity([]byte(c.head)), name)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,7 +35,5 @@ func TestTextsComeBack(t *testing.T) {
 			t.Fatalf("%d readings of %d octets are in memory", x.used.Len(), x.size)
 		}
 	}
-	if got := x.Line(at[3], 3502); got != "Disallow: /last3" {
-		t.Errorf("line 3502 is %q", got)
-	}
+	assert.Equal(t, "Disallow: /last3", x.Line(at[3], 3502), "line 3502")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -56,12 +57,8 @@ func TestATextIsCutBehindItsBound(t *testing.T) {
 // An instant is written in UTC, to the millisecond, wherever the machine stands; a pause to the microsecond.
 func TestTimesAreWrittenTheSameEverywhere(t *testing.T) {
 	at := time.Date(2026, 3, 1, 1, 2, 3, 4_999_999, time.FixedZone("", 2*3600))
-	if got := Clock(at); got != "2026-02-28T23:02:03.004Z" {
-		t.Error(got)
-	}
-	if got := Round(1_234_567_500 * time.Nanosecond); got != "1.234568s" {
-		t.Error(got)
-	}
+	assert.Equal(t, "2026-02-28T23:02:03.004Z", Clock(at))
+	assert.Equal(t, "1.234568s", Round(1_234_567_500*time.Nanosecond))
 }
 
 func TestTakeHandsOutEachFindingOnce(t *testing.T) {
@@ -95,8 +92,6 @@ func TestTheFieldsOfAFinding(t *testing.T) {
 
 func TestCodes_EachHasWords(t *testing.T) {
 	for _, c := range Codes() {
-		if c.Words() == "" {
-			t.Errorf("%s has none", c)
-		}
+		assert.NotEmptyf(t, c.Words(), "%s has none", c)
 	}
 }

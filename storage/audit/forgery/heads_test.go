@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage/warc"
 )
 
@@ -76,16 +78,12 @@ func TestEachFieldOfEachHeadIsHeld(t *testing.T) {
 				if forge(x); held { // not by the mark alone
 					e.resign()
 				}
-				if res := directory(e.write()).judge(t); res.Clean {
-					t.Errorf("%s: %s is %s, and nothing is found", kind, f.Name, how)
-				}
+				assert.Falsef(t, directory(e.write()).judge(t).Clean, "%s: %s is %s, and nothing is found", kind, f.Name, how)
 			}
 		}
 	}
 	for _, kind := range []string{"warcinfo", "request", "response", "revisit", "metadata", "refusals", "request alone", "metadata of a request"} {
-		if met[kind] == 0 {
-			t.Errorf("no %s", kind)
-		}
+		assert.NotEqualf(t, 0, met[kind], "no %s", kind)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit"
@@ -34,9 +35,7 @@ func TestThePoliteCrawlBreaksNoPractice(t *testing.T) {
 				shown += " x-robots-tag back-out visit-log one-at-a-time speed"
 			}
 			for _, id := range strings.Fields(shown) {
-				if !kept[id] {
-					t.Errorf("%s is not shown to be kept", id)
-				}
+				assert.Truef(t, kept[id], "%s is not shown to be kept", id)
 			}
 		})
 	}

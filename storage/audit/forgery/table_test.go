@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit"
@@ -325,12 +326,8 @@ func TestEachForgeryHasItsRow(t *testing.T) {
 			t.Errorf("%s: %s is no code", r.name, r.found)
 		}
 	}
-	if n := len(rows(t)); n < 80 {
-		t.Errorf("%d rows, want 80 at least", n)
-	}
+	assert.GreaterOrEqual(t, len(rows(t)), 80, "rows, want 80 at least")
 	for _, c := range classes {
-		if seen[c] == 0 {
-			t.Errorf("no row forges %s", c)
-		}
+		assert.NotEqualf(t, 0, seen[c], "no row forges %s", c)
 	}
 }

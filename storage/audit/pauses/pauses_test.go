@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 var day0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -128,9 +130,7 @@ func TestAShuffledCrawlIsHeldToItsWholeTime(t *testing.T) {
 			at := day0.Add(time.Duration(i) * c.step)
 			all = append(all, Exchange{Began: at.Truncate(time.Second), Resolution: time.Second, Pace: time.Second})
 		}
-		if got := first(all) >= 0; got != c.short {
-			t.Errorf("%v apart: short is %v", c.step, got)
-		}
+		assert.Equalf(t, c.short, first(all) >= 0, "%v apart: short", c.step)
 		rand.New(rand.NewPCG(1, 4)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		var row Row
 		accused := false

@@ -281,9 +281,7 @@ func TestRowsSurviveSorting(t *testing.T) {
 			if b.key != a.key || b.line != a.line || b.refusal != a.refusal || b.place != a.place || b.record != a.record || b.began != a.began || !slices.Equal(b.fields, a.fields) {
 				t.Fatalf("\n got %+v\nwant %+v", b, a)
 			}
-			if differences(&a, &b) != "" {
-				t.Fatalf("differs from itself: %s", differences(&a, &b))
-			}
+			require.Empty(t, differences(&a, &b), "differs from itself")
 		}
 	}
 }

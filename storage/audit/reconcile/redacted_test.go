@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
@@ -51,9 +54,7 @@ func TestAMarkExplainsABodyAndNothingElse(t *testing.T) {
 		l, e := line, record()
 		c.do(&l, e)
 		a, b := lineRow("segment 0 line 1", &l), recordRow(e)
-		if differences(&a, &b) == "" {
-			t.Fatalf("%s: nothing differs", c.what)
-		}
+		require.NotEmptyf(t, differences(&a, &b), "%s: nothing differs", c.what)
 		if got := r.body(&a, &b); got != c.want {
 			t.Errorf("%s: explained %v (%s)", c.what, got, differences(&a, &b))
 		}
@@ -69,18 +70,14 @@ func TestStubsAreOfTheTimeOfTheirNeighbours(t *testing.T) {
 	r.time(minute(12))
 	r.time(minute(20))
 	for at, want := range map[int]bool{5: false, 10: true, 11: true, 12: true, 15: false, 20: false} {
-		if got := r.within(minute(at), minute(at)); got != want {
-			t.Errorf("minute %d: %v", at, got)
-		}
+		assert.Equalf(t, want, r.within(minute(at), minute(at)), "minute %d", at)
 	}
 	if !r.within(minute(5), minute(11)) || r.within(minute(13), minute(30)) {
 		t.Error("a stretch of time is not what it holds")
 	}
 	var none redacted
 	none.time(minute(1))
-	if none.within(minute(0), minute(2)) {
-		t.Error("nothing was taken away")
-	}
+	assert.False(t, none.within(minute(0), minute(2)), "nothing was taken away")
 }
 
 // Each takedown is named once, however many marks it has, and is no violation.

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit/evidence"
@@ -125,9 +126,7 @@ func TestAChangeOfTheKeyIsNoTraceOfTheRunBefore(t *testing.T) {
 		dir, es := lived(t, life{at: 0, n: 3, killed: true}, life{at: time.Hour, n: 3, fresh: fresh})
 		r, found := compared(t, Options{Dir: dir}, slices.Delete(es, 2, 3), nil)
 		for _, f := range found {
-			if !f.Note {
-				t.Errorf("%s: %+v", name, f)
-			}
+			assert.Truef(t, f.Note, "%s: %+v", name, f)
 		}
 		if r.Ledger.InFlight != 1 {
 			t.Errorf("%s: %d in flight", name, r.Ledger.InFlight)
@@ -169,9 +168,7 @@ func TestAKillExcusesTheLastFileUntilARunGoesOn(t *testing.T) {
 		for _, s := range c.steps {
 			s(&r)
 		}
-		if got := r.mayLackMark("a"); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		assert.Equal(t, c.want, r.mayLackMark("a"), name)
 	}
 }
 
@@ -191,9 +188,7 @@ func TestAroundAKill(t *testing.T) {
 	r.end()
 	r.close()
 	for n, want := range map[int]bool{90: false, 105: false, 110: true, 115: true, 119: true, 121: false, 130: false} {
-		if got := r.around(at(n), at(n)); got != want {
-			t.Errorf("at %d s: %v", n, got)
-		}
+		assert.Equalf(t, want, r.around(at(n), at(n)), "at %d s", n)
 	}
 	for span, want := range map[[2]int]bool{{90, 109}: false, {90, 110}: true, {105, 130}: true, {119, 130}: true, {121, 130}: false} {
 		if got := r.around(at(span[0]), at(span[1])); got != want {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -89,13 +90,9 @@ func TestWhatWasTakenDownHasItsPlaceAndItsHost(t *testing.T) {
 		"a.test/1 refused.test/1! a.test/2! refused.test/2 a.test/3": {"a.test/1": {InAll: 1}, "a.test/3": {Before: 1, InAll: 1}},
 	} {
 		_, of, _ := takenDown(t, urls, false)
-		if len(of) != len(want) {
-			t.Errorf("%s: %+v", urls, of)
-		}
+		assert.Equalf(t, len(want), len(of), "%s: %+v", urls, of)
 		for url, n := range want {
-			if of[url] != n {
-				t.Errorf("%s: of %s %+v, want %+v", urls, url, of[url], n)
-			}
+			assert.Equalf(t, n, of[url], "%s: of %s", urls, url)
 		}
 	}
 }
@@ -103,13 +100,9 @@ func TestWhatWasTakenDownHasItsPlaceAndItsHost(t *testing.T) {
 // What a kill kept from the ledger has no place there: it may have been anywhere among the last moments of its run.
 func TestWhatWasTakenDownWithoutALineIsOfAKill(t *testing.T) {
 	_, of, _ := takenDown(t, "a.test/1 a.test/2 a.test/3!? a.test/4?", true)
-	if n := of["a.test/4"]; n != (pacing.Taken{Before: 1, InAll: 1}) {
-		t.Errorf("%+v", n)
-	}
+	assert.Equal(t, (pacing.Taken{Before: 1, InAll: 1}), of["a.test/4"])
 	_, of, _ = takenDown(t, "a.test/1 a.test/2 a.test/3!? a.test/4?", false)
-	if n := of["a.test/4"]; n != (pacing.Taken{InAll: 1}) {
-		t.Errorf("of a run that was not killed: %+v", n)
-	}
+	assert.Equal(t, (pacing.Taken{InAll: 1}), of["a.test/4"], "of a run that was not killed")
 }
 
 // A pause that is told shorter than the records show is explained by what was taken down of that host about then.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -99,11 +100,7 @@ func TestUncovered_NoExchangeBehindTheStop(t *testing.T) {
 	t.Parallel()
 	u := uncovered{has: true, over: true}
 	u.line(&storage.Line{Time: time.Now()}, 7) // an operator closes what is queued
-	if len(u.wrong) > 0 {
-		t.Errorf("%+v", u.wrong)
-	}
+	assert.Empty(t, u.wrong)
 	u.line(&storage.Line{Time: time.Now(), Began: time.Now()}, 8)
-	if len(u.wrong) != 1 {
-		t.Errorf("%+v", u.wrong)
-	}
+	assert.Len(t, u.wrong, 1)
 }

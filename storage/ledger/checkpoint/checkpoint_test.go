@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -36,9 +37,7 @@ func TestACheckpointIsASignedNoteThatOthersRead(t *testing.T) {
 		t.Errorf("the signed-note library: %v", err)
 	}
 	want := some.Origin + "\n42\n" + some.Root.String() + "\n\n\u2014 " + s.Name() + " "
-	if !strings.HasPrefix(string(b), want) {
-		t.Errorf("%s\nwant it to begin with\n%s", b, want)
-	}
+	assert.Truef(t, strings.HasPrefix(string(b), want), "%s\nwant it to begin with\n%s", b, want)
 	n, err := Parse(b)
 	if err != nil || n.Checkpoint != some || !n.SignedBy(s.Key()) || n.SignedBy(signer(t, 2).Key()) || n.SignedBy(Key{}) {
 		t.Errorf("%+v, %v", n, err)
@@ -92,9 +91,7 @@ func TestAWitnessKeyHasTwoForms(t *testing.T) {
 			t.Errorf("%q is %v", bad, k)
 		}
 	}
-	if (Key{}).Cosigner() != "" {
-		t.Error("no key has a form")
-	}
+	assert.Empty(t, (Key{}).Cosigner(), "no key has a form")
 }
 
 func TestWhatIsNoVerifierKeyIsSaid(t *testing.T) {

@@ -2,13 +2,13 @@ package hostmap
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -30,9 +30,7 @@ func TestHostOfAnyText(t *testing.T) {
 		"":                               "",
 		"http://EXÄMPLE.org":             "exÄmple.org",
 	} {
-		if got := Host(url); got != want {
-			t.Errorf("Host(%q) = %q, want %q", url, got, want)
-		}
+		assert.Equalf(t, want, Host(url), "Host(%q", url)
 	}
 }
 
@@ -135,17 +133,11 @@ func TestAChangedProofFails(t *testing.T) {
 			q := p
 			q.Siblings = slices.Clone(p.Siblings)
 			q.Siblings[i][i%32] ^= 1
-			if err := Check(root, key, e, q); !errors.Is(err, ErrProof) {
-				t.Errorf("sibling %d: %v", i, err)
-			}
+			assert.ErrorIsf(t, Check(root, key, e, q), ErrProof, "sibling %d", i)
 			q.Siblings = p.Siblings[:i]
-			if err := Check(root, key, e, q); !errors.Is(err, ErrProof) {
-				t.Errorf("%d siblings: %v", i, err)
-			}
+			assert.ErrorIsf(t, Check(root, key, e, q), ErrProof, "%d siblings", i)
 		}
-		if err := Check(root, key, e, Proof{Siblings: make([]Hash, MaxSiblings+1)}); !errors.Is(err, ErrProof) {
-			t.Errorf("%v", err)
-		}
+		assert.ErrorIs(t, Check(root, key, e, Proof{Siblings: make([]Hash, MaxSiblings+1)}), ErrProof)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -124,9 +125,7 @@ func sameShape(size int64, indexes []int64) bool {
 // A size is what somebody states: the check must not take time for each entry that it counts.
 func TestAStatedSizeCostsNothing(t *testing.T) {
 	err := CheckMany(make(Proof, 3), 1<<62, tlog.Hash{}, []int64{1 << 61}, make([]tlog.Hash, 1))
-	if !errors.Is(err, ErrProof) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, err, ErrProof)
 }
 
 func TestIndexesAscend(t *testing.T) {
@@ -134,9 +133,7 @@ func TestIndexesAscend(t *testing.T) {
 		if _, err := ProveMany(oracle(t, 9), 9, indexes); err == nil {
 			t.Errorf("%v is proven", indexes)
 		}
-		if err := CheckMany(nil, 9, tlog.Hash{}, indexes, make([]tlog.Hash, len(indexes))); err == nil {
-			t.Errorf("%v passes", indexes)
-		}
+		assert.Errorf(t, CheckMany(nil, 9, tlog.Hash{}, indexes, make([]tlog.Hash, len(indexes))), "%v passes", indexes)
 	}
 }
 
@@ -148,9 +145,7 @@ func TestConsistencyOfTwoSizes(t *testing.T) {
 			p, err := Consistency(s, from, to)
 			require.NoError(t, err)
 			if from == 0 {
-				if len(p) > 0 {
-					t.Fatalf("0 to %d: %v", to, p)
-				}
+				require.Emptyf(t, p, "0 to %d", to)
 				continue
 			}
 			require.NoErrorf(t, tlog.CheckTree(p, to, root(t, s, to), from, root(t, s, from)), "%d to %d", from, to)

@@ -1,8 +1,9 @@
 package layout
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Whoever is refused may have given no cut: the crawl remembers one. What is said helps both.
@@ -24,9 +25,7 @@ func TestALayoutThatCannotBeSaysWhatToGive(t *testing.T) {
 			continue
 		}
 		for _, s := range tt.says {
-			if !strings.Contains(err.Error(), s) {
-				t.Errorf("%+v: %v, want %q", tt.layout, err, s)
-			}
+			assert.Containsf(t, err.Error(), s, "%+v: %v", tt.layout, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -102,9 +103,7 @@ func TestNameOfOnePage(t *testing.T) {
 		{"the map's own name is taken", "http://missing.jsonl/x", "missing.jsonl_/x.html"},
 		{"a host keeps its name in ASCII", "http://b\u00fccher.test/", "xn--bcher-kva.test/index.html"},
 	} {
-		if got := Names(pagesOf(t, c.page), Layout{})[0]; got != c.want {
-			t.Errorf("%s: %s is %q, want %q", c.rule, c.page, got, c.want)
-		}
+		assert.Equalf(t, c.want, Names(pagesOf(t, c.page), Layout{})[0], "%s: %s", c.rule, c.page)
 	}
 }
 
@@ -193,9 +192,7 @@ func mustBeApart(t testing.TB, names []string, want int) {
 		t.Errorf("%d pages have %d files: %q", want, len(files), names)
 	}
 	for f := range files {
-		if dirs[f] {
-			t.Errorf("%q is a file and a directory", f)
-		}
+		assert.Falsef(t, dirs[f], "%q is a file and a directory", f)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/durable"
@@ -125,9 +126,7 @@ func TestAFullDiskLeavesNoDatabase(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), "full") {
 			t.Errorf("room for %d pages: %v", room, err)
 		}
-		if again := s.Close(); !errors.Is(again, err) {
-			t.Errorf("room for %d pages: %v", room, again)
-		}
+		assert.ErrorIsf(t, s.Close(), err, "room for %d pages", room)
 		if again := db.close(); again == nil || names(t, dir) != 0 {
 			t.Errorf("room for %d pages: %v, %d names", room, again, names(t, dir))
 		}

@@ -23,9 +23,7 @@ import (
 // absent skips a test for want of a program of others, or fails where it must run.
 func absent(t testing.TB, what string, err error) {
 	t.Helper()
-	if os.Getenv("CURTSY_MUST_RUN") != "" {
-		t.Fatalf("%s does not run (%v), and CURTSY_MUST_RUN is set", what, err)
-	}
+	require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%s does not run (%v), and CURTSY_MUST_RUN is set", what, err)
 	t.Skipf("%s does not run: %v", what, err)
 }
 

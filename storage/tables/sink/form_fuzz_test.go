@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
@@ -175,9 +176,7 @@ func backByCSV(t *testing.T, b []byte, rows []tables.Row, exact bool) {
 				}
 			case []string:
 				var list []string
-				if err := json.Unmarshal([]byte(got), &list); err != nil {
-					t.Errorf("%v: %q", err, got)
-				}
+				assert.NoError(t, json.Unmarshal([]byte(got), &list), got)
 				got, want = asJSON(t, list), asJSON(t, v)
 			case int64:
 				want = asJSON(t, v)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
@@ -116,9 +117,7 @@ func same(t testing.TB, got [][]any, want []tables.Row) {
 		t.Fatalf("%d rows, want %d", len(got), len(want))
 	}
 	for i, r := range want {
-		if w := plain(r); !reflect.DeepEqual(got[i], w) {
-			t.Errorf("row %d is\n%.2000q, want\n%.2000q", i, got[i], w)
-		}
+		assert.Equalf(t, plain(r), got[i], "row %d", i)
 	}
 }
 
@@ -207,9 +206,7 @@ func jsonRows(t testing.TB, b []byte, table *tables.Table) (rows [][]any) {
 		var r []any
 		for _, c := range table.Columns {
 			v, ok := object[c.Name]
-			if !ok {
-				t.Fatalf("%s is not in %.500q", c.Name, line)
-			}
+			require.Truef(t, ok, "%s is not in %.500q", c.Name, line)
 			r = append(r, fromJSON(t, &c, v))
 		}
 		rows = append(rows, r)
@@ -280,9 +277,7 @@ func TestCSVComesBackByTheStandardLibrary(t *testing.T) {
 						got = strings.TrimPrefix(got, "'")
 					}
 				case time.Time:
-					if !instant(t, got).Equal(v) {
-						t.Errorf("%q is not %s", got, v)
-					}
+					assert.Truef(t, instant(t, got).Equal(v), "%q is not %s", got, v)
 					want = got
 				case []string:
 					list := []string{}
@@ -360,15 +355,11 @@ func TestAFileHasItsNameOnlyWhenItIsWhole(t *testing.T) {
 		is("before", 1)
 		s = begin()
 		is("before", 2)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 		is("new", 1)
 		s.Abort()
 		is("new", 1)
-		if err := s.Close(); err == nil {
-			t.Error("it was closed twice")
-		}
+		assert.Error(t, s.Close(), "it was closed twice")
 		is("new", 1)
 	}
 }
@@ -378,9 +369,7 @@ func TestRowsThatAreNoneAreRefused(t *testing.T) {
 		for name, r := range map[string]tables.Row{"short": row(0, "")[1:], "null key": append(tables.Row{tables.Null()}, row(0, "")[1:]...)} {
 			s, err := sink.Create(format, filepath.Join(t.TempDir(), "x"), every, sink.Options{})
 			require.NoError(t, err)
-			if err := s.Write(r); err == nil {
-				t.Errorf("%s: %s", format, name)
-			}
+			assert.Errorf(t, s.Write(r), "%s: %s", format, name)
 			s.Abort()
 		}
 	}

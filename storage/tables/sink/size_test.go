@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
@@ -32,9 +33,7 @@ func TestLongTextsMakeSmallRowGroups(t *testing.T) {
 	require.NoError(t, err)
 	p, err := parquet.OpenFile(f, fi.Size())
 	require.NoError(t, err)
-	if n := len(p.RowGroups()); n != 4 {
-		t.Errorf("%d row groups", n)
-	}
+	assert.Equal(t, 4, len(p.RowGroups()), "row groups")
 	for _, g := range p.Metadata().RowGroups {
 		if len(g.SortingColumns) != 1 || g.SortingColumns[0].ColumnIdx != 0 {
 			t.Errorf("sorted by %v", g.SortingColumns)
@@ -78,16 +77,12 @@ func TestARowThatIsTooLongIsRefused(t *testing.T) {
 		s, err := sink.Create(format, filepath.Join(dir, "texts"+format.Ext()), texts, sink.Options{})
 		require.NoError(t, err)
 		half := strings.Repeat("x", sink.MaxRow/2)
-		if err := s.Write(tables.Row{tables.Long(1), tables.Text(half), tables.Texts([]string{half})}); err != nil {
-			t.Errorf("%s: a row that fits: %v", format, err)
-		}
+		assert.NoErrorf(t, s.Write(tables.Row{tables.Long(1), tables.Text(half), tables.Texts([]string{half})}), "%s: a row that fits", format)
 		err = s.Write(tables.Row{tables.Long(2), tables.Text(half), tables.Texts([]string{half, "xy"})})
 		if err == nil || !strings.Contains(err.Error(), "row 2 of texts") || !strings.Contains(err.Error(), "of which list has") {
 			t.Errorf("%s: %v", format, err)
 		}
-		if again := s.Close(); again == nil {
-			t.Errorf("%s: it was closed all the same", format)
-		}
+		assert.Errorf(t, s.Close(), "%s: it was closed all the same", format)
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 			t.Errorf("%s: left: %v, %v", format, left, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
@@ -139,9 +140,7 @@ func TestADatabaseIsWholeOrNotThere(t *testing.T) {
 		other.Name = "other"
 		bad, err := set.Create(&other)
 		require.NoError(t, err)
-		if err := good.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, good.Close())
 		spoil(bad)
 		if err := set.Close(); err == nil || !strings.Contains(err.Error(), "table other is not complete") || !strings.Contains(err.Error(), sink.DatabaseName) {
 			t.Errorf("%s: %v", name, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
@@ -57,9 +58,7 @@ func readings() []tables.Row {
 // A WET file has a warcinfo record and a conversion record for each row with a text, and no row can add another.
 func TestAWETFileHasARecordForEachText(t *testing.T) {
 	path := written(t, sink.WET, &tables.Reading, readings(), sink.Options{Version: "1"})
-	if filepath.Base(path) != "text.warc.wet.gz" {
-		t.Errorf("it is called %s", filepath.Base(path))
-	}
+	assert.Equal(t, "text.warc.wet.gz", filepath.Base(path), "it is called")
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
