@@ -85,3 +85,145 @@ func TestForgottenRulesBindNoPauseUntilTheyAreHadAgain(t *testing.T) {
 		}
 	}
 }
+
+// lives are the files of runs of ours, one after the other.
+type lives struct {
+	t     *testing.T
+	files []string
+	n     int // of the records so far
+	now   *archive
+}
+
+// next begins a run.
+func (l *lives) next(at time.Duration) *archive {
+	l.end()
+	l.now = &archive{t: l.t, n: l.n, form: "2006-01-02T15:04:05.000000Z"}
+	block := "software: curtsy/1.0\r\nhttp-header-user-agent: " + lantern + "\r\nproduct-token: Lantern\r\npace-floor-ms: 1000\r\nip-delay-ms: 500\r\nrobots: rfc9309\r\n" +
+		"run-began: " + day0.Add(at).Format("2006-01-02T15:04:05.000000Z") + "\r\n"
+	l.now.info = l.now.record("warcinfo", "", day0.Add(at), "WARC-Filename: test-00000.warc.gz\r\nContent-Type: application/warc-fields", block)
+	return l.now
+}
+
+func (l *lives) end() {
+	if l.now != nil {
+		l.files, l.n = append(l.files, l.now.file()), l.now.n
+	}
+}
+
+func (l *lives) audit() *Result {
+	last := l.now
+	l.now = nil
+	return last.audit(Options{Files: l.files})
+}
+
+// by is what a crawl says of the robots.txt that it went by.
+func by(record, text string) string {
+	return fmt.Sprintf("decision: allow\r\nrobotsRecord: <%s>\r\nrobotsSha256: %s\r\nrobotsStandard: rfc9309\r\n", record, sha(text))
+}
+
+// A crawl whose clock is set back, and then forward again, may go by the robots.txt that it had: by its dates that is young.
+// It did not ask the host meanwhile, or a kill made it forget what it asked. Whoever asked for a page meanwhile, and knows
+// it, had to ask for robots.txt first.
+func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
+	const h, old, fresh = time.Hour, "User-agent: *\nDisallow: /old\n", "User-agent: *\nDisallow: /new\nCrawl-delay: 9\n"
+	for name, c := range map[string]struct {
+		between func(a *archive, first string) // what the host was asked while the clock was behind
+		at      time.Duration                  // of the page behind it
+		path    string
+		latest  bool // that page goes by the robots.txt that was had last
+		want    string
+	}{
+		"the host was not asked meanwhile":       {at: h},
+		"and its robots.txt is old by all dates": {at: 25 * h, want: "robots-expired"},
+		"nor is it older than it was":            {at: -h / 2, want: "robots-expired"},
+		"a kill took what it was asked meanwhile": {between: func(a *archive, _ string) {
+			a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: old})
+		}, at: h},
+		"and robots.txt was another meanwhile": {between: func(a *archive, _ string) {
+			a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: fresh})
+		}, at: h, path: "/new"},
+		"what the old one forbids": {between: func(a *archive, _ string) {
+			a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: fresh})
+		}, at: h, path: "/old", want: "disallowed verdict"},
+		"the one of meanwhile is old": {between: func(a *archive, _ string) {
+			a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: old})
+		}, at: h, latest: true, want: "robots-expired"},
+		"more than a kill takes was asked meanwhile": {between: func(a *archive, _ string) {
+			id := a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: old})
+			for i := range 2 {
+				a.add(fetch{url: fmt.Sprintf("%s/%d", site, i), at: -25*h + time.Duration(10+5*i)*s, meta: by(id, old)})
+			}
+		}, at: h, want: "robots-expired"},
+		"pages were asked for meanwhile, and no robots.txt": {between: func(a *archive, first string) {
+			for i := range 3 {
+				a.add(fetch{url: fmt.Sprintf("%s/%d", site, i), at: -25*h + time.Duration(5+5*i)*s, meta: by(first, old)})
+			}
+		}, at: h, want: "robots-expired"},
+	} {
+		l := &lives{t: t}
+		one := l.next(0)
+		first := one.add(fetch{url: site + "/robots.txt", at: 5 * s, body: old})
+		one.add(fetch{url: site + "/0", at: 10 * s, meta: by(first, old)})
+		one.add(fetch{url: site + "/1", at: 15 * s, meta: by(first, old)})
+		two, last := l.next(-25*h), first
+		two.add(fetch{url: "http://other.test/robots.txt", at: -25*h + s})
+		if c.between != nil {
+			was := two.n
+			c.between(two, first)
+			last = fmt.Sprintf("urn:test:%d", was+2)
+		}
+		three := l.next(c.at - s)
+		if !c.latest {
+			last = first
+		}
+		if c.path == "" {
+			c.path = "/x"
+		}
+		three.add(fetch{url: site + c.path, at: c.at, meta: by(last, old)})
+		r := l.audit()
+		if got := strings.TrimSpace(strings.ReplaceAll(codes(r), string(finding.ClockStep), "")); got != c.want {
+			t.Errorf("%s: found %q, want %q%s", name, got, c.want, shown(r))
+		}
+	}
+}
+
+// So it is with the proof that a host is the operator's own: by its dates it may be young again, unless it was asked for
+// anew, and no kill took that.
+func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
+	const h, own = time.Hour, "https://own.test"
+	proof := func(a *archive, at time.Duration) {
+		a.add(fetch{url: own + "/robots.txt", at: at})
+		a.add(fetch{url: own + "/.well-known/curtsy-owner.txt", at: at + 5*s, body: "curtsy-owner=" + sha("v") + "\n", meta: "decision: owner\r\n"})
+	}
+	for name, c := range map[string]struct {
+		meanwhile, at time.Duration // pages asked for while the clock was behind, and when the two behind that
+		asked         int
+		proved        bool
+		want          string
+	}{
+		"not asked meanwhile":          {at: h},
+		"proved anew, and killed":      {at: h, proved: true},
+		"proved anew, and pages asked": {at: h, proved: true, asked: 2, want: "gap"},
+		"old by all dates":             {at: 25 * h, want: "gap"},
+	} {
+		l := &lives{t: t}
+		proof(l.next(0), 0)
+		two := l.next(-25 * h)
+		two.add(fetch{url: "http://other.test/robots.txt", at: -25*h + s})
+		if c.proved {
+			proof(two, -25*h+5*s)
+		}
+		for i := range c.asked {
+			two.add(fetch{url: fmt.Sprintf("%s/%d", own, i), at: -25*h + time.Duration(20+5*i)*s})
+		}
+		three := l.next(c.at - s)
+		three.add(fetch{url: own + "/robots.txt", at: c.at})
+		for i := range 2 {
+			three.add(fetch{url: own + "/x", at: c.at + 200*time.Millisecond*time.Duration(i+1)})
+		}
+		r := l.audit()
+		if got := strings.TrimSpace(strings.ReplaceAll(codes(r), string(finding.ClockStep), "")); got != c.want {
+			t.Errorf("%s: found %q, want %q%s", name, got, c.want, shown(r))
+		}
+	}
+}

@@ -1,12 +1,19 @@
 package cbcp
 
 import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"curtsy/storage/audit"
 )
 
 // provable are the clauses that an archive can show to be kept.
@@ -184,5 +191,95 @@ func TestTheTableOfClausesIsWhole(t *testing.T) {
 	}
 	if got := len(strings.Fields(provable)) + len(strings.Fields(hidden)); got != len(ids) {
 		t.Errorf("the tests know %d of %d clauses", got, len(ids))
+	}
+}
+
+// good is what an operator publishes who keeps each clause that copies can show.
+func good() Published {
+	return Published{
+		Page: "bot.html", Text: "We obey robots.txt. To stop us: User-agent: lantern Disallow: /", Leads: []string{"mailto:post@lantern.test"},
+		RangesLink: "ranges.json", Ranges: "ranges.json", Prefixes: 2, Made: day0.Add(-24 * time.Hour),
+	}
+}
+
+func TestCopiesOfWhatIsPublishedDecideTheirClauses(t *testing.T) {
+	for _, row := range []struct {
+		name         string
+		change       func(p *Published)
+		kept, broken string // of the clauses of sections 2.5 and 2.6
+	}{
+		{"all is there", func(*Published) {}, "ranges ranges-current ranges-linked ranges-found contact example", ""},
+		{"nothing was given", func(p *Published) { *p = Published{} }, "", ""},
+		{"a page alone", func(p *Published) { p.Ranges = "" }, "ranges-linked ranges-found contact example", ""},
+		{"ranges alone", func(p *Published) { p.Page = "" }, "ranges ranges-current", ""},
+		{"ranges that cannot be read", func(p *Published) { p.Fault = "not JSON" }, "ranges-linked ranges-found contact example", "ranges"},
+		{"no range", func(p *Published) { p.Prefixes = 0 }, "ranges-current ranges-linked ranges-found contact example", "ranges"},
+		{"old ranges", func(p *Published) { p.Made = day0.Add(-8 * 24 * time.Hour) }, "ranges ranges-linked ranges-found contact example", "ranges-current"},
+		{"ranges without a date", func(p *Published) { p.Made = time.Time{} }, "ranges ranges-linked ranges-found contact example", ""},
+		{"no link", func(p *Published) { p.RangesLink = "" }, "ranges ranges-current contact example", ""},
+		{"no word of robots.txt", func(p *Published) { p.Text = "User-agent: x Disallow: /" }, "ranges ranges-current ranges-linked ranges-found contact example", "page"},
+		{"a mailbox in the text", func(p *Published) { p.Leads, p.Text = nil, p.Text+" (post@lantern.test)." }, "ranges ranges-current ranges-linked ranges-found contact example", ""},
+		{"no mailbox", func(p *Published) { p.Leads, p.Text = nil, p.Text+" a @ b x@y @z.test" }, "ranges ranges-current ranges-linked ranges-found example", ""},
+		{"no example", func(p *Published) { p.Text = "We obey robots.txt. Disallow: before user-agent: is none" }, "ranges ranges-current ranges-linked ranges-found contact", "example"},
+	} {
+		p := good()
+		row.change(&p)
+		f, kept, broken := &New(p).facts, []string{}, []string{}
+		for _, c := range Clauses() {
+			if c.Section != "2" && !strings.HasSuffix(c.Section, "2.5") && c.Section != "2.6" {
+				continue
+			}
+			got := c.check(f, &audit.Result{From: day0})
+			switch got.state {
+			case Kept:
+				kept = append(kept, c.ID)
+			case Broken:
+				broken = append(broken, c.ID)
+				if len(got.examples) != 1 || got.examples[0].File == "" {
+					t.Errorf("%s: %s names no file: %+v", row.name, c.ID, got)
+				}
+			}
+			assert.NotEmptyf(t, got.evidence, "%s: %s says nothing", row.name, c.ID)
+		}
+		if k, b := strings.Join(kept, " "), strings.Join(broken, " "); k != row.kept || b != row.broken {
+			t.Errorf("%s: kept %q, broken %q", row.name, k, b)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of clauses in docs/reference/cbcp.md anew")
+
+// docs/reference/cbcp.md has each clause as the code has it.
+func TestThePageHasTheClausesOfTheCode(t *testing.T) {
+	const page, head = "../../../docs/reference/cbcp.md", "| clause | section | -00 | copy | asks to | how it is checked |\n"
+	b, err := os.ReadFile(page)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(b), head)
+	rows, after, end := strings.Cut(rest, "\n\n")
+	if !ok || !end {
+		t.Fatal("docs/reference/cbcp.md has no table of clauses")
+	}
+	var want strings.Builder
+	want.WriteString("|---|---|---|---|---|---|")
+	for _, c := range Clauses() {
+		fmt.Fprintf(&want, "\n| `%s` | %s | %s | %s | %s | %s |", c.ID, c.Section, cmp.Or(c.First, "–"), c.Copy, c.Asks, c.How)
+	}
+	if rows == want.String() {
+		return
+	}
+	require.True(t, *update, "docs/reference/cbcp.md does not have the table of the code; go test ./storage/audit/cbcp -update writes it")
+	require.NoError(t, os.WriteFile(page, []byte(before+head+want.String()+"\n\n"+after), 0o644))
+}
+
+// The page says by which numbers clauses are judged that the draft has none for.
+func TestThePageHasTheNumbersOfTheCode(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/reference/cbcp.md")
+	require.NoError(t, err)
+	for _, says := range []string{"three failures in a row", fmt.Sprintf("| `loops` | %d requests", loopMax), "| `re-crawl` | two more requests within 24 hours",
+		"1,048,576 URLs", fmt.Sprintf("%.0f s, where nothing", unhurried.Seconds()), "or a minute"} {
+		assert.Contains(t, string(b), says, "docs/reference/cbcp.md does not say")
+	}
+	if streakMin != 3 || oftenMax != 2 || maxURLs != 1048576 || longPause.Minutes() != 1 {
+		t.Error("a number was changed, and docs/reference/cbcp.md tells the old one")
 	}
 }

@@ -1,10 +1,13 @@
 package forgery
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,11 +19,14 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/audit/cbcp"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/proof"
 	"curtsy/storage/wacz"
+	"curtsy/storage/warc"
 )
 
 var update = flag.Bool("update", false, "write the table in docs/reference/audit-forgeries.md anew")
@@ -329,5 +335,194 @@ func TestEachForgeryHasItsRow(t *testing.T) {
 	assert.GreaterOrEqual(t, len(rows(t)), 80, "rows, want 80 at least")
 	for _, c := range classes {
 		assert.NotEqualf(t, 0, seen[c], "no row forges %s", c)
+	}
+}
+
+// elsewhere is the evidence of the crawl in dir, with a ledger of the same operator that says of a page what the crawl's
+// does not.
+func elsewhere(t *testing.T, dir string) *evidence {
+	e := readEvidence(t, dir)
+	e.value(e.lineOf(e.of(bread)), "depth", "7")
+	e.resign()
+	return e
+}
+
+// headsOf is the head that a note is.
+func headsOf(t *testing.T, note string) []checkpoint.Checkpoint {
+	t.Helper()
+	n, err := checkpoint.Parse([]byte(note))
+	require.NoError(t, err)
+	return []checkpoint.Checkpoint{n.Checkpoint}
+}
+
+// bundleOf makes the bundle of a site of the crawl in dir, which must hold under the operator's key, and returns its
+// checkpoint.
+func bundleOf(t *testing.T, dir string) string {
+	t.Helper()
+	g, err := proof.Of(t.Context(), proof.Crawl{Ledger: filepath.Join(dir, "ledger"), Archive: filepath.Join(dir, "warc"),
+		Index: []string{filepath.Join(dir, filepath.FromSlash(index))}, TempDir: t.TempDir()}, "bakery.test")
+	require.NoError(t, err)
+	var b bytes.Buffer
+	_, err = proof.Make(t.Context(), &b, g.Source)
+	require.NoError(t, err)
+	require.NoError(t, g.Close())
+	r, err := proof.Verify(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), proof.Options{Key: operatorKey.Key()})
+	require.NoError(t, err)
+	if !r.Holds || r.Level != proof.Signed || r.Summary.Lines < 5 {
+		t.Errorf("the bundle does not hold by itself: %+v", r)
+	}
+	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	require.NoError(t, err)
+	f, err := z.Open("checkpoint")
+	require.NoError(t, err)
+	note, err := io.ReadAll(f)
+	require.NoError(t, err)
+	return string(note)
+}
+
+// The polite crawl breaks none of the crawler best practices, told as ours and as another crawler's, and shows that it
+// kept those that an archive can show.
+func TestThePoliteCrawlBreaksNoPractice(t *testing.T) {
+	dir := t.TempDir()
+	crawl(t, dir)
+	foreign := stranger(readEvidence(t, dir)).show().o.Files
+	for name, files := range map[string][]string{"ours": {filepath.Join(dir, "warc", "curtsy-00000.warc.gz")}, "another's": foreign} {
+		t.Run(name, func(t *testing.T) {
+			j := cbcp.New(cbcp.Published{})
+			r, err := audit.Run(t.Context(), audit.Options{Files: files, TempDir: t.TempDir(), Witnesses: []audit.Witness{j}})
+			require.NoError(t, err)
+			got := j.Conclude(r, nil)
+			kept := map[string]bool{}
+			for _, c := range got.Clauses {
+				if kept[c.ID] = c.State == cbcp.Kept; c.State == cbcp.Broken {
+					t.Errorf("%s: %s %+v", c.ID, c.Evidence, c.Examples)
+				}
+			}
+			shown := "rep identifiable unique-name description-url re-crawl loops access get caching https"
+			if name == "ours" { // metadata tell when exchanges ended, and what led to a URL
+				shown += " x-robots-tag back-out visit-log one-at-a-time speed"
+			}
+			for _, id := range strings.Fields(shown) {
+				assert.Truef(t, kept[id], "%s is not shown to be kept", id)
+			}
+		})
+	}
+}
+
+// unseen are the changes of heads that nothing but the mark of their file gives away, by kind of record and field, with
+// the reason.
+var unseen = map[string]string{
+	"request WARC-Protocol":       "nothing else tells it, and no rule depends on it",
+	"request alone WARC-Protocol": "the same",
+	"response WARC-Protocol":      "the same",
+	"revisit WARC-Protocol":       "the same",
+	"refusals WARC-Record-ID":     "no other record names it",
+	"refusals WARC-Date":          "no more is known than that it was written behind the decisions in it",
+	"warcinfo WARC-Date":          "no more is known than that the file was begun in its run",
+	"warcinfo WARC-Filename":      "a file may be copied under another name",
+}
+
+// nearly is a value like another, of the same length.
+func nearly(value string) string {
+	b := []byte(value)
+	for i := len(b) - 1; i >= 0; i-- {
+		switch c := b[i]; {
+		case c >= '0' && c < '9', c >= 'a' && c < 'f':
+			b[i] = c + 1
+			return string(b)
+		case c == '9', c >= 'f' && c <= 'z':
+			b[i] = c - 1
+			return string(b)
+		}
+	}
+	return value + "x"
+}
+
+// No field of a record's head can be changed, taken away, said twice or added where the ledger is left as it is, nor where
+// its marks are made to fit.
+func TestEachFieldOfEachHeadIsHeld(t *testing.T) {
+	every := 4
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
+		every = 1
+	case testing.Short():
+		every = 30
+	}
+	dir := t.TempDir()
+	crawl(t, dir)
+	honest := readEvidence(t, dir)
+	met := map[string]int{}
+	for i, r := range honest.records {
+		kind := kindOf(honest, i)
+		if met[kind]++; met[kind] > 1 {
+			continue
+		}
+		for j, f := range append(slices.Clone(r.fields), warc.Field{Name: "WARC-Truncated"}, warc.Field{Name: "X-More"}, warc.Field{Name: "WARC-IP-Address"}) {
+			if (i+j)%every > 0 {
+				continue
+			}
+			for how, forge := range map[string]func(r *record){
+				"changed": func(r *record) { r.set(f.Name, nearly(f.Value)) },
+				"gone":    func(r *record) { r.del(f.Name) },
+				"twice":   func(r *record) { r.again(f.Name, nearly(f.Value)) },
+			} {
+				held := unseen[kind+" "+f.Name] == "" || f.Name != "WARC-Protocol" && how != "changed"
+				if f.Value == "" && (how != "twice" || r.get(f.Name) != "") || f.Name == "Content-Length" {
+					continue
+				}
+				e := readEvidence(t, dir)
+				x := e.records[i]
+				x.kept = strings.HasSuffix(f.Name, "-Digest")
+				if forge(x); held { // not by the mark alone
+					e.resign()
+				}
+				assert.Falsef(t, directory(e.write()).judge(t).Clean, "%s: %s is %s, and nothing is found", kind, f.Name, how)
+			}
+		}
+	}
+	for _, kind := range []string{"warcinfo", "request", "response", "revisit", "metadata", "refusals", "request alone", "metadata of a request"} {
+		assert.NotEqualf(t, 0, met[kind], "no %s", kind)
+	}
+}
+
+// kindOf is the type of a record, told apart by what it is of.
+func kindOf(e *evidence, i int) string {
+	r := e.records[i]
+	kind := r.get("WARC-Type")
+	switch {
+	case kind == "metadata" && r.get("WARC-Target-URI") == "":
+		return "refusals"
+	case kind == "request" && e.answerOf(r) == nil:
+		return "request alone"
+	case kind == "metadata" && i > 0 && e.records[i-1].is("request"):
+		return "metadata of a request"
+	}
+	return kind
+}
+
+// No two records can change places.
+func TestNoTwoRecordsChangePlaces(t *testing.T) {
+	dir := t.TempDir()
+	crawl(t, dir)
+	honest := readEvidence(t, dir)
+	every := 9
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
+		every = 1
+	case testing.Short():
+		every = 40
+	}
+	for i := 0; i < len(honest.records); i += every {
+		for _, by := range []int{1, 2, 3, 6} {
+			if i+by >= len(honest.records) {
+				continue
+			}
+			e := readEvidence(t, dir)
+			e.records[i], e.records[i+by] = e.records[i+by], e.records[i]
+			e.resign() // or the mark of the file would give it away
+			if res := directory(e.write()).judge(t); res.Clean {
+				t.Errorf("records %d, a %s, and %d, a %s, have changed places, and nothing is found", i, kindOf(honest, i), i+by, kindOf(honest, i+by))
+			}
+		}
 	}
 }

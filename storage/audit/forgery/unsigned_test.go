@@ -1,8 +1,14 @@
 package forgery
 
 import (
+	"archive/zip"
+	"compress/gzip"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -20,9 +26,13 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/audit/reconcile"
+	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/tree"
+	"curtsy/storage/wacz"
 )
 
 // unsigned is a forgery of a whole crawl, by whoever keeps its directory and has no key.
@@ -282,4 +292,190 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 	if _, err := resume(t, dir); err != nil {
 		t.Error(err)
 	}
+}
+
+// The files of a package that rows forge.
+const (
+	packedArchive  = "archive/curtsy-00000.warc.gz"
+	packedPages    = "pages/pages.jsonl"
+	packedIndex    = "indexes/index.cdxj"
+	packedManifest = "datapackage.json"
+	packedDigest   = "datapackage-digest.json"
+)
+
+// packed is a package that was unpacked: its files, in their order.
+type packed struct {
+	names      []string
+	files, was map[string]string // as they are, and as they were packed
+}
+
+// pack makes a package of the evidence as it is, signed with a key.
+func pack(t *testing.T, e *evidence, key []byte) *packed {
+	t.Helper()
+	ctx, dir := context.Background(), e.write()
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "index"))) // that of a forged archive is made anew
+	index, err := cdxj.Open(ctx, dir, cdxj.Options{})
+	require.NoError(t, err)
+	require.NoError(t, index.Close())
+	lists, err := cdxj.Files(filepath.Join(dir, "index"))
+	require.NoError(t, err)
+	o := wacz.Options{Software: "curtsy", Version: "1", Key: ed25519.NewKeyFromSeed(key), TempDir: t.TempDir(), Lines: ledger.Read(filepath.Join(dir, "ledger")),
+		Segments: directory(dir).o.Files, Index: func(w io.Writer) error { return cdxj.Merge(w, lists...) }}
+	books := filesIn(t, filepath.Join(dir, "ledger"))
+	for _, name := range slices.Sorted(maps.Keys(books)) {
+		o.Files = append(o.Files, wacz.File{Name: "ledger/" + name, Path: filepath.Join(dir, "ledger", filepath.FromSlash(name))})
+	}
+	to := filepath.Join(t.TempDir(), "x.wacz")
+	_, err = wacz.Create(ctx, to, o)
+	require.NoError(t, err)
+	z, err := zip.OpenReader(to)
+	require.NoError(t, err)
+	defer z.Close()
+	p := &packed{files: map[string]string{}}
+	for _, f := range z.File {
+		r, err := f.Open()
+		require.NoError(t, err)
+		b, err := io.ReadAll(r)
+		require.NoError(t, err)
+		p.names, p.files[f.Name] = append(p.names, f.Name), string(b)
+	}
+	p.was = maps.Clone(p.files)
+	return p
+}
+
+// members is the archive as a file, a gzip member for each record.
+func (e *evidence) members() string {
+	var b strings.Builder
+	z := gzip.NewWriter(&b)
+	for _, r := range e.records {
+		one := &evidence{t: e.t, records: []*record{r}}
+		z.Reset(&b)
+		if _, err := io.WriteString(z, one.archive()); err != nil {
+			e.t.Fatal(err)
+		}
+		require.NoError(e.t, z.Close())
+	}
+	return b.String()
+}
+
+// show shows the package, as curtsy audit FILE does.
+func (p *packed) show(t *testing.T) trial {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "y.wacz")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	z := zip.NewWriter(f)
+	for _, name := range p.names {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, p.files[name])
+		}
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	require.NoError(t, f.Close())
+	b, err := wacz.Open(context.Background(), path, filepath.Join(t.TempDir(), "u"))
+	require.NoError(t, err)
+	return trial{o: audit.Options{Files: b.Files, LeftOut: b.LeftOut()}, l: reconcile.Options{Dir: b.Ledger, Base: b.Base, Stated: b.Stated}, pack: b}
+}
+
+func (p *packed) hash(name string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(p.files[name])))
+}
+
+// list makes the manifest name a file as it is.
+func (p *packed) list(name string) {
+	old := packed{files: p.was}
+	m := strings.ReplaceAll(p.files[packedManifest], old.hash(name), p.hash(name))
+	p.files[packedManifest] = strings.ReplaceAll(m, fmt.Sprintf("\"bytes\": %d", len(p.was[name])), fmt.Sprintf("\"bytes\": %d", len(p.files[name])))
+}
+
+// seal makes the digest name the manifest as it is.
+func (p *packed) seal() {
+	old := packed{files: p.was}
+	p.files[packedDigest] = strings.ReplaceAll(p.files[packedDigest], old.hash(packedManifest), p.hash(packedManifest))
+}
+
+// unsign leaves the digest without its signatures.
+func (p *packed) unsign() {
+	p.files[packedDigest] = fmt.Sprintf("{\"path\": %q, \"hash\": \"sha256:%s\"}", packedManifest, p.hash(packedManifest))
+}
+
+// siteLogs writes the access logs of all sites, as their servers would have: a line for each answered exchange, by host.
+func (e *evidence) siteLogs() map[string][]string {
+	logs := map[string][]string{}
+	for _, x := range e.exchanges("") {
+		host, _, _ := strings.Cut(strings.TrimPrefix(x.url(), "http://"), "/")
+		request, _, _ := strings.Cut(x.ask.block, "\r\n")
+		logs[host] = append(logs[host], fmt.Sprintf("198.18.0.9 - - [%s] %q %s 12 \"-\" %q\n",
+			x.began(e.t).Format("02/Jan/2006:15:04:05 -0700"), request, x.answer.block[9:12], x.agent()))
+	}
+	return logs
+}
+
+// agent is the User-Agent that was sent.
+func (x exchange) agent() string {
+	_, rest, _ := strings.Cut(x.ask.block, "\r\nUser-Agent: ")
+	agent, _, _ := strings.Cut(rest, "\r\n")
+	return agent
+}
+
+// honestLogs are the logs of all sites.
+func honestLogs(t *testing.T, e *evidence) []accesslog.Log {
+	t.Helper()
+	return e.written(e.siteLogs())
+}
+
+// written puts logs into files.
+func (e *evidence) written(logs map[string][]string) (all []accesslog.Log) {
+	dir := e.t.TempDir()
+	for _, host := range slices.Sorted(maps.Keys(logs)) {
+		path := filepath.Join(dir, host+".log")
+		e.put(path, strings.Join(logs[host], ""))
+		all = append(all, accesslog.Log{Host: host, Path: path})
+	}
+	return all
+}
+
+// overlapping are the logs of e.logs, the bakery's in two files: the later begins amid the earlier.
+func (e *evidence) overlapping() []accesslog.Log {
+	bakery := e.logs["bakery.test"]
+	delete(e.logs, "bakery.test")
+	all := e.written(e.logs)
+	for i, part := range [][]string{bakery[:2*len(bakery)/3], bakery[len(bakery)/3:]} {
+		path := filepath.Join(e.t.TempDir(), fmt.Sprint(i))
+		e.put(path, strings.Join(part, ""))
+		all = append(all, accesslog.Log{Host: "bakery.test", Path: path})
+	}
+	e.logs["bakery.test"] = bakery
+	return all
+}
+
+// together puts all logs into one file, in the order of their seconds. Lines name their hosts if something stands behind.
+func (e *evidence) together(behind string) (all []accesslog.Log) {
+	var lines []string
+	for _, host := range slices.Sorted(maps.Keys(e.logs)) {
+		for _, l := range e.logs[host] {
+			if behind != "" {
+				l = host + behind + l
+			}
+			lines = append(lines, l)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return secondOf(e.t, a).Compare(secondOf(e.t, b)) })
+	path := filepath.Join(e.t.TempDir(), "access.log")
+	e.put(path, strings.Join(lines, ""))
+	for _, host := range slices.Sorted(maps.Keys(e.logs)) {
+		all = append(all, accesslog.Log{Host: host, Path: path})
+	}
+	return all
+}
+
+// secondOf is when a line was written.
+func secondOf(t *testing.T, line string) time.Time {
+	t.Helper()
+	_, rest, _ := strings.Cut(line, "[")
+	at, err := time.Parse("02/Jan/2006:15:04:05 -0700", rest[:26])
+	require.NoError(t, err)
+	return at
 }
