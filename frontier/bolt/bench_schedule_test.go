@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
 )
@@ -31,11 +29,6 @@ func (f *Frontier) rotate() {
 	f.scheduler.due.Served(h.id, f.leases.claims)
 	h.notBefore = due + int64(len(f.hosts.all))
 	f.scheduler.enter(h, 0)
-}
-
-func TestSchedule_PopAndPushDoNotAllocate(t *testing.T) {
-	f := scheduled(10_000)
-	require.EqualValues(t, 0, testing.AllocsPerRun(20_000, f.rotate), "allocations")
 }
 
 // BenchmarkSchedule is the next host taken out of the schedule and put back, which is what a turn costs there.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"curtsy/frontier/bolt/layout"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // task is what a simple queue knows of a reference.
@@ -86,17 +88,19 @@ type trial struct {
 	m    simpleQueue
 	now  int64
 	next layout.Ref
+	gap  int    // the most between two references
 	out  []task // under a lease, so to speak
 }
 
 func TestQueue_EqualsASortedSlice(t *testing.T) {
+	seeds := uint64(200)
 	if testing.Short() {
-		t.Skip("it computes for long under the race detector")
+		seeds = 20 // it computes for long under the race detector
 	}
 	for _, deep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deep=%v", deep), func(t *testing.T) {
-			for seed := range uint64(200) {
-				x := &trial{T: t, rng: rand.New(rand.NewPCG(seed, 6)), q: newQueue(deep), m: simpleQueue{deep: deep}, next: layout.MakeRef(1, 0)}
+			for seed := range seeds {
+				x := &trial{T: t, rng: rand.New(rand.NewPCG(seed, 6)), q: newQueue(deep), m: simpleQueue{deep: deep}, next: layout.MakeRef(1, 0), gap: int(seed%4) + 1}
 				for range 300 {
 					x.step()
 					x.check()
@@ -113,7 +117,7 @@ func (x *trial) step() {
 		for range x.rng.IntN(20) {
 			x.q.Push(x.next)
 			x.m.tasks = append(x.m.tasks, task{ref: x.next})
-			x.next += layout.Ref(1 + x.rng.IntN(2))
+			x.next += layout.Ref(1 + x.rng.IntN(x.gap))
 		}
 	case 2:
 		n := x.rng.IntN(6)
@@ -216,4 +220,23 @@ func (x *trial) drain() {
 	if !x.q.Plain() || x.q.Runs() != 0 {
 		x.Fatalf("an empty queue holds memory: %+v", x.q)
 	}
+}
+
+// What is used up does not pile up before the head.
+func TestQueue_MemoryFollowsWhatIsInIt(t *testing.T) {
+	var q runs
+	for i := range 100_000 {
+		q.push(layout.MakeRef(uint64(i+1), 0))
+		if i >= 100 {
+			q.pop()
+		}
+	}
+	assert.LessOrEqual(t, cap(q.runs), 400, "room for 100 runs")
+	for i := range 1000 {
+		q.push(layout.MakeRef(uint64(200_000+i), 0))
+	}
+	for range 1000 {
+		q.popBack()
+	}
+	assert.LessOrEqual(t, cap(q.runs), 400, "room for 100 runs, when others were taken from the back")
 }
