@@ -16,72 +16,6 @@ func hopsTo(n int, last Exchange) (all []Exchange) {
 	return append(all, last)
 }
 
-// The columns of the outcome table, section 3.1 of the policy, for all standards; and strictly, where the sterner of a
-// standard's column and that of RFC 9309 holds. "Defer" is DENY: no URL is judged until the file can be had.
-func TestOutcome_3_1_AllStandards(t *testing.T) {
-	good := Exchange{Status: 200, Body: rules}
-	status := func(s int) []Exchange { return []Exchange{{Status: s}} }
-	failure := func(why string) []Exchange { return []Exchange{{Failure: why}} }
-	stern := map[string]int{"ALLOW": 0, "RULES": 1, "CLOSED": 2, "DENY": 3}
-	for _, row := range []struct {
-		name      string
-		exchanges []Exchange
-		want      [3]string // rfc9309, draft1996, std1994
-	}{
-		{"200 with body", []Exchange{good}, [3]string{"RULES", "RULES", "RULES"}},
-		{"299 with body", []Exchange{{Status: 299, Body: rules}}, [3]string{"RULES", "RULES", "RULES"}},
-		{"200 with empty body", status(200), [3]string{"RULES", "RULES", "ALLOW"}},
-		{"204", status(204), [3]string{"RULES", "RULES", "ALLOW"}},
-		{"200 as text-html", []Exchange{{Status: 200, Body: rules, Header: fields("Content-Type", "text/html")}}, [3]string{"RULES", "RULES", "RULES"}},
-		{"200 that looks binary", []Exchange{{Status: 200, Body: []byte("\x7FELF\x00")}}, [3]string{"RULES", "RULES", "RULES"}},
-		{"200 over 500 KiB", []Exchange{{Status: 200, Body: make([]byte, MaxBody+1), Oversize: true}}, [3]string{"RULES", "RULES", "RULES"}},
-		{"connection cut before the end", []Exchange{{Status: 200, Failure: "incomplete"}}, [3]string{"DENY", "DENY", "DENY"}},
-		{"undeclared gzip", []Exchange{{Status: 200, Body: []byte("\x1F\x8B\x08")}}, [3]string{"DENY", "DENY", "DENY"}},
-		{"206", []Exchange{{Status: 206, Body: rules}}, [3]string{"DENY", "DENY", "DENY"}},
-		{"one redirect", hopsTo(1, good), [3]string{"RULES", "RULES", "RULES"}},
-		{"five redirects", hopsTo(5, good), [3]string{"RULES", "RULES", "RULES"}},
-		{"no Location", status(302), [3]string{"DENY", "DENY", "DENY"}},
-		{"a redirect loop", []Exchange{moveTo("/robots.txt")}, [3]string{"DENY", "DENY", "DENY"}},
-		{"a Location of another scheme", []Exchange{moveTo("ftp://a.test/")}, [3]string{"DENY", "DENY", "DENY"}},
-		{"300", status(300), [3]string{"DENY", "DENY", "DENY"}},
-		{"304 without a stored copy", status(304), [3]string{"DENY", "DENY", "DENY"}},
-		{"305", status(305), [3]string{"DENY", "DENY", "DENY"}},
-		{"401", status(401), [3]string{"ALLOW", "CLOSED", "ALLOW"}},
-		{"403", status(403), [3]string{"ALLOW", "CLOSED", "ALLOW"}},
-		{"402", status(402), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
-		{"404", status(404), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
-		{"410", status(410), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
-		{"429", status(429), [3]string{"DENY", "DENY", "DENY"}},
-		{"400", status(400), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
-		{"451", status(451), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
-		{"408", status(408), [3]string{"DENY", "DENY", "DENY"}},
-		{"425", status(425), [3]string{"DENY", "DENY", "DENY"}},
-		{"1xx final", status(199), [3]string{"DENY", "DENY", "DENY"}},
-		{"600", status(600), [3]string{"DENY", "DENY", "DENY"}},
-		{"500", status(500), [3]string{"DENY", "DENY", "DENY"}},
-		{"599", status(599), [3]string{"DENY", "DENY", "DENY"}},
-		{"DNS failure", failure("dns"), [3]string{"DENY", "DENY", "DENY"}},
-		{"connection refused", failure("connect"), [3]string{"DENY", "DENY", "DENY"}},
-		{"TLS failure", failure("tls"), [3]string{"DENY", "DENY", "DENY"}},
-		{"response header too large", failure("protocol"), [3]string{"DENY", "DENY", "DENY"}},
-	} {
-		for i, s := range Standards() {
-			t.Run(row.name+"/"+s.String(), func(t *testing.T) {
-				got, need := runBy(t, Terms{Standard: s}, State{}, row.exchanges...)
-				expect(t, got, need, row.want[i])
-			})
-			t.Run(row.name+"/"+s.String()+" strictly", func(t *testing.T) {
-				want := row.want[i]
-				if stern[want] < stern[row.want[0]] {
-					want = row.want[0]
-				}
-				got, need := runBy(t, Terms{Standard: s, Strict: true}, State{}, row.exchanges...)
-				expect(t, got, need, want)
-			})
-		}
-	}
-}
-
 // RFC 9309 follows five redirects, and then the file counts as unavailable; the draft follows "until a resource can be
 // found", which is ten here; the 1994 document is silent, and follows five.
 func TestOutcome_3_1_RedirectsInARow(t *testing.T) {
@@ -285,12 +219,6 @@ func TestLifetime_3_2_After30Days(t *testing.T) {
 				t.Errorf("the run of failures began %v, then %v", first, s.FirstFailure())
 			}
 		})
-	}
-}
-
-func TestChoiceNames(t *testing.T) {
-	for c, want := range map[Choice]string{Default: "default", Allow: "allow", Deny: "deny", UseStale: "stale", 9: "choice 9"} {
-		assert.Equalf(t, want, c.String(), "%d: %s", c, c)
 	}
 }
 

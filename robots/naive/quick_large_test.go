@@ -51,20 +51,6 @@ func TestALargeBodyIsNoProductOfRulesAndTarget(t *testing.T) {
 	}
 }
 
-// Of a large body, too, package naive says the same.
-func TestALargeBodyIsReadAsNaiveReadsIt(t *testing.T) {
-	for name, c := range large() {
-		body := []byte(c[0])
-		r := Read("rfc9309", body, "a")
-		for _, target := range []string{"/a", c[1][:min(len(c[1]), 30)], "/wordword12zz7x", "/aaaaaaaaaaab", "/same/beginning/77"} {
-			want, wantLine := Allowed(body, "a", target)
-			if got, line := r.Allowed(target); got != want || line != wantLine {
-				t.Errorf("%s, %q: %v by line %d, naive %v by line %d", name, target, got, line, want, wantLine)
-			}
-		}
-	}
-}
-
 func BenchmarkAllowedOfALargeBody(b *testing.B) {
 	for name, c := range large() {
 		r := Read("rfc9309", []byte(c[0]), "a")
