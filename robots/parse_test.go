@@ -1,6 +1,8 @@
 package robots
 
 import (
+	"curtsy/robots/naive"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -45,9 +47,13 @@ func TestCrawlDelay(t *testing.T) {
 		"0.0000000001": 1, "0.1234567890": 123456789, "99999999999999999999": maxDelay, "400d": maxDelay, "1.5m": 90 * time.Second,
 		"": none, "-5": none, "+5": none, "nan": none, "inf": none, "1/10": none, ".5": none, "5.": none, "5,5": none, "1e3": none, "ten": none,
 	} {
-		p := Parse([]byte("user-agent: *\ncrawl-delay: "+value+"\ndisallow: /a"), Options{Token: "curtsy"})
+		body := []byte("user-agent: *\ncrawl-delay: " + value + "\ndisallow: /a")
+		p := Parse(body, Options{Token: "curtsy"})
 		if d, ok := p.CrawlDelay(); ok != (want >= 0) || ok && d != want {
 			t.Errorf("Crawl-delay %q: %v, %v; want %v", value, d, ok, want)
+		}
+		if n, ok := naive.Delay(body, "curtsy"); ok != (want >= 0) || ok && !sameDelay(n, want) {
+			t.Errorf("Crawl-delay %q: naive: %v s, %v; want %v", value, n, ok, want)
 		}
 		assert.Falsef(t, p.Match("/a").Allowed, "Crawl-delay %q spoils the rules", value)
 	}
@@ -69,7 +75,15 @@ func TestCrawlDelay(t *testing.T) {
 		if d, ok := Parse([]byte(c.file), Options{Token: "curtsy"}).CrawlDelay(); ok != (c.want >= 0) || ok && d != c.want {
 			t.Errorf("%s: %v, %v; want %v", c.name, d, ok, c.want)
 		}
+		if n, ok := naive.Delay([]byte(c.file), "curtsy"); ok != (c.want >= 0) || ok && !sameDelay(n, c.want) {
+			t.Errorf("%s: naive: %v s, %v; want %v", c.name, n, ok, c.want)
+		}
 	}
+}
+
+// sameDelay reports whether package naive, which knows no bound of a pause, has the same number of seconds.
+func sameDelay(seconds float64, want time.Duration) bool {
+	return math.Abs(min(seconds, maxDelay.Seconds())-want.Seconds()) < 1e-6
 }
 
 func TestRequestRate(t *testing.T) {
@@ -79,9 +93,20 @@ func TestRequestRate(t *testing.T) {
 		"100/1h": 36 * time.Second, "1/1d": 24 * time.Hour, "1/0": 0, "9999999999999999999999/1": 1,
 		"0/5": none, "5": none, "1/": none, "/5": none, "-1/5": none, "1.5/5": none, "a/b": none, "1/-5": none,
 	} {
-		d, ok := Parse([]byte("user-agent: *\nrequest-rate: "+value), Options{Token: "curtsy"}).RequestRate()
+		body := []byte("user-agent: *\nrequest-rate: " + value)
+		d, ok := Parse(body, Options{Token: "curtsy"}).RequestRate()
 		if ok != (want >= 0) || ok && d != want {
 			t.Errorf("Request-rate %q: %v, %v; want %v", value, d, ok, want)
+		}
+		if n, ok := naive.Rate(body, "curtsy"); ok != (want >= 0) || ok && !sameDelay(n, want) {
+			t.Errorf("Request-rate %q: naive: %v s, %v; want %v", value, n, ok, want)
+		}
+	}
+	const file = "user-agent: *\nrequest-rate: 1/9\nrequest-rate: 1/5\nuser-agent: z\nrequest-rate: 1/3\ndisallow: /\nuser-agent: x\nallow: /\nuser-agent: y\nrequest-rate: 1/2\n"
+	for token, want := range map[string]time.Duration{"x": 9 * time.Second, "y": 2 * time.Second, "z": 3 * time.Second, "other": 9 * time.Second} {
+		d, _ := Parse([]byte(file), Options{Token: token}).RequestRate()
+		if n, _ := naive.Rate([]byte(file), token); d != want || !sameDelay(n, want) {
+			t.Errorf("%s: %v, naive %v s; want %v", token, d, n, want)
 		}
 	}
 }
