@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -249,35 +248,5 @@ func TestPackingBrokenOffAtEveryStep(t *testing.T) {
 	}
 	if names := ls(t, dir); names[0] != "000000.jsonl.zst" || names[1] != "000001.jsonl" {
 		t.Errorf("%q", names)
-	}
-}
-
-// TestTornLineIsCut: whatever byte a kill left as the last, the next run cuts the torn line, says how much it was, and
-// goes on behind the line before.
-func TestTornLineIsCut(t *testing.T) {
-	whole, err := os.ReadFile(filepath.Join(made(t, testKey(1), 0, 1), "000000.jsonl"))
-	require.NoError(t, err)
-	for n := range len(whole) + 1 {
-		if n%17 != 0 && whole[min(n, len(whole)-1)] != '\n' {
-			continue // real files take their time
-		}
-		dir := t.TempDir() // killed before the first checkpoint
-		file := filepath.Join(dir, "000000.jsonl")
-		require.NoError(t, os.WriteFile(file, whole[:n], 0o644))
-		w := open(t, Options{Dir: dir, Signer: testKey(1)})
-		write(t, w, numbered(9))
-		closing(t, w)
-		cut := int64(n - 1 - bytes.LastIndexByte(whole[:n], '\n'))
-		onlyAfterKill(t, fmt.Sprintf("%d octets", n), dir, NoStop)
-		var told int64
-		for e, err := range Scan(dir) {
-			require.NoError(t, err)
-			if e.Mark != nil && e.Mark.Kind == KindRun {
-				told = e.Mark.Cut
-			}
-		}
-		if told != cut {
-			t.Fatalf("%d octets: %d cut and %d told", n, cut, told)
-		}
 	}
 }

@@ -171,6 +171,12 @@ func TestTornAtEveryOctet(t *testing.T) {
 			closing(t, w)
 			want := []string{"http://a.test/0", "http://a.test/1", "http://a.test/2"}[:max(lines-1, 0):max(lines-1, 0)]
 			equal(t, "URLs", urls(t, dir), append(want, "http://a.test/9"))
+			for m, err := range Marks(dir) {
+				require.NoError(t, err)
+				if m.Kind == KindRun && m.Cut != int64(n+len(tail)-keep) {
+					t.Fatalf("%d octets and %q: the mark of the run tells of %d cut", n, tail, m.Cut)
+				}
+			}
 		}
 	}
 }
@@ -268,51 +274,35 @@ func on(w *Writer, d *disk) *Writer {
 	return w
 }
 
-// TestDiskFull: whatever byte is the last that fits, the Writer says so from then on, and every synced line is
-// found by the next.
-func TestDiskFull(t *testing.T) {
-	for size := 0; size < 1200; size += 29 {
-		dir := t.TempDir()
-		w := on(open(t, Options{Dir: dir}), &disk{left: size})
-		var want []string
-		var first error
-		for i := range 4 {
-			l := numbered(i)
-			if err := w.Append(t.Context(), l); err != first {
-				t.Fatalf("size %d: append: %v after %v", size, err, first)
+// TestAFaultOfTheDiskStays: what a failed write or sync left on the disk is unknown, so there is no second try. The next
+// Writer finds every line that was synced.
+func TestAFaultOfTheDiskStays(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*disk)
+		want   error
+	}{
+		"a sync fails": {func(d *disk) { d.syncErr = syscall.EIO }, syscall.EIO},
+		"it is full":   {func(d *disk) { d.left = 100 }, syscall.ENOSPC},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, d := t.TempDir(), &disk{left: 1 << 20}
+			w := on(open(t, Options{Dir: dir}), d)
+			write(t, w, numbered(1))
+			require.NoError(t, w.Sync(t.Context()))
+			c.change(d)
+			write(t, w, numbered(2))
+			first := w.Sync(t.Context())
+			require.ErrorIs(t, first, c.want)
+			assert.ErrorContains(t, first, "000000.jsonl")
+			d.syncErr, d.left = nil, 1<<20
+			for _, err := range []error{w.Sync(t.Context()), w.Append(t.Context(), numbered(3)), w.Close()} {
+				if err != first {
+					t.Errorf("then %v", err)
+				}
 			}
-			err := w.Sync(t.Context())
-			switch {
-			case first != nil && err != first:
-				t.Fatalf("size %d: %v after %v", size, err, first)
-			case err == nil:
-				want = append(want, l.URL)
-			case !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "000000.jsonl"):
-				t.Fatal(err)
-			default:
-				first = err
-			}
-		}
-		if err := w.Close(); err != first && (first != nil || !errors.Is(err, syscall.ENOSPC)) { // it may be the head that does not fit
-			t.Fatalf("size %d: close: %v", size, err)
-		}
-		closing(t, open(t, Options{Dir: dir}))
-		equal(t, "URLs", urls(t, dir), want)
-	}
-}
-
-// TestSyncFails: what a failed sync left on the disk is unknown, so there is no second try.
-func TestSyncFails(t *testing.T) {
-	d := &disk{left: 1 << 20, syncErr: syscall.EIO}
-	w := on(open(t, Options{Dir: t.TempDir()}), d)
-	write(t, w, numbered(1))
-	first := w.Sync(t.Context())
-	require.ErrorIs(t, first, syscall.EIO)
-	d.syncErr = nil
-	for _, err := range []error{w.Sync(t.Context()), w.Append(t.Context(), numbered(2)), w.Close()} {
-		if err != first {
-			t.Errorf("then %v", err)
-		}
+			closing(t, open(t, Options{Dir: dir}))
+			assert.Contains(t, urls(t, dir), "http://a.test/1")
+		})
 	}
 }
 

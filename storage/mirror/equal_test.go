@@ -48,28 +48,3 @@ func TestRevisitsOfOneSecondDoNotDependOnSegments(t *testing.T) {
 	}
 	assert.Equalf(t, "the body", first["a.test/x.txt"], "the tree is %q", first)
 }
-
-// A check finds whatever file is gone, and whatever reference was led astray.
-func TestACheckFindsEveryLoss(t *testing.T) {
-	dir := t.TempDir()
-	crawled(t, dir, small()...)
-	built(t, options(t, dir))
-	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
-		t.Fatalf("wrong before: %v", wrong)
-	}
-	tree := treeOf(t, Tree(dir))
-	for _, name := range filesOf(tree) {
-		path := filepath.Join(Tree(dir), filepath.FromSlash(name))
-		require.NoError(t, os.Remove(path))
-		if wrong, _ := brokenOf(t, dir); len(wrong) < 1 || wrong[0].Reason != NoFile {
-			t.Errorf("without %s: %v", name, wrong)
-		}
-		for i, ref := range []string{"nowhere.html", "../../../x", "%2e%2e/", ".", "http://a.test/Page"} {
-			edit(t, path, `<a href="`+ref+`">`)
-			if wrong, _ := brokenOf(t, dir); strings.HasSuffix(name, ".html") && len(wrong) != 1 {
-				t.Errorf("%s with reference %d: %v", name, i, wrong)
-			}
-		}
-		edit(t, path, tree[name])
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -232,13 +231,4 @@ func FuzzReadHTTP(f *testing.F) {
 			t.Fatal(h.Status)
 		}
 	})
-}
-
-// TestGoldenIsReadByBoth: the golden file, plain, reads leniently as it does strictly.
-func TestGoldenIsReadByBoth(t *testing.T) {
-	b, err := os.ReadFile("testdata/golden.warc")
-	require.NoError(t, err)
-	if codes, n := checked(t, b); strings.Join(codes, " ") != PlainFile || n.Records != 7 {
-		t.Errorf("%q, %+v", codes, n)
-	}
 }

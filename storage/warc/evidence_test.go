@@ -370,16 +370,17 @@ func TestExchangesAreTornWhole(t *testing.T) {
 	silent.Line = &decision
 	unasked := record("http://a.test/unasked", "", "HTTP/1.1 408 Slow\r\n\r\n", 0)
 	unasked.Line = &decision
-	write(t, w, told(1), silent, unasked, simple(2))
+	quiet := record("http://a.test/quiet", "GET /quiet HTTP/1.1\r\n\r\n", "", 0) // without its metadata record
+	write(t, w, told(1), silent, unasked, quiet, simple(2))
 	require.NoError(t, w.Refuse(t.Context(), refusal(1, 1)))
 	closing(t, w)
 	path := filepath.Join(dir, "crawl-00000.warc.gz")
 	es := read(t, path)
 	segment, err := os.ReadFile(path)
-	if err != nil || len(es) != 11 {
+	if err != nil || len(es) != 12 {
 		t.Fatal(len(es), err)
 	}
-	ends := []int64{0, es[3].end, es[5].end, es[7].end, es[9].end, es[10].end}
+	ends := []int64{0, es[3].end, es[5].end, es[7].end, es[8].end, es[10].end, es[11].end}
 	for n := range int64(len(segment)) + 1 {
 		i, found := slices.BinarySearch(ends, n)
 		if !found {
@@ -430,6 +431,17 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 			t.Error(err)
 		}
 		f.Close()
+		es := read(t, filepath.Join(dir, name))
+		for i, e := range es {
+			if e.Type != "response" {
+				continue
+			}
+			q, m := es[i-1], es[i+1]
+			if q.Type != "request" || m.Type != "metadata" || q.TargetURI() != e.TargetURI() || m.TargetURI() != e.TargetURI() {
+				t.Fatalf("%s: neighbours are %s of %s and %s of %s", name, q.Type, q.TargetURI(), m.Type, m.TargetURI())
+			}
+			assert.Equalf(t, es[0].ID(), bare(e.Fields.Get("WARC-Warcinfo-ID")), "%s: a record of another segment", name)
+		}
 	}
 	c.Finish(func(_ int, f Finding) { found(f) })
 	for _, e := range k.added {

@@ -3,7 +3,6 @@ package warc
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -53,51 +52,6 @@ func on(w *Writer, d *disk) *Writer {
 		return d, err
 	}
 	return w
-}
-
-// TestDiskFull: whatever octet is the last that fits, the Writer says so from then on, and the next Open finds every
-// exchange it acknowledged.
-func TestDiskFull(t *testing.T) {
-	segment, _ := threeExchanges(t)
-	for size := 0; size < len(segment); size += 101 {
-		dir := t.TempDir()
-		w := on(open(t, Options{Dir: dir}), &disk{left: size})
-		kept := 0
-		var first error
-		for i := range 4 {
-			_, err := w.Record(t.Context(), simple(i))
-			switch {
-			case err == nil && first != nil:
-				t.Fatalf("size %d: wrote again after %v", size, first)
-			case err == nil:
-				kept++
-			case !isFull(err):
-				t.Fatalf("size %d: %v", size, err)
-			default:
-				first = err
-			}
-		}
-		if err := w.Sync(t.Context()); !isFull(err) {
-			t.Fatalf("size %d: sync: %v", size, err)
-		}
-		if err := w.Close(); !isFull(err) {
-			t.Fatalf("size %d: close: %v", size, err)
-		}
-		assert.Containsf(t, first.Error(), filepath.Join(dir, "crawl-00000.warc.gz.open"), "the error names no file: %v", first)
-		w = open(t, Options{Dir: dir})
-		closing(t, w)
-		found := 0
-		if kept > 0 {
-			found = (len(read(t, filepath.Join(dir, "crawl-00000.warc.gz"))) - 1) / 2
-		}
-		if found != kept || len(ls(t, dir)) != min(kept, 1) {
-			t.Fatalf("size %d: %d exchanges acknowledged, %d found, files %q", size, kept, found, ls(t, dir))
-		}
-	}
-}
-
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC)
 }
 
 // TestSyncFails: what a failed sync left on the disk is unknown, so there is no second try.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -34,23 +33,6 @@ func leave(t testing.TB, b []byte) (dir string) {
 	dir = t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "crawl-00000.warc.gz.open"), b, 0o644))
 	return dir
-}
-
-// TestTornAtEveryOctet: a segment that ends anywhere is kept up to its last whole exchange, and no further.
-func TestTornAtEveryOctet(t *testing.T) {
-	segment, ends := threeExchanges(t)
-	for n := range int64(len(segment)) + 1 {
-		want := ends[0]
-		for _, end := range ends {
-			if end <= n {
-				want = end
-			}
-		}
-		end, cause, err := whole(bytes.NewReader(segment[:n]))
-		if end != want || err != nil || cause != nil && !errors.Is(cause, io.ErrUnexpectedEOF) {
-			t.Fatalf("of %d octets %d are kept, want %d (%v, %v)", n, end, want, cause, err)
-		}
-	}
 }
 
 // TestReopen: after each kind of kill the archive reads clean at once, goes on in the next segment, and Cut says
@@ -165,23 +147,5 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != "precious" {
 		t.Errorf("now holds %q, %v", b, err)
-	}
-}
-
-// TestGzip asks gzip itself.
-func TestGzip(t *testing.T) {
-	gzip, err := exec.LookPath("gzip")
-	if err != nil {
-		t.Skip("no gzip")
-	}
-	segment, ends := threeExchanges(t)
-	dir := leave(t, segment[:ends[3]-1])
-	w := open(t, Options{Dir: dir})
-	write(t, w, simple(3))
-	closing(t, w)
-	for _, name := range ls(t, dir) {
-		if out, err := exec.Command(gzip, "-t", filepath.Join(dir, name)).CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("%s: %v: %s", name, err, out)
-		}
 	}
 }

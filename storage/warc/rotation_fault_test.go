@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,10 +44,13 @@ func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 				if err == nil {
 					err = w.Sync(t.Context())
 				}
-				if err != nil && !isFull(err) {
-					t.Fatalf("%d left: %v", left, err)
-				}
 				if err != nil {
+					// It says so from then on, and names the file.
+					_, again := w.Record(t.Context(), simple(next))
+					assert.Containsf(t, err.Error(), filepath.Join(dir, "crawl-"), "%d left", left)
+					for _, e := range []error{err, again, w.Sync(t.Context())} {
+						require.ErrorIsf(t, e, syscall.ENOSPC, "%d left", left)
+					}
 					break
 				}
 				kept = append(kept, simple(next).URL)
@@ -55,7 +60,9 @@ func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 				require.NoError(t, os.CopyFS(copied, os.DirFS(dir)))
 				dir = copied
 			}
-			_ = w.Close() // on a full disk it says so: TestDiskFull
+			if err := w.Close(); next < exchanges {
+				require.ErrorIsf(t, err, syscall.ENOSPC, "%d left: close", left)
+			}
 			w = open(t, Options{Dir: dir, SegmentSize: size})
 			write(t, w, simple(100))
 			closing(t, w)

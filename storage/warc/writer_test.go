@@ -280,46 +280,6 @@ func TestRotation(t *testing.T) {
 	equal(t, "URLs", got, want)
 }
 
-// TestConcurrent: whatever 64 writers do, request and response stay neighbours, every id is found once, and a
-// record never names a segment it is not in.
-func TestConcurrent(t *testing.T) {
-	dir := t.TempDir()
-	w := open(t, Options{Dir: dir, SegmentSize: 20_000})
-	const writers, each = 64, 8
-	var wg sync.WaitGroup
-	ids := make([][]string, writers)
-	for i := range writers {
-		wg.Go(func() {
-			for j := range each {
-				id, err := w.Record(t.Context(), simple(i*each+j))
-				if err == nil && j == each/2 {
-					err = w.Sync(t.Context())
-				}
-				assert.NoError(t, err)
-				ids[i] = append(ids[i], id.ID)
-			}
-		})
-	}
-	wg.Wait()
-	closing(t, w)
-	var got []string
-	for _, name := range ls(t, dir) {
-		es := read(t, filepath.Join(dir, name))
-		for i := 1; i < len(es); i += 2 {
-			q, a := es[i], es[i+1]
-			if q.Type != "request" || a.Type != "response" || q.ConcurrentTo() != a.ID() || q.TargetURI() != a.TargetURI() {
-				t.Fatalf("%s: neighbours are %s of %s and %s of %s", name, q.Type, q.TargetURI(), a.Type, a.TargetURI())
-			}
-			assert.Equalf(t, es[0].ID(), bare(a.Fields.Get("WARC-Warcinfo-ID")), "%s: a record of another segment", name)
-			got = append(got, a.ID())
-		}
-	}
-	want := slices.Concat(ids...)
-	slices.Sort(want)
-	slices.Sort(got)
-	equal(t, "ids", got, want)
-}
-
 func TestRefuses(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no name": {}, "path as name": {Name: "a/b"}, "control": {Name: "a\n"}, "size": {Name: "a", SegmentSize: -1},
