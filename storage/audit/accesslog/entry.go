@@ -47,24 +47,15 @@ type entry struct {
 // maxText bounds what is kept of an entry to name it. What is compared is the key.
 const maxText = 1000
 
-// headSize is the size of an entry but for its text.
-const headSize = 16 + 8 + 1 + 5*8 + 2 + 4 + 8 + 2 + 2 + 2*8 + 1
-
 func (e *entry) append(b []byte) []byte {
 	b = append(b, e.key[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(e.from)^1<<63) // so that times before 1970 sort first
 	b = append(b, flags(e.logged))                             // at one time, exchanges before the lines they may match
-	for _, n := range []int64{e.until, e.began, e.ended, e.earliest, e.latest} {
-		b = binary.BigEndian.AppendUint64(b, uint64(n))
-	}
-	b = binary.BigEndian.AppendUint16(b, e.status)
-	b = binary.BigEndian.AppendUint32(b, uint32(e.of))
-	b = binary.BigEndian.AppendUint64(b, uint64(e.number))
-	b = binary.BigEndian.AppendUint16(b, e.log)
-	b = binary.BigEndian.AppendUint16(b, e.other)
-	b = binary.BigEndian.AppendUint64(b, uint64(e.otherAt))
-	b = binary.BigEndian.AppendUint64(b, uint64(e.otherNo))
 	b = append(b, flags(e.loose, e.vague, e.alike, e.alien, e.cut))
+	for _, n := range []int64{e.until, e.began, e.ended, e.earliest, e.latest, int64(e.status), int64(e.of), e.number,
+		int64(e.log), int64(e.other), e.otherAt, e.otherNo} {
+		b = binary.AppendVarint(b, n)
+	}
 	return append(b, e.text[:min(len(e.text), maxText)]...)
 }
 
@@ -79,20 +70,19 @@ func flags(of ...bool) (b byte) {
 
 // parseEntry reads what append wrote.
 func parseEntry(b []byte) (e entry) {
-	n := 0
-	u64 := func() int64 { n += 8; return int64(binary.BigEndian.Uint64(b[n-8:])) }
-	u32 := func() int { n += 4; return int(binary.BigEndian.Uint32(b[n-4:])) }
-	u16 := func() uint16 { n += 2; return binary.BigEndian.Uint16(b[n-2:]) }
-	n = copy(e.key[:], b)
-	e.from = int64(uint64(u64()) ^ 1<<63)
-	e.logged = b[n] == 1
-	n++
-	e.until, e.began, e.ended, e.earliest, e.latest = u64(), u64(), u64(), u64(), u64()
-	e.status, e.of, e.number, e.log = u16(), u32(), u64(), u16()
-	e.other, e.otherAt, e.otherNo = u16(), u64(), u64()
-	e.loose, e.vague, e.alike, e.alien = b[n]&1 != 0, b[n]&2 != 0, b[n]&4 != 0, b[n]&8 != 0
-	e.cut = b[n]&16 != 0
-	e.text = string(b[headSize:])
+	b = b[copy(e.key[:], b):]
+	e.from, e.logged = int64(binary.BigEndian.Uint64(b)^1<<63), b[8] == 1
+	e.loose, e.vague, e.alike, e.alien, e.cut = b[9]&1 != 0, b[9]&2 != 0, b[9]&4 != 0, b[9]&8 != 0, b[9]&16 != 0
+	b = b[10:]
+	next := func() int64 {
+		v, n := binary.Varint(b)
+		b = b[n:]
+		return v
+	}
+	e.until, e.began, e.ended, e.earliest, e.latest = next(), next(), next(), next(), next()
+	e.status, e.of, e.number, e.log = uint16(next()), int(next()), next(), uint16(next())
+	e.other, e.otherAt, e.otherNo = uint16(next()), next(), next()
+	e.text = string(b)
 	if e.host = e.part(0); !e.logged {
 		host, port := evidence.HostPort(e.host)
 		e.host = host + ":" + port

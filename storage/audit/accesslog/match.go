@@ -122,68 +122,28 @@ func (m *pairing) claim(x int) bool {
 	return false
 }
 
-// insteadOf widens an exchange that is left to all that could be left in its place: began and ended are the first
-// begin and the last end of them.
-func (m *pairing) insteadOf(left int) (began, ended int64) {
-	xs, all := m.c.exchanges, bounds{}
-	all.take(xs[left].earliest, xs[left].latest)
-	m.trail(left, func(from, x, l int) (int, bool) {
-		if !agrees(&xs[from], &m.c.lines[l]) {
-			return 0, false
-		}
-		all.take(xs[x].began, xs[x].ended)
-		return x, true
-	})
-	return all.first, all.last
-}
-
-// insteadOfLine does the same for a line: it returns the first and the last second.
-func (m *pairing) insteadOfLine(left int) (first, last int64) {
-	ls, all := m.c.lines, bounds{}
-	all.take(ls[left].earliest, ls[left].latest)
-	m.trail(left, func(from, x, l int) (int, bool) {
-		if !agrees(&m.c.exchanges[x], &ls[from]) {
-			return 0, false
-		}
-		all.take(ls[l].from, ls[l].from)
-		return l, true
-	})
-	return all.first, all.last
-}
-
-// trail goes from what is left to the pairs that it could break up, and on from what would be left of those. leads says
-// whether it leads from one thing to the pair of x and l, and what would be left.
-func (m *pairing) trail(left int, leads func(from, x, l int) (next int, ok bool)) {
+// insteadOf widens an exchange that is left, or a line, to all that could be left in its place: it returns the first begin
+// and the last end of the exchanges, or the first and the last second of the lines. It goes from what is left to the pairs
+// that this could break up, and on from what would be left of those.
+func (m *pairing) insteadOf(left int, line bool) (first, last int64) {
+	xs, ls := m.c.exchanges, m.c.lines
+	of := xs
+	if line {
+		of = ls
+	}
+	all := bounds{of[left].earliest, of[left].latest, true}
 	seen := make([]bool, len(m.lineOf))
 	for todo := []int{left}; len(todo) > 0; todo = todo[1:] {
 		for x, l := range m.lineOf {
-			if l < 0 || seen[x] {
-				continue
+			switch from := todo[0]; {
+			case l < 0 || seen[x]:
+			case line && agrees(&xs[x], &ls[from]):
+				all.take(ls[l].from, ls[l].from)
+				seen[x], todo = true, append(todo, l)
+			case !line && agrees(&xs[from], &ls[l]):
+				all.take(xs[x].began, xs[x].ended)
+				seen[x], todo = true, append(todo, x)
 			}
-			if next, ok := leads(todo[0], x, l); ok {
-				seen[x], todo = true, append(todo, next)
-			}
-		}
-	}
-}
-
-// span returns the earliest begin and the latest end of the exchanges whose line l may be.
-func (c *cluster) span(l *entry) (began, ended int64) {
-	var all bounds
-	for i := range c.exchanges {
-		if x := &c.exchanges[i]; agrees(x, l) {
-			all.take(x.began, x.ended)
-		}
-	}
-	return all.first, all.last
-}
-
-// stamps returns the earliest and the latest second of the lines that may be of x.
-func (c *cluster) stamps(x *entry) (first, last int64) {
-	var all bounds
-	for i := range c.lines {
-		if l := &c.lines[i]; agrees(x, l) {
-			all.take(l.from, l.from)
 		}
 	}
 	return all.first, all.last
@@ -287,7 +247,7 @@ func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
 			stay = append(stay, *x)
 			continue
 		}
-		x.earliest, x.latest = m.insteadOf(i)
+		x.earliest, x.latest = m.insteadOf(i, false)
 		for l := range now.lines { // the same request with another status
 			if o := &now.lines[l]; free[l] && !o.vague && fits(x, o) {
 				free[l] = false
@@ -301,7 +261,7 @@ func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
 	}
 	for i := range now.lines {
 		if free[i] {
-			now.lines[i].earliest, now.lines[i].latest = m.insteadOfLine(i)
+			now.lines[i].earliest, now.lines[i].latest = m.insteadOf(i, true)
 			if err := left(&now.lines[i]); err != nil {
 				return err
 			}
@@ -325,17 +285,27 @@ func (c *Comparison) agree(in *cluster, x, l *entry) {
 	if x.loose { // when the server wrote it is not known
 		return
 	}
-	c.files[l.log].agrees(in.span(l))
+	var times, stamps bounds // of all exchanges that l may be of, and all lines that may be of x
+	for i := range in.exchanges {
+		if o := &in.exchanges[i]; agrees(o, l) {
+			times.take(o.began, o.ended)
+		}
+	}
+	for i := range in.lines {
+		if o := &in.lines[i]; agrees(x, o) {
+			stamps.take(o.from, o.from)
+		}
+	}
+	c.files[l.log].agrees(times.first, times.last)
 	s := c.siteOf(x.part(0))
 	if s == nil { // never
 		return
 	}
-	first, last := in.stamps(x)
-	if !s.paired || last < s.first {
-		s.first = last
+	if !s.paired || stamps.last < s.first {
+		s.first = stamps.last
 	}
-	if !s.paired || first > s.last {
-		s.last = first
+	if !s.paired || stamps.first > s.last {
+		s.last = stamps.first
 	}
 	s.paired = true
 }

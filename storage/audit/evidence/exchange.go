@@ -100,9 +100,7 @@ type Info struct {
 	Floor     time.Duration `json:"-"` // between exchanges of a host that is not own
 	IPDelay   time.Duration `json:"-"`
 	MaxDelay  time.Duration `json:"-"` // the longest Crawl-delay that the crawl waits for; 0 where that is not said
-	Delays    []HostDelay   `json:"-"` // that the operator set for some hosts alone
-	HostHours []HostHours   `json:"-"` // likewise: of the day
-	HostDaily []HostDaily   `json:"-"` // likewise: requests in a day
+	Terms     []HostTerm    `json:"-"` // that the operator set for some hosts alone
 	Windows   []Window      `json:"-"` // in which alone anybody is asked
 	OwnSites  string        `json:"own_sites,omitempty"`
 	Findings  bool          `json:"-"` // of a link check: it does not back off from own hosts after errors
@@ -121,31 +119,6 @@ type Info struct {
 	Date     time.Time `json:"-"` // WARC-Date of its record
 	RunBegan time.Time `json:"-"`
 	SHA256   string    `json:"-"` // of its block, in hexadecimal digits
-}
-
-// HostDelay is a pause that a crawl says it keeps with some hosts at least.
-type HostDelay struct {
-	Hosts string // a name, "*.example.org" for all below a name, or "*"
-	Pause time.Duration
-}
-
-// hostDelay reads one: "5000 *.example.org".
-func hostDelay(s string) (d HostDelay, ok bool) {
-	ms, hosts, ok := strings.Cut(s, " ")
-	return HostDelay{strings.ToLower(hosts), millis(ms)}, ok
-}
-
-// Delay is the longest pause that the crawl says it keeps with the host of an authority; zero where it says none.
-func (in *Info) Delay(authority string) (d time.Duration) {
-	if len(in.Delays) == 0 {
-		return 0
-	}
-	for _, x := range in.Delays {
-		if about(x.Hosts, authority) {
-			d = max(d, x.Pause)
-		}
-	}
-	return d
 }
 
 // Asked is where e's request led: what its request line asks for, at the host of its URL.

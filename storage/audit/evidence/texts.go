@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"container/list"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -19,9 +18,8 @@ type Store struct {
 	f    *os.File
 	n    int64
 	at   map[[32]byte]Text
-	used list.List // of *reading, the last used first
-	by   map[readingKey]*list.Element
-	size int
+	by   map[readingKey]*naive.Reading
+	size int                 // of these
 	asks map[readingKey]pace // by who reads; by RFC 9309 alone
 }
 
@@ -37,13 +35,6 @@ type Text struct {
 type readingKey struct {
 	sha             [32]byte
 	token, standard string
-}
-
-// reading is what one crawler is told by a text.
-type reading struct {
-	key   readingKey
-	rules *naive.Reading
-	size  int
 }
 
 // pace is what a text asks for between two requests.
@@ -65,7 +56,7 @@ func NewStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: make a temporary file: %w", err)
 	}
-	return &Store{f: f, at: map[[32]byte]Text{}, by: map[readingKey]*list.Element{}, asks: map[readingKey]pace{}}, nil
+	return &Store{f: f, at: map[[32]byte]Text{}, by: map[readingKey]*naive.Reading{}, asks: map[readingKey]pace{}}, nil
 }
 
 func (t *Store) Close() {
@@ -110,24 +101,21 @@ func (t *Store) body(at Text) ([]byte, error) {
 }
 
 // reading returns what a crawler is told by a text.
-func (t *Store) reading(at Text, token, standard string) (*reading, error) {
+func (t *Store) reading(at Text, token, standard string) (*naive.Reading, error) {
 	k := readingKey{at.SHA256, token, standard}
-	if e := t.by[k]; e != nil {
-		t.used.MoveToFront(e)
-		return e.Value.(*reading), nil
+	if r := t.by[k]; r != nil {
+		return r, nil
 	}
 	b, err := t.body(at)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{key: k, rules: naive.Read(standard, b, token)}
-	r.size = r.rules.Size() + 300
-	t.by[k] = t.used.PushFront(r)
-	for t.size += r.size; t.size > maxReadings && t.used.Len() > 1; {
-		last := t.used.Remove(t.used.Back()).(*reading)
-		delete(t.by, last.key)
-		t.size -= last.size
+	r := naive.Read(standard, b, token)
+	if t.size += r.Size() + 300; t.size > maxReadings {
+		clear(t.by)
+		t.size = r.Size() + 300
 	}
+	t.by[k] = r
 	return r, nil
 }
 
@@ -209,7 +197,7 @@ func (t *Store) Verdicts(text Text, target string, by binding) ([]Verdict, error
 			if err != nil {
 				return nil, err
 			}
-			ok, line := r.rules.Allowed(target)
+			ok, line := r.Allowed(target)
 			vs = append(vs, Verdict{Token: token, Standard: standard, Allowed: ok, Line: line})
 		}
 	}
@@ -268,7 +256,7 @@ func (t *Store) quote(text Text, v Verdict, target string) (w quote, certain boo
 		return w, false, err
 	}
 	w.Group = Plain(naive.Group(b, v.Token, v.Line))
-	w.RunnerUp = Plain(naive.Written(b, r.rules.RunnerUp(target)))
+	w.RunnerUp = Plain(naive.Written(b, r.RunnerUp(target)))
 	return w, true, nil
 }
 

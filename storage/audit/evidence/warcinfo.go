@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,21 +87,11 @@ func (in *Info) read() {
 			in.Token = f[1]
 		case "pace-floor-ms":
 			in.Floor = ms
-		case "host-delay-ms":
-			if d, ok := hostDelay(f[1]); ok {
-				in.Delays = append(in.Delays, d)
-			}
-		case "host-hours":
-			if h, ok := hostHours(f[1]); ok {
-				in.HostHours = append(in.HostHours, h)
-			}
+		case "host-delay-ms", "host-hours", "host-per-day":
+			in.term(strings.ToLower(f[0]), f[1])
 		case "window":
 			w, ok := window(f[1])
 			in.Windows, in.anyWindow = append(in.Windows, w), in.anyWindow || !ok
-		case "host-per-day":
-			if d, ok := hostDaily(f[1]); ok {
-				in.HostDaily = append(in.HostDaily, d)
-			}
 		case "ip-delay-ms":
 			in.IPDelay = ms
 		case "max-crawl-delay-ms":
@@ -150,7 +141,7 @@ func (in *Info) SignsIn(authority string) bool {
 
 func (in *Info) same(b *Info) bool {
 	return in.Software == b.Software && in.Operator == b.Operator && in.Agent == b.Agent && in.Standard == b.Standard &&
-		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && slices.Equal(in.Delays, b.Delays) && in.OwnSites == b.OwnSites && in.Findings == b.Findings &&
+		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && reflect.DeepEqual(in.Terms, b.Terms) && in.OwnSites == b.OwnSites && in.Findings == b.Findings &&
 		in.ConfigSHA == b.ConfigSHA && in.Proxy == b.Proxy && slices.Equal(in.Credentials, b.Credentials)
 }
 
@@ -166,80 +157,73 @@ func millis(s string) time.Duration {
 // OurToken is the product token that binds every crawl of this crawler (docs/trust/politeness.md, rule 1).
 const OurToken = "curtsy"
 
-// What a crawl says that it keeps with some hosts beside a pause. What cannot be read binds nobody.
-
-// HostHours are the parts of the day in which a crawl says it asks some hosts, in minutes since midnight, UTC.
-type HostHours struct {
-	Hosts string // as HostDelay has them
-	Spans [][2]int
+// HostTerm is what a crawl says that it keeps with some hosts.
+type HostTerm struct {
+	Hosts string        // a name, "*.example.org" for all below a name, or "*"
+	Pause time.Duration // at least
+	Hours []Window      // parts of the day in which it asks them; at any time without
+	Daily int           // how many requests it sends to each within 24 hours at most; 0 for no limit
 }
 
-// HostDaily is how many requests within 24 hours a crawl says it sends to each of some hosts at most.
-type HostDaily struct {
-	Hosts string
-	Most  int
+// term takes a field: "5000 *.example.org". What cannot be read binds nobody.
+func (in *Info) term(field, s string) {
+	value, hosts, ok := strings.Cut(s, " ")
+	t := HostTerm{Hosts: strings.ToLower(hosts)}
+	switch field {
+	case "host-delay-ms":
+		t.Pause = millis(value)
+	case "host-per-day":
+		t.Daily, _ = strconv.Atoi(value)
+	case "host-hours": // "22:00-06:00,12:00-13:00 *.example.org", UTC
+		for span := range strings.SplitSeq(value, ",") {
+			w, read := window(span + " UTC")
+			t.Hours, ok = append(t.Hours, w), ok && read
+		}
+	}
+	if ok {
+		in.Terms = append(in.Terms, t)
+	}
+}
+
+// Delay is the longest pause that the crawl says it keeps with the host of an authority; zero where it says none.
+func (in *Info) Delay(authority string) (d time.Duration) {
+	for _, t := range in.Terms {
+		if t.Pause > d && about(t.Hosts, authority) {
+			d = t.Pause
+		}
+	}
+	return d
+}
+
+// Hours are the terms of those that bind the host of an authority, and are closed at t; nil when it may be asked.
+func (in *Info) Hours(authority string, t time.Time) *HostTerm {
+	i := slices.IndexFunc(in.Terms, func(h HostTerm) bool {
+		return len(h.Hours) > 0 && about(h.Hosts, authority) && !slices.ContainsFunc(h.Hours, func(w Window) bool { return w.open(t) })
+	})
+	if i < 0 {
+		return nil
+	}
+	return &in.Terms[i]
+}
+
+// Daily is how many requests within 24 hours the crawl says it sends to the host of an authority at most; zero for no limit.
+func (in *Info) Daily(authority string) (n int) {
+	for _, t := range in.Terms {
+		if t.Daily > 0 && (n == 0 || t.Daily < n) && about(t.Hosts, authority) {
+			n = t.Daily
+		}
+	}
+	return n
 }
 
 const dayMinutes = 24 * 60
 
-// hostHours reads some: "22:00-06:00,12:00-13:00 *.example.org".
-func hostHours(s string) (h HostHours, ok bool) {
-	spans, hosts, ok := strings.Cut(s, " ")
-	h.Hosts = strings.ToLower(hosts)
-	for _, span := range strings.Split(spans, ",") {
-		from, to, _ := strings.Cut(span, "-")
-		a, readA := minute(from)
-		b, readB := minute(to)
-		if !readA || !readB {
-			return h, false
-		}
-		h.Spans = append(h.Spans, [2]int{a, b})
-	}
-	return h, ok && hosts != ""
-}
-
+// minute reads a time of the day.
 func minute(s string) (int, bool) {
 	hour, minutes, ok := strings.Cut(s, ":")
 	h, err1 := strconv.Atoi(hour)
 	m, err2 := strconv.Atoi(minutes)
 	return h*60 + m, ok && err1 == nil && err2 == nil && h >= 0 && m >= 0 && m < 60 && h*60+m <= dayMinutes
-}
-
-// hostDaily reads one: "500 *.example.org".
-func hostDaily(s string) (d HostDaily, ok bool) {
-	n, hosts, ok := strings.Cut(s, " ")
-	most, err := strconv.Atoi(n)
-	return HostDaily{strings.ToLower(hosts), most}, ok && err == nil && most > 0 && hosts != ""
-}
-
-// Hours are the terms of those that bind the host of an authority, and are closed at t; nil when it may be asked.
-func (in *Info) Hours(authority string, t time.Time) *HostHours {
-	t = t.UTC()
-	at := t.Hour()*60 + t.Minute()
-	for i := range in.HostHours {
-		h := &in.HostHours[i]
-		if !about(h.Hosts, authority) {
-			continue
-		}
-		open := false
-		for _, s := range h.Spans {
-			open = open || s[0] < s[1] && at >= s[0] && at < s[1] || s[0] >= s[1] && (at >= s[0] || at < s[1])
-		}
-		if !open {
-			return h
-		}
-	}
-	return nil
-}
-
-// Daily is how many requests within 24 hours the crawl says it sends to the host of an authority at most; zero for no limit.
-func (in *Info) Daily(authority string) (n int) {
-	for _, d := range in.HostDaily {
-		if about(d.Hosts, authority) && (n == 0 || d.Most < n) {
-			n = d.Most
-		}
-	}
-	return n
 }
 
 // about reports whether a name, "*.example.org" or "*" is about the host of an authority.

@@ -1,8 +1,8 @@
 package pacing
 
 import (
-	"container/heap"
 	"net/netip"
+	"slices"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -12,7 +12,7 @@ import (
 // address is what is known of an address. Exchanges come in the order of their ends; some of the last starts are kept
 // back so that they are counted in their own order.
 type address struct {
-	starts startHeap
+	starts []start   // that are kept back, the earliest first
 	last   time.Time // the latest that was counted
 	due    time.Time // when the next one may begin, if none came early before
 }
@@ -37,7 +37,8 @@ func (j *Judge) addressed(e *evidence.Exchange) {
 	if j.m.Ours() {
 		delay = max(j.m.Info.IPDelay, delay)
 	}
-	heap.Push(&at.starts, start{e.Began, e.Authority, e.Place, delay})
+	i, _ := slices.BinarySearchFunc(at.starts, e.Began, func(s start, t time.Time) int { return s.t.Compare(t) })
+	at.starts = slices.Insert(at.starts, i, start{e.Began, e.Authority, e.Place, delay})
 	for len(at.starts) > maxStarts || e.Began.Sub(at.starts[0].t) > keptBack {
 		j.start(at)
 	}
@@ -58,7 +59,8 @@ func (j *Judge) addressOf(e *evidence.Exchange) *address {
 
 // start counts the earliest start that was kept back.
 func (j *Judge) start(at *address) {
-	s := heap.Pop(&at.starts).(start)
+	s := at.starts[0]
+	at.starts = slices.Delete(at.starts, 0, 1)
 	if s.t.Before(at.last) {
 		return // it took longer than the window is wide: nothing can be said of it
 	}
@@ -125,19 +127,4 @@ type start struct {
 	authority string
 	at        finding.Place
 	delay     time.Duration // as the settings were then
-}
-
-// startHeap has the earliest first.
-type startHeap []start
-
-func (h startHeap) Len() int           { return len(h) }
-func (h startHeap) Less(i, j int) bool { return h[i].t.Before(h[j].t) }
-func (h startHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *startHeap) Push(x any)        { *h = append(*h, x.(start)) }
-func (h *startHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	old[len(old)-1] = start{}
-	*h = old[:len(old)-1]
-	return x
 }

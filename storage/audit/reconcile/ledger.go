@@ -138,7 +138,7 @@ func (l *Ledger) read(ctx context.Context) error {
 	l.unended = l.runs.open
 	l.runs.close()
 	l.check.Runs, l.check.Crashes = l.runs.count, l.runs.crashed
-	return l.taken.read(ctx, l.o.Dir, l.maps)
+	return l.taken.read(ctx, l.o.Dir, l.maps, l.redacted.bodies)
 }
 
 func (l *Ledger) fault(e ledger.Entry) {

@@ -18,7 +18,7 @@ import (
 // redacted is what the marks of redactions say was taken down. What they explain is told and is no violation; anything
 // else that is missing or changed stays one.
 type redacted struct {
-	blocks  map[[16]byte]string // of records without their bodies: what their lines have as blocks, by the keys of rows
+	bodies  map[[16]byte]body // of records without their bodies, by the keys of rows
 	told    []takedown
 	more    int64 // takedowns beyond maxProblems
 	stubs   [][2]int64
@@ -26,6 +26,9 @@ type redacted struct {
 	pending bool      // a stub came since
 	full    bool      // there are too many records or stubs to keep them apart
 }
+
+// body is what the ledger tells of a body that was taken down.
+type body struct{ blocks, payload string } // as the mark has the first, and the line of its record the second
 
 // takedown is one redaction, of one mark or several.
 type takedown struct {
@@ -44,15 +47,15 @@ func (t *redacted) mark(m *ledger.Mark) {
 	if m.Kind != ledger.KindRedaction || r == nil {
 		return
 	}
-	if t.blocks == nil {
-		t.blocks = map[[16]byte]string{}
+	if t.bodies == nil {
+		t.bodies = map[[16]byte]body{}
 	}
 	for _, of := range r.Records {
-		if t.full = t.full || len(t.blocks) == maxTaken; t.full {
+		if t.full = t.full || len(t.bodies) == maxTaken; t.full {
 			break
 		}
-		if r.Extent == ledger.ExtentBodies {
-			t.blocks[keyOf(of.ID)] = of.Blocks
+		if r.Extent != ledger.ExtentAll {
+			t.bodies[keyOf(of.ID)] = body{blocks: of.Blocks}
 		}
 	}
 	n := len(t.told)
@@ -114,8 +117,8 @@ func (l *Ledger) TakenDown(from, to time.Time) bool { return l.redacted.within(f
 // body reports whether a record differs from its line in nothing but the body that a mark says was taken: it is cut, it
 // has no payload, and the line has the blocks that the mark has.
 func (t *redacted) body(line, record *row) bool {
-	blocks, named := t.blocks[line.key]
-	if !named || line.refusal || blocks != line.fields[fieldBlocks] || record.fields[fieldCut] != "unspecified" {
+	of, named := t.bodies[line.key]
+	if !named || line.refusal || of.blocks != line.fields[fieldBlocks] || record.fields[fieldCut] != "unspecified" {
 		return false
 	}
 	bare := *line
@@ -161,8 +164,6 @@ type taken struct {
 	missing map[hostmap.Hash]int // lines that the map counts and that are not there, of hosts of which some are not
 	before  map[[16]byte]int     // stubs since the line before of its host, by the keys of rows
 	full    bool                 // there are too many of these
-
-	bodies map[[16]byte]string // the payloads of records whose bodies marks name, as their lines have them, by the keys of rows
 }
 
 // mark takes a mark.
@@ -170,18 +171,7 @@ func (t *taken) mark(m *ledger.Mark) {
 	if m.Kind == ledger.KindBegin {
 		t.origin = m.Origin
 	}
-	if m.Kind != ledger.KindRedaction || m.Redaction == nil {
-		return
-	}
-	if m.Redaction.Extent != ledger.ExtentAll {
-		if t.bodies == nil {
-			t.bodies = map[[16]byte]string{}
-		}
-		for _, of := range m.Redaction.Records {
-			if len(t.bodies) < maxTaken {
-				t.bodies[keyOf(of.ID)] = ""
-			}
-		}
+	if m.Kind != ledger.KindRedaction || m.Redaction == nil || m.Redaction.Extent != ledger.ExtentAll {
 		return
 	}
 	t.any = true
@@ -193,9 +183,9 @@ func (t *taken) mark(m *ledger.Mark) {
 	}
 }
 
-// read goes through the ledger again, where something was taken down. maps are its last marks of hosts.
-func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark) error {
-	if !t.any && len(t.bodies) == 0 {
+// read goes through the ledger again, where something was taken down: bodies, or more. maps are its last marks of hosts.
+func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodies map[[16]byte]body) error {
+	if !t.any && len(bodies) == 0 {
 		return nil
 	}
 	size := int64(0)
@@ -228,8 +218,8 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark) error
 			continue
 		}
 		key := keyOf(e.Line.Record)
-		if _, gone := t.bodies[key]; gone {
-			t.bodies[key] = e.Line.Payload
+		if of, gone := bodies[key]; gone {
+			bodies[key] = body{of.blocks, e.Line.Payload}
 		}
 		name := evidence.AuthorityOf(e.Line.URL)
 		if n := stubs - met[name]; n > 0 {
@@ -287,9 +277,9 @@ func (l *Ledger) repeats(e *evidence.Exchange, found finding.Report) {
 	if e.Repeats == "" {
 		return
 	}
-	payload, named := l.taken.bodies[keyOf(e.Repeats)]
-	same := payload == "" || field(payload) == field(strings.TrimPrefix(e.Payload, "sha256:")) // a kill may have torn its line off
-	if named && same || len(l.taken.bodies) == maxTaken {
+	of, named := l.redacted.bodies[keyOf(e.Repeats)]
+	same := of.payload == "" || field(of.payload) == field(strings.TrimPrefix(e.Payload, "sha256:")) // a kill may have torn its line off
+	if named && same || len(l.redacted.bodies) == maxTaken {
 		return
 	}
 	observed := "that of " + e.Repeats + " is missing, and no mark records that it was redacted"

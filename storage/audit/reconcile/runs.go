@@ -414,20 +414,20 @@ type raised struct {
 const maxRaised = 1000
 
 func (r *raised) mark(m *ledger.Mark) {
-	if o := m.Operator; o != nil && o.Act == ledger.ActDelay && len(r.by.Delays) < maxRaised {
-		r.by.Delays = append(r.by.Delays, evidence.HostDelay{Hosts: o.Hosts, Pause: o.Delay})
+	if o := m.Operator; o != nil && o.Act == ledger.ActDelay && len(r.by.Terms) < maxRaised {
+		r.by.Terms = append(r.by.Terms, evidence.HostTerm{Hosts: o.Hosts, Pause: o.Delay})
 	}
 }
 
 // line takes a line, behind the marks that stand before it. Of several marks the longest pause counts, since none takes one
 // back.
 func (r *raised) line(l *storage.Line, place string) {
-	if l.PaceBy != storage.ByOperator || len(r.by.Delays) >= maxRaised || len(r.wrong) >= maxRaised {
+	if l.PaceBy != storage.ByOperator || len(r.by.Terms) >= maxRaised || len(r.wrong) >= maxRaised {
 		return
 	}
 	a := evidence.AuthorityOf(l.URL)
-	for _, d := range r.by.Delays {
-		one := evidence.Info{Delays: []evidence.HostDelay{d}}
+	for _, d := range r.by.Terms {
+		one := evidence.Info{Terms: []evidence.HostTerm{d}}
 		if told := one.Delay(a); told > 0 && (l.Pace-told).Abs() <= time.Millisecond {
 			return
 		}
