@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding/unicode"
 
@@ -75,35 +74,5 @@ func TestCharset_UTF16ByItsDeclaration(t *testing.T) {
 		if p := extractAs(t, contentType, body); p.Charset != "utf-8" || lines(p) != "a href /%E6%97%A5" {
 			t.Errorf("%s: %s, %q", contentType, p.Charset, lines(p))
 		}
-	}
-}
-
-func TestIsHTML(t *testing.T) {
-	const html, text = "\n <!DOCTYPE HTML><p>", "plain text"
-	for _, tt := range []struct {
-		contentType, head string
-		want              bool
-	}{
-		{"text/html", "", true},
-		{"TEXT/HTML ; charset=x", text, true},
-		{"text/html;", "", true},
-		{"text/html, text/html", "", true},
-		{"application/xhtml+xml", "", true},
-		{"text/plain", html, false}, // what is named is believed
-		{"application/xml", html, false},
-		{"image/png", html, false},
-		{"text/htmlx", html, false},
-		{"nonsense", html, true}, // it names no type
-		{"", html, true},
-		{"", text, false},
-		{"", "", false},
-		{"", "%PDF-1.4", false},
-		{" ", html, true},
-		{"; charset=utf-8", html, true},
-		{"unknown/unknown", html, true},
-		{"*/*", html, true},
-		{"application/unknown", text, false},
-	} {
-		assert.Equalf(t, tt.want, IsHTML(tt.contentType, []byte(tt.head)), "IsHTML(%q, %q", tt.contentType, tt.head)
 	}
 }

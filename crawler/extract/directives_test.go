@@ -21,51 +21,73 @@ func flags(d Directives) string {
 	return strings.Join(fs, " ")
 }
 
+// The forms that the search engines' pages on X-Robots-Tag show, and what sites make of them; fields end with "\n".
+// https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag
+// https://www.bing.com/webmasters/help/which-robots-metatags-does-bing-support-5198d240
+// https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/X-Robots-Tag
 func TestXRobotsTag_Rule19(t *testing.T) {
 	for _, tt := range []struct{ rule, value, want string }{
 		{"one", "noindex", "noindex"},
-		{"several", "noindex, nofollow,noarchive", "noindex nofollow noarchive"},
-		{"case", "NoIndex", "noindex"},
-		{"none", "none", "noindex nofollow"},
+		{"several", "noindex, nofollow,noarchive", "noindex, nofollow, noarchive"},
+		{"case and white space", " NOINDEX ,\tNoFollow\t", "noindex, nofollow"},
+		{"none", "none", "noindex, nofollow"},
 		{"nocache is noarchive", "nocache", "noarchive"},
 		{"all", "all", ""},
 		{"index does not undo noindex", "noindex, index, follow", "noindex"},
-		{"unknown words", "noai, nosnippet, noimageindex", ""},
+		{"unknown words", "noai, nosnippet, noimageindex, indexifembedded", ""},
+		{"an unknown word, then a directive", "indexifembedded,noindex", "noindex"},
 		{"part of a word", "nonoindex, noindexing", ""},
-		{"spaces between directives", "noindex nofollow", "noindex nofollow"},
-		{"semicolons between directives", "noindex; nofollow", "noindex nofollow"},
+		{"spaces between directives", "noindex nofollow", "noindex, nofollow"},
+		{"semicolons between directives", "noindex; nofollow", "noindex, nofollow"},
+		{"other spaces", "noindex\u00a0, \u200bnofollow", "noindex, nofollow"},
+		{"quotes", `"noindex, nofollow"`, "noindex, nofollow"},
 
 		{"our token", "mybot: noindex", "noindex"},
-		{"our token, case", "MyBot: noindex, nofollow", "noindex nofollow"},
+		{"our token, case", "MyBot: noindex, nofollow", "noindex, nofollow"},
 		{"curtsy binds whatever the token", "curtsy: noarchive", "noarchive"},
 		{"another token", "otherbot: noindex, nofollow", ""},
 		{"another token with a digit", "MJ12bot: noindex, nofollow", ""},
 		{"another token, then ours", "otherbot: noindex, mybot: nofollow", "nofollow"},
 		{"ours, then another token", "mybot: nofollow, otherbot: noindex, noarchive", "nofollow"},
 		{"everyone, then another token", "noarchive, otherbot: noindex", "noarchive"},
+		{"everyone, then ours", "noindex, mybot: nosnippet", "noindex"},
+		{"many tokens", "mybot:noindex,otherbot:nofollow,curtsy:noarchive,*:nofollow", "noindex, nofollow, noarchive"},
+		{"tokens in quotes", `'otherbot: noindex', mybot: "nofollow"`, "nofollow"},
+		{"tokens with a space", "otherbot : noindex , mybot : noarchive", "noarchive"},
 		{"a token within another", "mybot2: noindex", ""},
-		{"our token with a version", "otherbot/1.0: noarchive, mybot/2.1: noindex, curtsy/1.0: nofollow", "noindex nofollow"},
+		{"our token with a version", "otherbot/1.0: noarchive, mybot/2.1: noindex, curtsy/1.0: nofollow", "noindex, nofollow"},
 		{"asterisk", "otherbot: noindex, *: nofollow", "nofollow"},
 		{"none for another", "otherbot: none", ""},
-		{"none for us", "mybot:none", "noindex nofollow"},
+		{"none for us", "mybot:none", "noindex, nofollow"},
+		{"a field for each", "mybot: nofollow\notherbot: noindex, nofollow", "nofollow"},
 
-		{"date with colons", "unavailable_after: 25 Jun 2027 15:00:00 PST", ""},
-		{"date with colons and a comma", "unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noindex", "noindex"},
-		{"date after RFC 850", "unavailable_after: Wednesday, 03-Nov-27 15:00:00 GMT, noindex", "noindex"},
-		{"date after ISO 8601", "unavailable_after: 2027-11-03T15:00:00Z, noindex", "noindex"},
-		{"date, time behind a comma", "unavailable_after: 3 Nov 2027, 15:00:00 GMT, noindex", "noindex"},
+		{"date with colons", "noimageindex, unavailable_after: 25 Jun 2027 15:00:00 PST", "unavailable_after: 25 Jun 2027 15:00:00 PST"},
+		{"date with colons and a comma", "unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noindex", "noindex, unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT"},
+		{"date after RFC 850", "unavailable_after: Wednesday, 03-Nov-27 15:00:00 GMT, noindex", "noindex, unavailable_after: Wednesday, 03-Nov-27 15:00:00 GMT"},
+		{"date after ISO 8601", "Unavailable_After:2027-11-19T15:00:00+01:00, NoIndex", "noindex, unavailable_after: 2027-11-19T15:00:00+01:00"},
+		{"date, time behind a comma", "unavailable_after: Wed, 03 Nov 2027, 15:00:00 GMT, noindex", "noindex, unavailable_after: Wed, 03 Nov 2027, 15:00:00 GMT"},
+		{"date, then a token", "unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, mybot: nofollow", "nofollow, unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT"},
 		{"date for another token", "otherbot: unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noindex", ""},
-		{"date for our token", "mybot: unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noindex", "noindex"},
+		{"date for our token", "mybot: unavailable_after: 2027-11-19, noindex", "noindex, unavailable_after: 2027-11-19"},
+		{"date, then a word and a number", "unavailable_after: 1 May 2027, nopagereadaloud, 3", "unavailable_after: 1 May 2027"},
+		{"two dates", "unavailable_after: 1 May 2027\nunavailable_after: 2 May 2027", "unavailable_after: 1 May 2027"},
+		{"a new field is no part of a date", "unavailable_after: 1 May 2027\nnosnippet, x", "unavailable_after: 1 May 2027"},
+		{"date in a field of its own", "noarchive\nunavailable_after: 25 Jun 2027", "noarchive, unavailable_after: 25 Jun 2027"},
+		{"no date", "unavailable_after:", ""},
+		{"no date, then a directive", "unavailable_after: , noindex", "noindex"},
+		{"a long date", "unavailable_after: " + strings.Repeat("9", 500), "unavailable_after: " + strings.Repeat("9", maxDate)},
+
 		{"a value is no directive", "max-image-preview:none, max-snippet: none", ""},
 		{"a value is no directive, spaced", "max-image-preview : none", ""},
 		{"a value, then a directive", "max-snippet:50, noindex", "noindex"},
 		{"a value, then a directive, no comma", "max-snippet: 50 noindex", "noindex"},
-		{"a directive with a colon", "noindex: true, nofollow", "noindex nofollow"},
+		{"a directive with a colon", "noindex: true, nofollow", "noindex, nofollow"},
+		{"a directive is nobody's name", "notranslate: x, noindex", "noindex"},
 		{"empty", "", ""},
 		{"noise", ",:,,otherbot:,mybot:,, noindex", "noindex"},
 	} {
-		d := HeaderDirectives(http.Header{"X-Robots-Tag": {tt.value}}, "mybot")
-		assert.Equalf(t, tt.want, flags(d), "%s: %q", tt.rule, tt.value)
+		d := HeaderDirectives(http.Header{"X-Robots-Tag": strings.Split(tt.value, "\n")}, "mybot")
+		assert.Equalf(t, tt.want, d.String(), "%s: %q", tt.rule, tt.value)
 	}
 }
 
@@ -84,16 +106,23 @@ func TestXRobotsTag_FieldsAreReadOneByOne(t *testing.T) {
 
 func TestMetaRobots_Rule19(t *testing.T) {
 	for _, tt := range []struct{ rule, html, want string }{
-		{"robots", `<meta name=robots content="noindex, nofollow">`, "noindex nofollow"},
+		{"robots", `<meta name="robots" content="noindex, nofollow">`, "noindex, nofollow"},
 		{"case and space", `<META NAME=" ROBOTS " CONTENT=" NOARCHIVE ">`, "noarchive"},
-		{"none", `<meta name=robots content=none>`, "noindex nofollow"},
+		{"lines", "<meta name=\"robots\" content=\"\n\tnoindex,\n\tnoarchive\n\">", "noindex, noarchive"},
+		{"semicolons", `<meta name="Robots" content="noindex;nofollow">`, "noindex, nofollow"},
+		{"spaces", `<meta content="noindex nofollow" name="robots">`, "noindex, nofollow"},
+		{"a character reference", `<meta name="robots" content="&#110;oindex">`, "noindex"},
+		{"none", `<meta name=robots content=none>`, "noindex, nofollow"},
+		{"index does not undo none", `<meta name=robots content="index"><meta name=robots content="NONE">`, "noindex, nofollow"},
 		{"our token", `<meta name=MyBot content=noindex>`, "noindex"},
 		{"curtsy", `<meta name=curtsy content=noindex>`, "noindex"},
-		{"another token", `<meta name=otherbot content=noindex>`, ""},
-		{"united", `<meta name=robots content="index,follow"><meta name=mybot content=nofollow><meta name=robots content=noarchive>`, "nofollow noarchive"},
+		{"another token", `<meta name=otherbot content=noindex><meta name="mybot" content="nosnippet">`, ""},
+		{"united", `<meta name=robots content="index,follow"><meta name=mybot content=nofollow><meta name=robots content=noarchive>`, "nofollow, noarchive"},
 		{"our token cannot allow", `<meta name=mybot content="all,index,follow"><meta name=robots content=noindex>`, "noindex"},
+		{"another token cannot allow", `<meta name="robots" content="noindex"><meta name="otherbot" content="indexifembedded">`, "noindex"},
 		{"a value is no directive", `<meta name=robots content="max-image-preview:none, max-snippet:-1">`, ""},
-		{"a date", `<meta name=robots content="unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT">`, ""},
+		{"a date", `<meta name="robots" content="unavailable_after: Sun, 21 Sep 2027 10:00:00 GMT, noarchive">`, "noarchive, unavailable_after: Sun, 21 Sep 2027 10:00:00 GMT"},
+		{"an element is no part of a date", `<meta name="robots" content="unavailable_after: 1 May 2027"><meta name=robots content="follow, x">`, "unavailable_after: 1 May 2027"},
 		{"a colon is not an address here", `<meta name=robots content="otherbot: noindex">`, ""},
 		{"in the body", `<body><p><meta name=robots content=noindex>`, "noindex"},
 		{"in noscript", `<noscript><meta name=robots content=noindex></noscript>`, "noindex"},
@@ -102,7 +131,7 @@ func TestMetaRobots_Rule19(t *testing.T) {
 		{"no content", `<meta name=robots>`, ""},
 		{"another attribute", `<meta property=robots content=noindex><meta http-equiv=robots content=noindex>`, ""},
 	} {
-		assert.Equalf(t, tt.want, flags(extract(t, tt.html).Robots), "%s: %s", tt.rule, tt.html)
+		assert.Equalf(t, tt.want, extract(t, tt.html).Robots.String(), "%s: %s", tt.rule, tt.html)
 	}
 	page := extract(t, `<meta name=robots content=nofollow>`, "X-Robots-Tag", "noarchive")
 	assert.Equal(t, "nofollow noarchive", flags(page.Robots), "element and field")

@@ -108,25 +108,6 @@ func FuzzHTML_EqualsTheNaive(f *testing.F) {
 	})
 }
 
-// FuzzDirectives_UnderCommas: what binds everyone binds us whatever else a field says for others behind it, and a
-// field for another robot alone never does.
-func FuzzDirectives_UnderCommas(f *testing.F) {
-	f.Add("unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT")
-	f.Add("max-image-preview:none, x: y")
-	f.Fuzz(func(t *testing.T, rest string) {
-		var d Directives
-		if d.field("noindex, "+rest, "mybot"); !d.NoIndex {
-			t.Errorf("noindex is lost before %q", rest)
-		}
-		if d = (Directives{}); strings.Contains(rest, ":") {
-			return
-		}
-		if d.field("otherbot: "+rest, "mybot"); d.NoIndex || d.NoFollow || d.NoArchive || d.Raw != nil {
-			t.Errorf("otherbot: %q binds us: %+v", rest, d)
-		}
-	})
-}
-
 // FuzzSrcset_NeverInventsOctets: each URL is a piece of the attribute without white space, in order.
 func FuzzSrcset_NeverInventsOctets(f *testing.F) {
 	f.Add("a 1x, b,c (x,y) 2x,d")

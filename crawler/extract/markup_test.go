@@ -37,21 +37,13 @@ func marked(t testing.TB, in func([]byte, markup.Options, markup.Visit) ([]byte,
 	return slices.Compact(out)
 }
 
-func byExtract(t testing.TB, body string) (out []string) {
+func byExtract(t testing.TB, body string) []string {
 	t.Helper()
 	in := input(t, []byte(body))
 	in.Previews = true
 	page, err := New().HTML(t.Context(), in)
 	require.NoError(t, err)
-	for _, l := range page.Links {
-		key := l.URL.Key()
-		if l.Embed {
-			key = "+" + key
-		}
-		out = append(out, key)
-	}
-	slices.Sort(out)
-	return out
+	return keysOf(page)
 }
 
 // tableElements are elements that may refer to something, and some that cannot.

@@ -15,9 +15,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/html"
 
 	"curtsy/crawler/foreigntest"
 )
@@ -43,18 +41,15 @@ func corpus(t *testing.T) (paths []string) {
 }
 
 // ours are the mentions that are told of a page, as far as the others look for them: of attributes with one URL each.
-func ours(t *testing.T, body string) (all []stated, more map[string]int) {
+func ours(t *testing.T, body string) (all []stated) {
 	t.Helper()
 	_, ms, _ := told(t, "text/html; charset=utf-8", body)
-	more = map[string]int{}
 	for _, m := range ms {
-		if !slices.Contains(sought[m.Element], m.Attr) {
-			more[m.Element+" "+m.Attr]++
-			continue
+		if slices.Contains(sought[m.Element], m.Attr) {
+			all = append(all, stated{m.Element, m.Attr, strings.Trim(m.Raw, space), inkOf(m.Text)})
 		}
-		all = append(all, stated{m.Element, m.Attr, strings.Trim(m.Raw, space), inkOf(m.Text)})
 	}
-	return all, more
+	return all
 }
 
 var sought = map[string][]string{
@@ -71,71 +66,6 @@ func inkOf(s string) string {
 		return r
 	}, s)
 	return s[:min(len(s), MaxAnchor/4)]
-}
-
-// byTokens lists the mentions of a page by its tags as they stand. Those in templates are none.
-func byTokens(body string) (all []stated, inTemplates int) {
-	z := html.NewTokenizer(strings.NewReader(body))
-	inert := 0
-	for {
-		kind := z.Next()
-		if kind == html.ErrorToken {
-			return all, inTemplates
-		}
-		tok := z.Token()
-		if tok.Data == "noscript" {
-			z.NextIsNotRawText() // scripts do not run here: its contents are elements
-		}
-		switch {
-		case tok.Data == "template" && kind == html.StartTagToken:
-			inert++
-		case tok.Data == "template" && kind == html.EndTagToken && inert > 0:
-			inert--
-		}
-		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
-			continue
-		}
-		var met []string
-		for _, a := range tok.Attr {
-			if !slices.Contains(sought[tok.Data], a.Key) || slices.Contains(met, a.Key) {
-				continue
-			}
-			met = append(met, a.Key)
-			if inert > 0 {
-				inTemplates++
-				continue
-			}
-			all = append(all, stated{tok.Data, a.Key, strings.Trim(a.Val, space), ""})
-		}
-	}
-}
-
-// Every mention that the tags of a page make is told, once, in their order, and nothing is told that they do not make. What
-// the tokenizer alone has stands in templates, whose contents are no part of a page.
-func TestMention_AsTheTokenizerHasThem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
-	n, inert, other := 0, 0, map[string]int{}
-	paths := oneOf(5, corpus(t))
-	for _, path := range paths {
-		body, err := os.ReadFile(path)
-		require.NoError(t, err)
-		got, more := ours(t, string(body))
-		want, templates := byTokens(string(body))
-		for i := range got {
-			got[i].text = ""
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %d mentions, want %d: %v", path, len(got), len(want), firstDifference(got, want))
-		}
-		n, inert = n+len(got), inert+templates
-		for name, k := range more {
-			other[name] += k
-		}
-	}
-	assert.NotEqual(t, 0, n, "nothing was compared")
-	t.Logf("%d pages: %d mentions alike; the tokenizer alone: %d in templates; ours alone: %v", len(paths), n, inert, other)
 }
 
 // oneOf takes the first path of every n, and all of them in full size.
@@ -156,7 +86,7 @@ func firstDifference(a, b []stated) []stated {
 	return nil
 }
 
-// The same by a parser of others, with the texts of links.
+// Every mention that another parser finds in a page is told, once, in their order, with the texts of links, and nothing else is.
 func TestMention_AsPythonHasThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
@@ -194,7 +124,7 @@ func TestMention_AsPythonHasThem(t *testing.T) {
 		require.NoError(t, json.Unmarshal(line, &found), path)
 		body, err := os.ReadFile(path)
 		require.NoError(t, err)
-		got, _ := ours(t, string(body))
+		got := ours(t, string(body))
 		var want []stated
 		for i, f := range found {
 			s := stated{f[0], f[1], strings.Trim(f[2], space), inkOf(f[3])}

@@ -11,78 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The forms that the search engines' pages on robots meta elements and X-Robots-Tag show, and what sites make of them.
-// https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag
-// https://www.bing.com/webmasters/help/which-robots-metatags-does-bing-support-5198d240
-// https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/X-Robots-Tag
-func TestRule19_FieldsAsTheyAreDocumented(t *testing.T) {
-	for _, tt := range []struct {
-		fields []string
-		want   string
-	}{
-		{[]string{"noindex"}, "noindex"},
-		{[]string{"noarchive", "unavailable_after: 25 Jun 2027 15:00:00 PST"}, "noarchive, unavailable_after: 25 Jun 2027 15:00:00 PST"},
-		{[]string{"noimageindex, unavailable_after: 25 Jun 2027 15:00:00 PST"}, "unavailable_after: 25 Jun 2027 15:00:00 PST"},
-		{[]string{"mybot: nofollow", "otherbot: noindex, nofollow"}, "nofollow"},
-		{[]string{"BadBot: noindex, nofollow, mybot: nofollow"}, "nofollow"},
-		{[]string{"noindex, mybot: nosnippet"}, "noindex"},
-		{[]string{"otherbot: noindex", "nofollow"}, "nofollow"},
-		{[]string{"max-snippet:50, max-image-preview:large, max-video-preview:-1"}, ""},
-		{[]string{"max-image-preview: none, indexifembedded, notranslate"}, ""},
-		{[]string{"indexifembedded,noindex"}, "noindex"},
-		{[]string{"nositelinkssearchbox, nopagereadaloud, noodp, noydir"}, ""},
-		{[]string{"nocache"}, "noarchive"},
-		{[]string{"none"}, "noindex, nofollow"},
-		{[]string{"all, none"}, "noindex, nofollow"},
-		{[]string{"all"}, ""},
-		{[]string{" NOINDEX ,\tNoFollow\t"}, "noindex, nofollow"},
-		{[]string{"otherbot : noindex , mybot : noarchive"}, "noarchive"},
-		{[]string{"mybot:noindex,otherbot:nofollow,curtsy:noarchive,*:nofollow"}, "noindex, nofollow, noarchive"},
-		{[]string{`"noindex, nofollow"`}, "noindex, nofollow"},
-		{[]string{`'otherbot: noindex', mybot: "nofollow"`}, "nofollow"},
-		{[]string{"noindex\u00a0, \u200bnofollow"}, "noindex, nofollow"},
-		{[]string{"notranslate: x, noindex"}, "noindex"}, // a directive is nobody's name
-		{[]string{"otherbot/2.1: noindex"}, ""},
-		{[]string{"", ",", ":", "noindex"}, "noindex"},
-
-		{[]string{"unavailable_after: 2027-11-19"}, "unavailable_after: 2027-11-19"},
-		{[]string{"Unavailable_After:2027-11-19T15:00:00+01:00, NoIndex"}, "noindex, unavailable_after: 2027-11-19T15:00:00+01:00"},
-		{[]string{"unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noindex"}, "noindex, unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT"},
-		{[]string{"unavailable_after: Wed, 03 Nov 2027, 15:00:00 GMT"}, "unavailable_after: Wed, 03 Nov 2027, 15:00:00 GMT"},
-		{[]string{"unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, mybot: nofollow"}, "nofollow, unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT"},
-		{[]string{"unavailable_after: 1 May 2027", "unavailable_after: 2 May 2027"}, "unavailable_after: 1 May 2027"},
-		{[]string{"unavailable_after: 1 May 2027", "nosnippet, x"}, "unavailable_after: 1 May 2027"}, // a new field is no part of a date
-		{[]string{"otherbot: unavailable_after: 1 May 2027, nofollow"}, ""},
-		{[]string{"unavailable_after: 1 May 2027, nopagereadaloud, 3"}, "unavailable_after: 1 May 2027"},
-		{[]string{"unavailable_after:"}, ""},
-		{[]string{"unavailable_after: , noindex"}, "noindex"},
-		{[]string{"unavailable_after: " + strings.Repeat("9", 500)}, "unavailable_after: " + strings.Repeat("9", maxDate)},
-	} {
-		assert.Equal(t, tt.want, HeaderDirectives(http.Header{"X-Robots-Tag": tt.fields}, "mybot").String(), tt.fields)
-	}
-}
-
-func TestRule19_ElementsAsTheyAreDocumented(t *testing.T) {
-	for html, want := range map[string]string{
-		`<meta name="robots" content="noindex">`:                                                             "noindex",
-		`<meta name="otherbot" content="noindex"><meta name="mybot" content="nosnippet">`:                    "",
-		`<meta name="robots" content="nofollow"><meta name="mybot" content="noindex">`:                       "noindex, nofollow",
-		`<meta name="robots" content="max-snippet:20, max-image-preview:large">`:                             "",
-		`<meta name="robots" content="unavailable_after: 2027-09-21">`:                                       "unavailable_after: 2027-09-21",
-		`<meta name="robots" content="unavailable_after: Sun, 21 Sep 2027 10:00:00 GMT, noarchive">`:         "noarchive, unavailable_after: Sun, 21 Sep 2027 10:00:00 GMT",
-		`<meta name="robots" content="noindex"><meta name="otherbot" content="indexifembedded">`:             "noindex",
-		`<meta name=robots content="index"><meta name=robots content="NONE">`:                                "noindex, nofollow",
-		`<meta name="Robots" content="noindex;nofollow">`:                                                    "noindex, nofollow",
-		`<meta name="robots" content="noindex nofollow">`:                                                    "noindex, nofollow",
-		"<meta name=\"robots\" content=\"\n\tnoindex,\n\tnoarchive\n\">":                                     "noindex, noarchive",
-		`<meta content="noindex" name="robots">`:                                                             "noindex",
-		`<meta name="robots" content="&#110;oindex">`:                                                        "noindex",
-		`<meta name="robots" content="unavailable_after: 1 May 2027"><meta name=robots content="follow, x">`: "unavailable_after: 1 May 2027",
-	} {
-		assert.Equal(t, want, extract(t, html).Robots.String(), html)
-	}
-}
-
 // Directives without a tree are those with one, but for where an element stands.
 func TestRule19_DirectivesOfAPageWithoutATree(t *testing.T) {
 	x := New()
@@ -153,10 +81,12 @@ func TestRule19_OfSeveralMentionsOneMustBeFollowed(t *testing.T) {
 	}
 }
 
-// FuzzXRobotsTag: whatever stands in one field, another that says noindex to all binds, one for another token adds nothing,
+// FuzzXRobotsTag: whatever stands in a field, noindex before it or in another field binds, one for another token adds nothing,
 // and what is kept is bounded. What a field forbids everyone it forbids whoever it is read for.
 func FuzzXRobotsTag(f *testing.F) {
-	for _, s := range []string{"noindex, otherbot: nofollow", "unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, none", `"a:b;`, "max-snippet: none"} {
+	for _, s := range []string{
+		"noindex, otherbot: nofollow", "unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, none", `"a:b;`, "max-snippet: none", "max-image-preview:none, x: y",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -167,8 +97,14 @@ func FuzzXRobotsTag(f *testing.F) {
 		if with := read("mybot", value, "noindex"); !with.NoIndex || with.NoFollow != alone.NoFollow || with.NoArchive != alone.NoArchive {
 			t.Fatalf("%q: with noindex: %+v", value, with)
 		}
+		if !read("mybot", "noindex, "+value).NoIndex {
+			t.Fatalf("noindex is lost before %q", value)
+		}
 		if with := read("mybot", value, "otherbot: none, noarchive"); with.String() != alone.String() {
 			t.Fatalf("%q: %q with a field for another, else %q", value, with, alone)
+		}
+		if others := read("mybot", "otherbot: "+value); !strings.Contains(value, ":") && (others.String() != "" || others.Raw != nil) {
+			t.Fatalf("otherbot: %q binds us: %+v", value, others)
 		}
 		if len(alone.UnavailableAfter) > maxDate || len(alone.Raw) > 1 || len(alone.Raw) == 1 && len(alone.Raw[0]) > maxRawText {
 			t.Fatalf("%q: %+v", value, alone)
