@@ -25,7 +25,6 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
-	"curtsy/storage/plainly"
 )
 
 // The page of the ledger's words is held to the code: it has every word that a line can say, and no other.
@@ -183,26 +182,6 @@ func (w *world) wantWords() {
 			!known("## `reason` of a rejected or held URL", r) && !pattern.MatchString(r) {
 			w.t.Errorf("the page does not have the reason %q of %s", r, l.URL)
 		}
-	}
-}
-
-// Every reason that explain, linkcheck and missing.jsonl give has words for people, and shares them with no other.
-func TestReasons_EachHasItsOwnWords(t *testing.T) {
-	words, _ := lineWords(t)
-	codes := append(constants(t, "../storage/mirror", "Reason"), constants(t, "crawldir", "StillQueued|NotFollowed")...)
-	codes = append(codes, literals(t, "check", `(?:untested|broken|unclear), "([^"]+)"\n`)...)
-	for heading, reasons := range words {
-		if strings.HasPrefix(heading, "## `reason`") {
-			codes = append(codes, reasons...)
-		}
-	}
-	said := map[string]string{}
-	for _, code := range codes {
-		plain := plainly.Reason(code)
-		if other, ok := said[plain]; ok && other != code {
-			t.Errorf("%s and %s are both shown as %q", code, other, plain)
-		}
-		said[plain] = code
 	}
 }
 

@@ -361,8 +361,11 @@ func TestStories_Outcomes(t *testing.T) {
 				"/app": {Body: `<title>App</title><noscript>You need to enable JavaScript.</noscript><div id=root></div><script src=/x.js></script>`, Embeds: []string{"/x.js"}},
 			}}},
 			figures: map[string]int64{"not_read/" + budget.EmptyWithoutScript: 1},
-			check: func(t *testing.T, _ *world, s Summary) {
+			check: func(t *testing.T, w *world, s Summary) {
 				assert.Equal(t, []string{"http://a.test/app"}, s.Empty)
+				for _, l := range w.ledger.all {
+					assert.Equal(t, l.URL == "http://a.test/app", l.NeedsScript, l.URL)
+				}
 			},
 		},
 		{

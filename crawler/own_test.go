@@ -151,6 +151,18 @@ func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
 			w.reopen()
 			w.run() // nothing left: and nothing is said again
 			assert.LessOrEqualf(t, len(w.said), 1, "said %q", w.said)
+
+			// Rule 28: a crawl with credentials for the host ends, and sends none.
+			w = ownWorld(t, 5, tt.change)
+			signed := signsIn(w)
+			w.cfg.MaxTime = time.Hour
+			_, err := w.crawl().Run(t.Context())
+			require.ErrorContains(t, err, "https://own.test is not proved to be your own, and gets no credentials")
+			for u, got := range signed.own {
+				if got != (canon.Authority{}) || !strings.HasSuffix(u, "/robots.txt") && !strings.HasSuffix(u, OwnerPath) {
+					t.Errorf("asked for %s, with credentials of %q", u, got.Origin())
+				}
+			}
 		})
 	}
 }
@@ -262,33 +274,6 @@ func TestRule28_CredentialsGoToPagesOfAProvedHostAlone(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestRule28_AHostThatDoesNotProveToBeOwnEndsTheRun(t *testing.T) {
-	for name, change := range map[string]func(*crawltest.Site){
-		"no file":             func(s *crawltest.Site) { delete(s.Pages, OwnerPath) },
-		"a redirect":          func(s *crawltest.Site) { s.Pages[OwnerPath] = crawltest.Page{Redirect: "/elsewhere"} },
-		"another host's":      func(s *crawltest.Site) { s.Pages[OwnerPath] = crawltest.Page{Body: OwnerValue(ownKey, "www.own.test")} },
-		"forbidden by robots": func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nDisallow: /.well-known/\n" },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			w := ownWorld(t, 5, change)
-			s := signsIn(w)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			c, err := New(ctx, w.cfg)
-			require.NoError(t, err)
-			_, err = c.Run(ctx)
-			if err == nil || !strings.Contains(err.Error(), "https://own.test is not proved to be your own, and gets no credentials") {
-				t.Errorf("%v", err)
-			}
-			for u, got := range s.own {
-				if got != (canon.Authority{}) || !strings.HasSuffix(u, "/robots.txt") && !strings.HasSuffix(u, OwnerPath) {
-					t.Errorf("asked for %s, with credentials of %q", u, got.Origin())
-				}
-			}
-		})
-	}
 }
 
 // A host that failed to prove itself while nothing depended on it is looked at anew once credentials do, and not when a day

@@ -59,42 +59,6 @@ func TestGate_3_2_RefreshFails(t *testing.T) {
 	}
 }
 
-// Each pause is that of the schedule, plus up to a fifth. A host that answers 500 rests for an hour after five failures
-// in a row besides (politeness rule 12); one that cannot be reached at all likewise, and one whose answers come to nothing.
-func TestGate_3_2_Retry(t *testing.T) {
-	for _, tt := range []struct {
-		status int
-		want   []time.Duration // in minutes
-	}{
-		{503, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}},
-		{500, []time.Duration{1, 2, 4, 8, 60, 32, 60, 60}},
-	} {
-		bubble(t, fmt.Sprintf("3.2 retry after %d", tt.status), func(t *testing.T) {
-			w := newTimetable(t, time.Second, 3, func(n int, rw http.ResponseWriter, r *http.Request) {
-				if n <= len(tt.want) {
-					withStatus(tt.status)(rw, r)
-					return
-				}
-				withStatus(200)(rw, r)
-			})
-			s := w.run()
-			at := w.when(true)
-			if len(at) != len(tt.want)+1 || s.Status.Fetched != 3 {
-				t.Fatalf("asked at %v, %d fetched", at, s.Status.Fetched)
-			}
-			for i, least := range tt.want {
-				least *= time.Minute
-				if gap := at[i+1] - at[i]; gap < least || gap > least*6/5+time.Second {
-					t.Errorf("pause %d is %v, want %v to %v", i+1, gap, least, least*6/5)
-				}
-			}
-			if slices.Min(w.when(false)) < slices.Max(at) { // what comes first after a rest goes alone
-				t.Error("a page was asked for before the retry")
-			}
-		})
-	}
-}
-
 func TestGate_3_2_AfterARestart(t *testing.T) {
 	bubble(t, "3.2 entries are used while fresh", func(t *testing.T) {
 		file := "User-agent: *\nDisallow: /4$\n"

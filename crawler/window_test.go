@@ -47,7 +47,7 @@ func (w *world) asksWithin(t *testing.T) {
 // Outside of its window a crawl asks nobody for anything, robots.txt included, says until when, and goes on by itself.
 func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, c := within(t, chain(100), 2*time.Hour, "Sat 00:01-00:02", "Sat 01:30-02:00 UTC")
+		w, c := within(t, chain(100), 88*time.Minute, "Sat 00:01-00:02", "Sat 01:30-02:00 UTC")
 		states := map[string]bool{}
 		over := make(chan struct{})
 		go func() {
@@ -67,6 +67,11 @@ func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 		require.NoError(t, err)
 		<-over
 		w.asksWithin(t)
+		opens := time.Date(2000, 1, 1, 1, 30, 0, 0, time.UTC)
+		again := slices.IndexFunc(w.web.Referee().Requests(), func(r crawltest.Request) bool { return !r.Start.Before(opens) })
+		if at := w.web.Referee().Requests()[again].Start; at.Sub(opens) > 2*time.Second {
+			t.Errorf("it goes on at %v", at)
+		}
 		if s.EndedBy != EndedDrained || s.Status.Fetched != 100 || s.Opens != nil {
 			t.Errorf("ended by %s with %d pages", s.EndedBy, s.Status.Fetched)
 		}
@@ -137,140 +142,59 @@ func TestAPauseAndAWindowHoldACrawlEachByItself(t *testing.T) {
 	})
 }
 
-// run is what a windowGate acts on, and what it did, each with the clock's time. A bubble begins at 00:00 UTC of a Saturday.
-type shutterRun struct {
-	*windowGate
-	left    windowLeft
-	fault   error
-	held    bool
-	did     []string
-	over    chan struct{}
-	drained chan struct{}
-}
-
-func newShutterRun(t *testing.T, maxWait time.Duration, spans ...string) *shutterRun {
-	t.Helper()
-	w, err := host.ParseSpans(spans)
-	require.NoError(t, err)
-	r := &shutterRun{over: make(chan struct{}), drained: make(chan struct{})}
-	did := func(what string) { r.did = append(r.did, time.Now().UTC().Format("15:04:05 ")+what) }
-	r.windowGate = newWindowGate(w)
-	r.MaxWait, r.Dates = maxWait, record.NewDates()
-	r.Hold = func(on bool) {
-		if on != r.held {
-			did(map[bool]string{true: "hold", false: "go on"}[on])
-		}
-		r.held = on
-	}
-	r.windowGate.Left = func(context.Context) (windowLeft, error) { return r.left, r.fault }
-	r.End = func(_ windowLeft, missed bool) {
-		did(fmt.Sprintf("end, missed %v", missed))
-		close(r.over)
-	}
-	r.Log = func(format string, args ...any) { did("log " + strings.Fields(fmt.Sprintf(format, args...))[0]) }
-	return r
-}
-
-// keep runs the windowGate until it ends the run, or for so long.
-func (r *shutterRun) keep(t *testing.T, most time.Duration) error {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- r.Keep(ctx, r.over, r.drained) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(most):
-		close(r.drained)
-		return <-ended
-	}
-}
-
-func TestAWindowHoldsARunAndEndsIt(t *testing.T) {
-	pending := windowLeft{Queued: 7}
-	for _, tt := range []struct {
-		name    string
-		maxWait time.Duration
-		spans   string
-		left    windowLeft
-		busy    time.Duration // that what is under way takes
-		want    []string
-		missed  string // the opening that is not waited for
-	}{
-		{"to the second, until it opens", 24 * time.Hour, "00:00-01:00 05:00-06:00", pending, 0,
-			[]string{"01:00:00 hold", "01:00:00 log outside", "05:00:00 go on", "05:00:00 log within"}, ""},
-		{"opens too late", 4*time.Hour - time.Second, "00:00-01:00 05:00-06:00", pending, 0,
-			[]string{"01:00:00 hold", "01:00:00 log outside", "01:00:00 end, missed true"}, "05:00"},
-		{"what is under way ends first", 0, "00:00-01:00", pending, time.Hour + 90*time.Second,
-			[]string{"01:00:00 hold", "01:00:00 log outside", "01:01:30 end, missed true"}, "00:00"},
-		{"nothing is left", 24 * time.Hour, "05:00-06:00", windowLeft{}, 0, []string{"00:00:00 hold", "00:00:00 end, missed false"}, ""},
-		{"a budget is spent", 24 * time.Hour, "05:00-06:00", windowLeft{Queued: 7, Spent: "max-pages"}, 0,
-			[]string{"00:00:00 hold", "00:00:00 log outside", "00:00:00 end, missed false"}, ""},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			r := newShutterRun(t, tt.maxWait, strings.Fields(tt.spans)...)
-			began := time.Now()
-			r.Left = func(context.Context) (windowLeft, error) {
-				if time.Since(began) < tt.busy {
-					return windowLeft{InFlight: 1, Queued: tt.left.Queued}, nil
-				}
-				return tt.left, nil
-			}
-			require.NoError(t, r.Look(t.Context()))
-			require.NoError(t, r.keep(t, 5*time.Hour+30*time.Minute))
-			missed := ""
-			if r.Missed() != nil {
-				missed = r.Missed().Format("15:04")
-			}
-			if !slices.Equal(r.did, tt.want) || missed != tt.missed {
-				t.Errorf("did\n  %s\nwant\n  %s; missed %q", strings.Join(r.did, "\n  "), strings.Join(tt.want, "\n  "), missed)
+// Nothing to fetch, or a budget that is spent, is no reason to wait for the window.
+func TestARunWithNothingToDoWaitsForNoWindow(t *testing.T) {
+	for pages, ended := range map[int64]string{0: EndedDrained, 5: EndedMaxPages} {
+		synctest.Test(t, func(t *testing.T) {
+			w, _ := within(t, chain(10), 24*time.Hour, "00:00-00:01")
+			w.cfg.MaxPages = pages
+			w.run()
+			time.Sleep(time.Hour)
+			w.reopen()
+			begin := time.Now()
+			if s := w.run(); s.EndedBy != ended || time.Since(begin) > time.Second {
+				t.Errorf("ended by %s after %v, want %s", s.EndedBy, time.Since(begin), ended)
 			}
 		})
 	}
 }
 
-func TestACountThatCannotBeReadEndsTheLooking(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newShutterRun(t, 24*time.Hour, "05:00-06:00")
-		r.fault = errors.New("the disk is gone")
-		assert.ErrorIs(t, r.keep(t, 24*time.Hour), r.fault)
-	})
+// gateOf is the gate of a window, by the clock of a bubble, which begins at midnight UTC.
+func gateOf(t *testing.T, span string) *windowGate {
+	t.Helper()
+	w, err := host.ParseSpans([]string{span})
+	require.NoError(t, err)
+	g := newWindowGate(w)
+	g.Dates, g.Hold = record.NewDates(), func(bool) {}
+	return g
 }
 
-func TestARunWithoutAWindowIsLeftAlone(t *testing.T) {
-	r := newShutterRun(t, 0)
-	close(r.over)
-	if err := errors.Join(r.Look(t.Context()), r.Keep(t.Context(), r.over, nil)); err != nil || !r.Open() || len(r.did) > 0 {
-		t.Error(err, r.did)
-	}
-	if q := r.Within(fetch.Request{}); q.Begin != nil {
-		t.Error("a request is looked at")
-	}
+func TestACountThatCannotBeReadEndsTheLooking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateOf(t, "05:00-06:00")
+		gone := errors.New("the disk is gone")
+		g.Left = func(context.Context) (windowLeft, error) { return windowLeft{}, gone }
+		assert.ErrorIs(t, g.Keep(t.Context(), nil, nil), gone)
+	})
 }
 
 // A request waits for its address and its connection: the window can close meanwhile, and then it does not go out.
 func TestARequestGoesOutWithinTheWindowOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newShutterRun(t, 0, "00:00-01:00")
 		wait, begun := time.Duration(0), 0
 		refused := errors.New("refused")
 		var first error
-		q := r.Within(fetch.Request{
+		q := gateOf(t, "00:00-01:00").Within(fetch.Request{
 			Begin: func(context.Context) error { time.Sleep(wait); return first },
 			Begun: func() { begun++ },
 		})
-		if err := q.Begin(t.Context()); err != nil || begun != 0 {
-			t.Errorf("within: %v, %d", err, begun)
-		}
+		require.NoError(t, q.Begin(t.Context()))
 		first = refused
-		if err := q.Begin(t.Context()); !errors.Is(err, refused) || begun != 0 {
-			t.Errorf("refused by others: %v, %d", err, begun)
-		}
+		require.ErrorIs(t, q.Begin(t.Context()), refused, "refused by others")
+		assert.Zero(t, begun)
 		first, wait = nil, time.Hour
-		if err := q.Begin(t.Context()); !errors.Is(err, errShut) || begun != 1 {
-			t.Errorf("it closed meanwhile: %v, %d", err, begun)
-		}
+		require.ErrorIs(t, q.Begin(t.Context()), errShut, "it closed meanwhile")
+		assert.Equal(t, 1, begun)
 	})
 }
 

@@ -2,11 +2,9 @@ package crawldir
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
@@ -21,7 +19,6 @@ import (
 	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
-	"curtsy/storage/sorted"
 )
 
 // weighing is a context that looks at the heap from time to time: whoever reads a ledger asks it at each line.
@@ -163,36 +160,4 @@ func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 	if most := uint64(3 * SortedMemory); slices.Max(compared) > most {
 		t.Errorf("to compare: %d octets for %d URLs, more than %d", compared, counts, most)
 	}
-}
-
-// Comparing two generations takes no more memory the larger they are: a million URLs with CURTSY_LONG=1, else 200,000.
-func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures memory")
-	}
-	n := 200_000
-	if os.Getenv("CURTSY_LONG") != "" {
-		n = 1_000_000
-	}
-	w := &weighing{Context: t.Context(), every: 100_000}
-	w.look()
-	base := w.most
-	s := sorted.NewRows[outcome](t.TempDir(), SortedMemory)
-	random := rand.New(rand.NewPCG(1, 2))
-	for i := range 2 * n {
-		l := storage.Line{
-			Time: time.UnixMicro(int64(i)), URL: fmt.Sprintf("https://host-%d.example/%0100d", random.IntN(1000), i%n),
-			Outcome: storage.OutcomeFetched, Change: "unchanged", Status: 304, Record: "urn:uuid:f8cbf0ac-08d3-423e-95b5-47daa4a8f039",
-		}
-		require.NoError(t, errors.Join(addOutcome(s, &l, i >= n), w.Err()))
-	}
-	lines := 0
-	for _, err := range s.All() {
-		require.NoError(t, errors.Join(err, w.Err()))
-		lines++
-	}
-	if most := w.most - base; lines != 2*n || most > 3*SortedMemory {
-		t.Errorf("%d lines of %d took %d octets, more than %d", lines, 2*n, most, 3*SortedMemory)
-	}
-	assert.NoError(t, s.Close())
 }
