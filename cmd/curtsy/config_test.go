@@ -15,39 +15,19 @@ import (
 	"curtsy/crawler/crawldir"
 )
 
-// configRun runs a command of curtsy config, in a home without settings.
-func configRun(t *testing.T, args ...string) (out, errs string, code int) {
-	t.Helper()
-	var o, e strings.Builder
-	cmd := configCommand(cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(args)
-	cli.Finish(cmd)
-	err := cmd.ExecuteContext(t.Context())
-	code = cli.Report(&e, err)
-	return o.String(), e.String(), code
-}
-
-func configWrite(t *testing.T, path, text string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-}
-
 // The file that init writes has every setting and every key of a table for some hosts; as it is, it says nothing, and with
 // its settings set free it says the defaults.
 func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "c.toml")
-	if out, errs, code := configRun(t, "init", path); code != 0 || out != "" {
-		t.Fatalf("%d %s %s", code, out, errs)
-	}
+	atHome(t, "config", "init", path).want(t, cli.ExitDone)
 	b := fileOf(t, path)
 	if f, err := crawldir.ReadFile(path); err != nil || len(f.Values) > 0 {
 		t.Errorf("%v, says %v", err, f.Values)
 	}
 	settings, hosts, _ := strings.Cut(string(b), "# [[host]]\n")
 	setFree := regexp.MustCompile(`(?m)^# ([a-z0-9-]+ = )`)
-	configWrite(t, path, setFree.ReplaceAllString(settings, "$1"))
+	require.NoError(t, os.WriteFile(path, []byte(setFree.ReplaceAllString(settings, "$1")), 0o600))
 	assert.Empty(t, crawldir.CheckFile(path))
 	f, err := crawldir.ReadFile(path)
 	require.NoError(t, err)
@@ -58,11 +38,9 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 		}
 		assert.Truef(t, regexp.MustCompile(`(?m)^## .+\n# `+name+` = `).Match(b), "%s has no comment", name)
 	}
-	was, defaults := mustTOML(t, &s), mustTOML(t, ref(crawldir.Defaults()))
-	if was != defaults {
-		t.Errorf("%s\ndefaults\n%s", was, defaults)
-	}
-	configWrite(t, path, "[[host]]\n"+setFree.ReplaceAllString(hosts, "$1"))
+	defaults := crawldir.Defaults()
+	assert.Equal(t, mustTOML(t, &defaults), mustTOML(t, &s))
+	require.NoError(t, os.WriteFile(path, []byte("[[host]]\n"+setFree.ReplaceAllString(hosts, "$1")), 0o600))
 	assert.Empty(t, crawldir.CheckFile(path))
 	var names []string
 	for _, m := range setFree.FindAllStringSubmatch(hosts, -1) {
@@ -77,8 +55,6 @@ func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 		t.Errorf("%v %v %+v", ok, err, rules)
 	}
 }
-
-func ref[T any](v T) *T { return &v }
 
 func mustTOML(t *testing.T, s *crawldir.Settings) string {
 	t.Helper()

@@ -76,20 +76,3 @@ func mostHelp(c *cobra.Command) string {
 	}
 	return "--help"
 }
-
-// A flag takes the words that completion offers for it: each stands in its help.
-func TestWordsOfAFlagStandInItsHelp(t *testing.T) {
-	t.Parallel()
-	n := 0
-	for _, c := range commands(t) {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			for _, w := range cli.WordsOf(f) {
-				n++
-				if f.Name != "trap" && !strings.Contains(f.Usage, strings.TrimSuffix(w, "=")) {
-					t.Errorf("%s --%s: %q is not in %q", c.CommandPath(), f.Name, w, f.Usage)
-				}
-			}
-		})
-	}
-	assert.GreaterOrEqual(t, n, 80, "words")
-}

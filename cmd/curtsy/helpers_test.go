@@ -3,7 +3,6 @@ package main
 import (
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"io"
 	"io/fs"
@@ -81,18 +80,11 @@ func archiveText(t *testing.T, dir string) string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no archive: %v", err)
 	}
-	var text []byte
+	text := ""
 	for _, path := range files {
-		f, err := os.Open(path)
-		require.NoError(t, err)
-		defer f.Close()
-		z, err := gzip.NewReader(f)
-		require.NoError(t, err)
-		b, err := io.ReadAll(z)
-		require.NoError(t, err)
-		text = append(text, b...)
+		text += string(gunzipped(t, fileOf(t, path)))
 	}
-	return string(text)
+	return text
 }
 
 // filesOf reads a tree: the octets of each file, by its name.

@@ -3,11 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,30 +42,19 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 		t.Cleanup(s.Close)
 		left := fmt.Sprintf(`{"address":%q,"token":"known"}`, s.Listener.Addr())
 		require.NoError(t, os.WriteFile(inDir(dir, control.File), []byte(left), 0o600))
-		before := namesBelow(t, dir)
+		before := filesOf(t, dir)
 		for _, args := range askingCommands {
 			r := inside(t, append(args, dir)...)
 			if who == "a stranger" && r.code != cli.ExitDone {
 				t.Errorf("%s, %s: %+v", who, strings.Join(args, " "), r)
 			}
-			after := namesBelow(t, dir)
-			for _, name := range before {
+			after := filesOf(t, dir)
+			for name := range before {
 				partial := strings.HasPrefix(name, "ledger/tile/") // a wider tile takes its place
-				if !slices.Contains(after, name) && !partial {
+				if _, ok := after[name]; !ok && !partial {
 					t.Fatalf("%s, %s: %s is gone", who, strings.Join(args, " "), name)
 				}
 			}
 		}
 	}
-}
-
-// namesBelow lists all names in a directory.
-func namesBelow(t *testing.T, dir string) (all []string) {
-	t.Helper()
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
-		all = append(all, path)
-		return err
-	})
-	require.NoError(t, err)
-	return all
 }

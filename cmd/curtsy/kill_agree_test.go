@@ -19,7 +19,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage"
-	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
 
@@ -64,38 +63,35 @@ func inAppend(dir string, d time.Duration) bool {
 	})
 }
 
-// recordURLs reads a crawl's archive as strictly as it can be read and returns the URL of each record by its id.
-func recordURLs(t *testing.T, dir string) map[string]string {
+// recordsIn reads a crawl's archive as strictly as it can be read.
+func recordsIn(t *testing.T, dir string, visit func(*warc.Record)) {
 	t.Helper()
-	ids := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
 	require.NoError(t, err)
 	for _, path := range files {
 		require.Truef(t, strings.HasSuffix(path, ".warc.gz"), "%s is left in the archive", path)
 		f, err := os.Open(path)
 		require.NoError(t, err)
-		rd := warc.NewReader(f)
-		for {
+		defer f.Close()
+		for rd := warc.NewReader(f); ; {
 			rec, err := rd.Next()
 			if errors.Is(err, io.EOF) {
 				break
 			}
 			require.NoError(t, err, path)
-			ids[rec.ID()] = rec.TargetURI()
+			visit(rec)
 		}
-		f.Close()
 	}
-	return ids
 }
 
 // agree checks that whatever the frontier holds for done has its line in the ledger, and that whatever the ledger says was
 // asked for has its record in the archive: the other way round a kill may have come between them.
 func agree(t *testing.T, dir string) {
 	t.Helper()
-	ids := recordURLs(t, dir)
+	ids := map[string]string{} // URLs of records
+	recordsIn(t, dir, func(r *warc.Record) { ids[r.ID()] = r.TargetURI() })
 	lines := map[string]map[string]bool{} // outcomes by URL
-	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		require.NoError(t, err)
+	for _, l := range ledgerLinesIn(t, dir) {
 		if lines[l.URL] == nil {
 			lines[l.URL] = map[string]bool{}
 		}

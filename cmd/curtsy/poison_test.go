@@ -11,11 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/storage"
-	"curtsy/storage/ledger"
 )
 
 // A URL at which the process dies each time is set aside after a few deaths, and all others are done. An operator sees
@@ -61,8 +59,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		t.Errorf("%q", r.out)
 	}
 	set := 0
-	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		require.NoError(t, err)
+	for _, l := range ledgerLinesIn(t, dir) {
 		if l.Reason == frontier.ReasonQuarantined {
 			set++
 			if !strings.HasSuffix(l.URL, "/poison") || l.Outcome != storage.OutcomeFailed || l.Kind != "link" {

@@ -171,22 +171,12 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	u.run("mirror", "check", "--wrong", dir).want(t, cli.ExitDone)
 
 	u.run("redact", dir, seed+"p3.html").want(t, cli.ExitDone, "no bodies are left")
-	before := askedFor(web, "/p3.html")
+	before := requested(web, "/p3.html")
 	u.run("update", "--delay", "0", "--quiet", dir)
-	if after := askedFor(web, "/p3.html"); before != 1 || after != before {
+	if after := requested(web, "/p3.html"); before != 1 || after != before {
 		t.Errorf("it was asked for %d times, and %d times after the update", before, after)
 	}
 	u.run("audit", dir).want(t, cli.ExitDone)
-}
-
-// askedFor counts the requests for a target.
-func askedFor(web *crawltest.Web, target string) (n int) {
-	for _, r := range web.Referee().Requests() {
-		if r.Target == target {
-			n++
-		}
-	}
-	return n
 }
 
 // Whoever gives a command again that was broken off is told what it did, and the salt, which nobody has seen yet.

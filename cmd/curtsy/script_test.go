@@ -49,7 +49,6 @@ import (
 //	get URL [HOST [TOKEN]]    prints status and body of a response, as soon as a server is there
 //	printed FILE              waits until FILE has the loopback URL that a server prints; sets $printed (without the slash)
 //	running DIR N             waits until the crawl in DIR can be asked, and N requests were made
-//	line PATTERN DIR          waits until the ledger has such a line
 //	json [-f FILE] PATH=VALUE compares values of the last standard output, or of a file; PATH is a.b.0.c, or a.len for the length
 //	replace FILE OLD NEW      replaces text in a file once
 //	append FILE TEXT          adds text to a file
@@ -153,20 +152,6 @@ func scripts(t *testing.T, folder string, environment ...string) {
 					return err == nil && len(web.Referee().Requests()) >= n
 				}) {
 					ts.Fatalf("no running crawl with %d requests", n)
-				}
-			},
-			"line": func(ts *testscript.TestScript, _ bool, args []string) {
-				pattern := regexp.MustCompile(args[0])
-				if !within(patience, looking, nil, func() bool {
-					segments, _ := filepath.Glob(filepath.Join(ts.MkAbs(args[1]), crawldir.LedgerName, "0*.jsonl"))
-					for _, path := range segments {
-						if b, err := os.ReadFile(path); err == nil && pattern.Match(b) {
-							return true
-						}
-					}
-					return false
-				}) {
-					ts.Fatalf("no such line")
 				}
 			},
 			"replace": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -284,22 +269,32 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func scriptSite(ts *testscript.TestScript, file string) *crawltest.Site {
-	var s crawltest.Site
 	if file == "broken" {
 		abort := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 		return &crawltest.Site{Name: "broken.test", Robots: crawltest.Robots{Status: http.StatusNotFound}, Handler: abort}
 	}
-	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	s, err := siteOf(ts.ReadFile(file))
+	if err != nil {
 		ts.Fatalf("%s: %v", file, err)
 	}
-	return &s
+	return s
+}
+
+// siteOf reads a site in JSON.
+func siteOf(text string) (*crawltest.Site, error) {
+	var s crawltest.Site
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	return &s, d.Decode(&s)
+}
+
+// changeSite gives a site of a web the pages and the robots.txt of another.
+func changeSite(web *crawltest.Web, to *crawltest.Site) {
+	web.Change(to.Name, func(s *crawltest.Site) { s.Pages, s.Robots = to.Pages, to.Robots })
 }
 
 func scriptChange(ts *testscript.TestScript, _ bool, args []string) {
-	changed := scriptSite(ts, args[0])
-	ts.Value(theWeb{}).(*scriptWeb).Change(changed.Name, func(s *crawltest.Site) { s.Pages, s.Robots = changed.Pages, changed.Robots })
+	changeSite(ts.Value(theWeb{}).(*scriptWeb).Web, scriptSite(ts, args[0]))
 }
 
 func scriptRequests(ts *testscript.TestScript, _ bool, _ []string) {

@@ -52,25 +52,16 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	revisits = map[string]int{}
 	responses := map[string]bool{} // by URL, date and name
 	var referring []warc.Fields
-	for _, file := range files {
-		f, err := os.Open(file)
-		require.NoError(t, err)
-		for r := warc.NewReader(f); ; {
-			rec, err := r.Next()
-			if err != nil {
-				break
-			}
-			switch rec.Type {
-			case "response":
-				responses[rec.TargetURI()+" "+rec.Fields.Get("WARC-Date")+" "+rec.ID()] = true
-			case "revisit":
-				profile := rec.Fields.Get("WARC-Profile")
-				revisits[profile[strings.LastIndex(profile, "/")+1:]]++
-				referring = append(referring, slices.Clone(rec.Fields))
-			}
+	recordsIn(t, dir, func(rec *warc.Record) {
+		switch rec.Type {
+		case "response":
+			responses[rec.TargetURI()+" "+rec.Fields.Get("WARC-Date")+" "+rec.ID()] = true
+		case "revisit":
+			profile := rec.Fields.Get("WARC-Profile")
+			revisits[profile[strings.LastIndex(profile, "/")+1:]]++
+			referring = append(referring, slices.Clone(rec.Fields))
 		}
-		f.Close()
-	}
+	})
 	for _, fields := range referring {
 		to := func(name string) string { return strings.Trim(fields.Get("WARC-Refers-To"+name), "<>") }
 		if original := to("-Target-URI") + " " + to("-Date") + " " + to(""); !responses[original] {

@@ -15,12 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
 	watching "curtsy/crawler/watch"
 	"curtsy/storage"
-	"curtsy/storage/ledger"
 )
 
 // often has each page due at each look, and no budget in the way.
@@ -74,8 +72,7 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 		inside(t, watched(dir, append(often, "--once", "--quiet")...)...).want(t, cli.ExitDone)
 	}
 	of := map[string]storage.Outcome{}
-	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
-		require.NoError(t, err)
+	for _, l := range ledgerLinesIn(t, dir) {
 		of[l.URL] = l.Outcome
 	}
 	base := web.LoopbackURL("bakery.test")
