@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -22,7 +21,6 @@ import (
 	"curtsy/crawler/check"
 	"curtsy/crawler/check/static"
 	"curtsy/crawler/crawltest"
-	"curtsy/storage/plainly"
 )
 
 // checker is a link checker and how it did.
@@ -41,15 +39,16 @@ type times struct {
 	Stopped bool      `json:"stopped,omitempty"` // at the limit: it takes longer
 }
 
-func (t *times) String() string { return t.figure("%.2f s", 1) }
-
-// figure writes the median ÷ by.
-func (t *times) figure(format string, by float64) string {
+// In is the median as a multiple of another one.
+func (t times) In(format string, other float64) string {
 	if t.Stopped {
 		format = "> " + format
 	}
-	return figure(format, spreadOf(t.Rounds).Median/by)
+	return figure(format, t.Median()/max(other, 1e-9))
 }
+
+// Median is that of all rounds, in seconds.
+func (t times) Median() float64 { return spreadOf(t.Rounds).Median }
 
 // linkcheckerrc raises linkchecker's rate to that of the others, and has it check fragments.
 //
@@ -109,7 +108,7 @@ func (b *bench) checkers(ctx context.Context, r *result) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Name, err)
 			}
-			b.say("round %d of %d: %s: %d of %d faults, %s", round+1, b.rounds, c.Name, c.Found, r.Faults, c.Site.String())
+			b.say("round %d of %d: %s: %d of %d faults, %s", round+1, b.rounds, c.Name, c.Found, r.Faults, c.Site.In("%.2f s", 1))
 		}
 	}
 	return nil
@@ -161,43 +160,6 @@ func (u *upTo) Write(p []byte) (int, error) {
 	u.left -= len(kept)
 	u.Buffer.Write(kept)
 	return len(p), nil
-}
-
-func (r *result) checkerTable() (t [][]string) {
-	t = [][]string{{"CHECKER", "FOUND", "INVENTED", "TIME", "RATIO", "FOLDER", "RATIO"}}
-	for i := range r.Checkers {
-		c, ours := &r.Checkers[i], &r.Checkers[0]
-		if c.Absent {
-			t = append(t, []string{c.Name, "is not installed"})
-			continue
-		}
-		t = append(t, []string{c.Name, fmt.Sprintf("%d of %d", c.Found, r.Faults), fmt.Sprint(len(c.Invented)), c.Site.String(),
-			c.Site.figure("%.1f", spreadOf(ours.Site.Rounds).Median), c.Folder.String(), c.Folder.figure("%.1f", max(spreadOf(ours.Folder.Rounds).Median, 1e-9))})
-	}
-	return t
-}
-
-// checkerLines have what each checker missed and invented.
-func (r *result) checkerLines() string {
-	var b strings.Builder
-	for _, c := range r.Checkers {
-		if c.Absent {
-			continue
-		}
-		fmt.Fprintln(&b, c.Line)
-		var missed []string
-		for _, kind := range slices.Sorted(maps.Keys(c.Missed)) {
-			missed = append(missed, fmt.Sprintf("%d × %s", c.Missed[kind], kind))
-		}
-		if len(missed) > 0 {
-			fmt.Fprintf(&b, "  missed: %s\n", strings.Join(missed, "; "))
-		}
-		if len(c.Invented) > 0 {
-			fmt.Fprintf(&b, "  invented: %s\n", plainly.OneLine(strings.Join(c.Invented[:min(10, len(c.Invented))], " ")))
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 // score is what a checker made of the faults.

@@ -1,23 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"runtime"
 	"runtime/pprof"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/net/html"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
@@ -30,7 +24,7 @@ import (
 
 // job is what a process of this program does, given as JSON to the hidden command child.
 type job struct {
-	Do      string    // web, crawl, bare or parts
+	Do      string    // web, crawl or bare
 	Web     webConfig // of web
 	Args    []string  // of crawl
 	Seeds   []string
@@ -78,20 +72,16 @@ func newChild(std cli.Streams) *cobra.Command {
 
 // run returns what the job measured.
 func (j *job) run(ctx context.Context, std cli.Streams) (any, error) {
-	tuned := func() func() { return cli.Tune(crawldir.Defaults().MemoryLimit) }
 	switch j.Do {
 	case "crawl":
 		err := j.crawl(ctx, std)
 		return ownStats(), err
 	case "bare":
 		if j.Tuned {
-			defer tuned()()
+			defer cli.Tune(crawldir.Defaults().MemoryLimit)()
 		}
 		_, err := runBare(ctx, j.Seeds, j.Workers, j.Most)
 		return ownStats(), err
-	case "parts":
-		defer tuned()()
-		return measureParts(ctx, j.Seeds, partsPages)
 	}
 	return nil, cli.Usagef("no job %q", j.Do)
 }
@@ -162,89 +152,4 @@ func peakRSS() (kib int64) {
 		_, _ = fmt.Sscan(after, &kib) // 0 otherwise
 	}
 	return kib << 10
-}
-
-// parts is the processor time per page of what every crawler must do: read pages over a connection, parse them with
-// x/net/html, resolve their links with net/url. The bare loop is compared with it.
-type parts struct {
-	Pages int     `json:"pages"`
-	Fetch float64 `json:"fetch_cpu_ms_per_page"`
-	Parse float64 `json:"parse_cpu_ms_per_page"`
-}
-
-// partsPages are enough: 10 MiB of pages.
-const partsPages = 500
-
-// measureParts follows links within the host of each seed until it has read most pages.
-func measureParts(ctx context.Context, seeds []string, most int) (p parts, err error) {
-	var fetch, parse time.Duration
-	for _, seed := range seeds {
-		root, err := url.Parse(seed)
-		if err != nil {
-			return p, err
-		}
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", root.Host)
-		if err != nil {
-			return p, err
-		}
-		in, page := bufio.NewReaderSize(conn, 32<<10), new(bytes.Buffer)
-		seen := map[string]bool{seed: true}
-		for queue := []string{seed}; len(queue) > 0 && p.Pages < most && err == nil; queue = queue[1:] {
-			var links []string
-			begun := ownCPU()
-			u, failed := root.Parse(queue[0])
-			if err = failed; err == nil {
-				err = readPage(conn, in, u, page)
-			}
-			read := ownCPU()
-			if err == nil {
-				links, err = pageLinks(u, page)
-			}
-			p.Pages, fetch, parse = p.Pages+1, fetch+read-begun, parse+ownCPU()-read
-			for _, to := range links {
-				if strings.HasPrefix(to, seed) && !seen[to] { // a seed is the root of its host
-					seen[to] = true
-					queue = append(queue, to)
-				}
-			}
-		}
-		if err := errors.Join(err, conn.Close(), ctx.Err()); err != nil {
-			return p, err
-		}
-	}
-	p.Fetch, p.Parse = 1e3*fetch.Seconds()/float64(p.Pages), 1e3*parse.Seconds()/float64(p.Pages)
-	return p, nil
-}
-
-func readPage(conn net.Conn, in *bufio.Reader, u *url.URL, page *bytes.Buffer) error {
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", u.RequestURI(), u.Host); err != nil {
-		return err
-	}
-	resp, err := http.ReadResponse(in, nil)
-	if err != nil {
-		return err
-	}
-	page.Reset()
-	_, err = page.ReadFrom(resp.Body)
-	return errors.Join(err, resp.Body.Close())
-}
-
-// pageLinks parses a page and resolves its links, without goquery.
-func pageLinks(base *url.URL, page *bytes.Buffer) (links []string, err error) {
-	doc, err := html.Parse(page)
-	if err != nil {
-		return nil, err
-	}
-	for n := range doc.Descendants() {
-		for _, a := range n.Attr {
-			if n.Data != "a" || a.Key != "href" {
-				continue
-			}
-			if to, err := base.Parse(a.Val); err == nil {
-				to.Fragment = ""
-				links = append(links, to.String())
-			}
-		}
-	}
-	return links, nil
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
@@ -31,8 +34,6 @@ type result struct {
 	Pace       float64    `json:"pace_s,omitempty"`
 	Contenders []rows     `json:"contenders,omitempty"`
 	Ratios     []ratio    `json:"ratios,omitempty"`
-	Parts      []parts    `json:"parts,omitempty"`          // by round
-	ToParts    float64    `json:"bare_to_parts,omitempty"`  // processor time of the bare loop ÷ that of its parts
 	Added      []addedRSS `json:"peak_rss_added,omitempty"` // of setup hostile
 	Faults     int        `json:"faults,omitempty"`         // of the site for link checkers
 	Docs       string     `json:"docs,omitempty"`           // the folder for link checkers
@@ -68,8 +69,6 @@ type round struct {
 	Files      int     `json:"files,omitempty"`           // in the tree, of setup mirror
 	Stages     stages  `json:"stages_cpu_ms_per_page,omitempty"`
 	Stopped    bool    `json:"stopped,omitempty"` // a peer, at its limit
-	Updates    int64   `json:"updates,omitempty"` // of dashboard pages in browsers
-	Scrapes    int64   `json:"scrapes,omitempty"`
 
 	Referee refereed `json:"referee"`
 }
@@ -100,7 +99,7 @@ func pagesPerS(x round) float64  { return x.PagesPerS }
 func cpuPerPage(x round) float64 { return x.CPUPerPage }
 
 func newRound(e ended, own childStats, judged refereed) round {
-	r := round{Wall: e.took.Seconds(), PeakRSS: cmp.Or(own.PeakRSS, peakOf(e.state)), Referee: judged, Stopped: e.stopped, Updates: e.updates, Scrapes: e.scrapes}
+	r := round{Wall: e.took.Seconds(), PeakRSS: cmp.Or(own.PeakRSS, peakOf(e.state)), Referee: judged, Stopped: e.stopped}
 	if pages := float64(judged.Pages); pages > 0 {
 		r.Allocs, r.PagesPerS = float64(own.Mallocs)/pages, pages/r.Wall
 		r.CPUPerPage = 1e3 * (e.state.UserTime() + e.state.SystemTime()).Seconds() / pages
@@ -149,7 +148,8 @@ func spreadOf(all []float64) spread {
 	return spread{Median: (all[(n-1)/2] + all[n/2]) / 2, Min: all[0], Max: all[n-1]}
 }
 
-func (c *rows) stopped() bool {
+// Stopped reports whether a peer reached its limit.
+func (c rows) Stopped() bool {
 	return slices.ContainsFunc(c.Rounds, func(x round) bool { return x.Stopped })
 }
 
@@ -174,16 +174,11 @@ func (r *result) conclude() {
 		r.judge(c)
 	}
 	ours := &r.Contenders[0]
-	var fastest *ratio
-	best := 0.0
 	for i := range r.Contenders[1:] {
 		c := &r.Contenders[1+i]
 		switch {
 		case c.web == ours.web:
 			r.Ratios = append(r.Ratios, ratio{c.Name, ours.ratioTo(c, pagesPerS), ours.ratioTo(c, cpuPerPage)})
-			if c.Peer && c.PagesPerS.Median > best {
-				best, fastest = c.PagesPerS.Median, &ratio{"the fastest peer, " + c.Name, r.Ratios[len(r.Ratios)-1].PagesPerS, r.Ratios[len(r.Ratios)-1].CPUPerPage}
-			}
 		case c.web.Hostile != "":
 			var added []float64
 			for i := range min(len(c.Rounds), len(ours.Rounds)) {
@@ -192,13 +187,8 @@ func (r *result) conclude() {
 			r.Added = append(r.Added, addedRSS{c.web.Hostile, ours.PeakRSS, c.PeakRSS, spreadOf(added)})
 		}
 	}
-	if fastest != nil {
-		r.Ratios = append(r.Ratios, *fastest)
-	}
-	r.yardstick()
-	r.watched()
 	if runtime.GOOS == "windows" {
-		r.note("on Windows the memory of peers, and the processor time of the parts, are not measured")
+		r.note("on Windows the memory of peers is not measured")
 	}
 }
 
@@ -227,53 +217,6 @@ func (r *result) judge(c *rows) {
 	}
 }
 
-const (
-	barePasses = 1.5  // times the processor time of its parts may the bare loop take: a slow one would flatter curtsy
-	fewPages   = 1000 // with fewer pages, starting a process counts as much as crawling
-)
-
-// yardstick compares the bare loop with its parts.
-func (r *result) yardstick() {
-	bare := r.named(bareLoop)
-	if bare == nil {
-		return
-	}
-	var to []float64
-	for i, p := range r.Parts {
-		if i < len(bare.Rounds) && p.Fetch+p.Parse > 0 {
-			to = append(to, bare.Rounds[i].CPUPerPage/(p.Fetch+p.Parse))
-		}
-	}
-	r.ToParts = spreadOf(to).Median
-	switch {
-	case r.Pages < fewPages:
-		r.note("the bare loop was not compared with its parts: fewer than %d pages show little", fewPages)
-	case r.ToParts > 0:
-		r.note("the bare loop takes %.2f times the processor time of its parts, fetching and parsing; up to %.1f times it is a good yardstick", r.ToParts, barePasses)
-	}
-	if r.Pages >= fewPages && r.ToParts > barePasses {
-		r.Void = cmp.Or(r.Void, fmt.Sprintf("the bare loop takes %.2f times the processor time of fetching and parsing; a yardstick may take up to %.1f times", r.ToParts, barePasses))
-	}
-}
-
-// watched reports what an open dashboard costs.
-func (r *result) watched() {
-	c := r.named(curtsy + ", dashboard")
-	if c == nil {
-		return
-	}
-	var updates, scrapes int64
-	for i, x := range c.Rounds {
-		updates, scrapes = updates+x.Updates, scrapes+x.Scrapes
-		if x.Updates < int64(len(openPages)) || x.Scrapes == 0 {
-			r.Void = cmp.Or(r.Void, fmt.Sprintf("the dashboard was open for %d updates and %d scrapes in round %d: use more --pages", x.Updates, x.Scrapes, i+1))
-		}
-	}
-	more := c.ratioTo(&r.Contenders[0], cpuPerPage)
-	r.note("with its dashboard open in %d browsers (%d updates read) and scraped each second (%d scrapes) a page takes %.3f times the processor time (%.3f-%.3f)",
-		len(openPages), updates, scrapes, more.Median, more.Min, more.Max)
-}
-
 // verdict is the error that the command ends with.
 func (r *result) verdict() error {
 	switch {
@@ -287,42 +230,40 @@ func (r *result) verdict() error {
 	return nil
 }
 
-// text is the form for people: tables of medians and worst counts.
-func (r *result) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s", r.Setup)
-	if len(r.Contenders) > 0 {
-		fmt.Fprintf(&b, ": %s at %s, %d at a time, %s", plainly.Count(r.Pages, "page"), plainly.Count(r.Hosts, "host"), r.Workers, plainly.Count(len(r.Contenders[0].Rounds), "round"))
-	}
-	if r.Pace > 0 {
-		fmt.Fprintf(&b, "\nthe hosts require a delay of %g s, and respond after %g s", r.Pace, latency.Seconds())
-	}
-	fmt.Fprintf(&b, "\ncurtsy %s, %s, %s, %s\n\n", r.Version, r.Go, r.System, plainly.Count(r.CPUs, "CPU"))
-	for _, t := range [][][]string{r.crawlTable(), r.ratioTable(), r.addedTable(), r.stageTable(), r.checkerTable()} {
-		if len(t) < 2 {
-			continue
-		}
-		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, row := range t {
-			fmt.Fprintln(tw, strings.Join(row, "\t"))
-		}
-		_ = tw.Flush() // a strings.Builder takes everything
-		fmt.Fprintln(&b)
-	}
-	b.WriteString(r.checkerLines())
-	for _, v := range r.Violations {
-		fmt.Fprintf(&b, "VIOLATION  %s\n", plainly.Lines(v))
-	}
-	if len(r.Contenders) > 0 && len(r.Violations) == 0 {
-		fmt.Fprintln(&b, "the servers found no violation by curtsy in any round")
-	}
-	if r.Void != "" {
-		fmt.Fprintf(&b, "VOID  %s\n", r.Void)
-	}
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note: %s\n", note)
-	}
-	return b.String()
+// resultText is the form for people: tables of medians and worst counts.
+//
+//go:embed result.tmpl
+var resultText string
+
+var resultTemplate = template.Must(template.New("result").Funcs(template.FuncMap{
+	"count": plainly.Count[int], "lines": plainly.Lines, "oneLine": plainly.OneLine, "upper": strings.ToUpper, "join": strings.Join,
+	"latency": latency.Seconds, "figure": figure, "mib": func(x float64) string { return figure("%.1f MiB", x/(1<<20)) },
+	"cells": func(format string, s spread) string {
+		return fmt.Sprintf(format+"\t"+format+"-"+format, s.Median, s.Min, s.Max)
+	},
+	"of":      func(figure string, c rows) spread { return c.spread(serverFigures[figure]) },
+	"percent": func(part, whole float64) string { return fmt.Sprintf("%.1f %%", 100*part/cmp.Or(whole, 1)) },
+	"first":   func(n int, list []string) []string { return list[:min(n, len(list))] },
+}).Parse(resultText))
+
+// serverFigures are figures of a round whose worst, or median, is printed.
+var serverFigures = map[string]func(x round) float64{
+	"connections":     func(x round) float64 { return float64(x.Referee.Connections) },
+	"coverage":        func(x round) float64 { return x.Referee.Coverage },
+	"duplicates":      func(x round) float64 { return float64(x.Referee.Duplicates) },
+	"steady":          func(x round) float64 { return x.Referee.Steady },
+	"of permitted":    func(x round) float64 { return x.Referee.OfPermitted },
+	"all hosts after": func(x round) float64 { return x.Referee.MetAfter },
+	"short":           func(x round) float64 { return float64(x.Referee.Short) },
+	"gaps":            func(x round) float64 { return float64(x.Referee.Gaps) },
+	"files":           func(x round) float64 { return float64(x.Files) },
+	"known":           func(x round) float64 { return float64(x.Referee.Known) },
+}
+
+// writeText writes the form for people.
+func (r *result) writeText(out io.Writer) error {
+	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	return errors.Join(resultTemplate.Execute(tw, r), tw.Flush())
 }
 
 // figure writes a number, or - for 0.
@@ -331,70 +272,4 @@ func figure(format string, x float64) string {
 		return "-"
 	}
 	return fmt.Sprintf(format, x)
-}
-
-// cells are a median, and minimum to maximum.
-func (s spread) cells(format string) []string {
-	return []string{fmt.Sprintf(format, s.Median), fmt.Sprintf(format+"-"+format, s.Min, s.Max)}
-}
-
-func mib(x float64) string { return figure("%.1f MiB", x/(1<<20)) }
-
-func (r *result) crawlTable() (t [][]string) {
-	if len(r.Contenders) == 0 {
-		return nil
-	}
-	head := []string{"PROGRAM", "PAGES/S", "(MIN-MAX)", "CPU MS/PAGE", "(MIN-MAX)", "PEAK RSS", "ALLOCS/PAGE", "CONNS/HOST", "COVERAGE", "DUPLICATES"}
-	if r.Pace > 0 {
-		head = append(head, "OF PERMITTED", "FROM THE START", "ALL HOSTS MET", "GAPS SHORT")
-	}
-	if r.Setup == mirrorTree {
-		head = append(head, "FILES")
-	}
-	if r.Setup == growth {
-		head = append(head, "URLS KNOWN")
-	}
-	t = append(t, head)
-	for _, c := range r.Contenders {
-		worst := func(count func(round) int) int {
-			return int(c.spread(func(x round) float64 { return float64(count(x)) }).Max)
-		}
-		name := plainly.Lines(c.Name)
-		if c.stopped() {
-			name += " (stopped)"
-		}
-		row := slices.Concat([]string{name}, c.PagesPerS.cells("%.0f"), c.CPUPerPage.cells("%.3f"), []string{
-			mib(c.PeakRSS.Median), figure("%.0f", c.Allocs.Median), fmt.Sprint(worst(func(x round) int { return x.Referee.Connections })),
-			fmt.Sprintf("%.4f", c.spread(func(x round) float64 { return x.Referee.Coverage }).Min), fmt.Sprint(worst(func(x round) int { return x.Referee.Duplicates }))})
-		if r.Pace > 0 {
-			row = append(row, figure("%.4f", c.spread(func(x round) float64 { return x.Referee.Steady }).Median),
-				fmt.Sprintf("%.4f", c.spread(func(x round) float64 { return x.Referee.OfPermitted }).Median),
-				fmt.Sprintf("%.1f s", c.spread(func(x round) float64 { return x.Referee.MetAfter }).Max),
-				fmt.Sprintf("%d of %d", worst(func(x round) int { return x.Referee.Short }), worst(func(x round) int { return x.Referee.Gaps })))
-		}
-		if r.Setup == mirrorTree {
-			row = append(row, fmt.Sprint(c.spread(func(x round) float64 { return float64(x.Files) }).Min))
-		}
-		if r.Setup == growth {
-			row = append(row, fmt.Sprint(worst(func(x round) int { return x.Referee.Known })))
-		}
-		t = append(t, row)
-	}
-	return t
-}
-
-func (r *result) ratioTable() [][]string {
-	t := [][]string{{"CURTSY DIVIDED BY", "PAGES/S", "(MIN-MAX)", "CPU/PAGE", "(MIN-MAX)"}}
-	for _, q := range r.Ratios {
-		t = append(t, slices.Concat([]string{plainly.Lines(q.To)}, q.PagesPerS.cells("%.2f"), q.CPUPerPage.cells("%.2f")))
-	}
-	return t
-}
-
-func (r *result) addedTable() [][]string {
-	t := [][]string{{"HOSTILE", "PEAK RSS WITHOUT", "WITH", "ADDED", "(MIN-MAX)"}}
-	for _, a := range r.Added {
-		t = append(t, []string{a.Of, mib(a.Without.Median), mib(a.With.Median), mib(a.Added.Median), fmt.Sprintf("%.1f-%.1f", a.Added.Min/(1<<20), a.Added.Max/(1<<20))})
-	}
-	return t
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
@@ -68,7 +67,7 @@ func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
 	if b.json {
 		err = cli.WriteJSON(out, r)
 	} else {
-		_, err = io.WriteString(out, r.text())
+		err = r.writeText(out)
 	}
 	return errors.Join(err, r.verdict())
 }
@@ -90,7 +89,7 @@ func (b *bench) crawls(ctx context.Context, r *result) error {
 		for i := range b.contenders {
 			at := (round + i) % len(b.contenders)
 			c, row := b.contenders[at], &r.Contenders[at]
-			if row.stopped() {
+			if row.Stopped() {
 				continue // it would be stopped again
 			}
 			x, err := b.measure(ctx, c, round)
@@ -100,18 +99,6 @@ func (b *bench) crawls(ctx context.Context, r *result) error {
 			b.say("round %d of %d: %s: %.0f pages/s, %.3f CPU ms per page", round+1, b.rounds, c.name, x.PagesPerS, x.CPUPerPage)
 			row.Rounds = append(row.Rounds, x)
 		}
-		if r.named(bareLoop) == nil {
-			continue
-		}
-		var p parts
-		web := b.contenders[0].web
-		if _, _, err := b.once(ctx, contender{name: "parts", web: web, job: job{Do: "parts"}}, "", &p); err != nil {
-			return err
-		}
-		if _, err := b.webs[web].report(); err != nil { // the requests for the parts are nobody's
-			return err
-		}
-		r.Parts = append(r.Parts, p)
 	}
 	r.conclude()
 	return nil
@@ -194,9 +181,6 @@ func (b *bench) once(ctx context.Context, c contender, profile string, out any) 
 		p.words = slices.Clone(p.words)
 		p.words[i] = fill.Replace(p.words[i])
 	}
-	if c.seen {
-		p.audience = newAudience()
-	}
 	if c.peer() { // judged by what it fetched, not by its exit code
 		e, err = p.run(ctx)
 	} else {
@@ -212,17 +196,15 @@ type process struct {
 	env          []string // nil = that of this process
 	limit, grace time.Duration
 	out          io.Writer // nil = the end is kept for errors
-	audience     *audience
 }
 
 // ended is a process that has ended, or was stopped at its limit.
 type ended struct {
-	took             time.Duration
-	state            *os.ProcessState
-	said             string
-	failed           error // its exit code
-	stopped          bool
-	updates, scrapes int64 // that an audience received
+	took    time.Duration
+	state   *os.ProcessState
+	said    string
+	failed  error // its exit code
+	stopped bool
 }
 
 // run returns an error if the process does not start or ctx ends. Everything the process started has ended, too.
@@ -237,18 +219,6 @@ func (p *process) run(ctx context.Context) (e ended, err error) {
 		if p.env != nil { // curtsy reports progress there
 			cmd.Stderr = said
 		}
-	}
-	if a := p.audience; a != nil {
-		cmd.Stdout, cmd.Stderr = nil, a
-		looking, leave := context.WithCancel(ctx)
-		var beside sync.WaitGroup
-		beside.Go(func() { a.look(looking) })
-		defer func() {
-			leave()
-			beside.Wait()
-			e.updates, e.scrapes = a.updates.Load(), a.scrapes.Load()
-		}()
-		said = &a.said
 	}
 	procgroup.Together(cmd)
 	began := time.Now()

@@ -56,7 +56,6 @@ type contender struct {
 	web   webConfig
 	job   job
 	words []string // of a peer, with placeholders
-	seen  bool     // its dashboard is open in browsers
 }
 
 func (c *contender) peer() bool { return c.words != nil }
@@ -174,10 +173,6 @@ func (b *bench) compare() error {
 			crawl := crawl
 			crawl.Model = true
 			add(contender{name: curtsy + ", model", job: crawl})
-		case "dashboard":
-			crawl := crawl
-			crawl.Args = append(slices.Clone(crawl.Args), "--dashboard", "127.0.0.1:0")
-			add(contender{name: curtsy + ", dashboard", job: crawl, seen: true})
 		default:
 			all, err := b.peers(whom, web)
 			if err != nil {
@@ -217,7 +212,7 @@ func (b *bench) peers(whom string, web webConfig) (all []contender, err error) {
 		line, ok := known[name]
 		switch {
 		case !ok && !strings.Contains(name, "{url") && !strings.Contains(name, "{seeds}") || len(strings.Fields(name)) == 0:
-			return nil, cli.Usagef("--vs %q: write bare, model, dashboard, peers, none, checkers, %s, or a command line with {url}, {urls} or {seeds}", name, strings.Join(peerNames, ", "))
+			return nil, cli.Usagef("--vs %q: write bare, model, peers, none, checkers, %s, or a command line with {url}, {urls} or {seeds}", name, strings.Join(peerNames, ", "))
 		case !ok:
 			line, name = name, strings.TrimSuffix(filepath.Base(strings.Fields(name)[0]), ".exe")
 		case strings.HasPrefix(name, "wget") && b.name == mirrorTree:

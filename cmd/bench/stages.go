@@ -1,15 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
-
-	"curtsy/storage/plainly"
 )
 
 // A sample of a profile is a stack of functions. It belongs to the innermost function that has a stage: hashing a record
@@ -135,23 +132,26 @@ func medianStages(rounds []round) stages {
 	return all
 }
 
-// stageTable has what each stage of curtsy takes.
-func (r *result) stageTable() (t [][]string) {
-	for _, c := range r.Contenders {
-		if c.Stages == nil {
-			continue
+// StageRow is a line of the table of stages.
+type StageRow struct {
+	Name string
+	CPU  float64 // ms per page
+}
+
+// StageRows are what the stages of a contender take, in the order of the table.
+func (c rows) StageRows() (all []StageRow) {
+	for _, row := range stageRows {
+		if x := c.Stages[row.name]; x > 0 {
+			all = append(all, StageRow{row.name, x})
 		}
-		total := 0.0
-		for _, x := range c.Stages {
-			total += x
-		}
-		t = append(t, []string{"STAGE OF " + strings.ToUpper(plainly.Lines(c.Name)), "CPU MS/PAGE", "SHARE"})
-		for _, row := range stageRows {
-			if x := c.Stages[row.name]; x > 0 {
-				t = append(t, []string{row.name, fmt.Sprintf("%.4f", x), fmt.Sprintf("%.1f %%", 100*x/total)})
-			}
-		}
-		t = append(t, []string{"in the profile", fmt.Sprintf("%.4f", total), fmt.Sprintf("%.1f %% of the processor time", 100*total/cmp.Or(c.CPUPerPage.Median, 1))})
 	}
-	return t
+	return all
+}
+
+// InProfile is the processor time in the profile, in ms per page.
+func (c rows) InProfile() (sum float64) {
+	for _, x := range c.Stages {
+		sum += x
+	}
+	return sum
 }

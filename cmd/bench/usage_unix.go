@@ -6,17 +6,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
-	"time"
 )
-
-// ownCPU is the processor time that this process took so far.
-func ownCPU() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // peakOf is the most memory that an ended process held, 0 if nobody knows. On Linux that is never less than what the
 // process held that started it (exec hands it on), which is why our own processes tell it of themselves.

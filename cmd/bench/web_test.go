@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
 )
 
 func start(t *testing.T, c webConfig) *web {
@@ -85,25 +87,61 @@ func TestWeb_LinksReachEveryPage(t *testing.T) {
 	}
 }
 
-// The parts and the bare loop fetch each page once.
-func TestParts_AndBareFetchEachPageOnce(t *testing.T) {
+func TestBare_FetchesEachPageOnce(t *testing.T) {
 	needsLoopback(t)
 	w := start(t, webConfig{Hosts: 3, Pages: 30})
 	var seeds []string
 	for _, from := range w.from {
 		seeds = append(seeds, from+"/")
 	}
-	got, err := measureParts(t.Context(), seeds, 100)
-	if r := w.report(); err != nil || got.Pages != 30 || r.Pages != 30 || r.Duplicates+r.Other != 0 {
-		t.Errorf("%+v, %v; %+v", got, err, r)
-	}
-	w.reset()
 	seen, err := runBare(t.Context(), seeds, 7, 0)
 	if r := w.report(); err != nil || seen != 30 || r.Pages != 30 || r.Duplicates+r.Other != 0 {
-		t.Errorf("bare: %d, %v; %+v", seen, err, r)
+		t.Errorf("%d, %v; %+v", seen, err, r)
 	}
-	if _, err := runBare(t.Context(), []string{seeds[0] + "broken"}, 3, 0); err == nil || !strings.Contains(err.Error(), "/broken: 404") {
-		t.Errorf("a broken page: %v", err)
+	_, err = runBare(t.Context(), []string{seeds[0] + "broken"}, 3, 0)
+	require.ErrorContains(t, err, "/broken: 404")
+}
+
+// BenchmarkBare compares the bare loop, by the page, with what every crawler must do: read pages over one connection, parse
+// them and resolve their links. A loop that takes much longer would flatter curtsy. Its processor time includes the servers'.
+func BenchmarkBare(b *testing.B) {
+	const pages = 500
+	w, err := startWeb(webConfig{Hosts: 1, Pages: pages})
+	require.NoError(b, err)
+	defer w.close()
+	seed := w.from[0] + "/"
+	b.Run("loop", func(b *testing.B) {
+		for b.Loop() {
+			seen, err := runBare(b.Context(), []string{seed}, 1, 0)
+			require.NoError(b, err)
+			require.Equal(b, pages, seen)
+		}
+	})
+	b.Run("parts", func(b *testing.B) {
+		for b.Loop() {
+			for page := range pages {
+				readAndParse(b, seed, pathOf(page))
+			}
+		}
+	})
+}
+
+func readAndParse(b *testing.B, seed, path string) {
+	b.Helper()
+	base, err := url.Parse(strings.TrimSuffix(seed, "/") + path)
+	require.NoError(b, err)
+	resp, err := http.Get(base.String())
+	require.NoError(b, err)
+	defer resp.Body.Close()
+	doc, err := html.Parse(resp.Body)
+	require.NoError(b, err)
+	for n := range doc.Descendants() {
+		for _, a := range n.Attr {
+			if n.Data == "a" && a.Key == "href" {
+				_, err := base.Parse(a.Val)
+				require.NoError(b, err)
+			}
+		}
 	}
 }
 
