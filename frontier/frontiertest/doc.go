@@ -40,6 +40,8 @@
 //	finish @old fetched a/0; deferred a/1 1h (status 500); keep 2; wait 1s; host parked pace=1m (busy); found b/0
 //	                    finishes a turn, without a name the latest; tasks are closed by the word of their outcome, all
 //	                    that it has when none is named; the answer is "2 new, 1 known; more a/2; dropped a/3" or "stale"
+//	finish @a fetched + @b fetched
+//	                    finishes two turns in one call
 //
 // What is known is compared with facts: "stats Queued=3, failed/status 500=1", "host a Wait=1m", "task a/0 Attempts=1".
 // "times 3" plays the lines up to "end" three times. "sorted", "of a", "same" and "unchanged" stand before a command.

@@ -29,7 +29,6 @@ type Server struct {
 // Start starts a server that ends with the test. Without PostgreSQL's programs it skips the test, or fails it with
 // CURTSY_MUST_RUN.
 func Start(t testing.TB) *Server {
-	t.Helper()
 	initdb := program("initdb")
 	if initdb == "" {
 		const why = "PostgreSQL's initdb is not installed (Debian: apt install postgresql)"
@@ -39,9 +38,7 @@ func Start(t testing.TB) *Server {
 	dir := temporary(t)
 	data := filepath.Join(dir, "data")
 	out, err := command(dir, initdb, "-D", data, "-U", "curtsy", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
-	if err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
-	}
+	require.NoErrorf(t, err, "initdb: %s", out)
 	// A user named locked needs a password; all others are trusted.
 	const trust = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n" +
 		"host replication all 127.0.0.1/32 trust\n"
@@ -51,7 +48,6 @@ func Start(t testing.TB) *Server {
 
 // run starts the server of a cluster, until the end of the test.
 func run(t testing.TB, dir string) *Server {
-	t.Helper()
 	s := &Server{Port: freePort(t), dir: dir, over: make(chan struct{})}
 	close(s.over)
 	t.Cleanup(func() {
@@ -67,19 +63,15 @@ func run(t testing.TB, dir string) *Server {
 
 // Standby starts a standby of the server.
 func (s *Server) Standby(t testing.TB) *Server {
-	t.Helper()
 	dir := temporary(t)
 	out, err := command(dir, program("pg_basebackup"), "-D", filepath.Join(dir, "data"), "-R", "--checkpoint=fast", "--no-sync",
 		"-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "curtsy").CombinedOutput()
-	if err != nil {
-		t.Fatalf("pg_basebackup: %v\n%s", err, out)
-	}
+	require.NoErrorf(t, err, "pg_basebackup: %s", out)
 	return run(t, dir)
 }
 
 // temporary makes a folder of the server's user. It is not t.TempDir, which another user cannot enter.
 func temporary(t testing.TB) string {
-	t.Helper()
 	dir, err := os.MkdirTemp("", "pgtest-")
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -110,7 +102,6 @@ func (s *Server) Restart(t testing.TB) {
 
 // start begins the server's process.
 func (s *Server) start(t testing.TB) {
-	t.Helper()
 	f, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	require.NoError(t, err)
 	defer f.Close()
@@ -149,12 +140,9 @@ func (s *Server) Locator() string {
 
 // SQL runs statements as the owner of everything, and returns the rows without their heads.
 func (s *Server) SQL(t testing.TB, statements string) string {
-	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program("psql"), "-v", "ON_ERROR_STOP=1", "-qAt", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "curtsy", "-c", statements, "postgres")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", statements, err, out)
-	}
+	require.NoErrorf(t, err, "%s: %s", statements, out)
 	return string(out)
 }
 
@@ -172,7 +160,6 @@ func program(name string) string {
 }
 
 func freePort(t testing.TB) int {
-	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()

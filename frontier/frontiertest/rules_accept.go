@@ -5,29 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
 // acceptRules are about candidates, seeds and the bound of what an engine keeps.
 var acceptRules = []rule{
-	{Name: "accept: links of two pages to one URL are accepted once", Test: func(s *Stage) {
-		s.Add(s.Seeds("a/1", "b/1"))
-		c := s.Claim(2, 1)
-		Want(s, "turns", len(c.Turns), 2)
-		var rs []frontier.Result
-		for _, t := range c.Turns {
-			r := Fetched(t)
-			r.Found = s.Links("c/1", "a/2")
-			rs = append(rs, r)
-		}
-		fs, err := s.Frontier.Finish(s.Context(), rs)
-		if err != nil || len(fs) != 2 || fs[0].Err != nil || fs[1].Err != nil {
-			s.Fatalf("Finish: %+v, error %v", fs, err)
-		}
-		Want(s, "the first page's links", fs[0].Added, frontier.Added{New: 2})
-		Want(s, "the second page's links", fs[1].Added, frontier.Added{Known: 2})
-		Want(s, "tasks", len(s.Drain(0)), 2)
-	}},
 	{Name: "accept: a task carries what was accepted", Test: func(s *Stage) {
 		c := frontier.Candidate{
 			URL: s.URL("a/1"), Kind: frontier.KindEmbed, Via: "http://b.test/page", Depth: 7, Hops: 3, Embeds: 2, Away: 1,
@@ -36,14 +20,11 @@ var acceptRules = []rule{
 		s.Add([]frontier.Candidate{c}, s.Links("a/2"))
 		for range 2 {
 			t := s.Turn(2)
-			if len(t.Tasks) != 2 {
-				s.Fatalf("%d tasks, want 2", len(t.Tasks))
-			}
+			require.Len(s, t.Tasks, 2)
 			Want(s, "the candidate of the task", t.Tasks[0].Candidate, c)
 			Want(s, "attempts, replaced, reason", t.Tasks[0], frontier.Task{Candidate: c, Print: t.Tasks[0].Print})
-			if p := t.Tasks[0].Print; p == 0 || p == t.Tasks[1].Print {
-				s.Fatalf("Print %x and %x: want two, neither of them zero", p, t.Tasks[1].Print)
-			}
+			require.NotZero(s, t.Tasks[0].Print)
+			require.NotEqual(s, t.Tasks[0].Print, t.Tasks[1].Print)
 			s.Finish(resultOf(t))
 			s.Reopen()
 		}
@@ -63,24 +44,8 @@ var acceptRules = []rule{
 		}
 		for range 2 {
 			got, err := frontier.SeedsOf(s.Context(), s.Frontier)
-			if err != nil || !slices.Equal(got, wanted) {
-				s.Fatalf("Seeds: %v, error %v; want %v", got, err, wanted)
-			}
-			s.Reopen()
-		}
-	}},
-	{Name: "seeds: all of them come, one by one, in the order in which they were added", Test: func(s *Stage) {
-		Want(s, "seeds of a new frontier", len(eachSeed(s, func(int) {})), 0)
-		cs := append(manySeeds(s), s.Seeds("b/1")...)
-		s.Add(cs)
-		var wanted []frontier.Seed
-		for _, c := range cs {
-			wanted = append(wanted, frontier.Seed{URL: c.URL, Tag: c.Tag})
-		}
-		for range 2 {
-			if got := eachSeed(s, func(int) {}); !slices.Equal(got, wanted) {
-				s.Fatalf("%d seeds, want %d; or another order", len(got), len(wanted))
-			}
+			require.NoError(s, err)
+			require.Equal(s, wanted, got)
 			s.Reopen()
 		}
 	}},
@@ -96,14 +61,10 @@ var acceptRules = []rule{
 			s.Finish(r)
 			s.Add(s.Seeds(fmt.Sprintf("c/%d", n)))
 		})
-		if len(all) < len(before) || !slices.Equal(all[:len(before)], before) {
-			s.Fatalf("%d seeds, want the %d of before and those added since", len(all), len(before))
-		}
+		require.True(s, len(all) >= len(before) && slices.Equal(all[:len(before)], before), "the seeds of before come first")
 		met := map[frontier.Seed]bool{}
 		for _, x := range all {
-			if met[x] {
-				s.Fatalf("%v twice", x)
-			}
+			require.Falsef(s, met[x], "%v twice", x)
 			met[x] = true
 		}
 	}},
@@ -123,24 +84,18 @@ var acceptRules = []rule{
 		for n := range 3 {
 			s.Add(bulk(s, 1000*n, 1000))
 			size := s.Stats().Size
-			if size <= last {
-				s.Fatalf("Size: %d, then %d with a thousand URLs more", last, size)
-			}
+			require.Greater(s, size, last, "Size with a thousand URLs more")
 			last = size
 		}
 		s.Reopen()
-		if size := s.Stats().Size; size < last/2 {
-			s.Fatalf("Size: %d, then %d after a reopen", last, size)
-		}
+		require.GreaterOrEqual(s, s.Stats().Size, last/2, "Size after a reopen")
 		Want(s, "state without a bound", s.Stats().State, frontier.Busy)
 	}},
 	{Name: "size: links beyond MaxSize are capped for that reason first, and not marked seen", Options: frontier.Options{MaxSize: limit, MaxURLsPerAuthority: 1 << 40}, Test: func(s *Stage) {
 		n := fill(s)
 		total := frontier.Added{New: n}
 		for total.Capped == 0 {
-			if total.New > 4*limit/1000 {
-				s.Fatalf("a frontier with MaxSize %d has taken %d links of 1,150 octets, and says it has %d", int64(limit), total.New, s.Stats().Size)
-			}
+			require.LessOrEqualf(s, total.New, 4*limit/1000, "links of 1,150 octets with MaxSize %d", int64(limit))
 			added := s.Add(bulk(s, total.New, 100))
 			Want(s, "New and Capped", added.New+added.Capped, 100)
 			total.New, total.Capped = total.New+added.New, total.Capped+added.Capped
@@ -152,12 +107,9 @@ var acceptRules = []rule{
 		Want(s, "Capped for other reasons", st.Capped[frontier.ReasonCapHost], 0)
 		Want(s, "Discovered", st.Discovered, int64(total.New))
 		seen, err := s.Frontier.Seen(s.Context(), urlsOf(bulk(s, 1<<30, 1)))
-		if err != nil || seen[0] {
-			s.Fatalf("Seen of a capped link: %v, error %v", seen, err)
-		}
-		if st.Size > limit {
-			s.Fatalf("Size is %d, and MaxSize %d", st.Size, int64(limit))
-		}
+		require.NoError(s, err)
+		require.False(s, seen[0], "Seen of a capped link")
+		require.LessOrEqual(s, st.Size, int64(limit))
 		s.Reopen()
 		Want(s, "Capped after a reopen", s.Stats().Capped[frontier.ReasonCapSize], int64(total.Capped+100))
 	}},
@@ -178,7 +130,6 @@ var acceptRules = []rule{
 
 // link returns a link to any URL.
 func link(s *Stage, url string) []frontier.Candidate {
-	s.Helper()
 	cs := s.Links("a/0")
 	cs[0].URL = s.Parse(url)
 	return cs
@@ -195,11 +146,8 @@ func manySeeds(s *Stage) []frontier.Candidate {
 
 // eachSeed calls f for the seeds as AllSeeds yields them, and returns them.
 func eachSeed(s *Stage, f func(n int)) (all []frontier.Seed) {
-	s.Helper()
 	for x, err := range s.Frontier.AllSeeds(s.Context()) {
-		if err != nil {
-			s.Fatalf("AllSeeds after %d: %v", len(all), err)
-		}
+		require.NoErrorf(s, err, "AllSeeds after %d", len(all))
 		all = append(all, x)
 		f(len(all))
 	}
@@ -211,7 +159,6 @@ const limit = 8 << 20
 
 // bulk returns links to one host with long paths that do not compress, those from number n on.
 func bulk(s *Stage, n, count int) []frontier.Candidate {
-	s.Helper()
 	var us []string
 	for i := n; i < n+count; i++ {
 		u := "bulk/"
@@ -232,9 +179,7 @@ func fill(s *Stage) int {
 			return n
 		}
 		added, err := s.Frontier.Add(s.Context(), bulk(s, n, step))
-		if err != nil {
-			s.Fatalf("Add: %v", err)
-		}
+		require.NoError(s, err, "Add")
 		Want(s, "links added before it is Full", added, frontier.Added{New: step})
 	}
 	s.Fatalf("a frontier with MaxSize %d has taken 4 times that, says it has %d, and is not Full", int64(limit), s.Stats().Size)

@@ -2,11 +2,12 @@ package frontiertest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -44,9 +45,9 @@ var hostRules = []rule{
 	{Name: "host: an unknown one is not ok", Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
 		for _, a := range []canon.Authority{s.Authority("b"), {}} {
-			if h, ok, err := s.Frontier.Host(s.Context(), a); ok || err != nil {
-				s.Fatalf("Host: %+v, ok %v, error %v; want it unknown", h, ok, err)
-			}
+			_, ok, err := s.Frontier.Host(s.Context(), a)
+			require.NoError(s, err)
+			require.False(s, ok)
 		}
 	}},
 	{Name: "host: Hosts pages in the order of authorities", Test: func(s *Stage) {
@@ -66,9 +67,9 @@ var hostRules = []rule{
 				Want(s, fmt.Sprintf("hosts, %d a page", limit), strings.Join(got, " "), strings.Join(wanted, " "))
 			}
 			page, err := s.Frontier.Hosts(s.Context(), s.Authority("h1x"), 1) // after one that is not known
-			if err != nil || len(page) != 1 || page[0].Authority.String() <= s.Authority("h1x").String() {
-				s.Fatalf("Hosts after h1x: %+v, error %v", page, err)
-			}
+			require.NoError(s, err)
+			require.Len(s, page, 1)
+			require.Greater(s, page[0].Authority.String(), s.Authority("h1x").String())
 			s.Reopen()
 		}
 	}},
@@ -86,18 +87,11 @@ var hostRules = []rule{
 		robots[0], memory[0], body[0], counts["octets"] = 'X', 'X', 'X', 99
 		r.Found[0].URL = s.URL("z/0")
 		s.Host("a").Robots[0] = 'Y'
-		blob, err := s.Frontier.Blob(s.Context(), digest("a body"))
-		if err != nil || string(blob) != "a body" {
-			s.Fatalf("Blob: %q, error %v", blob, err)
-		}
-		blob[0] = 'Y'
+		s.blob("a body")[0] = 'Y'
 		for range 2 {
 			h := s.Host("a")
 			Want(s, "robots state and memory", string(h.Robots)+" "+string(h.Memory), "robots memory")
-			blob, err := s.Frontier.Blob(s.Context(), digest("a body"))
-			if err != nil || string(blob) != "a body" {
-				s.Fatalf("Blob: %q, error %v", blob, err)
-			}
+			s.blob("a body")
 			Want(s, "the count", s.Stats().Counts["octets"], 1)
 			s.Reopen()
 		}
@@ -115,9 +109,8 @@ var hostRules = []rule{
 			bad.Host = &u
 			unchanged(s, func() {
 				_, err := s.Frontier.Finish(s.Context(), []frontier.Result{good, bad})
-				if err == nil || errors.Is(err, frontier.ErrStale) || !strings.Contains(err.Error(), bad.Authority.String()) {
-					s.Fatalf("Finish with too much host state: %v; want an error that names the authority", err)
-				}
+				require.ErrorContains(s, err, bad.Authority.String())
+				require.NotErrorIs(s, err, frontier.ErrStale)
 			})
 		}
 		s.Finish(FullResult(s, c.Turns[0]))
@@ -135,14 +128,10 @@ var hostRules = []rule{
 		}
 		for range 2 {
 			for _, b := range bodies {
-				got, err := s.Frontier.Blob(s.Context(), digest(b))
-				if err != nil || string(got) != b {
-					s.Fatalf("Blob of %d octets: %d octets, error %v", len(b), len(got), err)
-				}
+				s.blob(b)
 			}
-			if _, err := s.Frontier.Blob(s.Context(), digest("another")); !errors.Is(err, frontier.ErrNoBlob) {
-				s.Fatalf("Blob that was never given: %v, want ErrNoBlob", err)
-			}
+			_, err := s.Frontier.Blob(s.Context(), digest("another"))
+			require.ErrorIs(s, err, frontier.ErrNoBlob)
 			s.Reopen()
 		}
 	}},
@@ -165,18 +154,5 @@ var hostRules = []rule{
 			got.Robots, got.Memory = nil, nil
 			Want(s, "the host", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", h))
 		}
-	}},
-	{Name: "survey: all hosts are counted by condition and reason, and by what an operator commanded", Test: func(s *Stage) {
-		rest(s, frontier.Retired, frontier.Refused, frontier.Parked, frontier.Open, frontier.Refused)
-		for _, h := range []string{"a", "d", "x"} {
-			s.Steer(frontier.Park, h)
-		}
-		s.Steer(frontier.Drop, "e")
-		v := s.Survey(0)
-		why := map[frontier.Condition]map[string]int64{
-			frontier.Parked: {"a reason": 1}, frontier.Retired: {"a reason": 1}, frontier.Refused: {"a reason": 2},
-		}
-		Want(s, "Why", fmt.Sprint(v.Why), fmt.Sprint(why))
-		Want(s, "Holds", fmt.Sprint(v.Holds), fmt.Sprint(map[frontier.Act]int64{frontier.Park: 3, frontier.Drop: 1}))
 	}},
 }

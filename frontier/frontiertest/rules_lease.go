@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -45,35 +47,6 @@ var leaseRules = []rule{
 			Want(s, name+" notices", noticed(t), true)
 		}
 	}},
-	{Name: "lease: a token that was never given is stale", Options: leased, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "b/0"))
-		t := s.Turn(1)
-		for _, token := range []frontier.Token{0, t.Token + 1, t.Token - 1, t.Token ^ 1<<32, ^frontier.Token(0)} {
-			r := FullResult(s, t)
-			r.Token = token
-			unchanged(s, func() { s.Stale(r) })
-		}
-		r := FullResult(s, t) // the right token for another authority
-		r.Authority = s.Authority("unknown")
-		unchanged(s, func() { s.Stale(r) })
-		s.Finish(Fetched(t))
-	}},
-	{Name: "lease: a stale result does not hinder the others of its call", Options: leased, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "b/0", "c/0"))
-		c := s.Claim(3, 1)
-		var rs []frontier.Result
-		for _, t := range c.Turns {
-			rs = append(rs, Fetched(t))
-		}
-		rs[1].Token++
-		fs, err := s.Frontier.Finish(s.Context(), rs)
-		if err != nil || len(fs) != 3 || fs[0].Err != nil || !errors.Is(fs[1].Err, frontier.ErrStale) || fs[2].Err != nil {
-			s.Fatalf("Finish: %+v, error %v; want the second stale", fs, err)
-		}
-		st := s.Stats()
-		Want(s, "Fetched", st.Outcomes[frontier.Fetched], 2)
-		Want(s, "Leases", st.Leases, 1)
-	}},
 	{Name: "claim: ends when its context does", Options: leased, Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
 		s.Turn(1)
@@ -81,9 +54,9 @@ var leaseRules = []rule{
 		defer cancel()
 		begin := time.Now()
 		c, err := s.Frontier.Claim(ctx, frontier.Want{MaxWait: time.Hour})
-		if !errors.Is(err, context.DeadlineExceeded) || len(c.Turns) > 0 || time.Since(begin) != time.Second {
-			s.Fatalf("Claim after %v: %+v, error %v", time.Since(begin), c, err)
-		}
+		require.ErrorIs(s, err, context.DeadlineExceeded)
+		require.Empty(s, c.Turns)
+		require.Equal(s, time.Second, time.Since(begin))
 		Want(s, "Leases", s.Stats().Leases, 1)
 		s.Add(s.Links("b/0")) // a cancelled call is no poison
 		s.Turn(1)
@@ -150,14 +123,10 @@ var leaseRules = []rule{
 
 // unchanged calls f and fails if it changes anything that can be seen.
 func unchanged(s *Stage, f func()) {
-	s.Helper()
 	before := s.Picture()
 	f()
-	if diff := before.Diff(s.Picture()); diff != "" {
-		s.Fatalf("something has changed: %s", diff)
-	}
-	if _, err := s.Frontier.Blob(s.Context(), digest("a body")); !errors.Is(err, frontier.ErrNoBlob) {
-		s.Fatalf("Blob: %v, want ErrNoBlob", err)
-	}
+	require.Empty(s, before.Diff(s.Picture()), "something has changed")
+	_, err := s.Frontier.Blob(s.Context(), digest("a body"))
+	require.ErrorIs(s, err, frontier.ErrNoBlob)
 	Want(s, "Seen", s.Seen("a/90") || s.Seen("a/91") || s.Seen("z/0"), false)
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -20,9 +22,8 @@ var operatorRules = []rule{
 		for _, r := range []frontier.Retrial{
 			{}, {Robots: true}, {Outcome: frontier.Fetched}, {Outcome: frontier.Redirected, Hosts: true}, {Outcome: frontier.Held + 1},
 		} {
-			if n, err := s.Frontier.Retry(s.Context(), r); err == nil {
-				s.Fatalf("Retry %+v: %+v, want an error", r, n)
-			}
+			_, err := s.Frontier.Retry(s.Context(), r)
+			require.Errorf(s, err, "Retry %+v", r)
 		}
 		Want(s, "Add afterwards", s.Add(s.Links("a/1")), frontier.Added{New: 1})
 		Want(s, "tasks", s.Pending(), "a/1")
@@ -39,42 +40,18 @@ var operatorRules = []rule{
 			"a URL of another":   {Act: frontier.Drop, Authority: s.Authority("a"), URLs: []canon.URL{s.URL("b/0")}},
 			"a URL that is none": {Act: frontier.Drop, Authority: s.Authority("a"), URLs: []canon.URL{{}}},
 		} {
-			if n, err := s.Frontier.Steer(s.Context(), c); err == nil {
-				s.Fatalf("Steer with %s: %+v, want an error", why, n)
-			}
+			_, err := s.Frontier.Steer(s.Context(), c)
+			require.Error(s, err, why)
 		}
 		Want(s, "what is still there", s.Pending(), "a/0")
 	}},
-	{Name: "tell: what cannot be told is not committed", Crash: true, Test: func(s *Stage) {
-		d := operatorTold{fail: errors.New("no room")}
-		s.Reopen(d.options())
-		s.Add(s.Links("a/0"))
-		s.Turn(1)
-		s.Steer(frontier.Drop, "a")
-		s.Outlast()
-		dropped(s, 1)
-		s.Sleep(2 * frontier.GroupDelay)
-		if err := s.Frontier.Sync(s.Context()); !errors.Is(err, d.fail) {
-			s.Fatalf("Sync: %v", err)
-		}
-		d.mu.Lock()
-		d.fail, d.all = nil, nil
-		d.mu.Unlock()
-		s.Crash()
-		s.Sleep(2 * frontier.GroupDelay)
-		Want(s, "what is told after the death", d.since(), "a/0 of tag, barrier")
-		dropped(s, 1)
-	}},
 	{Name: "tell: a Drop that cannot be told is an error, and drops nothing untold", Crash: true, Test: func(s *Stage) {
-		d := operatorTold{fail: errors.New("no room")}
+		d := operatorTold{fail: errDeaf}
 		s.Reopen(d.options())
 		s.Add(s.Links("a/0"))
-		if n, err := s.Frontier.Steer(s.Context(), frontier.Steering{Act: frontier.Drop, Authority: s.Authority("a")}); !errors.Is(err, d.fail) {
-			s.Fatalf("Steer: %+v, %v", n, err)
-		}
-		d.mu.Lock()
-		d.fail, d.all = nil, nil
-		d.mu.Unlock()
+		_, err := s.Frontier.Steer(s.Context(), frontier.Steering{Act: frontier.Drop, Authority: s.Authority("a")})
+		require.ErrorIs(s, err, d.fail)
+		d.hears(nil)
 		s.Crash()
 		// The death may come behind a commit that has the command. The opening finishes it then, and tells first.
 		if s.Pending() == "a/0" {
@@ -89,7 +66,6 @@ var operatorRules = []rule{
 
 // dropped fails unless so many URLs are Dropped by the operator.
 func dropped(s *Stage, n int64) {
-	s.Helper()
 	st := s.Stats()
 	Want(s, "Dropped", st.Outcomes[frontier.Dropped], n)
 	Want(s, "Dropped by the operator", st.Reasons[frontier.Dropped][frontier.ReasonOperator], n)
@@ -127,6 +103,16 @@ func (d *operatorTold) options() frontier.Options {
 	}
 }
 
+// errDeaf is the error of an operator who cannot be told.
+var errDeaf = errors.New("no room")
+
+// hears has the calls of Tell from now on fail with that error, and forgets those of before.
+func (d *operatorTold) hears(fail error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fail, d.all = fail, nil
+}
+
 // since returns what was told since the last time.
 func (d *operatorTold) since() string {
 	d.mu.Lock()
@@ -134,19 +120,4 @@ func (d *operatorTold) since() string {
 	all := strings.Join(d.all, ", ")
 	d.all = nil
 	return all
-}
-
-// rest gives the hosts a, b, … these conditions, and robots states of their names.
-func rest(s *Stage, cs ...frontier.Condition) {
-	s.Helper()
-	for i, c := range cs {
-		name := string(rune('a' + i))
-		t := s.Alone(s.Authority(name))
-		r := resultOf(t)
-		r.Host = &frontier.HostUpdate{Condition: c, Robots: []byte(name)}
-		if c != frontier.Open {
-			r.Host.Reason = "a reason"
-		}
-		s.Finish(r)
-	}
 }

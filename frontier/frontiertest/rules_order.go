@@ -2,10 +2,11 @@ package frontiertest
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 )
@@ -22,9 +23,8 @@ var orderRules = []rule{
 		for range 4 * len(hosts) {
 			t := s.Turn(1)
 			h := t.Authority.Host()
-			if n := min(len(last), len(hosts)-1); slices.Contains(last[len(last)-n:], h) {
-				s.Fatalf("%s has a turn again after %v: another host was due for longer", h, last[len(last)-n:])
-			}
+			n := min(len(last), len(hosts)-1)
+			require.NotContains(s, last[len(last)-n:], h, "another host was due for longer")
 			last = append(last, h)
 			s.Sleep(10 * time.Millisecond)
 			s.Finish(Fetched(t))
@@ -106,9 +106,7 @@ var orderRules = []rule{
 			s.Add(s.Links(us[later:]...))
 			good := 0
 			for turns := 0; good < n-len(keys(bad)); turns++ {
-				if turns > n {
-					s.Fatalf("%d of %d good URLs after %d turns with %d URLs", good, n-len(keys(bad)), turns, n)
-				}
+				require.LessOrEqualf(s, turns, n, "turns for %d of %d good URLs", good, n-len(keys(bad)))
 				c := s.ClaimWithin(1, 1+r.IntN(4), 2*time.Hour)
 				t := c.Turns[0]
 				x := t.Tasks[0]

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -40,13 +43,10 @@ var stopRules = []rule{
 		n := synced.Load()
 		s.Open(frontier.Options{})
 		done := s.Stats().Outcomes[frontier.Fetched]
-		if done > n {
-			s.Fatalf("%d URLs are done, but only %d records were synced", done, n)
-		}
+		require.LessOrEqual(s, done, n, "URLs done and records synced")
 		// 700 ms are at least two groups, of 200 ms and a barrier of 30 ms each.
-		if c := calls.Load(); c < 2 || done < 40 {
-			s.Fatalf("%d calls of the barrier and %d URLs done in 700 ms: want at least 2 and 40", c, done)
-		}
+		require.GreaterOrEqual(s, calls.Load(), int64(2))
+		require.GreaterOrEqual(s, done, int64(40))
 	}},
 	{Name: "barrier: its error poisons, and what it did not vouch for is not durable", Test: func(s *Stage) {
 		failing := failing(s)
@@ -55,23 +55,16 @@ var stopRules = []rule{
 		answer := s.Waiting(frontier.Want{MaxWait: time.Hour}) // the host is leased
 		failing.Store(true)
 		s.end(t, frontier.Result{Done: done(t.Tasks...), Found: s.Links("a/9"), Keep: true})
-		if err := s.Frontier.Sync(s.Context()); !errors.Is(err, errFull) {
-			s.Fatalf("Sync: %v, want the error of the barrier", err)
-		}
+		require.ErrorIs(s, s.Frontier.Sync(s.Context()), errFull, "Sync")
 		failing.Store(false) // too late: what followed may rely on what was lost
-		if _, err := answer(); !errors.Is(err, errFull) {
-			s.Fatalf("Claim that waits: %v, want the error of the barrier", err)
-		}
+		_, err := answer()
+		require.ErrorIs(s, err, errFull, "Claim that waits")
 		for name, err := range calls(s, t) {
-			if !errors.Is(err, errFull) {
-				s.Errorf("%s: %v, want the error of the barrier", name, err)
-			}
+			assert.ErrorIs(s, err, errFull, name)
 		}
 		f := s.Frontier
 		s.Frontier = nil
-		if err := f.Close(); !errors.Is(err, errFull) {
-			s.Errorf("Close: %v, want the error of the barrier", err)
-		}
+		assert.ErrorIs(s, f.Close(), errFull)
 		s.Check()
 		s.Open(frontier.Options{})
 		Want(s, "Unclean", s.Stats().Unclean, true)
@@ -88,9 +81,8 @@ var stopRules = []rule{
 		ctx, cancel := context.WithTimeout(s.Context(), 10*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
-		if err := s.Frontier.Sync(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != 10*time.Millisecond {
-			s.Fatalf("Sync for 10 ms: %v after %v", err, time.Since(begin))
-		}
+		require.ErrorIs(s, s.Frontier.Sync(ctx), context.DeadlineExceeded)
+		require.Equal(s, 10*time.Millisecond, time.Since(begin))
 		s.Sync()
 		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], 1)
 	}},
@@ -100,14 +92,12 @@ var stopRules = []rule{
 		answer := s.Waiting(frontier.Want{MaxWait: time.Hour})
 		f := s.Frontier
 		s.Close()
-		if c, err := answer(); !errors.Is(err, frontier.ErrClosed) || len(c.Turns) > 0 {
-			s.Fatalf("Claim that waits: %+v, error %v; want ErrClosed", c, err)
-		}
+		c, err := answer()
+		require.ErrorIs(s, err, frontier.ErrClosed, "Claim that waits")
+		require.Empty(s, c.Turns)
 		s.Frontier = f
 		for name, err := range calls(s, t) {
-			if !errors.Is(err, frontier.ErrClosed) {
-				s.Errorf("%s after Close: %v, want ErrClosed", name, err)
-			}
+			assert.ErrorIs(s, err, frontier.ErrClosed, name)
 		}
 		s.Frontier = nil
 		s.Open(s.Options)
@@ -120,9 +110,7 @@ var stopRules = []rule{
 		failing.Store(true)
 		f := s.Frontier
 		s.Frontier = nil
-		if err := f.Close(); !errors.Is(err, errFull) {
-			s.Fatalf("Close: %v, want the error of the barrier", err)
-		}
+		require.ErrorIs(s, f.Close(), errFull, "Close")
 		s.Check()
 		s.Open(frontier.Options{})
 		Want(s, "Unclean", s.Stats().Unclean, true)
@@ -133,9 +121,8 @@ var stopRules = []rule{
 		s.Turn(1)
 		answer := s.Waiting(frontier.Want{MaxWait: time.Hour})
 		s.Kill()
-		if c, err := answer(); err == nil {
-			s.Fatalf("Claim that waits: %+v, want an error", c)
-		}
+		_, err := answer()
+		require.Error(s, err, "Claim that waits")
 		s.Open(s.Options)
 		Want(s, "Leases", s.Stats().Leases, 0)
 		Want(s, "task", Names(s.Turn(1).Tasks), "a/0")
@@ -159,9 +146,7 @@ var stopRules = []rule{
 		go func() { synced <- f.Sync(ctx) }()
 		s.Sleep(100 * time.Millisecond)
 		s.Kill()
-		if err := <-synced; err == nil {
-			s.Fatal("Sync: nil, though the barrier had not returned at the crash")
-		}
+		require.Error(s, <-synced, "Sync, whose barrier had not returned at the crash")
 		slow.Store(false)
 		s.Open(s.Options)
 		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], 0)
@@ -179,9 +164,8 @@ var stopRules = []rule{
 		for _, t := range c.Turns {
 			rs = append(rs, Fetched(t))
 		}
-		if _, err := s.Frontier.Finish(s.Context(), rs); err != nil {
-			s.Fatal(err)
-		}
+		_, err := s.Frontier.Finish(s.Context(), rs)
+		require.NoError(s, err)
 		synctest.Wait() // no time passes
 		s.Crash()
 		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], frontier.GroupPages)
@@ -189,64 +173,6 @@ var stopRules = []rule{
 	{Name: "durable: all of a result or nothing, crash at once", Crash: true, Test: durableWhole(0)},
 	{Name: "durable: all of a result or nothing, crash within the group", Crash: true, Test: durableWhole(frontier.GroupDelay / 2)},
 	{Name: "durable: all of a result or nothing, crash after the group", Crash: true, Test: durableWhole(2 * frontier.GroupDelay)},
-	{Name: "restart: Options.PaceOf takes the place of Options.Pace where it is less", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "b/0", "c/0", "d/0"))
-		s.Kill()
-		paced(s)
-		waits := func(name string, d time.Duration) {
-			s.Helper()
-			Want(s, "Host.Wait of "+name, s.Host(name).Wait, d)
-		}
-		waits("a", time.Second)
-		waits("b", 300*time.Millisecond)
-		waits("c", time.Second)
-		waits("d", 0)
-		t := s.Turn(1)
-		Want(s, "the first that is due", t.Authority, s.Authority("d"))
-		s.Finish(Fetched(t))
-		Want(s, "due", s.Claim(1, 1).Due, 300*time.Millisecond)
-		s.Sleep(100 * time.Millisecond)
-		s.Add(s.Links("e/0"))
-		waits("e", 900*time.Millisecond)
-	}},
-	{Name: "restart: a clean stop leaves the rest of Options.Pace to the next opening", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "b/0"))
-		visit(s, 200*time.Millisecond, 0)
-		s.Sync()
-		s.Kill()
-		paced(s)
-		s.Sleep(100 * time.Millisecond)
-		s.Reopen()
-		Want(s, "Host.Wait of one with a stored pace", s.Host("a").Wait, 900*time.Millisecond)
-		Want(s, "Host.Wait of one with a pace of its own", s.Host("b").Wait, 300*time.Millisecond)
-		s.NotDue("found in the second opening", "e") // discovered and asked before the crash, for all we know
-		s.Sleep(899 * time.Millisecond)
-		s.NotDue("found in the second opening", "e")
-		s.Sleep(time.Millisecond)
-		s.Alone(s.Authority("e"))
-	}},
-	{Name: "restart: an operator's clean stop leaves the next run an unclean one before it", Options: frontier.Options{Pace: time.Second}, Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		s.Turn(1)
-		s.Sleep(frontier.GroupDelay + time.Millisecond)
-		s.Kill()
-		run, operator := s.Options, s.Options
-		operator.Operator = true
-		for range 2 {
-			s.Open(operator)
-			Want(s, "Unclean", s.Stats().Unclean, true)
-			s.Close()
-		}
-		s.Open(run)
-		Want(s, "Unclean", s.Stats().Unclean, true)
-		s.Sleep(run.Pace)
-		Want(s, "stops", s.Turn(1).Tasks[0].Stops, 1)
-		s.Reopen()
-		Want(s, "Unclean after the run", s.Stats().Unclean, false)
-		s.Reopen(operator)
-		s.Reopen(run)
-		Want(s, "Unclean after an operator alone", s.Stats().Unclean, false)
-	}},
 }
 
 // errFull is the error of a barrier that fails.
@@ -254,7 +180,6 @@ var errFull = errors.New("the archive is full")
 
 // failing opens the frontier again with a barrier that fails while the switch it returns is on.
 func failing(s *Stage) *atomic.Bool {
-	s.Helper()
 	var failing atomic.Bool
 	s.Reopen(frontier.Options{Barrier: func(context.Context) error {
 		if failing.Load() {
@@ -313,15 +238,8 @@ func durableWhole(after time.Duration) func(s *Stage) {
 	}
 }
 
-// visit takes one turn with the host that is due, which leaves its task, and gives the host a pace and a wait.
-func visit(s *Stage, pace, wait time.Duration) {
-	s.Helper()
-	s.end(s.Turn(1), frontier.Result{Host: &frontier.HostUpdate{Pace: pace}, Wait: wait})
-}
-
 // due fails unless the first host is due after d.
 func due(s *Stage, d time.Duration) {
-	s.Helper()
 	Want(s, "Host.Wait", s.Host("a").Wait, d)
 	if d > 0 {
 		c := s.Claim(1, 1)
@@ -335,7 +253,6 @@ func due(s *Stage, d time.Duration) {
 
 // paced opens the frontier with a PaceOf: that of b is short, that of c longer than Pace, and that of d less than zero.
 func paced(s *Stage) {
-	s.Helper()
 	o := s.Options
 	o.PaceOf = func(a canon.Authority) time.Duration {
 		switch a.Host() {

@@ -2,11 +2,12 @@ package frontiertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 )
@@ -19,9 +20,7 @@ var suspectRules = []rule{
 		s.Add(s.Links("d/0"))
 		for range 3 {
 			t := s.Turn(9)
-			if Names(t.Tasks) == guilty {
-				s.Fatalf("%s is given while a lease is out", stops(t.Tasks))
-			}
+			require.NotEqual(s, guilty, Names(t.Tasks), "given while a lease is out")
 			s.Finish(Fetched(t))
 		}
 		nothing(s, "a suspect of two stops, while a lease is out")
@@ -157,27 +156,22 @@ var suspectRules = []rule{
 
 // fall lets a turn's lease be recorded, and crashes.
 func fall(s *Stage) {
-	s.Helper()
 	s.Sleep(frontier.GroupDelay + time.Millisecond)
 	s.Crash()
 }
 
 // accuse makes the first task of every host that is due a suspect: all are in flight at once.
 func accuse(s *Stage, hosts int) {
-	s.Helper()
 	Want(s, "turns", len(s.Claim(hosts, 1).Turns), hosts)
 	fall(s)
 }
 
 // nothing fails if a turn is given. A lease is out, so that Claim has to wait.
 func nothing(s *Stage, what string) {
-	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
 	defer cancel()
 	c, err := s.Frontier.Claim(ctx, frontier.Want{Hosts: 9, Tasks: 9, MaxWait: frontier.Never})
-	if !errors.Is(err, context.DeadlineExceeded) {
-		s.Fatalf("Claim gives %d turns, state %d, error %v; want it to wait: %s", len(c.Turns), c.State, err, what)
-	}
+	require.ErrorIsf(s, err, context.DeadlineExceeded, "Claim gives %d turns, state %d; want it to wait: %s", len(c.Turns), c.State, what)
 }
 
 // stops returns the tasks with their stops: "a/1:2 a/2:0".
@@ -211,7 +205,6 @@ func twice(s *Stage) string {
 
 // quarantined fails unless so many URLs are in quarantine, and no other Failed.
 func quarantined(s *Stage, n int64) {
-	s.Helper()
 	st := s.Stats()
 	Want(s, "Failed", st.Outcomes[frontier.Failed], n)
 	Want(s, "Failed as quarantined", st.Reasons[frontier.Failed][frontier.ReasonQuarantined], n)
@@ -227,9 +220,7 @@ func quarantineKiller(tasks int, atOnce bool) func(s *Stage) {
 		}
 		kills := 0
 		for done := false; !done; {
-			if kills > most {
-				s.Fatalf("%d kills, and %s is not in quarantine", kills, killer)
-			}
+			require.LessOrEqual(s, kills, most, "the killer is not in quarantine")
 			c := s.Claim(3, tasks)
 			done = len(c.Turns) == 0
 			fatal := slices.ContainsFunc(c.Turns, func(t frontier.Turn) bool { return Names(t.Tasks[:1]) == killer })

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 )
 
@@ -109,6 +111,8 @@ func optionsOf(text string) (o frontier.Options, crash bool) {
 			field.SetInt(int64(d))
 		case notNumber == nil && field.CanInt():
 			field.SetInt(n)
+		case value == "true" && field.Kind() == reflect.Bool:
+			field.SetBool(true)
 		default:
 			panic("frontiertest: a script has the option " + word)
 		}
@@ -122,9 +126,15 @@ type placed struct {
 	line *line
 }
 
+func (p *placed) Errorf(format string, args ...any) {
+	p.Helper()
+	p.TB.Errorf("%s: %s\n"+format, append([]any{p.line.place, p.line.text}, args...)...)
+}
+
 func (p *placed) Fatalf(format string, args ...any) {
 	p.Helper()
-	p.TB.Fatalf("%s: %s\n"+format, append([]any{p.line.place, p.line.text}, args...)...)
+	p.Errorf(format, args...)
+	p.FailNow()
 }
 
 // script plays a rule that is written as text: see the package comment.
@@ -211,8 +221,12 @@ func init() { // it refers to itself
 		"entry":       {2, many, noAnswer, (*script).entry},
 		"quarantined": {0, 0, mustAnswer, (*script).quarantined},
 		"survey":      {1, 1, mustAnswer, (*script).survey},
+		"counted":     {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.Survey(0), facts); return "" }},
 		"due":         {1, 1, noAnswer, (*script).due},
 		"listen":      do(func(s *script) { s.Reopen(s.told.options()) }),
+		"unsynced":    do(func(s *script) { require.ErrorIs(s, s.Frontier.Sync(s.Context()), errDeaf) }),
+		"deaf":        do(func(s *script) { s.told.hears(errDeaf) }),
+		"hear":        do(func(s *script) { s.told.hears(nil) }),
 		"heard":       {0, 0, mustAnswer, func(s *script, _ string) string { return s.told.since() }},
 		"fill":        do(func(s *script) { fill(s.Stage) }),
 		"seeds":       {0, 0, mustAnswer, (*script).seeds},
@@ -227,7 +241,8 @@ func init() { // it refers to itself
 		"elapsed": {0, 0, mustAnswer, func(s *script, _ string) string { return spanText(time.Since(s.begin)) }},
 
 		"reopen": {0, many, noAnswer, (*script).reopen},
-		"open":   do(func(s *script) { s.Open(s.Options) }),
+		"open":   {0, many, noAnswer, (*script).open},
+		"paced":  do(func(s *script) { paced(s.Stage) }),
 		"shut":   do(func(s *script) { s.Close() }),
 		"crash":  do(func(s *script) { s.Crash() }),
 		"fall":   do(func(s *script) { fall(s.Stage) }),
@@ -298,18 +313,23 @@ func (s *script) do(text string) string {
 	return c.run(s, args)
 }
 
-// reopen opens the frontier again, with other options after the word "with".
+// reopen closes the frontier and opens it again.
 func (s *script) reopen(args string) string {
+	s.Close()
+	return s.open(args)
+}
+
+// open opens the frontier as it was, or with other options after the word "with".
+func (s *script) open(args string) string {
 	s.Helper()
-	words, options, _ := strings.Cut(args, " ")
-	switch words {
+	switch words, options, _ := strings.Cut(args, " "); words {
 	case "":
-		s.Reopen()
+		s.Open(s.Options)
 	case "with":
 		o, _ := optionsOf(options)
-		s.Reopen(o)
+		s.Open(o)
 	default:
-		s.Fatalf("give the options of reopen after the word with")
+		s.Fatalf("give the options after the word with")
 	}
 	return ""
 }
@@ -377,17 +397,13 @@ func (s *script) candidates(words []string) (cs []frontier.Candidate) {
 }
 
 func (s *script) number(text string) int {
-	s.Helper()
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		s.Fatalf("%v", err)
-	}
+	require.NoError(s, err)
 	return n
 }
 
 // span reads a duration; nothing is zero.
 func (s *script) span(text string) time.Duration {
-	s.Helper()
 	switch text {
 	case "":
 		return 0
@@ -395,9 +411,7 @@ func (s *script) span(text string) time.Duration {
 		return frontier.Never
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil {
-		s.Fatalf("%v", err)
-	}
+	require.NoError(s, err)
 	return d
 }
 
@@ -460,7 +474,6 @@ func taskNames(ts []frontier.Task) string {
 
 // given notes a turn.
 func (s *script) given(t frontier.Turn) {
-	s.Helper()
 	s.turns[""], s.turns["@"+strings.TrimSuffix(t.Authority.Host(), ".test")] = t, t
 	for _, x := range t.Tasks {
 		Want(s.Stage, "the authority of a task", x.URL.Authority(), t.Authority)
@@ -470,7 +483,6 @@ func (s *script) given(t frontier.Turn) {
 
 // turn claims one host, which must be due.
 func (s *script) turn(tasks string) string {
-	s.Helper()
 	t := s.Turn(s.number(tasks))
 	s.given(t)
 	return taskNames(t.Tasks)
@@ -524,7 +536,6 @@ func (s *script) answered(string) string {
 
 // newer says what makes the latest token larger than that of an earlier turn: a later opening or a later turn.
 func (s *script) newer(name string) string {
-	s.Helper()
 	old, now := s.turnOf("@"+name).Token, s.turnOf("").Token
 	switch {
 	case now>>32 > old>>32:
@@ -552,17 +563,29 @@ func (s *script) alone(name string) string {
 	return "leased"
 }
 
-// finish finishes a turn: "@a fetched a/1 a/2; deferred a/3 1h (status 500); keep 2". The result
-// must be applied if the answer is not compared.
+// finish finishes a turn: "@a fetched a/1 a/2; deferred a/3 1h (status 500); keep 2", or several in one call, with " + "
+// between them. A result must be applied if the answer is not compared.
 func (s *script) finish(args string) string {
-	s.Helper()
-	name := ""
-	if args != "" && args[0] == '@' {
-		name, args, _ = strings.Cut(args, " ")
+	var results []frontier.Result
+	var turns []frontier.Turn
+	for part := range strings.SplitSeq(args, " + ") {
+		name := ""
+		if part != "" && part[0] == '@' {
+			name, part, _ = strings.Cut(part, " ")
+		}
+		turns = append(turns, s.turnOf(name))
+		results = append(results, s.result(s.turnOf(name), part))
 	}
-	t := s.turnOf(name)
-	r := s.result(t, args)
-	f := s.tryFinish(r)
+	var all []string
+	for i, f := range s.finishAll(results) {
+		all = append(all, s.finished(turns[i], results[i], f))
+	}
+	return strings.TrimSpace(strings.Join(all, " + "))
+}
+
+// finished describes the answer to a result, and notes the tasks that it gives.
+func (s *script) finished(t frontier.Turn, r frontier.Result, f frontier.Finished) string {
+	s.Helper()
 	switch {
 	case f.Err != nil && !s.checked:
 		s.Fatalf("Finish: %v", f.Err)
@@ -606,7 +629,7 @@ func (s *script) result(t frontier.Turn, text string) frontier.Result {
 			continue
 		}
 		args := words[1:]
-		if most, ok := map[string]int{"full": 0, "extend": 1, "wait": 1, "keep": 1}[words[0]]; ok && len(args) > most {
+		if most, ok := map[string]int{"full": 0, "extend": 1, "wait": 1, "keep": 1, "token": 1, "of": 1}[words[0]]; ok && len(args) > most {
 			s.Fatalf("%s has %d arguments", words[0], len(args))
 		}
 		var o frontier.Outcome
@@ -634,6 +657,10 @@ func (s *script) result(t frontier.Turn, text string) frontier.Result {
 			r.Extend = append(r.Extend, frontier.Seed{URL: s.URL(args[0]), Tag: "tag", From: "http://a.test/0"})
 		case "host":
 			r.Host = s.update(args, reason)
+		case "token":
+			s.token(&r, args[0])
+		case "of":
+			r.Authority = s.Authority(args[0])
 		case "wait":
 			r.Wait = s.span(args[0])
 		case "count":
@@ -647,9 +674,7 @@ func (s *script) result(t frontier.Turn, text string) frontier.Result {
 				r.Want = s.number(args[0])
 			}
 		default:
-			if err := o.UnmarshalText([]byte(words[0])); err != nil {
-				s.Fatalf("%v", err)
-			}
+			require.NoError(s, o.UnmarshalText([]byte(words[0])))
 			for _, u := range args {
 				r.Done = append(r.Done, frontier.Done{Print: s.task(u).Print, Outcome: o, Reason: reason})
 			}
@@ -663,9 +688,17 @@ func (s *script) result(t frontier.Turn, text string) frontier.Result {
 	return r
 }
 
+// token gives a result another token: "0", or one that is larger or less by a number, as "+1".
+func (s *script) token(r *frontier.Result, text string) {
+	n := frontier.Token(s.number(text))
+	if strings.ContainsAny(text, "+-") {
+		n += r.Token
+	}
+	r.Token = n
+}
+
 // update reads the state of a host: "parked pace=1m width=2 robots=r".
 func (s *script) update(words []string, reason string) *frontier.HostUpdate {
-	s.Helper()
 	u := &frontier.HostUpdate{Reason: reason}
 	for _, w := range words {
 		switch name, value, _ := strings.Cut(w, "="); name {
@@ -678,9 +711,7 @@ func (s *script) update(words []string, reason string) *frontier.HostUpdate {
 		case "memory":
 			u.Memory = []byte(value)
 		default:
-			if err := u.Condition.UnmarshalText([]byte(w)); err != nil {
-				s.Fatalf("%v", err)
-			}
+			require.NoError(s, u.Condition.UnmarshalText([]byte(w)))
 		}
 	}
 	return u
@@ -688,7 +719,6 @@ func (s *script) update(words []string, reason string) *frontier.HostUpdate {
 
 // retry has something tried again: "failed hosts robots @a (reason)".
 func (s *script) retry(args string) string {
-	s.Helper()
 	words, reason := s.cutReason(args)
 	r := frontier.Retrial{Reason: reason}
 	for _, w := range words {
@@ -700,9 +730,7 @@ func (s *script) retry(args string) string {
 		case w[0] == '@':
 			r.Authority = s.Authority(w[1:])
 		default:
-			if err := r.Outcome.UnmarshalText([]byte(w)); err != nil {
-				s.Fatalf("%v", err)
-			}
+			require.NoError(s, r.Outcome.UnmarshalText([]byte(w)))
 		}
 	}
 	n := s.Retry(r)
@@ -711,7 +739,6 @@ func (s *script) retry(args string) string {
 
 // steer obeys an operator: "a", "a 1h (reason)", or "a/1 a/2" to drop URLs.
 func (s *script) steer(act frontier.Act, args string) string {
-	s.Helper()
 	words, reason := s.cutReason(args)
 	if reason == "" {
 		reason = reasonOf(act)
@@ -752,18 +779,14 @@ func (s *script) entry(args string) string {
 
 // due compares how long the host a has to wait, gives it a turn then, and not before.
 func (s *script) due(span string) string {
-	s.Helper()
 	due(s.Stage, s.span(span))
 	return ""
 }
 
 // seeds returns the list of seeds.
 func (s *script) seeds(string) string {
-	s.Helper()
 	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
-	if err != nil {
-		s.Fatalf("AllSeeds: %v", err)
-	}
+	require.NoError(s, err, "AllSeeds")
 	var all []string
 	for _, x := range seeds {
 		all = append(all, Short(x.URL))
@@ -773,11 +796,8 @@ func (s *script) seeds(string) string {
 
 // quarantined returns what this opening has put in quarantine.
 func (s *script) quarantined(string) string {
-	s.Helper()
 	cs, err := s.Frontier.Quarantined(s.Context())
-	if err != nil {
-		s.Fatalf("Quarantined: %v", err)
-	}
+	require.NoError(s, err, "Quarantined")
 	var all []string
 	for _, c := range cs {
 		all = append(all, Short(c.URL))
@@ -787,7 +807,6 @@ func (s *script) quarantined(string) string {
 
 // survey returns the lists of a survey of so many hosts, the longest queues and those that are shut.
 func (s *script) survey(n string) string {
-	s.Helper()
 	v := s.Survey(s.number(n))
 	return strings.TrimSpace(strings.ReplaceAll("longest"+lengths(v.Longest)+"; shut"+lengths(v.Shut), ".test:", ":"))
 }

@@ -3,13 +3,14 @@ package frontiertest
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -18,51 +19,38 @@ import (
 
 // Add adds candidates.
 func (s *Stage) Add(cs ...[]frontier.Candidate) frontier.Added {
-	s.Helper()
 	added, err := s.Frontier.Add(s.Context(), slices.Concat(cs...))
-	if err != nil {
-		s.Fatalf("Add: %v", err)
-	}
+	require.NoError(s, err, "Add")
 	s.CheckSums()
 	return added
 }
 
 // Claim claims what is due now.
 func (s *Stage) Claim(hosts, tasks int) frontier.Claimed {
-	s.Helper()
 	return s.ClaimWithin(hosts, tasks, 0)
 }
 
 // ClaimWithin claims what is due within wait.
 func (s *Stage) ClaimWithin(hosts, tasks int, wait time.Duration) frontier.Claimed {
-	s.Helper()
 	c, err := s.Frontier.Claim(s.Context(), frontier.Want{Hosts: hosts, Tasks: tasks, MaxWait: wait})
-	if err != nil {
-		s.Fatalf("Claim: %v", err)
-	}
+	require.NoError(s, err, "Claim")
 	s.CheckSums()
 	return c
 }
 
 // Turn claims the one host that is due first, and fails when none is.
 func (s *Stage) Turn(tasks int) frontier.Turn {
-	s.Helper()
 	c := s.Claim(1, tasks)
-	if len(c.Turns) != 1 {
-		s.Fatalf("Claim of one host: %d turns, state %d, due %v", len(c.Turns), c.State, c.Due)
-	}
+	require.Lenf(s, c.Turns, 1, "Claim of one host: state %d, due %v", c.State, c.Due)
 	return c.Turns[0]
 }
 
 // Blocked claims, and fails unless the call blocks for d.
 func (s *Stage) Blocked(d time.Duration) {
-	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), d)
 	defer cancel()
 	c, err := s.Frontier.Claim(ctx, frontier.Want{Hosts: 10, Tasks: 10, MaxWait: frontier.Never})
-	if !errors.Is(err, context.DeadlineExceeded) {
-		s.Fatalf("Claim for %v: %d turns, state %d, due %v, error %v; want it to block", d, len(c.Turns), c.State, c.Due, err)
-	}
+	require.ErrorIsf(s, err, context.DeadlineExceeded, "Claim for %v does not block: %d turns, state %d, due %v", d, len(c.Turns), c.State, c.Due)
 }
 
 // Waiting starts a Claim that has to wait. The function it returns gives the answer, and fails when there is none yet
@@ -98,38 +86,31 @@ func (s *Stage) Waiting(w frontier.Want) func() (frontier.Claimed, error) {
 
 // Finish finishes one turn and fails unless the result is applied.
 func (s *Stage) Finish(r frontier.Result) frontier.Finished {
-	s.Helper()
 	f := s.tryFinish(r)
-	if f.Err != nil {
-		s.Fatalf("Finish %s: %v", r.Authority, f.Err)
-	}
+	require.NoErrorf(s, f.Err, "Finish %s", r.Authority)
 	return f
 }
 
 func (s *Stage) tryFinish(r frontier.Result) frontier.Finished {
-	s.Helper()
-	fs, err := s.Frontier.Finish(s.Context(), []frontier.Result{r})
-	if err != nil || len(fs) != 1 {
-		s.Fatalf("Finish %s: %d answers, error %v", r.Authority, len(fs), err)
-	}
+	return s.finishAll([]frontier.Result{r})[0]
+}
+
+func (s *Stage) finishAll(rs []frontier.Result) []frontier.Finished {
+	fs, err := s.Frontier.Finish(s.Context(), rs)
+	require.NoError(s, err, "Finish")
+	require.Len(s, fs, len(rs))
 	s.CheckSums()
-	return fs[0]
+	return fs
 }
 
 // Stale finishes one turn and fails unless the lease is stale.
 func (s *Stage) Stale(r frontier.Result) {
-	s.Helper()
-	if f := s.tryFinish(r); !errors.Is(f.Err, frontier.ErrStale) {
-		s.Fatalf("Finish %s with a stale token: %v, want ErrStale", r.Authority, f.Err)
-	}
+	require.ErrorIsf(s, s.tryFinish(r).Err, frontier.ErrStale, "Finish %s with a stale token", r.Authority)
 }
 
 // Sync waits until all is durable.
 func (s *Stage) Sync() {
-	s.Helper()
-	if err := s.Frontier.Sync(s.Context()); err != nil {
-		s.Fatalf("Sync: %v", err)
-	}
+	require.NoError(s, s.Frontier.Sync(s.Context()), "Sync")
 }
 
 // Sleep lets virtual time pass.
@@ -137,44 +118,35 @@ func (s *Stage) Sleep(d time.Duration) { time.Sleep(d) }
 
 // Stats returns the totals.
 func (s *Stage) Stats() frontier.Stats {
-	s.Helper()
 	st, err := s.Frontier.Stats(s.Context())
-	if err != nil {
-		s.Fatalf("Stats: %v", err)
-	}
+	require.NoError(s, err, "Stats")
 	return st
 }
 
 // Host returns what is kept of a host, which must be known.
 func (s *Stage) Host(name string) frontier.Host {
-	s.Helper()
 	h, ok, err := s.Frontier.Host(s.Context(), s.Authority(name))
-	if err != nil || !ok {
-		s.Fatalf("Host %s: known %v, error %v", name, ok, err)
-	}
+	require.NoErrorf(s, err, "Host %s", name)
+	require.Truef(s, ok, "Host %s is known", name)
 	return h
 }
 
 // Seen asks about one URL.
 func (s *Stage) Seen(u string) bool {
-	s.Helper()
 	seen, err := s.Frontier.Seen(s.Context(), []canon.URL{s.URL(u)})
-	if err != nil || len(seen) != 1 {
-		s.Fatalf("Seen: %v, error %v", seen, err)
-	}
+	require.NoError(s, err, "Seen")
+	require.Len(s, seen, 1)
 	return seen[0]
 }
 
 // Hosts returns all hosts, read in pages of the given size.
 func (s *Stage) Hosts(limit int) []frontier.Host {
-	s.Helper()
 	var all []frontier.Host
 	var after canon.Authority
 	for {
 		page, err := s.Frontier.Hosts(s.Context(), after, limit)
-		if err != nil || len(page) > limit {
-			s.Fatalf("Hosts after %q: %d of %d, error %v", after, len(page), limit, err)
-		}
+		require.NoErrorf(s, err, "Hosts after %q", after)
+		require.LessOrEqual(s, len(page), limit)
 		if len(page) == 0 {
 			return all
 		}
@@ -185,7 +157,6 @@ func (s *Stage) Hosts(limit int) []frontier.Host {
 // Drain fetches what is due, a task at a time, and returns the short URLs in the order in which they came. It waits
 // for what is due within d.
 func (s *Stage) Drain(d time.Duration) []string {
-	s.Helper()
 	var us []string
 	for {
 		c := s.ClaimWithin(1, 1, d)
@@ -197,13 +168,18 @@ func (s *Stage) Drain(d time.Duration) []string {
 	}
 }
 
+// blob returns the blob of a body, which must be there.
+func (s *Stage) blob(body string) []byte {
+	b, err := s.Frontier.Blob(s.Context(), digest(body))
+	require.NoError(s, err, "Blob")
+	require.Equal(s, body, string(b))
+	return b
+}
+
 // Picture takes a picture of the frontier of s.
 func (s *Stage) Picture() model.Picture {
-	s.Helper()
 	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
-	if err != nil {
-		s.Fatalf("AllSeeds: %v", err)
-	}
+	require.NoError(s, err, "AllSeeds")
 	return model.Take(s.Stats(), s.Hosts(100), seeds)
 }
 

@@ -74,7 +74,6 @@ func (s *Stage) CheckSums() {
 }
 
 func (s *Stage) sumOfHosts() (n figures) {
-	s.Helper()
 	for _, v := range s.Hosts(64) {
 		n.Hosts++
 		n.Queued += v.Queued

@@ -2,10 +2,11 @@ package frontiertest
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -32,7 +33,6 @@ func NewStage(t testing.TB, h Harness, dir string, o frontier.Options) *Stage {
 
 // Open opens the frontier, as it was left.
 func (s *Stage) Open(o frontier.Options) {
-	s.Helper()
 	s.Options = o
 	s.Frontier = s.Harness.Open(s, s.dir, o)
 }
@@ -54,18 +54,14 @@ func (s *Stage) Check() {
 
 // Close closes the frontier, cleanly.
 func (s *Stage) Close() {
-	s.Helper()
 	f := s.Frontier
 	s.Frontier = nil
-	if err := f.Close(); err != nil {
-		s.Fatalf("Close: %v", err)
-	}
+	require.NoError(s, f.Close(), "Close")
 	s.Check()
 }
 
 // Reopen closes the frontier cleanly and opens it again, with other options if some are given.
 func (s *Stage) Reopen(o ...frontier.Options) {
-	s.Helper()
 	s.Close()
 	s.Open(append(o, s.Options)[0])
 }
@@ -78,28 +74,23 @@ func (s *Stage) Outlast() { s.Sleep(turnLength + time.Millisecond) }
 
 // Same fails if what can be seen changes with a restart, except that there was one.
 func (s *Stage) Same(restart func()) {
-	s.Helper()
 	before := s.Picture()
 	restart()
 	after := s.Picture()
 	for _, p := range []model.Picture{before, after} {
 		delete(p, "unclean, restarts")
 	}
-	if diff := before.Diff(after); diff != "" {
-		s.Fatalf("something has changed: %s", diff)
-	}
+	require.Empty(s, before.Diff(after), "something has changed")
 }
 
 // Crash kills the frontier and opens it again.
 func (s *Stage) Crash() {
-	s.Helper()
 	s.Kill()
 	s.Open(s.Options)
 }
 
 // Kill ends the frontier as kill -9 would.
 func (s *Stage) Kill() {
-	s.Helper()
 	f := s.Frontier
 	s.Frontier = nil
 	s.Harness.Crash(s, f)
@@ -108,18 +99,14 @@ func (s *Stage) Kill() {
 
 // URL reads a short URL.
 func (s *Stage) URL(short string) canon.URL {
-	s.Helper()
 	a, path, _ := strings.Cut(short, "/")
 	u, err := canon.Parse("http://" + a + ".test/" + path)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return u
 }
 
 // Authority returns the authority of a short name.
 func (s *Stage) Authority(name string) canon.Authority {
-	s.Helper()
 	return s.URL(name + "/").Authority()
 }
 
@@ -130,7 +117,6 @@ func Short(u canon.URL) string {
 
 // Links returns candidates as a page at via.test would name them.
 func (s *Stage) Links(urls ...string) []frontier.Candidate {
-	s.Helper()
 	var cs []frontier.Candidate
 	for _, u := range urls {
 		cs = append(cs, frontier.Candidate{
@@ -142,7 +128,6 @@ func (s *Stage) Links(urls ...string) []frontier.Candidate {
 
 // Seeds returns candidates as a user would give them.
 func (s *Stage) Seeds(urls ...string) []frontier.Candidate {
-	s.Helper()
 	cs := s.Links(urls...)
 	for i := range cs {
 		cs[i].Kind, cs[i].Via, cs[i].Depth, cs[i].Seed = frontier.KindSeed, "", 0, cs[i].URL.String()
@@ -152,7 +137,6 @@ func (s *Stage) Seeds(urls ...string) []frontier.Candidate {
 
 // Refused returns candidates that the scope refuses for ever.
 func (s *Stage) Refused(reason string, urls ...string) []frontier.Candidate {
-	s.Helper()
 	cs := s.Links(urls...)
 	for i := range cs {
 		cs[i].Refused = reason
@@ -193,18 +177,12 @@ func Names(ts []frontier.Task) string {
 
 // Want fails unless got is what is wanted.
 func Want[T any](s *Stage, what string, got, want T) {
-	s.Helper()
-	if !reflect.DeepEqual(got, want) {
-		s.Fatalf("%s: %v, want %v", what, got, want)
-	}
+	require.Equal(s, want, got, what)
 }
 
 // Parse reads a whole URL.
 func (s *Stage) Parse(raw string) canon.URL {
-	s.Helper()
 	u, err := canon.Parse(raw)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return u
 }

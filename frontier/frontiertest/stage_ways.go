@@ -1,11 +1,12 @@
 package frontiertest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -14,7 +15,6 @@ import (
 // CloseAll closes what is due as its path says: /d… Disallowed, /f… Failed, /g… Gone, /x… Dropped, others Fetched. Each
 // outcome has its first letter for a reason.
 func (s *Stage) CloseAll() {
-	s.Helper()
 	outcomes := map[byte]frontier.Outcome{'d': frontier.Disallowed, 'f': frontier.Failed, 'g': frontier.Gone, 'x': frontier.Dropped}
 	for {
 		c := s.Claim(9, 9)
@@ -38,7 +38,6 @@ func (s *Stage) CloseAll() {
 
 // Postpone ends a turn with its first task deferred and the others unsettled.
 func (s *Stage) Postpone(t frontier.Turn, d frontier.Deferral) {
-	s.Helper()
 	r := resultOf(t)
 	d.Print = t.Tasks[0].Print
 	r.Deferred = []frontier.Deferral{d}
@@ -47,7 +46,6 @@ func (s *Stage) Postpone(t frontier.Turn, d frontier.Deferral) {
 
 // Only takes turns until one with that task comes, and fetches the others.
 func (s *Stage) Only(u string) frontier.Turn {
-	s.Helper()
 	for {
 		t := s.Turn(1)
 		if Names(t.Tasks) == u {
@@ -59,33 +57,26 @@ func (s *Stage) Only(u string) frontier.Turn {
 
 // NotDue fails unless a cannot be claimed on its own now.
 func (s *Stage) NotDue(why, name string) {
-	s.Helper()
-	if t, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name)); !errors.Is(err, frontier.ErrNotDue) {
-		s.Fatalf("ClaimAuthority while %s: %+v, error %v; want ErrNotDue", why, t, err)
-	}
+	_, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name))
+	require.ErrorIs(s, err, frontier.ErrNotDue, why)
 	s.CheckSums()
 }
 
 // Retry has something tried again.
 func (s *Stage) Retry(r frontier.Retrial) frontier.Retried {
-	s.Helper()
 	n, err := s.Frontier.Retry(s.Context(), r)
-	if err != nil {
-		s.Fatalf("Retry %+v: %v", r, err)
-	}
+	require.NoErrorf(s, err, "Retry %+v", r)
 	s.CheckSums()
 	return n
 }
 
 // Pending joins what drain returns.
 func (s *Stage) Pending() string {
-	s.Helper()
 	return strings.Join(s.Drain(0), " ")
 }
 
 // Steer gives a command about a host.
 func (s *Stage) Steer(act frontier.Act, host string) frontier.Steered {
-	s.Helper()
 	return s.Command(frontier.Steering{Act: act, Authority: s.Authority(host), Reason: reasonOf(act)})
 }
 
@@ -99,18 +90,14 @@ func reasonOf(act frontier.Act) string {
 
 // Command steers, and fails the test when that fails.
 func (s *Stage) Command(c frontier.Steering) frontier.Steered {
-	s.Helper()
 	n, err := s.Frontier.Steer(s.Context(), c)
-	if err != nil {
-		s.Fatalf("Steer %+v: %v", c, err)
-	}
+	require.NoErrorf(s, err, "Steer %+v", c)
 	s.CheckSums()
 	return n
 }
 
 // FullResult returns a result that would change everything there is to change.
 func FullResult(s *Stage, t frontier.Turn) frontier.Result {
-	s.Helper()
 	r := Fetched(t, t.Tasks[0])
 	if len(t.Tasks) > 1 {
 		r.Deferred = []frontier.Deferral{{Print: t.Tasks[1].Print, After: time.Hour, Reason: "status 500"}}
@@ -151,28 +138,21 @@ var leased = frontier.Options{LeaseLength: turnLength}
 
 // Survey looks at what stands out, n hosts of each kind.
 func (s *Stage) Survey(n int) frontier.Survey {
-	s.Helper()
 	v, err := s.Frontier.Survey(s.Context(), n)
-	if err != nil {
-		s.Fatalf("Survey: %v", err)
-	}
+	require.NoError(s, err, "Survey")
 	return v
 }
 
 // Alone claims an authority by itself.
 func (s *Stage) Alone(a canon.Authority) frontier.Turn {
-	s.Helper()
 	t, err := s.Frontier.ClaimAuthority(s.Context(), a)
-	if err != nil {
-		s.Fatalf("ClaimAuthority %s: %v", a, err)
-	}
+	require.NoErrorf(s, err, "ClaimAuthority %s", a)
 	s.CheckSums()
 	return t
 }
 
 // end finishes a turn with r, whose lease is filled in.
 func (s *Stage) end(t frontier.Turn, r frontier.Result) frontier.Finished {
-	s.Helper()
 	r.Authority, r.Token = t.Authority, t.Token
 	return s.Finish(r)
 }
@@ -187,8 +167,8 @@ func done(ts ...frontier.Task) (ds []frontier.Done) {
 
 // Ends fails unless the Claim that waited has ended with no turn.
 func (s *Stage) Ends(answer func() (frontier.Claimed, error), state frontier.State) {
-	s.Helper()
-	if c, err := answer(); err != nil || len(c.Turns) > 0 || c.State != state {
-		s.Fatalf("Claim: %+v, error %v; want state %d", c, err, state)
-	}
+	c, err := answer()
+	require.NoError(s, err)
+	require.Equal(s, state, c.State)
+	require.Empty(s, c.Turns)
 }

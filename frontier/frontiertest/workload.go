@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -122,11 +124,8 @@ func (w *workload) pass(ms int) { time.Sleep(time.Duration(ms) * time.Millisecon
 
 // offer adds candidates.
 func (w *workload) offer(cs []frontier.Candidate) {
-	w.Helper()
 	added, err := w.Frontier.Add(w.Context(), cs)
-	if err != nil {
-		w.Fatalf("Add: %v", err)
-	}
+	require.NoError(w, err, "Add")
 	Want(w.Stage, "Added", added, w.follow.Add(cs))
 }
 
@@ -142,11 +141,11 @@ func (w *workload) claimSome() {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		w.follow.Nothing(begin, wanted)
-	case err != nil:
-		w.Fatalf("Claim: %v", err)
 	case len(c.Turns) == 0:
+		require.NoError(w, err, "Claim")
 		w.follow.Ended(wanted, c)
 	default:
+		require.NoError(w, err, "Claim")
 		for _, t := range c.Turns {
 			w.follow.Lease(t, max(wanted.Tasks, 1))
 		}
@@ -159,8 +158,8 @@ func (w *workload) claimSome() {
 func (w *workload) claimOne() {
 	a := w.Authority(worldHost(w.rand.Int()))
 	t, err := w.Frontier.ClaimAuthority(w.Context(), a)
-	if err != nil && !errors.Is(err, frontier.ErrNotDue) {
-		w.Fatalf("ClaimAuthority: %v", err)
+	if err != nil {
+		require.ErrorIs(w, err, frontier.ErrNotDue)
 	}
 	w.follow.Authority(a, t, err)
 	if err == nil {
@@ -182,9 +181,8 @@ func (w *workload) finishSome() {
 		kept = append(kept, t)
 	}
 	fs, err := w.Frontier.Finish(w.Context(), rs)
-	if err != nil || len(fs) != len(rs) {
-		w.Fatalf("Finish: %d answers to %d results, error %v", len(fs), len(rs), err)
-	}
+	require.NoError(w, err, "Finish")
+	require.Len(w, fs, len(rs))
 	for i, f := range fs {
 		w.follow.Finish(rs[i], f)
 		if rs[i].Keep && f.Err == nil {
@@ -204,9 +202,8 @@ func (w *workload) repeatSome() {
 	r := w.past[len(w.past)-1-w.rand.IntN(min(len(w.past), 10))]
 	r.Keep = false
 	fs, err := w.Frontier.Finish(w.Context(), []frontier.Result{r})
-	if err != nil || len(fs) != 1 {
-		w.Fatalf("Finish: %d answers, error %v", len(fs), err)
-	}
+	require.NoError(w, err, "Finish")
+	require.Len(w, fs, 1)
 	w.follow.Repeat(r, fs[0])
 }
 
@@ -235,21 +232,16 @@ func (w *workload) restartCrash() {
 	w.turns, w.past = nil, nil
 	w.follow.Crashed(at, w.Picture(), func(u canon.URL) frontier.Entry {
 		e, _, err := w.Frontier.Entry(w.Context(), u)
-		if err != nil {
-			w.Fatalf("Entry %s: %v", u, err)
-		}
+		require.NoErrorf(w, err, "Entry %s", u)
 		return e
 	})
 }
 
 // compare fails unless what can be seen of the engine is what the follower says.
 func (w *workload) compare(when string) {
-	w.Helper()
 	w.CheckSums()
 	w.surveyed()
-	if diff := w.follow.Picture().Diff(w.Picture()); diff != "" {
-		w.Fatalf("%s: the model, then the engine:%s", when, diff)
-	}
+	require.Empty(w, w.follow.Picture().Diff(w.Picture()), "%s: the model, then the engine", when)
 }
 
 // finale fetches all that is left, so that every URL is seen to end, but for those of hosts that are shut for good.

@@ -2,8 +2,9 @@ package frontiertest
 
 import (
 	"fmt"
-	"maps"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -21,9 +22,7 @@ func (w *workload) retrySome() {
 		r.Authority = w.Authority(worldHost(w.rand.Int()))
 	}
 	got, err := w.Frontier.Retry(w.Context(), r)
-	if refused := r.Check() != nil; refused != (err != nil) {
-		w.Fatalf("Retry %+v: %v", r, err)
-	}
+	require.Equalf(w, r.Check() != nil, err != nil, "Retry %+v: %v", r, err)
 	if err == nil {
 		Want(w.Stage, "Retried", got, w.follow.Retry(r))
 	}
@@ -71,15 +70,12 @@ func (w *workload) resumeSome() {
 
 // command has an operator's command obeyed.
 func (w *workload) command(c frontier.Steering) {
-	w.Helper()
 	h := w.Host(worldName(c.Authority))
 	if h.Leased && (c.Act == frontier.Resume || h.Hold.Act == frontier.Drop) {
 		return
 	}
 	got, err := w.Frontier.Steer(w.Context(), c)
-	if err != nil {
-		w.Fatalf("Steer %+v: %v", c, err)
-	}
+	require.NoErrorf(w, err, "Steer %+v", c)
 	wanted := w.follow.Steer(c)
 	if h.Hold.Act == frontier.Park && h.Hold.Wait != frontier.Never && c.Act == frontier.Park {
 		wanted.Changed = got.Changed // one park in the place of another that has begun before
@@ -110,7 +106,6 @@ func worldName(a canon.Authority) string { return a.Host()[:len(a.Host())-len(".
 
 // surveyed fails unless the engine's survey is that of the model, but for the order of hosts with queues of one length.
 func (w *workload) surveyed() {
-	w.Helper()
 	n := w.rand.IntN(worldHosts + 1)
 	got, all := w.Survey(n), w.follow.Survey(worldHosts)
 	for name, lists := range map[string][2][]frontier.Host{"Longest": {got.Longest, all.Longest}, "Shut": {got.Shut, all.Shut}} {
@@ -123,13 +118,9 @@ func (w *workload) surveyed() {
 			known := w.Host(worldName(h.Authority))
 			known.Robots, known.Memory, h.Robots, h.Memory = nil, nil, nil, nil
 			Want(w.Stage, "a host of Survey."+name, fmt.Sprintf("%+v", h), fmt.Sprintf("%+v", known))
-			if i >= len(lists[1]) || h.Pending() != lists[1][i].Pending() {
-				w.Fatalf("Survey.%s is%s, want%s", name, lengths(lists[0]), lengths(lists[1]))
-			}
+			require.Truef(w, i < len(lists[1]) && h.Pending() == lists[1][i].Pending(), "Survey.%s is%s, want%s", name, lengths(lists[0]), lengths(lists[1]))
 		}
 		Want(w.Stage, "hosts in Survey."+name, list, min(n, len(lists[1])))
 	}
-	if !maps.Equal(got.Holds, all.Holds) || !maps.EqualFunc(got.Why, all.Why, maps.Equal[map[string]int64, map[string]int64]) {
-		w.Fatalf("Survey: Why %v and Holds %v, want %v and %v", got.Why, got.Holds, all.Why, all.Holds)
-	}
+	require.Equal(w, fmt.Sprint(all.Why, all.Holds), fmt.Sprint(got.Why, got.Holds), "Survey: Why and Holds")
 }

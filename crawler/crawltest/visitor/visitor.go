@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Polite is a User-Agent as it should be.
@@ -49,9 +51,7 @@ type Answer struct {
 // Do makes one exchange. fields are names and values by turns.
 func (c *Client) Do(ctx context.Context, method, url string, fields ...string) (Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, nil)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	require.NoError(c.T, err)
 	r.Header.Set("User-Agent", c.Agent)
 	for i := 0; i < len(fields); i += 2 {
 		if fields[i] == "Host" {
@@ -70,14 +70,11 @@ func (c *Client) Do(ctx context.Context, method, url string, fields ...string) (
 
 // Get fetches "a.test/x", and fails the test if there is no answer.
 func (c *Client) Get(url string, fields ...string) Answer {
-	c.T.Helper()
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
 	}
 	a, err := c.Do(c.T.Context(), http.MethodGet, url, fields...)
-	if err != nil {
-		c.T.Fatalf("GET %s: %v", url, err)
-	}
+	require.NoErrorf(c.T, err, "GET %s", url)
 	return a
 }
 
@@ -98,9 +95,7 @@ func Bubble(t *testing.T, web Web, f func(c *Client)) {
 // Sockets runs f on the web over loopback.
 func Sockets(t *testing.T, web Web, f func(c *Client)) {
 	t.Helper()
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, web.Start())
 	c := New(t, web)
 	f(c)
 	c.HTTP.CloseIdleConnections()
