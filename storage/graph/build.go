@@ -55,11 +55,11 @@ type Builder struct {
 	seed   maphash.Seed
 	err    error
 
-	known numbers        // fingerprint of a key → its provisional number, in the order in which they were met
-	names *sorted.Sorter // keys, each with its provisional number behind endKey
+	known map[uint64]uint32 // fingerprint of a key → its provisional number, in the order in which they were met
+	names *sorted.Sorter    // keys, each with its provisional number behind endKey
 	sites map[string]met
-	hosts numbers // of Domains: fingerprint of a host → the provisional number of its domain
-	notes []note  // by provisional number
+	hosts map[uint64]struct{} // of Domains: fingerprints of hosts
+	notes []note              // by provisional number
 
 	recent [recentPairs]pair
 	pairs  spool.Spool // of provisional numbers, as pair.append writes them
@@ -113,7 +113,7 @@ func readPair(b []byte) pair {
 // New returns a Builder.
 func New(o Options) *Builder {
 	return &Builder{
-		o: o, seed: maphash.MakeSeed(), names: sorted.New(o.Dir, o.memory()/2), sites: map[string]met{},
+		o: o, seed: maphash.MakeSeed(), known: map[uint64]uint32{}, hosts: map[uint64]struct{}{}, names: sorted.New(o.Dir, o.memory()/2), sites: map[string]met{},
 		pairs: spool.Spool{Dir: o.Dir, Pattern: "curtsy-graph-*"},
 	}
 }
@@ -203,34 +203,30 @@ func (b *Builder) parse(url string) met {
 	if p.host == "" || m.state != isVertex {
 		return m
 	}
-	if f := b.fingerprint(p.host); b.isNew(f) {
-		b.hosts.put(f, m.number)
+	f := b.fingerprint(p.host)
+	if _, met := b.hosts[f]; !met {
+		b.hosts[f] = struct{}{}
 		b.notes[m.number] += oneHost
 	}
 	return m
 }
 
-func (b *Builder) isNew(host uint64) bool {
-	_, known := b.hosts.get(host)
-	return !known
-}
-
 // number is the vertex of a key.
 func (b *Builder) number(key string) met {
 	f := b.fingerprint(key)
-	if n, ok := b.known.get(f); ok {
+	if n, ok := b.known[f]; ok {
 		return met{number: n}
 	}
-	if b.known.count >= b.o.maxVertices() {
+	if len(b.known) >= b.o.maxVertices() {
 		return met{state: isLeftOut}
 	}
-	n := uint32(b.known.count)
+	n := uint32(len(b.known))
 	if b.err == nil {
 		if err := b.names.Add(binary.BigEndian.AppendUint32([]byte(key+endKey), n)); err != nil {
 			b.err = fmt.Errorf("graph: %w", err)
 		}
 	}
-	b.known.put(f, n)
+	b.known[f] = n
 	b.notes = append(b.notes, 0)
 	return met{number: n}
 }
@@ -239,7 +235,7 @@ func (b *Builder) fingerprint(s string) uint64 { return max(maphash.String(b.see
 
 // Close frees memory and disk. It does nothing after Graph.
 func (b *Builder) Close() error {
-	b.known, b.hosts, b.sites, b.notes = numbers{}, numbers{}, nil, nil
+	b.known, b.hosts, b.sites, b.notes = nil, nil, nil, nil
 	if b.names == nil {
 		return b.pairs.Close()
 	}

@@ -12,7 +12,7 @@
 // million vertices has a chance of 3 in a million. The key is another one in each process, so nobody can make such names.
 // MaxVertices bounds what a hostile crawl can take; links beyond are counted as left out.
 //
-//	builder   12 bytes a slot, 16 to 32 a vertex (48 while it grows); of domains as much again for each host; 4 bytes a vertex beside
+//	builder   an entry of a map, 20 to 40 bytes a vertex; of domains 10 to 20 for each host; 4 bytes a vertex beside
 //	graph     12 bytes a vertex: the two degrees, and what is known beside the name
 //	sorting   Options.Memory
 //
