@@ -96,7 +96,7 @@ func (h *htmlDoc) tag(t *tag) {
 	}
 	always, ifLocal := h.removable(t)
 	h.held = len(always)+len(ifLocal) > 0
-	local, intact := false, true
+	local := false
 	for i := range t.found {
 		a := &t.found[i]
 		u, ok := h.use(t, a)
@@ -109,11 +109,11 @@ func (h *htmlDoc) tag(t *tag) {
 		}
 		if h.attribute(a, u.form, r) {
 			r.Raw, r.Base = h.value(t, a.key), h.base
-			local, intact = true, intact && h.o.Intact != nil && h.o.Intact(r)
+			local = true
 		}
 	}
 	if h.held {
-		h.release(t, always, ifLocal, local, intact)
+		h.release(t, always, ifLocal, local)
 	}
 	if t.name == "script" && h.o.Script != nil && !t.foreign && t.body > t.end && !h.base.IsZero() {
 		h.o.Script(h.s[t.end:t.body], h.value(t, "type"), h.base)

@@ -102,13 +102,10 @@ func (h *htmlDoc) removable(t *tag) (always, ifLocal []string) {
 
 // release makes the edits that were held back, and takes attributes away: all of a name, for without the first the
 // second would be the one that counts.
-func (h *htmlDoc) release(t *tag, always, ifLocal []string, local, intact bool) {
+func (h *htmlDoc) release(t *tag, always, ifLocal []string, local bool) {
 	keys := always
 	if local {
 		keys = append(keys, ifLocal...)
-	}
-	if intact {
-		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "integrity" })
 	}
 	held := h.edits
 	for i := t.attrs; len(keys) > 0; {

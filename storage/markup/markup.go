@@ -22,12 +22,6 @@ type Visit func(Ref) (replacement string, replace bool)
 type Options struct {
 	URL         canon.URL // the document's own: what references are relative to where it names no base
 	ContentType string    // value of the Content-Type field; it may name the charset
-	Charset     string    // for style sheets that name none: the charset of what links to them. Empty means UTF-8
-
-	// Intact reports that what replaces a reference has the very bytes of the original and will be served by HTTP. Then
-	// the integrity attribute stays. Nil means never: a page opened as a file cannot check integrity at all, so it would
-	// not load what has one.
-	Intact func(Ref) bool
 
 	RemoveBase   bool // take href from base elements; Ref.Base has been what they say
 	RemovePolicy bool // take Content-Security-Policy meta elements that say from where to load, since they would block
