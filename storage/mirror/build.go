@@ -58,9 +58,9 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 	if err := w.lists(temp, &s); err != nil {
 		return s, wrapped("write the lists", err)
 	}
-	if was.dir == "" && o.Changed == nil {
+	if was.dir == "" {
 		s.New = s.Pages + s.Redirects // a line of the map each
-	} else if err := diff(was.dir, filepath.Join(o.Dir, nextDir), o.Changed, &s); err != nil {
+	} else if err := diff(was.dir, filepath.Join(o.Dir, nextDir), &s); err != nil {
 		return s, err
 	}
 	if err := ctx.Err(); err != nil {

@@ -27,7 +27,7 @@ const (
 // disk is the crawl directory. Every change of it is a method, so that a test can stop at each.
 type disk struct {
 	root     *os.Root
-	lock     *os.File // what is locked for as long as it is open; nil where the system cannot
+	hold     io.Closer
 	path     string
 	step     func(what string) error
 	exchange func(a, b string) error
@@ -44,12 +44,12 @@ func openDisk(dir string, o *Options) (*disk, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mirror: open the directory: %w", err)
 	}
-	lock, err := lockDir(root)
+	hold, err := durable.Hold(dir)
 	if err != nil {
 		_ = root.Close() // only opened
 		return nil, fmt.Errorf("mirror: another build works in %s; wait until it has ended: %w", dir, err)
 	}
-	d := &disk{root: root, lock: lock, path: dir, step: o.step, exchange: exchange, sync: syncTree,
+	d := &disk{root: root, hold: hold, path: dir, step: o.step, exchange: exchange, sync: syncTree,
 		made: map[string]bool{}}
 	if d.step == nil {
 		d.step = func(string) error { return nil }
@@ -63,13 +63,7 @@ func openDisk(dir string, o *Options) (*disk, error) {
 	return d, nil
 }
 
-func (d *disk) close() error {
-	err := d.root.Close()
-	if d.lock != nil {
-		err = errors.Join(err, d.lock.Close())
-	}
-	return err
-}
+func (d *disk) close() error { return errors.Join(d.root.Close(), d.hold.Close()) }
 
 func (d *disk) remove(name string) error {
 	if _, err := d.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {

@@ -131,50 +131,33 @@ const dateForm = "2006-01-02T15:04:05.000000Z"
 
 func dateOf(t time.Time) string { return t.UTC().Format(dateForm) }
 
-// Change is a difference between two mirrors.
-type Change struct {
-	What string // "new", "changed" or "gone"
-	URL  string
-	File string // of the new mirror, or of the old one where the URL is gone
-}
-
-// diff compares two maps, by the digests of payloads. Without a mirror before, whose directory is then "", all is new.
-func diff(before, after string, changed func(Change), s *Summary) error {
-	next, stop := iter.Pull2(func(yield func(Entry, error) bool) {
-		if before != "" {
-			Map(before)(yield)
-		}
-	})
+// diff counts how two mirrors differ by their maps: by the digests of payloads.
+func diff(before, after string, s *Summary) error {
+	next, stop := iter.Pull2(Map(before))
 	defer stop()
-	tell := func(count *int64, what string, e Entry) {
-		*count++
-		if changed != nil {
-			changed(Change{what, e.URL, e.File})
-		}
-	}
 	old, err, more := next()
 	for e, eerr := range Map(after) {
 		if eerr != nil {
 			return eerr
 		}
 		for ; more && err == nil && old.URL < e.URL; old, err, more = next() {
-			tell(&s.Lost, "gone", old)
+			s.Lost++
 		}
 		switch {
 		case err != nil:
 			return err
 		case !more || old.URL != e.URL:
-			tell(&s.New, "new", e)
+			s.New++
 			continue
 		case old.Digest != e.Digest || old.Redirect != e.Redirect:
-			tell(&s.Differ, "changed", e)
+			s.Differ++
 		default:
 			s.Unchanged++
 		}
 		old, err, more = next()
 	}
 	for ; more && err == nil; old, err, more = next() {
-		tell(&s.Lost, "gone", old)
+		s.Lost++
 	}
 	return err
 }

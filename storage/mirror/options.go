@@ -47,10 +47,6 @@ type Options struct {
 	// Progress, if not nil, tells how far it is.
 	Progress *Progress
 
-	// Changed, if not nil, is told of what the new mirror has otherwise than the one before, by URL, before it takes its
-	// place.
-	Changed func(Change)
-
 	// step is called before each change of the file system, with what it is; its error stands for the change's.
 	step func(what string) error
 	// twoRenames goes without an exchange of names, as some systems have to.

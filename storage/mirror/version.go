@@ -94,13 +94,7 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version
 // forbids reports whether a value of X-Robots-Tag asks every robot not to archive. The crawler understood
 // the wish of a page itself, or to one robot: its metadata has it.
 func forbids(value string) bool {
-	for d := range strings.SplitSeq(strings.ToLower(value), ",") {
-		switch strings.TrimSpace(d) {
-		case "noarchive", "nocache":
-			return true
-		}
-	}
-	return false
+	return storage.HasDirective(value, "noarchive") || storage.HasDirective(value, "nocache")
 }
 
 // metadataOctets is how much is read at once of a metadata record: more than most have.
@@ -125,9 +119,7 @@ func (o *opened) readMetadata(from *warc.Places, a *version) {
 		return
 	}
 	a.decision, a.linked = line.Decision, line.Kind != ""
-	for d := range strings.SplitSeq(line.Directives, ",") {
-		a.noArchive = a.noArchive || strings.TrimSpace(d) == "noarchive"
-	}
+	a.noArchive = a.noArchive || storage.HasDirective(line.Directives, "noarchive")
 }
 
 // maxReferences is how many revisits of revisits are followed.
