@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -95,6 +96,16 @@ type Line struct {
 func (l *Line) IsPage() bool {
 	return l.Outcome == OutcomeFetched && l.Record != "" && l.Status >= 200 && l.Status < 300 &&
 		(l.Type == "" || l.Type == "text/html" || l.Type == "application/xhtml+xml")
+}
+
+// HasDirective reports whether robots directives, such as "noindex, noarchive", have one among them.
+func HasDirective(directives, one string) bool {
+	for d := range strings.SplitSeq(directives, ",") {
+		if strings.EqualFold(strings.TrimSpace(d), one) {
+			return true
+		}
+	}
+	return false
 }
 
 // Ledger keeps lines. Its methods may be called concurrently.

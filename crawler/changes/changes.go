@@ -110,8 +110,7 @@ type comparing struct {
 // pair is what is read of a change.
 type pair struct {
 	payload     [2]string // before and after
-	truncated   [2]bool
-	wanted      [2]bool // the texts
+	wanted      [2]bool   // the texts
 	texts       [2]*reading
 	outstanding int
 }
@@ -168,7 +167,7 @@ func (c *comparing) settle(h *history) {
 	} else if change == Unknown {
 		x.Why = h.lost.Why
 	}
-	p := pair{payload: [2]string{h.was.Payload, h.is.Payload}, truncated: [2]bool{h.was.Truncated != "", h.is.Truncated != ""}}
+	p := pair{payload: [2]string{h.was.Payload, h.is.Payload}}
 	if change == New {
 		p.payload[0] = ""
 	}

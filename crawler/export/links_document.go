@@ -40,7 +40,7 @@ type crawl struct {
 	Previews bool // as extract.Input has it
 	Follow   extract.Follow
 	Token    string
-	Scope    linksJudge // nil leaves the columns of scope null
+	Scope    *judge // nil leaves the columns of scope null
 }
 
 // linksReader reads answers. It may be used by several goroutines at once.

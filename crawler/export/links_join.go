@@ -7,7 +7,6 @@ import (
 	"iter"
 	"time"
 
-	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/sorted"
 )
@@ -178,15 +177,4 @@ func (a *answers) of(place uint64) (s said, ok bool, err error) {
 	s.state = a.j.states[binary.BigEndian.Uint16(a.head[9:])]
 	s.time = time.UnixMicro(int64(binary.BigEndian.Uint64(a.head[11:]))).UTC() //nolint:gosec // as it was written
 	return s, true, a.step()
-}
-
-// taskLine reports whether a line is of a URL that somebody linked to, and not of robots.txt or a proof.
-func taskLine(l *storage.Line) bool {
-	return l.Decision != storage.DecisionRobots && l.Decision != storage.DecisionOwner
-}
-
-// linksKeyOf is the key of the URL of a line.
-func linksKeyOf(l *storage.Line) (canon.URL, bool) {
-	u, err := canon.Parse(l.URL)
-	return u, err == nil
 }

@@ -9,14 +9,6 @@ import (
 	"curtsy/storage"
 )
 
-// linksJudge says whether a crawl's scope takes a mention.
-type linksJudge interface {
-	// Line takes in a line of the ledger. Lines come in its order.
-	Line(u canon.URL, l *storage.Line)
-	// Scope judges a mention of u in a document that was found as kind, at that depth.
-	Scope(u canon.URL, m linksFound) scope.Verdict
-}
-
 // linksFound is how a URL was mentioned.
 type linksFound struct {
 	By       canon.URL    // the document
@@ -28,7 +20,7 @@ type linksFound struct {
 	NoFollow bool         // what the document says
 }
 
-// judge is a Judge by the settings of a crawl.
+// judge says whether the scope of a crawl takes a mention.
 type judge struct {
 	scope *scope.Scope
 	rels  extract.Rels
@@ -36,7 +28,7 @@ type judge struct {
 }
 
 // newJudge judges by a scope, and by the words of rel that links may have to be followed.
-func newJudge(c scope.Config, rels extract.Rels) (linksJudge, error) {
+func newJudge(c scope.Config, rels extract.Rels) (*judge, error) {
 	s, err := scope.New(c, nil)
 	if err != nil {
 		return nil, err
@@ -44,8 +36,8 @@ func newJudge(c scope.Config, rels extract.Rels) (linksJudge, error) {
 	return &judge{scope: s, rels: rels, chain: map[string]bool{}}, nil
 }
 
-// Line implements Judge: seeds, and where their redirects end, widen the scope.
-func (j *judge) Line(u canon.URL, l *storage.Line) {
+// line takes in a line of the ledger. Lines come in its order. Seeds, and where their redirects end, widen the scope.
+func (j *judge) line(u canon.URL, l *storage.Line) {
 	switch l.Kind {
 	case storage.KindSeed:
 		if !j.chain[u.Key()] {
@@ -64,8 +56,8 @@ func (j *judge) Line(u canon.URL, l *storage.Line) {
 	}
 }
 
-// Scope implements Judge.
-func (j *judge) Scope(u canon.URL, m linksFound) scope.Verdict {
+// verdict judges a mention of u.
+func (j *judge) verdict(u canon.URL, m linksFound) scope.Verdict {
 	source := found.As(m.By, storage.Line{Kind: m.Kind, Depth: m.Depth})
 	c := scope.Candidate{URL: u, Depth: m.Depth + 1, NoFollow: m.NoFollow || m.Rels&^j.rels != 0}
 	switch {

@@ -24,7 +24,7 @@ type linksTable struct {
 	join      *join
 	documents spool.Spool // heads, as lines of JSON, each with its mentions behind it
 	places    uint64      // mentions so far
-	at        map[string]int
+	row       *filler
 	sites     map[string]site
 }
 
@@ -33,14 +33,10 @@ type site struct{ host, domain tables.Value }
 
 // newTable makes rows of what r reads.
 func newTable(r *linksReader) *linksTable {
-	t := &linksTable{
+	return &linksTable{
 		reader: r, join: newJoin(r.dir), documents: spool.Spool{Dir: r.dir, Pattern: pattern},
-		at: map[string]int{}, sites: map[string]site{},
+		row: newFiller(&tables.Links), sites: map[string]site{},
 	}
-	for i := range tables.Links.Columns {
-		t.at[tables.Links.Columns[i].Name] = i
-	}
-	return t
 }
 
 // Close frees memory and disk.
@@ -50,12 +46,12 @@ func (t *linksTable) Close() error {
 
 // Line takes in a line of the ledger of a crawl. Those of one crawl come in their order.
 func (t *linksTable) Line(crawl int, l *storage.Line) error {
-	u, ok := linksKeyOf(l)
-	if !ok || !taskLine(l) {
-		return nil
+	u, err := canon.Parse(l.URL)
+	if err != nil || l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner {
+		return nil //nolint:nilerr // nobody linked to it
 	}
 	if j := t.reader.crawls[crawl].Scope; j != nil {
-		j.Line(u, l)
+		j.line(u, l)
 	}
 	return t.join.line(t.reader.sum(crawl, u.Key()), l)
 }
@@ -128,7 +124,7 @@ type rows struct {
 	head   head
 	url    canon.URL
 	at     site
-	begins tables.Row // what all rows of the document have
+	begins row // what all rows of the document have
 }
 
 func (d *rows) all(in *bufio.Reader, found *answers, place *uint64, to func(tables.Row) error) error {
@@ -143,8 +139,8 @@ func (d *rows) all(in *bufio.Reader, found *answers, place *uint64, to func(tabl
 		if err != nil {
 			return err
 		}
-		r := append(make(tables.Row, 0, len(d.begins)), d.begins...)
-		d.set(r, "position", tables.Int(int32(min(n+1, math.MaxInt32)))) //nolint:gosec // it is bounded
+		r := row{d.t.row, slices.Clone(d.begins.r)}
+		r.set("position", tables.Int(int32(min(n+1, math.MaxInt32)))) //nolint:gosec // it is bounded
 		d.says(r, &m)
 		s, known, err := found.of(*place)
 		if err != nil {
@@ -154,31 +150,26 @@ func (d *rows) all(in *bufio.Reader, found *answers, place *uint64, to func(tabl
 		if err := d.judged(r, &m, s, known); err != nil {
 			return err
 		}
-		if err := to(r); err != nil {
+		if err := to(r.r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *rows) set(r tables.Row, name string, v tables.Value) { r[d.t.at[name]] = v }
-
 // source fills in where the mentions stand.
 func (d *rows) source() {
-	d.begins = make(tables.Row, len(tables.Links.Columns))
-	for i := range d.begins {
-		d.begins[i] = tables.Null()
-	}
+	d.begins = d.t.row.row()
 	h := &d.head
-	d.set(d.begins, "source_surtkey", tables.Text(h.Key))
-	d.set(d.begins, "fetch_time", tables.Instant(h.Time))
-	d.set(d.begins, "crawl", tables.Text(d.t.reader.crawls[h.Crawl].Name))
-	d.set(d.begins, "source_url", tables.Text(h.URL))
+	d.begins.set("source_surtkey", tables.Text(h.Key))
+	d.begins.set("fetch_time", tables.Instant(h.Time))
+	d.begins.set("crawl", tables.Text(d.t.reader.crawls[h.Crawl].Name))
+	d.begins.set("source_url", tables.Text(h.URL))
 	d.at = d.t.site(d.url)
-	d.set(d.begins, "source_host_name", d.at.host)
-	d.set(d.begins, "source_domain", d.at.domain)
+	d.begins.set("source_host_name", d.at.host)
+	d.begins.set("source_domain", d.at.domain)
 	if h.Generation > 0 {
-		d.set(d.begins, "generation", tables.Long(h.Generation))
+		d.begins.set("generation", tables.Long(h.Generation))
 	}
 }
 
@@ -199,19 +190,19 @@ func (t *linksTable) site(u canon.URL) site {
 }
 
 // says fills in what a mention says.
-func (d *rows) says(r tables.Row, m *mention) {
-	d.set(r, "kind", tables.Text(m.Kind))
-	d.set(r, "element", tables.Some(m.Element))
-	d.set(r, "attribute", tables.Some(m.Attribute))
+func (d *rows) says(r row, m *mention) {
+	r.set("kind", tables.Text(m.Kind))
+	r.set("element", tables.Some(m.Element))
+	r.set("attribute", tables.Some(m.Attribute))
 	if words := relWords(m.Rel); words != nil {
-		d.set(r, "rel", tables.Texts(words))
+		r.set("rel", tables.Texts(words))
 	}
-	d.set(r, "nofollow", tables.Flag(m.NoFollow || d.head.NoFollow && m.Kind != kindRedirect))
-	d.set(r, "anchor_text", tables.Some(m.Text))
+	r.set("nofollow", tables.Flag(m.NoFollow || d.head.NoFollow && m.Kind != kindRedirect))
+	r.set("anchor_text", tables.Some(m.Text))
 	if m.Kind != kindUnread {
-		d.set(r, "target_written", tables.Text(m.Written))
+		r.set("target_written", tables.Text(m.Written))
 	}
-	d.set(r, "repeated", tables.Flag(m.Repeated))
+	r.set("repeated", tables.Flag(m.Repeated))
 }
 
 const (
@@ -233,10 +224,10 @@ func relWords(rel string) (words []string) {
 }
 
 // judged fills in the target, and what became of it.
-func (d *rows) judged(r tables.Row, m *mention, s said, known bool) error {
+func (d *rows) judged(r row, m *mention, s said, known bool) error {
 	if m.URL == "" {
-		d.set(r, "followed", tables.Flag(false))
-		d.set(r, "why_not", tables.Text(m.Why))
+		r.set("followed", tables.Flag(false))
+		r.set("why_not", tables.Text(m.Why))
 		return nil
 	}
 	u, err := canon.Parse(m.URL)
@@ -244,51 +235,51 @@ func (d *rows) judged(r tables.Row, m *mention, s said, known bool) error {
 		return fmt.Errorf("%w: %w", errSpool, err)
 	}
 	at := d.t.site(u)
-	d.set(r, "target_url", tables.Text(m.URL))
-	d.set(r, "target_surtkey", tables.Text(cdxj.Key(m.URL)))
-	d.set(r, "target_host_name", at.host)
-	d.set(r, "target_domain", at.domain)
-	d.set(r, "internal", tables.Flag(at.domain.Text() == d.at.domain.Text()))
-	d.set(r, "same_host", tables.Flag(u.Host() == d.url.Host()))
+	r.set("target_url", tables.Text(m.URL))
+	r.set("target_surtkey", tables.Text(cdxj.Key(m.URL)))
+	r.set("target_host_name", at.host)
+	r.set("target_domain", at.domain)
+	r.set("internal", tables.Flag(at.domain.Text() == d.at.domain.Text()))
+	r.set("same_host", tables.Flag(u.Host() == d.url.Host()))
 	rule := d.scope(r, m, u)
 	if known {
-		d.set(r, "target_decision", tables.Some(string(s.decision)))
-		d.set(r, "target_outcome", tables.Some(string(s.outcome)))
-		d.set(r, "target_reason", tables.Some(s.reason))
+		r.set("target_decision", tables.Some(string(s.decision)))
+		r.set("target_outcome", tables.Some(string(s.outcome)))
+		r.set("target_reason", tables.Some(s.reason))
 		if s.status > 0 {
-			d.set(r, "target_status", tables.Short(int16(min(s.status, math.MaxInt16)))) //nolint:gosec // it is bounded
+			r.set("target_status", tables.Short(int16(min(s.status, math.MaxInt16)))) //nolint:gosec // it is bounded
 		}
-		d.set(r, "target_time", tables.Instant(s.time))
+		r.set("target_time", tables.Instant(s.time))
 	}
-	d.set(r, "followed", tables.Flag(s.asked))
+	r.set("followed", tables.Flag(s.asked))
 	switch {
 	case s.asked:
 	case m.Why != "":
-		d.set(r, "why_not", tables.Text(m.Why))
+		r.set("why_not", tables.Text(m.Why))
 	case known && s.reason != "":
-		d.set(r, "why_not", tables.Text(s.reason))
+		r.set("why_not", tables.Text(s.reason))
 	case known:
-		d.set(r, "why_not", tables.Text(string(s.decision)))
+		r.set("why_not", tables.Text(string(s.decision)))
 	case rule != "":
-		d.set(r, "why_not", tables.Text(rule))
+		r.set("why_not", tables.Text(rule))
 	default:
-		d.set(r, "why_not", tables.Text(whyNoLine))
+		r.set("why_not", tables.Text(whyNoLine))
 	}
 	return nil
 }
 
 // scope fills in whether the scope takes the target. It returns the rule that refuses it.
-func (d *rows) scope(r tables.Row, m *mention, u canon.URL) (refused string) {
+func (d *rows) scope(r row, m *mention, u canon.URL) (refused string) {
 	j := d.t.reader.crawls[d.head.Crawl].Scope
 	if j == nil {
 		return ""
 	}
-	v := j.Scope(u, linksFound{
+	v := j.verdict(u, linksFound{
 		By: d.url, Kind: d.head.Kind, Depth: d.head.Depth, Embed: m.Kind == kindEmbed, Redirect: m.Kind == kindRedirect,
 		Rels: m.Rels, NoFollow: d.head.NoFollow && m.Kind != kindRedirect,
 	})
-	d.set(r, "in_scope", tables.Flag(v.In))
-	d.set(r, "scope_rule", tables.Text(v.Rule))
+	r.set("in_scope", tables.Flag(v.In))
+	r.set("scope_rule", tables.Text(v.Rule))
 	if v.In {
 		return ""
 	}

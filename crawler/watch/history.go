@@ -23,8 +23,7 @@ type page struct {
 	tried     time.Time       // the last line that closed it
 	outcome   storage.Outcome // of that line
 	told      storage.Outcome // of the last line that said what is there
-	kind      storage.Kind
-	isHTML    bool // a page, as budgets count them
+	isHTML    bool            // a page, as budgets count them
 	holds     time.Duration
 	modified  time.Time // lastmod of a sitemap
 	frequency string    // changefreq likewise
@@ -53,7 +52,7 @@ func addVisit(to *sorted.Rows[visit], l *storage.Line) error {
 		return nil // no crawl of ours can have it
 	}
 	return to.Add(strings.Join([]string{u.Authority().Origin(), l.URL, sortedVisit}, "\t"), visit{
-		At: l.Time, Outcome: l.Outcome, Change: l.Change, Kind: l.Kind, Status: l.Status,
+		At: l.Time, Outcome: l.Outcome, Change: l.Change, Status: l.Status,
 		HTML: mediatype.Type{Name: l.Type}.IsHTML(), Modified: l.Modified, Holds: l.Holds.Truncate(time.Second), Payload: l.Payload,
 	})
 }
@@ -122,7 +121,6 @@ type visit struct {
 	At       time.Time
 	Outcome  storage.Outcome
 	Change   storage.Change `json:",omitempty"`
-	Kind     storage.Kind   `json:",omitempty"`
 	Status   int            `json:",omitempty"`
 	HTML     bool           `json:",omitempty"`
 	Modified time.Time      `json:",omitzero"`
@@ -132,7 +130,7 @@ type visit struct {
 
 // add adds a visit to a page.
 func (p *page) add(v visit) {
-	p.tried, p.outcome, p.kind = v.At.Local(), v.Outcome, v.Kind
+	p.tried, p.outcome = v.At.Local(), v.Outcome
 	switch v.Outcome {
 	case storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone:
 	default:

@@ -99,7 +99,7 @@ func (j *judge) leftOut(h *evidence.Joined, to *pacing.Host) {
 	}
 	j.absent++
 	l, robots := e.Line, e.Asked().IsRobots()
-	if e.Damaged.File == "" && (robots || !asks(l.Directives, "noarchive") || j.absent > j.mayLack) { // otherwise records reports it
+	if e.Damaged.File == "" && (robots || !storage.HasDirective(l.Directives, "noarchive") || j.absent > j.mayLack) { // otherwise records reports it
 		j.found.Add(e.Finding(finding.BadRecord,
 			"the answer that request and metadata name (archive reference), unless its page has noarchive and "+
 				"the package records how many it leaves out (archive reference)",
@@ -110,16 +110,6 @@ func (j *judge) leftOut(h *evidence.Joined, to *pacing.Host) {
 	}
 	to.Reduced, h.HasAnswer, h.Bodyless = true, true, true
 	e.Answered, e.Status, e.Cut = true, l.Status, l.Truncated
-}
-
-// asks reports whether directives, as a crawl understood them, have one among them.
-func asks(directives, one string) bool {
-	for d := range strings.SplitSeq(directives, ",") {
-		if strings.EqualFold(strings.TrimSpace(d), one) {
-			return true
-		}
-	}
-	return false
 }
 
 // request checks who asks, and how: by RFC 9309 2.2.1, and of ours by docs/trust/politeness.md, rules 1 to 3. asker is who
@@ -286,7 +276,7 @@ func directives(h *evidence.Joined, _ *evidence.Info) string {
 		}
 		for word := range strings.SplitSeq(strings.ToLower(value), ",") {
 			for _, means := range meanings[strings.TrimSpace(word)] {
-				if !asks(l.Directives, means) {
+				if !storage.HasDirective(l.Directives, means) {
 					return fmt.Sprintf("X-Robots-Tag: %s, and directives %q", value, l.Directives)
 				}
 			}

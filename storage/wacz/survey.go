@@ -67,21 +67,11 @@ func (s *survey) readLines(ctx context.Context, lines iter.Seq2[storage.Line, er
 		if l.Kind == storage.KindSeed {
 			s.seeds[l.Record] = struct{}{}
 		}
-		if asksNoArchive(l.Directives) {
+		if storage.HasDirective(l.Directives, "noarchive") {
 			s.unkept[l.Record] = struct{}{}
 		}
 	}
 	return nil
-}
-
-// asksNoArchive reports whether directives, as we understood them ("noindex, noarchive"), have noarchive among them.
-func asksNoArchive(directives string) bool {
-	for d := range strings.SplitSeq(directives, ",") {
-		if strings.EqualFold(strings.TrimSpace(d), "noarchive") {
-			return true
-		}
-	}
-	return false
 }
 
 // answered is an exchange's response or revisit until the records behind it, which may say more of it, are read.
@@ -217,7 +207,7 @@ func readMetadata(block io.Reader, a *answered) error {
 	for line := range bytes.Lines(b) {
 		name, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
 		switch value = strings.TrimSpace(value); {
-		case strings.EqualFold(name, "directives") && asksNoArchive(value):
+		case strings.EqualFold(name, "directives") && storage.HasDirective(value, "noarchive"):
 			a.unkept = true
 		case strings.EqualFold(name, "kind") && value == "seed" && a.page != nil:
 			a.page.Seed = true
