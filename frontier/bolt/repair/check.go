@@ -188,11 +188,15 @@ func (c *checker) sums() {
 	}
 }
 
-// counters compares the counters that journals take their keys from with the keys.
+// counters compares the counters that journals take their keys from with the keys. Values are taken out of a journal from
+// the oldest on, so that those that are left are the last ones.
 func (c *checker) counters(tx *bbolt.Tx) error {
 	for _, j := range layout.Journals() {
-		n, last := uint64(0), uint64(0)
+		n, first, last := uint64(0), uint64(0), uint64(0)
 		err := j.Each(tx, func(seq uint64, _ []byte) error {
+			if n == 0 {
+				first = seq
+			}
 			n, last = n+1, seq
 			return nil
 		})
@@ -200,8 +204,8 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 			return err
 		}
 		gapless := j == layout.SeenJournal || j == layout.RecordJournal || j == layout.SeedJournal
-		if at := j.Last(tx); last > at || gapless && n != at {
-			c.find("%s: %d values up to %d, and the counter is at %d", j, n, last, at)
+		if at := j.Last(tx); n > 0 && (last != at || last-first != n-1) || gapless && n != at {
+			c.find("%s: %d values from %d to %d, and the counter is at %d", j, n, first, last, at)
 		}
 	}
 	return nil
