@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 )
 
 // A Drop of a host with more URLs than one group takes is committed in several. Whatever of it a death leaves undone,
@@ -110,30 +109,5 @@ func TestSteer_ADropUnderWayIsBusy(t *testing.T) {
 	e.mu.Unlock()
 	if under != frontier.Busy || after != frontier.Drained {
 		t.Errorf("state %d under way, then %d; want %d, then %d", under, after, frontier.Busy, frontier.Drained)
-	}
-}
-
-// What an operator dropped under a lease is Dropped, also when the death that ended the lease would have put it in
-// quarantine; and so an export says.
-func TestSteer_ADropUnderALeaseGoesBeforeQuarantine(t *testing.T) {
-	for _, moved := range []bool{false, true} {
-		e := newEngine(t, t.TempDir(), frontier.Options{})
-		e.add(e.links("a", 0, 1))
-		for stop := range frontier.QuarantineStops {
-			turn := e.turn(1)
-			if stop == frontier.QuarantineStops-1 {
-				e.steer(frontier.Steering{Act: frontier.Drop, Authority: turn.Authority, URLs: []canon.URL{turn.Tasks[0].URL}})
-			}
-			e.sync()
-			e.die()
-			if moved {
-				move(t, e.file)
-			}
-			e.start()
-		}
-		if st := e.stats(); st.Outcomes != (frontier.Outcomes{frontier.Dropped: 1}) || st.Suspects != 0 {
-			t.Errorf("moved %t: %+v", moved, st)
-		}
-		e.shut()
 	}
 }

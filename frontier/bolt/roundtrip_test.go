@@ -83,25 +83,6 @@ func TestWorkload_CompactChangesNothing(t *testing.T) {
 	}
 }
 
-// A URL that kills the process each time is put in quarantine after as many deaths when the frontier is moved after
-// each.
-func TestImport_ASuspectKeepsItsStops(t *testing.T) {
-	e := newEngine(t, t.TempDir(), frontier.Options{})
-	e.add(e.links("a", 0, 1))
-	for stop := range frontier.QuarantineStops {
-		if n := e.turn(1).Tasks[0].Stops; n != stop {
-			t.Fatalf("stop %d: the task says %d", stop, n)
-		}
-		e.sync()
-		e.die()
-		move(t, e.file)
-		e.start()
-	}
-	if st := e.stats(); st.Reasons[frontier.Failed][frontier.ReasonQuarantined] != 1 || st.Suspects != 0 || st.Discovered != 1 {
-		t.Errorf("%+v; want one URL, quarantined", st)
-	}
-}
-
 // What an operator commanded, what he released, and what is suspected, stand in a file that is rebuilt as in the old
 // one.
 func TestRebuild_KeepsHoldsMarksAndStops(t *testing.T) {

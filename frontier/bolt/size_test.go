@@ -70,33 +70,6 @@ func TestMaxSize_HoldsAndNothingIsLost(t *testing.T) {
 	}
 }
 
-// When nothing but the reserve is left, a turn that is out brings its outcomes and, as far as they go, its links; the
-// others are counted.
-func TestMaxSize_TheTurnsThatAreOutFinish(t *testing.T) {
-	const most = 1 << 20
-	e := newEngine(t, t.TempDir(), frontier.Options{MaxSize: most})
-	e.add(append(e.links("a", 0, 2), e.links("b", 0, 2)...))
-	a, b := e.turn(1), e.turn(1)
-	r := fetched(a)
-	r.Found = e.links("c", 0, 100_000)
-	added := e.finish(r)[0].Added
-	if added.New == 0 || added.Capped == 0 || added.New+added.Capped != len(r.Found) {
-		t.Fatalf("%+v of %d links", added, len(r.Found))
-	}
-	if _, err := e.ClaimAuthority(context.Background(), a.Authority); err != frontier.ErrNotDue {
-		t.Fatalf("ClaimAuthority: %v", err)
-	}
-	e.finish(fetched(b))
-	e.sync()
-	st := e.stats()
-	if st.Outcomes[frontier.Fetched] != 2 || st.Capped[frontier.ReasonCapSize] != int64(added.Capped) || st.State != frontier.Full {
-		t.Fatalf("%+v", st)
-	}
-	if st.Size > most {
-		t.Fatalf("%d octets of %d", st.Size, most)
-	}
-}
-
 // A fold, which needs room for all endings, is put off when there is none.
 func TestMaxSize_FoldingDoesNotOvershoot(t *testing.T) {
 	w := writer{size: 10 << 20, folded: 1 << 20, unfolded: 1 << 19, sizes: make(layout.Sizes, 1<<14)}

@@ -6,9 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/synctest"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -29,47 +27,6 @@ func (e *engine) hosts(limit int, between func()) (all []frontier.Host) {
 		last = page[len(page)-1].Authority
 		between()
 	}
-}
-
-func TestSurvey_IsWhatALookAtEveryHostTells(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, t.TempDir(), frontier.Options{})
-		e.busy(7, 120)
-		for h := range 40 {
-			e.add(e.links(fmt.Sprint("x", h), 0, h%5))
-		}
-		e.steer(frontier.Steering{Act: frontier.Park, Authority: authority(t, "x3")})
-		all := e.hosts(7, func() {})
-		why, holds := map[frontier.Condition]map[string]int64{}, map[frontier.Act]int64{}
-		for i, h := range all {
-			all[i].Robots, all[i].Memory = nil, nil
-			if h.Condition != frontier.Open {
-				if why[h.Condition] == nil {
-					why[h.Condition] = map[string]int64{}
-				}
-				why[h.Condition][h.Reason]++
-			}
-			if h.Hold.Act != 0 {
-				holds[h.Hold.Act]++
-			}
-		}
-		pending := func(h frontier.Host) int64 { return h.Queued + h.InFlight + h.Deferred }
-		slices.SortStableFunc(all, func(a, b frontier.Host) int { return int(pending(b) - pending(a)) })
-		all = slices.DeleteFunc(all, func(h frontier.Host) bool { return pending(h) == 0 })
-		shut := slices.DeleteFunc(slices.Clone(all), func(h frontier.Host) bool { return h.Condition == frontier.Open && h.Hold.Act == 0 })
-		if len(shut) == 0 || len(why) == 0 || len(holds) < 2 {
-			t.Fatalf("%d shut, %v, %v: the test does not test it", len(shut), why, holds)
-		}
-		for _, n := range []int{0, 1, 2, 5, 1000} {
-			s, err := e.Survey(context.Background(), n)
-			require.NoError(t, err)
-			want := frontier.Survey{
-				Longest: append([]frontier.Host(nil), all[:min(n, len(all))]...), Shut: append([]frontier.Host(nil), shut[:min(n, len(shut))]...),
-				Why: why, Holds: holds,
-			}
-			assert.Equalf(t, want, s, "n=%d", n)
-		}
-	})
 }
 
 // Hosts that become known while somebody pages through come in their place, if it is not past, and no host comes twice.

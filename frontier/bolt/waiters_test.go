@@ -129,22 +129,6 @@ func TestClaim_EachItsOwnPatience(t *testing.T) {
 	})
 }
 
-// Turns that end in time leave nothing behind that grows.
-func TestLease_EndedOnesAreForgotten(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
-		e.add(e.links("a", 0, 1))
-		for range 3000 {
-			turn := e.turn(1)
-			e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token})
-		}
-		if l, s := len(e.leases.expiry), e.scheduler.due.Entries(); l > 100 || s > 100 {
-			t.Fatalf("%d leases and %d entries of the schedule, after 3000 turns of one host", l, s)
-		}
-	})
-}
-
 // A token never comes twice: rather than that, claims end.
 func TestToken_DoesNotRunOver(t *testing.T) {
 	dir := t.TempDir()

@@ -3,8 +3,6 @@ package bolt
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,75 +115,6 @@ func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
 		slow <- struct{}{}
 		<-done
 		require.EqualValues(t, 1, e.stats().Outcomes[frontier.Fetched], "fetched, want 1")
-	})
-}
-
-// After a crash the file holds a prefix of the groups: a page and its links, or neither, and nothing after a gap.
-func TestCrash_LeavesAPrefix(t *testing.T) {
-	for stop := range 12 {
-		dir := t.TempDir()
-		synctest.Test(t, func(t *testing.T) {
-			e := newEngine(t, dir, frontier.Options{})
-			e.add(e.links("a", 0, 1))
-			const each = 3 // links of a page; page n has the links n*each+1, …
-			for n := range 40 {
-				turn := e.turn(1)
-				r := fetched(turn)
-				r.Found = e.links("a", n*each+1, each)
-				e.finish(r)
-				time.Sleep(30 * time.Millisecond)
-				if n == 3*stop {
-					break
-				}
-			}
-			applied := e.stats()
-			e.die()
-			e.start()
-			st := e.stats()
-			pages := st.Outcomes[frontier.Fetched]
-			if lost := applied.Outcomes[frontier.Fetched] - pages; lost < 0 || lost > 7 {
-				t.Fatalf("%d pages lost: more than GroupDelay holds", lost)
-			}
-			if st.Discovered != 1+each*pages {
-				t.Fatalf("%d URLs after %d pages, want %d", st.Discovered, pages, 1+each*pages)
-			}
-			if next := e.turn(1).Tasks[0].URL.Path(); next != fmt.Sprintf("/%d", pages) {
-				t.Fatalf("after %d pages %s is next", pages, next)
-			}
-		})
-	}
-}
-
-// An error of bbolt's commit poisons like one of the barrier: what is not on disk is not built upon.
-func TestPoison_ACommitThatFails(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
-		e.add(e.links("a", 0, 2))
-		turn := e.turn(1)
-		f := e.Frontier
-		e.Frontier = nil
-		f.db.MaxSize = 1 // the file may not grow
-		r := fetched(turn)
-		r.Blobs = [][]byte{make([]byte, 8<<20)}
-		if _, err := f.Finish(t.Context(), []frontier.Result{r}); err != nil {
-			t.Fatal(err)
-		}
-		err := f.Sync(t.Context())
-		if err == nil || !strings.Contains(err.Error(), f.path) {
-			t.Fatalf("Sync: %v, want an error that names the file", err)
-		}
-		if _, again := f.Stats(t.Context()); again != err {
-			t.Fatalf("Stats: %v, want %v", again, err)
-		}
-		if again := f.Close(); again != err {
-			t.Fatalf("Close: %v, want %v", again, err)
-		}
-		checkClean(t, e.file)
-		e.start()
-		if st := e.stats(); st.Queued != 2 || !st.Unclean {
-			t.Fatalf("%d queued, unclean %v; want 2, true", st.Queued, st.Unclean)
-		}
 	})
 }
 

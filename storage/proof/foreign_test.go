@@ -1,8 +1,6 @@
 package proof
 
 import (
-	"bytes"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,14 +83,6 @@ func TestPythonComesToTheSame(t *testing.T) {
 	agree("a stranger's witness", w.bundle("a.test", note), Options{Witnesses: keysOf(testSigner(t, 7))})
 }
 
-// The verifier in docs is short enough to be read.
-func TestThePythonVerifierIsShort(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "verify.py"))
-	if n := bytes.Count(b, []byte("\n")); err != nil || n > 200 {
-		t.Errorf("%d lines, want at most 200; %v", n, err)
-	}
-}
-
 // Where the key was changed, the old one leads to the new one by the marks of the log, and nothing else does.
 func TestPythonFollowsARotation(t *testing.T) {
 	python := program(t, "python3")
@@ -126,42 +116,6 @@ func rotated(t testing.TB) (bundle []byte, before, after *checkpoint.Signer) {
 	w.signer = after
 	w.visit("a.test", 1)
 	return w.bundle("a.test", w.commit()), before, after
-}
-
-// openssl finds the signature of a checkpoint right, and that of a forged one wrong.
-func TestOpenSSLAgreesOnSignatures(t *testing.T) {
-	openssl := program(t, "openssl")
-	w, note, all := forgeries(t)
-	dir := t.TempDir()
-	der, err := x509.MarshalPKIXPublicKey(w.signer.Key().Public())
-	require.NoError(t, err)
-	file := func(name string, b []byte) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, b, 0o644))
-		return path
-	}
-	key := file("key.der", der)
-	right := func(b []byte) bool {
-		n, err := checkpoint.Parse(b)
-		if err != nil || len(n.Signatures) == 0 {
-			return false
-		}
-		return exec.CommandContext(t.Context(), openssl, "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-rawin",
-			"-in", file("text", n.Text()), "-sigfile", file("sig", n.Signatures[0].Octets)).Run() == nil
-	}
-	require.True(t, right(note), "openssl refuses the signature of an honest checkpoint")
-	for _, f := range all {
-		if f.want == BadPage {
-			continue // it does not read the page, and says so
-		}
-		m := unpacked(t, w.bundle("a.test", note))
-		f.forge(t, m)
-		n, err := checkpoint.Parse(m[checkpointName])
-		require.NoError(t, err)
-		if ours := n.SignedBy(w.signer.Key()); ours != right(m[checkpointName]) {
-			t.Errorf("%s: we say %v of the signature, openssl not", f.name, ours)
-		}
-	}
 }
 
 func quoted(s string) string {

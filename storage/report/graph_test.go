@@ -1,14 +1,11 @@
 package report_test
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -134,24 +131,4 @@ func TestNamesInThePictureAreEscaped(t *testing.T) {
 	if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
 		t.Errorf("markup in\n%s", drawing.FindString(page))
 	}
-}
-
-// The figures of docs/guides/export.md.
-func TestGraphOfALargeArchive(t *testing.T) {
-	if os.Getenv("CURTSY_LONG") != "1" {
-		t.Skip("it takes a minute; CURTSY_LONG=1 runs it")
-	}
-	o := linked(t, 50_000)
-	before := time.Now()
-	r := report1(t, o)
-	var page bytes.Buffer
-	require.NoError(t, r.WriteHTML(&page))
-	size := int64(0)
-	segments, err := filepath.Glob(filepath.Join(o.WARC, "*"))
-	for _, s := range segments {
-		if fi, err := os.Stat(s); err == nil {
-			size += fi.Size()
-		}
-	}
-	t.Logf("%d pages, %.1f MiB of archive, %d hosts, %d edges: %.1f s, page of %d KiB (%v); %s", 50_000, float64(size)/(1<<20), r.Graph.Hosts, r.Graph.Edges, time.Since(before).Seconds(), page.Len()>>10, err, resident(t))
 }

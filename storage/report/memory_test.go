@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -101,32 +99,4 @@ func TestAFurtherHostCostsAFewOctets(t *testing.T) {
 	small, large := weighed(t, few), weighed(t, many)
 	t.Logf("%d hosts: %d octets; %d hosts: %d octets", few, small, many, large)
 	assert.LessOrEqualf(t, large, small+each*(many-few)+buffers, "%d hosts took %d octets of heap, %d took", few, small, many)
-}
-
-// The figures of docs/guides/report.md.
-func TestReportOfAHundredThousandHosts(t *testing.T) {
-	if os.Getenv("CURTSY_LONG") != "1" {
-		t.Skip("it takes a minute; CURTSY_LONG=1 runs it")
-	}
-	const hosts, most = 100_000, 64 << 20
-	heap := weighed(t, hosts)
-	t.Logf("%d hosts, %d decisions: live heap at most %.1f MiB; %s", hosts, 4*hosts, float64(heap)/(1<<20), resident(t))
-	if heap > most {
-		t.Errorf("%d octets of live heap, more than %d", heap, most)
-	}
-}
-
-// resident is the most memory that the process had, where the system tells.
-func resident(t *testing.T) string {
-	t.Helper()
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return "what was resident is not told here"
-	}
-	for line := range strings.Lines(string(b)) {
-		if strings.HasPrefix(line, "VmHWM:") {
-			return strings.Join(strings.Fields(line), " ")
-		}
-	}
-	return "what was resident is not told here"
 }
