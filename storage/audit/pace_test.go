@@ -82,18 +82,6 @@ func TestWhoAskedIsRecomputed(t *testing.T) {
 	}
 }
 
-// Where the archive does not say when an answer began, it is not known whether five times that was waited.
-func TestAnAnswerWithoutItsBeginningIsUnprovable(t *testing.T) {
-	for next, want := range map[time.Duration]int64{4 * s: 1, 10100 * time.Millisecond: 0} {
-		a := ours(t)
-		a.add(fetch{url: site + "/robots.txt", took: 2 * s})
-		a.add(fetch{url: site + "/a", at: 2*s + next})
-		if r := a.audit(Options{}); !r.Clean || r.Totals.Unprovable != want {
-			t.Errorf("after %v: %d unprovable, want %d%s", next, r.Totals.Unprovable, want, shown(r))
-		}
-	}
-}
-
 // A run that was killed may not know of the last answers of its archive: what they ask for is not held against the next
 // file, and what was asked for before them is.
 func TestANewFileMayNotKnowOfTheLastAnswers(t *testing.T) {

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,36 +57,6 @@ func TestAFailureBehindAStepOfTheClockEndsTheText(t *testing.T) {
 		host.SetBack(day0.Add(time.Hour))
 		if j.fail(&host, day0.Add(at), ""); host.policy.kind != want {
 			t.Errorf("503 after %v: %s, want %s", at, host.Kind(), want)
-		}
-	}
-}
-
-// A crawler follows at least five redirects and may stop then. The drafts before RFC 9309 had no such word.
-func TestRedirectsAreFollowedAsFarAsTheDocumentSays(t *testing.T) {
-	for _, c := range []struct {
-		archive *archive
-		hops    int
-		codes   string // of a page that the text at their end forbids, and of that end, where it is a page itself
-	}{
-		{foreign(t), 5, "disallowed"},
-		{foreign(t), 6, "robots-missing"},
-		{ours(t), 5, "disallowed"},
-		{ours(t), 6, "robots-missing"},
-		{ours(t, "robots: std1994"), 5, "disallowed"},
-		{ours(t, "robots: std1994"), 6, "robots-missing robots-unreachable"},
-		{ours(t, "robots: draft1996"), 10, "disallowed"},
-		{ours(t, "robots: draft1996"), 11, "robots-missing robots-unreachable"},
-	} {
-		at := site + "/robots.txt"
-		for i := range c.hops {
-			to := fmt.Sprintf("https://hop%d.test/", i)
-			c.archive.add(fetch{url: at, at: time.Duration(i) * s, status: 302, head: "Location: " + to + "\r\n"})
-			at = to
-		}
-		c.archive.add(fetch{url: at, at: 30 * s, body: rule})
-		c.archive.add(fetch{url: site + "/private/x", at: time.Hour})
-		if r := c.archive.audit(Options{}); codes(r) != c.codes {
-			t.Errorf("%d redirects: %q, want %q%s", c.hops, codes(r), c.codes, shown(r))
 		}
 	}
 }
@@ -206,50 +175,6 @@ func TestARedirectOfRobotsToAForbiddenPageIsNamed(t *testing.T) {
 			a.add(fetch{url: site + one.path + "0", at: 60 * s, meta: "none"})
 			if r := a.audit(Options{}); r.Clean != (one.want == "") {
 				t.Errorf("%s, %d hosts, and once more: %q%s", name, accomplices, codes(r), shown(r))
-			}
-		}
-	}
-}
-
-// What the host itself redirects to, and what no rule at hand speaks of, accuses nobody; what cannot be known is named.
-func TestAnHonestRedirectOfRobotsIsFollowed(t *testing.T) {
-	own := foreign(t)
-	own.add(fetch{url: site + "/robots.txt", body: rule, meta: "none"})
-	own.redirected(site, 2*s, site+"/private/robots")
-	own.add(fetch{url: site + "/private/robots", at: 4 * s, body: rule, meta: "none"})
-
-	old := foreign(t)
-	old.add(fetch{url: site + "/robots.txt", body: rule, meta: "none"})
-	old.redirected("http://helper.test", 25*time.Hour, site+"/private/robots")
-	old.add(fetch{url: site + "/private/robots", at: 25*time.Hour + 2*s, body: rule, meta: "none"})
-
-	unknown := foreign(t)
-	unknown.redirected("http://helper.test", 0, site+"/robots/all")
-	unknown.add(fetch{url: site + "/robots/all", at: 2 * s, body: rule, meta: "none"})
-
-	mine := ours(t)
-	mine.robots(rule)
-	mine.add(fetch{url: "http://helper.test/robots.txt", at: 2 * s, status: 302, head: "Location: " + site + "/private/robots\r\n"})
-	mine.add(fetch{url: site + "/private/robots", at: 4 * s, body: rule})
-	for name, a := range map[string]*archive{"its own": own, "rules that no longer hold": old, "no rules": unknown, "a crawl of ours": mine} {
-		if r := a.audit(Options{}); !r.Clean || r.Totals.Unprovable == 0 || !strings.Contains(shown(r), "a robots.txt redirects here") {
-			t.Errorf("%s: %q%s", name, codes(r), shown(r))
-		}
-	}
-}
-
-// Nothing but "/robots.txt" to the octet is asked to learn rules: another spelling is a page under the rules at hand.
-func TestAnotherSpellingOfRobotsTxtReplacesNoRules(t *testing.T) {
-	for _, target := range []string{"/robots.txt?", "/robots.txt?a=b", "/x/../robots.txt", "/./robots.txt", "/robots%2etxt", "/%72obots.txt", "//robots.txt", "/robots.txt/"} {
-		for _, make := range []func(testing.TB, ...string) *archive{ours, func(t testing.TB, _ ...string) *archive { return foreign(t) }} {
-			for _, status := range []int{200, 404} {
-				a := make(t)
-				a.robots(rule)
-				a.add(fetch{url: site + target, request: target, at: 2 * s, status: status})
-				a.add(fetch{url: site + "/private/x", at: 4 * s})
-				if r := a.audit(Options{}); codes(r) != "disallowed" || len(r.Findings) != 1 || r.Findings[0].URL != site+"/private/x" || r.Totals.Robots != 1 {
-					t.Errorf("%s, %d: %q %+v%s", target, status, codes(r), r.Totals, shown(r))
-				}
 			}
 		}
 	}

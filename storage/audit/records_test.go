@@ -345,38 +345,6 @@ func TestARevisitIsHeldAgainstItsOriginal(t *testing.T) {
 	}
 }
 
-// A named field stands once in a record, but for those that may be repeated: readers differ in which they take.
-func TestARepeatedFieldIsNamed(t *testing.T) {
-	for name, c := range map[string]struct {
-		field         string
-		ours, foreign string // ours, and of others: a violation, a note, or nothing
-	}{
-		"another URL":            {"WARC-Target-URI: http://elsewhere.test/", "record", "record"},
-		"in other letters":       {"warc-target-uri: http://elsewhere.test/", "record", "record"},
-		"another payload digest": {"WARC-Payload-Digest: sha256:00", "record", "record"},
-		"another type":           {"WARC-Type: resource", "record", "record"},
-		"another length":         {"Content-Length: 3", "record", "record"},
-		"the same type":          {"WARC-Type: response", "record", "note"},
-		"a second concurrent":    {"WARC-Concurrent-To: <urn:x:1>\r\nWARC-Concurrent-To: <urn:x:2>", "", ""},
-		"two protocols":          {"WARC-Protocol: h2\r\nWARC-Protocol: tls/1.3", "", ""},
-		"an extension":           {"X-Mine: 1\r\nX-Mine: 2", "record", ""},
-	} {
-		for which, make := range map[string]func(testing.TB, ...string) *archive{"ours": ours, "foreign": func(t testing.TB, _ ...string) *archive { return foreign(t) }} {
-			a := make(t)
-			a.robots("")
-			a.add(fetch{url: site + "/bread", at: 2 * s, body: "loaf", extra: c.field})
-			want := c.foreign
-			if which == "ours" {
-				want = c.ours
-			}
-			r := a.audit(Options{})
-			if got := codes(r); (want == "" && got != "") || want != "" && got != "record" || r.Clean != (want != "record") {
-				t.Errorf("%s, %s: %q, want %q%s", name, which, got, want, shown(r))
-			}
-		}
-	}
-}
-
 // A robots.txt that is archived as a revisit has the rules of the response that it repeats.
 func TestRobots_ARevisitHasTheRulesOfItsOriginal(t *testing.T) {
 	const rules = "User-agent: *\nDisallow: /private\n"
@@ -453,18 +421,6 @@ func TestAnUnreadableURLIsNamed(t *testing.T) {
 			if r := a.audit(Options{}); codes(r) != "record" || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Observed, ": ") {
 				t.Errorf("%.40s: %q%s", uri, codes(r), shown(r))
 			}
-		}
-	}
-}
-
-// A host that no standard has is a host all the same: what was asked for there is judged.
-func TestAHostThatNoStandardHasIsJudged(t *testing.T) {
-	for _, host := range []string{"http://a..b.test", "http://a b.test", "http://[x]:99", "https://x.test:99999", "http://" + strings.Repeat("l", 64) + ".test"} {
-		a := foreign(t)
-		a.foreigner(host+"/robots.txt", 0, rule, true, true)
-		a.foreigner(host+"/private/x", 2*s, "page", true, true)
-		if r := a.audit(Options{}); codes(r) != "disallowed" || len(r.Hosts) != 1 {
-			t.Errorf("%s: %q%s", host, codes(r), shown(r))
 		}
 	}
 }
