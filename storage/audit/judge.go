@@ -123,7 +123,7 @@ func (a *audit) judgePause(x *sitting) error {
 		to.cross(a.judge.m.Ours() && to.run != a.clock.run)
 	}
 	to.policy.Told(e.Line)
-	site.Unasked, site.Forgotten, site.Hearsay = to.policy.Unasked(), to.policy.Forgotten(), to.policy.Hearsay()
+	site.Unasked, site.Forgotten, site.Hearsay = to.policy.policy.kind == unasked, to.policy.forgot, to.policy.aside != nil
 	site.Delay, site.Rate = a.judge.asks(&to.policy, e.Agent)
 	a.take(a.pace.Exchange(x.Joined, &to.pace, a.judge.m, site))
 	return nil

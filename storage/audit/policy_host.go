@@ -32,15 +32,6 @@ type policyHost struct {
 // Kind says in a word how the last robots.txt binds.
 func (h *policyHost) Kind() string { return h.policy.kind.String() }
 
-// Unasked reports whether the archive has no exchange for its robots.txt.
-func (h *policyHost) Unasked() bool { return h.policy.kind == unasked }
-
-// Forgotten reports whether a kill may have made the crawl forget its robots.txt.
-func (h *policyHost) Forgotten() bool { return h.forgot }
-
-// Hearsay reports whether its robots.txt was read for another host alone since the crawl asked for it.
-func (h *policyHost) Hearsay() bool { return h.aside != nil }
-
 // Heard counts an exchange with the host of a crawl that keeps this crawler's promises.
 func (h *policyHost) Heard(robots bool) {
 	h.learnedFor, h.forgot = min(h.learnedFor+1, evidence.AtKill+2), h.forgot && robots

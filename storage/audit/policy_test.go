@@ -117,13 +117,13 @@ func TestAKillForgetsOnlyWhatWasJustLearned(t *testing.T) {
 			host.Heard(false)
 		}
 		host.Killed()
-		if host.Forgotten() != (heard <= evidence.AtKill) || host.policy.used != (heard > evidence.AtKill+1) {
-			t.Errorf("after %d exchanges: forgotten %v, used %v", heard, host.Forgotten(), host.policy.used)
+		if host.forgot != (heard <= evidence.AtKill) || host.policy.used != (heard > evidence.AtKill+1) {
+			t.Errorf("after %d exchanges: forgotten %v, used %v", heard, host.forgot, host.policy.used)
 		}
-		if host.Heard(true); host.Forgotten() != (heard <= evidence.AtKill) {
+		if host.Heard(true); host.forgot != (heard <= evidence.AtKill) {
 			t.Errorf("after %d exchanges: a robots.txt alone does not use what was forgotten", heard)
 		}
-		if host.Heard(false); host.Forgotten() {
+		if host.Heard(false); host.forgot {
 			t.Errorf("after %d exchanges: a page was asked for since", heard)
 		}
 	}
@@ -137,7 +137,7 @@ func TestAClockThatIsSetBackKeepsTheLifeOfRobotsTxt(t *testing.T) {
 			t.Errorf("set to %v: since %v, until %v", to, p.since, p.expires)
 		}
 	}
-	if (&policyHost{}).Kind() != "not requested" || !(&policyHost{}).Unasked() {
+	if (&policyHost{}).Kind() != "not requested" || (&policyHost{}).policy.kind != unasked {
 		t.Error("the zero Host was asked")
 	}
 }

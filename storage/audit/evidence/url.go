@@ -236,12 +236,6 @@ func Scheme(authority string) string {
 
 // HostOf is host and port of an authority, the port left out when it is the scheme's own.
 func HostOf(authority string) string {
-	name, host, _ := strings.Cut(authority, "://")
-	switch name {
-	case "http":
-		return strings.TrimSuffix(host, ":80")
-	case "https":
-		return strings.TrimSuffix(host, ":443")
-	}
-	return host
+	scheme, host, _ := strings.Cut(authority, "://")
+	return strings.TrimSuffix(host, ":"+defaultPort[scheme])
 }

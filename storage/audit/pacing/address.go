@@ -83,15 +83,6 @@ func (j *Judge) start(at *address) {
 	at.due = at.due.Add(delay)
 }
 
-// flush counts what is kept back.
-func (j *Judge) flush() {
-	for _, at := range j.addrs {
-		for len(at.starts) > 0 {
-			j.start(at)
-		}
-	}
-}
-
 // block is what has one pace: an IPv4 address, also one that a translator leads to, or 64 bits of an IPv6 one.
 func block(addr netip.Addr) string {
 	addr = translated(addr.Unmap())

@@ -35,16 +35,13 @@ func (j *Judge) Exchange(x *evidence.Joined, to *Host, m evidence.Measure, site 
 	return j.found.Take()
 }
 
-// After makes an exchange, which was judged, what is known of its host.
-func (j *Judge) After(x *evidence.Joined, to *Host, m evidence.Measure) finding.List {
-	j.m = m
-	j.after(x, to)
-	return j.found.Take()
-}
-
 // Flush judges the starts at addresses that were kept back until others were in their order.
 func (j *Judge) Flush() finding.List {
-	j.flush()
+	for _, at := range j.addrs {
+		for len(at.starts) > 0 {
+			j.start(at)
+		}
+	}
 	return j.found.Take()
 }
 
@@ -298,12 +295,10 @@ func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
 	}
 }
 
-// after makes e what is known of its authority.
-func (j *Judge) after(h *evidence.Joined, to *Host) {
+// After makes an exchange, which was judged and has a date, what is known of its host.
+func (j *Judge) After(h *evidence.Joined, to *Host, m evidence.Measure) finding.List {
+	j.m = m
 	e := &h.Exchange
-	if e.Began.IsZero() {
-		return
-	}
 	j.starts(h, to)
 	if !to.met || e.Began.After(to.began) {
 		to.began, to.latest = e.Began, sighting{e.URL, e.Began}
@@ -317,4 +312,5 @@ func (j *Judge) after(h *evidence.Joined, to *Host) {
 	to.met, to.lost, to.unread = true, false, to.unread && !e.Asked().IsRobots()
 	j.rest(h, to)
 	j.heard(h, to)
+	return j.found.Take()
 }

@@ -110,7 +110,7 @@ func (h *Host) Cross(killed bool) {
 	if !killed {
 		return
 	}
-	h.forgot()
+	h.dailyLost += evidence.AtKill
 	if h.restFor < evidence.AtKill {
 		h.rest, h.backoff = time.Time{}, time.Time{}
 	}
@@ -225,9 +225,6 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 func (j *Judge) jumped(e *evidence.Exchange, closed func(time.Time) bool) bool {
 	return e.Line != nil && e.Line.Ahead > 0 && !closed(e.Began.Add(-e.Line.Ahead))
 }
-
-// forgot notes that a kill may have made the crawl forget its last requests to the host.
-func (h *Host) forgot() { h.dailyLost += evidence.AtKill }
 
 // This crawler leaves a host alone for so long after an answer that names no time (docs/trust/politeness.md, rules 11 and
 // 12). After the second in a row it is more; this much is certain.

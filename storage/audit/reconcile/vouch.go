@@ -2,8 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -134,15 +132,9 @@ func (l *vouched) stored(size int64) bool {
 
 // name takes a key that the ledger names.
 func (l *vouched) name(k checkpoint.Key) {
-	if k.IsZero() || len(l.keys) >= maxNamed {
-		return
+	if !k.IsZero() && len(l.keys) < maxNamed && !slices.Contains(l.keys, k) {
+		l.keys = append(l.keys, k)
 	}
-	for _, other := range l.keys {
-		if other == k {
-			return
-		}
-	}
-	l.keys = append(l.keys, k)
 }
 
 // known are the operator's keys as far as the auditor's leads: a rotation is signed by both keys, so it leads to the
@@ -379,17 +371,12 @@ func (j *vouching) cosigned(n *checkpoint.Note, path string, w checkpoint.Key, o
 	case ok && j.at[n.Size].known: // else lines are missing, which is said elsewhere
 		j.other(path, "the witness "+w.Name()+" has cosigned", n.Size)
 	case ok:
-	case slices.ContainsFunc(n.Signatures, func(s checkpoint.Signature) bool { return s.Name == w.Name() && s.Hash == cosigner(w) }):
+	case slices.ContainsFunc(n.Signatures, func(s checkpoint.Signature) bool {
+		return strings.HasPrefix(w.Cosigner(), fmt.Sprintf("%s+%08x+", s.Name, s.Hash))
+	}):
 		j.say(finding.Cosignature, path, "cosignatures of the witness "+w.Name()+" that its key has made",
 			"an invalid one under its name")
 	}
-}
-
-// cosigner is what names a witness's key in its cosignatures: as in any note, but with the type of cosignature/v1
-// (https://c2sp.org/tlog-cosignature).
-func cosigner(w checkpoint.Key) uint32 {
-	sum := sha256.Sum256(append([]byte(w.Name()+"\n\x04"), w.Public()...))
-	return binary.BigEndian.Uint32(sum[:])
 }
 
 // other names another tree that somebody vouches for.
