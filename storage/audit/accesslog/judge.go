@@ -309,15 +309,11 @@ func (j *judge) conclude() *audit.Result {
 	return r
 }
 
-// visit is a line of the crawler.
+// visit is a line of the crawler. It is cut if the server did not read the request line as a whole.
 type visit struct {
-	time                          time.Time
-	log                           int
-	number                        int64
-	status                        int
-	combined                      bool
-	cut                           bool // the server did not read the request line as a whole
-	remote, agent, method, target string
+	numbered
+
+	log int // which file
 }
 
 // appendVisit writes a line so that lines sort by host, time and place.
