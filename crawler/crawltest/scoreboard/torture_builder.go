@@ -1,12 +1,15 @@
 package scoreboard
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"html"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"curtsy/crawler/crawltest"
 )
@@ -72,8 +75,34 @@ func (r *builder) entry(e *crawltest.Entry) {
 			r.shown = append(r.shown, target)
 		}
 		name := strings.TrimSuffix(path.Base(target), path.Ext(target))
-		r.page(target, strings.ReplaceAll(p.Body, "{{name}}", name), p)
+		text := strings.ReplaceAll(p.Body, "{{name}}", name)
+		if strings.Contains(text, "{{names}}") {
+			text = strings.ReplaceAll(text, "{{names}}", r.names())
+		}
+		r.page(target, text, p)
+		if e.Field("UTF-16") != "" {
+			made := r.sites[tortureHost].Pages[target]
+			octets := []byte{0xff, 0xfe}
+			for _, unit := range utf16.Encode([]rune(made.Body)) {
+				octets = binary.LittleEndian.AppendUint16(octets, unit)
+			}
+			made.Body = string(octets)
+			r.put(target, made)
+		}
 	}
+}
+
+// names makes pages whose URLs make bad names of files, and returns a list of links to them.
+func (r *builder) names() string {
+	var list strings.Builder
+	for _, target := range r.paths {
+		target = strings.NewReplacer("LONG", strings.Repeat("long-", 46), "WIDE", strings.Repeat("%D0%B6", 120)).Replace(target)
+		// Braces cannot stand in what the builder fills in: the targets have them escaped.
+		r.html("/names/"+target, whole("A name", `<p><a href="/names/" data-want-page="{{page /names/}}">all names</a></p>`))
+		list.WriteString(`<li><a href="/names/` + html.EscapeString(target) + `" data-want-page="{{page /names/` +
+			strings.ReplaceAll(target, " ", "%20") + `}}">` + html.EscapeString(target) + "</a></li>\n")
+	}
+	return list.String()
 }
 
 // put adds a resource to the site in scope.
