@@ -78,7 +78,8 @@ func (s *Stage) Same(restart func()) {
 	restart()
 	after := s.Picture()
 	for _, p := range []model.Picture{before, after} {
-		delete(p, "unclean, restarts")
+		delete(p, "Unclean")
+		delete(p, "Restarts")
 	}
 	require.Empty(s, before.Diff(after), "something has changed")
 }

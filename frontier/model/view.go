@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -160,45 +161,34 @@ type Picture map[string]string
 
 // Take makes a picture.
 func Take(st frontier.Stats, hosts []frontier.Host, seeds []frontier.Seed) Picture {
-	p := Picture{}
-	set := func(name string, facts ...any) { p[name] = strings.TrimSuffix(fmt.Sprintln(facts...), "\n") }
-	set("discovered", st.Discovered)
-	set("outcomes", st.Outcomes)
-	set("queued or deferred", st.Queued+st.Deferred)
-	set("in flight", st.InFlight)
-	set("reasons", st.Reasons)
-	capped := maps.Clone(st.Capped)
-	maps.DeleteFunc(capped, func(_ string, n int64) bool { return n == 0 })
-	set("capped", capped)
-	counts := maps.Clone(st.Counts)
-	delete(counts, frontier.ReasonExpired)
-	set("counts", counts)
-	set("hosts, pending, parked, retired, refused", st.Hosts, st.Pending, st.Parked, st.Retired, st.Refused)
-	set("stopped by an operator", st.Stopped)
-	set("leases, suspects", st.Leases, st.Suspects)
-	set("state", st.State)
-	if st.State == frontier.Waiting {
-		set("due", st.Due)
+	st.Queued, st.Deferred, st.Size = st.Queued+st.Deferred, 0, 0
+	if st.State != frontier.Waiting {
+		st.Due = 0
 	}
-	set("unclean, restarts", st.Unclean, st.Restarts)
-	set("seeds", seeds)
+	st.Capped, st.Counts = maps.Clone(st.Capped), maps.Clone(st.Counts)
+	maps.DeleteFunc(st.Capped, func(_ string, n int64) bool { return n == 0 })
+	delete(st.Counts, frontier.ReasonExpired)
+	p := Picture{"seeds": fmt.Sprint(seeds)}
+	p.add("", st)
 	for _, h := range hosts {
-		name := h.Authority.String() + " "
-		set(name+"condition, pace, width", h.Condition, h.Pace, max(h.Width, 1))
-		if h.Condition != frontier.Open {
-			set(name+"reason", h.Reason)
+		if h.Queued == 0 || h.Leased || h.Condition != frontier.Open && h.Condition != frontier.Parked {
+			h.Wait = 0
 		}
-		set(name+"robots, memory", string(h.Robots), string(h.Memory))
-		set(name+"hold", fmt.Sprintf("%+v", h.Hold))
-		set(name+"leased", h.Leased)
-		set(name+"queued or deferred", h.Queued+h.Deferred)
-		set(name+"in flight", h.InFlight)
-		set(name+"outcomes", h.Outcomes)
-		if h.Queued > 0 && !h.Leased && (h.Condition == frontier.Open || h.Condition == frontier.Parked) {
-			set(name+"wait", h.Wait)
+		if h.Condition == frontier.Open {
+			h.Reason = ""
 		}
+		h.Width, h.Moved, h.Elsewhere = max(h.Width, 1), false, false
+		h.Queued, h.Deferred = h.Queued+h.Deferred, 0
+		p.add(h.Authority.String()+" ", h)
 	}
 	return p
+}
+
+// add adds the fields of a struct.
+func (p Picture) add(name string, of any) {
+	for f, v := range reflect.ValueOf(of).Fields() {
+		p[name+f.Name] = fmt.Sprintf("%+v", v)
+	}
 }
 
 // Diff returns the facts that differ, one a line, or nothing.
