@@ -88,24 +88,9 @@ type Page struct {
 	Raw Raw
 }
 
-// Robots is what a site's /robots.txt answers.
-type Robots struct {
-	// Body is sent as it is, as text/plain.
-	Body string
-
-	// Status of the answer. Zero means 200 with a Body, 302 with a Redirect, else 404.
-	Status int
-
-	// Redirect is the value of Location.
-	Redirect string
-
-	// Header, Delay, FailFirst, FailStatus, RetryAfter and Raw are as for a Page.
-	Header                map[string]string
-	Delay                 time.Duration
-	FailFirst, FailStatus int
-	RetryAfter            string
-	Raw                   Raw
-}
+// Robots is what a site's /robots.txt answers: a page of text/plain. Status zero means 200 with a Body, 302 with a Redirect,
+// else 404.
+type Robots Page
 
 // given reports whether r says anything.
 func (r Robots) given() bool {
@@ -113,10 +98,8 @@ func (r Robots) given() bool {
 }
 
 func (r Robots) page() Page {
-	p := Page{
-		Body: r.Body, Type: "text/plain; charset=utf-8", Status: r.Status, Redirect: r.Redirect, Header: r.Header,
-		Delay: r.Delay, FailFirst: r.FailFirst, FailStatus: r.FailStatus, RetryAfter: r.RetryAfter, Raw: r.Raw,
-	}
+	p := Page(r)
+	p.Type = "text/plain; charset=utf-8"
 	if p.Status == 0 && p.Body == "" && p.Redirect == "" {
 		p.Status = http.StatusNotFound
 	}

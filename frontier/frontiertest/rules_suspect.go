@@ -42,7 +42,7 @@ var suspectRules = []rule{
 			t = s.Turn(1)
 		}
 		Want(s, "Suspects", s.Stats().Suspects, 2)
-		s.Postpone(t, frontier.Deferral{After: time.Minute, Reason: "status 500"})
+		s.end(t, frontier.Result{Deferred: []frontier.Deferral{{Print: t.Tasks[0].Print, After: time.Minute, Reason: "status 500"}}})
 		Want(s, "Suspects", s.Stats().Suspects, 1)
 		for range 2 {
 			s.Sleep(time.Minute)

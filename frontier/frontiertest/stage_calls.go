@@ -103,11 +103,6 @@ func (s *Stage) finishAll(rs []frontier.Result) []frontier.Finished {
 	return fs
 }
 
-// Stale finishes one turn and fails unless the lease is stale.
-func (s *Stage) Stale(r frontier.Result) {
-	require.ErrorIsf(s, s.tryFinish(r).Err, frontier.ErrStale, "Finish %s with a stale token", r.Authority)
-}
-
 // Sync waits until all is durable.
 func (s *Stage) Sync() {
 	require.NoError(s, s.Frontier.Sync(s.Context()), "Sync")

@@ -36,14 +36,6 @@ func (s *Stage) CloseAll() {
 	}
 }
 
-// Postpone ends a turn with its first task deferred and the others unsettled.
-func (s *Stage) Postpone(t frontier.Turn, d frontier.Deferral) {
-	r := resultOf(t)
-	d.Print = t.Tasks[0].Print
-	r.Deferred = []frontier.Deferral{d}
-	s.Finish(r)
-}
-
 // Only takes turns until one with that task comes, and fetches the others.
 func (s *Stage) Only(u string) frontier.Turn {
 	for {

@@ -129,16 +129,33 @@ func raws(slow time.Duration) map[string]crawltest.Raw {
 	coded := func(coding, body string) crawltest.Raw {
 		return crawltest.Say(crawltest.Head("Content-Encoding: "+coding)+body, true)
 	}
+	page := func(title string) string { return crawltest.Head() + "<!DOCTYPE html><title>" + title + "</title>" }
+	var fonts strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&fonts, "<font size=%d>", i)
+	}
 	return map[string]crawltest.Raw{
-		"drip":         crawltest.Drip(slow, crawltest.Head(), "x", time.Second),
-		"slow head":    crawltest.Drip(slow, "HTTP/1.1 200 OK\r\n", "X-Wait: a little\r\n", 5*time.Second),
-		"silence":      func(ctx context.Context, _ net.Conn, _ *http.Request) bool { crawltest.Wait(ctx, slow); return false },
-		"nothing":      crawltest.Say("", false),
-		"endless body": endlessBody, "gzip bomb": gzipBomb, "br bomb": coded("br", crawltest.BrotliBomb),
+		"drip":      crawltest.Drip(slow, crawltest.Head(), "x", time.Second),
+		"slow head": crawltest.Drip(slow, "HTTP/1.1 200 OK\r\n", "X-Wait: a little\r\n", 5*time.Second),
+		"silence":   func(ctx context.Context, _ net.Conn, _ *http.Request) bool { crawltest.Wait(ctx, slow); return false },
+		"nothing":   crawltest.Say("", false),
+		"gzip bomb": gzipBomb, "br bomb": coded("br", crawltest.BrotliBomb),
 		"zstd bomb":   coded("zstd", crawltest.ZstdBomb(bombSize, crawltest.UsualWindow)),
 		"zstd window": coded("zstd", crawltest.ZstdBomb(bombSize, crawltest.HugeWindow)),
-		"huge head":   hugeHead, "endless hints": endlessHints, "huge robots": hugeRobots,
-		"many links": manyLinks, "nested": nested, "dense": dense, "anew": anew,
+		"huge robots": hugeRobots, "many links": manyLinks,
+		// No length and no end: after half a GiB it has proved its point.
+		"endless body": flood(true, page("On and on"), "<p>and so on</p>\n", 32<<20, ""),
+		// A line that makes sense, and 1 MiB that does not.
+		"huge head": flood(false, "HTTP/1.1 200 OK\r\n", "X-Padding: "+strings.Repeat("x", 1000)+"\r\n", 1<<10, "Content-Length: 0\r\n\r\n"),
+		// It promises an answer for ever (RFC 8297).
+		"endless hints": flood(false, "", "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n", 256<<10, ""),
+		// 100,000 elements, each in the one before.
+		"nested": flood(true, page("Nested"), "<div>", 100_000, ""),
+		// 24 MiB of the shortest elements there are.
+		"dense": flood(true, page("Dense"), "<p>x", 6<<20, ""),
+		// It leaves 400 formatting elements open: each of the paragraphs that follow opens all of them anew (HTML Standard
+		// 13.2.4.3), so that 400 KiB become forty million elements.
+		"anew": flood(true, page("Anew")+"<p>"+fonts.String(), "<p>x", 100_000, ""),
 	}
 }
 
@@ -170,62 +187,28 @@ func month(at string) crawltest.Page {
 
 // manyLinks has 100,000 links, all of them to what robots.txt disallows.
 func manyLinks(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	return pour(conn, crawltest.Head()+"<!DOCTYPE html><title>Links</title>", func(b *strings.Builder, i int) {
-		fmt.Fprintf(b, "<a href=\"/l/%d.html\">%d</a>\n", i, i)
-	})
-}
-
-// nested has 100,000 elements, each in the one before, and a link in the last.
-func nested(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	return pour(conn, crawltest.Head()+"<!DOCTYPE html><title>Nested</title>",
-		func(b *strings.Builder, _ int) { b.WriteString("<div>") })
-}
-
-// dense is 24 MiB of the shortest elements there are.
-func dense(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	if _, err := io.WriteString(conn, crawltest.Head()+"<!DOCTYPE html><title>Dense</title>"); err == nil {
-		flow(conn, []byte(strings.Repeat("<p>x", 8<<10)), 24<<20)
+	var b bytes.Buffer
+	b.WriteString(crawltest.Head() + "<!DOCTYPE html><title>Links</title>")
+	for i := range 100_000 {
+		fmt.Fprintf(&b, "<a href=\"/l/%d.html\">%d</a>\n", i, i)
 	}
+	_, _ = b.WriteTo(conn) // who left has seen enough
 	return true
 }
 
-// anew leaves 400 formatting elements open: each of the paragraphs that follow opens all of them anew (HTML Standard
-// 13.2.4.3), so that 400 KiB become forty million elements.
-func anew(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	var b strings.Builder
-	for i := range 400 {
-		fmt.Fprintf(&b, "<font size=%d>", i)
-	}
-	return pour(conn, crawltest.Head()+"<!DOCTYPE html><title>Anew</title><p>"+b.String(),
-		func(b *strings.Builder, _ int) { b.WriteString("<p>x") })
-}
+// bombSize is how many bytes a bomb has when it has gone off.
+const bombSize = 1 << 30
 
-// pour writes a head and 100,000 pieces.
-func pour(conn net.Conn, head string, piece func(b *strings.Builder, i int)) bool {
-	_, err := io.WriteString(conn, head)
-	for i := 0; i < 100_000 && err == nil; {
-		var b strings.Builder
-		for end := i + 1000; i < end; i++ {
-			piece(&b, i)
+// flood returns a Raw that writes a piece so many times between a head and a tail, which make a sound answer or not.
+func flood(sound bool, head, piece string, times int, tail string) crawltest.Raw {
+	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
+		_, err := io.WriteString(conn, head)
+		block := []byte(strings.Repeat(piece, 1+32<<10/len(piece)))
+		if err == nil && flow(conn, block, int64(times)*int64(len(piece))) {
+			_, _ = io.WriteString(conn, tail) // who left has seen enough
 		}
-		_, err = io.WriteString(conn, b.String())
+		return sound
 	}
-	return true
-}
-
-// The measures of the bodies.
-const (
-	unending = 512 << 20 // bytes after which an endless answer has proved its point, and ends
-	bombSize = 1 << 30   // bytes of a bomb when it has gone off
-)
-
-// endlessBody has no length and no end.
-func endlessBody(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	_, err := io.WriteString(conn, crawltest.Head()+"<!DOCTYPE html><title>On and on</title>")
-	if err == nil {
-		flow(conn, bytes.Repeat([]byte("<p>and so on</p>\n"), 1<<11), unending)
-	}
-	return true
 }
 
 // gzipBomb sends a gigabyte of spaces.
@@ -236,22 +219,6 @@ func gzipBomb(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	}
 	_, _ = io.WriteString(conn, crawltest.Head("Content-Encoding: gzip")+string(body)) // who left has seen enough
 	return true
-}
-
-// hugeHead begins with a line that makes sense, and goes on with 1 MiB that do not.
-func hugeHead(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	line := "X-Padding: " + strings.Repeat("x", 1000) + "\r\n"
-	_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
-	if err == nil && flow(conn, []byte(line), int64(len(line))<<10) {
-		_, _ = io.WriteString(conn, "Content-Length: 0\r\n\r\n") // who left has seen enough
-	}
-	return false
-}
-
-// endlessHints promises an answer for ever (RFC 8297).
-func endlessHints(_ context.Context, conn net.Conn, _ *http.Request) bool {
-	flow(conn, []byte(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n", 64)), 16<<20)
-	return false
 }
 
 // parseLimit is how much of a robots.txt counts at least (RFC 9309 2.5).
