@@ -122,9 +122,6 @@ func hurried(site http.Handler) http.Handler {
 	})
 }
 
-// maxSaid bytes of what a checker prints are kept.
-const maxSaid = 64 << 20
-
 // check runs a checker once and returns what it printed. Its exit code reports that something is broken.
 func (b *bench) check(ctx context.Context, c *checker, t *times, url string) (string, error) {
 	dir, err := os.MkdirTemp(b.tmp, "check-")
@@ -135,7 +132,7 @@ func (b *bench) check(ctx context.Context, c *checker, t *times, url string) (st
 	if err := os.WriteFile(filepath.Join(dir, "linkcheckerrc"), linkcheckerrc, 0o600); err != nil {
 		return "", err
 	}
-	said := &upTo{left: maxSaid}
+	said := new(bytes.Buffer)
 	p := process{words: strings.Fields(strings.NewReplacer("URL", url+"/", "DIR", dir).Replace(c.Line)), dir: dir, limit: b.peerLimit, grace: peerGrace, out: said}
 	if p.words[0] == curtsy {
 		p.words[0], p.env, p.limit, p.grace = b.self, b.env, patience, procgroup.Grace
@@ -147,19 +144,6 @@ func (b *bench) check(ctx context.Context, c *checker, t *times, url string) (st
 	}
 	t.Rounds, t.Stopped = append(t.Rounds, e.took.Seconds()), t.Stopped || e.stopped
 	return said.String(), err
-}
-
-// upTo keeps the first bytes of what is written.
-type upTo struct {
-	bytes.Buffer
-	left int
-}
-
-func (u *upTo) Write(p []byte) (int, error) {
-	kept := p[:min(len(p), u.left)]
-	u.left -= len(kept)
-	u.Buffer.Write(kept)
-	return len(p), nil
 }
 
 // score is what a checker made of the faults.

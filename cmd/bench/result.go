@@ -156,14 +156,6 @@ func (c rows) Stopped() bool {
 // ours reports whether the contender is curtsy.
 func (c *rows) ours() bool { return !c.Peer && !strings.HasPrefix(c.Name, bareLoop) }
 
-func (r *result) named(name string) *rows {
-	i := slices.IndexFunc(r.Contenders, func(c rows) bool { return c.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &r.Contenders[i]
-}
-
 // conclude computes medians and ratios, and what is wrong with the rounds.
 func (r *result) conclude() {
 	for i := range r.Contenders {

@@ -145,7 +145,9 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(note, "only GET and HEAD", http.StatusMethodNotAllowed)
 	default:
 		failed := h.fails(k, l, r.Method)
-		h.web.referee.failed(x, failed)
+		h.web.referee.mu.Lock()
+		x.failed = failed
+		h.web.referee.mu.Unlock()
 		pause(r.Context(), site.Latency+l.Delay)
 		if l.Raw != nil && !failed && r.Method == http.MethodGet {
 			whole = h.raw(w, r, x, l)

@@ -2,6 +2,7 @@ package crawltest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"html"
@@ -43,30 +44,17 @@ func leafOf(at place, p Page) *leaf {
 	return l
 }
 
+// types are the media types of the extensions.
+var types = map[string]string{
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".png": "image/png", ".pdf": "application/pdf",
+	".txt": "text/plain; charset=utf-8", ".xml": "application/xml", ".svg": "image/svg+xml", ".woff2": "font/woff2",
+	".webmanifest": "application/manifest+json",
+}
+
 // typeOf tells a media type by the extension.
 func typeOf(target string) string {
 	target, _, _ = strings.Cut(target, "?")
-	switch path.Ext(target) {
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".png":
-		return "image/png"
-	case ".pdf":
-		return "application/pdf"
-	case ".txt":
-		return "text/plain; charset=utf-8"
-	case ".xml":
-		return "application/xml"
-	case ".svg":
-		return "image/svg+xml"
-	case ".woff2":
-		return "font/woff2"
-	case ".webmanifest":
-		return "application/manifest+json"
-	}
-	return "text/html"
+	return cmp.Or(types[path.Ext(target)], "text/html")
 }
 
 // links reports whether the links of the page may be followed: it is an answer with HTML or a feed.
@@ -262,8 +250,8 @@ func Precise(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), '
 // Columns is how wide a line may be, in characters.
 const Columns = 100
 
-// Wrap prints a finding, broken at spaces.
-func Wrap(b *bytes.Buffer, text string) {
+// wrap prints a finding, broken at spaces.
+func wrap(b *bytes.Buffer, text string) {
 	line, width := "  ", 0
 	for i, word := range strings.Split(text, " ") {
 		n := len([]rune(word))

@@ -54,8 +54,7 @@ func (c *rawConn) Write(p []byte) (int, error) {
 			body = nil
 		}
 	}
-	c.referee.took(c.x, n)
-	c.referee.keep(c.x, body)
+	c.referee.took(c.x, n, body)
 	return n, err
 }
 

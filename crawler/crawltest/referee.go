@@ -107,13 +107,6 @@ func (r *Referee) begin(h *host, k string, req *http.Request) *Exchange {
 	return x
 }
 
-// failed notes whether the answer is to be that of Page.FailFirst.
-func (r *Referee) failed(x *Exchange, failed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	x.failed = failed
-}
-
 func (r *Referee) answered(x *Exchange, status int, head http.Header) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,19 +118,13 @@ func (r *Referee) answered(x *Exchange, status int, head http.Header) {
 	}
 }
 
-// took notes that bytes of the answer were taken by the connection.
-func (r *Referee) took(x *Exchange, n int) {
+// took notes that so many bytes of the answer were taken by the connection, and keeps those of the body of a robots.txt.
+func (r *Referee) took(x *Exchange, n int, body []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.Octets += int64(n)
-}
-
-// keep keeps bytes of the body of a robots.txt.
-func (r *Referee) keep(x *Exchange, p []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if x.robots {
-		x.body = append(x.body, p[:min(len(p), maxKept-len(x.body))]...)
+		x.body = append(x.body, body[:min(len(body), maxKept-len(x.body))]...)
 	}
 }
 
@@ -241,9 +228,9 @@ func (n *noting) Write(p []byte) (int, error) {
 	if !n.headed {
 		n.WriteHeader(http.StatusOK)
 	}
-	n.referee.keep(n.x, p)
+	n.referee.took(n.x, 0, p) // before the client can have it
 	taken, err := n.ResponseWriter.Write(p)
-	n.referee.took(n.x, taken)
+	n.referee.took(n.x, taken, nil)
 	return taken, err
 }
 

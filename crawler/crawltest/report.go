@@ -122,6 +122,19 @@ func (t *Trial) Summary(name string) HostReport {
 // mostShown is how many findings of a rule WriteTable prints.
 const mostShown = 5
 
+// WriteFindings prints a title and the findings, the first most of them.
+func (r Row) WriteFindings(b *bytes.Buffer, title string, most int) {
+	if len(r.Findings) > 0 {
+		fmt.Fprintf(b, "\n%s:\n", title)
+	}
+	for _, f := range r.Findings[:min(most, len(r.Findings))] {
+		wrap(b, f.String())
+	}
+	if n := len(r.Findings) - most; n > 0 {
+		fmt.Fprintf(b, "  … and %d more\n", n)
+	}
+}
+
 // WriteTable prints the verdict: a line for each rule, the findings of those that were broken, a line for each host and
 // the sum. It is plain text of at most 100 columns.
 func (r Report) WriteTable(w io.Writer) error {
@@ -142,17 +155,7 @@ func (r Report) WriteTable(w io.Writer) error {
 		}
 	})
 	for _, row := range r.Rows {
-		for i, f := range row.Findings {
-			switch {
-			case i == 0:
-				fmt.Fprintf(&b, "\n%s:\n", row.Rule)
-			case i == mostShown:
-				fmt.Fprintf(&b, "  … and %d more\n", len(row.Findings)-mostShown)
-			}
-			if i < mostShown {
-				Wrap(&b, f.String())
-			}
-		}
+		row.WriteFindings(&b, string(row.Rule), mostShown)
 	}
 	b.WriteByte('\n')
 	table(func(w io.Writer) {

@@ -116,7 +116,9 @@ var leaseRules = []rule{
 		}
 		s.Finish(Fetched(t))
 		for _, answer := range answers {
-			s.Ends(answer, frontier.Drained)
+			c, err := answer()
+			require.NoError(s, err)
+			require.Equal(s, frontier.Claimed{State: frontier.Drained}, c)
 		}
 	}},
 }

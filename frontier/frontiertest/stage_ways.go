@@ -114,15 +114,6 @@ func lengths(hosts []frontier.Host) string {
 	return text
 }
 
-// urlsOf returns the URLs of candidates.
-func urlsOf(cs []frontier.Candidate) []canon.URL {
-	var us []canon.URL
-	for _, c := range cs {
-		us = append(us, c.URL)
-	}
-	return us
-}
-
 // turnLength is the lease length of the rules that set one.
 const turnLength = 10 * time.Minute
 
@@ -155,12 +146,4 @@ func done(ts ...frontier.Task) (ds []frontier.Done) {
 		ds = append(ds, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
 	}
 	return ds
-}
-
-// Ends fails unless the Claim that waited has ended with no turn.
-func (s *Stage) Ends(answer func() (frontier.Claimed, error), state frontier.State) {
-	c, err := answer()
-	require.NoError(s, err)
-	require.Equal(s, state, c.State)
-	require.Empty(s, c.Turns)
 }

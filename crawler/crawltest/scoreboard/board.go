@@ -220,17 +220,7 @@ func (s Score) WriteTable(w io.Writer) error {
 		line(number, string(row.Rule), Word(row.Verdict), evidence)
 	}
 	for _, row := range s.Rows {
-		for i, f := range row.Findings {
-			switch {
-			case i == 0:
-				fmt.Fprintf(&b, "\n%s (%s):\n", row.Rule, row.Source)
-			case i == mostScored:
-				fmt.Fprintf(&b, "  … and %d more\n", len(row.Findings)-mostScored)
-			}
-			if i < mostScored {
-				crawltest.Wrap(&b, f.String())
-			}
-		}
+		row.WriteFindings(&b, fmt.Sprintf("%s (%s)", row.Rule, row.Source), mostScored)
 	}
 	fmt.Fprintf(&b, "\n%s in %s: %d of %d rules kept, %d broken, %d not shown\n", plainly.Count(s.Requests, "request"),
 		crawltest.Seconds(s.Elapsed),
