@@ -1,17 +1,11 @@
 package bolt
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"reflect"
-	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -133,144 +127,6 @@ func export(t testing.TB, path string) (x exported, st frontier.Stats) {
 		t.Fatal(err)
 	}
 	return x, st
-}
-
-// What the contract shows follows from an export.
-func TestExport_OfABusyFrontierSaysWhatTheContractShows(t *testing.T) {
-	for seed := range uint64(4) {
-		synctest.Test(t, func(t *testing.T) {
-			e := newEngine(t, t.TempDir(), frontier.Options{MaxURLs: 700})
-			e.busy(seed, 150)
-			e.shut()
-			x, st := export(t, e.file)
-			x.agrees(t, st)
-			e.start()
-			x.seen(t, e)
-			for _, b := range x.blobs {
-				if got, err := e.Blob(context.Background(), sha256.Sum256(b)); err != nil || string(got) != string(b) {
-					t.Errorf("blob of %d octets: %v", len(b), err)
-				}
-			}
-			if seeds, err := frontier.SeedsOf(context.Background(), e); err != nil || !slices.Equal(seeds, x.seeds) || len(seeds) < 2 {
-				t.Errorf("seeds %v, want %v, %v", x.seeds, seeds, err)
-			}
-			for _, h := range x.hosts {
-				got := e.look(h.Authority)
-				if h.Condition == frontier.Retired {
-					h.Condition, h.Reason = frontier.Open, ""
-				}
-				got.Wait, h.Wait = 0, 0 // the pace is waited anew
-				if !reflect.DeepEqual(got, h) {
-					t.Errorf("host %+v, want %+v", h, got)
-				}
-			}
-			x.tasks(t, e)
-		})
-	}
-}
-
-// agrees compares x with the totals.
-func (x exported) agrees(t testing.TB, st frontier.Stats) {
-	t.Helper()
-	var sum frontier.Outcomes
-	reasons := map[frontier.Outcome]map[string]int64{frontier.Dropped: maps.Clone(x.totals.Reasons)}
-	var queued, deferred, released int64
-	for _, u := range x.urls {
-		switch {
-		case u.Outcome != 0:
-			sum[u.Outcome]++
-			if u.Reason != "" {
-				if reasons[u.Outcome] == nil {
-					reasons[u.Outcome] = map[string]int64{}
-				}
-				reasons[u.Outcome][u.Reason]++
-			}
-		case u.Deferred:
-			deferred++
-			if u.Reason == "" || u.Attempts == 0 && u.Replaced.IsZero() {
-				t.Errorf("deferred: %+v", u)
-			}
-		default:
-			queued++
-			if u.Reason == frontier.ReasonReleased {
-				released++
-			}
-		}
-	}
-	sum[frontier.Dropped] += x.totals.Strange
-	n := x.totals.Strange
-	for _, k := range x.totals.Refused {
-		sum[frontier.Dropped] += k
-		n += k
-	}
-	if sum != st.Outcomes || queued != st.Queued || deferred != st.Deferred || !reflect.DeepEqual(reasons, st.Reasons) {
-		t.Errorf("%v, %d, %d, %v\nof %+v", sum, queued, deferred, reasons, st)
-	}
-	if int64(len(x.refused)) != n || n == 0 || released == 0 || deferred == 0 || x.totals.Strange == 0 || len(x.totals.Refused) == 0 {
-		t.Errorf("%d refused, %d by the totals, %d released, %d deferred", len(x.refused), n, released, deferred)
-	}
-	if !maps.Equal(x.totals.Counts, st.Counts) || !maps.Equal(x.totals.Capped, st.Capped) || st.Capped[frontier.ReasonCapCrawl] == 0 {
-		t.Errorf("%+v", x.totals)
-	}
-	if x.head.Openings != st.Restarts+1 || x.head.Unclean || len(x.head.Secret) != 32 {
-		t.Errorf("%+v", x.head)
-	}
-}
-
-// seen checks that the seen-set is what URLs and refused fingerprints say.
-func (x exported) seen(t testing.TB, e *engine) {
-	t.Helper()
-	all := slices.Clone(x.refused)
-	for _, u := range x.urls {
-		require.Equalf(t, u.Print, frontier.Print(x.head.Secret, u.URL), "%s has the print", u.URL)
-		all = append(all, u.Print)
-	}
-	once := map[frontier.Fingerprint]bool{}
-	for _, p := range all {
-		if once[p] || !e.Frontier.seen.Has(p) {
-			t.Errorf("%x is twice, or not seen", p)
-		}
-		once[p] = true
-	}
-	if len(once) != e.Frontier.seen.Len() {
-		t.Errorf("%d fingerprints, and %d are seen", len(once), e.Frontier.seen.Len())
-	}
-}
-
-// tasks claims everything and compares it with the pending URLs of x, host by host in their order.
-func (x exported) tasks(t testing.TB, e *engine) {
-	t.Helper()
-	want := map[canon.Authority][]frontier.Task{}
-	for _, u := range x.urls {
-		if u.Outcome != 0 {
-			continue
-		}
-		k := frontier.Task{Candidate: u.Candidate, Print: u.Print, Attempts: u.Attempts, Reason: u.Reason, Replaced: !u.Replaced.IsZero()}
-		if k.Replaced {
-			k.URL = u.Replaced
-		}
-		want[u.URL.Authority()] = append(want[u.URL.Authority()], k)
-	}
-	for _, tasks := range want { // what was tried before comes last
-		slices.SortStableFunc(tasks, func(a, b frontier.Task) int { return cmp.Compare(min(a.Attempts, 1), min(b.Attempts, 1)) })
-	}
-	for _, h := range x.hosts {
-		e.steer(frontier.Steering{Act: frontier.Resume, Authority: h.Authority})
-	}
-	time.Sleep(24 * time.Hour)
-	for {
-		c, err := e.Claim(context.Background(), frontier.Want{Tasks: 5000, Hosts: 50})
-		require.NoError(t, err)
-		if len(c.Turns) == 0 {
-			break
-		}
-		for _, turn := range c.Turns {
-			assert.Equalf(t, want[turn.Authority], turn.Tasks, "tasks of %s", turn.Authority)
-			delete(want, turn.Authority)
-			e.finish(fetched(turn))
-		}
-	}
-	assert.Empty(t, want, "hosts gave nothing")
 }
 
 func TestExport_OfACrawlIsRefusedAndAnErrorEndsIt(t *testing.T) {
