@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
 	"curtsy/frontier/canon"
@@ -51,8 +51,7 @@ func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "crawl"})
 	require.NoError(t, err)
 	for i, text := range texts {
-		l := storage.Line{Time: at(i + 1), URL: robotsTxt, Decision: storage.DecisionRobots, Attempt: 1, Began: at(i + 1),
-			Status: 200}
+		l := storage.Line{Time: at(i + 1), URL: robotsTxt, Decision: storage.DecisionRobots, Attempt: 1, Began: at(i + 1), Status: 200}
 		wire := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
 		if text == "" {
 			l.Status, l.Reason = 404, "status 404"
@@ -81,19 +80,29 @@ func explainOf(t *testing.T, dir string, x explainSubject) *view {
 	return l
 }
 
+// past is the explanation as of an instant.
+func past(t *testing.T, dir string, until time.Time) (l *view, e explain.Explanation) {
+	t.Helper()
+	l = explainOf(t, dir, explainSubject{At: until})
+	l.Past(&e)
+	return l, e
+}
+
+// decided is a line of the crawl on a URL.
+func decided(minutes int, url string, kind storage.Kind, outcome storage.Outcome) storage.Line {
+	return storage.Line{Time: at(minutes), URL: url, Kind: kind, Decision: storage.DecisionAllow, Outcome: outcome}
+}
+
 // What was decided at an instant belongs to it; what came later does not, nor what was decided on other URLs.
 func TestAHistoryEndsAtItsInstant(t *testing.T) {
 	t.Parallel()
 	dir := crawl(t, t.TempDir(),
-		storage.Line{Time: at(0), URL: "http://a.test/", Kind: storage.KindSeed, Decision: storage.DecisionAllow,
-			Outcome: storage.OutcomeFetched},
-		storage.Line{Time: at(1), URL: historyPage, Kind: storage.KindLink, Decision: storage.DecisionAllow,
-			Outcome: storage.OutcomeDeferred},
-		storage.Line{Time: at(2), URL: "http://a.test/x/../private/x", Decision: storage.DecisionAllow,
-			Outcome: storage.OutcomeFetched}, // another spelling of it
-		storage.Line{Time: at(2), URL: historyPage + "y", Decision: storage.DecisionAllow, Outcome: storage.OutcomeGone},
-		storage.Line{Time: at(2), URL: "http://b.test/private/x", Decision: storage.DecisionAllow},
-		storage.Line{Time: at(3), URL: historyPage, Decision: storage.DecisionAllow, Outcome: storage.OutcomeGone},
+		decided(0, "http://a.test/", storage.KindSeed, storage.OutcomeFetched),
+		decided(1, historyPage, storage.KindLink, storage.OutcomeDeferred),
+		decided(2, "http://a.test/x/../private/x", "", storage.OutcomeFetched), // another spelling of it
+		decided(2, historyPage+"y", "", storage.OutcomeGone),
+		decided(2, "http://b.test/private/x", "", ""),
+		decided(3, historyPage, "", storage.OutcomeGone),
 	)
 	for _, c := range []struct {
 		until time.Time
@@ -183,9 +192,7 @@ func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
 		{at(2), true, true, lines[1].Record},
 		{at(3), true, true, lines[2].Record},
 	} {
-		l := explainOf(t, dir, explainSubject{At: c.until, Config: crawler.Config{}})
-		var e explain.Explanation
-		l.Past(&e)
+		_, e := past(t, dir, c.until)
 		v := e.Robots.Verdict
 		if (v != nil) != c.known || v != nil && v.Allow != c.allow || e.Robots.Record != c.record {
 			t.Errorf("at %v: %+v by record %q, want %q", c.until, v, e.Robots.Record, c.record)
@@ -202,17 +209,10 @@ func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
 	dir := t.TempDir()
 	lines := explainArchived(t, dir, "User-agent: *\nDisallow: /private\n", "")
 	lines[1].Record = "urn:uuid:00000000-0000-4000-8000-000000000000"
-	for range maxReplayNotes {
-		lines = append(lines, lines[1])
-	}
-	l := explainOf(t, crawl(t, dir, lines...), explainSubject{At: at(9)})
-	var e explain.Explanation
-	l.Past(&e)
-	if v := e.Robots.Verdict; v == nil || v.Allow || e.Robots.Record != lines[0].Record {
-		t.Errorf("%+v by record %q", v, e.Robots.Record)
-	}
-	if len(l.Notes) != maxReplayNotes || !strings.Contains(l.Notes[0], lines[1].Record) {
-		t.Errorf("%q", l.Notes)
+	lines = append(lines, slices.Repeat(lines[1:], maxReplayNotes)...)
+	l, e := past(t, crawl(t, dir, lines...), at(9))
+	if v := e.Robots.Verdict; v == nil || v.Allow || e.Robots.Record != lines[0].Record || len(l.Notes) != maxReplayNotes || !strings.Contains(l.Notes[0], lines[1].Record) {
+		t.Errorf("%+v by record %q, %q", v, e.Robots.Record, l.Notes)
 	}
 }
 

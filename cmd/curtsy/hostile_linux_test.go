@@ -64,11 +64,11 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 	}
 	const most = 100 << 20
 	const between = 12 // of the 24 costly pages, at most so many are settled between two pages of the sound host
-	for _, page := range hostilePages() {
-		t.Run(page.Name, func(t *testing.T) {
+	for _, page := range hostilePages {
+		t.Run(page.name, func(t *testing.T) {
 			coded, err := page.Gzip()
 			require.NoError(t, err)
-			answer := crawltest.Say(typedHead(page.Type)+string(coded), true)
+			answer := crawltest.Say(typedHead(page.kind)+string(coded), true)
 			sites := []*crawltest.Site{{Name: "sound.test", Pages: soundPages()}}
 			for i := range 24 {
 				sites = append(sites, &crawltest.Site{Name: fmt.Sprintf("h%d.test", i), Pages: map[string]crawltest.Page{"/": {Raw: answer}}})
@@ -101,7 +101,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 					t.Errorf("%s: exit code %d\n%s%.1000s", args[0], r.code, r.err, r.out)
 				}
 				peak := held()
-				t.Logf("%s | %s | %d MiB | %v, CPU %v", page.Name, args[0], peak>>20, time.Since(began).Round(100*time.Millisecond), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Round(100*time.Millisecond))
+				t.Logf("%s | %s | %d MiB | %v, CPU %v", page.name, args[0], peak>>20, time.Since(began).Round(100*time.Millisecond), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Round(100*time.Millisecond))
 				if (peak == 0 || peak > most) && !racing {
 					t.Errorf("%s: at most %d MiB in memory, want no more than %d", args[0], peak>>20, most>>20)
 				}

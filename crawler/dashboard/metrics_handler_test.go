@@ -84,11 +84,6 @@ func TestACrawlThatWasNotSeenYetHasNoCounts(t *testing.T) {
 	assert.NotContains(t, text, "curtsy_pages_total{")
 }
 
-func TestSeveralCrawlsAreToldApart(t *testing.T) {
-	wants(t, scrape(t, MetricsOptions{}, running("news"), running("archive")),
-		`curtsy_pages_total{crawl="news"} 7`, `curtsy_pages_total{crawl="archive"} 7`)
-}
-
 // Whatever a label could be, there are fifty values of it and the rest, and none ever goes from one to the other: a counter
 // that goes down would be taken for a restart.
 func TestSeriesAreBounded(t *testing.T) {
@@ -118,21 +113,14 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 }
 
-// A directory may have any name.
-func TestANameThatIsNoTextIsShownAllTheSame(t *testing.T) {
-	g := running("new\xff \"s\"\nx")
-	g.Status.Links = map[string]int64{"\xfe": 3}
-	wants(t, scrape(t, MetricsOptions{}, g), `curtsy_pages_total{crawl="new`+"\uFFFD"+` \"s\"\nx"} 7`)
-}
-
 // Names and words that Prometheus cannot tell apart do not take the whole scrape away.
 func TestNamesThatAreAlikeAreToldApart(t *testing.T) {
-	g := running("a\xff")
+	g := running("a\xff \"s\"\nx")
 	g.Status.Links = map[string]int64{"\xfe": 3, "\xfd": 4}
-	wants(t, scrape(t, MetricsOptions{}, running("news"), running("news (2)"), running("news"), g, running("a\xfe")),
+	wants(t, scrape(t, MetricsOptions{}, running("news"), running("news (2)"), running("news"), g, running("a\xfe \"s\"\nx")),
 		`curtsy_pages_total{crawl="news"} 7`, `curtsy_pages_total{crawl="news (2)"} 7`, `curtsy_pages_total{crawl="news (3)"} 7`,
-		`curtsy_pages_total{crawl="a`+"\uFFFD"+`"} 7`, `curtsy_pages_total{crawl="a`+"\uFFFD"+` (2)"} 7`,
-		`curtsy_links_not_followed_total{crawl="a`+"\uFFFD"+`",rule="`+"\uFFFD"+`"} 7`)
+		`curtsy_pages_total{crawl="a`+"\uFFFD"+` \"s\"\nx"} 7`, `curtsy_pages_total{crawl="a`+"\uFFFD"+` \"s\"\nx (2)"} 7`,
+		`curtsy_links_not_followed_total{crawl="a`+"\uFFFD"+` \"s\"\nx",rule="`+"\uFFFD"+`"} 7`)
 }
 
 // What Go and the system know is said of the process of a crawl, and not of one that shows the crawls of others.

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -112,31 +113,17 @@ func TestContactMustBeReachable(t *testing.T) {
 }
 
 func TestListOfTokens(t *testing.T) {
-	seen := map[string]bool{}
-	var part []string
-	parts := 0
-	for line := range strings.Lines(tokens + "\n\n") {
-		switch line = strings.TrimSpace(line); {
-		case line == "":
-			if !slices.IsSortedFunc(part, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }) {
-				t.Errorf("not sorted: %v", part)
-			}
-			if len(part) > 0 {
-				parts++
-			}
-			part = nil
-		case line[0] == '#':
-		default:
+	seen, parts := map[string]bool{}, strings.Split(tokens, "\n\n")
+	for _, part := range parts {
+		lines := strings.Fields(strings.ToLower(regexp.MustCompile("(?m)^#.*$").ReplaceAllString(part, "")))
+		assert.Truef(t, slices.IsSorted(lines), "not sorted: %v", lines)
+		for _, line := range lines {
 			assert.Emptyf(t, strings.Trim(line, letters+"-_"), "%q is outside the grammar: no identity could claim it", line)
-			if lower := strings.ToLower(line); seen[lower] {
-				t.Errorf("%q stands twice", line)
-			} else {
-				seen[lower] = true
-			}
-			part = append(part, line)
+			assert.Falsef(t, seen[line], "%q stands twice", line)
+			seen[line] = true
 		}
 	}
-	if len(seen) < 100 || parts < 6 {
-		t.Errorf("%d tokens in %d parts", len(seen), parts)
+	if len(seen) < 100 || len(parts) < 6 {
+		t.Errorf("%d tokens in %d parts", len(seen), len(parts))
 	}
 }

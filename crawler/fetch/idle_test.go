@@ -235,35 +235,19 @@ func TestManyAtOnce(t *testing.T) {
 	}))
 	defer srv.Close()
 	f := mustNew(t, Config{AllowNet: nets("127.0.0.0/8")})
-	results := make(chan error)
+	var all sync.WaitGroup
 	for g := range 8 {
-		go func() {
+		all.Go(func() {
 			for i := range 50 {
 				path := fmt.Sprintf("/%d/%d", g, i)
-				u, err := canon.Parse(srv.URL + path)
-				if err != nil {
-					results <- err
-					return
-				}
-				x, err := f.Do(context.Background(), Request{URL: u})
-				if err != nil {
-					results <- err
-					return
-				}
+				x := get(t, f, srv.URL+path)
 				body, err := io.ReadAll(x.Body)
-				if err == nil && (x.Failure != nil || string(body) != strings.Repeat(path, 1000)) {
-					err = fmt.Errorf("%s: class %q, %d octets", path, class(x), len(body))
-				}
-				if err != nil {
-					results <- err
-					return
+				if err != nil || x.Failure != nil || string(body) != strings.Repeat(path, 1000) {
+					t.Errorf("%s: class %q, %d octets, %v", path, class(x), len(body), err)
 				}
 				closed(t, x)
 			}
-			results <- nil
-		}()
+		})
 	}
-	for range 8 {
-		assert.NoError(t, <-results)
-	}
+	all.Wait()
 }
