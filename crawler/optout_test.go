@@ -151,32 +151,6 @@ func TestRule16_ANetworkThatOptedOutIsNotDialled(t *testing.T) {
 	})
 }
 
-// A robots.txt that redirects to who opted out is not followed. There is no policy then, so nothing else is asked for.
-func TestRule16_ARobotsRedirectLeadsNowhereThatOptedOut(t *testing.T) {
-	for _, entry := range []string{"b.test", "address"} {
-		bubble(t, entry, func(t *testing.T) {
-			a := crawltest.Tree("a.test", 2)
-			a.Robots.Redirect = "http://b.test/robots.txt"
-			w := newWorld(t, []string{"http://a.test/"}, a, crawltest.Tree("b.test", 2))
-			if entry == "address" {
-				entry = w.addr("b.test").String()
-			}
-			l := newListed(w, entry, nil)
-			s := l.run()
-			l.wantAsked("a.test", "/robots.txt")
-			l.wantAsked("b.test")
-			said := false
-			for _, line := range w.ledger.all {
-				said = said || line.URL == "http://b.test/robots.txt" && line.Reason == "opt-out" && line.RobotsLine == 1 && line.List != "" && line.Record == ""
-			}
-			assert.True(t, said, "the ledger does not say why the redirect was not followed")
-			if s.EndedBy != EndedWaiting || s.Status.Retired != 1 || len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "opt-out") {
-				t.Errorf("%+v", s)
-			}
-		})
-	}
-}
-
 // The list of a running crawl changes: what comes later is left alone, queue and kept connection notwithstanding.
 func TestRule16_AListIsObeyedByARunningCrawl(t *testing.T) {
 	for _, how := range []string{"name", "address"} {
@@ -240,6 +214,16 @@ func TestStories_OptOuts(t *testing.T) {
 			name: "rule 16: the target of a redirect", sites: []*crawltest.Site{{Name: "a.test", Pages: pages{"/": {Redirect: "http://b.test/"}}}, crawltest.Tree("b.test", 2)},
 			set: optOut(".b.test", false), asked: map[string]string{"a.test": "/robots.txt /", "b.test": ""}, incomplete: true,
 			check: func(_ *testing.T, w *world, _ Summary) { w.dropped("http://b.test/") },
+		},
+		{ // there is no policy then, so nothing else is asked for
+			name: "rule 16: the target of a redirect of robots.txt", sites: []*crawltest.Site{{Name: "a.test", Robots: crawltest.Robots{Redirect: "http://b.test/robots.txt"}, Pages: pages{"/": {}}}, crawltest.Tree("b.test", 2)},
+			set: optOut("b.test", false), asked: map[string]string{"a.test": "/robots.txt", "b.test": ""}, ended: EndedWaiting, incomplete: true,
+			check: func(t *testing.T, w *world, s Summary) {
+				restsWith("opt-out")(t, w, s)
+				if l := w.line("http://b.test/robots.txt"); l.Reason != "opt-out" || l.RobotsLine != 1 || l.List == "" || l.Record != "" {
+					t.Errorf("the ledger does not say why the redirect was not followed: %+v", l)
+				}
+			},
 		},
 		{
 			name: "rule 16: no robots.txt for the sake of what opted out", seeds: "http://a.test/p1.html http://a.test/p2.html", sites: []*crawltest.Site{crawltest.Tree("a.test", 3)},

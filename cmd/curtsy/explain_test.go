@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -112,12 +110,8 @@ func robotsServers(t *testing.T) map[string]string {
 	})
 	serve("empty", func(http.ResponseWriter, *http.Request) {})
 	serve("coded", func(w http.ResponseWriter, _ *http.Request) {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		fmt.Fprint(z, rules)
-		z.Close()
 		w.Header().Set("Content-Encoding", "gzip")
-		w.Write(b.Bytes())
+		fmt.Fprint(w, gzipped(rules))
 	})
 	serve("wrongly coded", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "sdch")

@@ -66,10 +66,8 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 	const between = 12 // of the 24 costly pages, at most so many are settled between two pages of the sound host
 	for _, page := range hostilePages {
 		t.Run(page.name, func(t *testing.T) {
-			coded, err := page.Gzip()
-			require.NoError(t, err)
-			answer := crawltest.Say(typedHead(page.kind)+string(coded), true)
-			sites := []*crawltest.Site{{Name: "sound.test", Pages: soundPages()}}
+			answer := crawltest.Say(strings.Replace(crawltest.Head("Content-Encoding: gzip"), htmlPage, page.kind, 1)+page.Gzip(), true)
+			sites := []*crawltest.Site{crawltest.Tree("sound.test", 21)}
 			for i := range 24 {
 				sites = append(sites, &crawltest.Site{Name: fmt.Sprintf("h%d.test", i), Pages: map[string]crawltest.Page{"/": {Raw: answer}}})
 			}
@@ -128,20 +126,4 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 			}
 		})
 	}
-}
-
-// typedHead is the head of an answer of this type, in the gzip coding.
-func typedHead(kind string) string {
-	return strings.Replace(crawltest.Head("Content-Encoding: gzip"), "text/html; charset=utf-8", kind, 1)
-}
-
-// soundPages are those of a sound host.
-func soundPages() map[string]crawltest.Page {
-	pages, links := map[string]crawltest.Page{}, []string(nil)
-	for i := range 20 {
-		at := fmt.Sprintf("/%d.html", i)
-		pages[at], links = crawltest.Page{}, append(links, at)
-	}
-	pages["/"] = crawltest.Page{Links: links}
-	return pages
 }

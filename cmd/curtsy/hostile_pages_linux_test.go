@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strings"
 	"unicode/utf16"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // costlyPage is a document that is costly to read: it has more of one thing than any honest document.
@@ -25,7 +22,7 @@ const (
 )
 
 // Gzip returns the page in the gzip coding.
-func (p costlyPage) Gzip() ([]byte, error) {
+func (p costlyPage) Gzip() string {
 	text := numbered(p.part, p.n)
 	if p.n == 0 {
 		text = strings.Repeat(p.part, 12<<20/len(p.part))
@@ -33,21 +30,14 @@ func (p costlyPage) Gzip() ([]byte, error) {
 	if text = p.before + text + p.after; strings.HasPrefix(p.kind, "text/html") {
 		text = "<!DOCTYPE html><title>x</title>" + text
 	}
-	octets := []byte(text)
 	if strings.HasSuffix(p.kind, "utf-16") {
-		octets = []byte{0xff, 0xfe}
+		octets := []byte{0xff, 0xfe}
 		for _, u := range utf16.Encode([]rune(text)) {
 			octets = binary.LittleEndian.AppendUint16(octets, u)
 		}
+		text = string(octets)
 	}
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	_, _ = z.Write(octets) // a bytes.Buffer takes everything
-	err = z.Close()
-	return b.Bytes(), err
+	return gzipped(text)
 }
 
 func numbered(format string, n int) string {

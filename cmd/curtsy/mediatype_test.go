@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -62,11 +60,7 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 			}
 		}
 		if p.gzip {
-			var b bytes.Buffer
-			z := gzip.NewWriter(&b)
-			_, _ = io.WriteString(z, body) // a buffer takes everything
-			z.Close()
-			body = b.String()
+			body = gzipped(body)
 		}
 		site.Pages[fmt.Sprintf("/p%d", i)] = say(p.fields, body)
 	}

@@ -63,12 +63,6 @@ func TestPeers_WarcioReadsTexts(t *testing.T) {
 		t.Errorf("date %s, of the archived record %s", text.Date, date)
 	}
 	inside(t, "warc", "check", path).want(t, cli.ExitDone)
-	for _, args := range [][]string{{"--tables", "pages"}, {"--tables", "text,pages"}, {"--headers"}} {
-		r := inside(t, append([]string{"export", "--format", "wet", "-o", filepath.Join(out, "no"), dir}, args...)...)
-		if r.code != cli.ExitUsage || !strings.Contains(r.err, "makes the table text and no other") {
-			t.Errorf("%v: exit %d: %s", args, r.code, r.err)
-		}
-	}
 }
 
 // archivedAs is the head of the response record of a URL.

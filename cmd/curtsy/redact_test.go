@@ -110,15 +110,22 @@ func telling(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
+// gzipped is a text in the gzip coding.
+func gzipped(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text) // a buffer takes everything
+	_ = z.Close()
+	return b.String()
+}
+
 func gunzipped(t *testing.T, b []byte) []byte {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	require.NoError(t, err)
-	var to bytes.Buffer
-	if _, err := to.ReadFrom(z); err != nil {
-		t.Fatal(err)
-	}
-	return to.Bytes()
+	b, err = io.ReadAll(z)
+	require.NoError(t, err)
+	return b
 }
 
 // diaryMirrored is a crawl of the diary with everything that is made of one.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,10 +32,7 @@ func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
 		dir, s := t.TempDir(), crawldir.Defaults()
 		s.Window = c.window
 		b, err := s.TOML()
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, crawldir.ConfigName), b, 0o600)
-		}
-		require.NoError(t, err)
+		require.NoError(t, errors.Join(err, os.WriteFile(filepath.Join(dir, crawldir.ConfigName), b, 0o600)))
 		assert.Equal(t, c.want, windowOf(status.Status{State: c.state}, dir, c.now), rule)
 	}
 }
