@@ -203,7 +203,7 @@ func TestFleet_TwoProcesses(t *testing.T) {
 		require.NoError(t, err)
 		answers[i] = told.Answers
 	}
-	if answers[0]+answers[1] != all || 4*min(answers[0], answers[1]) <= all {
+	if answers[0]+answers[1] != all || 10*min(answers[0], answers[1]) <= all { // 40 hosts fall to the slots of two members by chance
 		t.Errorf("%v answers in the ledgers, of %d: each member should have those of its hosts", answers, all)
 	}
 	t.Logf("%v of %d answers", answers, all)
