@@ -140,9 +140,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 				}
 			}
 		}
-		if byAddr < hosts {
-			t.Errorf("the ledger says of %d exchanges that the address decided", byAddr)
-		}
+		assert.GreaterOrEqualf(t, byAddr, hosts, "the ledger says of %d exchanges that the address decided", byAddr)
 	})
 }
 

@@ -296,9 +296,7 @@ func TestEveryRuleOfPolitenessHasItsTests(t *testing.T) {
 			t.Errorf("rule %s: %d tests are named, %d carry its number", row[0], len(names), carries[i+1])
 		}
 	}
-	if len(rows) != last {
-		t.Errorf("%d rules, want %d", len(rows), last)
-	}
+	assert.Lenf(t, rows, last, "%d rules, want %d", len(rows), last)
 }
 
 // Each robots.txt of the page does what the table below it says.
@@ -373,7 +371,5 @@ func TestTheTableOfAnswersIsTrue(t *testing.T) {
 			}
 		}
 	}
-	if seen < 35 {
-		t.Errorf("the table has %d answers", seen)
-	}
+	assert.GreaterOrEqualf(t, seen, 35, "the table has %d answers", seen)
 }

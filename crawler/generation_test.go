@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -326,9 +327,8 @@ func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
 			t.Errorf("the archive's notes: %+v", w.archive.refused)
 		}
 		s, err := status.Of(t.Context(), w.front)
-		if err != nil || s.Changes[string(storage.ChangeFresh)] != 1 {
-			t.Errorf("%v %v", s.Changes, err)
-		}
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, s.Changes[string(storage.ChangeFresh)], s.Changes)
 	})
 }
 

@@ -354,9 +354,7 @@ func TestRule17_AClockSetBackIsSaidOnce(t *testing.T) {
 					said++
 				}
 			}
-			if said != want {
-				t.Errorf("set back by %v: said %d times: %q", by, said, w.said)
-			}
+			assert.Equalf(t, want, said, "set back by %v: said %d times: %q", by, said, w.said)
 		})
 	}
 }

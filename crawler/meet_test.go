@@ -268,12 +268,8 @@ func settled(t *testing.T, w *world, f *countedTurns, locks *rival, hosts int, t
 		t.Errorf("the parts sum to %d, discovered are %d; %d in flight, %d leases", sum, st.Discovered, st.InFlight, st.Leases)
 	}
 	assert.Empty(t, locks.out, "locks are left")
-	if most := hosts * (int(took/Floor) + 10); f.turns > most {
-		t.Errorf("%d turns of %d hosts in %v", f.turns, hosts, took)
-	}
+	assert.LessOrEqualf(t, f.turns, hosts*(int(took/Floor)+10), "%d turns of %d hosts in %v", f.turns, hosts, took)
 	for a, n := range f.spun {
-		if n > 10 {
-			t.Errorf("%s was given %d turns at the instant of the one before", a, n)
-		}
+		assert.LessOrEqualf(t, n, 10, "%s was given %d turns at the instant of the one before", a, n)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,9 +208,7 @@ func TestMember_NextOwnerIsBound(t *testing.T) {
 		m := &moving{Frontier: w.front, turns: map[canon.Authority]int{}}
 		w.cfg.Frontier, w.cfg.Member = m, silences{}
 		w.run()
-		if !slices.Contains(m.rests, 70*time.Second) {
-			t.Errorf("rests that others know of: %v, want 1m10s among them", m.rests)
-		}
+		assert.Containsf(t, m.rests, 70*time.Second, "rests that others know of: %v, want 1m10s among them", m.rests)
 		var got []string
 		var last time.Time
 		for _, r := range w.web.Referee().Requests() {

@@ -258,9 +258,7 @@ func TestTheConnectionIsClosedWhenTheQueueHasRunDryAndNotBefore(t *testing.T) {
 		w.cfg.Fetcher = idling{w.cfg.Fetcher, &closed}
 		w.cfg.Workers = 1
 		w.run()
-		if !slices.Equal(closed, []string{"a.test"}) {
-			t.Errorf("closed %q; want once, after the last page", closed)
-		}
+		assert.Equalf(t, []string{"a.test"}, closed, "closed %q; want once, after the last page", closed)
 	})
 }
 

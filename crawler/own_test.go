@@ -264,9 +264,7 @@ func TestRule28_CredentialsGoToPagesOfAProvedHostAlone(t *testing.T) {
 		s := signsIn(w)
 		w.run()
 		own := parse(t, "https://own.test/").Authority()
-		if len(s.own) != 7 {
-			t.Errorf("asked for %v", s.own)
-		}
+		assert.Lenf(t, s.own, 7, "asked for %v", s.own)
 		for u, got := range s.own {
 			open := strings.HasSuffix(u, "/robots.txt") || strings.HasSuffix(u, OwnerPath)
 			if open && got != (canon.Authority{}) || !open && got != own {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/fetch"
@@ -44,9 +45,7 @@ func TestWhoseFailureItIs(t *testing.T) {
 			for i := range c.hosts {
 				got = w.Failed(wayoutHost(t, i), c.kind, at, at)
 			}
-			if got != c.want {
-				t.Errorf("%v, want %v", got, c.want)
-			}
+			assert.Equalf(t, c.want, got, "%v, want %v", got, c.want)
 			if closed := w.Closed(at) > 0; closed != (c.want == first) {
 				t.Errorf("closed for %v", w.Closed(at))
 			}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/budget"
@@ -160,9 +161,7 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 				}
 				want := w.fetched(c.group)
 				for group, n := range want {
-					if n != c.most {
-						t.Errorf("%q has %d pages, want %d", group, n, c.most)
-					}
+					assert.Equalf(t, c.most, n, "%q has %d pages, want %d", group, n, c.most)
 				}
 				if deadly.kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
 					t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", deadly.kills, s.Status.Pages, w.fetched(all))

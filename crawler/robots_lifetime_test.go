@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -238,9 +239,8 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 			t.Error("a run asked again for what was disallowed")
 		}
 		again, err := w.front.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Disallowed, Robots: true})
-		if err != nil || again.URLs != int64(shut) {
-			t.Fatalf("%+v, %v; %d were disallowed", again, err, shut)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, int64(shut), again.URLs, "%+v, %v; %d were disallowed", again, err, shut)
 		w.run()
 		requests := w.web.Referee().Requests()[before:]
 		if requests[0].Target != "/robots.txt" {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -34,13 +35,9 @@ func TestScoreboardEveryRowIsKept(t *testing.T) {
 		})
 		w.run()
 		score := board.Judge(scoreboard.Ending{Shown: true})
-		if len(score.Rows) < 40 {
-			t.Errorf("only %d rows", len(score.Rows))
-		}
+		assert.GreaterOrEqualf(t, len(score.Rows), 40, "only %d rows", len(score.Rows))
 		for _, row := range score.Rows {
-			if row.Verdict != crawltest.Kept {
-				t.Errorf("%d %s: %s: %s", row.Number, row.Rule, row.Verdict, row.Evidence)
-			}
+			assert.Equalf(t, crawltest.Kept, row.Verdict, "%d %s: %s: %s", row.Number, row.Rule, row.Verdict, row.Evidence)
 		}
 		if score.Elapsed > 2*time.Minute || score.Requests > 200 {
 			t.Errorf("%d requests in %v: too many for a scoreboard", score.Requests, score.Elapsed)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,9 +64,7 @@ func TestAskingOftenDoesNotCostTheCrawlAWalkOverAllHosts(t *testing.T) {
 		} {
 			f.given = 0
 			require.NoError(t, ask())
-			if f.given > f.hosts/10 {
-				t.Errorf("%s looked at %d of %d hosts", name, f.given, f.hosts)
-			}
+			assert.LessOrEqualf(t, f.given, f.hosts/10, "%s looked at %d of %d hosts", name, f.given, f.hosts)
 		}
 		if e, err := c.Estimate(t.Context()); err != nil || e.Known != 200_000 {
 			t.Errorf("%+v, %v", e, err)
@@ -163,9 +160,7 @@ func TestARunningAndAStoppedCrawlExplainAlike(t *testing.T) {
 			}
 			stopped.Crawl = live.Crawl
 			stopped.Conclude()
-			if !reflect.DeepEqual(live, stopped) {
-				t.Errorf("%s: running\n%+v\nstopped\n%+v", raw, live, stopped)
-			}
+			assert.Equalf(t, stopped, live, "%s: running\n%+v\nstopped\n%+v", raw, live, stopped)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
@@ -406,9 +407,8 @@ func TestRule17_AnAbortArchivesWhatNobodyHasRead(t *testing.T) {
 			ctx, abort := context.WithTimeout(t.Context(), 5*time.Second)
 			defer abort()
 			s, err := c.Run(ctx)
-			if err != nil || s.Status.Queued+s.Status.Deferred != 1 {
-				t.Fatalf("%v: %+v", err, s.Status)
-			}
+			require.NoError(t, err)
+			require.EqualValues(t, 1, s.Status.Queued+s.Status.Deferred, s.Status)
 			w.accounted(0)
 			if last := w.archive.records[len(w.archive.records)-1]; last.Line.Reason != host.Aborted || last.Truncated != "" || last.PayloadSize == 0 {
 				t.Errorf("%+v", last)

@@ -86,12 +86,10 @@ func (s story) play(t *testing.T) {
 func figure(t *testing.T, s Summary, name string) int64 {
 	t.Helper()
 	first, _, _ := strings.Cut(name, "/")
-	if !slices.ContainsFunc(slices.Concat(reflect.VisibleFields(reflect.TypeFor[Summary]()), reflect.VisibleFields(reflect.TypeFor[status.Status]())), func(f reflect.StructField) bool {
+	require.Truef(t, slices.ContainsFunc(slices.Concat(reflect.VisibleFields(reflect.TypeFor[Summary]()), reflect.VisibleFields(reflect.TypeFor[status.Status]())), func(f reflect.StructField) bool {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return tag == first
-	}) {
-		t.Fatalf("a summary has no figure %q", name)
-	}
+	}), "a summary has no figure %q", name)
 	b, err := json.Marshal(s)
 	require.NoError(t, err)
 	var all map[string]any

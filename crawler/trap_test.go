@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
@@ -102,9 +104,8 @@ func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 			t.Errorf("%d held, with lines %q, and said %q", s.Status.Held, held, w.said)
 		}
 		n, err := w.front.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Held, Reason: trap.RuleQueries})
-		if err != nil || n.URLs != 2 {
-			t.Fatalf("%+v, %v", n, err)
-		}
+		require.NoError(t, err)
+		require.EqualValues(t, 2, n.URLs, n)
 		before := w.requestsIn("calendar.test", "/")
 		again := w.run()
 		if n := w.requestsIn("calendar.test", "/") - before; n != 2 || again.Status.Held != 2 {

@@ -62,9 +62,8 @@ func readHouse(t *testing.T) house {
 		h[pkg].add(f, path)
 		return nil
 	})
-	if err != nil || len(h) < 20 {
-		t.Fatalf("%d packages: %v", len(h), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqualf(t, len(h), 20, "%d packages: %v", len(h), err)
 	return h
 }
 

@@ -28,9 +28,8 @@ func pagesOf(t *testing.T) (pages []string) {
 		}
 		return err
 	})
-	if err != nil || len(pages) < 5 {
-		t.Fatalf("%q, %v", pages, err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(pages), 5, pages)
 	return append(pages, filepath.Join("..", "README.md"))
 }
 
@@ -64,9 +63,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
-	if links < 100 {
-		t.Errorf("only %d links", links)
-	}
+	assert.GreaterOrEqualf(t, links, 100, "only %d links", links)
 }
 
 // headingsOf returns the fragments of a page's headings.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -91,9 +92,7 @@ func TestProse_PlainEnglish(t *testing.T) {
 			t.Errorf("%s allows %q %d times more than needed; go test ./docs -update lowers it", list, name, -more)
 		}
 	}
-	if words < 100_000 {
-		t.Errorf("only %d words were checked", words)
-	}
+	assert.GreaterOrEqualf(t, words, 100_000, "only %d words were checked", words)
 	if *update && !t.Failed() {
 		require.NoError(t, os.WriteFile(list, []byte(left.String()), 0o644))
 	}
@@ -138,8 +137,7 @@ func prose(t *testing.T) map[string][]string {
 		}
 		return nil
 	})
-	if err != nil || len(texts) < 200 {
-		t.Fatalf("%d files with texts: %v", len(texts), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqualf(t, len(texts), 200, "%d files with texts: %v", len(texts), err)
 	return texts
 }

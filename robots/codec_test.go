@@ -44,13 +44,10 @@ func sampleStates() []State {
 func TestStateComesBackFromStorage(t *testing.T) {
 	for i, s := range sampleStates() {
 		b, err := s.AppendBinary([]byte("before"))
-		if err != nil || !bytes.HasPrefix(b, []byte("before")) {
-			t.Fatalf("state %d: %q, %v", i, b, err)
-		}
+		require.NoError(t, err)
+		require.Truef(t, bytes.HasPrefix(b, []byte("before")), "state %d: %q", i, b)
 		b = b[len("before"):]
-		if len(b) > MaxState {
-			t.Errorf("state %d: %d octets, want at most %d", i, len(b), MaxState)
-		}
+		assert.LessOrEqualf(t, len(b), MaxState, "state %d: %d octets, want at most %d", i, len(b), MaxState)
 		var back State
 		if err := back.UnmarshalBinary(b); err != nil || back != s {
 			t.Errorf("state %d: %+v came back as %+v, %v", i, s, back, err)

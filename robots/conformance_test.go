@@ -35,9 +35,7 @@ func sentences(t *testing.T) (all []sentence) {
 			all = append(all, sentence{section: section, text: line})
 		}
 	}
-	if len(all) < 80 {
-		t.Fatalf("only %d sentences", len(all))
-	}
+	require.GreaterOrEqualf(t, len(all), 80, "only %d sentences", len(all))
 	return all
 }
 
@@ -54,9 +52,7 @@ func TestConformance_EverySentenceIsTested(t *testing.T) {
 					found++
 				}
 			}
-			if found != 1 {
-				t.Errorf("%s cites %s %q: it stands in %d sentences, want 1", c.name, cite.section, cite.quote, found)
-			}
+			assert.Equalf(t, 1, found, "%s cites %s %q: it stands in %d sentences, want 1", c.name, cite.section, cite.quote, found)
 		}
 	}
 	known := goTests(t)
@@ -78,9 +74,8 @@ func goTests(t *testing.T) map[string]bool {
 	known := map[string]bool{}
 	for pkg, dir := range map[string]string{"robots": ".", "crawler": "../crawler", "fetch": "../crawler/fetch"} {
 		files, err := filepath.Glob(dir + "/*_test.go")
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no tests: %v", dir, err)
-		}
+		require.NoError(t, err)
+		require.NotEmptyf(t, files, "%s: no tests", dir)
 		for _, f := range files {
 			source, err := os.ReadFile(f)
 			require.NoError(t, err)
@@ -128,9 +123,7 @@ func TestConformance_LintCodesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/reference/robots.md")
 	require.NoError(t, err)
 	codes := lintCode.FindAllSubmatch(source, -1)
-	if len(codes) < 20 {
-		t.Fatalf("found %d codes in warning.go", len(codes))
-	}
+	require.GreaterOrEqualf(t, len(codes), 20, "found %d codes in warning.go", len(codes))
 	for _, m := range codes {
 		if !bytes.Contains(page, []byte("`"+string(m[1])+"`")) {
 			t.Errorf("docs/reference/robots.md does not tell of %s", m[1])

@@ -56,9 +56,8 @@ var otherReaders = []string{"google", "temoto", "grobotstxt", "protego", "crawle
 func corpus(tb testing.TB) []corpusCase {
 	tb.Helper()
 	files, err := filepath.Glob("../testdata/robots/cases/*.txt")
-	if err != nil || len(files) < 50 {
-		tb.Fatalf("found %d case files, %v; want 50 and more", len(files), err)
-	}
+	require.NoError(tb, err)
+	require.GreaterOrEqualf(tb, len(files), 50, "found %d case files, %v; want 50 and more", len(files), err)
 	var all []corpusCase
 	for _, f := range files {
 		text, err := os.ReadFile(f)

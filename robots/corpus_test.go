@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/robots/naive"
 )
 
@@ -26,9 +28,7 @@ func TestCorpus(t *testing.T) {
 			}
 		})
 	}
-	if total < least {
-		t.Errorf("only %d expectations, want %d and more", total, least)
-	}
+	assert.GreaterOrEqualf(t, total, least, "only %d expectations, want %d and more", total, least)
 	t.Logf("%d expectations", total)
 }
 

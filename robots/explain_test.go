@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestRFC9309_2_2_2_ExplainNamesEveryCandidateAndItsLength(t *testing.T) {
@@ -40,9 +41,7 @@ func TestExplainOfTheRobotsTxtItselfHasNoCandidate(t *testing.T) {
 func holds(t *testing.T, p *Policy, target string) (candidates int) {
 	t.Helper()
 	e, v := p.Explain(target), p.Match(target)
-	if e.Verdict != v {
-		t.Fatalf("%s: Explain says %+v, Match %+v", target, e.Verdict, v)
-	}
+	require.Equalf(t, v, e.Verdict, "%s: Explain says %+v, Match %+v", target, e.Verdict, v)
 	first, second, line := "", "", 0
 	if len(e.Candidates) > 0 {
 		first, line = e.Candidates[0].Rule, e.Candidates[0].Line

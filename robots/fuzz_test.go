@@ -152,9 +152,7 @@ func FuzzStringReparses(f *testing.F) {
 			p := Parse(body, o)
 			text := p.String()
 			q := Parse([]byte(text), o)
-			if q.String() != text {
-				t.Errorf("%v: %q prints as\n%s\nwhich prints as\n%s", s, body, text, q)
-			}
+			assert.Equalf(t, text, q.String(), "%v: %q prints as\n%s\nwhich prints as\n%s", s, body, text, q)
 			if q.wait != p.wait || q.rate != p.rate || q.named != p.named && ValidToken(token) == nil {
 				t.Errorf("%v: %q prints as\n%s\nwhich says something else", s, body, text)
 			}
@@ -191,9 +189,7 @@ func FuzzCanonical(f *testing.F) {
 		if strings.ContainsAny(s, "*$#") || !strings.HasPrefix(s, "/") {
 			return
 		}
-		if once != pattern {
-			t.Errorf("%q is %q as a target and %q as a pattern", s, once, pattern)
-		}
+		assert.Equalf(t, pattern, once, "%q is %q as a target and %q as a pattern", s, once, pattern)
 	})
 }
 
@@ -211,9 +207,8 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		out, err := s.AppendBinary(nil)
-		if err != nil || len(out) > MaxState {
-			t.Fatalf("%x: encoded to %d octets, %v", b, len(out), err)
-		}
+		require.NoError(t, err)
+		require.LessOrEqualf(t, len(out), MaxState, "%x: encoded to %d octets, %v", b, len(out), err)
 		var again State
 		if err := again.UnmarshalBinary(out); err != nil || again != s {
 			t.Errorf("%+v came back as %+v, %v", s, again, err)

@@ -19,9 +19,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // the file's own rules. testdata says where the files come from.
 func TestRealFiles(t *testing.T) {
 	files, err := filepath.Glob("../testdata/robots/real/*.txt")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("found %d real files, %v; want 20", len(files), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqualf(t, len(files), 20, "found %d real files, %v; want 20", len(files), err)
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
 			body, err := os.ReadFile(name)

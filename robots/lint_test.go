@@ -183,9 +183,8 @@ func FuzzParseAllAgreesWithParse(f *testing.F) {
 // Whoever removes a rule that is warned of as a duplicate or shadowed changes no answer.
 func TestLintShadowedRulesChangeNothing(t *testing.T) {
 	files, err := filepath.Glob("../testdata/robots/real/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files: %v", err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, files, "no files")
 	bodies := [][]byte{[]byte("user-agent: *\ndisallow: /a\nallow: /a/b\ndisallow: /a/b\ndisallow: /a/b/c\nallow: /a/b/c/d\ndisallow: /a/b/c/e\n")}
 	for _, name := range files {
 		body, err := os.ReadFile(name)

@@ -177,9 +177,7 @@ func expect(t *testing.T, s State, need Need, want string) {
 	case !body && decided && !v.Allowed && v.Reason == Restricted && need.Action == Judge:
 		got = "CLOSED"
 	}
-	if got != want {
-		t.Errorf("got %q (body %v, verdict %+v, %+v), want %s", got, body, v, need, want)
-	}
+	assert.Equalf(t, want, got, "got %q (body %v, verdict %+v, %+v), want %s", got, body, v, need, want)
 }
 
 func TestRedirects_3_1_AHopPerTurn(t *testing.T) {
@@ -380,9 +378,7 @@ func TestLifetime_3_2_RetryAfterOneMinuteDoubledToAnHour(t *testing.T) {
 		_, need := Next(State{}, fmt.Sprintf("http://h%d.test", i), Exchange{Status: 500}, noon)
 		waits[need.After] = true
 	}
-	if len(waits) < 50 {
-		t.Errorf("100 hosts have %d different waits", len(waits))
-	}
+	assert.GreaterOrEqualf(t, len(waits), 50, "100 hosts have %d different waits", len(waits))
 }
 
 func TestLifetime_3_2_ClockSetBackEndsAWait(t *testing.T) {

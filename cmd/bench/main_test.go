@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -111,9 +112,7 @@ func TestBench_ProfilesEachRound(t *testing.T) {
 	dir := t.TempDir()
 	out := ran(t, cli.ExitDone, []string{"round 2 of 2: curtsy: "}, "--rounds", "2", "--pages", "20", "--vs", "none", "--profile", dir)
 	for _, s := range []string{"one-host: 20 pages at 1 host, 16 at a time, 2 rounds", "PAGES/S", "\ncurtsy ", "the servers found no violation"} {
-		if !strings.Contains(out, s) {
-			t.Errorf("%q is missing:\n%s", s, out)
-		}
+		assert.Containsf(t, out, s, "%q is missing:\n%s", s, out)
 	}
 	for _, names := range []string{"curtsy-[12].pprof", "curtsy-[12].allocs.pprof"} {
 		if found, err := filepath.Glob(filepath.Join(dir, names)); len(found) != 2 {

@@ -35,9 +35,8 @@ func TestWeb_ServesPagesAndCounts(t *testing.T) {
 		require.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != want {
-			t.Errorf("%s: %s, %v; want %d", target, resp.Status, err, want)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, want, resp.StatusCode, "%s: %s", target, resp.Status)
 		if isPage := want == 200 && target != "/robots.txt"; isPage && (len(body) < 19<<10 || len(body) > 22<<10 || strings.Count(string(body), "<a href=") != links) {
 			t.Errorf("%s: %d bytes", target, len(body))
 		}
@@ -75,9 +74,7 @@ func TestWeb_LinksReachEveryPage(t *testing.T) {
 			}
 			sum += len(seen)
 		}
-		if sum != c.Pages {
-			t.Errorf("%+v: %d pages are reached", c, sum)
-		}
+		assert.Equalf(t, c.Pages, sum, "%+v: %d pages are reached", c, sum)
 	}
 	w, seen := start(t, webConfig{Hosts: 1, Pages: 3, Endless: true}), map[int]bool{0: true}
 	for n := range 100 * links {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -68,9 +69,7 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	}
 	score, r := scoredAs(t, env, append(own, crawl...)...)
 	r.want(t, cli.ExitDone)
-	if len(score.Rules) < 10 {
-		t.Errorf("only %d rules", len(score.Rules))
-	}
+	assert.GreaterOrEqualf(t, len(score.Rules), 10, "only %d rules", len(score.Rules))
 	shown := []string{"identity", "signatures", "contact", "robots.txt first", "pace of 1 s"} // by any 60 pages
 	for _, rule := range score.Rules {
 		if rule.Verdict != "pass" && (full() || rule.Verdict != "not shown" || slices.Contains(shown, rule.Rule)) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
 )
@@ -32,9 +33,8 @@ func pagesOf(t *testing.T) (pages []string) {
 		}
 		return err
 	})
-	if err != nil || len(pages) < 5 {
-		t.Fatalf("%q, %v", pages, err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(pages), 5, pages)
 	return append(pages, filepath.Join(root, "README.md"))
 }
 

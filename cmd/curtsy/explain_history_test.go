@@ -222,17 +222,15 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 	dir := t.TempDir()
 	lines := explainArchived(t, dir, "")
 	files, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz")
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%q, error %v", files, err)
-	}
+	require.NoError(t, err)
+	require.Lenf(t, files, 1, "%q, error %v", files, err)
 	name := filepath.Base(files[0])
 	offset, err := offsetOf(files[0], lines[0].Record)
 	require.NoError(t, err)
 	a := archive{dir}
 	rec, closer, err := a.at(name, offset, lines[0].Record)
-	if err != nil || rec.ID() != lines[0].Record {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, lines[0].Record, rec.ID())
 	closer.Close() // only read
 	for _, name := range []string{"../" + crawldir.ArchiveName + "/" + name, "x/" + name, files[0]} {
 		if _, _, err := a.at(name, offset, lines[0].Record); err == nil {

@@ -77,9 +77,7 @@ func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 	for _, word := range explain.Answers() {
 		names[word] = true
 	}
-	if len(names) < 80 {
-		t.Fatalf("only %d names", len(names))
-	}
+	require.GreaterOrEqualf(t, len(names), 80, "only %d names", len(names))
 	for name := range names {
 		assert.Truef(t, written[name], "docs/guides/report.md has no `%s`", name)
 	}
@@ -165,9 +163,7 @@ func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 				then.Robots.Fetched, then.Robots.Expires = kept.Robots.Fetched, kept.Robots.Expires
 			}
 			onOneClock(&kept.Robots, &then.Robots)
-			if !reflect.DeepEqual(kept.Robots, then.Robots) {
-				t.Errorf("%s, %s: the crawl has\n%+v\nthe archive\n%+v\n%q", standard, name, kept.Robots, then.Robots, then.Notes)
-			}
+			assert.Equalf(t, then.Robots, kept.Robots, "%s, %s: the crawl has\n%+v\nthe archive\n%+v\n%q", standard, name, kept.Robots, then.Robots, then.Notes)
 			if v := kept.Robots.Verdict; v != nil {
 				sources[v.Reason] = true
 			}

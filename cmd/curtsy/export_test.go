@@ -27,9 +27,8 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 	perHost := 1000
 	if pages := os.Getenv("CURTSY_EXPORT_PAGES"); pages != "" {
 		n, err := strconv.Atoi(pages)
-		if err != nil || n < hosts {
-			t.Fatalf("CURTSY_EXPORT_PAGES is %q, want a number from %d", pages, hosts)
-		}
+		require.NoError(t, err)
+		require.GreaterOrEqualf(t, n, hosts, "CURTSY_EXPORT_PAGES is %q, want a number from", pages)
 		perHost = n / hosts
 	}
 	var sites []*crawltest.Site

@@ -77,9 +77,8 @@ func (l *lab) run(args ...string) result { l.t.Helper(); return ended(l.t, l.com
 func archiveText(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no archive: %v", err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, files, "no archive")
 	text := ""
 	for _, path := range files {
 		text += string(gunzipped(t, fileOf(t, path)))

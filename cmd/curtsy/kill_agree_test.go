@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -122,7 +123,5 @@ func agree(t *testing.T, dir string) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if done > len(lines) {
-		t.Errorf("%d URLs are done, and %d have a line", done, len(lines))
-	}
+	assert.LessOrEqualf(t, done, len(lines), "%d URLs are done, and %d have a line", done, len(lines))
 }

@@ -102,9 +102,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		}
 		last[r.Target] = r.Start
 	}
-	if len(last) != pages+1 {
-		t.Errorf("%d targets were asked for, want %d pages and robots.txt", len(last), pages)
-	}
+	assert.Equalf(t, pages+1, len(last), "%d targets were asked for, want %d pages and robots.txt", len(last), pages)
 	t.Logf("%d kills, %d repeats for %d pages", len(instants), repeats, pages)
 	var st status.Status
 	decoded(t, &st, "status", dir)

@@ -110,9 +110,8 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", d, seed).want(t, cli.ExitDone)
 	shared(t, "report", "--no-audit", d).want(t, cli.ExitDone)
 	segments, err := crawldir.Entries(inDir(d, crawldir.ArchiveName), "", ".warc.gz")
-	if err != nil || len(segments) == 0 {
-		t.Fatal(segments, err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, segments)
 	mine := filepath.Join(base, "mine")
 	require.NoError(t, os.Mkdir(mine, 0o700))
 	page := []byte("<!DOCTYPE html>\n<html><head><title>My garden</title></head></html>\n")

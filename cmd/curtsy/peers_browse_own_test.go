@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
 )
 
 // brokenTree writes testdata/broken.txtar.
@@ -48,9 +49,7 @@ func TestPeers_BrowserFindsBreakage(t *testing.T) {
 	known := func(u string) bool { return u == "http://elsewhere.test/known.png" }
 	for mode, shelf := range map[string]shelf{"file": s, "server": serveTree(t, s)} {
 		b := browse(t, shelf, known)
-		if b.Pages != 8 {
-			t.Errorf("%s: %d pages", mode, b.Pages)
-		}
+		assert.Equalf(t, 8, b.Pages, "%s: %d pages", mode, b.Pages)
 		if mode == "file" { // a page without an extension is text there
 			b.Dead = append(b.Dead, b.take("it is shown as text/plain")...)
 		}
@@ -77,9 +76,7 @@ func TestPeers_BrowserFindsBreakage(t *testing.T) {
 					t.Errorf("%s, %s: nothing about %s in %q", mode, tc.what, part, tc.got)
 				}
 			}
-			if len(tc.got) != len(tc.want) {
-				t.Errorf("%s, %s: %d findings, want %d: %q", mode, tc.what, len(tc.got), len(tc.want), tc.got)
-			}
+			assert.Equalf(t, len(tc.want), len(tc.got), "%s, %s: %d findings, want %d: %q", mode, tc.what, len(tc.got), len(tc.want), tc.got)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
@@ -56,9 +57,7 @@ func TestPeers_WarcioReadsTexts(t *testing.T) {
 	text := got[1]
 	archived := archivedAs(t, dir, site.URL+"/")
 	want := record{"conversion", site.URL + "/", text.Date, "<" + archived.ID() + ">", "deu", "text/plain", "Fähren\n" + german + "\nnichts404\n"}
-	if text != want {
-		t.Errorf("%+v\nwant\n%+v", text, want)
-	}
+	assert.Equalf(t, want, text, "%+v\nwant\n%+v", text, want)
 	if date := archived.Fields.Get("WARC-Date"); len(text.Date) != len("2026-11-23T07:00:00Z") || date[:19] != text.Date[:19] {
 		t.Errorf("date %s, of the archived record %s", text.Date, date)
 	}

@@ -234,9 +234,7 @@ func TestPeers_NothingPlantedRuns(t *testing.T) {
 			}
 		}
 	}
-	if shown < 33 {
-		t.Errorf("what was planted shows in %d views only: the test tests little", shown)
-	}
+	assert.GreaterOrEqualf(t, shown, 33, "what was planted shows in %d views only: the test tests little", shown)
 	for _, more := range [][]string{nil, {"--host", hostileName(0)}} {
 		report := filepath.Join(folder, fmt.Sprintf("report%d.html", len(more)))
 		inside(t, append([]string{"report", "--no-audit", "-o", report, dir}, more...)...).want(t, cli.ExitDone)

@@ -49,9 +49,8 @@ func TestPeers_MandocReadsManualPages(t *testing.T) {
 	inside(t, "install-docs", "--prefix", prefix).want(t, cli.ExitDone)
 	man := filepath.Join(prefix, "share", "man")
 	pages, err := filepath.Glob(filepath.Join(man, "man1", "*.1"))
-	if err != nil || len(pages) < 50 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqualf(t, len(pages), 50, "%d pages, %v", len(pages), err)
 	lint := exec.CommandContext(t.Context(), "mandoc", append([]string{"-Tlint", "-W", "error"}, pages...)...)
 	lint.Dir = filepath.Dir(pages[0])
 	if out, err := lint.CombinedOutput(); err != nil || len(out) > 0 {
@@ -61,9 +60,7 @@ func TestPeers_MandocReadsManualPages(t *testing.T) {
 	require.NoError(t, err)
 	text := struck.ReplaceAllString(string(out), "")
 	for _, want := range []string{"curtsy-crawl - Crawl from seeds", "--max-per-domain", "Scopes, for --scope:", "EXIT STATUS", "curtsy crawl --dry-run --seeds list.txt"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
-		}
+		assert.Containsf(t, text, want, "%q is not in\n%s", want, text)
 	}
 }
 
@@ -90,9 +87,8 @@ func wgot(t *testing.T, flags ...string) (path, site string) {
 	cmd.Dir = dir
 	out, _ := cmd.CombinedOutput() // it fails because there is no robots.txt
 	found, err := filepath.Glob(filepath.Join(dir, "w.warc*"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("wget made %q, %v: %s", found, err, out)
-	}
+	require.NoError(t, err)
+	require.Lenf(t, found, 1, "wget made %q, %v: %s", found, err, out)
 	return found[0], srv.URL
 }
 

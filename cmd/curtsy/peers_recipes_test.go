@@ -146,9 +146,8 @@ func TestPeers_CommonCrawlQueriesRun(t *testing.T) {
 		t.Skip("CURTSY_CC_INDEX_TABLE does not name a checkout of cc-index-table")
 	}
 	queries, err := filepath.Glob(filepath.Join(checkout, "src", "sql", "examples", "cc-index", "*.sql"))
-	if err != nil || len(queries) == 0 {
-		t.Fatal(queries, err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, queries)
 	out := filepath.Join(t.TempDir(), "out")
 	tabled(t, study(t), out)
 	for _, path := range queries {

@@ -15,7 +15,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -241,7 +240,6 @@ func browserVerifies(t *testing.T, file string) {
 		const valid = text => crypto.subtle.verify({name: "ECDSA", hash: "SHA-256"}, key, octets(d.signature), new TextEncoder().encode(text));
 		return [await valid(d.hash), await valid(d.hash + "0")];
 	})()`, chromedp.EvalAwaitPromise))
-	if err != nil || !slices.Equal(valid, []bool{true, false}) {
-		t.Errorf("the signature and one of another text: %v, %v", valid, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, []bool{true, false}, valid, "the signature and one of another text")
 }

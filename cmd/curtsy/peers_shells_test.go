@@ -48,9 +48,7 @@ func shelled(t *testing.T, name string) (run func(input string, args ...string) 
 		cmd.Env = append(os.Environ(), asCurtsy+"=1", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 			"HOME="+bin, "XDG_CONFIG_HOME="+bin, "TERM=dumb", "PS1=$ ", "ZDOTDIR="+bin)
 		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-		}
+		require.NoErrorf(t, err, "%v: %v\n%s", cmd.Args, err, out)
 		return string(out)
 	}
 	said = func() string {

@@ -51,9 +51,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Env = append(os.Environ(), "SSH_AUTH_SOCK="+socket)
 		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-		}
+		require.NoErrorf(t, err, "%s %v: %v\n%s", name, args, err, out)
 		return string(out)
 	}
 	do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)

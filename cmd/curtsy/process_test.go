@@ -120,9 +120,7 @@ func ended(t *testing.T, cmd *exec.Cmd) result {
 // want checks the exit code and that standard error says all of these.
 func (r result) want(t *testing.T, code int, says ...string) {
 	t.Helper()
-	if r.code != code {
-		t.Errorf("exit code %d, want %d; standard error:\n%s\nstandard output:\n%.4000s", r.code, code, r.err, r.out)
-	}
+	assert.Equalf(t, code, r.code, "exit code %d, want %d; standard error:\n%s\nstandard output:\n%.4000s", r.code, code, r.err, r.out)
 	for _, s := range says {
 		assert.Contains(t, r.err, s, "standard error lacks")
 	}

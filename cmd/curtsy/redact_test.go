@@ -252,9 +252,8 @@ func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 		}
 		shared(t, append(args, dir, seed+"busy")...).want(t, cli.ExitDone)
 		r, err := crawldir.Run(t.Context(), dir, crawldir.Options{})
-		if err != nil || r.EndedBy != crawler.EndedWaiting {
-			t.Errorf("%v: ended by %s, %v", args, r.EndedBy, err)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, crawler.EndedWaiting, r.EndedBy, "%v: ended by %s, %v", args, r.EndedBy, err)
 		if more := web.Referee().Requests()[asked:]; len(more) > 0 {
 			t.Errorf("%v: asked for %s before the rest was over", args, more[0].Target)
 		}

@@ -45,9 +45,8 @@ func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string
 func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
 	inside(t, append([]string{"warc", "check"}, files...)...).want(t, cli.ExitDone)
 	revisits = map[string]int{}
 	responses := map[string]bool{} // by URL, date and name

@@ -40,9 +40,7 @@ func TestRule15_PagesAndTicketsNeverPassTheCap(t *testing.T) {
 				continue
 			}
 			got, want := b.More(), pages+out < most
-			if got != want {
-				t.Fatalf("round %d, step %d: More %v with %d pages, %d out, cap %d", round, step, got, pages, out, most)
-			}
+			require.Equalf(t, want, got, "round %d, step %d: More %v with %d pages, %d out, cap %d", round, step, got, pages, out, most)
 			if got {
 				out++
 			}

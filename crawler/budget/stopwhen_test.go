@@ -16,9 +16,8 @@ func TestConditionsAreReadStrictly(t *testing.T) {
 		"new-hosts<1000": "new-hosts<1000", "tag:a=b>c pages=1": "tag:a=b>c pages=1",
 	} {
 		c, err := Parse(text)
-		if err != nil || c.String() != want {
-			t.Errorf("%q: %q, %v; want %q", text, c, err, want)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, want, c.String(), "%q: %q", text, c)
 	}
 	for _, text := range []string{
 		"", "pages", "pages=", "pages=0", "pages=-1", "pages=1k", "pages>5", "pages = 5", " pages=5", "pages=5 ", "errors=20%", "errors<20%",
@@ -42,9 +41,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := Parse(c.String())
-		if err != nil || again != c {
-			t.Errorf("%q: %+v, again %+v, %v", text, c, again, err)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, c, again, "%q: %+v, again %+v, %v", text, c, again, err)
 	})
 }
 

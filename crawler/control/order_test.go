@@ -90,9 +90,8 @@ func TestARemoteDoesWhatTheFrontierDoes(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	again, err := r.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Dropped, Reason: frontier.ReasonOperator})
-	if err != nil || again.URLs != 1 {
-		t.Errorf("%+v, %v", again, err)
-	}
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, again.URLs, again)
 	if _, err := r.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "makes no snapshots") {
 		t.Errorf("%v", err)
 	}

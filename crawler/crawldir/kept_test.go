@@ -42,9 +42,8 @@ func bare(t *testing.T, dir string, checkpoints int) {
 	t.Helper()
 	book := in(dir, LedgerName)
 	all, err := filepath.Glob(filepath.Join(ledger.CheckpointFolderOf(book), "*"))
-	if err != nil || len(all) <= checkpoints {
-		t.Fatal(all, err)
-	}
+	require.NoError(t, err)
+	require.Greater(t, len(all), checkpoints, all)
 	last := []byte(nil)
 	for i, path := range all {
 		if i < checkpoints {
@@ -170,9 +169,8 @@ func TestResume_RefusesTheOlderOfTwoCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept, err := KeptHead(older)
-	if err != nil || kept == nil {
-		t.Fatal(kept, err)
-	}
+	require.NoError(t, err)
+	require.NotNil(t, kept)
 	if err := os.Remove(kept.File); err != nil { // as the error says
 		t.Fatal(err)
 	}

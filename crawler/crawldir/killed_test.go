@@ -94,9 +94,8 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 			require.NoError(t, f.Close())
 		}
 		r, err := Run(t.Context(), dir, Options{})
-		if err != nil || r.EndedBy != crawler.EndedWaiting {
-			t.Errorf("%s: ended by %s, %v", name, r.EndedBy, err)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, crawler.EndedWaiting, r.EndedBy, "%s: ended by %s, %v", name, r.EndedBy, err)
 		if more := web.Referee().Requests()[asked:]; len(more) > 0 {
 			t.Errorf("%s: asked for %s before the rest was over", name, more[0].Target)
 		}

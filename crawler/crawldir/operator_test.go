@@ -96,9 +96,8 @@ func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 			u, err := canon.Parse("http://bakery.test/p59.html")
 			require.NoError(t, err)
 			e, err := o.Explain(t.Context(), explain.Question{URL: u})
-			if err != nil || e.Scope.Rule != "scope:exclude" {
-				t.Errorf("%+v, %v", e.Scope, err)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, "scope:exclude", e.Scope.Rule, e.Scope)
 			time.Sleep(time.Minute)
 			for _, r := range web.Referee().Requests()[asked:] {
 				if n := len(r.Target); r.Target != "/robots.txt" && (r.Target[n-6]-'0')%2 == 1 {
@@ -237,9 +236,7 @@ func TestRule15_AnOperatorNarrowsTheWindow(t *testing.T) {
 func TestARaisedBudgetReleasesWhatItHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, _, o, sum := steered(t, func(s *Settings) { s.MaxPerTag = 3 }, func(*crawltest.Web, control.Crawl) {})
-		if sum.EndedBy != crawler.EndedMaxPerTag {
-			t.Errorf("ended by %s", sum.EndedBy)
-		}
+		assert.Equalf(t, crawler.EndedMaxPerTag, sum.EndedBy, "ended by %s", sum.EndedBy)
 		f, err := OpenStopped(t.Context(), dir, nil)
 		if err == nil {
 			_, err = f.Change(t.Context(), control.Change{Setting: control.SetMaxPerTag, Value: "9"})
@@ -316,9 +313,7 @@ func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
 			"release: http://bakery.test (", "add seeds: http://bakery.test (1) asked by phone", "drop: http://bakery.test (",
 			"opt-out: read again: 0 entries,", "drain:  (0) asked by phone",
 		} {
-			if !strings.Contains(got, want) {
-				t.Errorf("no %q in\n%s", want, got)
-			}
+			assert.Containsf(t, got, want, "no %q in\n%s", want, got)
 		}
 		if n := strings.Count(got, "\n") + 1; n != 8 {
 			t.Errorf("%d acts:\n%s", n, got)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/frontier"
 )
 
@@ -46,9 +48,7 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 			t.Errorf("complaints %q, want the %dth to begin with %q", complaints, i+1, prefix)
 		}
 	}
-	if len(complaints) != 3 {
-		t.Errorf("%d complaints, want 3: %q", len(complaints), complaints)
-	}
+	assert.Lenf(t, complaints, 3, "%d complaints, want 3: %q", len(complaints), complaints)
 }
 
 func TestSeedFile_ATagThatIsTooLongIsABadLine(t *testing.T) {

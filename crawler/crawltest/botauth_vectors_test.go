@@ -93,9 +93,8 @@ func TestRFC9421_B_2_6_Ed25519(t *testing.T) {
 	signature, err := base64.StdEncoding.DecodeString("wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==")
 	require.NoError(t, err)
 	public, err := base64.RawURLEncoding.DecodeString("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs")
-	if err != nil || !fits(ed25519.PublicKey(public), got, signature) {
-		t.Errorf("%v: it does not verify", err)
-	}
+	require.NoError(t, err)
+	assert.True(t, fits(ed25519.PublicKey(public), got, signature), "it does not verify")
 }
 
 // The bases of RFC 9421 B.2.3 and of what 2.2 shows of derived components.

@@ -30,9 +30,7 @@ func TestDemoIsCrawledPolitely(t *testing.T) {
 	}
 	assert.LessOrEqual(t, r.Elapsed, 17*second, "took")
 	for _, h := range r.Hosts {
-		if h.Requests > 13 {
-			t.Errorf("%s: %d requests", h.Host, h.Requests)
-		}
+		assert.LessOrEqualf(t, h.Requests, 13, "%s: %d requests", h.Host, h.Requests)
 		if h.Gaps > 0 && h.Gap < h.Required {
 			t.Errorf("%s: gap %v of %v", h.Host, h.Gap, h.Required)
 		}
@@ -143,9 +141,7 @@ func TestDeclaredLinksAreInThePages(t *testing.T) {
 			}
 		}
 	}
-	if pages < 100 {
-		t.Fatalf("only %d pages compared", pages)
-	}
+	require.GreaterOrEqualf(t, pages, 100, "only %d pages compared", pages)
 }
 
 func sitesOf(w *Web) (sites []*Site) {

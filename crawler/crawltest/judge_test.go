@@ -446,9 +446,7 @@ func TestRefereeCatches(t *testing.T) {
 			text := table(t, report)
 			flat := strings.Join(strings.Fields(text), " ")
 			for _, want := range tc.evidence {
-				if !strings.Contains(flat, want) {
-					t.Errorf("no %q in\n%s", want, text)
-				}
+				assert.Containsf(t, flat, want, "no %q in\n%s", want, text)
 			}
 		})
 	}

@@ -100,9 +100,7 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 		root := c.Get("a.test/")
 		assert.Equal(t, second, time.Since(start), "latency")
 		for _, want := range []string{"<title>Fish &amp; chips</title>", `href="/b?x=1&amp;y=2"`, `rel="stylesheet" href="s.css"`, `<img src="i.png"`, `<script src="j.js"`, `content="noindex"`} {
-			if !strings.Contains(root.Body, want) {
-				t.Errorf("no %s in %s", want, root.Body)
-			}
+			assert.Containsf(t, root.Body, want, "no %s in %s", want, root.Body)
 		}
 		start = time.Now()
 		c.Get("a.test/late")

@@ -138,9 +138,7 @@ func TestAPageOfManyHostsIsBounded(t *testing.T) {
 		if got := strings.Count(page, `<a href="host?name=`); got != rows {
 			t.Errorf("%s: %d rows, want %d", path, got, rows)
 		}
-		if len(page) > 64<<10 {
-			t.Errorf("%s: %d bytes", path, len(page))
-		}
+		assert.LessOrEqualf(t, len(page), 64<<10, "%s: %d bytes", path, len(page))
 	}
 	if page := ask("/crawl/0/"); len(page) > 32<<10 {
 		t.Errorf("the overview has %d bytes", len(page))

@@ -151,9 +151,7 @@ func TestTheGuardRefuses(t *testing.T) {
 	} {
 		t.Run(a.rule, func(t *testing.T) {
 			resp := asked(t, s, a.method, a.target, a.body, a.fields...)
-			if resp.StatusCode != a.status {
-				t.Errorf("status %d, want %d", resp.StatusCode, a.status)
-			}
+			assert.Equalf(t, a.status, resp.StatusCode, "status %d, want %d", resp.StatusCode, a.status)
 			assert.Empty(t, resp.Header.Get("Access-Control-Allow-Origin"), "another origin may read it")
 		})
 	}

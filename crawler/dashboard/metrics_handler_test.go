@@ -35,9 +35,7 @@ func running(name string) Glance {
 func wants(t *testing.T, text string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
-		if !strings.Contains(text, "\n"+line+"\n") {
-			t.Errorf("no line %s in\n%s", line, text)
-		}
+		assert.Containsf(t, text, "\n"+line+"\n", "no line %s in\n%s", line, text)
 	}
 }
 

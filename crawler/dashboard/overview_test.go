@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/status"
 )
 
@@ -27,9 +30,8 @@ func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
 		s.watchers[0].once(t.Context(), firstRead)
 		page, err := io.ReadAll(asked(t, s, "GET", "/crawl/0/", "", cookie).Body)
 		for _, want := range tt.want {
-			if err != nil || !strings.Contains(string(page), want) {
-				t.Errorf("%v: %+v: the page lacks %q", err, tt.e, want)
-			}
+			require.NoError(t, err)
+			assert.Containsf(t, string(page), want, "%+v: the page lacks", tt.e)
 		}
 	}
 }
@@ -41,9 +43,8 @@ func TestOverview_CountsTypesAndTags(t *testing.T) {
 	b, err := io.ReadAll(asked(t, s, "GET", "/crawl/0/", "", cookie).Body)
 	page := strings.ReplaceAll(string(b), "\u202f", ",")
 	for _, want := range []string{"2xx responses by media type", "text/html", "1,234", "image/*", "56", "Pages by seed tag", "&lt;news&gt;", "78"} {
-		if err != nil || !strings.Contains(page, want) {
-			t.Errorf("%v: the page lacks %q", err, want)
-		}
+		require.NoError(t, err)
+		assert.Containsf(t, page, want, "%v: the page lacks %q", err, want)
 	}
 }
 
@@ -57,8 +58,7 @@ func TestFrontPage_ShowsEachState(t *testing.T) {
 	c := asked(t, s, "GET", "/?token="+testToken, "").Cookies[0]
 	page, err := io.ReadAll(asked(t, s, "GET", "/", "", "Cookie: "+c.Name+"="+c.Value).Body)
 	for _, state := range []string{"running", "paused"} {
-		if err != nil || !strings.Contains(string(page), `data-state="`+state+`">`+state+`<`) {
-			t.Errorf("%v: the page does not show %q:\n%s", err, state, page)
-		}
+		require.NoError(t, err)
+		assert.Containsf(t, string(page), `data-state="`+state+`">`+state+`<`, "%v: the page does not show %q:\n%s", err, state, page)
 	}
 }

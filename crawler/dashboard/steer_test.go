@@ -41,9 +41,7 @@ func TestSteer_APatternIsShownBeforeItCounts(t *testing.T) {
 		t.Fatalf("%+v, tried %+v", c.acts, c.tried)
 	}
 	for _, want := range []string{`<strong id="concerned">1,234</strong> of 56,789 queued URLs are closed`, "http://a.test/cal/1", `name="value" value="/cal/"`, "Apply", s.guard.formToken()} {
-		if !strings.Contains(strings.ReplaceAll(page, "\u202f", ","), want) {
-			t.Errorf("%s has no %q:\n%s", to, want, page)
-		}
+		assert.Containsf(t, strings.ReplaceAll(page, "\u202f", ","), want, "%s has no %q:\n%s", to, want, page)
 	}
 	assert.NotContains(t, page, `http-equiv="refresh"`, "a page with forms reloads while they are filled in")
 	form.Del("try")
@@ -86,9 +84,7 @@ func TestSteer_SaysWhatOperatorsDid(t *testing.T) {
 	require.NoError(t, err)
 	page := string(b)
 	for _, want := range []string{"https://a.test", "asked by phone", "<code>/cal/</code>", ">500<", "errors&gt;5%, pages=9", "no limit", "curtsy config set", "curtsy resume"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %q", want)
-		}
+		assert.Containsf(t, page, want, "no %q", want)
 	}
 	assert.NotContains(t, page, "<form", "there are forms")
 }

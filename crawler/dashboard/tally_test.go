@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"curtsy/storage"
 )
 
@@ -23,9 +25,7 @@ func TestATallyIsBounded(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, f := range x.failures() {
-		if len(f.Examples) > keptExamples {
-			t.Errorf("%d examples of %s", len(f.Examples), f.Class)
-		}
+		assert.LessOrEqualf(t, len(f.Examples), keptExamples, "%d examples of %s", len(f.Examples), f.Class)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -181,9 +182,8 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 		n++
 		return nil
 	})
-	if err != nil || n != pages*each {
-		t.Errorf("%d rows, %v", n, err)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, pages*each, n, "%d rows, %v", n, err)
 	if want := (map[string]int{"no decision": pages * 6, "too many": pages * (each/1000 - 6)}); !maps.Equal(why, want) {
 		t.Errorf("%v, want %v", why, want)
 	}

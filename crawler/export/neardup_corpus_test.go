@@ -51,9 +51,8 @@ func neardupDocuments(t testing.TB, root string, n int) (all []neardupText) {
 		}
 		return err
 	})
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%s: %d pages, %v", root, len(names), err)
-	}
+	require.NoError(t, err)
+	require.NotEmptyf(t, names, "%s: %d pages, %v", root, len(names), err)
 	x := extract.New()
 	for i := range min(n, len(names)) {
 		name := names[i*len(names)/min(n, len(names))]

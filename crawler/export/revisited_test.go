@@ -49,9 +49,8 @@ func TestLinksOfRevisits(t *testing.T) {
 func TestLinksOfADamagedArchive(t *testing.T) {
 	dir := crawled(t, newWeb(t, map[string]string{"/": `x<a href=/a>one</a>`, "/a": "x<a href=/>"}), "news")
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, files, 1)
 	require.NoError(t, os.Remove(files[0]))
 	m := makeTable(t, "links", dir)
 	if len(m.rows) != 2 || m.show(m.rows[0], "kind", "why_not", "target_url") != "unread | no-file | -" || m.Problems["no-file"] != 2 {

@@ -119,9 +119,7 @@ func TestHosts(t *testing.T) {
 		"status_3xx", "no_answer", "registered_domain", "crawl")
 	port := strings.TrimPrefix(w.URL, "http://127.0.0.1")
 	want := "1,0,0,127" + port + ")/ | http://127.0.0.1" + port + " | 127.0.0.1 | http | true | 4 | 1 | 1 | 1 | 1 | 0 | - | bakery"
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	assert.Equalf(t, want, got, "%s\nwant\n%s", got, want)
 
 	e := makeTable(t, "errors", dir)
 	f := e.find(t, "class", "status 503")
@@ -173,9 +171,7 @@ func TestRobots(t *testing.T) {
 	got := m.show(r, "valid_to", "exchanges", "url", "status", "groups", "agents", "rules", "delays", "sitemaps", "preferences", "warc_filename")
 	want := "- | 1 | " + w.URL + "/robots.txt | 200 | 2 | curtsy; other; * | curtsy,other disallow: /ovens/; * disallow: /; * allow: /$ | " +
 		"curtsy,other crawl-delay: 0 | " + w.URL + "/map.xml | curtsy,other content-signal: search=yes; * license: https://l.example/ | bakery/warc/curtsy-00000.warc.gz"
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	assert.Equalf(t, want, got, "%s\nwant\n%s", got, want)
 	p := makeTable(t, "pages", dir)
 	if a, b := p.show(p.find(t, "url", w.URL+"/"), "robots_sha256"), m.show(r, "sha256"); a != b {
 		t.Errorf("pages go by %s, the version is %s", a, b)

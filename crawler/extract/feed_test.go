@@ -140,9 +140,8 @@ func FuzzFeed(f *testing.F) {
 	x := New()
 	f.Fuzz(func(t *testing.T, body string) {
 		page, err := x.Parts(t.Context(), Input{URL: parse(t, pageURL), Body: strings.NewReader(body)}, KindFeed)
-		if err != nil || len(page.Links) > MaxLinks {
-			t.Fatal(len(page.Links), err)
-		}
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.Links), MaxLinks)
 		met := map[string]bool{}
 		for _, l := range page.Links {
 			if k := l.URL.Key(); met[k] || l.Embed {

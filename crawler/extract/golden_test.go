@@ -18,9 +18,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestGolden reads whole pages and compares all that was found.
 func TestGolden(t *testing.T) {
 	pages, err := filepath.Glob("testdata/*.html")
-	if err != nil || len(pages) < 3 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqualf(t, len(pages), 3, "%d pages, %v", len(pages), err)
 	for _, name := range pages {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			body, err := os.ReadFile(name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/markup"
@@ -83,7 +84,5 @@ func TestTables_EqualThoseOfMarkup(t *testing.T) {
 			}
 		}
 	}
-	if n < 1000 {
-		t.Errorf("only %d references in all", n)
-	}
+	assert.GreaterOrEqualf(t, n, 1000, "only %d references in all", n)
 }

@@ -33,9 +33,8 @@ func corpus(t *testing.T) (paths []string) {
 			}
 			return err
 		})
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("%d pages: %v", len(paths), err)
-		}
+		require.NoError(t, err)
+		require.NotEmptyf(t, paths, "%d pages: %v", len(paths), err)
 	}
 	return append(paths, savedPages(t)...)
 }

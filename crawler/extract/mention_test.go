@@ -216,9 +216,8 @@ func TestMention_RandomPages(t *testing.T) {
 func savedPages(t testing.TB) []string {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*.html")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no pages", err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, paths, "no pages")
 	return paths
 }
 

@@ -121,9 +121,7 @@ func TestPrune_RandomPages(t *testing.T) {
 			used++
 		}
 	}
-	if used < pages*3/4 {
-		t.Errorf("%d of %d pages were pruned", used, pages)
-	}
+	assert.GreaterOrEqualf(t, used, pages*3/4, "%d of %d pages were pruned", used, pages)
 }
 
 var (
@@ -202,7 +200,6 @@ func TestPrune_DeepPages(t *testing.T) {
 		t.Errorf("%v, %d links, %q", err, len(page.Links), page.Unparsed)
 	}
 	page, err = New().HTML(t.Context(), input(t, []byte(strings.Repeat("x<video>", 5000)+"<a href=1>")))
-	if err != nil || page.Unparsed != UnparsedDeep {
-		t.Errorf("%v, %q; want it too deep", err, page.Unparsed)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, UnparsedDeep, page.Unparsed, "it too deep")
 }

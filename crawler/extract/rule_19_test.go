@@ -97,9 +97,7 @@ func FuzzXRobotsTag(f *testing.F) {
 		if with := read("mybot", value, "noindex"); !with.NoIndex || with.NoFollow != alone.NoFollow || with.NoArchive != alone.NoArchive {
 			t.Fatalf("%q: with noindex: %+v", value, with)
 		}
-		if !read("mybot", "noindex, "+value).NoIndex {
-			t.Fatalf("noindex is lost before %q", value)
-		}
+		require.Truef(t, read("mybot", "noindex, "+value).NoIndex, "noindex is lost before %q", value)
 		if with := read("mybot", value, "otherbot: none, noarchive"); with.String() != alone.String() {
 			t.Fatalf("%q: %q with a field for another, else %q", value, with, alone)
 		}

@@ -47,9 +47,8 @@ func sameLinks(t *testing.T, page string) {
 	}
 	left := newBudget()
 	doc, over, err := parsed(strings.NewReader(page), &left)
-	if err != nil || over != "" {
-		t.Fatalf("%q: %v %s", page, err, over)
-	}
+	require.NoError(t, err)
+	require.Empty(t, over, page)
 	got, want := map[string]bool{}, map[string]bool{}
 	linksOf(doc.Nodes[0], got)
 	linksOf(whole, want)

@@ -118,9 +118,7 @@ func TestTagLimit_TagsInLinksCountMore(t *testing.T) {
 			}
 		}
 	}
-	if open < 1000 {
-		t.Errorf("only %d pages with an open link", open)
-	}
+	assert.GreaterOrEqualf(t, open, 1000, "only %d pages with an open link", open)
 }
 
 // What is no tag is what the site wrote: values of attributes, the title.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/markup"
 )
@@ -202,18 +203,15 @@ func TestXHTML_EqualsMarkup(t *testing.T) {
 		in := input(t, []byte(body))
 		in.ContentType, in.Previews = xhtmlType, true
 		page, err := New().HTML(t.Context(), in)
-		if err != nil || page.Unparsed != "" {
-			t.Fatalf("%s\n%q, %v", body, page.Unparsed, err)
-		}
+		require.NoError(t, err)
+		require.Empty(t, page.Unparsed, body)
 		ours, theirs := keysOf(page), marked(t, markup.XHTML, xhtmlType, body)
 		if !slices.Equal(ours, theirs) {
 			t.Fatalf("%s\nextract %q\n markup %q", body, ours, theirs)
 		}
 		refs += len(ours)
 	}
-	if refs < 10_000 {
-		t.Errorf("only %d references in all", refs)
-	}
+	assert.GreaterOrEqualf(t, refs, 10_000, "only %d references in all", refs)
 }
 
 func keysOf(page Page) (out []string) {

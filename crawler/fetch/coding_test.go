@@ -15,6 +15,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // code returns s in a content coding.
@@ -124,9 +125,7 @@ func TestBombsStopAtMaxBody(t *testing.T) {
 	for _, coding := range codings {
 		t.Run(coding, func(t *testing.T) {
 			bomb := code(coding, strings.Repeat("\x00", 48<<20))
-			if len(bomb) > most {
-				t.Fatalf("a bomb of %d octets is none", len(bomb))
-			}
+			require.LessOrEqualf(t, len(bomb), most, "a bomb of %d octets is none", len(bomb))
 			synctest.Test(t, func(t *testing.T) {
 				w := &world{serve: answering(coded(coding, len(bomb)) + bomb)}
 				f := w.fetcher(t, Config{MaxBody: most})

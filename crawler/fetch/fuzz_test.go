@@ -49,9 +49,8 @@ func FuzzResponse(f *testing.F) {
 				return
 			}
 			length, payload, left, err := reread(got)
-			if err != nil || left != "" {
-				t.Fatalf("success, but of %q: %v, behind it: %q", got, err, left)
-			}
+			require.NoError(t, err)
+			require.Emptyf(t, left, "success, but of %q: %v, behind it: %q", got, err, left)
 			if x.PayloadSize != int64(len(payload)) || x.PayloadDigest != sha256.Sum256(payload) {
 				t.Fatalf("payload of %d octets; framing gives %d", x.PayloadSize, len(payload))
 			}
@@ -61,9 +60,7 @@ func FuzzResponse(f *testing.F) {
 			body := text(t, x.Body)
 			undo, _ := coding.Of(x.Header)
 			if len(undo) == 0 {
-				if body != string(payload) {
-					t.Fatalf("body %q, payload %q", body, payload)
-				}
+				require.Equalf(t, string(payload), body, "body %q, payload %q", body, payload)
 				return
 			}
 			if !slices.Equal(undo, []string{"gzip"}) {
@@ -71,9 +68,7 @@ func FuzzResponse(f *testing.F) {
 			}
 			if z, err := gzip.NewReader(bytes.NewReader(payload)); err == nil {
 				plain, _ := io.ReadAll(io.LimitReader(z, most+1)) // stops at octets behind the last member, too
-				if string(plain) != body {
-					t.Fatalf("body %q, gunzip gives %q", body, plain)
-				}
+				require.Equalf(t, body, string(plain), "body %q, gunzip gives %q", body, plain)
 			} else if body != string(payload) {
 				t.Fatalf("body %q of a payload that is no gzip: %q", body, payload)
 			}

@@ -44,9 +44,8 @@ func TestRequestOctetsWhole(t *testing.T) {
 func TestRequestOctetsPlain(t *testing.T) {
 	got, err := mustNew(t, Config{}).head(Request{URL: mustURL(t, "https://bakery.test")})
 	want := "GET / HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: curtsy\r\nAccept: " + defaultAccept + "\r\nAccept-Encoding: gzip, br\r\n\r\n"
-	if err != nil || string(got) != want {
-		t.Errorf("got %q, %v\nwant %q", got, err, want)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, want, string(got), "got %q", got)
 }
 
 // The robots verdict is on RequestURI, so those and no other octets must cross the connection (politeness rule 5).
@@ -82,9 +81,8 @@ func TestHostileConditionsAreLeftOut(t *testing.T) {
 	f := mustNew(t, Config{})
 	for _, bad := range []string{"\"a\"\r\nX: y", "\"a\rb\"", "\"\x00\"", "\x7f", "\n"} {
 		got, err := f.head(Request{URL: mustURL(t, "http://a.test/"), IfNoneMatch: bad, IfModifiedSince: bad})
-		if err != nil || strings.Contains(string(got), "If-") {
-			t.Errorf("%q: sent %q, %v", bad, got, err)
-		}
+		require.NoError(t, err)
+		assert.NotContainsf(t, string(got), "If-", "%q: sent %q", bad, got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -57,9 +58,7 @@ func TestFromEnvironment(t *testing.T) {
 		if p := c.For(authority(t, url)); p != nil {
 			got = p.String()
 		}
-		if got != want {
-			t.Errorf("%s: by %q, want %q", url, got, want)
-		}
+		assert.Equalf(t, want, got, "%s: by %q, want %q", url, got, want)
 	}
 	_, err = FromEnvironment(func(string) string { return "http://jo:s3cr3t%zz@proxy" })
 	if err == nil || strings.Contains(err.Error(), "s3cr3t") || !strings.Contains(err.Error(), "_proxy") {

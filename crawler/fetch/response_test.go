@@ -72,9 +72,7 @@ func (a response) check(t *testing.T) {
 	if strings.HasPrefix(a.head, "HTTP/1.0") {
 		version = "http/1.0"
 	}
-	if !slices.Equal(x.Protocols, []string{version}) {
-		t.Errorf("protocols %q, want %s", x.Protocols, version)
-	}
+	assert.Equalf(t, []string{version}, x.Protocols, "protocols %q, want %s", x.Protocols, version)
 	if a.class == Protocol {
 		if x.Interim > maxInterim+1 || x.Status != 0 && x.HeadSize == 0 {
 			t.Errorf("%d interim responses were read, status %d", x.Interim, x.Status)

@@ -123,9 +123,7 @@ func TestTimeouts(t *testing.T) {
 			if c.err == ErrSlow {
 				took = took.Round(time.Second) // of an octet
 			}
-			if took != c.after {
-				t.Errorf("took %v, want %v", took, c.after)
-			}
+			assert.Equalf(t, c.after, took, "took %v, want %v", took, c.after)
 			if errors.Is(x.Failure, ErrWhole) != (c.err == ErrWhole) || errors.Is(x.Failure, ErrSlow) != (c.err == ErrSlow) {
 				t.Errorf("%v, want it to be %v", x.Failure, c.err)
 			}
@@ -161,9 +159,7 @@ func TestResponseTime(t *testing.T) {
 		begin := time.Now()
 		x := get(t, f, "http://a.test/")
 		expect(t, x, "", "")
-		if x.ResponseTime != 500*time.Millisecond {
-			t.Errorf("response time %v: the final response counts", x.ResponseTime)
-		}
+		assert.Equalf(t, 500*time.Millisecond, x.ResponseTime, "response time %v: the final response counts", x.ResponseTime)
 		if x.Start.Sub(begin) != 5*time.Second || x.End.Sub(x.Start) != 4500*time.Millisecond {
 			t.Errorf("started after %v, took %v", x.Start.Sub(begin), x.End.Sub(x.Start))
 		}

@@ -58,9 +58,7 @@ func TestTLS(t *testing.T) {
 			x := get(t, f, c.url)
 			expect(t, x, c.class, "")
 			if c.class != "" {
-				if x.Request != nil {
-					t.Errorf("sent %q to a host that is not verified", x.Request)
-				}
+				assert.Nilf(t, x.Request, "sent %q to a host that is not verified", x.Request)
 				return
 			}
 			if got := text(t, x.Body); got != c.body {

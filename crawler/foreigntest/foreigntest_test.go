@@ -51,7 +51,6 @@ difference that no longer occurs fails the test.
 		require.NoError(t, os.WriteFile(page, []byte(b.String()), 0o644))
 	}
 	got, err := os.ReadFile(page)
-	if err != nil || string(got) != b.String() {
-		t.Errorf("docs/dev/foreign-tests.md is stale; write it with: go test ./crawler/foreigntest -update (%v)", err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, b.String(), string(got), "docs/dev/foreign-tests.md is stale; write it with: go test ./crawler/foreigntest -update")
 }

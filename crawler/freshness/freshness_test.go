@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -63,9 +64,7 @@ func TestRate_FindsTheRateFromIrregularVisits(t *testing.T) {
 				h.Visit(begin.Add(time.Duration(at*float64(day))), changed, time.Time{})
 			}
 			sum += h.Rate(Unknown)
-			if len(h.between) > 12 {
-				t.Fatalf("a history of %d spans", len(h.between))
-			}
+			require.LessOrEqualf(t, len(h.between), 12, "a history of %d spans", len(h.between))
 		}
 		if mean := sum / float64(n); !near(mean, rate, within) {
 			t.Errorf("rate %g: %g on the average", rate, mean)
@@ -98,17 +97,13 @@ func TestRate_GrowsWithChangesAndFallsWithTime(t *testing.T) {
 			changed[i] = true
 		}
 		r := visited(3, changed...).Rate(Unknown)
-		if r <= last {
-			t.Errorf("%d changes: %g, not more than %g", n, r, last)
-		}
+		assert.Greaterf(t, r, last, "%d changes: %g, not more than %g", n, r, last)
 		last = r
 	}
 	last = math.Inf(1)
 	for n := range 12 {
 		r := visited(3, append([]bool{true}, make([]bool, n)...)...).Rate(Unknown)
-		if r >= last {
-			t.Errorf("%d visits without a change: %g, not less than %g", n, r, last)
-		}
+		assert.Lessf(t, r, last, "%d visits without a change: %g, not less than %g", n, r, last)
 		last = r
 	}
 }

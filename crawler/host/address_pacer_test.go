@@ -139,9 +139,7 @@ func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 					last[key] = time.Now()
 				}
 			}
-			if starts < 300 {
-				t.Errorf("seed %d: %d starts only", seed, starts)
-			}
+			assert.GreaterOrEqualf(t, starts, 300, "seed %d: %d starts only", seed, starts)
 			assert.LessOrEqual(t, len(s.waiters), 60, "places for 60 hosts")
 		})
 	}

@@ -103,9 +103,7 @@ func TestRule12_RobotsFailuresCountLikewiseAndItsAnswersEndNoRowOfPages(t *testi
 		if x.robots && x.a == Answered {
 			n.mended(true) // as policyOver says of a policy that was had
 		}
-		if n.Failures != x.row {
-			t.Fatalf("exchange %d: %d in a row, want %d", i+1, n.Failures, x.row)
-		}
+		require.Equalf(t, x.row, n.Failures, "exchange %d: %d in a row, want %d", i+1, n.Failures, x.row)
 	}
 }
 

@@ -46,9 +46,8 @@ func TestNotesSurviveTheFrontier(t *testing.T) {
 		b := n.Append(nil)
 		require.LessOrEqual(t, len(b), frontier.MaxMemory, "octets, more than a frontier keeps")
 		got, err := Read(b)
-		if err != nil || !reflect.DeepEqual(got, n) {
-			t.Fatalf("read %+v, %v; wrote %+v", got, err, n)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, n, got, "read %+v, %v; wrote %+v", got, err, n)
 		for cut := 1; cut < len(b); cut += 1 + cut/100*37 {
 			if _, err := Read(b[:cut]); err == nil {
 				t.Fatalf("notes cut at %d of %d octets were read", cut, len(b))

@@ -157,9 +157,8 @@ func TestTableAgreesWithAMap(t *testing.T) {
 		}
 		for i := range uint64(5) {
 			e, err := l.find(60<<48 | i + 1)
-			if err != nil || (e.hash == 0) != (i == 0) {
-				t.Errorf("authority %d of five: %+v, %v", i, e, err)
-			}
+			require.NoError(t, err)
+			assert.Equalf(t, (i == 0), (e.hash == 0), "authority %d of five: %+v", i, e)
 		}
 	})
 }

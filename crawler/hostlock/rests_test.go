@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -43,9 +44,8 @@ func TestRule26_ARestIsKnownToAll(t *testing.T) {
 		time.Sleep(time.Minute)
 		for _, l := range []*Locks{two, open(t, path)} {
 			w, err := l.Resting(a)
-			if err != nil || w != (Wish{Wait: 59 * time.Minute, Status: 503, Field: "Retry-After"}) {
-				t.Errorf("%+v, %v", w, err)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, (Wish{Wait: 59 * time.Minute, Status: 503, Field: "Retry-After"}), w)
 			if s := w.String(); s != AskedAnother+" until 2000-01-01T01:00:00Z (status 503, Retry-After)" && time.Local == time.UTC {
 				t.Error(s)
 			}

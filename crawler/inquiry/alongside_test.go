@@ -24,8 +24,6 @@ func TestRule26_WaitedAsksAgainUntilThereIsNoWait(t *testing.T) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded, "a wait outlives its context")
 		broken := errors.New("broken")
 		err = waited(t.Context(), func() (time.Duration, error) { return time.Hour, broken })
-		if !errors.Is(err, broken) {
-			t.Errorf("%v, want %v", err, broken)
-		}
+		assert.ErrorIsf(t, err, broken, "%v, want %v", err, broken)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -93,9 +94,7 @@ func TestRule16_AChangeIsInForceASecondLater(t *testing.T) {
 		for _, v := range w.Versions() {
 			entries = append(entries, v.Entries)
 		}
-		if !slices.Equal(entries, []int{1, 1, 2}) {
-			t.Errorf("versions of %v entries", entries)
-		}
+		assert.Equalf(t, []int{1, 1, 2}, entries, "versions of %v entries", entries)
 	})
 }
 

@@ -183,9 +183,7 @@ func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
 				if got.By != plan.DecidedByTime { // how far it comes by then is not reckoned
 					within("requests", float64(got.Requests), float64(requests))
 				}
-				if got.By != tt.by {
-					t.Errorf("decided by %s, want %s", got.By, tt.by)
-				}
+				assert.Equalf(t, tt.by, got.By, "decided by %s, want %s", got.By, tt.by)
 			})
 		})
 	}

@@ -15,9 +15,8 @@ import (
 func seeds(f *testing.F, ending string, add func([]byte)) {
 	f.Helper()
 	names, err := filepath.Glob(filepath.Join("testdata", "*"+ending))
-	if err != nil || len(names) == 0 {
-		f.Fatalf("%d files, %v", len(names), err)
-	}
+	require.NoError(f, err)
+	require.NotEmptyf(f, names, "%d files, %v", len(names), err)
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		require.NoError(f, err)
@@ -76,9 +75,7 @@ func FuzzReadRanges(f *testing.F) {
 			assert.Truef(t, utf8.ValidString(err.Error()), "%q", err)
 			return
 		}
-		if len(r.Prefixes) != len(r.Services) {
-			t.Errorf("%d prefixes, %d services", len(r.Prefixes), len(r.Services))
-		}
+		assert.Equalf(t, len(r.Services), len(r.Prefixes), "%d prefixes, %d services", len(r.Prefixes), len(r.Services))
 		for _, p := range r.Prefixes {
 			if !p.IsValid() || p != p.Masked() {
 				t.Errorf("%v", p)

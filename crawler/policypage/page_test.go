@@ -181,9 +181,8 @@ func TestARangeIsAnAddressOrANetwork(t *testing.T) {
 func TestAChangeByHandIsSeen(t *testing.T) {
 	s := statement()
 	b, err := s.Page()
-	if err != nil || Edited(b) {
-		t.Fatalf("a page as it was written counts as edited; %v", err)
-	}
+	require.NoError(t, err)
+	require.False(t, Edited(b), "a page as it was written counts as edited")
 	for i := 0; i < len(b); i += 7 {
 		changed := bytes.Clone(b)
 		changed[i] ^= 1

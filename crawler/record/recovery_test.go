@@ -297,7 +297,5 @@ func TestRecoverWithoutALedger(t *testing.T) {
 	assert.EqualValues(t, 4, c.All()[budget.Exchanges], "a lost turn's cost is lost")
 	broken := errors.New("broken")
 	_, err = c.Recover(func() (storage.Asked, error) { return storage.Asked{}, broken }, counted)
-	if !errors.Is(err, broken) {
-		t.Errorf("%v, want %v", err, broken)
-	}
+	assert.ErrorIsf(t, err, broken, "%v, want %v", err, broken)
 }

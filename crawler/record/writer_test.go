@@ -206,9 +206,8 @@ func TestWholePagesAloneAreRepeatable(t *testing.T) {
 		e := Evidence{Exchange: answered(t, "body"), Page: true}
 		c.change(&e)
 		_, err := b.writer().Write(t.Context(), storage.Line{Attempt: 1}, e)
-		if err != nil || b.records[0].Repeatable != c.want {
-			t.Errorf("%s: repeatable %v, %v; want %v", name, b.records[0].Repeatable, err, c.want)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, c.want, b.records[0].Repeatable, "%s: repeatable", name)
 	}
 }
 
@@ -275,9 +274,8 @@ func TestNothingClosedWritesNothing(t *testing.T) {
 		Quarantined(t.Context(), archive{&b}, ledger{&b}, nil),
 		Barred(t.Context(), archive{&b}, ledger{&b}, cs, frontier.Added{New: 2}),
 	)
-	if err != nil || len(b.calls) > 0 {
-		t.Errorf("%v, %v", b.calls, err)
-	}
+	require.NoError(t, err)
+	assert.Empty(t, b.calls)
 	err = Barred(t.Context(), archive{&b}, ledger{&b}, cs, frontier.Added{Barred: []int{1}})
 	if err != nil || len(b.lines) != 1 || b.lines[0].URL != "http://b.test/" {
 		t.Errorf("%+v, %v", b.lines, err)

@@ -2,7 +2,6 @@ package scope
 
 import (
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 
@@ -78,9 +77,7 @@ func TestProperties(t *testing.T) {
 		v := s.Judge(cand)
 		counts[text(v)]++
 
-		if !slices.Contains(s.Rules(), v.Rule) {
-			t.Fatalf("%+v, %+v: %q is not among the rules", c, cand, v.Rule)
-		}
+		require.Containsf(t, s.Rules(), v.Rule, "%+v, %+v: %q is not among the rules", c, cand, v.Rule)
 		if anyMatch(s.exclude, cand.URL.String()) && (v.In || v.Rule != "scope:exclude") {
 			t.Fatalf("exclude does not win: %+v, %+v: %s", c, cand, text(v))
 		}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler"
@@ -219,9 +220,7 @@ func (p *play) judge(t *testing.T) {
 	for _, n := range o {
 		sum += n
 	}
-	if sum != p.stats.Discovered {
-		t.Errorf("the parts sum to %d, discovered are %d", sum, p.stats.Discovered)
-	}
+	assert.Equalf(t, p.stats.Discovered, sum, "the parts sum to %d, discovered are %d", sum, p.stats.Discovered)
 	// One for each exchange that there may be, those that are slow and hold no place among them (package inflight).
 	if most := int64(record.NewLimiter(p.workers).Most() + 16); p.goroutines > most {
 		t.Errorf("%d goroutines for %d workers and %d hosts", p.goroutines, p.workers, len(p.w.hosts))

@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 const (
@@ -41,9 +43,7 @@ func TestRule09_TheAchievedRateIsThePermittedOneWhenHostsAreTheLimit(t *testing.
 	loose := float64(p.referee.tally.Exchanges) / p.window().Seconds()
 	t.Logf("%d hosts × %d pages, %d workers: window %v, permitted %.0f/s, achieved %.0f/s = %.4f of it; the first exchange of each host counted too, %.4f",
 		hosts, pages, workers, p.window(), permitted, strict, strict/permitted, loose/permitted)
-	if strict < satisfied*permitted {
-		t.Errorf("achieved %.0f/s of %.0f/s", strict, permitted)
-	}
+	assert.GreaterOrEqualf(t, strict, satisfied*permitted, "achieved %.0f/s of %.0f/s", strict, permitted)
 	if want := int64(hosts * (pages + 1)); p.referee.tally.Exchanges != want {
 		t.Errorf("%d exchanges, want %d", p.referee.tally.Exchanges, want)
 	}
@@ -68,11 +68,7 @@ func TestTheAchievedRateIsWorkersByExchangeTimeWhenWorkersAreTheLimit(t *testing
 	achieved := float64(p.referee.tally.Exchanges) / (p.window() + latency).Seconds()
 	t.Logf("%d hosts × %d pages, %d workers: window %v, workers ÷ exchange time %.0f/s, achieved %.0f/s = %.4f of it",
 		hosts, pages, workers, p.window(), permitted, achieved, achieved/permitted)
-	if achieved < satisfied*permitted {
-		t.Errorf("achieved %.0f/s of %.0f/s", achieved, permitted)
-	}
+	assert.GreaterOrEqualf(t, achieved, satisfied*permitted, "achieved %.0f/s of %.0f/s", achieved, permitted)
 	round := time.Duration(hosts/workers+1) * latency
-	if p.referee.tally.LongestWait > round {
-		t.Errorf("a host that was due waited for %v; asking all others takes %v", p.referee.tally.LongestWait, round)
-	}
+	assert.LessOrEqualf(t, p.referee.tally.LongestWait, round, "a host that was due waited for %v; asking all others takes %v", p.referee.tally.LongestWait, round)
 }

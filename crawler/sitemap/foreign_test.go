@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -36,9 +37,8 @@ func TestNoAddressIsMadeUp(t *testing.T) {
 				got += e.URL.String()
 				return nil
 			})
-			if err != nil || got != want {
-				t.Errorf("%q: %q, %v; want %q", file, got, err, want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, want, got, file)
 		}
 	}
 }

@@ -34,9 +34,7 @@ func TestRead_FilesAsSitesHaveThem(t *testing.T) {
 		}
 		want, err := os.ReadFile(path + ".golden")
 		require.NoError(t, err)
-		if got != string(want) {
-			t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
-		}
+		assert.Equalf(t, string(want), got, "%s:\n%s\nwant\n%s", path, got, want)
 		assert.Equalf(t, got, golden(t, zip(string(body))), "%s, as gzip", path)
 	}
 	assert.GreaterOrEqual(t, read, 6, "files were read")

@@ -50,9 +50,7 @@ func entriesOf(t testing.TB, body, contentType string) ([]Entry, Report) {
 		return nil
 	})
 	require.NoError(t, err)
-	if len(got) != report.Entries {
-		t.Errorf("%d entries came, %d are reported", len(got), report.Entries)
-	}
+	assert.Equalf(t, report.Entries, len(got), "%d entries came, %d are reported", len(got), report.Entries)
 	return got, report
 }
 

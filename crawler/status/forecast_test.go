@@ -210,9 +210,7 @@ func TestOnceATenthIsDoneTheEndIsKnownWithinAFifth(t *testing.T) {
 					if x.open && !e.Open {
 						t.Errorf("an end is made up: %+v", e)
 					}
-					if e.Left > left+left/5 {
-						t.Errorf("at least %v, and it took %v", e.Left, left)
-					}
+					assert.LessOrEqualf(t, e.Left, left+left/5, "at least %v, and it took %v", e.Left, left)
 					return
 				}
 				t.Error("no estimate")

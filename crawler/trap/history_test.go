@@ -110,13 +110,10 @@ func TestRule22_ABoundedHistoryComesLateAndNeverEarly(t *testing.T) {
 func written(t testing.TB, h History) History {
 	t.Helper()
 	b := h.Append(nil)
-	if len(b) > MaxSize {
-		t.Fatalf("%d octets; at most %d are promised", len(b), MaxSize)
-	}
+	require.LessOrEqualf(t, len(b), MaxSize, "%d octets; at most %d are promised", len(b), MaxSize)
 	got, err := Read(b)
-	if err != nil || !reflect.DeepEqual(got, h) {
-		t.Fatalf("read %+v, %v; wrote %+v", got, err, h)
-	}
+	require.NoError(t, err)
+	require.Equalf(t, h, got, "read %+v, %v; wrote %+v", got, err, h)
 	return got
 }
 

@@ -356,9 +356,8 @@ func TestWatch_SleepNamesTheNextRound(t *testing.T) {
 			var last status.Watch
 			w.Sleep = func(is status.Watch) { last = is }
 			more, err := w.Next(t.Context())
-			if err != nil || more != (lasts > day) {
-				t.Fatalf("%v: %v %v", lasts, more, err)
-			}
+			require.NoError(t, err)
+			require.Equal(t, (lasts > day), more, lasts)
 			switch now := time.Now(); {
 			case more && (!last.Ends.IsZero() || last.Next.After(now) || now.Sub(last.Next) > time.Second || last.Why != "min-interval"):
 				t.Errorf("a round began at %v: %+v", now, last)

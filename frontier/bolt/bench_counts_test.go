@@ -85,9 +85,7 @@ func TestBigHost_ATurnCostsNoMoreThanOfASmallOne(t *testing.T) {
 		return testing.AllocsPerRun(200, func() { e.finish(fetched(e.turn(1))) })
 	}
 	small, big := turn(1_000), turn(50_000)
-	if big > small+8 {
-		t.Errorf("%.0f allocations a turn with 50,000 URLs, %.0f with 1,000", big, small)
-	}
+	assert.LessOrEqualf(t, big, small+8, "%.0f allocations a turn with 50,000 URLs, %.0f with 1,000", big, small)
 }
 
 // All deferred tasks of a host come due in one instant: the turn that sees it gives what it was asked for, in order,

@@ -198,9 +198,8 @@ func claimCost(t *testing.T, m measured, tasks int) float64 {
 	n, start := 0, time.Now()
 	for range min(200, m.hosts/64) { // nothing is given back: let there be hosts left
 		c, err := f.Claim(context.Background(), frontier.Want{Hosts: 32, Tasks: tasks, MaxWait: time.Hour})
-		if err != nil || len(c.Turns) == 0 {
-			t.Fatalf("Claim: %d turns, state %d, error %v", len(c.Turns), c.State, err)
-		}
+		require.NoError(t, err)
+		require.NotEmptyf(t, c.Turns, "Claim: %d turns, state %d, error %v", len(c.Turns), c.State, err)
 		for _, turn := range c.Turns {
 			n += len(turn.Tasks)
 		}

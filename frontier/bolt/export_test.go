@@ -120,9 +120,8 @@ func export(t testing.TB, path string) (x exported, st frontier.Stats) {
 		place = at
 		return nil
 	})
-	if err != nil || place != 6 {
-		t.Fatalf("Export: ended at %d, %v", place, err)
-	}
+	require.NoError(t, err)
+	require.Equalf(t, 6, place, "Export: ended at %d, %v", place, err)
 	if st, err = f.Stats(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -87,9 +87,7 @@ func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 	db.Close()
 	for _, path := range []string{text, empty, other} {
 		for call, err := range openAll(t, path) {
-			if !errors.Is(err, frontier.ErrDamaged) {
-				t.Errorf("%s %s: %v, want frontier.ErrDamaged", call, path, err)
-			}
+			assert.ErrorIsf(t, err, frontier.ErrDamaged, "%s %s: %v, want frontier.ErrDamaged", call, path, err)
 		}
 		if _, err := Open(path, frontier.Options{}); err == nil {
 			t.Errorf("%s is opened", path)
@@ -211,9 +209,8 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 	want, err := rw.Stats(ctx)
 	require.NoError(t, err)
 	hosts, err := rw.Hosts(ctx, frontier.Host{}.Authority, 10)
-	if err != nil || len(hosts) != 3 {
-		t.Fatalf("%d hosts, error %v", len(hosts), err)
-	}
+	require.NoError(t, err)
+	require.Lenf(t, hosts, 3, "%d hosts, error %v", len(hosts), err)
 	require.NoError(t, rw.Close())
 	require.NoError(t, os.WriteFile(path, before, 0o600))
 	f := reader(t, path)
@@ -235,9 +232,7 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 		t.Fatalf("Seen: %v, error %v", seen, err)
 	}
 	for call, err := range writeCalls(f) {
-		if !errors.Is(err, frontier.ErrReadOnly) {
-			t.Errorf("%s: %v, want frontier.ErrReadOnly", call, err)
-		}
+		assert.ErrorIsf(t, err, frontier.ErrReadOnly, "%s: %v, want frontier.ErrReadOnly", call, err)
 	}
 	require.NoError(t, f.Close())
 	require.Equal(t, string(before), string(read(t, path)), "the file has been changed")

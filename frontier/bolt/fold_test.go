@@ -108,9 +108,8 @@ func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
 		err := e.db.View(func(tx *bbolt.Tx) error {
 			return layout.StateJournal.Each(tx, func(_ uint64, body []byte) error { held += int64(len(body)); return nil })
 		})
-		if err != nil || held != e.writer.sweeper.Bytes {
-			t.Fatalf("%d octets in the journal, and the sweeper counts %d; error %v", held, e.writer.sweeper.Bytes, err)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, e.writer.sweeper.Bytes, held, "%d octets in the journal, and the sweeper counts %d; error %v", held, e.writer.sweeper.Bytes, err)
 		e.die()
 		e.start()
 		for a := range robots {

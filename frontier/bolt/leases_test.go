@@ -35,9 +35,7 @@ func TestLeases_EqualAMap(t *testing.T) {
 			require.Falsef(t, tokens[h.lease.token], "token %x comes twice", h.lease.token)
 			tokens[h.lease.token] = true
 			out[h.id] = now + int64(ls.length)
-			if len(ls.expiry) > 2*len(out)+64 {
-				t.Fatalf("%d entries for %d leases", len(ls.expiry), len(out))
-			}
+			require.LessOrEqualf(t, len(ls.expiry), 2*len(out)+64, "%d entries for %d leases", len(ls.expiry), len(out))
 		case 2:
 			now += rng.Int64N(5)
 		case 3:
@@ -49,9 +47,7 @@ func TestLeases_EqualAMap(t *testing.T) {
 				delete(out, h.id)
 			}
 			for id, at := range out {
-				if at <= now {
-					t.Fatalf("at %d the lease of host %d is not over, which ended at %d", now, id, at)
-				}
+				require.Greaterf(t, at, now, "at %d the lease of host %d is not over, which ended at %d", now, id, at)
 			}
 		}
 		earliest := int64(math.MaxInt64)

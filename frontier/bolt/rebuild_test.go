@@ -85,9 +85,8 @@ func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
 			t.Errorf("%s: cut short %v, error %v", name, cut, err)
 		}
 		out, s, err := rebuild(t, path, nil)
-		if err != nil || !s.Whole() {
-			t.Fatalf("%s: %v, error %v", name, s, err)
-		}
+		require.NoError(t, err)
+		require.Truef(t, s.Whole(), "%s: %v, error", name, s)
 		got := tell(t, out)
 		if !got.stats.Unclean || got.stats.Restarts != want.stats.Restarts+1 {
 			t.Errorf("%s: %+v", name, got.stats)
@@ -258,9 +257,8 @@ func clearValues(t testing.TB, path, bucket string, which func(key []byte) bool)
 			return nil
 		})
 	})
-	if err != nil || cleared == 0 {
-		t.Fatalf("%d values of %s cleared: %v", cleared, bucket, err)
-	}
+	require.NoError(t, err)
+	require.NotEqualf(t, 0, cleared, "%d values of %s cleared: %v", cleared, bucket, err)
 	require.NoError(t, os.WriteFile(path, []byte(b), 0o600))
 }
 
@@ -276,9 +274,8 @@ func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
 		}
 		wipe(t, path, j, func(seq uint64) bool { return seq%2 == 0 })
 		_, without, err := rebuild(t, path, nil)
-		if err != nil || without.Whole() {
-			t.Fatalf("%s: %v, error %v", j, without, err)
-		}
+		require.NoError(t, err)
+		require.Falsef(t, without.Whole(), "%s: %v, error", j, without)
 		out, s, err := rebuild(t, path, lines(ledger))
 		require.NoError(t, err)
 		t.Logf("%s: %v", j, s)

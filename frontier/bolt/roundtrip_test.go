@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"testing"
 	"time"
 
@@ -109,9 +108,8 @@ func TestRebuild_KeepsHoldsMarksAndStops(t *testing.T) {
 	e.steer(frontier.Steering{Act: frontier.Drop, Authority: authority(t, "d")})
 	e.die()
 	out, s, err := rebuild(t, e.file, nil)
-	if err != nil || !s.Whole() {
-		t.Fatalf("%v, %v", s, err)
-	}
+	require.NoError(t, err)
+	require.True(t, s.Whole(), s)
 	e.start() // judges what was in flight, of which a rebuilt file knows nothing
 	e.shut()
 	want, _ := export(t, e.file)
@@ -124,9 +122,7 @@ func TestRebuild_KeepsHoldsMarksAndStops(t *testing.T) {
 		if x.URL == leased.Tasks[1].URL {
 			x.Stops, x.Alone = 0, 0
 		}
-		if !reflect.DeepEqual(x, y) {
-			t.Errorf("got  %+v\nwant %+v", y, x)
-		}
+		assert.Equalf(t, y, x, "got  %+v\nwant %+v", y, x)
 	}
 	for i, h := range want.hosts {
 		if k := got.hosts[i].Hold; k.Act != h.Hold.Act || k.Reason != h.Hold.Reason || k.Wait/time.Minute != h.Hold.Wait/time.Minute {

@@ -51,9 +51,7 @@ func TestMaxSize_HoldsAndNothingIsLost(t *testing.T) {
 		if st.State != frontier.Full || st.Size > most {
 			t.Fatalf("state %d, %d octets of %d", st.State, st.Size, most)
 		}
-		if st.Size < most/2 {
-			t.Errorf("full with %d octets of %d", st.Size, most)
-		}
+		assert.GreaterOrEqualf(t, st.Size, most/2, "full with %d octets of %d", st.Size, most)
 		e.shut()
 		if info, err := os.Stat(e.file); err != nil || info.Size() > most {
 			t.Fatalf("the file has %d octets of %d, error %v", info.Size(), most, err)

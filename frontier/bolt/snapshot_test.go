@@ -31,9 +31,8 @@ func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 			for i := range 6 {
 				e.busy(seed*100+uint64(i), 25)
 				c, err := e.Claim(context.Background(), frontier.Want{Tasks: 4, MaxWait: 5 * time.Hour})
-				if err != nil || len(c.Turns) == 0 {
-					t.Fatal(c, err)
-				}
+				require.NoError(t, err)
+				require.NotEmpty(t, c.Turns, c)
 				e.finish(e.anything(rng, c.Turns[0], 2000+i)) // applied, and not durable yet
 				copied := filepath.Join(dir, fmt.Sprint("copy", i))
 				require.NoError(t, e.Snapshot(context.Background(), copied))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -80,7 +81,5 @@ func TestHosts_TheIndexIsNotMadeAnewForEachPage(t *testing.T) {
 	if len(n.large)+len(n.small) != len(hosts) || !slices.IsSortedFunc(n.large, byName) || !slices.IsSortedFunc(n.small, byName) {
 		t.Fatal("the index is not what it should be")
 	}
-	if merges > 80 {
-		t.Errorf("%d merges, %d steps for %d hosts", merges, steps, len(hosts))
-	}
+	assert.LessOrEqualf(t, merges, 80, "%d merges, %d steps for %d hosts", merges, steps, len(hosts))
 }

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -71,9 +70,7 @@ func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		c, err := e.Claim(ctx, frontier.Want{Tasks: 2})
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("Claim: %d turns, error %v; want it to wait for the commit", len(c.Turns), err)
-		}
+		require.ErrorIsf(t, err, context.DeadlineExceeded, "Claim: %d turns, error %v; want it to wait for the commit", len(c.Turns), err)
 		if st := e.stats(); st.Leases != 0 || st.Queued != 2 || st.InFlight != 0 {
 			t.Fatalf("%d leases, %d queued, %d in flight; want the tasks back", st.Leases, st.Queued, st.InFlight)
 		}

@@ -133,9 +133,8 @@ func TestRegistrableDomain_IsThePublicSuffixAndOneLabel(t *testing.T) {
 		"http://under_score.example.de": "example.de",
 	} {
 		u, err := Parse(in)
-		if err != nil || u.RegistrableDomain() != want {
-			t.Errorf("%s: %q, %v; want %q", in, u.RegistrableDomain(), err, want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, want, u.RegistrableDomain(), in)
 	}
 }
 

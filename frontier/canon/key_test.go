@@ -1,6 +1,11 @@
 package canon
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
 
 func TestKey_IsNormalisedWithoutLoss(t *testing.T) {
 	for _, tt := range []struct{ rule, in, key string }{
@@ -29,9 +34,8 @@ func TestKey_IsNormalisedWithoutLoss(t *testing.T) {
 		{"what was not UTF-8", "http://h/\xe9", "http://h/%E9"},
 	} {
 		u, err := Parse(tt.in)
-		if err != nil || u.Key() != tt.key {
-			t.Errorf("%s: %q\n got %q, %v\nwant %q", tt.rule, tt.in, u.Key(), err, tt.key)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, tt.key, u.Key(), "%s: %q", tt.rule, tt.in)
 	}
 }
 

@@ -205,9 +205,8 @@ func FuzzResolve_EqualsTheURLStandard(f *testing.F) {
 			return
 		}
 		v, err := Parse(u.String())
-		if err != nil || v != u {
-			t.Fatalf("%q against %q: %#v; its text: %#v, %v", ref, base, u, v, err)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, u, v, "%q against %q: %#v; its text: %#v, %v", ref, base, u, v, err)
 		if v, err = base.Resolve(u.String()); err != nil || v != u {
 			t.Fatalf("%q against %q: %#v; resolved again: %#v, %v", ref, base, u, v, err)
 		}

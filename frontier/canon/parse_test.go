@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -68,18 +69,16 @@ var accepted = []struct{ rule, in, fetch string }{
 func TestURLStandard_Accepted(t *testing.T) {
 	for _, tt := range accepted {
 		u, err := Parse(tt.in)
-		if err != nil || u.String() != tt.fetch {
-			t.Errorf("%s: Parse(%q)\n got %q, %v\nwant %q", tt.rule, tt.in, u, err, tt.fetch)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, tt.fetch, u.String(), "%s: Parse(%q)\n got %q", tt.rule, tt.in, u)
 	}
 }
 
 func TestRobotsHole_AQuoteDoesNotReencodeThePath_AsItDoesInNetURL(t *testing.T) {
 	const in = `http://h/a%2fb"`
 	u, err := Parse(in)
-	if err != nil || u.RequestURI() != "/a%2fb%22" {
-		t.Errorf("%s: target %q, %v", in, u.RequestURI(), err)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, "/a%2fb%22", u.RequestURI(), "%s: target", in)
 	v, err := url.Parse(in)
 	if err != nil || v.EscapedPath() != "/a/b%22" {
 		t.Errorf("net/url has changed (%q, %v): the reason given in the package comment is out of date", v.EscapedPath(), err)
@@ -129,9 +128,8 @@ func TestURLStandard_Resolved(t *testing.T) {
 	require.NoError(t, err)
 	for _, tt := range resolved {
 		u, err := base.Resolve(tt.ref)
-		if err != nil || u.String() != tt.fetch {
-			t.Errorf("%s: Resolve(%q)\n got %q, %v\nwant %q", tt.rule, tt.ref, u, err, tt.fetch)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, tt.fetch, u.String(), "%s: Resolve(%q)\n got %q", tt.rule, tt.ref, u)
 	}
 }
 
@@ -158,9 +156,8 @@ func TestRFC3986_5_4_ReferencesResolveAsInTheExamples(t *testing.T) {
 
 func TestResolve_TheZeroURLResolvesAbsoluteReferencesOnly(t *testing.T) {
 	u, err := URL{}.Resolve("http://h/a")
-	if err != nil || u.String() != "http://h/a" {
-		t.Errorf("absolute: got %q, %v", u, err)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, "http://h/a", u.String(), "absolute: got %q", u)
 	for _, ref := range []string{"", "a", "/a", "//h/a", "?a", "#a"} {
 		if u, err := (URL{}).Resolve(ref); ReasonOf(err) != Malformed || !u.IsZero() {
 			t.Errorf("Resolve(%q) = %q, %v; want %s", ref, u, err, Malformed)

@@ -109,16 +109,14 @@ func FuzzParse_OctetsOfPathAndQueryAreNeverChangedBeyondTheRules(f *testing.F) {
 			require.Equalf(t, TooLong, ReasonOf(err), "%q, %v", u, err)
 			return
 		}
-		if err != nil || u.RequestURI() != want {
-			t.Errorf("%q%q: %v\n got %q\nwant %q", path, query, err, u.RequestURI(), want)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, want, u.RequestURI(), "%q%q", path, query)
 		v, err := u.Resolve(path + query)
 		if strings.HasPrefix(path, "//") {
 			return // a reference to another site
 		}
-		if err != nil || v != u {
-			t.Errorf("resolved: %q, %v; want %q", v, err, u)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, u, v, "resolved: %q, %v; want %q", v, err, u)
 	})
 }
 

@@ -72,9 +72,8 @@ func TestFollower_CountsStops(t *testing.T) {
 				f.Add(seeds)
 				for n := range c.kills {
 					got, err := m.Claim(t.Context(), frontier.Want{MaxWait: time.Hour})
-					if err != nil || len(got.Turns) != 1 {
-						t.Fatalf("Claim: %d turns, state %d, error %v", len(got.Turns), got.State, err)
-					}
+					require.NoError(t, err)
+					require.Lenf(t, got.Turns, 1, "Claim: %d turns, state %d, error %v", len(got.Turns), got.State, err)
 					f.Lease(got.Turns[0], 1)
 					if n > 0 || c.recorded {
 						time.Sleep(frontier.GroupDelay + time.Millisecond)

@@ -85,9 +85,7 @@ func TestWhatIsWrittenIsReadAsItWas(t *testing.T) {
 	want := whole(t)
 	got, err := read(written(t, want), nil)
 	require.NoError(t, err)
-	if len(got) != len(want) {
-		t.Fatalf("%d items, want %d", len(got), len(want))
-	}
+	require.Equalf(t, len(want), len(got), "%d items, want %d", len(got), len(want))
 	for k := range want {
 		assert.Equalf(t, want[k], got[k], "item %d", k)
 	}
@@ -104,9 +102,7 @@ func TestManyFingerprintsAndHostsStandInShortLines(t *testing.T) {
 	items[len(items)-2].Refused, items[len(items)-1].Totals.Refused = many, tally
 	b := written(t, items)
 	for l := range bytes.Lines(b) {
-		if len(l) > 200*maxList {
-			t.Errorf("a line of %d octets", len(l))
-		}
+		assert.LessOrEqualf(t, len(l), 200*maxList, "a line of %d octets", len(l))
 	}
 	got, err := read(b, nil)
 	require.NoError(t, err)

@@ -25,9 +25,8 @@ func TestNaiveIsSmallAndImportsNothing(t *testing.T) {
 	idle := regexp.MustCompile(`^\s*(//.*|[})]*)\s*$`)
 	for _, name := range []string{"naive.go", "named.go", "old.go", "rate.go", "rules.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil || len(file.Imports) > 0 {
-			t.Errorf("%s: imports: %v, %v", name, file.Imports, err)
-		}
+		require.NoError(t, err)
+		assert.Emptyf(t, file.Imports, "%s: imports", name)
 		source, err := os.ReadFile(name)
 		require.NoError(t, err)
 		n := 0
@@ -36,8 +35,6 @@ func TestNaiveIsSmallAndImportsNothing(t *testing.T) {
 				n++
 			}
 		}
-		if n > 150 {
-			t.Errorf("%s: %d lines of code, want at most 150", name, n)
-		}
+		assert.LessOrEqualf(t, n, 150, "%s: %d lines of code, want at most 150", name, n)
 	}
 }

@@ -54,9 +54,7 @@ func TestTableEqualsMap(t *testing.T) {
 			var got []int64
 			require.NoError(t, tab.find(h, func(p int64) (bool, error) { got = append(got, p); return false, nil }))
 			for _, p := range want {
-				if !slices.Contains(got, p) {
-					t.Fatalf("%d bits: place %d of %x is not found", bits, p, h)
-				}
+				require.Containsf(t, got, p, "%d bits: place %d of %x is not found", bits, p, h)
 			}
 			others += len(got) - len(want)
 		}

@@ -119,9 +119,8 @@ func warcio(t *testing.T, dir, command string) map[string][]string {
 	t.Helper()
 	program := filepath.Join(foreigntest.Clients(t), "warcio", "dist", "cli.js")
 	segments, err := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz"))
-	if err != nil || len(segments) < 2 {
-		t.Fatalf("segments %v: %v", segments, err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqualf(t, len(segments), 2, "segments %v", segments)
 	lines := map[string][]string{}
 	for _, path := range segments {
 		cmd := exec.CommandContext(t.Context(), "node", program, command, path)
@@ -189,9 +188,7 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 			}
 			require.NoErrorf(t, json.Unmarshal([]byte(line), &their), "%q", line)
 			our, err := rd.Next()
-			if err != nil {
-				t.Fatalf("%s: %v; warcio has %s", file, err, line)
-			}
+			require.NoErrorf(t, err, "%s: %v; warcio has %s", file, err, line)
 			if our.Offset != their.Offset || our.Type != their.Type || our.TargetURI() != their.URL {
 				t.Fatalf("%s: we read %s %q at %d, warcio %s", file, our.Type, our.TargetURI(), our.Offset, line)
 			}

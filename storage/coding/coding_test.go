@@ -104,9 +104,7 @@ func TestOctetsBehindGzipAreNotRead(t *testing.T) {
 func TestWhatStandsBetweenTwoCodingsIsBounded(t *testing.T) {
 	nothing := strings.Repeat(code(t, "gzip", ""), 1<<16) // members without an octet
 	bomb := code(t, "zstd", nothing)
-	if len(bomb) > len(nothing)/100 {
-		t.Fatalf("a bomb of %d octets is none", len(bomb))
-	}
+	require.LessOrEqualf(t, len(bomb), len(nothing)/100, "a bomb of %d octets is none", len(bomb))
 	undo := []string{"gzip", "zstd"}
 	if n, err := io.Copy(io.Discard, newReader(strings.NewReader(bomb), undo, nil, int64(len(nothing)-1))); !errors.Is(err, ErrTooLarge) || n != 0 {
 		t.Errorf("%d octets, %v", n, err)
@@ -132,9 +130,8 @@ func FuzzCodingRoundTrip(f *testing.F) {
 		r := NewReader(&slowly{sent, int(step)%512 + 1}, undo, &pool)
 		defer r.Close()
 		got, err := io.ReadAll(r)
-		if err != nil || !bytes.Equal(got, plain) {
-			t.Fatalf("%s: %d octets became %d: %v", undo, len(plain), len(got), err)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, plain, got, "%s: %d octets became %d", undo, len(plain), len(got))
 	})
 }
 

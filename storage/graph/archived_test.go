@@ -176,9 +176,8 @@ func TestLinks_ASegmentMayBeCompletedMeanwhile(t *testing.T) {
 	}
 	dir := archive(t, pages...)
 	all, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
-	if err != nil || len(all) < 2 {
-		t.Fatalf("%d segments: %v", len(all), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqualf(t, len(all), 2, "%d segments: %v", len(all), err)
 	last := all[len(all)-1]
 	require.NoError(t, os.Rename(last, last+".open"))
 	got := completing{dir: dir}

@@ -28,9 +28,7 @@ func edit(t testing.TB, file string, change func(string) string) {
 func replacing(number int, from, to string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		edit(t, path(dir, number), func(s string) string {
-			if !strings.Contains(s, from) {
-				t.Fatalf("%s is not in %s", from, s)
-			}
+			require.Containsf(t, s, from, "%s is not in %s", from, s)
 			return strings.Replace(s, from, to, 1)
 		})
 	}

@@ -65,9 +65,8 @@ func TestForeignRoot(t *testing.T) {
 	}
 	dir := begun(t, testKey(1), 1, 2)
 	sizes, err := Checkpoints(dir)
-	if err != nil || len(sizes) < 4 {
-		t.Fatal(sizes, err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(sizes), 4, sizes)
 	text := all(t, dir)
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	at := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte("a.test/1")) })

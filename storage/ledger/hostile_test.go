@@ -82,9 +82,7 @@ func FuzzScan(f *testing.F) {
 				named--
 			}
 		}
-		if len(decisions) > 0 {
-			t.Fatalf("Scan has %q more", decisions)
-		}
+		require.Emptyf(t, decisions, "Scan has %q more", decisions)
 	})
 }
 
@@ -140,9 +138,8 @@ func TestBombs(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			problems, n := []string{}, 0
 			for e, err := range Scan(dir) {
-				if err != nil || e.Problem == nil {
-					t.Fatal(e, err)
-				}
+				require.NoError(t, err)
+				require.NotNil(t, e.Problem, e)
 				if n++; len(problems) < 2000 {
 					problems = append(problems, e.Problem.String())
 				}
@@ -203,8 +200,7 @@ func FuzzMark(f *testing.F) {
 			return // no time of RFC 3339
 		}
 		again, err := parseMark(appendMark(nil, m))
-		if err != nil || string(appendMark(nil, again)) != string(appendMark(nil, m)) {
-			t.Fatalf("%+v, %v; want %+v", again, err, m)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, string(appendMark(nil, m)), string(appendMark(nil, again)), "%+v, %v; want %+v", again, err, m)
 	})
 }

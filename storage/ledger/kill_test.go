@@ -190,9 +190,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				}
 			}
 			if !d.died {
-				if left < 20 {
-					t.Fatalf("only %d steps", left)
-				}
+				require.GreaterOrEqualf(t, left, 20, "only %d steps", left)
 				break
 			}
 		}
@@ -236,9 +234,8 @@ func TestPackingBrokenOffAtEveryStep(t *testing.T) {
 			t.Fatalf("broken off at step %d: %v %q", left, problems, got)
 		}
 		if !d.died {
-			if err != nil || left < 6 {
-				t.Fatalf("%d steps, %v", left, err)
-			}
+			require.NoError(t, err)
+			require.GreaterOrEqualf(t, left, 6, "%d steps, %v", left, err)
 			break
 		}
 		require.ErrorIsf(t, err, errKilled, "step %d", left)

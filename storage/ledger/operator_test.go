@@ -37,9 +37,8 @@ func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 	var kinds []string
 	n := 0
 	for e, err := range Scan(dir) {
-		if err != nil || e.Problem != nil {
-			t.Fatalf("%+v, %v", e.Problem, err)
-		}
+		require.NoError(t, err)
+		require.Nil(t, e.Problem)
 		m := e.Mark
 		if m == nil || m.Kind == KindHosts { // of checkpoints, which are made beside
 			continue

@@ -28,9 +28,8 @@ func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
 	}{
 		{"a torn tile", func(t *testing.T, dir string) {
 			all, err := filepath.Glob(filepath.Join(dir, tileFolder, "0", "*", "*"))
-			if err != nil || len(all) == 0 {
-				t.Fatal(all, err)
-			}
+			require.NoError(t, err)
+			require.NotEmpty(t, all)
 			for _, file := range all {
 				edit(t, file, func(s string) string { return s[:33] })
 			}
@@ -339,9 +338,8 @@ func TestTheMapIsThatOfTheLines(t *testing.T) {
 	require.NoError(t, err)
 	got := map[string]int64{}
 	for e, err := range Hosts(dir) {
-		if err != nil || e.Key != hostmap.Key(n.Origin, e.Host) {
-			t.Fatal(e, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, hostmap.Key(n.Origin, e.Host), e.Key, e)
 		got[e.Host] = e.Count
 	}
 	if len(got) != len(want) || len(want) < 15 {

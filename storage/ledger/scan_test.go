@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -110,9 +111,8 @@ func TestScanOfAWholeLedger(t *testing.T) {
 					"0:19 http://a.test/7", "0:20 http://a.test/8", "0:21 stop", "0:22 hosts",
 				})
 				sizes, err := Checkpoints(dir)
-				if err != nil || !slices.Equal(sizes, []int64{3, 8, 10, 15, 17, 22}) {
-					t.Errorf("checkpoints %d, %v", sizes, err)
-				}
+				require.NoError(t, err)
+				assert.Equal(t, []int64{3, 8, 10, 15, 17, 22}, sizes, "checkpoints")
 			}
 			if size == 1 {
 				if names := ls(t, dir); len(names) != 9 || !strings.HasSuffix(names[0], packedSuffix) || names[8] != "000008.jsonl" {

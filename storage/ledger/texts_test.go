@@ -3,6 +3,8 @@ package ledger
 import (
 	"bytes"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Texts gives each line that Scan gives, as it stands, packed or not, and none that is unfinished.
@@ -15,9 +17,8 @@ func TestTextsAreTheLinesOfScan(t *testing.T) {
 	closing(t, w)
 	var want [][]byte
 	for e, err := range Skim(dir) {
-		if err != nil || e.Problem != nil {
-			t.Fatal(e.Problem, err)
-		}
+		require.NoError(t, err)
+		require.Nil(t, e.Problem)
 		want = append(want, bytes.Clone(e.Text))
 	}
 	n := 0

@@ -436,9 +436,8 @@ func TestStop_IsDatedBehindItsLines(t *testing.T) {
 	}
 	var stops []time.Time
 	for e, err := range Scan(dir) {
-		if err != nil || e.Problem != nil {
-			t.Fatal(err, e.Problem)
-		}
+		require.NoError(t, err)
+		require.Nil(t, e.Problem)
 		if e.Mark != nil && e.Mark.Kind == KindStop {
 			stops = append(stops, e.Mark.Time)
 		}

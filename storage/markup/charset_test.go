@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html/charset"
 )
@@ -55,9 +56,7 @@ func TestCharset_RewritingCommutesWithEncoding(t *testing.T) {
 			}
 			text2 := string(plain)
 			back := decodedAs(t, tt.charset, got)
-			if back != text2 {
-				t.Errorf("\n got %s\nwant %s", back, text2)
-			}
+			assert.Equalf(t, text2, back, "\n got %s\nwant %s", back, text2)
 			if tt.charset != "iso-2022-jp" && !bytes.Equal(got, encoded(t, tt.charset, text2)) {
 				t.Errorf("octets\n got %q", got)
 			}
@@ -119,9 +118,8 @@ func TestDeclare(t *testing.T) {
 		o := options(t)
 		o.ContentType, o.Declare = tt.contentType, true
 		got, err := tt.rewrite([]byte(tt.in), o, func(Ref) (string, bool) { return "", false })
-		if err != nil || string(got) != tt.want {
-			t.Errorf("%s:\n got %q %v\nwant %q", tt.rule, got, err, tt.want)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, tt.want, string(got), "%s:\n got %q", tt.rule, got)
 		o.ContentType, _, _ = strings.Cut(tt.contentType, ";")
 		if again, err := tt.rewrite(got, o, func(Ref) (string, bool) { return "", false }); err != nil || !bytes.Equal(again, got) {
 			t.Errorf("%s: declared twice: %q %v", tt.rule, again, err)

@@ -210,9 +210,8 @@ func TestFind_MissesNothingInTagSoup(t *testing.T) {
 // Real pages: those of package extract and, with CURTSY_PAGES, all that are below that folder.
 func TestFind_EqualsExtractOnRealPages(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "..", "crawler", "extract", "testdata", "*.html"))
-	if err != nil || len(pages) < 3 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqualf(t, len(pages), 3, "%d pages, %v", len(pages), err)
 	if dir := os.Getenv("CURTSY_PAGES"); dir != "" {
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && (strings.HasSuffix(path, ".html") || strings.HasSuffix(path, ".htm")) {

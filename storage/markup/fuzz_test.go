@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var seeds = []string{
@@ -35,9 +37,7 @@ func FuzzRewrite_FindsItsReplacements(f *testing.F) {
 		if err != nil {
 			return // a manifest that is none
 		}
-		if !bytes.Equal(same, in) {
-			t.Fatalf("nothing is replaced in %q, and it became %q", in, same)
-		}
+		require.Equalf(t, in, same, "nothing is replaced in %q, and it became %q", in, same)
 		var want []string
 		out, err := rewrite(in, o, func(r Ref) (string, bool) {
 			if r.Role == Base {

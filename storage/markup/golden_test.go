@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,7 +48,5 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	if strings.ReplaceAll(string(want), "\r\n", "\n") != got {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
+	assert.Equalf(t, strings.ReplaceAll(string(want), "\r\n", "\n"), got, "%s: got\n%s\nwant\n%s", name, got, want)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A page in XML is read as XML: "/>" ends any element, CDATA is text, and names have prefixes.
@@ -53,9 +54,8 @@ func TestXHTML_Charset(t *testing.T) {
 		o := options(t)
 		o.ContentType, o.Declare = c.contentType, true
 		out, err := XHTML([]byte(c.in), o, func(Ref) (string, bool) { return "", false })
-		if err != nil || string(out) != c.want {
-			t.Errorf("%s: %q, %v; want %q", c.rule, out, err, c.want)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, c.want, string(out), "%s: %q", c.rule, out)
 		d := xml.NewDecoder(strings.NewReader(string(out)))
 		d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return strings.NewReader("<html/>"), nil }
 		for err == nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/cdxj"
@@ -39,17 +40,14 @@ func TestAKilledCrawlHasAMirror(t *testing.T) {
 	s1 := built(t, options(t, killed))
 	mustBeEqual(t, "an open segment", treeOf(t, Tree(dir)), treeOf(t, Tree(killed)))
 	open, err := filepath.Glob(filepath.Join(killed, "warc", "*.open"))
-	if err != nil || len(open) != 1 {
-		t.Fatal(open, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, open, 1)
 	fi, err := os.Stat(open[0])
 	require.NoError(t, err)
 	for cut := int64(1); cut < fi.Size(); cut += fi.Size()/7 + 1 {
 		require.NoError(t, os.Truncate(open[0], fi.Size()-cut))
 		s2 := built(t, options(t, killed))
-		if s2.URLs > s1.URLs {
-			t.Errorf("a torn segment has %d URLs, the whole one %d", s2.URLs, s1.URLs)
-		}
+		assert.LessOrEqualf(t, s2.URLs, s1.URLs, "a torn segment has %d URLs, the whole one %d", s2.URLs, s1.URLs)
 		if wrong, _ := brokenOf(t, killed); len(wrong) > 0 {
 			t.Errorf("with %d octets less: %+v", cut, wrong)
 		}
@@ -217,9 +215,7 @@ func TestADamagedRecordGivesNoFile(t *testing.T) {
 			}
 		}
 	}
-	if lost < 20 {
-		t.Errorf("only %d files were lost", lost)
-	}
+	assert.GreaterOrEqualf(t, lost, 20, "only %d files were lost", lost)
 }
 
 // Another crawler's archive: plain, with LF, angle brackets, no metadata and no index.
@@ -253,9 +249,8 @@ func FuzzMapRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, url, file, contentType string, size int64) {
 		e := Entry{URL: url, File: file, Status: 200, Type: contentType, Size: size, Document: Rewritten}
 		line, err := marshal(e)
-		if err != nil || strings.ContainsAny(line, "\n\r") {
-			t.Fatalf("%q, %v", line, err)
-		}
+		require.NoError(t, err)
+		require.False(t, strings.ContainsAny(line, "\n\r"), line)
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, MapFile), []byte(line+"\n"), 0o600))
 		b, _ := json.Marshal(e)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -140,9 +141,8 @@ func built(t testing.TB, o Options) Summary {
 	s, err := Build(t.Context(), o)
 	require.NoError(t, err)
 	left, err := filepath.Glob(filepath.Join(o.Dir, "mirror.*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("a build leaves %q, %v", left, err)
-	}
+	require.NoError(t, err)
+	assert.Empty(t, left, "a build leaves")
 	return s
 }
 

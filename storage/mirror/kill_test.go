@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -53,9 +54,7 @@ func TestADeathAtAnyStepLeavesAWholeTree(t *testing.T) {
 			built(t, o)
 			after := treeOf(t, Tree(dir))
 			require.False(t, maps.Equal(before, after), "the update changed nothing")
-			if len(count.steps) < 20 {
-				t.Fatalf("only %d steps: %q", len(count.steps), count.steps)
-			}
+			require.GreaterOrEqualf(t, len(count.steps), 20, "only %d steps: %q", len(count.steps), count.steps)
 			seen := map[string]int{}
 			for at := range count.steps {
 				restore(t, dir, before)
@@ -135,9 +134,8 @@ func TestABuildThatFailsLeavesNothing(t *testing.T) {
 		t.Errorf("a cancelled build: %v", err)
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "mirror*"))
-	if err != nil || len(names) > 0 {
-		t.Errorf("it leaves %q, %v", names, err)
-	}
+	require.NoError(t, err)
+	assert.Empty(t, names, "it leaves")
 }
 
 func TestWhatIsNoMirrorIsNotReplaced(t *testing.T) {

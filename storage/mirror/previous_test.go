@@ -110,9 +110,7 @@ func TestASecondBuildIsRefused(t *testing.T) {
 		return nil
 	}
 	built(t, o)
-	if refused != 2 {
-		t.Errorf("tried %d times", refused)
-	}
+	assert.Equalf(t, 2, refused, "tried %d times", refused)
 	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
 		t.Errorf("wrong: %v", wrong)
 	}

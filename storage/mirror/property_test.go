@@ -89,9 +89,7 @@ func TestEveryReferenceLeadsToItsPage(t *testing.T) {
 			})
 			require.NoError(t, err)
 		}
-		if checked < 1000 {
-			t.Errorf("seed %d: only %d references were checked", seed, checked)
-		}
+		assert.GreaterOrEqualf(t, checked, 1000, "seed %d: only %d references were checked", seed, checked)
 	}
 }
 
@@ -137,9 +135,8 @@ func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.U
 		return
 	}
 	file, err = url.PathUnescape(file)
-	if err != nil || !strings.Contains(tree[file], "page "+to.Key()+"\n") {
-		t.Fatalf("%s became %s, which is another page: %.100s (%v)", to, ref.Raw, tree[file], err)
-	}
+	require.NoError(t, err)
+	require.Containsf(t, tree[file], "page "+to.Key()+"\n", "%s became %s, which is another page", to, ref.Raw)
 }
 
 // Whatever URLs, redirects and pages say, nothing outside the tree is written, and the tree is right by its own check.

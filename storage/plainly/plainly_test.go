@@ -66,9 +66,7 @@ func TestThingsAreCounted(t *testing.T) {
 	for want, got := range map[string]string{
 		"0 pages": Count(0, "page"), "1 page": Count(1, "page"), "2 pages": Count(int64(2), "page"), "-1 pages": Count(-1, "page"),
 	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		assert.Equalf(t, want, got, "%q, want %q", got, want)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -310,7 +311,6 @@ func TestCosignaturesGoWithTheCheckpoint(t *testing.T) {
 	require.NoError(t, os.WriteFile(ledger.CheckpointPath(book, n.Size), n.Marshal(), 0o600))
 	b, _ := s.bundle("a.test")
 	r, err := Verify(t.Context(), bytes.NewReader(b), int64(len(b)), Options{Key: s.signer.Key(), Witnesses: []checkpoint.Key{witness.Key()}})
-	if err != nil || r.Level != Cosigned {
-		t.Errorf("%+v, %v", r, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, Cosigned, r.Level, r)
 }

@@ -91,9 +91,7 @@ func TestABundleNamesNobodyElse(t *testing.T) {
 				t.Errorf("%s is in it", f[0])
 			}
 		}
-		if len(found) < 90 {
-			t.Errorf("%s: found %d times: is it looked for in the right place?", name, len(found))
-		}
+		assert.GreaterOrEqualf(t, len(found), 90, "%s: found %d times: is it looked for in the right place?", name, len(found))
 	}
 	digests := map[string]bool{}
 	for _, d := range regexp.MustCompile(`[0-9a-f]{64}`).FindAllString(all.String(), -1) {

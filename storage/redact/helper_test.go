@@ -235,9 +235,8 @@ func sound(t *testing.T, dir string) {
 		var want bytes.Buffer
 		require.NoError(t, cdxj.Index(t.Context(), &want, func(_ string, f warc.Finding) { t.Errorf("index of %s: %s", name, f) }, filepath.Join(dir, archiveDir, name)))
 		got, err := os.ReadFile(filepath.Join(dir, indexDir, strings.TrimSuffix(name, segmentSuffix)+indexSuffix))
-		if err != nil || !bytes.Equal(got, want.Bytes()) {
-			t.Errorf("the index of %s is not of it: %v", name, err)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, want.Bytes(), got, "the index of %s is not of it", name)
 	}
 	c.Finish(func(file int, f warc.Finding) {
 		if !f.Note() {

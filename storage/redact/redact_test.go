@@ -156,9 +156,7 @@ func TestURLPartAndHost(t *testing.T) {
 				if all && strings.Count(prefix, "/") == 3 {
 					want = 2
 				}
-				if names != want {
-					t.Errorf("%d hosts have names, want %d", names, want)
-				}
+				assert.Equalf(t, want, names, "%d hosts have names, want %d", names, want)
 			})
 		}
 	}
@@ -188,9 +186,7 @@ func TestRobotsGoesWithAllOfItsHostOnly(t *testing.T) {
 				lines++
 			}
 		}
-		if lines != int(c.kept) {
-			t.Errorf("%+v: %d lines are of robots.txt", c, lines)
-		}
+		assert.Equalf(t, int(c.kept), lines, "%+v: %d lines are of robots.txt", c, lines)
 		sound(t, dir)
 	}
 }

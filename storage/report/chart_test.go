@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,8 +38,6 @@ func TestAnAxisOfCountsHasRoundNumbersAtTheirHeights(t *testing.T) {
 		if got := strings.Join(labels, " "); want != "" && got != want {
 			t.Errorf("of %d: %s, want %s", most, got, want)
 		}
-		if len(labels) > 5 {
-			t.Errorf("of %d: %d ticks", most, len(labels))
-		}
+		assert.LessOrEqualf(t, len(labels), 5, "of %d: %d ticks", most, len(labels))
 	}
 }

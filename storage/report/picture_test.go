@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,9 +56,7 @@ func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
 		}
 		top := random(r, c.n, c.edges)
 		p := report.Draw(top)
-		if len(p.Discs) != c.n {
-			t.Fatalf("%v: %d discs", c, len(p.Discs))
-		}
+		require.Equalf(t, c.n, len(p.Discs), "%v: %d discs", c, len(p.Discs))
 		for i, d := range p.Discs {
 			if d.Vertex != i || d.Fetched != top.Vertices[i].Fetched || d.Group < 0 || d.Group >= report.Groups || d.R > p.Discs[0].R ||
 				d.X-d.R < 0 || d.X+d.R > p.Width || d.Y-d.R < 0 || d.Y+d.R > p.Height {
@@ -69,9 +66,7 @@ func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
 				assert.GreaterOrEqualf(t, math.Hypot(d.X-e.X, d.Y-e.Y), d.R+e.R, "%v: discs %+v and %+v overlap", c, d, e)
 			}
 		}
-		if len(p.Labels) < min((c.n*9+9)/10, 60) {
-			t.Errorf("%v: %d labels", c, len(p.Labels))
-		}
+		assert.GreaterOrEqualf(t, len(p.Labels), min((c.n*9+9)/10, 60), "%v: %d labels", c, len(p.Labels))
 		for i, l := range p.Labels {
 			b := space(l)
 			if b.left < 0 || b.top < 0 || b.right > p.Width || b.bottom > p.Height {
@@ -87,9 +82,7 @@ func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
 				loops++
 			}
 		}
-		if len(p.Lines) != len(top.Edges)-loops {
-			t.Errorf("%v: %d lines of %d edges", c, len(p.Lines), len(top.Edges))
-		}
+		assert.Equalf(t, len(top.Edges)-loops, len(p.Lines), "%v: %d lines of %d edges", c, len(p.Lines), len(top.Edges))
 	}
 }
 
@@ -135,9 +128,7 @@ func TestGroupsAreWhoLinksToEachOther(t *testing.T) {
 			}
 		}
 	}
-	if between < within {
-		t.Errorf("vertices of two groups are %.0f apart, of one up to %.0f", between, within)
-	}
+	assert.GreaterOrEqualf(t, between, within, "vertices of two groups are %.0f apart, of one up to %.0f", between, within)
 }
 
 func TestLongNamesKeepTheirEnd(t *testing.T) {
@@ -213,7 +204,6 @@ func TestTheTopIsByInDegreeAndHasTheHeaviestEdges(t *testing.T) {
 	}
 	assert.True(t, slices.IsSortedFunc(top.Edges, func(a, b report.Edge) int { return int(b.Weight) - int(a.Weight) }), "edges are not by weight")
 	again, err := report.TopOf(star(n))
-	if err != nil || !reflect.DeepEqual(again, top) {
-		t.Errorf("another top: %v", err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, top, again, "another top")
 }

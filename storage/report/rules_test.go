@@ -71,9 +71,7 @@ func TestEveryDecisionIsCountedOnce(t *testing.T) {
 		if parts.Lines != want || r.Totals.Lines != want || parts.Exchanges != exchanges || r.Totals.Octets != octets || parts.Octets != octets {
 			t.Errorf("round %d: hosts %+v, total %+v; want %d decisions, %d exchanges, %d octets", round, parts, r.Totals, want, exchanges, octets)
 		}
-		if len(r.Hosts) > o.MaxHosts {
-			t.Errorf("round %d: %d hosts, at most %d are told apart", round, len(r.Hosts), o.MaxHosts)
-		}
+		assert.LessOrEqualf(t, len(r.Hosts), o.MaxHosts, "round %d: %d hosts, at most %d are told apart", round, len(r.Hosts), o.MaxHosts)
 		left := int64(0)
 		for _, c := range r.NotCrawled {
 			left += c.Count

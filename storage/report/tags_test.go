@@ -54,9 +54,8 @@ func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
 // A crawl whose seeds have no tags has no such section, and however many tags there are, a bounded number is told.
 func TestTagsAreBoundedAndMayBeMissing(t *testing.T) {
 	r, err := report.Make(t.Context(), made(t, line("http://a.test/", "http://a.test/", "", storage.OutcomeFetched, 1)))
-	if err != nil || r.Tags != nil {
-		t.Errorf("%v, %v", r.Tags, err)
-	}
+	require.NoError(t, err)
+	assert.Nil(t, r.Tags)
 	var all []storage.Line
 	for i := range 700 {
 		all = append(all, line("http://a.test/", "http://a.test/", fmt.Sprint("tag ", i), storage.OutcomeFetched, 1))
@@ -84,9 +83,8 @@ func TestTheReportNamesTheLargestClusters(t *testing.T) {
 		return d, nil
 	}
 	r, err := report.Make(t.Context(), o)
-	if err != nil || len(r.Duplicates.Largest) != 20 {
-		t.Fatalf("%+v, %v", r.Duplicates, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, r.Duplicates.Largest, 20, r.Duplicates)
 	var page bytes.Buffer
 	if err := r.WriteHTML(&page); err != nil || !strings.Contains(page.String(), "30 clusters with 900 pages") || strings.Contains(page.String(), "a.test/<b>") {
 		t.Errorf("%v", err)

@@ -25,9 +25,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 			}
 			want = append(want, string(b))
 			require.NoError(t, s.Add(b))
-			if s.size > max(limit, 12+perHeld) {
-				t.Fatalf("holds %d octets of %d", s.size, limit)
-			}
+			require.LessOrEqualf(t, s.size, max(limit, 12+perHeld), "holds %d octets of %d", s.size, limit)
 		}
 		slices.Sort(want)
 		for range 2 {

@@ -109,9 +109,8 @@ func TestMain_GoldStandard(t *testing.T) {
 				page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)+".html"))
 				require.NoError(t, err)
 				gold, err := g.gold(page)
-				if err != nil || gold == "" {
-					t.Fatalf("%s: no main text, %v", name, err)
-				}
+				require.NoError(t, err)
+				require.NotEmptyf(t, gold, "%s: no main text", name)
 				got := read(t, "text/html; charset=utf-8", string(page))
 				common, found, all := 0, 0, 0
 				want := words(gold)

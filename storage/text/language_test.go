@@ -69,9 +69,7 @@ func TestASampleIsBoundedAndSpread(t *testing.T) {
 		"one line": strings.Repeat("ä", 1<<20), "lines": strings.Repeat(sentences["rus"]+"\n", 5000), "words": strings.Repeat("a\n", 1<<20),
 	} {
 		parts := sample(text)
-		if len(parts) != passages {
-			t.Errorf("%s: %d passages", name, len(parts))
-		}
+		assert.Lenf(t, parts, passages, "%s: %d passages", name, len(parts))
 		for _, p := range parts {
 			if len(p) > passageSize+utf8.UTFMax || !utf8.ValidString(p) {
 				t.Errorf("%s: a passage of %d bytes", name, len(p))
@@ -86,9 +84,7 @@ func TestASampleIsBoundedAndSpread(t *testing.T) {
 	for _, p := range sample(text.String()) {
 		first[p[0]] = true
 	}
-	if len(first) != passages {
-		t.Errorf("passages begin with %d different letters of 26", len(first))
-	}
+	assert.Lenf(t, first, passages, "passages begin with %d different letters of 26", len(first))
 	assert.Equal(t, []string{"a b c\nd"}, sample("a b c\nd"), "of a short text")
 }
 

@@ -139,9 +139,7 @@ func TestMainShare_CountsTextOutsideOfLinks(t *testing.T) {
 		t.Errorf("a link that ends itself in XML: %.3f, %q", got.Share, got.MainMissing())
 	}
 	for _, plain := range []Page{read(t, "text/plain", sentence), read(t, "text/html", "")} {
-		if plain.Share != 0 {
-			t.Errorf("without a main text: %v, %s", plain.Share, plain.NoMain)
-		}
+		assert.EqualValuesf(t, 0, plain.Share, "without a main text: %v, %s", plain.Share, plain.NoMain)
 	}
 }
 

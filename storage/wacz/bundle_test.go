@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit"
@@ -319,9 +320,8 @@ func TestNothingInAPackageLeadsOutOfItsFolder(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || len(p.Files) < 4 {
-		t.Errorf("%v, %d files", err, len(p.Files))
-	}
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, len(p.Files), 4, "files")
 }
 
 // TestWhatIsNoPackageIsNotRead: an error that says why, and no result.

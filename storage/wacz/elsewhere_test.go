@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,9 +19,7 @@ func TestRepeatsOfAnEarlierCrawlAreCounted(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.wacz")
 		r, err := Create(t.Context(), path, o)
 		require.NoError(t, err)
-		if r.Elsewhere != want {
-			t.Errorf("%d repeats of an earlier crawl, want %d", r.Elsewhere, want)
-		}
+		assert.Equalf(t, want, r.Elsewhere, "%d repeats of an earlier crawl, want %d", r.Elsewhere, want)
 		said := strings.Join(packedBy(t, o).manifest().Curtsy.LeftOut, " ")
 		if got := strings.Contains(said, "an earlier crawl archived it"); got != (want > 0) {
 			t.Errorf("the manifest says so: %v\n%s", got, said)

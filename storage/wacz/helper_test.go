@@ -107,9 +107,8 @@ func crawl(t testing.TB, size int64, all ...exchange) *crawled {
 func (c *crawled) options(t testing.TB) Options {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(c.dir, "*.warc.gz"))
-	if err != nil || len(segments) == 0 {
-		t.Fatalf("%q, %v", segments, err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, segments)
 	return Options{
 		Segments: segments, Software: "curtsy", Version: "0.0.0", TempDir: t.TempDir(),
 		Index: func(w io.Writer) error {

@@ -34,9 +34,7 @@ func TestSpecArchiveHoldsTheSegmentsOctetForOctetAndStored(t *testing.T) {
 	c := crawl(t, 600, small2()...)
 	o := c.options(t)
 	f := packedBy(t, o)
-	if len(o.Segments) < 2 {
-		t.Fatalf("only %d segments", len(o.Segments))
-	}
+	require.GreaterOrEqualf(t, len(o.Segments), 2, "only %d segments", len(o.Segments))
 	for _, p := range o.Segments {
 		want, err := os.ReadFile(p)
 		require.NoError(t, err)
@@ -88,9 +86,7 @@ func checkIndex(t *testing.T, f *file, index []byte, want int) {
 			t.Errorf("line %d: the member ends at %d of %d, %v", n, end, length, err)
 		}
 	}
-	if n != want {
-		t.Errorf("%d lines, want %d", n, want)
-	}
+	assert.Equalf(t, want, n, "%d lines, want %d", n, want)
 }
 
 func TestSpecPagesAreJSONLinesWithURLAndDate(t *testing.T) {

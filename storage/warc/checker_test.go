@@ -71,9 +71,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 		{"no warcinfo", "WARC-Type: warcinfo", "WARC-Type: metadata", NoWarcinfo},
 		{"unknown digest", "WARC-Payload-Digest: sha256", "WARC-Payload-Digest: sha999", OtherPayload + " " + UnknownDigest},
 	} {
-		if !strings.Contains(text, c.old) {
-			t.Fatalf("%s: %q is not there", c.name, c.old)
-		}
+		require.Containsf(t, text, c.old, "%s: %q is not there", c.name, c.old)
 		codes, _ := checked(t, members(records(strings.Replace(text, c.old, c.new, 1))...))
 		for _, want := range strings.Fields(c.want) {
 			assert.Containsf(t, strings.Join(codes, " "), want, "%s: found %q, want %q", c.name, codes, c.want)

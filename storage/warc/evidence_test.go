@@ -297,9 +297,8 @@ func refusals(t *testing.T, dir string) (batches []int, urls []string) {
 			}
 			n := 0
 			for l, err := range ParseRefusals(bytes.NewReader(e.block)) {
-				if err != nil || l.Decision != "disallow" {
-					t.Fatal(l, err)
-				}
+				require.NoError(t, err)
+				require.EqualValues(t, "disallow", l.Decision, l)
 				n++
 				urls = append(urls, l.URL)
 			}
@@ -377,9 +376,8 @@ func TestExchangesAreTornWhole(t *testing.T) {
 	path := filepath.Join(dir, "crawl-00000.warc.gz")
 	es := read(t, path)
 	segment, err := os.ReadFile(path)
-	if err != nil || len(es) != 12 {
-		t.Fatal(len(es), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, es, 12)
 	ends := []int64{0, es[3].end, es[5].end, es[7].end, es[8].end, es[10].end, es[11].end}
 	for n := range int64(len(segment)) + 1 {
 		i, found := slices.BinarySearch(ends, n)
@@ -446,9 +444,8 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 	c.Finish(func(_ int, f Finding) { found(f) })
 	for _, e := range k.added {
 		r, f, err := ReadAt(filepath.Join(dir, e.File), e.Offset)
-		if err != nil || r.ID() != e.ID {
-			t.Fatalf("%+v: %v", e, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, e.ID, r.ID(), e)
 		if end, err := r.Block.(*lenientBlock).l.End(); err != nil || end != e.Offset+e.Length {
 			t.Errorf("%+v ends at %d, %v", e, end, err)
 		}

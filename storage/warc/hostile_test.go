@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"curtsy/storage"
 )
 
@@ -32,9 +35,8 @@ func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 // No more links of a page are held than a crawl of ours writes.
 func TestMetadataOfManyLinksIsReadInBoundedMemory(t *testing.T) {
 	_, links, err := ParseMetadata(strings.NewReader(strings.Repeat("outlink:x\n", 2*MaxOutlinks)))
-	if err != nil || len(links) != MaxOutlinks {
-		t.Errorf("%d links, %v; want %d", len(links), err, MaxOutlinks)
-	}
+	require.NoError(t, err)
+	assert.Lenf(t, links, MaxOutlinks, "%d links, %v; want %d", len(links), err, MaxOutlinks)
 }
 
 // A field that goes on over many lines of a head costs what its octets cost.

@@ -163,8 +163,7 @@ func TestHTTPHeadEndsAtTheEmptyLine(t *testing.T) {
 		"": "",
 	} {
 		got, err := HTTPHead(strings.NewReader(block))
-		if err != nil || string(got) != want {
-			t.Errorf("%.40q: %.40q, %v", block, got, err)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, want, string(got), "%.40q: %.40q", block, got)
 	}
 }

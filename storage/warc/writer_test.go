@@ -131,9 +131,7 @@ func read(t testing.TB, path string) (es []entry) {
 		at = end
 		es = append(es, entry{rec, block, end})
 	}
-	if at != int64(len(b)) {
-		t.Fatalf("records end at %d of %d", at, len(b))
-	}
+	require.Equalf(t, int64(len(b)), at, "records end at %d of %d", at, len(b))
 	return es
 }
 
@@ -174,9 +172,7 @@ func TestGolden(t *testing.T) {
 		got := gunzip(t, filepath.Join(dir, "golden-00000.warc.gz"))
 		want, err := os.ReadFile("testdata/golden.warc")
 		require.NoError(t, err)
-		if !bytes.Equal(got, want) {
-			t.Errorf("got:\n%q\nwant:\n%q", got, want)
-		}
+		assert.Equalf(t, want, got, "got:\n%q\nwant:\n%q", got, want)
 		var kinds []string
 		for _, e := range read(t, filepath.Join(dir, "golden-00000.warc.gz")) {
 			kinds = append(kinds, e.Type)

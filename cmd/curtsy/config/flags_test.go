@@ -32,8 +32,6 @@ func TestEverySettingIsAFlag(t *testing.T) {
 		_, list := f.Value.(pflag.SliceValue)
 		assert.Equalf(t, crawldir.IsList(name), list, "--%s is a list", name)
 		text := strings.NewReplacer("'", "", "\"", "", ", ", ",").Replace(strings.TrimPrefix(lines[i], name+" = "))
-		if text != f.DefValue {
-			t.Errorf("--%s is %s by default, the setting %s", name, f.DefValue, text)
-		}
+		assert.Equalf(t, f.DefValue, text, "--%s is %s by default, the setting %s", name, f.DefValue, text)
 	}
 }

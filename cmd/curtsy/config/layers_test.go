@@ -159,7 +159,6 @@ func TestSettingsReadWhatTheyWrite(t *testing.T) {
 	again, back := given(t)
 	require.NoError(t, Resolve(again, back, "", write(t, string(first))))
 	second, err := again.TOML()
-	if err != nil || string(second) != string(first) {
-		t.Errorf("%v\nwrote:\n%s\nread and wrote:\n%s", err, first, second)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, string(first), string(second), "%v\nwrote:\n%s\nread and wrote:\n%s", err, first, second)
 }

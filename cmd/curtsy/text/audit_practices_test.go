@@ -49,9 +49,7 @@ func TestThePracticesFitATerminal(t *testing.T) {
 	words := strings.Join(strings.Fields(got), " ")
 	for _, says := range []string{"Crawler best practices: 1 kept, 1 broken (1 of them a MUST), 28 not provable", "draft-illyes-webbotauth-cbcp",
 		"Broken rep: support and respect the Robots Exclusion Protocol (2.1, MUST, now SHOULD)", "offset 7", "(4, new: SHOULD)", "(2.2, MUST)"} {
-		if !strings.Contains(words, says) {
-			t.Errorf("it does not say %q:\n%s", says, got)
-		}
+		assert.Containsf(t, words, says, "it does not say %q:\n%s", says, got)
 	}
 	assert.Equalf(t, 1, strings.Count(words, "an archive does not show it"), "the same evidence stands there more than once:\n%s", got)
 	if b, k, n := strings.Index(got, "\nBroken\n"), strings.Index(got, "\nKept\n"), strings.Index(got, "\nNot provable\n"); b < 0 || k < b || n < k {

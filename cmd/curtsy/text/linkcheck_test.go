@@ -91,7 +91,5 @@ func TestAnIdOfManyPagesIsToldOnce(t *testing.T) {
 		want += fmt.Sprintf("      http://a.test/%d:3:5\n", i)
 	}
 	want += "      … and 35 more\n  id own in http://a.test/x\n      http://a.test/x\n      … and 1 more\n"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equalf(t, want, got, "got\n%s\nwant\n%s", got, want)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
@@ -41,9 +42,7 @@ func TestWhatAHostSaysDoesNothing(t *testing.T) {
 	}
 	outside := regexp.MustCompile("(?s)`[^`]*`").ReplaceAllString(strings.ReplaceAll(Sheet(p, &s, About{}), "\\`", ""), "")
 	for _, bad := range []string{"<script", "[x](", "|<"} {
-		if strings.Contains(outside, bad) {
-			t.Errorf("%q is markup in the sheet:\n%s", bad, outside)
-		}
+		assert.NotContainsf(t, outside, bad, "%q is markup in the sheet:\n%s", bad, outside)
 	}
 	for line := range strings.Lines(Sheet(p, &s, About{})) {
 		if strings.HasPrefix(line, "| Purpose") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 3 {

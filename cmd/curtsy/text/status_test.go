@@ -30,9 +30,7 @@ func TestReasonsStandBehindTheirSum(t *testing.T) {
 		Why: map[string]map[string]int64{"parked": {"a": 1, "b": 2}},
 	}, "", time.Time{})
 	for _, says := range []string{"\nerrors       3 requests (2 ", "\nnot read     1 (the answer's ", "\nnot followed 7 links (the page ", "\nover a limit 3 links (--max-urls-per-host is reached)", "\n  parked     3 (2 b, 1 a)"} {
-		if !strings.Contains(got, says) {
-			t.Errorf("%q is not in\n%s", says, got)
-		}
+		assert.Containsf(t, got, says, "%q is not in\n%s", says, got)
 	}
 }
 

@@ -131,9 +131,7 @@ func TestScoreboardOfNothing(t *testing.T) {
 		if row.Rule == Ends {
 			want = crawltest.Broken
 		}
-		if row.Verdict != want {
-			t.Errorf("%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
-		}
+		assert.Equalf(t, want, row.Verdict, "%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
 	}
 }
 

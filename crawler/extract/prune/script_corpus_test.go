@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"curtsy/crawler/extract/prune"
 	"curtsy/crawler/foreigntest"
 )
@@ -29,9 +31,8 @@ func TestNeedsScript_DebianManuals(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil || pages == 0 {
-				t.Fatalf("%d pages: %v", pages, err)
-			}
+			require.NoError(t, err)
+			require.NotEqualf(t, 0, pages, "%d pages: %v", pages, err)
 		})
 	}
 }

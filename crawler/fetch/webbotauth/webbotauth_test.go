@@ -77,9 +77,8 @@ func TestAgent_IsTheURLOfAKeyDirectory(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || a.URL() != want {
-			t.Errorf("%q: %v, %v, want %s", text, a, err, want)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, want, a.URL(), "%q: %v", text, a)
 	}
 	for _, d := range Drafts() {
 		_, err := New(key(t, rfcKey), agent(t, own), Draft(d), DefaultLife)

@@ -35,9 +35,8 @@ func sleepThenWrite(t *testing.T, file string, late time.Duration, killed bool) 
 		}
 		for range 3 {
 			c, err := f.Claim(ctx, frontier.Want{MaxWait: time.Hour})
-			if err != nil || len(c.Turns) != 1 {
-				t.Fatalf("Claim: %d turns, %v", len(c.Turns), err)
-			}
+			require.NoError(t, err)
+			require.Lenf(t, c.Turns, 1, "Claim: %d turns, %v", len(c.Turns), err)
 			turn := c.Turns[0]
 			r := frontier.Result{Authority: turn.Authority, Token: turn.Token, Wait: time.Minute, Host: &frontier.HostUpdate{Pace: time.Minute}}
 			print := turn.Tasks[0].Print

@@ -87,9 +87,8 @@ func goesOn(t *testing.T, file string) {
 	t.Helper()
 	f := mustOpen(t, file)
 	added, err := f.Add(t.Context(), candidates([]string{"http://later.test/"}))
-	if err != nil || added.New != 1 {
-		t.Errorf("Add afterwards: %+v, %v", added, err)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, 1, added.New, "Add afterwards: %+v", added)
 	mustClose(t, f)
 	clean(t, file)
 }

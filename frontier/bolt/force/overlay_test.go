@@ -34,9 +34,7 @@ func hookedBinary(t *testing.T) string {
 		cannot(t, "no Go tool to build bbolt with an overlay: %v", err)
 	}
 	hooked.once.Do(func() { hooked.build(t, tool) })
-	if hooked.err != nil {
-		t.Fatalf("build with an overlay: %v\n%s", hooked.err, hooked.output)
-	}
+	require.NoErrorf(t, hooked.err, "build with an overlay: %v\n%s", hooked.err, hooked.output)
 	return hooked.path
 }
 

@@ -63,9 +63,8 @@ func FuzzRecord_RoundTrip(f *testing.F) {
 				t.Fatalf("entry %d: host %d, %v", place, id, ok)
 			}
 			got, err := b.Entry(place, hosts[id])
-			if err != nil || got != want {
-				t.Fatalf("entry %d: %+v, error %v; want %+v", place, got, err, want)
-			}
+			require.NoError(t, err)
+			require.Equalf(t, want, got, "entry %d: %+v, error %v; want %+v", place, got, err, want)
 		}
 		if _, ok := b.Host(b.Len()); ok {
 			t.Fatal("there is a host beyond the last entry")
@@ -203,9 +202,7 @@ func TestRef_OrderIsRecordThenPlace(t *testing.T) {
 			if r.Record() != record || r.Place() != place {
 				t.Fatalf("makeRef(%d, %d) is (%d, %d)", record, place, r.Record(), r.Place())
 			}
-			if r <= last {
-				t.Fatalf("makeRef(%d, %d) = %d, not beyond %d", record, place, r, last)
-			}
+			require.Greaterf(t, r, last, "makeRef(%d, %d) = %d, not beyond %d", record, place, r, last)
 			last = r
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit"
@@ -209,8 +210,6 @@ func TestRFC9309_2_5_LogJudgedByWholeLines(t *testing.T) {
 		r := judged(t, `192.0.2.9 - - [01/Mar/2026:12:00:00 +0000] "GET /robots.txt HTTP/1.1" 200 5 "-" "otherbot"`+"\n"+
 			`192.0.2.9 - - [01/Mar/2026:12:01:00 +0000] "GET /page HTTP/1.1" 200 5 "-" "otherbot"`+"\n",
 			func(o *JudgeOptions) { o.Robots = []Robots{{Path: robots}} })
-		if r.Clean != clean {
-			t.Errorf("%q behind the limit: clean %v, want %v: %+v", end, r.Clean, clean, r.Findings)
-		}
+		assert.Equalf(t, clean, r.Clean, "%q behind the limit: clean %v, want %v: %+v", end, r.Clean, clean, r.Findings)
 	}
 }

@@ -136,9 +136,8 @@ func TestOverlapsAreThoseThatASearchFinds(t *testing.T) {
 			}
 		}
 		got, _, err := o.overlap(o.tapes[0], o.tapes[1])
-		if err != nil || got != int64(want) {
-			t.Fatalf("%v: %d, want %d, %v", files, got, want, err)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, int64(want), got, "%v: %d, want %d, %v", files, got, want, err)
 		inside := len(files[1]) <= len(files[0]) && strings.Contains(fmt.Sprint(files[0]), strings.Trim(fmt.Sprint(files[1]), "[]"))
 		if _, err := o.inside(o.tapes[0], o.tapes[1], true); err != nil || o.tapes[1].within != inside {
 			t.Fatalf("%v: %v, want %v, %v", files, o.tapes[1].within, inside, err)

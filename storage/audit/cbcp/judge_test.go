@@ -94,9 +94,7 @@ func TestOwnHostsMayBeAskedOnThoughTheyFail(t *testing.T) {
 		for i := range streakMin + 1 {
 			f.server(&evidence.Exchange{Authority: "http://127.0.0.1", Own: own, Answered: true, Status: 500, Began: day0.Add(time.Duration(i) * time.Second)})
 		}
-		if got := len(f.pressed) > 0; got == own {
-			t.Errorf("own %v: %+v", own, f.pressed)
-		}
+		assert.NotEqualf(t, own, len(f.pressed) > 0, "own %v: %+v", own, f.pressed)
 	}
 }
 

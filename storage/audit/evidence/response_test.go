@@ -112,9 +112,8 @@ func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 		}
 		require.NoError(t, w.Close())
 		files, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
-		if err != nil || (len(files) > 1) != (exchanges > 1) {
-			t.Fatalf("%d segments: %v", len(files), err)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, (exchanges > 1), (len(files) > 1), "%d segments", len(files))
 		files[len(files)-1] += unfinished // as they were listed
 		var got []string
 		rd := NewReader(Options{Files: files, Ours: true}, func(finding.Finding) {})
@@ -178,9 +177,7 @@ func TestManyOriginalsAccuseNobody(t *testing.T) {
 			}
 		}
 	}
-	if kept < maxOriginals/2 {
-		t.Errorf("%d of %d are kept", kept, maxOriginals)
-	}
+	assert.GreaterOrEqualf(t, kept, maxOriginals/2, "%d of %d are kept", kept, maxOriginals)
 }
 
 func TestDatesHaveAResolution(t *testing.T) {

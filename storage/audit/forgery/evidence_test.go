@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -224,9 +225,7 @@ func (r *record) payload() string {
 // replace replaces the first old in the block, which must be there.
 func (r *record) replace(t *testing.T, old, with string) {
 	t.Helper()
-	if !strings.Contains(r.block, old) {
-		t.Fatalf("%q is not in %q", old, r.block)
-	}
+	require.Containsf(t, r.block, old, "%q is not in %q", old, r.block)
 	r.block = strings.Replace(r.block, old, with, 1)
 }
 
@@ -531,7 +530,5 @@ func TestATakedownAccusesNobody(t *testing.T) {
 			}
 		}
 	}
-	if taken < least {
-		t.Errorf("%d of %d subjects were taken down", taken, len(subjects))
-	}
+	assert.GreaterOrEqualf(t, taken, least, "%d of %d subjects were taken down", taken, len(subjects))
 }

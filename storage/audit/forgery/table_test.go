@@ -205,9 +205,7 @@ func honest(t *testing.T, dir string, head *checkpoint.Checkpoint) {
 		}
 	}
 	heads := []checkpoint.Checkpoint{*head}
-	if e.text() != again.text() {
-		t.Error("the forger's pen makes another ledger than the crawl did")
-	}
+	assert.Equal(t, again.text(), e.text(), "the forger's pen makes another ledger than the crawl did")
 	for name, tr := range map[string]trial{
 		"packed":    pack(t, readEvidence(t, dir), seedOf("the operator's")).show(t),
 		"the crawl": directory(dir), "written again": directory(e.write()), "with a log that all share": directory(dir), "with logs that overlap": directory(dir),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var day0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -84,9 +85,7 @@ func TestARowIsShortWhereNoInstantsFit(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		_, all := crawl(r, 2+r.IntN(60), 0.5+r.Float64()*0.7, seed%2 == 0, false)
 		got, want := first(all), fits(all)
-		if got != want {
-			t.Fatalf("seed %d: first short at %d, by all pairs at %d: %+v", seed, got, want, all)
-		}
+		require.Equalf(t, want, got, "seed %d: first short at %d, by all pairs at %d: %+v", seed, got, want, all)
 		if want >= 0 {
 			short++
 		} else {

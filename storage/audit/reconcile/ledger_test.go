@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -231,16 +232,13 @@ func TestLodgedHead(t *testing.T) {
 	dir := written(t, false, lines...)
 	seen := int64(0)
 	for e, err := range ledger.Scan(dir) {
-		if err != nil || e.Problem != nil {
-			t.Fatal(e, err)
-		}
+		require.NoError(t, err)
+		require.Nil(t, e.Problem, e)
 		if e.Mark == nil {
 			seen++
 		}
 		root, known := e.Root()
-		if !known {
-			t.Fatal("the root is not known")
-		}
+		require.True(t, known, "the root is not known")
 		r, found := compared(t, Options{Dir: dir, Heads: []checkpoint.Checkpoint{{Size: e.Index + 1, Root: root}}}, es, nil)
 		if len(found) > 0 || r.Level != audit.Lodged || len(r.Ledger.Lodged) != 1 || r.Ledger.Since != 9-seen {
 			t.Errorf("segment %d line %d: %+v %+v", e.Segment, e.Row, r.Ledger, found)
@@ -366,8 +364,6 @@ func TestAnAttemptThatReachedNobodyExplainsAPause(t *testing.T) {
 		for _, f := range found {
 			got += string(f.Code)
 		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q: %+v", name, got, c.want, found)
-		}
+		assert.Equalf(t, c.want, got, "%s: %q, want %q: %+v", name, got, c.want, found)
 	}
 }

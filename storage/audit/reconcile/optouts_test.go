@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -132,8 +133,6 @@ func TestRule16_RequestsThatOptedOut(t *testing.T) {
 				t.Errorf("%s: %+v", name, f)
 			}
 		})
-		if found != c.want {
-			t.Errorf("%s: %d found, want %d", name, found, c.want)
-		}
+		assert.Equalf(t, c.want, found, "%s: %d found, want %d", name, found, c.want)
 	}
 }

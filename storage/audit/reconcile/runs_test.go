@@ -130,9 +130,7 @@ func TestAChangeOfTheKeyIsNoTraceOfTheRunBefore(t *testing.T) {
 		for _, f := range found {
 			assert.Truef(t, f.Note, "%s: %+v", name, f)
 		}
-		if r.Ledger.InFlight != 1 {
-			t.Errorf("%s: %d in flight", name, r.Ledger.InFlight)
-		}
+		assert.EqualValuesf(t, 1, r.Ledger.InFlight, "%s: %d in flight", name, r.Ledger.InFlight)
 	}
 }
 
@@ -235,9 +233,7 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 					t.Errorf("%+v", f)
 				}
 			}
-			if missing != c.missing {
-				t.Errorf("%d are missing, want %d", missing, c.missing)
-			}
+			assert.Equalf(t, c.missing, missing, "%d are missing, want %d", missing, c.missing)
 		})
 	}
 }

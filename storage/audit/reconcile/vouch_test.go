@@ -196,9 +196,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		cosign(fork)
 		theirs, path := latest(t, fork)
 		here, _ := latest(t, dir)
-		if theirs.Size != here.Size {
-			t.Fatal("the forks are not as long as each other")
-		}
+		require.Equal(t, here.Size, theirs.Size, "the forks are not as long as each other")
 		ledgerRun(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/more")
 		b, err := os.ReadFile(path)
 		require.NoError(t, err)

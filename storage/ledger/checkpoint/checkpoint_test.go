@@ -107,9 +107,8 @@ func TestWhatIsNoVerifierKeyIsSaid(t *testing.T) {
 func TestALedgerWithoutAKeyHasNotesWithoutSignatures(t *testing.T) {
 	var s *Signer
 	b, err := s.Sign(some)
-	if err != nil || string(b) != string(some.Text())+"\n" {
-		t.Fatalf("%q, %v", b, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, string(some.Text())+"\n", string(b), b)
 	n, err := Parse(b)
 	if err != nil || n.Checkpoint != some || len(n.Signatures) != 0 || n.SignedBy(signer(t, 1).Key()) {
 		t.Errorf("%+v, %v", n, err)

@@ -80,9 +80,7 @@ func TestManyEntriesAreProvenAtOnce(t *testing.T) {
 		require.NoErrorf(t, CheckMany(p, size, of, indexes, hashes), "%v in %d", indexes, size)
 		if len(indexes) == 1 {
 			single, _ := tlog.ProveRecord(size, indexes[0], s)
-			if len(p) != len(single) {
-				t.Fatalf("%d hashes prove one entry, and %d would do", len(p), len(single))
-			}
+			require.Equalf(t, len(single), len(p), "%d hashes prove one entry, and %d would do", len(p), len(single))
 		}
 		if len(hashes) == 0 {
 			continue

@@ -188,9 +188,7 @@ func mustBeApart(t testing.TB, names []string, want int) {
 			dirs[norm.NFC.String(caser.String(norm.NFD.String(d)))] = true
 		}
 	}
-	if len(files) != want {
-		t.Errorf("%d pages have %d files: %q", want, len(files), names)
-	}
+	assert.Equalf(t, want, len(files), "%d pages have %d files: %q", want, len(files), names)
 	for f := range files {
 		assert.Falsef(t, dirs[f], "%q is a file and a directory", f)
 	}

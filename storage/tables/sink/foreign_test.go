@@ -85,9 +85,7 @@ func columnsOf(table *tables.Table, from string) string {
 // duckSame holds what DuckDB read against rows.
 func duckSame(t testing.TB, what string, table *tables.Table, got [][]any, want []tables.Row) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d rows, want %d", what, len(got), len(want))
-	}
+	require.Equalf(t, len(want), len(got), "%s: %d rows, want %d", what, len(got), len(want))
 	for i, r := range want {
 		for k, w := range plain(r) {
 			g := got[i][k]

@@ -114,9 +114,7 @@ func plain(r tables.Row) (vs []any) {
 
 func same(t testing.TB, got [][]any, want []tables.Row) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d rows, want %d", len(got), len(want))
-	}
+	require.Equalf(t, len(want), len(got), "%d rows, want %d", len(got), len(want))
 	for i, r := range want {
 		assert.Equalf(t, plain(r), got[i], "row %d", i)
 	}
@@ -241,9 +239,8 @@ func fromJSON(t testing.TB, c *tables.Column, v any) any {
 
 func instant(t testing.TB, s string) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || len(s) != len("2006-01-02T15:04:05.000000Z") {
-		t.Fatalf("%q: %v", s, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, len("2006-01-02T15:04:05.000000Z"), len(s), s)
 	return at.UTC()
 }
 
@@ -318,9 +315,8 @@ func TestCSVIsWhatTheRFCSays(t *testing.T) {
 		{sink.Options{ExactCSV: true}, "a,b,c\r\n,\"\",\r\n\"a\r\nb\n\"\"c\"\"\",\"1,2\",\"[\"\"x\\\"\"y\"\",\"\"=z\"\"]\"\r\n=1,',\"[]\"\r\n"},
 	} {
 		b, err := os.ReadFile(written(t, sink.CSV, table, rows, c.o))
-		if err != nil || string(b) != c.want {
-			t.Errorf("%+v: %q, want %q: %v", c.o, b, c.want, err)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, c.want, string(b), "%+v: %q", c.o, b)
 	}
 }
 

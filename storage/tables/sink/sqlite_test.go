@@ -91,9 +91,8 @@ func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 	}
 	require.NoError(t, set.Close())
 	names, err := os.ReadDir(dir)
-	if err != nil || len(names) != 1 {
-		t.Errorf("%v, %v", names, err)
-	}
+	require.NoError(t, err)
+	assert.Len(t, names, 1)
 	if err := os.Rename(path, filepath.Join(filepath.Dir(dir), "x.sqlite")); err != nil { // whose name means nothing
 		t.Fatal(err)
 	}
