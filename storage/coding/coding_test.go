@@ -131,7 +131,7 @@ func FuzzCodingRoundTrip(f *testing.F) {
 		defer r.Close()
 		got, err := io.ReadAll(r)
 		require.NoError(t, err)
-		require.Equalf(t, plain, got, "%s: %d octets became %d", undo, len(plain), len(got))
+		require.Equalf(t, string(plain), string(got), "%s: %d octets became %d", undo, len(plain), len(got))
 	})
 }
 

@@ -37,7 +37,7 @@ func FuzzRewrite_FindsItsReplacements(f *testing.F) {
 		if err != nil {
 			return // a manifest that is none
 		}
-		require.Equalf(t, in, same, "nothing is replaced in %q, and it became %q", in, same)
+		require.Equalf(t, string(in), string(same), "nothing is replaced in %q, and it became %q", in, same)
 		var want []string
 		out, err := rewrite(in, o, func(r Ref) (string, bool) {
 			if r.Role == Base {

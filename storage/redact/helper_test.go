@@ -236,7 +236,7 @@ func sound(t *testing.T, dir string) {
 		require.NoError(t, cdxj.Index(t.Context(), &want, func(_ string, f warc.Finding) { t.Errorf("index of %s: %s", name, f) }, filepath.Join(dir, archiveDir, name)))
 		got, err := os.ReadFile(filepath.Join(dir, indexDir, strings.TrimSuffix(name, segmentSuffix)+indexSuffix))
 		require.NoError(t, err)
-		assert.Equalf(t, want.Bytes(), got, "the index of %s is not of it", name)
+		assert.Equalf(t, want.String(), string(got), "the index of %s is not of it", name)
 	}
 	c.Finish(func(file int, f warc.Finding) {
 		if !f.Note() {
