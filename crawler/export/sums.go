@@ -81,7 +81,7 @@ func (s *sums[S]) all(see func(key []string, sum *S) error) error {
 
 func (s *sums[S]) close(err error) error { return errors.Join(err, s.rest.Close()) }
 
-// keySep parts the parts of a key. No part has it or a lesser byte: so the order of keys is that of their parts.
+// keySep separates the parts of a key. No part contains it or a lesser byte, so keys sort as their parts do.
 const keySep = "\x01"
 
 func keyOf(parts ...string) string {

@@ -63,7 +63,7 @@ func addHint(to *sorted.Rows[visit], u canon.URL, modified time.Time, frequency 
 	if !modified.IsZero() {
 		at = modified.Unix()
 	}
-	return to.Add(fmt.Sprintf("%s\t%s\t%s\t%d\t%s", u.Authority().Origin(), u, sortedHint, at, frequency), visit{})
+	return to.Add(fmt.Sprintf("%s\t%s\t%s\t%011d\t%s", u.Authority().Origin(), u, sortedHint, at, frequency), visit{})
 }
 
 // pagesOf yields the pages of sorted rows, those of a host one after the other.

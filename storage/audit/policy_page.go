@@ -146,7 +146,7 @@ func (j *judge) followed(h *evidence.Joined, to *policyHost) error {
 }
 
 // alone judges what a URL gave where the exchange is not in the files. That robots.txt forbids it is a violation: the
-// policyArchive holds what may not be asked for. The rest cannot be proved, for it may have been had in another way.
+// archive contains what was not to be requested. The rest cannot be proved, for it may have been had in another way.
 func (j *judge) alone(h *evidence.Joined, to *policyHost) error {
 	e := &h.Exchange
 	kind := "a " + finding.Short(h.Alone) + " record"

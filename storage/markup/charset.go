@@ -56,8 +56,8 @@ func metaNames(in []byte, name string) bool {
 // metaCharset finds what may be a meta element's charset. Whether it is one, DetermineEncoding has decided.
 var metaCharset = regexp.MustCompile(`(?i)charset\s*=\s*["']?\s*([-_.:a-z0-9]+)`)
 
-// cssCoding decides on a style sheet (CSS Syntax 3.2): byte order mark, Content-Type, @charset, UTF-8. What
-// links to it is not known.
+// cssCoding decides on a style sheet (CSS Syntax 3.2): byte order mark, Content-Type, @charset, UTF-8. The
+// charset of the document that links to it is not known here.
 func cssCoding(in []byte, o Options) coding {
 	if c, ok := charset.Marked(in); ok {
 		return coding{c, true}

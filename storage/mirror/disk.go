@@ -47,7 +47,10 @@ func openDisk(dir string, o *Options) (*disk, error) {
 	hold, err := durable.Hold(dir)
 	if err != nil {
 		_ = root.Close() // only opened
-		return nil, fmt.Errorf("mirror: another build works in %s; wait until it has ended: %w", dir, err)
+		if errors.Is(err, durable.ErrHeld) {
+			return nil, fmt.Errorf("mirror: another build works in %s; wait until it has ended: %w", dir, err)
+		}
+		return nil, fmt.Errorf("mirror: lock %s: %w", dir, err)
 	}
 	d := &disk{root: root, hold: hold, path: dir, step: o.step, exchange: exchange, sync: syncTree,
 		made: map[string]bool{}}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 )
 
 // Rows sorts values by their keys, which contain no zero byte. Those of one key keep the order in which they were added.
@@ -22,14 +23,17 @@ type Row[T any] struct {
 	Value T
 }
 
-// keySize is the length of what stands between a key and its value: a zero, and the number of the row.
+// keySize is the length of the separator of a key and its value: a zero byte and the number of the row.
 const keySize = 1 + 8
 
 // NewRows returns Rows that hold limit bytes in memory, and the rest in files in dir, as New does.
 func NewRows[T any](dir string, limit int) *Rows[T] { return &Rows[T]{Sorter: New(dir, limit)} }
 
-// Add adds a value.
+// Add adds a value. A key with a zero byte is an error.
 func (r *Rows[T]) Add(key string, v T) error {
+	if strings.IndexByte(key, 0) >= 0 {
+		return fmt.Errorf("sorted: key %.200q contains a zero byte", key)
+	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("sorted: %w", err)

@@ -54,7 +54,7 @@ func (e *entry) append(b []byte) []byte {
 	b = append(b, flags(e.loose, e.vague, e.alike, e.alien, e.cut))
 	for _, n := range []int64{e.until, e.began, e.ended, e.earliest, e.latest, int64(e.status), int64(e.of), e.number,
 		int64(e.log), int64(e.other), e.otherAt, e.otherNo} {
-		b = binary.AppendVarint(b, n)
+		b = binary.BigEndian.AppendUint64(b, uint64(n)) // so that equal lines keep the order of their numbers
 	}
 	return append(b, e.text[:min(len(e.text), maxText)]...)
 }
@@ -75,9 +75,9 @@ func parseEntry(b []byte) (e entry) {
 	e.loose, e.vague, e.alike, e.alien, e.cut = b[9]&1 != 0, b[9]&2 != 0, b[9]&4 != 0, b[9]&8 != 0, b[9]&16 != 0
 	b = b[10:]
 	next := func() int64 {
-		v, n := binary.Varint(b)
-		b = b[n:]
-		return v
+		v := binary.BigEndian.Uint64(b)
+		b = b[8:]
+		return int64(v)
 	}
 	e.until, e.began, e.ended, e.earliest, e.latest = next(), next(), next(), next(), next()
 	e.status, e.of, e.number, e.log = uint16(next()), int(next()), next(), uint16(next())

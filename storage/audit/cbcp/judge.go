@@ -328,11 +328,11 @@ func appendNew(to []string, token string) []string {
 // head takes what the heads of an exchange say.
 func (f *facts) head(e *evidence.Exchange) {
 	f.tokens = appendNew(f.tokens, evidence.TokenOf(e.Agent))
-	if fields := e.Sent.Secrets + e.Sent.Masked; strings.Contains(fields, "authorization") {
+	if e.Sent.Has("authorization") || e.Sent.Has("proxy-authorization") {
 		f.nSecret++
 		add(&f.secrets, asked(e, "a request with credentials"))
 	}
-	if strings.Contains(e.Sent.Secrets+e.Sent.Masked, "cookie") {
+	if e.Sent.Has("cookie") {
 		f.cookies++
 	}
 	f.repeat(e)

@@ -115,6 +115,11 @@ type RequestHead struct {
 	chunked              bool   // Transfer-Encoding is given
 }
 
+// Has reports whether a field that says who the user is was sent, masked or not. The name is in lower case.
+func (s *RequestHead) Has(name string) bool {
+	return slices.Contains(strings.Split(s.Secrets, ", "), name) || slices.Contains(strings.Split(s.Masked, ", "), name)
+}
+
 // take takes a field.
 func (s *RequestHead) take(name string, value []byte) {
 	switch name {
@@ -183,7 +188,7 @@ const Masked = "(masked)"
 
 // alsoNamed is a list of names with one more.
 func alsoNamed(list, name string) string {
-	if strings.Contains(list, name) {
+	if slices.Contains(strings.Split(list, ", "), name) {
 		return list
 	}
 	return strings.TrimPrefix(list+", "+name, ", ")

@@ -279,7 +279,7 @@ func (l *Ledger) repeats(e *evidence.Exchange, found finding.Report) {
 	}
 	of, named := l.redacted.bodies[keyOf(e.Repeats)]
 	same := of.payload == "" || field(of.payload) == field(strings.TrimPrefix(e.Payload, "sha256:")) // a kill may have torn its line off
-	if named && same || len(l.redacted.bodies) == maxTaken {
+	if named && same || l.redacted.full {
 		return
 	}
 	observed := "that of " + e.Repeats + " is missing, and no mark records that it was redacted"
