@@ -22,15 +22,6 @@ func (e *engine) steer(s frontier.Steering) frontier.Steered {
 	return n
 }
 
-func (e *engine) look(a canon.Authority) frontier.Host {
-	e.Helper()
-	h, ok, err := e.Host(context.Background(), a)
-	if err != nil || !ok {
-		e.Fatalf("Host %s: known %t, %v", a, ok, err)
-	}
-	return h
-}
-
 // authority is that of links.
 func authority(t testing.TB, host string) canon.Authority {
 	return mustURL(t, "http://"+host+".test/").Authority()
