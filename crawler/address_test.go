@@ -128,7 +128,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 		for _, r := range w.web.Referee().Requests() {
 			if _, ok := first[r.Host]; !ok {
 				first[r.Host] = len(first)
-				assert.LessOrEqualf(t, r.Start.Sub(times[0]), hosts*halfSecond+5*time.Second, "%s was asked for the first time after", r.Host)
+				assert.LessOrEqualf(t, r.Start.Sub(times[0]), hosts*halfSecond+5*time.Second, "%s was asked for the first time too late", r.Host)
 			}
 		}
 		byAddr := 0
@@ -281,7 +281,7 @@ func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
 		}
 		slices.SortFunc(all, time.Time.Compare)
 		for i := range all[1:] {
-			assert.GreaterOrEqualf(t, all[i+1].Sub(all[i]), halfSecond, "start %d came after", i+1)
+			assert.GreaterOrEqualf(t, all[i+1].Sub(all[i]), halfSecond, "start %d came too early", i+1)
 		}
 		assert.Len(t, all, 8*6, "requests")
 	})

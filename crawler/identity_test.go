@@ -199,7 +199,7 @@ func TestRule03_NoCookiesNoCredentialsNoFormsGETOnly(t *testing.T) {
 					t.Errorf("%s carried %s: %q", r.Target, name, r.Header[name])
 				}
 			}
-			assert.Equalf(t, w.web.Referee().Requests()[0].UserAgent, r.UserAgent, "%s came as", r.Target)
+			assert.Equalf(t, w.web.Referee().Requests()[0].UserAgent, r.UserAgent, "the User-Agent of %s", r.Target)
 		}
 		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 	})

@@ -343,7 +343,7 @@ func TestRule08_EachVersionIsArchivedWithItsExchange(t *testing.T) {
 				digest = digestOf([]byte(want.body))
 				known[digest] = true
 			}
-			assert.Equalf(t, digest, l.RobotsSHA256, "exchange %d: the line names", i+1)
+			assert.Equalf(t, digest, l.RobotsSHA256, "exchange %d: the digest that the line names", i+1)
 		}
 		for _, file := range files[:2] {
 			if b, err := w.front.Blob(t.Context(), sha256.Sum256([]byte(file))); err != nil || string(b) != file {

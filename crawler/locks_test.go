@@ -296,7 +296,7 @@ func TestRule11_ARestOfADayEndsAnotherRun(t *testing.T) {
 			if n := len(one.asked("a.test")) - asked; n != 0 || time.Since(began) > time.Minute || s.Status.Queued+s.Status.Deferred != 1 || s.Status.Retired != 1 {
 				t.Errorf("%d requests, after %v; %+v", n, time.Since(began), s.Status)
 			}
-			assert.Equal(t, 1, strings.Count(strings.Join(two.said, "\n"), "waits because of an earlier crawl or command until 2000-01-02T03:46:"), "it said")
+			assert.Equal(t, 1, strings.Count(strings.Join(two.said, "\n"), "waits because of an earlier crawl or command until 2000-01-02T03:46:"), "what it said of the rest")
 			time.Sleep(100_000 * time.Second)
 			if late.run(); len(one.asked("a.test")) == asked {
 				t.Error("the host is never asked again")

@@ -92,7 +92,7 @@ func TestRule09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 		start := time.Now()
 		w.run()
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
-		assert.Equal(t, 2*Floor, time.Since(start), "took")
+		assert.Equal(t, 2*Floor, time.Since(start), "the time it took")
 	})
 }
 

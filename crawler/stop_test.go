@@ -40,7 +40,7 @@ func TestRule25_TheEndWaitsForNobody(t *testing.T) {
 					w.cfg.MaxTime = 5 * time.Second
 					s = w.run()
 				}
-				assert.LessOrEqual(t, time.Since(begin), 5*time.Second+Grace, "it took")
+				assert.LessOrEqual(t, time.Since(begin), 5*time.Second+Grace, "it took too long")
 				if s.EndedBy != EndedMaxTime && s.EndedBy != EndedInterrupted {
 					t.Errorf("ended by %q", s.EndedBy)
 				}
@@ -144,7 +144,7 @@ func whatTheEndCuts(t *testing.T, how string) {
 			w.cfg.Sitemaps.Robots = true
 			begin := time.Now()
 			s := endings[how].run(w)
-			assert.Equal(t, 15*time.Second+endings[how].left, time.Since(begin), "it took")
+			assert.Equal(t, 15*time.Second+endings[how].left, time.Since(begin), "the time it took")
 			cut := 0
 			for _, r := range w.archive.records {
 				if r.Line.Reason != host.Aborted {
@@ -349,7 +349,7 @@ func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
 				w := slowWorld(t, kind, 1, 3)
 				begin := time.Now()
 				s := w.aborted(5*time.Second, left)
-				assert.LessOrEqual(t, time.Since(begin), 5*time.Second+left, "it took")
+				assert.LessOrEqual(t, time.Since(begin), 5*time.Second+left, "it took too long")
 				sentNothing := 0
 				if kind == "connect" {
 					sentNothing = 1 // somebody may have been called on, so the line says so

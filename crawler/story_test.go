@@ -57,7 +57,7 @@ func (s story) play(t *testing.T) {
 		}
 	}
 	for url, want := range s.outcomes {
-		assert.Equalf(t, want, strings.Join(w.ledger.of("http://"+url), "; "), "the ledger says of %s", url)
+		assert.Equalf(t, want, strings.Join(w.ledger.of("http://"+url), "; "), "what the ledger says of %s", url)
 	}
 	if ended := cmp.Or(s.ended, EndedDrained); sum.EndedBy != ended || sum.Incomplete != s.incomplete {
 		t.Errorf("ended by %q, incomplete %v; want %q, %v", sum.EndedBy, sum.Incomplete, ended, s.incomplete)

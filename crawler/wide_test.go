@@ -62,7 +62,7 @@ func TestRule18_PerHostExchangesAtOnce(t *testing.T) {
 		}
 		assert.Equal(t, 8, w.most("localhost"), "in flight at once, want 8")
 		// robots.txt, the root, then a hundred in thirteen rounds.
-		assert.LessOrEqual(t, time.Since(begin), 1600*time.Millisecond, "took")
+		assert.LessOrEqual(t, time.Since(begin), 1600*time.Millisecond, "it took too long")
 		w.judged(crawltest.Rules{Width: 8})
 		for _, l := range w.ledger.all {
 			if l.Gap < 0 || !l.Own {

@@ -103,7 +103,7 @@ func TestEveryTrapIsDocumented(t *testing.T) {
 		defaults[name] = n
 	}
 	for _, name := range crawldir.TrapNames() {
-		assert.Contains(t, string(b), "| `"+name+"="+strconv.Itoa(defaults[name])+"` |", "research-crawl.md has no row that begins")
+		assert.Contains(t, string(b), "| `"+name+"="+strconv.Itoa(defaults[name])+"` |", "research-crawl.md lacks a row")
 	}
 }
 

@@ -22,7 +22,7 @@ func TestStandardNames(t *testing.T) {
 	if want := `robots: no standard "rfc2616"; there are rfc9309, draft1996, std1994`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	assert.Equal(t, RFC9309, Parse(nil, Options{Standard: 77}).Standard(), "an unknown standard is read as")
+	assert.Equal(t, RFC9309, Parse(nil, Options{Standard: 77}).Standard(), "what an unknown standard is read as")
 }
 
 // Records other than rules are read alike by all standards, and change no verdict.

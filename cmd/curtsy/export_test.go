@@ -28,7 +28,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 	if pages := os.Getenv("CURTSY_EXPORT_PAGES"); pages != "" {
 		n, err := strconv.Atoi(pages)
 		require.NoError(t, err)
-		require.GreaterOrEqualf(t, n, hosts, "CURTSY_EXPORT_PAGES is %q, want a number from", pages)
+		require.GreaterOrEqualf(t, n, hosts, "CURTSY_EXPORT_PAGES is %q, want one page of each host at least", pages)
 		perHost = n / hosts
 	}
 	var sites []*crawltest.Site

@@ -35,11 +35,12 @@ func commands(t *testing.T) []*cobra.Command {
 }
 
 // TestHelp_Tree compares the help of every command, with all flags, with testdata/help.txt, which
-// CURTSY_UPDATE_SCRIPTS=1 go test ./cmd/curtsy -run TestHelp_Tree writes. Lines fit a terminal of 80 columns, and each flag
-// is in a group.
+// CURTSY_UPDATE_SCRIPTS=1 go test ./cmd/curtsy -run TestHelp_Tree writes. Lines fit a terminal of 80 columns. Each flag
+// is in a group, and the words that completion offers for it stand in its help.
 func TestHelp_Tree(t *testing.T) {
 	t.Parallel()
 	var tree strings.Builder
+	words := 0
 	for _, c := range commands(t) {
 		r := atHome(t, append(strings.Fields(c.CommandPath())[1:], mostHelp(c))...)
 		r.want(t, cli.ExitDone)
@@ -56,11 +57,17 @@ func TestHelp_Tree(t *testing.T) {
 			if !strings.Contains(r.out, "--"+f.Name+" ") && !strings.Contains(r.out, "--"+f.Name+"\n") {
 				t.Errorf("%s: --%s is not there", c.CommandPath(), f.Name)
 			}
+			for _, w := range cli.WordsOf(f) {
+				words++
+				known := f.Name == "trap" || strings.Contains(f.Usage, strings.TrimSuffix(w, "="))
+				assert.Truef(t, known, "%s --%s: %q is not in %q", c.CommandPath(), f.Name, w, f.Usage)
+			}
 			if name, _ := pflag.UnquoteUsage(f); name != strings.ToUpper(name) {
 				t.Errorf("%s: --%s takes %q: name it", c.CommandPath(), f.Name, name)
 			}
 		})
 	}
+	assert.GreaterOrEqual(t, words, 80, "words of flags")
 	golden := filepath.Join("testdata", "help.txt")
 	if os.Getenv("CURTSY_UPDATE_SCRIPTS") != "" {
 		require.NoError(t, os.WriteFile(golden, []byte(tree.String()), 0o666))

@@ -18,11 +18,11 @@ func TestInstallDocsWritesWhatItSays(t *testing.T) {
 	prefix := t.TempDir()
 	said := inside(t, "install-docs", "--dry-run", "--prefix", prefix)
 	said.want(t, cli.ExitDone)
-	require.Empty(t, filesOf(t, prefix), "--dry-run wrote")
+	require.Empty(t, filesOf(t, prefix), "--dry-run wrote files")
 	for range 2 { // its own files are replaced
 		wrote := inside(t, "install-docs", "--prefix", prefix)
 		wrote.want(t, cli.ExitDone)
-		assert.Equalf(t, strings.ReplaceAll(said.out, "would write", "wrote"), wrote.out, "it said %s and wrote", said.out)
+		assert.Equalf(t, strings.ReplaceAll(said.out, "would write", "wrote"), wrote.out, "it wrote something else than it said")
 	}
 	const zsh = "share/zsh/site-functions/_curtsy"
 	want := []string{"share/bash-completion/completions/curtsy", zsh, "share/fish/vendor_completions.d/curtsy.fish"}

@@ -348,7 +348,7 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 		t.Fatalf("no Tab leads to %s, but to %q", want, passed)
 		return nil
 	}
-	assert.Empty(t, walk("a|Skip to content"), "before the link to the content come")
+	assert.Empty(t, walk("a|Skip to content"), "these come before the link to the content")
 	walk("button|Pause")
 	hit(kb.Enter)
 	until(t, tab, "the crawl is paused", `document.getElementById("state").textContent === "paused" && document.getElementById("told").textContent === "The crawl is paused."`)

@@ -91,7 +91,7 @@ func cooked(t *testing.T, kind, code, out string) string {
 	}
 	cmd.Dir = out
 	b, err := cmd.CombinedOutput()
-	require.NoError(t, err, b)
+	require.NoError(t, err, string(b))
 	return string(b)
 }
 

@@ -80,7 +80,7 @@ func foreignScript(t *testing.T, modules, name, input string, args ...string) st
 	cmd := exec.CommandContext(t.Context(), "node", append([]string{path}, args...)...)
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, out)
+	require.NoError(t, err, string(out))
 	return string(out)
 }
 

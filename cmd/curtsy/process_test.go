@@ -122,7 +122,7 @@ func (r result) want(t *testing.T, code int, says ...string) {
 	t.Helper()
 	assert.Equalf(t, code, r.code, "exit code %d, want %d; standard error:\n%s\nstandard output:\n%.4000s", r.code, code, r.err, r.out)
 	for _, s := range says {
-		assert.Contains(t, r.err, s, "standard error lacks")
+		assert.Contains(t, r.err, s, "standard error")
 	}
 }
 

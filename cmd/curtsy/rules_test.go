@@ -68,7 +68,7 @@ func TestRules01To08_OverSockets(t *testing.T) {
 	}
 	archive := archiveText(t, dir)
 	for _, want := range []string{"operator: The Library", "description: a test of rules", "User-Agent: " + agent, file, "Disallow: /p3.html"} {
-		assert.Contains(t, archive, want, "the archive lacks")
+		assert.Contains(t, archive, want, "the archive")
 	}
 	rules := map[string]int{}
 	for _, l := range ledgerLinesIn(t, dir) {

@@ -26,7 +26,7 @@ func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string
 		Counts  map[string]int64
 		Changes []crawldir.Change `json:"changes"`
 	}
-	require.NoError(t, json.Unmarshal(b, &file), b)
+	require.NoError(t, json.Unmarshal(b, &file), string(b))
 	of = map[string]crawldir.Change{}
 	sum := int64(0)
 	for _, c := range file.Changes {

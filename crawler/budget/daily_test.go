@@ -31,7 +31,7 @@ func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 			left, _ := d.Left(a, now)
 			wait := d.Take(a, now)
 			require.Equalf(t, (wait == 0), (left > 0), "%d left, and %v to wait", left, wait)
-			require.LessOrEqual(t, wait, 25*time.Hour, "to wait")
+			require.LessOrEqual(t, wait, 25*time.Hour, "the wait")
 			if wait > 0 && rng.IntN(2) == 0 {
 				now = now.Add(wait)
 				wait = d.Take(a, now)
@@ -46,7 +46,7 @@ func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 			}
 		}
 		for i := int(most); i < len(made); i++ {
-			require.GreaterOrEqualf(t, made[i].Sub(made[i-int(most)]), 24*time.Hour, "cap %d: %d requests within", most, most+1)
+			require.GreaterOrEqualf(t, made[i].Sub(made[i-int(most)]), 24*time.Hour, "cap %d: %d requests within a day", most, most+1)
 		}
 		assert.GreaterOrEqualf(t, len(made), int(most)*5, "cap %d: %d requests in all", most, len(made))
 	}

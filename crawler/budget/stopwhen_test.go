@@ -84,7 +84,7 @@ func TestWhenAConditionIsMet(t *testing.T) {
 		{"ten new hosts, long ago", "new-hosts<10", func(i int) Answer { return Answer{Page: true, First: i < 10} }, 1001},
 		{"nine", "new-hosts<10", func(i int) Answer { return Answer{Page: true, First: i < 9} }, 1000},
 	} {
-		assert.Equalf(t, c.want, met(watch(t, c.when), 5000, c.answer), "%s: %s after", c.name, c.when)
+		assert.Equalf(t, c.want, met(watch(t, c.when), 5000, c.answer), "%s: answers until %s", c.name, c.when)
 	}
 }
 

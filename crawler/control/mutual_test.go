@@ -94,7 +94,7 @@ func TestARequestThatIsNotOfOneWhoKnowsIsRefused(t *testing.T) {
 	if _, _, err := ask(t, "another secret", s.URL, http.DefaultTransport); !errors.Is(err, control.ErrStranger) {
 		t.Error(err)
 	}
-	assert.Equal(t, 0, asked, "were let in")
+	assert.Equal(t, 0, asked, "requests were let in")
 }
 
 // Whatever is changed in an answer, nobody believes it; nor one that was given to another request, nor one's own words.

@@ -116,8 +116,9 @@ func TestAnOrderUnderWayIsAnsweredThoughTheCrawlEnds(t *testing.T) {
 	r, err := Connect(t.Context(), dir)
 	require.NoError(t, err)
 	answered := make(chan error, 1)
+	drop := frontier.Steering{Act: frontier.Drop, Authority: parse(t, "http://a.test/").Authority()}
 	go func() {
-		done, err := r.Steer(t.Context(), frontier.Steering{Act: frontier.Drop, Authority: parse(t, "http://a.test/").Authority()})
+		done, err := r.Steer(t.Context(), drop)
 		if err == nil && done.URLs != 1 {
 			err = fmt.Errorf("%+v", done)
 		}

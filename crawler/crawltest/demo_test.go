@@ -28,7 +28,7 @@ func TestDemoIsCrawledPolitely(t *testing.T) {
 			t.Errorf("%s: %s", row.Rule, row.Verdict)
 		}
 	}
-	assert.LessOrEqual(t, r.Elapsed, 17*second, "took")
+	assert.LessOrEqual(t, r.Elapsed, 17*second, "it took too long")
 	for _, h := range r.Hosts {
 		assert.LessOrEqualf(t, h.Requests, 13, "%s: %d requests", h.Host, h.Requests)
 		if h.Gaps > 0 && h.Gap < h.Required {
@@ -38,7 +38,7 @@ func TestDemoIsCrawledPolitely(t *testing.T) {
 	if h := r.Host("theatre.test"); h.Requests != 1 || h.Robots != 1 {
 		t.Errorf("theatre.test: %+v", h)
 	}
-	assert.Equal(t, 1500*time.Millisecond, r.Host("observatory.test").Required, "observatory.test: required")
+	assert.Equal(t, 1500*time.Millisecond, r.Host("observatory.test").Required, "the pause that observatory.test requires")
 	t.Log("\n" + text)
 }
 

@@ -29,7 +29,7 @@ func TestRFC3986_6_2_2_Key(t *testing.T) {
 		{"/a#b", "/a"},
 		{"/a;b=1,2!$'()*+@:", "/a;b=1,2!$'()*+@:"},
 	} {
-		assert.Equalf(t, tc.key, Key(tc.target), "Key(%q", tc.target)
+		assert.Equalf(t, tc.key, Key(tc.target), "Key(%q)", tc.target)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
 		page, err := io.ReadAll(asked(t, s, "GET", "/crawl/0/", "", cookie).Body)
 		for _, want := range tt.want {
 			require.NoError(t, err)
-			assert.Containsf(t, string(page), want, "%+v: the page lacks", tt.e)
+			assert.Containsf(t, string(page), want, "%+v: the page", tt.e)
 		}
 	}
 }

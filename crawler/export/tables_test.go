@@ -35,7 +35,7 @@ func TestDecisions(t *testing.T) {
 	}
 	kinds := map[string]int{}
 	for i, r := range m.rows {
-		assert.Equalf(t, valueText(tables.Long(int64(i))), m.show(r, "entry"), "row %d is of entry", i)
+		assert.Equalf(t, valueText(tables.Long(int64(i))), m.show(r, "entry"), "the entry of row %d", i)
 		kinds[m.show(r, "line_kind")+" "+m.show(r, "generation")]++
 	}
 	if kinds["decision 1"] == 0 || kinds["decision 2"] == 0 || kinds["decision -"] != 0 || kinds["mark 1"] == 0 || len(kinds) > 5 {

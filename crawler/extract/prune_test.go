@@ -201,5 +201,5 @@ func TestPrune_DeepPages(t *testing.T) {
 	}
 	page, err = New().HTML(t.Context(), input(t, []byte(strings.Repeat("x<video>", 5000)+"<a href=1>")))
 	require.NoError(t, err)
-	assert.Equal(t, UnparsedDeep, page.Unparsed, "it too deep")
+	assert.Equal(t, UnparsedDeep, page.Unparsed, "it is too deep")
 }

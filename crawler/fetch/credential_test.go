@@ -95,7 +95,7 @@ func TestNoPrintingShowsAValue(t *testing.T) {
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "f", f, "s", s, "deep", deep)
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "f", f, "s", s, "deep", deep)
 	for _, secret := range []string{password, "am86VHIw", fmt.Sprintf("%x", password), strings.Trim(fmt.Sprint([]byte(password)), "[]")} {
-		assert.NotContains(t, b.String(), secret, "is printed")
+		assert.NotContains(t, b.String(), secret, "the secret is printed")
 	}
 }
 

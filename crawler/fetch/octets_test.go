@@ -66,7 +66,7 @@ func TestRequestTargetIsThatOfCanon(t *testing.T) {
 			x := do(t, f, Request{URL: u})
 			closed(t, f)
 			w.wg.Wait()
-			assert.Equalf(t, string(x.Request), seen, "%s: Exchange.Request %q, crossed the connection", raw, x.Request)
+			assert.Equalf(t, string(x.Request), seen, "%s: Exchange.Request is not what crossed the connection", raw)
 			want := "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Authority().HostPort() + "\r\n"
 			assert.Truef(t, strings.HasPrefix(seen, want), "%s: sent %q, want it to begin %q", raw, seen, want)
 			if n := strings.Count(seen, "\r\n"); n != 6 {

@@ -110,7 +110,7 @@ func TestConnect_HostileProxies(t *testing.T) {
 			near, err := through(t, "http://jo:s3cr3t@proxy.lab.dev:3128", "www.example.org:443", c.serve)
 			_ = near.Close()
 			fault(t, err, c.kind, c.text)
-			assert.LessOrEqual(t, time.Since(began), 10*time.Second, "it took")
+			assert.LessOrEqual(t, time.Since(began), 10*time.Second, "it took too long")
 		})
 	}
 }

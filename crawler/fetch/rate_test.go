@@ -90,7 +90,7 @@ func TestBeginAndBegunFrameTheSending(t *testing.T) {
 		for range 2 {
 			x := do(t, f, r)
 			expect(t, x, "", "")
-			assert.LessOrEqual(t, x.End.Sub(x.Start), time.Second, "the exchange took")
+			assert.LessOrEqual(t, x.End.Sub(x.Start), time.Second, "the exchange took too long")
 		}
 		assert.Equal(t, "begin begun "+"begin begun "+"begin begun ", said.String())
 		assert.Len(t, w.dialed, 2, "connections")

@@ -26,7 +26,7 @@ func by(t testing.TB, raw string) *Chooser {
 // unresolved fails the test when a name other than the proxy's is looked up.
 func unresolved(t testing.TB) func(context.Context, string) ([]netip.Addr, error) {
 	return func(_ context.Context, host string) ([]netip.Addr, error) {
-		assert.Equal(t, "proxy.lab.dev", host, "is looked up")
+		assert.Equal(t, "proxy.lab.dev", host, "another name is looked up")
 		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil // a private net: nothing keeps a proxy from being there
 	}
 }
@@ -59,7 +59,7 @@ func TestProxy_ForwardsHTTP(t *testing.T) {
 		t.Errorf("dialled %q for %d requests", w.dialed, len(heads))
 	}
 	for _, head := range heads {
-		assert.Contains(t, head, "Proxy-Authorization: Basic "+hidden+"\r\n", "the proxy is not told who we")
+		assert.Contains(t, head, "Proxy-Authorization: Basic "+hidden+"\r\n", "the proxy is not told who we are")
 	}
 }
 

@@ -212,7 +212,7 @@ func TestStop(t *testing.T) {
 				time.AfterFunc(5*time.Second, func() { stop(cause) })
 				begin := time.Now()
 				x, err := f.Do(ctx, Request{URL: mustURL(t, c.url)})
-				assert.Equal(t, 5*time.Second, time.Since(begin), "took")
+				assert.Equal(t, 5*time.Second, time.Since(begin), "the time it took")
 				if cause != enough {
 					if x != nil || !errors.Is(err, context.Canceled) {
 						t.Errorf("%v, %v", x, err)

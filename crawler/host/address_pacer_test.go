@@ -32,7 +32,7 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 		"64:ff9b::808:808": "8.8.8.8/32", "64:ff9b::808:809": "8.8.8.9/32", "64:ff9b:1::808:808": "64:ff9b:1::/64",
 		"2002:808:808::1": "8.8.8.8/32", "2002:808:808:5::1": "8.8.8.8/32",
 	} {
-		assert.Equalf(t, want, Network(netip.MustParseAddr(addr)).String(), "%s counts as", addr)
+		assert.Equalf(t, want, Network(netip.MustParseAddr(addr)).String(), "the network of %s", addr)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestRule12_NetworkErrors(t *testing.T) {
 func TestRule12_EachFailureCostsAtLeastThePace(t *testing.T) {
 	for _, a := range []Answer{Broken, Unreachable, Nowhere, Throttled} {
 		var n State
-		assert.Equalf(t, 7*time.Hour, n.after(Signal{Answer: a, Why: "why"}, 7*time.Hour).Wait, "answer %d: waits", a)
+		assert.Equalf(t, 7*time.Hour, n.after(Signal{Answer: a, Why: "why"}, 7*time.Hour).Wait, "answer %d: the wait", a)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestNotesSurviveTheFrontier(t *testing.T) {
 			n.History = bytes.Repeat([]byte{byte(k)}, k)
 		}
 		b := n.Append(nil)
-		require.LessOrEqual(t, len(b), frontier.MaxMemory, "octets, more than a frontier keeps")
+		require.LessOrEqual(t, len(b), frontier.MaxMemory, "more octets than a frontier keeps")
 		got, err := Read(b)
 		require.NoError(t, err)
 		require.Equalf(t, n, got, "read %+v, %v; wrote %+v", got, err, n)

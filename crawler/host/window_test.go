@@ -142,7 +142,7 @@ func TestWorkTakesLongerWithinAWindow(t *testing.T) {
 		1e3 * time.Hour:  3e3 * time.Hour,
 		10 * time.Second: 10*time.Hour + 10*time.Second,
 	} {
-		assert.Equalf(t, want, w.Takes(at, work), "%v take", work)
+		assert.Equalf(t, want, w.Takes(at, work), "%v of work", work)
 	}
 	if s := w.Share(); s < 0.333 || s > 0.334 {
 		t.Error(s)

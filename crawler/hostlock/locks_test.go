@@ -145,7 +145,7 @@ func TestTableAgreesWithAMap(t *testing.T) {
 			now := time.Now().UnixMicro()
 			e, err := l.find(h)
 			require.NoError(t, err)
-			require.Equalf(t, (entry{h, next[h], farthest.Microseconds()}).wait(now), e.wait(now), "%x: rests", h)
+			require.Equalf(t, (entry{h, next[h], farthest.Microseconds()}).wait(now), e.wait(now), "the rest of %x", h)
 			rest := time.Duration(r.IntN(100)) * time.Second
 			next[h] = now + rest.Microseconds()
 			require.NoError(t, l.store(h, now, rest))
@@ -305,7 +305,7 @@ func TestRule26_StartsAtAnAddress(t *testing.T) {
 		}
 		all.Wait()
 		for i := range starts[1:] {
-			assert.GreaterOrEqualf(t, starts[i+1].Sub(starts[i]), every, "start %d came after", i+1)
+			assert.GreaterOrEqualf(t, starts[i+1].Sub(starts[i]), every, "start %d came too early", i+1)
 		}
 	})
 }

@@ -51,7 +51,7 @@ func TestRule25_SlowGiveTheirSeatBack(t *testing.T) {
 			})
 		}
 		time.Sleep(5 * time.Second)
-		assert.Equal(t, 8, r.Slow(), "are slow")
+		assert.Equal(t, 8, r.Slow(), "exchanges are slow")
 		begin := time.Now()
 		if fly(t, r, &meter{}, time.Millisecond) || time.Since(begin) != time.Millisecond {
 			t.Errorf("a quick one took %v", time.Since(begin))

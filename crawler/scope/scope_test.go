@@ -240,7 +240,7 @@ func TestNew_ErrorsNameTheSettingAndThePlace(t *testing.T) {
 			continue
 		}
 		for _, part := range tt.want {
-			assert.Containsf(t, err.Error(), part, "%q does not say", err)
+			assert.ErrorContains(t, err, part)
 		}
 	}
 }

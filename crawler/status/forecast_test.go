@@ -218,5 +218,5 @@ func TestOnceATenthIsDoneTheEndIsKnownWithinAFifth(t *testing.T) {
 		})
 	}
 	t.Log(said)
-	assert.GreaterOrEqual(t, within, 8, "of 10 are within a fifth")
+	assert.GreaterOrEqual(t, within, 8, "too few of 10 are within a fifth")
 }

@@ -258,7 +258,7 @@ func TestRule22_CopiesAreCountedAlongTheChain(t *testing.T) {
 	h.Leads(page(0), 11, h.Copies("", 11))
 	for i := 1; i < 300; i++ {
 		copies := h.Copies(page(i-1).String(), 11)
-		require.Equalf(t, min(i, maxCopy+1), copies, "page %d is copy", i)
+		require.Equalf(t, min(i, maxCopy+1), copies, "copies up to page %d", i)
 		h.Leads(page(i), 11, copies)
 		h = written(t, h)
 	}
@@ -266,7 +266,7 @@ func TestRule22_CopiesAreCountedAlongTheChain(t *testing.T) {
 		via  string
 		text uint64
 	}{{page(299).String(), 12}, {page(300).String(), 11}, {page(299).String(), 0}, {"", 11}, {page(5).String(), 11}} {
-		assert.Equalf(t, 0, h.Copies(tt.via, tt.text), "%q, %d: copy", tt.via, tt.text)
+		assert.Equalf(t, 0, h.Copies(tt.via, tt.text), "%q, %d: copies", tt.via, tt.text)
 	}
 	for _, tt := range []struct {
 		limits Limits

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,9 +51,7 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 			t.Fatalf("Compact: %d, %d octets, error %v", before, after, err)
 		}
 		checkClean(t, path)
-		if got := tell(t, path); !reflect.DeepEqual(got, want) {
-			t.Errorf("got  %+v\nwant %+v", got, want)
-		}
+		assert.Equal(t, want, tell(t, path))
 		e := &engine{TB: t, file: path}
 		e.start()
 		for _, c := range e.links("a", 0, 2000) {
@@ -82,9 +79,7 @@ func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	if err != nil || before != forgot || again != forgot {
 		t.Fatalf("%d, then %d and %d octets, error %v", forgot, before, again, err)
 	}
-	if got := tell(t, path); !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
+	assert.Equal(t, want, tell(t, path))
 }
 
 func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {

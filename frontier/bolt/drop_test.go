@@ -57,7 +57,7 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		if n := kept.Load(); way == "open" && n != all {
 			t.Errorf("%d are told and durable, want %d", n, all)
 		}
-		assert.Equalf(t, (frontier.Steered{}), e.steer(s), "%s: a repeat does", way)
+		assert.Equalf(t, (frontier.Steered{}), e.steer(s), "%s: a repeat does something", way)
 		if way == "export" {
 			break
 		}

@@ -59,3 +59,14 @@ func TestLeases_EqualAMap(t *testing.T) {
 		}
 	}
 }
+
+// A lease that ends before its time leaves no entry behind for good.
+func TestLeases_EndedOnesAreForgotten(t *testing.T) {
+	h := host{}
+	ls := leases{hosts: &hosts{all: []*host{&h}}, length: time.Hour}
+	for range 3000 {
+		ls.begin(&h, 0)
+		ls.end(&h)
+		require.LessOrEqual(t, len(ls.expiry), 100, "entries of one host")
+	}
+}

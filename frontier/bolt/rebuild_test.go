@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -86,7 +85,7 @@ func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
 		}
 		out, s, err := rebuild(t, path, nil)
 		require.NoError(t, err)
-		require.Truef(t, s.Whole(), "%s: %v, error", name, s)
+		require.Truef(t, s.Whole(), "%s: %v", name, s)
 		got := tell(t, out)
 		if !got.stats.Unclean || got.stats.Restarts != want.stats.Restarts+1 {
 			t.Errorf("%s: %+v", name, got.stats)
@@ -217,9 +216,7 @@ func TestRebuild_WithoutMetaPagesOrBranches(t *testing.T) {
 	if err != nil || !s.MetaSpoilt || s.Whole() {
 		t.Fatalf("%v, error %v", s, err)
 	}
-	if got := texts(t, out); !reflect.DeepEqual(got, truth) {
-		t.Errorf("%d URLs of %d, or other endings\n%v", len(got), len(truth), s)
-	}
+	assert.Equalf(t, truth, texts(t, out), "%v", s)
 }
 
 // lines returns a ledger.
@@ -275,7 +272,7 @@ func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
 		wipe(t, path, j, func(seq uint64) bool { return seq%2 == 0 })
 		_, without, err := rebuild(t, path, nil)
 		require.NoError(t, err)
-		require.Falsef(t, without.Whole(), "%s: %v, error", j, without)
+		require.Falsef(t, without.Whole(), "%s: %v", j, without)
 		out, s, err := rebuild(t, path, lines(ledger))
 		require.NoError(t, err)
 		t.Logf("%s: %v", j, s)
@@ -333,7 +330,7 @@ func TestRebuild_MakesUpForEachLostPage(t *testing.T) {
 			}
 		}
 	}
-	assert.GreaterOrEqual(t, lost, 3, "pages were missed")
+	assert.GreaterOrEqual(t, lost, 3, "too few pages were missed")
 }
 
 // A URL that was closed, folded and opened again is pending: the older words, which free pages may still hold, do not
@@ -409,9 +406,7 @@ func TestRebuild_ALostSecretIsMadeAnew(t *testing.T) {
 	if err != nil || !found.NewSecret || found.Refused != 0 {
 		t.Fatalf("%v, error %v", found, err)
 	}
-	if got := texts(t, out); !reflect.DeepEqual(got, truth) {
-		t.Errorf("%d URLs of %d", len(got), len(truth))
-	}
+	assert.Equal(t, truth, texts(t, out))
 }
 
 func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {

@@ -129,5 +129,5 @@ func TestRebuild_KeepsHoldsMarksAndStops(t *testing.T) {
 			t.Errorf("%s: hold %+v, want %+v", h.Authority, k, h.Hold)
 		}
 	}
-	assert.GreaterOrEqual(t, suspects, 2, "stops: the test does not hit")
+	assert.GreaterOrEqual(t, suspects, 2, "too few stops: the test does not hit")
 }

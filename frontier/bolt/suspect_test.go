@@ -76,7 +76,7 @@ func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
 		}
 		close(hold)
 		require.Equal(t, 2, len(e.turn(2).Tasks), "tasks, want 2")
-		require.EqualValues(t, 1, e.recorded().Leases, "the turn was given with the record")
+		require.EqualValues(t, 1, e.recorded().Leases, "leases in the record when the turn was given")
 	})
 }
 
@@ -98,8 +98,6 @@ func TestClaim_IsCarefulForSoManyResults(t *testing.T) {
 			}
 			results++
 		}
-		if want := 2 + frontier.GroupPages; results != want {
-			t.Fatalf("%d turns waited for their record, want %d", results, want)
-		}
+		require.Equal(t, 2+frontier.GroupPages, results, "turns waited for their record")
 	})
 }

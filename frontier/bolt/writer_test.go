@@ -80,7 +80,7 @@ func TestGroup_SyncAddAndCloseCommitAtOnce(t *testing.T) {
 		e.sync() // what is in flight is another
 		require.EqualValues(t, 3, e.transactions()-before, "transactions, want 3: Add and two of Sync")
 		e.shut()
-		require.EqualValues(t, 0, time.Since(begin), "passed")
+		require.EqualValues(t, 0, time.Since(begin), "time passed")
 	})
 }
 
@@ -153,9 +153,7 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 		e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token,
 			Deferred: []frontier.Deferral{{Print: turn.Tasks[0].Print, Reason: "status 500"}}})
 		turn = e.turn(1)
-		if turn.Tasks[0].Attempts != 1 {
-			t.Fatalf("attempts %d, want 1", turn.Tasks[0].Attempts)
-		}
+		require.EqualValues(t, 1, turn.Tasks[0].Attempts, "attempts")
 		e.finish(fetched(turn))
 		e.add(e.links("a", 1, 1))
 		e.sync()

@@ -126,7 +126,7 @@ func TestARegularFileIsOpenedAsEver(t *testing.T) {
 	} {
 		f, err := openings[c.way](path)
 		require.NoError(t, err, c.way)
-		assert.Equalf(t, path, f.Name(), "%s: it is called", c.way)
+		assert.Equalf(t, path, f.Name(), "%s: its name", c.way)
 		if _, err := io.WriteString(f, c.write); err != nil {
 			t.Error(err)
 		}

@@ -73,7 +73,7 @@ func TestScript_LineThatTestsNothingFails(t *testing.T) {
 				h := Harness{Open: func(_ testing.TB, _ string, o frontier.Options) frontier.Frontier { return model.New(o) }}
 				failed = fails(t, func(t testing.TB) { r.Test(NewStage(t, h, dir, r.Options)) })
 			})
-			assert.NotEqual(t, c.want, failed, "failed")
+			assert.Equal(t, c.want, !failed, "whether it passes")
 		})
 	}
 }

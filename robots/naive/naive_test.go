@@ -26,7 +26,7 @@ func TestNaiveIsSmallAndImportsNothing(t *testing.T) {
 	for _, name := range []string{"naive.go", "named.go", "old.go", "rate.go", "rules.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 		require.NoError(t, err)
-		assert.Emptyf(t, file.Imports, "%s: imports", name)
+		assert.Emptyf(t, file.Imports, "%s has imports", name)
 		source, err := os.ReadFile(name)
 		require.NoError(t, err)
 		n := 0

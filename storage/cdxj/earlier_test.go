@@ -128,7 +128,7 @@ func TestEarlierIndexOfAnotherToolSaysWhatCannotBeUsed(t *testing.T) {
 	defer c.close(t)
 	notes := strings.Join(c.store.Notes(), "\n")
 	for _, want := range []string{"2 captures have digests other than SHA-256", "1 lines are not CDXJ", "no payload in it"} {
-		assert.Contains(t, notes, want, "notes lack")
+		assert.Contains(t, notes, want, "the notes")
 	}
 	for _, body := range []string{"revisit", "a URL with a space"} {
 		if o, known, err := c.store.Original(digestOf(body)); known || err != nil {

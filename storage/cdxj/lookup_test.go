@@ -50,7 +50,7 @@ func TestLookupAcrossSegmentsIsInOrderOfTime(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqualf(t, len(files), 3, "only in %v", files)
-	assert.Empty(t, captures(t, dir, "http://a.test/none"), "found")
+	assert.Empty(t, captures(t, dir, "http://a.test/none"), "captures of a URL that has none")
 }
 
 // FuzzLookupEqualsScan: halving finds what reading every line finds.

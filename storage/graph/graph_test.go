@@ -80,7 +80,7 @@ func TestVerticesAreNumberedByReversedHost(t *testing.T) {
 		link{"http://192.0.2.7/", "https://a.example.com/"}, link{"https://example-a.org/", "https://BÜCHER.example.com/"})
 	var got []string
 	for i, v := range vertices(t, g) {
-		assert.Equalf(t, uint32(i), v.ID, "vertex %d has number", i)
+		assert.Equalf(t, uint32(i), v.ID, "the number of vertex %d", i)
 		got = append(got, v.Reversed+" "+v.Name)
 	}
 	want := []string{

@@ -105,7 +105,7 @@ func TestForgottenLinesAreInNoSecondCopy(t *testing.T) {
 		break
 	}
 	names, _ := filepath.Glob(filepath.Join(dir, "000000*"))
-	assert.Equal(t, []string{plain}, names, "are there")
+	assert.Equal(t, []string{plain}, names, "the files that are there")
 	if b, err := os.ReadFile(plain); err != nil || bytes.Contains(b, []byte("http://a.test/0")) {
 		t.Errorf("%s, %v", b, err)
 	}

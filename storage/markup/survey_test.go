@@ -56,7 +56,7 @@ func TestSurvey_TellsEachReferenceAndAnchorWithItsPlace(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equalf(t, tt.want, surveyed(t, tt.of, tt.kind, tt.in), "%q\ntold", tt.in)
+			assert.Equalf(t, tt.want, surveyed(t, tt.of, tt.kind, tt.in), "%q", tt.in)
 		})
 	}
 }

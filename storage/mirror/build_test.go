@@ -48,9 +48,7 @@ func TestRedirectsToAPlaceInAPage(t *testing.T) {
 		got{url: "http://a.test/new", body: "new"})
 	built(t, options(t, dir))
 	page := treeOf(t, Tree(dir))["a.test/index.html"]
-	if want := `<a href="new.html#a%20%22b%E9">old</a> <a href="new.html#a%20%22b%E9">older</a>`; page != want {
-		t.Errorf("the page is %s, want %s", page, want)
-	}
+	assert.Equal(t, `<a href="new.html#a%20%22b%E9">old</a> <a href="new.html#a%20%22b%E9">older</a>`, page)
 	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
 		t.Errorf("wrong: %v", wrong)
 	}
@@ -66,9 +64,7 @@ func TestTreeOfASmallSite(t *testing.T) {
 	tree := treeOf(t, Tree(dir))
 	page := "a.test/page~" + hashOf("http://a.test/page")[:8] + ".html"
 	want := []string{"a.test/Page.html", "a.test/d/e@x=1&y=2.html", "a.test/d/index.html", "a.test/i.png", "a.test/index.html", page, "a.test/s@v=1.css", "a.test/t.css"}
-	if got := filesOf(tree); !slices.Equal(got, want) {
-		t.Errorf("the files are %q, want %q", got, want)
-	}
+	assert.Equal(t, want, filesOf(tree))
 	for file, parts := range map[string][]string{
 		"a.test/index.html": {
 			`href="s@v=1.css"`, `href="d/index.html"`, `href="d/index.html#there"`, `href="d/e@x=1%26y=2.html#f"`, `href="http://b.test/x"`,
@@ -81,7 +77,7 @@ func TestTreeOfASmallSite(t *testing.T) {
 		"a.test/Page.html":        {`href="` + page[len("a.test/"):] + `"`},
 	} {
 		for _, p := range parts {
-			assert.Containsf(t, tree[file], p, "%s lacks", file)
+			assert.Containsf(t, tree[file], p, "%s", file)
 		}
 	}
 	assert.NotContains(t, tree["a.test/index.html"], `"/d/"`, "the base stayed")
@@ -164,9 +160,7 @@ func TestRebuildIsTheSameAndSharesEverything(t *testing.T) {
 	mustBeEqual(t, "built after an edit", before, treeOf(t, Tree(dir)))
 	assert.EqualValues(t, 2, s.Written, "files were written")
 	o.Fresh = true
-	if s = built(t, o); s.Shared != 0 {
-		t.Errorf("a fresh build shares %d files", s.Shared)
-	}
+	assert.Zero(t, built(t, o).Shared, "files that a fresh build shares")
 	mustBeEqual(t, "built afresh", before, treeOf(t, Tree(dir)))
 }
 
@@ -271,12 +265,8 @@ func TestWhichAnswerCounts(t *testing.T) {
 			}
 			crawled(t, dir, append(c.answers, got{url: "http://a.test/", body: `<a href=x>x</a>`})...)
 			s := built(t, options(t, dir))
-			if got := treeOf(t, Tree(dir))["a.test/x.html"]; got != c.want {
-				t.Errorf("the file is %q, want %q", got, c.want)
-			}
-			if m := missingOf(t, dir)[url]; m.Reason != c.reason {
-				t.Errorf("it is missing as %+v, want %q", m, c.reason)
-			}
+			assert.Equal(t, c.want, treeOf(t, Tree(dir))["a.test/x.html"])
+			assert.Equal(t, c.reason, missingOf(t, dir)[url].Reason, "why it is missing")
 			if c.reason != "" && s.Left[c.reason] != 1 {
 				t.Errorf("the summary is %+v", s)
 			}

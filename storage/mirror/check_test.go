@@ -179,7 +179,5 @@ func TestALargeDocumentIsCopied(t *testing.T) {
 	if _, other := brokenOf(t, dir); len(other) != 1 || other[0].Reason != NotRewritten {
 		t.Errorf("told is %+v", other)
 	}
-	if s = built(t, options(t, dir)); s.Shared != 2 {
-		t.Errorf("%d files are shared", s.Shared)
-	}
+	assert.EqualValues(t, 2, built(t, options(t, dir)).Shared, "files are shared")
 }

@@ -142,7 +142,7 @@ func built(t testing.TB, o Options) Summary {
 	require.NoError(t, err)
 	left, err := filepath.Glob(filepath.Join(o.Dir, "mirror.*"))
 	require.NoError(t, err)
-	assert.Empty(t, left, "a build leaves")
+	assert.Empty(t, left, "a build leaves files behind")
 	return s
 }
 
@@ -204,9 +204,7 @@ func missingOf(t testing.TB, dir string) map[string]Missing {
 	last := ""
 	for m, err := range MissingLines(Tree(dir)) {
 		require.NoError(t, err)
-		if m.URL <= last {
-			t.Errorf("%s stands behind %s", m.URL, last)
-		}
+		assert.Greater(t, m.URL, last, "the order of what is missing")
 		all[m.URL], last = m, m.URL
 	}
 	return all
@@ -218,9 +216,7 @@ func mapOf(t testing.TB, dir string) map[string]Entry {
 	last := ""
 	for e, err := range Map(Tree(dir)) {
 		require.NoError(t, err)
-		if e.URL <= last {
-			t.Errorf("%s stands behind %s", e.URL, last)
-		}
+		assert.Greater(t, e.URL, last, "the order of the map")
 		all[e.URL], last = e, e.URL
 	}
 	return all

@@ -135,7 +135,7 @@ func TestABuildThatFailsLeavesNothing(t *testing.T) {
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "mirror*"))
 	require.NoError(t, err)
-	assert.Empty(t, names, "it leaves")
+	assert.Empty(t, names, "it leaves files behind")
 }
 
 func TestWhatIsNoMirrorIsNotReplaced(t *testing.T) {

@@ -59,7 +59,7 @@ func TestAManifestByNameAloneMayBeNone(t *testing.T) {
 	if s := built(t, options(t, dir)); s.Files != 1 || s.Unread != 1 {
 		t.Errorf("%+v", s)
 	}
-	assert.Equal(t, "[not JSON", treeOf(t, Tree(dir))["a.test/manifest.json"], "it")
+	assert.Equal(t, "[not JSON", treeOf(t, Tree(dir))["a.test/manifest.json"], "its copy")
 }
 
 // Oddities of other crawlers' archives by which nothing is lost are not noted: they would hide what matters.

@@ -36,9 +36,7 @@ func TestAFlatMirrorHoldsTogether(t *testing.T) {
 		built(t, o)
 		tree := treeOf(t, Tree(dir))
 		slices.Sort(c.want)
-		if got := filesOf(tree); !slices.Equal(got, c.want) {
-			t.Errorf("cut %d: %q, want %q", c.cut, got, c.want)
-		}
+		assert.Equalf(t, c.want, filesOf(tree), "cut %d", c.cut)
 		if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
 			t.Errorf("cut %d: wrong: %+v", c.cut, wrong)
 		}
@@ -47,9 +45,7 @@ func TestAFlatMirrorHoldsTogether(t *testing.T) {
 				t.Errorf("cut %d: %s shows %q", c.cut, url, tree[e.File])
 			}
 		}
-		if s := built(t, o); s.Written != 0 {
-			t.Errorf("cut %d: a second time %d files are written", c.cut, s.Written)
-		}
+		assert.Zerof(t, built(t, o).Written, "cut %d: files written a second time", c.cut)
 	}
 }
 

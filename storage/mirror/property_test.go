@@ -181,7 +181,7 @@ func FuzzBuildStaysInside(f *testing.F) {
 			for _, e := range entries {
 				names = append(names, e.Name())
 			}
-			assert.Equalf(t, want, strings.Join(names, " "), "%s holds", path)
+			assert.Equalf(t, want, strings.Join(names, " "), "what %s holds", path)
 		}
 	})
 }

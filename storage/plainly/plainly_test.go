@@ -32,6 +32,15 @@ func TestReasonsKeepWhatIsAroundThem(t *testing.T) {
 	}
 }
 
+func TestReasonsHaveWordsOfTheirOwn(t *testing.T) {
+	said := map[string]string{}
+	for name, meaning := range words {
+		own := said[meaning] == "" || meaning == "--max-urls is reached" // which has two names
+		assert.Truef(t, own, "%s and %s are both shown as %q", name, said[meaning], meaning)
+		said[meaning] = name
+	}
+}
+
 // Errors of the system are said without the names of system calls, those of ours without the names of packages.
 func TestErrorsAreSaidWithoutTheNamesOfCallsAndPackages(t *testing.T) {
 	dir := t.TempDir()
@@ -74,9 +83,7 @@ func TestTimesAreWrittenAsPeopleDo(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0", time.Second: "1s", 90 * time.Second: "1m30s", 5 * time.Minute: "5m", time.Hour: "1h", time.Hour + time.Second: "1h0m1s", -time.Minute: "-1m",
 	} {
-		if got := Duration(d); got != want {
-			t.Errorf("%v: %q, want %q", int64(d), got, want)
-		}
+		assert.Equal(t, want, Duration(d), d)
 	}
 }
 

@@ -98,5 +98,5 @@ func TestAFurtherHostCostsAFewOctets(t *testing.T) {
 	const buffers = 512 << 10 // of a reader that is closed: whether they are collected before or after is chance
 	small, large := weighed(t, few), weighed(t, many)
 	t.Logf("%d hosts: %d octets; %d hosts: %d octets", few, small, many, large)
-	assert.LessOrEqualf(t, large, small+each*(many-few)+buffers, "%d hosts took %d octets of heap, %d took", few, small, many)
+	assert.LessOrEqualf(t, large, small+each*(many-few)+buffers, "octets of heap for %d hosts, where %d hosts took %d", many, few, small)
 }

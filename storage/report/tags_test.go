@@ -47,7 +47,7 @@ func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
 	var page bytes.Buffer
 	require.NoError(t, r.WriteHTML(&page))
 	for _, part := range []string{"By tag of the seed", "<td class=\"url\">news</td>", "&lt;b&gt;shop", "(no tag)"} {
-		assert.Contains(t, page.String(), part, "the page lacks")
+		assert.Contains(t, page.String(), part, "the page")
 	}
 }
 

@@ -264,7 +264,7 @@ func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	little, much := cost(4<<20), cost(32<<20)
-	assert.LessOrEqualf(t, much, little+4<<20, "4 MiB cost %d octets of memory, 32 MiB", little)
+	assert.LessOrEqualf(t, much, little+4<<20, "octets of memory for 32 MiB, where 4 MiB cost %d", little)
 }
 
 func TestPagesBeyondTheLimitGoToTheSecondListAndSeedsDoNot(t *testing.T) {

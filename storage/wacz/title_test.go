@@ -46,7 +46,7 @@ func TestTheTitleIsThePagesOwn(t *testing.T) {
 		{`<?xml version="1.0" encoding="koi8-r"?>` + "<title>\xE4</title>", "text/html", "ä"}, // which says nothing in HTML
 		{"", "text/html", ""},
 	} {
-		assert.Equalf(t, c.want, titled(t, []byte(c.body), "Content-Type: "+c.head), "%.60q has the title", c.body)
+		assert.Equalf(t, c.want, titled(t, []byte(c.body), "Content-Type: "+c.head), "the title of %.60q", c.body)
 	}
 }
 

@@ -95,8 +95,8 @@ func TestLenient(t *testing.T) {
 		{"no archive", "", Garbage, []byte("<html>")},
 	} {
 		records, codes := leniently(t, tt.in)
-		assert.Equalf(t, tt.records, strings.Join(records, "|"), "%s: read", tt.name)
-		assert.Equalf(t, tt.codes, strings.Join(codes, " "), "%s: found", tt.name)
+		assert.Equalf(t, tt.records, strings.Join(records, "|"), "%s: records", tt.name)
+		assert.Equalf(t, tt.codes, strings.Join(codes, " "), "%s: findings", tt.name)
 	}
 }
 

@@ -149,5 +149,5 @@ func TestTheLatestStaysTheLatest(t *testing.T) {
 	n := read(t, path)
 	n.Add(cosignature(t, witnessSigner(t, "w.test"), n))
 	require.NoError(t, refreshLatest(dir, n))
-	assert.EqualValues(t, 9, read(t, path).Size, "the latest is of size")
+	assert.EqualValues(t, 9, read(t, path).Size, "the size of the latest")
 }

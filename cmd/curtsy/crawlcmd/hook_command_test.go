@@ -77,7 +77,7 @@ func TestFactsStayInTheirArguments(t *testing.T) {
 		t.Errorf("%q\nwant %q", told[0], want)
 	}
 	for _, e := range []string{"CURTSY_EVENT_MESSAGE=" + plain, "CURTSY_EVENT_EXIT=4", "CURTSY_EVENT_DIR=/a b"} {
-		assert.Contains(t, told[1], e, "is not in the environment")
+		assert.Contains(t, told[1], e, "the environment")
 	}
 }
 

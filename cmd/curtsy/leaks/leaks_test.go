@@ -161,5 +161,5 @@ func TestCredentials_StandNowhere(t *testing.T) {
 func (w *world) silent(t *testing.T, mark string, b []byte) {
 	t.Helper()
 	assert.Truef(t, has(b, mark, 3), "%q is not there, so the search says nothing: %.3000q", mark, b)
-	assert.Empty(t, leaked(b, 3), "there")
+	assert.Empty(t, leaked(b, 3), "secrets are there")
 }

@@ -60,6 +60,6 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 		t.Errorf("the page shows %d of what was planted", n)
 	}
 	for _, says := range []string{"9 violations", "4 more", "2 more, which were counted", "confirmed by access log"} {
-		assert.Contains(t, page.String(), says, "the page lacks")
+		assert.Contains(t, page.String(), says, "the page")
 	}
 }

@@ -74,7 +74,7 @@ func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
 	_, script, _ := strings.Cut(b.String(), "<script>")
 	script, _, _ = strings.Cut(script, "</script>")
 	sum := sha256.Sum256([]byte(script))
-	assert.Contains(t, b.String(), "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "is not in the policy")
+	assert.Contains(t, b.String(), "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "the policy")
 }
 
 // An id that a template gives twice to each page is one thing to mend, and is told once.

@@ -47,7 +47,7 @@ func TestDraft_NoncesDiffer(t *testing.T) {
 	for range 100 {
 		seen[string(s.Append(nil, "a.test", time.Unix(1760000000, 0)))] = true
 	}
-	assert.Len(t, seen, 100, "of 100 requests differ")
+	assert.Len(t, seen, 100, "some of 100 requests are the same")
 }
 
 func TestAgent_IsTheURLOfAKeyDirectory(t *testing.T) {

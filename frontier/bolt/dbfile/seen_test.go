@@ -31,7 +31,7 @@ func TestSeen_EqualsAMap(t *testing.T) {
 		if s.Strike(struck); (struck[0] == 0) != m[p] {
 			t.Fatalf("strike(%x) = %x", p, struck[0])
 		}
-		require.NotEqualf(t, m[p], s.Add(p), "add(%x", p)
+		require.NotEqualf(t, m[p], s.Add(p), "Add(%x)", p)
 		m[p] = true
 	}
 	if s.Len() != len(m) {

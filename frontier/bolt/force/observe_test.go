@@ -31,7 +31,7 @@ func clean(t testing.TB, file string) {
 	t.Helper()
 	found, err := repair.Check(file)
 	require.NoError(t, err, "Check")
-	require.Empty(t, found, "Check found")
+	require.Empty(t, found, "Check found damage")
 }
 
 // look returns what the file holds about URLs. The file stays as it is: a copy is emptied, in virtual time.
@@ -82,7 +82,7 @@ func (s *sight) empty(t *testing.T, file string, urls []string) {
 		c, err := f.Claim(ctx, frontier.Want{Hosts: 100, Tasks: 10_000, MaxWait: math.MaxInt64 - 1})
 		require.NoError(t, err)
 		if len(c.Turns) == 0 {
-			assert.Equal(t, frontier.Drained, c.State, "at the end the frontier is in state")
+			assert.Equal(t, frontier.Drained, c.State, "the state at the end")
 			break
 		}
 		var rs []frontier.Result

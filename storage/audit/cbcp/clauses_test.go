@@ -277,7 +277,7 @@ func TestThePageHasTheNumbersOfTheCode(t *testing.T) {
 	require.NoError(t, err)
 	for _, says := range []string{"three failures in a row", fmt.Sprintf("| `loops` | %d requests", loopMax), "| `re-crawl` | two more requests within 24 hours",
 		"1,048,576 URLs", fmt.Sprintf("%.0f s, where nothing", unhurried.Seconds()), "or a minute"} {
-		assert.Contains(t, string(b), says, "docs/reference/cbcp.md does not say")
+		assert.Contains(t, string(b), says, "docs/reference/cbcp.md")
 	}
 	if streakMin != 3 || oftenMax != 2 || maxURLs != 1048576 || longPause.Minutes() != 1 {
 		t.Error("a number was changed, and docs/reference/cbcp.md tells the old one")

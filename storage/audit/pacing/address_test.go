@@ -14,6 +14,6 @@ func TestWhatHasOnePaceOfAddresses(t *testing.T) {
 		"2002:808:808::1": "8.8.8.8", "2002:808:808:5::2": "8.8.8.8", "64:ff9b:1::808:808": "64:ff9b:1::/64",
 		"2606:2800:220:1::1": "2606:2800:220:1::/64", "2606:2800:220:1:ffff::2": "2606:2800:220:1::/64", "2606:2800:220:2::1": "2606:2800:220:2::/64",
 	} {
-		assert.Equalf(t, want, block(netip.MustParseAddr(addr)), "%s counts as", addr)
+		assert.Equalf(t, want, block(netip.MustParseAddr(addr)), "the block of %s", addr)
 	}
 }

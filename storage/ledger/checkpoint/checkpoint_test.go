@@ -108,7 +108,7 @@ func TestALedgerWithoutAKeyHasNotesWithoutSignatures(t *testing.T) {
 	var s *Signer
 	b, err := s.Sign(some)
 	require.NoError(t, err)
-	require.Equal(t, string(some.Text())+"\n", string(b), b)
+	require.Equal(t, string(some.Text())+"\n", string(b))
 	n, err := Parse(b)
 	if err != nil || n.Checkpoint != some || len(n.Signatures) != 0 || n.SignedBy(signer(t, 1).Key()) {
 		t.Errorf("%+v, %v", n, err)

@@ -30,7 +30,7 @@ func TestHostOfAnyText(t *testing.T) {
 		"":                               "",
 		"http://EXÄMPLE.org":             "exÄmple.org",
 	} {
-		assert.Equalf(t, want, Host(url), "Host(%q", url)
+		assert.Equalf(t, want, Host(url), "Host(%q)", url)
 	}
 }
 

@@ -58,7 +58,7 @@ func readings() []tables.Row {
 // A WET file has a warcinfo record and a conversion record for each row with a text, and no row can add another.
 func TestAWETFileHasARecordForEachText(t *testing.T) {
 	path := written(t, sink.WET, &tables.Reading, readings(), sink.Options{Version: "1"})
-	assert.Equal(t, "text.warc.wet.gz", filepath.Base(path), "it is called")
+	assert.Equal(t, "text.warc.wet.gz", filepath.Base(path), "its name")
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
