@@ -41,3 +41,8 @@ func TestRows_TellOfTheDisk(t *testing.T) {
 		require.Equal(t, fmt.Sprint(err), fmt.Sprint(again))
 	}
 }
+
+func TestRows_RefuseAKeyWithAZeroByte(t *testing.T) {
+	t.Parallel()
+	require.ErrorContains(t, NewRows[int](t.TempDir(), 1).Add("a\x00b", 1), "zero byte")
+}

@@ -158,6 +158,17 @@ func TestOddity_NamesWhatIsNeverSent(t *testing.T) {
 	}
 }
 
+func TestRequestHead_TellsFieldsApartByTheirWholeNames(t *testing.T) {
+	var h RequestHead
+	for _, name := range []string{"x-cookie-jar", "cookie", "proxy-authorization"} {
+		h.take(name, []byte(Masked))
+	}
+	assert.True(t, h.Has("cookie"))
+	assert.True(t, h.Has("proxy-authorization"))
+	assert.False(t, h.Has("authorization"))
+	assert.False(t, h.Has("jar"))
+}
+
 // However many answers there are, no revisit is accused for another's: what was forgotten is not in the files.
 func TestManyOriginalsAccuseNobody(t *testing.T) {
 	o := newOriginals()
