@@ -95,7 +95,7 @@ func until(t *testing.T, tab context.Context, what, expression string) {
 	t.Helper()
 	var err error
 	for range 5 { // a form leads to another page, which ends the wait on this one
-		if _, err = chromedp.Run(tab, chromedp.Poll[bool]("(() => { try { return !!("+expression+") } catch { return false } })()", chromedp.WithPollingInterval(100*time.Millisecond))); err == nil {
+		if _, err = chromedp.Run(tab, chromedp.Poll[bool]("(() => { try { return !!("+expression+") } catch { return false } })()", chromedp.WithPollingInterval(100*time.Millisecond), chromedp.WithPollingTimeout(patience))); err == nil {
 			return
 		}
 		if !strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context") {

@@ -86,7 +86,7 @@ func amongOthers(t *testing.T) {
 // curtsy is a command line, to be run as a process with a configuration folder of its own.
 func curtsy(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	return curtsyWithin(t, 3*time.Minute, args...)
+	return curtsyWithin(t, 15*time.Minute, args...)
 }
 
 // curtsyWithin is curtsy for what takes its time.

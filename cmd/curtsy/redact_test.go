@@ -194,7 +194,7 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 	for _, what := range [][]string{{}, {"--all"}} {
 		give := func(dir string) []string { return append(append([]string{"redact"}, what...), dir, site(seed)+"/p1") }
 		shown := false
-		for range 10 {
+		for range 100 {
 			dir := filepath.Join(t.TempDir(), "d")
 			require.NoError(t, os.CopyFS(dir, os.DirFS(template)))
 			unkept(t, u.config)

@@ -104,11 +104,11 @@ func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 // Whoever interrupts an update does not wait for what changed, also when its time was over already; the next run says it.
 func TestRule21_AnInterruptedUpdateDoesNotCompare(t *testing.T) {
 	site := crawltest.Tree("bakery.test", 1)
-	site.Latency = 300 * time.Millisecond
+	site.Latency = 1500 * time.Millisecond
 	dir := crawled(t, site)
 	s, err := ReadSettings(dir)
 	if err == nil {
-		s.MaxTime = 50 * time.Millisecond
+		s.MaxTime = time.Second // in which the first request begins
 		_, err = Update(t.Context(), dir, nil, &s)
 	}
 	require.NoError(t, err)

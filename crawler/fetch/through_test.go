@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,7 @@ func TestProxy_ForwardsHTTP(t *testing.T) {
 			say(conn, ok("hello"))
 		}
 	}}
-	f := w.fetcher(t, Config{Identity: known, Proxy: by(t, "http://jo:s3cr3t@proxy.lab.dev:3128"), Resolve: unresolved(t)})
+	f := w.fetcher(t, Config{Identity: known, Proxy: by(t, "http://jo:s3cr3t@proxy.lab.dev:3128"), Resolve: unresolved(t), KeepAlive: time.Hour})
 	for _, path := range []string{"a", "b"} {
 		x := get(t, f, "http://www.example.org:8080/"+path+"?q")
 		if x.Status != 200 || text(t, x.Body) != "hello" || x.Addr.IsValid() || x.Proxy != "http://proxy.lab.dev:3128" {

@@ -54,7 +54,7 @@ func TestTLS(t *testing.T) {
 		{"wrong host of an unknown authority", "https://other.test/", x509.NewCertPool(), TLSName, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := mustNew(t, Config{Resolve: resolveTo("93.184.215.14"), Dial: at, RootCAs: c.roots, AllowNet: nets("127.0.0.0/8")})
+			f := mustNew(t, Config{Resolve: resolveTo("93.184.215.14"), Dial: at, RootCAs: c.roots, AllowNet: nets("127.0.0.0/8"), KeepAlive: time.Hour})
 			x := get(t, f, c.url)
 			expect(t, x, c.class, "")
 			if c.class != "" {

@@ -86,7 +86,7 @@ func (s *Server) log() string { return filepath.Join(s.dir, "log") }
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	ready := program("pg_isready")
-	for range 300 {
+	for range 1200 {
 		select {
 		case <-s.over:
 			s.start(t)

@@ -18,7 +18,7 @@ func observe(t *testing.T) *world {
 	host := w.own.URL + "/"
 	hook := filepath.Join(w.home, "hook")
 	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\n{ echo \"$0 $*\"; env; } >\""+w.home+"/hook.out\"\n"), 0o700))
-	w.run(t, "log json", append([]string{"mirror", "--dir", w.dir, "--log", "json", "--scope", "any", "--max-pages", "100", "--max-time", "60s",
+	w.run(t, "log json", append([]string{"mirror", "--dir", w.dir, "--log", "json", "--scope", "any", "--max-pages", "100", "--max-time", "10m",
 		"--sitemaps", "robots", "--on-end", hook + " {dir} {message}", host}, w.args...)...)
 	if _, err := os.Stat(w.dir); err != nil {
 		t.Fatalf("%s", w.seen["log json"])

@@ -203,7 +203,7 @@ func (w *world) run(t *testing.T, name string, args ...string) {
 // page gets a page of a command that serves until it is told to end, and ends it.
 func (w *world) page(t *testing.T, targets map[string]string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := w.command(ctx, args...)
 	out, err := cmd.StdoutPipe()
