@@ -138,7 +138,7 @@ func TestBench_PeerThatHangsIsStopped(t *testing.T) {
 	t.Parallel()
 	left := filepath.Join(t.TempDir(), "child")
 	peer := script(t, "wget -q -O /dev/null $1\nsleep 1000 & echo $! >"+left+"\nwait")
-	r := benched(t, "--pages", "20", "--rounds", "2", "--peer-limit", "20s", "--vs", peer+" {url}", "--vs", "wget")
+	r := benched(t, "--pages", "20", "--rounds", "2", "--peer-limit", "8s", "--vs", peer+" {url}", "--vs", "wget")
 	c := r.Contenders[1]
 	if len(r.Contenders[0].Rounds) != 2 || len(c.Rounds) != 1 || !c.Stopped() || c.Rounds[0].Referee.Pages != 1 || c.Rounds[0].Wall > 60 {
 		t.Errorf("%s: %+v", c.Name, c.Rounds)
