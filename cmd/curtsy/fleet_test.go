@@ -251,7 +251,7 @@ func TestFleet_ServerFails(t *testing.T) {
 	incidents = append(incidents, time.Now())
 	for i, p := range f.members {
 		r := p.end()
-		r.want(t, cli.ExitFailed, "no reply from the server at 127.0.0.1:", "curtsy resume "+f.dirs[i])
+		r.want(t, cli.ExitFailed, "no reply from the server at 127.0.0.1:", "(connection refused)", "curtsy resume "+f.dirs[i])
 		if n := strings.Count(r.err, "committed"); n != 1 {
 			t.Errorf("it says so %d times:\n%s", n, r.err)
 		}

@@ -36,7 +36,7 @@ func commands(t *testing.T) []*cobra.Command {
 
 // TestHelp_Tree compares the help of every command, with all flags, with testdata/help.txt, which
 // CURTSY_UPDATE_SCRIPTS=1 go test ./cmd/curtsy -run TestHelp_Tree writes. Lines fit a terminal of 80 columns. Each flag
-// is in a group, and the words that completion offers for it stand in its help.
+// is in a group, and its help contains the words that completion offers for it.
 func TestHelp_Tree(t *testing.T) {
 	t.Parallel()
 	var tree strings.Builder
@@ -73,7 +73,7 @@ func TestHelp_Tree(t *testing.T) {
 		require.NoError(t, os.WriteFile(golden, []byte(tree.String()), 0o666))
 	}
 	want := fileOf(t, golden)
-	assert.Equalf(t, string(want), tree.String(), "the help is not that of %s: write it anew, and look at what changed", golden)
+	assert.Equalf(t, string(want), tree.String(), "the help differs from %s: set CURTSY_UPDATE_SCRIPTS=1 to write it, and check what changed", golden)
 }
 
 // mostHelp is the flag that shows all flags of a command.

@@ -35,14 +35,14 @@ func indexText(t *testing.T, dir string) map[string]string {
 // indexHolds checks that the index of a closed crawl is what its archive gives.
 func indexHolds(t *testing.T, dir string) {
 	t.Helper()
-	anew := t.TempDir()
-	require.NoError(t, cdxj.Rebuild(t.Context(), inDir(dir, crawldir.ArchiveName), anew, nil))
-	if kept, want := indexText(t, inDir(dir, crawldir.IndexName)), indexText(t, anew); !maps.Equal(kept, want) {
+	rebuilt := t.TempDir()
+	require.NoError(t, cdxj.Rebuild(t.Context(), inDir(dir, crawldir.ArchiveName), rebuilt, nil))
+	if kept, want := indexText(t, inDir(dir, crawldir.IndexName)), indexText(t, rebuilt); !maps.Equal(kept, want) {
 		t.Errorf("the index is\n%v\nthe archive gives\n%v", kept, want)
 	}
 }
 
-// The run that follows a kill is to know of it, also when the index was made anew in between.
+// The run that follows a kill is to know of it, also when the index was rebuilt in between.
 func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
 	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))

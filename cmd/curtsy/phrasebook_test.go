@@ -52,7 +52,7 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 			called(t, words...)
 		}
 		for _, theirs := range p.Theirs {
-			assert.Falsef(t, met[theirs], "%s stands in the table twice", theirs)
+			assert.Falsef(t, met[theirs], "%s is in the table twice", theirs)
 			met[theirs] = true
 			if long, ok := strings.CutPrefix(theirs, "--"); ok && long != p.Flag() && called(t, "mirror").Flags().Lookup(long) != nil {
 				t.Errorf("%s is a flag of ours, too: nobody would ever read this", theirs)

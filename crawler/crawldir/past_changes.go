@@ -137,7 +137,7 @@ type outcome struct {
 // SortedMemory is how many bytes of outcomes are sorted in memory at once.
 const SortedMemory = 16 << 20
 
-// addOutcome adds a line under its URL. One that no crawl of ours can have is left out.
+// addOutcome adds a line under its URL. It omits URLs that no curtsy crawl can request.
 func addOutcome(to *sorted.Rows[outcome], l *storage.Line, now bool) error {
 	for _, s := range []string{l.URL, string(l.Change), string(l.Outcome), l.Record} {
 		if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' }) {

@@ -138,7 +138,7 @@ func Wait(ctx context.Context, d time.Duration) bool {
 // Say returns a Raw that writes bytes, which are a sound answer or not.
 func Say(octets string, sound bool) Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
-		_, _ = io.WriteString(conn, octets) // who left has seen enough
+		_, _ = io.WriteString(conn, octets) // a client that disconnected needs no more
 		return sound
 	}
 }

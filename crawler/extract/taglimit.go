@@ -16,7 +16,7 @@ const MaxTags = 1 << 17
 // tagLimit is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
 // what holds nothing, by a few bytes that some mark takes back out of values and texts:
 //
-// The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them anew
+// The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them again
 // that were left open when a paragraph ended: with four hundred <font> before it, each <p> would be four hundred nodes,
 // and a page of some tens of KiB all the memory there is. No link depends on them: they become comments or, where an
 // attribute has a ">", which would end a comment, or may name a picture, a meta that says nothing but that. Where SVG

@@ -153,7 +153,7 @@ func raws(slow time.Duration) map[string]crawltest.Raw {
 		"nested": flood(true, page("Nested"), "<div>", 100_000, ""),
 		// 24 MiB of the shortest elements there are.
 		"dense": flood(true, page("Dense"), "<p>x", 6<<20, ""),
-		// It leaves 400 formatting elements open: each of the paragraphs that follow opens all of them anew (HTML Standard
+		// It leaves 400 formatting elements open: each of the paragraphs that follow opens all of them again (HTML Standard
 		// 13.2.4.3), so that 400 KiB become forty million elements.
 		"anew": flood(true, page("Anew")+"<p>"+fonts.String(), "<p>x", 100_000, ""),
 	}
@@ -192,7 +192,7 @@ func manyLinks(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	for i := range 100_000 {
 		fmt.Fprintf(&b, "<a href=\"/l/%d.html\">%d</a>\n", i, i)
 	}
-	_, _ = b.WriteTo(conn) // who left has seen enough
+	_, _ = b.WriteTo(conn) // a client that disconnected needs no more
 	return true
 }
 
@@ -205,7 +205,7 @@ func flood(sound bool, head, piece string, times int, tail string) crawltest.Raw
 		_, err := io.WriteString(conn, head)
 		block := []byte(strings.Repeat(piece, 1+32<<10/len(piece)))
 		if err == nil && flow(conn, block, int64(times)*int64(len(piece))) {
-			_, _ = io.WriteString(conn, tail) // who left has seen enough
+			_, _ = io.WriteString(conn, tail) // a client that disconnected needs no more
 		}
 		return sound
 	}
@@ -217,7 +217,7 @@ func gzipBomb(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	_, _ = io.WriteString(conn, crawltest.Head("Content-Encoding: gzip")+string(body)) // who left has seen enough
+	_, _ = io.WriteString(conn, crawltest.Head("Content-Encoding: gzip")+string(body)) // a client that disconnected needs no more
 	return true
 }
 
